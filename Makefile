@@ -1,0 +1,54 @@
+# The front door. Meson and Ninja do the work; `make help` lists the targets.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+BUILD := build
+FUZZ_SECONDS ?= 60
+
+.DEFAULT_GOAL := build
+.PHONY: build demo check check-full format tidy bench fuzz install clean help
+
+build: $(BUILD)/build.ninja ## build build/weft (the default)
+	@ninja -C $(BUILD) --quiet
+
+$(BUILD)/build.ninja:
+	@tools/setup build
+	meson setup $(BUILD) --prefix=$(abspath $(PREFIX))
+
+demo: ## bring up a simulated fabric with OpenSM, look at it with ibnetdiscover, draw it
+	@tools/setup build demo
+	@$(MAKE) --no-print-directory build
+	@tools/demo
+
+check: ## all tests (release, then ASan + UBSan), layers, format, headers, clang-tidy on what changed
+	@tools/setup build check
+	@tools/check
+
+check-full: ## the same with what is slow: large fabrics, long campaigns, clang-tidy on everything
+	@tools/setup build check
+	@tools/check --full
+
+format: ## rewrite the sources with clang-format
+	@tools/format --fix
+
+tidy: build ## clang-tidy on every source
+	@tools/tidy --all
+
+bench: ## benchmarks, each beside its peer
+	@tools/setup build bench
+	@$(MAKE) --no-print-directory build
+	@bench/run
+
+fuzz: ## fuzz every target with libFuzzer for FUZZ_SECONDS seconds each
+	@tools/setup build fuzz
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/fuzz
+
+install: build ## install below PREFIX (/usr/local), DESTDIR in front
+	meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX))
+	DESTDIR=$(DESTDIR) meson install -C $(BUILD)
+
+clean: ## remove everything that was built
+	rm -rf build build-asan build-fuzz
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile

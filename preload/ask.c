@@ -1,0 +1,121 @@
+/* One question to the fabric server: connect, send a request, read the answer.
+ *
+ * There is no state here but the environment, read anew each time, so that nothing can be stale
+ * after a fork or wrong in a second thread. */
+#include "ask.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+void ask_prepare(struct request *request, enum ask ask)
+{
+    const char *attach = getenv(WEFT_ATTACH_VARIABLE);
+    memset(request, 0, sizeof *request);
+    request->magic = PROTOCOL_MAGIC;
+    request->version = PROTOCOL_VERSION;
+    request->ask = ask;
+    if (attach)
+        snprintf(request->attach, sizeof request->attach, "%s", attach);
+}
+
+/* Programs print "can't open port" and leave their users to guess why: say it, but once. */
+static void complain(const char *path, int error)
+{
+    static bool said;
+    if (said)
+        return;
+    said = true;
+    fprintf(stderr, "weft: no fabric server at '%s': %s (" WEFT_SOCKET_VARIABLE " names it)\n", path,
+            strerror(error));
+}
+
+static int connect_to_server(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int length = protocol_socket_path(address.sun_path, sizeof address.sun_path);
+    if (length < 0 || (size_t)length >= sizeof address.sun_path)
+        return -ENAMETOOLONG;
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -errno;
+    /* Binding to nothing but the family lets the kernel choose a name: the handle. */
+    if (bind(fd, (struct sockaddr *)&address, sizeof address.sun_family) < 0 ||
+        connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
+        int error = errno;
+        close(fd);
+        complain(address.sun_path, error);
+        return -error;
+    }
+    return fd;
+}
+
+/* Sends the request and reads the answer; leaves the connection open. */
+static int exchange(int fd, const struct request *request, void *data, size_t size)
+{
+    struct {
+        struct answer answer;
+        char bytes[4096];
+    } packet;
+    ssize_t got;
+    if (send(fd, request, sizeof *request, MSG_NOSIGNAL) < 0)
+        return -errno;
+    do
+        got = recv(fd, &packet, sizeof packet, 0);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return -errno;
+    if ((size_t)got < sizeof packet.answer)
+        return -EIO;
+    size_t bytes = (size_t)got - sizeof packet.answer;
+    if (packet.answer.result < 0)
+        return packet.answer.result;
+    if (data && bytes < size)
+        memset((char *)data + bytes, 0, size - bytes);
+    if (data)
+        memcpy(data, packet.bytes, bytes < size ? bytes : size);
+    return packet.answer.result;
+}
+
+int ask_server(const struct request *request, void *data, size_t size)
+{
+    int fd = connect_to_server();
+    if (fd < 0)
+        return fd;
+    int result = exchange(fd, request, data, size);
+    close(fd);
+    return result;
+}
+
+int ask_stay(const struct request *request, int descriptor_flags)
+{
+    int fd = connect_to_server();
+    if (fd < 0)
+        return fd;
+    int result = exchange(fd, request, NULL, 0);
+    if (result < 0) {
+        close(fd);
+        return result;
+    }
+    fcntl(fd, F_SETFD, descriptor_flags);
+    return fd;
+}
+
+int ask_handle(int fd, uint32_t *handle)
+{
+    struct sockaddr_un address;
+    socklen_t length = sizeof address;
+    if (getsockname(fd, (struct sockaddr *)&address, &length) < 0)
+        return errno == ENOTSOCK ? -ENOTTY : -errno;
+    size_t digits = length - offsetof(struct sockaddr_un, sun_path);
+    char text[16] = "";
+    if (length <= offsetof(struct sockaddr_un, sun_path) + 1 || digits > sizeof text ||
+        address.sun_path[0] != 0)
+        return -ENOTTY;
+    memcpy(text, address.sun_path + 1, digits - 1);
+    *handle = (uint32_t)strtoul(text, NULL, 16);
+    return 0;
+}

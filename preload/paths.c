@@ -1,0 +1,148 @@
+/* Files of the InfiniBand stack that programs open by themselves.
+ *
+ * OpenSM opens /dev/infiniband/issmN to say that a subnet manager is here: that becomes a connection
+ * to the server, which sets IsSM while it lives. Scripts (ibstatus) and some tools read
+ * /sys/class/infiniband: the server keeps a directory with the same files, and calls on paths below
+ * the real one go there. Every other path passes through untouched. */
+#undef _FILE_OFFSET_BITS /* open and open64 must stay two names here */
+
+#include "ask.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define MANAGER_PREFIX "/dev/infiniband/issm"
+#define CLASS_PREFIX   "/sys/class/infiniband"
+
+/* The next definition of `name` behind this library's, found once. dlsym's result is stored as an
+ * integer's worth of pointer, so two threads that look it up at once do no harm. */
+#define NEXT(name)                                                                                 \
+    static __typeof__(&name) next;                                                                 \
+    if (!next)                                                                                     \
+    next = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
+
+static bool is_manager_path(const char *path)
+{
+    return path && strncmp(path, MANAGER_PREFIX, strlen(MANAGER_PREFIX)) == 0;
+}
+
+/* The path to use instead of `path`: itself, or its counterpart in the server's directory. */
+static const char *redirect(const char *path, char *buffer, size_t size)
+{
+    struct request request;
+    char root[PATH_MAX];
+    size_t length = strlen(CLASS_PREFIX);
+    if (!path || strncmp(path, CLASS_PREFIX, length) != 0)
+        return path;
+    const char *rest = path + strlen("/sys/class");
+    if (path[length] != 0 && path[length] != '/' && strncmp(path + length, "_mad", 4) != 0)
+        return path;
+    ask_prepare(&request, ASK_TREE);
+    if (ask_server(&request, root, sizeof root - 1) < 0)
+        return path;
+    root[sizeof root - 1] = 0;
+    int written = snprintf(buffer, size, "%s%s", root, rest);
+    return written > 0 && (size_t)written < size ? buffer : path;
+}
+
+/* IsSM: without O_NONBLOCK the device would wait for the present manager to leave; no program does
+ * that, so both are refused while there is one. */
+static int open_manager(const char *path, int flags)
+{
+    struct request request;
+    ask_prepare(&request, ASK_MANAGER);
+    request.port = atoi(path + strlen(MANAGER_PREFIX));
+    int fd = ask_stay(&request, flags & O_CLOEXEC ? FD_CLOEXEC : 0);
+    if (fd >= 0)
+        return fd;
+    errno = fd == -EBUSY ? EAGAIN : -fd;
+    return -1;
+}
+
+/* open() takes its mode only when it may create. */
+#define MODE_OF(flags)                                                                             \
+    mode_t mode = 0;                                                                               \
+    if ((flags) & (O_CREAT | __O_TMPFILE)) {                                                       \
+        va_list arguments;                                                                         \
+        va_start(arguments, flags);                                                                \
+        mode = (mode_t)va_arg(arguments, int);                                                     \
+        va_end(arguments);                                                                         \
+    }
+
+#define DEFINE_OPEN(name)                                                                          \
+    WEFT_EXPORT int name(const char *path, int flags, ...)                                         \
+    {                                                                                              \
+        NEXT(name);                                                                                \
+        MODE_OF(flags)                                                                             \
+        char buffer[PATH_MAX];                                                                     \
+        if (is_manager_path(path))                                                                 \
+            return open_manager(path, flags);                                                      \
+        return next(redirect(path, buffer, sizeof buffer), flags, mode);                           \
+    }
+#define DEFINE_OPENAT(name)                                                                        \
+    WEFT_EXPORT int name(int directory, const char *path, int flags, ...)                          \
+    {                                                                                              \
+        NEXT(name);                                                                                \
+        MODE_OF(flags)                                                                             \
+        char buffer[PATH_MAX];                                                                     \
+        if (is_manager_path(path))                                                                 \
+            return open_manager(path, flags);                                                      \
+        return next(directory, redirect(path, buffer, sizeof buffer), flags, mode);                \
+    }
+/* A call whose first argument is the path, or the one after a directory's descriptor. */
+#define DEFINE_PATH_CALL(type, name, parameters, ...)                                              \
+    WEFT_EXPORT type name parameters                                                               \
+    {                                                                                              \
+        NEXT(name);                                                                                \
+        char buffer[PATH_MAX];                                                                     \
+        path = redirect(path, buffer, sizeof buffer);                                              \
+        return next(__VA_ARGS__);                                                                  \
+    }
+
+DEFINE_OPEN(open)
+DEFINE_OPEN(open64)
+DEFINE_OPENAT(openat)
+DEFINE_OPENAT(openat64)
+
+/* What open() becomes in programs built with _FORTIFY_SOURCE. */
+int __open_2(const char *path, int flags);
+int __open64_2(const char *path, int flags);
+WEFT_EXPORT int __open_2(const char *path, int flags)
+{
+    return open(path, flags & ~O_CREAT);
+}
+WEFT_EXPORT int __open64_2(const char *path, int flags)
+{
+    return open64(path, flags & ~O_CREAT);
+}
+
+DEFINE_PATH_CALL(FILE *, fopen, (const char *path, const char *mode), path, mode)
+DEFINE_PATH_CALL(FILE *, fopen64, (const char *path, const char *mode), path, mode)
+DEFINE_PATH_CALL(DIR *, opendir, (const char *path), path)
+DEFINE_PATH_CALL(int, chdir, (const char *path), path)
+DEFINE_PATH_CALL(int, access, (const char *path, int mode), path, mode)
+DEFINE_PATH_CALL(int, faccessat, (int directory, const char *path, int mode, int flags), directory,
+                 path, mode, flags)
+DEFINE_PATH_CALL(int, stat, (const char *path, struct stat *status), path, status)
+DEFINE_PATH_CALL(int, lstat, (const char *path, struct stat *status), path, status)
+DEFINE_PATH_CALL(int, stat64, (const char *path, struct stat64 *status), path, status)
+DEFINE_PATH_CALL(int, lstat64, (const char *path, struct stat64 *status), path, status)
+DEFINE_PATH_CALL(int, fstatat, (int directory, const char *path, struct stat *status, int flags),
+                 directory, path, status, flags)
+DEFINE_PATH_CALL(int, fstatat64,
+                 (int directory, const char *path, struct stat64 *status, int flags), directory,
+                 path, status, flags)
+DEFINE_PATH_CALL(int, statx,
+                 (int directory, const char *path, int flags, unsigned mask, struct statx *status),
+                 directory, path, flags, mask, status)
+DEFINE_PATH_CALL(int, scandir,
+                 (const char *path, struct dirent ***names, int (*keep)(const struct dirent *),
+                  int (*compare)(const struct dirent **, const struct dirent **)),
+                 path, names, keep, compare)

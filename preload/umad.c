@@ -1,0 +1,561 @@
+/* libibumad's functions over a fabric server instead of /dev/infiniband and /sys.
+ *
+ * A port id is the descriptor of a connection, so that poll(2), select(2), fork and close do what
+ * they do with the real device's descriptor, and nothing needs to be kept beside it. Results and
+ * errno follow libibumad 44 on a Linux kernel. What only touches a program's memory (dumps, strings,
+ * addresses) is left to the real library, except for four accessors whose answer there depends on
+ * what it learnt when it opened a device.
+ *
+ * One difference: the kernel checks a MAD while it takes it, and here umad_send() does not wait for
+ * the server. What the kernel would refuse by looking at the call alone fails here too; what it
+ * would refuse by looking at its tables (an agent that is not there, a transaction id in use) is
+ * silently dropped by the server. */
+#include "ask.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <infiniband/umad.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <time.h>
+
+_Static_assert(sizeof(struct mad_head) == sizeof(struct ib_user_mad), "the kernel's ABI");
+
+enum {
+    OPENIB_OUI = 0x001405,
+    RMPP_HEADER_END = 36, /* the kernel takes no MAD shorter than this */
+    RECEIVE_SPINS = 60,   /* looks before sleeping: an answer usually comes within microseconds */
+    DEAD_SERVER_PAUSE_MS = 100,
+};
+
+/* ---- adapters and ports ---- */
+
+static int ask_ca(const char *ca_name, struct answer_ca *ca)
+{
+    struct request request;
+    ask_prepare(&request, ASK_CA);
+    int result = ask_server(&request, ca, sizeof *ca);
+    if (result < 0)
+        return result;
+    return ca_name && strcmp(ca_name, ca->name) != 0 ? -ENOENT : 0;
+}
+
+static int ask_port(int number, struct answer_port *port)
+{
+    struct request request;
+    ask_prepare(&request, ASK_PORT);
+    request.port = number;
+    return ask_server(&request, port, sizeof *port);
+}
+
+static int fill_port(const struct answer_port *from, umad_port_t *port)
+{
+    memset(port, 0, sizeof *port);
+    snprintf(port->ca_name, sizeof port->ca_name, "%s", from->ca_name);
+    port->portnum = (int)from->number;
+    port->base_lid = from->base_lid;
+    port->lmc = from->lmc;
+    port->sm_lid = from->sm_lid;
+    port->sm_sl = from->sm_sl;
+    port->state = from->state;
+    port->phys_state = from->physical_state;
+    port->rate = from->rate;
+    port->capmask = htobe32(from->capability_mask);
+    port->gid_prefix = htobe64(from->gid_prefix);
+    port->port_guid = htobe64(from->port_guid);
+    snprintf(port->link_layer, sizeof port->link_layer, "InfiniBand");
+    unsigned count = from->p_key_count < PORT_P_KEYS ? from->p_key_count : PORT_P_KEYS;
+    port->pkeys = calloc(count ? count : 1, sizeof *port->pkeys);
+    if (!port->pkeys)
+        return -EIO;
+    memcpy(port->pkeys, from->p_keys, count * sizeof *port->pkeys);
+    port->pkeys_size = count;
+    return 0;
+}
+
+/* The port that a program means: 0 and any negative number ask for the best one. */
+static int find_port(const char *ca_name, int number, struct answer_port *port)
+{
+    struct answer_ca ca;
+    int result = ask_ca(ca_name, &ca);
+    if (result < 0)
+        return -ENODEV;
+    return ask_port(number > 0 ? number : 0, port) < 0 ? -EINVAL : 0;
+}
+
+WEFT_EXPORT int umad_init(void)
+{
+    return 0;
+}
+
+WEFT_EXPORT int umad_done(void)
+{
+    return 0;
+}
+
+WEFT_EXPORT int umad_get_cas_names(char cas[][UMAD_CA_NAME_LEN], int max)
+{
+    struct answer_ca ca;
+    if (max < 1 || ask_ca(NULL, &ca) < 0)
+        return 0;
+    snprintf(cas[0], UMAD_CA_NAME_LEN, "%s", ca.name);
+    return 1;
+}
+
+WEFT_EXPORT int umad_get_ca(const char *ca_name, umad_ca_t *ca)
+{
+    struct answer_ca answer;
+    struct answer_port port;
+    int result = ask_ca(ca_name, &answer);
+    if (result < 0)
+        return result == -ENOENT ? result : -ENODEV;
+    memset(ca, 0, sizeof *ca);
+    snprintf(ca->ca_name, sizeof ca->ca_name, "%s", answer.name);
+    ca->node_type = answer.node_type;
+    snprintf(ca->fw_ver, sizeof ca->fw_ver, "%s", answer.firmware);
+    snprintf(ca->ca_type, sizeof ca->ca_type, "%s", answer.type);
+    snprintf(ca->hw_ver, sizeof ca->hw_ver, "%s", answer.hardware);
+    ca->node_guid = htobe64(answer.node_guid);
+    ca->system_guid = htobe64(answer.system_guid);
+    /* The struct has room for nine ports; an adapter with more shows the first nine. */
+    int last = answer.port_count < UMAD_CA_MAX_PORTS ? (int)answer.port_count
+                                                     : UMAD_CA_MAX_PORTS - 1;
+    for (int i = last == 0 ? 0 : 1; i <= last; i++) {
+        ca->ports[i] = calloc(1, sizeof *ca->ports[i]);
+        ca->numports = i;
+        if (!ca->ports[i] || ask_port(i, &port) < 0 || fill_port(&port, ca->ports[i]) < 0) {
+            umad_release_ca(ca);
+            return -EIO;
+        }
+    }
+    return 0;
+}
+
+WEFT_EXPORT int umad_release_ca(umad_ca_t *ca)
+{
+    if (!ca)
+        return -ENODEV;
+    for (int i = 0; i <= ca->numports && i < UMAD_CA_MAX_PORTS; i++) {
+        if (ca->ports[i])
+            umad_release_port(ca->ports[i]);
+        free(ca->ports[i]);
+        ca->ports[i] = NULL;
+    }
+    return 0;
+}
+
+WEFT_EXPORT int umad_get_ca_portguids(const char *ca_name, __be64 *guids, int max)
+{
+    umad_ca_t ca;
+    int result = umad_get_ca(ca_name, &ca);
+    if (result < 0)
+        return result == -ENODEV ? result : -1;
+    int count = guids ? ca.numports + 1 : 0;
+    if (count > max)
+        count = -ENOMEM;
+    for (int i = 0; i < count; i++)
+        guids[i] = ca.ports[i] ? ca.ports[i]->port_guid : 0;
+    umad_release_ca(&ca);
+    return count;
+}
+
+WEFT_EXPORT int umad_get_port(const char *ca_name, int portnum, umad_port_t *port)
+{
+    struct answer_port answer;
+    int result = find_port(ca_name, portnum, &answer);
+    if (result < 0)
+        return result == -ENODEV ? result : -EIO;
+    return fill_port(&answer, port);
+}
+
+WEFT_EXPORT int umad_release_port(umad_port_t *port)
+{
+    if (!port)
+        return -ENODEV;
+    free(port->pkeys);
+    port->pkeys = NULL;
+    port->pkeys_size = 0;
+    return 0;
+}
+
+WEFT_EXPORT int umad_get_issm_path(const char *ca_name, int portnum, char path[], int max)
+{
+    struct answer_port answer;
+    int result = find_port(ca_name, portnum, &answer);
+    if (result < 0)
+        return result;
+    snprintf(path, (size_t)max, "/dev/infiniband/issm%u", answer.number);
+    return 0;
+}
+
+WEFT_EXPORT struct umad_device_node *umad_get_ca_device_list(void)
+{
+    struct answer_ca ca;
+    int result = ask_ca(NULL, &ca);
+    if (result < 0) {
+        errno = -result;
+        return NULL;
+    }
+    struct umad_device_node *node = calloc(1, sizeof *node);
+    char *name = strdup(ca.name);
+    if (!node || !name) {
+        free(node);
+        free(name);
+        errno = ENOMEM;
+        return NULL;
+    }
+    node->ca_name = name;
+    return node;
+}
+
+WEFT_EXPORT void umad_free_ca_device_list(struct umad_device_node *head)
+{
+    while (head) {
+        struct umad_device_node *next = head->next;
+        free((void *)head->ca_name);
+        free(head);
+        head = next;
+    }
+}
+
+/* Newer libraries tell apart the devices that carry SMPs and those that carry the rest (planes of
+ * one adapter). Here they are one. The layout is theirs; the installed header may not have it. */
+struct device_pair {
+    char smi_name[UMAD_CA_NAME_LEN];
+    uint32_t smi_preferred_port;
+    char gsi_name[UMAD_CA_NAME_LEN];
+    uint32_t gsi_preferred_port;
+};
+WEFT_EXPORT int umad_get_smi_gsi_pairs(struct device_pair *pairs, size_t max);
+WEFT_EXPORT int umad_get_smi_gsi_pair_by_ca_name(const char *name, uint8_t portnum,
+                                                 struct device_pair *pair, unsigned enforce_smi);
+
+static int fill_pair(const char *name, int portnum, struct device_pair *pair)
+{
+    struct answer_port port;
+    int result = find_port(name, portnum, &port);
+    if (result < 0)
+        return result;
+    memset(pair, 0, sizeof *pair);
+    snprintf(pair->smi_name, sizeof pair->smi_name, "%s", port.ca_name);
+    snprintf(pair->gsi_name, sizeof pair->gsi_name, "%s", port.ca_name);
+    pair->smi_preferred_port = pair->gsi_preferred_port = port.number;
+    return 0;
+}
+
+int umad_get_smi_gsi_pairs(struct device_pair *pairs, size_t max)
+{
+    if (max < 1)
+        return 0;
+    return fill_pair(NULL, 0, &pairs[0]) < 0 ? -1 : 1;
+}
+
+int umad_get_smi_gsi_pair_by_ca_name(const char *name, uint8_t portnum, struct device_pair *pair,
+                                     unsigned enforce_smi)
+{
+    (void)enforce_smi;
+    return fill_pair(name, portnum, pair) < 0 ? 1 : 0;
+}
+
+/* ---- opened ports and agents ---- */
+
+WEFT_EXPORT int umad_open_port(const char *ca_name, int portnum)
+{
+    struct answer_port port;
+    struct request request;
+    int result = find_port(ca_name, portnum, &port);
+    if (result < 0)
+        return result;
+    ask_prepare(&request, ASK_OPEN);
+    request.port = (int32_t)port.number;
+    int fd = ask_stay(&request, 0);
+    if (fd >= 0)
+        return fd;
+    errno = -fd;
+    return -EIO;
+}
+
+WEFT_EXPORT int umad_close_port(int fd)
+{
+    close(fd);
+    return 0;
+}
+
+WEFT_EXPORT int umad_get_fd(int fd)
+{
+    return fd;
+}
+
+/* The agent's number, or -errno with errno set. */
+static int register_agent(int fd, const struct registration *registration)
+{
+    struct request request;
+    ask_prepare(&request, ASK_REGISTER);
+    request.registration = *registration;
+    int result = ask_handle(fd, &request.handle);
+    if (result == 0)
+        result = ask_server(&request, NULL, 0);
+    if (result < 0)
+        errno = -result;
+    return result;
+}
+
+WEFT_EXPORT int umad_register_oui(int fd, int mgmt_class, uint8_t rmpp_version, uint8_t oui[3],
+                                  long method_mask[16 / sizeof(long)])
+{
+    struct registration registration = {.class = (uint8_t)mgmt_class,
+                                        .class_version = 1,
+                                        .rmpp_version = rmpp_version,
+                                        .oui = {oui[0], oui[1], oui[2]}};
+    if (mgmt_class < 0x30 || mgmt_class > 0x4f)
+        return -EINVAL;
+    if (method_mask)
+        memcpy(registration.method_mask, method_mask, sizeof registration.method_mask);
+    int agent = register_agent(fd, &registration);
+    return agent < 0 ? -EPERM : agent;
+}
+
+WEFT_EXPORT int umad_register(int fd, int mgmt_class, int mgmt_version, uint8_t rmpp_version,
+                              long method_mask[16 / sizeof(long)])
+{
+    struct registration registration = {
+        .class = (uint8_t)mgmt_class,
+        .class_version = (uint8_t)mgmt_version,
+        .rmpp_version = rmpp_version,
+        .oui = {OPENIB_OUI >> 16, OPENIB_OUI >> 8 & 0xff, OPENIB_OUI & 0xff}};
+    if (method_mask)
+        memcpy(registration.method_mask, method_mask, sizeof registration.method_mask);
+    int agent = register_agent(fd, &registration);
+    return agent < 0 ? -EPERM : agent;
+}
+
+WEFT_EXPORT int umad_register2(int fd, struct umad_reg_attr *attr, uint32_t *agent_id)
+{
+    if (!attr || !agent_id)
+        return EINVAL;
+    if (attr->mgmt_class >= 0x30 && attr->mgmt_class <= 0x4f &&
+        ((attr->oui & 0x00ffffff) == 0 || (attr->oui & 0xff000000) != 0))
+        return EINVAL;
+    if (attr->flags & ~(uint32_t)UMAD_USER_RMPP) {
+        attr->flags = UMAD_USER_RMPP;
+        errno = EINVAL;
+        return EINVAL;
+    }
+    struct registration registration = {
+        .class = attr->mgmt_class,
+        .class_version = attr->mgmt_class_version,
+        .rmpp_version = attr->rmpp_version,
+        .user_rmpp = (attr->flags & UMAD_USER_RMPP) != 0,
+        .oui = {(uint8_t)(attr->oui >> 16), (uint8_t)(attr->oui >> 8), (uint8_t)attr->oui}};
+    memcpy(registration.method_mask, attr->method_mask, sizeof registration.method_mask);
+    int agent = register_agent(fd, &registration);
+    if (agent < 0)
+        return -agent;
+    *agent_id = (uint32_t)agent;
+    return 0;
+}
+
+WEFT_EXPORT int umad_unregister(int fd, int agentid)
+{
+    struct request request;
+    ask_prepare(&request, ASK_UNREGISTER);
+    request.agent = (uint32_t)agentid;
+    int result = ask_handle(fd, &request.handle);
+    if (result == 0)
+        result = ask_server(&request, NULL, 0);
+    if (result >= 0)
+        return 0;
+    errno = -result;
+    return -1;
+}
+
+/* ---- the buffer's accessors that depend on the device's ABI ---- */
+
+WEFT_EXPORT void *umad_get_mad(void *umad)
+{
+    return ((struct ib_user_mad *)umad)->data;
+}
+
+WEFT_EXPORT size_t umad_size(void)
+{
+    return sizeof(struct ib_user_mad);
+}
+
+WEFT_EXPORT int umad_set_pkey(void *umad, int pkey_index)
+{
+    ((struct ib_user_mad *)umad)->addr.pkey_index = (uint16_t)pkey_index;
+    return 0;
+}
+
+WEFT_EXPORT int umad_get_pkey(void *umad)
+{
+    return ((struct ib_user_mad *)umad)->addr.pkey_index;
+}
+
+/* ---- sending and receiving ---- */
+
+/* The message's bytes go into anonymous memory whose descriptor travels with the head. */
+static ssize_t send_long(int fd, const struct mad_head *head, size_t length)
+{
+    int memory = memfd_create("weft-mad", MFD_CLOEXEC);
+    if (memory < 0)
+        return -1;
+    size_t done = 0;
+    while (done < length) {
+        ssize_t n = write(memory, (const char *)(head + 1) + done, length - done);
+        if (n <= 0)
+            break;
+        done += (size_t)n;
+    }
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control = {.header = {.cmsg_len = CMSG_LEN(sizeof(int)),
+                            .cmsg_level = SOL_SOCKET,
+                            .cmsg_type = SCM_RIGHTS}};
+    memcpy(CMSG_DATA(&control.header), &memory, sizeof memory);
+    struct iovec piece = {(void *)head, MESSAGE_PACKET_BYTES};
+    struct msghdr message = {.msg_iov = &piece,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    ssize_t sent = done == length ? sendmsg(fd, &message, MSG_NOSIGNAL) : -1;
+    int error = errno;
+    close(memory);
+    errno = error;
+    return sent < 0 ? sent : (ssize_t)(sizeof *head + length);
+}
+
+WEFT_EXPORT int umad_send(int fd, int agentid, void *umad, int length, int timeout_ms, int retries)
+{
+    struct mad_head *head = umad;
+    errno = 0;
+    head->timeout_ms = (uint32_t)timeout_ms;
+    head->retries = (uint32_t)retries;
+    head->agent = (uint32_t)agentid;
+    if (length < RMPP_HEADER_END || length > MESSAGE_LIMIT || agentid < 0 ||
+        agentid >= FILE_AGENTS) {
+        errno = EINVAL;
+        return -EIO;
+    }
+    ssize_t sent = length <= MESSAGE_INLINE
+                       ? send(fd, umad, sizeof *head + (size_t)length, MSG_NOSIGNAL)
+                       : send_long(fd, head, (size_t)length);
+    if (sent == (ssize_t)sizeof *head + length)
+        return 0;
+    if (!errno)
+        errno = EIO;
+    return -EIO;
+}
+
+static int wait_readable(int fd, int timeout_ms)
+{
+    struct pollfd descriptor = {.fd = fd, .events = POLLIN};
+    int count = poll(&descriptor, 1, timeout_ms);
+    if (count == 1)
+        return 0;
+    return count == 0 ? -ETIMEDOUT : -EIO;
+}
+
+WEFT_EXPORT int umad_poll(int fd, int timeout_ms)
+{
+    return wait_readable(fd, timeout_ms);
+}
+
+/* Looks at the next packet without taking it; copies as much of it as fits. Returns its true
+ * length, or -errno; -EPIPE if the server is gone. */
+static ssize_t peek(int fd, void *umad, size_t room)
+{
+    ssize_t got = recv(fd, umad, room, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
+    if (got > 0)
+        return got;
+    return got == 0 || errno == ECONNRESET ? -EPIPE : -errno;
+}
+
+static ssize_t await_packet(int fd, void *umad, size_t room, int timeout_ms)
+{
+    ssize_t got = peek(fd, umad, room);
+    for (int i = 0; got == -EAGAIN && timeout_ms != 0 && i < RECEIVE_SPINS; i++)
+        got = peek(fd, umad, room);
+    if (got != -EAGAIN || timeout_ms == 0)
+        return got;
+    int result = wait_readable(fd, timeout_ms);
+    return result < 0 ? result : peek(fd, umad, room);
+}
+
+/* Programs that receive in a loop, OpenSM for one, would spin on a connection that is dead. */
+static void pause_for_dead_server(int timeout_ms)
+{
+    int wait = timeout_ms < 0 || timeout_ms > DEAD_SERVER_PAUSE_MS ? DEAD_SERVER_PAUSE_MS
+                                                                   : timeout_ms;
+    struct timespec duration = {.tv_nsec = wait * 1000000L};
+    nanosleep(&duration, NULL);
+}
+
+/* Takes the packet at hand, with the memory that came along if the message is a long one. */
+static int take_packet(int fd, struct mad_head *head, size_t length)
+{
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control;
+    size_t room = length < MESSAGE_INLINE ? length : MESSAGE_INLINE;
+    struct iovec piece = {head, sizeof *head + room};
+    struct msghdr message = {.msg_iov = &piece,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    if (length <= MESSAGE_INLINE)
+        return recv(fd, head, sizeof *head + length, MSG_DONTWAIT) < 0 ? -errno : 0;
+    if (recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0)
+        return -errno;
+    struct cmsghdr *entry = CMSG_FIRSTHDR(&message);
+    if (!entry || entry->cmsg_type != SCM_RIGHTS)
+        return -EIO;
+    int memory;
+    memcpy(&memory, CMSG_DATA(entry), sizeof memory);
+    size_t done = 0;
+    ssize_t n = 1;
+    while (done < length && n > 0) {
+        n = pread(memory, (char *)(head + 1) + done, length - done, (off_t)done);
+        done += n > 0 ? (size_t)n : 0;
+    }
+    close(memory);
+    return done == length ? 0 : -EIO;
+}
+
+static int receive_failed(int error)
+{
+    errno = error;
+    return -error;
+}
+
+WEFT_EXPORT int umad_recv(int fd, void *umad, int *length, int timeout_ms)
+{
+    struct mad_head *head = umad;
+    errno = 0;
+    if (!umad || !length || *length < 0)
+        return receive_failed(EINVAL);
+    size_t room = (size_t)*length < MESSAGE_INLINE ? (size_t)*length : MESSAGE_INLINE;
+    ssize_t got = await_packet(fd, umad, sizeof *head + room, timeout_ms);
+    if (got == -EPIPE) {
+        pause_for_dead_server(timeout_ms);
+        return receive_failed(EIO);
+    }
+    if (got < 0)
+        return receive_failed((int)-got);
+    size_t needed = head->length - sizeof *head;
+    if (needed > (size_t)*length) {
+        bool first_fits = *length >= MESSAGE_INLINE;
+        *length = (int)needed;
+        return receive_failed(first_fits ? ENOSPC : EINVAL);
+    }
+    int result = take_packet(fd, head, needed);
+    if (result < 0)
+        return receive_failed(-result);
+    *length = (int)needed;
+    return (int)head->agent;
+}

@@ -1,0 +1,51 @@
+/* Hash maps from a 64-bit key or a string to a 32-bit index.
+ *
+ * Open addressing, linear probing, power-of-two sizes. They answer "which index has this GUID";
+ * nothing ever iterates over them, so that no result can depend on hash order. Removal shifts the
+ * following run back instead of leaving tombstones. */
+#ifndef WEFT_BASE_MAP_H
+#define WEFT_BASE_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MAP_NONE UINT32_MAX /* not a value that a map can hold */
+
+struct map_slot {
+    uint64_t key;
+    uint32_t value;
+};
+struct map {
+    struct map_slot *slots;
+    size_t count, size;
+};
+
+uint32_t map_get(const struct map *map, uint64_t key); /* MAP_NONE if absent */
+/* Stores unless the key is there; returns the value now held. */
+uint32_t map_add(struct map *map, uint64_t key, uint32_t value);
+void map_set(struct map *map, uint64_t key, uint32_t value);
+bool map_remove(struct map *map, uint64_t key);
+void map_release(struct map *map);
+
+/* The same for strings. The keys are not copied: they must outlive the map. */
+struct name_map {
+    struct name_slot {
+        const char *name;
+        uint32_t value;
+    } * slots;
+    size_t count, size;
+};
+uint32_t name_map_get(const struct name_map *map, const char *name);
+uint32_t name_map_add(struct name_map *map, const char *name, uint32_t value);
+void name_map_release(struct name_map *map);
+
+/* A good 64-bit mixer (the finaliser of SplitMix64), for hashes and seeds. */
+static inline uint64_t hash_mix(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+#endif

@@ -1,0 +1,94 @@
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ARENA_BLOCK_BYTES = 64 * 1024, ARENA_ALIGNMENT = 16 };
+
+struct arena_block {
+    struct arena_block *next;
+    size_t used, size;
+    _Alignas(ARENA_ALIGNMENT) unsigned char data[];
+};
+
+static void *checked(void *memory, size_t count, size_t bytes)
+{
+    if (memory || !count || !bytes)
+        return memory;
+    fprintf(stderr, "weft: out of memory (%zu times %zu bytes wanted)\n", count, bytes);
+    exit(2);
+}
+
+void *mem_alloc(size_t bytes)
+{
+    return checked(malloc(bytes), 1, bytes);
+}
+
+void *mem_zalloc(size_t count, size_t bytes)
+{
+    return checked(calloc(count, bytes), count, bytes);
+}
+
+void *mem_realloc(void *old, size_t count, size_t bytes)
+{
+    return checked(reallocarray(old, count, bytes), count, bytes);
+}
+
+char *mem_strdup(const char *text)
+{
+    return checked(strdup(text), 1, strlen(text) + 1);
+}
+
+void mem_free(void *memory)
+{
+    free(memory);
+}
+
+void *mem_reserve(void *items, size_t *capacity, size_t wanted, size_t bytes)
+{
+    if (wanted <= *capacity)
+        return items;
+    size_t grown = *capacity * 2 > wanted ? *capacity * 2 : wanted;
+    if (grown < 8)
+        grown = 8;
+    *capacity = grown;
+    return mem_realloc(items, grown, bytes);
+}
+
+void *arena_alloc(struct arena *arena, size_t bytes)
+{
+    size_t need = (bytes + ARENA_ALIGNMENT - 1) / ARENA_ALIGNMENT * ARENA_ALIGNMENT;
+    struct arena_block *block = arena->head;
+    if (!block || block->size - block->used < need) {
+        size_t size = need > ARENA_BLOCK_BYTES ? need : ARENA_BLOCK_BYTES;
+        block = mem_zalloc(1, sizeof *block + size);
+        block->size = size;
+        block->next = arena->head;
+        arena->head = block;
+    }
+    void *piece = block->data + block->used;
+    block->used += need;
+    return piece;
+}
+
+char *arena_strndup(struct arena *arena, const char *text, size_t length)
+{
+    char *copy = arena_alloc(arena, length + 1);
+    memcpy(copy, text, length);
+    return copy;
+}
+
+char *arena_strdup(struct arena *arena, const char *text)
+{
+    return arena_strndup(arena, text, strlen(text));
+}
+
+void arena_release(struct arena *arena)
+{
+    for (struct arena_block *block = arena->head, *next; block; block = next) {
+        next = block->next;
+        free(block);
+    }
+    arena->head = NULL;
+}

@@ -1,0 +1,44 @@
+/* Memory: checked allocation, growing arrays, and an arena that is freed as a whole.
+ *
+ * Running out of memory is not an input error: these functions end the program with one line on
+ * standard error and never return NULL (but for zero bytes). Every size that comes from outside
+ * must be bounded by the caller before it arrives here. */
+#ifndef WEFT_BASE_MEM_H
+#define WEFT_BASE_MEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+void *mem_alloc(size_t bytes);
+void *mem_zalloc(size_t count, size_t bytes);
+void *mem_realloc(void *old, size_t count, size_t bytes);
+char *mem_strdup(const char *text);
+
+/* A growing array: `VEC(struct node) nodes = {0};`, then vec_push(&nodes, node). */
+#define VEC(type)                                                                                  \
+    struct {                                                                                       \
+        type *items;                                                                               \
+        size_t count, capacity;                                                                    \
+    }
+#define vec_reserve(vec, wanted)                                                                   \
+    ((vec)->items =                                                                                \
+         mem_reserve((vec)->items, &(vec)->capacity, (wanted), sizeof *(vec)->items))
+#define vec_push(vec, item)                                                                        \
+    (vec_reserve((vec), (vec)->count + 1), (void)((vec)->items[(vec)->count++] = (item)))
+#define vec_release(vec)                                                                           \
+    (mem_free((vec)->items), (vec)->items = NULL, (vec)->count = (vec)->capacity = 0)
+
+/* Grow `items` so that it holds `wanted` elements; doubles, so that pushes cost O(1) each. */
+void *mem_reserve(void *items, size_t *capacity, size_t wanted, size_t bytes);
+void mem_free(void *memory);
+
+/* An arena: many small pieces with one owner and one end. */
+struct arena {
+    struct arena_block *head;
+};
+void *arena_alloc(struct arena *arena, size_t bytes); /* zeroed, aligned for any type */
+char *arena_strndup(struct arena *arena, const char *text, size_t length);
+char *arena_strdup(struct arena *arena, const char *text);
+void arena_release(struct arena *arena);
+
+#endif

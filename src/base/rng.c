@@ -1,0 +1,46 @@
+#include "base/rng.h"
+
+#include "base/map.h"
+
+static uint64_t rotate(uint64_t x, int bits)
+{
+    return (x << bits) | (x >> (64 - bits));
+}
+
+void rng_seed(struct rng *rng, uint64_t seed, uint64_t stream)
+{
+    uint64_t x = hash_mix(seed) ^ hash_mix(stream * 0xd1342543de82ef95u + 1);
+    for (int i = 0; i < 4; i++) {
+        x += 0x9e3779b97f4a7c15u;
+        rng->state[i] = hash_mix(x);
+    }
+}
+
+uint64_t rng_next(struct rng *rng)
+{
+    uint64_t *s = rng->state;
+    uint64_t result = rotate(s[1] * 5, 7) * 9;
+    uint64_t t = s[1] << 17;
+    s[2] ^= s[0];
+    s[3] ^= s[1];
+    s[1] ^= s[2];
+    s[0] ^= s[3];
+    s[2] ^= t;
+    s[3] = rotate(s[3], 45);
+    return result;
+}
+
+uint64_t rng_below(struct rng *rng, uint64_t bound)
+{
+    uint64_t floor = -bound % bound; /* 2^64 mod bound: values below it would bias the rest */
+    uint64_t x;
+    do
+        x = rng_next(rng);
+    while (x < floor);
+    return x % bound;
+}
+
+bool rng_chance(struct rng *rng, uint64_t parts)
+{
+    return (rng_next(rng) >> 32) < parts;
+}

@@ -1,0 +1,219 @@
+#include "base/text.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+static void text_reserve(struct text *text, size_t more)
+{
+    text->data = mem_reserve(text->data, &text->capacity, text->length + more + 1, 1);
+}
+
+void text_append(struct text *text, const char *bytes, size_t count)
+{
+    text_reserve(text, count);
+    memcpy(text->data + text->length, bytes, count);
+    text->length += count;
+    text->data[text->length] = '\0';
+}
+
+void text_puts(struct text *text, const char *string)
+{
+    text_append(text, string, strlen(string));
+}
+
+void text_putc(struct text *text, char c)
+{
+    text_append(text, &c, 1);
+}
+
+static void text_vprintf(struct text *text, const char *format, va_list arguments)
+{
+    va_list again;
+    va_copy(again, arguments);
+    text_reserve(text, 128);
+    size_t room = text->capacity - text->length;
+    int wanted = vsnprintf(text->data + text->length, room, format, arguments);
+    if (wanted >= 0 && (size_t)wanted >= room) {
+        text_reserve(text, (size_t)wanted);
+        vsnprintf(text->data + text->length, (size_t)wanted + 1, format, again);
+    }
+    va_end(again);
+    if (wanted > 0)
+        text->length += (size_t)wanted;
+}
+
+void text_printf(struct text *text, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    text_vprintf(text, format, arguments);
+    va_end(arguments);
+}
+
+int text_read(struct text *text, FILE *file, size_t limit)
+{
+    char chunk[65536];
+    size_t got;
+    while ((got = fread(chunk, 1, sizeof chunk, file)) > 0) {
+        if (text->length + got > limit)
+            return -EFBIG;
+        text_append(text, chunk, got);
+    }
+    if (ferror(file))
+        return errno ? -errno : -EIO;
+    text_append(text, "", 0);
+    return 0;
+}
+
+void text_clear(struct text *text)
+{
+    text->length = 0;
+    if (text->data)
+        text->data[0] = '\0';
+}
+
+void text_release(struct text *text)
+{
+    mem_free(text->data);
+    *text = (struct text){0};
+}
+
+/* Bytes of the UTF-8 sequence at `s`, 0 if there is none (RFC 3629: no overlong forms, no
+ * surrogates, nothing beyond U+10FFFF). */
+static size_t utf8_length(const unsigned char *s)
+{
+    if (s[0] < 0x80)
+        return 1;
+    size_t length = s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+    for (size_t i = 1; i < length; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    bool bad = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+               (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f);
+    return bad ? 0 : length;
+}
+
+/* Names come from files and from the wire: bytes that are no UTF-8 would make it no JSON. */
+static void json_escape(struct text *out, const char *value)
+{
+    text_putc(out, '"');
+    for (size_t length; *value; value += length ? length : 1) {
+        unsigned char c = (unsigned char)*value;
+        length = utf8_length((const unsigned char *)value);
+        if (!length)
+            text_puts(out, "\\ufffd");
+        else if (c == '"' || c == '\\')
+            text_printf(out, "\\%c", c);
+        else if (c < 0x20)
+            text_printf(out, "\\u%04x", c);
+        else
+            text_append(out, value, length);
+    }
+    text_putc(out, '"');
+}
+
+static void json_newline(struct json *json)
+{
+    if (json->pretty && json->depth)
+        text_printf(json->out, "\n%*s", (int)json->depth * 2, "");
+}
+
+/* Comma, line break and key: whatever stands before a value. */
+static void json_lead(struct json *json, const char *key)
+{
+    if (json->comma)
+        text_putc(json->out, ',');
+    json_newline(json);
+    json->comma = true;
+    if (key) {
+        json_escape(json->out, key);
+        text_puts(json->out, json->pretty ? ": " : ":");
+    }
+}
+
+static void json_open(struct json *json, const char *key, char bracket)
+{
+    json_lead(json, key);
+    text_putc(json->out, bracket);
+    json->depth++;
+    json->comma = false;
+}
+
+static void json_close(struct json *json, char bracket)
+{
+    bool filled = json->comma;
+    json->depth--;
+    if (filled && json->pretty)
+        text_printf(json->out, "\n%*s", (int)json->depth * 2, "");
+    text_putc(json->out, bracket);
+    json->comma = true;
+    if (!json->depth)
+        text_putc(json->out, '\n');
+}
+
+void json_begin_object(struct json *json, const char *key)
+{
+    json_open(json, key, '{');
+}
+
+void json_begin_array(struct json *json, const char *key)
+{
+    json_open(json, key, '[');
+}
+
+void json_end_object(struct json *json)
+{
+    json_close(json, '}');
+}
+
+void json_end_array(struct json *json)
+{
+    json_close(json, ']');
+}
+
+void json_string(struct json *json, const char *key, const char *value)
+{
+    json_lead(json, key);
+    json_escape(json->out, value);
+}
+
+void json_stringf(struct json *json, const char *key, const char *format, ...)
+{
+    struct text value = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    text_vprintf(&value, format, arguments);
+    va_end(arguments);
+    json_string(json, key, value.data);
+    text_release(&value);
+}
+
+void json_number(struct json *json, const char *key, int64_t value)
+{
+    json_lead(json, key);
+    text_printf(json->out, "%lld", (long long)value);
+}
+
+void json_unsigned(struct json *json, const char *key, uint64_t value)
+{
+    json_lead(json, key);
+    text_printf(json->out, "%llu", (unsigned long long)value);
+}
+
+void json_double(struct json *json, const char *key, double value)
+{
+    json_lead(json, key);
+    if (isfinite(value))
+        text_printf(json->out, "%.9g", value);
+    else
+        text_puts(json->out, "null");
+}
+
+void json_bool(struct json *json, const char *key, bool value)
+{
+    json_lead(json, key);
+    text_puts(json->out, value ? "true" : "false");
+}

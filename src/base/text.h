@@ -1,0 +1,44 @@
+/* A growing string, and JSON written into one. */
+#ifndef WEFT_BASE_TEXT_H
+#define WEFT_BASE_TEXT_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct text {
+    char *data; /* NUL-terminated once anything was appended */
+    size_t length, capacity;
+};
+
+void text_append(struct text *text, const char *bytes, size_t count);
+void text_puts(struct text *text, const char *string);
+void text_putc(struct text *text, char c);
+void text_printf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Reads the whole of a file; 0 or -errno (-EFBIG above `limit` bytes). */
+int text_read(struct text *text, FILE *file, size_t limit);
+void text_clear(struct text *text);
+void text_release(struct text *text);
+
+/* JSON writer. Commas and nesting are its business; keys are NULL inside arrays. */
+struct json {
+    struct text *out;
+    unsigned depth;
+    bool comma;  /* something was written at this depth */
+    bool pretty; /* two-space indentation */
+};
+void json_begin_object(struct json *json, const char *key);
+void json_begin_array(struct json *json, const char *key);
+void json_end_object(struct json *json);
+void json_end_array(struct json *json);
+void json_string(struct json *json, const char *key, const char *value);
+void json_stringf(struct json *json, const char *key, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void json_number(struct json *json, const char *key, int64_t value);
+void json_unsigned(struct json *json, const char *key, uint64_t value);
+void json_double(struct json *json, const char *key, double value);
+void json_bool(struct json *json, const char *key, bool value);
+
+#endif

@@ -1,0 +1,20 @@
+/* Time is a count of picoseconds since the start of the run: 64 bits last for 213 days.
+ * Absent and infinite deadlines are TIME_NEVER. */
+#ifndef WEFT_BASE_TIME_H
+#define WEFT_BASE_TIME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TIME_PS    UINT64_C(1)
+#define TIME_NS    UINT64_C(1000)
+#define TIME_US    UINT64_C(1000000)
+#define TIME_MS    UINT64_C(1000000000)
+#define TIME_S     UINT64_C(1000000000000)
+#define TIME_NEVER UINT64_MAX
+
+/* "250ns", "1.5ms", "2s": at most eight digits before the point and six behind it. False if the
+ * text is anything else. */
+bool time_parse(const char *text, uint64_t *ps);
+
+#endif

@@ -1,0 +1,49 @@
+/* The command table and what all commands share.
+ *
+ * A command is one file with one `struct command`. Exit status: 0 done, 1 what was checked does not
+ * hold, 2 bad usage or bad input. Messages for people go to standard error, results to standard
+ * output. */
+#ifndef WEFT_CLI_COMMAND_H
+#define WEFT_CLI_COMMAND_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { EXIT_HOLDS = 0, EXIT_FAILS = 1, EXIT_USAGE = 2 };
+
+struct command {
+    const char *name;
+    const char *summary; /* one line for `weft --help` */
+    const char *help;    /* the whole of `weft NAME --help`: usage, options, examples */
+    int (*run)(int argc, char **argv); /* argv[0] is the command's name */
+};
+
+extern const struct command command_topo, command_fabric, command_ctl;
+
+/* "weft topo: message" on standard error, with a hint at --help; returns EXIT_USAGE. */
+int command_usage(const char *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Prints a `struct err`; returns EXIT_USAGE. */
+int command_error(const char *command, const struct err *err);
+
+/* Options. `--name value` and `--name=value` both work, anywhere among the arguments; what is not
+ * an option stays in argv, in order. "--" ends the options and stays too. */
+struct option_values { /* of an option that may be given more than once; see base/mem.h's VEC */
+    const char **items;
+    size_t count, capacity;
+};
+struct option_spec {
+    const char *name;             /* without the dashes */
+    const char **value;           /* where a value goes, or NULL for a flag */
+    bool *flag;                   /* or NULL */
+    struct option_values *values; /* where each value goes, if there can be several */
+};
+/* Removes the options from argv and returns the new argc, or -1 after printing what is wrong. */
+int command_options(const char *command, int argc, char **argv, const struct option_spec *specs);
+
+/* A whole number in [low, high], decimal or 0x…; false if the text is anything else. */
+bool parse_unsigned(const char *text, uint64_t low, uint64_t high, uint64_t *value);
+
+#endif

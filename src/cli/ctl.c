@@ -1,0 +1,128 @@
+/* weft ctl: one command to a running fabric. The server knows the commands; this carries words
+ * there and text back. */
+#include "cli/command.h"
+#include "host/protocol.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: weft ctl [--socket PATH] [--json] COMMAND ...\n"
+    "\n"
+    "Talks to the fabric that 'weft fabric' serves: at PATH, or where WEFT_SOCKET says, or where\n"
+    "a fabric without --socket listens. NODE is a name, a description or a GUID (0x...).\n"
+    "\n"
+    "  status                           what is up, what passed, who is attached\n"
+    "  counters [NODE [PORT]]           performance counters\n"
+    "  link down|up NODE PORT           cut a cable, plug it in again\n"
+    "  switch down|up NODE              switch a switch off and on; it comes back blank\n"
+    "  node down|up NODE                the same for any node\n"
+    "  flap NODE PORT                   a link goes down and trains again\n"
+    "  drop P% [NODE PORT] [attribute NAME|0x..]\n"
+    "                                   lose SMPs: on all links or one, of all attributes or one;\n"
+    "                                   0% takes the rule back\n"
+    "  agent slow NODE TIME             an agent answers that much later (50ms, 2s)\n"
+    "  agent mute|heal NODE             never, or as it used to\n"
+    "  guid NODE GUID                   give a node another GUID\n"
+    "  errors NODE PORT COUNT           bit errors, as this port sees them\n"
+    "  stop                             end the server\n"
+    "\n"
+    "examples:\n"
+    "  weft ctl link down leaf3 12\n"
+    "  weft ctl drop 5% attribute LinearForwardingTable\n"
+    "  weft ctl --json counters spine1 | jq '.[].PortXmitPkts'\n";
+
+static int pack_words(struct request *request, int argc, char **argv)
+{
+    size_t used = 0;
+    for (int i = 1; i < argc; i++) {
+        size_t length = strlen(argv[i]) + 1;
+        if (length == 1)
+            return command_usage("ctl", "an empty word says nothing");
+        if (used + length >= sizeof request->text)
+            return command_usage("ctl", "the command is too long");
+        memcpy(request->text + used, argv[i], length);
+        used += length;
+    }
+    return 0;
+}
+
+static int connect_to_server(const char *path, struct err *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int length = path ? snprintf(address.sun_path, sizeof address.sun_path, "%s", path)
+                      : protocol_socket_path(address.sun_path, sizeof address.sun_path);
+    if (length < 0 || (size_t)length >= sizeof address.sun_path)
+        return err_set(err, ENAMETOOLONG, "the socket's path is too long");
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return err_set(err, errno, "cannot make a socket: %s", strerror(errno));
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
+        int error = errno;
+        close(fd);
+        return err_set(err, error, "no fabric server at '%s': %s", address.sun_path,
+                       strerror(error));
+    }
+    return fd;
+}
+
+/* Copies the answer's text out; returns the server's result, or -errno. */
+static int read_answer(int fd, struct err *err)
+{
+    char packet[64 * 1024];
+    struct answer answer;
+    ssize_t got = recv(fd, packet, sizeof packet, 0);
+    if (got < (ssize_t)sizeof answer)
+        return err_set(err, EIO, "the server hung up");
+    memcpy(&answer, packet, sizeof answer);
+    size_t skip = sizeof answer;
+    FILE *out = answer.result < 0 ? stderr : stdout;
+    if (answer.result < 0)
+        fputs("weft ctl: ", out);
+    do {
+        fwrite(packet + skip, 1, (size_t)got - skip, out);
+        skip = 0;
+        got = recv(fd, packet, sizeof packet, 0);
+    } while (got > 0);
+    if (answer.result < 0)
+        fputc('\n', out);
+    return answer.result < 0 ? EXIT_USAGE : EXIT_HOLDS;
+}
+
+static int run(int argc, char **argv)
+{
+    struct request request = {
+        .magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .ask = ASK_CTL};
+    const char *path = NULL;
+    bool json = false;
+    struct err err = {0};
+    const struct option_spec specs[] = {
+        {.name = "socket", .value = &path}, {.name = "json", .flag = &json}, {0}};
+    argc = command_options("ctl", argc, argv, specs);
+    if (argc < 0)
+        return EXIT_USAGE;
+    if (argc < 2)
+        return command_usage("ctl", "no command");
+    if (pack_words(&request, argc, argv) != 0)
+        return EXIT_USAGE;
+    request.json = json;
+    int fd = connect_to_server(path, &err);
+    if (fd < 0)
+        return command_error("ctl", &err);
+    int result = send(fd, &request, sizeof request, MSG_NOSIGNAL) < 0
+                     ? err_set(&err, errno, "cannot ask: %s", strerror(errno))
+                     : read_answer(fd, &err);
+    close(fd);
+    return result < 0 ? command_error("ctl", &err) : result;
+}
+
+const struct command command_ctl = {
+    .name = "ctl",
+    .summary = "look at a running fabric, break it, mend it",
+    .help = help,
+    .run = run,
+};

@@ -1,0 +1,272 @@
+/* weft fabric: serve a simulated fabric to real tools.
+ *
+ * With a command, the command runs attached to the fabric and its end is ours; without one, the
+ * fabric stays until somebody stops it. This file reads the options and sets the stage: a private
+ * directory, the socket's path, the environment of the command. The rest is in src/host. */
+#include "base/mem.h"
+#include "cli/command.h"
+#include "host/place.h"
+#include "host/server.h"
+#include "wire/pcap.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#ifndef WEFT_PRELOAD_PATH
+#define WEFT_PRELOAD_PATH "/usr/lib/weft/libweft-umad.so"
+#endif
+
+enum { EXIT_CANNOT_EXECUTE = 126, EXIT_NOT_FOUND = 127 };
+
+static const char help[] =
+    "usage: weft fabric NET [OPTION ...] [-- COMMAND ...]\n"
+    "\n"
+    "Serves a simulated InfiniBand fabric to real tools: opensm, ibnetdiscover, saquery and every\n"
+    "other program that uses libibumad. NET is a file in ibnetdiscover's or ibsim's format.\n"
+    "With COMMAND, runs it attached to the fabric and exits with its status; daemons that it\n"
+    "leaves behind are ended with it. Without, prints how to reach the fabric and serves until\n"
+    "interrupted, or until 'weft ctl stop'.\n"
+    "\n"
+    "  --attach NODE[:PORT]  where programs sit: a name, a description or a GUID; a switch means\n"
+    "                        its port 0 (default: the first adapter; WEFT_ATTACH overrides it)\n"
+    "  --socket PATH         listen there (default: private with COMMAND, else in the user's\n"
+    "                        runtime directory)\n"
+    "  --pace fast|real|F    network delays: none, as simulated, or at F times real speed\n"
+    "                        (default: fast)\n"
+    "  --preset today|paper  attributes and processing times of nodes (default: today)\n"
+    "  --set KEY=VALUE       one attribute, such as mtu=2048 or 'S1*:traps=no'; may be repeated\n"
+    "  --seed N              of everything random (default: 1)\n"
+    "  --pcap FILE           write every packet on every link there\n"
+    "\n"
+    "examples:\n"
+    "  weft fabric cluster.net -- ibnetdiscover\n"
+    "  weft fabric cluster.net -- sh -c 'opensm -B; sleep 5; saquery'\n"
+    "  weft fabric cluster.net --attach leaf3 --pcap bringup.pcap -- opensm -o\n";
+
+struct fabric_arguments {
+    const char *net, *attach, *socket, *pace, *preset, *seed, *pcap;
+    struct option_values settings;
+    char **command; /* NULL: none */
+    uint64_t seed_value, pace_millionths;
+};
+
+/* "2", "0.5": millionths. */
+static bool parse_factor(const char *text, uint64_t *millionths)
+{
+    char *end;
+    double factor = strtod(text, &end);
+    if (end == text || *end || !(factor >= 1e-6 && factor <= 1e6))
+        return false;
+    *millionths = (uint64_t)(factor * 1e6 + 0.5);
+    return true;
+}
+
+static int parse_arguments(struct fabric_arguments *arguments, int argc, char **argv)
+{
+    *arguments = (struct fabric_arguments){.pace = "fast", .preset = "today", .seed = "1"};
+    const struct option_spec specs[] = {{.name = "attach", .value = &arguments->attach},
+                                        {.name = "socket", .value = &arguments->socket},
+                                        {.name = "pace", .value = &arguments->pace},
+                                        {.name = "preset", .value = &arguments->preset},
+                                        {.name = "seed", .value = &arguments->seed},
+                                        {.name = "pcap", .value = &arguments->pcap},
+                                        {.name = "set", .values = &arguments->settings},
+                                        {0}};
+    argc = command_options("fabric", argc, argv, specs);
+    if (argc < 0)
+        return EXIT_USAGE;
+    if (argc < 2 || strcmp(argv[1], "--") == 0)
+        return command_usage("fabric", "which network?");
+    arguments->net = argv[1];
+    if (argc > 2 && strcmp(argv[2], "--") != 0)
+        return command_usage("fabric", "'%s' is one argument too many; a command stands after '--'",
+                             argv[2]);
+    if (argc > 2 && argc == 3)
+        return command_usage("fabric", "no command after '--'");
+    if (argc > 3)
+        arguments->command = argv + 3;
+    if (!parse_unsigned(arguments->seed, 0, UINT64_MAX, &arguments->seed_value))
+        return command_usage("fabric", "'%s' is no seed", arguments->seed);
+    if (strcmp(arguments->pace, "real") == 0)
+        arguments->pace_millionths = 1000000;
+    else if (strcmp(arguments->pace, "fast") != 0 &&
+             !parse_factor(arguments->pace, &arguments->pace_millionths))
+        return command_usage("fabric", "'%s' is no pace: 'fast', 'real' or a factor",
+                             arguments->pace);
+    return 0;
+}
+
+static int make_options(const struct fabric_arguments *arguments, struct fabric_options *options,
+                        struct err *err)
+{
+    int result = fabric_options_preset(options, arguments->preset, err);
+    for (size_t i = 0; i < arguments->settings.count && result == 0; i++) {
+        const char *setting = arguments->settings.items[i];
+        const char *equals = strchr(setting, '=');
+        if (!equals)
+            return err_set(err, EINVAL, "--set %s: expected KEY=VALUE", setting);
+        char *key = mem_strdup(setting);
+        key[equals - setting] = 0;
+        result = fabric_options_set(options, key, equals + 1, err);
+        mem_free(key);
+    }
+    return result;
+}
+
+/* ---- the command ---- */
+
+/* The preload library: as told, beside this program in its build directory, or as installed. */
+static void find_preload(char *path, size_t size)
+{
+    const char *given = getenv("WEFT_PRELOAD");
+    char self[4096];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (given && *given) {
+        snprintf(path, size, "%s", given);
+        return;
+    }
+    self[length > 0 ? length : 0] = 0;
+    char *slash = strrchr(self, '/');
+    if (slash) {
+        *slash = 0;
+        snprintf(path, size, "%s/preload/libweft-umad.so", self);
+        if (access(path, R_OK) == 0)
+            return;
+    }
+    snprintf(path, size, "%s", WEFT_PRELOAD_PATH);
+}
+
+static void prepare_environment(const char *socket, const char *preload, const struct place *place)
+{
+    char text[8192];
+    const char *others = getenv("LD_PRELOAD");
+    snprintf(text, sizeof text, "%s%s%s", others ? others : "", others && *others ? ":" : "",
+             preload);
+    setenv("LD_PRELOAD", text, 1);
+    setenv(WEFT_SOCKET_VARIABLE, socket, 1);
+    /* OpenSM keeps its files in /var otherwise, which takes root and outlives the fabric. */
+    setenv("OSM_CACHE_DIR", place->scratch, 0);
+    setenv("OSM_TMP_DIR", place->scratch, 0);
+}
+
+static pid_t start_command(char **command, const sigset_t *mask, const char *socket,
+                           const char *preload, const struct place *place)
+{
+    pid_t child = fork();
+    if (child != 0)
+        return child;
+    prepare_environment(socket, preload, place);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    execvp(command[0], command);
+    int error = errno;
+    fprintf(stderr, "weft fabric: cannot run '%s': %s\n", command[0], strerror(error));
+    _exit(error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE);
+}
+
+static void block_signals(sigset_t *before)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    sigaddset(&signals, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &signals, before);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+static void print_usage_of(const char *socket, const char *preload)
+{
+    printf("serving at %s\n\n"
+           "  export WEFT_SOCKET=%s\n"
+           "  LD_PRELOAD=%s ibnetdiscover\n"
+           "  weft ctl status\n",
+           socket, socket, preload);
+    fflush(stdout);
+}
+
+/* ---- all together ---- */
+
+static int serve(const struct fabric_arguments *arguments, struct fabric *fabric,
+                 struct err *err)
+{
+    struct server_options options = {.pace_millionths = arguments->pace_millionths};
+    struct server *server = NULL;
+    struct place place;
+    char preload[4096 + 64];
+    sigset_t mask;
+    int result = attach_find(fabric_topology(fabric), arguments->attach, &options.attachment, err);
+    if (result == 0)
+        result = place_make(&place, arguments->socket, arguments->command != NULL, err);
+    if (result < 0)
+        return result;
+    options.socket_path = place.socket;
+    options.directory = place.directory;
+    find_preload(preload, sizeof preload);
+    block_signals(&mask);
+    result = server_new(&server, fabric, &options, err);
+    if (result == 0 && arguments->command) {
+        pid_t child = start_command(arguments->command, &mask, place.socket, preload, &place);
+        if (child < 0)
+            result = err_set(err, errno, "cannot fork: %s", strerror(errno));
+        else
+            server_watch_child(server, child);
+    } else if (result == 0) {
+        print_usage_of(place.socket, preload);
+    }
+    if (result == 0)
+        result = server_run(server);
+    server_free(server);
+    place_remove(&place);
+    return result;
+}
+
+static int run_fabric(struct fabric_arguments *arguments, struct err *err)
+{
+    struct fabric_options options;
+    struct topology topology;
+    struct pcap *pcap = NULL;
+    int result = make_options(arguments, &options, err);
+    if (result < 0)
+        return result;
+    topology_init(&topology);
+    result = topology_read(&topology, arguments->net, err);
+    if (result == 0 && arguments->pcap)
+        result = pcap_open(&pcap, arguments->pcap, err);
+    if (result == 0) {
+        struct fabric *fabric = fabric_new(&topology, &options, arguments->seed_value);
+        fabric_set_pcap(fabric, pcap);
+        result = serve(arguments, fabric, err);
+        fabric_free(fabric);
+    }
+    int closed = pcap_close(pcap);
+    if (closed < 0 && result == 0)
+        result = err_set(err, -closed, "cannot write '%s': %s", arguments->pcap,
+                         strerror(-closed));
+    topology_release(&topology);
+    return result;
+}
+
+static int run(int argc, char **argv)
+{
+    struct fabric_arguments arguments;
+    struct err err = {0};
+    int result = parse_arguments(&arguments, argc, argv);
+    if (result == 0)
+        result = run_fabric(&arguments, &err);
+    vec_release(&arguments.settings);
+    return result < 0 ? command_error("fabric", &err) : result;
+}
+
+const struct command command_fabric = {
+    .name = "fabric",
+    .summary = "serve a simulated fabric to real tools",
+    .help = help,
+    .run = run,
+};

@@ -1,0 +1,56 @@
+/* weft: the front door. One table of commands; everything else is in their files. */
+#include "cli/command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct command *const commands[] = {&command_topo, &command_fabric, &command_ctl};
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+static void print_help(FILE *out)
+{
+    fputs("weft: an InfiniBand subnet manager and the fabric simulator that proves it\n\n"
+          "usage: weft COMMAND [ARGUMENT ...]\n\n",
+          out);
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
+    fputs("\n'weft COMMAND --help' explains a command; 'man weft' has the whole.\n", out);
+}
+
+static bool asks_help(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return true;
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        (strcmp(argv[1], "help") == 0 && argc == 2)) {
+        print_help(stdout);
+        return EXIT_HOLDS;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        puts("weft " WEFT_VERSION);
+        return EXIT_HOLDS;
+    }
+    bool help = strcmp(argv[1], "help") == 0;
+    const char *name = help ? argv[2] : argv[1];
+    for (int i = 0; i < COMMAND_COUNT; i++) {
+        if (strcmp(commands[i]->name, name) != 0)
+            continue;
+        if (help || asks_help(argc - 1, argv + 1)) {
+            fputs(commands[i]->help, stdout);
+            return EXIT_HOLDS;
+        }
+        return commands[i]->run(argc - 1, argv + 1);
+    }
+    fprintf(stderr, "weft: no command '%s'; 'weft --help' lists them\n", name);
+    return EXIT_USAGE;
+}

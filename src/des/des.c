@@ -1,0 +1,363 @@
+/* The event queue, as a radix heap.
+ *
+ * Time never runs backwards here, and a queue that only ever moves forward can file its events by
+ * digits instead of comparing them (Ahuja, Mehlhorn, Orlin and Tarjan, "Faster algorithms for the
+ * shortest path problem", 1990; kernel timers know the same idea as hierarchical wheels). A time
+ * is written in digits of six bits. An event's level is the highest digit in which it differs
+ * from `base`, a moment not later than anything that waits or can still be scheduled; its slot is
+ * the value of that digit. Hence:
+ *
+ *  - the next event is in the lowest slot of the lowest level that has any: two bit scans;
+ *  - a slot of level 0 holds one single time. Another slot, once its turn has come, is spread:
+ *    base moves to its earliest time and each of its events falls by at least one level, so that
+ *    an event moves eleven times in its life at the most, and usually two or three times;
+ *  - events of the same time always share a slot, and both filing and spreading keep their order.
+ *    First come, first served is thus a property of the structure and needs no sequence number.
+ *
+ * A slot is a list of arrays (chunks), because a million events linked one by one would cost a
+ * cache miss for every step. Entries carry the whole event. Beside them lies one cell per event,
+ * named by its handle, whose generation tells whether the event still waits: to cancel is to
+ * raise the generation. The entry stays behind as dead weight until its slot is spread, or until
+ * more dead entries than live ones lie about and all slots are swept. Memory thus follows the
+ * largest number of events that ever waited together, whatever is cancelled: some 40 bytes each,
+ * as much again for the dead, and at most one half-filled chunk in each of the 704 slots.
+ *
+ * Each slot knows its earliest event, so that looking at the next time costs no search and moves
+ * nothing: base must not pass the clock. Left out: who cancels that very event has the slot
+ * searched for another one, which only a caller who does so and looks again, over and over, would
+ * notice. */
+#include "des/des.h"
+
+#include "base/mem.h"
+
+#include <assert.h>
+
+enum {
+    DIGIT_BITS = 6,
+    SLOTS = 1 << DIGIT_BITS,
+    LEVELS = (64 + DIGIT_BITS - 1) / DIGIT_BITS,
+    CHUNK_ENTRIES = 31,  /* a kilobyte: long enough for the prefetcher to help */
+    LOOKAHEAD = 4,       /* entries of one time whose cells are fetched before their turn */
+    DEAD_ALLOWED = 1024, /* below this, sweeping costs more than it frees */
+};
+
+struct entry {
+    uint64_t time;
+    des_handle handle;
+    struct event event;
+};
+
+struct chunk {
+    struct chunk *next;
+    uint32_t begin, end; /* entries in use; only the first chunk of a slot has begin > 0 */
+    struct entry entries[CHUNK_ENTRIES];
+};
+
+/* All but the head means nothing while there is no head. */
+struct slot {
+    struct chunk *head, *tail;
+    uint64_t earliest;         /* time of the next one here, */
+    des_handle earliest_event; /* the first that was scheduled for it; may have died since */
+};
+
+/* An entry is live while its handle's generation is the cell's. */
+struct cell {
+    uint32_t generation;
+    uint32_t next_free;
+};
+
+#define NO_CELL UINT32_MAX
+
+struct des {
+    uint64_t now;
+    uint64_t base;
+    size_t live, dead;
+    uint32_t used_levels;
+    uint32_t free_cell;
+    uint64_t used_slots[LEVELS];
+    struct slot slots[LEVELS][SLOTS];
+    VEC(struct cell) cells;
+    struct chunk *free_chunks;
+    struct arena arena; /* of chunks */
+};
+
+struct des *des_new(void)
+{
+    struct des *des = mem_zalloc(1, sizeof *des);
+    des->free_cell = NO_CELL;
+    return des;
+}
+
+void des_free(struct des *des)
+{
+    if (!des)
+        return;
+    vec_release(&des->cells);
+    arena_release(&des->arena);
+    mem_free(des);
+}
+
+uint64_t des_now(const struct des *des)
+{
+    return des->now;
+}
+
+size_t des_pending(const struct des *des)
+{
+    return des->live;
+}
+
+/* Handles: the generation above, the cell's index below. */
+
+static uint32_t handle_index(des_handle handle)
+{
+    return (uint32_t)handle;
+}
+
+static uint32_t handle_generation(des_handle handle)
+{
+    return (uint32_t)(handle >> 32);
+}
+
+static bool handle_is_live(const struct des *des, des_handle handle)
+{
+    return des->cells.items[handle_index(handle)].generation == handle_generation(handle);
+}
+
+static des_handle handle_take(struct des *des)
+{
+    uint32_t index = des->free_cell;
+    if (index == NO_CELL) {
+        index = (uint32_t)des->cells.count;
+        assert(index != NO_CELL);
+        vec_push(&des->cells, ((struct cell){.generation = 1}));
+    } else {
+        des->free_cell = des->cells.items[index].next_free;
+    }
+    return (uint64_t)des->cells.items[index].generation << 32 | index;
+}
+
+/* From now on the handle is stale, and stays so: a cell whose generations are used up is never
+ * taken again, which wastes eight bytes in four thousand million events. */
+static void handle_drop(struct des *des, des_handle handle)
+{
+    uint32_t index = handle_index(handle);
+    struct cell *cell = &des->cells.items[index];
+    if (++cell->generation == 0)
+        return;
+    cell->next_free = des->free_cell;
+    des->free_cell = index;
+}
+
+/* The cell will be wanted soon: with a million of them, waiting for it is a third of a pop. */
+static void handle_expect(const struct des *des, des_handle handle)
+{
+    __builtin_prefetch(&des->cells.items[handle_index(handle)], 1);
+}
+
+/* Spares the look at the cell, a likely cache miss, as long as nothing was cancelled. */
+static bool handle_waits(const struct des *des, des_handle handle)
+{
+    return !des->dead || handle_is_live(des, handle);
+}
+
+/* Slots */
+
+static struct chunk *chunk_take(struct des *des)
+{
+    struct chunk *chunk = des->free_chunks;
+    if (chunk)
+        des->free_chunks = chunk->next;
+    else
+        chunk = arena_alloc(&des->arena, sizeof *chunk);
+    chunk->next = NULL;
+    chunk->begin = chunk->end = 0;
+    return chunk;
+}
+
+static struct chunk *chunk_drop(struct des *des, struct chunk *chunk)
+{
+    struct chunk *next = chunk->next;
+    chunk->next = des->free_chunks;
+    des->free_chunks = chunk;
+    return next;
+}
+
+/* Room for one more entry in the slot of this time. */
+static inline struct entry *file_event(struct des *des, uint64_t time, des_handle handle)
+{
+    unsigned level = (63 - (unsigned)__builtin_clzll((time ^ des->base) | 1)) / DIGIT_BITS;
+    unsigned digit = time >> (level * DIGIT_BITS) & (SLOTS - 1);
+    struct slot *slot = &des->slots[level][digit];
+    if (!slot->head) {
+        slot->head = slot->tail = chunk_take(des);
+        slot->earliest = TIME_NEVER;
+        des->used_slots[level] |= UINT64_C(1) << digit;
+        des->used_levels |= 1u << level;
+    } else if (slot->tail->end == CHUNK_ENTRIES) {
+        slot->tail = slot->tail->next = chunk_take(des);
+    }
+    if (time < slot->earliest) {
+        slot->earliest = time;
+        slot->earliest_event = handle;
+    }
+    return &slot->tail->entries[slot->tail->end++];
+}
+
+/* Empties a slot; the caller disposes of the chunks. */
+static struct chunk *detach_slot(struct des *des, unsigned level, unsigned digit)
+{
+    struct chunk *chunks = des->slots[level][digit].head;
+    des->slots[level][digit].head = NULL;
+    des->used_slots[level] &= ~(UINT64_C(1) << digit);
+    if (!des->used_slots[level])
+        des->used_levels &= ~(1u << level);
+    return chunks;
+}
+
+/* Files the live ones of a detached slot again, in their order. */
+static void refile_chunks(struct des *des, struct chunk *chunk)
+{
+    for (; chunk; chunk = chunk_drop(des, chunk)) {
+        for (uint32_t i = chunk->begin; i < chunk->end; i++) {
+            const struct entry *entry = &chunk->entries[i];
+            handle_expect(des, entry->handle);
+            if (handle_waits(des, entry->handle))
+                *file_event(des, entry->time, entry->handle) = *entry;
+            else
+                des->dead--;
+        }
+    }
+}
+
+static void sweep_dead(struct des *des)
+{
+    for (unsigned level = 0; level < LEVELS; level++)
+        for (uint64_t used = des->used_slots[level]; used; used &= used - 1) {
+            unsigned digit = (unsigned)__builtin_ctzll(used);
+            refile_chunks(des, detach_slot(des, level, digit));
+        }
+}
+
+/* The earliest one has died: who follows? False if nobody. */
+static bool slot_search(const struct des *des, struct slot *slot)
+{
+    slot->earliest = TIME_NEVER;
+    for (const struct chunk *chunk = slot->head; chunk; chunk = chunk->next) {
+        for (uint32_t i = chunk->begin; i < chunk->end; i++) {
+            const struct entry *entry = &chunk->entries[i];
+            if (entry->time < slot->earliest && handle_is_live(des, entry->handle)) {
+                slot->earliest = entry->time;
+                slot->earliest_event = entry->handle;
+            }
+        }
+    }
+    return slot->earliest != TIME_NEVER;
+}
+
+static bool slot_has_one(const struct slot *slot)
+{
+    return slot->head->begin + 1 == slot->head->end && !slot->head->next;
+}
+
+static const struct entry *slot_first(const struct slot *slot)
+{
+    return &slot->head->entries[slot->head->begin];
+}
+
+/* Takes the first entry off a slot of level 0, or the only one of any other. */
+static void drop_first(struct des *des, unsigned level, unsigned digit)
+{
+    struct slot *slot = &des->slots[level][digit];
+    struct chunk *chunk = slot->head;
+    if (++chunk->begin == chunk->end) {
+        if (!chunk->next)
+            detach_slot(des, level, digit);
+        slot->head = chunk_drop(des, chunk);
+    }
+    if (slot->head)
+        slot->earliest_event = slot_first(slot)->handle;
+}
+
+/* Scheduling and popping */
+
+des_handle des_schedule(struct des *des, uint64_t time, struct event event)
+{
+    assert(time >= des->now);
+    if (time == TIME_NEVER)
+        return 0;
+    des_handle handle = handle_take(des);
+    *file_event(des, time, handle) = (struct entry){time, handle, event};
+    des->live++;
+    return handle;
+}
+
+bool des_cancel(struct des *des, des_handle handle)
+{
+    if (handle_generation(handle) == 0 || handle_index(handle) >= des->cells.count ||
+        !handle_is_live(des, handle))
+        return false;
+    handle_drop(des, handle);
+    des->live--;
+    des->dead++;
+    if (des->dead > des->live + DEAD_ALLOWED)
+        sweep_dead(des);
+    return true;
+}
+
+/* The slot of the next event, which is its earliest; NULL if nothing waits. Dead entries on the
+ * way go. */
+static struct slot *find_next(struct des *des, unsigned *level, unsigned *digit)
+{
+    while (des->used_levels) {
+        *level = (unsigned)__builtin_ctz(des->used_levels);
+        *digit = (unsigned)__builtin_ctzll(des->used_slots[*level]);
+        struct slot *slot = &des->slots[*level][*digit];
+        if (handle_waits(des, slot->earliest_event))
+            return slot;
+        if (*level == 0) {
+            drop_first(des, *level, *digit);
+            des->dead--;
+        } else if (!slot_search(des, slot)) {
+            refile_chunks(des, detach_slot(des, *level, *digit));
+        }
+    }
+    return NULL;
+}
+
+uint64_t des_next_time(struct des *des)
+{
+    unsigned level, digit;
+    const struct slot *slot = find_next(des, &level, &digit);
+    return slot ? slot->earliest : TIME_NEVER;
+}
+
+bool des_pop(struct des *des, uint64_t until, struct event *event)
+{
+    unsigned level, digit;
+    const struct slot *slot;
+    while ((slot = find_next(des, &level, &digit)) && slot->earliest <= until) {
+        if (level == 0 || slot_has_one(slot)) {
+            if (slot->head->end - slot->head->begin > LOOKAHEAD)
+                handle_expect(des, slot_first(slot)[LOOKAHEAD].handle);
+            *event = slot_first(slot)->event;
+            des->now = slot->earliest;
+            des->live--;
+            handle_drop(des, slot->earliest_event);
+            drop_first(des, level, digit);
+            return true;
+        }
+        des->base = slot->earliest; /* and the clock follows: this event is popped next round */
+        refile_chunks(des, detach_slot(des, level, digit));
+    }
+    if (until != TIME_NEVER && until > des->now)
+        des->now = until;
+    return false;
+}
+
+void des_advance(struct des *des, uint64_t time)
+{
+    assert(des_next_time(des) >= time);
+    if (time > des->now)
+        des->now = time;
+}

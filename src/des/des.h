@@ -1,0 +1,41 @@
+/* The event queue: who is next, in (time, sequence) order.
+ *
+ * Events are small values, not callbacks: the owner of the queue pops one and switches on its
+ * kind. Two events at the same time come out in the order in which they were scheduled, so that
+ * a run never depends on the queue's inside. A handle lets its holder take an event back. */
+#ifndef WEFT_DES_DES_H
+#define WEFT_DES_DES_H
+
+#include "base/time.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct event {
+    uint32_t kind; /* what to do: the owner's business */
+    uint32_t a;    /* and to what */
+    uint64_t b;
+};
+
+typedef uint64_t des_handle; /* 0 is never a handle */
+
+struct des;
+
+struct des *des_new(void);
+void des_free(struct des *des);
+uint64_t des_now(const struct des *des); /* time of the last event popped, or as advanced */
+size_t des_pending(const struct des *des);
+/* `time` must not lie before des_now(). What is scheduled for TIME_NEVER never comes: nothing is
+ * kept, and the handle is 0. */
+des_handle des_schedule(struct des *des, uint64_t time, struct event event);
+/* True if the event was still waiting; false (and no harm) if it has come up or was cancelled. */
+bool des_cancel(struct des *des, des_handle handle);
+uint64_t des_next_time(struct des *des); /* TIME_NEVER when nothing waits */
+/* Pops the next event not later than `until` and moves the clock to it. When there is none, moves
+ * the clock to `until` (unless that is TIME_NEVER) and returns false. */
+bool des_pop(struct des *des, uint64_t until, struct event *event);
+/* Moves the clock on to `time`, which must not lie behind the next event. */
+void des_advance(struct des *des, uint64_t time);
+
+#endif

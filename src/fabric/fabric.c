@@ -1,0 +1,333 @@
+/* Birth of a fabric from its description, its two clocks, and the consumers' side. */
+#include "fabric/internal.h"
+
+#include <string.h>
+
+/* What the two ends of a cable can do: everything up to the link's width and speed. */
+static void set_link_support(struct sma *sma, unsigned number, const struct topology_port *port)
+{
+    static const uint8_t widths[] = {WIDTH_1X, WIDTH_2X, WIDTH_4X, WIDTH_8X, WIDTH_12X};
+    unsigned width_mask = 0;
+    for (unsigned i = 0; i < sizeof widths; i++)
+        if (widths[i] == WIDTH_2X ? port->width == WIDTH_2X
+                                  : link_width_lanes(widths[i]) <= link_width_lanes(port->width))
+            width_mask |= widths[i];
+    unsigned speeds = port->speed >= SPEED_QDR ? 7 : (2u << port->speed) - 1;
+    unsigned ext = port->speed >= SPEED_FDR ? (2u << (port->speed - SPEED_FDR)) - 1 : 0;
+    sma_set_link_support(sma, number, (uint8_t)width_mask, (uint8_t)speeds, (uint8_t)ext,
+                         port->speed == SPEED_FDR10);
+}
+
+void fabric_born_node(struct fabric *fabric, uint32_t index)
+{
+    const struct topology_node *described = &fabric->topology->nodes.items[index];
+    struct node *node = &fabric->nodes[index];
+    struct sma_identity identity = {
+        .kind = described->kind,
+        .port_count = described->port_count,
+        .guid = described->guid,
+        .system_guid = described->system_guid,
+        .vendor_id = described->vendor_id,
+        .device_id = described->device_id,
+        .enhanced_port0 = described->enhanced_port0,
+        .description = described->description,
+    };
+    node->options =
+        fabric_options_for(&fabric->options, described->name, described->kind == NODE_SWITCH);
+    sma_init(&node->sma, &identity, &node->options.agent);
+    for (unsigned number = 0; number <= described->port_count; number++) {
+        const struct topology_port *port =
+            &fabric->topology->ports.items[described->first_port + number];
+        sma_set_port_guid(&node->sma, number, port->guid);
+        set_link_support(&node->sma, number, port);
+    }
+    node->up = true;
+    node->is_switch = described->kind == NODE_SWITCH;
+    node->first_port = described->first_port;
+    node->timer_at = TIME_NEVER;
+}
+
+static void born_port(struct fabric *fabric, uint32_t index, uint64_t seed)
+{
+    const struct topology_port *described = &fabric->topology->ports.items[index];
+    struct port *port = &fabric->ports[index];
+    port->node = described->node;
+    port->number = (uint8_t)topology_port_number(fabric->topology, index);
+    port->peer = described->peer == TOPOLOGY_NONE ? NOBODY : described->peer;
+    port->cable = port->peer != NOBODY;
+    port->flight_ps = described->length_mm * fabric->options.flight_ps_per_m / 1000;
+    rng_seed(&port->rng, seed, index);
+}
+
+static uint64_t cost_ps(struct cost cost, uint32_t nodes)
+{
+    return cost.base_ps + cost.per_node_ps * nodes;
+}
+
+/* By its LID a packet meets no switch twice unless the tables loop, or change while it is on its
+ * way: hence twice as many as there are, and some more. */
+static uint32_t hop_limit(const struct fabric *fabric)
+{
+    uint32_t switches = 0;
+    for (uint32_t i = 0; i < fabric->node_count; i++)
+        switches += fabric->nodes[i].is_switch;
+    return 2 * switches + 64;
+}
+
+struct fabric *fabric_new(const struct topology *topology, const struct fabric_options *options,
+                          uint64_t seed)
+{
+    struct fabric *fabric = mem_zalloc(1, sizeof *fabric);
+    fabric->topology = topology;
+    fabric->options = *options;
+    fabric->network = des_new();
+    fabric->timers = des_new();
+    fabric->free_packets = fabric->free_floods = NOBODY;
+    fabric->node_count = (uint32_t)topology->nodes.count;
+    fabric->port_count = (uint32_t)topology->ports.count;
+    fabric->nodes = mem_zalloc(fabric->node_count, sizeof *fabric->nodes);
+    fabric->ports = mem_zalloc(fabric->port_count, sizeof *fabric->ports);
+    fabric->smi_ps = cost_ps(options->smi, fabric->node_count);
+    fabric->sma_ps = cost_ps(options->sma, fabric->node_count);
+    fabric->routing_ps = cost_ps(options->routing, fabric->node_count);
+    for (uint32_t i = 0; i < fabric->node_count; i++)
+        fabric_born_node(fabric, i);
+    for (uint32_t i = 0; i < fabric->port_count; i++)
+        born_port(fabric, i, seed);
+    fabric->hop_limit = hop_limit(fabric);
+    /* Cables have been in for long: links start trained. */
+    for (uint32_t i = 0; i < fabric->port_count; i++)
+        if (fabric->ports[i].peer != NOBODY && i < fabric->ports[i].peer)
+            link_trained(fabric, i);
+    return fabric;
+}
+
+void fabric_free(struct fabric *fabric)
+{
+    if (!fabric)
+        return;
+    for (uint32_t i = 0; i < fabric->node_count; i++)
+        sma_release(&fabric->nodes[i].sma);
+    des_free(fabric->network);
+    des_free(fabric->timers);
+    mem_free(fabric->nodes);
+    mem_free(fabric->ports);
+    mem_free(fabric->deliveries);
+    vec_release(&fabric->packets);
+    vec_release(&fabric->floods);
+    vec_release(&fabric->losses);
+    mem_free(fabric);
+}
+
+const struct topology *fabric_topology(const struct fabric *fabric)
+{
+    return fabric->topology;
+}
+
+void fabric_set_pcap(struct fabric *fabric, struct pcap *pcap)
+{
+    fabric->pcap = pcap;
+}
+
+void fabric_attach(struct fabric *fabric, uint32_t port)
+{
+    fabric->ports[port].consumers++;
+}
+
+void fabric_detach(struct fabric *fabric, uint32_t port)
+{
+    fabric->ports[port].consumers--;
+}
+
+void fabric_set_manager(struct fabric *fabric, uint32_t index, bool manager)
+{
+    struct port *port = &fabric->ports[index];
+    bool before = port->managers > 0;
+    if (!manager && !before)
+        return;
+    port->managers += manager ? 1u : -1u;
+    if (before == (port->managers > 0))
+        return;
+    fabric->totals.managers += before ? -1u : 1u;
+    sma_report_capability(&node_of(fabric, index)->sma, port->number, before ? 0 : FABRIC_IS_SM,
+                          before ? FABRIC_IS_SM : 0);
+    node_service_agent(fabric, port->node);
+}
+
+void fabric_send(struct fabric *fabric, uint32_t port, const struct packet_header *header,
+                 const uint8_t mad[MAD_BYTES])
+{
+    uint32_t number = packet_new(fabric);
+    struct packet *packet = packet_at(fabric, number);
+    const uint8_t *info = fabric_port_info(fabric, port);
+    unsigned paths = (1u << wire_get(info, PORT_INFO_LMC)) - 1;
+    packet->header = *header;
+    packet->header.slid = (uint16_t)(wire_get(info, PORT_INFO_LID) | (header->slid & paths));
+    packet->header.sl &= 15;
+    memcpy(packet->mad, mad, MAD_BYTES);
+    packet->header.src_qp = mad_is_smp(mad) ? QP_SMI : QP_GSI;
+    if (header->global)
+        packet->bytes += PACKET_GRH_BYTES;
+    node_inject(fabric, port, number);
+}
+
+void fabric_deliver(struct fabric *fabric, uint32_t port, const struct packet *packet)
+{
+    if (fabric->delivery_count == fabric->delivery_room) {
+        size_t room = fabric->delivery_room ? fabric->delivery_room * 2 : 64;
+        struct fabric_delivery *ring = mem_alloc(room * sizeof *ring);
+        for (size_t i = 0; i < fabric->delivery_count; i++)
+            ring[i] = fabric->deliveries[(fabric->delivery_first + i) % fabric->delivery_room];
+        mem_free(fabric->deliveries);
+        fabric->deliveries = ring;
+        fabric->delivery_first = 0;
+        fabric->delivery_room = room;
+    }
+    struct fabric_delivery *delivery =
+        &fabric->deliveries[(fabric->delivery_first + fabric->delivery_count++) %
+                            fabric->delivery_room];
+    delivery->port = port;
+    delivery->header = packet->header;
+    memcpy(delivery->mad, packet->mad, MAD_BYTES);
+    fabric->totals.deliveries++;
+}
+
+bool fabric_next_delivery(struct fabric *fabric, struct fabric_delivery *delivery)
+{
+    if (!fabric->delivery_count)
+        return false;
+    *delivery = fabric->deliveries[fabric->delivery_first];
+    fabric->delivery_first = (fabric->delivery_first + 1) % fabric->delivery_room;
+    fabric->delivery_count--;
+    return true;
+}
+
+static void handle(struct fabric *fabric, const struct event *event)
+{
+    fabric->totals.events++;
+    switch ((enum event_kind)event->kind) {
+    case EVENT_ARRIVE: node_receive(fabric, event->a, (uint32_t)event->b); break;
+    case EVENT_FORWARD: link_output(fabric, (uint32_t)event->b, event->a); break;
+    case EVENT_SENT: link_sent(fabric, event->a); break;
+    case EVENT_AGENT: node_agent_done(fabric, event->a, (uint32_t)event->b); break;
+    case EVENT_TRAINED: link_trained(fabric, event->a); break;
+    case EVENT_LINK_COMMAND:
+        if (event->b >> 32 == node_of(fabric, event->a)->life)
+            link_command(fabric, event->a, (uint32_t)event->b);
+        break;
+    case EVENT_TIMER:
+        fabric->nodes[event->a].timer_at = TIME_NEVER;
+        sma_expire(&fabric->nodes[event->a].sma, des_now(fabric->timers));
+        node_service_agent(fabric, event->a);
+        break;
+    }
+}
+
+uint64_t fabric_network_time(const struct fabric *fabric)
+{
+    return des_now(fabric->network);
+}
+
+uint64_t fabric_next_network_event(struct fabric *fabric)
+{
+    return des_next_time(fabric->network);
+}
+
+uint64_t fabric_next_timer(struct fabric *fabric)
+{
+    return des_next_time(fabric->timers);
+}
+
+bool fabric_run_network(struct fabric *fabric, uint64_t until)
+{
+    struct event event;
+    while (!fabric->delivery_count && des_pop(fabric->network, until, &event))
+        handle(fabric, &event);
+    return fabric->delivery_count > 0;
+}
+
+void fabric_run_timers(struct fabric *fabric, uint64_t until)
+{
+    struct event event;
+    while (des_pop(fabric->timers, until, &event))
+        handle(fabric, &event);
+}
+
+bool fabric_run(struct fabric *fabric, uint64_t until)
+{
+    while (!fabric->delivery_count) {
+        uint64_t network = des_next_time(fabric->network), timer = des_next_time(fabric->timers);
+        uint64_t next = network <= timer ? network : timer;
+        struct event event;
+        if (next == TIME_NEVER || next > until) {
+            if (until != TIME_NEVER) {
+                des_advance(fabric->network, until);
+                des_advance(fabric->timers, until);
+            }
+            return false;
+        }
+        des_advance(fabric->network, next);
+        des_advance(fabric->timers, next);
+        if (des_pop(network <= timer ? fabric->network : fabric->timers, next, &event))
+            handle(fabric, &event);
+    }
+    return true;
+}
+
+const uint8_t *fabric_node_info(const struct fabric *fabric, uint32_t node)
+{
+    return fabric->nodes[node].sma.node_info;
+}
+
+const uint8_t *fabric_port_info(const struct fabric *fabric, uint32_t port)
+{
+    const struct port *p = &fabric->ports[port];
+    return fabric->nodes[p->node].sma.ports[p->number].info;
+}
+
+unsigned fabric_p_keys(const struct fabric *fabric, uint32_t port, uint16_t *p_keys, unsigned room)
+{
+    const struct sma *sma = &fabric->nodes[fabric->ports[port].node].sma;
+    unsigned count = sma->options.p_keys < room ? sma->options.p_keys : room;
+    memcpy(p_keys, sma->ports[fabric->ports[port].number].p_keys, count * sizeof *p_keys);
+    return count;
+}
+
+uint64_t fabric_port_guid(const struct fabric *fabric, uint32_t port, unsigned index)
+{
+    const struct port *p = &fabric->ports[port];
+    const struct node *node = &fabric->nodes[p->node];
+    bool end_port = node->is_switch ? p->number == 0 : p->number != 0;
+    unsigned guids = end_port ? node->sma.options.guids : 1;
+    return index < guids ? node->sma.ports[p->number].guids[index] : 0;
+}
+
+void fabric_totals(const struct fabric *fabric, struct fabric_totals *totals)
+{
+    *totals = fabric->totals;
+    uint32_t cables = 0;
+    for (uint32_t i = 0; i < fabric->port_count; i++)
+        cables += fabric->ports[i].peer != NOBODY;
+    totals->links_down = cables / 2 - totals->links_up;
+}
+
+uint64_t fabric_trace_hash(const struct fabric *fabric)
+{
+    return fabric->trace;
+}
+
+bool fabric_link_is_up(const struct fabric *fabric, uint32_t port)
+{
+    return fabric->ports[port].up;
+}
+
+bool fabric_node_is_up(const struct fabric *fabric, uint32_t node)
+{
+    return fabric->nodes[node].up;
+}
+
+const struct sma_counters *fabric_counters(const struct fabric *fabric, uint32_t port)
+{
+    const struct port *p = &fabric->ports[port];
+    return &fabric->nodes[p->node].sma.ports[p->number].counters;
+}

@@ -1,0 +1,146 @@
+/* Faults: cables cut and mended, nodes that die and come back blank, packets lost, agents that are
+ * slow or mute, GUIDs that are there twice, bits that flip. */
+#include "fabric/internal.h"
+
+#include <errno.h>
+
+static int check_port(const struct fabric *fabric, uint32_t port, struct err *err)
+{
+    if (port >= fabric->port_count)
+        return err_set(err, ENOENT, "no such port");
+    if (fabric->ports[port].peer == NOBODY)
+        return err_set(err, ENOTCONN, "nothing is connected to that port");
+    return 0;
+}
+
+static int check_node(const struct fabric *fabric, uint32_t node, struct err *err)
+{
+    return node < fabric->node_count ? 0 : err_set(err, ENOENT, "no such node");
+}
+
+int fabric_set_link(struct fabric *fabric, uint32_t index, bool up, struct err *err)
+{
+    int status = check_port(fabric, index, err);
+    if (status)
+        return status;
+    struct port *port = &fabric->ports[index];
+    if (port->cable == up)
+        return 0;
+    port->cable = fabric->ports[port->peer].cable = up;
+    if (up)
+        link_try_training(fabric, index);
+    else if (port->up)
+        link_drop(fabric, index, PHYSICAL_NO_CHANGE);
+    return 0;
+}
+
+int fabric_flap_port(struct fabric *fabric, uint32_t index, struct err *err)
+{
+    int status = check_port(fabric, index, err);
+    if (!status && fabric->ports[index].up)
+        link_drop(fabric, index, PHYSICAL_NO_CHANGE);
+    return status;
+}
+
+/* A node that comes back has forgotten what managers told it, though not which programs it hosts.
+ */
+static void revive(struct fabric *fabric, uint32_t index)
+{
+    struct node *node = &fabric->nodes[index];
+    sma_release(&node->sma);
+    fabric_born_node(fabric, index);
+    for (unsigned number = 0; number <= node->sma.port_count; number++) {
+        uint32_t port = node->first_port + number;
+        if (fabric->ports[port].managers)
+            sma_report_capability(&node->sma, number, FABRIC_IS_SM, 0);
+        link_try_training(fabric, port);
+    }
+}
+
+int fabric_set_node(struct fabric *fabric, uint32_t index, bool up, struct err *err)
+{
+    int status = check_node(fabric, index, err);
+    if (status || fabric->nodes[index].up == up)
+        return status;
+    struct node *node = &fabric->nodes[index];
+    if (up) {
+        fabric->totals.nodes_down--;
+        revive(fabric, index);
+        return 0;
+    }
+    fabric->totals.nodes_down++;
+    node->up = node->agent_busy = false;
+    node->life++;
+    queue_clear(fabric, &node->requests);
+    for (unsigned number = 1; number <= node->sma.port_count; number++)
+        if (fabric->ports[node->first_port + number].up)
+            link_drop(fabric, node->first_port + number, PHYSICAL_NO_CHANGE);
+    node_service_agent(fabric, index);
+    return 0;
+}
+
+static void forget_loss(struct fabric *fabric, uint32_t port, unsigned attribute)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < fabric->losses.count; i++)
+        if (fabric->losses.items[i].port != port || fabric->losses.items[i].attribute != attribute)
+            fabric->losses.items[kept++] = fabric->losses.items[i];
+    fabric->losses.count = kept;
+}
+
+int fabric_set_loss(struct fabric *fabric, uint32_t port, unsigned attribute, uint64_t parts,
+                    struct err *err)
+{
+    int status = port == TOPOLOGY_NONE ? 0 : check_port(fabric, port, err);
+    if (status)
+        return status;
+    if (parts > RNG_CERTAIN)
+        return err_set(err, EINVAL, "a probability lies between 0 and 1");
+    /* A link loses packets both ways. */
+    uint32_t ends[2] = {port, port == TOPOLOGY_NONE ? NOBODY : fabric->ports[port].peer};
+    for (unsigned i = 0; i < (port == TOPOLOGY_NONE ? 1 : 2); i++) {
+        forget_loss(fabric, ends[i], attribute);
+        if (parts)
+            vec_push(&fabric->losses, ((struct loss_rule){ends[i], attribute, parts}));
+    }
+    return 0;
+}
+
+int fabric_set_agent_delay(struct fabric *fabric, uint32_t node, uint64_t delay_ps, struct err *err)
+{
+    enum { HOURS = 24 };
+    int status = check_node(fabric, node, err);
+    if (status)
+        return status;
+    if (delay_ps != TIME_NEVER && delay_ps > HOURS * 3600 * TIME_S)
+        return err_set(err, EINVAL, "an agent answers within %d hours or never", HOURS);
+    fabric->nodes[node].agent_delay_ps = delay_ps;
+    return 0;
+}
+
+int fabric_set_guid(struct fabric *fabric, uint32_t index, uint64_t guid, struct err *err)
+{
+    int status = check_node(fabric, index, err);
+    if (status)
+        return status;
+    struct sma *sma = &fabric->nodes[index].sma;
+    wire_set(sma->node_info, NODE_INFO_NODE_GUID, guid);
+    for (unsigned number = 0; number <= sma->port_count; number++)
+        sma_set_port_guid(sma, number, fabric->nodes[index].is_switch ? guid : guid + number);
+    return 0;
+}
+
+int fabric_add_bit_errors(struct fabric *fabric, uint32_t index, unsigned count, struct err *err)
+{
+    int status = check_port(fabric, index, err);
+    if (status)
+        return status;
+    const struct port *port = &fabric->ports[index];
+    struct sma *sma = &node_of(fabric, index)->sma;
+    sma_count(sma, port->number, COUNTER_SYMBOL_ERRORS, count);
+    if (count && count >= wire_get(sma->ports[port->number].info, PORT_INFO_LOCAL_PHY_ERRORS)) {
+        sma_report_threshold(sma, port->number, 129);
+        node_service_agent(fabric, port->node);
+    }
+    return 0;
+}

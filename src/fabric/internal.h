@@ -1,0 +1,146 @@
+/* What the files of the fabric share: its nodes, ports, packets and events.
+ *
+ *   fabric.c   birth and death, the two clocks, the consumers' side
+ *   packets.c  the pool of packets and their queues
+ *   link.c     outputs, links, training
+ *   node.c     arrival, forwarding, agents
+ *   faults.c   everything that goes wrong on purpose
+ *   smi.c      directed routes      options.c  attributes */
+#ifndef WEFT_FABRIC_INTERNAL_H
+#define WEFT_FABRIC_INTERNAL_H
+
+#include "base/rng.h"
+#include "base/time.h"
+#include "des/des.h"
+#include "fabric/fabric.h"
+#include "fabric/smi.h"
+#include "sma/sma.h"
+
+#define NOBODY UINT32_MAX       /* no packet, no port */
+enum { FABRIC_IS_SM = 1 << 1 }; /* in PortInfo.CapabilityMask: a manager lives here */
+
+enum event_kind {
+    EVENT_ARRIVE,       /* packet a reaches port b */
+    EVENT_FORWARD,      /* packet a has been routed to output b */
+    EVENT_SENT,         /* output a is free again */
+    EVENT_AGENT,        /* the agent of node a, in its life b, has finished a request */
+    EVENT_TRAINED,      /* the link at port a has trained */
+    EVENT_LINK_COMMAND, /* port a is to go into the physical state in b's low half; its node's life
+                           is in the high one */
+    EVENT_TIMER,        /* in the timer queue: the agent of node a */
+};
+
+struct packet {
+    struct packet_header header;
+    uint16_t bytes;      /* on the wire */
+    uint32_t next;       /* in a queue, or in the free list */
+    uint32_t link_epoch; /* of the link it travels on */
+    uint32_t port;       /* the end port that it is for, once it is there */
+    uint32_t hops;       /* switches that have passed it on by its LID */
+    uint32_t flood;      /* what it shares with its copies; NOBODY unless multicast */
+    uint8_t arrival;     /* number of the port through which it came in; 0 if made here */
+    uint8_t mad[MAD_BYTES];
+};
+
+/* All copies of one multicast packet together. Tables that loop would copy it for ever, more and
+ * more of it; but a tree uses no port twice, and that is how often it may be passed on. */
+struct flood {
+    uint32_t copies, left; /* left: how often yet, or the next one in the free list */
+};
+
+struct packet_queue {
+    uint32_t head, tail, count;
+};
+
+struct port {
+    uint32_t node;
+    uint8_t number;
+    bool cable; /* plugged in and whole; stored at both ends */
+    bool up;    /* trained */
+    bool sending;
+    uint32_t peer;  /* NOBODY: nothing is connected */
+    uint32_t epoch; /* counts the times the link went down */
+    uint32_t consumers, managers;
+    uint64_t ps_per_8_bytes; /* of the trained link */
+    uint64_t flight_ps;
+    des_handle training, sent;
+    struct packet_queue management, data; /* waiting for the output */
+    struct rng rng;                       /* for losses at this receiver */
+};
+
+struct node {
+    struct sma sma;
+    struct node_options options;
+    uint32_t first_port;
+    uint32_t life; /* counts the times it went down: what an earlier life began is void */
+    bool up, is_switch, agent_busy;
+    struct packet_queue requests; /* waiting for the agent */
+    uint64_t agent_delay_ps;      /* a fault; TIME_NEVER: mute */
+    des_handle timer;
+    uint64_t timer_at;
+};
+
+struct loss_rule {
+    uint32_t port;      /* receiving port, or NOBODY for all */
+    unsigned attribute; /* 0: all */
+    uint64_t parts;
+};
+
+struct fabric {
+    const struct topology *topology;
+    struct fabric_options options;
+    struct des *network, *timers;
+    struct node *nodes;
+    struct port *ports;
+    uint32_t node_count, port_count;
+    VEC(struct packet) packets;
+    uint32_t free_packets;
+    VEC(struct flood) floods;
+    uint32_t free_floods;
+    uint32_t hop_limit; /* of a LID-routed packet: beyond it, it goes round in a loop */
+    struct fabric_delivery *deliveries; /* a ring */
+    size_t delivery_first, delivery_count, delivery_room;
+    VEC(struct loss_rule) losses;
+    struct pcap *pcap;
+    struct fabric_totals totals;
+    uint64_t trace, smi_ps, sma_ps, routing_ps;
+};
+
+/* packets.c */
+uint32_t packet_new(struct fabric *fabric);
+uint32_t packet_copy(struct fabric *fabric, uint32_t packet);
+void packet_drop(struct fabric *fabric, uint32_t packet);
+void flood_start(struct fabric *fabric, uint32_t packet);
+bool flood_goes_on(struct fabric *fabric, uint32_t packet);
+static inline struct packet *packet_at(struct fabric *fabric, uint32_t packet)
+{
+    return &fabric->packets.items[packet];
+}
+void queue_push(struct fabric *fabric, struct packet_queue *queue, uint32_t packet);
+uint32_t queue_pop(struct fabric *fabric, struct packet_queue *queue);
+void queue_clear(struct fabric *fabric, struct packet_queue *queue);
+
+/* fabric.c */
+void fabric_deliver(struct fabric *fabric, uint32_t port, const struct packet *packet);
+void fabric_born_node(struct fabric *fabric, uint32_t node);
+
+/* link.c */
+void link_output(struct fabric *fabric, uint32_t port, uint32_t packet);
+void link_sent(struct fabric *fabric, uint32_t port);
+void link_try_training(struct fabric *fabric, uint32_t port);
+void link_trained(struct fabric *fabric, uint32_t port);
+void link_drop(struct fabric *fabric, uint32_t port, unsigned physical_state);
+void link_command(struct fabric *fabric, uint32_t port, unsigned physical_state);
+
+/* node.c */
+void node_inject(struct fabric *fabric, uint32_t port, uint32_t packet);
+void node_receive(struct fabric *fabric, uint32_t packet, uint32_t port);
+void node_agent_done(struct fabric *fabric, uint32_t node, uint32_t life);
+void node_service_agent(struct fabric *fabric, uint32_t node);
+
+static inline struct node *node_of(struct fabric *fabric, uint32_t port)
+{
+    return &fabric->nodes[fabric->ports[port].node];
+}
+
+#endif

@@ -1,0 +1,225 @@
+/* Links: an output sends one packet at a time, VL15 before data; the other end gets it a flight
+ * later. A link trains when both ends poll and the cable is whole.
+ *
+ * VL15 has no flow control: an output that is full drops silently. Data packets here are the
+ * general services' MADs only; they wait in a bounded queue, too. A packet in flight when its link
+ * goes down is lost. */
+#include "fabric/internal.h"
+#include "wire/pcap.h"
+
+enum {
+    HEADER_BYTES = 20, /* after these, a switch can begin to route */
+    DATA_QUEUE_PACKETS = 4096,
+};
+
+static uint64_t wire_time(const struct port *port, uint64_t bytes)
+{
+    return (bytes * port->ps_per_8_bytes + 7) / 8;
+}
+
+/* Packets that a switch passes on by LID are cut through; all others must be there as a whole. */
+static bool cuts_through(struct fabric *fabric, uint32_t receiver, const struct packet *packet)
+{
+    const struct node *node = node_of(fabric, receiver);
+    return node->is_switch && !mad_is_directed(packet->mad) &&
+           packet->header.dlid != LID_PERMISSIVE &&
+           !sma_owns_lid(&node->sma, 0, packet->header.dlid);
+}
+
+/* The counters are over all lanes, VL15 included (16.1.3.5). */
+static void count_sent(struct fabric *fabric, uint32_t port, const struct packet *packet)
+{
+    struct sma *sma = &node_of(fabric, port)->sma;
+    unsigned number = fabric->ports[port].number;
+    bool multicast =
+        packet->header.dlid >= LID_MULTICAST_FIRST && packet->header.dlid != LID_PERMISSIVE;
+    fabric->totals.hops++;
+    sma_count(sma, number, COUNTER_XMIT_PACKETS, 1);
+    sma_count(sma, number, COUNTER_XMIT_DATA, packet->bytes / 4);
+    sma_count(sma, number, multicast ? COUNTER_MULTICAST_XMIT : COUNTER_UNICAST_XMIT, 1);
+}
+
+static void start_sending(struct fabric *fabric, uint32_t index)
+{
+    struct port *port = &fabric->ports[index];
+    uint32_t number = queue_pop(fabric, &port->management);
+    if (number == NOBODY)
+        number = queue_pop(fabric, &port->data);
+    if (number == NOBODY)
+        return;
+    struct packet *packet = packet_at(fabric, number);
+    uint64_t now = des_now(fabric->network);
+    uint64_t whole = wire_time(port, packet->bytes);
+    uint64_t lead =
+        cuts_through(fabric, port->peer, packet) ? wire_time(port, HEADER_BYTES) : whole;
+    count_sent(fabric, index, packet);
+    if (fabric->pcap)
+        pcap_write(fabric->pcap, now,
+                   &(struct pcap_packet){packet->header, packet->mad, MAD_BYTES});
+    packet->link_epoch = port->epoch;
+    port->sending = true;
+    port->sent = des_schedule(fabric->network, now + whole, (struct event){EVENT_SENT, index, 0});
+    des_schedule(fabric->network, now + lead + port->flight_ps,
+                 (struct event){EVENT_ARRIVE, number, port->peer});
+}
+
+void link_sent(struct fabric *fabric, uint32_t port)
+{
+    fabric->ports[port].sending = false;
+    if (fabric->ports[port].up)
+        start_sending(fabric, port);
+}
+
+void link_output(struct fabric *fabric, uint32_t index, uint32_t number)
+{
+    struct port *port = &fabric->ports[index];
+    struct node *node = node_of(fabric, index);
+    bool management = packet_at(fabric, number)->header.vl == VL_MANAGEMENT;
+    struct packet_queue *queue = management ? &port->management : &port->data;
+    uint32_t room = management ? node->options.vl15_buffer : DATA_QUEUE_PACKETS;
+    bool open =
+        port->up && (management || sma_port_state(&node->sma, port->number) == PORT_STATE_ACTIVE);
+    if (!open || queue->count >= room) {
+        sma_count(&node->sma, port->number,
+                  open && management ? COUNTER_VL15_DROPPED : COUNTER_XMIT_DISCARDS, 1);
+        packet_drop(fabric, number);
+        return;
+    }
+    queue_push(fabric, queue, number);
+    if (!port->sending)
+        start_sending(fabric, index);
+}
+
+static uint64_t physical_state(struct fabric *fabric, uint32_t index)
+{
+    return wire_get(fabric_port_info(fabric, index), PORT_INFO_PORT_PHYSICAL_STATE);
+}
+
+static bool is_ready(struct fabric *fabric, uint32_t index)
+{
+    const struct port *port = &fabric->ports[index];
+    return node_of(fabric, index)->up && port->cable && !port->up;
+}
+
+/* One end polls; the other polls, too, or sleeps and is woken by it. */
+static bool can_train(struct fabric *fabric, uint32_t a, uint32_t b)
+{
+    uint64_t of_a = physical_state(fabric, a), of_b = physical_state(fabric, b);
+    bool a_polls = of_a == PHYSICAL_POLLING, b_polls = of_b == PHYSICAL_POLLING;
+    return is_ready(fabric, a) && is_ready(fabric, b) && (a_polls || b_polls) &&
+           (a_polls || of_a == PHYSICAL_SLEEP) && (b_polls || of_b == PHYSICAL_SLEEP);
+}
+
+void link_try_training(struct fabric *fabric, uint32_t index)
+{
+    uint32_t peer = fabric->ports[index].peer;
+    if (peer == NOBODY || !can_train(fabric, index, peer))
+        return;
+    /* One event for both ends, kept at the lower one. */
+    struct port *keeper = &fabric->ports[index < peer ? index : peer];
+    des_cancel(fabric->network, keeper->training);
+    keeper->training =
+        des_schedule(fabric->network, des_now(fabric->network) + fabric->options.training_ps,
+                     (struct event){EVENT_TRAINED, index < peer ? index : peer, 0});
+}
+
+/* The widest of the widths that both ends enable. */
+static unsigned common_width(unsigned widths)
+{
+    static const uint8_t widest_first[] = {WIDTH_12X, WIDTH_8X, WIDTH_4X, WIDTH_2X, WIDTH_1X};
+    for (unsigned i = 0; i < sizeof widest_first; i++)
+        if (widths & widest_first[i])
+            return widest_first[i];
+    return 0;
+}
+
+static unsigned highest_bit(unsigned bits)
+{
+    return bits ? 1u << (31 - __builtin_clz(bits)) : 0;
+}
+
+/* Extended speeds enabled: FDR to NDR in the low four bits, XDR from the second field above. */
+static unsigned enabled_ext(const uint8_t *info)
+{
+    return (unsigned)(wire_get(info, PORT_INFO_LINK_SPEED_EXT_ENABLED) |
+                      wire_get(info, PORT_INFO_LINK_SPEED_EXT2_ENABLED) << 4);
+}
+
+static enum link_speed speed_of(unsigned speed, unsigned ext, bool fdr10)
+{
+    if (ext)
+        return SPEED_FDR + (unsigned)__builtin_ctz(ext);
+    if (fdr10)
+        return SPEED_FDR10;
+    return speed ? SPEED_SDR + (unsigned)__builtin_ctz(speed) : SPEED_SDR;
+}
+
+void link_trained(struct fabric *fabric, uint32_t index)
+{
+    uint32_t ends[2] = {index, fabric->ports[index].peer};
+    struct port *a = &fabric->ports[ends[0]], *b = &fabric->ports[ends[1]];
+    if (!can_train(fabric, ends[0], ends[1]))
+        return;
+    const struct sma_port *pa = sma_port(&node_of(fabric, ends[0])->sma, a->number);
+    const struct sma_port *pb = sma_port(&node_of(fabric, ends[1])->sma, b->number);
+    unsigned width = common_width((unsigned)(wire_get(pa->info, PORT_INFO_LINK_WIDTH_ENABLED) &
+                                             wire_get(pb->info, PORT_INFO_LINK_WIDTH_ENABLED)));
+    unsigned speed = highest_bit((unsigned)(wire_get(pa->info, PORT_INFO_LINK_SPEED_ENABLED) &
+                                            wire_get(pb->info, PORT_INFO_LINK_SPEED_ENABLED)));
+    unsigned ext = highest_bit(enabled_ext(pa->info) & enabled_ext(pb->info));
+    /* FDR10 is QDR's neighbour and has no bit of its own. */
+    bool fdr10 = !ext && speed == 1u << SPEED_QDR && pa->fdr10 && pb->fdr10;
+    if (!width || !speed)
+        return; /* nothing in common: polls for ever */
+    uint64_t rate = link_data_rate((enum link_width)width, speed_of(speed, ext, fdr10));
+    for (unsigned i = 0; i < 2; i++) {
+        struct port *port = &fabric->ports[ends[i]];
+        port->up = true;
+        port->ps_per_8_bytes = 64 * TIME_S / rate;
+        sma_link_up(&node_of(fabric, ends[i])->sma, port->number, width, speed, ext, fdr10);
+        node_service_agent(fabric, port->node);
+    }
+    fabric->totals.links_up++;
+}
+
+static void drop_end(struct fabric *fabric, uint32_t index, unsigned state)
+{
+    struct port *port = &fabric->ports[index];
+    struct sma *sma = &node_of(fabric, index)->sma;
+    if (state == PHYSICAL_NO_CHANGE)
+        state =
+            (unsigned)wire_get(sma->ports[port->number].info, PORT_INFO_LINK_DOWN_DEFAULT_STATE);
+    port->epoch++;
+    port->up = port->sending = false;
+    des_cancel(fabric->network, port->sent);
+    queue_clear(fabric, &port->management);
+    queue_clear(fabric, &port->data);
+    sma_link_down(sma, port->number, state);
+}
+
+/* Both ends of a link that is up lose it: the one at `index` goes into the given state, the other
+ * into its default (as does the first, for PHYSICAL_NO_CHANGE). What was queued or in flight is
+ * gone. */
+void link_drop(struct fabric *fabric, uint32_t index, unsigned state)
+{
+    uint32_t peer = fabric->ports[index].peer;
+    drop_end(fabric, index, state);
+    drop_end(fabric, peer, PHYSICAL_NO_CHANGE);
+    fabric->totals.links_up--;
+    node_service_agent(fabric, fabric->ports[index].node);
+    node_service_agent(fabric, fabric->ports[peer].node);
+    link_try_training(fabric, index);
+}
+
+/* What a manager told a port to do. */
+void link_command(struct fabric *fabric, uint32_t index, unsigned state)
+{
+    const struct port *port = &fabric->ports[index];
+    if (port->up) {
+        link_drop(fabric, index, state);
+        return;
+    }
+    wire_set(node_of(fabric, index)->sma.ports[port->number].info, PORT_INFO_PORT_PHYSICAL_STATE,
+             state);
+    link_try_training(fabric, index);
+}

@@ -1,0 +1,449 @@
+/* Nodes: what happens to a packet that arrives, and to one that is made here.
+ *
+ * A directed SMP goes where its path says (smi.c), everything else by the tables that a manager
+ * wrote into the agent. Requests to the node itself wait for its agent, which takes its time over
+ * each; what the agent does not answer goes to a consumer attached at that port, if there is one.
+ */
+#include "fabric/internal.h"
+#include "wire/pcap.h"
+
+#include <string.h>
+
+static bool is_multicast(const struct packet *packet)
+{
+    return packet->header.dlid >= LID_MULTICAST_FIRST && packet->header.dlid != LID_PERMISSIVE;
+}
+
+static uint32_t port_index(const struct node *node, unsigned number)
+{
+    return node->first_port + number;
+}
+
+/* Sends out of a numbered port after a delay; drops where there is no such port. */
+static void forward(struct fabric *fabric, struct node *node, uint32_t number, unsigned output,
+                    uint64_t delay_ps)
+{
+    if (output == 0 || output > node->sma.port_count) {
+        packet_drop(fabric, number);
+        return;
+    }
+    uint32_t port = port_index(node, output);
+    if (delay_ps)
+        des_schedule(fabric->network, des_now(fabric->network) + delay_ps,
+                     (struct event){EVENT_FORWARD, number, port});
+    else
+        link_output(fabric, port, number);
+}
+
+/* Turns a request into its answer's packet: back to where it came from. */
+static void reply(struct fabric *fabric, uint32_t number)
+{
+    struct packet *packet = packet_at(fabric, number);
+    uint32_t port = packet->port;
+    struct packet_header *header = &packet->header;
+    struct packet_header request = *header;
+    header->dlid = request.slid;
+    header->slid = request.dlid <= LID_UNICAST_LAST
+                       ? request.dlid
+                       : (uint16_t)wire_get(fabric_port_info(fabric, port), PORT_INFO_LID);
+    packet->hops = 0;
+    header->src_qp = request.dest_qp;
+    header->dest_qp = request.src_qp;
+    memcpy(header->dgid, request.sgid, sizeof header->dgid);
+    memcpy(header->sgid, request.dgid, sizeof header->sgid);
+    if (request.dest_qp == QP_GSI)
+        header->q_key = Q_KEY_GSI;
+    node_inject(fabric, port, number);
+}
+
+/* What operating systems say for nobody: "unsupported" to Get and Set, nothing to the rest. */
+static bool refuse(uint8_t *mad)
+{
+    uint64_t method = wire_get(mad, MAD_METHOD);
+    if (method != METHOD_GET && method != METHOD_SET)
+        return false;
+    wire_set(mad, MAD_METHOD, METHOD_GET_RESP);
+    wire_set(mad, MAD_STATUS, STATUS_BAD_ATTRIBUTE);
+    if (mad_is_directed(mad))
+        wire_set(mad, SMP_DIRECTION, 1);
+    return true;
+}
+
+/* A general service must be addressed with keys that the port holds. */
+static bool keys_fit(struct fabric *fabric, struct node *node, const struct packet *packet)
+{
+    const struct packet_header *header = &packet->header;
+    unsigned port = fabric->ports[packet->port].number;
+    if (header->dest_qp == QP_SMI)
+        return true;
+    struct sma_key_violation violation = {header->slid, header->dlid,   header->p_key,
+                                          header->sl,   header->src_qp, header->dest_qp};
+    if (!sma_accepts_p_key(&node->sma, port, header->p_key)) {
+        sma_report_p_key(&node->sma, port, &violation);
+    } else if (header->q_key != Q_KEY_GSI) {
+        violation.key = header->q_key;
+        sma_report_q_key(&node->sma, port, &violation);
+    } else {
+        return true;
+    }
+    return false;
+}
+
+static void to_consumer(struct fabric *fabric, uint32_t number)
+{
+    struct packet *packet = packet_at(fabric, number);
+    if (fabric->ports[packet->port].consumers) {
+        fabric_deliver(fabric, packet->port, packet);
+        packet_drop(fabric, number);
+    } else if (refuse(packet->mad)) {
+        reply(fabric, number);
+    } else {
+        packet_drop(fabric, number);
+    }
+}
+
+static void start_agent(struct fabric *fabric, struct node *node)
+{
+    node->agent_busy = true;
+    uint64_t fault = node->agent_delay_ps == TIME_NEVER ? 0 : node->agent_delay_ps;
+    des_schedule(fabric->network, des_now(fabric->network) + fabric->sma_ps + fault,
+                 (struct event){EVENT_AGENT, (uint32_t)(node - fabric->nodes), node->life});
+}
+
+/* Hands a packet to whoever lives at this end port: the agent, which has a queue, or the consumer.
+ */
+static void to_local(struct fabric *fabric, struct node *node, uint32_t number, uint32_t port)
+{
+    struct packet *packet = packet_at(fabric, number);
+    packet->port = port;
+    if (!keys_fit(fabric, node, packet)) {
+        packet_drop(fabric, number);
+        node_service_agent(fabric, fabric->ports[port].node);
+    } else if (!sma_handles(packet->mad)) {
+        to_consumer(fabric, number);
+    } else if (node->requests.count >= node->options.agent_buffer) {
+        if (mad_is_smp(packet->mad))
+            sma_count(&node->sma, fabric->ports[port].number, COUNTER_VL15_DROPPED, 1);
+        packet_drop(fabric, number);
+    } else {
+        queue_push(fabric, &node->requests, number);
+        if (!node->agent_busy)
+            start_agent(fabric, node);
+    }
+}
+
+/* Partition enforcement at a switch's port: only where a manager switched it on. */
+static bool enforced(struct fabric *fabric, struct node *node, unsigned number,
+                     enum wire_field direction, const struct packet *packet)
+{
+    bool inbound = direction == PORT_INFO_PARTITION_ENFORCEMENT_INBOUND;
+    if (mad_is_smp(packet->mad) || !wire_get(node->sma.ports[number].info, direction) ||
+        sma_accepts_p_key(&node->sma, number, packet->header.p_key))
+        return true;
+    struct sma_key_violation violation = {packet->header.slid,   packet->header.dlid,
+                                          packet->header.p_key,  packet->header.sl,
+                                          packet->header.src_qp, packet->header.dest_qp};
+    sma_count(&node->sma, number, inbound ? COUNTER_RCV_CONSTRAINT : COUNTER_XMIT_CONSTRAINT, 1);
+    sma_report_p_key(&node->sma, number, &violation);
+    node_service_agent(fabric, (uint32_t)(node - fabric->nodes));
+    return false;
+}
+
+/* Lane on the output; false when the packet must be dropped. */
+static bool choose_lane(struct node *node, struct packet *packet, unsigned input, unsigned output)
+{
+    if (mad_is_smp(packet->mad))
+        return true;
+    packet->header.vl = (uint8_t)sma_map_sl(&node->sma, input, output, packet->header.sl);
+    return packet->header.vl != VL_MANAGEMENT;
+}
+
+static void not_relayed(struct fabric *fabric, struct node *node, uint32_t number, unsigned input)
+{
+    sma_count(&node->sma, input, COUNTER_RCV_SWITCH_RELAY, 1);
+    packet_drop(fabric, number);
+}
+
+static void arrive_at_lid(struct fabric *fabric, struct node *node, uint32_t number,
+                          uint32_t end_port);
+
+static void route_unicast(struct fabric *fabric, struct node *node, uint32_t number, unsigned input)
+{
+    struct packet *packet = packet_at(fabric, number);
+    unsigned output = sma_route_unicast(&node->sma, packet->header.dlid);
+    if (output == 0 && sma_owns_lid(&node->sma, 0, packet->header.dlid)) {
+        arrive_at_lid(fabric, node, number, port_index(node, 0));
+    } else if (output == 0 || output == input || output > node->sma.port_count) {
+        not_relayed(fabric, node, number, input);
+    } else if (packet->hops++ == fabric->hop_limit) {
+        fabric->totals.looped++;
+        not_relayed(fabric, node, number, input);
+    } else if (!enforced(fabric, node, output, PORT_INFO_PARTITION_ENFORCEMENT_OUTBOUND, packet)) {
+        packet_drop(fabric, number);
+    } else if (!choose_lane(node, packet, input, output)) {
+        not_relayed(fabric, node, number, input);
+    } else {
+        forward(fabric, node, number, output, fabric->routing_ps);
+    }
+}
+
+static void multicast_to(struct fabric *fabric, struct node *node, uint32_t number, unsigned input,
+                         unsigned output)
+{
+    if (!enforced(fabric, node, output, PORT_INFO_PARTITION_ENFORCEMENT_OUTBOUND,
+                  packet_at(fabric, number)))
+        return;
+    uint32_t copy = packet_copy(fabric, number);
+    if (!flood_goes_on(fabric, copy)) {
+        fabric->totals.looped++;
+        not_relayed(fabric, node, copy, input);
+    } else if (!choose_lane(node, packet_at(fabric, copy), input, output)) {
+        not_relayed(fabric, node, copy, input);
+    } else {
+        forward(fabric, node, copy, output, fabric->routing_ps);
+    }
+}
+
+static void route_multicast(struct fabric *fabric, struct node *node, uint32_t number,
+                            unsigned input)
+{
+    uint16_t mlid = packet_at(fabric, number)->header.dlid;
+    for (unsigned output = 1; output <= node->sma.port_count; output++)
+        if (output != input && sma_route_multicast(&node->sma, mlid, output))
+            multicast_to(fabric, node, number, input, output);
+    if (input != 0 && sma_route_multicast(&node->sma, mlid, 0))
+        to_local(fabric, node, number, port_index(node, 0));
+    else
+        packet_drop(fabric, number);
+}
+
+/* By LID through a switch. `input` 0: it starts at the management port. */
+static void route_by_lid(struct fabric *fabric, struct node *node, uint32_t number, unsigned input)
+{
+    struct packet *packet = packet_at(fabric, number);
+    if (is_multicast(packet))
+        route_multicast(fabric, node, number, input);
+    else if (packet->header.dlid == LID_PERMISSIVE ||
+             (input == 0 && sma_owns_lid(&node->sma, 0, packet->header.dlid)))
+        arrive_at_lid(fabric, node, number, port_index(node, 0));
+    else
+        route_unicast(fabric, node, number, input);
+}
+
+static void run_smi(struct fabric *fabric, struct node *node, uint32_t number, unsigned arrival,
+                    uint32_t end_port)
+{
+    struct packet *packet = packet_at(fabric, number);
+    struct smi_step step = smi_step(packet->mad, node->is_switch, arrival);
+    bool passes_through = node->is_switch && packet->arrival;
+    switch (step.action) {
+    case SMI_DISCARD: packet_drop(fabric, number); break;
+    case SMI_LOCAL: to_local(fabric, node, number, end_port); break;
+    case SMI_FORWARD:
+        packet->header.slid = packet->header.dlid = LID_PERMISSIVE;
+        /* An adapter's port can only send out of itself. */
+        if (node->is_switch || step.port == fabric->ports[end_port].number)
+            forward(fabric, node, number, step.port, passes_through ? fabric->smi_ps : 0);
+        else
+            packet_drop(fabric, number);
+        break;
+    case SMI_LID_ROUTE:
+        packet->header.dlid = step.dlid;
+        packet->header.slid = (uint16_t)wire_get(node->sma.ports[0].info, PORT_INFO_LID);
+        if (step.dlid <= LID_UNICAST_LAST)
+            route_by_lid(fabric, node, number, 0);
+        else
+            packet_drop(fabric, number);
+        break;
+    }
+}
+
+/* At the node that has the packet's LID. For a directed SMP this is where the directed part of its
+ * route begins or where the last, LID-routed, one ends. */
+static void arrive_at_lid(struct fabric *fabric, struct node *node, uint32_t number,
+                          uint32_t end_port)
+{
+    if (mad_is_directed(packet_at(fabric, number)->mad))
+        run_smi(fabric, node, number, 0, end_port);
+    else
+        to_local(fabric, node, number, end_port);
+}
+
+/* SMPs go to QP0 and to one port, the general services' MADs to QP1 and not to the permissive LID.
+ */
+static bool is_well_addressed(const struct packet *packet)
+{
+    if (mad_is_smp(packet->mad))
+        return packet->header.dest_qp == QP_SMI && !is_multicast(packet);
+    return packet->header.dest_qp == QP_GSI && packet->header.dlid != LID_PERMISSIVE;
+}
+
+/* A directed SMP whose route has no LID-routed part on this side. */
+static bool starts_directed(const uint8_t *mad)
+{
+    enum wire_field side = wire_get(mad, SMP_DIRECTION) ? SMP_DR_DLID : SMP_DR_SLID;
+    return mad_is_directed(mad) && wire_get(mad, side) == LID_PERMISSIVE;
+}
+
+/* Starts a packet at an end port: a consumer's, an answer or a trap. */
+void node_inject(struct fabric *fabric, uint32_t port, uint32_t number)
+{
+    struct node *node = node_of(fabric, port);
+    struct packet *packet = packet_at(fabric, number);
+    unsigned own = fabric->ports[port].number;
+    packet->arrival = fabric->ports[port].number;
+    packet->header.vl = VL_MANAGEMENT;
+    fabric->totals.packets_sent++;
+    fabric->totals.smps_sent += mad_is_smp(packet->mad);
+    if (is_multicast(packet))
+        flood_start(fabric, number);
+    if (!node->up || !is_well_addressed(packet)) {
+        packet_drop(fabric, number);
+    } else if (starts_directed(packet->mad)) {
+        run_smi(fabric, node, number, 0, port);
+    } else if (node->is_switch) {
+        route_by_lid(fabric, node, number, 0);
+    } else if (packet->header.dlid == LID_PERMISSIVE ||
+               sma_owns_lid(&node->sma, own, packet->header.dlid)) {
+        arrive_at_lid(fabric, node, number, port);
+    } else if (choose_lane(node, packet, 0, own)) {
+        link_output(fabric, port, number);
+    } else {
+        packet_drop(fabric, number);
+    }
+}
+
+static void count_received(struct node *node, unsigned number, const struct packet *packet)
+{
+    sma_count(&node->sma, number, COUNTER_RCV_PACKETS, 1);
+    sma_count(&node->sma, number, COUNTER_RCV_DATA, packet->bytes / 4);
+    sma_count(&node->sma, number,
+              is_multicast(packet) ? COUNTER_MULTICAST_RCV : COUNTER_UNICAST_RCV, 1);
+}
+
+/* Faults and port states: whether an arriving packet gets past the receiver. */
+static bool admitted(struct fabric *fabric, struct node *node, struct port *port,
+                     const struct packet *packet)
+{
+    if (!port->up || !node->up || packet->link_epoch != fabric->ports[port->peer].epoch)
+        return false;
+    uint32_t self = (uint32_t)(port - fabric->ports);
+    for (size_t i = 0; i < fabric->losses.count; i++) {
+        const struct loss_rule *rule = &fabric->losses.items[i];
+        if ((rule->port == NOBODY || rule->port == self) && mad_is_smp(packet->mad) &&
+            (!rule->attribute || rule->attribute == wire_get(packet->mad, MAD_ATTRIBUTE_ID)) &&
+            rng_chance(&port->rng, rule->parts)) {
+            fabric->totals.smps_lost++;
+            return false;
+        }
+    }
+    if (packet->header.vl == VL_MANAGEMENT)
+        return true;
+    uint8_t *info = node->sma.ports[port->number].info;
+    if (wire_get(info, PORT_INFO_PORT_STATE) == PORT_STATE_ARMED)
+        wire_set(info, PORT_INFO_PORT_STATE, PORT_STATE_ACTIVE); /* 7.2.7.3: the peer is active */
+    return wire_get(info, PORT_INFO_PORT_STATE) == PORT_STATE_ACTIVE &&
+           (!node->is_switch ||
+            enforced(fabric, node, port->number, PORT_INFO_PARTITION_ENFORCEMENT_INBOUND, packet));
+}
+
+/* When, where and what: the header and what it carries, not the paths behind. */
+static void trace(struct fabric *fabric, const struct packet *packet, uint32_t port)
+{
+    uint64_t hash = fabric->trace ^ des_now(fabric->network);
+    hash = hash_mix(hash) ^ ((uint64_t)packet->header.dlid << 32 | port);
+    for (unsigned byte = 0; byte < SMP_DATA_OFFSET + SMP_DATA_BYTES; byte += 8)
+        hash = (hash ^ wire_get_bits(packet->mad, byte * 8, 64)) * 0x9e3779b97f4a7c15u;
+    fabric->trace = hash_mix(hash);
+}
+
+void node_receive(struct fabric *fabric, uint32_t number, uint32_t index)
+{
+    struct port *port = &fabric->ports[index];
+    struct node *node = node_of(fabric, index);
+    struct packet *packet = packet_at(fabric, number);
+    trace(fabric, packet, index);
+    if (!admitted(fabric, node, port, packet)) {
+        packet_drop(fabric, number);
+        return;
+    }
+    count_received(node, port->number, packet);
+    packet->arrival = port->number;
+    bool permissive = packet->header.dlid == LID_PERMISSIVE;
+    if (mad_is_directed(packet->mad) && permissive)
+        run_smi(fabric, node, number, port->number, node->is_switch ? port_index(node, 0) : index);
+    else if (node->is_switch)
+        route_by_lid(fabric, node, number, port->number);
+    else if (permissive || is_multicast(packet) ||
+             sma_owns_lid(&node->sma, port->number, packet->header.dlid))
+        arrive_at_lid(fabric, node, number, index);
+    else
+        packet_drop(fabric, number);
+}
+
+static void serve(struct fabric *fabric, struct node *node, uint32_t number)
+{
+    struct packet *packet = packet_at(fabric, number);
+    if (node->agent_delay_ps == TIME_NEVER) {
+        packet_drop(fabric, number);
+        return;
+    }
+    if (sma_receive(&node->sma, des_now(fabric->timers), packet->arrival, packet->mad) == SMA_REPLY)
+        reply(fabric, number);
+    else
+        packet_drop(fabric, number);
+}
+
+void node_agent_done(struct fabric *fabric, uint32_t index, uint32_t life)
+{
+    struct node *node = &fabric->nodes[index];
+    if (life != node->life)
+        return;
+    uint32_t number = queue_pop(fabric, &node->requests);
+    node->agent_busy = false;
+    if (number != NOBODY)
+        serve(fabric, node, number);
+    node_service_agent(fabric, index);
+    if (node->requests.count && !node->agent_busy)
+        start_agent(fabric, node);
+}
+
+static void send_trap(struct fabric *fabric, uint32_t port, const struct sma_output *output)
+{
+    uint32_t number = packet_new(fabric);
+    struct packet *packet = packet_at(fabric, number);
+    uint16_t slid = (uint16_t)wire_get(fabric_port_info(fabric, port), PORT_INFO_LID);
+    packet->header = packet_header_of_mad(output->mad, slid, output->dlid, output->sl);
+    memcpy(packet->mad, output->mad, MAD_BYTES);
+    fabric->totals.traps++;
+    node_inject(fabric, port, number);
+}
+
+/* Link commands wait until the answer that announces them has left. */
+enum { LINK_COMMAND_DELAY_US = 50 };
+
+void node_service_agent(struct fabric *fabric, uint32_t index)
+{
+    struct node *node = &fabric->nodes[index];
+    struct sma_output output;
+    while (node->up && sma_next_output(&node->sma, des_now(fabric->timers), &output)) {
+        uint32_t port = port_index(node, output.port);
+        if (output.kind == SMA_SEND_TRAP)
+            send_trap(fabric, port, &output);
+        else
+            des_schedule(fabric->network,
+                         des_now(fabric->network) + LINK_COMMAND_DELAY_US * TIME_US,
+                         (struct event){EVENT_LINK_COMMAND, port,
+                                        (uint64_t)node->life << 32 | output.physical_state});
+    }
+    uint64_t deadline = node->up ? sma_deadline(&node->sma) : TIME_NEVER;
+    if (deadline == node->timer_at)
+        return;
+    des_cancel(fabric->timers, node->timer);
+    node->timer_at = deadline;
+    node->timer = 0;
+    if (deadline != TIME_NEVER)
+        node->timer = des_schedule(
+            fabric->timers, deadline > des_now(fabric->timers) ? deadline : des_now(fabric->timers),
+            (struct event){EVENT_TIMER, index, 0});
+}

@@ -1,0 +1,249 @@
+/* The table of attributes: names, ranges, units and what they mean, in one place. */
+#include "fabric/options.h"
+
+#include "base/time.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { KIND_U8, KIND_U16, KIND_U32, KIND_BOOL, KIND_TIME };
+
+static const struct attribute {
+    const char *key;
+    enum kind kind;
+    bool of_node; /* offset into struct node_options, and patterns may name it */
+    size_t offset;
+    uint64_t low, high, multiple;
+    const char *meaning;
+} attributes[] = {
+#define NODE(field) true, offsetof(struct node_options, field)
+#define FABRIC(field) false, offsetof(struct fabric_options, field)
+    {"data_vls", KIND_U8, NODE(agent.data_vls), 1, 15, 1, "data lanes: 1, 2, 4, 8 or 15"},
+    {"mtu", KIND_U16, NODE(agent.mtu), 256, 4096, 256, "largest payload in bytes"},
+    {"vl_arbitration", KIND_U8, NODE(agent.vl_arbitration), 0, 64, 1, "entries of each arbitration table"},
+    {"linear_entries", KIND_U16, NODE(agent.linear_entries), 0, 49152, 64, "linear forwarding table; 0: a random one"},
+    {"random_entries", KIND_U16, NODE(agent.random_entries), 16, 49152, 16, "random forwarding table"},
+    {"multicast_entries", KIND_U16, NODE(agent.multicast_entries), 0, 16352, 32, "multicast table; 0: no multicast"},
+    {"p_keys", KIND_U16, NODE(agent.p_keys), 32, 4096, 32, "partition table"},
+    {"guids", KIND_U16, NODE(agent.guids), 8, 248, 8, "GUID table of an end port"},
+    {"traps", KIND_BOOL, NODE(agent.traps), 0, 1, 1, "switches tell of changes by trap"},
+    {"response_time", KIND_U8, NODE(agent.response_time), 0, 31, 1, "RespTimeValue: 4.096 us * 2^n"},
+    {"port_init", KIND_BOOL, NODE(agent.port_init), 0, 1, 1, "agents accept Set(PortState = Init)"},
+    {"vl15_buffer", KIND_U32, NODE(vl15_buffer), 1, 65536, 1, "SMPs an output holds"},
+    {"agent_buffer", KIND_U32, NODE(agent_buffer), 1, 65536, 1, "requests an agent holds"},
+    {"smi", KIND_TIME, FABRIC(smi.base_ps), 0, TIME_S, 1, "a directed-route hop in a switch"},
+    {"smi_per_node", KIND_TIME, FABRIC(smi.per_node_ps), 0, TIME_S, 1, "the same, for each node of the subnet"},
+    {"sma", KIND_TIME, FABRIC(sma.base_ps), 0, TIME_S, 1, "a request in an agent"},
+    {"sma_per_node", KIND_TIME, FABRIC(sma.per_node_ps), 0, TIME_S, 1, "the same, for each node of the subnet"},
+    {"routing", KIND_TIME, FABRIC(routing.base_ps), 0, TIME_S, 1, "a look-up in a forwarding table"},
+    {"routing_per_node", KIND_TIME, FABRIC(routing.per_node_ps), 0, TIME_S, 1, "the same, for each node of the subnet"},
+    {"flight", KIND_TIME, FABRIC(flight_ps_per_m), 0, TIME_US, 1, "signal time for a metre of cable"},
+    {"training", KIND_TIME, FABRIC(training_ps), 0, TIME_S, 1, "from cable in to Init"},
+#undef NODE
+#undef FABRIC
+};
+enum { ATTRIBUTES = sizeof attributes / sizeof attributes[0] };
+
+static const struct fabric_options today = {
+    .node = {.agent = {.data_vls = 8,
+                       .mtu = 4096,
+                       .vl_arbitration = 8,
+                       .linear_entries = 49152,
+                       .random_entries = 1024,
+                       .multicast_entries = 1024,
+                       .p_keys = 64,
+                       .guids = 8,
+                       .traps = true,
+                       .response_time = 18},
+             .vl15_buffer = 64,
+             .agent_buffer = 128},
+    .smi = {.base_ps = 500 * TIME_NS},
+    .sma = {.base_ps = 5 * TIME_US},
+    .routing = {.base_ps = 100 * TIME_NS},
+    .flight_ps_per_m = 5 * TIME_NS,
+    .training_ps = 10 * TIME_MS,
+};
+
+/* One lane pair, 256-byte packets and small tables; agents slow enough that 360 SMPs one after the
+ * other take the 6.7 ms that the papers measured. */
+static const struct fabric_options paper = {
+    .node = {.agent = {.data_vls = 2,
+                       .mtu = 256,
+                       .vl_arbitration = 8,
+                       .linear_entries = 1024,
+                       .random_entries = 1024,
+                       .multicast_entries = 1024,
+                       .p_keys = 32,
+                       .guids = 8,
+                       .traps = false,
+                       .response_time = 18,
+                       .port_init = true},
+             .vl15_buffer = 16,
+             .agent_buffer = 16},
+    .smi = {.base_ps = 500 * TIME_NS},
+    .sma = {.base_ps = 5 * TIME_US, .per_node_ps = 20 * TIME_NS},
+    .routing = {.base_ps = 100 * TIME_NS},
+    .flight_ps_per_m = 5 * TIME_NS,
+    .training_ps = 1 * TIME_MS,
+};
+
+int fabric_options_preset(struct fabric_options *options, const char *name, struct err *err)
+{
+    if (strcmp(name, "today") == 0)
+        *options = today;
+    else if (strcmp(name, "paper") == 0)
+        *options = paper;
+    else
+        return err_set(err, EINVAL, "no preset '%s': there are 'today' and 'paper'", name);
+    return 0;
+}
+
+/* "250ns", "10us", "1.5ms", "2s": picoseconds; false if it is none. */
+static bool parse_time(const char *text, uint64_t *value)
+{
+    static const struct {
+        const char *unit;
+        uint64_t ps;
+    } units[] = {{"ps", TIME_PS}, {"ns", TIME_NS}, {"us", TIME_US}, {"ms", TIME_MS}, {"s", TIME_S}};
+    char *end;
+    if (!isdigit((unsigned char)text[0]))
+        return false;
+    double number = strtod(text, &end);
+    for (unsigned i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (strcmp(end, units[i].unit) == 0 && number <= 1e6) {
+            *value = (uint64_t)(number * (double)units[i].ps + 0.5);
+            return true;
+        }
+    if (strcmp(text, "0") != 0)
+        return false;
+    *value = 0;
+    return true;
+}
+
+static bool parse_value(const struct attribute *attribute, const char *text, uint64_t *value)
+{
+    if (attribute->kind == KIND_TIME)
+        return parse_time(text, value);
+    if (attribute->kind == KIND_BOOL && (strcmp(text, "yes") == 0 || strcmp(text, "no") == 0)) {
+        *value = text[0] == 'y';
+        return true;
+    }
+    char *end;
+    errno = 0;
+    *value = strtoull(text, &end, 10);
+    return isdigit((unsigned char)text[0]) && !*end && !errno;
+}
+
+static bool fits(const struct attribute *attribute, uint64_t value)
+{
+    if (value < attribute->low || value > attribute->high || value % attribute->multiple)
+        return false;
+    if (strcmp(attribute->key, "data_vls") == 0)
+        return value == 15 || (value & (value - 1)) == 0;
+    if (strcmp(attribute->key, "mtu") == 0)
+        return (value & (value - 1)) == 0;
+    return true;
+}
+
+static void store(const struct attribute *attribute, void *base, uint64_t value)
+{
+    char *at = (char *)base + attribute->offset;
+    switch (attribute->kind) {
+    case KIND_U8: *(uint8_t *)at = (uint8_t)value; break;
+    case KIND_U16: *(uint16_t *)(void *)at = (uint16_t)value; break;
+    case KIND_U32: *(uint32_t *)(void *)at = (uint32_t)value; break;
+    case KIND_BOOL: *(bool *)at = value != 0; break;
+    case KIND_TIME: *(uint64_t *)(void *)at = value; break;
+    }
+}
+
+static uint64_t load(const struct attribute *attribute, const void *base)
+{
+    const char *at = (const char *)base + attribute->offset;
+    switch (attribute->kind) {
+    case KIND_U8: return *(const uint8_t *)at;
+    case KIND_U16: return *(const uint16_t *)(const void *)at;
+    case KIND_U32: return *(const uint32_t *)(const void *)at;
+    case KIND_BOOL: return *(const bool *)at;
+    case KIND_TIME: return *(const uint64_t *)(const void *)at;
+    }
+    return 0;
+}
+
+static const struct attribute *find(const char *key)
+{
+    for (unsigned i = 0; i < ATTRIBUTES; i++)
+        if (strcmp(attributes[i].key, key) == 0)
+            return &attributes[i];
+    return NULL;
+}
+
+static int add_override(struct fabric_options *options, const char *pattern, size_t length,
+                        const char *key, const char *value, struct err *err)
+{
+    if (options->override_count == OVERRIDE_LIMIT)
+        return err_set(err, ENOSPC, "more than %d attributes by pattern", OVERRIDE_LIMIT);
+    struct fabric_override *override = &options->overrides[options->override_count];
+    if (length >= sizeof override->pattern || strlen(value) >= sizeof override->value)
+        return err_set(err, EINVAL, "'%.*s': pattern or value too long", (int)length, pattern);
+    *override = (struct fabric_override){0};
+    memcpy(override->pattern, pattern, length);
+    strcpy(override->key, key);
+    strcpy(override->value, value);
+    options->override_count++;
+    return 0;
+}
+
+int fabric_options_set(struct fabric_options *options, const char *key, const char *value,
+                       struct err *err)
+{
+    const char *colon = strrchr(key, ':');
+    const struct attribute *attribute = find(colon ? colon + 1 : key);
+    uint64_t parsed;
+    if (!attribute)
+        return err_set(err, EINVAL, "no attribute '%s'", colon ? colon + 1 : key);
+    if (!parse_value(attribute, value, &parsed) || !fits(attribute, parsed))
+        return err_set(err, EINVAL, "%s: '%s' does not fit (%s)", attribute->key, value,
+                       attribute->meaning);
+    if (colon && !attribute->of_node)
+        return err_set(err, EINVAL, "%s is the same for the whole fabric", attribute->key);
+    if (colon)
+        return add_override(options, key, (size_t)(colon - key), attribute->key, value, err);
+    store(attribute, attribute->of_node ? (void *)&options->node : (void *)options, parsed);
+    return 0;
+}
+
+struct node_options fabric_options_for(const struct fabric_options *options, const char *name,
+                                       bool is_switch)
+{
+    struct node_options node = options->node;
+    for (unsigned i = 0; i < options->override_count; i++) {
+        const struct fabric_override *override = &options->overrides[i];
+        uint64_t value;
+        if (strcmp(override->pattern, is_switch ? "switches" : "adapters") != 0 &&
+            fnmatch(override->pattern, name, 0) != 0)
+            continue;
+        const struct attribute *attribute = find(override->key);
+        if (parse_value(attribute, override->value, &value))
+            store(attribute, &node, value);
+    }
+    return node;
+}
+
+void fabric_options_list(const struct fabric_options *options, struct text *out)
+{
+    for (unsigned i = 0; i < ATTRIBUTES; i++) {
+        const struct attribute *a = &attributes[i];
+        uint64_t value =
+            load(a, a->of_node ? (const void *)&options->node : (const void *)options);
+        if (a->kind == KIND_TIME)
+            text_printf(out, "%-18s %8.6gus  %s\n", a->key, (double)value / (double)TIME_US,
+                        a->meaning);
+        else
+            text_printf(out, "%-18s %10llu  %s\n", a->key, (unsigned long long)value, a->meaning);
+    }
+}

@@ -1,0 +1,55 @@
+/* Attributes of a simulated fabric: what a node can do, and what things cost.
+ *
+ * Every number that the model needs has a default here; presets set them all at once: `paper` is
+ * the world of the papers of 2003 to 2006, `today` a present-day fabric. Node attributes hold for
+ * all nodes, or for those that a pattern names. */
+#ifndef WEFT_FABRIC_OPTIONS_H
+#define WEFT_FABRIC_OPTIONS_H
+
+#include "base/err.h"
+#include "sma/sma.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A processing time: constant, or growing with the number of nodes in the subnet. */
+struct cost {
+    uint64_t base_ps, per_node_ps;
+};
+
+struct node_options {
+    struct sma_options agent;
+    uint32_t vl15_buffer;  /* packets an output holds on VL15 before it drops them */
+    uint32_t agent_buffer; /* packets an agent holds before it drops them */
+};
+
+enum { OVERRIDE_LIMIT = 64 };
+struct fabric_override {
+    char pattern[80], key[32], value[32];
+};
+
+struct fabric_options {
+    struct node_options node;
+    struct cost smi;     /* one directed-route hop through a switch */
+    struct cost sma;     /* one request in an agent */
+    struct cost routing; /* one look-up in a forwarding table */
+    uint64_t flight_ps_per_m;
+    uint64_t training_ps; /* from cable in to Init */
+    unsigned override_count;
+    struct fabric_override overrides[OVERRIDE_LIMIT];
+};
+
+/* 0, or -EINVAL when the name is unknown. */
+int fabric_options_preset(struct fabric_options *options, const char *name, struct err *err);
+/* One attribute by name, as scenarios and command lines give it: "mtu", "2048". A key such as
+ * "S1*:traps" or "switches:mtu" holds only for nodes whose name matches the pattern (or for all
+ * "switches", "adapters"); later ones win. */
+int fabric_options_set(struct fabric_options *options, const char *key, const char *value,
+                       struct err *err);
+/* The attributes of one node, overrides applied. */
+struct node_options fabric_options_for(const struct fabric_options *options, const char *name,
+                                       bool is_switch);
+/* One line an attribute: "key  value  what it is". */
+void fabric_options_list(const struct fabric_options *options, struct text *out);
+
+#endif

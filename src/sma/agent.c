@@ -1,0 +1,200 @@
+/* The agent's front: which MADs it answers, and which keys open it (14.2.4).
+ *
+ * Every SMP runs through the same steps: version, M_Key, attribute, access. The table below says
+ * which attributes there are; the functions behind it live in port_info.c and tables.c. */
+#include "base/mem.h"
+#include "sma/internal.h"
+
+#include <string.h>
+
+enum {
+    ATTRIBUTE_PORT_INFO_EXTENDED = 0x33,
+    ATTRIBUTE_MELLANOX_PORT_INFO = 0xFF90, /* the vendor's attribute that tells of FDR10 */
+};
+
+static uint16_t get_description(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
+{
+    (void)port, (void)modifier;
+    memcpy(data, sma->description, sizeof sma->description);
+    return STATUS_OK;
+}
+
+static uint16_t get_node_info(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
+{
+    (void)modifier;
+    memcpy(data, sma->node_info, sizeof sma->node_info);
+    wire_set(data, NODE_INFO_LOCAL_PORT_NUM, port);
+    wire_set(data, NODE_INFO_PORT_GUID, sma->ports[sma_end_port(sma, port)].guids[0]);
+    return STATUS_OK;
+}
+
+static const struct attribute {
+    uint16_t id;
+    bool switch_only;
+    sma_access *get, *set;
+} attributes[] = {
+    {ATTRIBUTE_NODE_DESCRIPTION, false, get_description, NULL},
+    {ATTRIBUTE_NODE_INFO, false, get_node_info, NULL},
+    {ATTRIBUTE_SWITCH_INFO, true, sma_get_switch_info, sma_set_switch_info},
+    {ATTRIBUTE_GUID_INFO, false, sma_get_guid_info, sma_set_guid_info},
+    {ATTRIBUTE_PORT_INFO, false, sma_get_port_info, sma_set_port_info},
+    {ATTRIBUTE_P_KEY_TABLE, false, sma_get_p_keys, sma_set_p_keys},
+    {ATTRIBUTE_SL2VL_TABLE, false, sma_get_sl2vl, sma_set_sl2vl},
+    {ATTRIBUTE_VL_ARBITRATION_TABLE, false, sma_get_vl_arbitration, sma_set_vl_arbitration},
+    {ATTRIBUTE_LINEAR_FORWARDING_TABLE, true, sma_get_linear, sma_set_linear},
+    {ATTRIBUTE_RANDOM_FORWARDING_TABLE, true, sma_get_random, sma_set_random},
+    {ATTRIBUTE_MULTICAST_FORWARDING_TABLE, true, sma_get_multicast, sma_set_multicast},
+    {ATTRIBUTE_PORT_INFO_EXTENDED, false, sma_get_port_info_extended, NULL},
+    {ATTRIBUTE_MELLANOX_PORT_INFO, false, sma_get_mellanox_port_info, sma_set_mellanox_port_info},
+};
+
+static const struct attribute *find_attribute(const struct sma *sma, unsigned id)
+{
+    for (unsigned i = 0; i < sizeof attributes / sizeof attributes[0]; i++)
+        if (attributes[i].id == id)
+            return attributes[i].switch_only && sma->kind != KIND_SWITCH ? NULL : &attributes[i];
+    return NULL;
+}
+
+/* 14.2.4: key 0 lets everyone in; else Set and TrapRepress need it always, Get from protection
+ * level 2 on. A wrong key counts, raises trap 256 and starts the lease; a right one stops it. */
+static bool m_key_fits(struct sma *sma, uint64_t now, unsigned in_port, const uint8_t *mad)
+{
+    unsigned port = sma_end_port(sma, in_port);
+    uint8_t *info = sma->ports[port].info;
+    uint64_t key = wire_get(info, PORT_INFO_M_KEY);
+    if (!key)
+        return true;
+    if (wire_get(mad, SMP_M_KEY) == key) {
+        sma->ports[port].lease_end = TIME_NEVER;
+        return true;
+    }
+    if (wire_get(mad, MAD_METHOD) == METHOD_GET && wire_get(info, PORT_INFO_M_KEY_PROTECT_BITS) < 2)
+        return true;
+    uint64_t violations = wire_get(info, PORT_INFO_M_KEY_VIOLATIONS);
+    if (violations < 0xFFFF)
+        wire_set(info, PORT_INFO_M_KEY_VIOLATIONS, violations + 1);
+    uint64_t lease_s = wire_get(info, PORT_INFO_M_KEY_LEASE_PERIOD);
+    if (lease_s && sma->ports[port].lease_end == TIME_NEVER)
+        sma->ports[port].lease_end = now + lease_s * TIME_S;
+    sma_report_m_key(sma, port, mad);
+    return false;
+}
+
+static uint16_t access_attribute(struct sma *sma, unsigned port, uint8_t *mad)
+{
+    uint8_t *data = mad + SMP_DATA_OFFSET;
+    uint32_t modifier = (uint32_t)wire_get(mad, MAD_ATTRIBUTE_MODIFIER);
+    uint64_t method = wire_get(mad, MAD_METHOD);
+    if (method != METHOD_GET && method != METHOD_SET)
+        return STATUS_BAD_METHOD;
+    const struct attribute *attribute =
+        find_attribute(sma, (unsigned)wire_get(mad, MAD_ATTRIBUTE_ID));
+    if (!attribute || (method == METHOD_SET && !attribute->set))
+        return STATUS_BAD_ATTRIBUTE;
+    if (method == METHOD_SET) {
+        uint16_t status = attribute->set(sma, port, modifier, data);
+        if (status)
+            return status;
+    }
+    memset(data, 0, SMP_DATA_BYTES);
+    return attribute->get(sma, port, modifier, data);
+}
+
+/* From level 1 on a reader without the key may read everything but the key. It is the key of the
+ * port that is shown, which need not be the one through which the question came. */
+static void hide_m_key(uint8_t *mad)
+{
+    uint8_t *info = mad + SMP_DATA_OFFSET;
+    if (wire_get(mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_PORT_INFO &&
+        wire_get(info, PORT_INFO_M_KEY_PROTECT_BITS) != 0 &&
+        wire_get(mad, SMP_M_KEY) != wire_get(info, PORT_INFO_M_KEY))
+        wire_set(info, PORT_INFO_M_KEY, 0);
+}
+
+static enum sma_verdict answer_smp(struct sma *sma, uint64_t now, unsigned port, uint8_t *mad)
+{
+    uint64_t method = wire_get(mad, MAD_METHOD);
+    uint16_t status;
+    if (wire_get(mad, MAD_BASE_VERSION) != 1 || wire_get(mad, MAD_CLASS_VERSION) != 1) {
+        status = STATUS_BAD_VERSION;
+    } else {
+        if (!m_key_fits(sma, now, port, mad))
+            return SMA_DROP;
+        if (method == METHOD_TRAP_REPRESS) {
+            sma_repress(sma, mad);
+            return SMA_DROP;
+        }
+        status = access_attribute(sma, port, mad);
+        if (method == METHOD_GET)
+            hide_m_key(mad);
+    }
+    wire_set(mad, MAD_METHOD, METHOD_GET_RESP);
+    wire_set(mad, MAD_STATUS, status);
+    if (mad_is_directed(mad))
+        wire_set(mad, SMP_DIRECTION, 1);
+    return SMA_REPLY;
+}
+
+bool sma_handles(const uint8_t mad[MAD_BYTES])
+{
+    uint64_t method = wire_get(mad, MAD_METHOD);
+    if (method & METHOD_RESPONSE)
+        return false;
+    if (mad_is_smp(mad))
+        return method != METHOD_TRAP && wire_get(mad, MAD_ATTRIBUTE_ID) != ATTRIBUTE_SM_INFO;
+    return wire_get(mad, MAD_CLASS) == CLASS_PERFORMANCE;
+}
+
+enum sma_verdict sma_receive(struct sma *sma, uint64_t now, unsigned port, uint8_t mad[MAD_BYTES])
+{
+    if (!sma_handles(mad))
+        return SMA_PASS;
+    return mad_is_smp(mad) ? answer_smp(sma, now, port, mad) : sma_answer_performance(sma, port, mad);
+}
+
+uint64_t sma_deadline(const struct sma *sma)
+{
+    uint64_t deadline = sma_trap_deadline(sma);
+    for (unsigned port = 0; port <= sma->port_count; port++) {
+        if (!sma_is_end_port(sma, port))
+            continue;
+        if (sma->ports[port].lease_end < deadline)
+            deadline = sma->ports[port].lease_end;
+        if (sma->kind == KIND_SWITCH)
+            break;
+    }
+    return deadline;
+}
+
+/* Traps come out of sma_next_output() by themselves when their time has come. */
+void sma_expire(struct sma *sma, uint64_t now)
+{
+    for (unsigned port = 0; port <= sma->port_count; port++) {
+        if (sma->ports[port].lease_end > now)
+            continue;
+        sma->ports[port].lease_end = TIME_NEVER;
+        wire_set(sma->ports[port].info, PORT_INFO_M_KEY_PROTECT_BITS, 0);
+    }
+}
+
+static bool next_link_command(struct sma *sma, struct sma_output *output)
+{
+    for (unsigned word = 0; word < 8; word++) {
+        if (!sma->link_commands[word])
+            continue;
+        unsigned port = word * 32 + (unsigned)__builtin_ctz(sma->link_commands[word]);
+        sma->link_commands[word] &= sma->link_commands[word] - 1;
+        *output = (struct sma_output){.kind = SMA_LINK_COMMAND,
+                                      .port = port,
+                                      .physical_state = (unsigned)wire_get(
+                                          sma->ports[port].info, PORT_INFO_PORT_PHYSICAL_STATE)};
+        return true;
+    }
+    return false;
+}
+
+bool sma_next_output(struct sma *sma, uint64_t now, struct sma_output *output)
+{
+    return next_link_command(sma, output) || sma_next_trap(sma, now, output);
+}

@@ -1,0 +1,177 @@
+/* The agent in every node: subnet management agent, performance agent, and what they hold.
+ *
+ * An agent answers SMPs (14.2) and performance MADs (16.1), keeps the node's attributes in wire
+ * format, runs the ports' logical state machine, checks M_Keys and repeats traps until somebody
+ * represses them. It has no clock and sends nothing itself: its owner feeds it MADs, link changes
+ * and the time, and pulls out what it wants done. The forwarding and lane tables that it keeps are
+ * read by the data path through the functions at the end.
+ *
+ * What it leaves out: optimised SL-to-VL programming, notice attributes polled by Get, LED and
+ * vendor diagnostics, port samples. */
+#ifndef WEFT_SMA_SMA_H
+#define WEFT_SMA_SMA_H
+
+#include "wire/mad.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Node attributes, as in section IV of the papers' model. */
+struct sma_options {
+    uint8_t data_vls;           /* 1, 2, 4, 8 or 15 */
+    uint16_t mtu;               /* bytes: 256, 512 … 4096 */
+    uint8_t vl_arbitration;     /* entries of each arbitration table, 0 … 64 */
+    uint16_t linear_entries;    /* of the linear forwarding table; 0: a random table instead */
+    uint16_t random_entries;    /* of the random one */
+    uint16_t multicast_entries; /* 0: no multicast */
+    uint16_t p_keys;            /* size of the partition table: a multiple of 32 */
+    uint16_t guids;             /* entries of a port's GUID table: a multiple of 8 */
+    bool traps;                 /* switches: tell of changes by trap */
+    uint8_t response_time;      /* RespTimeValue: 4.096 us * 2^n */
+    bool port_init;             /* accept Set(PortState = Init), illegal but used by the papers */
+};
+
+enum sma_counter {
+    COUNTER_SYMBOL_ERRORS,
+    COUNTER_LINK_RECOVERIES,
+    COUNTER_LINK_DOWNED,
+    COUNTER_RCV_ERRORS,
+    COUNTER_RCV_REMOTE_PHYSICAL,
+    COUNTER_RCV_SWITCH_RELAY,
+    COUNTER_XMIT_DISCARDS,
+    COUNTER_XMIT_CONSTRAINT,
+    COUNTER_RCV_CONSTRAINT,
+    COUNTER_LOCAL_INTEGRITY,
+    COUNTER_OVERRUNS,
+    COUNTER_VL15_DROPPED,
+    COUNTER_XMIT_DATA, /* from here on in the extended set too; data in 32-bit words */
+    COUNTER_RCV_DATA,
+    COUNTER_XMIT_PACKETS,
+    COUNTER_RCV_PACKETS,
+    COUNTER_XMIT_WAIT,
+    COUNTER_UNICAST_XMIT,
+    COUNTER_UNICAST_RCV,
+    COUNTER_MULTICAST_XMIT,
+    COUNTER_MULTICAST_RCV,
+    COUNTER_COUNT,
+};
+extern const char *const sma_counter_names[COUNTER_COUNT];
+
+/* Totals since the start; the two sets a client can clear are differences to a base. */
+struct sma_counters {
+    uint64_t total[COUNTER_COUNT], base32[COUNTER_COUNT], base64[COUNTER_COUNT];
+};
+
+struct sma_port {
+    uint8_t info[64]; /* PortInfo */
+    uint8_t vl_arbitration[4][64];
+    uint8_t link_widths, link_speeds, link_speeds_ext; /* supported, as bit masks */
+    bool fdr10, fdr10_active;
+    uint16_t *p_keys;
+    uint64_t *guids;
+    uint64_t lease_end; /* of the M_Key; TIME_NEVER when none runs */
+    struct sma_counters counters;
+};
+
+struct sma_trap; /* a notice to be repeated */
+
+struct sma {
+    struct sma_options options;
+    uint8_t kind, port_count; /* enum node_kind's values, as in NodeInfo */
+    uint8_t node_info[40], switch_info[20], description[64];
+    struct sma_port *ports; /* 0 … port_count */
+    uint8_t *linear;        /* port by LID */
+    uint8_t *random_blocks; /* RandomForwardingTable as written */
+    uint8_t *random_ports;  /* the same by LID; 0xFF where no entry matches */
+    uint16_t *multicast;    /* [position * entries + index]: bit i = port 16*position + i */
+    uint8_t (*sl2vl)[8];    /* [output * (port_count+1) + input]; adapters: [output] */
+    struct sma_trap *traps;
+    unsigned trap_count;
+    uint64_t trap_tid, next_trap; /* earliest time of the next trap */
+    uint32_t link_commands[8];    /* bit per port: a physical command waits */
+};
+
+/* How a node is born. */
+struct sma_identity {
+    uint8_t kind, port_count;
+    uint64_t guid, system_guid;
+    uint32_t vendor_id;
+    uint16_t device_id;
+    bool enhanced_port0;
+    const char *description;
+};
+void sma_init(struct sma *sma, const struct sma_identity *identity,
+              const struct sma_options *options);
+void sma_release(struct sma *sma);
+void sma_set_port_guid(struct sma *sma, unsigned port, uint64_t guid);
+/* What the hardware of a port can do: masks as in PortInfo; FDR10 stands beside the masks. */
+void sma_set_link_support(struct sma *sma, unsigned port, uint8_t widths, uint8_t speeds,
+                          uint8_t speeds_ext, bool fdr10);
+
+enum sma_verdict {
+    SMA_DROP,  /* say nothing */
+    SMA_REPLY, /* the answer stands where the request stood */
+    SMA_PASS,  /* not for an agent: the consumer at this port may want it */
+};
+/* Whether this MAD is for an agent at all: requests other than SMInfo, which is the manager's. */
+bool sma_handles(const uint8_t mad[MAD_BYTES]);
+enum sma_verdict sma_receive(struct sma *sma, uint64_t now, unsigned port, uint8_t mad[MAD_BYTES]);
+uint64_t sma_deadline(const struct sma *sma); /* TIME_NEVER if it waits for nothing */
+void sma_expire(struct sma *sma, uint64_t now);
+
+struct sma_output {
+    enum { SMA_SEND_TRAP, SMA_LINK_COMMAND } kind;
+    unsigned port;
+    uint16_t dlid; /* of a trap */
+    uint8_t sl;
+    uint8_t mad[MAD_BYTES];  /* of a trap */
+    unsigned physical_state; /* of a link command: PHYSICAL_SLEEP, _POLLING or _DISABLED */
+};
+/* Pull until false, after every call that may change something. */
+bool sma_next_output(struct sma *sma, uint64_t now, struct sma_output *output);
+
+/* The physical layer's side: a link came up at this width and speed, or went down into this
+ * physical state. */
+void sma_link_up(struct sma *sma, unsigned port, unsigned width, unsigned speed, unsigned speed_ext,
+                 bool fdr10);
+void sma_link_down(struct sma *sma, unsigned port, unsigned physical_state);
+
+/* Things an agent reports (section 14.2.5.1): each raises its trap, and its counter if it has one;
+ * a violation at a switch's external port is counted by the data path, which knows the direction.
+ */
+void sma_report_threshold(struct sma *sma, unsigned port, unsigned trap); /* 129, 130, 131 */
+void sma_report_capability(struct sma *sma, unsigned port, uint32_t set, uint32_t cleared);
+void sma_report_description(struct sma *sma, const char *description);
+void sma_report_system_guid(struct sma *sma, uint64_t guid);
+struct sma_key_violation {
+    uint16_t slid, dlid;
+    uint32_t key;
+    uint8_t sl;
+    uint32_t src_qp, dest_qp;
+};
+void sma_report_p_key(struct sma *sma, unsigned port, const struct sma_key_violation *violation);
+void sma_report_q_key(struct sma *sma, unsigned port, const struct sma_key_violation *violation);
+
+/* Look-ups of the data path. Ports: 0xFF for "nowhere". */
+unsigned sma_route_unicast(const struct sma *sma, unsigned dlid);
+bool sma_route_multicast(const struct sma *sma, unsigned mlid, unsigned port);
+unsigned sma_map_sl(const struct sma *sma, unsigned input, unsigned output, unsigned sl);
+bool sma_accepts_p_key(const struct sma *sma, unsigned port, unsigned p_key);
+/* Whether a unicast LID is this port's own (base LID and LMC). */
+bool sma_owns_lid(const struct sma *sma, unsigned port, unsigned lid);
+
+static inline struct sma_port *sma_port(struct sma *sma, unsigned port)
+{
+    return &sma->ports[port];
+}
+static inline unsigned sma_port_state(const struct sma *sma, unsigned port)
+{
+    return (unsigned)wire_get(sma->ports[port].info, PORT_INFO_PORT_STATE);
+}
+static inline void sma_count(struct sma *sma, unsigned port, enum sma_counter counter,
+                             uint64_t amount)
+{
+    sma->ports[port].counters.total[counter] += amount;
+}
+
+#endif

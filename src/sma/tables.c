@@ -1,0 +1,309 @@
+/* Tables an agent keeps for the data path: forwarding, partitions, lanes, GUIDs, switch settings.
+ *
+ * Each attribute has a get and a set over blocks of 64 bytes; the block, the port and the position
+ * stand in the attribute modifier (14.2.5). At the end are the look-ups of the data path. */
+#include "sma/internal.h"
+
+#include <string.h>
+
+uint16_t sma_get_switch_info(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
+{
+    (void)port, (void)modifier;
+    memcpy(data, sma->switch_info, sizeof sma->switch_info);
+    return STATUS_OK;
+}
+
+uint16_t sma_set_switch_info(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
+{
+    static const enum wire_field writable[] = {
+        SWITCH_INFO_LINEAR_FDB_TOP,
+        SWITCH_INFO_DEFAULT_PORT,
+        SWITCH_INFO_DEFAULT_MULTICAST_PRIMARY_PORT,
+        SWITCH_INFO_DEFAULT_MULTICAST_NOT_PRIMARY_PORT,
+        SWITCH_INFO_LIFE_TIME_VALUE,
+        SWITCH_INFO_MULTICAST_FDB_TOP,
+    };
+    (void)port, (void)modifier;
+    uint64_t top = wire_get(data, SWITCH_INFO_LINEAR_FDB_TOP);
+    if (top && top >= sma->options.linear_entries)
+        return STATUS_BAD_VALUE;
+    for (unsigned i = 0; i < sizeof writable / sizeof writable[0]; i++)
+        wire_set(sma->switch_info, writable[i], wire_get(data, writable[i]));
+    /* Write one to clear. */
+    if (wire_get(data, SWITCH_INFO_PORT_STATE_CHANGE))
+        wire_set(sma->switch_info, SWITCH_INFO_PORT_STATE_CHANGE, 0);
+    return STATUS_OK;
+}
+
+/* GUIDInfo: block of eight; entry 0 is the port's own and read only. */
+static bool guid_block_fits(const struct sma *sma, uint32_t block)
+{
+    return block < sma->options.guids / GUID_BLOCK;
+}
+
+uint16_t sma_get_guid_info(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
+{
+    if (!guid_block_fits(sma, modifier))
+        return STATUS_BAD_VALUE;
+    const uint64_t *guids = sma->ports[sma_end_port(sma, port)].guids + modifier * GUID_BLOCK;
+    for (unsigned i = 0; i < GUID_BLOCK; i++)
+        wire_set_at(data, GUID_INFO_GUID, i, guids[i]);
+    return STATUS_OK;
+}
+
+uint16_t sma_set_guid_info(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
+{
+    if (!guid_block_fits(sma, modifier))
+        return STATUS_BAD_VALUE;
+    uint64_t *guids = sma->ports[sma_end_port(sma, port)].guids + modifier * GUID_BLOCK;
+    for (unsigned i = modifier == 0; i < GUID_BLOCK; i++)
+        guids[i] = wire_get_at(data, GUID_INFO_GUID, i);
+    return STATUS_OK;
+}
+
+/* P_KeyTable: block in the low half of the modifier, the switch's port in the high half. */
+static uint16_t *p_key_block(struct sma *sma, unsigned port, uint32_t modifier)
+{
+    unsigned block = modifier & 0xFFFF;
+    unsigned target = sma->kind == KIND_SWITCH ? modifier >> 16 : port;
+    if (block >= sma->options.p_keys / P_KEY_BLOCK || target > sma->port_count)
+        return NULL;
+    return sma->ports[target].p_keys + block * P_KEY_BLOCK;
+}
+
+uint16_t sma_get_p_keys(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
+{
+    const uint16_t *keys = p_key_block(sma, port, modifier);
+    if (!keys)
+        return STATUS_BAD_VALUE;
+    for (unsigned i = 0; i < P_KEY_BLOCK; i++)
+        wire_set_at(data, P_KEY_TABLE_P_KEY, i, keys[i]);
+    return STATUS_OK;
+}
+
+uint16_t sma_set_p_keys(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
+{
+    uint16_t *keys = p_key_block(sma, port, modifier);
+    if (!keys)
+        return STATUS_BAD_VALUE;
+    for (unsigned i = 0; i < P_KEY_BLOCK; i++)
+        keys[i] = (uint16_t)wire_get_at(data, P_KEY_TABLE_P_KEY, i);
+    return STATUS_OK;
+}
+
+/* SLtoVLMappingTable: a switch has one for each pair of input and output, adapters one a port. */
+static uint8_t *sl2vl_row(const struct sma *sma, unsigned input, unsigned output)
+{
+    if (sma->kind != KIND_SWITCH)
+        return sma->sl2vl[output];
+    return sma->sl2vl[output * (sma->port_count + 1u) + input];
+}
+
+static uint8_t *sl2vl_addressed(const struct sma *sma, unsigned port, uint32_t modifier)
+{
+    unsigned output = modifier & 0xFF, input = modifier >> 8 & 0xFF;
+    if (sma->kind != KIND_SWITCH)
+        return sl2vl_row(sma, 0, port);
+    return output > sma->port_count || input > sma->port_count ? NULL
+                                                               : sl2vl_row(sma, input, output);
+}
+
+uint16_t sma_get_sl2vl(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
+{
+    const uint8_t *row = sl2vl_addressed(sma, port, modifier);
+    if (!row)
+        return STATUS_BAD_VALUE;
+    memcpy(data, row, sizeof sma->sl2vl[0]);
+    return STATUS_OK;
+}
+
+uint16_t sma_set_sl2vl(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
+{
+    uint8_t *row = sl2vl_addressed(sma, port, modifier);
+    if (!row)
+        return STATUS_BAD_VALUE;
+    memcpy(row, data, sizeof sma->sl2vl[0]);
+    return STATUS_OK;
+}
+
+/* VLArbitrationTable: parts 1 and 2 are the low-priority table, 3 and 4 the high one, in halves of
+ * 32 entries. */
+static uint8_t *arbitration_part(struct sma *sma, unsigned port, uint32_t modifier)
+{
+    unsigned part = modifier >> 16;
+    unsigned target = sma->kind == KIND_SWITCH ? modifier & 0xFFFF : port;
+    if (part < 1 || part > 4 || target > sma->port_count)
+        return NULL;
+    unsigned first_entry = part % 2 ? 0 : 32;
+    if (sma->options.vl_arbitration <= first_entry)
+        return NULL;
+    return sma->ports[target].vl_arbitration[part - 1];
+}
+
+uint16_t sma_get_vl_arbitration(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
+{
+    const uint8_t *part = arbitration_part(sma, port, modifier);
+    if (!part)
+        return STATUS_BAD_VALUE;
+    memcpy(data, part, SMP_DATA_BYTES);
+    return STATUS_OK;
+}
+
+uint16_t sma_set_vl_arbitration(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
+{
+    uint8_t *part = arbitration_part(sma, port, modifier);
+    if (!part)
+        return STATUS_BAD_VALUE;
+    memcpy(part, data, SMP_DATA_BYTES);
+    return STATUS_OK;
+}
+
+uint16_t sma_get_linear(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
+{
+    (void)port;
+    unsigned entries = sma->options.linear_entries;
+    if (modifier >= (entries + LINEAR_BLOCK - 1u) / LINEAR_BLOCK)
+        return STATUS_BAD_VALUE;
+    unsigned first = modifier * LINEAR_BLOCK;
+    memset(data, 0xFF, LINEAR_BLOCK);
+    memcpy(data, sma->linear + first,
+           entries - first < LINEAR_BLOCK ? entries - first : LINEAR_BLOCK);
+    return STATUS_OK;
+}
+
+uint16_t sma_set_linear(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
+{
+    (void)port;
+    unsigned entries = sma->options.linear_entries;
+    if (modifier >= (entries + LINEAR_BLOCK - 1u) / LINEAR_BLOCK)
+        return STATUS_BAD_VALUE;
+    unsigned first = modifier * LINEAR_BLOCK;
+    memcpy(sma->linear + first, data,
+           entries - first < LINEAR_BLOCK ? entries - first : LINEAR_BLOCK);
+    return STATUS_OK;
+}
+
+/* Random tables: sixteen entries a block, each covering 2^LMC LIDs. What no entry covers goes to
+ * the default port. */
+static void index_random_table(struct sma *sma)
+{
+    memset(sma->random_ports, 0xFF, LID_UNICAST_LAST + 1);
+    for (unsigned i = 0; i < sma->options.random_entries; i++) {
+        const uint8_t *block = sma->random_blocks + i / RANDOM_BLOCK * SMP_DATA_BYTES;
+        unsigned at = i % RANDOM_BLOCK;
+        if (!wire_get_at(block, RANDOM_FORWARDING_TABLE_VALID, at))
+            continue;
+        unsigned lid = (unsigned)wire_get_at(block, RANDOM_FORWARDING_TABLE_LID, at);
+        unsigned span = 1u << wire_get_at(block, RANDOM_FORWARDING_TABLE_LMC, at);
+        for (unsigned l = lid & ~(span - 1); l < (lid & ~(span - 1)) + span; l++)
+            if (l && l <= LID_UNICAST_LAST)
+                sma->random_ports[l] =
+                    (uint8_t)wire_get_at(block, RANDOM_FORWARDING_TABLE_PORT, at);
+    }
+}
+
+static uint8_t *random_block(struct sma *sma, uint32_t modifier)
+{
+    bool fits = sma->random_blocks && modifier < sma->options.random_entries / RANDOM_BLOCK;
+    return fits ? sma->random_blocks + modifier * SMP_DATA_BYTES : NULL;
+}
+
+uint16_t sma_get_random(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
+{
+    (void)port;
+    const uint8_t *block = random_block(sma, modifier);
+    if (!block)
+        return STATUS_BAD_VALUE;
+    memcpy(data, block, SMP_DATA_BYTES);
+    return STATUS_OK;
+}
+
+uint16_t sma_set_random(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
+{
+    (void)port;
+    uint8_t *block = random_block(sma, modifier);
+    if (!block)
+        return STATUS_BAD_VALUE;
+    memcpy(block, data, SMP_DATA_BYTES);
+    index_random_table(sma);
+    return STATUS_OK;
+}
+
+/* Multicast: block in bits 0–8, position (which sixteen ports) in bits 28–31. */
+static uint16_t *multicast_block(struct sma *sma, uint32_t modifier)
+{
+    unsigned block = modifier & 0x1FF, position = modifier >> 28;
+    if (block >= sma->options.multicast_entries / MULTICAST_BLOCK ||
+        position > sma->port_count / 16u)
+        return NULL;
+    return sma->multicast + position * sma->options.multicast_entries + block * MULTICAST_BLOCK;
+}
+
+uint16_t sma_get_multicast(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
+{
+    (void)port;
+    const uint16_t *masks = multicast_block(sma, modifier);
+    if (!masks)
+        return STATUS_BAD_VALUE;
+    for (unsigned i = 0; i < MULTICAST_BLOCK; i++)
+        wire_set_at(data, MULTICAST_FORWARDING_TABLE_PORT_MASK, i, masks[i]);
+    return STATUS_OK;
+}
+
+uint16_t sma_set_multicast(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
+{
+    (void)port;
+    uint16_t *masks = multicast_block(sma, modifier);
+    if (!masks)
+        return STATUS_BAD_VALUE;
+    for (unsigned i = 0; i < MULTICAST_BLOCK; i++)
+        masks[i] = (uint16_t)wire_get_at(data, MULTICAST_FORWARDING_TABLE_PORT_MASK, i);
+    return STATUS_OK;
+}
+
+unsigned sma_route_unicast(const struct sma *sma, unsigned dlid)
+{
+    if (dlid == 0 || dlid > LID_UNICAST_LAST)
+        return 0xFF;
+    if (!sma->linear) {
+        unsigned port = sma->random_ports[dlid];
+        return port != 0xFF ? port : (unsigned)wire_get(sma->switch_info, SWITCH_INFO_DEFAULT_PORT);
+    }
+    return dlid <= wire_get(sma->switch_info, SWITCH_INFO_LINEAR_FDB_TOP) ? sma->linear[dlid]
+                                                                          : 0xFF;
+}
+
+bool sma_route_multicast(const struct sma *sma, unsigned mlid, unsigned port)
+{
+    unsigned index = mlid - LID_MULTICAST_FIRST;
+    uint64_t top = wire_get(sma->switch_info, SWITCH_INFO_MULTICAST_FDB_TOP);
+    if (mlid < LID_MULTICAST_FIRST || index >= sma->options.multicast_entries)
+        return false;
+    if (top >= LID_MULTICAST_FIRST && mlid > top)
+        return false; /* a top below the range: nobody has set one */
+    return sma->multicast[port / 16 * sma->options.multicast_entries + index] >> (port % 16) & 1;
+}
+
+unsigned sma_map_sl(const struct sma *sma, unsigned input, unsigned output, unsigned sl)
+{
+    return (unsigned)wire_get_at(sl2vl_row(sma, input, output), SL2VL_TABLE_VL, sl);
+}
+
+/* 10.9.1.1: the low fifteen bits must match, and one of the two must be a full member. */
+bool sma_accepts_p_key(const struct sma *sma, unsigned port, unsigned p_key)
+{
+    for (unsigned i = 0; i < sma->options.p_keys; i++) {
+        unsigned own = sma->ports[port].p_keys[i];
+        if ((own & 0x7FFF) && ((own ^ p_key) & 0x7FFF) == 0 && ((own | p_key) & 0x8000))
+            return true;
+    }
+    return false;
+}
+
+bool sma_owns_lid(const struct sma *sma, unsigned port, unsigned lid)
+{
+    const uint8_t *info = sma->ports[port].info;
+    unsigned base = (unsigned)wire_get(info, PORT_INFO_LID);
+    return base &&
+           (lid >> wire_get(info, PORT_INFO_LMC)) == (base >> wire_get(info, PORT_INFO_LMC));
+}

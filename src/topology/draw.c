@@ -1,0 +1,367 @@
+/* Drawings, in graphviz's language.
+ *
+ * Small networks are drawn whole, with port numbers at the links and hosts one by one. As they grow
+ * port numbers go, parallel links become one line with a count, hosts become a number in their
+ * switch, and at last whole groups of switches become one box. Networks with levels are drawn in
+ * rows over the whole width, placed here and only rendered by neato; irregular ones are left to
+ * dot, in rows by distance from the manager's switch, as papers on up-down routing draw them;
+ * regular direct networks are left to a spring model. */
+#include "topology/export.h"
+
+#include "topology/draw.h"
+#include "topology/summary.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DETAILED_LINKS = 60, ROW_LIMIT = 100, SPRING_HOSTS = 16 };
+
+static const struct {
+    const char *fill, *line;
+} colours[] = {
+    {"#dbe9f6", "#3b6ea5"}, {"#fde5cb", "#c0722a"}, {"#dcefd8", "#4a8a46"},
+    {"#eadcf2", "#7d4f98"}, {"#f7dada", "#a84848"}, {"#e2e2e2", "#5f5f5f"},
+};
+enum { COLOURS = sizeof colours / sizeof colours[0] };
+
+enum style { STYLE_ROWS, STYLE_DOT, STYLE_SPRINGS, STYLE_POINTS, STYLE_GROUPS };
+static const char *const programs[] = {"neato", "dot", "neato", "sfdp", "dot"};
+
+struct drawing {
+    const struct topology *topology;
+    const struct graph *graph;
+    struct drawing_limits limits;
+    struct text *out;
+    char kind[160];
+    enum style style;
+    uint32_t *level, level_count;
+    uint32_t manager; /* switch of the first node, or where it hangs */
+    bool layered, detailed, whole_hosts;
+};
+
+/* Text inside an HTML-like label; what is too long for a box is cut. */
+static void put_label(struct text *out, const char *label)
+{
+    size_t length = strlen(label), shown = length > 28 ? 26 : length;
+    while (shown < length && shown && ((unsigned char)label[shown] & 0xc0) == 0x80)
+        shown--;
+    for (size_t i = 0; i < shown; i++) {
+        switch (label[i]) {
+        case '&': text_puts(out, "&amp;"); break;
+        case '<': text_puts(out, "&lt;"); break;
+        case '>': text_puts(out, "&gt;"); break;
+        case '"': text_puts(out, "&quot;"); break;
+        default: text_putc(out, label[i]);
+        }
+    }
+    if (shown < length)
+        text_puts(out, "…");
+}
+
+static void put_head(const struct drawing *drawing)
+{
+    static const char *const layout[] = {
+        [STYLE_ROWS] = "splines=line",
+        [STYLE_DOT] = "splines=true, ranksep=0.7, nodesep=0.25",
+        [STYLE_SPRINGS] = "splines=line, overlap=prism, start=1",
+        [STYLE_POINTS] = "splines=line, overlap=prism, start=1",
+        [STYLE_GROUPS] = "splines=line, ranksep=1.6, nodesep=0.2",
+    };
+    const struct graph *graph = drawing->graph;
+    bool dense = graph->edge_count > 400 && drawing->style != STYLE_GROUPS;
+    text_printf(drawing->out,
+                "graph fabric {\n"
+                "  graph [bgcolor=white, fontname=\"Helvetica\", fontsize=16, "
+                "fontcolor=\"#333333\", labelloc=t, pad=0.3, outputorder=edgesfirst, %s,\n"
+                "    label=<%s<br/><font point-size=\"11\" color=\"#777777\">%u switches, %u host "
+                "ports</font><br/> >]\n",
+                layout[drawing->style], drawing->kind, graph->switch_count, graph->host_count);
+    text_puts(drawing->out,
+              "  node [shape=box, style=\"rounded,filled\", fontname=\"Helvetica\", fontsize=12, "
+              "fontcolor=\"#222222\", height=0.35, width=0.5, margin=\"0.08,0.04\"]\n");
+    text_printf(drawing->out,
+                "  edge [color=\"%s\", fontname=\"Helvetica\", fontsize=8, "
+                "fontcolor=\"#777777\", penwidth=%s]\n",
+                dense ? "#55606b70" : "#55606b", dense ? "0.7" : "1.2");
+}
+
+static void put_switch(const struct drawing *drawing, uint32_t at)
+{
+    const struct graph *graph = drawing->graph;
+    const struct topology_node *node = &drawing->topology->nodes.items[graph->node[at]];
+    uint32_t hosts = graph->first_host[at + 1] - graph->first_host[at];
+    unsigned colour = drawing->level[at] % COLOURS;
+    text_printf(drawing->out, "  s%u [label=<", at);
+    put_label(drawing->out, node->description);
+    if (hosts && !drawing->whole_hosts)
+        text_printf(drawing->out, "<br/><font point-size=\"9\" color=\"#666666\">%u host%s</font>",
+                    hosts, hosts == 1 ? "" : "s");
+    text_printf(drawing->out, ">, fillcolor=\"%s\", color=\"%s\"", colours[colour].fill,
+                colours[colour].line);
+    if (at == drawing->manager)
+        text_puts(drawing->out, ", penwidth=2.8");
+    text_puts(drawing->out, "]\n");
+}
+
+/* Irregular networks: switches at the same distance from the manager side by side. */
+static void put_ranks(const struct drawing *drawing, const uint32_t *row)
+{
+    const struct graph *graph = drawing->graph;
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < graph->switch_count; i++)
+        last = row[i] > last ? row[i] : last;
+    for (uint32_t r = 0; r <= last; r++) {
+        text_puts(drawing->out, "  { rank=same;");
+        for (uint32_t i = 0; i < graph->switch_count; i++)
+            if (row[i] == r)
+                text_printf(drawing->out, " s%u", i);
+        text_puts(drawing->out, " }\n");
+    }
+}
+
+static void put_hosts(const struct drawing *drawing)
+{
+    const struct graph *graph = drawing->graph;
+    const struct topology *topology = drawing->topology;
+    bool *drawn = mem_zalloc(topology->nodes.count, sizeof *drawn);
+    for (uint32_t i = 0; i < graph->switch_count; i++) {
+        for (uint32_t h = graph->first_host[i]; h < graph->first_host[i + 1]; h++) {
+            uint32_t node = topology->ports.items[graph->host[h]].node;
+            if (!drawn[node]) {
+                text_printf(drawing->out, "  h%u [label=<", node);
+                put_label(drawing->out, topology->nodes.items[node].description);
+                text_printf(drawing->out,
+                            ">, shape=ellipse, style=filled, fillcolor=\"%s\", "
+                            "color=\"#999999\", fontsize=10, height=0.25, width=0.35%s]\n",
+                            topology->nodes.items[node].kind == NODE_ROUTER ? "#fff3b8" : "#f6f6f6",
+                            node == 0 ? ", penwidth=2.8" : "");
+                drawn[node] = true;
+            }
+            text_printf(drawing->out, "  s%u -- h%u [color=\"#aaaaaa\"", i, node);
+            if (drawing->detailed)
+                text_printf(drawing->out, ", taillabel=\"%u\", headlabel=\"%u\"",
+                            graph->host_port[h], topology_port_number(topology, graph->host[h]));
+            text_puts(drawing->out, "]\n");
+        }
+    }
+    mem_free(drawn);
+}
+
+/* The links of one switch to higher-numbered ones, the upper row first so that it comes on top. */
+static void put_links(const struct drawing *drawing, const uint32_t *row, uint32_t at)
+{
+    const struct graph *graph = drawing->graph;
+    uint32_t begin = graph->first_edge[at], end = graph->first_edge[at + 1];
+    for (uint32_t e = begin; e < end; e++) {
+        uint32_t to = graph->neighbour[e], copies = 0, earlier = 0;
+        if (to < at)
+            continue;
+        for (uint32_t other = begin; other < end; other++) {
+            copies += graph->neighbour[other] == to;
+            earlier += other < e && graph->neighbour[other] == to;
+        }
+        bool down = row[at] <= row[to];
+        if (!drawing->detailed && earlier)
+            continue;
+        text_printf(drawing->out, "  s%u -- s%u [", down ? at : to, down ? to : at);
+        if (drawing->detailed)
+            text_printf(drawing->out, "taillabel=\"%u\", headlabel=\"%u\"",
+                        down ? graph->port[e] : graph->peer_port[e],
+                        down ? graph->peer_port[e] : graph->port[e]);
+        else if (copies > 1)
+            text_printf(drawing->out, "label=\"×%u\", penwidth=2", copies);
+        text_puts(drawing->out, "]\n");
+    }
+}
+
+static void measure_rows(const struct drawing *drawing, uint32_t *row)
+{
+    const struct graph *graph = drawing->graph;
+    uint32_t *queue = mem_alloc(graph->switch_count * sizeof *queue);
+    graph_distances(graph, &drawing->manager, 1, row, queue);
+    for (uint32_t i = 0; i < graph->switch_count; i++)
+        row[i] = row[i] == GRAPH_FAR ? 0 : row[i];
+    mem_free(queue);
+}
+
+static void draw_switches(const struct drawing *drawing)
+{
+    const struct graph *graph = drawing->graph;
+    uint32_t *row = mem_zalloc(graph->switch_count, sizeof *row);
+    put_head(drawing);
+    if (drawing->style == STYLE_ROWS)
+        for (uint32_t i = 0; i < graph->switch_count; i++)
+            row[i] = drawing->level_count - 1 - drawing->level[i];
+    if (drawing->style == STYLE_DOT)
+        measure_rows(drawing, row);
+    if (drawing->style == STYLE_POINTS)
+        text_puts(drawing->out, "  node [label=\"\", shape=point, width=0.08]\n");
+    for (uint32_t i = 0; i < graph->switch_count; i++) {
+        if (drawing->style == STYLE_POINTS)
+            text_printf(drawing->out, "  s%u [color=\"%s\"]\n", i,
+                        colours[drawing->level[i] % COLOURS].line);
+        else
+            put_switch(drawing, i);
+    }
+    if (drawing->style == STYLE_DOT)
+        put_ranks(drawing, row);
+    for (uint32_t i = 0; i < graph->switch_count; i++)
+        put_links(drawing, row, i);
+    if (drawing->whole_hosts)
+        put_hosts(drawing);
+    if (drawing->style == STYLE_ROWS)
+        drawing_place_rows(drawing->topology, graph, drawing->level, drawing->level_count,
+                           drawing->whole_hosts, drawing->out);
+    text_puts(drawing->out, "}\n");
+    mem_free(row);
+}
+
+/* Groups for a network of too many switches: those below the top level that hang together without
+ * it (the pods of a three-level tree); the top level is one group. If that is still too much, a
+ * group a level. Returns the number of groups. */
+static uint32_t group_switches(const struct drawing *drawing, uint32_t *group)
+{
+    const struct graph *graph = drawing->graph;
+    uint32_t count = 1, top = drawing->level_count - 1;
+    uint32_t *stack = mem_alloc((graph->switch_count + 1) * sizeof *stack);
+    for (uint32_t i = 0; i < graph->switch_count; i++)
+        group[i] = drawing->level[i] == top ? 0 : TOPOLOGY_NONE;
+    for (uint32_t i = 0; i < graph->switch_count; i++) {
+        uint32_t depth = 0;
+        if (group[i] != TOPOLOGY_NONE)
+            continue;
+        group[i] = count;
+        for (stack[depth++] = i; depth;) {
+            uint32_t at = stack[--depth];
+            for (uint32_t e = graph->first_edge[at]; e < graph->first_edge[at + 1]; e++)
+                if (group[graph->neighbour[e]] == TOPOLOGY_NONE) {
+                    group[graph->neighbour[e]] = count;
+                    stack[depth++] = graph->neighbour[e];
+                }
+        }
+        count++;
+    }
+    mem_free(stack);
+    if (count <= drawing->limits.switch_limit && count < graph->switch_count)
+        return count;
+    for (uint32_t i = 0; i < graph->switch_count; i++)
+        group[i] = top - drawing->level[i];
+    return drawing->level_count;
+}
+
+struct group {
+    uint32_t switches, hosts, top_level;
+};
+
+static void put_group(const struct drawing *drawing, const struct group *group, uint32_t at)
+{
+    unsigned colour = group->top_level % COLOURS;
+    text_printf(drawing->out, "  g%u [label=<", at);
+    if (at == 0)
+        text_puts(drawing->out, "top<br/>");
+    else if (group->hosts)
+        text_printf(drawing->out, "group %u<br/>", at);
+    text_printf(drawing->out, "<font point-size=\"10\">%u switches</font>", group->switches);
+    if (group->hosts)
+        text_printf(drawing->out, "<br/><font point-size=\"10\" color=\"#666666\">%u hosts</font>",
+                    group->hosts);
+    text_printf(drawing->out, ">, fillcolor=\"%s\", color=\"%s\"]\n", colours[colour].fill,
+                colours[colour].line);
+}
+
+static void draw_groups(const struct drawing *drawing)
+{
+    const struct graph *graph = drawing->graph;
+    uint32_t *of = mem_alloc(graph->switch_count * sizeof *of);
+    uint32_t count = group_switches(drawing, of);
+    struct group *groups = mem_zalloc(count, sizeof *groups);
+    uint32_t *links = mem_zalloc((size_t)count * count, sizeof *links);
+    for (uint32_t i = 0; i < graph->switch_count; i++) {
+        struct group *group = &groups[of[i]];
+        group->switches++;
+        group->hosts += graph->first_host[i + 1] - graph->first_host[i];
+        if (drawing->level[i] > group->top_level)
+            group->top_level = drawing->level[i];
+        for (uint32_t e = graph->first_edge[i]; e < graph->first_edge[i + 1]; e++)
+            links[of[i] * count + of[graph->neighbour[e]]]++;
+    }
+    put_head(drawing);
+    for (uint32_t i = 0; i < count; i++)
+        put_group(drawing, &groups[i], i);
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t j = i + 1; j < count; j++)
+            if (links[i * count + j])
+                text_printf(drawing->out, "  g%u -- g%u [label=\"%u\", penwidth=2]\n", i, j,
+                            links[i * count + j]);
+    text_puts(drawing->out, "}\n");
+    mem_free(of);
+    mem_free(groups);
+    mem_free(links);
+}
+
+static uint32_t find_manager(const struct topology *topology, const struct graph *graph)
+{
+    for (size_t i = 0; i < topology->nodes.count; i++) {
+        if (graph->switch_of[i] != TOPOLOGY_NONE)
+            return graph->switch_of[i];
+        const struct topology_node *node = &topology->nodes.items[i];
+        for (unsigned p = 1; p <= node->port_count; p++) {
+            uint32_t peer = topology->ports.items[node->first_port + p].peer;
+            if (peer == TOPOLOGY_NONE)
+                continue;
+            uint32_t at = graph->switch_of[topology->ports.items[peer].node];
+            if (at != TOPOLOGY_NONE)
+                return at;
+        }
+    }
+    return 0;
+}
+
+static bool is_regular(const struct graph *graph)
+{
+    for (uint32_t i = 1; i < graph->switch_count; i++)
+        if (graph->first_edge[i + 1] - graph->first_edge[i] != graph->first_edge[1])
+            return false;
+    return graph->switch_count > 2;
+}
+
+static enum style choose_style(const struct drawing *drawing)
+{
+    const struct graph *graph = drawing->graph;
+    bool many = graph->switch_count > drawing->limits.switch_limit;
+    if (drawing->layered)
+        return many ? STYLE_GROUPS : STYLE_ROWS;
+    if (many)
+        return STYLE_POINTS;
+    bool irregular = strncmp(drawing->kind, "irregular", 9) == 0 && !is_regular(graph);
+    return irregular && graph->switch_count <= ROW_LIMIT ? STYLE_DOT : STYLE_SPRINGS;
+}
+
+const char *topology_write_dot(const struct topology *topology, const struct graph *graph,
+                               struct drawing_limits limits, struct text *out)
+{
+    struct drawing drawing = {
+        .topology = topology,
+        .graph = graph,
+        .limits = limits,
+        .out = out,
+        .level = mem_alloc(graph->switch_count * sizeof *drawing.level),
+        .manager = find_manager(topology, graph),
+        .detailed = graph->edge_count / 2 + graph->host_count <= DETAILED_LINKS,
+    };
+    topology_recognise(graph, drawing.kind, sizeof drawing.kind);
+    drawing.level_count = topology_levels(graph, drawing.level);
+    drawing.layered = topology_is_layered(graph, drawing.level, drawing.level_count);
+    drawing.style = choose_style(&drawing);
+    uint32_t hosts = drawing.style == STYLE_SPRINGS && limits.host_limit > SPRING_HOSTS
+                         ? SPRING_HOSTS
+                         : limits.host_limit;
+    drawing.whole_hosts = graph->host_count <= hosts && drawing.style <= STYLE_SPRINGS;
+    if (drawing.style == STYLE_GROUPS)
+        draw_groups(&drawing);
+    else
+        draw_switches(&drawing);
+    mem_free(drawing.level);
+    return programs[drawing.style];
+}

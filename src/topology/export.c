@@ -1,0 +1,268 @@
+/* JSON for programs, and Slurm's topology.conf for schedulers.
+ *
+ * Slurm's tree plugin wants a tree, which a fat tree is not: each leaf has many parents. What it
+ * needs to know is which leaves are near each other, so upper switches are merged: leaves that the
+ * switches of the next level connect become one virtual switch, and so on up to one for all. Names
+ * of hosts are the first word of their description ("node17 HCA-1" is node17), once per leaf. */
+#include "topology/export.h"
+
+#include "topology/summary.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *kind_name(unsigned kind)
+{
+    return kind == NODE_SWITCH ? "switch" : kind == NODE_ROUTER ? "router" : "adapter";
+}
+
+static void write_json_node(const struct topology *topology, const struct topology_node *node,
+                            struct json *json)
+{
+    json_begin_object(json, NULL);
+    json_string(json, "name", node->name);
+    json_string(json, "kind", kind_name(node->kind));
+    json_string(json, "description", node->description);
+    json_stringf(json, "guid", "0x%016llx", (unsigned long long)node->guid);
+    json_stringf(json, "system_guid", "0x%016llx", (unsigned long long)node->system_guid);
+    json_unsigned(json, "vendor_id", node->vendor_id);
+    json_unsigned(json, "device_id", node->device_id);
+    json_unsigned(json, "ports", node->port_count);
+    if (node->kind == NODE_SWITCH) {
+        json_unsigned(json, "lid", topology->ports.items[node->first_port].lid);
+        json_bool(json, "enhanced_port0", node->enhanced_port0);
+    } else {
+        json_begin_array(json, "port_guids");
+        for (unsigned p = 1; p <= node->port_count; p++)
+            json_stringf(json, NULL, "0x%016llx",
+                         (unsigned long long)topology->ports.items[node->first_port + p].guid);
+        json_end_array(json);
+        json_begin_array(json, "lids");
+        for (unsigned p = 1; p <= node->port_count; p++)
+            json_unsigned(json, NULL, topology->ports.items[node->first_port + p].lid);
+        json_end_array(json);
+    }
+    json_end_object(json);
+}
+
+void topology_write_json(const struct topology *topology, struct text *out)
+{
+    struct json json = {.out = out};
+    json_begin_object(&json, NULL);
+    json_begin_array(&json, "nodes");
+    for (size_t i = 0; i < topology->nodes.count; i++)
+        write_json_node(topology, &topology->nodes.items[i], &json);
+    json_end_array(&json);
+    json_begin_array(&json, "links");
+    for (uint32_t i = 0; i < topology->ports.count; i++) {
+        const struct topology_port *port = &topology->ports.items[i];
+        if (port->peer == TOPOLOGY_NONE || port->peer < i)
+            continue;
+        const struct topology_port *peer = &topology->ports.items[port->peer];
+        json_begin_object(&json, NULL);
+        json_string(&json, "a", topology->nodes.items[port->node].name);
+        json_unsigned(&json, "a_port", topology_port_number(topology, i));
+        json_string(&json, "b", topology->nodes.items[peer->node].name);
+        json_unsigned(&json, "b_port", topology_port_number(topology, port->peer));
+        json_string(&json, "width", link_width_name(port->width));
+        json_string(&json, "speed", link_speed_name(port->speed));
+        json_unsigned(&json, "length_mm", port->length_mm);
+        json_end_object(&json);
+    }
+    json_end_array(&json);
+    json_end_object(&json);
+}
+
+/* The first word, of the characters that Slurm takes in a name. */
+static char *slurm_name(struct arena *arena, const char *description)
+{
+    size_t length = strcspn(description, " \t");
+    char *name = arena_strndup(arena, length ? description : "_", length ? length : 1);
+    for (char *c = name; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("._-", *c))
+            *c = '_';
+    return name;
+}
+
+/* "node007" is the stem "node" and the digits "007". */
+static size_t stem_length(const char *name)
+{
+    size_t length = strlen(name);
+    while (length && isdigit((unsigned char)name[length - 1]))
+        length--;
+    return length;
+}
+
+static bool follows(const char *name, const char *next)
+{
+    size_t stem = stem_length(name), digits = strlen(name) - stem;
+    return digits && digits < 10 && stem == stem_length(next) && strncmp(name, next, stem) == 0 &&
+           strlen(next + stem) >= digits && (next[stem] != '0' || digits == strlen(next + stem)) &&
+           (name[stem] != '0' || digits == strlen(next + stem)) &&
+           strtoull(name + stem, NULL, 10) + 1 == strtoull(next + stem, NULL, 10);
+}
+
+/* node1,node2,node3 is node[1-3] in Slurm's hand. */
+static void write_names(char *const *names, size_t count, struct text *out)
+{
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && follows(names[end - 1], names[end]);)
+            end++;
+        text_puts(out, i ? "," : "");
+        if (end - i < 3) {
+            text_puts(out, names[i]);
+            end = i + 1;
+            continue;
+        }
+        size_t stem = stem_length(names[i]);
+        text_append(out, names[i], stem);
+        text_printf(out, "[%s-%s]", names[i] + stem, names[end - 1] + stem);
+    }
+}
+
+struct slurm {
+    const struct topology *topology;
+    const struct graph *graph;
+    struct arena arena;
+    uint32_t *level, *parent; /* parent: of the merged sets */
+    char **name;              /* by set: what stands for it in the file; NULL: no hosts */
+    VEC(char *) list;
+    struct text *out;
+};
+
+static uint32_t set_of(const struct slurm *slurm, uint32_t node)
+{
+    while (slurm->parent[node] != node)
+        node = slurm->parent[node] = slurm->parent[slurm->parent[node]];
+    return node;
+}
+
+/* Switch names must be unique, descriptions need not be. */
+static char *leaf_name(struct slurm *slurm, struct name_map *seen, uint32_t leaf)
+{
+    const struct topology_node *node = &slurm->topology->nodes.items[slurm->graph->node[leaf]];
+    char *name = slurm_name(&slurm->arena, node->description), key[NODE_KEY_BYTES];
+    if (name_map_add(seen, name, leaf) == leaf)
+        return name;
+    topology_node_key(node, key);
+    name = arena_strdup(&slurm->arena, key);
+    name_map_add(seen, name, leaf);
+    return name;
+}
+
+/* The line of a leaf; false if no host hangs on it. */
+static bool write_leaf(struct slurm *slurm, uint32_t leaf)
+{
+    const struct graph *graph = slurm->graph;
+    struct name_map seen = {0};
+    slurm->list.count = 0;
+    for (uint32_t h = graph->first_host[leaf]; h < graph->first_host[leaf + 1]; h++) {
+        uint32_t node = slurm->topology->ports.items[graph->host[h]].node;
+        char *name = slurm_name(&slurm->arena, slurm->topology->nodes.items[node].description);
+        if (slurm->topology->nodes.items[node].kind == NODE_ADAPTER &&
+            name_map_add(&seen, name, h) == h)
+            vec_push(&slurm->list, name);
+    }
+    if (slurm->list.count) {
+        text_printf(slurm->out, "SwitchName=%s Nodes=", slurm->name[leaf]);
+        write_names(slurm->list.items, slurm->list.count, slurm->out);
+        text_putc(slurm->out, '\n');
+    }
+    name_map_release(&seen);
+    return slurm->list.count > 0;
+}
+
+static void write_leaves(struct slurm *slurm)
+{
+    struct name_map seen = {0};
+    for (uint32_t i = 0; i < slurm->graph->switch_count; i++) {
+        slurm->name[i] = leaf_name(slurm, &seen, i);
+        if (!write_leaf(slurm, i))
+            slurm->name[i] = NULL;
+    }
+    name_map_release(&seen);
+}
+
+/* Joins the sets that links up to `level` connect. */
+static void join_sets(struct slurm *slurm, uint32_t level)
+{
+    const struct graph *graph = slurm->graph;
+    for (uint32_t i = 0; i < graph->switch_count; i++) {
+        for (uint32_t e = graph->first_edge[i]; e < graph->first_edge[i + 1]; e++) {
+            uint32_t j = graph->neighbour[e];
+            if (slurm->level[i] > level || slurm->level[j] > level)
+                continue;
+            uint32_t a = set_of(slurm, i), b = set_of(slurm, j);
+            slurm->parent[a < b ? b : a] = a < b ? a : b;
+        }
+    }
+}
+
+/* One line for each set that is now made of several named ones; its name passes to the set. A set
+ * is known by its lowest switch, so the order is the file's. */
+static void merge_level(struct slurm *slurm, uint32_t level, const char *prefix)
+{
+    uint32_t count = slurm->graph->switch_count, sets = 0;
+    uint32_t *head = mem_alloc(count * sizeof *head), *next = mem_alloc(count * sizeof *next);
+    memset(head, 0xff, count * sizeof *head);
+    join_sets(slurm, level);
+    for (uint32_t i = count; i-- > 0;) {
+        if (!slurm->name[i])
+            continue;
+        uint32_t set = set_of(slurm, i);
+        next[i] = head[set];
+        head[set] = i;
+    }
+    for (uint32_t set = 0; set < count; set++) {
+        char *name = head[set] == TOPOLOGY_NONE ? NULL : slurm->name[head[set]];
+        slurm->list.count = 0;
+        for (uint32_t i = head[set], after; i != TOPOLOGY_NONE; i = after) {
+            after = next[i];
+            vec_push(&slurm->list, slurm->name[i]);
+            slurm->name[i] = NULL;
+        }
+        if (slurm->list.count > 1) {
+            char text[48];
+            snprintf(text, sizeof text, "%s%u", prefix, sets++);
+            name = arena_strdup(&slurm->arena, text);
+            text_printf(slurm->out, "SwitchName=%s Switches=", name);
+            write_names(slurm->list.items, slurm->list.count, slurm->out);
+            text_putc(slurm->out, '\n');
+        }
+        if (name)
+            slurm->name[set] = name;
+    }
+    mem_free(head);
+    mem_free(next);
+}
+
+void topology_write_slurm(const struct topology *topology, const struct graph *graph,
+                          struct text *out)
+{
+    uint32_t count = graph->switch_count;
+    struct slurm slurm = {
+        .topology = topology,
+        .graph = graph,
+        .level = mem_alloc(count * sizeof *slurm.level),
+        .parent = mem_alloc(count * sizeof *slurm.parent),
+        .name = mem_alloc(count * sizeof *slurm.name),
+        .out = out,
+    };
+    uint32_t levels = topology_levels(graph, slurm.level);
+    for (uint32_t i = 0; i < count; i++)
+        slurm.parent[i] = i;
+    text_puts(out, "# topology.conf for Slurm's topology/tree, written by weft\n");
+    write_leaves(&slurm);
+    for (uint32_t level = levels > 1 ? 1 : 0; level < levels; level++) {
+        char prefix[32];
+        snprintf(prefix, sizeof prefix, "level%u_", level + 1);
+        merge_level(&slurm, level, level + 1 == levels ? "top" : prefix);
+    }
+    mem_free(slurm.level);
+    mem_free(slurm.parent);
+    mem_free(slurm.name);
+    vec_release(&slurm.list);
+    arena_release(&slurm.arena);
+}

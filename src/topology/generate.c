@@ -1,0 +1,296 @@
+/* The table of kinds, and their parameters read from words. */
+#include "topology/generate.h"
+
+#include "topology/plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct parameter {
+    const char *name;
+    const char *fallback; /* NULL: may be left out, the generator decides */
+    uint64_t low, high;   /* of each item */
+    bool is_list;
+    const char *help;
+};
+
+struct kind {
+    const char *name, *help;
+    int (*generate)(struct plan *plan);
+    struct parameter parameters[PLAN_PARAMETERS]; /* ends at a name of NULL */
+};
+
+enum { MANY = 1000000, PORTS = TOPOLOGY_PORTS_PER_NODE };
+
+static const struct kind kinds[] = {
+    {"irregular",
+     "switches linked at random, connected, with some ports left free",
+     generate_irregular,
+     {{"switches", "16", 1, MANY, false, "how many"},
+      {"hosts", NULL, 0, MANY, false, "spread evenly; default: one per switch with a free port"},
+      {"ports", "4", 1, PORTS, false, "of each switch"},
+      {"links", NULL, 0, 4 * MANY, false,
+       "between switches; default: half way from a tree to full"},
+      {"parallel", "0", 0, 1, false, "1 allows several links between two switches"}}},
+    {"jellyfish",
+     "a random regular graph",
+     generate_jellyfish,
+     {{"switches", "20", 2, MANY, false, "how many"},
+      {"ports", "8", 1, PORTS, false, "of each switch"},
+      {"degree", "5", 1, PORTS, false, "ports of each switch that lead to other switches"},
+      {"hosts", NULL, 0, PORTS, false, "at each switch; default: all other ports"}}},
+    {"clos",
+     "folded Clos network: m middle switches, r edge switches with n hosts each",
+     generate_clos,
+     {{"m", "3", 1, MANY, false, "middle switches"},
+      {"n", "1", 0, PORTS, false, "hosts at each edge switch"},
+      {"r", "4", 1, MANY, false, "edge switches"}}},
+    {"fattree",
+     "extended generalised fat tree XGFT(h; m1 … mh; w1 … wh)",
+     generate_fattree,
+     {{"size", NULL, 1, MANY, false, "hosts: 324, 648, 5832 or 11664, of 36-port switches"},
+      {"m", NULL, 1, MANY, true, "children of a node of each level, from the leaves up"},
+      {"w", NULL, 1, MANY, true, "parents of a node of each level, from the hosts up"},
+      {"ports", NULL, 1, PORTS, false, "of each switch; default: as many as it needs"},
+      {"parallel", "1", 1, PORTS, false, "cables for each link between switches"}}},
+    {"kary",
+     "k-ary n-tree",
+     generate_kary,
+     {{"k", "4", 1, PORTS, false, "half the ports of a switch"},
+      {"n", "2", 1, PLAN_LIST_ITEMS, false, "levels"}}},
+    {"torus",
+     "grid whose lines are rings",
+     generate_torus,
+     {{"dims", "4x4", 1, MANY, true, "switches along each dimension, such as 4x4x8"},
+      {"hosts", "1", 0, PORTS, false, "at each switch"},
+      {"parallel", "1", 1, PORTS, false, "cables for each link between switches"}}},
+    {"mesh",
+     "grid with edges",
+     generate_mesh,
+     {{"dims", "4x4", 1, MANY, true, "switches along each dimension, such as 4x4x8"},
+      {"hosts", "1", 0, PORTS, false, "at each switch"},
+      {"parallel", "1", 1, PORTS, false, "cables for each link between switches"}}},
+    {"ring",
+     "a torus of one dimension",
+     generate_ring,
+     {{"switches", "6", 1, MANY, false, "how many"},
+      {"hosts", "1", 0, PORTS, false, "at each switch"},
+      {"parallel", "1", 1, PORTS, false, "cables for each link between switches"}}},
+    {"hypercube",
+     "two switches along each of n dimensions",
+     generate_hypercube,
+     {{"n", "4", 1, 19, false, "dimensions"}, {"hosts", "1", 0, PORTS, false, "at each switch"}}},
+    {"hyperx",
+     "grid whose lines are fully meshed",
+     generate_hyperx,
+     {{"dims", "4x4", 1, MANY, true, "switches along each dimension, such as 4x4"},
+      {"hosts", "4", 0, PORTS, false, "at each switch"},
+      {"parallel", "1", 1, PORTS, false, "cables for each link between switches"}}},
+    {"dragonfly",
+     "fully meshed groups, and links between all groups",
+     generate_dragonfly,
+     {{"p", "2", 0, PORTS, false, "hosts at each switch"},
+      {"a", "4", 1, PORTS, false, "switches in a group"},
+      {"h", "2", 1, PORTS, false, "links of each switch to other groups"},
+      {"g", NULL, 1, MANY, false, "groups; default: a*h+1"}}},
+    {"figure1",
+     "the 8 switches and 7 hosts on which the routing algorithms FERa and PIRa were published",
+     generate_figure1,
+     {{0}}},
+};
+enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
+
+/* What every kind takes. */
+struct link_options {
+    enum link_width width;
+    enum link_speed speed;
+    uint32_t length_mm;
+};
+
+static const struct kind *find_kind(const char *name)
+{
+    for (int i = 0; i < KIND_COUNT; i++)
+        if (strcmp(kinds[i].name, name) == 0)
+            return &kinds[i];
+    return NULL;
+}
+
+static int unknown_kind(const char *name, struct err *err)
+{
+    struct text names = {0};
+    for (int i = 0; i < KIND_COUNT; i++)
+        text_printf(&names, "%s%s", i ? ", " : "", kinds[i].name);
+    int error =
+        err_set(err, EINVAL, "no kind of fabric is called '%.40s'; there are %s", name, names.data);
+    text_release(&names);
+    return error;
+}
+
+static int unknown_parameter(const struct kind *kind, const char *word, struct err *err)
+{
+    struct text names = {0};
+    for (int i = 0; i < PLAN_PARAMETERS && kind->parameters[i].name; i++)
+        text_printf(&names, "%s, ", kind->parameters[i].name);
+    int error = err_set(err, EINVAL, "%s has no parameter '%.40s'; it takes %swidth, speed, length",
+                        kind->name, word, names.length ? names.data : "");
+    text_release(&names);
+    return error;
+}
+
+/* Items are separated by ',' or 'x'. */
+static bool parse_items(const struct parameter *parameter, const char *text,
+                        struct plan_argument *argument)
+{
+    argument->count = 0;
+    for (;;) {
+        char *end;
+        if (*text < '0' || *text > '9' || argument->count == PLAN_LIST_ITEMS)
+            return false;
+        errno = 0;
+        unsigned long long value = strtoull(text, &end, 10);
+        if (errno || value < parameter->low || value > parameter->high)
+            return false;
+        argument->values[argument->count++] = value;
+        if (*end == '\0')
+            break;
+        if (!parameter->is_list || (*end != ',' && *end != 'x'))
+            return false;
+        text = end + 1;
+    }
+    argument->given = true;
+    return true;
+}
+
+static int take_value(const struct parameter *parameter, const char *text, struct plan *plan,
+                      unsigned at)
+{
+    if (parse_items(parameter, text, &plan->arguments[at]))
+        return 0;
+    return err_set(plan->err, EINVAL, "%s=%.40s: expected %s from %llu to %llu%s", parameter->name,
+                   text, parameter->is_list ? "numbers" : "a number",
+                   (unsigned long long)parameter->low, (unsigned long long)parameter->high,
+                   parameter->is_list ? ", such as 4x4 or 18,36" : "");
+}
+
+/* 1 if the word was one of the common options, 0 if not, or an error. */
+static int take_link_option(const char *word, struct link_options *options, struct err *err)
+{
+    char *end;
+    if (strncmp(word, "width=", 6) == 0)
+        return link_width_parse(word + 6, &options->width)
+                   ? 1
+                   : err_set(err, EINVAL, "%.40s: expected 1x, 2x, 4x, 8x or 12x", word);
+    if (strncmp(word, "speed=", 6) == 0)
+        return link_speed_parse(word + 6, &options->speed)
+                   ? 1
+                   : err_set(err, EINVAL,
+                             "%.40s: expected SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR or XDR",
+                             word);
+    if (strncmp(word, "length=", 7) != 0)
+        return 0;
+    errno = 0;
+    unsigned long long length = strtoull(word + 7, &end, 10);
+    if (strcmp(end, "m") == 0 && length <= 100000)
+        length *= 1000;
+    else if (strcmp(end, "mm") != 0)
+        length = 0;
+    if (errno || word[7] < '0' || word[7] > '9' || length < 1 || length > 100000000)
+        return err_set(err, EINVAL, "%.40s: expected a length such as 20m or 1500mm", word);
+    options->length_mm = (uint32_t)length;
+    return 1;
+}
+
+static int take_word(const struct kind *kind, const char *word, unsigned *position,
+                     struct plan *plan)
+{
+    const char *equals = strchr(word, '=');
+    if (!equals) {
+        if (*position >= PLAN_PARAMETERS || !kind->parameters[*position].name)
+            return unknown_parameter(kind, word, plan->err);
+        unsigned at = (*position)++;
+        return take_value(&kind->parameters[at], word, plan, at);
+    }
+    for (unsigned i = 0; i < PLAN_PARAMETERS && kind->parameters[i].name; i++) {
+        const char *name = kind->parameters[i].name;
+        if (strlen(name) != (size_t)(equals - word) || strncmp(name, word, strlen(name)) != 0)
+            continue;
+        if (plan->arguments[i].given)
+            return err_set(plan->err, EINVAL, "%s is given twice", name);
+        return take_value(&kind->parameters[i], equals + 1, plan, i);
+    }
+    return unknown_parameter(kind, word, plan->err);
+}
+
+static int take_words(const struct kind *kind, const char *const *words, size_t count,
+                      struct plan *plan, struct link_options *options)
+{
+    unsigned position = 0;
+    for (size_t i = 0; i < count; i++) {
+        int error = take_link_option(words[i], options, plan->err);
+        if (error == 0)
+            error = take_word(kind, words[i], &position, plan);
+        if (error < 0)
+            return error;
+    }
+    for (unsigned i = 0; i < PLAN_PARAMETERS && kind->parameters[i].name; i++) {
+        if (plan->arguments[i].given || !kind->parameters[i].fallback)
+            continue;
+        int error = take_value(&kind->parameters[i], kind->parameters[i].fallback, plan, i);
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
+static void set_links(struct topology *topology, const struct link_options *options)
+{
+    for (size_t i = 0; i < topology->ports.count; i++) {
+        struct topology_port *port = &topology->ports.items[i];
+        if (port->peer == TOPOLOGY_NONE)
+            continue;
+        port->width = (uint8_t)options->width;
+        port->speed = (uint8_t)options->speed;
+        port->length_mm = options->length_mm;
+    }
+}
+
+int topology_generate(struct topology *topology, const char *kind, const char *const *words,
+                      size_t count, uint64_t seed, struct err *err)
+{
+    const struct kind *entry = find_kind(kind);
+    if (!entry)
+        return unknown_kind(kind, err);
+    struct plan plan = {.err = err};
+    struct link_options options = {WIDTH_4X, SPEED_SDR, TOPOLOGY_LENGTH_MM};
+    struct topology built;
+    topology_init(&built);
+    rng_seed(&plan.rng, seed, 0);
+    int error = take_words(entry, words, count, &plan, &options);
+    if (!error)
+        error = entry->generate(&plan);
+    if (!error)
+        error = plan_build(&plan, &built);
+    plan_release(&plan);
+    if (error) {
+        topology_release(&built);
+        return error;
+    }
+    set_links(&built, &options);
+    topology_release(topology);
+    *topology = built;
+    return 0;
+}
+
+void topology_describe_kinds(struct text *out)
+{
+    for (int i = 0; i < KIND_COUNT; i++) {
+        text_printf(out, "  %-10s %s\n", kinds[i].name, kinds[i].help);
+        for (int j = 0; j < PLAN_PARAMETERS && kinds[i].parameters[j].name; j++) {
+            const struct parameter *parameter = &kinds[i].parameters[j];
+            text_printf(out, "      %s=%-*s %s\n", parameter->name,
+                        (int)(12 - strlen(parameter->name)),
+                        parameter->fallback ? parameter->fallback : "", parameter->help);
+        }
+    }
+}

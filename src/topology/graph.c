@@ -1,0 +1,108 @@
+/* Builds the switch graph in two passes over the ports: count, then fill. */
+#include "topology/graph.h"
+
+#include <string.h>
+
+static uint32_t number_switches(struct graph *graph, const struct topology *topology)
+{
+    uint32_t count = 0;
+    graph->node = mem_alloc(topology->nodes.count * sizeof *graph->node);
+    graph->switch_of = mem_alloc(topology->nodes.count * sizeof *graph->switch_of);
+    for (uint32_t i = 0; i < topology->nodes.count; i++) {
+        bool is_switch = topology->nodes.items[i].kind == NODE_SWITCH;
+        graph->switch_of[i] = is_switch ? count : TOPOLOGY_NONE;
+        if (is_switch)
+            graph->node[count++] = i;
+    }
+    return count;
+}
+
+/* Adds the links of one switch to its rows; without arrays it only counts. */
+static void take_ports(struct graph *graph, const struct topology *topology, uint32_t node,
+                       bool fill)
+{
+    const struct topology_node *from = &topology->nodes.items[node];
+    for (unsigned p = 1; p <= from->port_count; p++) {
+        uint32_t peer = topology->ports.items[from->first_port + p].peer;
+        if (peer == TOPOLOGY_NONE)
+            continue;
+        uint32_t other = topology->ports.items[peer].node;
+        uint32_t to = graph->switch_of[other];
+        if (to == TOPOLOGY_NONE) {
+            if (fill) {
+                graph->host[graph->host_count] = peer;
+                graph->host_port[graph->host_count] = (uint8_t)p;
+            }
+            graph->host_count++;
+        } else if (other != node) {
+            if (fill) {
+                graph->neighbour[graph->edge_count] = to;
+                graph->port[graph->edge_count] = (uint8_t)p;
+                graph->peer_port[graph->edge_count] =
+                    (uint8_t)(peer - topology->nodes.items[other].first_port);
+            }
+            graph->edge_count++;
+        }
+    }
+}
+
+void graph_init(struct graph *graph, const struct topology *topology)
+{
+    *graph = (struct graph){0};
+    graph->switch_count = number_switches(graph, topology);
+    for (uint32_t i = 0; i < graph->switch_count; i++)
+        take_ports(graph, topology, graph->node[i], false);
+    graph->first_edge = mem_alloc((graph->switch_count + 1) * sizeof *graph->first_edge);
+    graph->first_host = mem_alloc((graph->switch_count + 1) * sizeof *graph->first_host);
+    graph->neighbour = mem_alloc(graph->edge_count * sizeof *graph->neighbour);
+    graph->port = mem_alloc(graph->edge_count);
+    graph->peer_port = mem_alloc(graph->edge_count);
+    graph->host = mem_alloc(graph->host_count * sizeof *graph->host);
+    graph->host_port = mem_alloc(graph->host_count);
+    graph->edge_count = graph->host_count = 0;
+    for (uint32_t i = 0; i < graph->switch_count; i++) {
+        graph->first_edge[i] = graph->edge_count;
+        graph->first_host[i] = graph->host_count;
+        take_ports(graph, topology, graph->node[i], true);
+    }
+    graph->first_edge[graph->switch_count] = graph->edge_count;
+    graph->first_host[graph->switch_count] = graph->host_count;
+}
+
+void graph_release(struct graph *graph)
+{
+    mem_free(graph->node);
+    mem_free(graph->switch_of);
+    mem_free(graph->first_edge);
+    mem_free(graph->neighbour);
+    mem_free(graph->port);
+    mem_free(graph->peer_port);
+    mem_free(graph->first_host);
+    mem_free(graph->host);
+    mem_free(graph->host_port);
+    *graph = (struct graph){0};
+}
+
+uint32_t graph_distances(const struct graph *graph, const uint32_t *sources, uint32_t source_count,
+                         uint32_t *distance, uint32_t *queue)
+{
+    uint32_t head = 0, tail = 0;
+    memset(distance, 0xff, graph->switch_count * sizeof *distance);
+    for (uint32_t i = 0; i < source_count; i++) {
+        if (distance[sources[i]] == 0)
+            continue;
+        distance[sources[i]] = 0;
+        queue[tail++] = sources[i];
+    }
+    while (head < tail) {
+        uint32_t at = queue[head++];
+        for (uint32_t e = graph->first_edge[at]; e < graph->first_edge[at + 1]; e++) {
+            uint32_t to = graph->neighbour[e];
+            if (distance[to] != GRAPH_FAR)
+                continue;
+            distance[to] = distance[at] + 1;
+            queue[tail++] = to;
+        }
+    }
+    return tail;
+}

@@ -1,0 +1,77 @@
+/* What a generator draws before it is built: switches, hosts and cables, by number.
+ *
+ * Generators add switches and hosts in whatever order suits them; the plan is then built in the
+ * order that fixes GUIDs and the manager's place. The first node of a description is where the
+ * manager sits: an adapter, unless the generator says a switch. */
+#ifndef WEFT_TOPOLOGY_PLAN_H
+#define WEFT_TOPOLOGY_PLAN_H
+
+#include "base/rng.h"
+#include "topology/topology.h"
+
+enum { PLAN_LIST_ITEMS = 16, PLAN_PARAMETERS = 8 };
+
+/* A parameter's value: one number, or a list such as 4x4x8 or 18,36. */
+struct plan_argument {
+    bool given; /* by the user, or by a default */
+    unsigned count;
+    uint64_t values[PLAN_LIST_ITEMS];
+};
+
+struct plan_node {
+    char description[32];
+    uint64_t guid; /* 0: the next free one */
+    uint16_t port_count;
+    bool is_switch;
+};
+struct plan_link {
+    uint32_t a, b; /* nodes */
+    uint16_t a_port, b_port;
+};
+
+struct plan {
+    struct rng rng;
+    struct err *err;
+    struct plan_argument arguments[PLAN_PARAMETERS]; /* in the order of the kind's table */
+    VEC(struct plan_node) nodes;
+    VEC(struct plan_link) links;
+    bool manager_at_switch;
+};
+
+static inline uint64_t plan_number(const struct plan *plan, unsigned parameter)
+{
+    return plan->arguments[parameter].values[0];
+}
+
+/* Call it before adding anything: -EFBIG or -EINVAL if that is more than a fabric may hold. */
+int plan_check_size(const struct plan *plan, uint64_t switches, uint64_t hosts,
+                    uint64_t ports_per_switch);
+/* a * b, or UINT64_MAX if that is too large. */
+uint64_t plan_times(uint64_t a, uint64_t b);
+
+uint32_t plan_add_switch(struct plan *plan, unsigned port_count, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+uint32_t plan_add_host(struct plan *plan, unsigned port_count, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void plan_link(struct plan *plan, uint32_t a, unsigned a_port, uint32_t b, unsigned b_port);
+/* Adds a host with one port, named by its number, on the given port of a switch. */
+void plan_attach_host(struct plan *plan, uint32_t node, unsigned port, uint64_t number);
+
+int plan_build(const struct plan *plan, struct topology *topology);
+void plan_release(struct plan *plan);
+
+/* The generators; each is documented where it is defined. */
+int generate_irregular(struct plan *plan);
+int generate_jellyfish(struct plan *plan);
+int generate_figure1(struct plan *plan);
+int generate_clos(struct plan *plan);
+int generate_fattree(struct plan *plan);
+int generate_kary(struct plan *plan);
+int generate_torus(struct plan *plan);
+int generate_mesh(struct plan *plan);
+int generate_ring(struct plan *plan);
+int generate_hypercube(struct plan *plan);
+int generate_hyperx(struct plan *plan);
+int generate_dragonfly(struct plan *plan);
+
+#endif

@@ -1,0 +1,583 @@
+/* Reads fabrics: ibnetdiscover's output and ibsim's net files.
+ *
+ * The two are one language. ibsim was made to read ibnetdiscover's dumps and added a few lines of
+ * its own; so there is one reader, and what it recognises in a line decides. A file is a series of
+ * records: lines that set something for the next node ("vendid=", "switchguid="…), a header
+ * (Switch, Ca or Hca, Rt), and a line for each connected port (see read_links.c). ibsim's own lines
+ * are "include", "module", "width", "speed", "extspeed", GUID bases ("hcaguids+0x100") and aliases.
+ *
+ * Followed from ibsim: vendid and sysimgguid hold for one node, devid for all that follow; GUIDs
+ * count on from the last one given; a node without a description is described by its name.
+ * Stricter than ibsim: it skips lines that it does not know, which hides typing errors; here they
+ * are errors. "do", which runs a command of ibsim's console, is refused. Dumps of 'ibnetdiscover
+ * -p' and '-l' lack what a fabric needs, and are refused by name.
+ *
+ * The text is parsed in place, one pass, no copies but for what the fabric keeps. All of it is
+ * bounded: bytes, line length, nodes, ports, include depth. */
+#include "topology/read.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    MAX_BYTES = 512 << 20,
+    MAX_LINE_BYTES = 4096,
+    MAX_INCLUDE_DEPTH = 8,
+    MAX_FILES = 1000,
+};
+
+static int fail_va(struct reader *reader, struct place place, const char *format, va_list arguments)
+{
+    char message[sizeof reader->err->message];
+    vsnprintf(message, sizeof message, format, arguments);
+    return err_at(reader->err, EINVAL, reader->files.items[place.file], place.line, "%s", message);
+}
+
+int reader_fail(struct reader *reader, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int error = fail_va(reader, reader->place, format, arguments);
+    va_end(arguments);
+    return error;
+}
+
+int reader_fail_at(struct reader *reader, struct place place, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int error = fail_va(reader, place, format, arguments);
+    va_end(arguments);
+    return error;
+}
+
+void scan_blanks(char **at)
+{
+    while (**at == ' ' || **at == '\t')
+        ++*at;
+}
+
+bool scan_word(char **at, const char *word)
+{
+    size_t length = strlen(word);
+    if (strncmp(*at, word, length) != 0)
+        return false;
+    *at += length;
+    return true;
+}
+
+static int digit_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 16;
+}
+
+static bool scan_digits(char **at, unsigned base, uint64_t *value)
+{
+    char *c = *at;
+    uint64_t sum = 0;
+    for (unsigned digit; (digit = (unsigned)digit_value(*c)) < base; c++)
+        if (__builtin_mul_overflow(sum, base, &sum) || __builtin_add_overflow(sum, digit, &sum))
+            return false;
+    if (c == *at)
+        return false;
+    *at = c;
+    *value = sum;
+    return true;
+}
+
+bool scan_hex(char **at, uint64_t *value)
+{
+    char *c = *at;
+    if (c[0] == '0' && (c[1] == 'x' || c[1] == 'X'))
+        c += 2;
+    if (!scan_digits(&c, 16, value))
+        return false;
+    *at = c;
+    return true;
+}
+
+bool scan_number(char **at, uint64_t *value)
+{
+    if ((*at)[0] == '0' && ((*at)[1] == 'x' || (*at)[1] == 'X'))
+        return scan_hex(at, value);
+    return scan_digits(at, 10, value);
+}
+
+bool scan_quoted(char **at, char **text)
+{
+    if (**at != '"')
+        return false;
+    char *end = strchr(*at + 1, '"');
+    if (!end)
+        return false;
+    *end = '\0';
+    *text = *at + 1;
+    *at = end + 1;
+    return true;
+}
+
+bool scan_bracketed(char **at, uint64_t *value)
+{
+    char *c = *at;
+    if (*c++ != '[' || !scan_number(&c, value) || *c != ']')
+        return false;
+    *at = c + 1;
+    return true;
+}
+
+bool speeds_from_mask(uint64_t base, uint64_t extended, uint16_t *speeds)
+{
+    static const uint8_t base_bits[] = {SPEED_SDR, SPEED_DDR, SPEED_QDR};
+    static const uint8_t extended_bits[] = {SPEED_FDR, SPEED_EDR, SPEED_HDR, SPEED_NDR, SPEED_XDR};
+    if (base > 7 || extended > 31)
+        return false;
+    *speeds = 0;
+    for (unsigned i = 0; i < sizeof base_bits; i++)
+        if (base >> i & 1)
+            *speeds |= 1u << base_bits[i];
+    for (unsigned i = 0; i < sizeof extended_bits; i++)
+        if (extended >> i & 1)
+            *speeds |= 1u << extended_bits[i];
+    return true;
+}
+
+bool widths_from_mask(uint64_t value, uint8_t *widths)
+{
+    if (value < 1 || value > 31)
+        return false;
+    *widths = (uint8_t)value;
+    return true;
+}
+
+static bool only_comment_follows(char *at)
+{
+    scan_blanks(&at);
+    return *at == '\0' || *at == '#';
+}
+
+/* The value of "key = number"; *at stands behind the key. */
+static int take_setting(struct reader *reader, char **at, const char *key, uint64_t limit,
+                        uint64_t *value)
+{
+    scan_blanks(at);
+    if (!scan_word(at, "="))
+        return reader_fail(reader, "expected '=' after '%s'", key);
+    scan_blanks(at);
+    if (!scan_number(at, value) || *value > limit)
+        return reader_fail(reader, "expected a number up to 0x%llx after '%s='",
+                           (unsigned long long)limit, key);
+    return 0;
+}
+
+static int take_plain_setting(struct reader *reader, char *at, const char *key, uint64_t limit,
+                              uint64_t *value)
+{
+    int error = take_setting(reader, &at, key, limit, value);
+    if (!error && !only_comment_follows(at))
+        return reader_fail(reader, "unexpected text after '%s=': '%.40s'", key, at);
+    return error;
+}
+
+/* "switchguid=0x2(2)", "caguid=0x1", and ibsim's "hcaguids+0x100", relative to the last "=". */
+static int take_guid(struct reader *reader, char *at, const char *key, enum node_kind kind)
+{
+    uint64_t guid, port_guid = 0;
+    scan_blanks(&at);
+    if (scan_word(&at, "+")) {
+        scan_blanks(&at);
+        if (!scan_number(&at, &guid))
+            return reader_fail(reader, "expected a number after '%s+'", key);
+        reader->guid_next[kind] = reader->guid_base[kind] + guid;
+    } else {
+        int error = take_setting(reader, &at, key, UINT64_MAX, &guid);
+        if (error)
+            return error;
+        reader->guid_base[kind] = reader->guid_next[kind] = guid;
+    }
+    if (*at == '(') {
+        at++;
+        if (kind != NODE_SWITCH || !scan_hex(&at, &port_guid) || *at++ != ')')
+            return reader_fail(reader, "expected '(PORTGUID)' after '%s='", key);
+        reader->switch_port_guid = port_guid;
+    }
+    if (!only_comment_follows(at))
+        return reader_fail(reader, "unexpected text after '%s': '%.40s'", key, at);
+    return 0;
+}
+
+/* module = "name" */
+static int take_module(struct reader *reader, char *at)
+{
+    char *name;
+    scan_blanks(&at);
+    if (!scan_word(&at, "="))
+        return reader_fail(reader, "expected '=' after 'module'");
+    scan_blanks(&at);
+    if (!scan_quoted(&at, &name))
+        return reader_fail(reader, "expected a name in quotes after 'module='");
+    if (strlen(name) > TOPOLOGY_NAME_BYTES / 2)
+        return reader_fail(reader, "a module's name has at most %d bytes", TOPOLOGY_NAME_BYTES / 2);
+    reader->module = name;
+    return 0;
+}
+
+/* The description in a header's comment; *at moves on to what follows it. Within quotes it ends at
+ * the last quote of the line, since descriptions may hold quotes and nothing after them does. */
+static void take_description(struct reader *reader, char **at)
+{
+    static const char *const ends[] = {" enhanced port ", " base port ", " lid ", " lmc "};
+    char *start = *at, *end = NULL;
+    scan_blanks(&start);
+    if (*start == '"' && (end = strrchr(start + 1, '"'))) {
+        start++;
+        *at = end + 1;
+    } else {
+        for (size_t i = 0; !end && i < sizeof ends / sizeof ends[0]; i++)
+            end = strstr(start, ends[i]);
+        if (!end)
+            end = start + strlen(start);
+        *at = end;
+    }
+    if (end > start)
+        topology_set_description(&reader->topology, reader->node, start, (size_t)(end - start));
+}
+
+int reader_take_lid(struct reader *reader, char *at, struct topology_port *port)
+{
+    uint64_t lid, lmc;
+    if (!scan_word(&at, "lid ") || !scan_number(&at, &lid))
+        return 0;
+    if (lid > 0xbfff && lid != 0xffff)
+        return reader_fail(reader, "LID %llu is not one of a port (1 to 49151)",
+                           (unsigned long long)lid);
+    port->lid = lid == 0xffff ? 0 : (uint16_t)lid;
+    scan_blanks(&at);
+    if (!scan_word(&at, "lmc ") || !scan_number(&at, &lmc))
+        return 0;
+    if (lmc > 7)
+        return reader_fail(reader, "LMC %llu is above 7", (unsigned long long)lmc);
+    port->lmc = (uint8_t)lmc;
+    return 0;
+}
+
+static const char *with_module(struct reader *reader, const char *name, char *buffer, size_t size)
+{
+    if (!reader->module[0])
+        return name;
+    snprintf(buffer, size, "%s#%s", reader->module, name);
+    return buffer;
+}
+
+static int add_node(struct reader *reader, enum node_kind kind, const char *name, uint64_t ports)
+{
+    struct err why;
+    char prefixed[MAX_LINE_BYTES * 2];
+    name = with_module(reader, name, prefixed, sizeof prefixed);
+    uint64_t guid = reader->guid_next[kind];
+    if (!guid)
+        return reader_fail(reader, "a node's GUID cannot be 0");
+    if (topology_add_bare_node(&reader->topology, kind, name, (unsigned)ports, guid, &reader->node,
+                               &why))
+        return reader_fail(reader, "%s", why.message);
+    struct topology_node *node = &reader->topology.nodes.items[reader->node];
+    reader->guid_next[kind] = guid + (kind == NODE_SWITCH ? 1 : ports + 1);
+    node->vendor_id = reader->vendor_id;
+    node->device_id = reader->device_id;
+    node->system_guid = reader->system_guid ? reader->system_guid : guid;
+    if (kind == NODE_SWITCH && reader->switch_port_guid &&
+        topology_claim_guid(&reader->topology, node->first_port, reader->switch_port_guid, &why))
+        return reader_fail(reader, "%s", why.message);
+    while (reader->end_of_port.count < reader->topology.ports.count)
+        vec_push(&reader->end_of_port, TOPOLOGY_NONE);
+    reader->vendor_id = 0;
+    reader->system_guid = reader->switch_port_guid = 0;
+    return 0;
+}
+
+/* Switch 36 "S-0002c902…" # "description" enhanced port 0 lid 4 lmc 0 */
+static int take_header(struct reader *reader, char *at, enum node_kind kind)
+{
+    uint64_t ports;
+    char *name;
+    scan_blanks(&at);
+    if (*at == ':')
+        return reader_fail(reader, "this is a list of nodes ('ibnetdiscover -l'), without links; "
+                                   "expected the output of plain 'ibnetdiscover'");
+    if (!scan_number(&at, &ports) || ports < 1 || ports > TOPOLOGY_PORTS_PER_NODE)
+        return reader_fail(reader, "expected a number of ports from 1 to %d",
+                           TOPOLOGY_PORTS_PER_NODE);
+    scan_blanks(&at);
+    if (!scan_quoted(&at, &name))
+        return reader_fail(reader, "expected the node's name in quotes");
+    int error = add_node(reader, kind, name, ports);
+    if (error)
+        return error;
+    scan_blanks(&at);
+    if (*at == '\0')
+        return 0;
+    if (*at++ != '#')
+        return reader_fail(reader, "unexpected text after the node's name: '%.40s'", at - 1);
+    take_description(reader, &at);
+    if (kind != NODE_SWITCH)
+        return 0;
+    struct topology_node *node = &reader->topology.nodes.items[reader->node];
+    node->enhanced_port0 = strstr(at, "enhanced port 0") != NULL;
+    char *lid = strstr(at, "lid ");
+    return lid ? reader_take_lid(reader, lid, &reader->topology.ports.items[node->first_port]) : 0;
+}
+
+static int read_file(struct reader *reader, const char *path);
+
+/* include "file", beside the including file or else in the working directory, as ibsim has it */
+static int take_include(struct reader *reader, char *at)
+{
+    char *name, path[MAX_LINE_BYTES * 2];
+    scan_blanks(&at);
+    if (!scan_quoted(&at, &name))
+        return reader_fail(reader, "expected a file name in quotes after 'include'");
+    if (!reader->may_include)
+        return reader_fail(reader, "'include' works in files only");
+    if (reader->depth >= MAX_INCLUDE_DEPTH)
+        return reader_fail(reader, "includes are nested more than %d deep", MAX_INCLUDE_DEPTH);
+    const char *here = reader->files.items[reader->place.file];
+    const char *slash = strrchr(here, '/');
+    snprintf(path, sizeof path, "%.*s%s", slash && name[0] != '/' ? (int)(slash - here + 1) : 0,
+             here, name);
+    if (access(path, F_OK) != 0)
+        snprintf(path, sizeof path, "%s", name);
+    struct stat status;
+    if (stat(path, &status) != 0)
+        return reader_fail(reader, "cannot include \"%s\": %s", name, strerror(errno));
+    if (!S_ISREG(status.st_mode))
+        return reader_fail(reader, "cannot include \"%s\": not a regular file", name);
+    struct place place = reader->place;
+    reader->depth++;
+    reader->node = TOPOLOGY_NONE;
+    int error = read_file(reader, path);
+    reader->depth--;
+    reader->place = place;
+    return error;
+}
+
+static int take_link_default(struct reader *reader, char *at, const char *key)
+{
+    uint64_t value;
+    int error = take_plain_setting(reader, at, key, 31, &value);
+    if (error)
+        return error;
+    static const uint16_t base_speeds = 1 << SPEED_SDR | 1 << SPEED_DDR | 1 << SPEED_QDR;
+    bool is_base = key[0] == 's', sound;
+    uint16_t speeds = 0;
+    if (key[0] == 'w')
+        sound = widths_from_mask(value, &reader->widths);
+    else
+        sound = speeds_from_mask(is_base ? value : 0, is_base ? 0 : value, &speeds);
+    if (key[0] != 'w')
+        reader->speeds = (reader->speeds & (is_base ? ~base_speeds : base_speeds)) | speeds;
+    return sound ? 0
+                 : reader_fail(reader, "'%s=%llu' is out of range", key, (unsigned long long)value);
+}
+
+static int take_id(struct reader *reader, char *at, char which)
+{
+    uint64_t value = 0;
+    int error = 0;
+    if (which == 'v') {
+        error = take_plain_setting(reader, at, "vendid", 0xffffff, &value);
+        reader->vendor_id = (uint32_t)value;
+    } else if (which == 'd') {
+        error = take_plain_setting(reader, at, "devid", 0xffff, &value);
+        reader->device_id = (uint16_t)value;
+    } else {
+        error = take_plain_setting(reader, at, "sysimgguid", UINT64_MAX, &value);
+        reader->system_guid = value;
+    }
+    return error;
+}
+
+/* Whatever is neither a header nor a port line. */
+static int take_directive(struct reader *reader, char *at)
+{
+    static const char *const headings[] = {"Chassis ", "Non-Chassis Nodes", "Hostname:", "pdebug"};
+    reader->node = TOPOLOGY_NONE;
+    if (scan_word(&at, "vendid"))
+        return take_id(reader, at, 'v');
+    if (scan_word(&at, "devid"))
+        return take_id(reader, at, 'd');
+    if (scan_word(&at, "sysimgguid"))
+        return take_id(reader, at, 's');
+    if (scan_word(&at, "switchguid"))
+        return take_guid(reader, at, "switchguid", NODE_SWITCH);
+    if (scan_word(&at, "caguid") || scan_word(&at, "hcaguids"))
+        return take_guid(reader, at, "caguid", NODE_ADAPTER);
+    if (scan_word(&at, "rtguid"))
+        return take_guid(reader, at, "rtguid", NODE_ROUTER);
+    if (scan_word(&at, "width"))
+        return take_link_default(reader, at, "width");
+    if (scan_word(&at, "speed"))
+        return take_link_default(reader, at, "speed");
+    if (scan_word(&at, "extspeed"))
+        return take_link_default(reader, at, "extspeed");
+    if (scan_word(&at, "module"))
+        return take_module(reader, at);
+    if (scan_word(&at, "include"))
+        return take_include(reader, at);
+    for (size_t i = 0; i < sizeof headings / sizeof headings[0]; i++)
+        if (strncmp(at, headings[i], strlen(headings[i])) == 0)
+            return 0;
+    if (scan_word(&at, "do "))
+        return reader_fail(reader, "'do' runs a command of ibsim's console, which is not "
+                                   "supported; leave the line out");
+    if (strncmp(at, "SW ", 3) == 0 || strncmp(at, "CA ", 3) == 0 || strncmp(at, "RT ", 3) == 0)
+        return reader_fail(reader, "this is a report of ports ('ibnetdiscover -p'); expected the "
+                                   "output of plain 'ibnetdiscover'");
+    return reader_fail(reader,
+                       "expected Switch, Ca, Hca, Rt, a port line or a setting such as "
+                       "'switchguid=', not '%.40s'",
+                       at);
+}
+
+static int take_line(struct reader *reader, char *at)
+{
+    scan_blanks(&at);
+    switch (*at) {
+    case '\0':
+    case '#': return 0;
+    case '[':
+    case '@': return reader_take_port(reader, at);
+    case 'S':
+        if (scan_word(&at, "Switch"))
+            return take_header(reader, at, NODE_SWITCH);
+        break;
+    case 'C':
+        if (strncmp(at, "Ca", 2) == 0 && isspace((unsigned char)at[2]))
+            return take_header(reader, at + 2, NODE_ADAPTER);
+        break;
+    case 'H':
+        if (scan_word(&at, "Hca"))
+            return take_header(reader, at, NODE_ADAPTER);
+        break;
+    case 'R':
+        if (strncmp(at, "Rt", 2) == 0 && isspace((unsigned char)at[2]))
+            return take_header(reader, at + 2, NODE_ROUTER);
+        break;
+    default: break;
+    }
+    return take_directive(reader, at);
+}
+
+/* `text` is NUL-terminated, writable, and the reader's from here on. */
+static int read_lines(struct reader *reader, const char *name, char *text, size_t length)
+{
+    vec_push(&reader->texts, text);
+    if (reader->files.count >= MAX_FILES)
+        return reader_fail(reader, "more than %d files are included", MAX_FILES);
+    vec_push(&reader->files, arena_strdup(&reader->topology.strings, name));
+    reader->place = (struct place){(uint32_t)reader->files.count - 1, 0};
+    reader->bytes += length;
+    if (length >= 2 && memcmp(text, "\x1f\x8b", 2) == 0)
+        return reader_fail(reader, "the file is compressed; try: zcat FILE | weft … -");
+    for (char *at = text, *end = text + length; at < end;) {
+        char *newline = memchr(at, '\n', (size_t)(end - at));
+        char *next = newline ? newline + 1 : end, *stop = newline ? newline : end;
+        reader->place.line++;
+        if (stop - at > MAX_LINE_BYTES)
+            return reader_fail(reader, "the line is longer than %d bytes", MAX_LINE_BYTES);
+        if (memchr(at, '\0', (size_t)(stop - at)))
+            return reader_fail(reader, "a zero byte: this is not a text file");
+        if (stop > at && stop[-1] == '\r')
+            stop--;
+        *stop = '\0';
+        int error = take_line(reader, at);
+        if (error)
+            return error;
+        at = next;
+    }
+    return 0;
+}
+
+static int read_file(struct reader *reader, const char *path)
+{
+    struct text text = {0};
+    bool is_stdin = strcmp(path, "-") == 0;
+    FILE *file = is_stdin ? stdin : fopen(path, "re");
+    if (!file)
+        return err_at(reader->err, errno, path, 0, "%s", strerror(errno));
+    int error = text_read(&text, file, MAX_BYTES - reader->bytes);
+    if (!is_stdin)
+        fclose(file);
+    if (error) {
+        text_release(&text);
+        return err_at(reader->err, -error, is_stdin ? "standard input" : path, 0, "%s",
+                      strerror(-error));
+    }
+    return read_lines(reader, is_stdin ? "standard input" : path, text.data, text.length);
+}
+
+static void reader_start(struct reader *reader, bool may_include, struct err *err)
+{
+    *reader = (struct reader){
+        .err = err,
+        .may_include = may_include,
+        .module = "",
+        .node = TOPOLOGY_NONE,
+    };
+    topology_init(&reader->topology);
+    memcpy(reader->guid_base, reader->topology.next_guid, sizeof reader->guid_base);
+    memcpy(reader->guid_next, reader->topology.next_guid, sizeof reader->guid_next);
+}
+
+/* Links everything, hands the fabric over unless there was an error, and frees the rest. */
+static int reader_finish(struct reader *reader, int error, struct topology *topology)
+{
+    if (!error && !reader->topology.nodes.count)
+        error = err_at(reader->err, EINVAL, reader->files.items[0], 0,
+                       "no fabric in it: expected ibnetdiscover's output or an ibsim net file");
+    if (!error)
+        error = reader_resolve_links(reader);
+    if (!error) {
+        topology_fill_port_guids(&reader->topology);
+        topology_release(topology);
+        *topology = reader->topology;
+    } else {
+        topology_release(&reader->topology);
+    }
+    for (size_t i = 0; i < reader->texts.count; i++)
+        mem_free(reader->texts.items[i]);
+    vec_release(&reader->texts);
+    vec_release(&reader->files);
+    vec_release(&reader->ends);
+    vec_release(&reader->end_of_port);
+    name_map_release(&reader->aliases);
+    return error;
+}
+
+int topology_read(struct topology *topology, const char *path, struct err *err)
+{
+    struct reader reader;
+    reader_start(&reader, true, err);
+    return reader_finish(&reader, read_file(&reader, path), topology);
+}
+
+int topology_read_text(struct topology *topology, const char *name, const char *text, size_t length,
+                       struct err *err)
+{
+    struct reader reader;
+    if (length > MAX_BYTES)
+        return err_at(err, EFBIG, name, 0, "%s", strerror(EFBIG));
+    char *copy = mem_alloc(length + 1);
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    reader_start(&reader, false, err);
+    return reader_finish(&reader, read_lines(&reader, name, copy, length), topology);
+}

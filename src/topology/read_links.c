@@ -1,0 +1,391 @@
+/* Port lines, and the links that they make together.
+ *
+ *   [3]           "S-0002c902400a1b2c"[17]            # "leaf 3" lid 4 4xQDR
+ *   [1](2c90300)  "S-0002c902400a1b2c"[5]             # lid 9 lmc 0 "leaf 3" lid 4 4xQDR
+ *   [7][ext 12]   "H-0002c9030005f34e"[1](2c9030005f34f)   # "node17 HCA-1" lid 9 4xQDR s=4 w=2 v=3
+ *   [2]           "far#Switch2"[4]  w=8 s=2           (ibsim)
+ *   @[5]          "uplink"                            (ibsim: a name for this port)
+ *   [2]           "far@uplink"                        (ibsim: a link to the port so named)
+ *
+ * A link stands at both of its ends, and they must name each other. Net files may leave one end
+ * out (ibsim insists on both unless an alias is used; people do not); between two nodes of a real
+ * dump a missing end means that the file was cut or edited badly, and is an error.
+ *
+ * Width and speed: the annotation ("4xQDR") is the link's actual state and wins; w=, s= and e= are
+ * masks of what the port may do, as in PortInfo. A link runs at the best that both ends allow. An
+ * end that says nothing allows everything. */
+#include "topology/read.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { ALL_WIDTHS = 31, ALL_SPEEDS = (1 << SPEED_COUNT) - 1, MAX_LENGTH_MM = 100000000 };
+
+/* Any number of "[ext 12]" and "(guid)" behind a port's number; the GUID is kept. */
+static bool scan_port_notes(char **at, uint64_t *guid)
+{
+    for (;;) {
+        uint64_t number;
+        char *c = *at;
+        scan_blanks(&c);
+        if (scan_word(&c, "[ext ")) {
+            if (!scan_number(&c, &number) || *c++ != ']')
+                return false;
+        } else if (*c == '(') {
+            c++;
+            if (!scan_hex(&c, guid) || *c++ != ')')
+                return false;
+        } else {
+            return true;
+        }
+        *at = c;
+    }
+}
+
+static void copy_word(const char *at, char *word, size_t size)
+{
+    size_t length = strcspn(at, " \t");
+    if (length >= size)
+        length = size - 1;
+    memcpy(word, at, length);
+    word[length] = '\0';
+}
+
+/* The value of w=, s= or e=: a mask, or a name such as 4x and EDR. */
+static bool take_mask_option(char key, const char *value, struct loose_end *end)
+{
+    uint64_t mask;
+    char *at = (char *)value;
+    enum link_width width;
+    enum link_speed speed;
+    uint16_t speeds;
+    if (key == 'w' && link_width_parse(value, &width))
+        return end->widths = (uint8_t)width, true;
+    if (key != 'w' && link_speed_parse(value, &speed))
+        return end->speeds |= 1u << speed, true;
+    if (!scan_number(&at, &mask) || *at)
+        return false;
+    if (key == 'w')
+        return widths_from_mask(mask, &end->widths);
+    /* ibnetdiscover prints s=0 for ports that only know extended speeds; ibsim reads it as QDR */
+    if (key == 's' && mask == 0)
+        mask = 1 << SPEED_QDR;
+    if (!speeds_from_mask(key == 's' ? mask : 0, key == 'e' ? mask : 0, &speeds))
+        return false;
+    end->speeds |= speeds;
+    return true;
+}
+
+static bool take_length_option(char *value, struct loose_end *end)
+{
+    uint64_t number;
+    if (!scan_number(&value, &number))
+        return false;
+    if (scan_word(&value, "m") && *value == '\0')
+        number = number > MAX_LENGTH_MM ? number : number * 1000;
+    else if (!scan_word(&value, "m") || *value)
+        return false;
+    if (number < 1 || number > MAX_LENGTH_MM)
+        return false;
+    end->length_mm = (uint32_t)number;
+    return true;
+}
+
+/* One word of the form key=value; others are left to the caller. */
+static int take_option(struct reader *reader, char *word, struct loose_end *end)
+{
+    char *equals = strchr(word, '=');
+    bool sound = true;
+    if (strncmp(word, "length=", 7) == 0)
+        sound = take_length_option(word + 7, end);
+    else if (equals == word + 1 && strchr("wse", word[0]))
+        sound = take_mask_option(word[0], equals + 1, end);
+    else if (equals != word + 1 || word[0] != 'v')
+        return reader_fail(reader, "expected w=, s=, e=, v= or length=, not '%.40s'", word);
+    return sound ? 0 : reader_fail(reader, "'%.40s' has no sound value", word);
+}
+
+/* Words between the peer and the comment: all of them must be options. */
+static int take_options(struct reader *reader, char *at, struct loose_end *end)
+{
+    char word[64];
+    for (scan_blanks(&at); *at && *at != '#'; scan_blanks(&at)) {
+        copy_word(at, word, sizeof word);
+        int error = take_option(reader, word, end);
+        if (error)
+            return error;
+        at += strcspn(at, " \t");
+    }
+    return 0;
+}
+
+/* "4xQDR": everything up to it is allowed, so that of two ends the slower decides. */
+static bool take_annotation(const char *word, struct loose_end *end)
+{
+    enum link_width width;
+    enum link_speed speed;
+    const char *x = strchr(word, 'x');
+    char lanes[8];
+    if (!x || x - word > 2)
+        return false;
+    copy_word(word, lanes, (size_t)(x - word) + 2);
+    if (!link_width_parse(lanes, &width) || !link_speed_parse(x + 1, &speed))
+        return false;
+    end->widths = 0;
+    for (unsigned bit = 1; bit <= ALL_WIDTHS; bit <<= 1)
+        if (link_width_lanes(bit) <= link_width_lanes(width))
+            end->widths |= (uint8_t)bit;
+    end->speeds = (uint16_t)((2u << speed) - 1);
+    return true;
+}
+
+/* What follows the peer's description: "lid 4 4xQDR s=4 w=2 v=3 slot 2". Remarks pass. */
+static int take_tail(struct reader *reader, char *at, struct loose_end *end)
+{
+    char word[64];
+    struct loose_end options = {0};
+    bool annotated = false;
+    for (scan_blanks(&at); *at; scan_blanks(&at)) {
+        copy_word(at, word, sizeof word);
+        annotated |= take_annotation(word, end);
+        if (strncmp(word, "length=", 7) == 0 || (word[1] == '=' && strchr("wsev", word[0]))) {
+            int error = take_option(reader, word, &options);
+            if (error)
+                return error;
+        }
+        at += strcspn(at, " \t");
+    }
+    if (options.length_mm)
+        end->length_mm = options.length_mm;
+    if (!annotated) {
+        end->widths = options.widths ? options.widths : end->widths;
+        end->speeds = options.speeds ? options.speeds : end->speeds;
+    }
+    return 0;
+}
+
+/* The comment of an adapter's port begins with its own LID, then comes the peer's description in
+ * quotes, which may hold anything, quotes included. */
+static int take_port_comment(struct reader *reader, char *at, struct loose_end *end)
+{
+    struct topology_port *port = &reader->topology.ports.items[end->port];
+    char *quote = strchr(at, '"'), *last = strrchr(at, '"');
+    scan_blanks(&at);
+    if (reader->topology.nodes.items[port->node].kind != NODE_SWITCH) {
+        int error = reader_take_lid(reader, at, port);
+        if (error)
+            return error;
+    }
+    return quote && last > quote ? take_tail(reader, last + 1, end) : 0;
+}
+
+/* The name by which the peer is looked up: as written, or with the module in force. */
+static const char *full_name(struct reader *reader, const char *name)
+{
+    const char *join = name[0] == '@' ? "" : "#";
+    if (!reader->module[0] || (name[0] != '@' && strpbrk(name, "#@")))
+        return name;
+    size_t length = strlen(reader->module) + strlen(join) + strlen(name);
+    char *full = arena_alloc(&reader->topology.strings, length + 1);
+    snprintf(full, length + 1, "%s%s%s", reader->module, join, name);
+    return full;
+}
+
+/* @[5] "uplink": the port may be linked to as "module@uplink". */
+static int take_alias(struct reader *reader, uint32_t port, const char *name)
+{
+    if (strpbrk(name, "#@") || !name[0])
+        return reader_fail(reader, "an alias has no '#' and no '@' in it");
+    size_t length = strlen(reader->module) + 1 + strlen(name);
+    char *full = arena_alloc(&reader->topology.strings, length + 1);
+    snprintf(full, length + 1, "%s@%s", reader->module, name);
+    if (name_map_add(&reader->aliases, full, port) != port)
+        return reader_fail(reader, "the alias \"%s\" is taken", name);
+    return 0;
+}
+
+/* The link part of a port line, behind the peer's name. */
+static int take_peer(struct reader *reader, char *at, struct loose_end *end)
+{
+    uint64_t number = 1; /* ibsim's default */
+    scan_blanks(&at);
+    if (*at == '[' && strncmp(at, "[ext", 4) != 0 && !scan_bracketed(&at, &number))
+        return reader_fail(reader, "expected the peer's port number as [N]");
+    if (number < 1 || number > TOPOLOGY_PORTS_PER_NODE)
+        return reader_fail(reader, "the peer's port is %llu; expected 1 to %d",
+                           (unsigned long long)number, TOPOLOGY_PORTS_PER_NODE);
+    if (!scan_port_notes(&at, &end->peer_guid))
+        return reader_fail(reader, "expected '(PORTGUID)' or '[ext N]' behind the peer's port");
+    end->peer_port = (uint16_t)number;
+    char *comment = strchr(at, '#');
+    int error = take_options(reader, at, end);
+    return error || !comment ? error : take_port_comment(reader, comment + 1, end);
+}
+
+int reader_take_port(struct reader *reader, char *line)
+{
+    uint64_t number, guid = 0;
+    char *name;
+    bool is_alias = scan_word(&line, "@");
+    if (reader->node == TOPOLOGY_NONE)
+        return reader_fail(reader, "a port line outside of a node's record");
+    const struct topology_node *node = &reader->topology.nodes.items[reader->node];
+    if (!scan_bracketed(&line, &number))
+        return reader_fail(reader, "expected a port number as [N]");
+    if (number < 1 || number > node->port_count)
+        return reader_fail(reader, "port %llu of \"%s\", which has ports 1 to %u",
+                           (unsigned long long)number, node->name, node->port_count);
+    struct loose_end end = {
+        .port = node->first_port + (uint32_t)number,
+        .place = reader->place,
+        .widths = reader->widths,
+        .target = TOPOLOGY_NONE,
+    };
+    if (!scan_port_notes(&line, &guid))
+        return reader_fail(reader, "expected '(PORTGUID)' or '[ext N]' behind the port number");
+    scan_blanks(&line);
+    if (!scan_quoted(&line, &name) || !name[0])
+        return reader_fail(reader, "expected the peer's name in quotes");
+    struct err why;
+    if (guid && node->kind != NODE_SWITCH &&
+        topology_claim_guid(&reader->topology, end.port, guid, &why))
+        return reader_fail(reader, "%s", why.message);
+    if (is_alias)
+        return take_alias(reader, end.port, name);
+    uint32_t earlier = reader->end_of_port.items[end.port];
+    if (earlier != TOPOLOGY_NONE)
+        return reader_fail(reader, "port %llu of \"%s\" is listed in line %u already",
+                           (unsigned long long)number, node->name,
+                           reader->ends.items[earlier].place.line);
+    end.peer_name = full_name(reader, name);
+    int error = take_peer(reader, line, &end);
+    if (error)
+        return error;
+    if (!end.speeds)
+        end.speeds = reader->speeds;
+    reader->end_of_port.items[end.port] = (uint32_t)reader->ends.count;
+    vec_push(&reader->ends, end);
+    return 0;
+}
+
+static int find_target(struct reader *reader, struct loose_end *end)
+{
+    const struct topology *topology = &reader->topology;
+    uint32_t node = name_map_get(&topology->by_name, end->peer_name);
+    if (node == MAP_NONE) {
+        end->target = name_map_get(&reader->aliases, end->peer_name);
+        if (end->target == MAP_NONE)
+            return reader_fail_at(reader, end->place, "there is no node \"%s\"", end->peer_name);
+    } else {
+        if (end->peer_port > topology->nodes.items[node].port_count)
+            return reader_fail_at(reader, end->place, "\"%s\" has no port %u, only 1 to %u",
+                                  end->peer_name, end->peer_port,
+                                  topology->nodes.items[node].port_count);
+        end->target = topology->nodes.items[node].first_port + end->peer_port;
+    }
+    if (end->target == end->port)
+        return reader_fail_at(reader, end->place, "the port is linked to itself");
+    return 0;
+}
+
+static bool is_dumped(const struct topology *topology, uint32_t port)
+{
+    const struct topology_node *node = &topology->nodes.items[topology->ports.items[port].node];
+    char key[NODE_KEY_BYTES];
+    topology_node_key(node, key);
+    return strcmp(node->name, key) == 0;
+}
+
+/* Do both ends name each other? */
+static int check_other_end(struct reader *reader, const struct loose_end *end)
+{
+    const struct topology *topology = &reader->topology;
+    uint32_t index = reader->end_of_port.items[end->target];
+    const struct topology_node *peer =
+        &topology->nodes.items[topology->ports.items[end->target].node];
+    unsigned number = topology_port_number(topology, end->target);
+    if (index == TOPOLOGY_NONE) {
+        if (is_dumped(topology, end->port) && is_dumped(topology, end->target))
+            return reader_fail_at(reader, end->place,
+                                  "the link's other end, port %u of \"%s\", is not listed there",
+                                  number, peer->name);
+        return 0;
+    }
+    const struct loose_end *other = &reader->ends.items[index];
+    if (other->target == end->port)
+        return 0;
+    return reader_fail_at(reader, end->place,
+                          "the ends disagree: line %u says that port %u of \"%s\" is linked to "
+                          "port %u of \"%s\"",
+                          other->place.line, number, peer->name,
+                          topology_port_number(topology, other->target), other->peer_name);
+}
+
+static int take_peer_guid(struct reader *reader, const struct loose_end *end)
+{
+    struct topology *topology = &reader->topology;
+    const struct topology_port *port = &topology->ports.items[end->target];
+    struct err why;
+    if (!end->peer_guid || topology->nodes.items[port->node].kind == NODE_SWITCH ||
+        port->guid == end->peer_guid)
+        return 0;
+    if (port->guid)
+        return reader_fail_at(reader, end->place,
+                              "the ends disagree: the peer's port GUID is 0x%llx, not 0x%llx",
+                              (unsigned long long)port->guid, (unsigned long long)end->peer_guid);
+    if (topology_claim_guid(topology, end->target, end->peer_guid, &why))
+        return reader_fail_at(reader, end->place, "%s", why.message);
+    return 0;
+}
+
+/* The best that both ends allow; 0 says nothing and allows all. */
+static int settle_link(struct reader *reader, const struct loose_end *end,
+                       const struct loose_end *other)
+{
+    struct topology_port *ports = reader->topology.ports.items;
+    unsigned widths = (end->widths ? end->widths : ALL_WIDTHS) &
+                      (other && other->widths ? other->widths : ALL_WIDTHS);
+    unsigned speeds = (end->speeds ? end->speeds : ALL_SPEEDS) &
+                      (other && other->speeds ? other->speeds : ALL_SPEEDS);
+    struct topology_port *port = &ports[end->port], *peer = &ports[end->target];
+    if (!widths || !speeds)
+        return reader_fail_at(reader, end->place, "the ends of the link have no %s in common",
+                              widths ? "speed" : "width");
+    if (end->widths || (other && other->widths)) {
+        port->width = 0;
+        for (unsigned bit = 1; bit <= ALL_WIDTHS; bit <<= 1)
+            if (widths & bit && link_width_lanes(bit) > link_width_lanes(port->width))
+                port->width = (uint8_t)bit;
+    }
+    if (end->speeds || (other && other->speeds))
+        port->speed = (uint8_t)(31 - __builtin_clz(speeds));
+    if (end->length_mm || (other && other->length_mm))
+        port->length_mm = end->length_mm ? end->length_mm : other->length_mm;
+    peer->width = port->width;
+    peer->speed = port->speed;
+    peer->length_mm = port->length_mm;
+    return 0;
+}
+
+int reader_resolve_links(struct reader *reader)
+{
+    int error = 0;
+    for (size_t i = 0; !error && i < reader->ends.count; i++)
+        error = find_target(reader, &reader->ends.items[i]);
+    for (size_t i = 0; !error && i < reader->ends.count; i++) {
+        const struct loose_end *end = &reader->ends.items[i];
+        struct topology_port *port = &reader->topology.ports.items[end->port];
+        struct err why;
+        error = check_other_end(reader, end);
+        if (!error)
+            error = take_peer_guid(reader, end);
+        if (error || port->peer == end->target)
+            continue;
+        uint32_t other = reader->end_of_port.items[end->target];
+        if (topology_link(&reader->topology, end->port, end->target, &why))
+            return reader_fail_at(reader, end->place, "%s", why.message);
+        error =
+            settle_link(reader, end, other == TOPOLOGY_NONE ? NULL : &reader->ends.items[other]);
+    }
+    return error;
+}

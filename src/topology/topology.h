@@ -1,0 +1,137 @@
+/* A fabric as it is described: nodes, ports and the links between them.
+ *
+ * This is what files hold and generators make; it says nothing about what a subnet manager does
+ * with it. Nodes and ports are dense arrays in file order. Each node owns the ports 0 … port_count
+ * in one row starting at `first_port`; port 0 is a switch's management port and unused in adapters
+ * and routers. A link is stored at both of its ends. */
+#ifndef WEFT_TOPOLOGY_TOPOLOGY_H
+#define WEFT_TOPOLOGY_TOPOLOGY_H
+
+#include "base/err.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TOPOLOGY_NONE UINT32_MAX /* no node, no port */
+
+/* What a description may hold. Whatever a file or a person asks beyond these is refused. */
+enum {
+    TOPOLOGY_PORTS_PER_NODE = 254,
+    TOPOLOGY_MAX_NODES = 1000000,
+    TOPOLOGY_MAX_PORTS = 8000000, /* port 0 of every node included */
+    TOPOLOGY_NAME_BYTES = 255,
+    TOPOLOGY_DESCRIPTION_BYTES = 64,
+    TOPOLOGY_LENGTH_MM = 20000, /* of a cable nobody measured: 100 ns of flight */
+};
+
+enum node_kind { NODE_ADAPTER = 1, NODE_SWITCH = 2, NODE_ROUTER = 3 }; /* as in NodeInfo.NodeType */
+
+/* As in PortInfo.LinkWidthActive. */
+enum link_width { WIDTH_1X = 1, WIDTH_4X = 2, WIDTH_8X = 4, WIDTH_12X = 8, WIDTH_2X = 16 };
+enum link_speed {
+    SPEED_SDR,
+    SPEED_DDR,
+    SPEED_QDR,
+    SPEED_FDR10,
+    SPEED_FDR,
+    SPEED_EDR,
+    SPEED_HDR,
+    SPEED_NDR,
+    SPEED_XDR,
+    SPEED_COUNT,
+};
+
+struct topology_port {
+    uint64_t guid;      /* adapters and routers: each port's; switches: of port 0 */
+    uint32_t node;      /* index of the node it belongs to */
+    uint32_t peer;      /* index of the port at the other end, or TOPOLOGY_NONE */
+    uint32_t length_mm; /* of the cable; 20 m if nothing is said */
+    uint16_t lid;       /* 0: none given. A switch's LID is that of its port 0 */
+    uint8_t lmc;
+    uint8_t width; /* enum link_width */
+    uint8_t speed; /* enum link_speed */
+};
+
+struct topology_node {
+    const char *name;        /* its key in the file, unique: "S-0008f10500108a75", "leaf3" */
+    const char *description; /* NodeDescription, at most 64 bytes */
+    uint64_t guid, system_guid;
+    uint32_t vendor_id, first_port;
+    uint16_t device_id;
+    uint8_t kind; /* enum node_kind */
+    uint8_t port_count;
+    bool enhanced_port0; /* switches */
+};
+
+struct topology {
+    VEC(struct topology_node) nodes;
+    VEC(struct topology_port) ports;
+    struct name_map by_name;
+    struct map by_guid; /* node GUIDs and port GUIDs to node index */
+    struct arena strings;
+    uint64_t next_guid[NODE_ROUTER + 1]; /* by kind: where the search for a free one starts */
+};
+
+void topology_init(struct topology *topology);
+void topology_release(struct topology *topology);
+
+/* Adds a node and its unlinked ports (4X SDR, 20 m). A GUID of 0 asks for the next free one of the
+ * node's kind; a name of NULL for ibnetdiscover's key ("S-<guid>"). -EEXIST when the name or the
+ * GUID is taken; *index may be NULL. */
+int topology_add_node(struct topology *topology, enum node_kind kind, const char *name,
+                      unsigned port_count, uint64_t guid, uint32_t *index, struct err *err);
+/* The same without port GUIDs, for readers that learn them later: claim those that are known, then
+ * let topology_fill_port_guids give the others. */
+int topology_add_bare_node(struct topology *topology, enum node_kind kind, const char *name,
+                           unsigned port_count, uint64_t guid, uint32_t *index, struct err *err);
+/* Gives a port its GUID; -EEXIST when another node or another port has it. A port may share its
+ * node's. */
+int topology_claim_guid(struct topology *topology, uint32_t port, uint64_t guid, struct err *err);
+/* Ports without a GUID get the node's plus their number, as ibsim has it, or else a free one. */
+void topology_fill_port_guids(struct topology *topology);
+/* Keeps the first 64 bytes, or a little less so as not to split a UTF-8 character; control
+ * characters become blanks. */
+void topology_set_description(struct topology *topology, uint32_t node, const char *text,
+                              size_t length);
+/* Links two ports by index. -EBUSY if either has a link already, -EINVAL for port 0 or itself. */
+int topology_link(struct topology *topology, uint32_t a, uint32_t b, struct err *err);
+
+static inline uint32_t topology_port_index(const struct topology *topology, uint32_t node,
+                                           unsigned port)
+{
+    return topology->nodes.items[node].first_port + port;
+}
+static inline unsigned topology_port_number(const struct topology *topology, uint32_t port)
+{
+    return port - topology->nodes.items[topology->ports.items[port].node].first_port;
+}
+
+/* A node by name, by description (if only one has it) or by GUID ("0x…"); TOPOLOGY_NONE if none. */
+uint32_t topology_find(const struct topology *topology, const char *text);
+
+/* Fabrics from files: ibnetdiscover's output and ibsim's net files, which are one language.
+ * "-" is standard input. On error nothing is changed; on success the old contents are replaced. */
+int topology_read(struct topology *topology, const char *path, struct err *err);
+/* From memory; `name` is for messages. `include` is refused. */
+int topology_read_text(struct topology *topology, const char *name, const char *text, size_t length,
+                       struct err *err);
+/* Appends ibnetdiscover's text. Node keys become "S-<guid>" and so on; all else that the format
+ * can say is read back the same. */
+void topology_write_ibnetdiscover(const struct topology *topology, struct text *out);
+/* The key that ibnetdiscover gives a node: "S-0008f10500108a75". */
+enum { NODE_KEY_BYTES = 19 };
+void topology_node_key(const struct topology_node *node, char key[NODE_KEY_BYTES]);
+
+/* Widths in lanes; names such as "4x" and "NDR", and back (false if it is no such name). */
+unsigned link_width_lanes(enum link_width width);
+bool link_width_parse(const char *name, enum link_width *width);
+bool link_speed_parse(const char *name, enum link_speed *speed);
+const char *link_width_name(enum link_width width);
+const char *link_speed_name(enum link_speed speed);
+/* Data rate of a link: bits per second after line coding. */
+uint64_t link_data_rate(enum link_width width, enum link_speed speed);
+
+#endif

@@ -1,0 +1,240 @@
+/* pcap files of InfiniBand packets.
+ *
+ * The file has the nanosecond magic and link type 247: every record is a packet as it stands on the
+ * wire, from the local route header to the variant CRC. Both CRCs are right (7.8): the invariant
+ * one covers what no switch and no router may change, with the fields that may replaced by ones;
+ * the variant one covers everything before it. Numbers in pcap's own headers are little-endian on
+ * every machine, so that the same run gives the same file.
+ *
+ * Only unreliable datagrams are written, since that is what management packets are. */
+#include "wire/pcap.h"
+
+#include "base/mem.h"
+#include "base/time.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    LINK_TYPE_ERF = 197,
+    ERF_TYPE_INFINIBAND = 21,
+    ERF_FLAG_VARYING_LENGTH = 4,
+    FILE_HEADER_BYTES = 24,
+    RECORD_HEADER_BYTES = 16,
+    ERF_HEADER_BYTES = 16,
+    SNAP_BYTES = 65535,
+    ICRC_BYTES = 4,
+    VCRC_BYTES = 2,
+    HEADER_BYTES_MAX = WIRE_BYTES_LRH + WIRE_BYTES_GRH + WIRE_BYTES_BTH + WIRE_BYTES_DETH,
+    PACKET_BYTES_MAX = HEADER_BYTES_MAX + PACKET_MAX_PAYLOAD + ICRC_BYTES + VCRC_BYTES,
+    NEXT_IS_BTH = 2, /* LRH.LNH */
+    NEXT_IS_GRH = 3,
+    GRH_NEXT_IS_BTH = 0x1B,
+    OPCODE_UD_SEND_ONLY = 0x64,
+};
+#define PCAP_MAGIC_NANOSECONDS UINT32_C(0xa1b23c4d)
+
+struct pcap {
+    FILE *file;
+    int error; /* the first one, as a negative errno */
+    uint32_t packets;
+    uint32_t icrc_table[256];
+    uint16_t vcrc_table[256];
+};
+
+/* Both CRCs take the least significant bit first: polynomials 0x04C11DB7 and 0x100B, reversed. */
+static void make_crc_tables(struct pcap *pcap)
+{
+    for (uint32_t i = 0; i < 256; i++) {
+        uint32_t icrc = i, vcrc = i;
+        for (unsigned bit = 0; bit < 8; bit++) {
+            icrc = icrc >> 1 ^ (icrc & 1 ? UINT32_C(0xEDB88320) : 0);
+            vcrc = vcrc >> 1 ^ (vcrc & 1 ? UINT32_C(0xD008) : 0);
+        }
+        pcap->icrc_table[i] = icrc;
+        pcap->vcrc_table[i] = (uint16_t)vcrc;
+    }
+}
+
+static uint32_t icrc_add(const struct pcap *pcap, uint32_t crc, const uint8_t *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        crc = crc >> 8 ^ pcap->icrc_table[(crc ^ bytes[i]) & 0xff];
+    return crc;
+}
+
+static uint16_t vcrc_of(const struct pcap *pcap, const uint8_t *bytes, size_t count)
+{
+    uint16_t crc = 0xffff;
+    for (size_t i = 0; i < count; i++)
+        crc = (uint16_t)(crc >> 8 ^ pcap->vcrc_table[(crc ^ bytes[i]) & 0xff]);
+    return (uint16_t)~crc;
+}
+
+/* 7.8.1: with a global route header the whole LRH may change on the way, else only its VL. */
+static uint32_t icrc_of(const struct pcap *pcap, const uint8_t *packet, size_t bytes, bool global)
+{
+    uint8_t headers[WIRE_BYTES_LRH + WIRE_BYTES_GRH + WIRE_BYTES_BTH];
+    size_t before_bth = WIRE_BYTES_LRH + (global ? WIRE_BYTES_GRH : 0);
+    size_t masked = before_bth + WIRE_BYTES_BTH;
+    uint8_t *grh = headers + WIRE_BYTES_LRH;
+    memcpy(headers, packet, masked);
+    if (global) {
+        memset(headers, 0xff, WIRE_BYTES_LRH);
+        wire_set(grh, GRH_TRAFFIC_CLASS, 0xff);
+        wire_set(grh, GRH_FLOW_LABEL, 0xfffff);
+        wire_set(grh, GRH_HOP_LIMIT, 0xff);
+    } else {
+        wire_set(headers, LRH_VL, 0xf);
+    }
+    wire_set(headers + before_bth, BTH_RESERVED_VARIANT, 0xff);
+    uint32_t crc = icrc_add(pcap, UINT32_MAX, headers, masked);
+    return ~icrc_add(pcap, crc, packet + masked, bytes - masked);
+}
+
+static void put_little_endian(uint8_t *bytes, uint32_t value, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++, value >>= 8)
+        bytes[i] = (uint8_t)value;
+}
+
+struct packet_header packet_header_of_mad(const uint8_t *mad, uint16_t slid, uint16_t dlid,
+                                          uint8_t sl)
+{
+    struct packet_header header = {.slid = slid, .dlid = dlid, .sl = sl, .p_key = P_KEY_DEFAULT};
+    if (mad_is_smp(mad)) {
+        header.vl = VL_MANAGEMENT;
+    } else {
+        header.src_qp = header.dest_qp = QP_GSI;
+        header.q_key = Q_KEY_GSI;
+    }
+    return header;
+}
+
+static size_t put_grh(uint8_t *grh, const struct packet_header *header, size_t payload_bytes)
+{
+    if (!header->global)
+        return 0;
+    wire_set(grh, GRH_IP_VERSION, 6);
+    wire_set(grh, GRH_PAYLOAD_BYTES, payload_bytes);
+    wire_set(grh, GRH_NEXT_HEADER, GRH_NEXT_IS_BTH);
+    wire_set(grh, GRH_HOP_LIMIT, 0xff);
+    memcpy(wire_bytes(grh, GRH_SGID), header->sgid, 16);
+    memcpy(wire_bytes(grh, GRH_DGID), header->dgid, 16);
+    return WIRE_BYTES_GRH;
+}
+
+/* Fills `bytes` with the packet as it is on the wire; returns how many there are. */
+static size_t build(const struct pcap *pcap, const struct pcap_packet *packet,
+                    uint8_t bytes[PACKET_BYTES_MAX])
+{
+    const struct packet_header *header = &packet->header;
+    size_t pad = -packet->length % 4;
+    size_t transport = WIRE_BYTES_BTH + WIRE_BYTES_DETH + packet->length + pad + ICRC_BYTES;
+    memset(bytes, 0, HEADER_BYTES_MAX);
+    size_t at = WIRE_BYTES_LRH + put_grh(bytes + WIRE_BYTES_LRH, header, transport);
+    wire_set(bytes, LRH_VL, header->vl);
+    wire_set(bytes, LRH_SL, header->sl);
+    wire_set(bytes, LRH_NEXT_HEADER, header->global ? NEXT_IS_GRH : NEXT_IS_BTH);
+    wire_set(bytes, LRH_DLID, header->dlid);
+    wire_set(bytes, LRH_PACKET_WORDS, (at + transport) / 4);
+    wire_set(bytes, LRH_SLID, header->slid);
+    wire_set(bytes + at, BTH_OPCODE, OPCODE_UD_SEND_ONLY);
+    wire_set(bytes + at, BTH_PAD_COUNT, pad);
+    wire_set(bytes + at, BTH_P_KEY, header->p_key);
+    wire_set(bytes + at, BTH_DEST_QP, header->dest_qp);
+    wire_set(bytes + at, BTH_PSN, pcap->packets);
+    at += WIRE_BYTES_BTH;
+    wire_set(bytes + at, DETH_Q_KEY, header->q_key);
+    wire_set(bytes + at, DETH_SRC_QP, header->src_qp);
+    at += WIRE_BYTES_DETH;
+    memcpy(bytes + at, packet->payload, packet->length);
+    memset(bytes + at + packet->length, 0, pad);
+    at += packet->length + pad;
+    put_little_endian(bytes + at, icrc_of(pcap, bytes, at, header->global), ICRC_BYTES);
+    at += ICRC_BYTES;
+    put_little_endian(bytes + at, vcrc_of(pcap, bytes, at), VCRC_BYTES);
+    return at + VCRC_BYTES;
+}
+
+static int put(struct pcap *pcap, const void *bytes, size_t count)
+{
+    if (!pcap->error && fwrite(bytes, 1, count, pcap->file) != count)
+        pcap->error = errno ? -errno : -EIO;
+    return pcap->error;
+}
+
+static int put_file_header(struct pcap *pcap)
+{
+    uint8_t header[FILE_HEADER_BYTES] = {0};
+    put_little_endian(header, PCAP_MAGIC_NANOSECONDS, 4);
+    put_little_endian(header + 4, 2, 2); /* format version 2.4 */
+    put_little_endian(header + 6, 4, 2);
+    put_little_endian(header + 16, SNAP_BYTES, 4);
+    put_little_endian(header + 20, LINK_TYPE_ERF, 4);
+    return put(pcap, header, sizeof header);
+}
+
+int pcap_open(struct pcap **pcap, const char *path, struct err *err)
+{
+    FILE *file = fopen(path, "wbe");
+    if (!file) {
+        int code = errno;
+        return err_at(err, code, path, 0, "cannot write a capture: %s", strerror(code));
+    }
+    struct pcap *opened = mem_zalloc(1, sizeof *opened);
+    opened->file = file;
+    make_crc_tables(opened);
+    int result = put_file_header(opened);
+    if (result) {
+        pcap_close(opened);
+        return err_at(err, -result, path, 0, "cannot write a capture: %s", strerror(-result));
+    }
+    *pcap = opened;
+    return 0;
+}
+
+/* pcap's record header and ERF's. ERF counts time in seconds and 2^-32 parts of one, and alone here
+ * has its lengths in network order. */
+static int put_record_header(struct pcap *pcap, uint64_t time_ps, size_t packet_bytes)
+{
+    uint8_t header[RECORD_HEADER_BYTES + ERF_HEADER_BYTES] = {0};
+    uint8_t *erf = header + RECORD_HEADER_BYTES;
+    uint32_t seconds = (uint32_t)(time_ps / TIME_S);
+    uint64_t nanoseconds = time_ps % TIME_S / TIME_NS, nanoseconds_per_second = TIME_S / TIME_NS;
+    uint32_t bytes = (uint32_t)packet_bytes + ERF_HEADER_BYTES;
+    put_little_endian(header, seconds, 4);
+    put_little_endian(header + 4, (uint32_t)nanoseconds, 4);
+    put_little_endian(header + 8, bytes, 4);
+    put_little_endian(header + 12, bytes, 4);
+    put_little_endian(erf, (uint32_t)((nanoseconds << 32) / nanoseconds_per_second), 4);
+    put_little_endian(erf + 4, seconds, 4);
+    erf[8] = ERF_TYPE_INFINIBAND;
+    erf[9] = ERF_FLAG_VARYING_LENGTH;
+    wire_set_bits(erf, 80, 16, bytes);
+    wire_set_bits(erf, 112, 16, packet_bytes);
+    return put(pcap, header, sizeof header);
+}
+
+int pcap_write(struct pcap *pcap, uint64_t time_ps, const struct pcap_packet *packet)
+{
+    uint8_t bytes[PACKET_BYTES_MAX];
+    if (packet->length > PACKET_MAX_PAYLOAD)
+        return -EMSGSIZE;
+    size_t count = build(pcap, packet, bytes);
+    put_record_header(pcap, time_ps, count);
+    pcap->packets++;
+    return put(pcap, bytes, count);
+}
+
+int pcap_close(struct pcap *pcap)
+{
+    if (!pcap)
+        return 0;
+    int error = pcap->error;
+    if (fclose(pcap->file) && !error)
+        error = errno ? -errno : -EIO;
+    mem_free(pcap);
+    return error;
+}

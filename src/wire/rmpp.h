@@ -1,0 +1,84 @@
+/* The reliable multi-packet protocol: messages longer than one MAD, in 256-byte packets.
+ *
+ * One sender and one receiver object per message, with neither clock nor socket: hand them the MADs
+ * that arrive and the time, pull MADs out until none is left, and call them again at the deadline.
+ * A message is one run of bytes: the header of its first MAD (56 bytes in subnet administration),
+ * then all data. */
+#ifndef WEFT_WIRE_RMPP_H
+#define WEFT_WIRE_RMPP_H
+
+#include "wire/mad.h"
+
+#include <stddef.h>
+
+/* 13.6.2.2; a STOP carries RESOURCES, an ABORT one of the others. */
+enum rmpp_status {
+    RMPP_STATUS_OK = 0,
+    RMPP_STATUS_RESOURCES = 1,
+    RMPP_STATUS_TOO_LONG = 118,  /* total transaction time */
+    RMPP_STATUS_BAD_LAST = 119,  /* Last flag and PayloadLength do not go together */
+    RMPP_STATUS_BAD_FIRST = 120, /* nor First flag and SegmentNumber */
+    RMPP_STATUS_BAD_TYPE = 121,  /* unknown RMPPType */
+    RMPP_STATUS_WINDOW_TOO_SMALL = 122,
+    RMPP_STATUS_SEGMENT_TOO_BIG = 123,
+    RMPP_STATUS_BAD_STATUS = 124,
+    RMPP_STATUS_BAD_VERSION = 125,
+    RMPP_STATUS_TOO_MANY_RETRIES = 126,
+    RMPP_STATUS_UNSPECIFIED = 127,
+};
+
+enum rmpp_state {
+    RMPP_OPEN,
+    RMPP_DONE,   /* all was acknowledged, or all is here */
+    RMPP_FAILED, /* see the status; pull what is left to send, then free */
+    RMPP_OVER,   /* a receiver that was done and need not wait for duplicates any longer */
+};
+
+struct rmpp_options {
+    /* of senders */
+    uint64_t acknowledge_timeout_ps;
+    unsigned retries; /* without progress in between */
+    /* of receivers */
+    unsigned window;    /* segments between acknowledgements: 1 to RMPP_WINDOW_MAX */
+    size_t message_max; /* longer messages are stopped */
+    uint64_t idle_timeout_ps;
+    uint64_t linger_ps; /* how long a finished receiver answers duplicates */
+};
+enum { RMPP_WINDOW_MAX = 64 };
+/* What the Linux kernel does, and 64 MiB. */
+extern const struct rmpp_options rmpp_defaults;
+
+/* The part of each MAD that comes before its share of the data. */
+unsigned rmpp_header_bytes(unsigned class);
+
+struct rmpp_sender;
+/* Copies the message; -EINVAL when it is shorter than its class's header, -EMSGSIZE when longer
+ * than the protocol can count. */
+int rmpp_sender_create(struct rmpp_sender **sender, const uint8_t *message, size_t bytes,
+                       const struct rmpp_options *options);
+void rmpp_sender_free(struct rmpp_sender *sender);
+/* Takes an ACK, STOP or ABORT; false when the MAD belongs to another transaction or is no such. */
+bool rmpp_sender_receive(struct rmpp_sender *sender, uint64_t now, const uint8_t mad[MAD_BYTES]);
+bool rmpp_sender_next(struct rmpp_sender *sender, uint64_t now, uint8_t mad[MAD_BYTES]);
+/* TIME_NEVER while there is something to pull and once it is no longer open. */
+uint64_t rmpp_sender_deadline(const struct rmpp_sender *sender);
+void rmpp_sender_expire(struct rmpp_sender *sender, uint64_t now);
+enum rmpp_state rmpp_sender_state(const struct rmpp_sender *sender);
+enum rmpp_status rmpp_sender_status(const struct rmpp_sender *sender);
+
+struct rmpp_receiver;
+/* Waits for the first segment, whichever transaction it is of; later ones must be of the same. */
+struct rmpp_receiver *rmpp_receiver_create(const struct rmpp_options *options);
+void rmpp_receiver_free(struct rmpp_receiver *receiver);
+/* Takes a segment or the sender's ABORT; false when the MAD belongs to another transaction. */
+bool rmpp_receiver_receive(struct rmpp_receiver *receiver, uint64_t now,
+                           const uint8_t mad[MAD_BYTES]);
+bool rmpp_receiver_next(struct rmpp_receiver *receiver, uint64_t now, uint8_t mad[MAD_BYTES]);
+uint64_t rmpp_receiver_deadline(const struct rmpp_receiver *receiver);
+void rmpp_receiver_expire(struct rmpp_receiver *receiver, uint64_t now);
+enum rmpp_state rmpp_receiver_state(const struct rmpp_receiver *receiver);
+enum rmpp_status rmpp_receiver_status(const struct rmpp_receiver *receiver);
+/* The whole message once it is done, else NULL. It belongs to the receiver. */
+const uint8_t *rmpp_receiver_message(const struct rmpp_receiver *receiver, size_t *bytes);
+
+#endif

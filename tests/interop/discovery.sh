@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# ibnetdiscover cannot tell a weft fabric from ibsim.
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+need ibnetdiscover ibsim ibsim-run
+# shellcheck source=networks.sh
+. "$(dirname "$0")/networks.sh"
+
+[ -e "$IBSIM_EXAMPLES" ] || skip "ibsim's examples" "this machine has no $IBSIM_EXAMPLES"
+for net in "${networks[@]}"; do
+    claim "${net%.net} is discovered as on ibsim" same_discovery "$net"
+done

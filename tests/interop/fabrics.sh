@@ -1,0 +1,143 @@
+# shellcheck shell=bash
+# Running programs on a weft fabric and on ibsim, for the interop tests and the benchmarks.
+#
+# In: WEFT (the program) and PRELOAD (the library that foreign tools are run with). Sourcing this
+# moves to a new working directory, removed at the end together with whatever `background` left
+# running. Nothing sleeps for a fixed time: `wait_until` polls for a condition up to a limit.
+set -u -o pipefail
+export LC_ALL=C PATH=$PATH:/usr/sbin:/sbin
+: "${WEFT:?the path of weft}" "${PRELOAD:?the path of the preload library}"
+WEFT=$(realpath "$WEFT") PRELOAD=$(realpath "$PRELOAD")
+export WEFT PRELOAD WEFT_PRELOAD=$PRELOAD
+
+started=()
+work=$(mktemp -d "${TMPDIR:-/tmp}/weft.XXXXXX")
+cd "$work" || exit 2
+# OpenSM and osmtest write where these point; nothing may leave the working directory.
+export work OSM_TMP_DIR=$work OSM_CACHE_DIR=$work
+
+clean_up() {
+    stop ${started[@]+"${started[@]}"}
+    cd / && rm -rf "$work"
+}
+trap clean_up EXIT
+trap 'exit 143' TERM
+trap 'exit 130' INT
+
+# wait_until SECONDS COMMAND...: poll until the command succeeds; fails when the time is up.
+wait_until() {
+    local deadline=$((${EPOCHREALTIME/./} + $1 * 1000000))
+    shift
+    until "$@" >/dev/null 2>&1; do
+        [ "${EPOCHREALTIME/./}" -lt "$deadline" ] || return 1
+        sleep 0.05
+    done
+}
+
+# background COMMAND...: runs until the script ends or `stop` ends it; its id is in $background_id.
+background() {
+    "$@" &
+    background_id=$!
+    started+=("$background_id")
+}
+
+# serving ID SECONDS COMMAND...: wait until the command says that process ID serves; no longer than
+# the process lives.
+serving() {
+    local id=$1 seconds=$2
+    shift 2
+    wait_until "$seconds" either_ended "$id" "$@"
+    "$@" >/dev/null 2>&1
+}
+either_ended() {
+    local id=$1
+    shift
+    "$@" || has_ended "$id"
+}
+
+# stop ID...: TERM, then KILL after five seconds; waits for each.
+stop() {
+    local id
+    for id; do kill -TERM "$id" 2>/dev/null; done
+    for id; do
+        wait_until 5 has_ended "$id" || kill -KILL "$id" 2>/dev/null
+        wait "$id" 2>/dev/null
+    done
+    return 0
+}
+has_ended() {
+    local state
+    state=$(sed -n 's/^State:\t\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null)
+    [ -z "$state" ] || [ "$state" = Z ]
+}
+
+# on_weft NET COMMAND...: run a command attached to a weft fabric of that network.
+on_weft() {
+    local net=$1
+    shift
+    "$WEFT" fabric "$net" -- "$@"
+}
+
+# weft_start NET [OPTION...]: serve a fabric until the script ends. Tools are then run with
+# `on_running_weft`; `weft ctl` finds the fabric through WEFT_SOCKET.
+weft_start() {
+    local net=$1
+    shift
+    export WEFT_SOCKET=$work/fabric.socket
+    background "$WEFT" fabric "$net" --socket "$WEFT_SOCKET" "$@" >"$work/fabric.log" 2>&1
+    weft_id=$background_id
+    export weft_id
+    serving "$weft_id" 20 "$WEFT" ctl status || { cat "$work/fabric.log" && return 1; }
+}
+on_running_weft() { LD_PRELOAD=$PRELOAD "$@"; }
+weft_stop() { stop "$weft_id"; }
+
+# on_ibsim NET COMMAND...: the same on ibsim, for comparison. The socket's name is private.
+on_ibsim() {
+    local status=0
+    ibsim_start "$1" || return
+    shift
+    on_running_ibsim "$@" || status=$?
+    ibsim_stop
+    return "$status"
+}
+ibsim_start() {
+    export IBSIM_SOCKNAME=weft-$$-$RANDOM
+    background ibsim -s -n -N 60000 -S 6000 -P 600000 -L 49152 "$1" >"$work/ibsim.log" 2>&1
+    ibsim_id=$background_id
+    serving "$ibsim_id" 20 grep -qF "@$IBSIM_SOCKNAME:ctl" /proc/net/unix ||
+        { cat "$work/ibsim.log" && return 1; }
+}
+on_running_ibsim() { ibsim-run "$@" 2> >(grep -v 'sim_connect: attached' >&2); }
+ibsim_stop() { stop "$ibsim_id"; }
+
+# bring_up on_weft|on_ibsim NET ENGINE [OPTION...]: OpenSM once, its log in osm.log. Succeeds if the
+# subnet came up with that engine and not with a fall-back.
+bring_up() {
+    local where=$1 net=$2 engine=$3
+    shift 3
+    rm -f "$work/osm.log"
+    "$where" "$net" timeout "${OPENSM_LIMIT:-120}" \
+        opensm -o -R "$engine" -f "$work/osm.log" -D 0x07 "$@" >"$work/osm.out" 2>&1
+    came_up "$engine" "$work/osm.log"
+}
+came_up() {
+    if ! grep -qF 'SUBNET UP' "$2" || ! grep -qF "$1 tables configured on all" "$2"; then
+        echo "no 'SUBNET UP' with '$1 tables configured on all switches' in $2:"
+        tail -n 20 "$2"
+        return 1
+    fi
+}
+
+# opensm_start [OPTION...]: OpenSM as a daemon on the running weft fabric until the script ends;
+# returns when the subnet is up. OPENSM_LOG names its log.
+opensm_start() {
+    local log=${OPENSM_LOG:-$work/osm.log}
+    rm -f "$log"
+    # -d2: a log that is written as it happens
+    background env LD_PRELOAD="$PRELOAD" opensm -d2 -f "$log" -D 0x07 "$@" >"$log.out" 2>&1
+    opensm_id=$background_id
+    export opensm_id
+    serving "$opensm_id" "${OPENSM_LIMIT:-60}" grep -qF 'SUBNET UP' "$log" ||
+        { tail -n 20 "$log" "$log.out" && return 1; }
+}

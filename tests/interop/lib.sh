@@ -1,0 +1,98 @@
+# shellcheck shell=bash
+# What the interop tests share. A test sources this file, makes claims and ends; the plan is printed
+# on the way out.
+#
+#     . "$(dirname "$0")/lib.sh"
+#     need ibnetdiscover
+#     "$WEFT" topo gen ring 6 >ring.net
+#     claim "ibnetdiscover sees a ring as ibsim shows it" same_discovery ring.net
+#
+# A claim's command runs in a subshell: what it starts it must stop.
+# shellcheck source=fabrics.sh
+. "$(dirname "${BASH_SOURCE[0]}")/fabrics.sh"
+
+claims=0 claims_failed=0
+export IBSIM_EXAMPLES=/usr/share/doc/ibsim-utils/net-examples
+
+end_test() {
+    local status=$?
+    trap - EXIT
+    clean_up
+    echo "1..$claims"
+    if [ "$claims_failed" -gt 0 ] || [ "$claims" -eq 0 ]; then status=1; fi
+    exit "$status"
+}
+trap end_test EXIT
+
+# need TOOL...: without them the test is skipped, or fails where they must be there (make check).
+need() {
+    local tool
+    for tool; do
+        command -v "$tool" >/dev/null && continue
+        if [ -n "${WEFT_TOOLS_REQUIRED-}" ]; then
+            claim "$tool is installed" command -v "$tool"
+            exit 1
+        fi
+        trap - EXIT
+        clean_up
+        echo "1..0 # SKIP $tool is not installed"
+        exit 0
+    done
+}
+
+# claim TEXT COMMAND...: the claim holds if the command succeeds; if not, what it printed is shown.
+claim() {
+    local text=$1 output
+    shift
+    claims=$((claims + 1))
+    if output=$("$@" 2>&1 </dev/null); then
+        echo "ok $claims - $text"
+        return
+    fi
+    claims_failed=$((claims_failed + 1))
+    echo "not ok $claims - $text"
+    printf '%s\n' "\$ $*" "$output" | tail -n 60 | sed 's/^/# /'
+    return 1
+}
+
+# skip TEXT REASON: a claim that cannot be tried here.
+skip() {
+    claims=$((claims + 1))
+    echo "ok $claims - $1 # SKIP $2"
+}
+
+# Conditions to claim.
+same_files() { diff -u "$1" "$2"; }
+contains() { grep -qE -- "$1" "$2" || { tail -n 30 "$2" && return 1; }; }
+lacks() { ! grep -E -- "$1" "$2"; }
+exits_with() {
+    local expected=$1 status=0
+    shift
+    "$@" || status=$?
+    [ "$status" -eq "$expected" ] || { echo "exit status $status, not $expected" && return 1; }
+}
+
+# ibnetdiscover's output as a sorted list of facts, each line led by the node it belongs to, so that
+# two discoveries compare equal whatever the order of their records and ports. Comments about the
+# run go; LIDs stay.
+discovery_facts() {
+    awk -v RS= '
+        {
+            node = ""; count = split($0, lines, "\n")
+            for (i = 1; i <= count; i++)
+                if (lines[i] !~ /^[[#]/ && match(lines[i], /"[A-Z]+-[0-9a-f]+"/))
+                    node = substr(lines[i], RSTART + 1, RLENGTH - 2)
+            for (i = 1; i <= count; i++)
+                if (lines[i] !~ /^#/) { gsub(/[ \t]+/, " ", lines[i]); print node " " lines[i] }
+        }' "$@" | sort
+}
+
+# same_discovery NET: ibnetdiscover gives the same on weft and on ibsim.
+same_discovery() {
+    on_weft "$1" ibnetdiscover >on-weft.out || return
+    on_ibsim "$1" ibnetdiscover >on-ibsim.out || return
+    discovery_facts on-weft.out >on-weft.facts
+    discovery_facts on-ibsim.out >on-ibsim.facts
+    [ -s on-ibsim.facts ] || { echo "ibsim shows nothing" && return 1; }
+    diff -u on-ibsim.facts on-weft.facts
+}

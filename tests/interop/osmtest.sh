@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# osmtest, OpenSM's own test of its subnet administration, passes in every flow on a weft fabric.
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+need opensm osmtest
+
+flow() {
+    timeout 100 env LD_PRELOAD="$PRELOAD" osmtest -f "$@" -i inventory -l "osmtest-$1.log" >flow.out 2>&1
+    contains 'OSMTEST: TEST ".*" PASS' flow.out
+}
+
+# Traps 64 and 65 tell of a host that goes and comes back: somebody has to pull its cable meanwhile.
+trap_flow() {
+    local sweeps
+    sweeps=$(grep -c 'SUBNET UP' osm.log)
+    (
+        wait_until 10 grep -q 'Flow = Trap' flow.out
+        "$WEFT" ctl link down H15 1
+        wait_until 20 again "$sweeps"
+        "$WEFT" ctl link up H15 1
+    ) >/dev/null 2>&1 &
+    flow t -w 10
+}
+
+again() { [ "$(grep -c 'SUBNET UP' osm.log)" -gt "$1" ]; }
+
+"$WEFT" topo gen figure1 >figure1.net || exit
+weft_start figure1.net || exit
+opensm_start || exit
+claim "osmtest makes an inventory" flow c
+for name in "v validate the inventory" "s register services" "e forward events" \
+    "f flood with queries" "m multicast" "q quality of service" "a all of it"; do
+    claim "osmtest passes: ${name#* }" flow "${name%% *}"
+done
+claim "osmtest passes: traps 64 and 65 while a host goes and comes back" trap_flow

@@ -1,0 +1,182 @@
+/* Allocation, growing arrays, the arena and bit sets. */
+#include "base/bitset.h"
+#include "base/mem.h"
+
+#include <setjmp.h>
+#include <stdalign.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void a_vector_keeps_what_was_pushed(void **state)
+{
+    (void)state;
+    VEC(uint32_t) numbers = {0};
+    for (uint32_t i = 0; i < 10000; i++)
+        vec_push(&numbers, i * i);
+    assert_int_equal(numbers.count, 10000);
+    for (uint32_t i = 0; i < 10000; i++)
+        assert_int_equal(numbers.items[i], i * i);
+    vec_release(&numbers);
+    assert_null(numbers.items);
+    assert_int_equal(numbers.count + numbers.capacity, 0);
+}
+
+static void pushing_grows_in_few_steps(void **state)
+{
+    (void)state;
+    VEC(char) bytes = {0};
+    unsigned grown = 0;
+    for (unsigned i = 0; i < 1000000; i++) {
+        size_t before = bytes.capacity;
+        vec_push(&bytes, 'x');
+        grown += bytes.capacity != before;
+    }
+    assert_in_range(grown, 1, 20);
+    vec_release(&bytes);
+}
+
+static void reserving_less_than_there_is_changes_nothing(void **state)
+{
+    (void)state;
+    VEC(int) numbers = {0};
+    vec_reserve(&numbers, 100);
+    int *items = numbers.items;
+    size_t capacity = numbers.capacity;
+    assert_true(capacity >= 100);
+    vec_reserve(&numbers, 50);
+    assert_ptr_equal(numbers.items, items);
+    assert_int_equal(numbers.capacity, capacity);
+    vec_release(&numbers);
+}
+
+static void pieces_of_an_arena_are_zeroed_aligned_and_apart(void **state)
+{
+    (void)state;
+    enum { PIECES = 3000 };
+    static unsigned char *pieces[PIECES];
+    static size_t sizes[PIECES];
+    struct arena arena = {0};
+    for (size_t i = 0; i < PIECES; i++) {
+        sizes[i] = i % 97 == 0 ? 100000 : i % 41; /* some larger than a block */
+        pieces[i] = arena_alloc(&arena, sizes[i]);
+        assert_int_equal((uintptr_t)pieces[i] % alignof(max_align_t), 0);
+        for (size_t at = 0; at < sizes[i]; at++)
+            if (pieces[i][at])
+                fail_msg("byte %zu of piece %zu is not zero", at, i);
+        memset(pieces[i], (int)(i % 255) + 1, sizes[i]);
+    }
+    for (size_t i = 0; i < PIECES; i++)
+        for (size_t at = 0; at < sizes[i]; at++)
+            if (pieces[i][at] != i % 255 + 1)
+                fail_msg("byte %zu of piece %zu was overwritten", at, i);
+    arena_release(&arena);
+    assert_null(arena.head);
+}
+
+static void an_arena_copies_strings(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    char name[] = "leaf 7";
+    char *whole = arena_strdup(&arena, name), *part = arena_strndup(&arena, name, 4);
+    name[0] = 'X';
+    assert_string_equal(whole, "leaf 7");
+    assert_string_equal(part, "leaf");
+    assert_string_equal(arena_strdup(&arena, ""), "");
+    arena_release(&arena);
+}
+
+static void an_arena_can_be_used_after_its_release(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    arena_release(&arena);
+    assert_non_null(arena_alloc(&arena, 1));
+    arena_release(&arena);
+    assert_string_equal(arena_strdup(&arena, "again"), "again");
+    arena_release(&arena);
+}
+
+static void a_bit_set_touches_one_bit_at_a_time(void **state)
+{
+    (void)state;
+    enum { BITS = 130 };
+    uint64_t words[BITSET_WORDS(BITS)] = {0};
+    assert_int_equal(BITSET_WORDS(BITS), 3);
+    for (size_t bit = 0; bit < BITS; bit++) {
+        bitset_add(words, bit);
+        for (size_t other = 0; other < BITS; other++)
+            assert_int_equal(bitset_has(words, other), other == bit);
+        bitset_drop(words, bit);
+        assert_false(bitset_has(words, bit));
+    }
+}
+
+/* The sanitizer's allocator ends such a program in its own way. */
+#ifndef __SANITIZE_ADDRESS__
+enum wish { WISH_PLAIN, WISH_ZEROED, WISH_OVERFLOWING_ZEROED, WISH_OVERFLOWING };
+
+static void make_wish(enum wish wish)
+{
+    volatile size_t large = SIZE_MAX / 2;
+    switch (wish) {
+    case WISH_PLAIN: mem_free(mem_alloc(large)); break;
+    case WISH_ZEROED: mem_free(mem_zalloc(large, 1)); break;
+    case WISH_OVERFLOWING_ZEROED: mem_free(mem_zalloc(large + 1, 2)); break;
+    case WISH_OVERFLOWING: mem_free(mem_realloc(NULL, large + 1, 2)); break;
+    }
+}
+
+/* Exit status of a child with that wish; its standard error in `said`. */
+static int child_status(enum wish wish, char *said, size_t size)
+{
+    int ends[2], status;
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        make_wish(wish);
+        _exit(0);
+    }
+    close(ends[1]);
+    ssize_t length = read(ends[0], said, size - 1);
+    said[length > 0 ? length : 0] = '\0';
+    close(ends[0]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void without_memory_the_program_ends_with_one_line(void **state)
+{
+    (void)state;
+    for (enum wish wish = WISH_PLAIN; wish <= WISH_OVERFLOWING; wish++) {
+        char said[200];
+        assert_int_equal(child_status(wish, said, sizeof said), 2);
+        assert_non_null(strstr(said, "weft: out of memory"));
+        assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1);
+    }
+}
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_vector_keeps_what_was_pushed),
+        cmocka_unit_test(pushing_grows_in_few_steps),
+        cmocka_unit_test(reserving_less_than_there_is_changes_nothing),
+        cmocka_unit_test(pieces_of_an_arena_are_zeroed_aligned_and_apart),
+        cmocka_unit_test(an_arena_copies_strings),
+        cmocka_unit_test(an_arena_can_be_used_after_its_release),
+        cmocka_unit_test(a_bit_set_touches_one_bit_at_a_time),
+#ifndef __SANITIZE_ADDRESS__
+        cmocka_unit_test(without_memory_the_program_ends_with_one_line),
+#endif
+    };
+    return cmocka_run_group_tests_name("mem", tests, NULL, NULL);
+}

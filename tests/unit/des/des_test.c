@@ -1,0 +1,526 @@
+/* The event queue against its promises, and against a plain list that is searched from end to end
+ * for the smallest (time, sequence). */
+#include "base/mem.h"
+#include "base/rng.h"
+#include "des/des.h"
+
+#include <malloc.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct event numbered(uint64_t number)
+{
+    return (struct event){.kind = (uint32_t)number ^ 0x5a5a, .a = ~(uint32_t)number, .b = number};
+}
+
+static void assert_event(struct event event, uint64_t number)
+{
+    assert_int_equal(event.b, number);
+    assert_int_equal(event.kind, (uint32_t)number ^ 0x5a5a);
+    assert_int_equal(event.a, ~(uint32_t)number);
+}
+
+static void assert_pops(struct des *des, uint64_t time, uint64_t number)
+{
+    struct event event;
+    assert_true(des_pop(des, TIME_NEVER, &event));
+    assert_event(event, number);
+    assert_int_equal(des_now(des), time);
+}
+
+/* Order */
+
+static void an_empty_queue_has_nothing_next(void **state)
+{
+    (void)state;
+    struct des *des = des_new();
+    struct event event;
+    assert_int_equal(des_now(des), 0);
+    assert_int_equal(des_pending(des), 0);
+    assert_true(des_next_time(des) == TIME_NEVER);
+    assert_false(des_pop(des, TIME_NEVER, &event));
+    assert_int_equal(des_now(des), 0);
+    des_free(des);
+    des_free(NULL);
+}
+
+static void the_earliest_comes_first(void **state)
+{
+    (void)state;
+    static const uint64_t times[] = {5 * TIME_S, 1, TIME_NEVER - 1, 0, 63, 64, 4096, TIME_US};
+    static const unsigned sorted[] = {3, 1, 4, 5, 6, 7, 0, 2};
+    struct des *des = des_new();
+    for (unsigned i = 0; i < 8; i++)
+        assert_true(des_schedule(des, times[i], numbered(i)) != 0);
+    assert_int_equal(des_pending(des), 8);
+    for (unsigned i = 0; i < 8; i++) {
+        assert_true(des_next_time(des) == times[sorted[i]]);
+        assert_pops(des, times[sorted[i]], sorted[i]);
+    }
+    assert_int_equal(des_pending(des), 0);
+    des_free(des);
+}
+
+/* Some are filed while the time is far away, some when it is near, some when it has come. */
+static void equal_times_come_in_the_order_of_scheduling(void **state)
+{
+    (void)state;
+    struct des *des = des_new();
+    const uint64_t meeting = 123456789;
+    for (uint64_t i = 0; i < 200; i++) {
+        des_schedule(des, meeting, numbered(1000 + i));
+        des_schedule(des, meeting * i / 200, numbered(i));
+    }
+    for (uint64_t i = 0; i < 200; i++) {
+        assert_pops(des, meeting * i / 200, i);
+        des_schedule(des, meeting, numbered(1200 + i));
+    }
+    for (uint64_t i = 0; i < 400; i++) {
+        assert_pops(des, meeting, 1000 + i);
+        des_schedule(des, meeting, numbered(1400 + i));
+    }
+    for (uint64_t i = 0; i < 400; i++)
+        assert_pops(des, meeting, 1400 + i);
+    assert_int_equal(des_pending(des), 0);
+    des_free(des);
+}
+
+static void an_event_without_delay_comes_after_those_of_the_same_time_only(void **state)
+{
+    (void)state;
+    struct des *des = des_new();
+    des_schedule(des, 100, numbered(1));
+    des_schedule(des, 100, numbered(2));
+    des_schedule(des, 101, numbered(4));
+    assert_pops(des, 100, 1);
+    des_schedule(des, des_now(des), numbered(3));
+    assert_true(des_next_time(des) == 100);
+    assert_pops(des, 100, 2);
+    assert_pops(des, 100, 3);
+    des_schedule(des, des_now(des), numbered(5));
+    assert_pops(des, 100, 5);
+    assert_pops(des, 101, 4);
+    des_free(des);
+}
+
+/* A million at one moment: anything quadratic would not end. */
+static void a_crowd_at_one_moment_is_served_in_order(void **state)
+{
+    (void)state;
+    struct des *des = des_new();
+    for (uint64_t i = 0; i < 1000000; i++)
+        des_schedule(des, 7 * TIME_S, numbered(i));
+    for (uint64_t i = 0; i < 1000000; i++) {
+        struct event event;
+        if (i % 3 == 0 && des_next_time(des) != 7 * TIME_S)
+            fail();
+        if (!des_pop(des, 7 * TIME_S, &event) || event.b != i)
+            fail();
+    }
+    assert_int_equal(des_pending(des), 0);
+    des_free(des);
+}
+
+/* Clock */
+
+static void the_clock_moves_to_the_limit_when_nothing_comes_before_it(void **state)
+{
+    (void)state;
+    struct des *des = des_new();
+    struct event event;
+    des_schedule(des, 1000, numbered(1));
+    assert_false(des_pop(des, 999, &event));
+    assert_int_equal(des_now(des), 999);
+    assert_int_equal(des_pending(des), 1);
+    assert_true(des_pop(des, 1000, &event));
+    assert_int_equal(des_now(des), 1000);
+    assert_false(des_pop(des, TIME_S, &event));
+    assert_int_equal(des_now(des), TIME_S);
+    assert_false(des_pop(des, TIME_NEVER, &event));
+    assert_int_equal(des_now(des), TIME_S);
+    des_free(des);
+}
+
+static void the_clock_never_moves_back(void **state)
+{
+    (void)state;
+    struct des *des = des_new();
+    struct event event;
+    assert_false(des_pop(des, 500, &event));
+    assert_false(des_pop(des, 400, &event));
+    assert_int_equal(des_now(des), 500);
+    des_schedule(des, 500, numbered(1));
+    assert_false(des_pop(des, 499, &event));
+    assert_int_equal(des_now(des), 500);
+    assert_pops(des, 500, 1);
+    des_free(des);
+}
+
+/* Looking ahead must not commit the queue to the time it saw. */
+static void something_earlier_than_the_next_time_seen_still_comes_first(void **state)
+{
+    (void)state;
+    struct des *des = des_new();
+    struct event event;
+    for (uint64_t i = 0; i < 100; i++)
+        des_schedule(des, TIME_S + i, numbered(100 + i));
+    assert_true(des_next_time(des) == TIME_S);
+    assert_false(des_pop(des, TIME_MS, &event));
+    for (uint64_t i = 0; i < 100; i++) {
+        des_schedule(des, TIME_S - 1 - i, numbered(99 - i));
+        assert_true(des_next_time(des) == TIME_S - 1 - i);
+    }
+    for (uint64_t i = 0; i < 200; i++)
+        assert_pops(des, TIME_S - 100 + i, i);
+    des_free(des);
+}
+
+static void what_is_scheduled_for_never_is_not_kept(void **state)
+{
+    (void)state;
+    struct des *des = des_new();
+    struct event event;
+    assert_true(des_schedule(des, TIME_NEVER, numbered(1)) == 0);
+    assert_int_equal(des_pending(des), 0);
+    assert_false(des_pop(des, TIME_NEVER, &event));
+    des_free(des);
+}
+
+/* Cancelling */
+
+static void a_cancelled_event_never_comes(void **state)
+{
+    (void)state;
+    struct des *des = des_new();
+    des_handle handles[64];
+    for (uint64_t i = 0; i < 64; i++)
+        handles[i] = des_schedule(des, 1000 * (i / 4), numbered(i));
+    for (uint64_t i = 0; i < 64; i++)
+        if (i % 3)
+            assert_true(des_cancel(des, handles[i]));
+    assert_int_equal(des_pending(des), 22);
+    for (uint64_t i = 0; i < 64; i += 3) {
+        assert_true(des_next_time(des) == 1000 * (i / 4));
+        assert_pops(des, 1000 * (i / 4), i);
+    }
+    assert_true(des_next_time(des) == TIME_NEVER);
+    des_free(des);
+}
+
+/* So many that what is left of them gets swept, the crowd's slot included. */
+static void cancelling_many_leaves_a_half_served_crowd_in_order(void **state)
+{
+    (void)state;
+    enum { CROWD = 100, SERVED = 45, FAR = 5000 };
+    struct des *des = des_new();
+    des_handle far[FAR];
+    for (uint64_t i = 0; i < CROWD; i++)
+        des_schedule(des, 1000, numbered(i));
+    for (uint64_t i = 0; i < FAR; i++)
+        far[i] = des_schedule(des, TIME_MS * (i + 1), numbered(CROWD + i));
+    for (uint64_t i = 0; i < SERVED; i++)
+        assert_pops(des, 1000, i);
+    for (uint64_t i = 0; i < FAR; i++)
+        assert_true(des_cancel(des, far[i]));
+    assert_int_equal(des_pending(des), CROWD - SERVED);
+    for (uint64_t i = SERVED; i < CROWD; i++)
+        assert_pops(des, 1000, i);
+    assert_true(des_next_time(des) == TIME_NEVER);
+    des_free(des);
+}
+
+static void the_next_time_follows_cancelling(void **state)
+{
+    (void)state;
+    struct des *des = des_new();
+    des_handle first = des_schedule(des, 5000, numbered(1));
+    des_handle second = des_schedule(des, 5001, numbered(2));
+    des_handle third = des_schedule(des, 9 * TIME_S, numbered(3));
+    assert_true(des_next_time(des) == 5000);
+    assert_true(des_cancel(des, first));
+    assert_true(des_next_time(des) == 5001);
+    assert_true(des_cancel(des, second));
+    assert_true(des_next_time(des) == 9 * TIME_S);
+    assert_true(des_cancel(des, third));
+    assert_true(des_next_time(des) == TIME_NEVER);
+    assert_int_equal(des_pending(des), 0);
+    des_free(des);
+}
+
+static void a_stale_handle_is_harmless(void **state)
+{
+    (void)state;
+    struct des *des = des_new();
+    assert_false(des_cancel(des, 0));
+    assert_false(des_cancel(des, UINT64_MAX));
+    des_handle popped = des_schedule(des, 1, numbered(1));
+    assert_false(des_cancel(des, popped + 1));
+    assert_pops(des, 1, 1);
+    assert_false(des_cancel(des, popped));
+    des_handle cancelled = des_schedule(des, 2, numbered(2));
+    assert_true(des_cancel(des, cancelled));
+    assert_false(des_cancel(des, cancelled));
+    des_handle waiting = des_schedule(des, 3, numbered(3));
+    assert_true(waiting != popped && waiting != cancelled);
+    assert_false(des_cancel(des, popped));
+    assert_false(des_cancel(des, cancelled));
+    assert_int_equal(des_pending(des), 1);
+    assert_pops(des, 3, 3);
+    des_free(des);
+}
+
+static size_t memory_in_use(void)
+{
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
+/* Sanitizers bring an allocator of their own, of which mallinfo2() knows nothing. */
+static bool memory_is_counted(void)
+{
+    size_t before = memory_in_use();
+    void *probe = mem_alloc(1 << 20);
+    memset(probe, 1, 1 << 20);
+    bool counted = memory_in_use() > before;
+    mem_free(probe);
+    return counted;
+}
+
+/* Were the dead ones miscounted, each of the million would cost a walk through the waiting. */
+static void timers_set_and_cancelled_leave_memory_flat(void **state)
+{
+    (void)state;
+    if (!memory_is_counted())
+        skip();
+    enum { WAITING = 20000, TIMERS = 1000000, SLACK = 2 << 20 };
+    struct des *des = des_new();
+    for (uint64_t i = 0; i < WAITING; i++)
+        des_schedule(des, TIME_S + i, numbered(i));
+    size_t before = memory_in_use();
+    for (uint64_t i = 0; i < TIMERS; i++) {
+        uint64_t time = i % 2 ? i % 64 : 10 * TIME_S + i * TIME_US;
+        assert_true(des_cancel(des, des_schedule(des, time, numbered(i))));
+        if (i % 2)
+            assert_true(des_next_time(des) == TIME_S);
+    }
+    assert_in_range(memory_in_use() - before, 0, SLACK);
+    assert_int_equal(des_pending(des), WAITING);
+    for (uint64_t i = 0; i < WAITING; i++)
+        assert_pops(des, TIME_S + i, i);
+    assert_true(des_next_time(des) == TIME_NEVER);
+    des_free(des);
+}
+
+static void a_waiting_event_takes_at_most_64_bytes(void **state)
+{
+    (void)state;
+    if (!memory_is_counted())
+        skip();
+    enum { EVENTS = 300000, SLACK = 1 << 20 };
+    struct rng rng;
+    rng_seed(&rng, 3, 0);
+    size_t before = memory_in_use();
+    struct des *des = des_new();
+    for (unsigned i = 0; i < EVENTS; i++)
+        des_schedule(des, rng_below(&rng, TIME_MS), numbered(i));
+    struct event event;
+    for (unsigned i = 0; i < EVENTS; i++) {
+        assert_true(des_pop(des, TIME_NEVER, &event));
+        des_schedule(des, des_now(des) + rng_below(&rng, TIME_MS), event);
+    }
+    assert_in_range(memory_in_use() - before, 0, EVENTS * 64 + SLACK);
+    des_free(des);
+    assert_in_range(memory_in_use(), 0, before);
+}
+
+/* Against a plain list */
+
+struct listed {
+    uint64_t time, number; /* numbers rise as events are scheduled */
+    des_handle handle;
+};
+struct model {
+    struct des *des;
+    VEC(struct listed) waiting;
+    VEC(des_handle) stale;
+    uint64_t now, numbers;
+    struct rng rng;
+    uint64_t (*delay)(struct rng *rng);
+};
+
+static size_t model_next(const struct model *model)
+{
+    size_t next = 0;
+    const struct listed *listed = model->waiting.items;
+    for (size_t i = 1; i < model->waiting.count; i++)
+        if (listed[i].time < listed[next].time ||
+            (listed[i].time == listed[next].time && listed[i].number < listed[next].number))
+            next = i;
+    return next;
+}
+
+static void model_remove(struct model *model, size_t at)
+{
+    vec_push(&model->stale, model->waiting.items[at].handle);
+    model->waiting.items[at] = model->waiting.items[--model->waiting.count];
+}
+
+static void model_schedule(struct model *model)
+{
+    uint64_t delay = model->delay(&model->rng);
+    struct listed listed = {.time = model->now + delay, .number = model->numbers++};
+    listed.handle = des_schedule(model->des, listed.time, numbered(listed.number));
+    assert_true(listed.handle != 0);
+    vec_push(&model->waiting, listed);
+}
+
+static void model_cancel(struct model *model, size_t at)
+{
+    assert_true(des_cancel(model->des, model->waiting.items[at].handle));
+    model_remove(model, at);
+}
+
+static void model_pop(struct model *model, uint64_t until)
+{
+    struct event event;
+    bool popped = des_pop(model->des, until, &event);
+    size_t next = model_next(model);
+    if (!model->waiting.count || model->waiting.items[next].time > until) {
+        assert_false(popped);
+        if (until != TIME_NEVER)
+            model->now = until;
+    } else {
+        assert_true(popped);
+        assert_event(event, model->waiting.items[next].number);
+        model->now = model->waiting.items[next].time;
+        model_remove(model, next);
+    }
+    assert_true(des_now(model->des) == model->now);
+}
+
+/* One random deed; `bias` makes the queue grow (above 50) or drain. */
+static void model_step(struct model *model, unsigned bias)
+{
+    unsigned choice = (unsigned)rng_below(&model->rng, 100);
+    size_t count = model->waiting.count;
+    if (rng_below(&model->rng, 100) < bias)
+        model_schedule(model);
+    else if (choice < 45)
+        model_pop(model, TIME_NEVER);
+    else if (choice < 65)
+        model_pop(model, model->now + model->delay(&model->rng) / 16);
+    else if (choice < 85 && count)
+        model_cancel(model, rng_below(&model->rng, count));
+    else if (choice < 90 && count)
+        model_cancel(model, model_next(model));
+    else if (model->stale.count)
+        assert_false(
+            des_cancel(model->des, model->stale.items[rng_below(&model->rng, model->stale.count)]));
+    if (choice % 4 == 0)
+        assert_true(
+            des_next_time(model->des) ==
+            (model->waiting.count ? model->waiting.items[model_next(model)].time : TIME_NEVER));
+    assert_int_equal(des_pending(model->des), model->waiting.count);
+}
+
+static void check_against_list(uint64_t (*delay)(struct rng *rng))
+{
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        struct model model = {.des = des_new(), .delay = delay};
+        rng_seed(&model.rng, seed, 0);
+        for (unsigned phase = 0; phase < 12; phase++)
+            for (unsigned i = 0; i < 1000; i++)
+                model_step(&model, phase % 3 == 0 ? 80 : phase % 3 == 1 ? 50 : 20);
+        while (model.waiting.count)
+            model_pop(&model, TIME_NEVER);
+        model_pop(&model, TIME_NEVER);
+        des_free(model.des);
+        vec_release(&model.waiting);
+        vec_release(&model.stale);
+    }
+}
+
+static uint64_t uniform_delay(struct rng *rng)
+{
+    return rng_below(rng, TIME_US);
+}
+
+static uint64_t any_magnitude_delay(struct rng *rng)
+{
+    return rng_next(rng) >> (20 + rng_below(rng, 44));
+}
+
+static uint64_t near_or_far_delay(struct rng *rng)
+{
+    return rng_below(rng, 4) ? rng_below(rng, 100) : TIME_S + rng_below(rng, TIME_S);
+}
+
+static uint64_t clocked_delay(struct rng *rng)
+{
+    return rng_below(rng, 4) * TIME_US;
+}
+
+static uint64_t tiny_delay(struct rng *rng)
+{
+    return rng_below(rng, 3);
+}
+
+static void uniform_delays_agree_with_a_plain_list(void **state)
+{
+    (void)state;
+    check_against_list(uniform_delay);
+}
+
+static void delays_of_any_magnitude_agree_with_a_plain_list(void **state)
+{
+    (void)state;
+    check_against_list(any_magnitude_delay);
+}
+
+static void near_and_far_delays_agree_with_a_plain_list(void **state)
+{
+    (void)state;
+    check_against_list(near_or_far_delay);
+}
+
+static void delays_of_a_common_clock_agree_with_a_plain_list(void **state)
+{
+    (void)state;
+    check_against_list(clocked_delay);
+}
+
+static void tiny_delays_agree_with_a_plain_list(void **state)
+{
+    (void)state;
+    check_against_list(tiny_delay);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_empty_queue_has_nothing_next),
+        cmocka_unit_test(the_earliest_comes_first),
+        cmocka_unit_test(equal_times_come_in_the_order_of_scheduling),
+        cmocka_unit_test(an_event_without_delay_comes_after_those_of_the_same_time_only),
+        cmocka_unit_test(a_crowd_at_one_moment_is_served_in_order),
+        cmocka_unit_test(the_clock_moves_to_the_limit_when_nothing_comes_before_it),
+        cmocka_unit_test(the_clock_never_moves_back),
+        cmocka_unit_test(something_earlier_than_the_next_time_seen_still_comes_first),
+        cmocka_unit_test(what_is_scheduled_for_never_is_not_kept),
+        cmocka_unit_test(a_cancelled_event_never_comes),
+        cmocka_unit_test(cancelling_many_leaves_a_half_served_crowd_in_order),
+        cmocka_unit_test(the_next_time_follows_cancelling),
+        cmocka_unit_test(a_stale_handle_is_harmless),
+        cmocka_unit_test(timers_set_and_cancelled_leave_memory_flat),
+        cmocka_unit_test(a_waiting_event_takes_at_most_64_bytes),
+        cmocka_unit_test(uniform_delays_agree_with_a_plain_list),
+        cmocka_unit_test(delays_of_any_magnitude_agree_with_a_plain_list),
+        cmocka_unit_test(near_and_far_delays_agree_with_a_plain_list),
+        cmocka_unit_test(delays_of_a_common_clock_agree_with_a_plain_list),
+        cmocka_unit_test(tiny_delays_agree_with_a_plain_list),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,49 @@
+/* An agent to ask questions of: what the agent's tests share. */
+#ifndef WEFT_TESTS_SMA_FIXTURE_H
+#define WEFT_TESTS_SMA_FIXTURE_H
+
+#include "base/time.h"
+#include "sma/sma.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { ADAPTER = 1, SWITCH = 2 };
+enum { SWITCH_PORTS = 20, SWITCH_GUID = 0x1000, ADAPTER_GUID = 0x2000 };
+/* What every port of a fixture can do: 1X and 4X, SDR to QDR, FDR to NDR. */
+enum { WIDTHS = 3, SPEEDS = 7, SPEEDS_EXT = 15 };
+
+struct sma_options plain_options(void);
+void make_switch(struct sma *sma, const struct sma_options *options);
+void make_adapter(struct sma *sma, unsigned ports, const struct sma_options *options);
+/* The same with plain_options(). */
+struct sma a_switch(void);
+struct sma an_adapter(void); /* with two ports */
+
+void smp_fill(uint8_t mad[MAD_BYTES], unsigned method, unsigned attribute, uint32_t modifier);
+/* Ask through `port`; the answer's status. `data` is the attribute, read and written. */
+unsigned get_through(struct sma *sma, unsigned port, unsigned attribute, uint32_t modifier,
+                     uint8_t data[SMP_DATA_BYTES]);
+unsigned set_through(struct sma *sma, unsigned port, unsigned attribute, uint32_t modifier,
+                     uint8_t data[SMP_DATA_BYTES]);
+/* The same with a key, at a time; true if the agent answered, and then status is its. */
+bool ask(struct sma *sma, uint64_t now, unsigned port, uint64_t key, unsigned method,
+         unsigned attribute, uint32_t modifier, uint8_t data[SMP_DATA_BYTES], unsigned *status);
+
+/* Sets one field of PortInfo to a value and leaves the others as they are. */
+unsigned set_port_field(struct sma *sma, unsigned port, enum wire_field field, uint64_t value);
+uint64_t port_field(const struct sma *sma, unsigned port, enum wire_field field);
+/* Takes a port from Down to Init, as the physical layer does. */
+void link_up(struct sma *sma, unsigned port);
+/* LID of the end port and of its manager. */
+void give_lids(struct sma *sma, unsigned port, unsigned lid, unsigned manager);
+
+/* The next output, which must be a trap; its notice. */
+const uint8_t *next_trap(struct sma *sma, uint64_t now, struct sma_output *output);
+void no_output(struct sma *sma, uint64_t now);
+
+#endif

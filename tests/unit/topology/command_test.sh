@@ -1,0 +1,62 @@
+#!/bin/sh
+# What a person meets at the command line: command_test.sh PATH-OF-WEFT
+set -u
+weft=$(realpath "$1")
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failed=0
+
+# claim TEXT COMMAND...: the command succeeds
+claim() {
+    text=$1
+    shift
+    if "$@" >out 2>err; then
+        echo "ok: $text"
+    else
+        echo "FAILED: $text"
+        cat err
+        failed=1
+    fi
+}
+
+# refused WORDS...: weft topo ends with status 2, no output and one line that holds $part
+refused() {
+    "$weft" topo "$@" >out 2>err
+    [ $? = 2 ] && [ "$(wc -l <err)" = 1 ] && [ ! -s out ] && grep -qF -- "$part" err
+}
+
+same() { "$weft" topo gen "$@" >a && "$weft" topo convert a --to ibnetdiscover >b && cmp a b; }
+claim 'what gen writes is what convert writes' same irregular 16 hosts=14 --seed 7
+claim 'standard input is a net' sh -c "'$weft' topo gen clos 3 1 4 | '$weft' topo info - | grep -q 'folded Clos (3,1,4)'"
+"$weft" topo gen fattree 324 --seed=3 -o net
+claim 'info tells the kind' sh -c "'$weft' topo info net | grep -q '18-ary 2-tree'"
+claim 'info --json is JSON' sh -c "'$weft' topo info net --json | python3 -c 'import json,sys; assert json.load(sys.stdin)[\"levels\"] == [18, 18]'"
+claim 'convert --to json is JSON' sh -c "'$weft' topo convert net --to json | python3 -c 'import json,sys; n = json.load(sys.stdin); assert len(n[\"nodes\"]) == 360 and len(n[\"links\"]) == 648'"
+claim 'convert --to slurm names the leaves' sh -c "'$weft' topo convert net --to slurm | grep -q 'SwitchName=L17 Nodes=H\[306-323\]'"
+claim '--kinds lists the kinds' sh -c "'$weft' topo --kinds | grep -q dragonfly"
+claim '--help has examples' sh -c "'$weft' topo --help | grep -q examples"
+if command -v dot >/dev/null; then
+    for kind in figure1 'fattree 648' 'fattree 5832' 'torus 4x4' 'jellyfish 200'; do
+        # shellcheck disable=SC2086
+        "$weft" topo gen $kind >drawn
+        claim "draw $kind as SVG" sh -c "'$weft' topo draw drawn -o drawn.svg && grep -q '</svg>' drawn.svg"
+    done
+    claim 'draw as PNG' sh -c "'$weft' topo draw drawn -o drawn.png && head -c 4 drawn.png | grep -q PNG"
+fi
+
+printf 'Switch 4 "a"\n[1] "b"[1]\n' >bad
+for try in 'expected gen, info' 'no kind of fabric|gen|what' "no parameter 'q|gen|clos|q=1" \
+    'whole number|gen|clos|--seed|x' 'bad:2: there is no node|info|bad' 'No such file|info|absent' \
+    'one net file|info' "unknown option|info|net|--what" '--to ibnetdiscover|convert|net' \
+    'expected ibnetdiscover|convert|net|--to|x' '.svg, .png|draw|net|-o|x.gif' \
+    "'erase': expected gen|erase|net" 'No such file|gen|clos|-o|absent/net'; do
+    part=${try%%|*}
+    rest=${try#"$part"}
+    IFS='|'
+    # shellcheck disable=SC2086
+    set -- ${rest#|}
+    unset IFS
+    claim "refused: $*" refused "$@"
+done
+exit $failed

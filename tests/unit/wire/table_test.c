@@ -1,0 +1,169 @@
+/* The field table itself: whatever it holds, it must make sense. */
+#include "base/rng.h"
+#include "wire/mad.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { ATTRIBUTE_BITS_MAX = 256 * 8 };
+
+static unsigned element_offset(const struct wire_field_spec *spec, unsigned index)
+{
+    return spec->offset + index * spec->stride;
+}
+
+static void every_field_lies_within_its_attribute(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < WIRE_FIELD_COUNT; i++) {
+        const struct wire_field_spec *spec = &wire_fields[i];
+        const struct wire_attribute_spec *attribute = &wire_attributes[spec->attribute];
+        unsigned end = element_offset(spec, spec->count - 1) + spec->width;
+        if (!spec->count || !spec->width || spec->width > 64 || end > attribute->bytes * 8u)
+            fail_msg("%s does not fit into %s", wire_field_names[i], attribute->name);
+        assert_true(spec->count == 1 ? spec->stride == 0 : spec->stride >= spec->width);
+        assert_true(attribute->bytes * 8u <= ATTRIBUTE_BITS_MAX);
+    }
+}
+
+/* Marks the bits of a field or embedded attribute; fails on one that was marked before. */
+static void take_bits(bool *taken, unsigned first, unsigned count, const char *name)
+{
+    for (unsigned bit = first; bit < first + count; bit++) {
+        if (taken[bit])
+            fail_msg("%s overlaps another field", name);
+        taken[bit] = true;
+    }
+}
+
+static void no_two_parts_of_an_attribute_overlap(void **state)
+{
+    (void)state;
+    for (unsigned a = 0; a < WIRE_ATTRIBUTE_COUNT; a++) {
+        bool taken[ATTRIBUTE_BITS_MAX] = {false};
+        for (unsigned i = wire_attributes[a].first_field; i < wire_field_end(a); i++)
+            for (unsigned j = 0; j < wire_fields[i].count; j++)
+                take_bits(taken, element_offset(&wire_fields[i], j), wire_fields[i].width,
+                          wire_field_names[i]);
+        for (unsigned i = wire_attributes[a].first_embed; i < wire_embed_end(a); i++) {
+            const struct wire_attribute_spec *inner = &wire_attributes[wire_embeds[i].embedded];
+            assert_true(wire_embeds[i].byte + inner->bytes <= wire_attributes[a].bytes);
+            take_bits(taken, wire_embeds[i].byte * 8u, inner->bytes * 8u, inner->name);
+        }
+    }
+}
+
+static void fields_and_embedded_attributes_stand_under_their_own_attribute(void **state)
+{
+    (void)state;
+    for (unsigned a = 0; a < WIRE_ATTRIBUTE_COUNT; a++) {
+        for (unsigned i = wire_attributes[a].first_field; i < wire_field_end(a); i++)
+            assert_int_equal(wire_fields[i].attribute, a);
+        for (unsigned i = wire_attributes[a].first_embed; i < wire_embed_end(a); i++)
+            assert_int_equal(wire_embeds[i].attribute, a);
+        assert_true(wire_field_end(a) > wire_attributes[a].first_field);
+    }
+    assert_int_equal(wire_field_end(WIRE_ATTRIBUTE_COUNT - 1), WIRE_FIELD_COUNT);
+}
+
+static void class_and_number_name_one_attribute_only(void **state)
+{
+    (void)state;
+    for (unsigned a = 0; a < WIRE_ATTRIBUTE_COUNT; a++)
+        if (wire_attributes[a].class != WIRE_CLASS_HEADER)
+            assert_int_equal(wire_attribute_find(wire_attributes[a].class, wire_attributes[a].id),
+                             a);
+}
+
+static void byte_arrays_are_aligned_and_dense(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < WIRE_FIELD_COUNT; i++) {
+        const struct wire_field_spec *spec = &wire_fields[i];
+        bool bytes =
+            spec->kind == WIRE_STRING || spec->kind == WIRE_BYTES || spec->kind == WIRE_GID;
+        if (bytes && (spec->offset % 8 || spec->width != 8 || spec->stride != 8))
+            fail_msg("%s is not an array of bytes", wire_field_names[i]);
+        if (spec->kind == WIRE_GID)
+            assert_int_equal(spec->count, 16);
+    }
+}
+
+static void sa_records_are_multiples_of_eight_bytes(void **state)
+{
+    (void)state;
+    for (unsigned a = 0; a < WIRE_ATTRIBUTE_COUNT; a++)
+        if (wire_attributes[a].class == WIRE_CLASS_SA)
+            assert_int_equal(wire_attributes[a].bytes % 8, 0);
+}
+
+static void every_attribute_fits_where_its_class_carries_it(void **state)
+{
+    (void)state;
+    for (unsigned a = 0; a < WIRE_ATTRIBUTE_COUNT; a++) {
+        unsigned bytes = wire_attributes[a].bytes;
+        switch (wire_attributes[a].class) {
+        case WIRE_CLASS_SMP: assert_true(bytes <= SMP_DATA_BYTES); break;
+        case WIRE_CLASS_SA:
+        case WIRE_CLASS_COMMON: assert_true(bytes <= SA_DATA_BYTES); break;
+        case WIRE_CLASS_PERFORMANCE: assert_true(bytes <= MAD_BYTES - GMP_DATA_OFFSET); break;
+        case WIRE_CLASS_NOTICE: assert_true(bytes <= wire_fields[NOTICE_DATA].count); break;
+        }
+    }
+}
+
+static void setting_a_field_changes_that_field_only(void **state)
+{
+    (void)state;
+    struct rng rng;
+    rng_seed(&rng, 7, 0);
+    for (unsigned field = 0; field < WIRE_FIELD_COUNT; field++)
+        for (unsigned index = 0; index < wire_fields[field].count; index++) {
+            uint8_t before[256], after[256];
+            unsigned width = wire_fields[field].width;
+            unsigned first = element_offset(&wire_fields[field], index);
+            for (unsigned i = 0; i < sizeof before; i++)
+                before[i] = (uint8_t)rng_next(&rng);
+            memcpy(after, before, sizeof after);
+            uint64_t value = rng_next(&rng);
+            wire_set_at(after, field, index, value); /* too wide: the excess must not spill */
+            assert_true(wire_get_at(after, field, index) == value << (64 - width) >> (64 - width));
+            for (unsigned bit = 0; bit < sizeof after * 8; bit++)
+                if (bit < first || bit >= first + width)
+                    assert_int_equal((before[bit / 8] ^ after[bit / 8]) >> (7 - bit % 8) & 1, 0);
+        }
+}
+
+static void a_diff_sees_a_change_of_any_field(void **state)
+{
+    (void)state;
+    for (unsigned a = 0; a < WIRE_ATTRIBUTE_COUNT; a++)
+        for (unsigned i = wire_attributes[a].first_field; i < wire_field_end(a); i++) {
+            uint8_t before[256] = {0}, after[256] = {0};
+            struct text out = {0};
+            wire_set_at(after, i, wire_fields[i].count - 1u, 1);
+            assert_int_equal(wire_diff(&out, a, before, after), 1);
+            assert_non_null(strstr(out.data, wire_field_names[i]));
+            text_release(&out);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_field_lies_within_its_attribute),
+        cmocka_unit_test(no_two_parts_of_an_attribute_overlap),
+        cmocka_unit_test(fields_and_embedded_attributes_stand_under_their_own_attribute),
+        cmocka_unit_test(class_and_number_name_one_attribute_only),
+        cmocka_unit_test(byte_arrays_are_aligned_and_dense),
+        cmocka_unit_test(sa_records_are_multiples_of_eight_bytes),
+        cmocka_unit_test(every_attribute_fits_where_its_class_carries_it),
+        cmocka_unit_test(setting_a_field_changes_that_field_only),
+        cmocka_unit_test(a_diff_sees_a_change_of_any_field),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
