@@ -29,8 +29,8 @@ static void complain(const char *path, int error)
     if (said)
         return;
     said = true;
-    fprintf(stderr, "weft: no fabric server at '%s': %s (" WEFT_SOCKET_VARIABLE " names it)\n", path,
-            strerror(error));
+    fprintf(stderr, "weft: no fabric server at '%s': %s (" WEFT_SOCKET_VARIABLE " names it)\n",
+            path, strerror(error));
 }
 
 static int connect_to_server(void)
@@ -106,7 +106,7 @@ int ask_stay(const struct request *request, int descriptor_flags)
 
 int ask_handle(int fd, uint32_t *handle)
 {
-    struct sockaddr_un address;
+    struct sockaddr_un address = {0};
     socklen_t length = sizeof address;
     if (getsockname(fd, (struct sockaddr *)&address, &length) < 0)
         return errno == ENOTSOCK ? -ENOTTY : -errno;

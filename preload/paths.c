@@ -1,7 +1,7 @@
 /* Files of the InfiniBand stack that programs open by themselves.
  *
- * OpenSM opens /dev/infiniband/issmN to say that a subnet manager is here: that becomes a connection
- * to the server, which sets IsSM while it lives. Scripts (ibstatus) and some tools read
+ * OpenSM opens /dev/infiniband/issmN to say that a subnet manager is here: that becomes a
+ * connection to the server, which sets IsSM while it lives. Scripts (ibstatus) and some tools read
  * /sys/class/infiniband: the server keeps a directory with the same files, and calls on paths below
  * the real one go there. Every other path passes through untouched. */
 #undef _FILE_OFFSET_BITS /* open and open64 must stay two names here */

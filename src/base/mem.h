@@ -21,8 +21,7 @@ char *mem_strdup(const char *text);
         size_t count, capacity;                                                                    \
     }
 #define vec_reserve(vec, wanted)                                                                   \
-    ((vec)->items =                                                                                \
-         mem_reserve((vec)->items, &(vec)->capacity, (wanted), sizeof *(vec)->items))
+    ((vec)->items = mem_reserve((vec)->items, &(vec)->capacity, (wanted), sizeof *(vec)->items))
 #define vec_push(vec, item)                                                                        \
     (vec_reserve((vec), (vec)->count + 1), (void)((vec)->items[(vec)->count++] = (item)))
 #define vec_release(vec)                                                                           \

@@ -17,4 +17,10 @@
  * text is anything else. */
 bool time_parse(const char *text, uint64_t *ps);
 
+/* The same way round: "145.23us", "1.5ms", "60.100234s", "never". In the largest unit that leaves a
+ * whole part, cut after six digits behind the point of seconds and three of the rest. Returns
+ * buffer. */
+enum { TIME_TEXT_BYTES = 32 };
+const char *time_text(uint64_t ps, char buffer[TIME_TEXT_BYTES]);
+
 #endif

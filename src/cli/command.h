@@ -20,7 +20,8 @@ struct command {
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 };
 
-extern const struct command command_topo, command_fabric, command_ctl;
+extern const struct command command_topo, command_fabric, command_ctl, command_sm, command_route,
+    command_verify;
 
 /* "weft topo: message" on standard error, with a hint at --help; returns EXIT_USAGE. */
 int command_usage(const char *command, const char *format, ...)

@@ -95,8 +95,7 @@ static int read_answer(int fd, struct err *err)
 
 static int run(int argc, char **argv)
 {
-    struct request request = {
-        .magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .ask = ASK_CTL};
+    struct request request = {.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .ask = ASK_CTL};
     const char *path = NULL;
     bool json = false;
     struct err err = {0};

@@ -86,7 +86,7 @@ static int parse_arguments(struct fabric_arguments *arguments, int argc, char **
     if (argc > 2 && strcmp(argv[2], "--") != 0)
         return command_usage("fabric", "'%s' is one argument too many; a command stands after '--'",
                              argv[2]);
-    if (argc > 2 && argc == 3)
+    if (argc == 3)
         return command_usage("fabric", "no command after '--'");
     if (argc > 3)
         arguments->command = argv + 3;
@@ -193,8 +193,7 @@ static void print_usage_of(const char *socket, const char *preload)
 
 /* ---- all together ---- */
 
-static int serve(const struct fabric_arguments *arguments, struct fabric *fabric,
-                 struct err *err)
+static int serve(const struct fabric_arguments *arguments, struct fabric *fabric, struct err *err)
 {
     struct server_options options = {.pace_millionths = arguments->pace_millionths};
     struct server *server = NULL;
@@ -247,8 +246,7 @@ static int run_fabric(struct fabric_arguments *arguments, struct err *err)
     }
     int closed = pcap_close(pcap);
     if (closed < 0 && result == 0)
-        result = err_set(err, -closed, "cannot write '%s': %s", arguments->pcap,
-                         strerror(-closed));
+        result = err_set(err, -closed, "cannot write '%s': %s", arguments->pcap, strerror(-closed));
     topology_release(&topology);
     return result;
 }

@@ -293,6 +293,13 @@ unsigned fabric_p_keys(const struct fabric *fabric, uint32_t port, uint16_t *p_k
     return count;
 }
 
+const uint8_t *fabric_linear_table(const struct fabric *fabric, uint32_t node, unsigned *top)
+{
+    const struct sma *sma = &fabric->nodes[node].sma;
+    *top = (unsigned)wire_get(sma->switch_info, SWITCH_INFO_LINEAR_FDB_TOP);
+    return sma->linear;
+}
+
 uint64_t fabric_port_guid(const struct fabric *fabric, uint32_t port, unsigned index)
 {
     const struct port *p = &fabric->ports[port];

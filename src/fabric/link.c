@@ -22,7 +22,6 @@ static bool cuts_through(struct fabric *fabric, uint32_t receiver, const struct 
 {
     const struct node *node = node_of(fabric, receiver);
     return node->is_switch && !mad_is_directed(packet->mad) &&
-           packet->header.dlid != LID_PERMISSIVE &&
            !sma_owns_lid(&node->sma, 0, packet->header.dlid);
 }
 

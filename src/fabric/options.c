@@ -20,28 +20,38 @@ static const struct attribute {
     uint64_t low, high, multiple;
     const char *meaning;
 } attributes[] = {
-#define NODE(field) true, offsetof(struct node_options, field)
+#define NODE(field)   true, offsetof(struct node_options, field)
 #define FABRIC(field) false, offsetof(struct fabric_options, field)
     {"data_vls", KIND_U8, NODE(agent.data_vls), 1, 15, 1, "data lanes: 1, 2, 4, 8 or 15"},
     {"mtu", KIND_U16, NODE(agent.mtu), 256, 4096, 256, "largest payload in bytes"},
-    {"vl_arbitration", KIND_U8, NODE(agent.vl_arbitration), 0, 64, 1, "entries of each arbitration table"},
-    {"linear_entries", KIND_U16, NODE(agent.linear_entries), 0, 49152, 64, "linear forwarding table; 0: a random one"},
-    {"random_entries", KIND_U16, NODE(agent.random_entries), 16, 49152, 16, "random forwarding table"},
-    {"multicast_entries", KIND_U16, NODE(agent.multicast_entries), 0, 16352, 32, "multicast table; 0: no multicast"},
+    {"vl_arbitration", KIND_U8, NODE(agent.vl_arbitration), 0, 64, 1,
+     "entries of each arbitration table"},
+    {"linear_entries", KIND_U16, NODE(agent.linear_entries), 0, 49152, 64,
+     "linear forwarding table; 0: a random one"},
+    {"random_entries", KIND_U16, NODE(agent.random_entries), 16, 49152, 16,
+     "random forwarding table"},
+    {"multicast_entries", KIND_U16, NODE(agent.multicast_entries), 0, 16352, 32,
+     "multicast table; 0: no multicast"},
     {"p_keys", KIND_U16, NODE(agent.p_keys), 32, 4096, 32, "partition table"},
     {"guids", KIND_U16, NODE(agent.guids), 8, 248, 8, "GUID table of an end port"},
     {"traps", KIND_BOOL, NODE(agent.traps), 0, 1, 1, "switches tell of changes by trap"},
-    {"response_time", KIND_U8, NODE(agent.response_time), 0, 31, 1, "RespTimeValue: 4.096 us * 2^n"},
+    {"response_time", KIND_U8, NODE(agent.response_time), 0, 31, 1,
+     "RespTimeValue: 4.096 us * 2^n"},
     {"port_init", KIND_BOOL, NODE(agent.port_init), 0, 1, 1, "agents accept Set(PortState = Init)"},
     {"vl15_buffer", KIND_U32, NODE(vl15_buffer), 1, 65536, 1, "SMPs an output holds"},
     {"agent_buffer", KIND_U32, NODE(agent_buffer), 1, 65536, 1, "requests an agent holds"},
     {"smi", KIND_TIME, FABRIC(smi.base_ps), 0, TIME_S, 1, "a directed-route hop in a switch"},
-    {"smi_per_node", KIND_TIME, FABRIC(smi.per_node_ps), 0, TIME_S, 1, "the same, for each node of the subnet"},
+    {"smi_per_node", KIND_TIME, FABRIC(smi.per_node_ps), 0, TIME_S, 1,
+     "the same, for each node of the subnet"},
     {"sma", KIND_TIME, FABRIC(sma.base_ps), 0, TIME_S, 1, "a request in an agent"},
-    {"sma_per_node", KIND_TIME, FABRIC(sma.per_node_ps), 0, TIME_S, 1, "the same, for each node of the subnet"},
-    {"routing", KIND_TIME, FABRIC(routing.base_ps), 0, TIME_S, 1, "a look-up in a forwarding table"},
-    {"routing_per_node", KIND_TIME, FABRIC(routing.per_node_ps), 0, TIME_S, 1, "the same, for each node of the subnet"},
-    {"flight", KIND_TIME, FABRIC(flight_ps_per_m), 0, TIME_US, 1, "signal time for a metre of cable"},
+    {"sma_per_node", KIND_TIME, FABRIC(sma.per_node_ps), 0, TIME_S, 1,
+     "the same, for each node of the subnet"},
+    {"routing", KIND_TIME, FABRIC(routing.base_ps), 0, TIME_S, 1,
+     "a look-up in a forwarding table"},
+    {"routing_per_node", KIND_TIME, FABRIC(routing.per_node_ps), 0, TIME_S, 1,
+     "the same, for each node of the subnet"},
+    {"flight", KIND_TIME, FABRIC(flight_ps_per_m), 0, TIME_US, 1,
+     "signal time for a metre of cable"},
     {"training", KIND_TIME, FABRIC(training_ps), 0, TIME_S, 1, "from cable in to Init"},
 #undef NODE
 #undef FABRIC
@@ -238,8 +248,7 @@ void fabric_options_list(const struct fabric_options *options, struct text *out)
 {
     for (unsigned i = 0; i < ATTRIBUTES; i++) {
         const struct attribute *a = &attributes[i];
-        uint64_t value =
-            load(a, a->of_node ? (const void *)&options->node : (const void *)options);
+        uint64_t value = load(a, a->of_node ? (const void *)&options->node : (const void *)options);
         if (a->kind == KIND_TIME)
             text_printf(out, "%-18s %8.6gus  %s\n", a->key, (double)value / (double)TIME_US,
                         a->meaning);

@@ -123,8 +123,9 @@ void attach_describe_ca(const struct fabric *fabric, uint32_t node, struct answe
 
 /* Gb/s before line coding, in tenths, of one lane. */
 static const unsigned lane_rate_tenths[SPEED_COUNT] = {
-    [SPEED_SDR] = 25,  [SPEED_DDR] = 50,  [SPEED_QDR] = 100,  [SPEED_FDR10] = 100, [SPEED_FDR] = 140,
-    [SPEED_EDR] = 250, [SPEED_HDR] = 500, [SPEED_NDR] = 1000, [SPEED_XDR] = 2000,
+    [SPEED_SDR] = 25,    [SPEED_DDR] = 50,   [SPEED_QDR] = 100,
+    [SPEED_FDR10] = 100, [SPEED_FDR] = 140,  [SPEED_EDR] = 250,
+    [SPEED_HDR] = 500,   [SPEED_NDR] = 1000, [SPEED_XDR] = 2000,
 };
 
 /* A switch's port 0 is no link: sysfs has 1X SDR for such. */

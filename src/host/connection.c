@@ -36,7 +36,7 @@ static uint32_t handle_of_address(const struct sockaddr_un *address, socklen_t l
 
 struct connection *connection_accept(int listener, struct lobby *lobby)
 {
-    struct sockaddr_un address;
+    struct sockaddr_un address = {0};
     socklen_t length = sizeof address;
     int fd = accept4(listener, (struct sockaddr *)&address, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0)
@@ -227,8 +227,8 @@ static ssize_t send_mad(int fd, const struct mad_received *message)
     return send(fd, &message->head, message->head.length, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* Whether writing can go on. A full socket waits for its reader; no memory or descriptors for a long
- * message costs that message; anything else is the end. */
+/* Whether writing can go on. A full socket waits for its reader; no memory or descriptors for a
+ * long message costs that message; anything else is the end. */
 static bool go_on(struct connection *connection, ssize_t sent)
 {
     if (sent >= 0)

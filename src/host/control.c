@@ -46,8 +46,8 @@ static int parse_port(const struct lobby *lobby, const char *node_word, const ch
                       uint32_t *port, struct err *err)
 {
     const struct topology *topology = fabric_topology(lobby->fabric);
-    uint32_t node;
-    uint64_t number;
+    uint32_t node = TOPOLOGY_NONE;
+    uint64_t number = 0;
     int result = parse_node(lobby, node_word, &node, err);
     if (result == 0)
         result = parse_number(port_word, "port number", 255, &number, err);
@@ -82,7 +82,7 @@ static int parse_percent(const char *word, uint64_t *parts, struct err *err)
 
 static int parse_attribute(const char *word, unsigned *attribute, struct err *err)
 {
-    uint64_t number;
+    uint64_t number = 0;
     for (unsigned i = 0; i < WIRE_ATTRIBUTE_COUNT; i++)
         if ((wire_attributes[i].class == WIRE_CLASS_SMP ||
              wire_attributes[i].class == WIRE_CLASS_COMMON) &&
@@ -109,8 +109,8 @@ static int parse_up(const char *word, bool *up, struct err *err)
 static int control_link(struct lobby *lobby, const struct words *words, struct text *out,
                         struct err *err)
 {
-    uint32_t port;
-    bool up;
+    uint32_t port = TOPOLOGY_NONE;
+    bool up = false;
     (void)out;
     int result = parse_up(words->items[1], &up, err);
     if (result == 0)
@@ -121,8 +121,8 @@ static int control_link(struct lobby *lobby, const struct words *words, struct t
 static int control_node(struct lobby *lobby, const struct words *words, struct text *out,
                         struct err *err)
 {
-    uint32_t node;
-    bool up;
+    uint32_t node = TOPOLOGY_NONE;
+    bool up = false;
     (void)out;
     int result = parse_up(words->items[1], &up, err);
     if (result == 0)
@@ -138,7 +138,7 @@ static int control_node(struct lobby *lobby, const struct words *words, struct t
 static int control_flap(struct lobby *lobby, const struct words *words, struct text *out,
                         struct err *err)
 {
-    uint32_t port;
+    uint32_t port = TOPOLOGY_NONE;
     (void)out;
     int result = parse_port(lobby, words->items[1], words->items[2], &port, err);
     return result < 0 ? result : fabric_flap_port(lobby->fabric, port, err);
@@ -172,7 +172,7 @@ static int control_drop(struct lobby *lobby, const struct words *words, struct t
 static int control_agent(struct lobby *lobby, const struct words *words, struct text *out,
                          struct err *err)
 {
-    uint32_t node;
+    uint32_t node = TOPOLOGY_NONE;
     uint64_t delay = 0;
     const char *how = words->items[1];
     bool slow = strcmp(how, "slow") == 0, mute = strcmp(how, "mute") == 0;
@@ -192,8 +192,8 @@ static int control_agent(struct lobby *lobby, const struct words *words, struct 
 static int control_guid(struct lobby *lobby, const struct words *words, struct text *out,
                         struct err *err)
 {
-    uint32_t node;
-    uint64_t guid;
+    uint32_t node = TOPOLOGY_NONE;
+    uint64_t guid = 0;
     (void)out;
     int result = parse_node(lobby, words->items[1], &node, err);
     if (result == 0)
@@ -204,8 +204,8 @@ static int control_guid(struct lobby *lobby, const struct words *words, struct t
 static int control_errors(struct lobby *lobby, const struct words *words, struct text *out,
                           struct err *err)
 {
-    uint32_t port;
-    uint64_t count;
+    uint32_t port = TOPOLOGY_NONE;
+    uint64_t count = 0;
     (void)out;
     int result = parse_port(lobby, words->items[1], words->items[2], &port, err);
     if (result == 0)

@@ -33,9 +33,9 @@ struct client_row {
 static const char *port_place(const struct lobby *lobby, uint32_t port, char *text, size_t size)
 {
     const struct topology *topology = fabric_topology(lobby->fabric);
-    const struct topology_node *node =
-        &topology->nodes.items[topology->ports.items[port].node];
-    snprintf(text, size, "%.30s:%u", node->name, topology_port_number(topology, port));
+    const struct topology_node *node = &topology->nodes.items[topology->ports.items[port].node];
+    const char *name = node->description && *node->description ? node->description : node->name;
+    snprintf(text, size, "%.30s:%u", name, topology_port_number(topology, port));
     return text;
 }
 
@@ -93,11 +93,10 @@ void report_status(const struct lobby *lobby, struct text *out)
     text_printf(out,
                 "packets   %" PRIu64 " sent (%" PRIu64 " SMPs), %" PRIu64 " hops, %" PRIu64
                 " lost, %" PRIu64 " traps\n",
-                totals.packets_sent, totals.smps_sent, totals.hops, totals.smps_lost,
-                totals.traps);
+                totals.packets_sent, totals.smps_sent, totals.hops, totals.smps_lost, totals.traps);
     text_printf(out, "time      %.6f s in the network, %.3f s on the wall, pace %s\n",
-                (double)fabric_network_time(lobby->fabric) / TIME_S,
-                (double)lobby->now / TIME_S, lobby->pace);
+                (double)fabric_network_time(lobby->fabric) / TIME_S, (double)lobby->now / TIME_S,
+                lobby->pace);
     text_printf(out, "clients   %zu ports open, %u managers, %" PRIu64 " questions answered\n",
                 lobby->opened.count, totals.managers, lobby->served);
     report_clients(lobby, out);
@@ -205,13 +204,11 @@ void report_counters(const struct lobby *lobby, const struct counter_selection *
         if (!is_selected(lobby, selection, port))
             continue;
         const struct sma_counters *counters = fabric_counters(lobby->fabric, port);
-        text_printf(out,
-                    "%-26.26s %11" PRIu64 " %10" PRIu64 " %11" PRIu64 " %11" PRIu64 " %6" PRIu64
-                    "\n",
-                    port_place(lobby, port, place, sizeof place),
-                    counters->total[COUNTER_XMIT_PACKETS], counters->total[COUNTER_RCV_PACKETS],
-                    counters->total[COUNTER_XMIT_DATA] * 4, counters->total[COUNTER_RCV_DATA] * 4,
-                    error_sum(counters));
+        text_printf(
+            out, "%-26.26s %11" PRIu64 " %10" PRIu64 " %11" PRIu64 " %11" PRIu64 " %6" PRIu64 "\n",
+            port_place(lobby, port, place, sizeof place), counters->total[COUNTER_XMIT_PACKETS],
+            counters->total[COUNTER_RCV_PACKETS], counters->total[COUNTER_XMIT_DATA] * 4,
+            counters->total[COUNTER_RCV_DATA] * 4, error_sum(counters));
     }
 }
 
@@ -226,8 +223,7 @@ void report_counters_json(const struct lobby *lobby, const struct counter_select
             continue;
         const struct sma_counters *counters = fabric_counters(lobby->fabric, port);
         json_begin_object(&json, NULL);
-        json_string(&json, "node",
-                    topology->nodes.items[topology->ports.items[port].node].name);
+        json_string(&json, "node", topology->nodes.items[topology->ports.items[port].node].name);
         json_unsigned(&json, "port", topology_port_number(topology, port));
         for (unsigned i = 0; i < COUNTER_COUNT; i++)
             json_unsigned(&json, sma_counter_names[i], counters->total[i]);

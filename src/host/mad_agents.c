@@ -109,11 +109,11 @@ void mad_agent_drop(struct mad_agent *agent)
     mem_free(agent);
 }
 
-int mad_file_unregister(struct mad_file *file, uint32_t number)
+int mad_file_unregister(struct mad_file *file, uint32_t agent)
 {
-    if (number >= FILE_AGENTS || !file->agents[number])
+    if (agent >= FILE_AGENTS || !file->agents[agent])
         return -EINVAL;
-    mad_agent_drop(file->agents[number]);
+    mad_agent_drop(file->agents[agent]);
     return 0;
 }
 

@@ -203,8 +203,7 @@ struct packet_header mad_packet_header(const struct mad_file *file, const struct
         memcpy(packet.dgid, head->gid, sizeof packet.dgid);
         wire_set_bits(packet.sgid, 0, 64,
                       wire_get(fabric_port_info(fabric, file->port), PORT_INFO_GID_PREFIX));
-        wire_set_bits(packet.sgid, 64, 64,
-                      fabric_port_guid(fabric, file->port, head->gid_index));
+        wire_set_bits(packet.sgid, 64, 64, fabric_port_guid(fabric, file->port, head->gid_index));
     }
     return packet;
 }
@@ -213,9 +212,8 @@ struct packet_header mad_packet_header(const struct mad_file *file, const struct
  * have the same transaction id: the second is refused. */
 static bool is_duplicate(const struct mad_layer *layer, const uint8_t *mad)
 {
-    return !mad_is_response(mad) &&
-           mad_request_find(layer, wire_get(mad, MAD_TID), (unsigned)wire_get(mad, MAD_CLASS)) !=
-               NONE;
+    return !mad_is_response(mad) && mad_request_find(layer, wire_get(mad, MAD_TID),
+                                                     (unsigned)wire_get(mad, MAD_CLASS)) != NONE;
 }
 
 int mad_file_send(struct mad_file *file, uint64_t now, const struct mad_head *head,
@@ -311,8 +309,7 @@ static void deliver_answer(struct mad_layer *layer, struct mad_agent *agent,
                            const struct fabric_delivery *delivery)
 {
     uint64_t tid = wire_get(delivery->mad, MAD_TID);
-    uint32_t request =
-        mad_request_find(layer, tid, (unsigned)wire_get(delivery->mad, MAD_CLASS));
+    uint32_t request = mad_request_find(layer, tid, (unsigned)wire_get(delivery->mad, MAD_CLASS));
     bool user_segment = agent->registration.user_rmpp && mad_has_active_rmpp(delivery->mad);
     if (request == NONE && !user_segment)
         return; /* too late, or a repetition */
@@ -329,9 +326,9 @@ void mad_layer_deliver(struct mad_layer *layer, uint64_t now,
         mad_is_smp(mad) != (delivery->header.dest_qp == QP_SMI))
         return;
     bool answer = mad_is_response(mad) && wire_get(mad, MAD_CLASS) != CLASS_CM;
-    struct mad_agent *agent =
-        answer ? mad_agent_by_tid(layer, delivery->port, wire_get(mad, MAD_TID))
-               : mad_agent_by_method(layer, delivery->port, mad);
+    struct mad_agent *agent = answer
+                                  ? mad_agent_by_tid(layer, delivery->port, wire_get(mad, MAD_TID))
+                                  : mad_agent_by_method(layer, delivery->port, mad);
     if (!agent) {
         answer_unwanted(layer, delivery);
         return;

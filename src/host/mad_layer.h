@@ -4,11 +4,12 @@
  * and sends and receives MADs. Several files can share a port: an answer finds its way back by the
  * upper half of the transaction id, which is the agent's own and overwritten in each request; what
  * comes unasked goes to the one agent that registered its class, version and method (and OUI). A
- * request with a time-out is repeated and at last handed back with ETIMEDOUT. Messages of agents that
- * asked for RMPP travel in segments of 256 bytes.
+ * request with a time-out is repeated and at last handed back with ETIMEDOUT. Messages of agents
+ * that asked for RMPP travel in segments of 256 bytes.
  *
  * Like the protocol cores it owns no clock and no socket: it is told the time, sends into the
- * fabric, is fed the fabric's deliveries, and keeps what programs have to read until it is taken. */
+ * fabric, is fed the fabric's deliveries, and keeps what programs have to read until it is taken.
+ */
 #ifndef WEFT_HOST_MAD_LAYER_H
 #define WEFT_HOST_MAD_LAYER_H
 

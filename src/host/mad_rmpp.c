@@ -21,8 +21,8 @@ struct conversation {
     uint64_t tid;
     uint16_t lid; /* of the other end */
     uint32_t qp;
-    struct packet_header packet;  /* of what goes out */
-    struct mad_head head;         /* sender: as the program gave it */
+    struct packet_header packet; /* of what goes out */
+    struct mad_head head;        /* sender: as the program gave it */
     uint8_t header[MAD_HEADER_BYTES];
     struct fabric_delivery first; /* receiver: the first segment's packet */
     bool delivered;
@@ -176,10 +176,10 @@ static void keep_timer(struct conversation *conversation)
         return;
     des_cancel(layer->timers, conversation->timer);
     conversation->timer_time = deadline;
-    conversation->timer = des_schedule(
-        layer->timers, deadline,
-        (struct event){.kind = conversation->sender ? TIMER_SENDER : TIMER_RECEIVER,
-                       .a = conversation->slot});
+    conversation->timer =
+        des_schedule(layer->timers, deadline,
+                     (struct event){.kind = conversation->sender ? TIMER_SENDER : TIMER_RECEIVER,
+                                    .a = conversation->slot});
 }
 
 /* Sends what there is to send, and ends or delivers what is finished. */
@@ -197,8 +197,8 @@ static void advance(struct conversation *conversation, uint64_t now)
         deliver_message(conversation);
         limit_lingering(agent);
     }
-    bool over = state == RMPP_FAILED || state == RMPP_OVER ||
-                (conversation->sender && state == RMPP_DONE);
+    bool over =
+        state == RMPP_FAILED || state == RMPP_OVER || (conversation->sender && state == RMPP_DONE);
     if (over)
         end(conversation);
     else
@@ -321,8 +321,7 @@ static struct conversation *begin_receiver(struct mad_agent *agent, uint64_t now
     return conversation;
 }
 
-void mad_rmpp_receive(struct mad_agent *agent, uint64_t now,
-                      const struct fabric_delivery *delivery)
+void mad_rmpp_receive(struct mad_agent *agent, uint64_t now, const struct fabric_delivery *delivery)
 {
     struct conversation *conversation = offer(agent, now, delivery);
     if (!conversation)

@@ -7,8 +7,8 @@
  * (the process died, say) the server takes back what it stood for. Nothing is shared between
  * questions, so that threads and forks of the client need no care.
  *
- * Even the name of an opened port is a property of its descriptor: the client binds the socket to an
- * address of the kernel's choice before it connects (unix(7), "autobind"), and whoever holds the
+ * Even the name of an opened port is a property of its descriptor: the client binds the socket to
+ * an address of the kernel's choice before it connects (unix(7), "autobind"), and whoever holds the
  * descriptor can read it back and register agents under it. It survives fork, dup and exec.
  *
  * A MAD travels as the `struct ib_user_mad` of the kernel's ABI, its header repeated below,
@@ -45,8 +45,8 @@ enum ask {
     ASK_REGISTER,   /* `handle`, `registration` → `result` is the agent's number */
     ASK_UNREGISTER, /* `handle`, `agent` */
     ASK_MANAGER,    /* `port`: IsSM while this connection lives; -EBUSY if it is set already */
-    ASK_CTL,        /* `text` (words, each ended by NUL), `json`: → text; -EINVAL: what is wrong */
-    ASK_TREE,       /* → path of a directory that stands for /sys/class */
+    ASK_CTL,  /* `text` (words, each ended by NUL), `json`: → text; -EINVAL: what is wrong */
+    ASK_TREE, /* → path of a directory that stands for /sys/class */
 };
 
 struct registration {

@@ -1,11 +1,11 @@
 /* The event loop: one thread, epoll, the wall clock.
  *
  * Each round takes what clients sent, lets the fabric's network run (to rest, or as far as the pace
- * allows), hands deliveries to the MAD layer and writes out what programs have to read. A round trip
- * of a MAD is so one read and one write here, and discovery is nothing but round trips; waking a
- * sleeping thread costs more than all the rest. So after a round that had work the loop looks again
- * for a short while before it sleeps; how long adapts to whether looking has paid, so that an idle
- * server, or one whose clients think long, sleeps. */
+ * allows), hands deliveries to the MAD layer and writes out what programs have to read. A round
+ * trip of a MAD is so one read and one write here, and discovery is nothing but round trips; waking
+ * a sleeping thread costs more than all the rest. So after a round that had work the loop looks
+ * again for a short while before it sleeps; how long adapts to whether looking has paid, so that an
+ * idle server, or one whose clients think long, sleeps. */
 #include "host/server.h"
 #include "base/time.h"
 #include "host/connection.h"
@@ -30,9 +30,11 @@ enum {
     EVENTS = 64,
     SIGNAL_EXIT_BASE = 128, /* as shells have it */
 };
-#define SPIN_MOST   (60 * TIME_US)
-#define SPIN_LEAST  (2 * TIME_US)
-#define LINGER_TERM (3 * TIME_S) /* for daemons that a command left behind, until they are killed */
+#define SPIN_MOST  (60 * TIME_US)
+#define SPIN_LEAST (2 * TIME_US)
+#define LINGER_TERM                                                                                \
+    (3 * TIME_S) /* for daemons that a command left behind, until they are killed                  \
+                  */
 #define LINGER_KILL (4 * TIME_S)
 
 struct server {
@@ -102,6 +104,8 @@ static int listen_at(struct server *server, const char *path, struct err *err)
     if (bind(server->listener, (struct sockaddr *)address, sizeof *address) < 0) {
         int error = errno;
         address->sun_path[0] = 0; /* not ours to remove */
+        if (error == EADDRINUSE)
+            return err_set(err, error, "'%s' is in use: another server's, or a file", path);
         return err_set(err, error, "cannot listen at '%s': %s", path, strerror(error));
     }
     if (listen(server->listener, SOMAXCONN) < 0)
@@ -237,8 +241,8 @@ static void reap(struct server *server)
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         if (pid != server->child)
             continue;
-        server->child_status = WIFSIGNALED(status) ? SIGNAL_EXIT_BASE + WTERMSIG(status)
-                                                   : WEXITSTATUS(status);
+        server->child_status =
+            WIFSIGNALED(status) ? SIGNAL_EXIT_BASE + WTERMSIG(status) : WEXITSTATUS(status);
         server->lingering = true;
         server->linger_since = server->lobby.now;
     }
@@ -331,8 +335,7 @@ static void accept_clients(struct server *server)
     }
 }
 
-static void handle_connection(struct server *server, struct connection *connection,
-                              uint32_t events)
+static void handle_connection(struct server *server, struct connection *connection, uint32_t events)
 {
     if (connection->dead)
         return;

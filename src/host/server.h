@@ -18,7 +18,7 @@ struct server_options {
 struct server;
 
 /* Listens; the fabric must outlive the server. 0 or -errno with the reason in *err. */
-int server_new(struct server **server, struct fabric *fabric, const struct server_options *options,
+int server_new(struct server **result, struct fabric *fabric, const struct server_options *options,
                struct err *err);
 void server_free(struct server *server);
 /* A command whose end is the server's end. */

@@ -117,8 +117,8 @@ static bool find_attachment(struct session *session, const struct request *reque
     *attachment = session->lobby->attachment;
     if (!request->attach[0])
         return true;
-    int result = attach_find(fabric_topology(session->lobby->fabric), request->attach, attachment,
-                             &err);
+    int result =
+        attach_find(fabric_topology(session->lobby->fabric), request->attach, attachment, &err);
     if (result < 0)
         answer(session, result, NULL, 0);
     return result == 0;

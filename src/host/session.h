@@ -20,7 +20,7 @@ struct lobby {
     struct attachment attachment; /* of clients that name none */
     struct session *first, *last; /* in order of arrival */
     uint32_t count, most;
-    uint64_t served; /* sessions since the start */
+    uint64_t served;      /* sessions since the start */
     struct map by_handle; /* of opened ports, to their number in `opened` */
     VEC(struct session *) opened;
     struct tree *tree;

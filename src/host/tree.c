@@ -59,8 +59,8 @@ static void enter(struct place *place, const char *format, ...)
     va_list arguments;
     place->path[place->length] = '/';
     va_start(arguments, format);
-    int written = vsnprintf(place->path + place->length + 1,
-                            sizeof place->path - place->length - 1, format, arguments);
+    int written = vsnprintf(place->path + place->length + 1, sizeof place->path - place->length - 1,
+                            format, arguments);
     va_end(arguments);
     if (written < 0 || place->length + 1 + (size_t)written >= sizeof place->path) {
         place->result = -ENAMETOOLONG;
@@ -126,8 +126,9 @@ static void write_ids(struct place *place, const struct answer_port *answer)
 static void write_port(struct place *place, const struct fabric *fabric, uint32_t port)
 {
     static const char *const states[] = {"NOP", "DOWN", "INIT", "ARMED", "ACTIVE"};
-    static const char *const physical[] = {"<unknown>", "Sleep",  "Polling",          "Disabled",
-                                           "PortConfigurationTraining", "LinkUp", "LinkErrorRecovery"};
+    static const char *const physical[] = {
+        "<unknown>",        "Sleep", "Polling", "Disabled", "PortConfigurationTraining", "LinkUp",
+        "LinkErrorRecovery"};
     struct answer_port answer;
     char link[32];
     size_t here = place->length;
@@ -187,8 +188,8 @@ static void write_umad(struct place *place, const struct fabric *fabric, uint32_
     }
 }
 
-int tree_write(struct tree *tree, const struct fabric *fabric,
-               const struct attachment *attachment, struct text *path)
+int tree_write(struct tree *tree, const struct fabric *fabric, const struct attachment *attachment,
+               struct text *path)
 {
     struct place place = {.result = 0};
     if (!tree)

@@ -11,7 +11,7 @@ struct tree *tree_new(const char *directory);
 void tree_free(struct tree *tree); /* removes what was written */
 /* Writes the files anew as seen from the attachment and gives their root's path; 0 or -errno.
  * `tree` may be NULL: there is none. */
-int tree_write(struct tree *tree, const struct fabric *fabric,
-               const struct attachment *attachment, struct text *path);
+int tree_write(struct tree *tree, const struct fabric *fabric, const struct attachment *attachment,
+               struct text *path);
 
 #endif

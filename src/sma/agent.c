@@ -150,7 +150,8 @@ enum sma_verdict sma_receive(struct sma *sma, uint64_t now, unsigned port, uint8
 {
     if (!sma_handles(mad))
         return SMA_PASS;
-    return mad_is_smp(mad) ? answer_smp(sma, now, port, mad) : sma_answer_performance(sma, port, mad);
+    return mad_is_smp(mad) ? answer_smp(sma, now, port, mad)
+                           : sma_answer_performance(sma, port, mad);
 }
 
 uint64_t sma_deadline(const struct sma *sma)

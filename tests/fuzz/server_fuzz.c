@@ -135,8 +135,8 @@ static void pass_time(struct theatre *theatre, const uint8_t *bytes, size_t coun
     mad_layer_expire(theatre->lobby.mads, theatre->lobby.now);
 }
 
-static void take_step(struct theatre *theatre, enum step step, unsigned which,
-                      const uint8_t *bytes, size_t count)
+static void take_step(struct theatre *theatre, enum step step, unsigned which, const uint8_t *bytes,
+                      size_t count)
 {
     struct request request = make_request(ASK_REGISTER);
     switch (step) {

@@ -3,6 +3,9 @@
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need opensm osmtest
+# osmtest takes a status from memory that it never set: with a fill pattern it fails with just that
+# number. Meson's runner sets one.
+unset MALLOC_PERTURB_
 
 flow() {
     timeout 100 env LD_PRELOAD="$PRELOAD" osmtest -f "$@" -i inventory -l "osmtest-$1.log" >flow.out 2>&1

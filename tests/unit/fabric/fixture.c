@@ -15,8 +15,7 @@ static uint32_t add_node(struct world *world, enum node_kind kind, unsigned port
     uint32_t index;
     snprintf(name, sizeof name, "%c%zu", kind == NODE_SWITCH ? 'S' : 'H',
              world->topology.nodes.count);
-    assert_int_equal(
-        topology_add_node(&world->topology, kind, name, ports, 0, &index, NULL), 0);
+    assert_int_equal(topology_add_node(&world->topology, kind, name, ports, 0, &index, NULL), 0);
     assert_true(world->topology.ports.count <= WORLD_PORTS);
     return index;
 }
@@ -107,8 +106,8 @@ bool world_take(struct world *world, struct fabric_delivery *delivery)
     return fabric_next_delivery(world->fabric, delivery);
 }
 
-bool world_exchange(struct world *world, uint32_t from, uint16_t dlid,
-                    const uint8_t mad[MAD_BYTES], struct fabric_delivery *answer)
+bool world_exchange(struct world *world, uint32_t from, uint16_t dlid, const uint8_t mad[MAD_BYTES],
+                    struct fabric_delivery *answer)
 {
     struct packet_header header = header_to(world, mad, dlid);
     fabric_send(world->fabric, from, &header, mad);
@@ -231,9 +230,9 @@ static void give_lid(struct world *world, uint32_t port)
     unsigned number = topology_port_number(&world->topology, port);
     const struct path *path = &world->paths[port];
     assert_int_equal(world_set_port(world, path, number, PORT_INFO_LID, world->lids[port]), 0);
-    assert_int_equal(world_set_port(world, path, number, PORT_INFO_MASTER_SM_LID,
-                                    world->lids[world->manager]),
-                     0);
+    assert_int_equal(
+        world_set_port(world, path, number, PORT_INFO_MASTER_SM_LID, world->lids[world->manager]),
+        0);
 }
 
 /* Fills `towards`: of every switch the port that leads to `target`, by breadth-first search. */
@@ -320,6 +319,23 @@ void world_bring_up(struct world *world, uint32_t manager)
     set_all_links(world, PORT_STATE_ARMED);
     set_all_links(world, PORT_STATE_ACTIVE);
     world_settle(world);
+}
+
+void chain_begin(struct chain *chain, unsigned switches)
+{
+    struct world *world = &chain->world;
+    world_init(world);
+    chain->manager = world_adapter(world, 1);
+    uint32_t before = chain->manager, port = 1;
+    for (unsigned i = 0; i < switches; i++) {
+        chain->switches[i] = world_switch(world, 4);
+        world_link(world, before, port, chain->switches[i], 1);
+        before = chain->switches[i];
+        port = 2;
+    }
+    chain->target = world_adapter(world, 2);
+    world_link(world, before, port, chain->target, 1);
+    world_begin(world, 1);
 }
 
 /* From outside */

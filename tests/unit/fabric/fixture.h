@@ -1,5 +1,5 @@
-/* A small world to test the fabric in: a topology, the fabric made from it, and a manager that knows
- * the topology beforehand and programs it with nothing but SMPs. */
+/* A small world to test the fabric in: a topology, the fabric made from it, and a manager that
+ * knows the topology beforehand and programs it with nothing but SMPs. */
 #ifndef WEFT_TESTS_FABRIC_FIXTURE_H
 #define WEFT_TESTS_FABRIC_FIXTURE_H
 
@@ -25,8 +25,8 @@ struct world {
     struct topology topology;
     struct fabric_options options;
     struct fabric *fabric;
-    uint32_t manager;              /* the port where the manager sits */
-    uint16_t lids[WORLD_PORTS];    /* of end ports, once brought up */
+    uint32_t manager;               /* the port where the manager sits */
+    uint16_t lids[WORLD_PORTS];     /* of end ports, once brought up */
     struct path paths[WORLD_PORTS]; /* from the manager to end ports */
 };
 
@@ -54,8 +54,8 @@ struct packet_header header_to(const struct world *world, const uint8_t *mad, ui
 /* Runs until something is delivered or nothing moves. */
 bool world_take(struct world *world, struct fabric_delivery *delivery);
 /* Sends and takes what comes next; false if nothing does. */
-bool world_exchange(struct world *world, uint32_t from, uint16_t dlid,
-                    const uint8_t mad[MAD_BYTES], struct fabric_delivery *answer);
+bool world_exchange(struct world *world, uint32_t from, uint16_t dlid, const uint8_t mad[MAD_BYTES],
+                    struct fabric_delivery *answer);
 /* A question from the manager along a path; the answer's status, or -1 for silence. `data` may be
  * NULL for a Get whose answer does not matter. */
 int world_ask(struct world *world, const struct path *path, unsigned method, unsigned attribute,
@@ -66,6 +66,14 @@ int world_set_port(struct world *world, const struct path *path, unsigned port,
 /* To a node: its switch port 0, or an adapter's lowest port with a path. */
 const struct path *world_path(const struct world *world, uint32_t node);
 uint16_t world_lid(const struct world *world, uint32_t node);
+
+/* manager - S1 - S2 - … - target, `switches` of them; each switch has port 1 towards the manager
+ * and port 2 towards the target. */
+struct chain {
+    struct world world;
+    uint32_t manager, target, switches[SMP_MAX_HOPS];
+};
+void chain_begin(struct chain *chain, unsigned switches);
 
 /* What can be seen from outside. */
 unsigned world_state(const struct world *world, uint32_t node, unsigned port);

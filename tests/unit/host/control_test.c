@@ -107,8 +107,8 @@ static void a_node_takes_another_guid(void **state)
 /* Sends one SMP from A to the switch behind it; whether the answer came back. */
 static bool is_answered(struct stage *stage, unsigned attribute)
 {
-    struct mad_file *file = mad_file_open(
-        stage->lobby.mads, world_port(&stage->world, stage->world.a, 1), NULL);
+    struct mad_file *file =
+        mad_file_open(stage->lobby.mads, world_port(&stage->world, stage->world.a, 1), NULL);
     struct registration client = {.class = CLASS_SUBN_DIRECTED, .class_version = 1};
     struct sent_mad smp = make_smp(attribute, 1, (uint8_t[]){1}, 1);
     smp.head.agent = (uint32_t)mad_file_register(file, &client);

@@ -35,7 +35,8 @@ static struct mad_file *open_at(struct stage *stage, uint32_t node, unsigned por
 
 static struct registration service(unsigned class, unsigned version, unsigned method)
 {
-    struct registration registration = {.class = (uint8_t)class, .class_version = (uint8_t)version};
+    struct registration registration = {.class = (uint8_t) class,
+                                        .class_version = (uint8_t)version};
     if (method)
         registration.method_mask[method / 32] = 1u << method % 32;
     return registration;
@@ -50,8 +51,8 @@ static unsigned register_client(struct mad_file *file, unsigned class)
     return (unsigned)agent;
 }
 
-static int send_as(struct stage *stage, struct mad_file *file, unsigned agent,
-                   struct sent_mad sent, uint64_t now)
+static int send_as(struct stage *stage, struct mad_file *file, unsigned agent, struct sent_mad sent,
+                   uint64_t now)
 {
     sent.head.agent = agent;
     int result = mad_file_send(file, now, &sent.head, sent.mad, MAD_BYTES);
@@ -345,6 +346,9 @@ static void a_long_answer_arrives_whole(void **state)
     assert_int_equal(got->head.agent, asking);
     mad_file_taken(client);
     assert_null(mad_file_next(client));
+    struct mad_file_status status;
+    mad_file_status(client, &status);
+    assert_int_equal(status.requests, 0);
 }
 
 static void without_rmpp_a_long_message_is_refused(void **state)

@@ -401,12 +401,9 @@ static void garbage_harms_nobody_but_its_sender(void **state)
     umad_close_port(fd);
 }
 
-/* Descriptors that are not memory, and memory that claims too much. */
-static void odd_descriptors_are_not_read(void **state)
+/* Sends a MAD with a descriptor; whether the server hangs up. */
+static bool is_refused(int descriptor)
 {
-    (void)state;
-    int fd = open_port(), agent = register_class(fd, CLASS_SUBN_DIRECTED), pipe_ends[2];
-    assert_int_equal(pipe(pipe_ends), 0);
     struct buffer buffer = directed(1, NULL, 0);
     union {
         struct cmsghdr header;
@@ -414,7 +411,7 @@ static void odd_descriptors_are_not_read(void **state)
     } control = {.header = {.cmsg_len = CMSG_LEN(sizeof(int)),
                             .cmsg_level = SOL_SOCKET,
                             .cmsg_type = SCM_RIGHTS}};
-    memcpy(CMSG_DATA(&control.header), &pipe_ends[0], sizeof(int));
+    memcpy(CMSG_DATA(&control.header), &descriptor, sizeof descriptor);
     struct iovec piece = {&buffer, sizeof buffer};
     struct msghdr message = {.msg_iov = &piece,
                              .msg_iovlen = 1,
@@ -422,12 +419,44 @@ static void odd_descriptors_are_not_read(void **state)
                              .msg_controllen = sizeof control};
     int victim = open_port();
     assert_true(sendmsg(victim, &message, 0) > 0);
-    assert_true(hangs_up(victim));
+    bool refused = hangs_up(victim);
     close(victim);
+    return refused;
+}
+
+/* A pipe would make the server wait, a file on a remote disk too. */
+static void only_memory_is_read_for_long_messages(void **state)
+{
+    (void)state;
+    int fd = open_port(), agent = register_class(fd, CLASS_SUBN_DIRECTED), pipe_ends[2];
+    int file = open("/proc/self/exe", O_RDONLY);
+    assert_int_equal(pipe(pipe_ends), 0);
+    assert_true(is_refused(pipe_ends[0]));
+    assert_true(is_refused(file));
+    close(file);
     close(pipe_ends[0]);
     close(pipe_ends[1]);
     assert_int_equal(ask_own_node(fd, agent, 1), 1);
     umad_close_port(fd);
+}
+
+static void a_question_with_something_behind_it_is_garbage(void **state)
+{
+    struct stage *stage = *state;
+    struct {
+        struct request request;
+        char behind[8];
+    } packet = {.request = {.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .ask = ASK_CA}};
+    struct answer answer;
+    int client = connect_raw(stage);
+    assert_true(send(client, &packet, sizeof packet, 0) > 0);
+    assert_true(hangs_up(client));
+    close(client);
+    client = connect_raw(stage);
+    assert_true(send(client, &packet.request, sizeof packet.request, 0) > 0);
+    assert_int_equal(recv(client, &answer, sizeof answer, 0), sizeof answer);
+    assert_int_equal(answer.result, 0);
+    close(client);
 }
 
 /* It sends until its answers fill every buffer on the way, and never reads one. */
@@ -516,7 +545,8 @@ int main(void)
         CLAIM(a_fork_goes_on_with_the_port),
         CLAIM(many_programs_share_a_port),
         CLAIM(garbage_harms_nobody_but_its_sender),
-        CLAIM(odd_descriptors_are_not_read),
+        CLAIM(only_memory_is_read_for_long_messages),
+        CLAIM(a_question_with_something_behind_it_is_garbage),
         CLAIM(a_program_that_does_not_read_stops_nobody),
         CLAIM(a_dead_server_is_an_error_and_no_busy_loop),
         CLAIM(the_manager_device_is_a_connection),

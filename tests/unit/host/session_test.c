@@ -50,8 +50,7 @@ static int question(struct stage *stage, const struct request *request, void *da
     memcpy(&answer, packet, sizeof answer);
     if (data) {
         memset(data, 0, size);
-        memcpy(data, packet + sizeof answer,
-               answer.bytes < size ? answer.bytes : size);
+        memcpy(data, packet + sizeof answer, answer.bytes < size ? answer.bytes : size);
     }
     session_end(session);
     return answer.result;

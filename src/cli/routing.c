@@ -1,0 +1,77 @@
+#include "cli/routing.h"
+
+#include "cli/command.h"
+#include "routing/roots.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RENAMING_LMC = 2 };
+
+bool root_list_parse(struct root_list *roots, const char *text)
+{
+    static const struct {
+        const char *name;
+        enum root_choice choice;
+    } words[] = {{"manager", ROOT_MANAGER}, {"centre", ROOT_CENTRE}, {"detect", ROOT_DETECT}};
+    *roots = (struct root_list){.choice = ROOT_DEFAULT};
+    if (!text)
+        return true;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strcmp(text, words[i].name) == 0) {
+            roots->choice = words[i].choice;
+            return true;
+        }
+    }
+    roots->choice = ROOT_LIST;
+    while (strncmp(text, "0x", 2) == 0) {
+        char *end;
+        uint64_t guid = strtoull(text, &end, 16);
+        if (end == text + 2 || (*end && *end != ','))
+            break;
+        vec_push(&roots->guids, guid);
+        if (!*end)
+            return true;
+        text = end + 1;
+    }
+    vec_release(&roots->guids);
+    return false;
+}
+
+int root_list_find(const struct root_list *roots, const struct network *network,
+                   struct root_switches *found, struct err *err)
+{
+    struct engine_options options = {
+        .root = roots->choice, .root_guids = roots->guids.items, .root_count = roots->guids.count};
+    struct roots chosen;
+    int rc = roots_choose(&chosen, network, &options, ROOT_MANAGER, err);
+    *found = (struct root_switches){chosen.switches.items, chosen.switches.count};
+    return rc;
+}
+
+static bool has_lids(const struct topology *topology)
+{
+    for (size_t i = 0; i < topology->ports.count; i++)
+        if (topology->ports.items[i].lid)
+            return true;
+    return false;
+}
+
+int load_network(const char *command, const char *path, const char *lmc, bool renames,
+                 struct network *network)
+{
+    struct topology topology;
+    struct err err;
+    uint64_t wanted = RENAMING_LMC;
+    network_init(network);
+    if (lmc && !parse_unsigned(lmc, 0, NETWORK_TOP_LMC, &wanted))
+        return command_usage(command, "--lmc %s: expected 0 to %d", lmc, NETWORK_TOP_LMC);
+    topology_init(&topology);
+    if (topology_read(&topology, path, &err))
+        return command_error(command, &err);
+    int rc = lmc || (renames && !has_lids(&topology))
+                 ? network_from_topology_lmc(network, &topology, (uint8_t)wanted, &err)
+                 : network_from_topology(network, &topology, &err);
+    topology_release(&topology);
+    return rc ? command_error(command, &err) : EXIT_HOLDS;
+}

@@ -1,0 +1,350 @@
+/* weft verify: checks forwarding tables, or an update from one set to another, independently of
+ * whoever computed them. */
+#include "cli/command.h"
+
+#include "cli/routing.h"
+#include "cli/workers.h"
+#include "routing/lfts.h"
+#include "routing/transition.h"
+#include "routing/verify.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] =
+    "weft verify: check forwarding tables\n"
+    "\n"
+    "usage: weft verify NET --lfts FILE [option ...]\n"
+    "       weft verify NET --transition OLD NEW ORDER [option ...]\n"
+    "\n"
+    "All pairs of ports must be delivered, no entry may lead into a loop, and on no virtual lane "
+    "may\n"
+    "packets wait for each other in a circle. With --transition the same must hold for circles in\n"
+    "every state on the way from the tables OLD to NEW, written in the given ORDER.\n"
+    "\n"
+    "NET is the output of ibnetdiscover or a net file of ibsim. LIDs are those of the file, or "
+    "given\n"
+    "as 'weft route' gives them. Tables are in the format of OpenSM's opensm-lfts.dump.\n"
+    "\n"
+    "  --path-sl FILE  service levels of paths  (both in the formats that ibdmchk reads;\n"
+    "  --sl2vl FILE    lanes of service levels   default: SL 0, and lane = SL)\n"
+    "  --root R        also count down-up transitions with these roots: GUIDs (0x...,0x...),\n"
+    "                  manager, centre or detect\n"
+    "  --lmc N         LIDs as 'weft route --lmc N' gives them\n"
+    "  --threads N     use N threads\n"
+    "  --links         print the load of every link between switches\n"
+    "  --json          for programs\n"
+    "\n"
+    "ORDER has one statement a line: 'update SWITCH-GUID [LID[-LID]]' writes entries, 'wait' waits "
+    "for\n"
+    "all acknowledgements, 'drain' also until no packet from before is left in the fabric.\n"
+    "'weft route --from OLD --order ORDER' makes one.\n"
+    "\n"
+    "Exit status: 0 all holds, 1 it does not, 2 bad usage or input.\n"
+    "\n"
+    "examples:\n"
+    "  weft verify net --lfts opensm-lfts.dump\n"
+    "  weft verify net --lfts t --path-sl t.psl --sl2vl t.slvl --json\n"
+    "  weft verify net --transition old.lfts new.lfts plan\n";
+
+struct options {
+    const char *lfts, *path_sl, *sl2vl, *root, *lmc, *threads;
+    bool transition, links, json;
+};
+
+static double ratio(uint64_t sum, uint64_t count)
+{
+    return count ? (double)sum / (double)count : 0;
+}
+
+static void put_findings(struct json *json, const struct verify_report *report)
+{
+    json_begin_array(json, "findings");
+    for (size_t i = 0; i < report->findings.count; i++)
+        json_string(json, NULL, report->findings.items[i]);
+    json_end_array(json);
+}
+
+static void put_cycle(struct json *json, const struct network *network,
+                      const struct verify_report *report)
+{
+    json_begin_array(json, "cycle");
+    for (size_t i = 0; i < report->cycle.count; i++) {
+        json_begin_object(json, NULL);
+        json_stringf(json, "switch", "0x%016" PRIx64,
+                     network->switches.items[report->cycle.items[i].at].guid);
+        json_unsigned(json, "port", report->cycle.items[i].port);
+        json_unsigned(json, "vl", report->cycle.items[i].vl);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+/* Calls for every link between switches, in one direction. */
+static void each_link(const struct network *network, const struct verify_report *report,
+                      void (*visit)(void *context, const struct network *network, uint32_t at,
+                                    unsigned port, uint64_t load),
+                      void *context)
+{
+    for (uint32_t at = 0; at < network->switches.count; at++) {
+        const struct network_switch *node = &network->switches.items[at];
+        for (unsigned port = 1; port <= node->port_count; port++) {
+            uint32_t peer = network->ports.items[node->first_port + port].peer;
+            if (peer != NETWORK_NONE && (peer & NETWORK_SWITCH))
+                visit(context, network, at, port, report->load[node->first_port + port]);
+        }
+    }
+}
+
+static void print_link(void *context, const struct network *network, uint32_t at, unsigned port,
+                       uint64_t load)
+{
+    char from[NETWORK_LABEL_BYTES], to[NETWORK_LABEL_BYTES];
+    const struct network_port *link =
+        &network->ports.items[network->switches.items[at].first_port + port];
+    (void)context;
+    printf("%10" PRIu64 "  %s port %u -> %s port %u\n", load,
+           network_label(network, NETWORK_SWITCH | at, from), port,
+           network_label(network, link->peer, to), link->peer_port);
+}
+
+static void put_link(void *context, const struct network *network, uint32_t at, unsigned port,
+                     uint64_t load)
+{
+    struct json *json = context;
+    json_begin_object(json, NULL);
+    json_stringf(json, "switch", "0x%016" PRIx64, network->switches.items[at].guid);
+    json_unsigned(json, "port", port);
+    json_unsigned(json, "load", load);
+    json_end_object(json);
+}
+
+static void print_report_json(const struct network *network, const struct verify_report *report,
+                              const struct options *options)
+{
+    struct text text = {0};
+    struct json json = {.out = &text, .pretty = true};
+    json_begin_object(&json, NULL);
+    json_bool(&json, "holds", verify_holds(report));
+    json_unsigned(&json, "pairs", report->pairs);
+    json_unsigned(&json, "undelivered", report->undelivered);
+    json_unsigned(&json, "switch_undelivered", report->switch_undelivered);
+    json_unsigned(&json, "loops", report->loops);
+    json_unsigned(&json, "alias_holes", report->alias_holes);
+    json_unsigned(&json, "vls", report->vls);
+    json_unsigned(&json, "dependencies", report->dependencies);
+    put_cycle(&json, network, report);
+    if (options->root)
+        json_unsigned(&json, "down_up_transitions", report->down_up);
+    json_double(&json, "hops_mean", ratio(report->hops_sum, report->pairs));
+    json_unsigned(&json, "hops_max", report->hops_max);
+    json_unsigned(&json, "table_hops_sum", report->table_hops_sum);
+    json_unsigned(&json, "link_load_max", report->load_max);
+    json_double(&json, "link_load_mean", ratio(report->load_sum, report->channels));
+    put_findings(&json, report);
+    if (options->links) {
+        json_begin_array(&json, "links");
+        each_link(network, report, put_link, &json);
+        json_end_array(&json);
+    }
+    json_end_object(&json);
+    fputs(text.data, stdout);
+    text_release(&text);
+}
+
+static void print_report(const struct network *network, const struct verify_report *report,
+                         const struct options *options)
+{
+    printf("pairs         %" PRIu64 " of adapter ports\n", report->pairs);
+    printf("delivered     %s", verify_delivers(report) ? "all\n" : "NO: ");
+    if (!verify_delivers(report))
+        printf("%" PRIu64 " pairs and %" PRIu64 " pairs of switches not, %" PRIu64
+               " entries into loops\n",
+               report->undelivered, report->switch_undelivered, report->loops);
+    printf("credit loops  %s, %u lane%s, %" PRIu64 " dependencies\n",
+           report->cycle.count ? "YES" : "none", report->vls, report->vls == 1 ? "" : "s",
+           report->dependencies);
+    if (options->root)
+        printf("down-up       %" PRIu64 " transitions\n", report->down_up);
+    if (report->alias_holes)
+        printf("aliases       %" PRIu64 " entries missing for LIDs that no pair uses\n",
+               report->alias_holes);
+    printf("hops          %.3f on average, %" PRIu64 " at most\n",
+           ratio(report->hops_sum, report->pairs), report->hops_max);
+    printf("link load     %" PRIu64 " pairs at most, %.1f on average\n", report->load_max,
+           ratio(report->load_sum, report->channels));
+    for (size_t i = 0; i < report->findings.count; i++)
+        printf("              %s\n", report->findings.items[i]);
+    if (options->links)
+        each_link(network, report, print_link, NULL);
+}
+
+static int read_lanes(struct lanes *lanes, const struct options *options)
+{
+    struct err err;
+    if (options->path_sl && lanes_read_path_sl(lanes, options->path_sl, &err))
+        return command_error("verify", &err);
+    if (options->sl2vl && lanes_read_sl2vl(lanes, options->sl2vl, &err))
+        return command_error("verify", &err);
+    return EXIT_HOLDS;
+}
+
+static int check_tables(const struct network *network, const struct options *options,
+                        struct verify_options wanted)
+{
+    struct routes routes;
+    struct lanes lanes;
+    struct verify_report report;
+    struct err err;
+    if (lfts_read(&routes, network, options->lfts, &err))
+        return command_error("verify", &err);
+    lanes_init(&lanes, network);
+    int status = read_lanes(&lanes, options);
+    if (status == EXIT_HOLDS) {
+        wanted.lanes = options->path_sl || options->sl2vl ? &lanes : NULL;
+        verify_routes(network, &routes, &wanted, &report);
+        if (options->json)
+            print_report_json(network, &report, options);
+        else
+            print_report(network, &report, options);
+        status = verify_holds(&report) ? EXIT_HOLDS : EXIT_FAILS;
+        verify_report_release(&report);
+    }
+    lanes_release(&lanes);
+    routes_release(&routes);
+    return status;
+}
+
+static void print_transition(const struct network *network, const struct transition_report *report,
+                             const struct order_plan *plan, bool as_json)
+{
+    struct text text = {0};
+    struct json json = {.out = &text, .pretty = true};
+    const struct verify_report *found = &report->cycle;
+    if (!as_json) {
+        printf("update        %zu writes in %zu waves, %" PRIu64 " drains\n", plan->updates.count,
+               plan->waves.count, report->drains);
+        printf("safe          %s\n", report->safe ? "in every state" : "NO");
+        if (report->left_out)
+            printf("incomplete    %" PRIu64 " entries differ that the order does not write\n",
+                   report->left_out);
+        for (size_t i = 0; i < found->findings.count; i++)
+            printf("              %s\n", found->findings.items[i]);
+        return;
+    }
+    json_begin_object(&json, NULL);
+    json_bool(&json, "safe", report->safe);
+    json_bool(&json, "complete", report->left_out == 0);
+    json_unsigned(&json, "updates", plan->updates.count);
+    json_unsigned(&json, "waves", plan->waves.count);
+    json_unsigned(&json, "drains", report->drains);
+    json_unsigned(&json, "left_out", report->left_out);
+    if (!report->safe)
+        json_unsigned(&json, "wave", report->wave + 1);
+    put_cycle(&json, network, found);
+    put_findings(&json, found);
+    json_end_object(&json);
+    fputs(text.data, stdout);
+    text_release(&text);
+}
+
+static int check_transition(const struct network *network, char **files,
+                            const struct options *options)
+{
+    struct routes before = {0}, after = {0};
+    struct order_plan plan = {0};
+    struct transition_report report;
+    struct err err;
+    int status = EXIT_HOLDS;
+    if (lfts_read(&before, network, files[0], &err) || lfts_read(&after, network, files[1], &err) ||
+        order_read(&plan, network, files[2], &err))
+        status = command_error("verify", &err);
+    if (status == EXIT_HOLDS) {
+        verify_transition(network, &before, &after, &plan, &report);
+        print_transition(network, &report, &plan, options->json);
+        status = report.safe && report.left_out == 0 ? EXIT_HOLDS : EXIT_FAILS;
+        transition_report_release(&report);
+    }
+    routes_release(&before);
+    routes_release(&after);
+    order_release(&plan);
+    return status;
+}
+
+/* The switches that --root names. */
+static int find_roots(const struct network *network, const struct options *options,
+                      struct verify_options *wanted, struct root_switches *found)
+{
+    struct root_list roots;
+    struct err err;
+    if (!options->root)
+        return EXIT_HOLDS;
+    if (!root_list_parse(&roots, options->root))
+        return command_usage("verify", "--root %s: expected GUIDs, manager, centre or detect",
+                             options->root);
+    int rc = root_list_find(&roots, network, found, &err);
+    vec_release(&roots.guids);
+    if (rc)
+        return command_error("verify", &err);
+    wanted->roots = found->items;
+    wanted->root_count = found->count;
+    return EXIT_HOLDS;
+}
+
+static int run_with(int argc, char **argv, const struct options *options)
+{
+    struct network network;
+    struct verify_options wanted = {0};
+    struct root_switches roots = {0};
+    struct workers workers;
+    uint64_t threads = 1;
+    if (argc != (options->transition ? 4 : 1))
+        return command_usage("verify", options->transition
+                                           ? "expected NET --transition OLD NEW ORDER"
+                                           : "expected one net file");
+    if (!options->transition && !options->lfts)
+        return command_usage("verify", "expected --lfts FILE, or --transition OLD NEW ORDER");
+    if (options->threads && !parse_unsigned(options->threads, 1, WORKERS_LIMIT, &threads))
+        return command_usage("verify", "--threads %s: expected 1 to %d", options->threads,
+                             WORKERS_LIMIT);
+    workers = workers_of_threads((unsigned)threads);
+    wanted.workers = &workers;
+    int status = load_network("verify", argv[0], options->lmc, false, &network);
+    if (status == EXIT_HOLDS)
+        status = find_roots(&network, options, &wanted, &roots);
+    if (status == EXIT_HOLDS)
+        status = options->transition ? check_transition(&network, argv + 1, options)
+                                     : check_tables(&network, options, wanted);
+    mem_free(roots.items);
+    network_release(&network);
+    return status;
+}
+
+static int run_verify(int argc, char **argv)
+{
+    struct options options = {0};
+    const struct option_spec specs[] = {
+        {.name = "lfts", .value = &options.lfts},
+        {.name = "path-sl", .value = &options.path_sl},
+        {.name = "sl2vl", .value = &options.sl2vl},
+        {.name = "root", .value = &options.root},
+        {.name = "lmc", .value = &options.lmc},
+        {.name = "threads", .value = &options.threads},
+        {.name = "transition", .flag = &options.transition},
+        {.name = "links", .flag = &options.links},
+        {.name = "json", .flag = &options.json},
+        {0},
+    };
+    argc = command_options("verify", argc, argv, specs);
+    if (argc < 0)
+        return EXIT_USAGE;
+    return run_with(argc - 1, argv + 1, &options);
+}
+
+const struct command command_verify = {
+    .name = "verify",
+    .summary = "check forwarding tables: delivery, loops, deadlock, load",
+    .help = help,
+    .run = run_verify,
+};

@@ -1,0 +1,12 @@
+/* Threads for commands that compute: lends them to the cores, which own none. */
+#ifndef WEFT_CLI_WORKERS_H
+#define WEFT_CLI_WORKERS_H
+
+#include "routing/workers.h"
+
+enum { WORKERS_LIMIT = 256 };
+
+/* `count` threads, started anew for every batch of jobs. */
+struct workers workers_of_threads(unsigned count);
+
+#endif

@@ -1,0 +1,46 @@
+/* The manager's configuration: `key value` lines, '#' starts a remark.
+ *
+ * One table (config.c) names every key, says whether it can change in a running manager, and checks
+ * its value; the command line's options go through the same table. weft-sm.conf(5) explains each
+ * key. */
+#ifndef WEFT_HOST_CONFIG_H
+#define WEFT_HOST_CONFIG_H
+
+#include "host/mad_port.h"
+#include "sm/sm.h"
+
+enum { CONFIG_KEYS = 32 }; /* room for; the table has its own length */
+
+struct config {
+    struct sm_config sm;
+    struct mad_port_choice port;
+    const char *dump, *state, *log; /* NULL: none */
+    bool json;
+    unsigned threads; /* 0: one for each processor */
+    bool lmc_given;
+    VEC(uint64_t) root_guids;
+    struct user_routes user_routes;
+    const char *values[CONFIG_KEYS]; /* as given, by key; NULL: not given */
+    struct arena strings;
+};
+
+void config_init(struct config *config);
+void config_release(struct config *config);
+
+/* One key. The error says what was expected. */
+int config_set(struct config *config, const char *key, const char *value, struct err *err);
+/* A whole file; the error names file and line. */
+int config_read(struct config *config, const char *path, struct err *err);
+/* What follows from the keys together; after the last of them. */
+int config_finish(struct config *config, struct err *err);
+
+/* Goes through the keys whose values differ: `tell` hears of each, and whether the running manager
+ * takes it over. */
+void config_compare(const struct config *before, const struct config *after,
+                    void (*tell)(void *context, const char *key, const char *from, const char *to,
+                                 bool live),
+                    void *context);
+/* Gives `after` the values of `before` for keys that cannot change in a running manager. */
+void config_keep_fixed(const struct config *before, struct config *after);
+
+#endif

@@ -1,0 +1,40 @@
+/* A port of this machine, opened for subnet management through libibumad.
+ *
+ * Hardware, ibsim (through ibsim-run) and weft's own fabrics (through the preload library) look the
+ * same from here. */
+#ifndef WEFT_HOST_MAD_PORT_H
+#define WEFT_HOST_MAD_PORT_H
+
+#include "base/err.h"
+#include "sm/sm.h"
+
+#include <poll.h>
+
+enum { MAD_PORT_ANY = -1 };
+
+struct mad_port_choice {
+    uint64_t guid;  /* 0: any */
+    const char *ca; /* NULL: any */
+    int number;     /* MAD_PORT_ANY: any */
+};
+
+struct mad_port;
+
+/* Opens the port that was asked for, or the first InfiniBand port whose link is up, says there that
+ * a subnet manager is present, and registers for subnet management. */
+int mad_port_open(struct mad_port **result, const struct mad_port_choice *choice, struct err *err);
+void mad_port_close(struct mad_port *port);
+
+uint64_t mad_port_guid(const struct mad_port *port);
+const char *mad_port_name(const struct mad_port *port); /* "mlx5_0 port 1 (0x…), 4X, Initialize" */
+bool mad_port_is_gone(const struct mad_port *port);     /* the device was taken away */
+
+/* Hands a MAD over; 0 or -errno. What is lost is the core's business: it times out. */
+int mad_port_send(struct mad_port *port, const struct sm_message *message);
+/* The next MAD that has arrived; false when there is none. Never waits. */
+bool mad_port_receive(struct mad_port *port, struct sm_message *message);
+/* Sleeps until a MAD, one of `others` (whose revents it sets) or the end of `timeout_ps`. True if a
+ * MAD may be there. */
+bool mad_port_wait(struct mad_port *port, struct pollfd *others, size_t count, uint64_t timeout_ps);
+
+#endif

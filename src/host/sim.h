@@ -1,0 +1,37 @@
+/* The simulator host: managers on a simulated fabric, all in virtual time.
+ *
+ * It owns the clock that the cores do not have. Each manager sits at a port; what it sends enters
+ * the fabric there, what is delivered there it receives, and its deadlines are events like any
+ * other. Routes are computed on the spot. */
+#ifndef WEFT_HOST_SIM_H
+#define WEFT_HOST_SIM_H
+
+#include "fabric/fabric.h"
+#include "sm/sm.h"
+
+struct sim;
+
+struct sim *sim_new(struct fabric *fabric); /* the fabric stays the caller's */
+void sim_free(struct sim *sim);             /* and its managers */
+/* Hears of what managers do; each may be NULL. */
+struct sim_listener {
+    void *context;
+    void (*event)(void *context, uint64_t now, unsigned manager, const struct sm_event *event);
+    void (*sent)(void *context, uint64_t now, unsigned manager, const struct sm_message *message);
+    void (*computed)(void *context, uint64_t now, unsigned manager, const struct sm_job *job);
+};
+void sim_set_listener(struct sim *sim, const struct sim_listener *listener);
+
+/* Puts a manager at a port (port 0 of a switch, or an adapter's) and starts it; its number. */
+unsigned sim_add_manager(struct sim *sim, uint32_t port, const struct sm_config *config);
+void sim_kill_manager(struct sim *sim, unsigned manager);  /* without a word to anybody */
+struct sm *sim_manager(struct sim *sim, unsigned manager); /* NULL if it was killed */
+
+uint64_t sim_now(const struct sim *sim);
+/* Everything that is due now, then on to the next thing that happens; false: that is at `until`. */
+bool sim_step(struct sim *sim, uint64_t until);
+void sim_run(struct sim *sim, uint64_t until);
+/* Runs until `manager` is settled, or `limit` has passed; true if it is. */
+bool sim_run_until_settled(struct sim *sim, unsigned manager, uint64_t limit);
+
+#endif

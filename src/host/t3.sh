@@ -1,2 +1,0 @@
-/tmp/w/host/b/weft ctl status
-/tmp/w/host/b/weft ctl counters H0 1

@@ -1,0 +1,185 @@
+/* Cycles in the channel dependency graph: depth first to find one, breadth first to shorten it. */
+#include "routing/dependency.h"
+
+#include <string.h>
+
+void dependency_init(struct dependency_graph *graph, const struct network *network, unsigned vls)
+{
+    uint32_t switches = (uint32_t)network->switches.count, nodes = 0;
+    size_t words = 0;
+    *graph = (struct dependency_graph){.network = network, .vls = vls};
+    graph->first_word = mem_alloc((switches + 1) * sizeof *graph->first_word);
+    graph->first_node = mem_alloc((switches + 1) * sizeof *graph->first_node);
+    for (uint32_t at = 0; at < switches; at++) {
+        uint32_t rows = (network->switches.items[at].port_count + 1u) * vls;
+        graph->first_word[at] = words;
+        graph->first_node[at] = nodes;
+        words += rows * dependency_row_words(graph, at);
+        nodes += rows;
+    }
+    graph->first_word[switches] = words;
+    graph->first_node[switches] = nodes;
+    graph->bits = mem_zalloc(words + 1, sizeof *graph->bits);
+}
+
+void dependency_release(struct dependency_graph *graph)
+{
+    mem_free(graph->first_word);
+    mem_free(graph->first_node);
+    mem_free(graph->bits);
+    *graph = (struct dependency_graph){0};
+}
+
+void dependency_merge(struct dependency_graph *graph, const struct dependency_graph *other)
+{
+    for (size_t i = 0; i < graph->first_word[graph->network->switches.count]; i++)
+        graph->bits[i] |= other->bits[i];
+}
+
+uint64_t dependency_count(const struct dependency_graph *graph)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < graph->first_word[graph->network->switches.count]; i++)
+        count += (unsigned)__builtin_popcountll(graph->bits[i]);
+    return count;
+}
+
+/* A node and how far its row of successors was read. */
+struct cursor {
+    uint32_t at;
+    uint32_t node;
+    uint32_t bit;
+};
+
+/* The next successor, or false. */
+static bool next_successor(const struct dependency_graph *graph, struct cursor *cursor,
+                           struct cursor *successor)
+{
+    const struct network *network = graph->network;
+    const struct network_switch *node = &network->switches.items[cursor->at];
+    size_t words = dependency_row_words(graph, cursor->at);
+    const uint64_t *row = graph->bits + graph->first_word[cursor->at] +
+                          (cursor->node - graph->first_node[cursor->at]) * words;
+    for (size_t word = cursor->bit / 64; word < words; word++) {
+        uint64_t left = row[word];
+        if (word == cursor->bit / 64)
+            left &= ~UINT64_C(0) << (cursor->bit % 64);
+        if (!left)
+            continue;
+        uint32_t bit = (uint32_t)(word * 64 + (unsigned)__builtin_ctzll(left));
+        cursor->bit = bit + 1;
+        const struct network_port *link =
+            &network->ports.items[node->first_port + bit / graph->vls];
+        uint32_t to = link->peer & ~NETWORK_SWITCH;
+        *successor = (struct cursor){
+            .at = to,
+            .node = graph->first_node[to] + link->peer_port * graph->vls + bit % graph->vls,
+        };
+        return true;
+    }
+    cursor->bit = (uint32_t)(words * 64);
+    return false;
+}
+
+enum { UNSEEN, OPEN, DONE };
+
+/* Depth first from one node; true with *found on a cycle. */
+static bool descend(const struct dependency_graph *graph, uint8_t *colour, struct cursor start,
+                    struct cursor *found)
+{
+    VEC(struct cursor) stack = {0};
+    bool cyclic = false;
+    colour[start.node] = OPEN;
+    vec_push(&stack, start);
+    while (stack.count && !cyclic) {
+        struct cursor next;
+        if (!next_successor(graph, &stack.items[stack.count - 1], &next)) {
+            colour[stack.items[--stack.count].node] = DONE;
+        } else if (colour[next.node] == OPEN) {
+            *found = next;
+            cyclic = true;
+        } else if (colour[next.node] == UNSEEN) {
+            colour[next.node] = OPEN;
+            vec_push(&stack, next);
+        }
+    }
+    vec_release(&stack);
+    return cyclic;
+}
+
+static void push_channel(const struct dependency_graph *graph, const struct cursor *cursor,
+                         struct verify_report *report)
+{
+    const struct network *network = graph->network;
+    uint32_t row = cursor->node - graph->first_node[cursor->at];
+    const struct network_port *link =
+        &network->ports.items[network->switches.items[cursor->at].first_port + row / graph->vls];
+    vec_push(&report->cycle, ((struct verify_channel){.at = link->peer & ~NETWORK_SWITCH,
+                                                      .port = link->peer_port,
+                                                      .vl = (uint8_t)(row % graph->vls)}));
+}
+
+/* The shortest way from a node back to itself. There is one. */
+static void shorten(const struct dependency_graph *graph, struct cursor start,
+                    struct verify_report *report)
+{
+    uint32_t nodes = graph->first_node[graph->network->switches.count];
+    uint32_t *parent = mem_alloc(nodes * sizeof *parent);
+    VEC(struct cursor) queue = {0};
+    VEC(struct cursor) back = {0};
+    memset(parent, 0xFF, nodes * sizeof *parent);
+    start.bit = 0;
+    vec_push(&queue, start);
+    for (uint32_t head = 0; head < queue.count && parent[start.node] == NETWORK_NONE; head++) {
+        struct cursor from = queue.items[head], next;
+        while (next_successor(graph, &from, &next)) {
+            if (parent[next.node] != NETWORK_NONE)
+                continue;
+            parent[next.node] = head;
+            if (next.node != start.node)
+                vec_push(&queue, next);
+        }
+    }
+    for (uint32_t at = parent[start.node]; at != 0; at = parent[queue.items[at].node])
+        vec_push(&back, queue.items[at]);
+    push_channel(graph, &start, report);
+    while (back.count)
+        push_channel(graph, &back.items[--back.count], report);
+    vec_release(&queue);
+    vec_release(&back);
+    mem_free(parent);
+}
+
+bool dependency_find_cycle(const struct dependency_graph *graph, struct verify_report *report)
+{
+    uint32_t switches = (uint32_t)graph->network->switches.count;
+    uint8_t *colour = mem_zalloc(graph->first_node[switches] + 1, 1);
+    struct cursor found;
+    bool cyclic = false;
+    for (uint32_t at = 0; at < switches && !cyclic; at++)
+        for (uint32_t node = graph->first_node[at]; node < graph->first_node[at + 1] && !cyclic;
+             node++)
+            if (colour[node] == UNSEEN)
+                cyclic = descend(graph, colour, (struct cursor){.at = at, .node = node}, &found);
+    mem_free(colour);
+    if (cyclic)
+        shorten(graph, found, report);
+    return cyclic;
+}
+
+void verify_write_cycle(const struct network *network, const struct verify_channel *cycle,
+                        size_t count, struct text *out)
+{
+    char label[NETWORK_LABEL_BYTES];
+    if (count == 0)
+        return;
+    text_printf(out, "VL %u: ", cycle[0].vl);
+    for (size_t i = 0; i < count; i++) {
+        text_printf(out, "%s port %u", network_label(network, NETWORK_SWITCH | cycle[i].at, label),
+                    cycle[i].port);
+        if (cycle[i].vl != cycle[0].vl)
+            text_printf(out, " (VL %u)", cycle[i].vl);
+        text_puts(out, " -> ");
+    }
+    text_puts(out, network_label(network, NETWORK_SWITCH | cycle[0].at, label));
+}

@@ -1,0 +1,41 @@
+/* The channel dependency graph, for the checkers only (no engine uses it).
+ *
+ * A node is a virtual lane of a channel, named by where the channel arrives: (switch, input port,
+ * lane). An edge says that a packet there may wait for an output port and lane of that switch. All
+ * edges of a node are bits of one row. */
+#ifndef WEFT_ROUTING_DEPENDENCY_H
+#define WEFT_ROUTING_DEPENDENCY_H
+
+#include "routing/network.h"
+#include "routing/verify.h"
+
+struct dependency_graph {
+    const struct network *network;
+    unsigned vls;
+    size_t *first_word; /* by switch, one more at the end */
+    uint32_t *first_node;
+    uint64_t *bits;
+};
+
+void dependency_init(struct dependency_graph *graph, const struct network *network, unsigned vls);
+void dependency_release(struct dependency_graph *graph);
+void dependency_merge(struct dependency_graph *graph, const struct dependency_graph *other);
+uint64_t dependency_count(const struct dependency_graph *graph);
+
+static inline size_t dependency_row_words(const struct dependency_graph *graph, uint32_t at)
+{
+    return ((graph->network->switches.items[at].port_count + 1u) * graph->vls + 63) / 64;
+}
+static inline void dependency_add(struct dependency_graph *graph, uint32_t at, unsigned in,
+                                  unsigned in_vl, unsigned out, unsigned out_vl)
+{
+    size_t row =
+        graph->first_word[at] + (in * graph->vls + in_vl) * dependency_row_words(graph, at);
+    size_t bit = out * graph->vls + out_vl;
+    graph->bits[row + bit / 64] |= UINT64_C(1) << (bit % 64);
+}
+
+/* Fills `cycle` with a short cycle and returns true if there is one. */
+bool dependency_find_cycle(const struct dependency_graph *graph, struct verify_report *report);
+
+#endif

@@ -1,0 +1,91 @@
+/* The table of engines, and what they all end with. */
+#include "routing/engine.h"
+
+#include "routing/verify.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static int hybrid_fera(const struct network *network, const struct engine_options *options,
+                       struct routes *routes, struct err *err)
+{
+    return engine_fera.compute(network, options, routes, err);
+}
+
+static int hybrid_dr(const struct network *network, const struct engine_options *options,
+                     struct routes *routes, struct err *err)
+{
+    return engine_dr.compute(network, options, routes, err);
+}
+
+const struct engine engine_pira_fera = {
+    .name = "pira+fera",
+    .summary = "PIRa's tables at once, FERa's when they are ready (seed 002)",
+    .compute = hybrid_fera,
+    .provisional = &engine_pira,
+};
+const struct engine engine_pira_dr = {
+    .name = "pira+dr",
+    .summary = "PIRa's tables at once, DR's when they are ready (seed 002)",
+    .compute = hybrid_dr,
+    .provisional = &engine_pira,
+    .renames = true,
+};
+
+static const struct engine *const engines[] = {
+    &engine_fera, &engine_pira,      &engine_dr,      &engine_minhop,
+    &engine_updn, &engine_pira_fera, &engine_pira_dr,
+};
+enum { ENGINE_COUNT = sizeof engines / sizeof engines[0] };
+
+const struct engine *engine_at(size_t index)
+{
+    return index < ENGINE_COUNT ? engines[index] : NULL;
+}
+
+const struct engine *engine_find(const char *name)
+{
+    for (size_t i = 0; i < ENGINE_COUNT; i++)
+        if (strcmp(engines[i]->name, name) == 0)
+            return engines[i];
+    return NULL;
+}
+
+/* A proof by the independent checker. */
+static int prove(const struct network *network, const struct engine_options *options,
+                 struct routes *routes, struct err *err)
+{
+    struct verify_report report;
+    struct verify_options wanted = {.workers = options->workers};
+    int rc = 0;
+    verify_routes(network, routes, &wanted, &report);
+    const char *first = report.findings.count ? report.findings.items[0] : "";
+    if (!verify_delivers(&report)) {
+        rc = err_set(err, EHOSTUNREACH, "%s: the tables do not deliver: %s", routes->engine, first);
+    } else if (report.cycle.count && !options->allow_cycles) {
+        rc = err_set(err, EDEADLK, "%s: the tables could deadlock: %s", routes->engine, first);
+    } else if (report.cycle.count) {
+        size_t length = strlen(routes->note);
+        snprintf(routes->note + length, sizeof routes->note - length,
+                 "%sCOULD DEADLOCK, as allowed", length ? "; " : "");
+    }
+    verify_report_release(&report);
+    return rc;
+}
+
+int engine_settle(const struct network *network, const struct engine_options *options,
+                  bool unproved, struct routes *routes, struct err *err)
+{
+    int rc = 0;
+    routes->generation = options->generation;
+    if (options->user && options->user->entries.count) {
+        rc = user_routes_apply(options->user, network, routes, err);
+        unproved = true;
+    }
+    if (!rc && unproved)
+        rc = prove(network, options, routes, err);
+    if (rc)
+        routes_release(routes);
+    return rc;
+}

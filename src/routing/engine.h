@@ -1,0 +1,55 @@
+/* Routing engines: pure functions from a network to tables.
+ *
+ * Every engine has the same shape and one file. `compute` either fills the routes with tables that
+ * are known to deliver and to be free of deadlock, or gives an error that says why not; nothing
+ * falls back in silence (what was chosen on the way stands in routes->note). Hybrids (seed 002
+ * section 3.4) name a second engine whose tables are quick to have: `provisional` goes to the
+ * switches first, `compute` follows. */
+#ifndef WEFT_ROUTING_ENGINE_H
+#define WEFT_ROUTING_ENGINE_H
+
+#include "routing/network.h"
+#include "routing/routes.h"
+#include "routing/user_routes.h"
+#include "routing/workers.h"
+
+enum root_choice {
+    ROOT_DEFAULT, /* the manager's switch for the paper's engines, detected ones for updn */
+    ROOT_MANAGER, /* the switch where the manager sits */
+    ROOT_CENTRE,  /* the switch with the least largest distance to the others */
+    ROOT_DETECT,  /* the top stage of a tree, else the centre */
+    ROOT_LIST,    /* the GUIDs given */
+};
+
+struct engine_options {
+    enum root_choice root;
+    const uint64_t *root_guids; /* for ROOT_LIST; those that are not there now are passed over */
+    size_t root_count;
+    const struct workers *workers;  /* NULL: one thread */
+    const struct user_routes *user; /* NULL: none */
+    bool seed_balance; /* user routes count as load before the engine spreads its own */
+    bool allow_cycles; /* minhop: give tables that could deadlock, with a note */
+    uint64_t generation;
+};
+
+struct engine {
+    const char *name;
+    const char *summary;
+    int (*compute)(const struct network *network, const struct engine_options *options,
+                   struct routes *routes, struct err *err);
+    const struct engine *provisional; /* or NULL */
+    bool renames;                     /* wants terminals with more than one LID */
+};
+
+extern const struct engine engine_fera, engine_pira, engine_dr, engine_minhop, engine_updn,
+    engine_pira_fera, engine_pira_dr;
+
+const struct engine *engine_find(const char *name); /* NULL if there is none */
+const struct engine *engine_at(size_t index);       /* all of them, then NULL */
+
+/* For engines: lays the user's routes over the tables, and proves the result where that is not
+ * certain by construction (`unproved`, or user routes). On error the routes are released. */
+int engine_settle(const struct network *network, const struct engine_options *options,
+                  bool unproved, struct routes *routes, struct err *err);
+
+#endif

@@ -1,0 +1,21 @@
+#include "routing/file.h"
+
+#include <errno.h>
+#include <string.h>
+
+int file_read(const char *path, size_t limit, struct text *text, struct err *err)
+{
+    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
+    *text = (struct text){0};
+    if (!file)
+        return err_at(err, errno, path, 0, "%s", strerror(errno));
+    int rc = text_read(text, file, limit);
+    if (file != stdin)
+        fclose(file);
+    text_puts(text, "");
+    if (rc)
+        return err_at(err, -rc, path, 0, "%s", strerror(-rc));
+    if (memchr(text->data, '\0', text->length))
+        return err_at(err, EINVAL, path, 0, "not a text file: it has NUL bytes");
+    return 0;
+}

@@ -1,0 +1,11 @@
+/* Reading an input file whole. */
+#ifndef WEFT_ROUTING_FILE_H
+#define WEFT_ROUTING_FILE_H
+
+#include "base/err.h"
+#include "base/text.h"
+
+/* "-" is standard input. The text is never without a terminating NUL; release it in any case. */
+int file_read(const char *path, size_t limit, struct text *text, struct err *err);
+
+#endif

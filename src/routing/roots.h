@@ -1,0 +1,18 @@
+/* Which switches are the roots of up*-down* routing. */
+#ifndef WEFT_ROUTING_ROOTS_H
+#define WEFT_ROUTING_ROOTS_H
+
+#include "routing/engine.h"
+
+struct roots {
+    VEC(uint32_t) switches;
+    char note[160]; /* how they were chosen */
+};
+
+/* As the options say; ROOT_DEFAULT means `fallback`. -ENOENT if none of the listed GUIDs is there.
+ */
+int roots_choose(struct roots *roots, const struct network *network,
+                 const struct engine_options *options, enum root_choice fallback, struct err *err);
+void roots_release(struct roots *roots);
+
+#endif

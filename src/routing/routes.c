@@ -1,0 +1,73 @@
+/* Tables of one computation: their memory, the choice of paths, and differences. */
+#include "routing/routes.h"
+
+#include <string.h>
+
+void routes_init(struct routes *routes, const struct network *network, const char *engine)
+{
+    *routes = (struct routes){
+        .engine = engine,
+        .switch_count = (uint32_t)network->switches.count,
+        .stride = (network->top_lid / ROUTES_BLOCK + 1) * ROUTES_BLOCK,
+        .top_lid = network->top_lid,
+        .vls = 1,
+    };
+    size_t bytes = (size_t)routes->switch_count * routes->stride;
+    routes->ports = mem_alloc(bytes);
+    if (bytes)
+        memset(routes->ports, PORT_NONE, bytes);
+}
+
+void routes_release(struct routes *routes)
+{
+    if (!routes)
+        return;
+    mem_free(routes->ports);
+    mem_free(routes->default_ports);
+    mem_free(routes->explicit_bits);
+    mem_free(routes->offsets);
+    mem_free(routes->service_levels);
+    mem_free(routes->ranks);
+    *routes = (struct routes){0};
+}
+
+struct path path_lookup(const struct routes *routes, const struct network *network, uint32_t source,
+                        uint32_t destination)
+{
+    bool from_switch = source & NETWORK_SWITCH, to_switch = destination & NETWORK_SWITCH;
+    uint32_t at = from_switch ? source & ~NETWORK_SWITCH : network->terminals.items[source].at;
+    uint32_t lid;
+    if (to_switch) {
+        lid = network->switches.items[destination & ~NETWORK_SWITCH].lid;
+    } else {
+        const struct network_terminal *terminal = &network->terminals.items[destination];
+        lid = terminal->lid;
+        if (lid && routes->offsets && !from_switch)
+            lid += routes->offsets[(size_t)terminal->at * routes->switch_count + at];
+    }
+    if (lid == 0 || routes_port(routes, at, lid) == PORT_NONE)
+        return (struct path){0};
+    struct path path = {.dlid = (uint16_t)lid};
+    if (routes->service_levels)
+        path.sl = routes->service_levels[(size_t)at * routes->stride + lid];
+    return path;
+}
+
+struct routes_difference routes_compare(const struct routes *before, const struct routes *after)
+{
+    struct routes_difference difference = {0};
+    uint32_t stride = before->stride > after->stride ? before->stride : after->stride;
+    for (uint32_t at = 0; at < after->switch_count; at++) {
+        uint64_t blocks = 0;
+        for (uint32_t block = 0; block < stride; block += ROUTES_BLOCK) {
+            unsigned entries = 0;
+            for (uint32_t lid = block; lid < block + ROUTES_BLOCK; lid++)
+                entries += routes_port(before, at, lid) != routes_port(after, at, lid);
+            difference.entries += entries;
+            blocks += entries != 0;
+        }
+        difference.blocks += blocks;
+        difference.switches += blocks != 0;
+    }
+    return difference;
+}

@@ -1,0 +1,220 @@
+/* Every state on the way from old tables to new ones.
+ *
+ * Nothing is simulated step by step: between two drains dependencies only add up, so it is enough
+ * to look at each such stretch as a whole, LID by LID. A switch whose entry is written in wave w
+ * forwards by the old entry until w is acknowledged and by the new one from when w begins. Hence a
+ * packet sent on by a new entry can meet an old entry only if the sender's wave is not later than
+ * the receiver's; all other combinations are possible within the stretch. Only if a stretch has a
+ * cycle are its waves looked at one after the other, to name the first that is dangerous.
+ *
+ * The graph is built from scratch for each stretch, by other code than the planner's. */
+#include "routing/transition.h"
+
+#include "routing/dependency.h"
+
+#include <string.h>
+
+enum { WAVE_NEVER = UINT32_MAX };
+
+struct transition {
+    const struct network *network;
+    const struct routes *before, *after;
+    uint32_t stride;
+    uint32_t *wave;      /* [switch * stride + LID] */
+    uint32_t first, end; /* the waves of this stretch */
+    struct dependency_graph graph;
+    uint64_t holes;
+    bool *reached; /* by switch */
+    uint32_t *queue;
+};
+
+/* What a switch may do with a LID during the stretch. */
+struct choice {
+    uint8_t port[2];
+    bool is_new[2];
+    unsigned count;
+    uint32_t wave;
+};
+
+static struct choice choices_of(const struct transition *transition, uint32_t at, uint32_t lid)
+{
+    struct choice choice = {0};
+    uint8_t before = routes_port(transition->before, at, lid);
+    uint8_t after = routes_port(transition->after, at, lid);
+    choice.wave = transition->wave[(size_t)at * transition->stride + lid];
+    if (choice.wave == WAVE_NEVER || choice.wave >= transition->first) {
+        choice.port[choice.count] = before;
+        choice.is_new[choice.count++] = false;
+    }
+    if (choice.wave < transition->end) {
+        choice.port[choice.count] = after;
+        choice.is_new[choice.count++] = true;
+    }
+    return choice;
+}
+
+static uint32_t follow(const struct network *network, uint32_t at, uint8_t port, uint8_t *in)
+{
+    const struct network_switch *node = &network->switches.items[at];
+    if (port == 0 || port > node->port_count)
+        return NETWORK_NONE;
+    const struct network_port *link = &network->ports.items[node->first_port + port];
+    if (link->peer == NETWORK_NONE || !(link->peer & NETWORK_SWITCH))
+        return NETWORK_NONE;
+    *in = link->peer_port;
+    return link->peer & ~NETWORK_SWITCH;
+}
+
+static bool is_hole(const struct network *network, uint32_t at, uint8_t port)
+{
+    const struct network_switch *node = &network->switches.items[at];
+    return port > node->port_count ||
+           (port && network->ports.items[node->first_port + port].peer == NETWORK_NONE);
+}
+
+/* All that packets to the LID can do at the switch behind one of `at`'s choices. */
+static void add_choice(struct transition *transition, uint32_t at, uint32_t lid,
+                       const struct choice *sender, unsigned way)
+{
+    uint8_t in, onward;
+    uint32_t to = follow(transition->network, at, sender->port[way], &in);
+    if (to == NETWORK_NONE)
+        return;
+    struct choice receiver = choices_of(transition, to, lid);
+    for (unsigned i = 0; i < receiver.count; i++) {
+        bool too_late = sender->is_new[way] && !receiver.is_new[i] && sender->wave > receiver.wave;
+        if (too_late)
+            continue;
+        transition->holes += is_hole(transition->network, to, receiver.port[i]);
+        if (follow(transition->network, to, receiver.port[i], &onward) != NETWORK_NONE)
+            dependency_add(&transition->graph, to, in, 0, receiver.port[i], 0);
+        if (!transition->reached[to]) {
+            transition->reached[to] = true;
+            transition->queue[0]++;
+            transition->queue[transition->queue[0]] = to;
+        }
+    }
+}
+
+/* From every switch where traffic to the LID may begin: all of them, but for the LID of a switch
+ * only those with terminals. queue[0] is the number of switches that follow. */
+static void add_lid(struct transition *transition, uint32_t lid)
+{
+    const struct network *network = transition->network;
+    uint32_t switches = (uint32_t)network->switches.count;
+    uint32_t owner = lid <= network->top_lid ? network->owner[lid] : NETWORK_NONE;
+    bool to_switch = owner != NETWORK_NONE && (owner & NETWORK_SWITCH);
+    transition->queue[0] = 0;
+    for (uint32_t at = 0; at < switches; at++) {
+        transition->reached[at] = !to_switch || network_terminal_count(network, at) > 0;
+        if (transition->reached[at])
+            transition->queue[++transition->queue[0]] = at;
+    }
+    for (uint32_t head = 1; head <= transition->queue[0]; head++) {
+        uint32_t at = transition->queue[head];
+        struct choice sender = choices_of(transition, at, lid);
+        for (unsigned way = 0; way < sender.count; way++)
+            add_choice(transition, at, lid, &sender, way);
+    }
+}
+
+/* True if the waves first … end-1 together are safe; else `found` has the cycle. */
+static bool stretch_is_safe(struct transition *transition, uint32_t first, uint32_t end,
+                            struct verify_report *found)
+{
+    transition->first = first;
+    transition->end = end;
+    transition->holes = 0;
+    dependency_init(&transition->graph, transition->network, 1);
+    for (uint32_t lid = 1; lid < transition->stride; lid++)
+        add_lid(transition, lid);
+    found->cycle.count = 0;
+    bool cyclic = dependency_find_cycle(&transition->graph, found);
+    dependency_release(&transition->graph);
+    return !cyclic;
+}
+
+static void note_waves(struct transition *transition, const struct order_plan *plan)
+{
+    size_t count = (size_t)transition->network->switches.count * transition->stride;
+    for (size_t i = 0; i < count; i++)
+        transition->wave[i] = WAVE_NEVER;
+    for (uint32_t wave = 0; wave < plan->waves.count; wave++) {
+        const struct order_wave *item = &plan->waves.items[wave];
+        for (uint32_t i = item->first; i < item->first + item->count; i++) {
+            const struct order_update *update = &plan->updates.items[i];
+            uint32_t *cells = transition->wave + (size_t)update->at * transition->stride;
+            uint32_t end = update->first_lid + update->lid_count;
+            for (uint32_t k = update->first_lid; k < end && k < transition->stride; k++)
+                if (cells[k] == WAVE_NEVER)
+                    cells[k] = wave;
+        }
+    }
+}
+
+static uint64_t count_left_out(const struct transition *transition)
+{
+    uint64_t count = 0;
+    for (uint32_t at = 0; at < transition->network->switches.count; at++)
+        for (uint32_t lid = 0; lid < transition->stride; lid++)
+            count +=
+                transition->wave[(size_t)at * transition->stride + lid] == WAVE_NEVER &&
+                routes_port(transition->before, at, lid) != routes_port(transition->after, at, lid);
+    return count;
+}
+
+static void check_stretches(struct transition *transition, const struct order_plan *plan,
+                            struct transition_report *report)
+{
+    uint32_t waves = (uint32_t)plan->waves.count, first = 0;
+    while (first < waves && report->safe) {
+        uint32_t end = first + 1;
+        while (end < waves && !plan->waves.items[end].drain)
+            end++;
+        report->safe = stretch_is_safe(transition, first, end, &report->cycle);
+        report->holes += transition->holes;
+        if (!report->safe) {
+            report->wave = first;
+            while (stretch_is_safe(transition, first, (uint32_t)report->wave + 1, &report->cycle))
+                report->wave++;
+        }
+        first = end;
+    }
+}
+
+void verify_transition(const struct network *network, const struct routes *before,
+                       const struct routes *after, const struct order_plan *plan,
+                       struct transition_report *report)
+{
+    uint32_t switches = (uint32_t)network->switches.count;
+    struct transition transition = {
+        .network = network,
+        .before = before,
+        .after = after,
+        .stride = before->stride > after->stride ? before->stride : after->stride,
+    };
+    *report = (struct transition_report){.safe = true};
+    transition.wave = mem_alloc((size_t)switches * transition.stride * sizeof *transition.wave);
+    transition.reached = mem_alloc(switches + 1);
+    transition.queue = mem_alloc((switches + 1) * sizeof *transition.queue);
+    note_waves(&transition, plan);
+    report->left_out = count_left_out(&transition);
+    for (size_t i = 0; i < plan->waves.count; i++)
+        report->drains += plan->waves.items[i].drain;
+    check_stretches(&transition, plan, report);
+    if (!report->safe) {
+        struct text text = {0};
+        text_printf(&text, "during wave %zu: circle on ", report->wave + 1);
+        verify_write_cycle(network, report->cycle.cycle.items, report->cycle.cycle.count, &text);
+        vec_push(&report->cycle.findings, arena_strdup(&report->cycle.strings, text.data));
+        text_release(&text);
+    }
+    mem_free(transition.wave);
+    mem_free(transition.reached);
+    mem_free(transition.queue);
+}
+
+void transition_report_release(struct transition_report *report)
+{
+    verify_report_release(&report->cycle);
+}

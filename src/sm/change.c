@@ -1,0 +1,101 @@
+/* Change detection: light sweeps and traps (seed 000, section 2.1).
+ *
+ * A light sweep asks every switch for its SwitchInfo: one SMP tells whether any of its ports
+ * changed. Ports that did not answer a probe are asked again, and other managers are asked who is
+ * master. A trap says the same sooner. Either way only the switch concerned is read again. Now and
+ * then a full sweep reads every port: the change bit tells only the first who clears it, and there
+ * may be another master about, or may have been. */
+#include "sm/internal.h"
+
+#include <string.h>
+
+void change_sweep(struct sm *sm, uint64_t now)
+{
+    sm->next_sweep = sm->config.sweep_ps == TIME_NEVER ? TIME_NEVER : now + sm->config.sweep_ps;
+    if (sm->sweeping || sm->discovering)
+        return;               /* the last one is still on its way */
+    sm->handing_over = false; /* a handover that came to nothing is tried again */
+    bool full = sm->config.full_every && ++sm->sweeps >= sm->config.full_every;
+    if (full)
+        sm->sweeps = 0;
+    for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
+        const struct subnet_node *node = &sm->subnet.nodes.items[i];
+        if (full && node->present)
+            discovery_read_node(sm, i);
+        if (full || !node->present || node->kind != SUBNET_SWITCH)
+            continue;
+        sm->sweeping++;
+        struct request *request = sm_request(sm, PURPOSE_SWEEP, i, node->first_port);
+        request->attribute = ATTRIBUTE_SWITCH_INFO;
+        sm_submit(sm, request, false);
+    }
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
+        const struct subnet_port *p = &sm->subnet.ports.items[port];
+        if (!sm->subnet.nodes.items[p->node].present)
+            continue;
+        if (sm_port_work(sm, port)->failures) {
+            sm_port_work(sm, port)->failures = 0;
+            discovery_read_port(sm, port);
+        }
+        if (p->manager)
+            mastership_ask(sm, port);
+    }
+    /* Nobody sends a trap for the manager's own adapter. */
+    if (sm->subnet.own_port == SUBNET_NONE)
+        discovery_start(sm);
+    else
+        discovery_read_port(sm, sm->subnet.own_port);
+}
+
+void change_swept(struct sm *sm, uint64_t now, const struct request *request, const uint8_t *data)
+{
+    struct subnet_node *node = &sm->subnet.nodes.items[request->a];
+    sm->sweeping--;
+    if (!data) {
+        discovery_lost_contact(sm, now, node->first_port);
+        return;
+    }
+    memcpy(node->switch_info, data, sizeof node->switch_info);
+    if (!wire_get(data, SWITCH_INFO_PORT_STATE_CHANGE))
+        return;
+    sm_begin_change(sm, now, "switch 0x%016llx reports a port change (sweep)",
+                    (unsigned long long)node->guid);
+    discovery_refresh_switch(sm, request->a);
+}
+
+static void repress(struct sm *sm, const struct sm_message *trap)
+{
+    struct sm_message answer = *trap;
+    wire_set(answer.mad, MAD_METHOD, METHOD_TRAP_REPRESS);
+    wire_set(answer.mad, MAD_STATUS, 0);
+    wire_set(answer.mad, SMP_M_KEY, sm->config.m_key);
+    sm_reply(sm, &answer);
+}
+
+void change_trap(struct sm *sm, uint64_t now, const struct sm_message *message)
+{
+    const uint8_t *notice = message->mad + SMP_DATA_OFFSET;
+    unsigned trap = (unsigned)wire_get(notice, NOTICE_TRAP_NUMBER);
+    unsigned lid = (unsigned)wire_get(notice, NOTICE_ISSUER_LID);
+    if (sm->state != SM_MASTER)
+        return;
+    repress(sm, message);
+    uint32_t port = lid < LFT_ENTRIES ? sm->subnet.by_lid[lid] : SUBNET_NONE;
+    if (port == SUBNET_NONE) {
+        sm_say(sm, SM_EVENT_WARNING, "trap %u from LID %u, which nobody has", trap, lid);
+        return;
+    }
+    uint32_t node = sm->subnet.ports.items[port].node;
+    const struct subnet_node *n = &sm->subnet.nodes.items[node];
+    sm_say(sm, SM_EVENT_TRAP, "trap %u from 0x%016llx (LID %u)", trap, (unsigned long long)n->guid,
+           lid);
+    if (!n->present)
+        return;
+    if (trap == 128 && n->kind == SUBNET_SWITCH) {
+        sm_begin_change(sm, now, "switch 0x%016llx reports a port change (trap 128)",
+                        (unsigned long long)n->guid);
+        discovery_refresh_switch(sm, node);
+    } else if (trap == 144) {
+        discovery_read_port(sm, port);
+    }
+}

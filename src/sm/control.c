@@ -1,0 +1,54 @@
+/* What the manager's owner may ask of it while it runs: other settings, a fresh look, the end. */
+#include "sm/internal.h"
+
+#include <string.h>
+
+void sm_look_again(struct sm *sm, uint64_t now)
+{
+    if (sm->state != SM_MASTER)
+        return;
+    sm_begin_change(sm, now, "asked to look again");
+    sm->planned_generation = 0;
+    discovery_restart(sm);
+}
+
+static bool same_routes(const struct sm_config *a, const struct sm_config *b)
+{
+    /* User routes and roots are lists in the owner's memory: other lists may hold the same, but
+     * that is not worth a comparison. */
+    return a->engine == b->engine && a->engine_options.root == b->engine_options.root &&
+           a->engine_options.root_count == b->engine_options.root_count &&
+           !a->engine_options.root_count && !a->engine_options.user && !b->engine_options.user &&
+           a->engine_options.seed_balance == b->engine_options.seed_balance &&
+           a->engine_options.allow_cycles == b->engine_options.allow_cycles;
+}
+
+void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config)
+{
+    bool other_routes = !same_routes(&sm->config, config);
+    bool other_sweep = sm->config.sweep_ps != config->sweep_ps;
+    sm->config = *config;
+    if (sm->state != SM_MASTER)
+        return;
+    if (other_sweep)
+        sm->next_sweep = config->sweep_ps == TIME_NEVER ? TIME_NEVER : now + config->sweep_ps;
+    if (other_routes)
+        sm_reroute(sm, now);
+    program_all(sm); /* time-outs and keys told to ports */
+}
+
+/* A standby is asked for and handed over to; without one it is over at once. */
+void sm_stop(struct sm *sm, uint64_t now)
+{
+    bool asked = false;
+    sm->stopped = true;
+    for (uint32_t port = 0; port < sm->subnet.ports.count && sm->state == SM_MASTER; port++) {
+        const struct subnet_port *p = &sm->subnet.ports.items[port];
+        if (!p->manager || !sm->subnet.nodes.items[p->node].present)
+            continue;
+        mastership_ask(sm, port);
+        asked = true;
+    }
+    if (!asked)
+        mastership_become(sm, now, SM_NOT_ACTIVE, "asked to end");
+}

@@ -1,0 +1,370 @@
+/* The manager's four verbs, and when which part gets its turn.
+ *
+ * Every input runs through the same end: advance() looks whether discovery has come to rest,
+ * whether the plan is older than the topology, and whether all that was wanted has been confirmed.
+ */
+#include "sm/internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void sm_config_init(struct sm_config *config)
+{
+    *config = (struct sm_config){
+        .engine = &engine_updn,
+        .subnet_timeout = 18,
+        .window = 256,
+        .timeout_ps = 200 * TIME_MS,
+        .retries = 3,
+        .sweep_ps = 10 * TIME_S,
+        .full_every = 6,
+        .drain_ps = 1 * TIME_S,
+        .poll_ps = 250 * TIME_MS,
+        .poll_retries = 2,
+    };
+}
+
+struct sm *sm_new(const struct sm_config *config, uint64_t port_guid)
+{
+    struct sm *sm = mem_zalloc(1, sizeof *sm);
+    sm->config = *config;
+    if (config->engine->renames && !config->lmc)
+        sm->config.lmc = 2; /* renamed destinations need more than one LID each */
+    distribute_abort(sm);
+    sm->guid = port_guid;
+    sm->master_port = SUBNET_NONE;
+    sm->next_sweep = sm->next_poll = TIME_NEVER;
+    sm->next_lid = 1;
+    subnet_init(&sm->subnet);
+    transactions_init(&sm->transactions);
+    return sm;
+}
+
+void sm_job_free(struct sm_job *job)
+{
+    if (!job)
+        return;
+    network_release(&job->network);
+    routes_release(&job->routes);
+    routes_release(&job->before);
+    order_release(&job->plan);
+    vec_release(&job->nodes);
+    mem_free(job);
+}
+
+void sm_free(struct sm *sm)
+{
+    if (!sm)
+        return;
+    subnet_release(&sm->subnet);
+    transactions_release(&sm->transactions);
+    vec_release(&sm->port_work);
+    vec_release(&sm->node_work);
+    vec_release(&sm->replies);
+    vec_release(&sm->events);
+    vec_release(&sm->facts);
+    map_release(&sm->remembered);
+    sm_job_free(sm->job);
+    sm_job_free(sm->current);
+    mem_free(sm);
+}
+
+struct port_work *sm_port_work(struct sm *sm, uint32_t port)
+{
+    while (sm->port_work.count <= port)
+        vec_push(&sm->port_work, (struct port_work){0});
+    return &sm->port_work.items[port];
+}
+
+struct node_work *sm_node_work(struct sm *sm, uint32_t node)
+{
+    while (sm->node_work.count <= node)
+        vec_push(&sm->node_work, (struct node_work){0});
+    return &sm->node_work.items[node];
+}
+
+void sm_say(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
+{
+    struct sm_event event = {.kind = kind};
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(event.text, sizeof event.text, format, arguments);
+    va_end(arguments);
+    vec_push(&sm->events, event);
+}
+
+void sm_reply(struct sm *sm, const struct sm_message *message)
+{
+    vec_push(&sm->replies, *message);
+}
+
+void sm_begin_change(struct sm *sm, uint64_t now, const char *format, ...)
+{
+    struct change *change = &sm->change;
+    if (change->open)
+        return; /* merged into the one under way */
+    *change = (struct change){.open = true, .since = now, .before = sm->counts};
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(change->cause, sizeof change->cause, format, arguments);
+    va_end(arguments);
+    sm_say(sm, SM_EVENT_CHANGE, "%s", change->cause);
+}
+
+static void finish_change(struct sm *sm, uint64_t now)
+{
+    struct change *change = &sm->change;
+    unsigned switches = 0, adapters = 0;
+    for (size_t i = 0; i < sm->subnet.nodes.count; i++)
+        if (sm->subnet.nodes.items[i].present)
+            (*(sm->subnet.nodes.items[i].kind == SUBNET_SWITCH ? &switches : &adapters))++;
+    /* A change that needed no new routes has no such phases. */
+    uint64_t discovered = change->discovered ? change->discovered : now;
+    uint64_t computed = change->computed ? change->computed : discovered;
+    change->open = false;
+    sm_say(sm, SM_EVENT_UP,
+           "subnet up: %u switches, %u adapters; %s; %.3f ms (discovery %.3f, routes %.3f, "
+           "distribution %.3f), %llu SMPs, %u blocks, %u port settings",
+           switches, adapters, change->cause, (double)(now - change->since) / (double)TIME_MS,
+           (double)(discovered - change->since) / (double)TIME_MS,
+           (double)(computed - discovered) / (double)TIME_MS,
+           (double)(now - computed) / (double)TIME_MS,
+           (unsigned long long)(sm->counts.sent - change->before.sent), change->blocks,
+           change->ports);
+}
+
+static void announce_nodes(struct sm *sm)
+{
+    for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
+        const struct subnet_node *node = &sm->subnet.nodes.items[i];
+        struct node_work *work = sm_node_work(sm, i);
+        if (node->present == work->announced)
+            continue;
+        work->announced = node->present;
+        work->described &= node->present;
+        sm_say(sm, node->present ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, "%s 0x%016llx \"%s\" %s",
+               node->kind == SUBNET_SWITCH ? "switch" : "adapter", (unsigned long long)node->guid,
+               node->description, node->present ? "is in" : "is gone");
+    }
+}
+
+/* A hybrid starts with the tables that are quick to have. */
+static void plan_first(struct sm *sm)
+{
+    const struct engine *engine = sm->config.engine;
+    if (engine->provisional)
+        plan_routes(sm, engine->provisional, true);
+    else
+        plan_routes(sm, engine, false);
+}
+
+static void advance(struct sm *sm, uint64_t now)
+{
+    if (sm->discovering == 0)
+        mastership_discovered(sm, now);
+    if (sm->state != SM_MASTER || sm->discovering)
+        return;
+    if (sm->subnet.generation != sm->planned_generation && !sm->computing &&
+        !sm->tables_under_way) {
+        distribute_abort(sm);
+        subnet_find_ways(&sm->subnet);
+        lids_assign(sm);
+        announce_nodes(sm);
+        sm->planned_generation = sm->subnet.generation;
+        sm_begin_change(sm, now, "the topology changed");
+        sm->change.discovered = now;
+        plan_first(sm);
+        sm->stale = true; /* addresses and port settings need not wait for routes */
+    }
+    if (sm->stale) {
+        sm->stale = false;
+        program_all(sm);
+    }
+    distribute_advance(sm, now);
+    if (sm->stale) {
+        sm->stale = false;
+        program_all(sm);
+    }
+    if (!sm->change.open || sm->computing || !transactions_idle(sm) ||
+        sm->distribution.stage != STAGE_IDLE || sm->subnet.generation != sm->planned_generation)
+        return;
+    if (sm->current && sm->current->provisional)
+        plan_routes(sm, sm->config.engine, false); /* the final tables of a hybrid */
+    else
+        finish_change(sm, now);
+}
+
+void sm_answered(struct sm *sm, uint64_t now, const struct request *request, uint16_t status,
+                 const uint8_t *data)
+{
+    switch ((enum sm_purpose)request->purpose) {
+    case PURPOSE_SET_PORT:
+    case PURPOSE_SET_SWITCH:
+    case PURPOSE_SET_TABLE: program_answered(sm, request, status, data); break;
+    case PURPOSE_STAGE: distribute_answered(sm, request, status, data); break;
+    case PURPOSE_SWEEP: change_swept(sm, now, request, status ? NULL : data); break;
+    case PURPOSE_MANAGER:
+    case PURPOSE_POLL:
+    case PURPOSE_HANDOVER:
+        if (status)
+            mastership_unanswered(sm, now, request);
+        else
+            mastership_answered(sm, now, request, data);
+        break;
+    default:
+        if (status)
+            discovery_unanswered(sm, now, request);
+        else
+            discovery_answered(sm, now, request, data);
+    }
+}
+
+void sm_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+{
+    switch ((enum sm_purpose)request->purpose) {
+    case PURPOSE_SET_PORT:
+    case PURPOSE_SET_SWITCH:
+    case PURPOSE_STAGE:
+    case PURPOSE_SET_TABLE: program_unanswered(sm, now, request); break;
+    case PURPOSE_SWEEP: change_swept(sm, now, request, NULL); break;
+    case PURPOSE_MANAGER:
+    case PURPOSE_POLL:
+    case PURPOSE_HANDOVER: mastership_unanswered(sm, now, request); break;
+    default: discovery_unanswered(sm, now, request);
+    }
+}
+
+void sm_remember(struct sm *sm, const struct sm_fact *fact)
+{
+    map_set(&sm->remembered, fact->guid, (uint32_t)fact->lid << 3 | (fact->lmc & 7u));
+}
+
+void sm_start(struct sm *sm, uint64_t now)
+{
+    mastership_become(sm, now, SM_DISCOVERING, "started");
+}
+
+void sm_receive(struct sm *sm, uint64_t now, const struct sm_message *message)
+{
+    uint64_t method = wire_get(message->mad, MAD_METHOD);
+    if (!mad_is_smp(message->mad) || sm->state == SM_NOT_ACTIVE)
+        return;
+    sm->act_count++;
+    if (method == METHOD_GET_RESP)
+        transactions_receive(sm, now, message);
+    else if (method == METHOD_TRAP && wire_get(message->mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_NOTICE)
+        change_trap(sm, now, message);
+    else if ((method == METHOD_GET || method == METHOD_SET) &&
+             wire_get(message->mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_SM_INFO)
+        mastership_receive(sm, now, message);
+    advance(sm, now);
+}
+
+void sm_expire(struct sm *sm, uint64_t now)
+{
+    transactions_expire(sm, now);
+    mastership_expire(sm, now);
+    if (sm->state == SM_MASTER && now >= sm->next_sweep)
+        change_sweep(sm, now);
+    if (now >= sm->distribution.resume_at)
+        sm->distribution.resume_at = TIME_NEVER; /* drained */
+    advance(sm, now);
+}
+
+uint64_t sm_deadline(const struct sm *sm)
+{
+    uint64_t deadline = transactions_deadline(sm);
+    if (sm->state == SM_STANDBY && sm->next_poll < deadline)
+        deadline = sm->next_poll;
+    if (sm->state == SM_MASTER && sm->next_sweep < deadline)
+        deadline = sm->next_sweep;
+    if (sm->distribution.resume_at < deadline)
+        deadline = sm->distribution.resume_at;
+    return deadline;
+}
+
+bool sm_next_output(struct sm *sm, uint64_t now, struct sm_output *output)
+{
+    if (sm->replies_taken < sm->replies.count) {
+        output->kind = SM_SEND;
+        output->message = sm->replies.items[sm->replies_taken++];
+        return true;
+    }
+    sm->replies.count = sm->replies_taken = 0;
+    if (sm->job) {
+        output->kind = SM_COMPUTE;
+        output->job = sm->job;
+        sm->job = NULL;
+        return true;
+    }
+    if (transactions_next(sm, now, &output->message)) {
+        output->kind = SM_SEND;
+        return true;
+    }
+    if (sm->undeliverable) { /* requests came to an end without an input: see what follows */
+        sm->undeliverable = false;
+        advance(sm, now);
+        return sm_next_output(sm, now, output);
+    }
+    if (sm->events_taken < sm->events.count) {
+        output->kind = SM_EVENT;
+        output->event = sm->events.items[sm->events_taken++];
+        return true;
+    }
+    sm->events.count = sm->events_taken = 0;
+    if (sm->facts_taken < sm->facts.count) {
+        output->kind = SM_PERSIST;
+        output->fact = sm->facts.items[sm->facts_taken++];
+        return true;
+    }
+    sm->facts.count = sm->facts_taken = 0;
+    return false;
+}
+
+void sm_computed(struct sm *sm, uint64_t now, struct sm_job *job, const struct err *refusal)
+{
+    if (job->generation != sm->awaited_generation || sm->state != SM_MASTER) {
+        sm_job_free(job); /* of a time that is over */
+        return;
+    }
+    sm->computing = false;
+    sm->change.computed = now;
+    if (refusal) {
+        sm_say(sm, SM_EVENT_ERROR, "no routes, the old ones stay: %.200s", refusal->message);
+        sm_job_free(job);
+    } else {
+        plan_take_routes(sm, job);
+    }
+    advance(sm, now);
+}
+
+enum sm_state sm_state(const struct sm *sm)
+{
+    return sm->state;
+}
+
+const struct subnet *sm_subnet(const struct sm *sm)
+{
+    return &sm->subnet;
+}
+
+bool sm_is_settled(const struct sm *sm)
+{
+    return sm->state == SM_MASTER && !sm->change.open && !sm->computing && sm->discovering == 0 &&
+           sm->subnet.generation == sm->planned_generation;
+}
+
+void sm_reroute(struct sm *sm, uint64_t now)
+{
+    if (sm->state != SM_MASTER)
+        return;
+    sm->planned_generation = 0;
+    sm_begin_change(sm, now, "asked to");
+    advance(sm, now);
+}
+
+void sm_counts(const struct sm *sm, struct sm_counts *counts)
+{
+    *counts = sm->counts;
+}

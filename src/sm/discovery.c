@@ -1,0 +1,351 @@
+/* Discovery: who is there, and how it is connected (seed 000, section 2.2).
+ *
+ * A chain reaction: each answer asks the next questions. NodeInfo, asked through a switch's port,
+ * tells who is at the other end; a new node is asked for its description, its SwitchInfo and every
+ * port's PortInfo; a port that is not down is asked through in turn. Propagation order falls out of
+ * this by itself; breadth- and depth-first order the questions by where they lead.
+ *
+ * The same questions serve after a change: only the switch whose ports changed is read again, and
+ * only what is new behind it is explored. In paper mode NodeInfo and PortInfo are all that is
+ * asked, and a link is asked through from both of its ends, but not back through the port of
+ * arrival. */
+#include "sm/internal.h"
+
+#include <string.h>
+
+enum { IS_SM = 1 << 1 }; /* in PortInfo.CapabilityMask */
+
+static struct subnet_port *port_at(struct sm *sm, uint32_t port)
+{
+    return &sm->subnet.ports.items[port];
+}
+
+static struct subnet_node *node_at(struct sm *sm, uint32_t node)
+{
+    return &sm->subnet.nodes.items[node];
+}
+
+static void ask(struct sm *sm, struct request *request, unsigned attribute, uint32_t modifier)
+{
+    request->attribute = (uint16_t)attribute;
+    request->modifier = modifier;
+    sm->discovering++;
+    sm_submit(sm, request, true);
+}
+
+void discovery_start(struct sm *sm)
+{
+    ask(sm, sm_request(sm, PURPOSE_PROBE, SUBNET_NONE, SUBNET_NONE), ATTRIBUTE_NODE_INFO, 0);
+}
+
+void discovery_restart(struct sm *sm)
+{
+    transactions_flush(sm);
+    for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
+        subnet_remove_node(&sm->subnet, node);
+    sm->stale = false;
+    discovery_start(sm);
+}
+
+/* An end port that does not answer is as good as gone: the link that leads there counts as cut
+ * until a sweep tries it again. If there is another way to it, the next plan takes that. */
+void discovery_lost_contact(struct sm *sm, uint64_t now, uint32_t end)
+{
+    uint32_t via = port_at(sm, end)->via;
+    const struct subnet_node *node = node_at(sm, port_at(sm, end)->node);
+    if (!node->present || via == SUBNET_NONE)
+        return;
+    sm_begin_change(sm, now, "%s 0x%016llx does not answer",
+                    node->kind == SUBNET_SWITCH ? "switch" : "adapter",
+                    (unsigned long long)node->guid);
+    sm_port_work(sm, via)->failures = 1;
+    subnet_unlink(&sm->subnet, via);
+    port_at(sm, end)->via = SUBNET_NONE;
+}
+
+/* Asks who is behind a port. */
+void discovery_probe(struct sm *sm, uint32_t port)
+{
+    struct port_work *work = sm_port_work(sm, port);
+    if (work->probing)
+        return;
+    work->probing = true;
+    struct request *request =
+        sm_request(sm, PURPOSE_PROBE, port, subnet_end_port(&sm->subnet, port));
+    request->through = port;
+    ask(sm, request, ATTRIBUTE_NODE_INFO, 0);
+}
+
+void discovery_read_port(struct sm *sm, uint32_t port)
+{
+    struct port_work *work = sm_port_work(sm, port);
+    if (work->reading)
+        return;
+    work->reading = true;
+    struct request *request =
+        sm_request(sm, PURPOSE_PORT_INFO, port, subnet_end_port(&sm->subnet, port));
+    ask(sm, request, ATTRIBUTE_PORT_INFO, port_at(sm, port)->number);
+}
+
+static void read_switch(struct sm *sm, uint32_t node)
+{
+    struct node_work *work = sm_node_work(sm, node);
+    if (work->reading_switch)
+        return;
+    work->reading_switch = true;
+    ask(sm, sm_request(sm, PURPOSE_SWITCH_INFO, node, node_at(sm, node)->first_port),
+        ATTRIBUTE_SWITCH_INFO, 0);
+}
+
+static void read_ports(struct sm *sm, uint32_t node)
+{
+    uint32_t first = node_at(sm, node)->first_port;
+    for (unsigned number = 0; number <= node_at(sm, node)->port_count; number++)
+        discovery_read_port(sm, first + number);
+}
+
+void discovery_read_node(struct sm *sm, uint32_t node)
+{
+    if (node_at(sm, node)->kind == SUBNET_SWITCH && !sm->config.paper)
+        read_switch(sm, node);
+    for (unsigned number = 0; number <= node_at(sm, node)->port_count; number++) {
+        uint32_t port = node_at(sm, node)->first_port + number;
+        if (node_at(sm, node)->kind == SUBNET_SWITCH || port_at(sm, port)->known)
+            discovery_read_port(sm, port);
+    }
+}
+
+/* The switch says that ports changed: acknowledge first, so that a change meanwhile shows again,
+ * then read. */
+void discovery_refresh_switch(struct sm *sm, uint32_t node)
+{
+    struct request *request =
+        sm_request(sm, PURPOSE_CLEAR_CHANGE, node, node_at(sm, node)->first_port);
+    request->method = METHOD_SET;
+    memcpy(request->data, node_at(sm, node)->switch_info, sizeof node_at(sm, node)->switch_info);
+    wire_set(request->data, SWITCH_INFO_PORT_STATE_CHANGE, 1);
+    ask(sm, request, ATTRIBUTE_SWITCH_INFO, 0);
+}
+
+static void read_tables(struct sm *sm, uint32_t node)
+{
+    unsigned top = (unsigned)wire_get(node_at(sm, node)->switch_info, SWITCH_INFO_LINEAR_FDB_TOP);
+    if (top == 0 || top >= LFT_ENTRIES)
+        return; /* nobody has configured it yet */
+    for (unsigned block = 0; block <= top / LFT_BLOCK; block++) {
+        if (subnet_block_known(node_at(sm, node)->tables, block))
+            continue;
+        struct request *request =
+            sm_request(sm, PURPOSE_READ_TABLE, node, node_at(sm, node)->first_port);
+        request->b = block;
+        sm_node_work(sm, node)->reading_tables++;
+        ask(sm, request, ATTRIBUTE_LINEAR_FORWARDING_TABLE, block);
+    }
+}
+
+/* A GUID that is seen at two places at once: the second place is fenced off. */
+static bool is_duplicate(struct sm *sm, uint32_t through, uint32_t far)
+{
+    uint32_t known = port_at(sm, far)->peer;
+    return known != SUBNET_NONE && through != SUBNET_NONE && known != through &&
+           sm_port_work(sm, known)->failures == 0 &&
+           wire_get(port_at(sm, known)->info, PORT_INFO_PORT_STATE) != PORT_STATE_DOWN &&
+           port_at(sm, known)->known;
+}
+
+static void meet_node(struct sm *sm, uint32_t node, uint32_t arrival)
+{
+    struct subnet_node *known = node_at(sm, node);
+    bool is_switch = known->kind == SUBNET_SWITCH;
+    if (!sm_node_work(sm, node)->described && !sm->config.paper) {
+        sm_node_work(sm, node)->described = true;
+        ask(sm, sm_request(sm, PURPOSE_DESCRIPTION, node, subnet_end_port(&sm->subnet, arrival)),
+            ATTRIBUTE_NODE_DESCRIPTION, 0);
+    }
+    if (is_switch && !sm->config.paper)
+        read_switch(sm, node);
+    if (is_switch)
+        read_ports(sm, node);
+    else
+        discovery_read_port(sm, arrival);
+}
+
+static void probed(struct sm *sm, uint64_t now, const struct request *request, const uint8_t *data)
+{
+    uint32_t through = request->a;
+    unsigned kind = (unsigned)wire_get(data, NODE_INFO_NODE_TYPE);
+    unsigned ports = (unsigned)wire_get(data, NODE_INFO_NUM_PORTS);
+    unsigned local = (unsigned)wire_get(data, NODE_INFO_LOCAL_PORT_NUM);
+    uint64_t guid = wire_get(data, NODE_INFO_NODE_GUID);
+    if (through != SUBNET_NONE)
+        sm_port_work(sm, through)->probing = false;
+    if (kind < SUBNET_ADAPTER || kind > SUBNET_ROUTER || local > ports || ports == 0 ||
+        ports > 254 || (kind != SUBNET_SWITCH && local == 0)) {
+        sm_say(sm, SM_EVENT_WARNING, "node 0x%016llx gives an impossible NodeInfo: ignored",
+               (unsigned long long)guid);
+        return;
+    }
+    uint32_t known = map_get(&sm->subnet.by_guid, guid);
+    bool present = known != MAP_NONE && node_at(sm, known)->present;
+    uint32_t node = subnet_add_node(&sm->subnet, guid, kind, ports);
+    if (node == SUBNET_NONE) {
+        sm_say(sm, SM_EVENT_ERROR, "two nodes share the GUID 0x%016llx: the second is left out",
+               (unsigned long long)guid);
+        return;
+    }
+    uint32_t arrival = node_at(sm, node)->first_port + local;
+    if (through == SUBNET_NONE)
+        sm->subnet.own_port = subnet_end_port(&sm->subnet, arrival);
+    else if (local && is_duplicate(sm, through, arrival)) {
+        sm_say(sm, SM_EVENT_ERROR, "two nodes share the GUID 0x%016llx: the second is left out",
+               (unsigned long long)guid);
+        return;
+    }
+    bool new_link = local && through != SUBNET_NONE && port_at(sm, arrival)->peer != through;
+    if (new_link)
+        subnet_link(&sm->subnet, through, arrival);
+    node_at(sm, node)->system_guid = wire_get(data, NODE_INFO_SYSTEM_IMAGE_GUID);
+    node_at(sm, node)->vendor = (uint32_t)wire_get(data, NODE_INFO_VENDOR_ID);
+    node_at(sm, node)->device = (uint16_t)wire_get(data, NODE_INFO_DEVICE_ID);
+    node_at(sm, node)->revision = (uint32_t)wire_get(data, NODE_INFO_REVISION);
+    uint32_t end = subnet_end_port(&sm->subnet, arrival);
+    bool new_port = !port_at(sm, end)->known;
+    port_at(sm, end)->guid = wire_get(data, NODE_INFO_PORT_GUID);
+    if (port_at(sm, end)->via == SUBNET_NONE && end != sm->subnet.own_port) {
+        port_at(sm, end)->via = through;
+        port_at(sm, end)->hops =
+            (uint8_t)(port_at(sm, subnet_end_port(&sm->subnet, through))->hops + 1);
+    }
+    if (!present && known != MAP_NONE)
+        sm_begin_change(sm, now, "node 0x%016llx is back", (unsigned long long)guid);
+    if (!present || new_port)
+        meet_node(sm, node, arrival);
+    else if (new_link)
+        discovery_read_node(sm, node); /* it may have been off meanwhile, and blank */
+}
+
+/* Whether to ask through a port now that its state is known. */
+static bool leads_on(struct sm *sm, uint32_t port)
+{
+    const struct subnet_port *p = port_at(sm, port);
+    const struct subnet_node *node = node_at(sm, p->node);
+    bool is_switch = node->kind == SUBNET_SWITCH;
+    if (wire_get(p->info, PORT_INFO_PORT_STATE) < PORT_STATE_INIT)
+        return false;
+    if (is_switch ? p->number == 0 : port != sm->subnet.own_port)
+        return false;
+    if (!sm->config.paper)
+        return p->peer == SUBNET_NONE;
+    /* The papers ask through every port but the one that led here. */
+    return port_at(sm, node->first_port)->via != p->peer || p->peer == SUBNET_NONE;
+}
+
+static void forget_tables(struct subnet_node *node)
+{
+    if (node->tables)
+        memset(node->tables->known, 0, sizeof node->tables->known);
+}
+
+static void port_read(struct sm *sm, uint64_t now, uint32_t port, const uint8_t *data)
+{
+    struct subnet_port *p = port_at(sm, port);
+    unsigned state = (unsigned)wire_get(data, PORT_INFO_PORT_STATE);
+    unsigned before = p->known ? (unsigned)wire_get(p->info, PORT_INFO_PORT_STATE) : 0;
+    bool end = subnet_is_end_port(&sm->subnet, port);
+    if (end && p->known && wire_get(p->info, PORT_INFO_LID) != wire_get(data, PORT_INFO_LID))
+        forget_tables(node_at(sm, p->node)); /* it was reset, or told otherwise by somebody else */
+    memcpy(p->info, data, sizeof p->info);
+    p->known = true;
+    sm_port_work(sm, port)->failures = 0;
+    sm->stale = true;
+    bool is_switch = node_at(sm, p->node)->kind == SUBNET_SWITCH;
+    bool linked =
+        (is_switch ? p->number != 0 : port == sm->subnet.own_port) && p->peer != SUBNET_NONE;
+    if (linked &&
+        (state == PORT_STATE_DOWN || (state == PORT_STATE_INIT && before > PORT_STATE_INIT))) {
+        /* Down, or down and up again meanwhile: whoever is there now must be asked for. */
+        sm_begin_change(sm, now, "link at port %u of 0x%016llx %s", p->number,
+                        (unsigned long long)node_at(sm, p->node)->guid,
+                        state == PORT_STATE_DOWN ? "is down" : "was down");
+        subnet_unlink(&sm->subnet, port);
+    }
+    bool manager =
+        end && (wire_get(data, PORT_INFO_CAPABILITY_MASK) & IS_SM) && port != sm->subnet.own_port;
+    if (manager && !p->manager)
+        mastership_ask(sm, port);
+    p->manager = manager;
+    if (!manager && p->rival)
+        mastership_rival_gone(sm, now, port);
+    if (leads_on(sm, port)) {
+        if (before && sm->state == SM_MASTER)
+            sm_begin_change(sm, now, "port %u of 0x%016llx is up", p->number,
+                            (unsigned long long)node_at(sm, p->node)->guid);
+        discovery_probe(sm, port);
+    }
+}
+
+static void switch_read(struct sm *sm, uint32_t node, const uint8_t *data)
+{
+    struct subnet_node *known = node_at(sm, node);
+    /* Another top than it was told: it was reset, or somebody else told it. */
+    if (wire_get(known->switch_info, SWITCH_INFO_LINEAR_FDB_TOP) !=
+        wire_get(data, SWITCH_INFO_LINEAR_FDB_TOP))
+        forget_tables(known);
+    memcpy(known->switch_info, data, sizeof known->switch_info);
+    sm->stale = true;
+    read_tables(sm, node);
+    if (wire_get(data, SWITCH_INFO_PORT_STATE_CHANGE) && sm->state == SM_MASTER)
+        discovery_refresh_switch(sm, node);
+}
+
+static void table_read(struct sm *sm, const struct request *request, const uint8_t *data)
+{
+    struct subnet_tables *tables = node_at(sm, request->a)->tables;
+    memcpy(tables->actual + request->b * LFT_BLOCK, data, LFT_BLOCK);
+    tables->known[request->b / 64] |= UINT64_C(1) << (request->b % 64);
+    sm_node_work(sm, request->a)->reading_tables--;
+}
+
+void discovery_answered(struct sm *sm, uint64_t now, const struct request *request,
+                        const uint8_t *data)
+{
+    sm->discovering--;
+    switch ((enum sm_purpose)request->purpose) {
+    case PURPOSE_PROBE: probed(sm, now, request, data); break;
+    case PURPOSE_DESCRIPTION: memcpy(node_at(sm, request->a)->description, data, 64); break;
+    case PURPOSE_SWITCH_INFO:
+        sm_node_work(sm, request->a)->reading_switch = false;
+        switch_read(sm, request->a, data);
+        break;
+    case PURPOSE_PORT_INFO:
+        sm_port_work(sm, request->a)->reading = false;
+        port_read(sm, now, request->a, data);
+        break;
+    case PURPOSE_READ_TABLE: table_read(sm, request, data); break;
+    case PURPOSE_CLEAR_CHANGE:
+        memcpy(node_at(sm, request->a)->switch_info, data, 20);
+        read_ports(sm, request->a);
+        break;
+    default: break;
+    }
+}
+
+/* Nobody there, or nobody who talks. */
+void discovery_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+{
+    sm->discovering--;
+    switch ((enum sm_purpose)request->purpose) {
+    case PURPOSE_PROBE:
+        if (request->a != SUBNET_NONE) {
+            sm_port_work(sm, request->a)->probing = false;
+            sm_port_work(sm, request->a)->failures = 1;
+        }
+        return;
+    case PURPOSE_DESCRIPTION: sm_node_work(sm, request->a)->described = false; return;
+    case PURPOSE_SWITCH_INFO: sm_node_work(sm, request->a)->reading_switch = false; break;
+    case PURPOSE_PORT_INFO: sm_port_work(sm, request->a)->reading = false; break;
+    case PURPOSE_READ_TABLE: sm_node_work(sm, request->a)->reading_tables--; break;
+    default: break;
+    }
+    discovery_lost_contact(sm, now, request->target);
+}

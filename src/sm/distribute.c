@@ -1,0 +1,234 @@
+/* Distribution: in which order the new tables go out (seed 002; decision rules in routing/order.h).
+ *
+ * Modes:
+ *   ordered  traffic goes on. The plan's waves are written one after the other, each acknowledged
+ *            before the next, with a drain where the plan asks for one. Entries for which no safe
+ * order exists are first set to drop, which stops only the traffic to those LIDs, and written after
+ *            a drain.
+ *   static   traffic is stopped at every switch port, all tables are written, traffic is started:
+ * the seeds' way. It relies on agents that accept Set(PortState = Init). naive    everything at
+ * once, as other managers do. Safe only while there is no traffic. With blank switches there is
+ * nothing to protect, and everything goes out at once in ordered mode, too.
+ *
+ * What is written is always the difference between `wanted` and `actual` (program.c); this file
+ * only decides when an entry becomes wanted. */
+#include "sm/internal.h"
+
+#include <string.h>
+
+static struct subnet_tables *tables_of(struct sm *sm, uint32_t at)
+{
+    return sm->subnet.nodes.items[sm->current->nodes.items[at]].tables;
+}
+
+static uint16_t larger(uint16_t a, uint16_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Makes a range of a switch's new table wanted; `drop` instead of the new ports if so asked. */
+static void want_range(struct sm *sm, const struct order_update *update, bool drop)
+{
+    struct subnet_tables *tables = tables_of(sm, update->at);
+    const struct routes *routes = &sm->current->routes;
+    for (unsigned lid = update->first_lid; lid < update->first_lid + update->lid_count; lid++)
+        if (lid < LFT_ENTRIES)
+            tables->wanted[lid] = drop ? PORT_NONE : routes_port(routes, update->at, lid);
+}
+
+static void want_everything(struct sm *sm)
+{
+    const struct routes *routes = &sm->current->routes;
+    unsigned length = routes->stride < LFT_ENTRIES ? routes->stride : LFT_ENTRIES;
+    for (uint32_t at = 0; at < routes->switch_count; at++) {
+        struct subnet_tables *tables = tables_of(sm, at);
+        memset(tables->wanted, PORT_NONE, sizeof tables->wanted);
+        memcpy(tables->wanted, routes_row(routes, at), length);
+        tables->wanted_top = routes->top_lid;
+    }
+}
+
+/* Until its wave comes a switch keeps what it has; blocks that nobody knows are written at once. */
+static void want_what_is(struct sm *sm)
+{
+    const struct routes *routes = &sm->current->routes;
+    for (uint32_t at = 0; at < routes->switch_count; at++) {
+        struct subnet_tables *tables = tables_of(sm, at);
+        uint32_t node = sm->current->nodes.items[at];
+        uint16_t top = (uint16_t)wire_get(sm->subnet.nodes.items[node].switch_info,
+                                          SWITCH_INFO_LINEAR_FDB_TOP);
+        tables->wanted_top = larger(top, routes->top_lid);
+        for (unsigned block = 0; block < LFT_BLOCKS; block++) {
+            uint8_t *wanted = tables->wanted + block * LFT_BLOCK;
+            if (subnet_block_known(tables, block))
+                memcpy(wanted, tables->actual + block * LFT_BLOCK, LFT_BLOCK);
+            else
+                for (unsigned i = 0; i < LFT_BLOCK; i++)
+                    wanted[i] = routes_port(routes, at, block * LFT_BLOCK + i);
+        }
+    }
+}
+
+/* The tables that are in the switches now, as the order needs them. */
+void distribute_snapshot(struct sm *sm, struct sm_job *job)
+{
+    job->mode = sm->config.mode;
+    if (job->mode != SM_ORDERED)
+        return;
+    routes_init(&job->before, &job->network, "actual");
+    for (uint32_t at = 0; at < job->before.switch_count; at++) {
+        const struct subnet_tables *tables = sm->subnet.nodes.items[job->nodes.items[at]].tables;
+        for (unsigned lid = 1; lid < job->before.stride && lid < LFT_ENTRIES; lid++)
+            if (subnet_block_known(tables, lid / LFT_BLOCK) && tables->actual[lid] != PORT_NONE) {
+                routes_row(&job->before, at)[lid] = tables->actual[lid];
+                job->has_before = true;
+            }
+    }
+}
+
+static void begin_wave(struct sm *sm)
+{
+    struct distribution *d = &sm->distribution;
+    const struct order_plan *plan = &sm->current->plan;
+    const struct order_wave *wave = &plan->waves.items[d->wave];
+    for (uint32_t i = 0; i < wave->count; i++)
+        want_range(sm, &plan->updates.items[wave->first + i], false);
+    d->wave++;
+    sm->stale = true;
+}
+
+static void want_stuck(struct sm *sm, bool drop)
+{
+    const struct order_plan *plan = &sm->current->plan;
+    for (size_t i = 0; i < plan->stuck.count; i++)
+        want_range(sm, &plan->stuck.items[i], drop);
+    sm->stale = true;
+}
+
+static void drain(struct sm *sm, uint64_t now)
+{
+    sm->distribution.resume_at = now + sm->config.drain_ps;
+    sm->distribution.drained = true;
+}
+
+/* Ordered: what comes after everything so far has been acknowledged. */
+static void next_wave(struct sm *sm, uint64_t now)
+{
+    struct distribution *d = &sm->distribution;
+    const struct order_plan *plan = &sm->current->plan;
+    if (d->wave < plan->waves.count) {
+        if (plan->waves.items[d->wave].drain && !d->drained) {
+            drain(sm, now);
+            return;
+        }
+        d->drained = false;
+        begin_wave(sm);
+    } else if (plan->stuck.count && d->stage == STAGE_WAVES) {
+        sm_say(sm, SM_EVENT_WARNING,
+               "%zu table ranges have no safe order: their traffic stops briefly",
+               plan->stuck.count);
+        d->stage = STAGE_STUCK;
+        d->drained = false;
+        want_stuck(sm, true);
+    } else if (d->stage == STAGE_STUCK && !d->drained) {
+        drain(sm, now);
+    } else {
+        d->stage = STAGE_IDLE;
+        want_everything(sm);
+        sm->stale = true;
+    }
+}
+
+/* Static: one Set to every port of every switch, to Init or to Active. */
+static void set_all_ports(struct sm *sm, unsigned state)
+{
+    for (size_t i = 0; i < sm->current->nodes.count; i++) {
+        const struct subnet_node *node = &sm->subnet.nodes.items[sm->current->nodes.items[i]];
+        for (unsigned number = 1; node->present && number <= node->port_count; number++) {
+            uint32_t port = node->first_port + number;
+            const struct subnet_port *p = &sm->subnet.ports.items[port];
+            if (!sm->config.paper && p->peer == SUBNET_NONE)
+                continue;
+            struct request *request = sm_request(sm, PURPOSE_STAGE, port, node->first_port);
+            request->method = METHOD_SET;
+            request->attribute = ATTRIBUTE_PORT_INFO;
+            request->modifier = number;
+            memcpy(request->data, p->info, sizeof p->info);
+            wire_set(request->data, PORT_INFO_PORT_STATE, state);
+            wire_set(request->data, PORT_INFO_PORT_PHYSICAL_STATE, PHYSICAL_NO_CHANGE);
+            sm->distribution.pending++;
+            sm_submit(sm, request, false);
+        }
+    }
+}
+
+static void next_static_stage(struct sm *sm)
+{
+    struct distribution *d = &sm->distribution;
+    switch (d->stage) {
+    case STAGE_STOPPING:
+        d->stage = STAGE_WRITING;
+        want_everything(sm);
+        if (sm->config.paper)
+            program_forget_tables(sm); /* the papers write every block */
+        sm->stale = true;
+        break;
+    case STAGE_WRITING:
+        d->stage = STAGE_STARTING;
+        if (sm->config.paper)
+            set_all_ports(sm, PORT_STATE_ACTIVE);
+        break;
+    default: d->stage = STAGE_IDLE; sm->stale = true;
+    }
+}
+
+void distribute_answered(struct sm *sm, const struct request *request, uint16_t status,
+                         const uint8_t *data)
+{
+    struct subnet_port *port = &sm->subnet.ports.items[request->a];
+    sm->distribution.pending--;
+    if (status == STATUS_OK)
+        memcpy(port->info, data, sizeof port->info);
+    else if (wire_get(port->info, PORT_INFO_PORT_STATE) != PORT_STATE_DOWN)
+        sm_say(
+            sm, SM_EVENT_ERROR,
+            "port %u of 0x%016llx refuses a state of static distribution (status 0x%x): it needs "
+            "agents that accept Init",
+            port->number, (unsigned long long)sm->subnet.nodes.items[port->node].guid, status);
+}
+
+void distribute_begin(struct sm *sm)
+{
+    struct distribution *d = &sm->distribution;
+    const struct sm_job *job = sm->current;
+    *d = (struct distribution){.resume_at = TIME_NEVER};
+    if (job->mode == SM_STATIC) {
+        d->stage = STAGE_STOPPING;
+        want_what_is(sm);
+        set_all_ports(sm, PORT_STATE_INIT);
+    } else if (job->mode == SM_ORDERED && job->has_before) {
+        d->stage = STAGE_WAVES;
+        want_what_is(sm);
+    } else {
+        want_everything(sm);
+    }
+    sm->stale = true;
+}
+
+/* What was on its way is taken as it is: the next plan starts from the tables that are there. */
+void distribute_abort(struct sm *sm)
+{
+    sm->distribution = (struct distribution){.resume_at = TIME_NEVER};
+}
+
+void distribute_advance(struct sm *sm, uint64_t now)
+{
+    struct distribution *d = &sm->distribution;
+    if (d->stage == STAGE_IDLE || d->pending || sm->tables_under_way || sm->stale ||
+        d->resume_at != TIME_NEVER)
+        return;
+    if (d->stage == STAGE_WAVES || d->stage == STAGE_STUCK)
+        next_wave(sm, now);
+    else
+        next_static_stage(sm);
+}

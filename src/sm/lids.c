@@ -1,0 +1,83 @@
+/* Addresses: kept wherever possible (seed 003, section 6.4.3).
+ *
+ * A port keeps the LID that this manager gave it before, then the one remembered from an earlier
+ * run, then the one it has (set by another manager), as long as nobody else holds it; the manager's
+ * own port comes first. What is left, ports without a LID and those in conflict, gets the lowest
+ * free one, in the order of discovery. */
+#include "sm/internal.h"
+
+typedef bool candidate(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid);
+
+static bool remembered(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid)
+{
+    uint32_t fact = map_get(&sm->remembered, sm->subnet.ports.items[port].guid);
+    *lid = fact >> 3;
+    return fact != MAP_NONE && (fact & 7) == lmc;
+}
+
+static bool held(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid)
+{
+    const uint8_t *info = sm->subnet.ports.items[port].info;
+    *lid = (unsigned)wire_get(info, PORT_INFO_LID);
+    return *lid && wire_get(info, PORT_INFO_LMC) == lmc;
+}
+
+static bool lowest_free(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid)
+{
+    unsigned span = 1u << lmc;
+    for (*lid = span > sm->next_lid ? span : (sm->next_lid + span - 1u) / span * span;
+         *lid + span - 1 <= LID_UNICAST_LAST; *lid += span)
+        if (subnet_lid_range_free(&sm->subnet, port, *lid, lmc)) {
+            if (span == 1)
+                sm->next_lid = (uint16_t)*lid;
+            return true;
+        }
+    return false;
+}
+
+static unsigned wanted_lmc(struct sm *sm, const struct subnet_port *port)
+{
+    return sm->subnet.nodes.items[port->node].kind == SUBNET_SWITCH ? 0 : sm->config.lmc;
+}
+
+static bool needs_lid(struct sm *sm, uint32_t port)
+{
+    const struct subnet_port *p = &sm->subnet.ports.items[port];
+    return sm->subnet.nodes.items[p->node].present && subnet_is_end_port(&sm->subnet, port) &&
+           p->known && (p->lid == 0 || p->lmc != wanted_lmc(sm, p));
+}
+
+static void try_candidate(struct sm *sm, uint32_t port, candidate *choose)
+{
+    struct subnet_port *p = &sm->subnet.ports.items[port];
+    unsigned lmc = wanted_lmc(sm, p), lid;
+    if (!needs_lid(sm, port) || !choose(sm, port, lmc, &lid) ||
+        !subnet_lid_range_free(&sm->subnet, port, lid, lmc))
+        return;
+    subnet_set_lid(&sm->subnet, port, (uint16_t)lid, lmc);
+    struct sm_fact fact = {p->guid, (uint16_t)lid, (uint8_t)lmc};
+    map_set(&sm->remembered, p->guid, (uint32_t)lid << 3 | lmc);
+    vec_push(&sm->facts, fact);
+}
+
+void lids_assign(struct sm *sm)
+{
+    static candidate *const passes[] = {remembered, held, lowest_free};
+    unsigned without = 0;
+    uint64_t example = 0;
+    sm->next_lid = 1;
+    for (unsigned pass = 0; pass < 3; pass++) {
+        try_candidate(sm, sm->subnet.own_port, passes[pass]);
+        for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
+            try_candidate(sm, port, passes[pass]);
+    }
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
+        if (needs_lid(sm, port)) {
+            without++;
+            example = sm->subnet.ports.items[port].guid;
+        }
+    if (without)
+        sm_say(sm, SM_EVENT_ERROR,
+               "LIDs are exhausted: %u ports are left without, among them 0x%016llx", without,
+               (unsigned long long)example);
+}

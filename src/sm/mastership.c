@@ -1,0 +1,270 @@
+/* Who is master: the SMInfo state machine (14.4.1).
+ *
+ * Four states; what moves between them is in the table below. A manager that starts discovers, and
+ * asks every other manager that it finds; if one is master or outranks it, it stands by and watches
+ * that one, else it becomes master. A master that meets one that outranks it hands over: HANDOVER,
+ * then the other's ACKNOWLEDGE. Rank is priority first, then the lower GUID. */
+#include "sm/internal.h"
+
+#include <string.h>
+
+enum sm_control { /* attribute modifiers of Set(SMInfo) */
+                  CONTROL_HANDOVER = 1,
+                  CONTROL_ACKNOWLEDGE,
+                  CONTROL_DISABLE,
+                  CONTROL_STANDBY,
+                  CONTROL_DISCOVER,
+                  CONTROL_COUNT,
+};
+
+/* What a Set(SMInfo) does in each state; the rest is refused. */
+enum reaction { REFUSE, TAKE_OVER, LET_GO, GO_NOT_ACTIVE, GO_STANDBY, GO_DISCOVERING };
+static const uint8_t reactions[4][CONTROL_COUNT] = {
+    [SM_NOT_ACTIVE] = {[CONTROL_STANDBY] = GO_STANDBY},
+    [SM_DISCOVERING] = {REFUSE},
+    [SM_STANDBY] = {[CONTROL_HANDOVER] = TAKE_OVER,
+                    [CONTROL_DISABLE] = GO_NOT_ACTIVE,
+                    [CONTROL_DISCOVER] = GO_DISCOVERING},
+    [SM_MASTER] = {[CONTROL_HANDOVER] = TAKE_OVER, [CONTROL_ACKNOWLEDGE] = LET_GO},
+};
+
+static const char *const state_names[] = {"not active", "discovering", "standby", "master"};
+
+static void fill_info(const struct sm *sm, uint8_t *data)
+{
+    memset(data, 0, SMP_DATA_BYTES);
+    wire_set(data, SM_INFO_GUID, sm->guid);
+    wire_set(data, SM_INFO_SM_KEY, sm->config.sm_key);
+    wire_set(data, SM_INFO_ACT_COUNT, sm->act_count);
+    wire_set(data, SM_INFO_PRIORITY, sm->config.priority);
+    wire_set(data, SM_INFO_STATE, sm->state);
+}
+
+static bool outranks_us(const struct sm *sm, const uint8_t *info)
+{
+    unsigned priority = (unsigned)wire_get(info, SM_INFO_PRIORITY);
+    return priority != sm->config.priority ? priority > sm->config.priority
+                                           : wire_get(info, SM_INFO_GUID) < sm->guid;
+}
+
+void mastership_become(struct sm *sm, uint64_t now, enum sm_state state, const char *why)
+{
+    if (sm->state == state)
+        return;
+    sm_say(sm, SM_EVENT_STATE, "%s (%s)", state_names[state], why);
+    enum sm_state before = sm->state;
+    sm->state = state;
+    sm->handing_over = false;
+    sm->polls_failed = 0;
+    sm->next_poll = state == SM_STANDBY ? now + sm->config.poll_ps : TIME_NEVER;
+    sm->next_sweep = TIME_NEVER;
+    sm->computing = false;
+    sm->change.open = false;
+    if (state == SM_DISCOVERING)
+        sm->master_port = SUBNET_NONE;
+    if (state == SM_MASTER) {
+        sm->planned_generation = 0;
+        sm_begin_change(sm, now, "%s", why);
+        sm->next_sweep = sm->config.sweep_ps == TIME_NEVER ? TIME_NEVER : now + sm->config.sweep_ps;
+    }
+    if (state == SM_STANDBY)
+        transactions_flush(sm);
+    else if (state != SM_NOT_ACTIVE && before != SM_DISCOVERING)
+        discovery_restart(sm); /* what was known may have changed while another one was master */
+}
+
+void mastership_ask(struct sm *sm, uint32_t port)
+{
+    struct request *request = sm_request(sm, PURPOSE_MANAGER, port, port);
+    request->attribute = ATTRIBUTE_SM_INFO;
+    sm->discovering++;
+    sm_submit(sm, request, true);
+}
+
+static void hand_over(struct sm *sm, uint32_t port)
+{
+    struct request *request = sm_request(sm, PURPOSE_HANDOVER, port, port);
+    request->method = METHOD_SET;
+    request->attribute = ATTRIBUTE_SM_INFO;
+    request->modifier = CONTROL_HANDOVER;
+    fill_info(sm, request->data);
+    sm_submit(sm, request, true);
+}
+
+/* Goes back the way the handover came, whether we know its sender or not. Sent once: if it is lost,
+ * the other one hands over again. */
+static void acknowledge(struct sm *sm, const struct sm_message *handover)
+{
+    struct sm_message message = *handover;
+    uint8_t *mad = message.mad;
+    unsigned hops = (unsigned)wire_get(mad, SMP_HOP_COUNT);
+    wire_set(mad, MAD_STATUS, 0);
+    wire_set(mad, MAD_METHOD, METHOD_SET);
+    wire_set(mad, MAD_TID, UINT32_MAX); /* nobody waits for the answer */
+    wire_set(mad, MAD_ATTRIBUTE_MODIFIER, CONTROL_ACKNOWLEDGE);
+    wire_set(mad, SMP_M_KEY, sm->config.m_key);
+    if (mad_is_directed(mad)) {
+        wire_set(mad, SMP_HOP_POINTER, 0);
+        wire_set(mad, SMP_HOP_COUNT, hops);
+        for (unsigned i = 1; i <= hops && hops <= SMP_MAX_HOPS; i++)
+            wire_set_at(mad, SMP_INITIAL_PATH, i,
+                        wire_get_at(handover->mad, SMP_RETURN_PATH, hops + 1 - i));
+        memset(wire_bytes(mad, SMP_RETURN_PATH), 0, 64);
+    }
+    fill_info(sm, mad + SMP_DATA_OFFSET);
+    sm_reply(sm, &message);
+}
+
+/* There were two masters for a while: what we believe to be written may have been overwritten. */
+void mastership_rival_gone(struct sm *sm, uint64_t now, uint32_t port)
+{
+    sm->subnet.ports.items[port].rival = false;
+    if (sm->state != SM_MASTER)
+        return;
+    sm_begin_change(sm, now, "the other master is gone");
+    discovery_restart(sm);
+    sm->planned_generation = 0;
+}
+
+static void meet_manager(struct sm *sm, uint64_t now, uint32_t port, const uint8_t *info)
+{
+    enum sm_state theirs = (enum sm_state)wire_get(info, SM_INFO_STATE);
+    bool outranked = outranks_us(sm, info);
+    if (sm->state == SM_DISCOVERING) {
+        if (theirs == SM_MASTER || (theirs != SM_NOT_ACTIVE && outranked)) {
+            sm->master_port = port;
+            mastership_become(sm, now, SM_STANDBY,
+                              theirs == SM_MASTER ? "there is a master"
+                                                  : "another one outranks us");
+        }
+        return;
+    }
+    bool was_rival = sm->subnet.ports.items[port].rival;
+    sm->subnet.ports.items[port].rival = theirs == SM_MASTER;
+    if (was_rival && theirs != SM_MASTER) {
+        mastership_rival_gone(sm, now, port);
+    } else if (sm->state == SM_MASTER &&
+               ((outranked && theirs == SM_MASTER) ||
+                ((outranked || sm->stopped) && theirs == SM_STANDBY && !sm->handing_over))) {
+        sm->handing_over = true;
+        sm_say(sm, SM_EVENT_STATE, "handing over to 0x%016llx%s",
+               (unsigned long long)wire_get(info, SM_INFO_GUID),
+               sm->stopped ? "" : ", which outranks us");
+        hand_over(sm, port);
+    }
+}
+
+static void polled(struct sm *sm, uint64_t now, const uint8_t *info)
+{
+    if (sm->state != SM_STANDBY)
+        return;
+    if (wire_get(info, SM_INFO_STATE) == SM_MASTER) {
+        sm->polls_failed = 0;
+        return;
+    }
+    if (++sm->polls_failed > sm->config.poll_retries)
+        mastership_become(sm, now, SM_DISCOVERING, "the manager we watched is not master");
+}
+
+void mastership_answered(struct sm *sm, uint64_t now, const struct request *request,
+                         const uint8_t *data)
+{
+    if (request->purpose == PURPOSE_MANAGER) {
+        sm->discovering--;
+        meet_manager(sm, now, request->a, data);
+    } else if (request->purpose == PURPOSE_POLL) {
+        polled(sm, now, data);
+    }
+}
+
+void mastership_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+{
+    if (request->purpose == PURPOSE_MANAGER) {
+        sm->discovering--; /* the next sweep asks again */
+    } else if (request->purpose == PURPOSE_HANDOVER) {
+        sm->handing_over = false;
+    } else if (sm->state == SM_STANDBY && ++sm->polls_failed > sm->config.poll_retries) {
+        mastership_become(sm, now, SM_DISCOVERING, "the master does not answer");
+    }
+}
+
+/* Everything that can be found has been found, and no manager that outranks us. */
+void mastership_discovered(struct sm *sm, uint64_t now)
+{
+    if (sm->state == SM_DISCOVERING && sm->subnet.own_port != SUBNET_NONE)
+        mastership_become(sm, now, SM_MASTER, "no manager outranks us");
+}
+
+static uint32_t find_manager(const struct sm *sm, uint64_t guid)
+{
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
+        if (sm->subnet.ports.items[port].guid == guid &&
+            sm->subnet.nodes.items[sm->subnet.ports.items[port].node].present)
+            return port;
+    return SUBNET_NONE;
+}
+
+static bool react(struct sm *sm, uint64_t now, const struct sm_message *message)
+{
+    unsigned command = (unsigned)wire_get(message->mad, MAD_ATTRIBUTE_MODIFIER);
+    if (command >= CONTROL_COUNT)
+        return false;
+    switch ((enum reaction)reactions[sm->state][command]) {
+    case REFUSE: return false;
+    case TAKE_OVER:
+        acknowledge(sm, message);
+        if (sm->state == SM_MASTER) {
+            sm_begin_change(sm, now, "another master handed over: two subnets become one");
+            discovery_restart(sm);
+            sm->planned_generation = 0;
+        } else {
+            mastership_become(sm, now, SM_MASTER, "the master handed over");
+        }
+        return true;
+    case LET_GO:
+        if (!sm->handing_over)
+            return false;
+        sm->master_port = find_manager(sm, wire_get(message->mad + SMP_DATA_OFFSET, SM_INFO_GUID));
+        mastership_become(sm, now, sm->stopped ? SM_NOT_ACTIVE : SM_STANDBY,
+                          "the new master acknowledged");
+        return true;
+    case GO_NOT_ACTIVE:
+        mastership_become(sm, now, SM_NOT_ACTIVE, "disabled by the master");
+        return true;
+    case GO_STANDBY: mastership_become(sm, now, SM_STANDBY, "enabled by the master"); return true;
+    case GO_DISCOVERING:
+        mastership_become(sm, now, SM_DISCOVERING, "told to discover");
+        return true;
+    }
+    return false;
+}
+
+/* Get and Set of our own SMInfo. */
+void mastership_receive(struct sm *sm, uint64_t now, const struct sm_message *message)
+{
+    struct sm_message answer = *message;
+    uint8_t *data = answer.mad + SMP_DATA_OFFSET;
+    unsigned status = STATUS_OK;
+    if (wire_get(answer.mad, MAD_METHOD) == METHOD_SET && !react(sm, now, message))
+        status = STATUS_BAD_VALUE;
+    fill_info(sm, data);
+    wire_set(answer.mad, MAD_METHOD, METHOD_GET_RESP);
+    wire_set(answer.mad, MAD_STATUS, status);
+    if (mad_is_directed(answer.mad))
+        wire_set(answer.mad, SMP_DIRECTION, 1);
+    sm_reply(sm, &answer);
+}
+
+void mastership_expire(struct sm *sm, uint64_t now)
+{
+    if (sm->state != SM_STANDBY || now < sm->next_poll)
+        return;
+    sm->next_poll = now + sm->config.poll_ps;
+    if (sm->master_port == SUBNET_NONE) {
+        mastership_become(sm, now, SM_DISCOVERING, "no master is known");
+        return;
+    }
+    struct request *request = sm_request(sm, PURPOSE_POLL, sm->master_port, sm->master_port);
+    request->attribute = ATTRIBUTE_SM_INFO;
+    sm_submit(sm, request, true);
+}

@@ -1,0 +1,101 @@
+/* Planning: from what is known to what is wanted.
+ *
+ * A snapshot of the subnet goes to a routing engine as a job; the host runs it, in a thread of its
+ * own if it likes, and hands it back. Tables of an older generation than the one last asked for are
+ * not taken. What the engine gives becomes the wanted side of every switch's table. */
+#include "routing/verify.h"
+#include "sm/internal.h"
+
+#include <errno.h>
+
+static void add_switches(struct sm *sm, struct sm_job *job, uint32_t *index)
+{
+    for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
+        const struct subnet_node *node = &sm->subnet.nodes.items[i];
+        index[i] = NETWORK_NONE;
+        if (!node->present || node->kind != SUBNET_SWITCH)
+            continue;
+        const struct subnet_port *end = &sm->subnet.ports.items[node->first_port];
+        index[i] =
+            network_add_switch(&job->network, node->guid, end->lid, end->lmc, node->port_count);
+        network_name(&job->network, index[i] | NETWORK_SWITCH, node->description);
+        vec_push(&job->nodes, i);
+    }
+}
+
+static void add_link(struct sm *sm, struct sm_job *job, const uint32_t *index, uint32_t port)
+{
+    const struct subnet_port *near = &sm->subnet.ports.items[port];
+    const struct subnet_port *far = &sm->subnet.ports.items[near->peer];
+    if (index[far->node] != NETWORK_NONE) {
+        if (port < near->peer)
+            network_link(&job->network, index[near->node], near->number, index[far->node],
+                         far->number);
+        return;
+    }
+    uint32_t terminal = network_add_terminal(&job->network, far->guid, far->lid, far->lmc,
+                                             index[near->node], near->number);
+    network_name(&job->network, terminal, sm->subnet.nodes.items[far->node].description);
+    if (near->peer == sm->subnet.own_port)
+        job->network.manager = index[near->node];
+}
+
+void plan_routes(struct sm *sm, const struct engine *engine, bool provisional)
+{
+    struct sm_job *job = mem_zalloc(1, sizeof *job);
+    uint32_t *index = mem_alloc(sm->subnet.nodes.count * sizeof *index + 1);
+    job->generation = sm->subnet.generation;
+    job->engine = engine;
+    job->provisional = provisional;
+    job->options = sm->config.engine_options;
+    job->options.generation = job->generation;
+    network_init(&job->network);
+    add_switches(sm, job, index);
+    if (sm->subnet.ports.items[sm->subnet.own_port].number == 0)
+        job->network.manager = index[sm->subnet.ports.items[sm->subnet.own_port].node];
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
+        const struct subnet_port *p = &sm->subnet.ports.items[port];
+        if (p->peer != SUBNET_NONE && index[p->node] != NETWORK_NONE)
+            add_link(sm, job, index, port);
+    }
+    network_finish(&job->network);
+    mem_free(index);
+    distribute_snapshot(sm, job);
+    sm_job_free(sm->job);
+    sm->job = job;
+    sm->computing = true;
+    sm->awaited_generation = job->generation;
+}
+
+/* The manager writes nothing that the independent check has not passed. */
+static int check(const struct sm_job *job, struct err *err)
+{
+    struct verify_report report;
+    struct verify_options options = {.workers = job->options.workers};
+    verify_routes(&job->network, &job->routes, &options, &report);
+    bool fine = job->options.allow_cycles ? verify_delivers(&report) : verify_holds(&report);
+    if (!fine)
+        err_set(err, EINVAL, "%s's tables are refused: %s", job->engine->name,
+                report.findings.count ? report.findings.items[0] : "they do not deliver");
+    verify_report_release(&report);
+    return fine ? 0 : -EINVAL;
+}
+
+int sm_job_run(struct sm_job *job, struct err *err)
+{
+    int status = job->engine->compute(&job->network, &job->options, &job->routes, err);
+    if (!status)
+        status = check(job, err);
+    if (!status && job->mode == SM_ORDERED && job->has_before)
+        order_make(&job->plan, &job->network, &job->before, &job->routes);
+    return status;
+}
+
+void plan_take_routes(struct sm *sm, struct sm_job *job)
+{
+    sm_job_free(sm->current);
+    sm->current = job;
+    if (job->routes.note[0])
+        sm_say(sm, SM_EVENT_CHANGE, "%s: %s", job->engine->name, job->routes.note);
+    distribute_begin(sm);
+}

@@ -1,0 +1,293 @@
+/* Programming: the difference between what is wanted and what is, written to the fabric.
+ *
+ * There is one way to write: compare, and send what differs. A port's settings and its step to
+ * Armed go in one Set; it becomes Active when its switch's tables are confirmed and the other end
+ * is at least Armed. A switch's top LID is raised before its blocks. What is right already costs
+ * nothing. */
+#include "sm/internal.h"
+
+#include <string.h>
+
+static struct subnet_port *port_at(struct sm *sm, uint32_t port)
+{
+    return &sm->subnet.ports.items[port];
+}
+
+static struct subnet_node *node_at(struct sm *sm, uint32_t node)
+{
+    return &sm->subnet.nodes.items[node];
+}
+
+static uint64_t smaller(const uint8_t *a, const uint8_t *b, enum wire_field field)
+{
+    uint64_t x = wire_get(a, field), y = wire_get(b, field);
+    return x < y ? x : y;
+}
+
+/* Settings of an end port: address, keys, and where the manager is. */
+static void want_end_port(struct sm *sm, const struct subnet_port *port, uint8_t *info)
+{
+    wire_set(info, PORT_INFO_LID, port->lid);
+    wire_set(info, PORT_INFO_LMC, port->lmc);
+    wire_set(info, PORT_INFO_MASTER_SM_LID, port_at(sm, sm->subnet.own_port)->lid);
+    wire_set(info, PORT_INFO_MASTER_SM_SL, 0);
+    wire_set(info, PORT_INFO_M_KEY, sm->config.m_key);
+    wire_set(info, PORT_INFO_M_KEY_LEASE_PERIOD, sm->config.m_key_lease_s);
+    wire_set(info, PORT_INFO_M_KEY_PROTECT_BITS, sm->config.m_key_protect);
+    wire_set(info, PORT_INFO_SUBNET_TIME_OUT, sm->config.subnet_timeout);
+}
+
+/* Settings of a link: what both ends can do. */
+static void want_link(const struct subnet_port *port, const struct subnet_port *peer, uint8_t *info)
+{
+    wire_set(info, PORT_INFO_NEIGHBOR_MTU, smaller(port->info, peer->info, PORT_INFO_MTU_CAP));
+    wire_set(info, PORT_INFO_OPERATIONAL_VLS, smaller(port->info, peer->info, PORT_INFO_VL_CAP));
+}
+
+static bool tables_confirmed(struct sm *sm, uint32_t node)
+{
+    struct subnet_node *n = node_at(sm, node);
+    struct node_work *work = sm_node_work(sm, node);
+    return n->kind != SUBNET_SWITCH ||
+           (sm->current && work->writing_tables == 0 && !work->writing_switch &&
+            sm->distribution.stage == STAGE_IDLE);
+}
+
+static unsigned next_state(struct sm *sm, uint32_t port, const struct subnet_port *peer)
+{
+    struct subnet_port *p = port_at(sm, port);
+    if (sm->distribution.stage > STAGE_STUCK)
+        return PORT_STATE_NO_CHANGE; /* stopped on purpose */
+    switch (wire_get(p->info, PORT_INFO_PORT_STATE)) {
+    case PORT_STATE_INIT: return PORT_STATE_ARMED;
+    case PORT_STATE_ARMED:
+        return tables_confirmed(sm, p->node) && tables_confirmed(sm, peer->node) &&
+                       wire_get(peer->info, PORT_INFO_PORT_STATE) >= PORT_STATE_ARMED
+                   ? PORT_STATE_ACTIVE
+                   : PORT_STATE_NO_CHANGE;
+    default: return PORT_STATE_NO_CHANGE;
+    }
+}
+
+/* An agent may accept a setting and not heed it: the same is not asked of it again as long as it
+ * stays as it is. Port states do not count: they are steps, not settings. */
+static uint64_t fingerprint(const uint8_t *settings, const uint8_t *outcome)
+{
+    uint8_t both[2][64];
+    uint64_t hash = 1, word;
+    memcpy(both[0], settings, sizeof both[0]);
+    memcpy(both[1], outcome, sizeof both[1]);
+    for (unsigned i = 0; i < 2; i++) {
+        wire_set(both[i], PORT_INFO_PORT_STATE, 0);
+        wire_set(both[i], PORT_INFO_PORT_PHYSICAL_STATE, 0);
+    }
+    for (unsigned i = 0; i < sizeof both; i += sizeof word) {
+        memcpy(&word, both[0] + i, sizeof word);
+        hash = hash_mix(hash ^ word) + i;
+    }
+    return hash;
+}
+
+void program_port(struct sm *sm, uint32_t port)
+{
+    struct subnet_port *p = port_at(sm, port);
+    struct port_work *work = sm_port_work(sm, port);
+    struct subnet_node *node = node_at(sm, p->node);
+    bool end = subnet_is_end_port(&sm->subnet, port);
+    bool management = node->kind == SUBNET_SWITCH && p->number == 0;
+    if (sm->state != SM_MASTER || !node->present || !p->known || work->writing || work->failures)
+        return;
+    if ((end && !p->lid) || (!management && p->peer == SUBNET_NONE))
+        return;
+    uint8_t wanted[64];
+    memcpy(wanted, p->info, sizeof wanted);
+    if (end)
+        want_end_port(sm, p, wanted);
+    unsigned state = PORT_STATE_NO_CHANGE;
+    if (!management) {
+        const struct subnet_port *peer = port_at(sm, p->peer);
+        if (!peer->known)
+            return;
+        want_link(p, peer, wanted);
+        state = next_state(sm, port, peer);
+    }
+    if (memcmp(wanted, p->info, sizeof wanted) == 0 && state == PORT_STATE_NO_CHANGE)
+        return;
+    wire_set(wanted, PORT_INFO_PORT_STATE, state);
+    wire_set(wanted, PORT_INFO_PORT_PHYSICAL_STATE, PHYSICAL_NO_CHANGE);
+    wire_set(wanted, PORT_INFO_LINK_WIDTH_ENABLED, 0);
+    wire_set(wanted, PORT_INFO_LINK_SPEED_ENABLED, 0);
+    wire_set(wanted, PORT_INFO_LINK_SPEED_EXT_ENABLED, 0);
+    wire_set(wanted, PORT_INFO_LINK_DOWN_DEFAULT_STATE, 0);
+    if (state == PORT_STATE_NO_CHANGE && work->tried == fingerprint(wanted, p->info))
+        return;
+    work->writing = true;
+    sm->change.ports++;
+    struct request *request =
+        sm_request(sm, PURPOSE_SET_PORT, port, subnet_end_port(&sm->subnet, port));
+    request->method = METHOD_SET;
+    request->attribute = ATTRIBUTE_PORT_INFO;
+    request->modifier = p->number;
+    memcpy(request->data, wanted, sizeof wanted);
+    sm_submit(sm, request, false);
+}
+
+static void program_node_ports(struct sm *sm, uint32_t node)
+{
+    for (unsigned number = 0; number <= node_at(sm, node)->port_count; number++) {
+        uint32_t port = node_at(sm, node)->first_port + number;
+        program_port(sm, port);
+        if (port_at(sm, port)->peer != SUBNET_NONE)
+            program_port(sm, port_at(sm, port)->peer);
+    }
+}
+
+static void write_block(struct sm *sm, uint32_t node, unsigned block)
+{
+    const struct subnet_tables *tables = node_at(sm, node)->tables;
+    const uint8_t *wanted = tables->wanted + block * LFT_BLOCK;
+    const uint8_t *actual = tables->actual + block * LFT_BLOCK;
+    for (unsigned i = 0; i < LFT_BLOCK; i++)
+        sm->change.entries += !subnet_block_known(tables, block) || wanted[i] != actual[i];
+    sm->change.blocks++;
+    struct request *request =
+        sm_request(sm, PURPOSE_SET_TABLE, node, node_at(sm, node)->first_port);
+    request->method = METHOD_SET;
+    request->attribute = ATTRIBUTE_LINEAR_FORWARDING_TABLE;
+    request->modifier = request->b = block;
+    memcpy(request->data, wanted, LFT_BLOCK);
+    sm_node_work(sm, node)->writing_tables++;
+    sm->tables_under_way++;
+    sm_submit(sm, request, false);
+}
+
+static void write_switch_info(struct sm *sm, uint32_t node)
+{
+    struct subnet_node *n = node_at(sm, node);
+    struct request *request = sm_request(sm, PURPOSE_SET_SWITCH, node, n->first_port);
+    request->method = METHOD_SET;
+    request->attribute = ATTRIBUTE_SWITCH_INFO;
+    memcpy(request->data, n->switch_info, sizeof n->switch_info);
+    wire_set(request->data, SWITCH_INFO_LINEAR_FDB_TOP, n->tables->wanted_top);
+    wire_set(request->data, SWITCH_INFO_PORT_STATE_CHANGE,
+             0); /* reading it is not acknowledging it */
+    sm_node_work(sm, node)->writing_switch = true;
+    sm->tables_under_way++;
+    sm_submit(sm, request, false);
+}
+
+void program_switch(struct sm *sm, uint32_t node)
+{
+    struct subnet_node *n = node_at(sm, node);
+    if (sm->state != SM_MASTER || !n->present || !sm->current || n->kind != SUBNET_SWITCH)
+        return;
+    if (wire_get(n->switch_info, SWITCH_INFO_LINEAR_FDB_TOP) != n->tables->wanted_top &&
+        !sm_node_work(sm, node)->writing_switch)
+        write_switch_info(sm, node);
+    if (sm_node_work(sm, node)->writing_tables)
+        return; /* looked at again when they are through */
+    unsigned last = n->tables->wanted_top / LFT_BLOCK;
+    if (sm->config.paper) /* the papers write whole tables */
+        last = (unsigned)wire_get(n->switch_info, SWITCH_INFO_LINEAR_FDB_CAP) / LFT_BLOCK - 1;
+    for (unsigned block = 0; block <= last; block++)
+        if (!subnet_block_known(n->tables, block) ||
+            memcmp(n->tables->wanted + block * LFT_BLOCK, n->tables->actual + block * LFT_BLOCK,
+                   LFT_BLOCK) != 0)
+            write_block(sm, node, block);
+}
+
+void program_forget_tables(struct sm *sm)
+{
+    for (size_t i = 0; i < sm->subnet.nodes.count; i++)
+        if (sm->subnet.nodes.items[i].tables)
+            memset(sm->subnet.nodes.items[i].tables->known, 0,
+                   sizeof sm->subnet.nodes.items[i].tables->known);
+}
+
+void program_all(struct sm *sm)
+{
+    for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
+        program_switch(sm, node);
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
+        program_port(sm, port);
+}
+
+static void table_written(struct sm *sm, const struct request *request, uint16_t status)
+{
+    struct subnet_tables *tables = node_at(sm, request->a)->tables;
+    struct node_work *work = sm_node_work(sm, request->a);
+    work->writing_tables--;
+    sm->tables_under_way--;
+    if (status) {
+        sm_say(sm, SM_EVENT_ERROR, "switch 0x%016llx refuses table block %u (status 0x%x)",
+               (unsigned long long)node_at(sm, request->a)->guid, request->b, status);
+        return;
+    }
+    memcpy(tables->actual + request->b * LFT_BLOCK, request->data, LFT_BLOCK);
+    tables->known[request->b / 64] |= UINT64_C(1) << (request->b % 64);
+    if (work->writing_tables == 0) {
+        program_switch(sm, request->a);
+        program_node_ports(sm, request->a);
+    }
+}
+
+static void port_written(struct sm *sm, const struct request *request, uint16_t status,
+                         const uint8_t *data)
+{
+    struct subnet_port *p = port_at(sm, request->a);
+    sm_port_work(sm, request->a)->writing = false;
+    if (status) {
+        /* Its state moved under our feet, most likely: look again before trying again. */
+        sm_port_work(sm, request->a)->failures++;
+        sm_say(sm, SM_EVENT_WARNING, "port %u of 0x%016llx refuses its settings (status 0x%x)",
+               p->number, (unsigned long long)node_at(sm, p->node)->guid, status);
+        discovery_read_port(sm, request->a);
+        return;
+    }
+    memcpy(p->info, data, sizeof p->info);
+    sm_port_work(sm, request->a)->tried = fingerprint(request->data, data);
+    program_port(sm, request->a);
+    if (p->peer != SUBNET_NONE)
+        program_port(sm, p->peer);
+}
+
+void program_answered(struct sm *sm, const struct request *request, uint16_t status,
+                      const uint8_t *data)
+{
+    switch ((enum sm_purpose)request->purpose) {
+    case PURPOSE_SET_PORT: port_written(sm, request, status, data); break;
+    case PURPOSE_SET_TABLE: table_written(sm, request, status); break;
+    case PURPOSE_SET_SWITCH:
+        sm_node_work(sm, request->a)->writing_switch = false;
+        sm->tables_under_way--;
+        if (!status)
+            memcpy(node_at(sm, request->a)->switch_info, data, 20);
+        program_node_ports(sm, request->a);
+        break;
+    default: break;
+    }
+}
+
+/* Whoever does not answer a Set may or may not have carried it out: it is not known any more. */
+void program_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+{
+    switch ((enum sm_purpose)request->purpose) {
+    case PURPOSE_SET_PORT:
+        sm_port_work(sm, request->a)->writing = false;
+        sm_port_work(sm, request->a)->failures = 1;
+        break;
+    case PURPOSE_SET_TABLE:
+        sm_node_work(sm, request->a)->writing_tables--;
+        sm->tables_under_way--;
+        node_at(sm, request->a)->tables->known[request->b / 64] &=
+            ~(UINT64_C(1) << (request->b % 64));
+        break;
+    case PURPOSE_SET_SWITCH:
+        sm_node_work(sm, request->a)->writing_switch = false;
+        sm->tables_under_way--;
+        break;
+    case PURPOSE_STAGE: sm->distribution.pending--; break;
+    default: break;
+    }
+    discovery_lost_contact(sm, now, request->target);
+}

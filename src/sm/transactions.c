@@ -1,0 +1,268 @@
+/* One bounded window of outstanding SMPs.
+ *
+ * Requests wait in two queues: those that somebody waits for go before the rest. The window grows
+ * by one for every full window of answers (and by one for each answer until the first loss), and
+ * halves when something is lost, at most once in a time-out. A request that is not answered is sent
+ * again, each time with twice the patience, and then given up: its destination counts as gone.
+ *
+ * The transaction id names the request's slot and the slot's generation, so that late or duplicate
+ * answers find nothing. */
+#include "sm/internal.h"
+
+#include <string.h>
+
+enum { SLOT_BITS = 20, WINDOW_UNIT = 256, WINDOW_START = 16 * WINDOW_UNIT };
+
+void transactions_init(struct transactions *transactions)
+{
+    *transactions = (struct transactions){.free = SUBNET_NONE, .window_256 = WINDOW_START};
+}
+
+void transactions_release(struct transactions *transactions)
+{
+    vec_release(&transactions->requests);
+    vec_release(&transactions->flying);
+}
+
+/* A new request; valid until the next call of this function. */
+struct request *sm_request(struct sm *sm, enum sm_purpose purpose, uint32_t a, uint32_t target)
+{
+    struct transactions *t = &sm->transactions;
+    uint32_t slot = t->free;
+    if (slot == SUBNET_NONE) {
+        slot = (uint32_t)t->requests.count;
+        vec_push(&t->requests, (struct request){0});
+    } else {
+        t->free = t->requests.items[slot].next;
+    }
+    struct request *request = &t->requests.items[slot];
+    *request = (struct request){.generation = request->generation + 1,
+                                .purpose = (uint8_t)purpose,
+                                .method = METHOD_GET,
+                                .a = a,
+                                .target = target,
+                                .through = SUBNET_NONE};
+    return request;
+}
+
+static void enqueue(struct transactions *t, struct request_queue *queue, uint32_t slot)
+{
+    t->requests.items[slot].next = SUBNET_NONE;
+    if (queue->count++)
+        t->requests.items[queue->tail].next = slot;
+    else
+        queue->head = slot;
+    queue->tail = slot;
+}
+
+static uint32_t dequeue(struct transactions *t, struct request_queue *queue)
+{
+    if (!queue->count)
+        return SUBNET_NONE;
+    uint32_t slot = queue->head;
+    queue->head = t->requests.items[slot].next;
+    queue->count--;
+    return slot;
+}
+
+void sm_submit(struct sm *sm, struct request *request, bool urgent)
+{
+    struct transactions *t = &sm->transactions;
+    request->urgent = urgent;
+    enqueue(t, urgent ? &t->urgent : &t->normal, (uint32_t)(request - t->requests.items));
+}
+
+static void retire(struct transactions *t, uint32_t slot)
+{
+    struct request *request = &t->requests.items[slot];
+    request->outstanding = false;
+    request->generation++;
+    request->next = t->free;
+    t->free = slot;
+}
+
+static void count_sent(struct sm *sm, const struct request *request)
+{
+    struct sm_counts *counts = &sm->counts;
+    counts->sent++;
+    switch (request->attribute) {
+    case ATTRIBUTE_NODE_INFO: counts->node_info++; break;
+    case ATTRIBUTE_PORT_INFO:
+        (*(request->method == METHOD_GET ? &counts->port_info_get : &counts->port_info_set))++;
+        break;
+    case ATTRIBUTE_SWITCH_INFO: counts->switch_info++; break;
+    case ATTRIBUTE_LINEAR_FORWARDING_TABLE: counts->tables++; break;
+    default: counts->other++;
+    }
+}
+
+/* Fills in the MAD; false when the destination cannot be reached any more. */
+static bool compose(struct sm *sm, const struct request *request, uint32_t id,
+                    struct sm_message *message)
+{
+    uint8_t *mad = message->mad;
+    memset(mad, 0, MAD_BYTES);
+    int hops = 0;
+    if (request->target != SUBNET_NONE) {
+        hops = subnet_route(&sm->subnet, request->target, mad + 128);
+        if (hops < 0)
+            return false;
+    }
+    if (request->through != SUBNET_NONE) {
+        if (hops >= SMP_MAX_HOPS)
+            return false;
+        mad[128 + ++hops] = sm->subnet.ports.items[request->through].number;
+    }
+    wire_set(mad, MAD_BASE_VERSION, 1);
+    wire_set(mad, MAD_CLASS, CLASS_SUBN_DIRECTED);
+    wire_set(mad, MAD_CLASS_VERSION, 1);
+    wire_set(mad, MAD_METHOD, request->method);
+    wire_set(mad, SMP_HOP_COUNT, (unsigned)hops);
+    wire_set(mad, MAD_TID, id); /* the upper half belongs to hosts, as with operating systems */
+    wire_set(mad, MAD_ATTRIBUTE_ID, request->attribute);
+    wire_set(mad, MAD_ATTRIBUTE_MODIFIER, request->modifier);
+    wire_set(mad, SMP_M_KEY, sm->config.m_key);
+    wire_set(mad, SMP_DR_SLID, LID_PERMISSIVE);
+    wire_set(mad, SMP_DR_DLID, LID_PERMISSIVE);
+    memcpy(mad + SMP_DATA_OFFSET, request->data, SMP_DATA_BYTES);
+    message->lid = LID_PERMISSIVE;
+    message->sl = 0;
+    return true;
+}
+
+bool transactions_next(struct sm *sm, uint64_t now, struct sm_message *message)
+{
+    struct transactions *t = &sm->transactions;
+    while (t->outstanding < t->window_256 / WINDOW_UNIT) {
+        uint32_t slot = dequeue(t, &t->urgent);
+        if (slot == SUBNET_NONE)
+            slot = dequeue(t, &t->normal);
+        if (slot == SUBNET_NONE)
+            return false;
+        struct request *request = &t->requests.items[slot];
+        uint32_t id = (request->generation & 0xFFFu) << SLOT_BITS | slot;
+        if (!compose(sm, request, id, message)) {
+            struct request gone = *request;
+            retire(t, slot);
+            sm->undeliverable = true;
+            sm_unanswered(sm, now, &gone);
+            continue;
+        }
+        message->patience_ps = sm->config.timeout_ps << request->tries;
+        request->deadline = now + message->patience_ps;
+        request->tries++;
+        request->outstanding = true;
+        t->outstanding++;
+        vec_push(&t->flying, slot);
+        count_sent(sm, request);
+        return true;
+    }
+    return false;
+}
+
+static void land(struct transactions *t, uint32_t slot)
+{
+    t->requests.items[slot].outstanding = false;
+    t->outstanding--;
+    for (size_t i = 0; i < t->flying.count; i++)
+        if (t->flying.items[i] == slot) {
+            t->flying.items[i] = t->flying.items[--t->flying.count];
+            return;
+        }
+}
+
+static void grow_window(struct sm *sm)
+{
+    struct transactions *t = &sm->transactions;
+    uint32_t limit = sm->config.window * WINDOW_UNIT;
+    uint32_t step = t->shrunk_at ? WINDOW_UNIT * WINDOW_UNIT / t->window_256 + 1 : WINDOW_UNIT;
+    t->window_256 = t->window_256 + step < limit ? t->window_256 + step : limit;
+}
+
+static void shrink_window(struct sm *sm, uint64_t now)
+{
+    struct transactions *t = &sm->transactions;
+    if (t->shrunk_at && now < t->shrunk_at + sm->config.timeout_ps)
+        return;
+    t->shrunk_at = now;
+    t->window_256 = t->window_256 / 2 > WINDOW_UNIT ? t->window_256 / 2 : WINDOW_UNIT;
+}
+
+void transactions_receive(struct sm *sm, uint64_t now, const struct sm_message *message)
+{
+    struct transactions *t = &sm->transactions;
+    uint32_t id = (uint32_t)wire_get(message->mad, MAD_TID);
+    uint32_t slot = id & ((1u << SLOT_BITS) - 1);
+    if (slot >= t->requests.count)
+        return;
+    struct request *request = &t->requests.items[slot];
+    if (!request->outstanding || (request->generation & 0xFFF) != id >> SLOT_BITS ||
+        request->attribute != wire_get(message->mad, MAD_ATTRIBUTE_ID) ||
+        request->modifier != wire_get(message->mad, MAD_ATTRIBUTE_MODIFIER))
+        return; /* late, twice, or not ours */
+    struct request answered = *request;
+    land(t, slot);
+    retire(t, slot);
+    grow_window(sm);
+    sm->counts.answered++;
+    sm_answered(sm, now, &answered, (uint16_t)wire_get(message->mad, SMP_STATUS),
+                message->mad + SMP_DATA_OFFSET);
+}
+
+void transactions_expire(struct sm *sm, uint64_t now)
+{
+    struct transactions *t = &sm->transactions;
+    for (size_t i = 0; i < t->flying.count;) {
+        uint32_t slot = t->flying.items[i];
+        struct request *request = &t->requests.items[slot];
+        if (request->deadline > now) {
+            i++;
+            continue;
+        }
+        land(t, slot);
+        shrink_window(sm, now);
+        sm->counts.timeouts++;
+        if (request->tries <= sm->config.retries) {
+            enqueue(t, request->urgent ? &t->urgent : &t->normal, slot);
+            continue;
+        }
+        struct request gone = *request;
+        retire(t, slot);
+        sm->counts.gave_up++;
+        sm_unanswered(sm, now, &gone);
+    }
+}
+
+uint64_t transactions_deadline(const struct sm *sm)
+{
+    const struct transactions *t = &sm->transactions;
+    uint64_t deadline = TIME_NEVER;
+    for (size_t i = 0; i < t->flying.count; i++)
+        if (t->requests.items[t->flying.items[i]].deadline < deadline)
+            deadline = t->requests.items[t->flying.items[i]].deadline;
+    return deadline;
+}
+
+bool transactions_idle(const struct sm *sm)
+{
+    const struct transactions *t = &sm->transactions;
+    return t->outstanding == 0 && t->urgent.count == 0 && t->normal.count == 0;
+}
+
+void transactions_flush(struct sm *sm)
+{
+    struct transactions *t = &sm->transactions;
+    for (uint32_t slot; (slot = dequeue(t, &t->urgent)) != SUBNET_NONE;)
+        retire(t, slot);
+    for (uint32_t slot; (slot = dequeue(t, &t->normal)) != SUBNET_NONE;)
+        retire(t, slot);
+    for (size_t i = 0; i < t->flying.count; i++)
+        retire(t, t->flying.items[i]);
+    t->flying.count = t->outstanding = 0;
+    for (size_t i = 0; i < sm->port_work.count; i++)
+        sm->port_work.items[i] = (struct port_work){0};
+    for (size_t i = 0; i < sm->node_work.count; i++)
+        sm->node_work.items[i] = (struct node_work){.announced = sm->node_work.items[i].announced};
+    sm->discovering = sm->sweeping = sm->tables_under_way = 0;
+    distribute_abort(sm);
+}

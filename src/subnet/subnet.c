@@ -1,0 +1,202 @@
+#include "subnet/subnet.h"
+
+#include <string.h>
+
+void subnet_init(struct subnet *subnet)
+{
+    memset(subnet, 0, sizeof *subnet);
+    subnet->own_port = SUBNET_NONE;
+    for (unsigned lid = 0; lid < LFT_ENTRIES; lid++)
+        subnet->by_lid[lid] = SUBNET_NONE;
+}
+
+void subnet_release(struct subnet *subnet)
+{
+    for (size_t i = 0; i < subnet->nodes.count; i++)
+        mem_free(subnet->nodes.items[i].tables);
+    vec_release(&subnet->nodes);
+    vec_release(&subnet->ports);
+    map_release(&subnet->by_guid);
+}
+
+static void make_ports(struct subnet *subnet, uint32_t index, unsigned port_count)
+{
+    subnet->nodes.items[index].first_port = (uint32_t)subnet->ports.count;
+    for (unsigned number = 0; number <= port_count; number++)
+        vec_push(&subnet->ports, ((struct subnet_port){.node = index,
+                                                       .peer = SUBNET_NONE,
+                                                       .via = SUBNET_NONE,
+                                                       .number = (uint8_t)number}));
+}
+
+uint32_t subnet_add_node(struct subnet *subnet, uint64_t guid, unsigned kind, unsigned port_count)
+{
+    uint32_t index = map_get(&subnet->by_guid, guid);
+    if (index != MAP_NONE) {
+        struct subnet_node *node = &subnet->nodes.items[index];
+        if (node->kind != kind || node->port_count != port_count)
+            return SUBNET_NONE;
+        if (!node->present)
+            subnet->generation++;
+        node->present = true;
+        return index;
+    }
+    if (subnet->nodes.count >= SUBNET_NODE_LIMIT)
+        return SUBNET_NONE;
+    index = (uint32_t)subnet->nodes.count;
+    map_set(&subnet->by_guid, guid, index);
+    vec_push(&subnet->nodes, ((struct subnet_node){.guid = guid,
+                                                   .kind = (uint8_t)kind,
+                                                   .port_count = (uint8_t)port_count,
+                                                   .present = true}));
+    make_ports(subnet, index, port_count);
+    if (kind == SUBNET_SWITCH) {
+        struct subnet_tables *tables = mem_zalloc(1, sizeof *tables);
+        memset(tables->wanted, 0xFF, sizeof tables->wanted);
+        subnet->nodes.items[index].tables = tables;
+    }
+    subnet->generation++;
+    return index;
+}
+
+void subnet_unlink(struct subnet *subnet, uint32_t port)
+{
+    uint32_t peer = subnet->ports.items[port].peer;
+    if (peer == SUBNET_NONE)
+        return;
+    subnet->ports.items[port].peer = SUBNET_NONE;
+    subnet->ports.items[peer].peer = SUBNET_NONE;
+    subnet->generation++;
+}
+
+void subnet_link(struct subnet *subnet, uint32_t a, uint32_t b)
+{
+    if (subnet->ports.items[a].peer == b)
+        return;
+    subnet_unlink(subnet, a);
+    subnet_unlink(subnet, b);
+    subnet->ports.items[a].peer = b;
+    subnet->ports.items[b].peer = a;
+    subnet->generation++;
+}
+
+void subnet_remove_node(struct subnet *subnet, uint32_t index)
+{
+    struct subnet_node *node = &subnet->nodes.items[index];
+    if (!node->present)
+        return;
+    for (unsigned number = 0; number <= node->port_count; number++) {
+        uint32_t port = node->first_port + number;
+        subnet_unlink(subnet, port);
+        subnet->ports.items[port].known = false;
+        subnet->ports.items[port].manager = false;
+        subnet->ports.items[port].rival = false;
+        subnet->ports.items[port].via = SUBNET_NONE;
+    }
+    /* It may come back blank: nothing that it was told counts any more. */
+    if (node->tables)
+        memset(node->tables->known, 0, sizeof node->tables->known);
+    node->present = false;
+    subnet->generation++;
+}
+
+/* An end port has been reached through `via`; switches are queued to be walked on from. */
+static void reach(struct subnet *subnet, uint32_t end, uint32_t via, unsigned hops, uint32_t *queue,
+                  size_t *tail, uint64_t *seen)
+{
+    if (seen[end / 64] >> (end % 64) & 1)
+        return;
+    seen[end / 64] |= UINT64_C(1) << (end % 64);
+    subnet->ports.items[end].via = via;
+    subnet->ports.items[end].hops = (uint8_t)hops;
+    queue[(*tail)++] = end;
+}
+
+unsigned subnet_find_ways(struct subnet *subnet)
+{
+    size_t words = subnet->ports.count / 64 + 1;
+    uint64_t *seen = mem_zalloc(words, sizeof *seen);
+    uint32_t *queue = mem_alloc(subnet->ports.count * sizeof *queue + 1);
+    size_t head = 0, tail = 0;
+    if (subnet->own_port != SUBNET_NONE)
+        reach(subnet, subnet->own_port, SUBNET_NONE, 0, queue, &tail, seen);
+    while (head < tail) {
+        uint32_t from = queue[head++];
+        const struct subnet_port *port = &subnet->ports.items[from];
+        const struct subnet_node *node = &subnet->nodes.items[port->node];
+        bool is_switch = node->kind == SUBNET_SWITCH;
+        /* An adapter passes nothing on: only the manager's own has a way out, through itself. */
+        if (!is_switch && from != subnet->own_port)
+            continue;
+        if (port->hops >= SMP_MAX_HOPS)
+            continue;
+        for (unsigned number = is_switch ? 1 : port->number;
+             number <= (is_switch ? node->port_count : port->number); number++) {
+            uint32_t out = node->first_port + number;
+            uint32_t peer = subnet->ports.items[out].peer;
+            if (peer != SUBNET_NONE)
+                reach(subnet, subnet_end_port(subnet, peer), out, port->hops + 1u, queue, &tail,
+                      seen);
+        }
+    }
+    unsigned removed = 0;
+    for (uint32_t i = 0; i < subnet->nodes.count; i++) {
+        const struct subnet_node *node = &subnet->nodes.items[i];
+        bool reached = false;
+        for (unsigned n = 0; n <= node->port_count; n++)
+            reached |= seen[(node->first_port + n) / 64] >> ((node->first_port + n) % 64) & 1;
+        if (node->present && !reached) {
+            subnet_remove_node(subnet, i);
+            removed++;
+        }
+    }
+    mem_free(queue);
+    mem_free(seen);
+    return removed;
+}
+
+int subnet_route(const struct subnet *subnet, uint32_t end, uint8_t path[64])
+{
+    unsigned hops = subnet->ports.items[end].hops;
+    unsigned at = hops;
+    while (end != subnet->own_port) {
+        uint32_t via = subnet->ports.items[end].via;
+        if (via == SUBNET_NONE || at == 0)
+            return -1;
+        path[at--] = subnet->ports.items[via].number;
+        end = subnet_end_port(subnet, via);
+    }
+    path[0] = 0;
+    return at == 0 ? (int)hops : -1;
+}
+
+static void set_range(struct subnet *subnet, unsigned lid, unsigned lmc, uint32_t from, uint32_t to)
+{
+    for (unsigned l = lid; lid && l < lid + (1u << lmc) && l < LFT_ENTRIES; l++)
+        if (subnet->by_lid[l] == from)
+            subnet->by_lid[l] = to;
+}
+
+void subnet_set_lid(struct subnet *subnet, uint32_t port, uint16_t lid, unsigned lmc)
+{
+    struct subnet_port *p = &subnet->ports.items[port];
+    if (p->lid == lid && p->lmc == lmc)
+        return;
+    set_range(subnet, p->lid, p->lmc, port, SUBNET_NONE);
+    p->lid = lid;
+    p->lmc = (uint8_t)lmc;
+    set_range(subnet, lid, lmc, SUBNET_NONE, port);
+    subnet->generation++;
+}
+
+bool subnet_lid_range_free(const struct subnet *subnet, uint32_t for_port, unsigned lid,
+                           unsigned lmc)
+{
+    unsigned span = 1u << lmc;
+    if (lid == 0 || lid % span || lid + span - 1 > LID_UNICAST_LAST)
+        return false;
+    for (unsigned l = lid; l < lid + span; l++)
+        if (subnet->by_lid[l] != SUBNET_NONE && subnet->by_lid[l] != for_port)
+            return false;
+    return true;
+}

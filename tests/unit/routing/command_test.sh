@@ -1,0 +1,100 @@
+#!/bin/sh
+# What a person meets at the command line: command_test.sh PATH-OF-WEFT
+set -u
+weft=$(realpath "$1")
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failed=0
+
+# claim TEXT COMMAND...: the command succeeds
+claim() {
+    text=$1
+    shift
+    if "$@" >out 2>err; then
+        echo "ok: $text"
+    else
+        echo "FAILED: $text"
+        cat out err
+        failed=1
+    fi
+}
+
+# status N COMMAND...: weft ends with that status; then $part is in its output or its one complaint
+# shellcheck disable=SC2317 # called through claim
+status() {
+    wanted=$1
+    shift
+    "$weft" "$@" >out 2>err
+    [ $? = "$wanted" ] && [ "$(wc -l <err)" -le 1 ] && cat out err | grep -qF -- "$part"
+}
+
+"$weft" topo gen figure1 >paper
+"$weft" topo gen ring 6 >circle
+"$weft" topo gen fattree 324 >tree
+
+part='"table_hops_sum": 273'
+claim 'route --json has the hops of Fig. 6' status 0 route paper --engine fera --json
+"$weft" route paper --engine fera --json >fields
+for field in engine threads compute_s peak_bytes vls hops_mean hops_max link_load_max link_load_mean; do
+    claim "route --json has $field" grep -q "\"$field\":" fields
+done
+part='50 explicit, 7 default ports'
+claim 'route counts what PIRa computes' status 0 route paper --engine pira
+part='LMC needed'
+claim 'dr gets its LMC by itself' status 0 route paper --engine pira+dr
+part='18 roots, the top stage of a tree'
+claim 'updn says which roots it took' status 0 route tree --engine updn --threads 2
+part='link load     306 pairs at most, 306.0 on average'
+claim 'and balances the tree' status 0 route tree --engine updn
+part=pira+fera
+claim '--engines lists the engines' status 0 route --engines
+
+part="could deadlock: credit loop on VL 0: 'S"
+claim 'minhop on a ring is refused with the cycle' status 1 route circle --engine minhop
+part='COULD DEADLOCK, as allowed'
+claim 'unless that is allowed' status 0 route circle --engine minhop --allow-cycles --lfts ring.lfts
+part='credit loop on VL 0'
+claim 'verify finds the cycle too' status 1 verify circle --lfts ring.lfts
+part='"cycle": ['
+claim 'and has it in JSON' status 1 verify circle --lfts ring.lfts --json
+
+"$weft" route paper --engine pira --lfts pira.lfts >/dev/null
+part='0 drains'
+claim 'route plans an update' status 0 route paper --engine fera --lfts fera.lfts --from pira.lfts --order plan
+part='in every state'
+claim 'the plan is safe' status 0 verify paper --transition pira.lfts fera.lfts plan
+part='down-up       0 transitions'
+claim 'verify counts down-up transitions' status 0 verify paper --lfts fera.lfts --root manager --links
+sed '/^0x000d/d' fera.lfts >hole.lfts
+part="not delivered: LID 13"
+claim 'a missing entry is found' status 1 verify paper --lfts hole.lfts
+: >nothing
+part=incomplete
+claim 'an order that leaves entries out does not hold' status 1 verify paper --transition pira.lfts fera.lfts nothing
+claim 'tables are the same for any number of threads' sh -c "
+    '$weft' route tree --engine updn --lfts one >/dev/null &&
+    '$weft' route tree --engine updn --threads 3 --lfts three >/dev/null && cmp one three"
+echo '0x200000 99 x' >user
+part='user:1: expected SWITCH LID PORT'
+claim 'a bad user route is named' status 2 route paper --engine fera --user-routes user
+
+for try in 'expected an engine|route|paper|--engine|best' 'expected an engine|route|paper' \
+    'one net file|route|--engine|fera' 'No such file|route|absent|--engine|fera' \
+    'expected 1 to 256|route|paper|--engine|fera|--threads|0' \
+    'expected 0 to 7|route|paper|--engine|dr|--lmc|8' \
+    'GUIDs, manager, centre|route|paper|--engine|fera|--root|top' \
+    'none of the 1 roots|route|paper|--engine|fera|--root|0x77' \
+    '--order needs --from|route|paper|--engine|fera|--order|x' \
+    'expected --lfts|verify|paper' 'No such file|verify|paper|--lfts|absent' \
+    'OLD NEW ORDER|verify|paper|--transition|pira.lfts' \
+    'plan:1: the network has no switch|verify|circle|--transition|ring.lfts|ring.lfts|plan'; do
+    part=${try%%|*}
+    rest=${try#"$part"}
+    IFS='|'
+    # shellcheck disable=SC2086
+    set -- ${rest#|}
+    unset IFS
+    claim "refused: $*" status 2 "$@"
+done
+exit $failed

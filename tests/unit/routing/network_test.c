@@ -1,0 +1,153 @@
+/* Networks from topologies, and their limits. */
+#include "networks.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+static int read_network(const char *text, struct network *network, struct err *err)
+{
+    struct topology topology;
+    topology_init(&topology);
+    int rc = topology_read_text(&topology, "net", text, strlen(text), err);
+    if (rc)
+        fail_msg("%s", err->message);
+    rc = network_from_topology(network, &topology, err);
+    topology_release(&topology);
+    return rc;
+}
+
+static void lids_follow_the_ports_from_the_first_node(void **state)
+{
+    /* The manager's adapter, then its switch, then that switch's ports in order. */
+    static const char net[] = "Hca 2 \"m\"\n[1] \"a\"[3]\n[2] \"b\"[3]\n\n"
+                              "Switch 4 \"a\"\n[1] \"b\"[1]\n[2] \"h\"[1]\n\n"
+                              "Switch 4 \"b\"\n\n"
+                              "Hca 1 \"h\"\n";
+    struct network network;
+    struct err err = {0};
+    (void)state;
+    assert_int_equal(read_network(net, &network, &err), 0);
+    assert_int_equal(network.terminals.count, 3);
+    assert_int_equal(network.terminals.items[0].lid, 1); /* m port 1 */
+    assert_int_equal(network.switches.items[0].lid, 2);  /* a */
+    assert_int_equal(network.switches.items[1].lid, 3);  /* b, port 1 of a */
+    assert_int_equal(network.terminals.items[2].lid, 4); /* h, port 2 of a */
+    assert_int_equal(network.terminals.items[1].lid, 5); /* m port 2, port 3 of b */
+    assert_int_equal(network.manager, 0);
+    assert_int_equal(network.owner[5], 1);
+    network_release(&network);
+}
+
+static void lids_of_the_file_are_kept_and_the_others_fit_around_them(void **state)
+{
+    static const char net[] =
+        "switchguid=0x10(10)\nSwitch 4 \"S-0000000000000010\" # \"a\" base port 0 lid 1 lmc 0\n"
+        "[1] \"H-0000000000000020\"[1](21) # \"h\" lid 8 4xSDR\n"
+        "[2] \"S-0000000000000030\"[1] # \"b\" lid 0 4xSDR\n\n"
+        "switchguid=0x30(30)\nSwitch 4 \"S-0000000000000030\" # \"b\" base port 0 lid 0 lmc 0\n"
+        "[1] \"S-0000000000000010\"[2] # \"a\" lid 1 4xSDR\n\n"
+        "caguid=0x20\nCa 1 \"H-0000000000000020\" # \"h\"\n"
+        "[1](21) \"S-0000000000000010\"[1] # lid 8 lmc 3 \"a\" lid 1 4xSDR\n";
+    struct network network;
+    struct err err = {0};
+    (void)state;
+    assert_int_equal(read_network(net, &network, &err), 0);
+    assert_int_equal(network.switches.items[0].lid, 1);
+    assert_int_equal(network.switches.items[1].lid, 2);
+    assert_int_equal(network.terminals.items[0].lid, 8);
+    assert_int_equal(network.terminals.items[0].lmc, 3);
+    assert_int_equal(network.top_lid, 15);
+    for (unsigned lid = 8; lid < 16; lid++)
+        assert_int_equal(network.owner[lid], 0);
+    network_release(&network);
+}
+
+static void overlapping_lids_are_an_error_that_names_the_port(void **state)
+{
+    static const char net[] =
+        "switchguid=0x10(10)\nSwitch 4 \"S-0000000000000010\" # \"a\" base port 0 lid 9 lmc 0\n"
+        "[1] \"H-0000000000000020\"[1](21) # \"h\" lid 8 4xSDR\n\n"
+        "caguid=0x20\nCa 1 \"H-0000000000000020\" # \"h\"\n"
+        "[1](21) \"S-0000000000000010\"[1] # lid 8 lmc 1 \"a\" lid 9 4xSDR\n";
+    struct network network;
+    struct err err = {0};
+    (void)state;
+    assert_int_equal(read_network(net, &network, &err), -EEXIST);
+    assert_non_null(strstr(err.message, "'h'"));
+    assert_non_null(strstr(err.message, "LID 9"));
+}
+
+static void lids_that_run_out_are_an_error(void **state)
+{
+    struct topology topology;
+    struct network network;
+    struct err err = {0};
+    (void)state;
+    topology_init(&topology);
+    assert_int_equal(
+        topology_generate(&topology, "fattree", (const char *const[]){"648"}, 1, 1, &err), 0);
+    assert_int_equal(network_from_topology_lmc(&network, &topology, 7, &err), -ENOSPC);
+    assert_non_null(strstr(err.message, "LMC 7"));
+    assert_int_equal(network_from_topology_lmc(&network, &topology, 6, &err), 0);
+    assert_int_equal(network.terminals.items[0].lid % 64, 0);
+    network_release(&network);
+    topology_release(&topology);
+}
+
+static void a_port_takes_one_cable(void **state)
+{
+    struct network network;
+    (void)state;
+    network_init(&network);
+    assert_int_equal(network_add_switch(&network, 1, 1, 0, 2), 0);
+    assert_int_equal(network_add_switch(&network, 2, 2, 0, 2), 1);
+    assert_int_equal(network_link(&network, 0, 1, 1, 1), 0);
+    assert_int_equal(network_link(&network, 0, 1, 1, 2), -EBUSY);
+    assert_int_equal(network_link(&network, 0, 0, 1, 2), -EINVAL);
+    assert_int_equal(network_link(&network, 0, 2, 1, 3), -EINVAL);
+    assert_int_equal(network_link(&network, 0, 2, 0, 2), -EINVAL);
+    assert_int_equal(network_link(&network, 0, 2, 7, 1), -EINVAL);
+    assert_int_equal(network_add_terminal(&network, 3, 3, 0, 0, 1), NETWORK_NONE);
+    assert_int_equal(network_add_terminal(&network, 3, 3, 0, 0, 2), 0);
+    assert_int_equal(network_finish(&network), 0);
+    assert_int_equal(network.first_edge[2], 2);
+    network_release(&network);
+}
+
+static void a_lid_that_two_claim_stays_with_the_first(void **state)
+{
+    struct network network;
+    (void)state;
+    network_init(&network);
+    network_add_switch(&network, 1, 4, 0, 4);
+    network_add_terminal(&network, 2, 4, 0, 0, 1);      /* the switch's */
+    network_add_terminal(&network, 3, 8, 2, 0, 2);      /* 8 to 11 */
+    network_add_terminal(&network, 4, 11, 0, 0, 3);     /* one of them */
+    network_add_terminal(&network, 5, 0xBFFF, 1, 0, 4); /* beyond the end */
+    assert_int_equal(network_finish(&network), -EEXIST);
+    assert_int_equal(network.owner[4], NETWORK_SWITCH);
+    assert_int_equal(network.terminals.items[0].lid, 0);
+    assert_int_equal(network.owner[11], 1);
+    assert_int_equal(network.terminals.items[2].lid, 0);
+    assert_int_equal(network.terminals.items[3].lid, 0);
+    network_release(&network);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lids_follow_the_ports_from_the_first_node),
+        cmocka_unit_test(lids_of_the_file_are_kept_and_the_others_fit_around_them),
+        cmocka_unit_test(overlapping_lids_are_an_error_that_names_the_port),
+        cmocka_unit_test(lids_that_run_out_are_an_error),
+        cmocka_unit_test(a_port_takes_one_cable),
+        cmocka_unit_test(a_lid_that_two_claim_stays_with_the_first),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
