@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 struct err {
-    char file[256]; /* "" when the error is not about a file */
-    unsigned line;  /* 0 when it is about the file as a whole */
+    char file[256];  /* "" when the error is not about a file */
+    unsigned line;   /* 0 when it is about the file as a whole */
     unsigned column; /* 0 when it is about the line as a whole */
     char message[512];
 };

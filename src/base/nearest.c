@@ -1,5 +1,5 @@
-/* Damerau and Levenshtein's distance in its restricted form (no letter takes part in two swaps), three
- * rows at a time. Words longer than a name ever is are near to nothing. */
+/* Damerau and Levenshtein's distance in its restricted form (no letter takes part in two swaps),
+ * three rows at a time. Words longer than a name ever is are near to nothing. */
 #include "base/nearest.h"
 
 #include <ctype.h>

@@ -21,7 +21,7 @@ bool time_parse(const char *text, uint64_t *ps)
         for (text++; isdigit((unsigned char)*text) && scale < 1000000; text++, scale *= 10)
             fraction = fraction * 10 + (uint64_t)(*text - '0');
     for (unsigned i = 0; i < UNITS; i++)
-        if (strcmp(text, units[i].name) == 0) {
+        if (strcmp(text, units[i].name) == 0 && whole <= TIME_LONGEST / units[i].ps) {
             *ps = whole * units[i].ps + fraction * units[i].ps / scale;
             return true;
         }
@@ -39,7 +39,8 @@ const char *time_text(uint64_t ps, char buffer[TIME_TEXT_BYTES])
         unit--;
     unsigned digits = unit == UNITS - 1 ? 6 : unit ? 3 : 0;
     uint64_t fraction = ps % units[unit].ps;
-    int length = snprintf(buffer, TIME_TEXT_BYTES, "%llu", (unsigned long long)(ps / units[unit].ps));
+    int length =
+        snprintf(buffer, TIME_TEXT_BYTES, "%llu", (unsigned long long)(ps / units[unit].ps));
     int end = length; /* behind the last digit that is not 0 */
     for (unsigned i = 0; i < digits; i++) {
         fraction *= 10;

@@ -14,9 +14,16 @@ bool part_complain(struct part *part, const char *format, ...)
     return false;
 }
 
+const char *node_label(const struct topology *topology, uint32_t node)
+{
+    const struct topology_node *n = &topology->nodes.items[node];
+    return n->description && topology_find(topology, n->description) == node ? n->description
+                                                                             : n->name;
+}
+
 const char *part_node_name(const struct part *part, uint32_t port)
 {
-    return part->topology->nodes.items[part->topology->ports.items[port].node].name;
+    return node_label(part->topology, part->topology->ports.items[port].node);
 }
 
 bool part_is_switch(const struct part *part, uint32_t port)
@@ -25,10 +32,13 @@ bool part_is_switch(const struct part *part, uint32_t port)
     return part->topology->nodes.items[node].kind == NODE_SWITCH;
 }
 
-/* Port 0 of a switch, or an adapter's port. */
+/* Port 0 of a switch, or an adapter's port with a link: without, nobody can tell it anything. */
 static bool is_end_port(const struct part *part, uint32_t port)
 {
-    return (topology_port_number(part->topology, port) == 0) == part_is_switch(part, port);
+    if (!part->has[port])
+        return false;
+    return part_is_switch(part, port) ? topology_port_number(part->topology, port) == 0
+                                      : fabric_link_is_up(part->view->fabric, port);
 }
 
 uint32_t part_peer(const struct part *part, uint32_t port)
@@ -72,8 +82,8 @@ static void reach_through(struct part *part, struct walk *walk, uint32_t port)
         reach(part, walk, peer);
 }
 
-/* Marks the ports that cables connect with this one. A switch belongs with all its ports, an adapter
- * only with those that are reached: another may lie in another subnet. */
+/* Marks the ports that cables connect with this one. A switch belongs with all its ports, an
+ * adapter only with those that are reached: another may lie in another subnet. */
 static void mark(struct part *part, uint32_t from)
 {
     struct walk walk = {mem_alloc(part->topology->nodes.count * sizeof *walk.stack), 0};
@@ -125,8 +135,7 @@ static bool one_master(struct part *part)
         return false;
     unsigned lid = part_field(part, at, PORT_INFO_LID);
     for (uint32_t port = 0; port < part->topology->ports.count; port++)
-        if (part->has[port] && is_end_port(part, port) &&
-            part_field(part, port, PORT_INFO_MASTER_SM_LID) != lid)
+        if (is_end_port(part, port) && part_field(part, port, PORT_INFO_MASTER_SM_LID) != lid)
             return part_complain(part, "'%s' takes LID %u for the master's, which is %u",
                                  part_node_name(part, port),
                                  part_field(part, port, PORT_INFO_MASTER_SM_LID), lid);
@@ -218,7 +227,7 @@ static bool lids_unique(struct part *part)
     for (unsigned lid = 0; lid <= LID_UNICAST_LAST; lid++)
         owner[lid] = TOPOLOGY_NONE;
     for (uint32_t port = 0; fine && port < part->topology->ports.count; port++) {
-        if (!part->has[port] || !is_end_port(part, port))
+        if (!is_end_port(part, port))
             continue;
         unsigned first = part_field(part, port, PORT_INFO_LID);
         unsigned last = first + (1u << part_field(part, port, PORT_INFO_LMC)) - 1;

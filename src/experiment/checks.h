@@ -1,9 +1,10 @@
 /* Is the fabric in order? Asked of the fabric itself, not of those who manage it.
  *
- * A fabric may have come apart, so everything is asked for each part that a living manager sits in: what
- * cables connect with its port now. Agents that are known not to answer (mute ones) are not part of
- * anything. What is looked at is what is really there: the states and addresses that agents hold, the
- * tables that switches use; of managers only their state and, for `discovered`, what they know. */
+ * A fabric may have come apart, so everything is asked for each part that a living manager sits in:
+ * what cables connect with its port now. Agents that are known not to answer (mute ones) are not
+ * part of anything. What is looked at is what is really there: the states and addresses that agents
+ * hold, the tables that switches use; of managers only their state and, for `discovered`, what they
+ * know. */
 #ifndef WEFT_EXPERIMENT_CHECKS_H
 #define WEFT_EXPERIMENT_CHECKS_H
 
@@ -39,7 +40,11 @@ struct complaint {
     char text[256];
 };
 
-/* True if it holds for every part with a living manager, and there is one; else what is wrong first. */
+/* What people call a node: its description, if no other has the same, else its name. */
+const char *node_label(const struct topology *topology, uint32_t node);
+
+/* True if it holds for every part with a living manager, and there is one; else what is wrong
+ * first. */
 bool check_holds(const struct check_view *view, enum check_kind kind, struct complaint *complaint);
 /* All of them. */
 bool check_in_order(const struct check_view *view, struct complaint *complaint);

@@ -1,8 +1,8 @@
 /* The tables that are really in the switches, given to the independent check of src/routing.
  *
- * Traffic is taken to go to the base LID of each port, which every engine serves for all sources; the
- * further LIDs that destination renaming gives to some pairs are checked for holes by the same walk, but
- * which pair uses which is the manager's secret. */
+ * Traffic is taken to go to the base LID of each port, which every engine serves for all sources;
+ * the further LIDs that destination renaming gives to some pairs are checked for holes by the same
+ * walk, but which pair uses which is the manager's secret. */
 #include "experiment/checks_tables.h"
 
 #include "routing/verify.h"
@@ -14,10 +14,9 @@ static void add_switches(const struct part *part, struct network *network, uint3
         index[i] = NETWORK_NONE;
         if (node->kind != NODE_SWITCH || !part->has[node->first_port])
             continue;
-        index[i] = network_add_switch(network, node->guid,
-                                      (uint16_t)part_field(part, node->first_port, PORT_INFO_LID),
-                                      (uint8_t)part_field(part, node->first_port, PORT_INFO_LMC),
-                                      node->port_count);
+        index[i] = network_add_switch(
+            network, node->guid, (uint16_t)part_field(part, node->first_port, PORT_INFO_LID),
+            (uint8_t)part_field(part, node->first_port, PORT_INFO_LMC), node->port_count);
         network_name(network, index[i] | NETWORK_SWITCH, node->name);
     }
 }
@@ -37,9 +36,10 @@ static void add_links(const struct part *part, struct network *network, const ui
                              topology_port_number(topology, peer));
             continue;
         }
-        uint32_t terminal = network_add_terminal(
-            network, topology->ports.items[peer].guid, (uint16_t)part_field(part, peer, PORT_INFO_LID),
-            (uint8_t)part_field(part, peer, PORT_INFO_LMC), at, number);
+        uint32_t terminal =
+            network_add_terminal(network, topology->ports.items[peer].guid,
+                                 (uint16_t)part_field(part, peer, PORT_INFO_LID),
+                                 (uint8_t)part_field(part, peer, PORT_INFO_LMC), at, number);
         network_name(network, terminal, part_node_name(part, peer));
     }
 }
@@ -71,10 +71,13 @@ static bool verify_part(struct part *part, bool deadlock)
     copy_tables(part, &routes, index);
     verify_routes(&network, &routes, &(struct verify_options){0}, &report);
     bool fine = !overlap && (deadlock ? report.cycle.count == 0 : verify_delivers(&report));
-    if (overlap)
+    if (overlap) {
         part_complain(part, "LIDs overlap");
-    else if (!fine)
-        part_complain(part, "%s", report.findings.count ? report.findings.items[0] : "");
+    } else if (!fine) {
+        size_t first = !deadlock && report.cycle.count; /* a cycle comes before all else */
+        part_complain(part, "%s",
+                      first < report.findings.count ? report.findings.items[first] : "");
+    }
     verify_report_release(&report);
     routes_release(&routes);
     network_release(&network);

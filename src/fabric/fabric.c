@@ -223,6 +223,11 @@ static void handle(struct fabric *fabric, const struct event *event)
     }
 }
 
+uint64_t fabric_manager_cost(const struct fabric *fabric)
+{
+    return cost_ps(fabric->options.manager, fabric->node_count);
+}
+
 uint64_t fabric_network_time(const struct fabric *fabric)
 {
     return des_now(fabric->network);

@@ -50,6 +50,7 @@ void fabric_send(struct fabric *fabric, uint32_t port, const struct packet_heade
 /* Takes the next delivery, in order of arrival; false when there is none. */
 bool fabric_next_delivery(struct fabric *fabric, struct fabric_delivery *delivery);
 
+uint64_t fabric_manager_cost(const struct fabric *fabric); /* of an SMP, as options say */
 uint64_t fabric_network_time(const struct fabric *fabric);
 uint64_t fabric_next_network_event(struct fabric *fabric); /* TIME_NEVER when nothing moves */
 uint64_t fabric_next_timer(struct fabric *fabric);

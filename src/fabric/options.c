@@ -50,6 +50,9 @@ static const struct attribute {
      "a look-up in a forwarding table"},
     {"routing_per_node", KIND_TIME, FABRIC(routing.per_node_ps), 0, TIME_S, 1,
      "the same, for each node of the subnet"},
+    {"manager", KIND_TIME, FABRIC(manager.base_ps), 0, TIME_S, 1, "an SMP in a simulated manager"},
+    {"manager_per_node", KIND_TIME, FABRIC(manager.per_node_ps), 0, TIME_S, 1,
+     "the same, for each node of the subnet"},
     {"flight", KIND_TIME, FABRIC(flight_ps_per_m), 0, TIME_US, 1,
      "signal time for a metre of cable"},
     {"training", KIND_TIME, FABRIC(training_ps), 0, TIME_S, 1, "from cable in to Init"},
@@ -74,6 +77,7 @@ static const struct fabric_options today = {
     .smi = {.base_ps = 500 * TIME_NS},
     .sma = {.base_ps = 5 * TIME_US},
     .routing = {.base_ps = 100 * TIME_NS},
+    .manager = {.base_ps = 500 * TIME_NS},
     .flight_ps_per_m = 5 * TIME_NS,
     .training_ps = 10 * TIME_MS,
 };
@@ -97,6 +101,7 @@ static const struct fabric_options paper = {
     .smi = {.base_ps = 500 * TIME_NS},
     .sma = {.base_ps = 5 * TIME_US, .per_node_ps = 20 * TIME_NS},
     .routing = {.base_ps = 100 * TIME_NS},
+    .manager = {.base_ps = 9 * TIME_US},
     .flight_ps_per_m = 5 * TIME_NS,
     .training_ps = 1 * TIME_MS,
 };

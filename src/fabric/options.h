@@ -33,6 +33,7 @@ struct fabric_options {
     struct cost smi;     /* one directed-route hop through a switch */
     struct cost sma;     /* one request in an agent */
     struct cost routing; /* one look-up in a forwarding table */
+    struct cost manager; /* one SMP in a simulated manager, in or out */
     uint64_t flight_ps_per_m;
     uint64_t training_ps; /* from cable in to Init */
     unsigned override_count;

@@ -8,7 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RENAMING_LMC = 2, FILE_LIMIT = 16 * 1024 * 1024 };
+enum {
+    OPENSM_SM_KEY = 1, /* OpenSM ignores managers with another key than its own, which is 1 */
+    RENAMING_LMC = 2,
+    FILE_LIMIT = 16 * 1024 * 1024
+};
 
 /* ---- values ---- */
 
@@ -231,7 +235,7 @@ static const struct key keys[] = {
     {"priority", set_priority, true, "0"},
     {"lmc", set_lmc, false, "0"},
     {"m_key", set_m_key, false, "0"},
-    {"sm_key", set_sm_key, false, "0"},
+    {"sm_key", set_sm_key, false, "1"},
     {"m_key_lease", set_m_key_lease, true, "0"},
     {"m_key_protect", set_m_key_protect, true, "0"},
     {"subnet_timeout", set_subnet_timeout, true, "18"},
@@ -259,6 +263,7 @@ void config_init(struct config *config)
 {
     *config = (struct config){.port.number = MAD_PORT_ANY};
     sm_config_init(&config->sm);
+    config->sm.sm_key = OPENSM_SM_KEY;
 }
 
 void config_release(struct config *config)

@@ -60,7 +60,7 @@ static void write_json(struct event_log *log, const char *event, const char *tex
         json_end_object(&json);
     }
     json_end_object(&json);
-    fprintf(log->file, "%s\n", line.data);
+    fputs(line.data, log->file); /* ends with a line feed */
     text_release(&line);
 }
 

@@ -22,6 +22,8 @@
 
 enum {
     SLICE_MS = 5,
+    QUIET_MS = 20,
+    QUIET_ROUNDS = 100,
     KERNEL_EARLY_MS = 10, /* by which the kernel gives up before the core does */
     STATE_NAMES = 5,
     PHYSICALLY_UP = 5,
@@ -175,7 +177,8 @@ int mad_port_open(struct mad_port **result, const struct mad_port_choice *choice
     port->id = port->manager_fd = -1;
     port->guid = be64toh(search.port.port_guid);
     describe(port, &search.port);
-    /* umad_size() depends on the kernel and is not known before the port is open; this is the most. */
+    /* umad_size() depends on the kernel and is not known before the port is open; this is the most.
+     */
     port->in = mem_zalloc(1, sizeof(struct ib_user_mad) + MAD_BYTES);
     port->out = mem_zalloc(1, sizeof(struct ib_user_mad) + MAD_BYTES);
     int status = open_port(port, &search.port, err);
@@ -187,10 +190,21 @@ int mad_port_open(struct mad_port **result, const struct mad_port_choice *choice
     return 0;
 }
 
+/* ibsim's library hangs on the way out if a MAD arrives just then: wait until none is under way. */
+static void quieten(struct mad_port *port)
+{
+    struct sm_message message;
+    for (int i = 0; i < QUIET_ROUNDS && umad_poll(port->id, QUIET_MS) == 0; i++)
+        while (mad_port_receive(port, &message))
+            continue;
+}
+
 void mad_port_close(struct mad_port *port)
 {
     if (!port)
         return;
+    if (port->unpollable)
+        quieten(port);
     if (port->manager_fd >= 0)
         close(port->manager_fd);
     if (port->id >= 0)

@@ -7,6 +7,7 @@
 struct seat {
     struct sm *sm; /* NULL: killed */
     uint32_t port;
+    uint64_t busy_until; /* it takes its time over every SMP */
 };
 
 struct sim {
@@ -42,14 +43,18 @@ uint64_t sim_now(const struct sim *sim)
     return fabric_network_time(sim->fabric);
 }
 
-unsigned sim_add_manager(struct sim *sim, uint32_t port, const struct sm_config *config)
+unsigned sim_seat_manager(struct sim *sim, uint32_t port, struct sm *sm)
 {
-    struct seat seat = {sm_new(config, fabric_port_guid(sim->fabric, port, 0)), port};
     fabric_attach(sim->fabric, port);
     fabric_set_manager(sim->fabric, port, true);
-    vec_push(&sim->seats, seat);
-    sm_start(seat.sm, sim_now(sim));
+    vec_push(&sim->seats, ((struct seat){.sm = sm, .port = port}));
+    sm_start(sm, sim_now(sim));
     return (unsigned)sim->seats.count - 1;
+}
+
+unsigned sim_add_manager(struct sim *sim, uint32_t port, const struct sm_config *config)
+{
+    return sim_seat_manager(sim, port, sm_new(config, fabric_port_guid(sim->fabric, port, 0)));
 }
 
 void sim_kill_manager(struct sim *sim, unsigned manager)
@@ -89,11 +94,14 @@ static void compute(struct sim *sim, unsigned manager, struct sm_job *job)
 
 static void drain(struct sim *sim, unsigned manager)
 {
-    const struct seat *seat = &sim->seats.items[manager];
+    struct seat *seat = &sim->seats.items[manager];
     struct sm_output output;
-    while (sm_next_output(seat->sm, sim_now(sim), &output)) {
+    while (seat->busy_until <= sim_now(sim) && sm_next_output(seat->sm, sim_now(sim), &output)) {
         switch (output.kind) {
-        case SM_SEND: send(sim, manager, &output.message); break;
+        case SM_SEND:
+            send(sim, manager, &output.message);
+            seat->busy_until = sim_now(sim) + fabric_manager_cost(sim->fabric);
+            break;
         case SM_COMPUTE: compute(sim, manager, output.job); break;
         case SM_EVENT:
             if (sim->listener.event)
@@ -113,6 +121,8 @@ static void deliver(struct sim *sim, const struct fabric_delivery *delivery)
         struct sm_message message = {.lid = delivery->header.slid, .sl = delivery->header.sl};
         memcpy(message.mad, delivery->mad, MAD_BYTES);
         sm_receive(seat->sm, sim_now(sim), &message);
+        uint64_t from = seat->busy_until > sim_now(sim) ? seat->busy_until : sim_now(sim);
+        seat->busy_until = from + fabric_manager_cost(sim->fabric);
     }
 }
 
@@ -128,6 +138,8 @@ bool sim_step(struct sim *sim, uint64_t until)
         drain(sim, i);
         if (sm_deadline(sm) < next)
             next = sm_deadline(sm);
+        if (sim->seats.items[i].busy_until > sim_now(sim) && sim->seats.items[i].busy_until < next)
+            next = sim->seats.items[i].busy_until;
     }
     struct fabric_delivery delivery;
     fabric_run(sim->fabric, next);

@@ -24,6 +24,8 @@ void sim_set_listener(struct sim *sim, const struct sim_listener *listener);
 
 /* Puts a manager at a port (port 0 of a switch, or an adapter's) and starts it; its number. */
 unsigned sim_add_manager(struct sim *sim, uint32_t port, const struct sm_config *config);
+/* The same with one that the caller has made; it is the simulation's from then on. */
+unsigned sim_seat_manager(struct sim *sim, uint32_t port, struct sm *sm);
 void sim_kill_manager(struct sim *sim, unsigned manager);  /* without a word to anybody */
 struct sm *sim_manager(struct sim *sim, unsigned manager); /* NULL if it was killed */
 

@@ -47,6 +47,13 @@ void change_sweep(struct sm *sm, uint64_t now)
         discovery_read_port(sm, sm->subnet.own_port);
 }
 
+/* A switch's ports changed: look at it, or at everything if that is what is wanted. */
+void change_explore(struct sm *sm, uint32_t node)
+{
+    discovery_refresh_switch(sm, node);
+    sm->explore_all = sm->config.scope_full || sm->config.paper;
+}
+
 void change_swept(struct sm *sm, uint64_t now, const struct request *request, const uint8_t *data)
 {
     struct subnet_node *node = &sm->subnet.nodes.items[request->a];
@@ -60,7 +67,7 @@ void change_swept(struct sm *sm, uint64_t now, const struct request *request, co
         return;
     sm_begin_change(sm, now, "switch 0x%016llx reports a port change (sweep)",
                     (unsigned long long)node->guid);
-    discovery_refresh_switch(sm, request->a);
+    change_explore(sm, request->a);
 }
 
 static void repress(struct sm *sm, const struct sm_message *trap)
@@ -94,7 +101,7 @@ void change_trap(struct sm *sm, uint64_t now, const struct sm_message *message)
     if (trap == 128 && n->kind == SUBNET_SWITCH) {
         sm_begin_change(sm, now, "switch 0x%016llx reports a port change (trap 128)",
                         (unsigned long long)n->guid);
-        discovery_refresh_switch(sm, node);
+        change_explore(sm, node);
     } else if (trap == 144) {
         discovery_read_port(sm, port);
     }

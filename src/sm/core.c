@@ -165,6 +165,12 @@ static void advance(struct sm *sm, uint64_t now)
         mastership_discovered(sm, now);
     if (sm->state != SM_MASTER || sm->discovering)
         return;
+    if (sm->explore_all) {
+        sm->explore_all = false;
+        sm->planned_generation = 0;
+        discovery_restart(sm);
+        return;
+    }
     if (sm->subnet.generation != sm->planned_generation && !sm->computing &&
         !sm->tables_under_way) {
         distribute_abort(sm);
@@ -242,7 +248,8 @@ void sm_remember(struct sm *sm, const struct sm_fact *fact)
 
 void sm_start(struct sm *sm, uint64_t now)
 {
-    mastership_become(sm, now, SM_DISCOVERING, "started");
+    /* The papers know one manager only, and it is master from the start. */
+    mastership_become(sm, now, sm->config.paper ? SM_MASTER : SM_DISCOVERING, "started");
 }
 
 void sm_receive(struct sm *sm, uint64_t now, const struct sm_message *message)
@@ -284,8 +291,15 @@ uint64_t sm_deadline(const struct sm *sm)
     return deadline;
 }
 
+/* Words before deeds: who hears of a change can tell which SMPs it cost. */
 bool sm_next_output(struct sm *sm, uint64_t now, struct sm_output *output)
 {
+    if (sm->events_taken < sm->events.count) {
+        output->kind = SM_EVENT;
+        output->event = sm->events.items[sm->events_taken++];
+        return true;
+    }
+    sm->events.count = sm->events_taken = 0;
     if (sm->replies_taken < sm->replies.count) {
         output->kind = SM_SEND;
         output->message = sm->replies.items[sm->replies_taken++];
@@ -307,12 +321,6 @@ bool sm_next_output(struct sm *sm, uint64_t now, struct sm_output *output)
         advance(sm, now);
         return sm_next_output(sm, now, output);
     }
-    if (sm->events_taken < sm->events.count) {
-        output->kind = SM_EVENT;
-        output->event = sm->events.items[sm->events_taken++];
-        return true;
-    }
-    sm->events.count = sm->events_taken = 0;
     if (sm->facts_taken < sm->facts.count) {
         output->kind = SM_PERSIST;
         output->fact = sm->facts.items[sm->facts_taken++];

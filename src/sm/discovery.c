@@ -47,20 +47,23 @@ void discovery_restart(struct sm *sm)
     discovery_start(sm);
 }
 
-/* An end port that does not answer is as good as gone: the link that leads there counts as cut
- * until a sweep tries it again. If there is another way to it, the next plan takes that. */
+/* A node that does not answer is as good as gone. The ports that led to it are asked again by the
+ * next sweep: if it was only the way to it that failed, it is found by another one. */
 void discovery_lost_contact(struct sm *sm, uint64_t now, uint32_t end)
 {
-    uint32_t via = port_at(sm, end)->via;
-    const struct subnet_node *node = node_at(sm, port_at(sm, end)->node);
-    if (!node->present || via == SUBNET_NONE)
+    uint32_t index = port_at(sm, end)->node;
+    const struct subnet_node *node = node_at(sm, index);
+    if (!node->present || end == sm->subnet.own_port)
         return;
     sm_begin_change(sm, now, "%s 0x%016llx does not answer",
                     node->kind == SUBNET_SWITCH ? "switch" : "adapter",
                     (unsigned long long)node->guid);
-    sm_port_work(sm, via)->failures = 1;
-    subnet_unlink(&sm->subnet, via);
-    port_at(sm, end)->via = SUBNET_NONE;
+    for (unsigned number = 1; number <= node->port_count; number++) {
+        uint32_t peer = port_at(sm, node->first_port + number)->peer;
+        if (peer != SUBNET_NONE)
+            sm_port_work(sm, peer)->failures = 1;
+    }
+    subnet_remove_node(&sm->subnet, index);
 }
 
 /* Asks who is behind a port. */
@@ -276,6 +279,10 @@ static void port_read(struct sm *sm, uint64_t now, uint32_t port, const uint8_t 
     p->manager = manager;
     if (!manager && p->rival)
         mastership_rival_gone(sm, now, port);
+    if (end && sm->config.paper) {
+        lids_assign_port(sm, port);
+        program_paper_port(sm, port);
+    }
     if (leads_on(sm, port)) {
         if (before && sm->state == SM_MASTER)
             sm_begin_change(sm, now, "port %u of 0x%016llx is up", p->number,
@@ -324,7 +331,8 @@ void discovery_answered(struct sm *sm, uint64_t now, const struct request *reque
     case PURPOSE_READ_TABLE: table_read(sm, request, data); break;
     case PURPOSE_CLEAR_CHANGE:
         memcpy(node_at(sm, request->a)->switch_info, data, 20);
-        read_ports(sm, request->a);
+        if (!sm->explore_all)
+            read_ports(sm, request->a);
         break;
     default: break;
     }

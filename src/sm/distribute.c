@@ -73,7 +73,9 @@ static void want_what_is(struct sm *sm)
 void distribute_snapshot(struct sm *sm, struct sm_job *job)
 {
     job->mode = sm->config.mode;
-    if (job->mode != SM_ORDERED)
+    job->adopt = sm->was_standby && !job->engine->renames;
+    sm->was_standby = false;
+    if (job->mode != SM_ORDERED && !job->adopt)
         return;
     routes_init(&job->before, &job->network, "actual");
     for (uint32_t at = 0; at < job->before.switch_count; at++) {

@@ -104,6 +104,8 @@ struct sm {
     struct sm_job *job;     /* to be handed out */
     struct sm_job *current; /* whose routes are in force */
     bool computing, stopped;
+    bool was_standby;   /* another one was master before: its tables may be as good as ours */
+    bool explore_all;   /* after a change everything is discovered anew, not just the region */
     bool undeliverable; /* a request was dropped because there is no way to its target */
     bool stale;         /* something was read or lost: compare wanted and actual again */
     uint64_t planned_generation, awaited_generation;
@@ -160,6 +162,7 @@ void discovery_unanswered(struct sm *sm, uint64_t now, const struct request *req
 
 /* lids.c */
 void lids_assign(struct sm *sm);
+void lids_assign_port(struct sm *sm, uint32_t port);
 
 /* plan.c */
 void plan_routes(struct sm *sm, const struct engine *engine, bool provisional);
@@ -177,12 +180,14 @@ void distribute_answered(struct sm *sm, const struct request *request, uint16_t 
 void program_forget_tables(struct sm *sm);
 void program_all(struct sm *sm);
 void program_port(struct sm *sm, uint32_t port);
+void program_paper_port(struct sm *sm, uint32_t port);
 void program_switch(struct sm *sm, uint32_t node);
 void program_answered(struct sm *sm, const struct request *request, uint16_t status,
                       const uint8_t *data);
 void program_unanswered(struct sm *sm, uint64_t now, const struct request *request);
 
 /* change.c */
+void change_explore(struct sm *sm, uint32_t node);
 void change_sweep(struct sm *sm, uint64_t now);
 void change_trap(struct sm *sm, uint64_t now, const struct sm_message *message);
 void change_swept(struct sm *sm, uint64_t now, const struct request *request, const uint8_t *data);

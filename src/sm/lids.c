@@ -60,9 +60,17 @@ static void try_candidate(struct sm *sm, uint32_t port, candidate *choose)
     vec_push(&sm->facts, fact);
 }
 
+static candidate *const passes[] = {remembered, held, lowest_free};
+
+/* One port at once, as the papers do: in the order of discovery. */
+void lids_assign_port(struct sm *sm, uint32_t port)
+{
+    for (unsigned pass = 0; pass < 3; pass++)
+        try_candidate(sm, port, passes[pass]);
+}
+
 void lids_assign(struct sm *sm)
 {
-    static candidate *const passes[] = {remembered, held, lowest_free};
     unsigned without = 0;
     uint64_t example = 0;
     sm->next_lid = 1;

@@ -67,9 +67,10 @@ void mastership_become(struct sm *sm, uint64_t now, enum sm_state state, const c
         sm_begin_change(sm, now, "%s", why);
         sm->next_sweep = sm->config.sweep_ps == TIME_NEVER ? TIME_NEVER : now + sm->config.sweep_ps;
     }
-    if (state == SM_STANDBY)
+    if (state == SM_STANDBY) {
+        sm->was_standby = true;
         transactions_flush(sm);
-    else if (state != SM_NOT_ACTIVE && before != SM_DISCOVERING)
+    } else if (state != SM_NOT_ACTIVE && before != SM_DISCOVERING)
         discovery_restart(sm); /* what was known may have changed while another one was master */
 }
 
@@ -174,6 +175,10 @@ void mastership_answered(struct sm *sm, uint64_t now, const struct request *requ
         meet_manager(sm, now, request->a, data);
     } else if (request->purpose == PURPOSE_POLL) {
         polled(sm, now, data);
+    } else if (request->purpose == PURPOSE_HANDOVER && sm->stopped) {
+        /* Its acknowledgement comes after it has looked around, and if it still saw a master here
+         * that outranks it, it would hand back. */
+        mastership_become(sm, now, SM_NOT_ACTIVE, "handed over");
     }
 }
 

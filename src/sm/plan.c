@@ -7,20 +7,30 @@
 #include "sm/internal.h"
 
 #include <errno.h>
+#include <string.h>
 
+static void add_switch(struct sm *sm, struct sm_job *job, uint32_t *index, uint32_t i)
+{
+    const struct subnet_node *node = &sm->subnet.nodes.items[i];
+    if (!node->present || node->kind != SUBNET_SWITCH || index[i] != NETWORK_NONE)
+        return;
+    const struct subnet_port *end = &sm->subnet.ports.items[node->first_port];
+    index[i] = network_add_switch(&job->network, node->guid, end->lid, end->lmc, node->port_count);
+    network_name(&job->network, index[i] | NETWORK_SWITCH, node->description);
+    vec_push(&job->nodes, i);
+}
+
+/* In the order of their LIDs: that of discovery depends on which answer came first, and the same
+ * subnet is to have the same routes. */
 static void add_switches(struct sm *sm, struct sm_job *job, uint32_t *index)
 {
-    for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
-        const struct subnet_node *node = &sm->subnet.nodes.items[i];
+    for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
         index[i] = NETWORK_NONE;
-        if (!node->present || node->kind != SUBNET_SWITCH)
-            continue;
-        const struct subnet_port *end = &sm->subnet.ports.items[node->first_port];
-        index[i] =
-            network_add_switch(&job->network, node->guid, end->lid, end->lmc, node->port_count);
-        network_name(&job->network, index[i] | NETWORK_SWITCH, node->description);
-        vec_push(&job->nodes, i);
-    }
+    for (uint32_t lid = 0; lid < LFT_ENTRIES; lid++)
+        if (sm->subnet.by_lid[lid] != SUBNET_NONE)
+            add_switch(sm, job, index, sm->subnet.ports.items[sm->subnet.by_lid[lid]].node);
+    for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
+        add_switch(sm, job, index, i);
 }
 
 static void add_link(struct sm *sm, struct sm_job *job, const uint32_t *index, uint32_t port)
@@ -53,10 +63,11 @@ void plan_routes(struct sm *sm, const struct engine *engine, bool provisional)
     add_switches(sm, job, index);
     if (sm->subnet.ports.items[sm->subnet.own_port].number == 0)
         job->network.manager = index[sm->subnet.ports.items[sm->subnet.own_port].node];
-    for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
-        const struct subnet_port *p = &sm->subnet.ports.items[port];
-        if (p->peer != SUBNET_NONE && index[p->node] != NETWORK_NONE)
-            add_link(sm, job, index, port);
+    for (size_t i = 0; i < job->nodes.count; i++) {
+        const struct subnet_node *node = &sm->subnet.nodes.items[job->nodes.items[i]];
+        for (unsigned number = 1; number <= node->port_count; number++)
+            if (sm->subnet.ports.items[node->first_port + number].peer != SUBNET_NONE)
+                add_link(sm, job, index, node->first_port + number);
     }
     network_finish(&job->network);
     mem_free(index);
@@ -68,11 +79,11 @@ void plan_routes(struct sm *sm, const struct engine *engine, bool provisional)
 }
 
 /* The manager writes nothing that the independent check has not passed. */
-static int check(const struct sm_job *job, struct err *err)
+static int check(const struct sm_job *job, const struct routes *routes, struct err *err)
 {
     struct verify_report report;
     struct verify_options options = {.workers = job->options.workers};
-    verify_routes(&job->network, &job->routes, &options, &report);
+    verify_routes(&job->network, routes, &options, &report);
     bool fine = job->options.allow_cycles ? verify_delivers(&report) : verify_holds(&report);
     if (!fine)
         err_set(err, EINVAL, "%s's tables are refused: %s", job->engine->name,
@@ -83,9 +94,17 @@ static int check(const struct sm_job *job, struct err *err)
 
 int sm_job_run(struct sm_job *job, struct err *err)
 {
+    struct err unfit;
+    if (job->adopt && job->has_before && check(job, &job->before, &unfit) == 0) {
+        job->routes = job->before;
+        job->before = (struct routes){0};
+        job->has_before = false;
+        strcpy(job->routes.note, "the tables that are in the switches are right and stay");
+        return 0;
+    }
     int status = job->engine->compute(&job->network, &job->options, &job->routes, err);
     if (!status)
-        status = check(job, err);
+        status = check(job, &job->routes, err);
     if (!status && job->mode == SM_ORDERED && job->has_before)
         order_make(&job->plan, &job->network, &job->before, &job->routes);
     return status;

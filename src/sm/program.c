@@ -8,6 +8,10 @@
 
 #include <string.h>
 
+enum {
+    PAPER_BLOCKS = 16
+}; /* the papers' switches have 1,024 entries, and all are always written */
+
 static struct subnet_port *port_at(struct sm *sm, uint32_t port)
 {
     return &sm->subnet.ports.items[port];
@@ -88,6 +92,41 @@ static uint64_t fingerprint(const uint8_t *settings, const uint8_t *outcome)
     return hash;
 }
 
+static void send_settings(struct sm *sm, uint32_t port, uint8_t *wanted, unsigned state)
+{
+    wire_set(wanted, PORT_INFO_PORT_STATE, state);
+    wire_set(wanted, PORT_INFO_PORT_PHYSICAL_STATE, PHYSICAL_NO_CHANGE);
+    wire_set(wanted, PORT_INFO_LINK_WIDTH_ENABLED, 0);
+    wire_set(wanted, PORT_INFO_LINK_SPEED_ENABLED, 0);
+    wire_set(wanted, PORT_INFO_LINK_SPEED_EXT_ENABLED, 0);
+    wire_set(wanted, PORT_INFO_LINK_DOWN_DEFAULT_STATE, 0);
+    if (state == PORT_STATE_NO_CHANGE &&
+        sm_port_work(sm, port)->tried == fingerprint(wanted, port_at(sm, port)->info))
+        return; /* it does not heed them */
+    sm_port_work(sm, port)->writing = true;
+    sm->change.ports++;
+    struct request *request =
+        sm_request(sm, PURPOSE_SET_PORT, port, subnet_end_port(&sm->subnet, port));
+    request->method = METHOD_SET;
+    request->attribute = ATTRIBUTE_PORT_INFO;
+    request->modifier = port_at(sm, port)->number;
+    memcpy(request->data, wanted, SMP_DATA_BYTES);
+    sm_submit(sm, request, false);
+}
+
+/* The papers' way: one Set for each node, during discovery; an adapter's port is active from then
+ * on. Switch ports are activated when tables have been distributed (distribute.c). */
+void program_paper_port(struct sm *sm, uint32_t port)
+{
+    struct subnet_port *p = port_at(sm, port);
+    uint8_t wanted[64];
+    if (!p->lid || sm_port_work(sm, port)->writing)
+        return;
+    memcpy(wanted, p->info, sizeof wanted);
+    want_end_port(sm, p, wanted);
+    send_settings(sm, port, wanted, p->number ? PORT_STATE_ACTIVE : PORT_STATE_NO_CHANGE);
+}
+
 void program_port(struct sm *sm, uint32_t port)
 {
     struct subnet_port *p = port_at(sm, port);
@@ -95,7 +134,8 @@ void program_port(struct sm *sm, uint32_t port)
     struct subnet_node *node = node_at(sm, p->node);
     bool end = subnet_is_end_port(&sm->subnet, port);
     bool management = node->kind == SUBNET_SWITCH && p->number == 0;
-    if (sm->state != SM_MASTER || !node->present || !p->known || work->writing || work->failures)
+    if (sm->state != SM_MASTER || !node->present || !p->known || work->writing || work->failures ||
+        sm->config.paper)
         return;
     if ((end && !p->lid) || (!management && p->peer == SUBNET_NONE))
         return;
@@ -113,23 +153,7 @@ void program_port(struct sm *sm, uint32_t port)
     }
     if (memcmp(wanted, p->info, sizeof wanted) == 0 && state == PORT_STATE_NO_CHANGE)
         return;
-    wire_set(wanted, PORT_INFO_PORT_STATE, state);
-    wire_set(wanted, PORT_INFO_PORT_PHYSICAL_STATE, PHYSICAL_NO_CHANGE);
-    wire_set(wanted, PORT_INFO_LINK_WIDTH_ENABLED, 0);
-    wire_set(wanted, PORT_INFO_LINK_SPEED_ENABLED, 0);
-    wire_set(wanted, PORT_INFO_LINK_SPEED_EXT_ENABLED, 0);
-    wire_set(wanted, PORT_INFO_LINK_DOWN_DEFAULT_STATE, 0);
-    if (state == PORT_STATE_NO_CHANGE && work->tried == fingerprint(wanted, p->info))
-        return;
-    work->writing = true;
-    sm->change.ports++;
-    struct request *request =
-        sm_request(sm, PURPOSE_SET_PORT, port, subnet_end_port(&sm->subnet, port));
-    request->method = METHOD_SET;
-    request->attribute = ATTRIBUTE_PORT_INFO;
-    request->modifier = p->number;
-    memcpy(request->data, wanted, sizeof wanted);
-    sm_submit(sm, request, false);
+    send_settings(sm, port, wanted, state);
 }
 
 static void program_node_ports(struct sm *sm, uint32_t node)
@@ -179,16 +203,17 @@ static void write_switch_info(struct sm *sm, uint32_t node)
 void program_switch(struct sm *sm, uint32_t node)
 {
     struct subnet_node *n = node_at(sm, node);
-    if (sm->state != SM_MASTER || !n->present || !sm->current || n->kind != SUBNET_SWITCH)
+    if (sm->state != SM_MASTER || !n->present || !sm->current || n->kind != SUBNET_SWITCH ||
+        sm->distribution.stage == STAGE_STOPPING)
         return;
     if (wire_get(n->switch_info, SWITCH_INFO_LINEAR_FDB_TOP) != n->tables->wanted_top &&
-        !sm_node_work(sm, node)->writing_switch)
+        !sm_node_work(sm, node)->writing_switch && !sm->config.paper)
         write_switch_info(sm, node);
     if (sm_node_work(sm, node)->writing_tables)
         return; /* looked at again when they are through */
     unsigned last = n->tables->wanted_top / LFT_BLOCK;
-    if (sm->config.paper) /* the papers write whole tables */
-        last = (unsigned)wire_get(n->switch_info, SWITCH_INFO_LINEAR_FDB_CAP) / LFT_BLOCK - 1;
+    if (sm->config.paper)
+        last = PAPER_BLOCKS - 1;
     for (unsigned block = 0; block <= last; block++)
         if (!subnet_block_known(n->tables, block) ||
             memcmp(n->tables->wanted + block * LFT_BLOCK, n->tables->actual + block * LFT_BLOCK,

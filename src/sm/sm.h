@@ -67,6 +67,7 @@ struct sm_job {
     struct network network;
     enum sm_mode mode;
     bool provisional;       /* of a hybrid: the quick tables that go out first */
+    bool adopt;             /* a new master: keep the tables that are there if they are right */
     bool has_before;        /* there are tables in the switches to start from */
     struct routes before;   /* these */
     struct routes routes;   /* sm_job_run() fills this … */
@@ -133,7 +134,7 @@ void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config);
 /* Requests sent, by what they were for; index: enum sm_purpose of internal.h has the names. */
 struct sm_counts {
     uint64_t sent, answered, timeouts, gave_up;
-    uint64_t node_info, port_info_get, port_info_set, switch_info, tables, other;
+    uint64_t node_info, port_info_get, port_info_set, switch_info, tables, tables_read, other;
 };
 void sm_counts(const struct sm *sm, struct sm_counts *counts);
 

@@ -91,7 +91,10 @@ static void count_sent(struct sm *sm, const struct request *request)
         (*(request->method == METHOD_GET ? &counts->port_info_get : &counts->port_info_set))++;
         break;
     case ATTRIBUTE_SWITCH_INFO: counts->switch_info++; break;
-    case ATTRIBUTE_LINEAR_FORWARDING_TABLE: counts->tables++; break;
+    case ATTRIBUTE_LINEAR_FORWARDING_TABLE:
+        counts->tables++;
+        counts->tables_read += request->method == METHOD_GET;
+        break;
     default: counts->other++;
     }
 }

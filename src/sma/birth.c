@@ -59,6 +59,8 @@ static void init_switch_info(struct sma *sma, const struct sma_identity *identit
     wire_set(info, SWITCH_INFO_LINEAR_FDB_CAP, options->linear_entries);
     wire_set(info, SWITCH_INFO_RANDOM_FDB_CAP,
              options->linear_entries ? 0 : options->random_entries);
+    if (options->port_init && options->linear_entries) /* the papers' switches know no top */
+        wire_set(info, SWITCH_INFO_LINEAR_FDB_TOP, options->linear_entries - 1u);
     wire_set(info, SWITCH_INFO_MULTICAST_FDB_CAP, options->multicast_entries);
     wire_set(info, SWITCH_INFO_DEFAULT_PORT, 0xFF);
     wire_set(info, SWITCH_INFO_DEFAULT_MULTICAST_PRIMARY_PORT, 0xFF);

@@ -143,7 +143,8 @@ static bool state_valid(const struct sma *sma, unsigned port, const uint8_t *dat
     case PORT_STATE_INIT: return sma->options.port_init && now >= PORT_STATE_INIT && !physical;
     case PORT_STATE_ARMED: return !physical && (now == PORT_STATE_INIT || now == PORT_STATE_ARMED);
     case PORT_STATE_ACTIVE:
-        return !physical && (now == PORT_STATE_ARMED || now == PORT_STATE_ACTIVE);
+        return !physical && (now == PORT_STATE_ARMED || now == PORT_STATE_ACTIVE ||
+                             (now == PORT_STATE_INIT && sma->options.port_init));
     default: return false;
     }
 }

@@ -28,7 +28,8 @@ struct sma_options {
     uint16_t guids;             /* entries of a port's GUID table: a multiple of 8 */
     bool traps;                 /* switches: tell of changes by trap */
     uint8_t response_time;      /* RespTimeValue: 4.096 us * 2^n */
-    bool port_init;             /* accept Set(PortState = Init), illegal but used by the papers */
+    bool port_init; /* accept Set(PortState = Init), and Active from there: illegal, but the papers'
+                       way */
 };
 
 enum sma_counter {

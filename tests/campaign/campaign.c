@@ -2,19 +2,18 @@
  *
  * Each run makes a network, starts one to three managers, and lets things go wrong for a while:
  * SMPs are lost, links and switches go and come back, managers die. Then the faults stop, and after
- * a while every part of the fabric that still has a manager must be in order: one master,
- * everything that is connected configured, LIDs unique, all pairs reachable through the tables that
- * are really in the switches, and no cycle of dependencies. A run that fails prints its seed;
- * `campaign SEED 1` replays it with the managers' events. */
+ * a while every part of the fabric that still has a manager must be in order
+ * (src/experiment/checks.h): one master, everything that is connected known and configured, LIDs
+ * unique, all pairs reachable through the tables that are really in the switches, and no cycle of
+ * dependencies. A run that fails prints its seed; `campaign SEED 1` replays it with the managers'
+ * events. */
 #include "base/rng.h"
 #include "base/time.h"
-#include "host/sim.h"
-#include "routing/verify.h"
+#include "experiment/checks.h"
 #include "topology/generate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { MANAGERS_MOST = 3 };
 
@@ -24,27 +23,22 @@ struct run {
     struct topology topology;
     struct fabric *fabric;
     struct sim *sim;
-    uint32_t seats[MANAGERS_MOST]; /* the managers' ports */
+    struct check_seat seats[MANAGERS_MOST];
     unsigned managers, alive;
     bool verbose;
-    char complaint[256];
 };
 
 static void listen(void *context, uint64_t now, unsigned manager, const struct sm_event *event)
 {
     const struct run *run = context;
+    char time[TIME_TEXT_BYTES];
     if (run->verbose)
-        printf("%14.6f ms  [%u] %s\n", (double)now / (double)TIME_MS, manager, event->text);
+        printf("%12s  [%u] %s\n", time_text(now, time), manager, event->text);
 }
 
 static bool is_switch(const struct run *run, uint32_t node)
 {
     return run->topology.nodes.items[node].kind == NODE_SWITCH;
-}
-
-static unsigned state_of(const struct run *run, uint32_t port)
-{
-    return (unsigned)wire_get(fabric_port_info(run->fabric, port), PORT_INFO_PORT_STATE);
 }
 
 static void make_network(struct run *run)
@@ -81,10 +75,10 @@ static void start_managers(struct run *run)
     for (uint32_t node = 0; node < run->topology.nodes.count && run->managers < wanted; node++) {
         if (is_switch(run, node) && run->managers)
             continue;
-        uint32_t first = run->topology.nodes.items[node].first_port;
+        uint32_t port = run->topology.nodes.items[node].first_port + !is_switch(run, node);
         config.priority = (uint8_t)rng_below(&run->rng, 3);
-        run->seats[run->managers] = is_switch(run, node) ? first : first + 1;
-        sim_add_manager(run->sim, run->seats[run->managers], &config);
+        run->seats[run->managers].port = port;
+        run->seats[run->managers].manager = sim_add_manager(run->sim, port, &config);
         run->managers++;
     }
     run->alive = run->managers;
@@ -93,9 +87,18 @@ static void start_managers(struct run *run)
 static bool hosts_manager(const struct run *run, uint32_t node)
 {
     for (unsigned i = 0; i < run->managers; i++)
-        if (run->topology.ports.items[run->seats[i]].node == node)
+        if (run->topology.ports.items[run->seats[i].port].node == node)
             return true;
     return false;
+}
+
+static void kill_one(struct run *run)
+{
+    if (run->alive < 2 || rng_below(&run->rng, 4) != 0)
+        return;
+    unsigned victim = (unsigned)rng_below(&run->rng, run->managers);
+    run->alive -= sim_manager(run->sim, victim) != NULL;
+    sim_kill_manager(run->sim, victim);
 }
 
 static void one_fault(struct run *run)
@@ -113,13 +116,7 @@ static void one_fault(struct run *run)
             fabric_set_node(run->fabric, node, false, NULL);
         break;
     case 6: fabric_set_node(run->fabric, node, true, NULL); break;
-    case 7:
-        if (run->alive > 1 && rng_below(&run->rng, 4) == 0) {
-            unsigned victim = (unsigned)rng_below(&run->rng, run->managers);
-            run->alive -= sim_manager(run->sim, victim) != NULL;
-            sim_kill_manager(run->sim, victim);
-        }
-        break;
+    case 7: kill_one(run); break;
     }
 }
 
@@ -138,169 +135,37 @@ static void let_things_go_wrong(struct run *run)
             fabric_set_link(run->fabric, port, true, NULL);
 }
 
-static bool complain(struct run *run, const char *format, unsigned long long a,
-                     unsigned long long b)
+/* A sweep may be under way at the very moment of the check: it gets the time to end. */
+static bool comes_to_order(struct run *run, struct complaint *complaint)
 {
-    if (!run->complaint[0])
-        snprintf(run->complaint, sizeof run->complaint, format, a, b);
-    return false;
-}
-
-/* Marks the nodes that cables connect with this one. */
-static void mark_part(const struct run *run, uint32_t from, bool *part)
-{
-    uint32_t *stack = malloc(run->topology.nodes.count * sizeof *stack);
-    size_t depth = 0;
-    part[from] = true;
-    stack[depth++] = from;
-    while (depth) {
-        uint32_t node = stack[--depth];
-        const struct topology_node *n = &run->topology.nodes.items[node];
-        if (n->kind != NODE_SWITCH && node != from)
-            continue;
-        for (unsigned number = 1; number <= n->port_count; number++) {
-            uint32_t peer = run->topology.ports.items[n->first_port + number].peer;
-            if (peer == TOPOLOGY_NONE || !fabric_link_is_up(run->fabric, n->first_port + number))
-                continue;
-            uint32_t next = run->topology.ports.items[peer].node;
-            if (!part[next]) {
-                part[next] = true;
-                stack[depth++] = next;
-            }
-        }
-    }
-    free(stack);
-}
-
-static bool ports_in_order(struct run *run, const bool *part, unsigned master_lid)
-{
-    static uint32_t owner[LFT_ENTRIES];
-    memset(owner, 0xFF, sizeof owner);
-    for (uint32_t port = 0; port < run->topology.ports.count; port++) {
-        const struct topology_port *p = &run->topology.ports.items[port];
-        unsigned number = topology_port_number(&run->topology, port);
-        if (!part[p->node] || (!is_switch(run, p->node) && number == 0))
-            continue;
-        if (number && !fabric_link_is_up(run->fabric, port))
-            continue;
-        if (number && state_of(run, port) != PORT_STATE_ACTIVE)
-            return complain(run, "port %llu of node %llu is not active", number, p->node);
-        if (is_switch(run, p->node) && number)
-            continue;
-        const uint8_t *info = fabric_port_info(run->fabric, port);
-        unsigned lid = (unsigned)wire_get(info, PORT_INFO_LID);
-        if (!lid || owner[lid] != UINT32_MAX)
-            return complain(run, "LID %llu of node %llu is missing or not unique", lid, p->node);
-        owner[lid] = port;
-        if (wire_get(info, PORT_INFO_MASTER_SM_LID) != master_lid)
-            return complain(run, "node %llu does not know the master (LID %llu)", p->node,
-                            master_lid);
-    }
-    return true;
-}
-
-/* The network as it really is, and the tables that are really in the switches. */
-static bool tables_in_order(struct run *run, const bool *part)
-{
-    struct network network;
-    struct routes routes;
-    uint32_t *index = malloc(run->topology.nodes.count * sizeof *index);
-    network_init(&network);
-    for (uint32_t node = 0; node < run->topology.nodes.count; node++) {
-        const struct topology_node *n = &run->topology.nodes.items[node];
-        index[node] = NETWORK_NONE;
-        if (part[node] && is_switch(run, node))
-            index[node] = network_add_switch(
-                &network, n->guid,
-                (uint16_t)wire_get(fabric_port_info(run->fabric, n->first_port), PORT_INFO_LID), 0,
-                n->port_count);
-    }
-    for (uint32_t port = 0; port < run->topology.ports.count; port++) {
-        const struct topology_port *p = &run->topology.ports.items[port];
-        if (index[p->node] == NETWORK_NONE || p->peer == TOPOLOGY_NONE ||
-            !fabric_link_is_up(run->fabric, port))
-            continue;
-        uint32_t far = run->topology.ports.items[p->peer].node;
-        const uint8_t *info = fabric_port_info(run->fabric, p->peer);
-        if (index[far] == NETWORK_NONE)
-            network_add_terminal(&network, run->topology.ports.items[p->peer].guid,
-                                 (uint16_t)wire_get(info, PORT_INFO_LID), 0, index[p->node],
-                                 topology_port_number(&run->topology, port));
-        else if (port < p->peer)
-            network_link(&network, index[p->node], topology_port_number(&run->topology, port),
-                         index[far], topology_port_number(&run->topology, p->peer));
-    }
-    bool fine = network_finish(&network) == 0 || complain(run, "LIDs overlap", 0, 0);
-    routes_init(&routes, &network, "live");
-    for (uint32_t node = 0; node < run->topology.nodes.count; node++) {
-        if (index[node] == NETWORK_NONE)
-            continue;
-        unsigned top;
-        const uint8_t *table = fabric_linear_table(run->fabric, node, &top);
-        for (unsigned lid = 1; lid <= top && lid < routes.stride; lid++)
-            routes_row(&routes, index[node])[lid] = table[lid];
-    }
-    struct verify_report report;
-    verify_routes(&network, &routes, &(struct verify_options){0}, &report);
-    if (!verify_delivers(&report))
-        fine = complain(run, "%llu pairs are not delivered, %llu loops",
-                        report.undelivered + report.switch_undelivered, report.loops);
-    if (report.cycle.count)
-        fine = complain(run, "a cycle of %llu channels", report.cycle.count, 0);
-    verify_report_release(&report);
-    routes_release(&routes);
-    network_release(&network);
-    free(index);
-    return fine;
-}
-
-/* The part of the fabric around one manager's seat. */
-static bool part_in_order(struct run *run, unsigned manager)
-{
-    bool *part = calloc(run->topology.nodes.count, sizeof *part);
-    unsigned masters = 0, master_lid = 0;
-    mark_part(run, run->topology.ports.items[run->seats[manager]].node, part);
-    for (unsigned i = 0; i < run->managers; i++) {
-        const struct sm *sm = sim_manager(run->sim, i);
-        if (!sm || !part[run->topology.ports.items[run->seats[i]].node] ||
-            sm_state(sm) != SM_MASTER)
-            continue;
-        masters++;
-        master_lid =
-            (unsigned)wire_get(fabric_port_info(run->fabric, run->seats[i]), PORT_INFO_LID);
-        if (!sm_is_settled(sm))
-            complain(run, "manager %llu is not settled", i, 0);
-    }
-    if (masters != 1)
-        complain(run, "%llu masters around manager %llu", masters, manager);
-    else if (ports_in_order(run, part, master_lid))
-        tables_in_order(run, part);
-    free(part);
-    return !run->complaint[0];
+    const struct check_view view = {run->fabric, run->sim, run->seats, run->managers, NULL};
+    sim_run(run->sim, sim_now(run->sim) + 30 * TIME_S);
+    for (unsigned i = 0; i < run->managers; i++)
+        if (sim_manager(run->sim, i) && sm_state(sim_manager(run->sim, i)) == SM_MASTER)
+            sim_run_until_settled(run->sim, i, sim_now(run->sim) + 2 * TIME_S);
+    return check_in_order(&view, complaint);
 }
 
 static bool run_seed(uint64_t seed, bool verbose)
 {
     struct run run = {.seed = seed, .verbose = verbose};
+    struct complaint complaint;
+    char time[TIME_TEXT_BYTES];
     rng_seed(&run.rng, seed, 0);
     make_network(&run);
     start_managers(&run);
     let_things_go_wrong(&run);
     if (verbose)
-        printf("%14.6f ms  the faults stop\n", (double)sim_now(run.sim) / (double)TIME_MS);
-    sim_run(run.sim, sim_now(run.sim) + 30 * TIME_S);
-    for (unsigned i = 0; i < run.managers; i++)
-        if (sim_manager(run.sim, i) && sm_state(sim_manager(run.sim, i)) == SM_MASTER)
-            sim_run_until_settled(run.sim, i, sim_now(run.sim) + 2 * TIME_S); /* of a sweep */
-    for (unsigned i = 0; i < run.managers; i++)
-        if (sim_manager(run.sim, i))
-            part_in_order(&run, i);
-    if (run.complaint[0])
-        printf("seed %llu: %s\n", (unsigned long long)seed, run.complaint);
+        printf("%12s  the faults stop\n", time_text(sim_now(run.sim), time));
+    bool fine = comes_to_order(&run, &complaint);
+    if (!fine)
+        printf("seed %llu: %s\n", (unsigned long long)seed, complaint.text);
+    if (verbose)
+        printf("trace %016llx\n", (unsigned long long)fabric_trace_hash(run.fabric));
     sim_free(run.sim);
     fabric_free(run.fabric);
     topology_release(&run.topology);
-    return !run.complaint[0];
+    return fine;
 }
 
 int main(int argc, char **argv)
@@ -308,8 +173,10 @@ int main(int argc, char **argv)
     uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
     uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000;
     unsigned failed = 0;
-    for (uint64_t seed = first; seed < first + count; seed++)
+    for (uint64_t seed = first; seed < first + count; seed++) {
         failed += !run_seed(seed, count == 1);
+        fflush(stdout);
+    }
     printf("%llu runs, %u failed\n", (unsigned long long)count, failed);
     return failed != 0;
 }

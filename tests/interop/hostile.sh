@@ -42,8 +42,8 @@ claim "garbage on the socket disturbs nobody" garbage_all_around
 
 # Floods with discoveries that are killed in the middle.
 killed_clients() {
-    local round id ids
-    for round in 1 2 3 4 5; do
+    local id ids
+    for _ in 1 2 3 4 5; do
         ids=()
         for id in 1 2 3 4 5 6 7 8; do
             LD_PRELOAD=$PRELOAD ibnetdiscover >/dev/null 2>&1 & ids+=($!)

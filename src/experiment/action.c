@@ -1,0 +1,256 @@
+#include "experiment/action.h"
+
+#include "base/time.h"
+#include "experiment/checks.h"
+#include "wire/mad.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* ---- pieces ---- */
+
+static int take_node(struct action *action, struct cursor *cursor)
+{
+    return cursor_take(cursor, "a node", &action->node_word);
+}
+
+static int take_port(struct action *action, struct cursor *cursor)
+{
+    int status = take_node(action, cursor);
+    return status ? status : cursor_take(cursor, "a port's number", &action->port_word);
+}
+
+static bool is_smp_attribute(unsigned index)
+{
+    return wire_attributes[index].class == WIRE_CLASS_SMP ||
+           wire_attributes[index].class == WIRE_CLASS_COMMON;
+}
+
+int read_attribute(const struct cursor *cursor, const struct word *word, const char *name,
+                   unsigned *attribute)
+{
+    const char *names[WIRE_ATTRIBUTE_COUNT];
+    size_t count = 0;
+    uint64_t number;
+    for (unsigned i = 0; i < WIRE_ATTRIBUTE_COUNT; i++) {
+        if (!is_smp_attribute(i))
+            continue;
+        names[count++] = wire_attributes[i].name;
+        if (strcasecmp(wire_attributes[i].name, name) == 0) {
+            *attribute = wire_attributes[i].id;
+            return 0;
+        }
+    }
+    if (parse_number(name, &number) && number > 0 && number <= UINT16_MAX) {
+        *attribute = (unsigned)number;
+        return 0;
+    }
+    struct word part = {name, word->line, word->column};
+    return word_unknown(cursor, &part, "SMP attribute", names, count);
+}
+
+/* ---- verbs ---- */
+
+static int read_fail(struct action *action, struct cursor *cursor, bool restore)
+{
+    static const char *const what[] = {"link", "switch", "node"};
+    unsigned index = 0;
+    int status = cursor_take_choice(cursor, "thing to fail", what, 3, &index);
+    if (status)
+        return status;
+    if (index == 0) {
+        action->kind = restore ? ACTION_RESTORE_LINK : ACTION_FAIL_LINK;
+        return take_port(action, cursor);
+    }
+    action->kind = restore ? ACTION_RESTORE_NODE : ACTION_FAIL_NODE;
+    action->must_be_switch = index == 1;
+    return take_node(action, cursor);
+}
+
+static int read_drop(struct action *action, struct cursor *cursor)
+{
+    int status = cursor_take_percent(cursor, &action->value);
+    if (status == 0 && !cursor_is_done(cursor) && !cursor_accept(cursor, "attribute")) {
+        status = take_port(action, cursor);
+        if (status || cursor_is_done(cursor))
+            return status;
+        status = cursor_take_exact(cursor, "attribute");
+    }
+    if (status || strcmp(cursor->words[cursor->at - 1].text, "attribute") != 0)
+        return status;
+    struct word word;
+    status = cursor_take(cursor, "an SMP attribute such as PortInfo", &word);
+    return status ? status : read_attribute(cursor, &word, word.text, &action->attribute);
+}
+
+static int read_slow(struct action *action, struct cursor *cursor)
+{
+    int status = take_node(action, cursor);
+    return status ? status : cursor_take_time(cursor, &action->value);
+}
+
+static int read_duplicate(struct action *action, struct cursor *cursor)
+{
+    int status = take_node(action, cursor);
+    return status ? status
+                  : cursor_take(cursor, "a GUID, or the node that has it", &action->guid_word);
+}
+
+static int read_bit_errors(struct action *action, struct cursor *cursor)
+{
+    int status = take_port(action, cursor);
+    return status ? status : cursor_take_number(cursor, "a number", 1, UINT32_MAX, &action->value);
+}
+
+static int read_manager(struct action *action, struct cursor *cursor)
+{
+    int status = cursor_take_exact(cursor, "sm");
+    return status ? status : take_node(action, cursor);
+}
+
+static const char *const verbs[] = {"fail",  "restore", "flap",           "drop",       "slow",
+                                    "mute",  "heal",    "duplicate-guid", "bit-errors", "kill",
+                                    "start", "stop",    "reroute"};
+enum verb {
+    FAIL,
+    RESTORE,
+    FLAP,
+    DROP,
+    SLOW,
+    MUTE,
+    HEAL,
+    DUPLICATE,
+    BITS,
+    KILL,
+    START,
+    STOP,
+    REROUTE
+};
+enum { VERBS = sizeof verbs / sizeof verbs[0] };
+
+size_t action_verbs(const char *const **names)
+{
+    *names = verbs;
+    return VERBS;
+}
+
+bool action_is_verb(const char *word)
+{
+    for (unsigned i = 0; i < VERBS; i++)
+        if (strcmp(verbs[i], word) == 0)
+            return true;
+    return false;
+}
+
+static int read_verb(struct action *action, struct cursor *cursor)
+{
+    static const enum action_kind kinds[VERBS] = {
+        [FLAP] = ACTION_FLAP,           [DROP] = ACTION_DROP,
+        [SLOW] = ACTION_SLOW,           [MUTE] = ACTION_MUTE,
+        [HEAL] = ACTION_HEAL,           [DUPLICATE] = ACTION_DUPLICATE_GUID,
+        [BITS] = ACTION_BIT_ERRORS,     [KILL] = ACTION_KILL_MANAGER,
+        [START] = ACTION_START_MANAGER, [STOP] = ACTION_STOP_MANAGER,
+        [REROUTE] = ACTION_REROUTE,
+    };
+    unsigned verb = 0;
+    int status = cursor_take_choice(cursor, "action", verbs, VERBS, &verb);
+    if (status)
+        return status;
+    action->kind = kinds[verb];
+    switch ((enum verb)verb) {
+    case FAIL: return read_fail(action, cursor, false);
+    case RESTORE: return read_fail(action, cursor, true);
+    case FLAP: return take_port(action, cursor);
+    case DROP: return read_drop(action, cursor);
+    case SLOW: return read_slow(action, cursor);
+    case DUPLICATE: return read_duplicate(action, cursor);
+    case BITS: return read_bit_errors(action, cursor);
+    case KILL:
+    case START:
+    case STOP: return read_manager(action, cursor);
+    case MUTE:
+    case HEAL:
+    case REROUTE: break;
+    }
+    return take_node(action, cursor);
+}
+
+int action_read(struct action *action, struct cursor *cursor)
+{
+    *action = (struct action){.node = TOPOLOGY_NONE, .port = TOPOLOGY_NONE};
+    int status = 0;
+    if (cursor_accept(cursor, "at"))
+        action->when = ACTION_AT;
+    else if (cursor_accept(cursor, "after"))
+        action->when = ACTION_AFTER;
+    if (action->when != ACTION_NOW) {
+        action->when_word = cursor_is_done(cursor) ? cursor->end : cursor->words[cursor->at];
+        status = cursor_take_time(cursor, &action->time);
+    }
+    if (status == 0)
+        status = read_verb(action, cursor);
+    return status ? status : cursor_take_end(cursor);
+}
+
+/* ---- names ---- */
+
+static int unknown_node(const struct word *word, const struct topology *topology,
+                        const struct cursor *cursor)
+{
+    const char **names = mem_alloc((topology->nodes.count + 1) * sizeof *names);
+    for (size_t i = 0; i < topology->nodes.count; i++)
+        names[i] = node_label(topology, (uint32_t)i);
+    int status = word_unknown(cursor, word, "node of this fabric", names, topology->nodes.count);
+    mem_free(names);
+    return status;
+}
+
+int bind_node(const struct word *word, const struct topology *topology, const struct cursor *cursor,
+              uint32_t *node)
+{
+    *node = topology_find(topology, word->text);
+    return *node == TOPOLOGY_NONE ? unknown_node(word, topology, cursor) : 0;
+}
+
+int bind_port(const struct word *word, uint32_t node, const struct topology *topology,
+              const struct cursor *cursor, uint32_t *port)
+{
+    unsigned last = topology->nodes.items[node].port_count;
+    uint64_t number;
+    if (!parse_number(word->text, &number) || number > last)
+        return word_error(cursor, word, "'%.80s' is no port of '%.80s', which has 1 to %u",
+                          word->text, node_label(topology, node), last);
+    *port = topology_port_index(topology, node, (unsigned)number);
+    return 0;
+}
+
+static int bind_guid(struct action *action, const struct topology *topology,
+                     const struct cursor *cursor)
+{
+    uint32_t other = topology_find(topology, action->guid_word.text);
+    if (other != TOPOLOGY_NONE)
+        action->value = topology->nodes.items[other].guid;
+    else if (!parse_number(action->guid_word.text, &action->value) || action->value == 0)
+        return unknown_node(&action->guid_word, topology, cursor);
+    return 0;
+}
+
+int action_bind(struct action *action, const struct topology *topology, const struct cursor *cursor)
+{
+    int status = 0;
+    if (action->node_word.text)
+        status = bind_node(&action->node_word, topology, cursor, &action->node);
+    if (status == 0 && action->must_be_switch &&
+        topology->nodes.items[action->node].kind != NODE_SWITCH)
+        return word_error(cursor, &action->node_word,
+                          "'%.80s' is no switch: say 'node' to mean any", action->node_word.text);
+    if (status == 0 && action->port_word.text)
+        status = bind_port(&action->port_word, action->node, topology, cursor, &action->port);
+    if (status == 0 && action->port != TOPOLOGY_NONE &&
+        topology->ports.items[action->port].peer == TOPOLOGY_NONE)
+        return word_error(cursor, &action->port_word, "nothing is connected to port %s of '%.80s'",
+                          action->port_word.text, node_label(topology, action->node));
+    if (status == 0 && action->guid_word.text)
+        status = bind_guid(action, topology, cursor);
+    return status;
+}

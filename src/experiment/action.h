@@ -1,0 +1,61 @@
+/* What a scenario can do to a fabric and its managers: one table of verbs.
+ *
+ * An action is read with the file (its words are checked at once), bound to a fabric (its nodes and
+ * ports are looked up), and carried out at its time. */
+#ifndef WEFT_EXPERIMENT_ACTION_H
+#define WEFT_EXPERIMENT_ACTION_H
+
+#include "experiment/words.h"
+#include "topology/topology.h"
+
+enum action_kind {
+    ACTION_FAIL_LINK,
+    ACTION_RESTORE_LINK,
+    ACTION_FAIL_NODE,
+    ACTION_RESTORE_NODE,
+    ACTION_FLAP,
+    ACTION_DROP,
+    ACTION_SLOW,
+    ACTION_MUTE,
+    ACTION_HEAL,
+    ACTION_DUPLICATE_GUID,
+    ACTION_BIT_ERRORS,
+    ACTION_KILL_MANAGER,
+    ACTION_START_MANAGER,
+    ACTION_STOP_MANAGER,
+    ACTION_REROUTE,
+};
+
+struct action {
+    enum action_kind kind;
+    enum { ACTION_NOW, ACTION_AT, ACTION_AFTER } when;
+    uint64_t time;
+    struct word when_word;
+    struct word node_word, port_word, guid_word; /* text NULL: not given */
+    bool must_be_switch;
+    uint64_t value; /* a time, parts of 2^32, a GUID, a count */
+    unsigned attribute;
+    uint32_t node, port; /* once bound; TOPOLOGY_NONE where not given */
+};
+
+bool action_is_verb(const char *word);
+/* All verbs, for suggestions; how many. */
+size_t action_verbs(const char *const **names);
+
+/* Reads [at TIME | after TIME] VERB …, up to the end of the line. */
+int action_read(struct action *action, struct cursor *cursor);
+/* The cursor only says where errors go. */
+int action_bind(struct action *action, const struct topology *topology,
+                const struct cursor *cursor);
+
+/* A node by name, description or GUID. */
+int bind_node(const struct word *word, const struct topology *topology, const struct cursor *cursor,
+              uint32_t *node);
+/* One of its ports by number. */
+int bind_port(const struct word *word, uint32_t node, const struct topology *topology,
+              const struct cursor *cursor, uint32_t *port);
+/* "NodeInfo" and so on, or 0x…; 0 or an error. */
+int read_attribute(const struct cursor *cursor, const struct word *word, const char *name,
+                   unsigned *attribute);
+
+#endif

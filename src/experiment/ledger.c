@@ -1,0 +1,150 @@
+#include "experiment/ledger.h"
+
+#include "base/time.h"
+
+#include <string.h>
+
+/* ---- changes ---- */
+
+void ledger_give_up(struct stage *stage, size_t seat)
+{
+    struct seat *s = stage->seats.items[seat];
+    s->discovering_since = TIME_NEVER;
+    if (!s->open)
+        return;
+    struct story_change *change = &stage->story->changes.items[s->change];
+    change->end = sim_now(stage->sim);
+    change->gets = s->gets;
+    change->sets = s->sets;
+    change->blocks = s->blocks;
+    s->open = false;
+}
+
+static void finish_change(struct stage *stage, size_t seat, uint64_t now)
+{
+    struct seat *s = stage->seats.items[seat];
+    stage->settled = now;
+    if (!s->open)
+        return;
+    ledger_give_up(stage, seat);
+    stage->story->changes.items[s->change].finished = true;
+}
+
+/* A manager that was discovering to begin with has been at it since then. */
+static void begin_change(struct stage *stage, size_t seat, uint64_t now, const char *cause)
+{
+    struct seat *s = stage->seats.items[seat];
+    struct story_change change = {
+        .who = s->name, .cause = arena_strdup(&stage->story->arena, cause), .begin = now};
+    if (s->discovering_since != TIME_NEVER)
+        change.begin = s->discovering_since;
+    else
+        s->gets = s->sets = s->blocks = 0;
+    s->discovering_since = TIME_NEVER;
+    s->open = true;
+    s->change = stage->story->changes.count;
+    vec_push(&stage->story->changes, change);
+}
+
+/* ---- listening ---- */
+
+static void hear_state(struct stage *stage, size_t seat, uint64_t now, const char *text)
+{
+    struct seat *s = stage->seats.items[seat];
+    bool discovering = strncmp(text, "discovering", 11) == 0,
+         master = strncmp(text, "master", 6) == 0;
+    uint64_t since = discovering ? now : master ? s->discovering_since : TIME_NEVER;
+    ledger_give_up(stage, seat);
+    if (discovering)
+        s->gets = s->sets = s->blocks = 0;
+    s->discovering_since = since;
+}
+
+static void hear_event(void *context, uint64_t now, unsigned manager, const struct sm_event *event)
+{
+    struct stage *stage = context;
+    uint32_t index = stage->owner.items[manager];
+    struct seat *seat = stage->seats.items[index];
+    bool alarm = event->kind == SM_EVENT_WARNING || event->kind == SM_EVENT_ERROR;
+    story_tell(stage->story, alarm ? STORY_ALARM : STORY_EVENT, now, seat->name, "%s", event->text);
+    switch (event->kind) {
+    case SM_EVENT_STATE: hear_state(stage, index, now, event->text); break;
+    case SM_EVENT_CHANGE:
+        if (!seat->open) /* else more about the one under way */
+            begin_change(stage, index, now, event->text);
+        break;
+    case SM_EVENT_UP: finish_change(stage, index, now); break;
+    default: break;
+    }
+}
+
+static void hear_sent(void *context, uint64_t now, unsigned manager,
+                      const struct sm_message *message)
+{
+    struct stage *stage = context;
+    struct seat *seat = stage->seats.items[stage->owner.items[manager]];
+    unsigned method = (unsigned)wire_get(message->mad, MAD_METHOD);
+    (void)now;
+    unsigned id = (unsigned)wire_get(message->mad, MAD_ATTRIBUTE_ID);
+    unsigned attribute = mad_attribute_find((unsigned)wire_get(message->mad, MAD_CLASS), id);
+    if (method != METHOD_GET && method != METHOD_SET)
+        return;
+    if (method == METHOD_GET)
+        seat->gets++;
+    else
+        seat->sets++;
+    seat->blocks += method == METHOD_SET && id == ATTRIBUTE_LINEAR_FORWARDING_TABLE;
+    if (attribute >= WIRE_ATTRIBUTE_COUNT)
+        return;
+    if (method == METHOD_GET)
+        stage->sent.gets[attribute]++;
+    else
+        stage->sent.sets[attribute]++;
+}
+
+static void hear_computed(void *context, uint64_t now, unsigned manager, const struct sm_job *job)
+{
+    struct stage *stage = context;
+    const struct seat *seat = stage->seats.items[stage->owner.items[manager]];
+    (void)job;
+    if (seat->open)
+        stage->story->changes.items[seat->change].routed = now;
+}
+
+void ledger_listen(struct stage *stage)
+{
+    sim_set_listener(stage->sim, &(struct sim_listener){.context = stage,
+                                                        .event = hear_event,
+                                                        .sent = hear_sent,
+                                                        .computed = hear_computed});
+}
+
+/* ---- questions ---- */
+
+void ledger_begin_run(struct stage *stage)
+{
+    stage->sent = (struct sent){0};
+    stage->said = stage->story->events.count;
+}
+
+uint64_t ledger_sent(const struct stage *stage, unsigned method, unsigned attribute)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < WIRE_ATTRIBUTE_COUNT; i++) {
+        if (attribute && wire_attributes[i].id != attribute)
+            continue;
+        sum += method == METHOD_SET ? 0 : stage->sent.gets[i];
+        sum += method == METHOD_GET ? 0 : stage->sent.sets[i];
+    }
+    return sum;
+}
+
+bool ledger_said(const struct stage *stage, const char *text)
+{
+    for (size_t i = stage->said; i < stage->story->events.count; i++) {
+        const struct story_event *event = &stage->story->events.items[i];
+        if ((event->kind == STORY_EVENT || event->kind == STORY_ALARM) && strstr(event->text, text))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,296 @@
+/* Statements one after the other: actions wait on an agenda until a run comes to their time, runs
+ * let time pass, checks look. */
+#include "experiment/play.h"
+
+#include "base/time.h"
+#include "experiment/ledger.h"
+#include "experiment/perform.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#define MOMENT (10 * TIME_US) /* in which a manager can tell that it is through */
+
+struct due {
+    uint64_t time;
+    const struct statement *statement;
+};
+
+struct play {
+    struct stage stage;
+    VEC(struct due) agenda; /* by time, then in the order of the file; the past is cut off */
+    size_t done;
+    struct err *err;
+};
+
+/* The time `wait` from now on; an error when the run would last too long. */
+static int later(const struct play *play, uint64_t wait, const struct word *word, uint64_t *time)
+{
+    struct cursor cursor = scenario_cursor(play->stage.scenario, play->err);
+    *time = sim_now(play->stage.sim) + wait;
+    return *time <= TIME_LONGEST ? 0
+                                 : word_error(&cursor, word, "a run lasts 100 days at the most");
+}
+
+/* ---- actions ---- */
+
+static int schedule(struct play *play, const struct statement *statement)
+{
+    const struct action *action = &statement->action;
+    uint64_t now = sim_now(play->stage.sim);
+    struct due due = {action->time, statement};
+    struct cursor cursor = scenario_cursor(play->stage.scenario, play->err);
+    char text[TIME_TEXT_BYTES];
+    if (action->when == ACTION_NOW)
+        return perform_action(&play->stage, statement, play->err);
+    if (action->when == ACTION_AFTER &&
+        later(play, action->time, &action->when_word, &due.time) < 0)
+        return -EINVAL;
+    if (due.time < now)
+        return word_error(&cursor, &action->when_word, "%s is over: the run is at %s already",
+                          action->when_word.text, time_text(now, text));
+    vec_push(&play->agenda, due);
+    for (size_t i = play->agenda.count - 1; i > play->done; i--) {
+        struct due *items = play->agenda.items;
+        if (items[i - 1].time <= items[i].time)
+            break;
+        due = items[i];
+        items[i] = items[i - 1];
+        items[i - 1] = due;
+    }
+    return 0;
+}
+
+static uint64_t next_due(const struct play *play)
+{
+    return play->done < play->agenda.count ? play->agenda.items[play->done].time : TIME_NEVER;
+}
+
+static int perform_due(struct play *play)
+{
+    int status = 0;
+    while (status == 0 && next_due(play) <= sim_now(play->stage.sim))
+        status =
+            perform_action(&play->stage, play->agenda.items[play->done++].statement, play->err);
+    return status;
+}
+
+/* ---- runs ---- */
+
+static int run_to(struct play *play, uint64_t until)
+{
+    int status = perform_due(play);
+    while (status == 0 && next_due(play) <= until) {
+        sim_run(play->stage.sim, next_due(play));
+        status = perform_due(play);
+    }
+    if (status == 0)
+        sim_run(play->stage.sim, until);
+    return status;
+}
+
+/* Managers have said that they are through. */
+static bool is_reported(const struct stage *stage, struct complaint *complaint)
+{
+    for (size_t i = 0; i < stage->seats.count; i++) {
+        const struct seat *seat = stage->seats.items[i];
+        if (!seat->open && seat->discovering_since == TIME_NEVER)
+            continue;
+        snprintf(complaint->text, sizeof complaint->text, "the manager at '%.80s' is still at work",
+                 seat->name);
+        return false;
+    }
+    return true;
+}
+
+/* Nothing left to do, and what managers know is what is there: a fault that nobody has noticed yet
+ * is not settled. */
+static bool is_settled(const struct stage *stage, struct complaint *complaint)
+{
+    static const enum check_kind kinds[] = {CHECK_SETTLED, CHECK_ONE_MASTER, CHECK_DISCOVERED,
+                                            CHECK_ACTIVE};
+    struct check_view view = stage_view(stage);
+    for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (!check_holds(&view, kinds[i], complaint))
+            return false;
+    return true;
+}
+
+static void record_check(struct stage *stage, const struct statement *statement, bool holds,
+                         const char *finding)
+{
+    struct story *story = stage->story;
+    struct story_check check = {arena_strdup(&story->arena, statement->line), statement->word.line,
+                                sim_now(stage->sim), holds, arena_strdup(&story->arena, finding)};
+    vec_push(&story->checks, check);
+    story_tell(story, STORY_CHECK, check.time, holds ? "ok" : "FAILED", "%s%s%s%s", check.line,
+               finding[0] ? " (" : "", finding, finding[0] ? ")" : "");
+}
+
+static int run_until_settled(struct play *play, const struct statement *statement)
+{
+    struct stage *stage = &play->stage;
+    struct complaint complaint;
+    uint64_t limit;
+    int status = perform_due(play);
+    while (status == 0 && next_due(play) != TIME_NEVER) {
+        sim_run(stage->sim, next_due(play));
+        status = perform_due(play);
+    }
+    if (status == 0)
+        status = later(play, statement->run.time, &statement->run.word, &limit);
+    if (status)
+        return status;
+    if (stage->trained >= sim_now(stage->sim)) /* a link that still trains is not there yet */
+        sim_run(stage->sim, stage->trained < limit ? stage->trained : limit);
+    for (;;) {
+        uint64_t now = sim_now(stage->sim), until = limit;
+        if (is_settled(stage, &complaint)) {
+            if (is_reported(stage, &complaint))
+                return 0;
+            until = now + MOMENT < limit ? now + MOMENT : limit; /* no need to wait for a sweep */
+        }
+        if (!sim_step(stage->sim, until) && until == limit)
+            break;
+    }
+    if (!is_settled(stage, &complaint) || !is_reported(stage, &complaint))
+        record_check(stage, statement, false, complaint.text);
+    return 0;
+}
+
+static int run(struct play *play, const struct statement *statement)
+{
+    const struct run *run = &statement->run;
+    struct stage *stage = &play->stage;
+    uint64_t now = sim_now(stage->sim), until;
+    struct cursor cursor = scenario_cursor(stage->scenario, play->err);
+    char text[TIME_TEXT_BYTES];
+    ledger_begin_run(stage);
+    switch (run->kind) {
+    case RUN_TO:
+        if (run->time < now)
+            return word_error(&cursor, &run->word, "%s is over: the run is at %s already",
+                              run->word.text, time_text(now, text));
+        return run_to(play, run->time);
+    case RUN_FOR:
+        return later(play, run->time, &run->word, &until) < 0 ? -EINVAL : run_to(play, until);
+    case RUN_UNTIL_SETTLED: return run_until_settled(play, statement);
+    }
+    return 0;
+}
+
+/* ---- checks ---- */
+
+static bool holds_time(const struct stage *stage, const struct question *question,
+                       struct complaint *complaint)
+{
+    char text[TIME_TEXT_BYTES];
+    struct check_view view = stage_view(stage);
+    if (!check_holds(&view, CHECK_SETTLED, complaint))
+        return false;
+    if (stage->settled < stage->disturbed) {
+        snprintf(complaint->text, sizeof complaint->text, "nothing was done about the last action");
+        return false;
+    }
+    uint64_t took = stage->settled - stage->disturbed;
+    snprintf(complaint->text, sizeof complaint->text, "%s", time_text(took, text));
+    return question_compare(question, took);
+}
+
+static bool holds_master(const struct stage *stage, const struct question *question,
+                         struct complaint *complaint)
+{
+    struct check_view view = stage_view(stage);
+    int seat = stage_find_seat(stage, question->node);
+    const struct sm *sm = seat < 0 ? NULL : stage_manager(stage, (size_t)seat);
+    if (!check_holds(&view, CHECK_ONE_MASTER, complaint))
+        return false;
+    if (sm && sm_state(sm) == SM_MASTER)
+        return true;
+    snprintf(complaint->text, sizeof complaint->text, "the manager at '%.80s' is %s",
+             stage_node_name(stage, question->node), sm ? "not master" : "not running");
+    return false;
+}
+
+static bool holds(const struct stage *stage, const struct question *question,
+                  struct complaint *complaint)
+{
+    struct check_view view = stage_view(stage);
+    uint64_t count;
+    complaint->text[0] = 0;
+    switch (question->kind) {
+    case QUESTION_FABRIC: return check_holds(&view, question->check, complaint);
+    case QUESTION_IN_ORDER: return check_in_order(&view, complaint);
+    case QUESTION_MASTER: return holds_master(stage, question, complaint);
+    case QUESTION_TIME: return holds_time(stage, question, complaint);
+    case QUESTION_SMPS:
+        count = ledger_sent(stage, question->method, question->attribute);
+        snprintf(complaint->text, sizeof complaint->text, "%" PRIu64, count);
+        return question_compare(question, count);
+    case QUESTION_EVENT: return ledger_said(stage, question->text);
+    case QUESTION_NO_EVENT: return !ledger_said(stage, question->text);
+    }
+    return false;
+}
+
+static int check(struct play *play, const struct statement *statement)
+{
+    struct complaint complaint;
+    bool fine = holds(&play->stage, &statement->question, &complaint);
+    record_check(&play->stage, statement, fine, complaint.text);
+    return 0;
+}
+
+/* ---- all of it ---- */
+
+static int play_statement(struct play *play, const struct statement *statement)
+{
+    switch (statement->kind) {
+    case STATEMENT_ACTION: return schedule(play, statement);
+    case STATEMENT_RUN: return run(play, statement);
+    case STATEMENT_CHECK: return check(play, statement);
+    default: return 0; /* said what there is */
+    }
+}
+
+/* An action that no run comes to is a mistake: it would look as if it had been tried. */
+static int check_agenda(const struct play *play)
+{
+    struct cursor cursor = scenario_cursor(play->stage.scenario, play->err);
+    if (next_due(play) == TIME_NEVER)
+        return 0;
+    const struct statement *statement = play->agenda.items[play->done].statement;
+    return word_error(&cursor, &statement->word, "no 'run' comes to this time");
+}
+
+static void finish_story(const struct stage *stage)
+{
+    struct fabric_totals totals;
+    fabric_totals(stage->fabric, &totals);
+    stage->story->end = sim_now(stage->sim);
+    stage->story->hash = fabric_trace_hash(stage->fabric);
+    stage->story->smps = totals.smps_sent;
+    stage->story->lost = totals.smps_lost;
+    stage->story->hops = totals.hops;
+}
+
+int play_scenario(struct scenario *scenario, const struct play_options *options,
+                  struct story *story, struct err *err)
+{
+    struct play play = {.err = err};
+    int status = stage_build(&play.stage, scenario, &options->stage, story, err);
+    if (status)
+        return status;
+    fabric_set_pcap(play.stage.fabric, options->pcap);
+    for (size_t i = 0; i < scenario->statements.count && status == 0; i++)
+        status = play_statement(&play, &scenario->statements.items[i]);
+    if (status == 0)
+        status = check_agenda(&play);
+    for (size_t i = 0; i < play.stage.seats.count; i++)
+        ledger_give_up(&play.stage, i);
+    finish_story(&play.stage);
+    vec_release(&play.agenda);
+    stage_release(&play.stage);
+    return status;
+}

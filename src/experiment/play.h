@@ -1,0 +1,21 @@
+/* Plays a scenario: one deterministic run in virtual time. */
+#ifndef WEFT_EXPERIMENT_PLAY_H
+#define WEFT_EXPERIMENT_PLAY_H
+
+#include "experiment/scenario.h"
+#include "experiment/stage.h"
+#include "experiment/story.h"
+
+struct pcap;
+
+struct play_options {
+    struct stage_options stage;
+    struct pcap *pcap; /* NULL: none */
+};
+
+/* The story is filled as far as things went; whether its checks hold is its business. An error is
+ * one of the scenario itself. */
+int play_scenario(struct scenario *scenario, const struct play_options *options,
+                  struct story *story, struct err *err);
+
+#endif

@@ -1,0 +1,39 @@
+/* `check` statements: what is asked, and with what a number is compared. */
+#ifndef WEFT_EXPERIMENT_QUESTION_H
+#define WEFT_EXPERIMENT_QUESTION_H
+
+#include "experiment/checks.h"
+#include "experiment/words.h"
+
+enum question_kind {
+    QUESTION_FABRIC,   /* one of checks.h */
+    QUESTION_IN_ORDER, /* all of them */
+    QUESTION_MASTER,   /* the manager at `node` is master, and nobody else */
+    QUESTION_SMPS,     /* what managers sent during the last run */
+    QUESTION_TIME,     /* from the last action to the end of the change that it caused */
+    QUESTION_EVENT,    /* a manager said so during the last run */
+    QUESTION_NO_EVENT,
+};
+
+enum comparison { COMPARE_AT_MOST, COMPARE_EQUAL, COMPARE_AT_LEAST };
+
+struct question {
+    enum question_kind kind;
+    enum check_kind check;
+    struct word node_word;
+    uint32_t node;      /* once bound */
+    unsigned method;    /* 0: any */
+    unsigned attribute; /* 0: any */
+    enum comparison comparison;
+    uint64_t value;
+    const char *text; /* of an event, or a part of it */
+};
+
+/* Reads what follows `check`, up to the end of the line. */
+int question_read(struct question *question, struct cursor *cursor, struct arena *arena);
+/* The cursor only says where errors go. */
+int question_bind(struct question *question, const struct topology *topology,
+                  const struct cursor *cursor);
+bool question_compare(const struct question *question, uint64_t measured);
+
+#endif

@@ -1,0 +1,258 @@
+#include "experiment/scenario.h"
+
+#include "base/text.h"
+#include "base/time.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FILE_LIMIT = 1024 * 1024, LINE_LIMIT = 8192 };
+#define SETTLE_LIMIT (60 * TIME_S)
+
+struct cursor scenario_cursor(const struct scenario *scenario, struct err *err)
+{
+    return (struct cursor){.file = scenario->file, .err = err};
+}
+
+/* ---- statements ---- */
+
+static void keep_words(struct statement *statement, struct cursor *cursor,
+                       struct scenario *scenario)
+{
+    statement->word_count = cursor->count - cursor->at;
+    statement->words =
+        arena_alloc(&scenario->arena, statement->word_count * sizeof *statement->words + 1);
+    for (size_t i = 0; i < statement->word_count; i++)
+        statement->words[i] = cursor->words[cursor->at++];
+}
+
+static int read_topology(struct statement *statement, struct cursor *cursor,
+                         struct scenario *scenario)
+{
+    if (cursor_is_done(cursor))
+        return cursor_take(cursor, "a file, or a kind of fabric such as 'clos 3 1 4'",
+                           &statement->word);
+    keep_words(statement, cursor, scenario);
+    return 0;
+}
+
+static int read_preset(struct statement *statement, struct cursor *cursor,
+                       struct scenario *scenario)
+{
+    static const char *const presets[] = {"today", "paper"};
+    unsigned at = cursor->at, index = 0;
+    int status = cursor_take_choice(cursor, "preset", presets, 2, &index);
+    if (status == 0)
+        status = cursor_take_end(cursor);
+    cursor->at = at;
+    keep_words(statement, cursor, scenario);
+    return status;
+}
+
+static int read_seed(struct statement *statement, struct cursor *cursor, struct scenario *scenario)
+{
+    (void)scenario;
+    int status = cursor_take_number(cursor, "a seed", 0, UINT64_MAX, &statement->number);
+    return status ? status : cursor_take_end(cursor);
+}
+
+/* set [SCOPE] KEY VALUE; `switch` and `adapter` may have a '*' behind them. */
+static int read_set(struct statement *statement, struct cursor *cursor, struct scenario *scenario)
+{
+    struct word everywhere = {"", cursor->end.line, cursor->end.column};
+    struct word *words = arena_alloc(&scenario->arena, 3 * sizeof *words);
+    unsigned left = cursor->count - cursor->at;
+    words[0] = everywhere;
+    if (left >= 3) {
+        words[0] = cursor->words[cursor->at++];
+        if (left >= 4 &&
+            (strcmp(words[0].text, "switch") == 0 || strcmp(words[0].text, "adapter") == 0)) {
+            const struct word *pattern = &cursor->words[cursor->at];
+            if (!cursor_accept(cursor, "*"))
+                return word_error(cursor, pattern,
+                                  "'%.80s': expected '*', or 'set PATTERN KEY VALUE' for some",
+                                  pattern->text);
+        }
+    }
+    int status = cursor_take(cursor, "an attribute", &words[1]);
+    if (status == 0)
+        status = cursor_take(cursor, "a value", &words[2]);
+    statement->words = words;
+    statement->word_count = 3;
+    return status ? status : cursor_take_end(cursor);
+}
+
+static int read_manager(struct statement *statement, struct cursor *cursor,
+                        struct scenario *scenario)
+{
+    struct word word;
+    unsigned at = cursor->at;
+    int status = cursor_take(cursor, "the node where the manager sits", &word);
+    while (status == 0 && !cursor_is_done(cursor)) {
+        cursor_take(cursor, "a key", &word);
+        if (strcmp(word.text, "stopped") == 0)
+            status = cursor_take_end(cursor);
+        else
+            status = cursor_take(cursor, "a value", &word);
+    }
+    cursor->at = at;
+    if (status == 0)
+        keep_words(statement, cursor, scenario);
+    return status;
+}
+
+static int read_action(struct statement *statement, struct cursor *cursor,
+                       struct scenario *scenario)
+{
+    (void)scenario;
+    cursor->at--; /* the statement's word is the action's */
+    return action_read(&statement->action, cursor);
+}
+
+static int read_run(struct statement *statement, struct cursor *cursor, struct scenario *scenario)
+{
+    struct run *run = &statement->run;
+    int status = 0;
+    (void)scenario;
+    run->word = cursor_is_done(cursor) ? cursor->end : cursor->words[cursor->at];
+    if (cursor_accept(cursor, "until")) {
+        run->kind = RUN_UNTIL_SETTLED;
+        run->time = SETTLE_LIMIT;
+        status = cursor_take_exact(cursor, "settled");
+        if (status == 0 && !cursor_is_done(cursor)) {
+            status = cursor_take_exact(cursor, "limit");
+            if (status == 0)
+                status = cursor_take_time(cursor, &run->time);
+        }
+    } else {
+        run->kind = cursor_accept(cursor, "for") ? RUN_FOR : RUN_TO;
+        status = cursor_take_time(cursor, &run->time);
+    }
+    return status ? status : cursor_take_end(cursor);
+}
+
+static int read_check(struct statement *statement, struct cursor *cursor, struct scenario *scenario)
+{
+    return question_read(&statement->question, cursor, &scenario->arena);
+}
+
+static const struct {
+    const char *name;
+    enum statement_kind kind;
+    int (*read)(struct statement *statement, struct cursor *cursor, struct scenario *scenario);
+} kinds[] = {
+    {"topology", STATEMENT_TOPOLOGY, read_topology},
+    {"preset", STATEMENT_PRESET, read_preset},
+    {"seed", STATEMENT_SEED, read_seed},
+    {"set", STATEMENT_SET, read_set},
+    {"sm", STATEMENT_MANAGER, read_manager},
+    {"at", STATEMENT_ACTION, read_action},
+    {"after", STATEMENT_ACTION, read_action},
+    {"run", STATEMENT_RUN, read_run},
+    {"check", STATEMENT_CHECK, read_check},
+};
+enum { KINDS = sizeof kinds / sizeof kinds[0], MOST_NAMES = KINDS + 32 };
+
+static int unknown_statement(const struct cursor *cursor, const struct word *word)
+{
+    const char *names[MOST_NAMES];
+    const char *const *verbs;
+    size_t count = 0, verb_count = action_verbs(&verbs);
+    for (unsigned i = 0; i < KINDS; i++)
+        names[count++] = kinds[i].name;
+    for (size_t i = 0; i < verb_count && count < MOST_NAMES; i++)
+        names[count++] = verbs[i];
+    return word_unknown(cursor, word, "statement", names, count);
+}
+
+static int read_statement(struct scenario *scenario, struct cursor *cursor, const char *line)
+{
+    struct statement statement = {.line = line};
+    int status = cursor_take(cursor, "a statement", &statement.word);
+    if (status)
+        return status;
+    if (action_is_verb(statement.word.text)) {
+        statement.kind = STATEMENT_ACTION;
+        status = read_action(&statement, cursor, scenario);
+    } else {
+        unsigned i = 0;
+        while (i < KINDS && strcmp(kinds[i].name, statement.word.text) != 0)
+            i++;
+        if (i == KINDS)
+            return unknown_statement(cursor, &statement.word);
+        statement.kind = kinds[i].kind;
+        status = kinds[i].read(&statement, cursor, scenario);
+    }
+    if (status == 0)
+        vec_push(&scenario->statements, statement);
+    return status;
+}
+
+/* ---- files ---- */
+
+static const char *written(struct scenario *scenario, const struct cursor *cursor, const char *line)
+{
+    size_t start = cursor->words[0].column - 1;
+    return arena_strndup(&scenario->arena, line + start, cursor->end.column - 1 - start);
+}
+
+static int read_lines(struct scenario *scenario, const char *text, size_t length, struct err *err)
+{
+    size_t at = 0;
+    for (unsigned number = 1; at < length; number++) {
+        const char *line = text + at;
+        const char *newline = memchr(line, '\n', length - at);
+        size_t size = newline ? (size_t)(newline - line) : length - at;
+        struct cursor cursor;
+        at += size + 1;
+        if (size > LINE_LIMIT)
+            return err_at(err, EINVAL, scenario->file, number, "a line of more than %d bytes",
+                          LINE_LIMIT);
+        int status =
+            cursor_start(&cursor, scenario->file, number, line, size, &scenario->arena, err);
+        if (status == 0 && cursor.count)
+            status = read_statement(scenario, &cursor, written(scenario, &cursor, line));
+        if (status)
+            return status;
+    }
+    return 0;
+}
+
+int scenario_read_text(struct scenario *scenario, const char *name, const char *text, size_t length,
+                       struct err *err)
+{
+    *scenario = (struct scenario){0};
+    scenario->file = arena_strdup(&scenario->arena, name);
+    int status = length > FILE_LIMIT
+                     ? err_at(err, EFBIG, name, 0, "more than %d MiB", FILE_LIMIT >> 20)
+                     : read_lines(scenario, text, length, err);
+    if (status)
+        scenario_release(scenario);
+    return status;
+}
+
+int scenario_read(struct scenario *scenario, const char *path, struct err *err)
+{
+    bool standard = strcmp(path, "-") == 0;
+    FILE *file = standard ? stdin : fopen(path, "re");
+    struct text text = {0};
+    if (!file)
+        return err_at(err, errno, path, 0, "%s", strerror(errno));
+    int status = text_read(&text, file, FILE_LIMIT);
+    if (!standard)
+        fclose(file);
+    if (status)
+        err_at(err, -status, path, 0, "%s", strerror(-status));
+    else
+        status = scenario_read_text(scenario, path, text.data ? text.data : "", text.length, err);
+    text_release(&text);
+    return status;
+}
+
+void scenario_release(struct scenario *scenario)
+{
+    vec_release(&scenario->statements);
+    arena_release(&scenario->arena);
+    *scenario = (struct scenario){0};
+}

@@ -1,0 +1,66 @@
+/* What happened in a run: the timeline, the managers' changes, and what was checked. */
+#ifndef WEFT_EXPERIMENT_STORY_H
+#define WEFT_EXPERIMENT_STORY_H
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum story_kind {
+    STORY_ACTION, /* somebody did something to the fabric */
+    STORY_EVENT,  /* a manager said something … */
+    STORY_ALARM,  /* … that it is unhappy with */
+    STORY_CHECK,  /* a check was made */
+};
+
+struct story_event {
+    enum story_kind kind;
+    uint64_t time;
+    const char *who, *text;
+};
+
+/* From the first sign to "the subnet is as wanted". */
+struct story_change {
+    const char *who, *cause;
+    uint64_t begin, routed, end; /* routed: the last routes were there, or 0: none were needed */
+    uint64_t gets, sets, blocks; /* SMPs that asked, that wrote, and of these table blocks */
+    bool finished;               /* else given up: the manager died, or was not master any more */
+};
+
+struct story_check {
+    const char *line; /* the statement */
+    unsigned number;  /* its line */
+    uint64_t time;
+    bool holds;
+    const char *finding; /* what is wrong, or what was measured; may be "" */
+};
+
+struct story {
+    VEC(struct story_event) events;
+    VEC(struct story_change) changes;
+    VEC(struct story_check) checks;
+    const char *file;
+    uint64_t seed, end, hash;
+    uint64_t smps, lost,
+        hops; /* of the fabric: SMPs that entered it, were dropped by faults, links crossed */
+    uint32_t switches, adapters;
+    struct arena arena;
+    /* Hears of each event as it comes; may be NULL. */
+    void (*tell)(void *context, const struct story_event *event);
+    void *context;
+};
+
+void story_release(struct story *story);
+void story_tell(struct story *story, enum story_kind kind, uint64_t time, const char *who,
+                const char *format, ...) __attribute__((format(printf, 5, 6)));
+unsigned story_failures(const struct story *story); /* checks that do not hold */
+
+/* For people: one event, wrapped at 80 columns; and what follows the last one. */
+void story_write_event(const struct story_event *event, struct text *out);
+void story_write_summary(const struct story *story, struct text *out);
+/* Everything, as one object. */
+void story_write_json(const struct story *story, struct text *out);
+
+#endif

@@ -1,0 +1,208 @@
+#include "experiment/words.h"
+
+#include "base/nearest.h"
+#include "base/rng.h"
+#include "base/text.h"
+#include "base/time.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- lines ---- */
+
+static int take_word(struct cursor *cursor, const char *line, size_t length, size_t *at,
+                     struct arena *arena)
+{
+    bool quoted = line[*at] == '"';
+    size_t start = *at + quoted, end = start;
+    struct word word = {NULL, cursor->end.line, (unsigned)*at + 1};
+    while (end < length && (quoted ? line[end] != '"' : !strchr(" \t\r#\"", line[end])))
+        end++;
+    if (quoted && end == length)
+        return word_error(cursor, &word, "these quotes do not end");
+    if (cursor->count == WORDS_PER_LINE)
+        return word_error(cursor, &word, "more than %d words in a line", WORDS_PER_LINE);
+    word.text = arena_strndup(arena, line + start, end - start);
+    cursor->words[cursor->count++] = word;
+    *at = end + quoted;
+    return 0;
+}
+
+int cursor_start(struct cursor *cursor, const char *file, unsigned line, const char *text,
+                 size_t length, struct arena *arena, struct err *err)
+{
+    size_t at = 0;
+    int status = 0;
+    *cursor = (struct cursor){.file = file, .err = err, .end = {.line = line}};
+    while (status == 0) {
+        while (at < length && strchr(" \t\r", text[at]) && text[at])
+            at++;
+        if (at == length || text[at] == '#')
+            break;
+        cursor->end.column = (unsigned)at + 1;
+        if ((unsigned char)text[at] < ' ' || text[at] == 127)
+            return word_error(cursor, &cursor->end, "a control character (0x%02x)",
+                              (unsigned char)text[at]);
+        status = take_word(cursor, text, length, &at, arena);
+        cursor->end.column = (unsigned)at + 1;
+    }
+    return status;
+}
+
+/* ---- errors ---- */
+
+int word_error(const struct cursor *cursor, const struct word *word, const char *format, ...)
+{
+    struct err reason = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason.message, sizeof reason.message, format, arguments);
+    va_end(arguments);
+    return err_at_column(cursor->err, EINVAL, cursor->file, word->line, word->column, "%s",
+                         reason.message);
+}
+
+static void list_names(struct text *out, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        text_printf(out, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : " or ", names[i]);
+}
+
+int word_unknown(const struct cursor *cursor, const struct word *word, const char *what,
+                 const char *const *names, size_t count)
+{
+    enum { LISTED = 12 }; /* more than these are not read by anybody */
+    struct text message = {0};
+    const char *near = count ? nearest_word(word->text, names, count) : NULL;
+    text_printf(&message, "'%.80s' is no %s", word->text, what);
+    if (count && count <= LISTED) {
+        text_puts(&message, ": expected ");
+        list_names(&message, names, count);
+    }
+    if (near)
+        text_printf(&message, "; did you mean '%.80s'?", near);
+    int status = word_error(cursor, word, "%s", message.data);
+    text_release(&message);
+    return status;
+}
+
+/* ---- words ---- */
+
+bool cursor_is_done(const struct cursor *cursor)
+{
+    return cursor->at == cursor->count;
+}
+
+bool cursor_accept(struct cursor *cursor, const char *text)
+{
+    if (cursor_is_done(cursor) || strcmp(cursor->words[cursor->at].text, text) != 0)
+        return false;
+    cursor->at++;
+    return true;
+}
+
+int cursor_take(struct cursor *cursor, const char *what, struct word *word)
+{
+    if (cursor_is_done(cursor)) {
+        *word = cursor->end;
+        return word_error(cursor, word, "the line ends here: expected %s", what);
+    }
+    *word = cursor->words[cursor->at++];
+    return 0;
+}
+
+int cursor_take_exact(struct cursor *cursor, const char *text)
+{
+    struct word word;
+    int status = cursor_take(cursor, text, &word);
+    if (status == 0 && strcmp(word.text, text) != 0)
+        return word_error(cursor, &word, "'%.80s': expected %s", word.text, text);
+    return status;
+}
+
+int cursor_take_choice(struct cursor *cursor, const char *what, const char *const *names,
+                       size_t count, unsigned *index)
+{
+    struct word word;
+    if (cursor_is_done(cursor)) {
+        struct text list = {0};
+        list_names(&list, names, count);
+        int status = word_error(cursor, &cursor->end, "the line ends here: expected %s", list.data);
+        text_release(&list);
+        return status;
+    }
+    word = cursor->words[cursor->at++];
+    for (*index = 0; *index < count; ++*index)
+        if (strcmp(word.text, names[*index]) == 0)
+            return 0;
+    return word_unknown(cursor, &word, what, names, count);
+}
+
+int cursor_take_time(struct cursor *cursor, uint64_t *ps)
+{
+    struct word word;
+    int status = cursor_take(cursor, "a time such as 60.1s or 5ms", &word);
+    if (status == 0 && !time_parse(word.text, ps))
+        return word_error(cursor, &word,
+                          "'%.80s' is no time: expected a number with ps, ns, us, ms or s, "
+                          "such as 60.1s",
+                          word.text);
+    return status;
+}
+
+bool parse_number(const char *text, uint64_t *number)
+{
+    char *end;
+    errno = 0;
+    *number = strtoull(text, &end, text[0] == '0' && text[1] == 'x' ? 16 : 10);
+    return isdigit((unsigned char)text[0]) && !*end && !errno;
+}
+
+int cursor_take_number(struct cursor *cursor, const char *what, uint64_t low, uint64_t high,
+                       uint64_t *number)
+{
+    struct word word;
+    int status = cursor_take(cursor, what, &word);
+    if (status == 0 && (!parse_number(word.text, number) || *number < low || *number > high))
+        return word_error(cursor, &word, "'%.80s': expected %s from %llu to %llu", word.text, what,
+                          (unsigned long long)low, (unsigned long long)high);
+    return status;
+}
+
+/* At most six digits behind the point. */
+static bool parse_percent(const char *text, uint64_t *parts)
+{
+    uint64_t millionths = 0, scale = 1000000;
+    const char *at = text;
+    for (; isdigit((unsigned char)*at) && millionths <= 100; at++)
+        millionths = millionths * 10 + (uint64_t)(*at - '0');
+    millionths *= scale;
+    if (at > text && *at == '.')
+        for (at++; isdigit((unsigned char)*at) && scale > 1; at++) {
+            scale /= 10;
+            millionths += (uint64_t)(*at - '0') * scale;
+        }
+    *parts = (millionths * RNG_CERTAIN + 50000000) / 100000000;
+    return at > text && strcmp(at, "%") == 0 && millionths <= 100000000;
+}
+
+int cursor_take_percent(struct cursor *cursor, uint64_t *parts)
+{
+    struct word word;
+    int status = cursor_take(cursor, "a percentage such as 5% or 0.25%", &word);
+    if (status == 0 && !parse_percent(word.text, parts))
+        return word_error(cursor, &word,
+                          "'%.80s' is no percentage: expected 0%% to 100%%, such as 0.25%%",
+                          word.text);
+    return status;
+}
+
+int cursor_take_end(struct cursor *cursor)
+{
+    if (cursor_is_done(cursor))
+        return 0;
+    const struct word *word = &cursor->words[cursor->at];
+    return word_error(cursor, word, "'%.80s' is one word too many", word->text);
+}

@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# weft sm brings networks up on weft fabrics and on ibsim, and what other tools see is what it says.
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+need ibsim ibsim-run ibnetdiscover iblinkinfo ibtracert ibroute dump_lfts smpquery ibdmchk
+# shellcheck source=sm_lib.sh
+. "$(dirname "$0")/sm_lib.sh"
+
+"$WEFT" topo gen figure1 >figure1.net || exit
+"$WEFT" topo gen irregular switches=16 hosts=14 --seed 1 >irregular-16.net || exit
+"$WEFT" topo gen irregular switches=64 hosts=82 --seed 1 >irregular-64.net || exit
+"$WEFT" topo gen fattree 324 >fattree-324.net || exit
+"$WEFT" topo gen fattree 648 >fattree-648.net || exit
+"$WEFT" topo gen ring 6 >ring.net || exit
+
+comes_up() { rm -rf dump && sm_once --dump dump && contains '"event":"up"' sm.out; }
+lids_agree() { diff <(dumped_lids) <(discovered_lids) && [ -n "$(dumped_lids)" ]; }
+all_active() {
+    "$running" iblinkinfo >links.out 2>&1 || { cat links.out && return 1; }
+    lacks 'Initialize|Armed' links.out &&
+        [ "$(grep -c 'Active/' links.out)" -eq "$(wc -l <dump/opensm-subnet.lst)" ]
+}
+tables_agree() {
+    "$running" dump_lfts >tables.out 2>tables.err || { cat tables.err && return 1; }
+    diff <(table_facts dump/opensm-lfts.dump) <(table_facts tables.out) >tables.diff ||
+        { head -n 20 tables.diff && return 1; }
+    [ -s tables.out ]
+}
+host_lids() { grep '^{ CA' dump/opensm-subnet.lst | sed -E 's/.*\{[^}]*\} LID:([0-9A-F]+) .* \} \{.*/\1/' | sort -u; }
+traced() { # between the first host and the last, there and back
+    local first last
+    first=$((16#$(host_lids | head -n 1))) last=$((16#$(host_lids | tail -n 1)))
+    "$running" ibtracert "$first" "$last" >trace.out 2>&1 && "$running" ibtracert "$last" "$first" >>trace.out 2>&1 ||
+        { cat trace.out && return 1; }
+    [ "$(grep -c '^To ca' trace.out)" -eq 2 ]
+}
+one_table_agrees() { # ibroute of the first switch
+    local lid guid
+    read -r lid guid <<<"$(sed -nE 's/^Unicast lids .* Lid ([0-9]+) guid 0x0*([0-9a-f]+) .*/\1 \2/p' dump/opensm-lfts.dump | head -n 1)"
+    "$running" ibroute "$lid" >route.out 2>&1 || { cat route.out && return 1; }
+    diff <(table_facts dump/opensm-lfts.dump | grep "^$guid ") <(table_facts route.out)
+}
+knows_its_manager() { # the last host says where the manager is
+    local manager last
+    manager=$(grep -m 1 -E '^\{ (CA|SW)-SM' dump/opensm-subnet.lst | sed -E 's/.*\} LID:([0-9A-F]+) PN.*\{.*/\1/')
+    manager=$(grep -oE '\{ (CA|SW)-SM [^}]*\} LID:[0-9A-F]+|\{ (CA|SW)-SM .*' dump/opensm-subnet.lst | head -n 1 |
+        sed -E 's/^\{[^{]*\{[^}]*\} LID:([0-9A-F]+).*/\1/')
+    last=$((16#$(host_lids | tail -n 1)))
+    "$running" smpquery portinfo "$last" 1 >port.out 2>&1 || { cat port.out && return 1; }
+    contains "^SMLid:\.*$((16#$manager))\$" port.out && contains 'LinkState:\.*Active' port.out
+}
+changes_nothing() {
+    sm_once && [ "$(figure 'PortInfo set')" -eq "$1" ] && contains ' 0 blocks,' sm.out || { cat sm.out && return 1; }
+}
+
+for where in weft ibsim; do
+    running=on_running_$where
+    for net in figure1 irregular-16 irregular-64 fattree-324 fattree-648; do
+        "${where}_start" "$net.net" || exit
+        claim "$net on $where comes up" comes_up || { "${where}_stop" && continue; }
+        claim "$net on $where: ibnetdiscover sees the LIDs of the dump" lids_agree
+        claim "$net on $where: iblinkinfo sees every link active" all_active
+        claim "$net on $where: dump_lfts agrees with opensm-lfts.dump" tables_agree
+        claim "$net on $where: ibroute agrees too" one_table_agrees
+        claim "$net on $where: ibtracert finds its way between hosts" traced
+        claim "$net on $where: hosts know their manager" knows_its_manager
+        claim "$net on $where: ibdmchk finds no credit loop and all routes" checked
+        # ibsim's agents do not heed SubnetTimeOut, so end ports are told again there.
+        ends=0
+        [ "$where" = weft ] || ends=$(dumped_lids | wc -l)
+        claim "$net on $where: a second run changes nothing" changes_nothing "$ends"
+        "${where}_stop"
+    done
+done
+
+running=on_running_weft
+engine_checked() { # NET ENGINE [LMC]
+    weft_start "$1.net" && rm -rf dump || return
+    sm_once --engine "$2" --dump dump && checked "${3:-0}"
+    local status=$?
+    weft_stop
+    return "$status"
+}
+for net in figure1 irregular-16 irregular-64 fattree-324; do
+    for engine in fera pira; do
+        claim "$net with $engine: ibdmchk finds no credit loop and all routes" engine_checked "$net" "$engine"
+    done
+done
+refused() { # minhop on a ring
+    weft_start ring.net || return
+    exits_with 1 on_running_weft "$WEFT" sm --once --engine minhop >sm.out 2>&1
+    local status=$?
+    weft_stop
+    [ "$status" -eq 0 ] && contains 'error .*could deadlock: credit loop' sm.out
+}
+claim "minhop on a ring is refused" refused
+claim "fera on a ring is not" engine_checked ring fera
+
+# Addresses outlive the fabric's memory, whoever asks first.
+persist() {
+    rm -rf state
+    weft_start irregular-16.net && sm_once --dump dump --state state || return
+    dumped_lids >first.lids
+    weft_stop
+    weft_start irregular-16.net --attach H9 && sm_once --dump dump --state state || return
+    weft_stop
+    dumped_lids | diff first.lids - && [ -s first.lids ]
+}
+claim "addresses persist over a restart of everything" persist
+opensms_addresses() { # as a file of OpenSM says: here they start at 100
+    rm -rf state && mkdir state && awk '{ printf "0x%016x 0x%04x 0x%04x\n\n", $1, $2 + 99, $2 + 99 }' first.lids >state/guid2lid
+    weft_start irregular-16.net && sm_once --dump dump --state state || return
+    weft_stop
+    dumped_lids | diff <(awk '{ print $1, $2 + 99 }' first.lids) -
+}
+claim "addresses of OpenSM's guid2lid are taken over" opensms_addresses
+
+# What can be wrong from the start.
+wrong_config() {
+    printf 'engine updn\n# remark\npriority 99\n' >bad.conf
+    exits_with 2 on_weft figure1.net "$WEFT" sm --once --config bad.conf >sm.out 2>&1 &&
+        contains '^weft sm: bad.conf:3: priority: .99.: expected a number from 0 to 15$' sm.out
+}
+claim "a wrong configuration is refused by file and line" wrong_config
+no_device() { exits_with 2 "$WEFT" sm --once >sm.out 2>&1 && contains 'no InfiniBand' sm.out; }
+[ -d /sys/class/infiniband ] || claim "without a device there is one clear line" no_device
+other_port() { exits_with 2 on_weft figure1.net "$WEFT" sm --once --guid 0xdead >sm.out 2>&1 && contains '0x000000000000dead' sm.out; }
+claim "a port that is not there is named" other_port

@@ -1,0 +1,55 @@
+# shellcheck shell=bash
+# What the tests of `weft sm` share; sourced after lib.sh.
+
+# sm_once [OPTION...]: bring the running fabric up; $running is on_running_weft or on_running_ibsim.
+sm_once() { "$running" timeout 60 "$WEFT" sm --once --json "$@" >sm.out 2>sm.err || { cat sm.err sm.out && return 1; }; }
+
+# figure NAME: of the last summary in sm.out, 0 if it is not there
+figure() { grep '"event":"up"' sm.out | tail -n 1 | sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" | grep . || echo 0; }
+
+# "GUID LID" of every end port, by the dump of links and by ibnetdiscover
+dumped_lids() { grep -oE 'PortGUID:[0-9A-F]+ .*' dump/opensm-subnet.lst | sed 's/ } .*//' |
+    sed -E 's/^PortGUID:([0-9A-F]+) .*LID:([0-9A-F]+) PN:.*/\1 \2/' | sort -u |
+    while read -r guid lid; do echo "$((16#$guid)) $((16#$lid))"; done | sort -n; }
+discovered_lids() {
+    "$running" ibnetdiscover >found.out 2>found.err || { cat found.err && return 1; }
+    awk '/^switchguid=/ { sub(/.*\(/, ""); sub(/\).*/, ""); guid = $0 }
+         /^Switch/ { sub(/.* lid /, ""); print guid, $1 }
+         /^Ca/ { adapter = 1; next }
+         /^$/ { adapter = 0 }
+         adapter && /^\[[0-9]+\]\(/ {
+             line = $0; sub(/^\[[0-9]+\]\(/, ""); sub(/\).*/, ""); guid = $0
+             sub(/.*# lid /, "", line); split(line, words, " "); print guid, words[1]
+         }' found.out |
+        while read -r guid lid; do echo "$((16#$guid)) $lid"; done | sort -n
+}
+
+# "SWITCH LID PORT" lines of a forwarding table dump: OpenSM's, ours or dump_lfts'
+table_facts() {
+    awk '/^Unicast lids/ { sub(/.*guid 0x0*/, ""); guid = $1; next } /^0x/ { print guid, $1, $2 + 0 }' "$@" | sort
+}
+
+manager_starts() { # [OPTION...]: as a daemon on the running weft fabric; its log is manager.log
+    rm -f manager.log
+    background env LD_PRELOAD="$PRELOAD" "$WEFT" sm --log "$work/manager.log" --sweep 1s "$@" >manager.out 2>&1
+    manager_id=$background_id
+    export manager_id
+    serving "$manager_id" 20 grep -qE ' (up|state) +(subnet up|standby)' manager.log ||
+        { cat manager.out manager.log && return 1; }
+}
+count() { grep -cE -- "$1" manager.log; }
+# happens PATTERN COMMAND...: the command makes a new line of this pattern appear in the manager's log
+happens() {
+    local pattern=$1 before
+    before=$(count "$pattern")
+    shift
+    "$@" >happens.out 2>&1 || { cat happens.out && return 1; }
+    wait_until 20 more_than "$before" "$pattern" || { tail -n 20 manager.log && return 1; }
+}
+more_than() { [ "$(count "$2")" -gt "$1" ]; }
+
+# ibdmchk finds no credit loop and no missing path in ./dump; it may die after it has said so.
+checked() { # [LMC]
+    (cd dump && ibdmchk -s opensm-subnet.lst -f opensm.fdbs -m opensm.mcfdbs -l "${1:-0}" -a) >checked.out 2>&1
+    contains 'no credit loops found' checked.out && lacks '^-[EW]-|Unassigned|failed' checked.out
+}

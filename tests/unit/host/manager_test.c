@@ -1,0 +1,346 @@
+/* What the manager promises, on simulated fabrics in virtual time. */
+#include "base/rng.h"
+#include "base/time.h"
+#include "host/sim.h"
+#include "topology/generate.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct world {
+    struct topology topology;
+    struct fabric *fabric;
+    struct sim *sim;
+};
+
+static void world_open(struct world *world, const char *preset, const char *kind,
+                       const char *const *words, size_t count)
+{
+    struct err err = {0};
+    struct fabric_options options;
+    topology_init(&world->topology);
+    assert_int_equal(topology_generate(&world->topology, kind, words, count, 1, &err), 0);
+    assert_int_equal(fabric_options_preset(&options, preset, &err), 0);
+    world->fabric = fabric_new(&world->topology, &options, 1);
+    world->sim = sim_new(world->fabric);
+}
+
+static void world_close(struct world *world)
+{
+    sim_free(world->sim);
+    fabric_free(world->fabric);
+    topology_release(&world->topology);
+}
+
+static uint32_t host(const struct world *world, const char *name)
+{
+    uint32_t node = topology_find(&world->topology, name);
+    assert_int_not_equal(node, TOPOLOGY_NONE);
+    return topology_port_index(&world->topology, node, 1);
+}
+
+static uint32_t management_port(const struct world *world, const char *name)
+{
+    return host(world, name) - 1;
+}
+
+static unsigned settle(struct world *world, uint32_t port, const struct sm_config *config)
+{
+    unsigned manager = sim_add_manager(world->sim, port, config);
+    assert_true(sim_run_until_settled(world->sim, manager, sim_now(world->sim) + 30 * TIME_S));
+    return manager;
+}
+
+static struct sm_counts counts_of(struct world *world, unsigned manager)
+{
+    struct sm_counts counts;
+    sm_counts(sim_manager(world->sim, manager), &counts);
+    return counts;
+}
+
+static bool all_active(const struct world *world)
+{
+    for (uint32_t port = 0; port < world->topology.ports.count; port++)
+        if (fabric_link_is_up(world->fabric, port) &&
+            wire_get(fabric_port_info(world->fabric, port), PORT_INFO_PORT_STATE) !=
+                PORT_STATE_ACTIVE)
+            return false;
+    return true;
+}
+
+static struct sm_config paper_config(void)
+{
+    struct sm_config config;
+    sm_config_init(&config);
+    config.engine = engine_find("fera");
+    config.paper = true;
+    config.mode = SM_STATIC;
+    config.window = 65535;
+    config.sweep_ps = TIME_NEVER;
+    return config;
+}
+
+static void figure_1_takes_81_requests_to_discover_in_paper_mode(void **state)
+{
+    (void)state;
+    struct world world;
+    struct sm_config config = paper_config();
+    world_open(&world, "paper", "figure1", NULL, 0);
+    unsigned manager = settle(&world, management_port(&world, "S1"), &config);
+    struct sm_counts counts = counts_of(&world, manager);
+    const unsigned switches = 8, ports = 4;
+    assert_int_equal(counts.node_info, 19);
+    assert_int_equal(counts.port_info_get, 47);
+    assert_int_equal(counts.port_info_set - 2 * switches * ports, 15);
+    assert_int_equal(counts.switch_info + counts.other, 0);
+    world_close(&world);
+}
+
+static void figure_1_gets_its_printed_lids_in_paper_mode(void **state)
+{
+    (void)state;
+    struct world world;
+    struct sm_config config = paper_config();
+    world_open(&world, "paper", "figure1", NULL, 0);
+    settle(&world, management_port(&world, "S1"), &config);
+    for (uint32_t node = 0; node < world.topology.nodes.count; node++) {
+        const struct topology_node *n = &world.topology.nodes.items[node];
+        uint32_t end = n->first_port + (n->kind != NODE_SWITCH);
+        unsigned lid = (unsigned)wire_get(fabric_port_info(world.fabric, end), PORT_INFO_LID);
+        assert_int_equal(lid, strtoul(n->description + 1, NULL, 10)); /* "S10" is LID 10 */
+    }
+    world_close(&world);
+}
+
+static void a_paper_distribution_takes_24_smps_a_switch(void **state)
+{
+    (void)state;
+    struct world world;
+    struct sm_config config = paper_config();
+    world_open(&world, "paper", "figure1", NULL, 0);
+    unsigned manager = settle(&world, management_port(&world, "S1"), &config);
+    struct sm_counts counts = counts_of(&world, manager);
+    assert_int_equal(counts.tables, 8 * 16);
+    assert_int_equal(counts.sent - 81, 8 * (4 + 16 + 4));
+    assert_true(all_active(&world));
+    world_close(&world);
+}
+
+static void a_fabric_comes_up_with_every_engine_and_mode(void **state)
+{
+    static const char *const engines[] = {"fera", "pira", "updn", "dr", "pira+fera", "pira+dr"};
+    const char *words[] = {"switches=12", "hosts=10"};
+    (void)state;
+    for (size_t i = 0; i < sizeof engines / sizeof engines[0]; i++)
+        for (unsigned mode = SM_ORDERED; mode <= SM_NAIVE; mode++) {
+            struct world world;
+            struct sm_config config;
+            sm_config_init(&config);
+            config.engine = engine_find(engines[i]);
+            config.mode = (enum sm_mode)mode;
+            /* static mode stops ports in a way that only the papers' agents accept */
+            world_open(&world, mode == SM_STATIC ? "paper" : "today", "irregular", words, 2);
+            settle(&world, host(&world, "H0"), &config);
+            assert_true(all_active(&world));
+            world_close(&world);
+        }
+}
+
+static void a_second_look_writes_nothing(void **state)
+{
+    const char *words[] = {"switches=12", "hosts=10"};
+    (void)state;
+    struct world world;
+    struct sm_config config;
+    sm_config_init(&config);
+    world_open(&world, "today", "irregular", words, 2);
+    unsigned manager = settle(&world, host(&world, "H0"), &config);
+    struct sm_counts before = counts_of(&world, manager);
+    sm_reroute(sim_manager(world.sim, manager), sim_now(world.sim));
+    assert_true(sim_run_until_settled(world.sim, manager, sim_now(world.sim) + 10 * TIME_S));
+    struct sm_counts after = counts_of(&world, manager);
+    assert_int_equal(after.tables, before.tables);
+    assert_int_equal(after.port_info_set, before.port_info_set);
+    world_close(&world);
+}
+
+static void a_new_master_writes_its_lid_and_no_table(void **state)
+{
+    const char *words[] = {"switches=12", "hosts=10"};
+    (void)state;
+    struct world world;
+    struct sm_config config;
+    sm_config_init(&config);
+    world_open(&world, "today", "irregular", words, 2);
+    config.priority = 5;
+    unsigned first = settle(&world, host(&world, "H0"), &config);
+    config.priority = 3;
+    unsigned second = sim_add_manager(world.sim, host(&world, "H7"), &config);
+    sim_run(world.sim, sim_now(world.sim) + 2 * TIME_S);
+    assert_int_equal(sm_state(sim_manager(world.sim, second)), SM_STANDBY);
+    struct sm_counts before = counts_of(&world, second);
+    uint64_t death = sim_now(world.sim);
+    sim_kill_manager(world.sim, first);
+    while (sm_state(sim_manager(world.sim, second)) != SM_MASTER ||
+           !sm_is_settled(sim_manager(world.sim, second))) {
+        assert_true(sim_now(world.sim) < death + 1 * TIME_S); /* serves within a second */
+        sim_run(world.sim, sim_now(world.sim) + 10 * TIME_MS);
+    }
+    struct sm_counts after = counts_of(&world, second);
+    /* Tables were read, not written: every table SMP is a Get. */
+    const struct subnet *subnet = sm_subnet(sim_manager(world.sim, second));
+    assert_int_equal(after.tables - before.tables, after.tables_read - before.tables_read);
+    assert_int_equal(after.port_info_set - before.port_info_set, 12 + 10);
+    assert_int_equal(subnet->nodes.count, 12 + 10);
+    world_close(&world);
+}
+
+static void a_higher_priority_takes_over_and_lids_stay(void **state)
+{
+    const char *words[] = {"switches=12", "hosts=10"};
+    (void)state;
+    struct world world;
+    struct sm_config config;
+    sm_config_init(&config);
+    world_open(&world, "today", "irregular", words, 2);
+    unsigned first = settle(&world, host(&world, "H0"), &config);
+    unsigned lid =
+        (unsigned)wire_get(fabric_port_info(world.fabric, host(&world, "H5")), PORT_INFO_LID);
+    config.priority = 9;
+    unsigned second = sim_add_manager(world.sim, host(&world, "H7"), &config);
+    sim_run(world.sim, sim_now(world.sim) + 30 * TIME_S);
+    assert_int_equal(sm_state(sim_manager(world.sim, first)), SM_STANDBY);
+    assert_int_equal(sm_state(sim_manager(world.sim, second)), SM_MASTER);
+    assert_true(sm_is_settled(sim_manager(world.sim, second)));
+    assert_int_equal(wire_get(fabric_port_info(world.fabric, host(&world, "H5")), PORT_INFO_LID),
+                     lid);
+    world_close(&world);
+}
+
+static void a_cut_link_writes_only_blocks_that_differ(void **state)
+{
+    (void)state;
+    struct world world;
+    struct sm_config config;
+    const char *words[] = {"switches=24", "ports=6", "hosts=22"};
+    sm_config_init(&config);
+    world_open(&world, "today", "irregular", words, 3);
+    unsigned manager = settle(&world, host(&world, "H0"), &config);
+    struct sm_counts before = counts_of(&world, manager);
+    uint8_t tables[24][64];
+    unsigned top;
+    for (uint32_t i = 0, s = 0; i < world.topology.nodes.count; i++)
+        if (world.topology.nodes.items[i].kind == NODE_SWITCH)
+            memcpy(tables[s++], fabric_linear_table(world.fabric, i, &top), 64);
+    assert_int_equal(fabric_set_link(world.fabric, host(&world, "S3"), false, NULL), 0);
+    sim_run(world.sim, sim_now(world.sim) + 5 * TIME_S);
+    assert_true(sm_is_settled(sim_manager(world.sim, manager)));
+    struct sm_counts after = counts_of(&world, manager);
+    unsigned differ = 0;
+    for (uint32_t i = 0, s = 0; i < world.topology.nodes.count; i++)
+        if (world.topology.nodes.items[i].kind == NODE_SWITCH)
+            differ += memcmp(tables[s++], fabric_linear_table(world.fabric, i, &top), 64) != 0;
+    assert_true(differ > 0);
+    /* A block may be written once for each wave of an ordered update. */
+    assert_true(after.tables - before.tables <= 3 * differ);
+    world_close(&world);
+}
+
+static void remembered_lids_are_given_again(void **state)
+{
+    (void)state;
+    struct world world;
+    struct sm_config config;
+    sm_config_init(&config);
+    world_open(&world, "today", "figure1", NULL, 0);
+    uint32_t port = host(&world, "H15");
+    struct sm *sm = sm_new(&config, fabric_port_guid(world.fabric, host(&world, "H4"), 0));
+    struct sm_fact fact = {fabric_port_guid(world.fabric, port, 0), 777, 0};
+    sm_remember(sm, &fact);
+    unsigned manager = sim_seat_manager(world.sim, host(&world, "H4"), sm);
+    assert_true(sim_run_until_settled(world.sim, manager, 10 * TIME_S));
+    assert_int_equal(wire_get(fabric_port_info(world.fabric, port), PORT_INFO_LID), 777);
+    world_close(&world);
+}
+
+static void a_mute_switch_is_left_out_and_taken_back(void **state)
+{
+    (void)state;
+    struct world world;
+    struct sm_config config;
+    const char *words[] = {"switches=12", "ports=6", "hosts=10"};
+    sm_config_init(&config);
+    config.sweep_ps = 1 * TIME_S;
+    world_open(&world, "today", "irregular", words, 3);
+    unsigned manager = settle(&world, host(&world, "H0"), &config);
+    uint32_t mute = topology_find(&world.topology, "S9");
+    assert_int_equal(fabric_set_agent_delay(world.fabric, mute, TIME_NEVER, NULL), 0);
+    sim_run(world.sim, sim_now(world.sim) + 20 * TIME_S);
+    unsigned present = 0;
+    const struct subnet *subnet = sm_subnet(sim_manager(world.sim, manager));
+    for (size_t i = 0; i < subnet->nodes.count; i++)
+        present += subnet->nodes.items[i].present && subnet->nodes.items[i].kind == SUBNET_SWITCH;
+    assert_true(present < 12);
+    assert_int_equal(fabric_set_agent_delay(world.fabric, mute, 0, NULL), 0);
+    sim_run(world.sim, sim_now(world.sim) + 20 * TIME_S);
+    assert_true(sm_is_settled(sim_manager(world.sim, manager)));
+    for (size_t i = 0; i < subnet->nodes.count; i++)
+        assert_true(subnet->nodes.items[i].present);
+    world_close(&world);
+}
+
+static void random_answers_never_wedge_it(void **state)
+{
+    (void)state;
+    struct world world;
+    struct sm_config config;
+    struct rng rng;
+    sm_config_init(&config);
+    config.timeout_ps = 20 * TIME_MS;
+    rng_seed(&rng, 7, 0);
+    world_open(&world, "today", "figure1", NULL, 0);
+    unsigned manager = sim_add_manager(world.sim, host(&world, "H4"), &config);
+    for (unsigned i = 0; i < 20000; i++) {
+        struct sm_message message = {.lid = (uint16_t)rng_next(&rng)};
+        for (unsigned byte = 0; byte < MAD_BYTES; byte++)
+            message.mad[byte] = (uint8_t)rng_next(&rng);
+        wire_set(message.mad, MAD_CLASS, rng_below(&rng, 2) ? CLASS_SUBN_DIRECTED : CLASS_SUBN_LID);
+        wire_set(message.mad, MAD_METHOD,
+                 rng_below(&rng, 4) ? METHOD_GET_RESP : METHOD_TRAP + rng_below(&rng, 3));
+        /* Often one that could be the answer to something under way. */
+        wire_set(message.mad, MAD_TID, rng_below(&rng, 8) << 20 | rng_below(&rng, 64));
+        wire_set(message.mad, MAD_ATTRIBUTE_ID, 0x10 + rng_below(&rng, 17));
+        wire_set(message.mad, MAD_ATTRIBUTE_MODIFIER, rng_below(&rng, 4));
+        sm_receive(sim_manager(world.sim, manager), sim_now(world.sim), &message);
+        sim_run(world.sim, sim_now(world.sim) + rng_below(&rng, 50 * TIME_US));
+    }
+    sim_run(world.sim, sim_now(world.sim) + 200 * TIME_S);
+    assert_int_equal(sm_state(sim_manager(world.sim, manager)), SM_MASTER);
+    assert_true(sm_is_settled(sim_manager(world.sim, manager)));
+    assert_true(all_active(&world));
+    world_close(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(figure_1_takes_81_requests_to_discover_in_paper_mode),
+        cmocka_unit_test(figure_1_gets_its_printed_lids_in_paper_mode),
+        cmocka_unit_test(a_paper_distribution_takes_24_smps_a_switch),
+        cmocka_unit_test(a_fabric_comes_up_with_every_engine_and_mode),
+        cmocka_unit_test(a_second_look_writes_nothing),
+        cmocka_unit_test(a_new_master_writes_its_lid_and_no_table),
+        cmocka_unit_test(a_higher_priority_takes_over_and_lids_stay),
+        cmocka_unit_test(a_cut_link_writes_only_blocks_that_differ),
+        cmocka_unit_test(remembered_lids_are_given_again),
+        cmocka_unit_test(a_mute_switch_is_left_out_and_taken_back),
+        cmocka_unit_test(random_answers_never_wedge_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
