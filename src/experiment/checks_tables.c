@@ -17,7 +17,7 @@ static void add_switches(const struct part *part, struct network *network, uint3
         index[i] = network_add_switch(
             network, node->guid, (uint16_t)part_field(part, node->first_port, PORT_INFO_LID),
             (uint8_t)part_field(part, node->first_port, PORT_INFO_LMC), node->port_count);
-        network_name(network, index[i] | NETWORK_SWITCH, node->name);
+        network_name(network, index[i] | NETWORK_SWITCH, node_label(part->topology, i));
     }
 }
 

@@ -6,73 +6,65 @@
 
 /* ---- changes ---- */
 
-void ledger_give_up(struct stage *stage, size_t seat)
+static struct story_change *close_change(struct stage *stage, size_t seat)
 {
     struct seat *s = stage->seats.items[seat];
-    s->discovering_since = TIME_NEVER;
     if (!s->open)
-        return;
+        return NULL;
     struct story_change *change = &stage->story->changes.items[s->change];
     change->end = sim_now(stage->sim);
     change->gets = s->gets;
     change->sets = s->sets;
     change->blocks = s->blocks;
     s->open = false;
+    return change;
 }
 
-static void finish_change(struct stage *stage, size_t seat, uint64_t now)
+void ledger_give_up(struct stage *stage, size_t seat)
 {
-    struct seat *s = stage->seats.items[seat];
-    stage->settled = now;
-    if (!s->open)
-        return;
-    ledger_give_up(stage, seat);
-    stage->story->changes.items[s->change].finished = true;
+    close_change(stage, seat);
 }
 
-/* A manager that was discovering to begin with has been at it since then. */
 static void begin_change(struct stage *stage, size_t seat, uint64_t now, const char *cause)
 {
     struct seat *s = stage->seats.items[seat];
     struct story_change change = {
         .who = s->name, .cause = arena_strdup(&stage->story->arena, cause), .begin = now};
-    if (s->discovering_since != TIME_NEVER)
-        change.begin = s->discovering_since;
-    else
-        s->gets = s->sets = s->blocks = 0;
-    s->discovering_since = TIME_NEVER;
+    if (s->open)
+        return; /* more about the one under way */
+    s->gets = s->sets = s->blocks = 0;
     s->open = true;
     s->change = stage->story->changes.count;
     vec_push(&stage->story->changes, change);
 }
 
+static void finish_change(struct stage *stage, size_t seat, uint64_t now)
+{
+    struct story_change *change = close_change(stage, seat);
+    stage->settled = now;
+    if (change)
+        change->finished = true;
+}
+
 /* ---- listening ---- */
 
-static void hear_state(struct stage *stage, size_t seat, uint64_t now, const char *text)
+/* Whoever is not master changes nothing. */
+static void hear_state(struct stage *stage, size_t seat, const char *text)
 {
-    struct seat *s = stage->seats.items[seat];
-    bool discovering = strncmp(text, "discovering", 11) == 0,
-         master = strncmp(text, "master", 6) == 0;
-    uint64_t since = discovering ? now : master ? s->discovering_since : TIME_NEVER;
-    ledger_give_up(stage, seat);
-    if (discovering)
-        s->gets = s->sets = s->blocks = 0;
-    s->discovering_since = since;
+    if (strncmp(text, "standby", 7) == 0 || strncmp(text, "not active", 10) == 0)
+        ledger_give_up(stage, seat);
 }
 
 static void hear_event(void *context, uint64_t now, unsigned manager, const struct sm_event *event)
 {
     struct stage *stage = context;
     uint32_t index = stage->owner.items[manager];
-    struct seat *seat = stage->seats.items[index];
+    const struct seat *seat = stage->seats.items[index];
     bool alarm = event->kind == SM_EVENT_WARNING || event->kind == SM_EVENT_ERROR;
     story_tell(stage->story, alarm ? STORY_ALARM : STORY_EVENT, now, seat->name, "%s", event->text);
     switch (event->kind) {
-    case SM_EVENT_STATE: hear_state(stage, index, now, event->text); break;
-    case SM_EVENT_CHANGE:
-        if (!seat->open) /* else more about the one under way */
-            begin_change(stage, index, now, event->text);
-        break;
+    case SM_EVENT_STATE: hear_state(stage, index, event->text); break;
+    case SM_EVENT_CHANGE: begin_change(stage, index, now, event->text); break;
     case SM_EVENT_UP: finish_change(stage, index, now); break;
     default: break;
     }

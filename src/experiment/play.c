@@ -95,7 +95,7 @@ static bool is_reported(const struct stage *stage, struct complaint *complaint)
 {
     for (size_t i = 0; i < stage->seats.count; i++) {
         const struct seat *seat = stage->seats.items[i];
-        if (!seat->open && seat->discovering_since == TIME_NEVER)
+        if (!seat->open)
             continue;
         snprintf(complaint->text, sizeof complaint->text, "the manager at '%.80s' is still at work",
                  seat->name);

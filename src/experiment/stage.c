@@ -271,7 +271,6 @@ static int add_managers(struct stage *stage, const char *preset,
         config_init(&seat->config);
         seat->name = arena_strdup(&stage->story->arena,
                                   stage_node_name(stage, stage->topology.ports.items[port].node));
-        seat->discovering_since = TIME_NEVER;
         vec_push(&stage->seats, seat);
         vec_push(&stage->places, ((struct check_seat){port, NO_MANAGER}));
         status = configure_manager(stage, seat, statement, preset, options, err);
@@ -299,7 +298,6 @@ void stage_start_manager(struct stage *stage, size_t seat)
         return;
     struct seat *s = stage->seats.items[seat];
     s->open = false;
-    s->discovering_since = TIME_NEVER;
     vec_push(&stage->owner, (uint32_t)seat);
     stage->places.items[seat].manager =
         sim_add_manager(stage->sim, stage->places.items[seat].port, &s->config.sm);

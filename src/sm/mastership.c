@@ -59,9 +59,12 @@ void mastership_become(struct sm *sm, uint64_t now, enum sm_state state, const c
     sm->next_poll = state == SM_STANDBY ? now + sm->config.poll_ps : TIME_NEVER;
     sm->next_sweep = TIME_NEVER;
     sm->computing = false;
-    sm->change.open = false;
-    if (state == SM_DISCOVERING)
+    if (state == SM_STANDBY || state == SM_NOT_ACTIVE)
+        sm->change.open = false;
+    if (state == SM_DISCOVERING) {
         sm->master_port = SUBNET_NONE;
+        sm_begin_change(sm, now, "%s", why);
+    }
     if (state == SM_MASTER) {
         sm->planned_generation = 0;
         sm_begin_change(sm, now, "%s", why);

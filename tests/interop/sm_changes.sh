@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# A running weft sm: links and switches that go and come, signals, the configuration read again.
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+need ibnetdiscover iblinkinfo smpquery
+# shellcheck source=sm_lib.sh
+. "$(dirname "$0")/sm_lib.sh"
+export running=on_running_weft
+
+ctl() { "$WEFT" ctl "$@"; }
+active_links() { on_running_weft iblinkinfo 2>/dev/null | grep -c 'Active/'; }
+has_active() { [ "$(active_links)" -eq "$1" ]; }
+dump_is_true() { # the dump on disk is what the switches have
+    on_running_weft dump_lfts >tables.out 2>/dev/null
+    diff <(table_facts dump/opensm-lfts.dump) <(table_facts tables.out) >tables.diff
+}
+
+"$WEFT" topo gen irregular switches=16 hosts=14 --seed 1 >irregular.net || exit
+weft_start irregular.net || exit
+printf 'engine updn\nsweep 1s\npriority 3\n' >manager.conf
+manager_starts --config "$work/manager.conf" --dump "$work/dump" --state "$work/state" || exit
+all=$(active_links)
+
+cut() {
+    happens ' up +subnet up' ctl link down S3 1 && wait_until 10 has_active $((all - 2)) && wait_until 10 dump_is_true
+}
+mend() { happens ' up +subnet up' ctl link up S3 1 && wait_until 10 has_active "$all" && wait_until 10 dump_is_true; }
+claim "a cut link is routed around" cut
+claim "a mended link is back and active" mend
+
+switch_off() { happens ' up +subnet up: 15 switches' ctl switch down S5; }
+switch_on() { happens ' up +subnet up: 16 switches' ctl switch up S5 && wait_until 20 has_active "$all"; }
+claim "a dead switch is gone" switch_off
+claim "it comes back blank and is configured again" switch_on
+claim "the last dump is true" wait_until 10 dump_is_true
+
+look_again() { happens ' up +subnet up.*asked to look again' kill -USR1 "$manager_id"; }
+claim "SIGUSR1 looks at everything again" look_again
+claim "and changes nothing" contains 'asked to look again.* 0 blocks, 0 port settings' manager.log
+
+other_engine() {
+    printf 'engine fera\nsweep 1s\npriority 3\nlmc 2\n' >manager.conf
+    happens ' config +read again' kill -HUP "$manager_id" && contains 'config +engine fera .was updn.' manager.log &&
+        contains 'warning +lmc stays 0: it takes a restart' manager.log && wait_until 10 dump_is_true
+}
+claim "SIGHUP changes the engine, and says what it cannot change" other_engine
+bad_config() {
+    printf 'engine fera\nsweeep 1s\n' >manager.conf
+    happens "error +the configuration stays as it was: .*manager.conf:2: there is no key 'sweeep'" kill -HUP "$manager_id"
+}
+claim "a configuration that is wrong changes nothing" bad_config
+log_moved() {
+    mv manager.log old.log && printf 'engine fera\nsweep 1s\npriority 3\n' >manager.conf &&
+        kill -HUP "$manager_id" && wait_until 10 grep -q 'read again' manager.log
+}
+claim "SIGHUP opens the log again" log_moved
+
+second_one() { # at the same port
+    exits_with 2 on_running_weft "$WEFT" sm --once >second.out 2>&1 && contains 'another subnet manager' second.out
+}
+claim "a second manager at the same port is refused" second_one
+same_state() { # elsewhere, with the same directory
+    exits_with 2 env WEFT_ATTACH=H5 LD_PRELOAD="$PRELOAD" "$WEFT" sm --once --state "$work/state" >second.out 2>&1 &&
+        contains 'in use by another manager' second.out
+}
+claim "and so is one that shares its directory" same_state
+
+ends() { kill -TERM "$manager_id" && wait_until 5 has_ended "$manager_id" && contains 'state +not active' manager.log; }
+claim "SIGTERM ends it" ends
+no_trace() { on_running_weft smpquery portinfo -D 0 1 >port.out && lacks 'IsSM' port.out; }
+claim "and its port says so" no_trace
+addresses_kept() { [ "$(grep -c '^0x' state/guid2lid)" -eq 30 ] || { cat state/guid2lid && return 1; }; }
+claim "every port's address is in the store" addresses_kept
+
+# systemd's protocol of readiness, and a fabric that goes away
+ready() {
+    background python3 -c '
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.bind("notify"); open("bound", "w").close()
+while True: print(s.recv(4096).decode(), flush=True)' >notify.out
+    wait_until 5 test -e bound
+    NOTIFY_SOCKET=$work/notify manager_starts && wait_until 5 grep -qx 'READY=1' notify.out &&
+        wait_until 5 grep -q 'STATUS=subnet up' notify.out
+}
+command -v python3 >/dev/null && claim "it tells systemd when the subnet is up" ready
+left_alone() { weft_stop && wait_until 5 has_ended "$manager_id" && contains 'error +the port is gone' manager.log; }
+claim "when the port goes away, so does the manager" left_alone
