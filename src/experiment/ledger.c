@@ -1,6 +1,5 @@
 #include "experiment/ledger.h"
 
-#include "base/time.h"
 
 #include <string.h>
 

@@ -1,6 +1,5 @@
 #include "experiment/stage.h"
 
-#include "base/time.h"
 #include "experiment/ledger.h"
 #include "experiment/manager.h"
 #include "host/attach.h"

@@ -79,6 +79,27 @@ static void repress(struct sm *sm, const struct sm_message *trap)
     sm_reply(sm, &answer);
 }
 
+/* An agent that sends more than TRAPS_ALLOWED traps in a window is not listened to for the rest of
+ * it; sweeps still see what it has to say. */
+enum { TRAPS_ALLOWED = 50, TRAP_WINDOW_S = 10 };
+
+static bool babbles(struct sm *sm, uint64_t now, uint32_t node)
+{
+    struct node_work *work = sm_node_work(sm, node);
+    if (now > work->traps_since + TRAP_WINDOW_S * TIME_S) {
+        work->traps_since = now;
+        work->traps = 0;
+        work->babbling = false;
+    }
+    if (++work->traps <= TRAPS_ALLOWED)
+        return false;
+    if (!work->babbling)
+        sm_say(sm, SM_EVENT_WARNING, "0x%016llx babbles: its traps are ignored for %d s",
+               (unsigned long long)sm->subnet.nodes.items[node].guid, TRAP_WINDOW_S);
+    work->babbling = true;
+    return true;
+}
+
 void change_trap(struct sm *sm, uint64_t now, const struct sm_message *message)
 {
     const uint8_t *notice = message->mad + SMP_DATA_OFFSET;
@@ -94,6 +115,8 @@ void change_trap(struct sm *sm, uint64_t now, const struct sm_message *message)
     }
     uint32_t node = sm->subnet.ports.items[port].node;
     const struct subnet_node *n = &sm->subnet.nodes.items[node];
+    if (babbles(sm, now, node))
+        return;
     sm_say(sm, SM_EVENT_TRAP, "trap %u from 0x%016llx (LID %u)", trap, (unsigned long long)n->guid,
            lid);
     if (!n->present)

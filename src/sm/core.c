@@ -61,6 +61,7 @@ void sm_free(struct sm *sm)
     transactions_release(&sm->transactions);
     vec_release(&sm->port_work);
     vec_release(&sm->node_work);
+    vec_release(&sm->frontier);
     vec_release(&sm->replies);
     vec_release(&sm->events);
     vec_release(&sm->facts);
@@ -123,6 +124,7 @@ static void finish_change(struct sm *sm, uint64_t now)
     uint64_t discovered = change->discovered ? change->discovered : now;
     uint64_t computed = change->computed ? change->computed : discovered;
     change->open = false;
+    discovery_report_throttled(sm);
     sm_say(sm, SM_EVENT_UP,
            "subnet up: %u switches, %u adapters; %s; %.3f ms (discovery %.3f, routes %.3f, "
            "distribution %.3f), %llu SMPs, %u blocks, %u port settings",
@@ -161,6 +163,8 @@ static void plan_first(struct sm *sm)
 
 static void advance(struct sm *sm, uint64_t now)
 {
+    if (sm->discovering == 0 && discovery_continue(sm))
+        return;
     if (sm->discovering == 0)
         mastership_discovered(sm, now);
     if (sm->state != SM_MASTER || sm->discovering)

@@ -66,17 +66,40 @@ void discovery_lost_contact(struct sm *sm, uint64_t now, uint32_t end)
     subnet_remove_node(&sm->subnet, index);
 }
 
-/* Asks who is behind a port. */
+static void ask_through(struct sm *sm, uint32_t port)
+{
+    struct request *request =
+        sm_request(sm, PURPOSE_PROBE, port, subnet_end_port(&sm->subnet, port));
+    request->through = port;
+    ask(sm, request, ATTRIBUTE_NODE_INFO, 0);
+}
+
+/* Asks who is behind a port: at once, so that questions spread as answers come, or when its turn
+ * has come. */
 void discovery_probe(struct sm *sm, uint32_t port)
 {
     struct port_work *work = sm_port_work(sm, port);
     if (work->probing)
         return;
     work->probing = true;
-    struct request *request =
-        sm_request(sm, PURPOSE_PROBE, port, subnet_end_port(&sm->subnet, port));
-    request->through = port;
-    ask(sm, request, ATTRIBUTE_NODE_INFO, 0);
+    if (sm->config.order == SM_ORDER_PROPAGATION)
+        ask_through(sm, port);
+    else
+        vec_push(&sm->frontier, port);
+}
+
+bool discovery_continue(struct sm *sm)
+{
+    if (!sm->frontier.count)
+        return false;
+    uint32_t port =
+        sm->frontier.items[sm->config.order == SM_ORDER_DEPTH ? sm->frontier.count - 1 : 0];
+    if (sm->config.order != SM_ORDER_DEPTH)
+        memmove(sm->frontier.items, sm->frontier.items + 1,
+                (sm->frontier.count - 1) * sizeof *sm->frontier.items);
+    sm->frontier.count--;
+    ask_through(sm, port);
+    return true;
 }
 
 void discovery_read_port(struct sm *sm, uint32_t port)
@@ -227,9 +250,54 @@ static void probed(struct sm *sm, uint64_t now, const struct request *request, c
         discovery_read_node(sm, node); /* it may have been off meanwhile, and blank */
 }
 
-/* Whether to ask through a port now that its state is known. */
-static bool leads_on(struct sm *sm, uint32_t port)
+/* A port that comes and goes all the time is left alone for a while, longer each time. */
+enum { FLAPS_ALLOWED = 5, FLAP_WINDOW_S = 10 };
+
+static void note_flap(struct sm *sm, uint64_t now, uint32_t port)
 {
+    struct port_work *work = sm_port_work(sm, port);
+    if (now > work->flaps_since + FLAP_WINDOW_S * TIME_S) {
+        work->flaps = 0;
+        work->flaps_since = now;
+    }
+    if (++work->flaps <= FLAPS_ALLOWED)
+        return;
+    unsigned steps = work->flaps - FLAPS_ALLOWED < 6 ? work->flaps - FLAPS_ALLOWED : 6u;
+    work->damped_until = now + (TIME_S << steps);
+    work->flaps_since = now;
+    sm_say(sm, SM_EVENT_WARNING, "port %u of 0x%016llx flaps: left alone for %u s",
+           port_at(sm, port)->number,
+           (unsigned long long)node_at(sm, port_at(sm, port)->node)->guid, 1u << steps);
+}
+
+/* Links that came up below what both of their ends can do: a bad cable, most likely. */
+void discovery_report_throttled(struct sm *sm)
+{
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
+        const struct subnet_port *p = port_at(sm, port);
+        if (p->peer == SUBNET_NONE || p->peer < port || !p->known || !port_at(sm, p->peer)->known)
+            continue;
+        const uint8_t *far = port_at(sm, p->peer)->info;
+        uint64_t widths = wire_get(p->info, PORT_INFO_LINK_WIDTH_SUPPORTED) &
+                          wire_get(far, PORT_INFO_LINK_WIDTH_SUPPORTED);
+        uint64_t speeds = wire_get(p->info, PORT_INFO_LINK_SPEED_SUPPORTED) &
+                          wire_get(far, PORT_INFO_LINK_SPEED_SUPPORTED);
+        bool throttled = widths >= 2 * wire_get(p->info, PORT_INFO_LINK_WIDTH_ACTIVE) ||
+                         speeds >= 2 * wire_get(p->info, PORT_INFO_LINK_SPEED_ACTIVE);
+        if (throttled && !sm_port_work(sm, port)->throttled)
+            sm_say(sm, SM_EVENT_WARNING, "the link at port %u of 0x%016llx runs below its best",
+                   p->number, (unsigned long long)node_at(sm, p->node)->guid);
+        sm_port_work(sm, port)->throttled = throttled;
+    }
+}
+
+/* Whether to ask through a port now that its state is known. */
+static bool leads_on(struct sm *sm, uint64_t now, uint32_t port)
+{
+    if (now < sm_port_work(sm, port)->damped_until) {
+        sm_port_work(sm, port)->failures = 1; /* a later sweep looks again */
+        return false;
+    }
     const struct subnet_port *p = port_at(sm, port);
     const struct subnet_node *node = node_at(sm, p->node);
     bool is_switch = node->kind == SUBNET_SWITCH;
@@ -271,6 +339,7 @@ static void port_read(struct sm *sm, uint64_t now, uint32_t port, const uint8_t 
                         (unsigned long long)node_at(sm, p->node)->guid,
                         state == PORT_STATE_DOWN ? "is down" : "was down");
         subnet_unlink(&sm->subnet, port);
+        note_flap(sm, now, port);
     }
     bool manager =
         end && (wire_get(data, PORT_INFO_CAPABILITY_MASK) & IS_SM) && port != sm->subnet.own_port;
@@ -283,7 +352,7 @@ static void port_read(struct sm *sm, uint64_t now, uint32_t port, const uint8_t 
         lids_assign_port(sm, port);
         program_paper_port(sm, port);
     }
-    if (leads_on(sm, port)) {
+    if (leads_on(sm, now, port)) {
         if (before && sm->state == SM_MASTER)
             sm_begin_change(sm, now, "port %u of 0x%016llx is up", p->number,
                             (unsigned long long)node_at(sm, p->node)->guid);

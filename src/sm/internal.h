@@ -57,10 +57,16 @@ struct port_work {
     bool reading, writing, probing;
     uint8_t failures; /* probes without an answer: not asked again before the next sweep */
     uint64_t tried;   /* fingerprint of the last settings and of what the port made of them */
+    bool throttled;   /* runs below what both ends can do, and that was said */
+    uint8_t flaps;    /* times it came back since `flaps_since` */
+    uint64_t flaps_since, damped_until;
 };
 struct node_work {
     uint32_t writing_tables, reading_tables; /* requests under way */
     bool reading_switch, writing_switch, described, announced;
+    bool babbling;  /* sends more traps than anyone can use, and that was said */
+    uint32_t traps; /* since `traps_since` */
+    uint64_t traps_since;
 };
 
 enum stage {
@@ -109,7 +115,8 @@ struct sm {
     bool undeliverable; /* a request was dropped because there is no way to its target */
     bool stale;         /* something was read or lost: compare wanted and actual again */
     uint64_t planned_generation, awaited_generation;
-    uint32_t discovering; /* discovery requests under way */
+    uint32_t discovering;   /* discovery requests under way */
+    VEC(uint32_t) frontier; /* ports to be asked through, in breadth- and depth-first order */
     struct change change;
     struct distribution distribution;
     uint32_t tables_under_way; /* Sets of table blocks and tops, in all switches */
@@ -153,12 +160,15 @@ void discovery_start(struct sm *sm);
 void discovery_restart(struct sm *sm); /* from scratch; LIDs are kept */
 void discovery_lost_contact(struct sm *sm, uint64_t now, uint32_t end_port);
 void discovery_probe(struct sm *sm, uint32_t port);
+bool discovery_continue(struct sm *sm); /* the next of the frontier; false: there is none */
 void discovery_read_port(struct sm *sm, uint32_t port);
 void discovery_read_node(struct sm *sm, uint32_t node);
 void discovery_refresh_switch(struct sm *sm, uint32_t node);
 void discovery_answered(struct sm *sm, uint64_t now, const struct request *request,
                         const uint8_t *data);
 void discovery_unanswered(struct sm *sm, uint64_t now, const struct request *request);
+
+void discovery_report_throttled(struct sm *sm);
 
 /* lids.c */
 void lids_assign(struct sm *sm);

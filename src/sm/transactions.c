@@ -262,8 +262,12 @@ void transactions_flush(struct sm *sm)
     for (size_t i = 0; i < t->flying.count; i++)
         retire(t, t->flying.items[i]);
     t->flying.count = t->outstanding = 0;
-    for (size_t i = 0; i < sm->port_work.count; i++)
-        sm->port_work.items[i] = (struct port_work){0};
+    sm->frontier.count = 0;
+    for (size_t i = 0; i < sm->port_work.count; i++) {
+        struct port_work *work = &sm->port_work.items[i];
+        work->reading = work->writing = work->probing = false;
+        work->failures = 0;
+    }
     for (size_t i = 0; i < sm->node_work.count; i++)
         sm->node_work.items[i] = (struct node_work){.announced = sm->node_work.items[i].announced};
     sm->discovering = sm->sweeping = sm->tables_under_way = 0;

@@ -152,6 +152,45 @@ static void a_fabric_comes_up_with_every_engine_and_mode(void **state)
         }
 }
 
+static void every_order_of_discovery_finds_everyone(void **state)
+{
+    const char *words[] = {"switches=12", "hosts=10"};
+    (void)state;
+    for (unsigned order = SM_ORDER_PROPAGATION; order <= SM_ORDER_DEPTH; order++) {
+        struct world world;
+        struct sm_config config;
+        sm_config_init(&config);
+        config.order = (enum sm_order)order;
+        world_open(&world, "today", "irregular", words, 2);
+        unsigned manager = settle(&world, host(&world, "H0"), &config);
+        assert_int_equal(sm_subnet(sim_manager(world.sim, manager))->nodes.count, 12 + 10);
+        assert_true(all_active(&world));
+        world_close(&world);
+    }
+}
+
+static void a_port_that_flaps_is_left_alone_and_taken_back(void **state)
+{
+    (void)state;
+    struct world world;
+    struct sm_config config;
+    sm_config_init(&config);
+    config.sweep_ps = 1 * TIME_S;
+    world_open(&world, "today", "figure1", NULL, 0);
+    unsigned manager = settle(&world, host(&world, "H4"), &config);
+    struct sm_counts before = counts_of(&world, manager);
+    for (unsigned i = 0; i < 40; i++) {
+        assert_int_equal(fabric_flap_port(world.fabric, host(&world, "H15"), NULL), 0);
+        sim_run(world.sim, sim_now(world.sim) + 250 * TIME_MS);
+    }
+    struct sm_counts after = counts_of(&world, manager);
+    assert_true(after.port_info_set - before.port_info_set < 40 * 2); /* not each time */
+    sim_run(world.sim, sim_now(world.sim) + 100 * TIME_S);
+    assert_true(sm_is_settled(sim_manager(world.sim, manager)));
+    assert_true(all_active(&world));
+    world_close(&world);
+}
+
 static void a_second_look_writes_nothing(void **state)
 {
     const char *words[] = {"switches=12", "hosts=10"};
@@ -334,6 +373,8 @@ int main(void)
         cmocka_unit_test(figure_1_gets_its_printed_lids_in_paper_mode),
         cmocka_unit_test(a_paper_distribution_takes_24_smps_a_switch),
         cmocka_unit_test(a_fabric_comes_up_with_every_engine_and_mode),
+        cmocka_unit_test(every_order_of_discovery_finds_everyone),
+        cmocka_unit_test(a_port_that_flaps_is_left_alone_and_taken_back),
         cmocka_unit_test(a_second_look_writes_nothing),
         cmocka_unit_test(a_new_master_writes_its_lid_and_no_table),
         cmocka_unit_test(a_higher_priority_takes_over_and_lids_stay),

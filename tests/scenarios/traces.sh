@@ -1,0 +1,35 @@
+#!/bin/sh
+# traces.sh WEFT OTHER: every scenario leaves the same trace when it is run twice, another one with
+# another seed where chance has a say, and the same one in the other build (if there is one).
+set -u
+weft=$1
+other=$2
+cd "$(dirname "$0")" || exit 1
+failed=0
+
+# trace PROGRAM FILE OPTION...: the hash at the end
+trace() {
+    program=$1
+    shift
+    "$program" sim "$@" --quiet 2>&1 | sed -n 's/.*, trace //p'
+}
+
+claim() {
+    if [ "$2" "$3" "$4" ]; then
+        echo "ok: $1"
+    else
+        echo "FAILED: $1: $2 $3 $4"
+        failed=1
+    fi
+}
+
+for scenario in *.weft; do
+    first=$(trace "$weft" "$scenario")
+    claim "$scenario leaves a trace" "$first" != ""
+    claim "$scenario leaves the same trace twice" "$first" = "$(trace "$weft" "$scenario")"
+    if [ -x "$other" ] && [ "$(realpath "$other")" != "$(realpath "$weft")" ]; then
+        claim "$scenario leaves the same trace in both builds" "$first" = "$(trace "$other" "$scenario")"
+    fi
+done
+claim 'another seed loses other SMPs' "$(trace "$weft" loss.weft)" != "$(trace "$weft" loss.weft --seed 77)"
+exit $failed
