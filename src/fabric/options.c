@@ -117,32 +117,14 @@ int fabric_options_preset(struct fabric_options *options, const char *name, stru
     return 0;
 }
 
-/* "250ns", "10us", "1.5ms", "2s": picoseconds; false if it is none. */
-static bool parse_time(const char *text, uint64_t *value)
-{
-    static const struct {
-        const char *unit;
-        uint64_t ps;
-    } units[] = {{"ps", TIME_PS}, {"ns", TIME_NS}, {"us", TIME_US}, {"ms", TIME_MS}, {"s", TIME_S}};
-    char *end;
-    if (!isdigit((unsigned char)text[0]))
-        return false;
-    double number = strtod(text, &end);
-    for (unsigned i = 0; i < sizeof units / sizeof units[0]; i++)
-        if (strcmp(end, units[i].unit) == 0 && number <= 1e6) {
-            *value = (uint64_t)(number * (double)units[i].ps + 0.5);
-            return true;
-        }
-    if (strcmp(text, "0") != 0)
-        return false;
-    *value = 0;
-    return true;
-}
-
 static bool parse_value(const struct attribute *attribute, const char *text, uint64_t *value)
 {
+    if (attribute->kind == KIND_TIME && strcmp(text, "0") == 0) {
+        *value = 0;
+        return true;
+    }
     if (attribute->kind == KIND_TIME)
-        return parse_time(text, value);
+        return time_parse(text, value);
     if (attribute->kind == KIND_BOOL && (strcmp(text, "yes") == 0 || strcmp(text, "no") == 0)) {
         *value = text[0] == 'y';
         return true;
@@ -253,10 +235,10 @@ void fabric_options_list(const struct fabric_options *options, struct text *out)
 {
     for (unsigned i = 0; i < ATTRIBUTES; i++) {
         const struct attribute *a = &attributes[i];
+        char time[TIME_TEXT_BYTES];
         uint64_t value = load(a, a->of_node ? (const void *)&options->node : (const void *)options);
         if (a->kind == KIND_TIME)
-            text_printf(out, "%-18s %8.6gus  %s\n", a->key, (double)value / (double)TIME_US,
-                        a->meaning);
+            text_printf(out, "%-18s %10s  %s\n", a->key, time_text(value, time), a->meaning);
         else
             text_printf(out, "%-18s %10llu  %s\n", a->key, (unsigned long long)value, a->meaning);
     }

@@ -126,6 +126,11 @@ static void describe(struct mad_port *port, const umad_port_t *info)
 
 /* ---- opening ---- */
 
+static int occupied(const struct mad_port *port, struct err *err)
+{
+    return err_set(err, EBUSY, "another subnet manager runs at %s already", port->name);
+}
+
 static int claim_manager(struct mad_port *port, const umad_port_t *info, struct err *err)
 {
     char path[256];
@@ -135,7 +140,7 @@ static int claim_manager(struct mad_port *port, const umad_port_t *info, struct 
     if (port->manager_fd >= 0)
         return 0;
     if (errno == EAGAIN || errno == EBUSY)
-        return err_set(err, EBUSY, "another subnet manager runs at %s already", port->name);
+        return occupied(port, err);
     return err_set(err, errno, "cannot open %s: %s", path, strerror(errno));
 }
 
@@ -159,9 +164,7 @@ static int open_port(struct mad_port *port, const umad_port_t *info, struct err 
     port->directed_agent = register_agent(port, CLASS_SUBN_DIRECTED);
     port->lid_agent = register_agent(port, CLASS_SUBN_LID);
     if (port->directed_agent < 0 || port->lid_agent < 0)
-        return err_set(err, EBUSY,
-                       "%s: cannot register for subnet management: is another manager there?",
-                       port->name);
+        return occupied(port, err);
     return claim_manager(port, info, err);
 }
 

@@ -260,9 +260,11 @@ static void note_flap(struct sm *sm, uint64_t now, uint32_t port)
         work->flaps = 0;
         work->flaps_since = now;
     }
-    if (++work->flaps <= FLAPS_ALLOWED)
+    work->flaps += work->flaps < UINT8_MAX;
+    if (work->flaps <= FLAPS_ALLOWED)
         return;
-    unsigned steps = work->flaps - FLAPS_ALLOWED < 6 ? work->flaps - FLAPS_ALLOWED : 6u;
+    unsigned beyond = work->flaps - (unsigned)FLAPS_ALLOWED;
+    unsigned steps = beyond < 6 ? beyond : 6;
     work->damped_until = now + (TIME_S << steps);
     work->flaps_since = now;
     sm_say(sm, SM_EVENT_WARNING, "port %u of 0x%016llx flaps: left alone for %u s",

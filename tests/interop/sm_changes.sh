@@ -2,7 +2,7 @@
 # A running weft sm: links and switches that go and come, signals, the configuration read again.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
-need ibnetdiscover iblinkinfo smpquery
+need ibnetdiscover iblinkinfo smpquery dump_lfts python3
 # shellcheck source=sm_lib.sh
 . "$(dirname "$0")/sm_lib.sh"
 export running=on_running_weft
@@ -73,15 +73,15 @@ addresses_kept() { [ "$(grep -c '^0x' state/guid2lid)" -eq 30 ] || { cat state/g
 claim "every port's address is in the store" addresses_kept
 
 # systemd's protocol of readiness, and a fabric that goes away
-ready() {
-    background python3 -c '
-import socket, sys
+background python3 -c '
+import socket
 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.bind("notify"); open("bound", "w").close()
-while True: print(s.recv(4096).decode(), flush=True)' >notify.out
-    wait_until 5 test -e bound
-    NOTIFY_SOCKET=$work/notify manager_starts && wait_until 5 grep -qx 'READY=1' notify.out &&
-        wait_until 5 grep -q 'STATUS=subnet up' notify.out
-}
-command -v python3 >/dev/null && claim "it tells systemd when the subnet is up" ready
-left_alone() { weft_stop && wait_until 5 has_ended "$manager_id" && contains 'error +the port is gone' manager.log; }
+while True: print(s.recv(4096).decode(), flush=True)' >notify.out 2>&1
+wait_until 5 test -e bound
+export NOTIFY_SOCKET=$work/notify
+manager_starts || exit
+ready() { wait_until 5 grep -qx 'READY=1' notify.out && wait_until 5 grep -q 'STATUS=subnet up' notify.out; }
+claim "it tells systemd when the subnet is up" ready
+weft_stop
+left_alone() { wait_until 5 has_ended "$manager_id" && contains 'error +the port is gone' manager.log; }
 claim "when the port goes away, so does the manager" left_alone

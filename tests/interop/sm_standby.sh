@@ -36,7 +36,8 @@ kill_weft() { kill -KILL "$manager_id" && wait_until 20 grep -q 'SUBNET UP' osm.
 claim "OpenSM takes over from a weft that was killed" kill_weft
 
 # OpenSM is master
-stands_by() { manager_starts --priority 1 && contains 'state +standby .there is a master' manager.log && master_is $opensm_guid; }
+manager_starts --priority 1 || exit
+stands_by() { contains 'state +standby .there is a master' manager.log && master_is $opensm_guid; }
 claim "weft stands by OpenSM" stands_by
 kill_opensm() {
     kill -KILL "$opensm_id"
@@ -50,7 +51,8 @@ claim "weft hands over to an OpenSM of higher priority" wait_until 20 master_is 
 claim "and stands by" wait_until 10 grep -qE 'state +standby .the new master acknowledged' manager.log
 kill -TERM "$manager_id"
 wait_until 5 has_ended "$manager_id"
-handed() { manager_starts --priority 9 && wait_until 20 grep -qE 'state +master .the master handed over' manager.log && wait_until 10 master_is $weft_guid; }
+manager_starts --priority 9 || exit
+handed() { wait_until 20 grep -qE 'state +master .the master handed over' manager.log && wait_until 10 master_is $weft_guid; }
 claim "OpenSM hands over to a weft of higher priority" handed
 stops() {
     kill -TERM "$manager_id" && wait_until 5 has_ended "$manager_id" && contains 'state +not active .handed over' manager.log &&

@@ -64,8 +64,8 @@ static void a_file_may_be_empty_and_need_not_end_with_a_newline(void **state)
 
 static void actions_have_a_time_or_happen_at_once(void **state)
 {
-    struct scenario scenario = read_scenario(
-        "at 60.1s fail switch S15\nafter 5ms restore link S1 2\nflap S1 3\n");
+    struct scenario scenario =
+        read_scenario("at 60.1s fail switch S15\nafter 5ms restore link S1 2\nflap S1 3\n");
     const struct statement *s = scenario.statements.items;
     (void)state;
     assert_int_equal(s[0].action.when, ACTION_AT);
@@ -146,13 +146,15 @@ static void comparisons_compare(void **state)
 static void wrong_statements_are_refused_at_their_place(void **state)
 {
     (void)state;
-    assert_refused("run 5s\nchekc active", "x.weft:2:1: 'chekc' is no statement; did you mean 'check'?");
+    assert_refused("run 5s\nchekc active",
+                   "x.weft:2:1: 'chekc' is no statement; did you mean 'check'?");
     assert_refused("check", "x.weft:1:6: the line ends here: expected discovered");
     assert_refused("check actve", "x.weft:1:7: 'actve' is no check; did you mean 'active'?");
     assert_refused("check smps Portinfos == 1", "x.weft:1:12: 'Portinfos' is no SMP attribute; did "
                                                 "you mean 'PortInfo'?");
     assert_refused("check smps Set( == 1", "x.weft:1:12: 'Set(': expected a form such as");
-    assert_refused("check smps all < 1", "x.weft:1:16: '<' is no comparison: expected <=, == or >=");
+    assert_refused("check smps all < 1",
+                   "x.weft:1:16: '<' is no comparison: expected <=, == or >=");
     assert_refused("check master", "x.weft:1:13: the line ends here: expected a node");
     assert_refused("check time-to-settle <= 5", "x.weft:1:25: '5' is no time");
     assert_refused("run", "x.weft:1:4: the line ends here: expected a time");
@@ -162,8 +164,9 @@ static void wrong_statements_are_refused_at_their_place(void **state)
     assert_refused("at 5s", "x.weft:1:6: the line ends here: expected fail");
     assert_refused("at soon fail link S1 2", "x.weft:1:4: 'soon' is no time");
     assert_refused("at 5s fial link S1 2", "x.weft:1:7: 'fial' is no action; did you mean 'fail'?");
-    assert_refused("fail lnik S1 2", "x.weft:1:6: 'lnik' is no thing to fail: expected link, switch or "
-                                     "node; did you mean 'link'?");
+    assert_refused("fail lnik S1 2",
+                   "x.weft:1:6: 'lnik' is no thing to fail: expected link, switch or "
+                   "node; did you mean 'link'?");
     assert_refused("fail link S1", "x.weft:1:13: the line ends here: expected a port's number");
     assert_refused("drop 200%", "x.weft:1:6: '200%' is no percentage");
     assert_refused("drop 2% S1 2 attributes X", "x.weft:1:14: 'attributes': expected attribute");

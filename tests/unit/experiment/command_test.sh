@@ -1,0 +1,76 @@
+#!/bin/sh
+# weft sim at the command line: command_test.sh PATH-OF-WEFT
+set -u
+weft=$(realpath "$1")
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failed=0
+
+# claim TEXT COMMAND...: the command succeeds
+claim() {
+    text=$1
+    shift
+    if "$@" >claim.out 2>claim.err; then
+        echo "ok: $text"
+    else
+        echo "FAILED: $text"
+        cat claim.err
+        failed=1
+    fi
+}
+
+# sim STATUS WORDS...: weft sim ends with this status; out and err are what it printed
+sim() {
+    wanted=$1
+    shift
+    "$weft" sim "$@" >out 2>err
+    [ $? = "$wanted" ]
+}
+
+# refused TEXT WORDS...: status 2, nothing on standard output, one line that holds TEXT
+refused() {
+    text=$1
+    shift
+    sim 2 "$@" && [ ! -s out ] && [ "$(wc -l <err)" = 1 ] && grep -qF -- "$text" err
+}
+
+cat >good.weft <<'END'
+topology clos 3 1 4
+sm S0 engine fera
+run until settled
+check in-order
+fail switch S3
+run until settled
+check reachable
+END
+sed 's/check reachable/check smps all == 0/' good.weft >bad.weft
+printf 'topology clos 3 1 4\nchekc active\n' >wrong.weft
+
+claim 'checks that hold give 0' sim 0 good.weft
+claim 'the last line has the trace' sh -c "tail -1 out | grep -qE '^2 checks, 0 failed; seed 1, trace [0-9a-f]{16}$'"
+claim 'lines have 80 columns at the most' sh -c '[ "$(wc -L <out)" -le 80 ]'
+claim 'checks that fail give 1' sim 1 bad.weft
+claim 'and are named' grep -qE 'FAILED +check smps all == 0 \([0-9]+\)' out
+claim 'quiet is quiet' sh -c "'$weft' sim good.weft --quiet | wc -l | grep -qx 1"
+claim 'quiet still tells what fails' sh -c "'$weft' sim bad.weft --quiet | grep -q FAILED"
+claim 'json is JSON' sh -c "'$weft' sim good.weft --json | python3 -c 'import json,sys; r = json.load(sys.stdin); assert r[\"failed\"] == 0 and len(r[\"checks\"]) == 2 and r[\"switches\"] == 7 and r[\"timeline\"]'"
+claim 'standard input is a scenario' sh -c "'$weft' sim - --quiet <good.weft"
+claim '--out makes a directory' sim 0 good.weft --quiet --out results
+claim 'with the timeline' grep -q 'fail switch S3' results/timeline.txt
+claim 'the summary' grep -q 'change at' results/summary.txt
+claim 'and the result' grep -q trace_hash results/result.json
+claim '--pcap writes a capture' sh -c "'$weft' sim good.weft --quiet --pcap p.pcap && [ \"\$(wc -c <p.pcap)\" -gt 10000 ]"
+claim '--seed is the seed' sh -c "'$weft' sim good.weft --quiet --seed 77 | grep -q 'seed 77,'"
+claim '--set is obeyed' sh -c "'$weft' sim good.weft --set sm.engine=pira | grep -q pira"
+claim 'topologies lie beside the scenario' sh -c "mkdir -p d && '$weft' topo gen figure1 -o d/x.net && printf 'topology x.net\nsm S1\nrun until settled\ncheck in-order\n' >d/x.weft && '$weft' sim d/x.weft --quiet"
+
+claim 'a wrong word is refused with its place and the nearest' refused "wrong.weft:2:1: 'chekc' is no statement; did you mean 'check'?" wrong.weft
+claim 'a missing file is refused' refused 'nothing.weft: No such file' nothing.weft
+claim 'no scenario is refused' refused 'which scenario' --quiet
+claim 'two scenarios are refused' refused 'one argument too many' good.weft bad.weft
+claim 'a wrong seed is refused' refused "'x' is no seed" good.weft --seed x
+claim 'a wrong setting is refused' refused 'no attribute' good.weft --set mut=5
+claim 'a capture that cannot be written is refused' refused 'p.pcap' good.weft --pcap /nonexistent/p.pcap
+claim '--help has an example' sh -c "'$weft' sim --help | grep -q 'topology clos'"
+exit $failed

@@ -1,0 +1,104 @@
+/* What people and programs read. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/time.h"
+#include "experiment/story.h"
+
+#include <string.h>
+
+static struct story make_story(void)
+{
+    struct story story = {
+        .file = "x.weft", .seed = 3, .end = 2 * TIME_S, .hash = 0xabc, .switches = 2};
+    story_tell(&story, STORY_ACTION, 60 * TIME_S + 100 * TIME_MS, "scenario", "fail switch %s",
+               "S15");
+    story_tell(&story, STORY_ALARM, 61 * TIME_S, "a name that is longer than the column for it",
+               "a long text that must go on in the next line because a terminal has only eighty "
+               "columns, and perhaps even in the one after that");
+    struct story_change change = {
+        "S1", "a cause", TIME_S, TIME_S + TIME_MS, TIME_S + 3 * TIME_MS, 100, 50, 8, true};
+    vec_push(&story.changes, change);
+    vec_push(&story.checks, ((struct story_check){"check active", 4, TIME_S, true, ""}));
+    vec_push(&story.checks, ((struct story_check){"check smps all == 0", 5, TIME_S, false, "150"}));
+    return story;
+}
+
+static void assert_fits(const struct text *text)
+{
+    for (const char *line = text->data; *line;) {
+        size_t length = strcspn(line, "\n");
+        if (length > 80)
+            fail_msg("%zu columns: %.*s", length, (int)length, line);
+        line += length + (line[length] != 0);
+    }
+}
+
+static void events_fit_into_eighty_columns(void **state)
+{
+    struct story story = make_story();
+    struct text out = {0};
+    (void)state;
+    for (size_t i = 0; i < story.events.count; i++)
+        story_write_event(&story.events.items[i], &out);
+    assert_fits(&out);
+    assert_non_null(strstr(out.data, "       60.1s > scenario     fail switch S15\n"));
+    assert_non_null(strstr(out.data, " one after that\n"));
+    text_release(&out);
+    story_release(&story);
+}
+
+static void the_summary_has_changes_checks_and_the_trace(void **state)
+{
+    struct story story = make_story();
+    struct text out = {0};
+    (void)state;
+    story_write_summary(&story, &out);
+    assert_fits(&out);
+    assert_non_null(
+        strstr(out.data, "          1s        3ms        1ms        2ms    100     50      8"));
+    assert_non_null(strstr(out.data, "ok     check active\n"));
+    assert_non_null(strstr(out.data, "FAILED check smps all == 0 (150)\n"));
+    assert_non_null(strstr(out.data, "2 checks, 1 failed; seed 3, trace 0000000000000abc\n"));
+    assert_int_equal(story_failures(&story), 1);
+    text_release(&out);
+    story_release(&story);
+}
+
+static void listeners_hear_of_events_as_they_come(void **state)
+{
+    (void)state;
+    struct story story = make_story();
+    assert_int_equal(story.events.count, 2);
+    assert_string_equal(story.events.items[0].text, "fail switch S15");
+    assert_int_equal(story.events.items[1].kind, STORY_ALARM);
+    story_release(&story);
+}
+
+static void json_has_it_all(void **state)
+{
+    struct story story = make_story();
+    struct text out = {0};
+    (void)state;
+    story_write_json(&story, &out);
+    assert_non_null(strstr(out.data, "\"trace_hash\": \"0000000000000abc\""));
+    assert_non_null(strstr(out.data, "\"failed\": 1"));
+    assert_non_null(strstr(out.data, "\"routed_ps\": 1001000000000"));
+    text_release(&out);
+    story_release(&story);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(events_fit_into_eighty_columns),
+        cmocka_unit_test(the_summary_has_changes_checks_and_the_trace),
+        cmocka_unit_test(listeners_hear_of_events_as_they_come),
+        cmocka_unit_test(json_has_it_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
