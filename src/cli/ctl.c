@@ -1,4 +1,4 @@
-/* weft ctl: one command to a running fabric. The server knows the commands; this carries words
+/* weft ctl: one command to a running fabric or manager. They know the commands; this carries words
  * there and text back. */
 #include "cli/command.h"
 #include "host/protocol.h"
@@ -30,6 +30,14 @@ static const char help[] =
     "  guid NODE GUID                   give a node another GUID\n"
     "  errors NODE PORT COUNT           bit errors, as this port sees them\n"
     "  stop                             end the server\n"
+    "\n"
+    "At the control socket of a manager ('weft sm --control PATH') the commands are:\n"
+    "\n"
+    "  status                           master or not, what it manages, SMPs\n"
+    "  topology | routes | events       end ports, confirmed tables, what happened lately\n"
+    "  reroute | sweep                  compute routes anew; look at everything anew\n"
+    "  handover                         to a standby, and give way to it\n"
+    "  dump                             write the files of --dump now\n"
     "\n"
     "examples:\n"
     "  weft ctl link down leaf3 12\n"
@@ -64,8 +72,7 @@ static int connect_to_server(const char *path, struct err *err)
     if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
         int error = errno;
         close(fd);
-        return err_set(err, error, "no fabric server at '%s': %s", address.sun_path,
-                       strerror(error));
+        return err_set(err, error, "nobody listens at '%s': %s", address.sun_path, strerror(error));
     }
     return fd;
 }
@@ -121,7 +128,7 @@ static int run(int argc, char **argv)
 
 const struct command command_ctl = {
     .name = "ctl",
-    .summary = "look at a running fabric, break it, mend it",
+    .summary = "ask a running fabric or manager, break and mend",
     .help = help,
     .run = run,
 };

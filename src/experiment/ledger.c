@@ -1,13 +1,12 @@
 #include "experiment/ledger.h"
 
-
 #include <string.h>
 
 /* ---- changes ---- */
 
 static struct story_change *close_change(struct stage *stage, size_t seat)
 {
-    struct seat *s = stage->seats.items[seat];
+    struct stage_seat *s = stage->seats.items[seat];
     if (!s->open)
         return NULL;
     struct story_change *change = &stage->story->changes.items[s->change];
@@ -26,7 +25,7 @@ void ledger_give_up(struct stage *stage, size_t seat)
 
 static void begin_change(struct stage *stage, size_t seat, uint64_t now, const char *cause)
 {
-    struct seat *s = stage->seats.items[seat];
+    struct stage_seat *s = stage->seats.items[seat];
     struct story_change change = {
         .who = s->name, .cause = arena_strdup(&stage->story->arena, cause), .begin = now};
     if (s->open)
@@ -58,7 +57,7 @@ static void hear_event(void *context, uint64_t now, unsigned manager, const stru
 {
     struct stage *stage = context;
     uint32_t index = stage->owner.items[manager];
-    const struct seat *seat = stage->seats.items[index];
+    const struct stage_seat *seat = stage->seats.items[index];
     bool alarm = event->kind == SM_EVENT_WARNING || event->kind == SM_EVENT_ERROR;
     story_tell(stage->story, alarm ? STORY_ALARM : STORY_EVENT, now, seat->name, "%s", event->text);
     switch (event->kind) {
@@ -73,7 +72,7 @@ static void hear_sent(void *context, uint64_t now, unsigned manager,
                       const struct sm_message *message)
 {
     struct stage *stage = context;
-    struct seat *seat = stage->seats.items[stage->owner.items[manager]];
+    struct stage_seat *seat = stage->seats.items[stage->owner.items[manager]];
     unsigned method = (unsigned)wire_get(message->mad, MAD_METHOD);
     (void)now;
     unsigned id = (unsigned)wire_get(message->mad, MAD_ATTRIBUTE_ID);
@@ -96,7 +95,7 @@ static void hear_sent(void *context, uint64_t now, unsigned manager,
 static void hear_computed(void *context, uint64_t now, unsigned manager, const struct sm_job *job)
 {
     struct stage *stage = context;
-    const struct seat *seat = stage->seats.items[stage->owner.items[manager]];
+    const struct stage_seat *seat = stage->seats.items[stage->owner.items[manager]];
     (void)job;
     if (seat->open)
         stage->story->changes.items[seat->change].routed = now;

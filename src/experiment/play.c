@@ -94,7 +94,7 @@ static int run_to(struct play *play, uint64_t until)
 static bool is_reported(const struct stage *stage, struct complaint *complaint)
 {
     for (size_t i = 0; i < stage->seats.count; i++) {
-        const struct seat *seat = stage->seats.items[i];
+        const struct stage_seat *seat = stage->seats.items[i];
         if (!seat->open)
             continue;
         snprintf(complaint->text, sizeof complaint->text, "the manager at '%.80s' is still at work",

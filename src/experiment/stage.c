@@ -201,7 +201,7 @@ static uint64_t choose_seed(const struct scenario *scenario, const struct stage_
 
 /* ---- managers ---- */
 
-static int configure_manager(struct stage *stage, struct seat *seat,
+static int configure_manager(struct stage *stage, struct stage_seat *seat,
                              const struct statement *statement, const char *preset,
                              const struct stage_options *options, struct err *err)
 {
@@ -245,7 +245,8 @@ static int find_place(struct stage *stage, const struct word *word, uint32_t *po
                    : word_error(&cursor, word, "%.400s", reason.message);
     const struct topology_node *found = &stage->topology.nodes.items[attachment.node];
     if (stage_find_seat(stage, attachment.node) >= 0)
-        return word_error(&cursor, word, "there is a manager at '%.80s' already", found->name);
+        return word_error(&cursor, word, "there is a manager at '%.80s' already",
+                          stage_node_name(stage, attachment.node));
     unsigned number = found->kind == NODE_SWITCH ? 0 : attachment.port ? attachment.port : 1;
     *port = topology_port_index(&stage->topology, attachment.node, number);
     return 0;
@@ -266,7 +267,7 @@ static int add_managers(struct stage *stage, const char *preset,
         status = find_place(stage, &statement->words[0], &port, err);
         if (status)
             return status;
-        struct seat *seat = mem_zalloc(1, sizeof *seat);
+        struct stage_seat *seat = mem_zalloc(1, sizeof *seat);
         config_init(&seat->config);
         seat->name = arena_strdup(&stage->story->arena,
                                   stage_node_name(stage, stage->topology.ports.items[port].node));
@@ -295,7 +296,7 @@ void stage_start_manager(struct stage *stage, size_t seat)
 {
     if (stage_manager(stage, seat))
         return;
-    struct seat *s = stage->seats.items[seat];
+    struct stage_seat *s = stage->seats.items[seat];
     s->open = false;
     vec_push(&stage->owner, (uint32_t)seat);
     stage->places.items[seat].manager =

@@ -16,7 +16,7 @@ struct sent {
     uint64_t gets[WIRE_ATTRIBUTE_COUNT], sets[WIRE_ATTRIBUTE_COUNT];
 };
 
-struct seat {
+struct stage_seat {
     const char *name;
     struct config config;
     bool stopped; /* is started by an action */
@@ -42,7 +42,7 @@ struct stage {
     struct fabric_options options;
     struct fabric *fabric;
     struct sim *sim;
-    VEC(struct seat *) seats;
+    VEC(struct stage_seat *) seats;
     VEC(struct check_seat) places; /* beside the seats */
     VEC(uint32_t) owner;           /* by manager of the simulator: its seat */
     bool *silent;                  /* by node */

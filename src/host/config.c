@@ -207,12 +207,27 @@ NUMBER_KEY(port, int, port.number, 0, 254)
 NUMBER_KEY(threads, unsigned, threads, 0, 256)
 TIME_KEY(timeout, sm.timeout_ps)
 TIME_KEY(poll, sm.poll_ps)
+TIME_KEY(drain, sm.drain_ps)
+NUMBER_KEY(full_sweep_every, unsigned, sm.full_every, 0, 100000)
 FLAG_KEY(allow_cycles, sm.engine_options.allow_cycles)
 FLAG_KEY(seed_balance, sm.engine_options.seed_balance)
 FLAG_KEY(json, json)
 PATH_KEY(dump)
 PATH_KEY(state)
 PATH_KEY(log)
+PATH_KEY(control)
+
+static int set_mode(struct config *config, const char *value, struct err *err)
+{
+    static const char *const modes[] = {
+        [SM_ORDERED] = "ordered", [SM_STATIC] = "static", [SM_NAIVE] = "naive"};
+    for (unsigned i = 0; i < sizeof modes / sizeof *modes; i++)
+        if (strcmp(value, modes[i]) == 0) {
+            config->sm.mode = (enum sm_mode)i;
+            return 0;
+        }
+    return err_set(err, EINVAL, "'%s' is no mode: ordered, static or naive", value);
+}
 
 static int set_guid(struct config *config, const char *value, struct err *err)
 {
@@ -252,6 +267,10 @@ static const struct key keys[] = {
     {"sweep", set_sweep, true, "10s"},
     {"poll", set_poll, true, "250ms"},
     {"poll_retries", set_poll_retries, true, "2"},
+    {"full_sweep_every", set_full_sweep_every, true, "6"},
+    {"mode", set_mode, true, "ordered"},
+    {"drain", set_drain, true, "1s"},
+    {"control", set_control, false, "none"},
     {"dump", set_dump, true, "none"},
     {"log", set_log, true, "none"},
     {"json", set_json, true, "no"},
@@ -383,6 +402,7 @@ void config_keep_fixed(const struct config *before, struct config *after)
                                            .ca = keep(after, before->port.ca),
                                            .number = before->port.number};
     after->state = keep(after, before->state);
+    after->control = keep(after, before->control);
     after->threads = before->threads;
     after->lmc_given = true; /* what ports have must not change under them */
     after->sm.lmc = before->sm.lmc;

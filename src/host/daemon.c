@@ -17,6 +17,7 @@
 #include "host/dumps.h"
 #include "host/event_log.h"
 #include "host/mad_port.h"
+#include "host/manager_control.h"
 #include "host/readiness.h"
 #include "host/store.h"
 #include "host/worker.h"
@@ -37,8 +38,8 @@ enum {
 };
 static const uint64_t stop_patience = 2 * TIME_S; /* for a handover */
 
-/* What the loop watches beside the port. A control socket would stand here too. */
-enum { WATCH_SIGNALS, WATCH_ROUTER, WATCH_WRITER, WATCH_COUNT };
+/* What the loop watches beside the port; poll(2) passes over a descriptor of -1. */
+enum { WATCH_SIGNALS, WATCH_ROUTER, WATCH_WRITER, WATCH_CONTROL, WATCH_COUNT };
 
 struct daemon {
     const struct daemon_options *options;
@@ -49,6 +50,7 @@ struct daemon {
     struct workers workers; /* lent to engines */
     struct worker *router, *writer;
     struct event_log log;
+    struct manager_control *control; /* NULL: none */
     struct store store;
     struct pollfd watched[WATCH_COUNT];
     bool facts_due, dump_due, ready;
@@ -193,6 +195,8 @@ static void tell(struct daemon *daemon, const struct sm_event *event)
         [SM_EVENT_CHANGE] = "change",   [SM_EVENT_UP] = "up",       [SM_EVENT_TRAP] = "trap",
         [SM_EVENT_WARNING] = "warning", [SM_EVENT_ERROR] = "error",
     };
+    if (daemon->control)
+        manager_control_note(daemon->control, words[event->kind], event->text);
     bool serving = event->kind == SM_EVENT_UP || sm_state(daemon->sm) == SM_STANDBY;
     if (event->kind == SM_EVENT_UP)
         tell_up(daemon, event);
@@ -372,6 +376,13 @@ static void consider_ending(struct daemon *daemon, uint64_t now)
     }
 }
 
+static void take_questions(struct daemon *daemon, uint64_t now)
+{
+    if (manager_control_serve(daemon->control, now, daemon->sm, daemon->config->sm.engine->name,
+                              mad_port_name(daemon->port)) == WISH_DUMP)
+        daemon->dump_due = true;
+}
+
 static void rest(struct daemon *daemon, uint64_t now)
 {
     uint64_t until = sm_deadline(daemon->sm);
@@ -409,6 +420,10 @@ static void serve(struct daemon *daemon)
             daemon->watched[WATCH_SIGNALS].revents = 0;
             take_signals(daemon, now);
         }
+        if (daemon->watched[WATCH_CONTROL].revents) {
+            daemon->watched[WATCH_CONTROL].revents = 0;
+            take_questions(daemon, now);
+        }
         take_routes(daemon);
         take_files(daemon);
         if (sm_deadline(daemon->sm) <= now)
@@ -435,6 +450,8 @@ static int open_all(struct daemon *daemon, struct err *err)
     int status = event_log_open(&daemon->log, config->log, config->json, err);
     if (status == 0 && config->state)
         status = store_open(&daemon->store, config->state, err);
+    if (status == 0 && config->control)
+        status = manager_control_open(&daemon->control, config->control, err);
     if (status == 0)
         status = mad_port_open(&daemon->port, &config->port, err);
     if (status < 0)
@@ -447,6 +464,7 @@ static int open_all(struct daemon *daemon, struct err *err)
     daemon->writer = worker_new();
     daemon->watched[WATCH_ROUTER].fd = worker_fd(daemon->router);
     daemon->watched[WATCH_WRITER].fd = worker_fd(daemon->writer);
+    daemon->watched[WATCH_CONTROL].fd = daemon->control ? manager_control_fd(daemon->control) : -1;
     for (int i = 0; i < WATCH_COUNT; i++)
         daemon->watched[i].events = POLLIN;
     config->sm.engine_options.workers = &daemon->workers;
@@ -473,6 +491,7 @@ static void close_all(struct daemon *daemon)
     worker_free(daemon->router);
     worker_free(daemon->writer);
     sm_free(daemon->sm);
+    manager_control_close(daemon->control);
     mad_port_close(daemon->port);
     store_close(&daemon->store);
     event_log_close(&daemon->log);

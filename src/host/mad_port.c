@@ -8,6 +8,8 @@
  * A library that stands in for the device may hand out descriptors that the kernel knows nothing of
  * (ibsim's does, and its poll() looks at no other descriptor beside one of them). Such a port is
  * waited on in short slices, and the others are looked at in between. */
+#undef _FILE_OFFSET_BITS /* ibsim's library stands in for open(), but not for open64() */
+
 #include "host/mad_port.h"
 
 #include "base/time.h"

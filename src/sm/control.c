@@ -37,11 +37,10 @@ void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config)
     program_all(sm); /* time-outs and keys told to ports */
 }
 
-/* A standby is asked for and handed over to; without one it is over at once. */
-void sm_stop(struct sm *sm, uint64_t now)
+/* Asks every other manager; the best that stands by is handed over to (mastership.c). */
+static bool ask_for_successor(struct sm *sm)
 {
     bool asked = false;
-    sm->stopped = true;
     for (uint32_t port = 0; port < sm->subnet.ports.count && sm->state == SM_MASTER; port++) {
         const struct subnet_port *p = &sm->subnet.ports.items[port];
         if (!p->manager || !sm->subnet.nodes.items[p->node].present)
@@ -49,6 +48,22 @@ void sm_stop(struct sm *sm, uint64_t now)
         mastership_ask(sm, port);
         asked = true;
     }
-    if (!asked)
+    return asked;
+}
+
+bool sm_hand_over(struct sm *sm, uint64_t now)
+{
+    (void)now;
+    sm->yielding = ask_for_successor(sm);
+    if (sm->yielding)
+        sm->config.priority = 0; /* or it would be handed back at once */
+    return sm->yielding;
+}
+
+/* A standby is asked for and handed over to; without one it is over at once. */
+void sm_stop(struct sm *sm, uint64_t now)
+{
+    sm->stopped = true;
+    if (!ask_for_successor(sm))
         mastership_become(sm, now, SM_NOT_ACTIVE, "asked to end");
 }

@@ -110,6 +110,7 @@ struct sm {
     struct sm_job *job;     /* to be handed out */
     struct sm_job *current; /* whose routes are in force */
     bool computing, stopped;
+    bool yielding;      /* asked to hand over, whoever outranks whom */
     bool was_standby;   /* another one was master before: its tables may be as good as ours */
     bool explore_all;   /* after a change everything is discovered anew, not just the region */
     bool undeliverable; /* a request was dropped because there is no way to its target */

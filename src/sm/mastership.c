@@ -55,6 +55,7 @@ void mastership_become(struct sm *sm, uint64_t now, enum sm_state state, const c
     enum sm_state before = sm->state;
     sm->state = state;
     sm->handing_over = false;
+    sm->yielding = false;
     sm->polls_failed = 0;
     sm->next_poll = state == SM_STANDBY ? now + sm->config.poll_ps : TIME_NEVER;
     sm->next_sweep = TIME_NEVER;
@@ -147,9 +148,9 @@ static void meet_manager(struct sm *sm, uint64_t now, uint32_t port, const uint8
     sm->subnet.ports.items[port].rival = theirs == SM_MASTER;
     if (was_rival && theirs != SM_MASTER) {
         mastership_rival_gone(sm, now, port);
-    } else if (sm->state == SM_MASTER &&
-               ((outranked && theirs == SM_MASTER) ||
-                ((outranked || sm->stopped) && theirs == SM_STANDBY && !sm->handing_over))) {
+    } else if (sm->state == SM_MASTER && ((outranked && theirs == SM_MASTER) ||
+                                          ((outranked || sm->stopped || sm->yielding) &&
+                                           theirs == SM_STANDBY && !sm->handing_over))) {
         sm->handing_over = true;
         sm_say(sm, SM_EVENT_STATE, "handing over to 0x%016llx%s",
                (unsigned long long)wire_get(info, SM_INFO_GUID),
@@ -178,10 +179,11 @@ void mastership_answered(struct sm *sm, uint64_t now, const struct request *requ
         meet_manager(sm, now, request->a, data);
     } else if (request->purpose == PURPOSE_POLL) {
         polled(sm, now, data);
-    } else if (request->purpose == PURPOSE_HANDOVER && sm->stopped) {
-        /* Its acknowledgement comes after it has looked around, and if it still saw a master here
-         * that outranks it, it would hand back. */
-        mastership_become(sm, now, SM_NOT_ACTIVE, "handed over");
+    } else if (request->purpose == PURPOSE_HANDOVER && sm->state == SM_MASTER) {
+        /* It has accepted. Its acknowledgement should follow, but OpenSM sends none, and as long as
+         * it saw a master here it would wait, or hand back. */
+        sm->master_port = request->a;
+        mastership_become(sm, now, sm->stopped ? SM_NOT_ACTIVE : SM_STANDBY, "handed over");
     }
 }
 

@@ -127,6 +127,8 @@ enum sm_state sm_state(const struct sm *sm);
 const struct subnet *sm_subnet(const struct sm *sm);
 bool sm_is_settled(const struct sm *sm); /* master, and nothing left to do */
 void sm_reroute(struct sm *sm, uint64_t now);
+/* Hands over to a standby and gives way to it (priority 0 from then on); false if there is none. */
+bool sm_hand_over(struct sm *sm, uint64_t now);
 void sm_look_again(struct sm *sm, uint64_t now); /* at everything, as if nothing were known */
 /* New settings for a running manager; keys, LMC and the like must be as before. */
 void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config);

@@ -1,4 +1,4 @@
-/* soak [HOURS [SEED]]: a long time in virtual time, with a fault every minute.
+/* soak [HOURS [SEED [FROM-MINUTE]]]: a long time in virtual time, with a fault every minute.
  *
  * 64 switches, 32 adapters, two managers. Every minute one thing goes wrong: a link or a switch
  * goes or comes back, a port flaps, an agent falls silent and is healed, SMPs are lost for a while,
@@ -11,6 +11,7 @@
 #include "experiment/checks.h"
 #include "topology/generate.h"
 
+#include <limits.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,16 @@ struct soak {
     struct sm_config config;
     struct check_seat seats[MANAGERS];
     bool *silent;
+    bool verbose;
 };
+
+static void listen(void *context, uint64_t now, unsigned manager, const struct sm_event *event)
+{
+    const struct soak *soak = context;
+    char time[TIME_TEXT_BYTES];
+    if (soak->verbose)
+        printf("%14s  [%u] %s\n", time_text(now, time), manager, event->text);
+}
 
 /* ---- the world ---- */
 
@@ -53,6 +63,7 @@ static void set_up(struct soak *soak, uint64_t seed)
     fabric_options_preset(&options, "today", &err);
     soak->fabric = fabric_new(&soak->topology, &options, seed);
     soak->sim = sim_new(soak->fabric);
+    sim_set_listener(soak->sim, &(struct sim_listener){.context = soak, .event = listen});
     soak->silent = mem_zalloc(soak->topology.nodes.count, sizeof *soak->silent);
     sm_config_init(&soak->config);
     for (uint32_t node = 0; node < soak->topology.nodes.count && seats < MANAGERS; node++)
@@ -183,12 +194,14 @@ int main(int argc, char **argv)
 {
     unsigned hours = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 24;
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    unsigned verbose_from = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : UINT_MAX;
     unsigned minutes = hours * MINUTES_AN_HOUR, failed = 0;
     size_t early = 0, late = 0;
     struct soak soak = {0};
     set_up(&soak, seed);
     for (unsigned minute = 1; minute <= minutes; minute++) {
         struct complaint complaint;
+        soak.verbose = minute >= verbose_from;
         sim_run(soak.sim, minute * MINUTE);
         if (!in_order(&soak, &complaint)) {
             failed++;
@@ -201,7 +214,7 @@ int main(int argc, char **argv)
             printf("%5u min: %6zu KiB resident, %6zu KiB allocated\n", minute,
                    resident_bytes() / 1024, bytes / 1024);
         const char *fault = one_fault(&soak);
-        if (getenv("SOAK_VERBOSE"))
+        if (soak.verbose)
             printf("minute %u: %s\n", minute, fault);
         fflush(stdout);
     }

@@ -48,7 +48,7 @@ claim "weft takes over from an OpenSM that was killed" kill_opensm
 # handing over
 opensm_at_h5
 claim "weft hands over to an OpenSM of higher priority" wait_until 20 master_is $opensm_guid
-claim "and stands by" wait_until 10 grep -qE 'state +standby .the new master acknowledged' manager.log
+claim "and stands by" wait_until 10 grep -qE 'state +standby .(handed over|the new master acknowledged)' manager.log
 kill -TERM "$manager_id"
 wait_until 5 has_ended "$manager_id"
 manager_starts --priority 9 || exit

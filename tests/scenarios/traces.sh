@@ -2,7 +2,7 @@
 # traces.sh WEFT OTHER: every scenario leaves the same trace when it is run twice, another one with
 # another seed where chance has a say, and the same one in the other build (if there is one).
 set -u
-weft=$1
+weft=$(realpath "$1")
 other=$2
 cd "$(dirname "$0")" || exit 1
 failed=0
@@ -15,7 +15,7 @@ trace() {
 }
 
 claim() {
-    if [ "$2" "$3" "$4" ]; then
+    if test "$2" "$3" "$4"; then
         echo "ok: $1"
     else
         echo "FAILED: $1: $2 $3 $4"

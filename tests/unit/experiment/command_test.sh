@@ -1,5 +1,6 @@
 #!/bin/sh
 # weft sim at the command line: command_test.sh PATH-OF-WEFT
+# shellcheck disable=SC2016,SC2317 # inner shells expand; functions are called by claim
 set -u
 weft=$(realpath "$1")
 work=$(mktemp -d) || exit 1
@@ -30,9 +31,9 @@ sim() {
 
 # refused TEXT WORDS...: status 2, nothing on standard output, one line that holds TEXT
 refused() {
-    text=$1
+    part=$1
     shift
-    sim 2 "$@" && [ ! -s out ] && [ "$(wc -l <err)" = 1 ] && grep -qF -- "$text" err
+    sim 2 "$@" && [ ! -s out ] && [ "$(wc -l <err)" = 1 ] && grep -qF -- "$part" err
 }
 
 cat >good.weft <<'END'
