@@ -4,9 +4,12 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 BUILD := build
 FUZZ_SECONDS ?= 60
+FIRST ?= 1
+COUNT ?= 1000
+HOURS ?= 24
 
 .DEFAULT_GOAL := build
-.PHONY: build demo check check-full format tidy bench fuzz install clean help
+.PHONY: build demo check check-full format tidy bench fuzz campaign soak install clean help
 
 build: $(BUILD)/build.ninja ## build build/weft (the default)
 	@ninja -C $(BUILD) --quiet
@@ -42,6 +45,16 @@ bench: ## benchmarks, each beside its peer
 fuzz: ## fuzz every target with libFuzzer for FUZZ_SECONDS seconds each
 	@tools/setup build fuzz
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/fuzz
+
+campaign: ## managers under random faults: COUNT seeded runs from seed FIRST on
+	@tools/setup build check
+	@$(MAKE) --no-print-directory build
+	@$(BUILD)/tests/campaign/campaign $(FIRST) $(COUNT)
+
+soak: ## HOURS of virtual time with a fault every minute; memory stays flat
+	@tools/setup build check
+	@$(MAKE) --no-print-directory build
+	@$(BUILD)/tests/campaign/soak $(HOURS) $(FIRST)
 
 install: build ## install below PREFIX (/usr/local), DESTDIR in front
 	meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX))

@@ -211,6 +211,7 @@ void sm_answered(struct sm *sm, uint64_t now, const struct request *request, uin
     switch ((enum sm_purpose)request->purpose) {
     case PURPOSE_SET_PORT:
     case PURPOSE_SET_SWITCH:
+    case PURPOSE_SET_RANDOM:
     case PURPOSE_SET_TABLE: program_answered(sm, request, status, data); break;
     case PURPOSE_STAGE: distribute_answered(sm, request, status, data); break;
     case PURPOSE_SWEEP: change_swept(sm, now, request, status ? NULL : data); break;
@@ -236,6 +237,7 @@ void sm_unanswered(struct sm *sm, uint64_t now, const struct request *request)
     case PURPOSE_SET_PORT:
     case PURPOSE_SET_SWITCH:
     case PURPOSE_STAGE:
+    case PURPOSE_SET_RANDOM:
     case PURPOSE_SET_TABLE: program_unanswered(sm, now, request); break;
     case PURPOSE_SWEEP: change_swept(sm, now, request, NULL); break;
     case PURPOSE_MANAGER:

@@ -341,6 +341,8 @@ static void port_read(struct sm *sm, uint64_t now, uint32_t port, const uint8_t 
                         (unsigned long long)node_at(sm, p->node)->guid,
                         state == PORT_STATE_DOWN ? "is down" : "was down");
         subnet_unlink(&sm->subnet, port);
+        if (port == sm->subnet.own_port)
+            subnet_find_ways(&sm->subnet); /* or everything queued waits for its time-outs */
         note_flap(sm, now, port);
     }
     bool manager =

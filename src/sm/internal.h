@@ -16,6 +16,7 @@ enum sm_purpose {
     PURPOSE_SET_PORT,     /* port a */
     PURPOSE_SET_SWITCH,   /* node a */
     PURPOSE_SET_TABLE,    /* node a, block b */
+    PURPOSE_SET_RANDOM,   /* the same for a random table */
     PURPOSE_STAGE,        /* port a, to another state for static distribution */
     PURPOSE_SWEEP,        /* is node a as it was? */
     PURPOSE_MANAGER,      /* SMInfo of port a, found by discovery */
@@ -64,6 +65,7 @@ struct port_work {
 struct node_work {
     uint32_t writing_tables, reading_tables; /* requests under way */
     bool reading_switch, writing_switch, described, announced;
+    bool too_small; /* its table cannot hold the routes, and that was said */
     bool babbling;  /* sends more traps than anyone can use, and that was said */
     uint32_t traps; /* since `traps_since` */
     uint64_t traps_since;
@@ -196,6 +198,11 @@ void program_switch(struct sm *sm, uint32_t node);
 void program_answered(struct sm *sm, const struct request *request, uint16_t status,
                       const uint8_t *data);
 void program_unanswered(struct sm *sm, uint64_t now, const struct request *request);
+
+/* random_table.c */
+bool random_table_is_used(const struct subnet_node *node);
+unsigned random_table_default(const struct sm *sm, uint32_t node);
+void random_table_program(struct sm *sm, uint32_t node);
 
 /* change.c */
 void change_explore(struct sm *sm, uint32_t node);

@@ -192,7 +192,10 @@ static void write_switch_info(struct sm *sm, uint32_t node)
     request->method = METHOD_SET;
     request->attribute = ATTRIBUTE_SWITCH_INFO;
     memcpy(request->data, n->switch_info, sizeof n->switch_info);
-    wire_set(request->data, SWITCH_INFO_LINEAR_FDB_TOP, n->tables->wanted_top);
+    if (random_table_is_used(n))
+        wire_set(request->data, SWITCH_INFO_DEFAULT_PORT, random_table_default(sm, node));
+    else
+        wire_set(request->data, SWITCH_INFO_LINEAR_FDB_TOP, n->tables->wanted_top);
     wire_set(request->data, SWITCH_INFO_PORT_STATE_CHANGE,
              0); /* reading it is not acknowledging it */
     sm_node_work(sm, node)->writing_switch = true;
@@ -200,17 +203,30 @@ static void write_switch_info(struct sm *sm, uint32_t node)
     sm_submit(sm, request, false);
 }
 
+/* The top of a linear table, or the default port of a random one. */
+static bool switch_info_differs(struct sm *sm, uint32_t node)
+{
+    const struct subnet_node *n = node_at(sm, node);
+    if (random_table_is_used(n))
+        return wire_get(n->switch_info, SWITCH_INFO_DEFAULT_PORT) != random_table_default(sm, node);
+    return wire_get(n->switch_info, SWITCH_INFO_LINEAR_FDB_TOP) != n->tables->wanted_top;
+}
+
 void program_switch(struct sm *sm, uint32_t node)
 {
     struct subnet_node *n = node_at(sm, node);
     if (sm->state != SM_MASTER || !n->present || !sm->current || n->kind != SUBNET_SWITCH ||
-        sm->distribution.stage == STAGE_STOPPING)
-        return;
-    if (wire_get(n->switch_info, SWITCH_INFO_LINEAR_FDB_TOP) != n->tables->wanted_top &&
-        !sm_node_work(sm, node)->writing_switch && !sm->config.paper)
+        sm->distribution.stage == STAGE_STOPPING || sm->computing)
+        return; /* traffic is still running, or what is wanted is about to change */
+    if (switch_info_differs(sm, node) && !sm_node_work(sm, node)->writing_switch &&
+        !sm->config.paper)
         write_switch_info(sm, node);
     if (sm_node_work(sm, node)->writing_tables)
         return; /* looked at again when they are through */
+    if (random_table_is_used(n)) {
+        random_table_program(sm, node);
+        return;
+    }
     unsigned last = n->tables->wanted_top / LFT_BLOCK;
     if (sm->config.paper)
         last = PAPER_BLOCKS - 1;
@@ -256,6 +272,22 @@ static void table_written(struct sm *sm, const struct request *request, uint16_t
     }
 }
 
+static void random_written(struct sm *sm, const struct request *request, uint16_t status)
+{
+    struct node_work *work = sm_node_work(sm, request->a);
+    work->writing_tables--;
+    sm->tables_under_way--;
+    if (status) {
+        sm_say(sm, SM_EVENT_ERROR, "switch 0x%016llx refuses table block %u (status 0x%x)",
+               (unsigned long long)node_at(sm, request->a)->guid, request->b, status);
+        return;
+    }
+    if (work->writing_tables == 0) {
+        program_switch(sm, request->a);
+        program_node_ports(sm, request->a);
+    }
+}
+
 static void port_written(struct sm *sm, const struct request *request, uint16_t status,
                          const uint8_t *data)
 {
@@ -282,6 +314,7 @@ void program_answered(struct sm *sm, const struct request *request, uint16_t sta
     switch ((enum sm_purpose)request->purpose) {
     case PURPOSE_SET_PORT: port_written(sm, request, status, data); break;
     case PURPOSE_SET_TABLE: table_written(sm, request, status); break;
+    case PURPOSE_SET_RANDOM: random_written(sm, request, status); break;
     case PURPOSE_SET_SWITCH:
         sm_node_work(sm, request->a)->writing_switch = false;
         sm->tables_under_way--;
@@ -301,6 +334,7 @@ void program_unanswered(struct sm *sm, uint64_t now, const struct request *reque
         sm_port_work(sm, request->a)->writing = false;
         sm_port_work(sm, request->a)->failures = 1;
         break;
+    case PURPOSE_SET_RANDOM:
     case PURPOSE_SET_TABLE:
         sm_node_work(sm, request->a)->writing_tables--;
         sm->tables_under_way--;

@@ -10,6 +10,7 @@
  *   plan.c          from what is known to what is wanted: the routes' snapshot and the tables
  *   distribute.c    in which order tables go out
  *   program.c       the difference between wanted and actual, written to the fabric
+ *   random_table.c  the same for switches without linear tables
  *   change.c        sweeps and traps
  *   mastership.c    who is master (SMInfo)
  *   core.c          birth, the four verbs, and when which part gets its turn */

@@ -12,8 +12,11 @@ void subnet_init(struct subnet *subnet)
 
 void subnet_release(struct subnet *subnet)
 {
-    for (size_t i = 0; i < subnet->nodes.count; i++)
+    for (size_t i = 0; i < subnet->nodes.count; i++) {
+        if (subnet->nodes.items[i].tables)
+            mem_free(subnet->nodes.items[i].tables->random);
         mem_free(subnet->nodes.items[i].tables);
+    }
     vec_release(&subnet->nodes);
     vec_release(&subnet->ports);
     map_release(&subnet->by_guid);

@@ -35,6 +35,7 @@ struct subnet_tables {
     uint8_t actual[LFT_ENTRIES], wanted[LFT_ENTRIES];
     uint64_t known[LFT_BLOCKS / 64]; /* blocks of `actual` that the switch has confirmed */
     uint16_t wanted_top;
+    uint8_t *random; /* blocks of the random table of a switch that has one instead; or NULL */
 };
 
 struct subnet_node {

@@ -186,10 +186,10 @@ static void a_loop_is_seen(void **state)
 
 static void a_cycle_of_dependencies_is_seen(void **state)
 {
-    struct world *world = *state;
     static const char *const words[] = {"switches=5"};
+    struct world *world = mem_zalloc(1, sizeof *world);
     tear_down(state);
-    world = *state = mem_zalloc(1, sizeof *world);
+    *state = world;
     make(world, "ring", words, 1);
     add_manager(world, "S0", 0, &engine_minhop);
     sim_run(world->sim, TIME_S);

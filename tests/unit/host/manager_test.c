@@ -19,16 +19,23 @@ struct world {
     struct sim *sim;
 };
 
+static void world_open_with(struct world *world, const struct fabric_options *options,
+                            const char *kind, const char *const *words, size_t count)
+{
+    struct err err = {0};
+    topology_init(&world->topology);
+    assert_int_equal(topology_generate(&world->topology, kind, words, count, 1, &err), 0);
+    world->fabric = fabric_new(&world->topology, options, 1);
+    world->sim = sim_new(world->fabric);
+}
+
 static void world_open(struct world *world, const char *preset, const char *kind,
                        const char *const *words, size_t count)
 {
     struct err err = {0};
     struct fabric_options options;
-    topology_init(&world->topology);
-    assert_int_equal(topology_generate(&world->topology, kind, words, count, 1, &err), 0);
     assert_int_equal(fabric_options_preset(&options, preset, &err), 0);
-    world->fabric = fabric_new(&world->topology, &options, 1);
-    world->sim = sim_new(world->fabric);
+    world_open_with(world, &options, kind, words, count);
 }
 
 static void world_close(struct world *world)
@@ -72,6 +79,29 @@ static bool all_active(const struct world *world)
                 PORT_STATE_ACTIVE)
             return false;
     return true;
+}
+
+/* Get(NodeInfo) by LID, sent at one end port: whether it comes back. */
+static bool answers_by_lid(struct world *world, uint32_t from, uint32_t to)
+{
+    uint8_t mad[MAD_BYTES] = {0};
+    wire_set(mad, MAD_BASE_VERSION, 1);
+    wire_set(mad, MAD_CLASS, CLASS_SUBN_LID);
+    wire_set(mad, MAD_CLASS_VERSION, 1);
+    wire_set(mad, MAD_METHOD, METHOD_GET);
+    wire_set(mad, MAD_TID, 0xABCDEF00ABCDEFu);
+    wire_set(mad, MAD_ATTRIBUTE_ID, ATTRIBUTE_NODE_INFO);
+    struct packet_header header = {
+        .dlid = (uint16_t)wire_get(fabric_port_info(world->fabric, to), PORT_INFO_LID)};
+    struct fabric_delivery delivery;
+    fabric_send(world->fabric, from, &header, mad);
+    for (uint64_t until = sim_now(world->sim) + 10 * TIME_MS; sim_now(world->sim) < until;) {
+        fabric_run(world->fabric, until);
+        while (fabric_next_delivery(world->fabric, &delivery))
+            if (wire_get(delivery.mad, MAD_TID) == 0xABCDEF00ABCDEFu)
+                return true;
+    }
+    return false;
 }
 
 static struct sm_config paper_config(void)
@@ -189,6 +219,37 @@ static void a_port_that_flaps_is_left_alone_and_taken_back(void **state)
     assert_true(sm_is_settled(sim_manager(world.sim, manager)));
     assert_true(all_active(&world));
     world_close(&world);
+}
+
+/* Random tables: an SMP by LID from the manager to every node and back proves them. */
+static void switches_with_random_tables_are_routed_with_few_entries(void **state)
+{
+    static const char *const engines[] = {"pira", "fera"};
+    const char *words[] = {"switches=12", "hosts=10"};
+    uint64_t blocks[2];
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct world world;
+        struct sm_config config;
+        struct fabric_options options;
+        sm_config_init(&config);
+        config.engine = engine_find(engines[i]);
+        assert_int_equal(fabric_options_preset(&options, "today", NULL), 0);
+        assert_int_equal(fabric_options_set(&options, "linear_entries", "0", NULL), 0);
+        assert_int_equal(fabric_options_set(&options, "random_entries", "64", NULL), 0);
+        world_open_with(&world, &options, "irregular", words, 2);
+        uint32_t own = host(&world, "H0");
+        unsigned manager = settle(&world, own, &config);
+        assert_true(all_active(&world));
+        for (uint32_t node = 0; node < world.topology.nodes.count; node++) {
+            const struct topology_node *n = &world.topology.nodes.items[node];
+            uint32_t end = n->first_port + (n->kind != NODE_SWITCH);
+            assert_true(answers_by_lid(&world, own, end));
+        }
+        blocks[i] = counts_of(&world, manager).other;
+        world_close(&world);
+    }
+    assert_true(blocks[0] <= blocks[1]);
 }
 
 static void a_second_look_writes_nothing(void **state)
@@ -375,6 +436,7 @@ int main(void)
         cmocka_unit_test(a_fabric_comes_up_with_every_engine_and_mode),
         cmocka_unit_test(every_order_of_discovery_finds_everyone),
         cmocka_unit_test(a_port_that_flaps_is_left_alone_and_taken_back),
+        cmocka_unit_test(switches_with_random_tables_are_routed_with_few_entries),
         cmocka_unit_test(a_second_look_writes_nothing),
         cmocka_unit_test(a_new_master_writes_its_lid_and_no_table),
         cmocka_unit_test(a_higher_priority_takes_over_and_lids_stay),

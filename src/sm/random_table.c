@@ -1,0 +1,126 @@
+/* Random forwarding tables: for switches that have no linear one (14.2.5.12).
+ *
+ * Such a switch holds (LID, port) pairs and a default port for all other LIDs. What is wanted of it
+ * is kept as for the rest, port by LID; an entry is needed wherever that is not the default port.
+ * PIRa names a default port for each switch, which is what makes its tables small (seed 002); with
+ * other engines there is none and every LID has its entry. An entry that is still needed keeps its
+ * place, so that a change rewrites only the blocks it touches. */
+#include "sm/internal.h"
+
+#include <string.h>
+
+enum { BLOCK_ENTRIES = 16, NO_DEFAULT = 0xFF };
+
+bool random_table_is_used(const struct subnet_node *node)
+{
+    return node->kind == SUBNET_SWITCH &&
+           wire_get(node->switch_info, SWITCH_INFO_LINEAR_FDB_CAP) == 0 &&
+           wire_get(node->switch_info, SWITCH_INFO_RANDOM_FDB_CAP) != 0;
+}
+
+unsigned random_table_default(const struct sm *sm, uint32_t node)
+{
+    const struct sm_job *job = sm->current;
+    if (!job->routes.default_ports)
+        return NO_DEFAULT;
+    for (uint32_t at = 0; at < job->nodes.count; at++)
+        if (job->nodes.items[at] == node)
+            return job->routes.default_ports[at];
+    return NO_DEFAULT;
+}
+
+static bool needs_entry(const struct subnet_tables *tables, unsigned lid, unsigned standard)
+{
+    return lid && lid <= tables->wanted_top && tables->wanted[lid] != PORT_NONE &&
+           tables->wanted[lid] != standard;
+}
+
+static void set_entry(uint8_t *blocks, unsigned slot, unsigned lid, unsigned port)
+{
+    uint8_t *block = blocks + slot / BLOCK_ENTRIES * SMP_DATA_BYTES;
+    unsigned at = slot % BLOCK_ENTRIES;
+    wire_set_at(block, RANDOM_FORWARDING_TABLE_LID, at, lid);
+    wire_set_at(block, RANDOM_FORWARDING_TABLE_VALID, at, lid != 0);
+    wire_set_at(block, RANDOM_FORWARDING_TABLE_LMC, at, 0);
+    wire_set_at(block, RANDOM_FORWARDING_TABLE_PORT, at, port);
+}
+
+static unsigned entry_lid(const uint8_t *blocks, unsigned slot)
+{
+    const uint8_t *block = blocks + slot / BLOCK_ENTRIES * SMP_DATA_BYTES;
+    unsigned at = slot % BLOCK_ENTRIES;
+    if (!wire_get_at(block, RANDOM_FORWARDING_TABLE_VALID, at))
+        return 0;
+    return (unsigned)wire_get_at(block, RANDOM_FORWARDING_TABLE_LID, at);
+}
+
+/* The table that is wanted, starting from the one that is there; false if it does not fit. */
+static bool build(const struct subnet_tables *tables, unsigned capacity, unsigned standard,
+                  uint8_t *blocks)
+{
+    uint64_t placed[LFT_ENTRIES / 64] = {0};
+    for (unsigned slot = 0; slot < capacity; slot++) {
+        unsigned lid = entry_lid(blocks, slot);
+        bool stays = lid < LFT_ENTRIES && needs_entry(tables, lid, standard) &&
+                     !(placed[lid / 64] >> (lid % 64) & 1);
+        set_entry(blocks, slot, stays ? lid : 0, stays ? tables->wanted[lid] : 0);
+        if (stays)
+            placed[lid / 64] |= UINT64_C(1) << (lid % 64);
+    }
+    unsigned slot = 0;
+    for (unsigned lid = 1; lid <= tables->wanted_top; lid++) {
+        if (!needs_entry(tables, lid, standard) || (placed[lid / 64] >> (lid % 64) & 1))
+            continue;
+        while (slot < capacity && entry_lid(blocks, slot))
+            slot++;
+        if (slot == capacity)
+            return false;
+        set_entry(blocks, slot, lid, tables->wanted[lid]);
+    }
+    return true;
+}
+
+static void write_block(struct sm *sm, uint32_t node, unsigned block, const uint8_t *data)
+{
+    struct request *request =
+        sm_request(sm, PURPOSE_SET_RANDOM, node, sm->subnet.nodes.items[node].first_port);
+    request->method = METHOD_SET;
+    request->attribute = ATTRIBUTE_RANDOM_FORWARDING_TABLE;
+    request->modifier = request->b = block;
+    memcpy(request->data, data, SMP_DATA_BYTES);
+    sm->change.blocks++;
+    sm_node_work(sm, node)->writing_tables++;
+    sm->tables_under_way++;
+    sm_submit(sm, request, false);
+}
+
+/* Writes the blocks that differ. The view by LID is what the rest of the manager compares. */
+void random_table_program(struct sm *sm, uint32_t node)
+{
+    struct subnet_node *n = &sm->subnet.nodes.items[node];
+    struct subnet_tables *tables = n->tables;
+    unsigned capacity = (unsigned)wire_get(n->switch_info, SWITCH_INFO_RANDOM_FDB_CAP) /
+                        BLOCK_ENTRIES * BLOCK_ENTRIES;
+    size_t bytes = (size_t)capacity / BLOCK_ENTRIES * SMP_DATA_BYTES;
+    bool known = subnet_block_known(tables, 0);
+    if (known && memcmp(tables->wanted, tables->actual, tables->wanted_top + 1u) == 0)
+        return;
+    if (!tables->random)
+        tables->random = mem_zalloc(1, bytes);
+    uint8_t *wanted = mem_alloc(bytes);
+    memcpy(wanted, tables->random, bytes);
+    if (!build(tables, capacity, random_table_default(sm, node), wanted)) {
+        if (!sm_node_work(sm, node)->too_small)
+            sm_say(sm, SM_EVENT_ERROR, "switch 0x%016llx has room for %u routes only: it gets none",
+                   (unsigned long long)n->guid, capacity);
+        sm_node_work(sm, node)->too_small = true;
+    } else {
+        for (size_t at = 0; at < bytes; at += SMP_DATA_BYTES)
+            if (!known || memcmp(wanted + at, tables->random + at, SMP_DATA_BYTES) != 0)
+                write_block(sm, node, (unsigned)(at / SMP_DATA_BYTES), wanted + at);
+        memcpy(tables->random, wanted, bytes);
+        memcpy(tables->actual, tables->wanted, sizeof tables->actual);
+        memset(tables->known, 0xFF, sizeof tables->known);
+    }
+    mem_free(wanted);
+}

@@ -1,0 +1,59 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/nearest.h"
+
+#include <string.h>
+
+static const char *const words[] = {"reachable", "discovered", "run", "sm", "S1", "S10"};
+
+static const char *near(const char *text)
+{
+    const char *word = nearest_word(text, words, sizeof words / sizeof words[0]);
+    return word ? word : "(none)";
+}
+
+static void a_slip_of_the_finger_is_seen_through(void **state)
+{
+    (void)state;
+    assert_string_equal(near("reachble"), "reachable");   /* missing */
+    assert_string_equal(near("reachabble"), "reachable"); /* too many */
+    assert_string_equal(near("reechable"), "reachable");  /* wrong */
+    assert_string_equal(near("raechable"), "reachable");  /* swapped */
+    assert_string_equal(near("DISCOVERED"), "discovered");
+    assert_string_equal(near("rnu"), "run");
+}
+
+static void the_nearest_wins_and_the_first_of_equals(void **state)
+{
+    (void)state;
+    assert_string_equal(near("S11"), "S1");
+    assert_string_equal(near("S100"), "S10");
+}
+
+static void what_is_far_is_not_near(void **state)
+{
+    char longest[200];
+    (void)state;
+    assert_string_equal(near("banana"), "(none)");
+    assert_string_equal(near(""), "(none)");
+    assert_string_equal(near("xx"), "(none)");
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = 0;
+    assert_string_equal(near(longest), "(none)");
+    assert_null(nearest_word("run", NULL, 0));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_slip_of_the_finger_is_seen_through),
+        cmocka_unit_test(the_nearest_wins_and_the_first_of_equals),
+        cmocka_unit_test(what_is_far_is_not_near),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
