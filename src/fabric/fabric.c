@@ -32,8 +32,8 @@ void fabric_born_node(struct fabric *fabric, uint32_t index)
         .enhanced_port0 = described->enhanced_port0,
         .description = described->description,
     };
-    node->options =
-        fabric_options_for(&fabric->options, described->name, described->kind == NODE_SWITCH);
+    node->options = fabric_options_for(&fabric->options, described->name, described->description,
+                                       described->kind == NODE_SWITCH);
     sma_init(&node->sma, &identity, &node->options.agent);
     for (unsigned number = 0; number <= described->port_count; number++) {
         const struct topology_port *port =

@@ -214,15 +214,20 @@ int fabric_options_set(struct fabric_options *options, const char *key, const ch
     return 0;
 }
 
+static bool is_meant(const char *pattern, const char *name, const char *description, bool is_switch)
+{
+    return strcmp(pattern, is_switch ? "switches" : "adapters") == 0 ||
+           fnmatch(pattern, name, 0) == 0 || (description && fnmatch(pattern, description, 0) == 0);
+}
+
 struct node_options fabric_options_for(const struct fabric_options *options, const char *name,
-                                       bool is_switch)
+                                       const char *description, bool is_switch)
 {
     struct node_options node = options->node;
     for (unsigned i = 0; i < options->override_count; i++) {
         const struct fabric_override *override = &options->overrides[i];
         uint64_t value;
-        if (strcmp(override->pattern, is_switch ? "switches" : "adapters") != 0 &&
-            fnmatch(override->pattern, name, 0) != 0)
+        if (!is_meant(override->pattern, name, description, is_switch))
             continue;
         const struct attribute *attribute = find(override->key);
         if (parse_value(attribute, override->value, &value))

@@ -43,13 +43,13 @@ struct fabric_options {
 /* 0, or -EINVAL when the name is unknown. */
 int fabric_options_preset(struct fabric_options *options, const char *name, struct err *err);
 /* One attribute by name, as scenarios and command lines give it: "mtu", "2048". A key such as
- * "S1*:traps" or "switches:mtu" holds only for nodes whose name matches the pattern (or for all
- * "switches", "adapters"); later ones win. */
+ * "S1*:traps" or "switches:mtu" holds only for nodes whose name or description matches the pattern
+ * (or for all "switches", "adapters"); later ones win. */
 int fabric_options_set(struct fabric_options *options, const char *key, const char *value,
                        struct err *err);
-/* The attributes of one node, overrides applied. */
+/* The attributes of one node, overrides applied. The description may be NULL. */
 struct node_options fabric_options_for(const struct fabric_options *options, const char *name,
-                                       bool is_switch);
+                                       const char *description, bool is_switch);
 /* One line an attribute: "key  value  what it is". */
 void fabric_options_list(const struct fabric_options *options, struct text *out);
 

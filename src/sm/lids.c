@@ -6,6 +6,9 @@
  * free one, in the order of discovery. */
 #include "sm/internal.h"
 
+#include <stdio.h>
+#include <string.h>
+
 typedef bool candidate(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid);
 
 static bool remembered(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid)
@@ -72,7 +75,7 @@ void lids_assign_port(struct sm *sm, uint32_t port)
 void lids_assign(struct sm *sm)
 {
     unsigned without = 0;
-    uint64_t example = 0;
+    char names[128] = "";
     sm->next_lid = 1;
     for (unsigned pass = 0; pass < 3; pass++) {
         try_candidate(sm, sm->subnet.own_port, passes[pass]);
@@ -80,12 +83,12 @@ void lids_assign(struct sm *sm)
             try_candidate(sm, port, passes[pass]);
     }
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
-        if (needs_lid(sm, port)) {
-            without++;
-            example = sm->subnet.ports.items[port].guid;
+        if (needs_lid(sm, port) && ++without <= 5) {
+            size_t used = strlen(names);
+            snprintf(names + used, sizeof names - used, " 0x%016llx",
+                     (unsigned long long)sm->subnet.ports.items[port].guid);
         }
     if (without)
-        sm_say(sm, SM_EVENT_ERROR,
-               "LIDs are exhausted: %u ports are left without, among them 0x%016llx", without,
-               (unsigned long long)example);
+        sm_say(sm, SM_EVENT_ERROR, "LIDs are exhausted: %u ports are left without:%s%s", without,
+               names, without > 5 ? " …" : "");
 }

@@ -99,6 +99,16 @@ static void count_sent(struct sm *sm, const struct request *request)
     }
 }
 
+/* The key that opens a port: the one it shows, for as long as it has one of another manager's (it
+ * shows that when its lease has run out), else ours. */
+static uint64_t key_for(const struct sm *sm, uint32_t target)
+{
+    if (target == SUBNET_NONE || !sm->subnet.ports.items[target].known)
+        return sm->config.m_key;
+    uint64_t shown = wire_get(sm->subnet.ports.items[target].info, PORT_INFO_M_KEY);
+    return shown ? shown : sm->config.m_key;
+}
+
 /* Fills in the MAD; false when the destination cannot be reached any more. */
 static bool compose(struct sm *sm, const struct request *request, uint32_t id,
                     struct sm_message *message)
@@ -124,7 +134,7 @@ static bool compose(struct sm *sm, const struct request *request, uint32_t id,
     wire_set(mad, MAD_TID, id); /* the upper half belongs to hosts, as with operating systems */
     wire_set(mad, MAD_ATTRIBUTE_ID, request->attribute);
     wire_set(mad, MAD_ATTRIBUTE_MODIFIER, request->modifier);
-    wire_set(mad, SMP_M_KEY, sm->config.m_key);
+    wire_set(mad, SMP_M_KEY, key_for(sm, request->target));
     wire_set(mad, SMP_DR_SLID, LID_PERMISSIVE);
     wire_set(mad, SMP_DR_DLID, LID_PERMISSIVE);
     memcpy(mad + SMP_DATA_OFFSET, request->data, SMP_DATA_BYTES);

@@ -216,6 +216,18 @@ static void the_command_line_goes_before_the_file(void **state)
     story_release(&story);
 }
 
+static void attributes_go_by_pattern(void **state)
+{
+    struct story story = play_well("topology figure1\nset S[23] traps no\nsm S1 sweep 10s\n"
+                                   "run until settled\nrun 5s\nfail link S2 4\nrun for 2s\n"
+                                   "check no-event \"trap 128\"\nfail link S5 3\nrun for 2s\n"
+                                   "check event \"trap 128\"\n");
+    (void)state;
+    assert_int_equal(outcome(&story, 0), 1);
+    assert_int_equal(outcome(&story, 1), 1);
+    story_release(&story);
+}
+
 static void wrong_settings_of_the_command_line_are_refused(void **state)
 {
     static const char *const wrong[] = {
@@ -305,6 +317,7 @@ int main(void)
         cmocka_unit_test(a_manager_declared_stopped_waits_to_be_started),
         cmocka_unit_test(a_node_that_dies_takes_its_manager_along),
         cmocka_unit_test(the_command_line_goes_before_the_file),
+        cmocka_unit_test(attributes_go_by_pattern),
         cmocka_unit_test(wrong_settings_of_the_command_line_are_refused),
         cmocka_unit_test(names_and_values_are_checked_before_anything_happens),
         cmocka_unit_test(times_that_are_over_are_refused),

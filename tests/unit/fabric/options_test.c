@@ -89,16 +89,17 @@ static void patterns_name_nodes_and_later_ones_win(void **state)
     assert_int_equal(fabric_options_set(&options, "S1*:mtu", "512", NULL), 0);
     assert_int_equal(fabric_options_set(&options, "adapters:data_vls", "1", NULL), 0);
     assert_int_equal(fabric_options_set(&options, "S10:traps", "no", NULL), 0);
-    assert_int_equal(fabric_options_for(&options, "S2", true).agent.mtu, 1024);
-    assert_int_equal(fabric_options_for(&options, "S1", true).agent.mtu, 512);
-    assert_int_equal(fabric_options_for(&options, "S10", true).agent.mtu, 512);
-    assert_int_equal(fabric_options_for(&options, "H1", false).agent.mtu, 4096);
-    assert_int_equal(fabric_options_for(&options, "H1", false).agent.data_vls, 1);
-    assert_int_equal(fabric_options_for(&options, "S1", true).agent.data_vls, 8);
-    assert_true(fabric_options_for(&options, "S1", true).agent.traps);
-    assert_false(fabric_options_for(&options, "S10", true).agent.traps);
+    assert_int_equal(fabric_options_for(&options, "S2", NULL, true).agent.mtu, 1024);
+    assert_int_equal(fabric_options_for(&options, "S1", NULL, true).agent.mtu, 512);
+    assert_int_equal(fabric_options_for(&options, "S10", NULL, true).agent.mtu, 512);
+    assert_int_equal(fabric_options_for(&options, "H1", NULL, false).agent.mtu, 4096);
+    assert_int_equal(fabric_options_for(&options, "H1", NULL, false).agent.data_vls, 1);
+    assert_int_equal(fabric_options_for(&options, "S1", NULL, true).agent.data_vls, 8);
+    assert_true(fabric_options_for(&options, "S1", NULL, true).agent.traps);
+    assert_false(fabric_options_for(&options, "S10", NULL, true).agent.traps);
+    assert_false(fabric_options_for(&options, "S-0000000000200000", "S10", true).agent.traps);
     assert_int_equal(fabric_options_set(&options, "switches:mtu", "256", NULL), 0);
-    assert_int_equal(fabric_options_for(&options, "S1", true).agent.mtu, 256);
+    assert_int_equal(fabric_options_for(&options, "S1", NULL, true).agent.mtu, 256);
 }
 
 static void what_holds_for_the_whole_fabric_takes_no_pattern(void **state)

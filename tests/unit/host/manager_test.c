@@ -352,6 +352,51 @@ static void a_cut_link_writes_only_blocks_that_differ(void **state)
     world_close(&world);
 }
 
+static void another_managers_key_is_replaced_when_its_lease_runs_out(void **state)
+{
+    (void)state;
+    struct world world;
+    struct sm_config config;
+    sm_config_init(&config);
+    config.sweep_ps = 1 * TIME_S;
+    config.timeout_ps = 20 * TIME_MS;
+    config.m_key = 5;
+    config.m_key_protect = 1;
+    config.m_key_lease_s = 2;
+    world_open(&world, "today", "figure1", NULL, 0);
+    unsigned first = settle(&world, host(&world, "H4"), &config);
+    sim_kill_manager(world.sim, first);
+    config.m_key = 9;
+    unsigned second = sim_add_manager(world.sim, host(&world, "H15"), &config);
+    sim_run(world.sim, sim_now(world.sim) + 60 * TIME_S);
+    assert_true(sim_run_until_settled(world.sim, second, sim_now(world.sim) + 5 * TIME_S));
+    for (uint32_t node = 0; node < world.topology.nodes.count; node++) {
+        const struct topology_node *n = &world.topology.nodes.items[node];
+        uint32_t end = n->first_port + (n->kind != NODE_SWITCH);
+        assert_int_equal(wire_get(fabric_port_info(world.fabric, end), PORT_INFO_M_KEY), 9);
+    }
+    world_close(&world);
+}
+
+static void the_rest_comes_up_when_lids_run_out(void **state)
+{
+    (void)state;
+    struct world world;
+    struct sm_config config;
+    const char *words[] = {"switches=64", "ports=12", "hosts=400"};
+    sm_config_init(&config);
+    config.lmc = 7; /* 400 adapters of 128 LIDs each do not fit */
+    world_open(&world, "today", "irregular", words, 3);
+    unsigned manager = sim_add_manager(world.sim, host(&world, "H0"), &config);
+    assert_true(sim_run_until_settled(world.sim, manager, 30 * TIME_S));
+    unsigned without = 0;
+    const struct subnet *subnet = sm_subnet(sim_manager(world.sim, manager));
+    for (size_t i = 0; i < subnet->ports.count; i++)
+        without += subnet_is_end_port(subnet, (uint32_t)i) && !subnet->ports.items[i].lid;
+    assert_true(without > 0);
+    world_close(&world);
+}
+
 static void remembered_lids_are_given_again(void **state)
 {
     (void)state;
@@ -441,6 +486,8 @@ int main(void)
         cmocka_unit_test(a_new_master_writes_its_lid_and_no_table),
         cmocka_unit_test(a_higher_priority_takes_over_and_lids_stay),
         cmocka_unit_test(a_cut_link_writes_only_blocks_that_differ),
+        cmocka_unit_test(another_managers_key_is_replaced_when_its_lease_runs_out),
+        cmocka_unit_test(the_rest_comes_up_when_lids_run_out),
         cmocka_unit_test(remembered_lids_are_given_again),
         cmocka_unit_test(a_mute_switch_is_left_out_and_taken_back),
         cmocka_unit_test(random_answers_never_wedge_it),
