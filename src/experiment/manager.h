@@ -1,5 +1,5 @@
 /* The settings of a simulated manager: weft-sm.conf(5)'s keys as far as they mean anything here,
- * and a few that only experiments need. */
+ * and one that only experiments need. */
 #ifndef WEFT_EXPERIMENT_MANAGER_H
 #define WEFT_EXPERIMENT_MANAGER_H
 

@@ -48,10 +48,13 @@ void change_sweep(struct sm *sm, uint64_t now)
 }
 
 /* A switch's ports changed: look at it, or at everything if that is what is wanted. */
-void change_explore(struct sm *sm, uint32_t node)
+void change_explore(struct sm *sm, uint64_t now, uint32_t node)
 {
     discovery_refresh_switch(sm, node);
-    sm->explore_all = sm->config.scope_full || sm->config.paper;
+    if (sm->explore_all || (!sm->config.scope_full && !sm->config.paper))
+        return;
+    sm->explore_all = true;
+    sm->explore_at = now + sm->config.timeout_ps / 200;
 }
 
 void change_swept(struct sm *sm, uint64_t now, const struct request *request, const uint8_t *data)
@@ -67,7 +70,7 @@ void change_swept(struct sm *sm, uint64_t now, const struct request *request, co
         return;
     sm_begin_change(sm, now, "switch 0x%016llx reports a port change (sweep)",
                     (unsigned long long)node->guid);
-    change_explore(sm, request->a);
+    change_explore(sm, now, request->a);
 }
 
 static void repress(struct sm *sm, const struct sm_message *trap)
@@ -124,7 +127,7 @@ void change_trap(struct sm *sm, uint64_t now, const struct sm_message *message)
     if (trap == 128 && n->kind == SUBNET_SWITCH) {
         sm_begin_change(sm, now, "switch 0x%016llx reports a port change (trap 128)",
                         (unsigned long long)n->guid);
-        change_explore(sm, node);
+        change_explore(sm, now, node);
     } else if (trap == 144) {
         discovery_read_port(sm, port);
     }

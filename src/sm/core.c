@@ -125,6 +125,10 @@ static void finish_change(struct sm *sm, uint64_t now)
     uint64_t computed = change->computed ? change->computed : discovered;
     change->open = false;
     discovery_report_throttled(sm);
+    if (sm->refused) {
+        sm_say(sm, SM_EVENT_ERROR, "the subnet is not up: there are no routes for it as it is");
+        return;
+    }
     sm_say(sm, SM_EVENT_UP,
            "subnet up: %u switches, %u adapters; %s; %.3f ms (discovery %.3f, routes %.3f, "
            "distribution %.3f), %llu SMPs, %u blocks, %u port settings",
@@ -168,6 +172,9 @@ static void advance(struct sm *sm, uint64_t now)
     if (sm->discovering == 0)
         mastership_discovered(sm, now);
     if (sm->state != SM_MASTER || sm->discovering)
+        return;
+    /* Not before every switch that can has said what it has to say. */
+    if (sm->explore_all && sm->sweeping && now < sm->explore_at)
         return;
     if (sm->explore_all) {
         sm->explore_all = false;
@@ -292,6 +299,8 @@ uint64_t sm_deadline(const struct sm *sm)
         deadline = sm->next_poll;
     if (sm->state == SM_MASTER && sm->next_sweep < deadline)
         deadline = sm->next_sweep;
+    if (sm->explore_all && !sm->discovering && sm->explore_at < deadline)
+        deadline = sm->explore_at;
     if (sm->distribution.resume_at < deadline)
         deadline = sm->distribution.resume_at;
     return deadline;
@@ -345,9 +354,11 @@ void sm_computed(struct sm *sm, uint64_t now, struct sm_job *job, const struct e
     sm->computing = false;
     sm->change.computed = now;
     if (refusal) {
+        sm->refused = true;
         sm_say(sm, SM_EVENT_ERROR, "no routes, the old ones stay: %.200s", refusal->message);
         sm_job_free(job);
     } else {
+        sm->refused = false;
         plan_take_routes(sm, job);
     }
     advance(sm, now);

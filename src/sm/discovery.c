@@ -357,7 +357,7 @@ static void port_read(struct sm *sm, uint64_t now, uint32_t port, const uint8_t 
         program_paper_port(sm, port);
     }
     if (leads_on(sm, now, port)) {
-        if (before && sm->state == SM_MASTER)
+        if (before == PORT_STATE_DOWN && sm->state == SM_MASTER)
             sm_begin_change(sm, now, "port %u of 0x%016llx is up", p->number,
                             (unsigned long long)node_at(sm, p->node)->guid);
         discovery_probe(sm, port);

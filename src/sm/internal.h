@@ -112,11 +112,13 @@ struct sm {
     struct sm_job *job;     /* to be handed out */
     struct sm_job *current; /* whose routes are in force */
     bool computing, stopped;
-    bool yielding;      /* asked to hand over, whoever outranks whom */
-    bool was_standby;   /* another one was master before: its tables may be as good as ours */
-    bool explore_all;   /* after a change everything is discovered anew, not just the region */
-    bool undeliverable; /* a request was dropped because there is no way to its target */
-    bool stale;         /* something was read or lost: compare wanted and actual again */
+    bool refused;        /* the last job gave no routes */
+    bool yielding;       /* asked to hand over, whoever outranks whom */
+    bool was_standby;    /* another one was master before: its tables may be as good as ours */
+    bool explore_all;    /* after a change everything is discovered anew, not just the region */
+    uint64_t explore_at; /* … at the latest then */
+    bool undeliverable;  /* a request was dropped because there is no way to its target */
+    bool stale;          /* something was read or lost: compare wanted and actual again */
     uint64_t planned_generation, awaited_generation;
     uint32_t discovering;   /* discovery requests under way */
     VEC(uint32_t) frontier; /* ports to be asked through, in breadth- and depth-first order */
@@ -205,7 +207,7 @@ unsigned random_table_default(const struct sm *sm, uint32_t node);
 void random_table_program(struct sm *sm, uint32_t node);
 
 /* change.c */
-void change_explore(struct sm *sm, uint32_t node);
+void change_explore(struct sm *sm, uint64_t now, uint32_t node);
 void change_sweep(struct sm *sm, uint64_t now);
 void change_trap(struct sm *sm, uint64_t now, const struct sm_message *message);
 void change_swept(struct sm *sm, uint64_t now, const struct request *request, const uint8_t *data);

@@ -66,6 +66,12 @@ static int outcome(const struct story *story, size_t index)
     return story->checks.items[index].holds;
 }
 
+static unsigned line_of(const struct story *story, size_t index)
+{
+    return story->checks.items && index < story->checks.count ? story->checks.items[index].number
+                                                              : 0;
+}
+
 #define NET "topology figure1\nsm S1 sweep 1s\n"
 
 static void actions_happen_at_their_time_in_order(void **state)
@@ -136,8 +142,7 @@ static void a_check_that_fails_does_not_end_the_run(void **state)
     assert_int_equal(story.checks.count, 2);
     assert_int_equal(outcome(&story, 0), 0);
     assert_int_equal(outcome(&story, 1), 1);
-    assert_non_null(story.checks.items);
-    assert_int_equal(story.checks.items[1].number, 5);
+    assert_int_equal(line_of(&story, 1), 5);
     story_release(&story);
 }
 
