@@ -103,7 +103,7 @@ static int set_root(struct config *config, const char *value, struct err *err)
     }
     char *list = arena_strdup(&config->strings, value), *rest = NULL;
     for (char *word = strtok_r(list, " \t,", &rest); word; word = strtok_r(NULL, " \t,", &rest)) {
-        uint64_t guid;
+        uint64_t guid = 0;
         int status = parse_guid(word, &guid, err);
         if (status < 0)
             return status;
@@ -117,6 +117,8 @@ static int set_user_routes(struct config *config, const char *value, struct err 
 {
     user_routes_release(&config->user_routes);
     config->user_routes = (struct user_routes){0};
+    if (strcmp(value, "none") == 0)
+        return 0;
     return user_routes_read(&config->user_routes, value, err);
 }
 
@@ -277,6 +279,11 @@ static const struct key keys[] = {
 };
 enum { KEY_COUNT = sizeof keys / sizeof *keys };
 _Static_assert(sizeof keys / sizeof *keys <= (size_t)CONFIG_KEYS, "room for every key");
+
+const char *config_key(size_t index)
+{
+    return index < KEY_COUNT ? keys[index].name : NULL;
+}
 
 void config_init(struct config *config)
 {

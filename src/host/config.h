@@ -27,6 +27,7 @@ struct config {
 void config_init(struct config *config);
 void config_release(struct config *config);
 
+const char *config_key(size_t index); /* all of them, then NULL */
 /* One key. The error says what was expected. */
 int config_set(struct config *config, const char *key, const char *value, struct err *err);
 /* A whole file; the error names file and line. */

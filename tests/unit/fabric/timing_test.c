@@ -273,8 +273,8 @@ static void the_network_stops_at_the_given_time(void **state)
     struct line line;
     line_up(&line);
     struct fabric *fabric = line.world.fabric;
-    uint64_t start = fabric_network_time(fabric), whole = directed_ps(&line, line.a);
-    start = fabric_network_time(fabric);
+    uint64_t whole = directed_ps(&line, line.a);
+    uint64_t start = fabric_network_time(fabric);
     post(&line, world_path(&line.world, line.a));
     assert_false(fabric_run_network(fabric, start + whole - 1));
     assert_int_equal(fabric_network_time(fabric), start + whole - 1);

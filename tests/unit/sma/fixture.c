@@ -101,7 +101,7 @@ bool ask(struct sma *sma, uint64_t now, unsigned port, uint64_t key, unsigned me
 unsigned get_through(struct sma *sma, unsigned port, unsigned attribute, uint32_t modifier,
                      uint8_t data[SMP_DATA_BYTES])
 {
-    unsigned status;
+    unsigned status = 0;
     assert_true(ask(sma, 0, port, 0, METHOD_GET, attribute, modifier, data, &status));
     return status;
 }
@@ -109,7 +109,7 @@ unsigned get_through(struct sma *sma, unsigned port, unsigned attribute, uint32_
 unsigned set_through(struct sma *sma, unsigned port, unsigned attribute, uint32_t modifier,
                      uint8_t data[SMP_DATA_BYTES])
 {
-    unsigned status;
+    unsigned status = 0;
     assert_true(ask(sma, 0, port, 0, METHOD_SET, attribute, modifier, data, &status));
     return status;
 }

@@ -1,0 +1,217 @@
+/* The manager's configuration: every key is checked, errors name the line, a reload knows what
+ * stays. */
+#include "host/config.h"
+#include "test.h"
+
+#include "base/time.h"
+
+#include <errno.h>
+
+struct fixture {
+    struct config config;
+    struct err err;
+    char path[64];
+};
+
+static int make(void **state)
+{
+    struct fixture *fixture = mem_zalloc(1, sizeof *fixture);
+    config_init(&fixture->config);
+    make_path(fixture->path);
+    *state = fixture;
+    return 0;
+}
+
+static int end(void **state)
+{
+    struct fixture *fixture = *state;
+    config_release(&fixture->config);
+    unlink(fixture->path);
+    mem_free(fixture);
+    return 0;
+}
+
+static int read_text(struct fixture *fixture, const char *text)
+{
+    write_file(fixture->path, text);
+    return config_read(&fixture->config, fixture->path, &fixture->err);
+}
+
+static void lines_set_keys(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(read_text(f, "# a remark\n"
+                                  "engine fera # and another\n"
+                                  "\tpriority\t 7  \r\n"
+                                  "\n"
+                                  "sweep 1.5s\n"
+                                  "m_key 0x10\n"
+                                  "root 0x10,0x20 0x30\n"
+                                  "guid 0002c90300001234\n"
+                                  "dump /var/dump dir\n"
+                                  "json yes"),
+                     0);
+    assert_int_equal(config_finish(&f->config, &f->err), 0);
+    assert_ptr_equal(f->config.sm.engine, &engine_fera);
+    assert_int_equal(f->config.sm.priority, 7);
+    assert_true(f->config.sm.sweep_ps == 1500 * TIME_MS);
+    assert_true(f->config.sm.m_key == 16);
+    assert_int_equal(f->config.sm.engine_options.root, ROOT_LIST);
+    assert_int_equal(f->config.sm.engine_options.root_count, 3);
+    assert_true(f->config.sm.engine_options.root_guids[2] == 0x30);
+    assert_true(f->config.port.guid == 0x0002c90300001234);
+    assert_string_equal(f->config.dump, "/var/dump dir");
+    assert_true(f->config.json);
+}
+
+static void an_error_names_file_and_line(void **state)
+{
+    static const struct {
+        const char *text;
+        unsigned line;
+        const char *part;
+    } wrong[] = {
+        {"engine updn\npriority 16\n", 2, "priority: '16': expected a number from 0 to 15"},
+        {"priority -1\n", 1, "expected a number"},
+        {"priority\n", 1, "'priority' has no value"},
+        {"\n\nsweeep 1s\n", 3, "there is no key 'sweeep'"},
+        {"sweep soon\n", 1, "expected a time"},
+        {"sweep 0s\n", 1, "expected a time"},
+        {"engine fastest\n", 1, "expected one of"},
+        {"json maybe\n", 1, "expected yes or no"},
+        {"root middle\n", 1, "expected one of default, manager, centre, detect"},
+        {"root 0x1 zzz\n", 1, "expected a GUID"},
+        {"guid 0\n", 1, "expected a GUID"},
+        {"m_key 0x10000000000000000\n", 1, "expected a number"},
+        {"order sideways\n", 1, "expected one of propagation, breadth, depth"},
+    };
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        f->err = (struct err){0};
+        assert_int_equal(read_text(f, wrong[i].text), -EINVAL);
+        assert_string_equal(f->err.file, f->path);
+        assert_int_equal(f->err.line, wrong[i].line);
+        if (!strstr(f->err.message, wrong[i].part))
+            fail_msg("'%s' is not in '%s'", wrong[i].part, f->err.message);
+    }
+}
+
+static void an_error_in_a_file_of_user_routes_names_that_file(void **state)
+{
+    struct fixture *f = *state;
+    char routes[64], text[128];
+    make_path(routes);
+    write_file(routes, "0x10 1 1\nnonsense\n");
+    snprintf(text, sizeof text, "user_routes %s\n", routes);
+    assert_int_equal(read_text(f, text), -EINVAL);
+    assert_string_equal(f->err.file, routes);
+    assert_int_equal(f->err.line, 2);
+    unlink(routes);
+}
+
+static void a_file_that_is_not_there_is_an_error(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(config_read(&f->config, "/nowhere/at/all", &f->err), -ENOENT);
+}
+
+static void renaming_engines_get_several_addresses_a_port(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(config_set(&f->config, "engine", "dr", &f->err), 0);
+    assert_int_equal(config_finish(&f->config, &f->err), 0);
+    assert_int_equal(f->config.sm.lmc, 2);
+    assert_int_equal(config_set(&f->config, "lmc", "0", &f->err), 0);
+    assert_int_equal(config_finish(&f->config, &f->err), -EINVAL);
+    assert_int_equal(config_set(&f->config, "lmc", "3", &f->err), 0);
+    assert_int_equal(config_finish(&f->config, &f->err), 0);
+}
+
+struct told {
+    unsigned live, fixed;
+    char last[64];
+};
+
+static void note(void *context, const char *key, const char *from, const char *to, bool live)
+{
+    struct told *told = context;
+    (*(live ? &told->live : &told->fixed))++;
+    snprintf(told->last, sizeof told->last, "%s %s %s", key, from, to);
+}
+
+static void a_reload_tells_what_changes_and_keeps_what_cannot(void **state)
+{
+    struct fixture *f = *state;
+    struct config fresh;
+    struct told told = {0};
+    assert_int_equal(read_text(f, "lmc 1\nca mlx5_0\nsweep 5s\nm_key 7\nstate /var/a\n"), 0);
+    config_init(&fresh);
+    assert_int_equal(config_set(&fresh, "sweep", "5s", &f->err), 0);
+    assert_int_equal(config_set(&fresh, "lmc", "2", &f->err), 0);
+    assert_int_equal(config_set(&fresh, "engine", "fera", &f->err), 0);
+    config_compare(&f->config, &fresh, note, &told);
+    assert_int_equal(told.live, 1);
+    assert_int_equal(told.fixed, 4); /* lmc, ca, m_key, state */
+    assert_string_equal(told.last, "engine updn fera");
+    config_keep_fixed(&f->config, &fresh);
+    assert_int_equal(fresh.sm.lmc, 1);
+    assert_true(fresh.sm.m_key == 7);
+    assert_string_equal(fresh.port.ca, "mlx5_0");
+    assert_string_equal(fresh.state, "/var/a");
+    assert_ptr_equal(fresh.sm.engine, &engine_fera);
+    told = (struct told){0};
+    config_compare(&f->config, &fresh, note, &told);
+    assert_int_equal(told.fixed, 0);
+    config_release(&fresh);
+}
+
+static void a_reload_cannot_take_an_engine_that_needs_more_addresses(void **state)
+{
+    struct fixture *f = *state;
+    struct config fresh;
+    config_init(&fresh);
+    assert_int_equal(config_set(&fresh, "engine", "dr", &f->err), 0);
+    assert_int_equal(config_finish(&fresh, &f->err), 0);
+    config_keep_fixed(&f->config, &fresh);
+    assert_int_equal(config_finish(&fresh, &f->err), -EINVAL);
+    config_release(&fresh);
+}
+
+static void every_key_is_in_the_manual(void **state)
+{
+    struct text page = {0};
+    char pattern[64];
+    (void)state;
+    FILE *file = fopen(MANUAL, "r");
+    assert_non_null(file);
+    assert_int_equal(text_read(&page, file, 1 << 20), 0);
+    fclose(file);
+    for (size_t i = 0; config_key(i); i++) {
+        snprintf(pattern, sizeof pattern, "\n.BR %s \"",
+                 config_key(i)); /* alone, or first of a list */
+        bool found = strstr(page.data, pattern) != NULL;
+        snprintf(pattern, sizeof pattern, ", \" %s \" ", config_key(i));
+        found |= strstr(page.data, pattern) != NULL;
+        if (!found)
+            fail_msg("'%s' is not in weft-sm.conf(5)", config_key(i));
+    }
+    text_release(&page);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(lines_set_keys, make, end),
+        cmocka_unit_test_setup_teardown(an_error_names_file_and_line, make, end),
+        cmocka_unit_test_setup_teardown(an_error_in_a_file_of_user_routes_names_that_file, make,
+                                        end),
+        cmocka_unit_test_setup_teardown(a_file_that_is_not_there_is_an_error, make, end),
+        cmocka_unit_test_setup_teardown(renaming_engines_get_several_addresses_a_port, make, end),
+        cmocka_unit_test_setup_teardown(a_reload_tells_what_changes_and_keeps_what_cannot, make,
+                                        end),
+        cmocka_unit_test_setup_teardown(a_reload_cannot_take_an_engine_that_needs_more_addresses,
+                                        make, end),
+        cmocka_unit_test(every_key_is_in_the_manual),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
