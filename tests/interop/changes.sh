@@ -49,18 +49,18 @@ lacks_switch() { on_running_weft ibswitches >switches.out && ! grep -q "\"$1\"" 
 claim "a dead switch is gone" stop_a_switch
 claim "it comes back blank and is configured again" start_it
 
-# A second manager at another host.
-standby() {
-    OPENSM_LOG=standby.log
-    WEFT_ATTACH=H5 LD_PRELOAD=$PRELOAD background opensm -d2 -f "$work/standby.log" -D 0x07 \
-        --config "$work/standby.conf" >standby.out 2>&1
-    wait_until 20 grep -q 'Entering STANDBY\|STANDBY state' standby.log
-}
+# A second manager at another host. It starts here, since a claim's command cleans nothing up.
 opensm -c "$work/standby.conf" >/dev/null 2>&1
 sed -i 's/^sminfo_polling_timeout .*/sminfo_polling_timeout 1000/; s/^polling_retry_number .*/polling_retry_number 2/' \
     standby.conf
+WEFT_ATTACH=H5 background env LD_PRELOAD="$PRELOAD" opensm -d2 -f "$work/standby.log" -D 0x07 \
+    --config "$work/standby.conf" >standby.out 2>&1
+stands_by() { wait_until 20 grep -q 'Entering STANDBY\|STANDBY state' standby.log; }
 master_is() { # master_is HOST
-    on_running_weft sminfo >sminfo.out && contains "$(port_guid "$1").*SMINFO_MASTER" sminfo.out
+    local guid
+    guid=$(port_guid "$1")
+    [ -n "$guid" ] && on_running_weft sminfo >sminfo.out &&
+        contains "sm guid $guid,.*SMINFO_MASTER" sminfo.out
 }
 port_guid() { sed -n "/\"$1\"/{s/.*//;n;s/^\[1\](\([0-9a-f]*\)).*/0x\1/p}" found.out; }
 take_over() {
@@ -70,5 +70,5 @@ take_over() {
     wait_until 40 master_is H5
 }
 discovered >/dev/null
-claim "of two OpenSMs one stands by" standby
+claim "of two OpenSMs one stands by" stands_by
 claim "the standby takes over from a master that was killed" take_over

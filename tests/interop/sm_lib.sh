@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154 # its variables are of those who source it
 # What the tests of `weft sm` share; sourced after lib.sh.
 
 # sm_once [OPTION...]: bring the running fabric up; $running is on_running_weft or on_running_ibsim.
