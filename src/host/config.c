@@ -11,6 +11,7 @@
 enum {
     OPENSM_SM_KEY = 1, /* OpenSM ignores managers with another key than its own, which is 1 */
     RENAMING_LMC = 2,
+    WINDOW = 64, /* more does not fill the wire any better, and queues up in front of it */
     FILE_LIMIT = 16 * 1024 * 1024
 };
 
@@ -263,7 +264,7 @@ static const struct key keys[] = {
     {"allow_cycles", set_allow_cycles, true, "no"},
     {"order", set_order, true, "propagation"},
     {"scope", set_scope, true, "changed"},
-    {"window", set_window, true, "256"},
+    {"window", set_window, true, "64"},
     {"timeout", set_timeout, true, "200ms"},
     {"retries", set_retries, true, "3"},
     {"sweep", set_sweep, true, "10s"},
@@ -290,6 +291,7 @@ void config_init(struct config *config)
     *config = (struct config){.port.number = MAD_PORT_ANY};
     sm_config_init(&config->sm);
     config->sm.sm_key = OPENSM_SM_KEY;
+    config->sm.window = WINDOW;
 }
 
 void config_release(struct config *config)

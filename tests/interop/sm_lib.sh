@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2154 # its variables are of those who source it
 # What the tests of `weft sm` share; sourced after lib.sh.
+# shellcheck disable=SC2154 # work and background_id are fabrics.sh's, running is the test's
 
 # sm_once [OPTION...]: bring the running fabric up; $running is on_running_weft or on_running_ibsim.
 sm_once() { "$running" timeout 60 "$WEFT" sm --once --json "$@" >sm.out 2>sm.err || { cat sm.err sm.out && return 1; }; }
@@ -49,7 +50,7 @@ happens() {
 more_than() { [ "$(count "$2")" -gt "$1" ]; }
 
 # ibdmchk finds no credit loop and no missing path in ./dump; it may die after it has said so.
-checked() { # [LMC]
-    (cd dump && ibdmchk -s opensm-subnet.lst -f opensm.fdbs -m opensm.mcfdbs -l "${1:-0}" -a) >checked.out 2>&1
+checked() {
+    (cd dump && ibdmchk -s opensm-subnet.lst -f opensm.fdbs -m opensm.mcfdbs -a) >checked.out 2>&1
     contains 'no credit loops found' checked.out && lacks '^-[EW]-|Unassigned|failed' checked.out
 }
