@@ -272,25 +272,36 @@ static void note_flap(struct sm *sm, uint64_t now, uint32_t port)
            (unsigned long long)node_at(sm, port_at(sm, port)->node)->guid, 1u << steps);
 }
 
-/* Links that came up below what both of their ends can do: a bad cable, most likely. */
+static bool is_throttled(const uint8_t *near, const uint8_t *far)
+{
+    uint64_t widths = wire_get(near, PORT_INFO_LINK_WIDTH_SUPPORTED) &
+                      wire_get(far, PORT_INFO_LINK_WIDTH_SUPPORTED);
+    uint64_t speeds = wire_get(near, PORT_INFO_LINK_SPEED_SUPPORTED) &
+                      wire_get(far, PORT_INFO_LINK_SPEED_SUPPORTED);
+    return widths >= 2 * wire_get(near, PORT_INFO_LINK_WIDTH_ACTIVE) ||
+           speeds >= 2 * wire_get(near, PORT_INFO_LINK_SPEED_ACTIVE);
+}
+
+/* Links that came up below what both of their ends can do: bad cables, most likely. One line for
+ * all that are new. */
 void discovery_report_throttled(struct sm *sm)
 {
+    unsigned found = 0;
+    uint32_t example = 0;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
         const struct subnet_port *p = port_at(sm, port);
         if (p->peer == SUBNET_NONE || p->peer < port || !p->known || !port_at(sm, p->peer)->known)
             continue;
-        const uint8_t *far = port_at(sm, p->peer)->info;
-        uint64_t widths = wire_get(p->info, PORT_INFO_LINK_WIDTH_SUPPORTED) &
-                          wire_get(far, PORT_INFO_LINK_WIDTH_SUPPORTED);
-        uint64_t speeds = wire_get(p->info, PORT_INFO_LINK_SPEED_SUPPORTED) &
-                          wire_get(far, PORT_INFO_LINK_SPEED_SUPPORTED);
-        bool throttled = widths >= 2 * wire_get(p->info, PORT_INFO_LINK_WIDTH_ACTIVE) ||
-                         speeds >= 2 * wire_get(p->info, PORT_INFO_LINK_SPEED_ACTIVE);
-        if (throttled && !sm_port_work(sm, port)->throttled)
-            sm_say(sm, SM_EVENT_WARNING, "the link at port %u of 0x%016llx runs below its best",
-                   p->number, (unsigned long long)node_at(sm, p->node)->guid);
+        bool throttled = is_throttled(p->info, port_at(sm, p->peer)->info);
+        if (throttled && !sm_port_work(sm, port)->throttled && found++ == 0)
+            example = port;
         sm_port_work(sm, port)->throttled = throttled;
     }
+    if (found)
+        sm_say(sm, SM_EVENT_WARNING,
+               "%u links run below their best, among them port %u of 0x%016llx", found,
+               port_at(sm, example)->number,
+               (unsigned long long)node_at(sm, port_at(sm, example)->node)->guid);
 }
 
 /* Whether to ask through a port now that its state is known. */

@@ -108,21 +108,22 @@ for net in figure1 irregular-16; do
 done
 
 # Addresses outlive the fabric's memory, whoever asks first.
+restarted() { # [OPTION...]: on a fabric that has just been made
+    weft_start irregular-16.net "$@" || return
+    sm_once --dump dump --state state
+    local status=$?
+    weft_stop
+    return "$status"
+}
 persist() {
-    rm -rf state
-    weft_start irregular-16.net && sm_once --dump dump --state state || return
-    dumped_lids >first.lids
-    weft_stop
-    weft_start irregular-16.net --attach H9 && sm_once --dump dump --state state || return
-    weft_stop
-    dumped_lids | diff first.lids - && [ -s first.lids ]
+    rm -rf state && restarted && dumped_lids >first.lids && restarted --attach H9 && [ -s first.lids ] &&
+        dumped_lids | diff first.lids -
 }
 claim "addresses persist over a restart of everything" persist
 opensms_addresses() { # as a file of OpenSM says: here they start at 100
-    rm -rf state && mkdir state && awk '{ printf "0x%016x 0x%04x 0x%04x\n\n", $1, $2 + 99, $2 + 99 }' first.lids >state/guid2lid
-    weft_start irregular-16.net && sm_once --dump dump --state state || return
-    weft_stop
-    dumped_lids | diff <(awk '{ print $1, $2 + 99 }' first.lids) -
+    rm -rf state && mkdir state &&
+        awk '{ printf "0x%016x 0x%04x 0x%04x\n\n", $1, $2 + 99, $2 + 99 }' first.lids >state/guid2lid &&
+        restarted && dumped_lids | diff <(awk '{ print $1, $2 + 99 }' first.lids) -
 }
 claim "addresses of OpenSM's guid2lid are taken over" opensms_addresses
 
