@@ -196,6 +196,18 @@ static void meet_node(struct sm *sm, uint32_t node, uint32_t arrival)
         discovery_read_port(sm, arrival);
 }
 
+/* Somebody said to be at the other end of this port, but asked through it, another one answers: two
+ * nodes have the same GUID. What is asked for directly counts; the other is fenced off. */
+static void contradict(struct sm *sm, uint32_t through)
+{
+    uint32_t claimed = port_at(sm, through)->peer;
+    if (claimed == SUBNET_NONE)
+        return;
+    sm_port_work(sm, claimed)->failures = 1;
+    sm_say(sm, SM_EVENT_ERROR, "two nodes share the GUID 0x%016llx: the second is left out",
+           (unsigned long long)node_at(sm, port_at(sm, through)->node)->guid);
+}
+
 static void probed(struct sm *sm, uint64_t now, const struct request *request, const uint8_t *data)
 {
     uint32_t through = request->a;
@@ -228,8 +240,10 @@ static void probed(struct sm *sm, uint64_t now, const struct request *request, c
         return;
     }
     bool new_link = local && through != SUBNET_NONE && port_at(sm, arrival)->peer != through;
-    if (new_link)
+    if (new_link) {
+        contradict(sm, through);
         subnet_link(&sm->subnet, through, arrival);
+    }
     node_at(sm, node)->system_guid = wire_get(data, NODE_INFO_SYSTEM_IMAGE_GUID);
     node_at(sm, node)->vendor = (uint32_t)wire_get(data, NODE_INFO_VENDOR_ID);
     node_at(sm, node)->device = (uint16_t)wire_get(data, NODE_INFO_DEVICE_ID);
@@ -248,6 +262,8 @@ static void probed(struct sm *sm, uint64_t now, const struct request *request, c
         meet_node(sm, node, arrival);
     else if (new_link)
         discovery_read_node(sm, node); /* it may have been off meanwhile, and blank */
+    if (new_link && present && kind == SUBNET_SWITCH && !sm->config.paper)
+        discovery_probe(sm, arrival); /* does it say the same when it is asked itself? */
 }
 
 /* A port that comes and goes all the time is left alone for a while, longer each time. */
