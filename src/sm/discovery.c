@@ -15,16 +15,6 @@
 
 enum { IS_SM = 1 << 1 }; /* in PortInfo.CapabilityMask */
 
-static struct subnet_port *port_at(struct sm *sm, uint32_t port)
-{
-    return &sm->subnet.ports.items[port];
-}
-
-static struct subnet_node *node_at(struct sm *sm, uint32_t node)
-{
-    return &sm->subnet.nodes.items[node];
-}
-
 static void ask(struct sm *sm, struct request *request, unsigned attribute, uint32_t modifier)
 {
     request->attribute = (uint16_t)attribute;

@@ -100,7 +100,6 @@ struct sm {
     struct subnet subnet;
     struct transactions transactions;
     uint64_t guid;
-    uint32_t tid_salt;
     enum sm_state state;
     VEC(struct port_work) port_work; /* beside subnet.ports */
     VEC(struct node_work) node_work; /* beside subnet.nodes */
@@ -135,6 +134,16 @@ struct sm {
     struct sm_counts counts;
     uint16_t next_lid;
 };
+
+static inline struct subnet_port *port_at(struct sm *sm, uint32_t port)
+{
+    return &sm->subnet.ports.items[port];
+}
+
+static inline struct subnet_node *node_at(struct sm *sm, uint32_t node)
+{
+    return &sm->subnet.nodes.items[node];
+}
 
 /* transactions.c */
 void transactions_init(struct transactions *transactions);

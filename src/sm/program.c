@@ -12,16 +12,6 @@ enum {
     PAPER_BLOCKS = 16
 }; /* the papers' switches have 1,024 entries, and all are always written */
 
-static struct subnet_port *port_at(struct sm *sm, uint32_t port)
-{
-    return &sm->subnet.ports.items[port];
-}
-
-static struct subnet_node *node_at(struct sm *sm, uint32_t node)
-{
-    return &sm->subnet.nodes.items[node];
-}
-
 static uint64_t smaller(const uint8_t *a, const uint8_t *b, enum wire_field field)
 {
     uint64_t x = wire_get(a, field), y = wire_get(b, field);
@@ -253,6 +243,8 @@ void program_all(struct sm *sm)
         program_port(sm, port);
 }
 
+/* A block of either kind of table. The view by LID of a random one was brought up to date when its
+ * blocks were sent (random_table.c). */
 static void table_written(struct sm *sm, const struct request *request, uint16_t status)
 {
     struct subnet_tables *tables = node_at(sm, request->a)->tables;
@@ -264,23 +256,9 @@ static void table_written(struct sm *sm, const struct request *request, uint16_t
                (unsigned long long)node_at(sm, request->a)->guid, request->b, status);
         return;
     }
-    memcpy(tables->actual + request->b * LFT_BLOCK, request->data, LFT_BLOCK);
-    tables->known[request->b / 64] |= UINT64_C(1) << (request->b % 64);
-    if (work->writing_tables == 0) {
-        program_switch(sm, request->a);
-        program_node_ports(sm, request->a);
-    }
-}
-
-static void random_written(struct sm *sm, const struct request *request, uint16_t status)
-{
-    struct node_work *work = sm_node_work(sm, request->a);
-    work->writing_tables--;
-    sm->tables_under_way--;
-    if (status) {
-        sm_say(sm, SM_EVENT_ERROR, "switch 0x%016llx refuses table block %u (status 0x%x)",
-               (unsigned long long)node_at(sm, request->a)->guid, request->b, status);
-        return;
+    if (request->purpose == PURPOSE_SET_TABLE) {
+        memcpy(tables->actual + request->b * LFT_BLOCK, request->data, LFT_BLOCK);
+        tables->known[request->b / 64] |= UINT64_C(1) << (request->b % 64);
     }
     if (work->writing_tables == 0) {
         program_switch(sm, request->a);
@@ -313,8 +291,8 @@ void program_answered(struct sm *sm, const struct request *request, uint16_t sta
 {
     switch ((enum sm_purpose)request->purpose) {
     case PURPOSE_SET_PORT: port_written(sm, request, status, data); break;
+    case PURPOSE_SET_RANDOM:
     case PURPOSE_SET_TABLE: table_written(sm, request, status); break;
-    case PURPOSE_SET_RANDOM: random_written(sm, request, status); break;
     case PURPOSE_SET_SWITCH:
         sm_node_work(sm, request->a)->writing_switch = false;
         sm->tables_under_way--;
