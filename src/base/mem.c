@@ -30,6 +30,14 @@ void *mem_zalloc(size_t count, size_t bytes)
     return checked(calloc(count, bytes), count, bytes);
 }
 
+void *mem_zalloc_lines(size_t count, size_t bytes)
+{
+    enum { LINE = 64 };
+    size_t size = count * bytes + LINE - 1;
+    void *lines = checked(aligned_alloc(LINE, size - size % LINE), count, bytes);
+    return memset(lines, 0, count * bytes);
+}
+
 void *mem_realloc(void *old, size_t count, size_t bytes)
 {
     return checked(reallocarray(old, count, bytes), count, bytes);

@@ -11,6 +11,8 @@
 
 void *mem_alloc(size_t bytes);
 void *mem_zalloc(size_t count, size_t bytes);
+/* The same, beginning on a cache line. */
+void *mem_zalloc_lines(size_t count, size_t bytes);
 void *mem_realloc(void *old, size_t count, size_t bytes);
 char *mem_strdup(const char *text);
 

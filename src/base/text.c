@@ -29,7 +29,7 @@ void text_putc(struct text *text, char c)
     text_append(text, &c, 1);
 }
 
-static void text_vprintf(struct text *text, const char *format, va_list arguments)
+void text_vprintf(struct text *text, const char *format, va_list arguments)
 {
     va_list again;
     va_copy(again, arguments);

@@ -17,6 +17,8 @@ void text_append(struct text *text, const char *bytes, size_t count);
 void text_puts(struct text *text, const char *string);
 void text_putc(struct text *text, char c);
 void text_printf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_vprintf(struct text *text, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
 /* Reads the whole of a file; 0 or -errno (-EFBIG above `limit` bytes). */
 int text_read(struct text *text, FILE *file, size_t limit);
 void text_clear(struct text *text);

@@ -10,17 +10,20 @@
  *  - the next event is in the lowest slot of the lowest level that has any: two bit scans;
  *  - a slot of level 0 holds one single time. Another slot, once its turn has come, is spread:
  *    base moves to its earliest time and each of its events falls by at least one level, so that
- *    an event moves eleven times in its life at the most, and usually two or three times;
+ *    an event moves eleven times in its life at the most. A slot with a few events only is not
+ *    worth spreading: its next one is searched for and taken out. Thus an event usually moves once
+ *    or twice;
  *  - events of the same time always share a slot, and both filing and spreading keep their order.
  *    First come, first served is thus a property of the structure and needs no sequence number.
  *
  * A slot is a list of arrays (chunks), because a million events linked one by one would cost a
- * cache miss for every step. Entries carry the whole event. Beside them lies one cell per event,
- * named by its handle, whose generation tells whether the event still waits: to cancel is to
- * raise the generation. The entry stays behind as dead weight until its slot is spread, or until
- * more dead entries than live ones lie about and all slots are swept. Memory thus follows the
- * largest number of events that ever waited together, whatever is cancelled: some 40 bytes each,
- * as much again for the dead, and at most one half-filled chunk in each of the 704 slots.
+ * cache miss for every step. Entries carry the whole event. Beside them lies one cell per event
+ * that can be cancelled, named by its handle, whose generation tells whether the event still waits:
+ * to cancel is to raise the generation. The entry stays behind as dead weight until its slot is
+ * spread, or until more dead entries than live ones lie about and all slots are swept. Memory thus
+ * follows the largest number of events that ever waited together, whatever is cancelled: some 40
+ * bytes each, as much again for the dead, and at most one half-filled chunk in each of the 704
+ * slots.
  *
  * Each slot knows its earliest event, so that looking at the next time costs no search and moves
  * nothing: base must not pass the clock. Left out: who cancels that very event has the slot
@@ -38,6 +41,7 @@ enum {
     LEVELS = (64 + DIGIT_BITS - 1) / DIGIT_BITS,
     CHUNK_ENTRIES = 31,  /* a kilobyte: long enough for the prefetcher to help */
     LOOKAHEAD = 4,       /* entries of one time whose cells are fetched before their turn */
+    FEW = 8,             /* entries that are searched for the next one instead of being spread */
     DEAD_ALLOWED = 1024, /* below this, sweeping costs more than it frees */
 };
 
@@ -155,10 +159,11 @@ static void handle_expect(const struct des *des, des_handle handle)
     __builtin_prefetch(&des->cells.items[handle_index(handle)], 1);
 }
 
-/* Spares the look at the cell, a likely cache miss, as long as nothing was cancelled. */
+/* Spares the look at the cell, a likely cache miss, as long as nothing was cancelled. What has no
+ * handle cannot be. */
 static bool handle_waits(const struct des *des, des_handle handle)
 {
-    return !des->dead || handle_is_live(des, handle);
+    return !des->dead || !handle || handle_is_live(des, handle);
 }
 
 /* Slots */
@@ -246,7 +251,7 @@ static bool slot_search(const struct des *des, struct slot *slot)
     for (const struct chunk *chunk = slot->head; chunk; chunk = chunk->next) {
         for (uint32_t i = chunk->begin; i < chunk->end; i++) {
             const struct entry *entry = &chunk->entries[i];
-            if (entry->time < slot->earliest && handle_is_live(des, entry->handle)) {
+            if (entry->time < slot->earliest && handle_waits(des, entry->handle)) {
                 slot->earliest = entry->time;
                 slot->earliest_event = entry->handle;
             }
@@ -255,9 +260,9 @@ static bool slot_search(const struct des *des, struct slot *slot)
     return slot->earliest != TIME_NEVER;
 }
 
-static bool slot_has_one(const struct slot *slot)
+static bool slot_has_few(const struct slot *slot)
 {
-    return slot->head->begin + 1 == slot->head->end && !slot->head->next;
+    return slot->head->end - slot->head->begin <= FEW && !slot->head->next;
 }
 
 static const struct entry *slot_first(const struct slot *slot)
@@ -265,7 +270,7 @@ static const struct entry *slot_first(const struct slot *slot)
     return &slot->head->entries[slot->head->begin];
 }
 
-/* Takes the first entry off a slot of level 0, or the only one of any other. */
+/* Takes the first entry off a slot of level 0. */
 static void drop_first(struct des *des, unsigned level, unsigned digit)
 {
     struct slot *slot = &des->slots[level][digit];
@@ -279,7 +284,42 @@ static void drop_first(struct des *des, unsigned level, unsigned digit)
         slot->earliest_event = slot_first(slot)->handle;
 }
 
+/* Takes the next event out of a slot with a few, and finds its successor. The others keep their
+ * order. */
+static struct entry take_earliest(struct des *des, unsigned level, unsigned digit)
+{
+    struct slot *slot = &des->slots[level][digit];
+    struct chunk *chunk = slot->head;
+    struct entry *first = &chunk->entries[chunk->begin], *last = &chunk->entries[chunk->end - 1];
+    struct entry *at = first;
+    while (at->time != slot->earliest || at->handle != slot->earliest_event)
+        at++;
+    struct entry taken = *at;
+    for (; at < last; at++)
+        *at = at[1];
+    if (--chunk->end == chunk->begin) {
+        chunk_drop(des, detach_slot(des, level, digit));
+        return taken;
+    }
+    const struct entry *next = first;
+    for (const struct entry *entry = first + 1; entry < last; entry++)
+        if (entry->time < next->time)
+            next = entry;
+    slot->earliest = next->time;
+    slot->earliest_event = next->handle;
+    return taken;
+}
+
 /* Scheduling and popping */
+
+void des_post(struct des *des, uint64_t time, struct event event)
+{
+    assert(time >= des->now);
+    if (time == TIME_NEVER)
+        return;
+    *file_event(des, time, 0) = (struct entry){time, 0, event};
+    des->live++;
+}
 
 des_handle des_schedule(struct des *des, uint64_t time, struct event event)
 {
@@ -337,14 +377,18 @@ bool des_pop(struct des *des, uint64_t until, struct event *event)
     unsigned level, digit;
     const struct slot *slot;
     while ((slot = find_next(des, &level, &digit)) && slot->earliest <= until) {
-        if (level == 0 || slot_has_one(slot)) {
-            if (slot->head->end - slot->head->begin > LOOKAHEAD)
-                handle_expect(des, slot_first(slot)[LOOKAHEAD].handle);
-            *event = slot_first(slot)->event;
-            des->now = slot->earliest;
+        if (level == 0 || slot_has_few(slot)) {
+            struct entry entry = level == 0 ? *slot_first(slot) : take_earliest(des, level, digit);
+            if (level == 0) {
+                if (slot->head->end - slot->head->begin > LOOKAHEAD)
+                    handle_expect(des, slot_first(slot)[LOOKAHEAD].handle);
+                drop_first(des, level, digit);
+            }
+            *event = entry.event;
+            des->now = entry.time;
             des->live--;
-            handle_drop(des, slot->earliest_event);
-            drop_first(des, level, digit);
+            if (entry.handle)
+                handle_drop(des, entry.handle);
             return true;
         }
         des->base = slot->earliest; /* and the clock follows: this event is popped next round */
@@ -353,6 +397,20 @@ bool des_pop(struct des *des, uint64_t until, struct event *event)
     if (until != TIME_NEVER && until > des->now)
         des->now = until;
     return false;
+}
+
+const struct event *des_upcoming(const struct des *des, unsigned ahead)
+{
+    if (!des->used_levels)
+        return NULL;
+    unsigned level = (unsigned)__builtin_ctz(des->used_levels);
+    uint64_t slots = des->used_slots[level];
+    for (; ahead && slots; ahead--)
+        slots &= slots - 1;
+    if (!slots)
+        return NULL;
+    unsigned digit = (unsigned)__builtin_ctzll(slots);
+    return &slot_first(&des->slots[level][digit])->event;
 }
 
 void des_advance(struct des *des, uint64_t time)

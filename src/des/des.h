@@ -29,12 +29,17 @@ size_t des_pending(const struct des *des);
 /* `time` must not lie before des_now(). What is scheduled for TIME_NEVER never comes: nothing is
  * kept, and the handle is 0. */
 des_handle des_schedule(struct des *des, uint64_t time, struct event event);
+/* The same for an event that nobody will take back: cheaper. */
+void des_post(struct des *des, uint64_t time, struct event event);
 /* True if the event was still waiting; false (and no harm) if it has come up or was cancelled. */
 bool des_cancel(struct des *des, des_handle handle);
 uint64_t des_next_time(struct des *des); /* TIME_NEVER when nothing waits */
 /* Pops the next event not later than `until` and moves the clock to it. When there is none, moves
  * the clock to `until` (unless that is TIME_NEVER) and returns false. */
 bool des_pop(struct des *des, uint64_t until, struct event *event);
+/* An event that will most likely come after about `ahead` others, or NULL: a hint, for those who
+ * want to have its things at hand. Holds until anything is scheduled or popped. */
+const struct event *des_upcoming(const struct des *des, unsigned ahead);
 /* Moves the clock on to `time`, which must not lie behind the next event. */
 void des_advance(struct des *des, uint64_t time);
 
