@@ -55,6 +55,7 @@ static void born_port(struct fabric *fabric, uint32_t index, uint64_t seed)
     port->number = (uint8_t)topology_port_number(fabric->topology, index);
     port->peer = described->peer == TOPOLOGY_NONE ? NOBODY : described->peer;
     port->cable = port->peer != NOBODY;
+    port->sent_lane = port->held = NOBODY;
     port->flight_ps = described->length_mm * fabric->options.flight_ps_per_m / 1000;
     rng_seed(&port->rng, seed, index);
 }
@@ -80,13 +81,14 @@ struct fabric *fabric_new(const struct topology *topology, const struct fabric_o
     struct fabric *fabric = mem_zalloc(1, sizeof *fabric);
     fabric->topology = topology;
     fabric->options = *options;
+    fabric->seed = seed;
     fabric->network = des_new();
     fabric->timers = des_new();
     fabric->free_packets = fabric->free_floods = NOBODY;
     fabric->node_count = (uint32_t)topology->nodes.count;
     fabric->port_count = (uint32_t)topology->ports.count;
     fabric->nodes = mem_zalloc(fabric->node_count, sizeof *fabric->nodes);
-    fabric->ports = mem_zalloc(fabric->port_count, sizeof *fabric->ports);
+    fabric->ports = mem_zalloc_lines(fabric->port_count, sizeof *fabric->ports);
     fabric->smi_ps = cost_ps(options->smi, fabric->node_count);
     fabric->sma_ps = cost_ps(options->sma, fabric->node_count);
     fabric->routing_ps = cost_ps(options->routing, fabric->node_count);
@@ -108,6 +110,7 @@ void fabric_free(struct fabric *fabric)
         return;
     for (uint32_t i = 0; i < fabric->node_count; i++)
         sma_release(&fabric->nodes[i].sma);
+    data_release(fabric);
     des_free(fabric->network);
     des_free(fabric->timers);
     mem_free(fabric->nodes);
@@ -208,7 +211,7 @@ static void handle(struct fabric *fabric, const struct event *event)
     switch ((enum event_kind)event->kind) {
     case EVENT_ARRIVE: node_receive(fabric, event->a, (uint32_t)event->b); break;
     case EVENT_FORWARD: link_output(fabric, (uint32_t)event->b, event->a); break;
-    case EVENT_SENT: link_sent(fabric, event->a); break;
+    case EVENT_SENT: link_sent(fabric, event->a, (uint32_t)event->b); break;
     case EVENT_AGENT: node_agent_done(fabric, event->a, (uint32_t)event->b); break;
     case EVENT_TRAINED: link_trained(fabric, event->a); break;
     case EVENT_LINK_COMMAND:
@@ -220,6 +223,17 @@ static void handle(struct fabric *fabric, const struct event *event)
         sma_expire(&fabric->nodes[event->a].sma, des_now(fabric->timers));
         node_service_agent(fabric, event->a);
         break;
+    case EVENT_PARCEL: lanes_arrive(fabric, event->a, (uint32_t)event->b); break;
+    case EVENT_CONNECT: lanes_connect(fabric, event->a, (uint32_t)event->b); break;
+    case EVENT_UNIT_FREE: unit_free(fabric, event->a, (uint32_t)event->b); break;
+    case EVENT_CROSSED: lanes_crossed(fabric, event->a, (uint32_t)event->b); break;
+    case EVENT_CREDITS: credits_receive(fabric, event->a, event->b); break;
+    case EVENT_REFRESH: credits_repeat(fabric, event->a, (uint32_t)event->b); break;
+    case EVENT_SOURCE: sender_due(fabric, event->a); break;
+    case EVENT_RETRY: sender_retry(fabric, event->a); break;
+    case EVENT_INPUT_LIFE: gate_expire(fabric, event->a, false); break;
+    case EVENT_OUTPUT_LIFE: gate_expire(fabric, event->a, true); break;
+    case EVENT_DEADLOCK: deadlock_look(fabric); break;
     }
 }
 
@@ -258,23 +272,53 @@ void fabric_run_timers(struct fabric *fabric, uint64_t until)
         handle(fabric, &event);
 }
 
+enum { FETCH_AHEAD = 3 }; /* events */
+
+/* On large fabrics nearly everything that an event touches must be fetched from memory: that can
+ * begin while the event before it is handled. */
+static void fetch_ahead(const struct fabric *fabric)
+{
+    const struct event *next = des_upcoming(fabric->network, FETCH_AHEAD);
+    const struct data *data = fabric->data;
+    if (!next || next->kind < EVENT_PARCEL)
+        return;
+    switch (next->kind) {
+    case EVENT_PARCEL:
+        __builtin_prefetch(&data->parcels.items[next->a]);
+        __builtin_prefetch(&fabric->ports[next->b]);
+        break;
+    case EVENT_CONNECT:
+    case EVENT_CROSSED:
+        __builtin_prefetch(&data->inputs[next->a]);
+        __builtin_prefetch(&fabric->ports[lane_port(fabric, next->a)]);
+        break;
+    case EVENT_CREDITS: __builtin_prefetch(&fabric->ports[next->a]); break;
+    case EVENT_SOURCE: __builtin_prefetch(&data->senders.items[next->a]); break;
+    default: break;
+    }
+}
+
 bool fabric_run(struct fabric *fabric, uint64_t until)
 {
+    uint64_t timer = des_next_time(fabric->timers);
+    struct event event;
     while (!fabric->delivery_count) {
-        uint64_t network = des_next_time(fabric->network), timer = des_next_time(fabric->timers);
-        uint64_t next = network <= timer ? network : timer;
-        struct event event;
-        if (next == TIME_NEVER || next > until) {
-            if (until != TIME_NEVER) {
-                des_advance(fabric->network, until);
-                des_advance(fabric->timers, until);
+        if (des_pop(fabric->network, until < timer ? until : timer, &event)) {
+            if (event.kind >= EVENT_PARCEL) { /* data packets move no timers */
+                fetch_ahead(fabric);
+                handle(fabric, &event);
+                continue;
             }
+            des_advance(fabric->timers, des_now(fabric->network));
+            handle(fabric, &event);
+        } else if (timer <= until && des_pop(fabric->timers, until, &event)) {
+            handle(fabric, &event);
+        } else {
+            if (until != TIME_NEVER)
+                des_advance(fabric->timers, until);
             return false;
         }
-        des_advance(fabric->network, next);
-        des_advance(fabric->timers, next);
-        if (des_pop(network <= timer ? fabric->network : fabric->timers, next, &event))
-            handle(fabric, &event);
+        timer = des_next_time(fabric->timers);
     }
     return true;
 }

@@ -49,6 +49,8 @@ static void revive(struct fabric *fabric, uint32_t index)
     struct node *node = &fabric->nodes[index];
     sma_release(&node->sma);
     fabric_born_node(fabric, index);
+    if (fabric->data)
+        gate_refresh_node(fabric, index);
     for (unsigned number = 0; number <= node->sma.port_count; number++) {
         uint32_t port = node->first_port + number;
         if (fabric->ports[port].managers)
@@ -72,6 +74,8 @@ int fabric_set_node(struct fabric *fabric, uint32_t index, bool up, struct err *
     node->up = node->agent_busy = false;
     node->life++;
     queue_clear(fabric, &node->requests);
+    if (fabric->data)
+        gate_node_down(fabric, index);
     for (unsigned number = 1; number <= node->sma.port_count; number++)
         if (fabric->ports[node->first_port + number].up)
             link_drop(fabric, node->first_port + number, PHYSICAL_NO_CHANGE);

@@ -9,10 +9,12 @@
 #ifndef WEFT_FABRIC_INTERNAL_H
 #define WEFT_FABRIC_INTERNAL_H
 
+#include "base/bitset.h"
 #include "base/rng.h"
 #include "base/time.h"
 #include "des/des.h"
 #include "fabric/fabric.h"
+#include "fabric/lanes.h"
 #include "fabric/smi.h"
 #include "sma/sma.h"
 
@@ -28,6 +30,18 @@ enum event_kind {
     EVENT_LINK_COMMAND, /* port a is to go into the physical state in b's low half; its node's life
                            is in the high one */
     EVENT_TIMER,        /* in the timer queue: the agent of node a */
+    /* of the data path, see lanes.h */
+    EVENT_PARCEL,     /* parcel a reaches port b */
+    EVENT_CONNECT,    /* the head of input lane a is routed; b: its node's life */
+    EVENT_UNIT_FREE,  /* the routing unit of node a, in its life b, takes the next */
+    EVENT_CROSSED,    /* a parcel from input lane a has left the crossbar; b: its node's life */
+    EVENT_CREDITS,    /* port a learns of a limit: credits.c packs it into b */
+    EVENT_REFRESH,    /* port a, in its link's epoch b, repeats its limits */
+    EVENT_SOURCE,     /* sender a makes a packet */
+    EVENT_RETRY,      /* parcel a goes again */
+    EVENT_INPUT_LIFE, /* input lane a, output lane a: has its head been there for too long? */
+    EVENT_OUTPUT_LIFE,
+    EVENT_DEADLOCK, /* time to look */
 };
 
 struct packet {
@@ -52,21 +66,43 @@ struct packet_queue {
     uint32_t head, tail, count;
 };
 
+/* The order of the fields is for the data path: a hop touches the first line of two ports, and the
+ * second one of its output. */
 struct port {
-    uint32_t node;
-    uint8_t number;
-    bool cable; /* plugged in and whole; stored at both ends */
-    bool up;    /* trained */
-    bool sending;
-    uint32_t peer;  /* NOBODY: nothing is connected */
-    uint32_t epoch; /* counts the times the link went down */
-    uint32_t consumers, managers;
+    uint64_t free_at;        /* when what is being sent is out */
     uint64_t ps_per_8_bytes; /* of the trained link */
     uint64_t flight_ps;
-    des_handle training, sent;
+    uint64_t internal_ps_per_8_bytes; /* over the crossbar, from this input */
+    uint32_t node;
+    uint32_t peer;        /* NOBODY: nothing is connected */
+    uint32_t epoch;       /* counts the times the link went down; the same at both ends */
+    uint32_t sent_lane;   /* of the parcel being sent, or NOBODY … */
+    uint16_t sent_blocks; /* … and its size */
+    uint16_t room;        /* blocks of each buffer */
+    uint16_t ready, tell; /* VLs: can send; have news for the other end */
+    uint8_t number;
+    uint8_t vls; /* operational */
+    bool up;     /* trained */
+    bool open;   /* up and Active */
+    bool waking; /* an event will come when the output is free */
+    bool peer_is_switch;
+    bool keys_in, keys_out; /* partitions are enforced */
+
+    struct arbiter arbiter;
     struct packet_queue management, data; /* waiting for the output */
-    struct rng rng;                       /* for losses at this receiver */
+    uint64_t busy_ps;                     /* sending, in all */
+
+    uint64_t queue_life_ps;       /* of the head of an output lane; TIME_NEVER: any */
+    uint16_t lid, lid_mask;       /* own addresses: (dlid & mask) == lid */
+    bool input_busy, output_busy; /* of a multiplexed crossbar … */
+    uint8_t turn;                 /* … the lane of this output that was served last … */
+    uint32_t held;                /* … and the input lane for which it waits, or NOBODY */
+    bool cable;                   /* plugged in and whole; stored at both ends */
+    uint32_t consumers, managers;
+    des_handle training;
+    struct rng rng; /* for losses at this receiver */
 };
+_Static_assert(offsetof(struct port, arbiter) == 64, "the hot part of a port is one line");
 
 struct node {
     struct sma sma;
@@ -103,7 +139,8 @@ struct fabric {
     VEC(struct loss_rule) losses;
     struct pcap *pcap;
     struct fabric_totals totals;
-    uint64_t trace, smi_ps, sma_ps, routing_ps;
+    uint64_t seed, trace, smi_ps, sma_ps, routing_ps;
+    struct data *data; /* NULL: no traffic */
 };
 
 /* packets.c */
@@ -125,8 +162,10 @@ void fabric_deliver(struct fabric *fabric, uint32_t port, const struct packet *p
 void fabric_born_node(struct fabric *fabric, uint32_t node);
 
 /* link.c */
+uint64_t wire_time(const struct port *port, uint64_t bytes);
 void link_output(struct fabric *fabric, uint32_t port, uint32_t packet);
-void link_sent(struct fabric *fabric, uint32_t port);
+void link_sent(struct fabric *fabric, uint32_t port, uint32_t epoch);
+void link_start_sending(struct fabric *fabric, uint32_t port);
 void link_try_training(struct fabric *fabric, uint32_t port);
 void link_trained(struct fabric *fabric, uint32_t port);
 void link_drop(struct fabric *fabric, uint32_t port, unsigned physical_state);
@@ -141,6 +180,22 @@ void node_service_agent(struct fabric *fabric, uint32_t node);
 static inline struct node *node_of(struct fabric *fabric, uint32_t port)
 {
     return &fabric->nodes[fabric->ports[port].node];
+}
+static inline struct relay *relay_of(const struct fabric *fabric, const struct port *port)
+{
+    return &fabric->data->relays[port->node];
+}
+static inline uint32_t lane_port(const struct fabric *fabric, uint32_t lane)
+{
+    return lane >> fabric->data->lane_shift;
+}
+static inline unsigned lane_vl(const struct fabric *fabric, uint32_t lane)
+{
+    return lane & ((1u << fabric->data->lane_shift) - 1);
+}
+static inline uint32_t lane_of(const struct fabric *fabric, uint32_t port, unsigned vl)
+{
+    return port << fabric->data->lane_shift | vl;
 }
 
 #endif

@@ -12,7 +12,7 @@ enum {
     DATA_QUEUE_PACKETS = 4096,
 };
 
-static uint64_t wire_time(const struct port *port, uint64_t bytes)
+uint64_t wire_time(const struct port *port, uint64_t bytes)
 {
     return (bytes * port->ps_per_8_bytes + 7) / 8;
 }
@@ -38,35 +38,76 @@ static void count_sent(struct fabric *fabric, uint32_t port, const struct packet
     sma_count(sma, number, multicast ? COUNTER_MULTICAST_XMIT : COUNTER_UNICAST_XMIT, 1);
 }
 
-static void start_sending(struct fabric *fabric, uint32_t index)
+/* Sends the next management packet, if there is one, from `at` on; when it is out. */
+static uint64_t send_management(struct fabric *fabric, uint32_t index, uint64_t at)
 {
     struct port *port = &fabric->ports[index];
     uint32_t number = queue_pop(fabric, &port->management);
     if (number == NOBODY)
         number = queue_pop(fabric, &port->data);
     if (number == NOBODY)
-        return;
+        return at;
     struct packet *packet = packet_at(fabric, number);
-    uint64_t now = des_now(fabric->network);
     uint64_t whole = wire_time(port, packet->bytes);
     uint64_t lead =
         cuts_through(fabric, port->peer, packet) ? wire_time(port, HEADER_BYTES) : whole;
     count_sent(fabric, index, packet);
     if (fabric->pcap)
-        pcap_write(fabric->pcap, now,
-                   &(struct pcap_packet){packet->header, packet->mad, MAD_BYTES});
+        pcap_write(fabric->pcap, at, &(struct pcap_packet){packet->header, packet->mad, MAD_BYTES});
     packet->link_epoch = port->epoch;
-    port->sending = true;
-    port->sent = des_schedule(fabric->network, now + whole, (struct event){EVENT_SENT, index, 0});
-    des_schedule(fabric->network, now + lead + port->flight_ps,
-                 (struct event){EVENT_ARRIVE, number, port->peer});
+    port->busy_ps += whole;
+    des_post(fabric->network, at + lead + port->flight_ps,
+             (struct event){EVENT_ARRIVE, number, port->peer});
+    return at + whole;
 }
 
-void link_sent(struct fabric *fabric, uint32_t port)
+/* Whether anybody wants to be told when the output is free. */
+static bool is_wanted(const struct fabric *fabric, const struct port *port)
 {
-    fabric->ports[port].sending = false;
-    if (fabric->ports[port].up)
-        start_sending(fabric, port);
+    return port->management.count || port->data.count || port->ready || port->tell ||
+           (port->sent_lane != NOBODY &&
+            fabric->data->outputs[port->sent_lane].first_waiting != NOBODY);
+}
+
+static void wake_when_free(struct fabric *fabric, uint32_t index)
+{
+    struct port *port = &fabric->ports[index];
+    if (port->waking)
+        return;
+    port->waking = true;
+    des_post(fabric->network, port->free_at, (struct event){EVENT_SENT, index, port->epoch});
+}
+
+/* Channel arbitration: flow control first, then VL15, then data by its tables. */
+void link_start_sending(struct fabric *fabric, uint32_t index)
+{
+    struct port *port = &fabric->ports[index];
+    uint64_t now = des_now(fabric->network);
+    if (!port->up)
+        return;
+    if (port->free_at > now) {
+        wake_when_free(fabric, index);
+        return;
+    }
+    if (port->sent_lane != NOBODY)
+        channel_settle(fabric, index);
+    if (port->free_at > now) /* whoever got the room has used the link at once */
+        return;
+    uint64_t at = port->tell ? credits_send(fabric, index, now) : now;
+    port->free_at = send_management(fabric, index, at);
+    if (port->free_at == at && port->ready)
+        channel_send_data(fabric, index, at);
+    if (port->free_at > now && is_wanted(fabric, port))
+        wake_when_free(fabric, index);
+}
+
+void link_sent(struct fabric *fabric, uint32_t index, uint32_t epoch)
+{
+    struct port *port = &fabric->ports[index];
+    if (epoch != port->epoch)
+        return;
+    port->waking = false;
+    link_start_sending(fabric, index);
 }
 
 void link_output(struct fabric *fabric, uint32_t index, uint32_t number)
@@ -85,8 +126,7 @@ void link_output(struct fabric *fabric, uint32_t index, uint32_t number)
         return;
     }
     queue_push(fabric, queue, number);
-    if (!port->sending)
-        start_sending(fabric, index);
+    link_start_sending(fabric, index);
 }
 
 static uint64_t physical_state(struct fabric *fabric, uint32_t index)
@@ -175,7 +215,10 @@ void link_trained(struct fabric *fabric, uint32_t index)
         struct port *port = &fabric->ports[ends[i]];
         port->up = true;
         port->ps_per_8_bytes = 64 * TIME_S / rate;
+        port->free_at = des_now(fabric->network);
         sma_link_up(&node_of(fabric, ends[i])->sma, port->number, width, speed, ext, fdr10);
+        if (fabric->data)
+            gate_link_up(fabric, ends[i]);
         node_service_agent(fabric, port->node);
     }
     fabric->totals.links_up++;
@@ -189,11 +232,12 @@ static void drop_end(struct fabric *fabric, uint32_t index, unsigned state)
         state =
             (unsigned)wire_get(sma->ports[port->number].info, PORT_INFO_LINK_DOWN_DEFAULT_STATE);
     port->epoch++;
-    port->up = port->sending = false;
-    des_cancel(fabric->network, port->sent);
+    port->up = port->waking = false;
     queue_clear(fabric, &port->management);
     queue_clear(fabric, &port->data);
     sma_link_down(sma, port->number, state);
+    if (fabric->data)
+        gate_link_down(fabric, index);
 }
 
 /* Both ends of a link that is up lose it: the one at `index` goes into the given state, the other

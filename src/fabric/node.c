@@ -183,7 +183,8 @@ static void route_unicast(struct fabric *fabric, struct node *node, uint32_t num
     } else if (!choose_lane(node, packet, input, output)) {
         not_relayed(fabric, node, number, input);
     } else {
-        forward(fabric, node, number, output, fabric->routing_ps);
+        forward(fabric, node, number, output,
+                unit_route_management(fabric, (uint32_t)(node - fabric->nodes)));
     }
 }
 
@@ -342,6 +343,8 @@ static bool admitted(struct fabric *fabric, struct node *node, struct port *port
     uint8_t *info = node->sma.ports[port->number].info;
     if (wire_get(info, PORT_INFO_PORT_STATE) == PORT_STATE_ARMED)
         wire_set(info, PORT_INFO_PORT_STATE, PORT_STATE_ACTIVE); /* 7.2.7.3: the peer is active */
+    if (fabric->data)
+        gate_refresh(fabric, self);
     return wire_get(info, PORT_INFO_PORT_STATE) == PORT_STATE_ACTIVE &&
            (!node->is_switch ||
             enforced(fabric, node, port->number, PORT_INFO_PARTITION_ENFORCEMENT_INBOUND, packet));
@@ -388,10 +391,14 @@ static void serve(struct fabric *fabric, struct node *node, uint32_t number)
         packet_drop(fabric, number);
         return;
     }
+    bool writes = wire_get(packet->mad, MAD_METHOD) == METHOD_SET && mad_is_smp(packet->mad);
+    unsigned attribute = (unsigned)wire_get(packet->mad, MAD_ATTRIBUTE_ID);
     if (sma_receive(&node->sma, des_now(fabric->timers), packet->arrival, packet->mad) == SMA_REPLY)
         reply(fabric, number);
     else
         packet_drop(fabric, number);
+    if (writes && fabric->data) /* the data path has copies of some of it */
+        gate_written(fabric, (uint32_t)(node - fabric->nodes), attribute);
 }
 
 void node_agent_done(struct fabric *fabric, uint32_t index, uint32_t life)

@@ -2,6 +2,7 @@
 #include "fabric/options.h"
 
 #include "base/time.h"
+#include "fabric/internal.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { KIND_U8, KIND_U16, KIND_U32, KIND_BOOL, KIND_TIME };
+enum kind { KIND_U8, KIND_U16, KIND_U32, KIND_U64, KIND_BOOL, KIND_TIME };
 
 static const struct attribute {
     const char *key;
@@ -53,6 +54,31 @@ static const struct attribute {
     {"manager", KIND_TIME, FABRIC(manager.base_ps), 0, TIME_S, 1, "an SMP in a simulated manager"},
     {"manager_per_node", KIND_TIME, FABRIC(manager.per_node_ps), 0, TIME_S, 1,
      "the same, for each node of the subnet"},
+    {"manager_get", KIND_TIME, FABRIC(manager_get.base_ps), 0, TIME_S, 1,
+     "what a Get adds to that: its answer is taken in"},
+    {"manager_get_per_node", KIND_TIME, FABRIC(manager_get.per_node_ps), 0, TIME_S, 1,
+     "the same, for each node of the subnet"},
+    {"compute", KIND_TIME, FABRIC(compute_ps), 0, TIME_S, 1, "an operation of computing routes"},
+    {"paper_compute", KIND_BOOL, FABRIC(paper_compute), 0, 1, 1,
+     "operations of the papers' own algorithms, and nothing else meanwhile"},
+    {"buffer", KIND_U32, NODE(buffer_bytes), 512, 131008, 64,
+     "bytes of each data lane's buffers, in and out"},
+    {"internal", KIND_U32, NODE(internal_percent), 10, 1000, 1,
+     "crossbar's bandwidth, in percent of the link's"},
+    {"life_time", KIND_U8, NODE(agent.life_time), 0, 31, 1,
+     "in a switch: 4.096 us * 2^n; from 20 on: for ever"},
+    {"queue_life", KIND_U8, NODE(agent.queue_life), 0, 31, 1, "the same, first in line for a link"},
+    {"mapping", KIND_TIME, FABRIC(mapping_ps), 0, TIME_S, 1, "a look-up of the lane"},
+    {"crossbar", KIND_TIME, FABRIC(crossbar_ps), 0, TIME_S, 1, "an arbitration of the crossbar"},
+    {"channel", KIND_TIME, FABRIC(channel_ps), 0, TIME_S, 1, "an arbitration of a link's lanes"},
+    {"routing_shared", KIND_BOOL, FABRIC(routing_shared), 0, 1, 1,
+     "one routing unit for all inputs of a switch"},
+    {"multiplexed", KIND_BOOL, FABRIC(multiplexed), 0, 1, 1,
+     "crossbar with one connection a port, not one a lane"},
+    {"bit_error_rate", KIND_U64, FABRIC(bit_error_rate), 0, UINT64_C(1) << 40, 1,
+     "data links: in parts of 2^64 per bit"},
+    {"deadlock_check", KIND_TIME, FABRIC(deadlock_check_ps), 0, TIME_S, 1,
+     "between two looks for deadlocks; 0: none"},
     {"flight", KIND_TIME, FABRIC(flight_ps_per_m), 0, TIME_US, 1,
      "signal time for a metre of cable"},
     {"training", KIND_TIME, FABRIC(training_ps), 0, TIME_S, 1, "from cable in to Init"},
@@ -71,19 +97,25 @@ static const struct fabric_options today = {
                        .p_keys = 64,
                        .guids = 8,
                        .traps = true,
-                       .response_time = 18},
+                       .response_time = 18,
+                       .life_time = 18,
+                       .queue_life = 16},
              .vl15_buffer = 64,
-             .agent_buffer = 128},
+             .agent_buffer = 128,
+             .buffer_bytes = 32768,
+             .internal_percent = 100},
     .smi = {.base_ps = 500 * TIME_NS},
     .sma = {.base_ps = 5 * TIME_US},
     .routing = {.base_ps = 100 * TIME_NS},
     .manager = {.base_ps = 500 * TIME_NS},
+    .compute_ps = 5 * TIME_NS, /* bench/compute_price.c: 2 to 7 ns */
+    .deadlock_check_ps = TIME_MS,
     .flight_ps_per_m = 5 * TIME_NS,
     .training_ps = 10 * TIME_MS,
 };
 
-/* One lane pair, 256-byte packets and small tables; agents slow enough that 360 SMPs one after the
- * other take the 6.7 ms that the papers measured. */
+/* One lane pair, 256-byte packets and small tables. The manager is what takes the time, as in the
+ * papers: docs/decisions/008-cost-of-computing.md has the facts that its prices come from. */
 static const struct fabric_options paper = {
     .node = {.agent = {.data_vls = 2,
                        .mtu = 256,
@@ -95,13 +127,22 @@ static const struct fabric_options paper = {
                        .guids = 8,
                        .traps = false,
                        .response_time = 18,
-                       .port_init = true},
+                       .port_init = true,
+                       .life_time = 31,
+                       .queue_life = 31},
              .vl15_buffer = 16,
-             .agent_buffer = 16},
-    .smi = {.base_ps = 500 * TIME_NS},
-    .sma = {.base_ps = 5 * TIME_US, .per_node_ps = 20 * TIME_NS},
+             .agent_buffer = 16,
+             .buffer_bytes = 4096,
+             .internal_percent = 100},
+    .smi = {.base_ps = 200 * TIME_NS},
+    .sma = {.base_ps = 1 * TIME_US},
     .routing = {.base_ps = 100 * TIME_NS},
-    .manager = {.base_ps = 9 * TIME_US},
+    .manager = {.base_ps = 8500 * TIME_NS},
+    .manager_get = {.per_node_ps = 1250 * TIME_NS},
+    .compute_ps = 80 * TIME_US,
+    .paper_compute = true,
+    .routing_shared = true,
+    .deadlock_check_ps = TIME_MS,
     .flight_ps_per_m = 5 * TIME_NS,
     .training_ps = 1 * TIME_MS,
 };
@@ -154,6 +195,7 @@ static void store(const struct attribute *attribute, void *base, uint64_t value)
     case KIND_U16: *(uint16_t *)(void *)at = (uint16_t)value; break;
     case KIND_U32: *(uint32_t *)(void *)at = (uint32_t)value; break;
     case KIND_BOOL: *(bool *)at = value != 0; break;
+    case KIND_U64:
     case KIND_TIME: *(uint64_t *)(void *)at = value; break;
     }
 }
@@ -166,6 +208,7 @@ static uint64_t load(const struct attribute *attribute, const void *base)
     case KIND_U16: return *(const uint16_t *)(const void *)at;
     case KIND_U32: return *(const uint32_t *)(const void *)at;
     case KIND_BOOL: return *(const bool *)at;
+    case KIND_U64:
     case KIND_TIME: return *(const uint64_t *)(const void *)at;
     }
     return 0;
@@ -234,6 +277,11 @@ struct node_options fabric_options_for(const struct fabric_options *options, con
             store(attribute, &node, value);
     }
     return node;
+}
+
+const struct fabric_options *fabric_options_of(const struct fabric *fabric)
+{
+    return &fabric->options;
 }
 
 void fabric_options_list(const struct fabric_options *options, struct text *out)

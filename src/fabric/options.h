@@ -19,8 +19,10 @@ struct cost {
 
 struct node_options {
     struct sma_options agent;
-    uint32_t vl15_buffer;  /* packets an output holds on VL15 before it drops them */
-    uint32_t agent_buffer; /* packets an agent holds before it drops them */
+    uint32_t vl15_buffer;      /* packets an output holds on VL15 before it drops them */
+    uint32_t agent_buffer;     /* packets an agent holds before it drops them */
+    uint32_t buffer_bytes;     /* of each data lane, at each input and each output */
+    uint32_t internal_percent; /* bandwidth of the crossbar, of the input link's */
 };
 
 enum { OVERRIDE_LIMIT = 64 };
@@ -30,10 +32,18 @@ struct fabric_override {
 
 struct fabric_options {
     struct node_options node;
-    struct cost smi;     /* one directed-route hop through a switch */
-    struct cost sma;     /* one request in an agent */
-    struct cost routing; /* one look-up in a forwarding table */
-    struct cost manager; /* one SMP in a simulated manager, in or out */
+    struct cost smi;         /* one directed-route hop through a switch */
+    struct cost sma;         /* one request in an agent */
+    struct cost routing;     /* one look-up in a forwarding table */
+    struct cost manager;     /* one SMP in a simulated manager, in or out */
+    struct cost manager_get; /* what a Get adds to that: its answer has to be taken in */
+    uint64_t compute_ps;     /* one operation of a simulated manager that computes routes */
+    bool paper_compute;      /* of the papers' own algorithms, and nothing else is done meanwhile */
+    uint64_t mapping_ps, crossbar_ps, channel_ps; /* mapping; both kinds of arbitration */
+    bool routing_shared;        /* one routing unit for a switch's inputs, else one for each */
+    bool multiplexed;           /* crossbar: one connection for all lanes of a port */
+    uint64_t bit_error_rate;    /* of data packets, in parts of 2^64 per bit */
+    uint64_t deadlock_check_ps; /* between two looks; 0: none */
     uint64_t flight_ps_per_m;
     uint64_t training_ps; /* from cable in to Init */
     unsigned override_count;
@@ -50,6 +60,9 @@ int fabric_options_set(struct fabric_options *options, const char *key, const ch
 /* The attributes of one node, overrides applied. The description may be NULL. */
 struct node_options fabric_options_for(const struct fabric_options *options, const char *name,
                                        const char *description, bool is_switch);
+/* Those that a fabric was made with. */
+struct fabric;
+const struct fabric_options *fabric_options_of(const struct fabric *fabric);
 /* One line an attribute: "key  value  what it is". */
 void fabric_options_list(const struct fabric_options *options, struct text *out);
 

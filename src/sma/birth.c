@@ -65,7 +65,7 @@ static void init_switch_info(struct sma *sma, const struct sma_identity *identit
     wire_set(info, SWITCH_INFO_DEFAULT_PORT, 0xFF);
     wire_set(info, SWITCH_INFO_DEFAULT_MULTICAST_PRIMARY_PORT, 0xFF);
     wire_set(info, SWITCH_INFO_DEFAULT_MULTICAST_NOT_PRIMARY_PORT, 0xFF);
-    wire_set(info, SWITCH_INFO_LIFE_TIME_VALUE, 18);
+    wire_set(info, SWITCH_INFO_LIFE_TIME_VALUE, options->life_time);
     wire_set(info, SWITCH_INFO_PARTITION_ENFORCEMENT_CAP, options->p_keys);
     wire_set(info, SWITCH_INFO_INBOUND_ENFORCEMENT_CAP, 1);
     wire_set(info, SWITCH_INFO_OUTBOUND_ENFORCEMENT_CAP, 1);
@@ -98,7 +98,7 @@ static void init_port_info(struct sma *sma, unsigned port)
     wire_set(info, PORT_INFO_OPERATIONAL_VLS, vl_code(options->data_vls));
     wire_set(info, PORT_INFO_VL_ARBITRATION_HIGH_CAP, options->vl_arbitration);
     wire_set(info, PORT_INFO_VL_ARBITRATION_LOW_CAP, options->vl_arbitration);
-    wire_set(info, PORT_INFO_HOQ_LIFE, 16);
+    wire_set(info, PORT_INFO_HOQ_LIFE, options->queue_life);
     wire_set(info, PORT_INFO_LOCAL_PHY_ERRORS, 8);
     wire_set(info, PORT_INFO_OVERRUN_ERRORS, 8);
 }

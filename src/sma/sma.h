@@ -28,6 +28,8 @@ struct sma_options {
     uint16_t guids;             /* entries of a port's GUID table: a multiple of 8 */
     bool traps;                 /* switches: tell of changes by trap */
     uint8_t response_time;      /* RespTimeValue: 4.096 us * 2^n */
+    uint8_t life_time;          /* LifeTimeValue and HOQLife: 4.096 us * 2^n, from 20 on for ever */
+    uint8_t queue_life;
     bool port_init; /* accept Set(PortState = Init), and Active from there: illegal, but the papers'
                        way */
 };

@@ -1,0 +1,160 @@
+/* How fast data packets move: delivered packet-hops per second of CPU time, one thread.
+ *
+ * The full model (lanes, credits, arbitration, routing units, crossbars) with 256-byte packets, two
+ * lanes and 4 KiB buffers under uniform Poisson traffic, on fabrics that a manager has brought up:
+ * a 4-ary 3-tree at half load, an irregular network of 64 switches at load 0.2 and a 16-ary 3-tree
+ * at 0.3. Loads are shares of the links' data rate. What peers manage on the same work: BENCHMARKS
+ * in docs. */
+#include "host/sim.h"
+#include "host/sim_paths.h"
+#include "topology/generate.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+struct job {
+    const char *name, *kind, *engine;
+    const char *const parameters[8];
+    unsigned load_percent;
+    uint64_t warm_up_ps, measured_ps;
+};
+
+static double cpu_seconds(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static void make_topology(const struct job *job, struct topology *topology)
+{
+    struct err err = {0};
+    size_t count = 0;
+    while (job->parameters[count])
+        count++;
+    if (topology_generate(topology, job->kind, job->parameters, count, 1, &err) < 0) {
+        fprintf(stderr, "%s\n", err.message);
+        exit(2);
+    }
+}
+
+/* All adapters send to all. */
+static void add_traffic(struct fabric *fabric, const struct topology *topology, unsigned percent)
+{
+    struct traffic traffic;
+    traffic_init(&traffic);
+    for (uint32_t i = 0; i < topology->ports.count; i++)
+        if (topology->nodes.items[topology->ports.items[i].node].kind != NODE_SWITCH &&
+            topology->ports.items[i].peer != TOPOLOGY_NONE) {
+            vec_push(&traffic.senders, i);
+            vec_push(&traffic.receivers, i);
+        }
+    const struct topology_port *port = &topology->ports.items[traffic.senders.items[0]];
+    uint64_t rate = link_data_rate(port->width, port->speed);
+    traffic.interval_ps = (256 + 26) * 8 * TIME_S / rate * 100 / percent;
+    traffic.sl = TRAFFIC_RANDOM_SL;
+    traffic.start_ps = fabric_network_time(fabric);
+    struct err err = {0};
+    if (fabric_check_traffic(fabric, &traffic, &err) < 0) {
+        fprintf(stderr, "%s\n", err.message);
+        exit(2);
+    }
+    fabric_add_traffic(fabric, &traffic);
+    traffic_release(&traffic);
+}
+
+/* The management port of the first switch. */
+static uint32_t manager_seat(const struct topology *topology)
+{
+    uint32_t node = 0;
+    while (topology->nodes.items[node].kind != NODE_SWITCH)
+        node++;
+    return topology->nodes.items[node].first_port;
+}
+
+static void run_job(const struct job *job)
+{
+    struct topology topology = {0};
+    struct fabric_options options;
+    struct sm_config config;
+    struct err err = {0};
+    make_topology(job, &topology);
+    fabric_options_preset(&options, "today", &err);
+    options.node.agent.data_vls = 2;
+    options.node.agent.mtu = 256;
+    options.node.agent.linear_entries = 8192;
+    options.node.buffer_bytes = 4096;
+    options.routing_shared = true;
+    sm_config_init(&config);
+    config.engine = engine_find(job->engine);
+    struct fabric *fabric = fabric_new(&topology, &options, 1);
+    struct sim *sim = sim_new(fabric);
+    unsigned manager = sim_add_manager(sim, manager_seat(&topology), &config);
+    if (!sim_run_until_settled(sim, manager, 100 * TIME_S)) {
+        fprintf(stderr, "%s: the fabric does not come up\n", job->name);
+        exit(1);
+    }
+    struct sim_paths *paths = sim_paths_new(sim, fabric);
+    add_traffic(fabric, &topology, job->load_percent);
+    sim_run(sim, sim_now(sim) + job->warm_up_ps);
+    struct data_totals before, after;
+    struct fabric_totals events_before, events_after;
+    fabric_data_totals(fabric, &before);
+    fabric_totals(fabric, &events_before);
+    double begin = cpu_seconds();
+    sim_run(sim, sim_now(sim) + job->measured_ps);
+    double seconds = cpu_seconds() - begin;
+    fabric_data_totals(fabric, &after);
+    fabric_totals(fabric, &events_after);
+    if (fabric_check_data(fabric, &err) < 0) {
+        fprintf(stderr, "%s: %s\n", job->name, err.message);
+        exit(1);
+    }
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    double hops = (double)(after.hops - before.hops);
+    printf("%-34s %6.2f M hops/s  %5.2f events a hop  %4.0f ns a hop  %5ld MiB  "
+           "%" PRIu64 " delivered\n",
+           job->name, hops / seconds / 1e6,
+           (double)(events_after.events - events_before.events) / hops, seconds * 1e9 / hops,
+           usage.ru_maxrss / 1024, after.delivered - before.delivered);
+    sim_paths_free(paths);
+    sim_free(sim);
+    fabric_free(fabric);
+    topology_release(&topology);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct job jobs[] = {
+        {"4-ary 3-tree, load 0.5",
+         "kary",
+         "updn",
+         {"k=4", "n=3", "width=1x", "speed=sdr"},
+         50,
+         TIME_MS,
+         20 * TIME_MS},
+        {"irregular 64, load 0.2",
+         "irregular",
+         "updn",
+         {"switches=64", "ports=8", "width=1x", "speed=sdr"},
+         20,
+         TIME_MS,
+         20 * TIME_MS},
+        {"16-ary 3-tree, load 0.3",
+         "kary",
+         "updn",
+         {"k=16", "n=3", "width=1x", "speed=sdr"},
+         30,
+         TIME_MS,
+         2 * TIME_MS},
+    };
+    for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++)
+        if (argc < 2 || strstr(jobs[i].name, argv[1]))
+            run_job(&jobs[i]);
+    return 0;
+}

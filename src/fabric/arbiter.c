@@ -1,0 +1,93 @@
+/* Which lane goes next on a link: the arbitration tables of section 7.6.9.
+ *
+ * Each of the two tables is a list of (lane, weight), weights in units of 64 bytes. A table serves
+ * its entries in turn; an entry's lane may send until its weight is used up (the last packet may
+ * overdraw it) or it has nothing to send. The high-priority table goes first, until it has sent
+ * LimitOfHighPriority times 4096 bytes while something of low priority could have gone; 255 means
+ * no limit, 0 one packet. A lane that is in neither table never sends. Ports without tables serve
+ * their lanes in turn. */
+#include "fabric/internal.h"
+
+#include <string.h>
+
+enum { PRIORITY_LOW, PRIORITY_HIGH, TABLES, ENTRIES_PER_PART = 32 };
+
+static void add_entry(struct arbiter_tables *tables, unsigned table, unsigned vl, unsigned weight)
+{
+    unsigned at = tables->count[table]++;
+    tables->vl[table][at] = (uint8_t)vl;
+    tables->weight[table][at] = (uint8_t)weight;
+    tables->lanes[table] |= (uint16_t)(1u << vl);
+}
+
+static void read_table(struct arbiter_tables *tables, unsigned table, const struct sma_port *port,
+                       unsigned entries, unsigned vls)
+{
+    for (unsigned i = 0; i < entries; i++) {
+        const uint8_t *part = port->vl_arbitration[table * 2 + i / ENTRIES_PER_PART];
+        unsigned vl = part[i % ENTRIES_PER_PART * 2] & 15;
+        unsigned weight = part[i % ENTRIES_PER_PART * 2 + 1];
+        if (weight && vl < vls)
+            add_entry(tables, table, vl, weight);
+    }
+}
+
+static const struct arbiter_tables *shared(struct data *data, const struct arbiter_tables *tables)
+{
+    for (size_t i = 0; i < data->tables.count; i++)
+        if (memcmp(data->tables.items[i], tables, sizeof *tables) == 0)
+            return data->tables.items[i];
+    struct arbiter_tables *copy = mem_alloc(sizeof *copy);
+    memcpy(copy, tables, sizeof *copy);
+    vec_push(&data->tables, copy);
+    return copy;
+}
+
+void arbiter_load(struct data *data, struct arbiter *arbiter, const struct sma_port *port,
+                  unsigned entries, unsigned vls)
+{
+    struct arbiter_tables tables;
+    memset(&tables, 0, sizeof tables); /* the padding, too: it is compared as a whole */
+    uint64_t limit = wire_get(port->info, PORT_INFO_VL_HIGH_LIMIT);
+    for (unsigned table = 0; table < TABLES; table++)
+        read_table(&tables, table, port, entries, vls);
+    for (unsigned vl = 0; vl < vls && !entries; vl++)
+        add_entry(&tables, PRIORITY_LOW, vl, 1);
+    tables.high_limit_bytes = limit == 255 ? TIME_NEVER : limit * 4096;
+    const struct arbiter_tables *loaded = shared(data, &tables);
+    if (arbiter->tables == loaded)
+        return;
+    *arbiter = (struct arbiter){.tables = loaded};
+    for (unsigned table = 0; table < TABLES; table++)
+        arbiter->left[table] = loaded->weight[table][0] * BLOCK_BYTES;
+}
+
+/* Moves the table's turn on to an entry that can send; its lane. There is one. */
+static int pick_in(struct arbiter *arbiter, unsigned table, unsigned ready)
+{
+    const struct arbiter_tables *tables = arbiter->tables;
+    unsigned at = arbiter->at[table];
+    while (arbiter->left[table] <= 0 || !(ready >> tables->vl[table][at] & 1)) {
+        at = at + 1u < tables->count[table] ? at + 1 : 0;
+        arbiter->left[table] = tables->weight[table][at] * BLOCK_BYTES;
+    }
+    arbiter->at[table] = (uint8_t)at;
+    return tables->vl[table][at];
+}
+
+int arbiter_pick(struct arbiter *arbiter, unsigned ready)
+{
+    const struct arbiter_tables *tables = arbiter->tables;
+    bool high = ready & tables->lanes[PRIORITY_HIGH], low = ready & tables->lanes[PRIORITY_LOW];
+    bool spent = arbiter->high_sent && arbiter->high_sent >= tables->high_limit_bytes;
+    if (!high && !low)
+        return -1;
+    arbiter->picked = high && !(spent && low) ? PRIORITY_HIGH : PRIORITY_LOW;
+    return pick_in(arbiter, arbiter->picked, ready);
+}
+
+void arbiter_charge(struct arbiter *arbiter, unsigned bytes)
+{
+    arbiter->left[arbiter->picked] -= (int32_t)(blocks_of(bytes) * BLOCK_BYTES);
+    arbiter->high_sent = arbiter->picked == PRIORITY_HIGH ? arbiter->high_sent + bytes : 0;
+}

@@ -1,0 +1,108 @@
+/* Data packets in the fabric: traffic in, what became of it out.
+ *
+ * The model is that of a lossless network with virtual lanes: input buffers and credits for each
+ * lane of each link, a routing unit, a crossbar and output buffers in each switch, arbitration by
+ * weights on each link (lanes.h has the walk of a packet). Every packet that was made is, at any
+ * time, in one of four places: delivered, lost with a cause, in the fabric, or waiting at its
+ * sender. fabric_check_data() proves that, and that no credit was ever overdrawn. */
+#ifndef WEFT_FABRIC_DATA_H
+#define WEFT_FABRIC_DATA_H
+
+#include "fabric/fabric.h"
+#include "fabric/traffic.h"
+
+enum loss {
+    LOSS_INACTIVE_PORT, /* the port is not Active: a manager stopped it */
+    LOSS_DEAD_LINK,
+    LOSS_DEAD_NODE,     /* it was in a switch or adapter that died, or on its way to one */
+    LOSS_NO_ROUTE,      /* no entry in the forwarding table, or one for a port that is not there */
+    LOSS_TURNED_BACK,   /* output = input */
+    LOSS_NO_LANE,       /* the SL has no lane at this output */
+    LOSS_LIFETIME,      /* too long in one switch */
+    LOSS_HEAD_OF_QUEUE, /* too long first in line for a link */
+    LOSS_OVERFLOW,      /* no room in a buffer: never happens where credits are obeyed */
+    LOSS_P_KEY,
+    LOSS_BIT_ERROR,
+    LOSS_CAUSES,
+};
+extern const char *const loss_names[LOSS_CAUSES]; /* "inactive port" … */
+
+/* A data packet, as those see it who watch. */
+struct data_packet {
+    uint32_t traffic;              /* as fabric_add_traffic() numbered it */
+    uint32_t source, destination;  /* end ports; destination NOBODY's number if not known */
+    uint64_t made, entered;        /* by its source; into the adapter's output buffer */
+    uint32_t payload_bytes, bytes; /* bytes: on the wire */
+    uint16_t dlid;
+    uint8_t sl, hops, tries; /* hops: switches passed; tries: sent again so often */
+};
+
+/* Hears of every end of a packet's way; each may be NULL. */
+struct data_observer {
+    void *context;
+    void (*delivered)(void *context, uint64_t now, const struct data_packet *packet);
+    /* `port`: where it was lost. A reliable packet that will be tried again is not lost. */
+    void (*lost)(void *context, uint64_t now, const struct data_packet *packet, enum loss cause,
+                 uint32_t port);
+    /* Packets wait for each other: one line a channel, as fabric_find_deadlock() writes them. Once
+     * for each time that it begins. */
+    void (*deadlock)(void *context, uint64_t now, const char *cycle);
+    /* An adapter's port opened for data, or closed. */
+    void (*gate)(void *context, uint64_t now, uint32_t port, bool open);
+};
+void fabric_observe_data(struct fabric *fabric, const struct data_observer *observer);
+
+/* The way from one end port to another, as the manager knows it: dlid 0 if there is none. Asked
+ * for each packet when its sender makes it. */
+struct data_path {
+    uint16_t dlid;
+    uint8_t sl; /* of engines that need lanes; only used where the traffic's own SL is 0 */
+};
+struct data_paths {
+    void *context;
+    struct data_path (*find)(void *context, uint32_t source, uint32_t destination);
+};
+void fabric_set_paths(struct fabric *fabric, const struct data_paths *paths);
+
+/* Whether this fabric can carry it: traffic_check(), and no packet beyond MTU and buffers. */
+int fabric_check_traffic(const struct fabric *fabric, const struct traffic *traffic,
+                         struct err *err);
+/* Its number. The traffic, which must have passed its check, is copied. Packets for which there is
+ * no path when they are made are not sent: `unroutable`. */
+unsigned fabric_add_traffic(struct fabric *fabric, const struct traffic *traffic);
+/* From now on nothing more is made (of this traffic). */
+void fabric_stop_traffic(struct fabric *fabric, unsigned traffic);
+
+struct data_totals {
+    uint64_t made; /* with a path; = delivered + lost + travelling + waiting */
+    uint64_t unroutable;
+    uint64_t delivered, lost[LOSS_CAUSES];
+    uint64_t travelling, waiting; /* in the fabric; at their senders (retries included) */
+    uint64_t entered;             /* into the fabric, retries too */
+    uint64_t retried, duplicates; /* sent again; copies by multicast beyond the first */
+    uint64_t delivered_bytes, delivered_payload_bytes;
+    uint64_t hops;           /* links crossed by packets */
+    uint64_t credit_packets; /* flow control */
+    uint64_t deadlocks;      /* cycles found */
+};
+void fabric_data_totals(struct fabric *fabric, struct data_totals *totals);
+
+/* Counters and gauges of one lane of one port. */
+struct lane_view {
+    uint64_t sent_packets, sent_bytes;  /* over the link; flow control not counted */
+    uint64_t input_bytes, output_bytes; /* in the buffers now (in blocks of 64) */
+    int64_t credit_blocks;              /* that the other end has granted and that are left */
+};
+struct lane_view fabric_lane(const struct fabric *fabric, uint32_t port, unsigned vl);
+/* Time that a port's link was busy with packets of any kind, for its utilisation. */
+uint64_t fabric_busy_ps(const struct fabric *fabric, uint32_t port);
+bool fabric_port_passes_data(const struct fabric *fabric, uint32_t port); /* Active, and up */
+
+/* Deadlock: packets that wait for each other in a circle. The run goes on (lifetimes may break it)
+ * unless stopped by its owner. Text: one line a channel, "S1 port 3 lane 0 -> S2 port 1". */
+bool fabric_find_deadlock(struct fabric *fabric, struct text *cycle);
+
+/* Everything accounted for: conservation, buffers, credits, capacity. -EPROTO and what is wrong. */
+int fabric_check_data(struct fabric *fabric, struct err *err);
+
+#endif

@@ -1,0 +1,113 @@
+/* Deadlock: packets that wait for each other in a circle, found by looking who waits for whom.
+ *
+ * An output lane of a switch stands still when the input lane at the other end has no room for its
+ * head, all that is under way counted; that input lane stands still when its head waits for room in
+ * an output lane of its switch. Lanes are first in, first out, so each waits for one other lane,
+ * and a circle of lanes that stand still can never move again by itself: what is reported is a
+ * proof, not a suspicion. Whatever still moves (a packet on the crossbar or the link, a look-up)
+ * breaks the chain. Only lifetime limits can end a deadlock.
+ *
+ * The look is taken every so often while packets are in the fabric. */
+#include "fabric/internal.h"
+
+static unsigned head_blocks(struct data *data, const struct parcel_queue *queue)
+{
+    return blocks_of(parcel_at(data, queue->head)->bytes);
+}
+
+/* The output lane that this one waits for, over the link and through the next switch; NOBODY if it
+ * is not stuck. */
+static uint32_t waits_for(struct fabric *fabric, uint32_t lane)
+{
+    struct data *data = fabric->data;
+    const struct output_lane *output = &data->outputs[lane];
+    const struct port *port = &fabric->ports[lane_port(fabric, lane)];
+    bool sending = port->sent_lane == lane && port->free_at > des_now(fabric->network);
+    if (output->queue.head == NOBODY || sending || !port->open || !port->peer_is_switch ||
+        output->crossing != NOBODY)
+        return NOBODY;
+    const struct port *peer = &fabric->ports[port->peer];
+    const struct input_lane *input =
+        &data->inputs[lane_of(fabric, port->peer, lane_vl(fabric, lane))];
+    unsigned under_way = (unsigned)(output->sent - input->received) % CREDIT_MODULUS;
+    if (input->used + under_way + head_blocks(data, &output->queue) <= peer->room)
+        return NOBODY;
+    if (input->queue.head == NOBODY || input->crossing != NOBODY || input->wanted == NOBODY)
+        return NOBODY;
+    const struct output_lane *wanted = &data->outputs[input->wanted];
+    const struct port *beyond = &fabric->ports[lane_port(fabric, input->wanted)];
+    if (wanted->used + head_blocks(data, &input->queue) <= beyond->room)
+        return NOBODY;
+    return input->wanted;
+}
+
+/* A lane on a circle, or NOBODY. Every chain is followed until it meets itself or an older one. */
+static uint32_t find_circle(struct fabric *fabric)
+{
+    uint32_t lanes = fabric->port_count << fabric->data->lane_shift;
+    uint32_t *chain = mem_zalloc(lanes, sizeof *chain); /* 0: not seen, else the chain's number */
+    uint32_t found = NOBODY;
+    for (uint32_t start = 0; start < lanes && found == NOBODY; start++) {
+        uint32_t lane = start;
+        while (lane != NOBODY && !chain[lane]) {
+            chain[lane] = start + 1;
+            lane = waits_for(fabric, lane);
+            if (lane != NOBODY && chain[lane] == start + 1)
+                found = lane;
+        }
+    }
+    mem_free(chain);
+    return found;
+}
+
+static void describe(struct fabric *fabric, uint32_t lane, struct text *out)
+{
+    const struct port *port = &fabric->ports[lane_port(fabric, lane)];
+    const struct port *peer = &fabric->ports[port->peer];
+    const struct topology_node *nodes = fabric->topology->nodes.items;
+    text_printf(out, "%s port %u lane %u -> %s port %u\n", nodes[port->node].name, port->number,
+                lane_vl(fabric, lane), nodes[peer->node].name, peer->number);
+}
+
+bool fabric_find_deadlock(struct fabric *fabric, struct text *cycle)
+{
+    if (!fabric->data)
+        return false;
+    uint32_t first = find_circle(fabric);
+    if (first == NOBODY)
+        return false;
+    uint32_t lane = first;
+    do {
+        if (cycle)
+            describe(fabric, lane, cycle);
+        lane = waits_for(fabric, lane);
+    } while (lane != first);
+    return true;
+}
+
+void deadlock_watch(struct fabric *fabric)
+{
+    if (fabric->data->watched || !fabric->options.deadlock_check_ps)
+        return;
+    fabric->data->watched = true;
+    des_post(fabric->network, des_now(fabric->network) + fabric->options.deadlock_check_ps,
+             (struct event){EVENT_DEADLOCK, 0, 0});
+}
+
+void deadlock_look(struct fabric *fabric)
+{
+    struct data *data = fabric->data;
+    struct text cycle = {0};
+    data->watched = false;
+    if (!data->travelling)
+        return;
+    bool found = fabric_find_deadlock(fabric, &cycle);
+    if (found && !data->deadlocked) {
+        data->totals.deadlocks++;
+        if (data->observer.deadlock)
+            data->observer.deadlock(data->observer.context, des_now(fabric->network), cycle.data);
+    }
+    data->deadlocked = found;
+    text_release(&cycle);
+    deadlock_watch(fabric);
+}

@@ -1,0 +1,510 @@
+/* Input lanes and the inside of a switch: routing unit, mapping unit, crossbar.
+ *
+ * After section IV-B of "Modeling InfiniBand with OPNET": a packet that reaches the head of its
+ * lane asks the routing unit, which serves requests one at a time, VL15 first and the lanes in
+ * turn; the mapping unit then gives it the lane of its output; the crossbar connects the two as
+ * soon as the output lane has room for the whole packet and nobody else is crossing into it. Those
+ * who wait for the same output lane are served in the order in which they came. The crossbar is
+ * fully demultiplexed (each lane has a connection of its own) or multiplexed (one connection for
+ * each port, whatever the lane); it works at the rate of the faster of the two links, times a
+ * factor. What comes in more slowly than it goes out waits until it can cross without a gap, so
+ * that it does not keep the output from others.
+ *
+ * The next packet of a lane is routed while the one before it still crosses. A multicast packet
+ * crosses once for each of its outputs, one after the other. */
+#include "fabric/internal.h"
+
+#include <assert.h>
+
+static struct input_lane *input_at(struct fabric *fabric, uint32_t lane)
+{
+    return &fabric->data->inputs[lane];
+}
+static struct output_lane *output_at(struct fabric *fabric, uint32_t lane)
+{
+    return &fabric->data->outputs[lane];
+}
+
+static struct sma *sma_of(const struct fabric *fabric, const struct relay *relay)
+{
+    return &fabric->nodes[relay - fabric->data->relays].sma;
+}
+
+static bool is_multicast(const struct parcel *parcel)
+{
+    return parcel->dlid >= LID_MULTICAST_FIRST && parcel->dlid != LID_PERMISSIVE;
+}
+
+/* ---- the crossbar ---- */
+
+/* Where the copies of a multicast go: the next output after `after`, or 0. */
+static unsigned next_copy(struct fabric *fabric, const struct relay *relay, uint32_t lane,
+                          const struct parcel *parcel, unsigned after)
+{
+    unsigned input = fabric->ports[lane_port(fabric, lane)].number;
+    for (unsigned output = after + 1; output <= relay->port_count; output++)
+        if (output != input && fabric->ports[relay->first_port + output].open &&
+            sma_route_multicast(sma_of(fabric, relay), parcel->dlid, output))
+            return output;
+    return 0;
+}
+
+/* Takes the head of the lane, or a copy of it if it must go elsewhere, too. */
+static uint32_t take_head(struct fabric *fabric, struct relay *relay, uint32_t lane)
+{
+    struct data *data = fabric->data;
+    struct input_lane *input = input_at(fabric, lane);
+    uint32_t number = input->queue.head;
+    if (!is_multicast(parcel_at(data, number)))
+        return parcel_pop(data, &input->queue);
+    input->copied = fabric->ports[lane_port(fabric, input->wanted)].number;
+    if (!next_copy(fabric, relay, lane, parcel_at(data, number), input->copied)) {
+        input->copied = 0;
+        return parcel_pop(data, &input->queue);
+    }
+    uint32_t copy = parcel_new(data);
+    *parcel_at(data, copy) = *parcel_at(data, number);
+    data->totals.duplicates++;
+    data->travelling++;
+    return copy;
+}
+
+static void cross(struct fabric *fabric, uint32_t lane, uint32_t to)
+{
+    struct data *data = fabric->data;
+    struct input_lane *input = input_at(fabric, lane);
+    struct output_lane *output = output_at(fabric, to);
+    struct port *port = &fabric->ports[lane_port(fabric, lane)];
+    struct relay *relay = relay_of(fabric, port);
+    uint64_t now = des_now(fabric->network);
+    uint32_t number = take_head(fabric, relay, lane);
+    struct parcel *parcel = parcel_at(data, number);
+    unsigned blocks = blocks_of(parcel->bytes);
+    struct port *out = &fabric->ports[lane_port(fabric, to)];
+    uint64_t rate = out->internal_ps_per_8_bytes < port->internal_ps_per_8_bytes
+                        ? out->internal_ps_per_8_bytes
+                        : port->internal_ps_per_8_bytes;
+    uint64_t over = now + (parcel->bytes * rate + 7) / 8;
+    if (over < parcel->tail)
+        over = parcel->tail;
+    parcel->tail = over;
+    parcel->vl = (uint8_t)lane_vl(fabric, to);
+    input->crossing = to;
+    input->crossing_blocks = input->copied ? 0 : (uint16_t)blocks;
+    input->wanted = NOBODY;
+    output->crossing = lane;
+    output->used = (uint16_t)(output->used + blocks);
+    if (fabric->options.multiplexed)
+        port->input_busy = out->output_busy = true;
+    des_post(fabric->network, over, (struct event){EVENT_CROSSED, lane, relay->life});
+    if (input->queue.head != NOBODY && !input->copied)
+        unit_ask(fabric, relay, lane);
+    channel_push(fabric, to, number);
+}
+
+static bool head_fits(struct fabric *fabric, uint32_t lane, uint32_t to)
+{
+    const struct parcel *parcel = parcel_at(fabric->data, input_at(fabric, lane)->queue.head);
+    return channel_has_room(fabric, to, blocks_of(parcel->bytes));
+}
+
+static void leave_line(struct fabric *fabric, struct output_lane *output, uint32_t before,
+                       uint32_t lane)
+{
+    uint32_t next = input_at(fabric, lane)->next;
+    if (before == NOBODY)
+        output->first_waiting = next;
+    else
+        input_at(fabric, before)->next = next;
+    if (output->last_waiting == lane)
+        output->last_waiting = before;
+}
+
+/* In a demultiplexed crossbar the first in line can always go if anybody can. */
+static void serve_line(struct fabric *fabric, uint32_t to)
+{
+    struct output_lane *output = output_at(fabric, to);
+    uint32_t lane = output->first_waiting;
+    if (lane == NOBODY)
+        return;
+    if (!head_fits(fabric, lane, to)) {
+        channel_kick(fabric, lane_port(fabric, to)); /* so that somebody comes back */
+    } else if (output->crossing == NOBODY) {
+        leave_line(fabric, output, NOBODY, lane);
+        cross(fabric, lane, to);
+    }
+}
+
+/* In a multiplexed one, whoever waits for an output while its own input is busy is passed over by
+ * those behind it. But not for ever: in the end the output waits for it. */
+static void pass_over(struct fabric *fabric, struct port *port, uint32_t lane)
+{
+    enum { PATIENCE = 4 };
+    if (lane == NOBODY || input_at(fabric, lane)->passed_over++ < PATIENCE)
+        return;
+    input_at(fabric, lane)->passed_over = 0;
+    if (port->held == NOBODY)
+        port->held = lane;
+}
+
+static bool is_input_busy(const struct fabric *fabric, uint32_t lane)
+{
+    return fabric->ports[lane_port(fabric, lane)].input_busy;
+}
+
+/* The lanes of an output in turn, the line of each from its first on. */
+static void serve_port(struct fabric *fabric, uint32_t index)
+{
+    struct port *port = &fabric->ports[index];
+    uint32_t late = NOBODY;
+    if (port->held != NOBODY &&
+        !head_fits(fabric, port->held, input_at(fabric, port->held)->wanted))
+        port->held = NOBODY; /* or one lane would hold up the others for longer than a crossing */
+    for (unsigned step = 1; step <= port->vls && !port->output_busy; step++) {
+        uint32_t to = lane_of(fabric, index, (port->turn + step) % port->vls);
+        uint32_t before = NOBODY, lane = output_at(fabric, to)->first_waiting;
+        for (; lane != NOBODY; before = lane, lane = input_at(fabric, lane)->next) {
+            if (!head_fits(fabric, lane, to)) {
+                channel_kick(fabric, index); /* so that somebody comes back */
+                break;
+            }
+            bool busy = is_input_busy(fabric, lane);
+            if (!busy && (port->held == NOBODY || port->held == lane)) {
+                port->turn = (uint8_t)lane_vl(fabric, to);
+                port->held = NOBODY;
+                pass_over(fabric, port, late);
+                leave_line(fabric, output_at(fabric, to), before, lane);
+                cross(fabric, lane, to);
+                return;
+            }
+            if (busy && late == NOBODY)
+                late = lane;
+        }
+    }
+}
+
+static void serve_waiting(struct fabric *fabric, uint32_t to)
+{
+    if (fabric->options.multiplexed)
+        serve_port(fabric, lane_port(fabric, to));
+    else
+        serve_line(fabric, to);
+}
+
+void lanes_serve(struct fabric *fabric, uint32_t output)
+{
+    if (relay_of(fabric, &fabric->ports[lane_port(fabric, output)])->is_switch)
+        serve_waiting(fabric, output);
+    else if (fabric->data->outputs[output].first_waiting != NOBODY)
+        sender_offer(fabric, fabric->data->outputs[output].first_waiting);
+}
+
+static void enter_line(struct fabric *fabric, uint32_t lane, uint32_t to)
+{
+    struct output_lane *output = output_at(fabric, to);
+    const struct port *out = &fabric->ports[lane_port(fabric, to)];
+    if (!out->open || lane_vl(fabric, to) >= out->vls) { /* it has closed in the meantime */
+        lanes_turn_away(fabric, lane,
+                        out->open ? LOSS_NO_LANE : loss_of_link(fabric, lane_port(fabric, to)));
+        return;
+    }
+    input_at(fabric, lane)->next = NOBODY;
+    input_at(fabric, lane)->passed_over = 0;
+    if (output->first_waiting == NOBODY)
+        output->first_waiting = lane;
+    else
+        input_at(fabric, output->last_waiting)->next = lane;
+    output->last_waiting = lane;
+    if (output->first_waiting == lane || fabric->options.multiplexed)
+        serve_waiting(fabric, to);
+}
+
+/* ---- routing and mapping ---- */
+
+static void forget_hold(struct fabric *fabric, uint32_t lane, uint32_t wanted)
+{
+    if (wanted != NOBODY && fabric->ports[lane_port(fabric, wanted)].held == lane)
+        fabric->ports[lane_port(fabric, wanted)].held = NOBODY;
+}
+
+void lanes_discard(struct fabric *fabric, uint32_t lane, enum loss cause)
+{
+    struct input_lane *input = input_at(fabric, lane);
+    uint32_t port = lane_port(fabric, lane);
+    uint32_t number = parcel_pop(fabric->data, &input->queue);
+    forget_hold(fabric, lane, input->wanted);
+    input->used = (uint16_t)(input->used - blocks_of(parcel_at(fabric->data, number)->bytes));
+    input->asked = false;
+    input->wanted = NOBODY;
+    input->copied = 0;
+    data_lose(fabric, number, cause, port);
+    credits_note(fabric, lane);
+    if (input->queue.head != NOBODY)
+        unit_ask(fabric, relay_of(fabric, &fabric->ports[port]), lane);
+}
+
+static unsigned output_for(const struct fabric *fabric, const struct relay *relay, unsigned dlid)
+{
+    if (relay->linear)
+        return dlid <= relay->linear_top ? relay->linear[dlid] : 0xFF;
+    return sma_route_unicast(sma_of(fabric, relay), dlid);
+}
+
+static bool passes_keys(struct fabric *fabric, const struct relay *relay, const struct port *port,
+                        const struct parcel *parcel)
+{
+    return sma_accepts_p_key(sma_of(fabric, relay), port->number, parcel->p_key);
+}
+
+static unsigned relay_map(const struct relay *relay, unsigned input, unsigned output, unsigned sl)
+{
+    if (relay->one_map)
+        return relay->common_lanes >> sl * 4 & 15;
+    const uint8_t *row = relay->sl2vl[output * (relay->port_count + 1u) + input];
+    return row[sl / 2] >> (sl % 2 ? 0 : 4) & 15;
+}
+
+/* The output lane for this parcel at this output; NOBODY and the cause if there is none. */
+static uint32_t map_lane(struct fabric *fabric, struct relay *relay, unsigned input,
+                         unsigned output, const struct parcel *parcel, enum loss *cause)
+{
+    uint32_t index = relay->first_port + output;
+    const struct port *port = &fabric->ports[index];
+    unsigned vl = relay_map(relay, input, output, parcel->sl);
+    if (!port->open)
+        *cause = loss_of_link(fabric, index);
+    else if (port->keys_out && !passes_keys(fabric, relay, port, parcel))
+        *cause = LOSS_P_KEY;
+    else if (vl >= port->vls)
+        *cause = LOSS_NO_LANE;
+    else
+        return lane_of(fabric, index, vl);
+    return NOBODY;
+}
+
+static void want(struct fabric *fabric, uint32_t lane, uint32_t to)
+{
+    struct input_lane *input = input_at(fabric, lane);
+    input->wanted = to;
+    if (input->crossing == NOBODY)
+        enter_line(fabric, lane, to);
+}
+
+static void connect_multicast(struct fabric *fabric, struct relay *relay, uint32_t lane,
+                              enum loss cause)
+{
+    struct input_lane *input = input_at(fabric, lane);
+    const struct parcel *parcel = parcel_at(fabric->data, input->queue.head);
+    unsigned from = fabric->ports[lane_port(fabric, lane)].number;
+    unsigned output = input->copied;
+    while ((output = next_copy(fabric, relay, lane, parcel, output)) != 0) {
+        uint32_t to = map_lane(fabric, relay, from, output, parcel, &cause);
+        if (to != NOBODY) {
+            want(fabric, lane, to);
+            return;
+        }
+    }
+    lanes_discard(fabric, lane, cause);
+}
+
+void lanes_turn_away(struct fabric *fabric, uint32_t lane, enum loss cause)
+{
+    struct input_lane *input = input_at(fabric, lane);
+    const struct port *port = &fabric->ports[lane_port(fabric, lane)];
+    if (!is_multicast(parcel_at(fabric->data, input->queue.head))) {
+        lanes_discard(fabric, lane, cause);
+        return;
+    }
+    forget_hold(fabric, lane, input->wanted);
+    input->copied = fabric->ports[lane_port(fabric, input->wanted)].number;
+    input->wanted = NOBODY;
+    connect_multicast(fabric, relay_of(fabric, port), lane, cause);
+}
+
+/* When a parcel may begin to cross: an output must not run dry. */
+static uint64_t crossing_time(const struct fabric *fabric, const struct port *port, uint32_t to,
+                              const struct parcel *parcel)
+{
+    const struct port *out = &fabric->ports[lane_port(fabric, to)];
+    if (out->ps_per_8_bytes >= port->ps_per_8_bytes)
+        return 0;
+    uint64_t wire = wire_time(out, parcel->bytes);
+    return parcel->tail > wire ? parcel->tail - wire : 0;
+}
+
+void lanes_connect(struct fabric *fabric, uint32_t lane, uint32_t life)
+{
+    struct input_lane *input = input_at(fabric, lane);
+    const struct port *port = &fabric->ports[lane_port(fabric, lane)];
+    struct relay *relay = relay_of(fabric, port);
+    if (life != relay->life)
+        return;
+    const struct parcel *parcel = parcel_at(fabric->data, input->queue.head);
+    input->asked = false;
+    if (is_multicast(parcel)) {
+        connect_multicast(fabric, relay, lane, LOSS_NO_ROUTE);
+        return;
+    }
+    unsigned output = output_for(fabric, relay, parcel->dlid);
+    enum loss cause = LOSS_NO_ROUTE;
+    if (output == port->number) {
+        lanes_discard(fabric, lane, LOSS_TURNED_BACK);
+    } else if (output == 0 || output > relay->port_count) {
+        lanes_discard(fabric, lane, LOSS_NO_ROUTE);
+    } else {
+        uint32_t to = map_lane(fabric, relay, port->number, output, parcel, &cause);
+        uint64_t at = to == NOBODY ? 0 : crossing_time(fabric, port, to, parcel);
+        if (to == NOBODY) {
+            lanes_discard(fabric, lane, cause);
+        } else if (at > des_now(fabric->network)) {
+            input->asked = true;
+            des_post(fabric->network, at, (struct event){EVENT_CONNECT, lane, life});
+        } else {
+            want(fabric, lane, to);
+        }
+    }
+}
+
+/* The connection of an input to a multiplexed crossbar is free: for the next of its lanes, but
+ * first for one that an output waits for. */
+static void serve_input(struct fabric *fabric, uint32_t index, unsigned served)
+{
+    const struct port *port = &fabric->ports[index];
+    unsigned slots = 1u << fabric->data->lane_shift;
+    for (unsigned step = 1; step <= 2 * slots && !port->input_busy; step++) {
+        uint32_t lane = lane_of(fabric, index, (served + step) % slots);
+        const struct input_lane *input = input_at(fabric, lane);
+        if (input->wanted == NOBODY || input->crossing != NOBODY)
+            continue;
+        uint32_t output = lane_port(fabric, input->wanted);
+        if (step > slots || fabric->ports[output].held == lane)
+            serve_port(fabric, output);
+    }
+}
+
+void lanes_crossed(struct fabric *fabric, uint32_t lane, uint32_t life)
+{
+    struct input_lane *input = input_at(fabric, lane);
+    uint32_t port = lane_port(fabric, lane), to = input->crossing;
+    struct relay *relay = relay_of(fabric, &fabric->ports[port]);
+    bool multiplexed = fabric->options.multiplexed;
+    if (life != relay->life || to == NOBODY)
+        return;
+    input->crossing = output_at(fabric, to)->crossing = NOBODY;
+    input->used = (uint16_t)(input->used - input->crossing_blocks);
+    credits_note(fabric, lane);
+    if (!multiplexed)
+        serve_line(fabric, to);
+    /* In a multiplexed crossbar both ports still count as busy: the lane's next parcel gets into
+     * its line, but has no precedence. */
+    if (input->copied)
+        connect_multicast(fabric, relay, lane, LOSS_INACTIVE_PORT);
+    else if (input->wanted != NOBODY)
+        enter_line(fabric, lane, input->wanted);
+    if (!multiplexed)
+        return;
+    fabric->ports[port].input_busy = fabric->ports[lane_port(fabric, to)].output_busy = false;
+    serve_input(fabric, port, lane_vl(fabric, lane));
+    serve_port(fabric, lane_port(fabric, to));
+}
+
+/* ---- arrival ---- */
+
+static void trace(struct fabric *fabric, const struct parcel *parcel, uint32_t port)
+{
+    fabric->trace = hash_mix(fabric->trace ^ des_now(fabric->network)) ^
+                    ((uint64_t)parcel->dlid << 48 | (uint64_t)parcel->bytes << 32 | port);
+}
+
+static bool is_broken(struct fabric *fabric, struct port *port, const struct parcel *parcel)
+{
+    uint64_t rate = fabric->options.bit_error_rate; /* in 2^64 parts per bit */
+    return rate && rng_next(&port->rng) < (uint64_t)parcel->bytes * 8 * rate;
+}
+
+void lanes_watch_life(struct fabric *fabric, uint32_t lane)
+{
+    struct input_lane *input = input_at(fabric, lane);
+    uint64_t life = relay_of(fabric, &fabric->ports[lane_port(fabric, lane)])->life_time_ps;
+    uint64_t now = des_now(fabric->network);
+    if (input->timed || life == TIME_NEVER)
+        return;
+    uint64_t end = parcel_at(fabric->data, input->queue.head)->since + life;
+    input->timed = true;
+    des_post(fabric->network, end > now ? end : now, (struct event){EVENT_INPUT_LIFE, lane, 0});
+}
+
+static void arrive_in_lane(struct fabric *fabric, struct relay *relay, uint32_t number,
+                           uint32_t lane)
+{
+    struct data *data = fabric->data;
+    struct input_lane *input = input_at(fabric, lane);
+    struct parcel *parcel = parcel_at(data, number);
+    parcel->since = des_now(fabric->network);
+    parcel->hops += parcel->hops < UINT8_MAX;
+    input->used = (uint16_t)(input->used + blocks_of(parcel->bytes));
+    bool first = input->queue.head == NOBODY;
+    parcel_push(data, &input->queue, number);
+    if (relay->life_time_ps != TIME_NEVER)
+        lanes_watch_life(fabric, lane);
+    if (first)
+        unit_ask(fabric, relay, lane);
+    credits_note(fabric, lane);
+}
+
+/* Something that used up credits but never gets into the buffer. */
+static void lose_on_arrival(struct fabric *fabric, uint32_t number, uint32_t lane, enum loss cause)
+{
+    data_lose(fabric, number, cause, lane_port(fabric, lane));
+    credits_note(fabric, lane);
+}
+
+/* An armed port becomes active by the first data packet (7.2.7.3). */
+static bool opens(struct fabric *fabric, struct relay *relay, uint32_t index)
+{
+    uint8_t *info = sma_of(fabric, relay)->ports[fabric->ports[index].number].info;
+    if (wire_get(info, PORT_INFO_PORT_STATE) != PORT_STATE_ARMED)
+        return false;
+    wire_set(info, PORT_INFO_PORT_STATE, PORT_STATE_ACTIVE);
+    gate_refresh(fabric, index);
+    return true;
+}
+
+void lanes_arrive(struct fabric *fabric, uint32_t number, uint32_t index)
+{
+    struct data *data = fabric->data;
+    struct port *port = &fabric->ports[index];
+    struct relay *relay = relay_of(fabric, port);
+    struct parcel *parcel = parcel_at(data, number);
+    data->on_links--;
+    trace(fabric, parcel, index);
+    if (!port->up || !relay->up || parcel->link_epoch != port->epoch) {
+        bool is_back = port->up && relay->up; /* it was down while the parcel was on its way */
+        data_lose(fabric, number, is_back ? LOSS_DEAD_LINK : loss_of_link(fabric, index), index);
+        return;
+    }
+    uint32_t lane = lane_of(fabric, index, parcel->vl);
+    struct input_lane *input = input_at(fabric, lane);
+    unsigned blocks = blocks_of(parcel->bytes);
+    if (is_broken(fabric, port, parcel)) {
+        /* The receiver has not counted it: the sender's next word on what it sent puts it right. */
+        sma_count(sma_of(fabric, relay), port->number, COUNTER_RCV_ERRORS, 1);
+        data_lose(fabric, number, LOSS_BIT_ERROR, index);
+        credits_refresh(fabric, port->peer, port->epoch);
+        return;
+    }
+    input->received = (uint16_t)((input->received + blocks) % CREDIT_MODULUS);
+    if (!port->open && !opens(fabric, relay, index)) {
+        lose_on_arrival(fabric, number, lane, LOSS_INACTIVE_PORT);
+    } else if (port->keys_in && !passes_keys(fabric, relay, port, parcel)) {
+        lose_on_arrival(fabric, number, lane, LOSS_P_KEY);
+    } else if (!relay->is_switch) {
+        data_deliver(fabric, number, index);
+        credits_note(fabric, lane);
+    } else if (input->used + blocks > port->room) {
+        data->overflowed = true;
+        lose_on_arrival(fabric, number, lane, LOSS_OVERFLOW);
+    } else {
+        arrive_in_lane(fabric, relay, number, lane);
+    }
+}

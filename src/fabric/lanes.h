@@ -1,0 +1,235 @@
+/* The inside of the data path: lanes, the units of a switch, senders.
+ *
+ * The walk of a data packet, here called a parcel:
+ *   sender.c    its source makes it; it enters an output lane of the adapter, by its service level
+ *   channel.c   the output picks the next packet by the arbitration table, if the other end has
+ *               granted credits for it; the link carries it
+ *   credits.c   the receiver grants credits, by flow-control packets of its own
+ *   lanes.c     it arrives in an input lane; at the head of it, the routing unit finds the output,
+ *               the mapping unit the lane; it crosses over when the output lane has room
+ *   gates.c     what happens to it when ports close, links break and nodes die
+ *   deadlock.c  who waits for whom; and the books
+ *
+ * Cut-through: a switch begins to route a parcel once its header is there, and may send it on
+ * before it has it all. `tail` is when its last byte will be where the parcel is; no link starts so
+ * early that it would run dry.
+ *
+ * Buffers and credits are counted in blocks of 64 bytes. A lane's number is its port's, shifted,
+ * and its VL: every port has the same number of slots, a power of two, and uses as many of them as
+ * it has data lanes. All of this exists only in fabrics with traffic. */
+#ifndef WEFT_FABRIC_LANES_H
+#define WEFT_FABRIC_LANES_H
+
+#include "fabric/data.h"
+
+enum {
+    DATA_HEADER_BYTES = 20,   /* after these, a switch can begin to route */
+    DATA_OVERHEAD_BYTES = 26, /* LRH 8, BTH 12, ICRC 4, VCRC 2 */
+    CREDIT_PACKET_BYTES = 6,
+    BLOCK_BYTES = 64,
+    CREDIT_MODULUS = 4096, /* of FCTBS and FCCL: 12 bits */
+    ARBITER_ENTRIES = 64,  /* of each table */
+};
+
+struct parcel {
+    uint64_t made, entered, tail;
+    uint64_t since; /* in this node */
+    uint32_t next;
+    uint32_t link_epoch; /* of the link it travels on */
+    uint32_t sender;     /* NOBODY: injected from outside */
+    uint32_t destination;
+    uint16_t dlid, bytes, payload, p_key;
+    uint8_t sl, vl, hops, tries;
+    uint32_t flood; /* of a multicast: see packets.c */
+};
+
+/* Parcels one after the other. */
+struct parcel_queue {
+    uint32_t head, tail;
+};
+
+struct input_lane {
+    struct parcel_queue queue;
+    uint32_t wanted;   /* output lane of the head once it is routed, or NOBODY */
+    uint32_t crossing; /* output lane that a parcel crosses to, or NOBODY */
+    uint32_t next;     /* in the line of those who wait for an output lane */
+    uint16_t crossing_blocks, used;
+    uint16_t received, told; /* blocks since the link came up; limit that the other end knows */
+    uint8_t copied;          /* of a multicast at the head: the last output that has a copy */
+    uint8_t passed_over;     /* how often others crossed first because its input was busy */
+    bool asked;              /* the head waits for, or is in, the routing unit */
+    bool timed;              /* a lifetime timer runs */
+};
+
+struct output_lane {
+    struct parcel_queue queue;
+    uint32_t first_waiting, last_waiting; /* input lanes; in an adapter: senders */
+    uint32_t crossing;                    /* input lane from which a parcel crosses, or NOBODY */
+    uint16_t used;
+    uint16_t sent, limit; /* FCTBS; the FCCL received last */
+    bool timed;
+    uint64_t head_since;
+    uint64_t packets, bytes; /* sent */
+};
+
+/* The arbitration tables of a port, ready for use (7.6.9). Ports with the same tables share them.
+ */
+struct arbiter_tables {
+    uint8_t count[2]; /* entries; [0] low, [1] high priority */
+    uint8_t vl[2][ARBITER_ENTRIES];
+    uint8_t weight[2][ARBITER_ENTRIES];
+    uint16_t lanes[2];         /* VLs with an entry */
+    uint64_t high_limit_bytes; /* TIME_NEVER: none */
+};
+struct arbiter {
+    const struct arbiter_tables *tables;
+    uint64_t high_sent; /* bytes since the last low-priority packet */
+    int32_t left[2];    /* bytes that the entry in turn may still send */
+    uint8_t at[2];      /* and which one that is */
+    uint8_t picked;     /* the table that had the last turn */
+};
+
+/* What the data path needs of a node, in one line; and the routing unit of a switch: one look-up at
+ * a time, for all its input lanes in turn. */
+struct relay {
+    uint64_t busy_until;
+    const uint8_t *linear;     /* NULL: a random table */
+    const uint8_t (*sl2vl)[8]; /* as the agent keeps it … */
+    uint64_t common_lanes;     /* … and, if all its rows are the same, four bits for each SL */
+    uint64_t life_time_ps;     /* a parcel may stay so long; TIME_NEVER: for ever */
+    uint32_t cursor;           /* the input lane served last, counted within the node */
+    uint32_t waiting;
+    uint32_t life; /* of the node */
+    uint32_t first_port;
+    uint16_t linear_top;
+    uint8_t port_count;
+    bool is_switch, up;
+    bool one_map; /* all rows of sl2vl are the same */
+    bool waking;  /* an event will come when the unit is free */
+};
+
+struct sender {
+    uint32_t traffic, port;
+    struct traffic_source source, counted; /* counted: how far the books have come */
+    struct traffic_packet ahead;           /* the next one of `counted` */
+    struct traffic_packet next;
+    uint64_t earliest;        /* by static rate control */
+    uint64_t drawn, foreseen; /* packets of `source` and of `counted` that are done with */
+    uint32_t waiting_for;     /* output lane, or NOBODY … */
+    uint32_t line;            /* … and who is next in its line */
+    bool scheduled, over;
+    struct parcel_queue retries; /* to go before the next one */
+};
+
+struct data {
+    unsigned lane_shift;
+    struct input_lane *inputs;
+    struct output_lane *outputs;
+    struct relay *relays; /* by node */
+    uint64_t *requests;   /* by input lane: it waits for the routing unit */
+    VEC(struct arbiter_tables *) tables;
+    VEC(struct parcel) parcels;
+    uint32_t free_parcels;
+    VEC(struct sender) senders;
+    VEC(struct traffic) traffics;
+    VEC(bool) stopped;       /* by traffic */
+    uint32_t largest_blocks; /* of any packet */
+    uint64_t made;           /* that left their senders */
+    uint64_t travelling, on_links, retrying;
+    struct data_totals totals;
+    struct data_observer observer;
+    struct data_paths paths;
+    uint64_t routing_ps, connect_ps; /* look-up; mapping and crossbar arbitration */
+    bool watched;                    /* for deadlocks: the next look is scheduled */
+    bool deadlocked;                 /* and was at the last one */
+    bool overflowed;                 /* a bug of ours: fabric_check_data() tells */
+};
+
+static inline unsigned blocks_of(unsigned bytes)
+{
+    return (bytes + BLOCK_BYTES - 1) / BLOCK_BYTES;
+}
+
+struct fabric;
+struct port;
+
+/* parcels.c */
+uint32_t parcel_new(struct data *data);
+void parcel_free(struct data *data, uint32_t number);
+static inline struct parcel *parcel_at(struct data *data, uint32_t number)
+{
+    return &data->parcels.items[number];
+}
+void parcel_push(struct data *data, struct parcel_queue *queue, uint32_t number);
+uint32_t parcel_pop(struct data *data, struct parcel_queue *queue);
+
+/* lanes.c */
+void lanes_arrive(struct fabric *fabric, uint32_t parcel, uint32_t port);
+void lanes_connect(struct fabric *fabric, uint32_t lane, uint32_t life);
+void lanes_crossed(struct fabric *fabric, uint32_t lane, uint32_t life);
+void lanes_serve(struct fabric *fabric, uint32_t output); /* room, or a free crossbar */
+/* The head of an input lane goes nowhere. */
+void lanes_discard(struct fabric *fabric, uint32_t lane, enum loss cause);
+/* The output that it waits for has closed: lost, or on to the next output of a multicast. */
+void lanes_turn_away(struct fabric *fabric, uint32_t lane, enum loss cause);
+void lanes_watch_life(struct fabric *fabric, uint32_t lane); /* of its head */
+
+/* routing_unit.c */
+void unit_ask(struct fabric *fabric, struct relay *relay, uint32_t lane); /* it has a new head */
+void unit_free(struct fabric *fabric, uint32_t node, uint32_t life);
+/* When VL15 asks: how long until it has its answer. */
+uint64_t unit_route_management(struct fabric *fabric, uint32_t node);
+
+/* channel.c */
+void channel_kick(struct fabric *fabric, uint32_t port);
+void channel_push(struct fabric *fabric, uint32_t output, uint32_t parcel);
+void channel_update_ready(struct fabric *fabric, uint32_t output);
+/* Sends the next parcel, not before `at`; false if there is none that can go. */
+bool channel_send_data(struct fabric *fabric, uint32_t port, uint64_t at);
+bool channel_has_room(struct fabric *fabric, uint32_t output, unsigned blocks);
+void channel_watch_life(struct fabric *fabric, uint32_t output); /* of its head */
+void channel_settle(struct fabric *fabric, uint32_t port);
+
+/* arbiter.c */
+/* Takes over the tables of an agent's port; starts anew only if they are others. */
+void arbiter_load(struct data *data, struct arbiter *arbiter, const struct sma_port *port,
+                  unsigned entries, unsigned vls);
+int arbiter_pick(struct arbiter *arbiter, unsigned ready); /* a VL of these, or -1 */
+/* What the lane picked last has sent. */
+void arbiter_charge(struct arbiter *arbiter, unsigned bytes);
+
+/* credits.c */
+void credits_reset(struct fabric *fabric, uint32_t port);
+void credits_note(struct fabric *fabric, uint32_t lane); /* something arrived or left */
+void credits_note_all(struct fabric *fabric);
+uint64_t credits_send(struct fabric *fabric, uint32_t port, uint64_t at); /* when they are out */
+void credits_receive(struct fabric *fabric, uint32_t port, uint64_t what);
+/* The regular repetition of what this port has to say: later, and now. */
+void credits_refresh(struct fabric *fabric, uint32_t port, uint32_t epoch);
+void credits_repeat(struct fabric *fabric, uint32_t port, uint32_t epoch);
+
+/* sender.c */
+void sender_offer(struct fabric *fabric, uint32_t sender); /* what is due, as far as it goes */
+void sender_due(struct fabric *fabric, uint32_t sender);
+void sender_retry(struct fabric *fabric, uint32_t parcel);
+void data_deliver(struct fabric *fabric, uint32_t parcel, uint32_t port);
+void data_lose(struct fabric *fabric, uint32_t parcel, enum loss cause, uint32_t port);
+
+/* gates.c */
+void data_start(struct fabric *fabric);
+void data_release(struct fabric *fabric);
+void gate_refresh(struct fabric *fabric, uint32_t port); /* its settings may have changed */
+void gate_refresh_node(struct fabric *fabric, uint32_t node);
+/* A manager has written this attribute of the node. */
+void gate_written(struct fabric *fabric, uint32_t node, unsigned attribute);
+void gate_link_up(struct fabric *fabric, uint32_t port);
+void gate_link_down(struct fabric *fabric, uint32_t port);
+void gate_node_down(struct fabric *fabric, uint32_t node);
+void gate_expire(struct fabric *fabric, uint32_t lane, bool output);
+enum loss loss_of_link(struct fabric *fabric, uint32_t port);
+
+/* deadlock.c */
+void deadlock_watch(struct fabric *fabric);
+void deadlock_look(struct fabric *fabric);
+
+#endif

@@ -1,0 +1,146 @@
+/* Patterns: to whom a packet goes.
+ *
+ * There are three kinds. Mappings of the members (the bit patterns, shifts) give a sender the same
+ * partner for ever; it is found once, when the source is made. All-to-all walks through the members
+ * in the order of a linear-shift exchange: at step s everyone sends to the one s places on, so
+ * that, kept in step, no two send to the same. Uniform and hot spot throw the dice for each packet.
+ * A hot spot gets its own share and that of everybody else in the rest; the hot receiver itself, if
+ * it sends, has only the rest. Definitions as in Dally and Towles, Principles and Practices of
+ * Interconnection Networks, section 3.2. */
+#include "fabric/traffic_internal.h"
+
+const char *const traffic_pattern_names[TRAFFIC_PATTERNS] = {
+    [PATTERN_UNIFORM] = "uniform",     [PATTERN_BIT_REVERSAL] = "bit-reversal",
+    [PATTERN_TRANSPOSE] = "transpose", [PATTERN_SHUFFLE] = "shuffle",
+    [PATTERN_HOT_SPOT] = "hot-spot",   [PATTERN_ALL_TO_ALL] = "all-to-all",
+    [PATTERN_SHIFT] = "shift",         [PATTERN_RING] = "ring",
+    [PATTERN_GATHER] = "gather",       [PATTERN_TRACE] = "trace",
+};
+
+bool pattern_maps_members(enum traffic_pattern pattern)
+{
+    switch (pattern) {
+    case PATTERN_BIT_REVERSAL:
+    case PATTERN_TRANSPOSE:
+    case PATTERN_SHUFFLE:
+    case PATTERN_ALL_TO_ALL:
+    case PATTERN_SHIFT:
+    case PATTERN_RING: return true;
+    case PATTERN_UNIFORM:
+    case PATTERN_HOT_SPOT:
+    case PATTERN_GATHER:
+    case PATTERN_TRACE:
+    case TRAFFIC_PATTERNS: break;
+    }
+    return false;
+}
+
+static unsigned count_bits(uint32_t members)
+{
+    unsigned bits = 0;
+    while (bits < 32 && UINT64_C(1) << bits < members)
+        bits++;
+    return bits;
+}
+
+static uint32_t reverse_bits(uint32_t number, unsigned bits)
+{
+    uint32_t reversed = 0;
+    for (unsigned i = 0; i < bits; i++)
+        reversed |= (number >> i & 1) << (bits - 1 - i);
+    return reversed;
+}
+
+static uint32_t rotate_bits_left(uint32_t number, unsigned bits, unsigned places)
+{
+    uint64_t wide = (uint64_t)number << places;
+    return (uint32_t)((wide | wide >> bits) & ((UINT64_C(1) << bits) - 1));
+}
+
+/* TRAFFIC_NOBODY where there is no such member. */
+static uint32_t find_partner(const struct traffic *traffic, uint32_t sender)
+{
+    uint32_t members = (uint32_t)traffic->receivers.count, partner;
+    unsigned bits = count_bits(members);
+    switch (traffic->pattern) {
+    case PATTERN_BIT_REVERSAL: partner = reverse_bits(sender, bits); break;
+    case PATTERN_TRANSPOSE: partner = rotate_bits_left(sender, bits, bits / 2); break;
+    case PATTERN_SHUFFLE: partner = rotate_bits_left(sender, bits, 1); break;
+    case PATTERN_SHIFT: partner = (uint32_t)(((uint64_t)sender + traffic->shift) % members); break;
+    case PATTERN_RING: partner = sender + 1 < members ? sender + 1 : 0; break;
+    case PATTERN_GATHER: partner = traffic->hot; break;
+    default: partner = TRAFFIC_NOBODY; break;
+    }
+    return partner < members ? partner : TRAFFIC_NOBODY;
+}
+
+static uint32_t find_self(const struct traffic *traffic, uint32_t sender)
+{
+    uint32_t port = traffic->senders.items[sender];
+    if (sender < traffic->receivers.count && traffic->receivers.items[sender] == port)
+        return sender;
+    for (uint32_t i = 0; i < traffic->receivers.count; i++)
+        if (traffic->receivers.items[i] == port)
+            return i;
+    return TRAFFIC_NOBODY;
+}
+
+/* The first entry of this sender, or where it would stand. */
+static uint32_t find_entry(const struct traffic *traffic, uint32_t sender)
+{
+    uint32_t low = 0, high = (uint32_t)traffic->trace.count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (traffic->trace.items[middle].sender < sender)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool pattern_prepare(const struct traffic *traffic, struct traffic_source *source)
+{
+    source->self = find_self(traffic, source->sender);
+    source->partner = find_partner(traffic, source->sender);
+    switch (traffic->pattern) {
+    case PATTERN_TRACE:
+        source->turn = find_entry(traffic, source->sender);
+        return source->turn < traffic->trace.count &&
+               traffic->trace.items[source->turn].sender == source->sender;
+    case PATTERN_UNIFORM:
+    case PATTERN_HOT_SPOT:
+    case PATTERN_ALL_TO_ALL:
+        return traffic->receivers.count > (source->self == TRAFFIC_NOBODY ? 0 : 1);
+    default: return source->partner != TRAFFIC_NOBODY && source->partner != source->self;
+    }
+}
+
+static uint32_t draw_uniform(const struct traffic *traffic, struct traffic_source *source)
+{
+    uint32_t others = (uint32_t)traffic->receivers.count - (source->self != TRAFFIC_NOBODY);
+    uint32_t receiver = draw_below(&source->rng, others);
+    return receiver + (receiver >= source->self);
+}
+
+static uint32_t next_in_turn(const struct traffic *traffic, struct traffic_source *source)
+{
+    uint32_t members = (uint32_t)traffic->receivers.count;
+    uint32_t step = source->turn + 1;
+    source->turn = step < members - 1 ? step : 0;
+    return step < members - source->sender ? source->sender + step
+                                           : source->sender - (members - step);
+}
+
+uint32_t pattern_draw_receiver(const struct traffic *traffic, struct traffic_source *source)
+{
+    switch (traffic->pattern) {
+    case PATTERN_UNIFORM: return draw_uniform(traffic, source);
+    case PATTERN_HOT_SPOT:
+        if (traffic->hot != source->self && rng_chance(&source->rng, traffic->hot_parts))
+            return traffic->hot;
+        return draw_uniform(traffic, source);
+    case PATTERN_ALL_TO_ALL: return next_in_turn(traffic, source);
+    default: return source->partner;
+    }
+}

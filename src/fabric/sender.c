@@ -1,0 +1,476 @@
+/* Adapters: senders that make packets and put them into output lanes, receivers that take them
+ * out, and the books about both.
+ *
+ * A sender holds the next packet of its traffic. When its time has come, the packet goes into the
+ * output lane of its service level as soon as there is room; until then the sender waits, and what
+ * it would have made meanwhile waits behind it without being drawn. A packet that meets a closed
+ * port is lost at once, like one in the fabric. */
+#include "fabric/internal.h"
+
+#include <errno.h>
+
+const char *const loss_names[LOSS_CAUSES] = {
+    [LOSS_INACTIVE_PORT] = "inactive port", [LOSS_DEAD_LINK] = "dead link",
+    [LOSS_DEAD_NODE] = "dead node",         [LOSS_NO_ROUTE] = "no route",
+    [LOSS_TURNED_BACK] = "output = input",  [LOSS_NO_LANE] = "no lane",
+    [LOSS_LIFETIME] = "lifetime",           [LOSS_HEAD_OF_QUEUE] = "head of queue",
+    [LOSS_OVERFLOW] = "overflow",           [LOSS_P_KEY] = "P_Key",
+    [LOSS_BIT_ERROR] = "bit error",
+};
+
+static struct sender *sender_at(struct fabric *fabric, uint32_t number)
+{
+    return &fabric->data->senders.items[number];
+}
+
+/* ---- the end of a packet's way ---- */
+
+static struct data_packet describe(struct data *data, const struct parcel *parcel)
+{
+    bool made_here = parcel->sender != NOBODY;
+    const struct sender *sender = made_here ? &data->senders.items[parcel->sender] : NULL;
+    return (struct data_packet){.traffic = sender ? sender->traffic : NOBODY,
+                                .source = sender ? sender->port : NOBODY,
+                                .destination = parcel->destination,
+                                .made = parcel->made,
+                                .entered = parcel->entered,
+                                .payload_bytes = parcel->payload,
+                                .bytes = parcel->bytes,
+                                .dlid = parcel->dlid,
+                                .sl = parcel->sl,
+                                .hops = parcel->hops,
+                                .tries = parcel->tries};
+}
+
+static void fold(struct fabric *fabric, const struct parcel *parcel, uint64_t what)
+{
+    fabric->trace = hash_mix(fabric->trace ^ (parcel->made + what));
+}
+
+void data_deliver(struct fabric *fabric, uint32_t number, uint32_t index)
+{
+    struct data *data = fabric->data;
+    const struct parcel *parcel = parcel_at(data, number);
+    const struct port *port = &fabric->ports[index];
+    struct node *node = node_of(fabric, index);
+    bool multicast = parcel->dlid >= LID_MULTICAST_FIRST;
+    if (!multicast && (parcel->dlid & port->lid_mask) != port->lid) {
+        data_lose(fabric, number, LOSS_NO_ROUTE, index);
+        return;
+    }
+    if (!sma_accepts_p_key(&node->sma, port->number, parcel->p_key)) {
+        data_lose(fabric, number, LOSS_P_KEY, index);
+        return;
+    }
+    data->travelling--;
+    data->totals.delivered++;
+    data->totals.delivered_bytes += parcel->bytes;
+    data->totals.delivered_payload_bytes += parcel->payload;
+    fold(fabric, parcel, index);
+    if (data->observer.delivered) {
+        struct data_packet packet = describe(data, parcel);
+        packet.destination = index;
+        data->observer.delivered(data->observer.context, des_now(fabric->network), &packet);
+    }
+    parcel_free(data, number);
+}
+
+/* A reliable packet waits at its sender until the time-out, counted from when it was sent. */
+static bool try_again(struct fabric *fabric, uint32_t number)
+{
+    struct data *data = fabric->data;
+    struct parcel *parcel = parcel_at(data, number);
+    if (parcel->sender == NOBODY)
+        return false;
+    const struct sender *sender = sender_at(fabric, parcel->sender);
+    const struct traffic *traffic = &data->traffics.items[sender->traffic];
+    bool multicast = parcel->dlid >= LID_MULTICAST_FIRST; /* unreliable: others have their copies */
+    if (!traffic->retry_ps || multicast || parcel->tries >= traffic->retries ||
+        parcel->tries == UINT8_MAX)
+        return false;
+    uint64_t now = des_now(fabric->network), at = parcel->entered + traffic->retry_ps;
+    parcel->tries++;
+    data->retrying++;
+    data->totals.retried++;
+    des_post(fabric->network, at > now ? at : now, (struct event){EVENT_RETRY, number, 0});
+    return true;
+}
+
+void data_lose(struct fabric *fabric, uint32_t number, enum loss cause, uint32_t port)
+{
+    struct data *data = fabric->data;
+    const struct parcel *parcel = parcel_at(data, number);
+    data->travelling--;
+    fold(fabric, parcel, (uint64_t)cause << 56 | port);
+    if (try_again(fabric, number))
+        return;
+    data->totals.lost[cause]++;
+    if (data->observer.lost) {
+        struct data_packet packet = describe(data, parcel);
+        data->observer.lost(data->observer.context, des_now(fabric->network), &packet, cause, port);
+    }
+    parcel_free(data, number);
+}
+
+/* ---- sending ---- */
+
+/* The lane for a packet that starts here; NOBODY and the cause if there is none. */
+static uint32_t lane_for(struct fabric *fabric, uint32_t index, unsigned sl, enum loss *cause)
+{
+    const struct port *port = &fabric->ports[index];
+    const uint8_t *row = node_of(fabric, index)->sma.sl2vl[port->number];
+    unsigned vl = row[sl / 2] >> (sl % 2 ? 0 : 4) & 15;
+    if (!port->open)
+        *cause = loss_of_link(fabric, index);
+    else if (vl >= port->vls)
+        *cause = LOSS_NO_LANE;
+    else
+        return lane_of(fabric, index, vl);
+    return NOBODY;
+}
+
+/* Lines of senders: to the back, or to the front for one whose turn it was. */
+static void wait_in_line(struct fabric *fabric, uint32_t number, uint32_t lane, bool in_front)
+{
+    struct output_lane *output = &fabric->data->outputs[lane];
+    struct sender *sender = sender_at(fabric, number);
+    sender->waiting_for = lane;
+    sender->line = in_front ? output->first_waiting : NOBODY;
+    if (output->first_waiting == NOBODY)
+        output->first_waiting = output->last_waiting = number;
+    else if (in_front)
+        output->first_waiting = number;
+    else
+        sender_at(fabric, output->last_waiting)->line = number;
+    if (!in_front)
+        output->last_waiting = number;
+    channel_kick(fabric, lane_port(fabric, lane)); /* so that it tells when there is room */
+}
+
+static void leave_line(struct fabric *fabric, uint32_t number)
+{
+    struct sender *sender = sender_at(fabric, number);
+    struct output_lane *output = &fabric->data->outputs[sender->waiting_for];
+    uint32_t before = NOBODY, at = output->first_waiting;
+    while (at != number) {
+        before = at;
+        at = sender_at(fabric, at)->line;
+    }
+    if (before == NOBODY)
+        output->first_waiting = sender->line;
+    else
+        sender_at(fabric, before)->line = sender->line;
+    if (output->last_waiting == number)
+        output->last_waiting = before;
+    sender->waiting_for = NOBODY;
+}
+
+static void enter(struct fabric *fabric, uint32_t parcel_number, uint32_t lane)
+{
+    struct data *data = fabric->data;
+    struct parcel *parcel = parcel_at(data, parcel_number);
+    uint64_t now = des_now(fabric->network);
+    parcel->entered = parcel->since = parcel->tail = now;
+    parcel->vl = (uint8_t)lane_vl(fabric, lane);
+    parcel->hops = 0;
+    struct output_lane *output = &data->outputs[lane];
+    output->used = (uint16_t)(output->used + blocks_of(parcel->bytes));
+    data->travelling++;
+    data->totals.entered++;
+    deadlock_watch(fabric);
+    channel_push(fabric, lane, parcel_number);
+}
+
+enum outcome { ENTERED, REFUSED, NO_ROOM };
+
+/* Puts a parcel into its lane, or loses it; unless there is no room, or it is not this sender's
+ * turn: `turn` is the lane whose line it was first in. */
+static enum outcome send(struct fabric *fabric, uint32_t number, uint32_t parcel_number,
+                         uint32_t turn)
+{
+    struct data *data = fabric->data;
+    struct parcel *parcel = parcel_at(data, parcel_number);
+    uint32_t port = sender_at(fabric, number)->port;
+    enum loss cause = LOSS_NO_ROUTE;
+    uint32_t lane = lane_for(fabric, port, parcel->sl, &cause);
+    if (lane == NOBODY) {
+        data->travelling++;
+        parcel->entered = des_now(fabric->network);
+        data_lose(fabric, parcel_number, cause, port);
+        return REFUSED;
+    }
+    bool others_first = data->outputs[lane].first_waiting != NOBODY && lane != turn;
+    if (others_first || !channel_has_room(fabric, lane, blocks_of(parcel->bytes))) {
+        wait_in_line(fabric, number, lane, lane == turn);
+        return NO_ROOM;
+    }
+    enter(fabric, parcel_number, lane);
+    return ENTERED;
+}
+
+/* Always has one more, and its packets have no time of their own. */
+static bool is_saturated(const struct traffic *traffic)
+{
+    return traffic->arrival == ARRIVAL_SATURATED && traffic->pattern != PATTERN_TRACE;
+}
+
+/* Makes the parcel of the sender's next packet; NOBODY if nobody can be reached there. */
+static uint32_t make(struct fabric *fabric, uint32_t number)
+{
+    struct data *data = fabric->data;
+    const struct sender *sender = sender_at(fabric, number);
+    const struct traffic *traffic = &data->traffics.items[sender->traffic];
+    uint32_t destination = traffic->receivers.items[sender->next.receiver];
+    struct data_path path = {0};
+    if (data->paths.find)
+        path = data->paths.find(data->paths.context, sender->port, destination);
+    if (!path.dlid)
+        return NOBODY;
+    uint32_t parcel_number = parcel_new(data);
+    *parcel_at(data, parcel_number) = (struct parcel){
+        .made = is_saturated(traffic) ? des_now(fabric->network) : sender->next.time,
+        .sender = number,
+        .destination = destination,
+        .dlid = path.dlid,
+        .payload = (uint16_t)sender->next.payload_bytes,
+        .bytes = (uint16_t)(sender->next.payload_bytes + DATA_OVERHEAD_BYTES),
+        .p_key = traffic->p_key,
+        .sl = sender->next.sl ? sender->next.sl : path.sl,
+        .flood = NOBODY,
+    };
+    return parcel_number;
+}
+
+static void draw(struct fabric *fabric, struct sender *sender)
+{
+    const struct traffic *traffic = &fabric->data->traffics.items[sender->traffic];
+    uint64_t bytes = sender->next.payload_bytes + DATA_OVERHEAD_BYTES;
+    if (traffic->limit_ps_per_8_bytes)
+        sender->earliest = des_now(fabric->network) + bytes * traffic->limit_ps_per_8_bytes / 8;
+    sender->next = traffic_draw(traffic, &sender->source);
+    sender->drawn++;
+    sender->over = sender->next.time == TIME_NEVER;
+}
+
+static void schedule(struct fabric *fabric, uint32_t number, uint64_t time)
+{
+    struct sender *sender = sender_at(fabric, number);
+    if (sender->scheduled)
+        return;
+    sender->scheduled = true;
+    des_post(fabric->network, time, (struct event){EVENT_SOURCE, number, 0});
+}
+
+/* Those that are sent again go first. */
+static bool offer_retries(struct fabric *fabric, uint32_t number, uint32_t turn)
+{
+    struct data *data = fabric->data;
+    while (sender_at(fabric, number)->retries.head != NOBODY) {
+        uint32_t parcel = parcel_pop(data, &sender_at(fabric, number)->retries);
+        if (send(fabric, number, parcel, turn) != NO_ROOM) {
+            data->retrying--;
+            continue;
+        }
+        struct sender *sender = sender_at(fabric, number); /* back to the front */
+        parcel_at(data, parcel)->next = sender->retries.head;
+        if (sender->retries.head == NOBODY)
+            sender->retries.tail = parcel;
+        sender->retries.head = parcel;
+        if (sender->waiting_for != NOBODY)
+            return false;
+        turn = NOBODY; /* its turn in the line came, and went by, while it was put there */
+    }
+    return true;
+}
+
+/* One new packet that is due. False: nothing more can be done now. */
+static bool offer_next(struct fabric *fabric, uint32_t number, uint32_t turn)
+{
+    struct data *data = fabric->data;
+    struct sender *sender = sender_at(fabric, number);
+    const struct traffic *traffic = &data->traffics.items[sender->traffic];
+    uint64_t now = des_now(fabric->network);
+    sender->over |= is_saturated(traffic) && now >= traffic->stop_ps;
+    if (sender->over || data->stopped.items[sender->traffic])
+        return false;
+    bool linked = fabric->ports[sender->port].up; /* without a carrier an adapter takes nothing */
+    uint64_t time = sender->next.time > sender->earliest ? sender->next.time : sender->earliest;
+    if (time > now) {
+        schedule(fabric, number, time);
+        return false;
+    }
+    uint32_t parcel = linked ? make(fabric, number) : NOBODY;
+    enum outcome outcome = parcel == NOBODY ? REFUSED : send(fabric, number, parcel, turn);
+    if (outcome == NO_ROOM) {
+        parcel_free(data, parcel); /* it is made again when there is room */
+        return false;
+    }
+    if (parcel == NOBODY)
+        data->totals.unroutable++;
+    else
+        data->made++;
+    draw(fabric, sender_at(fabric, number));
+    if (outcome == ENTERED || !is_saturated(traffic))
+        return true;
+    schedule(fabric, number, now + TIME_US); /* or it would go on for ever */
+    return false;
+}
+
+void sender_offer(struct fabric *fabric, uint32_t number)
+{
+    uint32_t turn = sender_at(fabric, number)->waiting_for;
+    if (turn != NOBODY)
+        leave_line(fabric, number);
+    if (offer_retries(fabric, number, turn)) {
+        bool more = offer_next(fabric, number, turn);
+        while (more)
+            more = offer_next(fabric, number, NOBODY);
+    }
+    if (turn == NOBODY || sender_at(fabric, number)->waiting_for == turn)
+        return;
+    /* The others in that line may go now. */
+    uint32_t next = fabric->data->outputs[turn].first_waiting;
+    if (next != NOBODY && channel_has_room(fabric, turn, fabric->data->largest_blocks))
+        sender_offer(fabric, next);
+}
+
+void sender_due(struct fabric *fabric, uint32_t number)
+{
+    struct sender *sender = sender_at(fabric, number);
+    sender->scheduled = false;
+    if (sender->waiting_for == NOBODY)
+        sender_offer(fabric, number);
+}
+
+void sender_retry(struct fabric *fabric, uint32_t parcel)
+{
+    uint32_t number = parcel_at(fabric->data, parcel)->sender;
+    struct sender *sender = sender_at(fabric, number);
+    parcel_push(fabric->data, &sender->retries, parcel);
+    if (sender->waiting_for == NOBODY)
+        sender_offer(fabric, number);
+}
+
+/* ---- traffic, and the books ---- */
+
+void fabric_observe_data(struct fabric *fabric, const struct data_observer *observer)
+{
+    data_start(fabric);
+    fabric->data->observer = *observer;
+}
+
+void fabric_set_paths(struct fabric *fabric, const struct data_paths *paths)
+{
+    data_start(fabric);
+    fabric->data->paths = *paths;
+}
+
+static void add_sender(struct fabric *fabric, unsigned traffic, uint32_t member)
+{
+    struct data *data = fabric->data;
+    const struct traffic *of = &data->traffics.items[traffic];
+    uint32_t number = (uint32_t)data->senders.count;
+    struct sender sender = {.traffic = traffic,
+                            .port = of->senders.items[member],
+                            .line = NOBODY,
+                            .waiting_for = NOBODY,
+                            .retries = {NOBODY, NOBODY}};
+    traffic_source_init(&sender.source, of, member, fabric->seed,
+                        (uint64_t)(traffic + 1) << 32 | member);
+    sender.counted = sender.source;
+    sender.next = traffic_draw(of, &sender.source);
+    sender.ahead = traffic_draw(of, &sender.counted);
+    sender.over = sender.next.time == TIME_NEVER;
+    vec_push(&data->senders, sender);
+    uint64_t now = des_now(fabric->network);
+    if (!sender.over)
+        schedule(fabric, number, sender.next.time > now ? sender.next.time : now);
+}
+
+static uint32_t largest_payload(const struct traffic *traffic)
+{
+    uint32_t largest = 0;
+    if (traffic->pattern == PATTERN_TRACE)
+        for (size_t i = 0; i < traffic->trace.count; i++)
+            if (traffic->trace.items[i].payload_bytes > largest)
+                largest = traffic->trace.items[i].payload_bytes;
+    for (unsigned i = 0; i < traffic->size_count && traffic->pattern != PATTERN_TRACE; i++)
+        if (traffic->sizes[i].payload_bytes > largest)
+            largest = traffic->sizes[i].payload_bytes;
+    return largest;
+}
+
+int fabric_check_traffic(const struct fabric *fabric, const struct traffic *traffic,
+                         struct err *err)
+{
+    uint32_t payload = largest_payload(traffic);
+    int status = traffic_check(traffic, err);
+    if (status)
+        return status;
+    for (uint32_t i = 0; i < fabric->node_count; i++) {
+        const struct node_options *options = &fabric->nodes[i].options;
+        const char *name = fabric->topology->nodes.items[i].name;
+        if (payload > options->agent.mtu)
+            return err_set(err, EINVAL, "packets of %u bytes are larger than the MTU of %u at '%s'",
+                           payload, options->agent.mtu, name);
+        if (blocks_of(payload + DATA_OVERHEAD_BYTES) > options->buffer_bytes / BLOCK_BYTES)
+            return err_set(err, EINVAL,
+                           "packets of %u bytes and their headers do not fit into the buffers of "
+                           "%u bytes at '%s'",
+                           payload, options->buffer_bytes, name);
+    }
+    return 0;
+}
+
+unsigned fabric_add_traffic(struct fabric *fabric, const struct traffic *traffic)
+{
+    data_start(fabric);
+    struct data *data = fabric->data;
+    unsigned number = (unsigned)data->traffics.count;
+    vec_push(&data->traffics, (struct traffic){0});
+    vec_push(&data->stopped, false);
+    traffic_copy(&data->traffics.items[number], traffic);
+    uint32_t blocks = blocks_of(largest_payload(traffic) + DATA_OVERHEAD_BYTES);
+    if (blocks > data->largest_blocks) {
+        data->largest_blocks = blocks;
+        credits_note_all(fabric); /* what was enough for small packets may not be for these */
+    }
+    for (uint32_t member = 0; member < traffic->senders.count; member++)
+        add_sender(fabric, number, member);
+    return number;
+}
+
+void fabric_stop_traffic(struct fabric *fabric, unsigned traffic)
+{
+    fabric->data->stopped.items[traffic] = true;
+}
+
+/* How many packets of this sender wait: drawn in advance from a copy of its stream, so that the
+ * books need no memory either. */
+static uint64_t count_waiting(struct data *data, struct sender *sender, uint64_t now)
+{
+    const struct traffic *traffic = &data->traffics.items[sender->traffic];
+    if (is_saturated(traffic) || data->stopped.items[sender->traffic] || sender->over ||
+        sender->next.time > now)
+        return 0;
+    while (sender->ahead.time <= now) {
+        sender->foreseen++;
+        sender->ahead = traffic_draw(traffic, &sender->counted);
+    }
+    return sender->foreseen - sender->drawn;
+}
+
+void fabric_data_totals(struct fabric *fabric, struct data_totals *totals)
+{
+    struct data *data = fabric->data;
+    if (!data) {
+        *totals = (struct data_totals){0};
+        return;
+    }
+    *totals = data->totals;
+    totals->travelling = data->travelling;
+    totals->waiting = data->retrying;
+    for (size_t i = 0; i < data->senders.count; i++)
+        totals->waiting += count_waiting(data, &data->senders.items[i], des_now(fabric->network));
+    totals->made = data->made + totals->waiting - data->retrying;
+}

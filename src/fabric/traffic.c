@@ -1,0 +1,283 @@
+/* Traffic as a whole: its description, what makes it sensible, and the drawing of packets.
+ *
+ * traffic_draw() is called for every packet of a simulation: it allocates nothing and divides
+ * nothing. All that can be refused is refused by traffic_check(), so that drawing needs no checks.
+ */
+#include "fabric/traffic_internal.h"
+
+#include "base/map.h"
+
+#include <errno.h>
+#include <string.h>
+
+const char *const traffic_arrival_names[TRAFFIC_ARRIVALS] = {
+    [ARRIVAL_POISSON] = "poisson", [ARRIVAL_CONSTANT] = "constant",   [ARRIVAL_UNIFORM] = "uniform",
+    [ARRIVAL_BURSTY] = "bursty",   [ARRIVAL_SATURATED] = "saturated",
+};
+
+void traffic_init(struct traffic *traffic)
+{
+    *traffic = (struct traffic){
+        .pattern = PATTERN_UNIFORM,
+        .arrival = ARRIVAL_POISSON,
+        .stop_ps = TIME_NEVER,
+        .shift = 1,
+        .burst = 1,
+        .sizes = {{.payload_bytes = 256, .weight = 1}},
+        .size_count = 1,
+        .p_key = 0xffff,
+    };
+}
+
+static void *duplicate(const void *items, size_t count, size_t bytes)
+{
+    if (count == 0)
+        return NULL;
+    return memcpy(mem_realloc(NULL, count, bytes), items, count * bytes);
+}
+
+void traffic_copy(struct traffic *to, const struct traffic *from)
+{
+    *to = *from;
+#define DUPLICATE(vec)                                                                             \
+    (to->vec.items = duplicate(from->vec.items, from->vec.count, sizeof *from->vec.items),         \
+     to->vec.capacity = from->vec.count)
+    DUPLICATE(senders);
+    DUPLICATE(receivers);
+    DUPLICATE(trace);
+#undef DUPLICATE
+}
+
+void traffic_release(struct traffic *traffic)
+{
+    vec_release(&traffic->senders);
+    vec_release(&traffic->receivers);
+    vec_release(&traffic->trace);
+}
+
+static int check_distinct(const uint32_t *ports, size_t count, const char *what, struct err *err)
+{
+    struct map seen = {0};
+    int status = 0;
+    if (count == 0)
+        return err_set(err, EINVAL, "traffic has no %ss", what);
+    if (count > UINT32_MAX / 2)
+        return err_set(err, EFBIG, "traffic has more than %u %ss", UINT32_MAX / 2, what);
+    for (uint32_t i = 0; i < count && !status; i++) {
+        uint32_t first = map_add(&seen, ports[i], i);
+        if (first != i)
+            status = err_set(err, EINVAL, "%ss %u and %u of the traffic are the same port", what,
+                             first, i);
+    }
+    map_release(&seen);
+    return status;
+}
+
+static int check_members(const struct traffic *traffic, struct err *err)
+{
+    int status = check_distinct(traffic->senders.items, traffic->senders.count, "sender", err);
+    if (!status)
+        status =
+            check_distinct(traffic->receivers.items, traffic->receivers.count, "receiver", err);
+    if (status || !pattern_maps_members(traffic->pattern))
+        return status;
+    if (traffic->senders.count != traffic->receivers.count ||
+        memcmp(traffic->senders.items, traffic->receivers.items,
+               traffic->senders.count * sizeof *traffic->senders.items) != 0)
+        return err_set(err, EINVAL, "%s traffic needs the same senders and receivers, in one order",
+                       traffic_pattern_names[traffic->pattern]);
+    return 0;
+}
+
+static int check_pattern(const struct traffic *traffic, struct err *err)
+{
+    if ((unsigned)traffic->pattern >= TRAFFIC_PATTERNS)
+        return err_set(err, EINVAL, "there is no traffic pattern %u", (unsigned)traffic->pattern);
+    int status = check_members(traffic, err);
+    if (status)
+        return status;
+    if ((traffic->pattern == PATTERN_HOT_SPOT || traffic->pattern == PATTERN_GATHER) &&
+        traffic->hot >= traffic->receivers.count)
+        return err_set(err, EINVAL, "%s traffic to receiver %u, but there are only %zu",
+                       traffic_pattern_names[traffic->pattern], traffic->hot,
+                       traffic->receivers.count);
+    if (traffic->pattern == PATTERN_HOT_SPOT && traffic->hot_parts > RNG_CERTAIN)
+        return err_set(err, EINVAL, "a hot spot cannot have more than all of the traffic");
+    return 0;
+}
+
+static bool has_times_of_its_own(const struct traffic *traffic)
+{
+    return traffic->pattern != PATTERN_TRACE && traffic->arrival != ARRIVAL_SATURATED;
+}
+
+static int check_times(const struct traffic *traffic, struct err *err)
+{
+    if ((unsigned)traffic->arrival >= TRAFFIC_ARRIVALS)
+        return err_set(err, EINVAL, "there is no arrival process %u", (unsigned)traffic->arrival);
+    if (traffic->start_ps > TIME_LONGEST)
+        return err_set(err, EINVAL, "traffic starts after more than 100 days");
+    if (traffic->stop_ps <= traffic->start_ps)
+        return err_set(err, EINVAL, "traffic stops before it starts");
+    if (!has_times_of_its_own(traffic))
+        return 0;
+    if (traffic->interval_ps == 0)
+        return err_set(err, EINVAL, "traffic without a rate");
+    if (traffic->interval_ps > TIME_LONGEST)
+        return err_set(err, EINVAL, "traffic with less than a packet in 100 days");
+    if (traffic->arrival != ARRIVAL_BURSTY)
+        return 0;
+    if (traffic->burst == 0)
+        return err_set(err, EINVAL, "bursty traffic with bursts of 0 packets");
+    if (traffic->burst > TIME_LONGEST / traffic->interval_ps)
+        return err_set(err, EINVAL, "bursty traffic with less than a burst in 100 days");
+    return 0;
+}
+
+static int check_sizes(const struct traffic *traffic, struct err *err)
+{
+    if (traffic->size_count == 0 || traffic->size_count > TRAFFIC_SIZES)
+        return err_set(err, EINVAL, "traffic with %u packet sizes: 1 … %d are possible",
+                       traffic->size_count, TRAFFIC_SIZES);
+    for (unsigned i = 0; i < traffic->size_count; i++) {
+        const struct traffic_size *size = &traffic->sizes[i];
+        if (size->payload_bytes == 0 || size->payload_bytes > TRAFFIC_LARGEST_PAYLOAD)
+            return err_set(err, EINVAL, "packets of %u bytes: 1 … %d are possible",
+                           size->payload_bytes, TRAFFIC_LARGEST_PAYLOAD);
+        if (size->weight == 0 || size->weight > UINT32_MAX / TRAFFIC_SIZES)
+            return err_set(err, EINVAL, "a packet size with weight %u: 1 … %u are possible",
+                           size->weight, UINT32_MAX / TRAFFIC_SIZES);
+    }
+    return 0;
+}
+
+static int check_service(const struct traffic *traffic, struct err *err)
+{
+    if (traffic->sl > TRAFFIC_RANDOM_SL)
+        return err_set(err, EINVAL, "there is no service level %u", traffic->sl);
+    if ((traffic->p_key & 0x7fff) == 0)
+        return err_set(err, EINVAL, "0x%04x is no partition key", traffic->p_key);
+    if (traffic->limit_ps_per_8_bytes > TIME_S)
+        return err_set(err, EINVAL, "a rate limit below 8 bytes a second");
+    if ((traffic->retries == 0) != (traffic->retry_ps == 0))
+        return err_set(err, EINVAL,
+                       "reliable traffic needs both a number of retries and the time before one");
+    if (traffic->retry_ps > TIME_LONGEST)
+        return err_set(err, EINVAL, "a retry after more than 100 days");
+    return 0;
+}
+
+static int check_trace(const struct traffic *traffic, struct err *err)
+{
+    const struct traffic_trace_entry *entries = traffic->trace.items;
+    if (traffic->pattern != PATTERN_TRACE)
+        return 0;
+    if (traffic->trace.count == 0)
+        return err_set(err, EINVAL, "trace traffic without a trace");
+    if (traffic->trace.count >= UINT32_MAX)
+        return err_set(err, EFBIG, "a trace of more than %u packets", UINT32_MAX - 1);
+    for (size_t i = 0; i < traffic->trace.count; i++) {
+        const struct traffic_trace_entry *entry = &entries[i];
+        if (entry->sender >= traffic->senders.count || entry->receiver >= traffic->receivers.count)
+            return err_set(
+                err, EINVAL, "a trace from %u to %u: there are %zu senders, %zu receivers",
+                entry->sender, entry->receiver, traffic->senders.count, traffic->receivers.count);
+        if (traffic->senders.items[entry->sender] == traffic->receivers.items[entry->receiver])
+            return err_set(err, EINVAL, "packet %zu of the trace goes to its own sender", i);
+        if (entry->time > TIME_LONGEST || entry->payload_bytes == 0 ||
+            entry->payload_bytes > TRAFFIC_LARGEST_PAYLOAD)
+            return err_set(err, EINVAL, "packet %zu of the trace: time or size out of range", i);
+        if (i > 0 && (entry[-1].sender > entry->sender ||
+                      (entry[-1].sender == entry->sender && entry[-1].time > entry->time)))
+            return err_set(err, EINVAL, "the trace is not sorted by sender and time");
+    }
+    return 0;
+}
+
+static int check_somebody_sends(const struct traffic *traffic, struct err *err)
+{
+    for (uint32_t i = 0; i < traffic->senders.count; i++) {
+        struct traffic_source source = {.sender = i};
+        if (pattern_prepare(traffic, &source))
+            return 0;
+    }
+    return err_set(err, EINVAL, "%s traffic in which nobody has anybody else to send to",
+                   traffic_pattern_names[traffic->pattern]);
+}
+
+int traffic_check(const struct traffic *traffic, struct err *err)
+{
+    static int (*const checks[])(const struct traffic *, struct err *) = {
+        check_pattern, check_times, check_sizes, check_service, check_trace, check_somebody_sends,
+    };
+    int status = 0;
+    for (unsigned i = 0; i < sizeof checks / sizeof checks[0] && !status; i++)
+        status = checks[i](traffic, err);
+    return status;
+}
+
+void traffic_source_init(struct traffic_source *source, const struct traffic *traffic,
+                         uint32_t sender, uint64_t seed, uint64_t stream)
+{
+    *source = (struct traffic_source){.sender = sender};
+    rng_seed(&source->rng, seed, stream);
+    source->time = pattern_prepare(traffic, source) ? traffic->start_ps : TIME_NEVER;
+}
+
+static uint32_t draw_size(const struct traffic *traffic, struct rng *rng)
+{
+    uint32_t total = 0, chosen = 0;
+    if (traffic->size_count == 1)
+        return traffic->sizes[0].payload_bytes;
+    for (unsigned i = 0; i < traffic->size_count; i++)
+        total += traffic->sizes[i].weight;
+    uint32_t ticket = draw_below(rng, total);
+    while (ticket >= traffic->sizes[chosen].weight)
+        ticket -= traffic->sizes[chosen++].weight;
+    return traffic->sizes[chosen].payload_bytes;
+}
+
+static uint8_t draw_sl(const struct traffic *traffic, struct rng *rng)
+{
+    return traffic->sl == TRAFFIC_RANDOM_SL ? (uint8_t)(rng_next(rng) >> 60) : traffic->sl;
+}
+
+static struct traffic_packet end(struct traffic_source *source)
+{
+    source->time = TIME_NEVER;
+    return (struct traffic_packet){.time = TIME_NEVER, .receiver = TRAFFIC_NOBODY};
+}
+
+static struct traffic_packet next_of_trace(const struct traffic *traffic,
+                                           struct traffic_source *source)
+{
+    const struct traffic_trace_entry *entry = &traffic->trace.items[source->turn];
+    if (source->turn == traffic->trace.count || entry->sender != source->sender ||
+        entry->time >= traffic->stop_ps - traffic->start_ps)
+        return end(source);
+    source->turn++;
+    source->time = traffic->start_ps + entry->time;
+    return (struct traffic_packet){
+        .time = source->time,
+        .receiver = entry->receiver,
+        .payload_bytes = entry->payload_bytes,
+        .sl = draw_sl(traffic, &source->rng),
+    };
+}
+
+struct traffic_packet traffic_draw(const struct traffic *traffic, struct traffic_source *source)
+{
+    if (source->time == TIME_NEVER)
+        return end(source);
+    if (traffic->pattern == PATTERN_TRACE)
+        return next_of_trace(traffic, source);
+    arrival_draw_time(traffic, source);
+    if (source->time >= traffic->stop_ps)
+        return end(source);
+    return (struct traffic_packet){
+        .time = source->time,
+        .receiver = pattern_draw_receiver(traffic, source),
+        .payload_bytes = draw_size(traffic, &source->rng),
+        .sl = draw_sl(traffic, &source->rng),
+    };
+}

@@ -1,0 +1,97 @@
+/* A manager's routes know end points by its own numbers; senders know ports of the fabric. The
+ * translation is made once for each generation of a manager's paths. */
+#include "host/sim_paths.h"
+
+#include "base/map.h"
+
+#include <string.h>
+
+struct view {
+    uint64_t generation;
+    bool known;
+    uint32_t *end_points; /* by port of the fabric, or NETWORK_NONE */
+};
+
+struct sim_paths {
+    struct sim *sim;
+    struct fabric *fabric;
+    uint32_t port_count;
+    VEC(struct view) views; /* by manager */
+};
+
+static struct data_path find(void *context, uint32_t source, uint32_t destination)
+{
+    return sim_paths_find(context, source, destination);
+}
+
+struct sim_paths *sim_paths_new(struct sim *sim, struct fabric *fabric)
+{
+    struct sim_paths *paths = mem_zalloc(1, sizeof *paths);
+    paths->sim = sim;
+    paths->fabric = fabric;
+    paths->port_count = (uint32_t)fabric_topology(fabric)->ports.count;
+    fabric_set_paths(fabric, &(struct data_paths){paths, find});
+    return paths;
+}
+
+void sim_paths_free(struct sim_paths *paths)
+{
+    if (!paths)
+        return;
+    for (size_t i = 0; i < paths->views.count; i++)
+        mem_free(paths->views.items[i].end_points);
+    vec_release(&paths->views);
+    mem_free(paths);
+}
+
+static void translate(struct sim_paths *paths, struct view *view, const struct sm_paths *from)
+{
+    struct map by_guid = {0};
+    if (!view->end_points)
+        view->end_points = mem_alloc(paths->port_count * sizeof *view->end_points);
+    for (uint32_t i = 0; i < paths->port_count; i++) {
+        view->end_points[i] = NETWORK_NONE;
+        if (fabric_port_guid(paths->fabric, i, 0))
+            map_add(&by_guid, fabric_port_guid(paths->fabric, i, 0), i);
+    }
+    for (uint32_t i = 0; i < from->network->terminals.count; i++) {
+        uint32_t port = map_get(&by_guid, from->network->terminals.items[i].guid);
+        if (port != MAP_NONE)
+            view->end_points[port] = i;
+    }
+    map_release(&by_guid);
+    view->generation = from->generation;
+    view->known = true;
+}
+
+static struct data_path find_live(const struct sim_paths *paths, uint32_t destination)
+{
+    const uint8_t *info = fabric_port_info(paths->fabric, destination);
+    return (struct data_path){.dlid = (uint16_t)wire_get(info, PORT_INFO_LID)};
+}
+
+struct data_path sim_paths_find(struct sim_paths *paths, uint32_t source, uint32_t destination)
+{
+    bool anybody = false;
+    while (paths->views.count < sim_manager_count(paths->sim))
+        vec_push(&paths->views, (struct view){0});
+    for (unsigned i = 0; i < paths->views.count; i++) {
+        const struct sm *sm = sim_manager(paths->sim, i);
+        struct view *view = &paths->views.items[i];
+        if (!sm)
+            continue;
+        struct sm_paths from = sm_paths(sm);
+        if (!from.network)
+            continue;
+        if (!view->known || view->generation != from.generation)
+            translate(paths, view, &from);
+        anybody |= view->end_points[source] != NETWORK_NONE;
+        if (view->end_points[source] == NETWORK_NONE ||
+            view->end_points[destination] == NETWORK_NONE)
+            continue;
+        struct path path = path_lookup(from.routes, from.network, view->end_points[source],
+                                       view->end_points[destination]);
+        return (struct data_path){.dlid = path.dlid, .sl = path.sl};
+    }
+    return anybody ? (struct data_path){0} : find_live(paths, destination);
+}

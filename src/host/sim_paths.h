@@ -1,0 +1,19 @@
+/* Paths for simulated senders: what the managers of a simulation say, as a subnet's administration
+ * would. */
+#ifndef WEFT_HOST_SIM_PATHS_H
+#define WEFT_HOST_SIM_PATHS_H
+
+#include "fabric/data.h"
+#include "host/sim.h"
+
+struct sim_paths;
+
+/* Tells the fabric to ask here from now on. Simulation and fabric must outlive it. */
+struct sim_paths *sim_paths_new(struct sim *sim, struct fabric *fabric);
+void sim_paths_free(struct sim_paths *paths);
+
+/* The answer of the master that knows both ports. While there is no such master, as after its
+ * death, senders go on with the addresses that ports have. */
+struct data_path sim_paths_find(struct sim_paths *paths, uint32_t source, uint32_t destination);
+
+#endif
