@@ -1,13 +1,27 @@
 #include "host/sim.h"
 
 #include "base/time.h"
+#include "routing/paper_cost.h"
+#include "routing/verify.h"
 
 #include <string.h>
+
+enum { INBOX_LIMIT = 1024 }; /* what comes beyond is lost */
+
+/* A job has its result from the start; the manager gets it when its time has passed. */
+struct errand {
+    struct sm_job *job;
+    int status;
+    struct err err;
+    uint64_t begin, end, operations;
+};
 
 struct seat {
     struct sm *sm; /* NULL: killed */
     uint32_t port;
-    uint64_t busy_until; /* it takes its time over every SMP */
+    uint64_t busy_until;          /* it takes its time over every SMP */
+    VEC(struct errand) errands;   /* the first is under way, the others wait for it */
+    VEC(struct sm_message) inbox; /* came while it was deaf */
 };
 
 struct sim {
@@ -15,6 +29,16 @@ struct sim {
     VEC(struct seat) seats;
     struct sim_listener listener;
 };
+
+static void release_seat(struct seat *seat)
+{
+    for (size_t i = 0; i < seat->errands.count; i++)
+        sm_job_free(seat->errands.items[i].job);
+    vec_release(&seat->errands);
+    vec_release(&seat->inbox);
+    sm_free(seat->sm);
+    seat->sm = NULL;
+}
 
 struct sim *sim_new(struct fabric *fabric)
 {
@@ -28,7 +52,7 @@ void sim_free(struct sim *sim)
     if (!sim)
         return;
     for (size_t i = 0; i < sim->seats.count; i++)
-        sm_free(sim->seats.items[i].sm);
+        release_seat(&sim->seats.items[i]);
     vec_release(&sim->seats);
     mem_free(sim);
 }
@@ -62,8 +86,7 @@ void sim_kill_manager(struct sim *sim, unsigned manager)
     struct seat *seat = &sim->seats.items[manager];
     if (!seat->sm)
         return;
-    sm_free(seat->sm);
-    seat->sm = NULL;
+    release_seat(seat);
     fabric_set_manager(sim->fabric, seat->port, false);
     fabric_detach(sim->fabric, seat->port);
 }
@@ -73,36 +96,108 @@ struct sm *sim_manager(struct sim *sim, unsigned manager)
     return sim->seats.items[manager].sm;
 }
 
+unsigned sim_manager_count(const struct sim *sim)
+{
+    return (unsigned)sim->seats.count;
+}
+
+static uint64_t cost_of_sending(const struct sim *sim, const struct sm_message *message)
+{
+    struct cost more = fabric_options_of(sim->fabric)->manager_get;
+    uint64_t cost = fabric_manager_cost(sim->fabric);
+    if (wire_get(message->mad, MAD_METHOD) == METHOD_GET)
+        cost += more.base_ps + more.per_node_ps * fabric_topology(sim->fabric)->nodes.count;
+    return cost;
+}
+
 static void send(struct sim *sim, unsigned manager, const struct sm_message *message)
 {
-    const struct seat *seat = &sim->seats.items[manager];
+    struct seat *seat = &sim->seats.items[manager];
     if (sim->listener.sent)
         sim->listener.sent(sim->listener.context, sim_now(sim), manager, message);
     struct packet_header header = {.dlid = message->lid, .sl = message->sl};
     fabric_send(sim->fabric, seat->port, &header, message->mad);
+    seat->busy_until = sim_now(sim) + cost_of_sending(sim, message);
 }
 
-static void compute(struct sim *sim, unsigned manager, struct sm_job *job)
+/* ---- computing ---- */
+
+/* What sm_job_run() did: the engine, the check of its tables (of those that were there, too, if a
+ * new master could not keep them), and the order of the updates. */
+static uint64_t own_operations(const struct sm_job *job)
 {
-    const struct seat *seat = &sim->seats.items[manager];
-    struct err err = {0};
-    int status = sm_job_run(job, &err);
-    if (sim->listener.computed)
-        sim->listener.computed(sim->listener.context, sim_now(sim), manager, job);
-    sm_computed(seat->sm, sim_now(sim), job, status ? &err : NULL);
+    uint64_t one_check = verify_operations(&job->network, &job->routes);
+    uint64_t checks = job->routes.ports != NULL;
+    if (job->adopt && job->has_before)
+        checks++;
+    return job->routes.operations + checks * one_check + job->plan.operations;
 }
 
-static void drain(struct sim *sim, unsigned manager)
+/* A new master that keeps the tables it finds has computed none. */
+static uint64_t papers_operations(const struct sm_job *job)
+{
+    if (job->adopt && !job->has_before)
+        return 0;
+    return paper_steps(&job->network, job->engine, &job->options);
+}
+
+static uint64_t time_for(uint64_t operations, uint64_t price)
+{
+    return price && operations > TIME_LONGEST / price ? TIME_LONGEST : operations * price;
+}
+
+static void begin_errand(struct sim *sim, struct seat *seat, struct sm_job *job)
+{
+    const struct fabric_options *options = fabric_options_of(sim->fabric);
+    size_t before = seat->errands.count;
+    struct errand errand = {.job = job};
+    errand.status = sm_job_run(job, &errand.err);
+    errand.operations = options->paper_compute ? papers_operations(job) : own_operations(job);
+    errand.begin = before ? seat->errands.items[before - 1].end : sim_now(sim);
+    errand.end = errand.begin + time_for(errand.operations, options->compute_ps);
+    vec_push(&seat->errands, errand);
+}
+
+/* Hands back what is done; true if anything is. */
+static bool finish_errands(struct sim *sim, unsigned manager)
 {
     struct seat *seat = &sim->seats.items[manager];
+    size_t before = seat->errands.count;
+    while (seat->errands.count && seat->errands.items[0].end <= sim_now(sim)) {
+        struct errand errand = seat->errands.items[0];
+        struct sim_computation computation = {errand.job, errand.begin, errand.end,
+                                              errand.operations};
+        seat->errands.count--;
+        memmove(seat->errands.items, seat->errands.items + 1,
+                seat->errands.count * sizeof *seat->errands.items);
+        if (sim->listener.computed)
+            sim->listener.computed(sim->listener.context, sim_now(sim), manager, &computation);
+        sm_computed(seat->sm, sim_now(sim), errand.job, errand.status ? &errand.err : NULL);
+    }
+    return seat->errands.count < before;
+}
+
+static bool is_deaf(const struct sim *sim, const struct seat *seat)
+{
+    return seat->errands.count && fabric_options_of(sim->fabric)->paper_compute;
+}
+
+/* ---- in and out ---- */
+
+/* What the manager wants done, as far as it can be now; true if it got routes at once. */
+static bool drain(struct sim *sim, unsigned manager)
+{
+    bool routed = false;
+    struct seat *seat = &sim->seats.items[manager];
     struct sm_output output;
-    while (seat->busy_until <= sim_now(sim) && sm_next_output(seat->sm, sim_now(sim), &output)) {
+    while (!is_deaf(sim, seat) && seat->busy_until <= sim_now(sim) &&
+           sm_next_output(seat->sm, sim_now(sim), &output)) {
         switch (output.kind) {
-        case SM_SEND:
-            send(sim, manager, &output.message);
-            seat->busy_until = sim_now(sim) + fabric_manager_cost(sim->fabric);
+        case SM_SEND: send(sim, manager, &output.message); break;
+        case SM_COMPUTE:
+            begin_errand(sim, seat, output.job);
+            routed |= finish_errands(sim, manager); /* where computing costs nothing */
             break;
-        case SM_COMPUTE: compute(sim, manager, output.job); break;
         case SM_EVENT:
             if (sim->listener.event)
                 sim->listener.event(sim->listener.context, sim_now(sim), manager, &output.event);
@@ -110,6 +205,14 @@ static void drain(struct sim *sim, unsigned manager)
         case SM_PERSIST: break; /* a simulated manager that dies forgets */
         }
     }
+    return routed;
+}
+
+static void receive(struct sim *sim, struct seat *seat, const struct sm_message *message)
+{
+    sm_receive(seat->sm, sim_now(sim), message);
+    uint64_t from = seat->busy_until > sim_now(sim) ? seat->busy_until : sim_now(sim);
+    seat->busy_until = from + fabric_manager_cost(sim->fabric);
 }
 
 static void deliver(struct sim *sim, const struct fabric_delivery *delivery)
@@ -120,27 +223,56 @@ static void deliver(struct sim *sim, const struct fabric_delivery *delivery)
             continue;
         struct sm_message message = {.lid = delivery->header.slid, .sl = delivery->header.sl};
         memcpy(message.mad, delivery->mad, MAD_BYTES);
-        sm_receive(seat->sm, sim_now(sim), &message);
-        uint64_t from = seat->busy_until > sim_now(sim) ? seat->busy_until : sim_now(sim);
-        seat->busy_until = from + fabric_manager_cost(sim->fabric);
+        if (!is_deaf(sim, seat))
+            receive(sim, seat, &message);
+        else if (seat->inbox.count < INBOX_LIMIT)
+            vec_push(&seat->inbox, message);
     }
+}
+
+/* ---- time ---- */
+
+/* Everything that a manager has to do now; true if it got routes that it waited for. */
+static bool attend(struct sim *sim, unsigned manager)
+{
+    struct seat *seat = &sim->seats.items[manager];
+    bool routed = finish_errands(sim, manager);
+    if (is_deaf(sim, seat))
+        return routed;
+    for (size_t i = 0; i < seat->inbox.count; i++)
+        receive(sim, seat, &seat->inbox.items[i]);
+    seat->inbox.count = 0;
+    if (sm_deadline(seat->sm) <= sim_now(sim))
+        sm_expire(seat->sm, sim_now(sim));
+    return drain(sim, manager) || routed;
+}
+
+/* When it wants to be attended to next. */
+static uint64_t next_of(const struct sim *sim, const struct seat *seat)
+{
+    uint64_t next = seat->errands.count ? seat->errands.items[0].end : TIME_NEVER;
+    if (is_deaf(sim, seat))
+        return next;
+    if (sm_deadline(seat->sm) < next)
+        next = sm_deadline(seat->sm);
+    if (seat->busy_until > sim_now(sim) && seat->busy_until < next)
+        next = seat->busy_until;
+    return next;
 }
 
 bool sim_step(struct sim *sim, uint64_t until)
 {
     uint64_t next = until;
+    bool routed = false;
     for (unsigned i = 0; i < sim->seats.count; i++) {
-        struct sm *sm = sim->seats.items[i].sm;
-        if (!sm)
+        if (!sim->seats.items[i].sm)
             continue;
-        if (sm_deadline(sm) <= sim_now(sim))
-            sm_expire(sm, sim_now(sim));
-        drain(sim, i);
-        if (sm_deadline(sm) < next)
-            next = sm_deadline(sm);
-        if (sim->seats.items[i].busy_until > sim_now(sim) && sim->seats.items[i].busy_until < next)
-            next = sim->seats.items[i].busy_until;
+        routed |= attend(sim, i);
+        uint64_t own = next_of(sim, &sim->seats.items[i]);
+        next = own < next ? own : next;
     }
+    if (routed) /* something has happened: the manager may be settled now */
+        return sim_now(sim) < until;
     struct fabric_delivery delivery;
     fabric_run(sim->fabric, next);
     while (fabric_next_delivery(sim->fabric, &delivery))

@@ -2,7 +2,13 @@
  *
  * It owns the clock that the cores do not have. Each manager sits at a port; what it sends enters
  * the fabric there, what is delivered there it receives, and its deadlines are events like any
- * other. Routes are computed on the spot. */
+ * other.
+ *
+ * Routes take time: the operations of a job, counted while it runs here, at the fabric's price for
+ * one (attribute `compute`). A manager works on one job after the other, beside all else, as a
+ * daemon with a thread for them does. With `paper_compute` it has that one thread alone: the steps
+ * of the papers' own algorithms count, and until they are done it neither hears nor says anything.
+ */
 #ifndef WEFT_HOST_SIM_H
 #define WEFT_HOST_SIM_H
 
@@ -13,12 +19,20 @@ struct sim;
 
 struct sim *sim_new(struct fabric *fabric); /* the fabric stays the caller's */
 void sim_free(struct sim *sim);             /* and its managers */
+
+/* A job that is done, successful or not, and is handed back to its manager now. */
+struct sim_computation {
+    const struct sm_job *job;
+    uint64_t begin, end; /* it may have waited for another one before it began */
+    uint64_t operations;
+};
 /* Hears of what managers do; each may be NULL. */
 struct sim_listener {
     void *context;
     void (*event)(void *context, uint64_t now, unsigned manager, const struct sm_event *event);
     void (*sent)(void *context, uint64_t now, unsigned manager, const struct sm_message *message);
-    void (*computed)(void *context, uint64_t now, unsigned manager, const struct sm_job *job);
+    void (*computed)(void *context, uint64_t now, unsigned manager,
+                     const struct sim_computation *computation);
 };
 void sim_set_listener(struct sim *sim, const struct sim_listener *listener);
 
@@ -28,6 +42,7 @@ unsigned sim_add_manager(struct sim *sim, uint32_t port, const struct sm_config 
 unsigned sim_seat_manager(struct sim *sim, uint32_t port, struct sm *sm);
 void sim_kill_manager(struct sim *sim, unsigned manager);  /* without a word to anybody */
 struct sm *sim_manager(struct sim *sim, unsigned manager); /* NULL if it was killed */
+unsigned sim_manager_count(const struct sim *sim);         /* killed ones too */
 
 uint64_t sim_now(const struct sim *sim);
 /* Everything that is due now, then on to the next thing that happens; false: that is at `until`. */

@@ -76,8 +76,9 @@ struct search {
     uint32_t active_count, touched_count;
 };
 
-static void expand_front(const struct network *network, struct search *search)
+static uint64_t expand_front(const struct network *network, struct search *search)
 {
+    uint64_t operations = 0;
     search->touched_count = 0;
     for (uint32_t i = 0; i < search->active_count; i++) {
         uint32_t at = search->active[i];
@@ -89,12 +90,15 @@ static void expand_front(const struct network *network, struct search *search)
                 search->touched[search->touched_count++] = to;
             search->arriving[to] |= search->front[at];
         }
+        operations += network->first_edge[at + 1] - network->first_edge[at];
     }
+    return operations;
 }
 
-static void settle_front(struct distances *distances, uint32_t tile, struct search *search,
-                         uint16_t hops)
+static uint64_t settle_front(struct distances *distances, uint32_t tile, struct search *search,
+                             uint16_t hops)
 {
+    uint64_t operations = search->touched_count;
     search->active_count = 0;
     for (uint32_t i = 0; i < search->touched_count; i++) {
         uint32_t at = search->touched[i];
@@ -104,15 +108,18 @@ static void settle_front(struct distances *distances, uint32_t tile, struct sear
         search->front[at] = fresh;
         search->active[search->active_count++] = at;
         uint16_t *row = distances_row(distances, tile, at);
+        operations += (unsigned)__builtin_popcountll(fresh);
         for (; fresh; fresh &= fresh - 1)
             row[__builtin_ctzll(fresh)] = hops;
     }
+    return operations;
 }
 
-static void measure_minimal(struct distances *distances, uint32_t tile)
+static uint64_t measure_minimal(struct distances *distances, uint32_t tile)
 {
     uint32_t switches = distances->switch_count;
     uint32_t first = (distances->first_tile + tile) * TILE_LANES;
+    uint64_t operations = 0;
     struct search search = {
         .seen = mem_zalloc(switches, sizeof(uint64_t)),
         .front = mem_zalloc(switches, sizeof(uint64_t)),
@@ -125,14 +132,15 @@ static void measure_minimal(struct distances *distances, uint32_t tile)
         search.active[search.active_count++] = first + lane;
     }
     for (uint16_t hops = 1; search.active_count; hops++) {
-        expand_front(distances->network, &search);
-        settle_front(distances, tile, &search, hops);
+        operations += expand_front(distances->network, &search);
+        operations += settle_front(distances, tile, &search, hops);
     }
     mem_free(search.seen);
     mem_free(search.front);
     mem_free(search.arriving);
     mem_free(search.active);
     mem_free(search.touched);
+    return operations;
 }
 
 /* Legal distances. */
@@ -205,12 +213,12 @@ static void count_gap(struct distances *distances, uint32_t tile, uint32_t from,
 }
 
 /* Sends the strays of one lane, which are in `left`, ring by ring to those that have a route. */
-static void place_strays(struct distances *distances, uint32_t tile, uint32_t lane, uint32_t *left,
-                         uint32_t left_count)
+static uint64_t place_strays(struct distances *distances, uint32_t tile, uint32_t lane,
+                             uint32_t *left, uint32_t left_count)
 {
     const struct network *network = distances->network;
     uint64_t *strays = distances->strays + (size_t)tile * distances->switch_count;
-    uint64_t bit = UINT64_C(1) << lane;
+    uint64_t bit = UINT64_C(1) << lane, operations = 0;
     for (uint16_t ring = 1; left_count; ring++) {
         uint32_t kept = 0;
         for (uint32_t i = 0; i < left_count; i++) {
@@ -221,6 +229,7 @@ static void place_strays(struct distances *distances, uint32_t tile, uint32_t la
                 uint16_t other = distances_row(distances, tile, to)[lane];
                 beside |= strays[to] & bit ? other < ring : other != HOPS_NONE;
             }
+            operations += network->first_edge[at + 1] - network->first_edge[at];
             if (beside) {
                 distances_row(distances, tile, at)[lane] = ring;
                 strays[at] |= bit;
@@ -230,16 +239,17 @@ static void place_strays(struct distances *distances, uint32_t tile, uint32_t la
         }
         left_count = kept;
     }
+    return operations;
 }
 
-static void gather_strays(struct distances *distances, uint32_t tile)
+static uint64_t gather_strays(struct distances *distances, uint32_t tile)
 {
     const uint32_t *part = distances->updown->part;
     uint32_t switches = distances->switch_count;
     uint32_t first = (distances->first_tile + tile) * TILE_LANES;
     uint64_t *reached = mem_alloc(switches * sizeof *reached);
     uint32_t *left = mem_alloc(switches * sizeof *left);
-    uint64_t gaps = 0;
+    uint64_t gaps = 0, operations = 0;
     for (uint32_t at = 0; at < switches; at++) {
         reached[at] = reached_lanes(distances_row(distances, tile, at));
         gaps |= ~reached[at];
@@ -254,18 +264,29 @@ static void gather_strays(struct distances *distances, uint32_t tile)
             count_gap(distances, tile, at, first + lane);
             left[count++] = at;
         }
-        place_strays(distances, tile, lane, left, count);
+        operations += switches + place_strays(distances, tile, lane, left, count);
     }
     mem_free(reached);
     mem_free(left);
+    return operations;
+}
+
+/* Rows: each is cleared, its reached lanes are gathered twice, and going up fills and merges one
+ * more; and one is relaxed over every edge, either down or up. */
+static uint64_t sweep_operations(const struct distances *distances)
+{
+    uint64_t switches = distances->switch_count;
+    return (5 * switches + distances->network->first_edge[switches]) * ROW_OPERATIONS;
 }
 
 static void compute_tile(void *context, size_t tile)
 {
     struct distances *distances = context;
+    uint64_t operations;
     clear_tile(distances, (uint32_t)tile);
     if (!distances->updown) {
-        measure_minimal(distances, (uint32_t)tile);
+        operations = measure_minimal(distances, (uint32_t)tile);
+        __atomic_fetch_add(&distances->operations, operations, __ATOMIC_RELAXED);
         return;
     }
     memset(distances->strays + tile * distances->switch_count, 0,
@@ -273,7 +294,8 @@ static void compute_tile(void *context, size_t tile)
     distances->gaps[tile] = (struct distance_gaps){0};
     sweep_down(distances, (uint32_t)tile);
     sweep_up(distances, (uint32_t)tile);
-    gather_strays(distances, (uint32_t)tile);
+    operations = sweep_operations(distances) + gather_strays(distances, (uint32_t)tile);
+    __atomic_fetch_add(&distances->operations, operations, __ATOMIC_RELAXED);
 }
 
 void distances_compute(struct distances *distances, const struct workers *workers,

@@ -10,7 +10,8 @@
 #include "routing/updown.h"
 #include "routing/workers.h"
 
-enum { TILE_LANES = 64, HOPS_NONE = 0xFFFE };
+/* A row of lanes counts as eight operations: one for every vector of 128 bits. */
+enum { TILE_LANES = 64, ROW_OPERATIONS = 8, HOPS_NONE = 0xFFFE };
 
 struct distances {
     const struct network *network;
@@ -19,6 +20,7 @@ struct distances {
     uint32_t first_tile, tile_count; /* those that are in memory now */
     uint32_t tile_limit;             /* how many fit */
     uint16_t *hops;                  /* [(tile * switch_count + switch) * TILE_LANES + lane] */
+    uint64_t operations;             /* of all tiles computed so far */
 
     /* With updown only, one word of lanes a switch: [tile * switch_count + switch]. */
     uint64_t *descends; /* the route goes down all the way */

@@ -14,6 +14,7 @@
  *
  * The terminals' LMC bounds the number of tables (128 at the most); more is an error. */
 #include "routing/fera.h"
+#include "routing/paper_cost.h"
 #include "routing/roots.h"
 
 #include <errno.h>
@@ -39,6 +40,7 @@ struct renaming {
     VEC(uint8_t) tables; /* [(table - 1) * switches + switch] */
     uint32_t count;      /* tables, table 0 included */
     VEC(uint32_t) path;  /* edges */
+    uint64_t operations;
 };
 
 static void measure(struct renaming *renaming)
@@ -68,6 +70,7 @@ static void measure(struct renaming *renaming)
         renaming->free[at] = (uint16_t)(down < free ? down : free);
         renaming->fera[at] = (uint16_t)(down != HOPS_NONE ? down : fera);
     }
+    renaming->operations += 2 * ((uint64_t)network->first_edge[switches] + switches);
 }
 
 /* The lowest port one hop closer by `hops` in the given direction. */
@@ -92,6 +95,7 @@ static void trace(struct renaming *renaming, uint32_t source)
     for (uint32_t at = source; at != renaming->destination;) {
         up = up && renaming->down[at] != renaming->free[at];
         uint32_t e = closer_edge(renaming, up ? renaming->free : renaming->down, at, up);
+        renaming->operations += e - network->first_edge[at] + 1;
         vec_push(&renaming->path, e);
         at = network->edges[e].to;
     }
@@ -102,9 +106,10 @@ static uint32_t edge_start(const struct renaming *renaming, size_t index, uint32
     return index ? renaming->dr->network->edges[renaming->path.items[index - 1]].to : source;
 }
 
-static bool fits(const struct renaming *renaming, const uint8_t *table, uint32_t source)
+static bool fits(struct renaming *renaming, const uint8_t *table, uint32_t source)
 {
     for (size_t i = 0; i < renaming->path.count; i++) {
+        renaming->operations++;
         uint8_t entry = table[edge_start(renaming, i, source)];
         if (entry != PORT_NONE &&
             entry != renaming->dr->network->edges[renaming->path.items[i]].port)
@@ -132,6 +137,7 @@ static uint32_t place(struct renaming *renaming, uint32_t source)
     for (size_t i = 0; i < renaming->path.count; i++)
         table[edge_start(renaming, i, source)] =
             renaming->dr->network->edges[renaming->path.items[i]].port;
+    renaming->operations += renaming->path.count;
     return number;
 }
 
@@ -170,10 +176,11 @@ static void complete(struct renaming *renaming, uint8_t *table)
             table[at] = edge->port;
         }
     }
+    renaming->operations += 2 * ((uint64_t)network->first_edge[switches] + switches);
 }
 
 /* Tables 1 … count-1 into the terminals' further LIDs, as far as they have any. */
-static void write_tables(const struct renaming *renaming)
+static void write_tables(struct renaming *renaming)
 {
     const struct network *network = renaming->dr->network;
     uint32_t d = renaming->destination;
@@ -187,6 +194,7 @@ static void write_tables(const struct renaming *renaming)
             for (uint32_t at = 0; at < network->switches.count; at++)
                 if (at != d)
                     routes_row(renaming->dr->routes, at)[terminal->lid + number] = table[at];
+            renaming->operations += network->switches.count;
         }
     }
 }
@@ -217,6 +225,7 @@ static void rename_destination(void *context, size_t index)
     for (uint32_t number = 1; number < renaming.count; number++)
         complete(&renaming, renaming.tables.items + (size_t)(number - 1) * switches);
     write_tables(&renaming);
+    engine_count(dr->routes, switches + renaming.operations);
     vec_release(&renaming.tables);
     vec_release(&renaming.path);
     mem_free(renaming.down);
@@ -292,11 +301,12 @@ static int dr_compute(const struct network *network, const struct engine_options
     updown_init(&updown, network, roots.switches.items, roots.switches.count);
     routes_init(routes, network, "dr");
     memcpy(routes->note, roots.note, sizeof roots.note);
+    routes->operations = roots.operations;
     rc = dr_tables(network, &updown, options, routes, err);
     updown_release(&updown);
     roots_release(&roots);
     if (rc) {
-        routes_release(routes);
+        engine_refuse(routes);
         return rc;
     }
     return engine_settle(network, options, false, routes, err);
@@ -306,5 +316,6 @@ const struct engine engine_dr = {
     .name = "dr",
     .summary = "shortest up*-down* routes by destination renaming; needs LMC (seed 002)",
     .compute = dr_compute,
+    .paper_steps = paper_steps_dr,
     .renames = true,
 };

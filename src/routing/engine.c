@@ -1,6 +1,7 @@
 /* The table of engines, and what they all end with. */
 #include "routing/engine.h"
 
+#include "routing/paper_cost.h"
 #include "routing/verify.h"
 
 #include <errno.h>
@@ -24,6 +25,7 @@ const struct engine engine_pira_fera = {
     .summary = "PIRa's tables at once, FERa's when they are ready (seed 002)",
     .compute = hybrid_fera,
     .provisional = &engine_pira,
+    .paper_steps = paper_steps_fera,
 };
 const struct engine engine_pira_dr = {
     .name = "pira+dr",
@@ -31,6 +33,7 @@ const struct engine engine_pira_dr = {
     .compute = hybrid_dr,
     .provisional = &engine_pira,
     .renames = true,
+    .paper_steps = paper_steps_dr,
 };
 
 static const struct engine *const engines[] = {
@@ -60,6 +63,7 @@ static int prove(const struct network *network, const struct engine_options *opt
     struct verify_options wanted = {.workers = options->workers};
     int rc = 0;
     verify_routes(network, routes, &wanted, &report);
+    routes->operations += verify_operations(network, routes);
     const char *first = report.findings.count ? report.findings.items[0] : "";
     if (!verify_delivers(&report)) {
         rc = err_set(err, EHOSTUNREACH, "%s: the tables do not deliver: %s", routes->engine, first);
@@ -74,6 +78,13 @@ static int prove(const struct network *network, const struct engine_options *opt
     return rc;
 }
 
+void engine_refuse(struct routes *routes)
+{
+    uint64_t operations = routes->operations;
+    routes_release(routes);
+    routes->operations = operations;
+}
+
 int engine_settle(const struct network *network, const struct engine_options *options,
                   bool unproved, struct routes *routes, struct err *err)
 {
@@ -86,6 +97,6 @@ int engine_settle(const struct network *network, const struct engine_options *op
     if (!rc && unproved)
         rc = prove(network, options, routes, err);
     if (rc)
-        routes_release(routes);
+        engine_refuse(routes);
     return rc;
 }

@@ -4,7 +4,12 @@
  * are known to deliver and to be free of deadlock, or gives an error that says why not; nothing
  * falls back in silence (what was chosen on the way stands in routes->note). Hybrids (seed 002
  * section 3.4) name a second engine whose tables are quick to have: `provisional` goes to the
- * switches first, `compute` follows. */
+ * switches first, `compute` follows.
+ *
+ * Every run counts its operations (routes->operations, also when it ends with an error): a link
+ * looked at, an entry written, a vector of eight distances compared are one each. They are what
+ * this implementation really does, the same for any number of threads, and stand for time where
+ * there is no clock. Work that grows with the links alone (directions, memory) is left out. */
 #ifndef WEFT_ROUTING_ENGINE_H
 #define WEFT_ROUTING_ENGINE_H
 
@@ -32,6 +37,8 @@ struct engine_options {
     uint64_t generation;
 };
 
+struct updown;
+
 struct engine {
     const char *name;
     const char *summary;
@@ -39,6 +46,8 @@ struct engine {
                    struct routes *routes, struct err *err);
     const struct engine *provisional; /* or NULL */
     bool renames;                     /* wants terminals with more than one LID */
+    /* What the published algorithm would do in place of `compute`: see paper_cost.h. */
+    uint64_t (*paper_steps)(const struct network *network, const struct updown *updown);
 };
 
 extern const struct engine engine_fera, engine_pira, engine_dr, engine_minhop, engine_updn,
@@ -51,5 +60,12 @@ const struct engine *engine_at(size_t index);       /* all of them, then NULL */
  * certain by construction (`unproved`, or user routes). On error the routes are released. */
 int engine_settle(const struct network *network, const struct engine_options *options,
                   bool unproved, struct routes *routes, struct err *err);
+/* For engines that have no tables to give: releases the routes, but for the operations. */
+void engine_refuse(struct routes *routes);
+/* For parts of an engine that run side by side. */
+static inline void engine_count(struct routes *routes, uint64_t operations)
+{
+    __atomic_fetch_add(&routes->operations, operations, __ATOMIC_RELAXED);
+}
 
 #endif

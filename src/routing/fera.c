@@ -5,6 +5,7 @@
  * in flood.c. */
 #include "routing/fera.h"
 
+#include "routing/paper_cost.h"
 #include "routing/roots.h"
 
 #include <errno.h>
@@ -45,11 +46,12 @@ static int fera_compute(const struct network *network, const struct engine_optio
     updown_init(&updown, network, roots.switches.items, roots.switches.count);
     routes_init(routes, network, "fera");
     memcpy(routes->note, roots.note, sizeof roots.note);
+    routes->operations = roots.operations;
     rc = fera_tables(network, &updown, options, SPREAD_LOWEST, routes, &strays, err);
     updown_release(&updown);
     roots_release(&roots);
     if (rc) {
-        routes_release(routes);
+        engine_refuse(routes);
         return rc;
     }
     return engine_settle(network, options, strays, routes, err);
@@ -59,4 +61,5 @@ const struct engine engine_fera = {
     .name = "fera",
     .summary = "fully explicit up*-down* routes, lowest ports (seed 002)",
     .compute = fera_compute,
+    .paper_steps = paper_steps_fera,
 };

@@ -37,6 +37,8 @@ static void offer(struct flood *flood, uint32_t at, uint8_t port, uint16_t hops,
 static void flood_neighbours(struct flood *flood, uint32_t at)
 {
     const struct network *network = flood->network;
+    flood->out->steps +=
+        network->first_edge[at + 1] - network->first_edge[at] + network_terminal_count(network, at);
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
         const struct network_edge *edge = &network->edges[e];
         bool down = updown_is_up(flood->updown, at, edge->to);

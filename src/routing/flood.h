@@ -12,6 +12,7 @@ struct flood_entry {
 };
 struct flood_entries {
     VEC(struct flood_entry) entries;
+    uint64_t steps; /* ports looked at so far, those to terminals included */
 };
 
 /* Appends the entries for one LID's owner in the order in which the flooding first visits the

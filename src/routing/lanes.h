@@ -29,6 +29,7 @@ int lanes_parse_path_sl(struct lanes *lanes, const char *name, char *text, struc
 int lanes_parse_sl2vl(struct lanes *lanes, const char *name, char *text, struct err *err);
 
 uint8_t lanes_sl(const struct lanes *lanes, uint32_t end_point, uint16_t dlid);
+/* LANES_DISCARD for ports that the switch does not have, such as PORT_NONE. */
 uint8_t lanes_vl(const struct lanes *lanes, uint32_t at, uint8_t in, uint8_t out, uint8_t sl);
 
 #endif

@@ -4,6 +4,7 @@
  * distances are its fixed point. Nothing about it prevents deadlock, and its users have been
  * bitten: here the tables are proved free of dependency cycles before anybody gets them, or refused
  * with the cycle, unless cycles are explicitly allowed. */
+#include "routing/paper_cost.h"
 #include "routing/spread.h"
 
 static int minhop_compute(const struct network *network, const struct engine_options *options,
@@ -18,4 +19,5 @@ const struct engine engine_minhop = {
     .name = "minhop",
     .summary = "minimum hops, balanced; refused where it could deadlock (seed 003)",
     .compute = minhop_compute,
+    .paper_steps = paper_steps_minhop,
 };

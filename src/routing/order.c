@@ -120,8 +120,10 @@ static bool try_update(struct planner *planner, const struct order_update *updat
         uint8_t port = new_port(planner, update->at, lid);
         if (port == old_port(planner, update->at, lid))
             continue;
-        planner->plan->work +=
+        uint32_t edges =
             planner->network->first_edge[update->at + 1] - planner->network->first_edge[update->at];
+        planner->plan->work += edges;
+        planner->plan->operations += edges + 1;
         if (!add_arrivals(planner, update->at, lid, port) ||
             !add_departures(planner, update->at, lid, port)) {
             order_graph_undo(&planner->graph);
@@ -208,6 +210,7 @@ static bool forget(struct planner *planner)
                 order_graph_put(&planner->graph, to, in, port);
         }
     }
+    planner->plan->operations += cells;
     planner->forgetful = true;
     return order_graph_sort(&planner->graph);
 }
@@ -292,6 +295,7 @@ static void gather_updates(struct planner *planner, enum strategy strategy)
 {
     uint32_t switches = (uint32_t)planner->network->switches.count;
     uint32_t *order = mem_alloc(switches * sizeof *order);
+    planner->plan->operations += (uint64_t)switches * planner->stride;
     planner->left.count = 0;
     memset(planner->pending, 0, switches * sizeof *planner->pending);
     for (uint32_t at = 0; at < switches; at++) {
@@ -400,12 +404,13 @@ void order_make(struct order_plan *plan, const struct network *network, const st
     else
         plan_by(&planner, ANY_ORDER);
     for (int strategy = PARENTS_FIRST; after->ranks && strategy <= ANY_ORDER; strategy++) {
-        struct order_plan other = {.work = plan->work};
+        struct order_plan other = {.work = plan->work, .operations = plan->operations};
         if (plan->stuck.count == 0 && order_drains(plan) == 0)
             break;
         planner.plan = &other;
         plan_by(&planner, (enum strategy)strategy);
         plan->work = other.work;
+        plan->operations = other.operations;
         if (is_better(&other, plan)) {
             struct order_plan worse = *plan;
             *plan = other;
@@ -413,6 +418,7 @@ void order_make(struct order_plan *plan, const struct network *network, const st
         }
         order_release(&other);
     }
+    plan->operations += planner.graph.operations;
     release_planner(&planner);
 }
 

@@ -32,6 +32,7 @@ struct order_plan {
     VEC(struct order_wave) waves;
     VEC(struct order_update) stuck; /* for these there is no safe order: traffic must stop */
     uint64_t work;                  /* table entries looked at */
+    uint64_t operations;            /* all that planning took, as engine.h counts */
 };
 
 /* Both tables are of this network; `before` may hold ports that have no link now. Blocks that are

@@ -129,6 +129,7 @@ static void look_ahead(void *context, uint32_t next)
 {
     struct search *search = context;
     struct order_graph *graph = search->graph;
+    graph->operations++;
     search->met |= next == search->goal;
     if (graph->mark[next] || graph->place[next] > graph->place[search->goal])
         return;
@@ -167,6 +168,7 @@ static void search_behind(struct order_graph *graph, uint32_t start, uint32_t fl
         vec_push(&graph->behind, node);
         uint32_t from = link->peer & ~NETWORK_SWITCH;
         const struct network_switch *sender = &network->switches.items[from];
+        graph->operations += sender->port_count;
         for (unsigned in = 1; in <= sender->port_count; in++) {
             uint32_t before = sender->first_port + in;
             if (!(row_of(graph, from, in)[link->peer_port / 64] >> (link->peer_port % 64) & 1) ||
@@ -197,6 +199,8 @@ static int compare_numbers(const void *a, const void *b)
 static void reorder(struct order_graph *graph)
 {
     size_t behind = graph->behind.count, total = behind + graph->ahead.count;
+    unsigned depth = 64u - (unsigned)__builtin_clzll(total);
+    graph->operations += 2 * total * depth; /* two sorts of all of them */
     qsort_r(graph->behind.items, behind, sizeof(uint32_t), compare_places, graph->place);
     qsort_r(graph->ahead.items, graph->ahead.count, sizeof(uint32_t), compare_places, graph->place);
     vec_reserve(&graph->stack, total);

@@ -25,6 +25,7 @@ struct order_graph {
     VEC(struct order_edge) added;       /* since the last order_graph_keep() */
     VEC(uint32_t) ahead, behind, stack; /* scratch */
     uint8_t *mark;
+    uint64_t operations; /* of keeping the order, so far, as engine.h counts */
 };
 
 void order_graph_init(struct order_graph *graph, const struct network *network);

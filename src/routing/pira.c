@@ -12,11 +12,14 @@
  *
  * The linear tables are the full expansion (explicit entry, else default port), since default ports
  * do not exist on switches with linear tables. */
+#include "routing/paper_cost.h"
 #include "routing/roots.h"
 #include "routing/updown.h"
 
 #include <errno.h>
 #include <string.h>
+
+enum { VECTOR_BYTES = 16 }; /* that a copy moves in one operation */
 
 struct pira {
     const struct network *network;
@@ -25,6 +28,11 @@ struct pira {
     uint8_t *columns; /* [destination's rank * switches + rank] */
     uint32_t *cut;    /* by terminal: ranks from here on have no explicit entry for it */
 };
+
+static uint64_t edges_of(const struct pira *pira, uint32_t at)
+{
+    return pira->network->first_edge[at + 1] - pira->network->first_edge[at];
+}
 
 /* The lowest edge to the up-neighbour with the highest LID, or NETWORK_NONE at a root. */
 static uint32_t father_edge(const struct pira *pira, uint32_t at)
@@ -84,6 +92,7 @@ static int visit_switches(struct pira *pira, struct err *err)
         } else {
             uint32_t father = network->edges[edge].to;
             memcpy(own, pira->columns + pira->updown.rank[father] * switches, rank);
+            pira->routes->operations += 1 + rank / VECTOR_BYTES + 3 * edges_of(pira, at);
             pira->routes->default_ports[at] = network->edges[edge].port;
             connect_up_neighbours(pira, at, father);
         }
@@ -93,12 +102,12 @@ static int visit_switches(struct pira *pira, struct err *err)
     return rc;
 }
 
-static void put(const struct pira *pira, uint32_t at, uint16_t lid, uint8_t lmc, uint8_t port)
+static uint32_t put(const struct pira *pira, uint32_t at, uint16_t lid, uint8_t lmc, uint8_t port)
 {
     struct routes *routes = pira->routes;
     bool explicit_entry = port != PORT_NONE;
     if (!lid)
-        return;
+        return 0;
     if (!explicit_entry)
         port = routes->default_ports[at];
     for (uint32_t own = lid; own < lid + (UINT32_C(1) << lmc); own++) {
@@ -107,6 +116,7 @@ static void put(const struct pira *pira, uint32_t at, uint16_t lid, uint8_t lmc,
         if (explicit_entry)
             routes->explicit_bits[bit / 64] |= UINT64_C(1) << (bit % 64);
     }
+    return UINT32_C(1) << lmc;
 }
 
 /* One switch's row; strides are multiples of 64, so rows share no word of explicit_bits. */
@@ -116,19 +126,21 @@ static void expand_row(void *context, size_t index)
     const struct network *network = pira->network;
     size_t switches = network->switches.count;
     uint32_t at = (uint32_t)index, rank = pira->updown.rank[at];
+    uint64_t operations = 0;
     for (uint32_t to = 0; to < switches; to++) {
         if (pira->updown.part[to] != pira->updown.part[at])
             continue;
         const struct network_switch *target = &network->switches.items[to];
         uint8_t port = pira->columns[pira->updown.rank[to] * switches + rank];
-        put(pira, at, target->lid, target->lmc, port);
+        operations += put(pira, at, target->lid, target->lmc, port);
         for (uint32_t i = network->first_terminal[to]; i < network->first_terminal[to + 1]; i++) {
             uint32_t terminal = network->terminals_at[i];
             const struct network_terminal *node = &network->terminals.items[terminal];
             uint8_t own = to == at ? node->port : rank < pira->cut[terminal] ? port : PORT_NONE;
-            put(pira, at, node->lid, node->lmc, own);
+            operations += put(pira, at, node->lid, node->lmc, own);
         }
     }
+    engine_count(pira->routes, operations);
 }
 
 static int pira_compute(const struct network *network, const struct engine_options *options,
@@ -142,6 +154,7 @@ static int pira_compute(const struct network *network, const struct engine_optio
         return rc;
     routes_init(routes, network, "pira");
     memcpy(routes->note, roots.note, sizeof roots.note);
+    routes->operations = roots.operations;
     struct pira pira = {.network = network, .routes = routes};
     updown_init(&pira.updown, network, roots.switches.items, roots.switches.count);
     routes->ranks = mem_alloc(switches * sizeof *routes->ranks);
@@ -164,7 +177,7 @@ static int pira_compute(const struct network *network, const struct engine_optio
     updown_release(&pira.updown);
     roots_release(&roots);
     if (rc) {
-        routes_release(routes);
+        engine_refuse(routes);
         return rc;
     }
     return engine_settle(network, options, false, routes, err);
@@ -174,4 +187,5 @@ const struct engine engine_pira = {
     .name = "pira",
     .summary = "partially implicit routes over default ports, quick to compute (seed 002)",
     .compute = pira_compute,
+    .paper_steps = paper_steps_pira,
 };

@@ -12,10 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Distances from a set of switches that is in the queue with distance 0. */
-static void breadth_first(const struct network *network, uint32_t *distance, uint32_t *queue,
-                          uint32_t tail)
+/* Distances from a set of switches that is in the queue with distance 0; the operations it took. */
+static uint64_t breadth_first(const struct network *network, uint32_t *distance, uint32_t *queue,
+                              uint32_t tail)
 {
+    uint64_t operations = 0;
     for (uint32_t head = 0; head < tail; head++) {
         uint32_t at = queue[head];
         for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
@@ -25,7 +26,9 @@ static void breadth_first(const struct network *network, uint32_t *distance, uin
                 queue[tail++] = to;
             }
         }
+        operations += network->first_edge[at + 1] - network->first_edge[at];
     }
+    return operations;
 }
 
 static void forget(uint32_t *distance, uint32_t count)
@@ -55,7 +58,7 @@ static void choose_centres(struct roots *roots, const struct network *network)
         forget(distance, switches);
         distance[at] = 0;
         queue[0] = at;
-        breadth_first(network, distance, queue, 1);
+        roots->operations += switches + breadth_first(network, distance, queue, 1);
         for (uint32_t other = 0; other < switches; other++) {
             if (distance[other] == NETWORK_NONE)
                 continue;

@@ -7,6 +7,7 @@
 struct roots {
     VEC(uint32_t) switches;
     char note[160]; /* how they were chosen */
+    uint64_t operations;
 };
 
 /* As the options say; ROOT_DEFAULT means `fallback`. -ENOENT if none of the listed GUIDs is there.

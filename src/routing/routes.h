@@ -29,6 +29,7 @@ struct routes {
     uint8_t *service_levels; /* [source switch * stride + DLID]; NULL: 0 */
     uint32_t *ranks;         /* the engine's up*-down* order by switch: lower is up; or NULL */
     uint8_t lmc_needed;      /* by destination renaming */
+    uint64_t operations;     /* what computing them took: see engine.h; 0: they were not computed */
     char note[256];          /* what a person should know: roots chosen, fall-backs taken */
 };
 

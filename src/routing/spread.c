@@ -36,6 +36,7 @@ struct spread {
 struct fan {
     uint8_t count[TILE_LANES];
     uint8_t edges[TILE_LANES][NETWORK_TOP_PORT + 1];
+    uint32_t operations; /* rows compared, candidates found */
 };
 
 static uint64_t lanes_one_closer(const uint16_t *mine, const uint16_t *theirs)
@@ -87,10 +88,12 @@ static void gather_fan(const struct spread *spread, uint32_t tile, uint32_t at, 
     uint32_t first = network->first_edge[at];
     uint64_t open = ~UINT64_C(0);
     memset(fan->count, 0, sizeof fan->count);
+    fan->operations = 0;
     for (uint32_t e = first; e < network->first_edge[at + 1] && open; e++) {
         uint64_t lanes = candidate_lanes(spread, tile, at, network->edges[e].to) & open;
         if (spread->choice == SPREAD_LOWEST)
             open &= ~lanes;
+        fan->operations += ROW_OPERATIONS + (unsigned)__builtin_popcountll(lanes);
         for (; lanes; lanes &= lanes - 1) {
             unsigned lane = (unsigned)__builtin_ctzll(lanes);
             fan->edges[lane][fan->count[lane]++] = (uint8_t)(e - first);
@@ -150,36 +153,41 @@ static void take_edge(const struct spread *spread, uint32_t at, uint8_t edge, ui
 }
 
 /* The terminals of one switch that have one LID each. */
-static void fill_single(const struct spread *spread, uint32_t at, uint32_t destination,
-                        const uint8_t *edges, unsigned count)
+static uint32_t fill_single(const struct spread *spread, uint32_t at, uint32_t destination,
+                            const uint8_t *edges, unsigned count)
 {
     const struct network *network = spread->network;
     const uint32_t *load = spread->load + network->first_edge[at];
     struct lightest lightest = {0};
+    uint32_t operations = 0;
     unsigned idle = 0;
     for (uint32_t i = network->first_terminal[destination];
          i < network->first_terminal[destination + 1]; i++) {
         uint32_t lid = network->terminals.items[network->terminals_at[i]].lid;
         if (lid == 0 || is_fixed(spread, at, lid))
             continue;
+        operations++;
         if (!counts(spread, at, lid)) {
             take_edge(spread, at, edges[idle++ % count], lid);
             continue;
         }
-        if (lightest.next == lightest.count)
+        if (lightest.next == lightest.count) {
             find_lightest(&lightest, load, edges, count);
+            operations += count;
+        }
         take_edge(spread, at, lightest.edges[lightest.next++], lid);
     }
+    return operations;
 }
 
 /* The LIDs `offset` of the terminals of one switch. `used` has a row of ports for each of them. */
-static void fill_offset(const struct spread *spread, uint32_t at, uint32_t destination,
-                        const uint8_t *edges, unsigned count, uint32_t offset,
-                        bool (*used)[NETWORK_TOP_PORT + 1])
+static uint32_t fill_offset(const struct spread *spread, uint32_t at, uint32_t destination,
+                            const uint8_t *edges, unsigned count, uint32_t offset,
+                            bool (*used)[NETWORK_TOP_PORT + 1])
 {
     const struct network *network = spread->network;
     const uint32_t *load = spread->load + network->first_edge[at];
-    uint32_t first = network->first_terminal[destination];
+    uint32_t first = network->first_terminal[destination], operations = 0;
     for (uint32_t i = first; i < network->first_terminal[destination + 1]; i++) {
         const struct network_terminal *terminal =
             &network->terminals.items[network->terminals_at[i]];
@@ -201,7 +209,9 @@ static void fill_offset(const struct spread *spread, uint32_t at, uint32_t desti
         find_lightest(&lightest, load, fresh, fresh_count);
         mine[lightest.edges[0]] = true;
         take_edge(spread, at, lightest.edges[0], terminal->lid + offset);
+        operations += count + fresh_count + 1;
     }
+    return operations;
 }
 
 static unsigned largest_lmc(const struct network *network, uint32_t at)
@@ -214,20 +224,20 @@ static unsigned largest_lmc(const struct network *network, uint32_t at)
     return lmc;
 }
 
-static void fill_balanced(const struct spread *spread, uint32_t at, uint32_t destination,
-                          const uint8_t *edges, unsigned count)
+static uint32_t fill_balanced(const struct spread *spread, uint32_t at, uint32_t destination,
+                              const uint8_t *edges, unsigned count)
 {
     const struct network *network = spread->network;
     unsigned lmc = largest_lmc(network, destination);
-    if (lmc == 0) {
-        fill_single(spread, at, destination, edges, count);
-        return;
-    }
+    if (lmc == 0)
+        return fill_single(spread, at, destination, edges, count);
+    uint32_t operations = 0;
     bool(*used)[NETWORK_TOP_PORT + 1] =
         mem_zalloc(network_terminal_count(network, destination), sizeof *used);
     for (uint32_t offset = 0; offset < UINT32_C(1) << lmc; offset++)
-        fill_offset(spread, at, destination, edges, count, offset, used);
+        operations += fill_offset(spread, at, destination, edges, count, offset, used);
     mem_free(used);
+    return operations;
 }
 
 static void fill_lids(uint8_t *table, uint16_t lid, uint8_t lmc, uint8_t port)
@@ -236,31 +246,34 @@ static void fill_lids(uint8_t *table, uint16_t lid, uint8_t lmc, uint8_t port)
         memset(table + lid, port, (size_t)1 << lmc);
 }
 
-static void fill_destination(const struct spread *spread, uint32_t at, uint32_t destination,
-                             const uint8_t *edges, unsigned count)
+/* Returns the entries written and the candidates weighed for them. */
+static uint32_t fill_destination(const struct spread *spread, uint32_t at, uint32_t destination,
+                                 const uint8_t *edges, unsigned count)
 {
     const struct network *network = spread->network;
     const struct network_switch *target = &network->switches.items[destination];
     uint8_t *table = routes_row(spread->routes, at);
     bool here = at == destination;
     if (!here && count == 0)
-        return;
+        return 1;
     uint8_t port = here ? 0 : network->edges[network->first_edge[at] + edges[0]].port;
+    uint32_t operations = 1;
     if (!here && spread->choice == SPREAD_BALANCED) {
         struct lightest lightest = {0};
         find_lightest(&lightest, spread->load + network->first_edge[at], edges, count);
         port = network->edges[network->first_edge[at] + lightest.edges[0]].port;
-        fill_balanced(spread, at, destination, edges, count);
+        operations += count + fill_balanced(spread, at, destination, edges, count);
     }
     fill_lids(table, target->lid, target->lmc, port);
     if (!here && spread->choice == SPREAD_BALANCED)
-        return;
+        return operations;
     for (uint32_t i = network->first_terminal[destination];
          i < network->first_terminal[destination + 1]; i++) {
         const struct network_terminal *terminal =
             &network->terminals.items[network->terminals_at[i]];
         fill_lids(table, terminal->lid, terminal->lmc, here ? terminal->port : port);
     }
+    return operations + network_terminal_count(network, destination);
 }
 
 static void fill_row(void *context, size_t index)
@@ -270,13 +283,17 @@ static void fill_row(void *context, size_t index)
     if (spread->choice == SPREAD_BALANCED)
         at = spread->by_stage[spread->first_of_stage[spread->current] + index];
     struct fan fan;
+    uint64_t operations = 0;
     for (uint32_t tile = 0; tile < spread->distances.tile_count; tile++) {
         uint32_t first = (spread->distances.first_tile + tile) * TILE_LANES;
         uint32_t left = spread->distances.switch_count - first;
         gather_fan(spread, tile, at, &fan);
+        operations += fan.operations;
         for (uint32_t lane = 0; lane < TILE_LANES && lane < left; lane++)
-            fill_destination(spread, at, first + lane, fan.edges[lane], fan.count[lane]);
+            operations +=
+                fill_destination(spread, at, first + lane, fan.edges[lane], fan.count[lane]);
     }
+    engine_count(spread->routes, operations);
 }
 
 /* The user's entries are load from the start, and not the engine's to choose. */
@@ -401,6 +418,7 @@ void spread_tables(const struct network *network, const struct updown *updown,
         if (gaps && updown)
             add_gaps(gaps, &spread.distances);
     }
+    routes->operations += spread.distances.operations;
     distances_release(&spread.distances);
     release_balance(&spread);
 }

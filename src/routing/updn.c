@@ -9,6 +9,7 @@
  * terminal and a switch (a root that lost a link) the tables lead to a legal route all the same,
  * and are then proved free of cycles. */
 #include "routing/fera.h"
+#include "routing/paper_cost.h"
 #include "routing/roots.h"
 
 #include <errno.h>
@@ -30,11 +31,12 @@ static int compute_with(const struct network *network, const struct engine_optio
     updown_init(&updown, network, roots.switches.items, roots.switches.count);
     routes_init(routes, network, "updn");
     memcpy(routes->note, roots.note, sizeof roots.note);
+    routes->operations = roots.operations;
     rc = fera_tables(network, &updown, options, SPREAD_BALANCED, routes, &strays, err);
     updown_release(&updown);
     roots_release(&roots);
     if (rc) {
-        routes_release(routes);
+        engine_refuse(routes);
         return rc;
     }
     return engine_settle(network, options, strays, routes, err);
@@ -47,7 +49,9 @@ static int updn_compute(const struct network *network, const struct engine_optio
     int rc = compute_with(network, options, choice, routes, err);
     if (choice != ROOT_DETECT || (rc != -ENETUNREACH && rc != -EDEADLK))
         return rc;
+    uint64_t in_vain = routes->operations;
     rc = compute_with(network, options, ROOT_CENTRE, routes, err);
+    routes->operations += in_vain;
     if (rc)
         return rc;
     size_t length = strlen(routes->note);
@@ -60,4 +64,5 @@ const struct engine engine_updn = {
     .name = "updn",
     .summary = "up*-down* with detected or given roots, balanced over equal ways",
     .compute = updn_compute,
+    .paper_steps = paper_steps_fera,
 };

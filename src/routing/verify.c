@@ -492,6 +492,16 @@ void verify_routes(const struct network *network, const struct routes *routes,
     mem_free(check.key);
 }
 
+/* For every LID in use each switch is resolved, counted, and met on the way back with its load and
+ * with its lanes; the rest grows with the links alone. */
+uint64_t verify_operations(const struct network *network, const struct routes *routes)
+{
+    uint64_t lids = 0, switches = network->switches.count;
+    for (uint32_t lid = 1; network->owner && lid <= network->top_lid; lid++)
+        lids += network->owner[lid] != NETWORK_NONE;
+    return lids * switches * (4 + (routes->vls ? routes->vls : 1u));
+}
+
 void verify_report_release(struct verify_report *report)
 {
     mem_free(report->load);

@@ -53,6 +53,8 @@ struct verify_report {
 void verify_routes(const struct network *network, const struct routes *routes,
                    const struct verify_options *options, struct verify_report *report);
 void verify_report_release(struct verify_report *report);
+/* What the check costs, in operations as engine.h counts them, without making it. */
+uint64_t verify_operations(const struct network *network, const struct routes *routes);
 
 static inline bool verify_delivers(const struct verify_report *report)
 {

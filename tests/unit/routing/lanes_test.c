@@ -163,6 +163,22 @@ static void the_second_form_of_sl2vl_means_the_same(void **state)
     assert_int_equal(fixture->lanes.count, 8);
 }
 
+static void what_has_no_way_out_takes_no_lane(void **state)
+{
+    struct fixture *fixture = *state;
+    struct err err = {0};
+    char text[] = "0xa0 2 1 0x10 0x10 0x10 0x10 0x10 0x10 0x10 0x10\n";
+    assert_int_equal(lanes_parse_sl2vl(&fixture->lanes, "slvl", text, &err), 0);
+    assert_int_equal(lanes_vl(&fixture->lanes, 0, 2, PORT_NONE, 0), LANES_DISCARD);
+    assert_int_equal(lanes_vl(&fixture->lanes, 0, PORT_NONE, 1, 0), LANES_DISCARD);
+    struct verify_report report;
+    routes_row(&fixture->routes, 0)[fixture->network.terminals.items[2].lid] = PORT_NONE;
+    verify_routes(&fixture->network, &fixture->routes,
+                  &(struct verify_options){.lanes = &fixture->lanes}, &report);
+    assert_false(verify_delivers(&report));
+    verify_report_release(&report);
+}
+
 static void bad_lines_are_errors_with_their_number(void **state)
 {
     struct fixture *fixture = *state;
@@ -195,6 +211,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_circle_over_several_lanes_is_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_second_form_of_sl2vl_means_the_same, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_has_no_way_out_takes_no_lane, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bad_lines_are_errors_with_their_number, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
