@@ -111,7 +111,7 @@ static int set_root(struct config *config, const char *value, struct err *err)
         vec_push(&config->root_guids, guid);
     }
     options->root = ROOT_LIST;
-    return 0;
+    return config->root_guids.count ? 0 : parse_word(value, words, &index, err);
 }
 
 static int set_user_routes(struct config *config, const char *value, struct err *err)
@@ -206,6 +206,7 @@ NUMBER_KEY(subnet_timeout, uint8_t, sm.subnet_timeout, 0, 31)
 NUMBER_KEY(window, uint32_t, sm.window, 1, 65536)
 NUMBER_KEY(retries, unsigned, sm.retries, 0, 16)
 NUMBER_KEY(poll_retries, unsigned, sm.poll_retries, 0, 100)
+NUMBER_KEY(mirror, uint32_t, sm.mirror_rate, 0, 10000000)
 NUMBER_KEY(port, int, port.number, 0, 254)
 NUMBER_KEY(threads, unsigned, threads, 0, 256)
 TIME_KEY(timeout, sm.timeout_ps)
@@ -270,6 +271,7 @@ static const struct key keys[] = {
     {"sweep", set_sweep, true, "10s"},
     {"poll", set_poll, true, "250ms"},
     {"poll_retries", set_poll_retries, true, "2"},
+    {"mirror", set_mirror, true, "10000"},
     {"full_sweep_every", set_full_sweep_every, true, "6"},
     {"mode", set_mode, true, "ordered"},
     {"drain", set_drain, true, "1s"},
@@ -354,6 +356,8 @@ int config_read(struct config *config, const char *path, struct err *err)
     fclose(file);
     if (status < 0)
         err_at(err, -status, path, 0, "%s", strerror(-status));
+    else if (content.length && memchr(content.data, 0, content.length))
+        status = err_at(err, EINVAL, path, 0, "not a text file: it has NUL bytes");
     char *line = content.data;
     for (unsigned number = 1; status == 0 && line && *line; number++) {
         char *end = strchrnul(line, '\n');

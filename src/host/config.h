@@ -9,7 +9,7 @@
 #include "host/mad_port.h"
 #include "sm/sm.h"
 
-enum { CONFIG_KEYS = 32 }; /* room for; the table has its own length */
+enum { CONFIG_KEYS = 40 }; /* room for; the table has its own length */
 
 struct config {
     struct sm_config sm;

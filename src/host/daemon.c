@@ -198,6 +198,8 @@ static void tell(struct daemon *daemon, const struct sm_event *event)
     if (daemon->control)
         manager_control_note(daemon->control, words[event->kind], event->text);
     bool serving = event->kind == SM_EVENT_UP || sm_state(daemon->sm) == SM_STANDBY;
+    if (sm_state(daemon->sm) == SM_STANDBY)
+        sm_counts(daemon->sm, &daemon->counted); /* its copy is no part of the next change */
     if (event->kind == SM_EVENT_UP)
         tell_up(daemon, event);
     else

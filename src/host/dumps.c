@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 enum { PORT_NONE = 0xFF, NAME_ROOM = 65, UNKNOWN_HOPS = 0xFFFF, LOOPING_HOPS = 0xFFFE };
+enum { VL_CAP_ONE_LANE = 1, SERVICE_LEVELS = 16 };
 
 /* Nodes and ports keep their indices; only what is printed is copied. */
 struct picture_node {
@@ -27,6 +28,7 @@ struct picture_port {
     uint32_t node, peer;
     uint16_t lid;
     uint8_t number, state, width, speed, extended_speed;
+    bool one_lane; /* for data */
 };
 
 struct dump_picture {
@@ -78,6 +80,7 @@ static void take_port(struct dump_picture *picture, const struct subnet_port *fr
         .width = (uint8_t)wire_get(from->info, PORT_INFO_LINK_WIDTH_ACTIVE),
         .speed = (uint8_t)wire_get(from->info, PORT_INFO_LINK_SPEED_ACTIVE),
         .extended_speed = (uint8_t)wire_get(from->info, PORT_INFO_LINK_SPEED_EXT_ACTIVE),
+        .one_lane = wire_get(from->info, PORT_INFO_VL_CAP) == VL_CAP_ONE_LANE,
     };
 }
 
@@ -393,9 +396,64 @@ void dump_print_routes(const struct dump_picture *picture, FILE *out)
     mem_free(columns.least);
 }
 
+/* ---- opensm-sl2vl.dump ---- */
+
+/* The lanes that service levels take out of this port, whichever way they came in. The manager
+ * neither writes nor reads these tables, so the only ones it knows are those that leave no choice:
+ * where there is one data lane, all levels take it. */
+static bool lanes_known(const struct picture_port *out, uint8_t lanes[SERVICE_LEVELS])
+{
+    memset(lanes, 0, SERVICE_LEVELS);
+    return out->one_lane;
+}
+
+static void print_lanes(const struct picture_port *port, unsigned inputs, unsigned out_number,
+                        FILE *out)
+{
+    uint8_t lanes[SERVICE_LEVELS];
+    if (!lanes_known(port, lanes)) {
+        fprintf(out, "#port %u has several lanes, its tables were not read\n", port->number);
+        return;
+    }
+    for (unsigned in = 0; in < inputs; in++) {
+        fprintf(out, "%-3u %-3u :", in, out_number);
+        for (unsigned level = 0; level < SERVICE_LEVELS; level++)
+            fprintf(out, " %-2u", lanes[level]);
+        fputc('\n', out);
+    }
+}
+
+/* A switch has a table for every pair of its ports, an adapter's port one, which is called 0 0. */
+static void print_lane_block(const struct dump_picture *picture, uint32_t end, FILE *out)
+{
+    const struct picture_node *node = &picture->nodes[picture->ports[end].node];
+    fprintf(out, "%s 0x%016" PRIx64 ", base LID %u, \"%s\"\n", kind_name(node->kind),
+            picture->ports[end].guid, picture->ports[end].lid, node->name);
+    fputs("#in out : 0  1  2  3  4  5  6  7  8  9  10 11 12 13 14 15\n", out);
+    fputs("#--------------------------------------------------------\n", out);
+    if (node->kind != SUBNET_SWITCH)
+        print_lanes(&picture->ports[end], 1, 0, out);
+    for (unsigned number = 1; node->kind == SUBNET_SWITCH && number <= node->port_count; number++)
+        if (picture->ports[node->first_port + number].peer != SUBNET_NONE)
+            print_lanes(&picture->ports[node->first_port + number], node->port_count + 1u, number,
+                        out);
+    fputs("#--------------------------------------------------------\n\n", out);
+}
+
+void dump_print_lanes(const struct dump_picture *picture, FILE *out)
+{
+    for (uint32_t i = 0; i < picture->port_count; i++) {
+        const struct picture_port *port = &picture->ports[i];
+        const struct picture_node *node = &picture->nodes[port->node];
+        bool is_end = (port->number == 0) == (node->kind == SUBNET_SWITCH);
+        if (is_end && node->present && (port->number == 0 || port->peer != SUBNET_NONE))
+            print_lane_block(picture, i, out);
+    }
+}
+
 /* ---- files ---- */
 
-/* No groups yet, hence no tables; ibdmchk wants the file. */
+/* No groups yet, hence no tables: OpenSM leaves the file empty then, too, and ibdmchk wants it. */
 static void print_groups(const struct dump_picture *picture, FILE *out)
 {
     (void)picture;
@@ -433,6 +491,7 @@ int dump_write(const struct dump_picture *picture, const char *directory, struct
     } files[] = {{"opensm-lfts.dump", dump_print_lfts},
                  {"opensm-subnet.lst", dump_print_links},
                  {"opensm.fdbs", dump_print_routes},
+                 {"opensm-sl2vl.dump", dump_print_lanes},
                  {"opensm.mcfdbs", print_groups}};
     if (mkdir(directory, 0755) < 0 && errno != EEXIST)
         return err_set(err, errno, "cannot make '%s': %s", directory, strerror(errno));

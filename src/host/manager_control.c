@@ -121,9 +121,11 @@ static void answer_status(struct question *question, struct text *out)
         links += subnet->ports.items[i].peer != SUBNET_NONE;
     const char *state = state_names[sm_state(question->sm)];
     bool settled = sm_is_settled(question->sm);
+    bool copy = sm_has_copy(question->sm);
     if (!question->json) {
-        text_printf(out, "state     %s%s\nport      %s\nengine    %s\n", state,
-                    settled ? ", nothing to do" : "", question->place, question->engine);
+        text_printf(out, "state     %s%s%s\nport      %s\nengine    %s\n", state,
+                    settled ? ", nothing to do" : "", copy ? ", its copy is up to date" : "",
+                    question->place, question->engine);
         text_printf(out, "subnet    %u switches, %u adapters, %u links\n", switches, adapters,
                     links / 2);
         text_printf(out, "SMPs      %llu sent, %llu answered, %llu time-outs, %llu given up\n",
@@ -135,6 +137,7 @@ static void answer_status(struct question *question, struct text *out)
     json_begin_object(&json, NULL);
     json_string(&json, "state", state);
     json_bool(&json, "settled", settled);
+    json_bool(&json, "copy", copy);
     json_string(&json, "port", question->place);
     json_string(&json, "engine", question->engine);
     json_unsigned(&json, "switches", switches);

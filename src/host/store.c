@@ -60,6 +60,9 @@ static int read_facts(struct store *store, struct err *err)
     fclose(file);
     if (status < 0)
         status = err_at(err, -status, path, 0, "%s", strerror(-status));
+    else if (content.length &&
+             memchr(content.data, 0, content.length)) /* as power cuts leave them */
+        status = err_at(err, EINVAL, path, 0, "not a text file: it has NUL bytes");
     else if (content.length)
         status = take_text(store, path, content.data, err);
     text_release(&content);

@@ -13,9 +13,13 @@ void change_sweep(struct sm *sm, uint64_t now)
 {
     sm->next_sweep = sm->config.sweep_ps == TIME_NEVER ? TIME_NEVER : now + sm->config.sweep_ps;
     if (sm->sweeping || sm->discovering)
-        return;               /* the last one is still on its way */
+        return; /* the last one is still on its way */
+    if (sm->config.paper && sm->change.open)
+        return;               /* the papers do one thing after the other */
     sm->handing_over = false; /* a handover that came to nothing is tried again */
-    bool full = sm->config.full_every && ++sm->sweeps >= sm->config.full_every;
+    bool full = (sm->config.full_every && ++sm->sweeps >= sm->config.full_every) || sm->audit.due;
+    if (sm->audit.due)
+        audit_begin(sm, now);
     if (full)
         sm->sweeps = 0;
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
@@ -27,7 +31,7 @@ void change_sweep(struct sm *sm, uint64_t now)
         sm->sweeping++;
         struct request *request = sm_request(sm, PURPOSE_SWEEP, i, node->first_port);
         request->attribute = ATTRIBUTE_SWITCH_INFO;
-        sm_submit(sm, request, false);
+        sm_submit(sm, request, HASTE_NONE);
     }
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
         const struct subnet_port *p = &sm->subnet.ports.items[port];
@@ -124,6 +128,8 @@ void change_trap(struct sm *sm, uint64_t now, const struct sm_message *message)
            lid);
     if (!n->present)
         return;
+    if (sm->config.paper && sm->change.open)
+        return; /* one thing after the other; what it tells of is being explored */
     if (trap == 128 && n->kind == SUBNET_SWITCH) {
         sm_begin_change(sm, now, "switch 0x%016llx reports a port change (trap 128)",
                         (unsigned long long)n->guid);

@@ -22,6 +22,7 @@ void sm_config_init(struct sm_config *config)
         .drain_ps = 1 * TIME_S,
         .poll_ps = 250 * TIME_MS,
         .poll_retries = 2,
+        .mirror_rate = 10000,
     };
 }
 
@@ -67,7 +68,8 @@ void sm_free(struct sm *sm)
     vec_release(&sm->facts);
     map_release(&sm->remembered);
     sm_job_free(sm->job);
-    sm_job_free(sm->current);
+    mirror_end(sm);
+    plan_drop(sm);
     mem_free(sm);
 }
 
@@ -103,8 +105,8 @@ void sm_reply(struct sm *sm, const struct sm_message *message)
 void sm_begin_change(struct sm *sm, uint64_t now, const char *format, ...)
 {
     struct change *change = &sm->change;
-    if (change->open)
-        return; /* merged into the one under way */
+    if (change->open || sm->state == SM_STANDBY)
+        return; /* merged into the one under way; a standby only watches */
     *change = (struct change){.open = true, .since = now, .before = sm->counts};
     va_list arguments;
     va_start(arguments, format);
@@ -165,12 +167,65 @@ static void plan_first(struct sm *sm)
         plan_routes(sm, engine, false);
 }
 
+/* What lies behind a link that went is gone, or is reached another way. */
+static void mind_ways(struct sm *sm, uint64_t now)
+{
+    if (!sm->ways_stale || sm->config.paper)
+        return;
+    sm->ways_stale = false;
+    if (subnet_find_ways(&sm->subnet))
+        transactions_cut(sm, now);
+}
+
+static void plan_anew(struct sm *sm, uint64_t now)
+{
+    distribute_abort(sm);
+    subnet_find_ways(&sm->subnet);
+    lids_assign(sm);
+    announce_nodes(sm);
+    sm->planned_generation = sm->subnet.generation;
+    sm_begin_change(sm, now, "the topology changed");
+    sm->change.discovered = now;
+    if (!mirror_take_routes(sm))
+        plan_first(sm);
+    sm->stale = true; /* addresses and port settings need not wait for routes */
+}
+
+static void program_what_is_stale(struct sm *sm)
+{
+    if (!sm->stale)
+        return;
+    sm->stale = false;
+    program_all(sm);
+}
+
+/* Whether all that was wanted is there. */
+static void conclude(struct sm *sm, uint64_t now)
+{
+    if (sm->computing || sm->distribution.stage != STAGE_IDLE)
+        return;
+    if (sm->current && !sm->tables_under_way)
+        plan_serve(sm);
+    if (!transactions_idle(sm) || sm->subnet.generation != sm->planned_generation)
+        return;
+    if (sm->change.open && sm->current && sm->current->provisional) {
+        plan_routes(sm, sm->config.engine, false); /* the final tables of a hybrid */
+        return;
+    }
+    if (sm->change.open)
+        finish_change(sm, now);
+    mirror_end_change(sm);
+}
+
 static void advance(struct sm *sm, uint64_t now)
 {
+    mind_ways(sm, now);
     if (sm->discovering == 0 && discovery_continue(sm))
         return;
     if (sm->discovering == 0)
         mastership_discovered(sm, now);
+    if (sm->state == SM_STANDBY)
+        mirror_advance(sm, now);
     if (sm->state != SM_MASTER || sm->discovering)
         return;
     /* Not before every switch that can has said what it has to say. */
@@ -182,34 +237,17 @@ static void advance(struct sm *sm, uint64_t now)
         discovery_restart(sm);
         return;
     }
-    if (sm->subnet.generation != sm->planned_generation && !sm->computing &&
-        !sm->tables_under_way) {
-        distribute_abort(sm);
-        subnet_find_ways(&sm->subnet);
-        lids_assign(sm);
-        announce_nodes(sm);
-        sm->planned_generation = sm->subnet.generation;
-        sm_begin_change(sm, now, "the topology changed");
-        sm->change.discovered = now;
-        plan_first(sm);
-        sm->stale = true; /* addresses and port settings need not wait for routes */
-    }
-    if (sm->stale) {
-        sm->stale = false;
-        program_all(sm);
-    }
-    distribute_advance(sm, now);
-    if (sm->stale) {
-        sm->stale = false;
-        program_all(sm);
-    }
-    if (!sm->change.open || sm->computing || !transactions_idle(sm) ||
-        sm->distribution.stage != STAGE_IDLE || sm->subnet.generation != sm->planned_generation)
+    /* The papers do one thing after the other: addresses are out before routes are computed. */
+    bool outdated = sm->subnet.generation != sm->planned_generation;
+    if (outdated && sm->config.paper && !transactions_idle(sm))
         return;
-    if (sm->current && sm->current->provisional)
-        plan_routes(sm, sm->config.engine, false); /* the final tables of a hybrid */
-    else
-        finish_change(sm, now);
+    if (outdated && !sm->computing && !sm->tables_under_way)
+        plan_anew(sm, now);
+    program_what_is_stale(sm);
+    distribute_advance(sm, now);
+    program_what_is_stale(sm);
+    conclude(sm, now);
+    audit_advance(sm, now);
 }
 
 void sm_answered(struct sm *sm, uint64_t now, const struct request *request, uint16_t status,
@@ -222,8 +260,10 @@ void sm_answered(struct sm *sm, uint64_t now, const struct request *request, uin
     case PURPOSE_SET_TABLE: program_answered(sm, request, status, data); break;
     case PURPOSE_STAGE: distribute_answered(sm, request, status, data); break;
     case PURPOSE_SWEEP: change_swept(sm, now, request, status ? NULL : data); break;
+    case PURPOSE_AUDIT: audit_answered(sm, now, request, status ? NULL : data); break;
     case PURPOSE_MANAGER:
     case PURPOSE_POLL:
+    case PURPOSE_NOTICE:
     case PURPOSE_HANDOVER:
         if (status)
             mastership_unanswered(sm, now, request);
@@ -247,8 +287,10 @@ void sm_unanswered(struct sm *sm, uint64_t now, const struct request *request)
     case PURPOSE_SET_RANDOM:
     case PURPOSE_SET_TABLE: program_unanswered(sm, now, request); break;
     case PURPOSE_SWEEP: change_swept(sm, now, request, NULL); break;
+    case PURPOSE_AUDIT: audit_answered(sm, now, request, NULL); break;
     case PURPOSE_MANAGER:
     case PURPOSE_POLL:
+    case PURPOSE_NOTICE:
     case PURPOSE_HANDOVER: mastership_unanswered(sm, now, request); break;
     default: discovery_unanswered(sm, now, request);
     }
@@ -261,6 +303,7 @@ void sm_remember(struct sm *sm, const struct sm_fact *fact)
 
 void sm_start(struct sm *sm, uint64_t now)
 {
+    sm->token = (uint32_t)hash_mix(now ^ sm->guid) << 1; /* not that of an earlier run */
     /* The papers know one manager only, and it is master from the start. */
     mastership_become(sm, now, sm->config.paper ? SM_MASTER : SM_DISCOVERING, "started");
 }
@@ -268,16 +311,18 @@ void sm_start(struct sm *sm, uint64_t now)
 void sm_receive(struct sm *sm, uint64_t now, const struct sm_message *message)
 {
     uint64_t method = wire_get(message->mad, MAD_METHOD);
-    if (!mad_is_smp(message->mad) || sm->state == SM_NOT_ACTIVE)
+    uint64_t attribute = wire_get(message->mad, MAD_ATTRIBUTE_ID);
+    if (!mad_is_smp(message->mad))
         return;
     sm->act_count++;
-    if (method == METHOD_GET_RESP)
-        transactions_receive(sm, now, message);
-    else if (method == METHOD_TRAP && wire_get(message->mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_NOTICE)
-        change_trap(sm, now, message);
-    else if ((method == METHOD_GET || method == METHOD_SET) &&
-             wire_get(message->mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_SM_INFO)
+    if ((method == METHOD_GET || method == METHOD_SET) && attribute == ATTRIBUTE_SM_INFO)
         mastership_receive(sm, now, message);
+    else if (sm->state == SM_NOT_ACTIVE)
+        return; /* until it is told to stand by */
+    else if (method == METHOD_GET_RESP)
+        transactions_receive(sm, now, message);
+    else if (method == METHOD_TRAP && attribute == ATTRIBUTE_NOTICE)
+        change_trap(sm, now, message);
     advance(sm, now);
 }
 
@@ -285,6 +330,7 @@ void sm_expire(struct sm *sm, uint64_t now)
 {
     transactions_expire(sm, now);
     mastership_expire(sm, now);
+    mirror_expire(sm, now);
     if (sm->state == SM_MASTER && now >= sm->next_sweep)
         change_sweep(sm, now);
     if (now >= sm->distribution.resume_at)
@@ -299,10 +345,14 @@ uint64_t sm_deadline(const struct sm *sm)
         deadline = sm->next_poll;
     if (sm->state == SM_MASTER && sm->next_sweep < deadline)
         deadline = sm->next_sweep;
+    if (mirror_deadline(sm) < deadline)
+        deadline = mirror_deadline(sm);
     if (sm->explore_all && !sm->discovering && sm->explore_at < deadline)
         deadline = sm->explore_at;
     if (sm->distribution.resume_at < deadline)
         deadline = sm->distribution.resume_at;
+    if (sm->state == SM_MASTER && audit_deadline(sm) < deadline)
+        deadline = audit_deadline(sm);
     return deadline;
 }
 
@@ -347,8 +397,12 @@ bool sm_next_output(struct sm *sm, uint64_t now, struct sm_output *output)
 
 void sm_computed(struct sm *sm, uint64_t now, struct sm_job *job, const struct err *refusal)
 {
-    if (job->generation != sm->awaited_generation || sm->state != SM_MASTER) {
+    if (job->number != sm->awaited_job || (sm->state != SM_MASTER && sm->state != SM_STANDBY)) {
         sm_job_free(job); /* of a time that is over */
+        return;
+    }
+    if (sm->state == SM_STANDBY) {
+        mirror_checked(sm, job, !refusal);
         return;
     }
     sm->computing = false;
@@ -372,6 +426,21 @@ enum sm_state sm_state(const struct sm *sm)
 const struct subnet *sm_subnet(const struct sm *sm)
 {
     return &sm->subnet;
+}
+
+struct sm_paths sm_paths(const struct sm *sm)
+{
+    struct sm_paths paths = {.generation = sm->paths_generation};
+    if (sm->serving && sm->state == SM_MASTER) {
+        paths.network = &sm->serving->network;
+        paths.routes = &sm->serving->routes;
+    }
+    return paths;
+}
+
+bool sm_has_copy(const struct sm *sm)
+{
+    return sm->state == SM_STANDBY && sm->mirror.complete;
 }
 
 bool sm_is_settled(const struct sm *sm)

@@ -15,12 +15,33 @@
 
 enum { IS_SM = 1 << 1 }; /* in PortInfo.CapabilityMask */
 
-static void ask(struct sm *sm, struct request *request, unsigned attribute, uint32_t modifier)
+/* The node of which a request reads a part; SUBNET_NONE for those that only look for somebody. */
+static uint32_t node_read_by(struct sm *sm, const struct request *request)
 {
+    switch ((enum sm_purpose)request->purpose) {
+    case PURPOSE_PORT_INFO: return port_at(sm, request->a)->node;
+    case PURPOSE_SWITCH_INFO:
+    case PURPOSE_READ_TABLE: return request->a;
+    default: return SUBNET_NONE;
+    }
+}
+
+static void ask_with(struct sm *sm, struct request *request, unsigned attribute, uint32_t modifier,
+                     enum haste haste)
+{
+    uint32_t node = node_read_by(sm, request);
     request->attribute = (uint16_t)attribute;
     request->modifier = modifier;
     sm->discovering++;
-    sm_submit(sm, request, true);
+    if (node != SUBNET_NONE)
+        sm_node_work(sm, node)->reading++;
+    sm_submit(sm, request, haste);
+}
+
+/* Nobody waits for what a standby reads. */
+static void ask(struct sm *sm, struct request *request, unsigned attribute, uint32_t modifier)
+{
+    ask_with(sm, request, attribute, modifier, sm->state == SM_STANDBY ? HASTE_NONE : HASTE_URGENT);
 }
 
 void discovery_start(struct sm *sm)
@@ -33,7 +54,9 @@ void discovery_restart(struct sm *sm)
     transactions_flush(sm);
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         subnet_remove_node(&sm->subnet, node);
-    sm->stale = false;
+    for (size_t port = 0; port < sm->port_work.count; port++)
+        sm->port_work.items[port].failures = 0;
+    sm->stale = sm->ways_stale = false;
     discovery_start(sm);
 }
 
@@ -54,6 +77,29 @@ void discovery_lost_contact(struct sm *sm, uint64_t now, uint32_t end)
             sm_port_work(sm, peer)->failures = 1;
     }
     subnet_remove_node(&sm->subnet, index);
+    sm->ways_stale = true;
+}
+
+/* Somebody keeps silent: perhaps a link on the way is down. Every port on the way is asked at once,
+ * before anything else, so that nobody waits for all those behind it one by one. */
+void discovery_suspect(struct sm *sm, uint64_t now, uint32_t end, uint32_t through)
+{
+    uint32_t port = through;
+    if (sm->config.paper || end == SUBNET_NONE)
+        return;
+    for (unsigned hop = 0; hop <= SMP_MAX_HOPS; hop++) {
+        if (port != SUBNET_NONE && sm_port_work(sm, port)->suspected <= now) {
+            sm_port_work(sm, port)->suspected = now + sm->config.timeout_ps;
+            sm_port_work(sm, port)->reading = true;
+            struct request *request =
+                sm_request(sm, PURPOSE_PORT_INFO, port, subnet_end_port(&sm->subnet, port));
+            ask_with(sm, request, ATTRIBUTE_PORT_INFO, port_at(sm, port)->number, HASTE_PRESSING);
+        }
+        if (end == sm->subnet.own_port || port_at(sm, end)->via == SUBNET_NONE)
+            return;
+        port = port_at(sm, end)->via;
+        end = subnet_end_port(&sm->subnet, port);
+    }
 }
 
 static void ask_through(struct sm *sm, uint32_t port)
@@ -103,7 +149,7 @@ void discovery_read_port(struct sm *sm, uint32_t port)
     ask(sm, request, ATTRIBUTE_PORT_INFO, port_at(sm, port)->number);
 }
 
-static void read_switch(struct sm *sm, uint32_t node)
+void discovery_read_switch(struct sm *sm, uint32_t node)
 {
     struct node_work *work = sm_node_work(sm, node);
     if (work->reading_switch)
@@ -123,7 +169,7 @@ static void read_ports(struct sm *sm, uint32_t node)
 void discovery_read_node(struct sm *sm, uint32_t node)
 {
     if (node_at(sm, node)->kind == SUBNET_SWITCH && !sm->config.paper)
-        read_switch(sm, node);
+        discovery_read_switch(sm, node);
     for (unsigned number = 0; number <= node_at(sm, node)->port_count; number++) {
         uint32_t port = node_at(sm, node)->first_port + number;
         if (node_at(sm, node)->kind == SUBNET_SWITCH || port_at(sm, port)->known)
@@ -140,6 +186,7 @@ void discovery_refresh_switch(struct sm *sm, uint32_t node)
     request->method = METHOD_SET;
     memcpy(request->data, node_at(sm, node)->switch_info, sizeof node_at(sm, node)->switch_info);
     wire_set(request->data, SWITCH_INFO_PORT_STATE_CHANGE, 1);
+    wire_set(node_at(sm, node)->switch_info, SWITCH_INFO_PORT_STATE_CHANGE, 0);
     ask(sm, request, ATTRIBUTE_SWITCH_INFO, 0);
 }
 
@@ -154,7 +201,6 @@ static void read_tables(struct sm *sm, uint32_t node)
         struct request *request =
             sm_request(sm, PURPOSE_READ_TABLE, node, node_at(sm, node)->first_port);
         request->b = block;
-        sm_node_work(sm, node)->reading_tables++;
         ask(sm, request, ATTRIBUTE_LINEAR_FORWARDING_TABLE, block);
     }
 }
@@ -169,17 +215,42 @@ static bool is_duplicate(struct sm *sm, uint32_t through, uint32_t far)
            port_at(sm, known)->known;
 }
 
+static void read_description(struct sm *sm, uint32_t node, uint32_t end)
+{
+    if (sm_node_work(sm, node)->described || sm->config.paper)
+        return;
+    sm_node_work(sm, node)->described = true;
+    ask(sm, sm_request(sm, PURPOSE_DESCRIPTION, node, end), ATTRIBUTE_NODE_DESCRIPTION, 0);
+}
+
+/* The node as a whole, whatever is known of it. */
+void discovery_read_all(struct sm *sm, uint32_t node)
+{
+    const bool is_switch = node_at(sm, node)->kind == SUBNET_SWITCH;
+    uint32_t first = node_at(sm, node)->first_port;
+    if (is_switch) {
+        read_description(sm, node, first);
+        discovery_read_switch(sm, node);
+    }
+    for (unsigned number = 0; number <= node_at(sm, node)->port_count; number++) {
+        uint32_t port = first + number;
+        bool reachable = port_at(sm, port)->peer != SUBNET_NONE || port == sm->subnet.own_port;
+        if (!is_switch && !reachable)
+            continue;
+        if (!is_switch)
+            read_description(sm, node, port);
+        discovery_read_port(sm, port);
+    }
+}
+
 static void meet_node(struct sm *sm, uint32_t node, uint32_t arrival)
 {
     struct subnet_node *known = node_at(sm, node);
     bool is_switch = known->kind == SUBNET_SWITCH;
-    if (!sm_node_work(sm, node)->described && !sm->config.paper) {
-        sm_node_work(sm, node)->described = true;
-        ask(sm, sm_request(sm, PURPOSE_DESCRIPTION, node, subnet_end_port(&sm->subnet, arrival)),
-            ATTRIBUTE_NODE_DESCRIPTION, 0);
-    }
+    mirror_meets(sm, node);
+    read_description(sm, node, subnet_end_port(&sm->subnet, arrival));
     if (is_switch && !sm->config.paper)
-        read_switch(sm, node);
+        discovery_read_switch(sm, node);
     if (is_switch)
         read_ports(sm, node);
     else
@@ -250,7 +321,7 @@ static void probed(struct sm *sm, uint64_t now, const struct request *request, c
         sm_begin_change(sm, now, "node 0x%016llx is back", (unsigned long long)guid);
     if (!present || new_port)
         meet_node(sm, node, arrival);
-    else if (new_link)
+    else if (new_link && sm->state == SM_MASTER)
         discovery_read_node(sm, node); /* it may have been off meanwhile, and blank */
     if (new_link && present && kind == SUBNET_SWITCH && !sm->config.paper)
         discovery_probe(sm, arrival); /* does it say the same when it is asked itself? */
@@ -330,10 +401,13 @@ static bool leads_on(struct sm *sm, uint64_t now, uint32_t port)
     return port_at(sm, node->first_port)->via != p->peer || p->peer == SUBNET_NONE;
 }
 
-static void forget_tables(struct subnet_node *node)
+void discovery_forget_tables(struct sm *sm, uint32_t index)
 {
-    if (node->tables)
-        memset(node->tables->known, 0, sizeof node->tables->known);
+    struct subnet_node *node = node_at(sm, index);
+    if (!node->tables)
+        return;
+    memset(node->tables->known, 0, sizeof node->tables->known);
+    mirror_spoil(sm);
 }
 
 static void port_read(struct sm *sm, uint64_t now, uint32_t port, const uint8_t *data)
@@ -343,7 +417,7 @@ static void port_read(struct sm *sm, uint64_t now, uint32_t port, const uint8_t 
     unsigned before = p->known ? (unsigned)wire_get(p->info, PORT_INFO_PORT_STATE) : 0;
     bool end = subnet_is_end_port(&sm->subnet, port);
     if (end && p->known && wire_get(p->info, PORT_INFO_LID) != wire_get(data, PORT_INFO_LID))
-        forget_tables(node_at(sm, p->node)); /* it was reset, or told otherwise by somebody else */
+        discovery_forget_tables(sm, p->node); /* it was reset, or told otherwise by somebody else */
     memcpy(p->info, data, sizeof p->info);
     p->known = true;
     sm_port_work(sm, port)->failures = 0;
@@ -358,8 +432,7 @@ static void port_read(struct sm *sm, uint64_t now, uint32_t port, const uint8_t 
                         (unsigned long long)node_at(sm, p->node)->guid,
                         state == PORT_STATE_DOWN ? "is down" : "was down");
         subnet_unlink(&sm->subnet, port);
-        if (port == sm->subnet.own_port)
-            subnet_find_ways(&sm->subnet); /* or everything queued waits for its time-outs */
+        sm->ways_stale = true;
         note_flap(sm, now, port);
     }
     bool manager =
@@ -387,12 +460,12 @@ static void switch_read(struct sm *sm, uint32_t node, const uint8_t *data)
     /* Another top than it was told: it was reset, or somebody else told it. */
     if (wire_get(known->switch_info, SWITCH_INFO_LINEAR_FDB_TOP) !=
         wire_get(data, SWITCH_INFO_LINEAR_FDB_TOP))
-        forget_tables(known);
+        discovery_forget_tables(sm, node);
     memcpy(known->switch_info, data, sizeof known->switch_info);
     sm->stale = true;
     read_tables(sm, node);
     if (wire_get(data, SWITCH_INFO_PORT_STATE_CHANGE) && sm->state == SM_MASTER)
-        discovery_refresh_switch(sm, node);
+        discovery_refresh_switch(sm, node); /* else the master acknowledges it when it writes */
 }
 
 static void table_read(struct sm *sm, const struct request *request, const uint8_t *data)
@@ -400,13 +473,25 @@ static void table_read(struct sm *sm, const struct request *request, const uint8
     struct subnet_tables *tables = node_at(sm, request->a)->tables;
     memcpy(tables->actual + request->b * LFT_BLOCK, data, LFT_BLOCK);
     tables->known[request->b / 64] |= UINT64_C(1) << (request->b % 64);
-    sm_node_work(sm, request->a)->reading_tables--;
+}
+
+/* Counted off before anything follows from it, since that may be to forget all requests. */
+static void count_off(struct sm *sm, const struct request *request, bool answered)
+{
+    uint32_t node = node_read_by(sm, request);
+    sm->discovering--;
+    if (node == SUBNET_NONE)
+        return;
+    sm_node_work(sm, node)->reading--;
+    if (!answered)
+        sm_node_work(sm, node)->reads_for = 0;
 }
 
 void discovery_answered(struct sm *sm, uint64_t now, const struct request *request,
                         const uint8_t *data)
 {
-    sm->discovering--;
+    uint32_t node = node_read_by(sm, request);
+    count_off(sm, request, true);
     switch ((enum sm_purpose)request->purpose) {
     case PURPOSE_PROBE: probed(sm, now, request, data); break;
     case PURPOSE_DESCRIPTION: memcpy(node_at(sm, request->a)->description, data, 64); break;
@@ -426,12 +511,14 @@ void discovery_answered(struct sm *sm, uint64_t now, const struct request *reque
         break;
     default: break;
     }
+    if (node != SUBNET_NONE && sm_node_work(sm, node)->reading == 0)
+        mirror_node_read(sm, node);
 }
 
 /* Nobody there, or nobody who talks. */
 void discovery_unanswered(struct sm *sm, uint64_t now, const struct request *request)
 {
-    sm->discovering--;
+    count_off(sm, request, false);
     switch ((enum sm_purpose)request->purpose) {
     case PURPOSE_PROBE:
         if (request->a != SUBNET_NONE) {
@@ -442,7 +529,6 @@ void discovery_unanswered(struct sm *sm, uint64_t now, const struct request *req
     case PURPOSE_DESCRIPTION: sm_node_work(sm, request->a)->described = false; return;
     case PURPOSE_SWITCH_INFO: sm_node_work(sm, request->a)->reading_switch = false; break;
     case PURPOSE_PORT_INFO: sm_port_work(sm, request->a)->reading = false; break;
-    case PURPOSE_READ_TABLE: sm_node_work(sm, request->a)->reading_tables--; break;
     default: break;
     }
     discovery_lost_contact(sm, now, request->target);

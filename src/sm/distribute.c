@@ -74,7 +74,9 @@ void distribute_snapshot(struct sm *sm, struct sm_job *job)
 {
     job->mode = sm->config.mode;
     job->adopt = sm->was_standby && !job->engine->renames;
-    sm->was_standby = false;
+    job->only_adopt = sm->state == SM_STANDBY;
+    if (sm->state == SM_MASTER)
+        sm->was_standby = false;
     if (job->mode != SM_ORDERED && !job->adopt)
         return;
     routes_init(&job->before, &job->network, "actual");
@@ -159,7 +161,7 @@ static void set_all_ports(struct sm *sm, unsigned state)
             wire_set(request->data, PORT_INFO_PORT_STATE, state);
             wire_set(request->data, PORT_INFO_PORT_PHYSICAL_STATE, PHYSICAL_NO_CHANGE);
             sm->distribution.pending++;
-            sm_submit(sm, request, false);
+            sm_submit(sm, request, HASTE_NONE);
         }
     }
 }
@@ -221,6 +223,7 @@ void distribute_begin(struct sm *sm)
 void distribute_abort(struct sm *sm)
 {
     sm->distribution = (struct distribution){.resume_at = TIME_NEVER};
+    sm->abandoned = true;
 }
 
 void distribute_advance(struct sm *sm, uint64_t now)

@@ -22,7 +22,13 @@ enum sm_purpose {
     PURPOSE_MANAGER,      /* SMInfo of port a, found by discovery */
     PURPOSE_POLL,         /* is the master at port a alive? */
     PURPOSE_HANDOVER,     /* tell the manager at port a to take over */
+    PURPOSE_NOTICE,       /* tell the manager at port a that a change begins */
+    PURPOSE_AUDIT,        /* has node a the block b that a copy says? */
 };
+
+/* How long a request may wait. What is pressing does not wait for room in the window either: it is
+ * little, and others wait for what it tells. */
+enum haste { HASTE_NONE, HASTE_URGENT, HASTE_PRESSING, HASTE_COUNT };
 
 struct request {
     uint64_t deadline;
@@ -33,8 +39,8 @@ struct request {
     uint32_t modifier;
     uint32_t generation; /* of this slot; part of the transaction id */
     uint16_t attribute;
-    uint8_t purpose, method, tries;
-    bool outstanding, urgent;
+    uint8_t purpose, method, tries, haste;
+    bool outstanding;
     uint8_t data[SMP_DATA_BYTES];
 };
 
@@ -45,25 +51,28 @@ struct request_queue {
 struct transactions {
     VEC(struct request) requests;
     uint32_t free;
-    struct request_queue urgent, normal;
+    struct request_queue queues[HASTE_COUNT];
     /* Outstanding ones in the order in which they were sent: all have the same time-out but for
      * back-off, so the few later ones just wait a little longer. */
     VEC(uint32_t) flying;
     uint32_t outstanding;
     uint32_t window_256; /* in 1/256 SMPs */
     uint64_t shrunk_at;
+    uint32_t silence; /* time-outs since the last answer */
 };
 
 struct port_work {
     bool reading, writing, probing;
-    uint8_t failures; /* probes without an answer: not asked again before the next sweep */
-    uint64_t tried;   /* fingerprint of the last settings and of what the port made of them */
-    bool throttled;   /* runs below what both ends can do, and that was said */
-    uint8_t flaps;    /* times it came back since `flaps_since` */
+    uint64_t suspected; /* when it was last looked at because of somebody behind it */
+    uint8_t failures;   /* probes without an answer: not asked again before the next sweep */
+    uint64_t tried;     /* fingerprint of the last settings and of what the port made of them */
+    bool throttled;     /* runs below what both ends can do, and that was said */
+    uint8_t flaps;      /* times it came back since `flaps_since` */
     uint64_t flaps_since, damped_until;
 };
 struct node_work {
-    uint32_t writing_tables, reading_tables; /* requests under way */
+    uint32_t writing_tables, reading; /* requests under way */
+    uint32_t reads_for, mirrored; /* tokens: all of it is being read under, has been read under */
     bool reading_switch, writing_switch, described, announced;
     bool too_small; /* its table cannot hold the routes, and that was said */
     bool babbling;  /* sends more traps than anyone can use, and that was said */
@@ -85,6 +94,23 @@ struct distribution {
     uint32_t pending;   /* Sets of port states under way */
     uint64_t resume_at; /* end of a drain */
     bool drained;
+};
+
+struct mirror {      /* see mirror.c; tokens are 0 where there is none */
+    uint64_t master; /* port GUID of the one that is watched */
+    uint32_t seen;   /* its token when last heard of */
+    uint32_t round;  /* the token under which nodes are read */
+    uint32_t cursor; /* the next node to be read */
+    bool complete;
+    struct sm_job *routes; /* checked; NULL: not, or not right */
+    uint32_t burst;        /* SMPs that may be sent before `next_burst` */
+    uint64_t next_burst;
+};
+
+struct audit {
+    bool due, running;
+    uint32_t cursor, under_way;
+    uint64_t next_at;
 };
 
 struct change {
@@ -109,18 +135,23 @@ struct sm {
     VEC(struct sm_fact) facts;
     size_t replies_taken, events_taken, facts_taken;
     struct sm_job *job;     /* to be handed out */
-    struct sm_job *current; /* whose routes are in force */
+    struct sm_job *current; /* whose routes are in force, or on their way to be */
+    struct sm_job *serving; /* whose tables were all acknowledged; may be the current one */
+    bool abandoned;         /* the current one's distribution was broken off */
+    uint64_t paths_generation;
     bool computing, stopped;
     bool refused;        /* the last job gave no routes */
     bool yielding;       /* asked to hand over, whoever outranks whom */
     bool was_standby;    /* another one was master before: its tables may be as good as ours */
+    bool ways_stale;     /* a link or node went: find the ways anew */
     bool explore_all;    /* after a change everything is discovered anew, not just the region */
     uint64_t explore_at; /* … at the latest then */
     bool undeliverable;  /* a request was dropped because there is no way to its target */
     bool stale;          /* something was read or lost: compare wanted and actual again */
-    uint64_t planned_generation, awaited_generation;
-    uint32_t discovering;   /* discovery requests under way */
-    VEC(uint32_t) frontier; /* ports to be asked through, in breadth- and depth-first order */
+    uint64_t planned_generation;
+    uint64_t jobs, awaited_job; /* numbers */
+    uint32_t discovering;       /* discovery requests under way */
+    VEC(uint32_t) frontier;     /* ports to be asked through, in breadth- and depth-first order */
     struct change change;
     struct distribution distribution;
     uint32_t tables_under_way; /* Sets of table blocks and tops, in all switches */
@@ -129,7 +160,9 @@ struct sm {
     uint32_t sweeping; /* requests of the present one under way */
     unsigned polls_failed;
     uint32_t master_port; /* a standby's master; SUBNET_NONE: none known */
-    uint32_t act_count;
+    uint32_t act_count, token;
+    struct mirror mirror;
+    struct audit audit;
     bool handing_over;
     struct sm_counts counts;
     uint16_t next_lid;
@@ -149,13 +182,14 @@ static inline struct subnet_node *node_at(struct sm *sm, uint32_t node)
 void transactions_init(struct transactions *transactions);
 void transactions_release(struct transactions *transactions);
 struct request *sm_request(struct sm *sm, enum sm_purpose purpose, uint32_t a, uint32_t target);
-void sm_submit(struct sm *sm, struct request *request, bool urgent);
+void sm_submit(struct sm *sm, struct request *request, enum haste haste);
 bool transactions_next(struct sm *sm, uint64_t now, struct sm_message *message);
 void transactions_receive(struct sm *sm, uint64_t now, const struct sm_message *message);
 void transactions_expire(struct sm *sm, uint64_t now);
 uint64_t transactions_deadline(const struct sm *sm);
 bool transactions_idle(const struct sm *sm);
 void transactions_flush(struct sm *sm); /* forget all requests: nobody waits for them any more */
+void transactions_cut(struct sm *sm, uint64_t now); /* give up those that have no way any more */
 
 /* core.c */
 void sm_answered(struct sm *sm, uint64_t now, const struct request *request, uint16_t status,
@@ -173,10 +207,14 @@ struct node_work *sm_node_work(struct sm *sm, uint32_t node);
 void discovery_start(struct sm *sm);
 void discovery_restart(struct sm *sm); /* from scratch; LIDs are kept */
 void discovery_lost_contact(struct sm *sm, uint64_t now, uint32_t end_port);
+void discovery_suspect(struct sm *sm, uint64_t now, uint32_t end_port, uint32_t through);
 void discovery_probe(struct sm *sm, uint32_t port);
 bool discovery_continue(struct sm *sm); /* the next of the frontier; false: there is none */
 void discovery_read_port(struct sm *sm, uint32_t port);
+void discovery_read_switch(struct sm *sm, uint32_t node); /* its SwitchInfo, and what follows */
 void discovery_read_node(struct sm *sm, uint32_t node);
+void discovery_read_all(struct sm *sm, uint32_t node); /* and what is not known of it yet */
+void discovery_forget_tables(struct sm *sm, uint32_t node);
 void discovery_refresh_switch(struct sm *sm, uint32_t node);
 void discovery_answered(struct sm *sm, uint64_t now, const struct request *request,
                         const uint8_t *data);
@@ -191,6 +229,8 @@ void lids_assign_port(struct sm *sm, uint32_t port);
 /* plan.c */
 void plan_routes(struct sm *sm, const struct engine *engine, bool provisional);
 void plan_take_routes(struct sm *sm, struct sm_job *job);
+void plan_serve(struct sm *sm); /* all of the current tables are there */
+void plan_drop(struct sm *sm);  /* not master any more: there are no routes of ours */
 
 /* distribute.c */
 void distribute_snapshot(struct sm *sm, struct sm_job *job);
@@ -224,6 +264,7 @@ void change_swept(struct sm *sm, uint64_t now, const struct request *request, co
 /* mastership.c */
 void mastership_receive(struct sm *sm, uint64_t now, const struct sm_message *message);
 void mastership_ask(struct sm *sm, uint32_t port);
+void mastership_notify(struct sm *sm, uint32_t port);
 void mastership_rival_gone(struct sm *sm, uint64_t now, uint32_t port);
 void mastership_answered(struct sm *sm, uint64_t now, const struct request *request,
                          const uint8_t *data);
@@ -231,5 +272,33 @@ void mastership_unanswered(struct sm *sm, uint64_t now, const struct request *re
 void mastership_discovered(struct sm *sm, uint64_t now);
 void mastership_expire(struct sm *sm, uint64_t now);
 void mastership_become(struct sm *sm, uint64_t now, enum sm_state state, const char *why);
+
+/* mirror.c */
+uint32_t mirror_act_count(const struct sm *sm);
+void mirror_begin_change(struct sm *sm); /* the master is about to write */
+void mirror_end_change(struct sm *sm);
+void mirror_watch(struct sm *sm, uint64_t master);
+void mirror_hear(struct sm *sm, uint64_t now, const uint8_t *info); /* a master's SMInfo */
+void mirror_advance(struct sm *sm, uint64_t now);
+void mirror_meets(struct sm *sm, uint32_t node);     /* all of it is about to be read */
+void mirror_node_read(struct sm *sm, uint32_t node); /* nothing is being read of it any more */
+void mirror_checked(struct sm *sm, struct sm_job *job, bool right);
+void mirror_spoil(struct sm *sm);          /* tables are not what was checked */
+uint32_t mirror_pace(const struct sm *sm); /* SMPs a second */
+bool mirror_may_send(struct sm *sm);       /* one more of those that nobody waits for */
+uint64_t mirror_deadline(const struct sm *sm);
+void mirror_expire(struct sm *sm, uint64_t now);
+/* Brings the copy up to date and asks other managers; false if there is none to start from. */
+bool mirror_take_over(struct sm *sm);
+bool mirror_take_routes(struct sm *sm); /* what was checked, if it still fits; ends the mirror */
+void mirror_end(struct sm *sm);
+
+/* audit.c */
+void audit_begin(struct sm *sm, uint64_t now);
+void audit_advance(struct sm *sm, uint64_t now);
+uint64_t audit_deadline(const struct sm *sm);
+/* Without data: no answer, or none that means anything. */
+void audit_answered(struct sm *sm, uint64_t now, const struct request *request,
+                    const uint8_t *data);
 
 #endif

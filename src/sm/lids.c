@@ -1,9 +1,10 @@
 /* Addresses: kept wherever possible (seed 003, section 6.4.3).
  *
  * A port keeps the LID that this manager gave it before, then the one remembered from an earlier
- * run, then the one it has (set by another manager), as long as nobody else holds it; the manager's
- * own port comes first. What is left, ports without a LID and those in conflict, gets the lowest
- * free one, in the order of discovery. */
+ * run, then the one it has (set by another manager), as long as nobody else holds it; who takes
+ * over from another master puts the last first. The manager's own port comes before the others.
+ * What is left, ports without a LID and those in conflict, gets the lowest free one, in the order
+ * of discovery. */
 #include "sm/internal.h"
 
 #include <stdio.h>
@@ -63,12 +64,25 @@ static void try_candidate(struct sm *sm, uint32_t port, candidate *choose)
     vec_push(&sm->facts, fact);
 }
 
-static candidate *const passes[] = {remembered, held, lowest_free};
+enum { PASSES = 3 };
+static candidate *const passes[PASSES] = {remembered, held, lowest_free};
+/* After another master: what it gave counts more than what we gave before. */
+static candidate *const passes_after_another[PASSES] = {held, remembered, lowest_free};
+
+static void let_go_of_what_is_not_held(struct sm *sm)
+{
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
+        const struct subnet_port *p = &sm->subnet.ports.items[port];
+        bool present = sm->subnet.nodes.items[p->node].present && p->known;
+        if (p->lid && (!present || p->lid != wire_get(p->info, PORT_INFO_LID)))
+            subnet_set_lid(&sm->subnet, port, 0, 0);
+    }
+}
 
 /* One port at once, as the papers do: in the order of discovery. */
 void lids_assign_port(struct sm *sm, uint32_t port)
 {
-    for (unsigned pass = 0; pass < 3; pass++)
+    for (unsigned pass = 0; pass < PASSES; pass++)
         try_candidate(sm, port, passes[pass]);
 }
 
@@ -76,12 +90,18 @@ void lids_assign(struct sm *sm)
 {
     unsigned without = 0;
     char names[128] = "";
+    candidate *const *choices = sm->was_standby ? passes_after_another : passes;
+    unsigned last = sm->state == SM_STANDBY ? 1 : PASSES; /* a standby gives none */
     sm->next_lid = 1;
-    for (unsigned pass = 0; pass < 3; pass++) {
-        try_candidate(sm, sm->subnet.own_port, passes[pass]);
+    if (sm->was_standby)
+        let_go_of_what_is_not_held(sm);
+    for (unsigned pass = 0; pass < last; pass++) {
+        try_candidate(sm, sm->subnet.own_port, choices[pass]);
         for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
-            try_candidate(sm, port, passes[pass]);
+            try_candidate(sm, port, choices[pass]);
     }
+    if (sm->state == SM_STANDBY)
+        return;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
         if (needs_lid(sm, port) && ++without <= 5) {
             size_t used = strlen(names);

@@ -35,7 +35,7 @@ static void fill_info(const struct sm *sm, uint8_t *data)
     memset(data, 0, SMP_DATA_BYTES);
     wire_set(data, SM_INFO_GUID, sm->guid);
     wire_set(data, SM_INFO_SM_KEY, sm->config.sm_key);
-    wire_set(data, SM_INFO_ACT_COUNT, sm->act_count);
+    wire_set(data, SM_INFO_ACT_COUNT, mirror_act_count(sm));
     wire_set(data, SM_INFO_PRIORITY, sm->config.priority);
     wire_set(data, SM_INFO_STATE, sm->state);
 }
@@ -62,6 +62,8 @@ void mastership_become(struct sm *sm, uint64_t now, enum sm_state state, const c
     sm->computing = false;
     if (state == SM_STANDBY || state == SM_NOT_ACTIVE)
         sm->change.open = false;
+    if (before == SM_MASTER)
+        plan_drop(sm);
     if (state == SM_DISCOVERING) {
         sm->master_port = SUBNET_NONE;
         sm_begin_change(sm, now, "%s", why);
@@ -74,16 +76,30 @@ void mastership_become(struct sm *sm, uint64_t now, enum sm_state state, const c
     if (state == SM_STANDBY) {
         sm->was_standby = true;
         transactions_flush(sm);
-    } else if (state != SM_NOT_ACTIVE && before != SM_DISCOVERING)
+        mirror_watch(
+            sm, sm->master_port == SUBNET_NONE ? 0 : sm->subnet.ports.items[sm->master_port].guid);
+    } else if (state != SM_NOT_ACTIVE && before != SM_DISCOVERING &&
+               !(before == SM_STANDBY && mirror_take_over(sm))) {
         discovery_restart(sm); /* what was known may have changed while another one was master */
+    }
 }
 
 void mastership_ask(struct sm *sm, uint32_t port)
 {
     struct request *request = sm_request(sm, PURPOSE_MANAGER, port, port);
     request->attribute = ATTRIBUTE_SM_INFO;
+    fill_info(sm, request->data);
     sm->discovering++;
-    sm_submit(sm, request, true);
+    sm_submit(sm, request, HASTE_URGENT);
+}
+
+/* By asking: a Get(SMInfo) carries that of its sender. */
+void mastership_notify(struct sm *sm, uint32_t port)
+{
+    struct request *request = sm_request(sm, PURPOSE_NOTICE, port, port);
+    request->attribute = ATTRIBUTE_SM_INFO;
+    fill_info(sm, request->data);
+    sm_submit(sm, request, HASTE_PRESSING);
 }
 
 static void hand_over(struct sm *sm, uint32_t port)
@@ -93,7 +109,7 @@ static void hand_over(struct sm *sm, uint32_t port)
     request->attribute = ATTRIBUTE_SM_INFO;
     request->modifier = CONTROL_HANDOVER;
     fill_info(sm, request->data);
-    sm_submit(sm, request, true);
+    sm_submit(sm, request, HASTE_URGENT);
 }
 
 /* Goes back the way the handover came, whether we know its sender or not. Sent once: if it is lost,
@@ -144,13 +160,14 @@ static void meet_manager(struct sm *sm, uint64_t now, uint32_t port, const uint8
         }
         return;
     }
+    if (sm->state != SM_MASTER)
+        return;
     bool was_rival = sm->subnet.ports.items[port].rival;
     sm->subnet.ports.items[port].rival = theirs == SM_MASTER;
     if (was_rival && theirs != SM_MASTER) {
         mastership_rival_gone(sm, now, port);
-    } else if (sm->state == SM_MASTER && ((outranked && theirs == SM_MASTER) ||
-                                          ((outranked || sm->stopped || sm->yielding) &&
-                                           theirs == SM_STANDBY && !sm->handing_over))) {
+    } else if ((outranked && theirs == SM_MASTER) || ((outranked || sm->stopped || sm->yielding) &&
+                                                      theirs == SM_STANDBY && !sm->handing_over)) {
         sm->handing_over = true;
         sm_say(sm, SM_EVENT_STATE, "handing over to 0x%016llx%s",
                (unsigned long long)wire_get(info, SM_INFO_GUID),
@@ -165,10 +182,19 @@ static void polled(struct sm *sm, uint64_t now, const uint8_t *info)
         return;
     if (wire_get(info, SM_INFO_STATE) == SM_MASTER) {
         sm->polls_failed = 0;
+        mirror_hear(sm, now, info);
         return;
     }
     if (++sm->polls_failed > sm->config.poll_retries)
         mastership_become(sm, now, SM_DISCOVERING, "the manager we watched is not master");
+}
+
+/* The next poll does not wait for its time: if the master is dead, every moment counts. */
+static void poll_failed(struct sm *sm, uint64_t now)
+{
+    sm->next_poll = now + sm->config.poll_ps / 8;
+    if (++sm->polls_failed > sm->config.poll_retries)
+        mastership_become(sm, now, SM_DISCOVERING, "the master does not answer");
 }
 
 void mastership_answered(struct sm *sm, uint64_t now, const struct request *request,
@@ -193,8 +219,8 @@ void mastership_unanswered(struct sm *sm, uint64_t now, const struct request *re
         sm->discovering--; /* the next sweep asks again */
     } else if (request->purpose == PURPOSE_HANDOVER) {
         sm->handing_over = false;
-    } else if (sm->state == SM_STANDBY && ++sm->polls_failed > sm->config.poll_retries) {
-        mastership_become(sm, now, SM_DISCOVERING, "the master does not answer");
+    } else if (request->purpose == PURPOSE_POLL && sm->state == SM_STANDBY) {
+        poll_failed(sm, now);
     }
 }
 
@@ -222,6 +248,7 @@ static bool react(struct sm *sm, uint64_t now, const struct sm_message *message)
     switch ((enum reaction)reactions[sm->state][command]) {
     case REFUSE: return false;
     case TAKE_OVER:
+        mirror_hear(sm, now, message->mad + SMP_DATA_OFFSET);
         acknowledge(sm, message);
         if (sm->state == SM_MASTER) {
             sm_begin_change(sm, now, "another master handed over: two subnets become one");
@@ -241,7 +268,12 @@ static bool react(struct sm *sm, uint64_t now, const struct sm_message *message)
     case GO_NOT_ACTIVE:
         mastership_become(sm, now, SM_NOT_ACTIVE, "disabled by the master");
         return true;
-    case GO_STANDBY: mastership_become(sm, now, SM_STANDBY, "enabled by the master"); return true;
+    case GO_STANDBY:
+        if (sm->stopped)
+            return false;
+        sm->master_port = find_manager(sm, wire_get(message->mad + SMP_DATA_OFFSET, SM_INFO_GUID));
+        mastership_become(sm, now, SM_STANDBY, "enabled by the master");
+        return true;
     case GO_DISCOVERING:
         mastership_become(sm, now, SM_DISCOVERING, "told to discover");
         return true;
@@ -257,6 +289,8 @@ void mastership_receive(struct sm *sm, uint64_t now, const struct sm_message *me
     unsigned status = STATUS_OK;
     if (wire_get(answer.mad, MAD_METHOD) == METHOD_SET && !react(sm, now, message))
         status = STATUS_BAD_VALUE;
+    if (wire_get(answer.mad, MAD_METHOD) == METHOD_GET)
+        mirror_hear(sm, now, data);
     fill_info(sm, data);
     wire_set(answer.mad, MAD_METHOD, METHOD_GET_RESP);
     wire_set(answer.mad, MAD_STATUS, status);
@@ -276,5 +310,5 @@ void mastership_expire(struct sm *sm, uint64_t now)
     }
     struct request *request = sm_request(sm, PURPOSE_POLL, sm->master_port, sm->master_port);
     request->attribute = ATTRIBUTE_SM_INFO;
-    sm_submit(sm, request, true);
+    sm_submit(sm, request, HASTE_PRESSING);
 }

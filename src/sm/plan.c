@@ -1,8 +1,8 @@
 /* Planning: from what is known to what is wanted.
  *
  * A snapshot of the subnet goes to a routing engine as a job; the host runs it, in a thread of its
- * own if it likes, and hands it back. Tables of an older generation than the one last asked for are
- * not taken. What the engine gives becomes the wanted side of every switch's table. */
+ * own if it likes, and hands it back. Tables of an older job than the one last asked for are not
+ * taken. What the engine gives becomes the wanted side of every switch's table. */
 #include "routing/verify.h"
 #include "sm/internal.h"
 
@@ -54,6 +54,7 @@ void plan_routes(struct sm *sm, const struct engine *engine, bool provisional)
 {
     struct sm_job *job = mem_zalloc(1, sizeof *job);
     uint32_t *index = mem_alloc(sm->subnet.nodes.count * sizeof *index + 1);
+    job->number = ++sm->jobs;
     job->generation = sm->subnet.generation;
     job->engine = engine;
     job->provisional = provisional;
@@ -75,7 +76,7 @@ void plan_routes(struct sm *sm, const struct engine *engine, bool provisional)
     sm_job_free(sm->job);
     sm->job = job;
     sm->computing = true;
-    sm->awaited_generation = job->generation;
+    sm->awaited_job = job->number;
 }
 
 /* The manager writes nothing that the independent check has not passed. */
@@ -102,6 +103,8 @@ int sm_job_run(struct sm_job *job, struct err *err)
         strcpy(job->routes.note, "the tables that are in the switches are right and stay");
         return 0;
     }
+    if (job->only_adopt)
+        return err_set(err, EINVAL, "the tables that are in the switches are not right");
     int status = job->engine->compute(&job->network, &job->options, &job->routes, err);
     if (!status)
         status = check(job, &job->routes, err);
@@ -112,9 +115,31 @@ int sm_job_run(struct sm_job *job, struct err *err)
 
 void plan_take_routes(struct sm *sm, struct sm_job *job)
 {
-    sm_job_free(sm->current);
+    if (sm->current != sm->serving)
+        sm_job_free(sm->current);
     sm->current = job;
+    sm->abandoned = false;
     if (job->routes.note[0])
         sm_say(sm, SM_EVENT_CHANGE, "%s: %s", job->engine->name, job->routes.note);
     distribute_begin(sm);
+}
+
+void plan_serve(struct sm *sm)
+{
+    if (sm->abandoned || sm->serving == sm->current)
+        return;
+    sm_job_free(sm->serving);
+    sm->serving = sm->current;
+    routes_release(&sm->serving->before);
+    order_release(&sm->serving->plan);
+    sm->paths_generation++;
+}
+
+void plan_drop(struct sm *sm)
+{
+    if (sm->current != sm->serving)
+        sm_job_free(sm->current);
+    sm_job_free(sm->serving);
+    sm->current = sm->serving = NULL;
+    sm->paths_generation++;
 }

@@ -101,7 +101,7 @@ static void send_settings(struct sm *sm, uint32_t port, uint8_t *wanted, unsigne
     request->attribute = ATTRIBUTE_PORT_INFO;
     request->modifier = port_at(sm, port)->number;
     memcpy(request->data, wanted, SMP_DATA_BYTES);
-    sm_submit(sm, request, false);
+    sm_submit(sm, request, HASTE_NONE);
 }
 
 /* The papers' way: one Set for each node, during discovery; an adapter's port is active from then
@@ -172,7 +172,7 @@ static void write_block(struct sm *sm, uint32_t node, unsigned block)
     memcpy(request->data, wanted, LFT_BLOCK);
     sm_node_work(sm, node)->writing_tables++;
     sm->tables_under_way++;
-    sm_submit(sm, request, false);
+    sm_submit(sm, request, HASTE_NONE);
 }
 
 static void write_switch_info(struct sm *sm, uint32_t node)
@@ -186,17 +186,19 @@ static void write_switch_info(struct sm *sm, uint32_t node)
         wire_set(request->data, SWITCH_INFO_DEFAULT_PORT, random_table_default(sm, node));
     else
         wire_set(request->data, SWITCH_INFO_LINEAR_FDB_TOP, n->tables->wanted_top);
-    wire_set(request->data, SWITCH_INFO_PORT_STATE_CHANGE,
-             0); /* reading it is not acknowledging it */
+    wire_set(n->switch_info, SWITCH_INFO_PORT_STATE_CHANGE, 0); /* acknowledged by this, if set */
     sm_node_work(sm, node)->writing_switch = true;
     sm->tables_under_way++;
-    sm_submit(sm, request, false);
+    sm_submit(sm, request, HASTE_NONE);
 }
 
-/* The top of a linear table, or the default port of a random one. */
+/* The top of a linear table, or the default port of a random one; and a change of ports that nobody
+ * has acknowledged, as all switches report when they start. */
 static bool switch_info_differs(struct sm *sm, uint32_t node)
 {
     const struct subnet_node *n = node_at(sm, node);
+    if (wire_get(n->switch_info, SWITCH_INFO_PORT_STATE_CHANGE))
+        return true;
     if (random_table_is_used(n))
         return wire_get(n->switch_info, SWITCH_INFO_DEFAULT_PORT) != random_table_default(sm, node);
     return wire_get(n->switch_info, SWITCH_INFO_LINEAR_FDB_TOP) != n->tables->wanted_top;
@@ -286,6 +288,27 @@ static void port_written(struct sm *sm, const struct request *request, uint16_t 
         program_port(sm, p->peer);
 }
 
+/* What changed before the change was acknowledged may have been missed: ports are looked at again,
+ * but for those that show their state when they are made Active, which comes later. */
+static void switch_written(struct sm *sm, const struct request *request, uint16_t status,
+                           const uint8_t *data)
+{
+    uint32_t node = request->a;
+    sm_node_work(sm, node)->writing_switch = false;
+    sm->tables_under_way--;
+    if (!status)
+        memcpy(node_at(sm, node)->switch_info, data, 20);
+    for (unsigned number = 1; number <= node_at(sm, node)->port_count; number++) {
+        uint32_t port = node_at(sm, node)->first_port + number;
+        const struct subnet_port *p = port_at(sm, port);
+        uint64_t state = wire_get(p->info, PORT_INFO_PORT_STATE);
+        bool rises = p->peer != SUBNET_NONE && state > PORT_STATE_DOWN && state < PORT_STATE_ACTIVE;
+        if (wire_get(request->data, SWITCH_INFO_PORT_STATE_CHANGE) && p->known && !rises)
+            discovery_read_port(sm, port);
+    }
+    program_node_ports(sm, node);
+}
+
 void program_answered(struct sm *sm, const struct request *request, uint16_t status,
                       const uint8_t *data)
 {
@@ -293,13 +316,7 @@ void program_answered(struct sm *sm, const struct request *request, uint16_t sta
     case PURPOSE_SET_PORT: port_written(sm, request, status, data); break;
     case PURPOSE_SET_RANDOM:
     case PURPOSE_SET_TABLE: table_written(sm, request, status); break;
-    case PURPOSE_SET_SWITCH:
-        sm_node_work(sm, request->a)->writing_switch = false;
-        sm->tables_under_way--;
-        if (!status)
-            memcpy(node_at(sm, request->a)->switch_info, data, 20);
-        program_node_ports(sm, request->a);
-        break;
+    case PURPOSE_SET_SWITCH: switch_written(sm, request, status, data); break;
     default: break;
     }
 }

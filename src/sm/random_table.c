@@ -91,7 +91,7 @@ static void write_block(struct sm *sm, uint32_t node, unsigned block, const uint
     sm->change.blocks++;
     sm_node_work(sm, node)->writing_tables++;
     sm->tables_under_way++;
-    sm_submit(sm, request, false);
+    sm_submit(sm, request, HASTE_NONE);
 }
 
 /* Writes the blocks that differ. The view by LID is what the rest of the manager compares. */

@@ -13,6 +13,8 @@
  *   random_table.c  the same for switches without linear tables
  *   change.c        sweeps and traps
  *   mastership.c    who is master (SMInfo)
+ *   mirror.c        a standby's copy of the subnet, and taking over with it
+ *   audit.c         whether such a copy was right
  *   core.c          birth, the four verbs, and when which part gets its turn */
 #ifndef WEFT_SM_SM_H
 #define WEFT_SM_SM_H
@@ -45,6 +47,7 @@ struct sm_config {
     unsigned full_every; /* every so many sweeps reads every port; 0: never */
     uint64_t poll_ps;    /* of a standby that watches its master */
     unsigned poll_retries;
+    uint32_t mirror_rate; /* SMPs a second that a standby spends on its copy; 0: it keeps none */
     enum sm_order order;
     enum sm_mode mode;
     uint64_t drain_ps; /* how long a packet can stay in the fabric at the most */
@@ -62,13 +65,15 @@ struct sm_message {
 
 /* A routing job: the host computes, verifies, and hands it back with sm_computed(). */
 struct sm_job {
-    uint64_t generation;
+    uint64_t number;     /* counts jobs */
+    uint64_t generation; /* of the subnet */
     const struct engine *engine;
     struct engine_options options;
     struct network network;
     enum sm_mode mode;
     bool provisional;       /* of a hybrid: the quick tables that go out first */
-    bool adopt;             /* a new master: keep the tables that are there if they are right */
+    bool adopt;             /* a new master: keep the tables that are there if they are right … */
+    bool only_adopt;        /* … and compute none */
     bool has_before;        /* there are tables in the switches to start from */
     struct routes before;   /* these */
     struct routes routes;   /* sm_job_run() fills this … */
@@ -126,6 +131,17 @@ void sm_computed(struct sm *sm, uint64_t now, struct sm_job *job, const struct e
 
 enum sm_state sm_state(const struct sm *sm);
 const struct subnet *sm_subnet(const struct sm *sm);
+/* The paths that sources should use now: the last tables of which every block is acknowledged, and
+ * the network that they were computed for. While new ones go out, these stay; sources change over
+ * when the last block has been confirmed. They last until the next call that changes the manager.
+ */
+struct sm_paths {
+    const struct network *network; /* NULL: there are none (not master, or not up yet) */
+    const struct routes *routes;
+    uint64_t generation; /* another one whenever the answer may be another */
+};
+struct sm_paths sm_paths(const struct sm *sm);
+bool sm_has_copy(const struct sm *sm);   /* standby, and knows the subnet as it is */
 bool sm_is_settled(const struct sm *sm); /* master, and nothing left to do */
 void sm_reroute(struct sm *sm, uint64_t now);
 /* Hands over to a standby and gives way to it (priority 0 from then on); false if there is none. */

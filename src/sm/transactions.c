@@ -1,6 +1,7 @@
 /* One bounded window of outstanding SMPs.
  *
- * Requests wait in two queues: those that somebody waits for go before the rest. The window grows
+ * Requests wait in two queues: those that somebody waits for go before the rest. (A few go before
+ * everything, see enum haste.) The window grows
  * by one for every full window of answers (and by one for each answer until the first loss), and
  * halves when something is lost, at most once in a time-out. A request that is not answered is sent
  * again, each time with twice the patience, and then given up: its destination counts as gone.
@@ -11,7 +12,7 @@
 
 #include <string.h>
 
-enum { SLOT_BITS = 20, WINDOW_UNIT = 256, WINDOW_START = 16 * WINDOW_UNIT };
+enum { SLOT_BITS = 20, WINDOW_UNIT = 256, WINDOW_START = 16 * WINDOW_UNIT, SUSPICIOUS = 4 };
 
 void transactions_init(struct transactions *transactions)
 {
@@ -65,11 +66,14 @@ static uint32_t dequeue(struct transactions *t, struct request_queue *queue)
     return slot;
 }
 
-void sm_submit(struct sm *sm, struct request *request, bool urgent)
+void sm_submit(struct sm *sm, struct request *request, enum haste haste)
 {
     struct transactions *t = &sm->transactions;
-    request->urgent = urgent;
-    enqueue(t, urgent ? &t->urgent : &t->normal, (uint32_t)(request - t->requests.items));
+    uint32_t slot = (uint32_t)(request - t->requests.items);
+    request->haste = (uint8_t)haste;
+    if (request->method == METHOD_SET && request->attribute != ATTRIBUTE_SM_INFO)
+        mirror_begin_change(sm); /* may move the requests */
+    enqueue(t, &t->queues[haste], slot);
 }
 
 static void retire(struct transactions *t, uint32_t slot)
@@ -143,15 +147,37 @@ static bool compose(struct sm *sm, const struct request *request, uint32_t id,
     return true;
 }
 
+static bool window_is_full(const struct transactions *t)
+{
+    return t->outstanding >= t->window_256 / WINDOW_UNIT;
+}
+
+static uint32_t next_slot(struct sm *sm)
+{
+    struct transactions *t = &sm->transactions;
+    uint32_t slot = dequeue(t, &t->queues[HASTE_PRESSING]);
+    if (slot != SUBNET_NONE || window_is_full(t))
+        return slot;
+    slot = dequeue(t, &t->queues[HASTE_URGENT]);
+    if (slot == SUBNET_NONE && t->queues[HASTE_NONE].count && mirror_may_send(sm))
+        slot = dequeue(t, &t->queues[HASTE_NONE]);
+    return slot;
+}
+
+/* A standby gives up on its master after several polls; each of them is sent once, and waited for
+ * no longer than it takes to have time for the others. */
+static uint64_t patience(const struct sm *sm, const struct request *request)
+{
+    uint64_t longest = sm->config.timeout_ps << request->tries;
+    if (request->purpose == PURPOSE_POLL && sm->config.poll_ps / 2 < longest)
+        return sm->config.poll_ps / 2;
+    return longest;
+}
+
 bool transactions_next(struct sm *sm, uint64_t now, struct sm_message *message)
 {
     struct transactions *t = &sm->transactions;
-    while (t->outstanding < t->window_256 / WINDOW_UNIT) {
-        uint32_t slot = dequeue(t, &t->urgent);
-        if (slot == SUBNET_NONE)
-            slot = dequeue(t, &t->normal);
-        if (slot == SUBNET_NONE)
-            return false;
+    for (uint32_t slot; (slot = next_slot(sm)) != SUBNET_NONE;) {
         struct request *request = &t->requests.items[slot];
         uint32_t id = (request->generation & 0xFFFu) << SLOT_BITS | slot;
         if (!compose(sm, request, id, message)) {
@@ -161,7 +187,7 @@ bool transactions_next(struct sm *sm, uint64_t now, struct sm_message *message)
             sm_unanswered(sm, now, &gone);
             continue;
         }
-        message->patience_ps = sm->config.timeout_ps << request->tries;
+        message->patience_ps = patience(sm, request);
         request->deadline = now + message->patience_ps;
         request->tries++;
         request->outstanding = true;
@@ -217,9 +243,38 @@ void transactions_receive(struct sm *sm, uint64_t now, const struct sm_message *
     land(t, slot);
     retire(t, slot);
     grow_window(sm);
+    t->silence = 0;
     sm->counts.answered++;
     sm_answered(sm, now, &answered, (uint16_t)wire_get(message->mad, SMP_STATUS),
                 message->mad + SMP_DATA_OFFSET);
+}
+
+static void give_up(struct sm *sm, uint64_t now, uint32_t slot)
+{
+    struct transactions *t = &sm->transactions;
+    struct request gone = t->requests.items[slot];
+    retire(t, slot);
+    sm->counts.gave_up++;
+    sm_unanswered(sm, now, &gone);
+}
+
+/* One lost SMP says little about the way; if it is lost again, or several are in a row, that is
+ * reason to look at it. (A port that is read is asked through, so one that was asked through for
+ * the last time is left alone.) */
+static void time_out(struct sm *sm, uint64_t now, uint32_t slot)
+{
+    struct transactions *t = &sm->transactions;
+    struct request late = t->requests.items[slot];
+    bool last = late.tries > sm->config.retries || late.purpose == PURPOSE_POLL;
+    land(t, slot);
+    shrink_window(sm, now);
+    sm->counts.timeouts++;
+    if (last || late.tries == 2 || ++t->silence >= SUSPICIOUS)
+        discovery_suspect(sm, now, late.target, last ? SUBNET_NONE : late.through);
+    if (last)
+        give_up(sm, now, slot);
+    else
+        enqueue(t, &t->queues[late.haste], slot);
 }
 
 void transactions_expire(struct sm *sm, uint64_t now)
@@ -227,22 +282,36 @@ void transactions_expire(struct sm *sm, uint64_t now)
     struct transactions *t = &sm->transactions;
     for (size_t i = 0; i < t->flying.count;) {
         uint32_t slot = t->flying.items[i];
-        struct request *request = &t->requests.items[slot];
-        if (request->deadline > now) {
+        if (t->requests.items[slot].deadline > now)
+            i++;
+        else
+            time_out(sm, now, slot);
+    }
+}
+
+static bool has_way(const struct sm *sm, const struct request *request)
+{
+    uint8_t path[SMP_MAX_HOPS + 1];
+    if (request->target == SUBNET_NONE)
+        return true;
+    if (request->through != SUBNET_NONE && wire_get(sm->subnet.ports.items[request->through].info,
+                                                    PORT_INFO_PORT_STATE) == PORT_STATE_DOWN)
+        return false;
+    return subnet_route(&sm->subnet, request->target, path) >= 0;
+}
+
+/* Those that wait in queues find out when their turn comes. */
+void transactions_cut(struct sm *sm, uint64_t now)
+{
+    struct transactions *t = &sm->transactions;
+    for (size_t i = 0; i < t->flying.count;) {
+        uint32_t slot = t->flying.items[i];
+        if (has_way(sm, &t->requests.items[slot])) {
             i++;
             continue;
         }
         land(t, slot);
-        shrink_window(sm, now);
-        sm->counts.timeouts++;
-        if (request->tries <= sm->config.retries) {
-            enqueue(t, request->urgent ? &t->urgent : &t->normal, slot);
-            continue;
-        }
-        struct request gone = *request;
-        retire(t, slot);
-        sm->counts.gave_up++;
-        sm_unanswered(sm, now, &gone);
+        give_up(sm, now, slot);
     }
 }
 
@@ -259,16 +328,18 @@ uint64_t transactions_deadline(const struct sm *sm)
 bool transactions_idle(const struct sm *sm)
 {
     const struct transactions *t = &sm->transactions;
-    return t->outstanding == 0 && t->urgent.count == 0 && t->normal.count == 0;
+    size_t waiting = 0;
+    for (unsigned haste = 0; haste < HASTE_COUNT; haste++)
+        waiting += t->queues[haste].count;
+    return t->outstanding == 0 && waiting == 0;
 }
 
 void transactions_flush(struct sm *sm)
 {
     struct transactions *t = &sm->transactions;
-    for (uint32_t slot; (slot = dequeue(t, &t->urgent)) != SUBNET_NONE;)
-        retire(t, slot);
-    for (uint32_t slot; (slot = dequeue(t, &t->normal)) != SUBNET_NONE;)
-        retire(t, slot);
+    for (unsigned haste = 0; haste < HASTE_COUNT; haste++)
+        for (uint32_t slot; (slot = dequeue(t, &t->queues[haste])) != SUBNET_NONE;)
+            retire(t, slot);
     for (size_t i = 0; i < t->flying.count; i++)
         retire(t, t->flying.items[i]);
     t->flying.count = t->outstanding = 0;
@@ -276,10 +347,12 @@ void transactions_flush(struct sm *sm)
     for (size_t i = 0; i < sm->port_work.count; i++) {
         struct port_work *work = &sm->port_work.items[i];
         work->reading = work->writing = work->probing = false;
-        work->failures = 0;
     }
-    for (size_t i = 0; i < sm->node_work.count; i++)
-        sm->node_work.items[i] = (struct node_work){.announced = sm->node_work.items[i].announced};
+    for (size_t i = 0; i < sm->node_work.count; i++) {
+        struct node_work *work = &sm->node_work.items[i];
+        *work = (struct node_work){.announced = work->announced, .mirrored = work->mirrored};
+    }
+    sm->audit = (struct audit){0};
     sm->discovering = sm->sweeping = sm->tables_under_way = 0;
     distribute_abort(sm);
 }

@@ -81,6 +81,7 @@ static void an_error_names_file_and_line(void **state)
         {"json maybe\n", 1, "expected yes or no"},
         {"root middle\n", 1, "expected one of default, manager, centre, detect"},
         {"root 0x1 zzz\n", 1, "expected a GUID"},
+        {"root ,\n", 1, "expected one of default, manager, centre, detect"},
         {"guid 0\n", 1, "expected a GUID"},
         {"m_key 0x10000000000000000\n", 1, "expected a number"},
         {"order sideways\n", 1, "expected one of propagation, breadth, depth"},

@@ -144,6 +144,45 @@ static void what_a_switch_has_not_confirmed_is_not_shown(void **state)
     assert_non_null(strstr(text, "('S2'):\n4 lids dumped\n"));
 }
 
+static void give_lanes(struct subnet *subnet, unsigned vl_cap)
+{
+    for (size_t i = 0; i < subnet->ports.count; i++)
+        wire_set(subnet->ports.items[i].info, PORT_INFO_VL_CAP, vl_cap);
+}
+
+/* As OpenSM does: ports without a link are left out. */
+static void with_one_lane_every_level_takes_it(void **state)
+{
+#define HEADER                                                                                     \
+    "#in out : 0  1  2  3  4  5  6  7  8  9  10 11 12 13 14 15\n"                                  \
+    "#--------------------------------------------------------\n"
+#define LANES  ": 0  0  0  0  0  0  0  0  0  0  0  0  0  0  0  0 \n"
+#define FOOTER "#--------------------------------------------------------\n\n"
+    struct fixture *f = *state;
+    give_lanes(&f->subnet, 1);
+    subnet_unlink(&f->subnet, f->subnet.nodes.items[3].first_port + 1);
+    assert_string_equal(
+        print(f, dump_print_lanes),
+        "Channel Adapter 0x0000000000000011, base LID 1, \"H1\"\n" HEADER "0   0   " LANES FOOTER
+        "Switch 0x0000000000000020, base LID 2, \"S1\"\n" HEADER "0   1   " LANES "1   1   " LANES
+        "2   1   " LANES "3   1   " LANES "4   1   " LANES "0   2   " LANES "1   2   " LANES
+        "2   2   " LANES "3   2   " LANES "4   2   " LANES FOOTER
+        "Switch 0x0000000000000021, base LID 3, \"S2\"\n" HEADER "0   3   " LANES "1   3   " LANES
+        "2   3   " LANES "3   3   " LANES "4   3   " LANES FOOTER);
+}
+
+static void lanes_that_nobody_has_read_are_not_made_up(void **state)
+{
+    struct fixture *f = *state;
+    give_lanes(&f->subnet, 4);
+    const char *text = print(f, dump_print_lanes);
+    assert_non_null(strstr(text, HEADER "#port 3 has several lanes, its tables were not read\n"));
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        assert_false(*line >= '0' && *line <= '9');
+    }
+}
+
 static void a_picture_does_not_change_with_the_subnet(void **state)
 {
     struct fixture *f = *state;
@@ -160,7 +199,7 @@ static void a_picture_does_not_change_with_the_subnet(void **state)
 static void all_files_appear_in_the_directory(void **state)
 {
     static const char *const names[] = {"opensm-lfts.dump", "opensm-subnet.lst", "opensm.fdbs",
-                                        "opensm.mcfdbs"};
+                                        "opensm-sl2vl.dump", "opensm.mcfdbs"};
     struct fixture *f = *state;
     struct err err = {0};
     char directory[64], path[128];
@@ -183,6 +222,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(routes_come_with_their_hops, make, end),
         cmocka_unit_test_setup_teardown(a_loop_or_a_hole_is_unreachable, make, end),
         cmocka_unit_test_setup_teardown(what_a_switch_has_not_confirmed_is_not_shown, make, end),
+        cmocka_unit_test_setup_teardown(with_one_lane_every_level_takes_it, make, end),
+        cmocka_unit_test_setup_teardown(lanes_that_nobody_has_read_are_not_made_up, make, end),
         cmocka_unit_test_setup_teardown(a_picture_does_not_change_with_the_subnet, make, end),
         cmocka_unit_test_setup_teardown(all_files_appear_in_the_directory, make, end),
     };

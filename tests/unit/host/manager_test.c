@@ -1,108 +1,9 @@
 /* What the manager promises, on simulated fabrics in virtual time. */
 #include "base/rng.h"
-#include "base/time.h"
-#include "host/sim.h"
-#include "topology/generate.h"
+#include "sim_world.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-struct world {
-    struct topology topology;
-    struct fabric *fabric;
-    struct sim *sim;
-};
-
-static void world_open_with(struct world *world, const struct fabric_options *options,
-                            const char *kind, const char *const *words, size_t count)
-{
-    struct err err = {0};
-    topology_init(&world->topology);
-    assert_int_equal(topology_generate(&world->topology, kind, words, count, 1, &err), 0);
-    world->fabric = fabric_new(&world->topology, options, 1);
-    world->sim = sim_new(world->fabric);
-}
-
-static void world_open(struct world *world, const char *preset, const char *kind,
-                       const char *const *words, size_t count)
-{
-    struct err err = {0};
-    struct fabric_options options;
-    assert_int_equal(fabric_options_preset(&options, preset, &err), 0);
-    world_open_with(world, &options, kind, words, count);
-}
-
-static void world_close(struct world *world)
-{
-    sim_free(world->sim);
-    fabric_free(world->fabric);
-    topology_release(&world->topology);
-}
-
-static uint32_t host(const struct world *world, const char *name)
-{
-    uint32_t node = topology_find(&world->topology, name);
-    assert_int_not_equal(node, TOPOLOGY_NONE);
-    return topology_port_index(&world->topology, node, 1);
-}
-
-static uint32_t management_port(const struct world *world, const char *name)
-{
-    return host(world, name) - 1;
-}
-
-static unsigned settle(struct world *world, uint32_t port, const struct sm_config *config)
-{
-    unsigned manager = sim_add_manager(world->sim, port, config);
-    assert_true(sim_run_until_settled(world->sim, manager, sim_now(world->sim) + 30 * TIME_S));
-    return manager;
-}
-
-static struct sm_counts counts_of(struct world *world, unsigned manager)
-{
-    struct sm_counts counts;
-    sm_counts(sim_manager(world->sim, manager), &counts);
-    return counts;
-}
-
-static bool all_active(const struct world *world)
-{
-    for (uint32_t port = 0; port < world->topology.ports.count; port++)
-        if (fabric_link_is_up(world->fabric, port) &&
-            wire_get(fabric_port_info(world->fabric, port), PORT_INFO_PORT_STATE) !=
-                PORT_STATE_ACTIVE)
-            return false;
-    return true;
-}
-
-/* Get(NodeInfo) by LID, sent at one end port: whether it comes back. */
-static bool answers_by_lid(struct world *world, uint32_t from, uint32_t to)
-{
-    uint8_t mad[MAD_BYTES] = {0};
-    wire_set(mad, MAD_BASE_VERSION, 1);
-    wire_set(mad, MAD_CLASS, CLASS_SUBN_LID);
-    wire_set(mad, MAD_CLASS_VERSION, 1);
-    wire_set(mad, MAD_METHOD, METHOD_GET);
-    wire_set(mad, MAD_TID, 0xABCDEF00ABCDEFu);
-    wire_set(mad, MAD_ATTRIBUTE_ID, ATTRIBUTE_NODE_INFO);
-    struct packet_header header = {
-        .dlid = (uint16_t)wire_get(fabric_port_info(world->fabric, to), PORT_INFO_LID)};
-    struct fabric_delivery delivery;
-    fabric_send(world->fabric, from, &header, mad);
-    for (uint64_t until = sim_now(world->sim) + 10 * TIME_MS; sim_now(world->sim) < until;) {
-        fabric_run(world->fabric, until);
-        while (fabric_next_delivery(world->fabric, &delivery))
-            if (wire_get(delivery.mad, MAD_TID) == 0xABCDEF00ABCDEFu)
-                return true;
-    }
-    return false;
-}
 
 static struct sm_config paper_config(void)
 {
@@ -270,6 +171,63 @@ static void a_second_look_writes_nothing(void **state)
     world_close(&world);
 }
 
+/* All switches report a port change when they start: that is acknowledged while they are set up. */
+static void the_first_sweep_finds_nothing_to_do(void **state)
+{
+    const char *words[] = {"switches=12", "ports=8", "hosts=10"};
+    (void)state;
+    struct world world;
+    struct sm_config config;
+    sm_config_init(&config);
+    world_open(&world, "today", "irregular", words, 3);
+    unsigned manager = settle(&world, host(&world, "H0"), &config);
+    struct sm_counts before = counts_of(&world, manager);
+    unsigned ports = 10, without_link = 0;
+    for (uint32_t node = 0; node < world.topology.nodes.count; node++)
+        for (unsigned number = 0; world.topology.nodes.items[node].kind == NODE_SWITCH &&
+                                  number <= world.topology.nodes.items[node].port_count;
+             number++, ports++)
+            without_link +=
+                number && !fabric_link_is_up(world.fabric,
+                                             topology_port_index(&world.topology, node, number));
+    assert_int_equal(before.port_info_get, ports + without_link); /* which are looked at again */
+    sim_run(world.sim, sim_now(world.sim) + 15 * TIME_S);
+    struct sm_counts after = counts_of(&world, manager);
+    assert_int_equal(after.switch_info - before.switch_info, 12);
+    assert_int_equal(after.port_info_get - before.port_info_get, 1); /* its own */
+    assert_int_equal(after.sent - before.sent, 12 + 1);
+    world_close(&world);
+}
+
+/* A link that comes up between the first look at a port and the acknowledgement of the switch that
+ * it changed must not be missed. */
+static void a_link_that_comes_up_during_bring_up_is_found(void **state)
+{
+    const char *words[] = {"switches=12", "ports=8", "hosts=10"};
+    (void)state;
+    for (unsigned steps = 1; steps < 900; steps += 9) {
+        struct world world;
+        struct sm_config config;
+        struct fabric_options options;
+        sm_config_init(&config);
+        config.sweep_ps = 1 * TIME_S;
+        config.full_every = 0;
+        fabric_options_preset(&options, "today", NULL);
+        assert_int_equal(fabric_options_set(&options, "traps", "no", NULL), 0);
+        assert_int_equal(fabric_options_set(&options, "training", "1us", NULL), 0);
+        world_open_with(&world, &options, "irregular", words, 3);
+        uint32_t link = host(&world, "S3");
+        fabric_set_link(world.fabric, link, false, NULL);
+        unsigned manager = sim_add_manager(world.sim, host(&world, "H0"), &config);
+        for (unsigned i = 0; i < steps; i++)
+            sim_step(world.sim, 1 * TIME_MS);
+        fabric_set_link(world.fabric, link, true, NULL);
+        sim_run(world.sim, 3 * TIME_S);
+        assert_true(knows_the_truth(&world, manager));
+        world_close(&world);
+    }
+}
+
 static void a_new_master_writes_its_lid_and_no_table(void **state)
 {
     const char *words[] = {"switches=12", "hosts=10"};
@@ -414,6 +372,60 @@ static void remembered_lids_are_given_again(void **state)
     world_close(&world);
 }
 
+/* What the fabric does meanwhile is the manager's business; sources change over at the end. */
+static void sources_change_over_when_the_last_block_is_acknowledged(void **state)
+{
+    const char *words[] = {"switches=24", "ports=6", "hosts=22"};
+    (void)state;
+    struct world world;
+    struct sm_config config;
+    sm_config_init(&config);
+    world_open(&world, "today", "irregular", words, 3);
+    unsigned manager = sim_add_manager(world.sim, host(&world, "H0"), &config);
+    const struct sm *sm = sim_manager(world.sim, manager);
+    while (!sm_paths(sm).network) /* not before all tables are there */
+        assert_true(sim_step(world.sim, 10 * TIME_S) && !all_active(&world));
+    assert_true(all_delivered(&world));
+    assert_true(sim_run_until_settled(world.sim, manager, 10 * TIME_S));
+    struct sm_paths before = sm_paths(sm);
+    struct sm_counts counts = counts_of(&world, manager);
+    assert_int_equal(before.network->terminals.count, 22);
+    struct path path = path_lookup(before.routes, before.network, 0, 1);
+    assert_int_equal(path.dlid, before.network->terminals.items[1].lid);
+    fabric_set_link(world.fabric, host(&world, "S3"), false, NULL);
+    uint64_t written = 0;
+    while (sm_paths(sm).generation == before.generation) {
+        written = counts_of(&world, manager).tables;
+        assert_ptr_equal(sm_paths(sm).routes, before.routes);
+        assert_true(sim_step(world.sim, sim_now(world.sim) + 10 * TIME_S));
+    }
+    assert_true(written > counts.tables);
+    assert_true(all_delivered(&world));
+    assert_true(sim_run_until_settled(world.sim, manager, sim_now(world.sim) + 10 * TIME_S));
+    assert_int_equal(counts_of(&world, manager).tables, written);
+    assert_int_equal(sm_paths(sm).network->terminals.count, 22);
+    world_close(&world);
+}
+
+static void only_a_master_has_paths(void **state)
+{
+    (void)state;
+    struct world world;
+    struct sm_config config;
+    sm_config_init(&config);
+    world_open(&world, "today", "figure1", NULL, 0);
+    unsigned first = settle(&world, host(&world, "H4"), &config);
+    uint64_t generation = sm_paths(sim_manager(world.sim, first)).generation;
+    config.priority = 3;
+    unsigned second = sim_add_manager(world.sim, host(&world, "H15"), &config);
+    assert_null(sm_paths(sim_manager(world.sim, second)).network);
+    sim_run(world.sim, sim_now(world.sim) + 30 * TIME_S);
+    assert_null(sm_paths(sim_manager(world.sim, first)).network);
+    assert_int_not_equal(sm_paths(sim_manager(world.sim, first)).generation, generation);
+    assert_int_equal(sm_paths(sim_manager(world.sim, second)).network->switches.count, 8);
+    world_close(&world);
+}
+
 static void a_mute_switch_is_left_out_and_taken_back(void **state)
 {
     (void)state;
@@ -483,12 +495,16 @@ int main(void)
         cmocka_unit_test(a_port_that_flaps_is_left_alone_and_taken_back),
         cmocka_unit_test(switches_with_random_tables_are_routed_with_few_entries),
         cmocka_unit_test(a_second_look_writes_nothing),
+        cmocka_unit_test(the_first_sweep_finds_nothing_to_do),
+        cmocka_unit_test(a_link_that_comes_up_during_bring_up_is_found),
         cmocka_unit_test(a_new_master_writes_its_lid_and_no_table),
         cmocka_unit_test(a_higher_priority_takes_over_and_lids_stay),
         cmocka_unit_test(a_cut_link_writes_only_blocks_that_differ),
         cmocka_unit_test(another_managers_key_is_replaced_when_its_lease_runs_out),
         cmocka_unit_test(the_rest_comes_up_when_lids_run_out),
         cmocka_unit_test(remembered_lids_are_given_again),
+        cmocka_unit_test(sources_change_over_when_the_last_block_is_acknowledged),
+        cmocka_unit_test(only_a_master_has_paths),
         cmocka_unit_test(a_mute_switch_is_left_out_and_taken_back),
         cmocka_unit_test(random_answers_never_wedge_it),
     };

@@ -86,6 +86,19 @@ static void nonsense_is_an_error_that_names_the_line(void **state)
     }
 }
 
+/* What a power cut may leave: the file has its length, but not its content. */
+static void a_file_of_zeroes_is_not_an_empty_one(void **state)
+{
+    struct fixture *f = *state;
+    struct store store;
+    FILE *file = fopen(f->file, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite("0x1 0x1 0x1\n\0\0\0\0", 1, 16, file), 16);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(store_open(&store, f->directory, &f->err), -EINVAL);
+    assert_string_equal(f->err.file, f->file);
+}
+
 static void a_directory_has_one_owner(void **state)
 {
     struct fixture *f = *state;
@@ -113,6 +126,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_opensm_wrote_is_read, make, end),
         cmocka_unit_test_setup_teardown(what_is_written_is_read_again, make, end),
         cmocka_unit_test_setup_teardown(nonsense_is_an_error_that_names_the_line, make, end),
+        cmocka_unit_test_setup_teardown(a_file_of_zeroes_is_not_an_empty_one, make, end),
         cmocka_unit_test_setup_teardown(a_directory_has_one_owner, make, end),
         cmocka_unit_test_setup_teardown(a_file_that_cannot_be_replaced_stays, make, end),
     };

@@ -1,0 +1,63 @@
+/* The audit of a copy: a manager that took over with a copy of the subnet (mirror.c) reads all
+ * tables when it is up, one switch after the other, at the pace at which the copy was made. A block
+ * that is not what the copy says means that the last master died in the middle of a change: then
+ * routes are planned from what is really there. Ports are read by the full sweep that goes with it.
+ */
+#include "sm/internal.h"
+
+#include <string.h>
+
+void audit_begin(struct sm *sm, uint64_t now)
+{
+    sm->audit = (struct audit){.running = true, .next_at = now};
+}
+
+static void read_blocks(struct sm *sm, uint32_t node, unsigned blocks)
+{
+    for (unsigned block = 0; block < blocks; block++) {
+        struct request *request =
+            sm_request(sm, PURPOSE_AUDIT, node, node_at(sm, node)->first_port);
+        request->attribute = ATTRIBUTE_LINEAR_FORWARDING_TABLE;
+        request->modifier = request->b = block;
+        sm->audit.under_way++;
+        sm_submit(sm, request, HASTE_NONE);
+    }
+}
+
+uint64_t audit_deadline(const struct sm *sm)
+{
+    const struct audit *audit = &sm->audit;
+    return audit->running && !audit->under_way && sm_is_settled(sm) ? audit->next_at : TIME_NEVER;
+}
+
+void audit_advance(struct sm *sm, uint64_t now)
+{
+    struct audit *audit = &sm->audit;
+    if (now < audit_deadline(sm))
+        return;
+    for (; audit->cursor < sm->subnet.nodes.count; audit->cursor++) {
+        const struct subnet_node *node = node_at(sm, audit->cursor);
+        if (!node->present || node->kind != SUBNET_SWITCH || random_table_is_used(node))
+            continue;
+        unsigned blocks = node->tables->wanted_top / LFT_BLOCK + 1u;
+        read_blocks(sm, audit->cursor++, blocks);
+        audit->next_at = now + blocks * TIME_S / mirror_pace(sm);
+        return;
+    }
+    audit->running = false;
+}
+
+void audit_answered(struct sm *sm, uint64_t now, const struct request *request, const uint8_t *data)
+{
+    struct subnet_node *node = node_at(sm, request->a);
+    uint8_t *actual = node->tables->actual + request->b * LFT_BLOCK;
+    sm->audit.under_way--;
+    if (!data || !node->present || sm_node_work(sm, request->a)->writing_tables ||
+        !subnet_block_known(node->tables, request->b) || memcmp(actual, data, LFT_BLOCK) == 0)
+        return;
+    memcpy(actual, data, LFT_BLOCK);
+    sm_begin_change(sm, now, "switch 0x%016llx has another table than the last master's copy",
+                    (unsigned long long)node->guid);
+    sm->was_standby = true; /* what is there may still be right */
+    sm->planned_generation = 0;
+}
