@@ -1,28 +1,34 @@
 /* weft sim: one deterministic run of a scenario. What it can say is in src/experiment and in
  * weft-scenario(5). */
 #include "base/mem.h"
+#include "base/time.h"
 #include "cli/command.h"
 #include "experiment/play.h"
+#include "experiment/run_folder.h"
 #include "wire/pcap.h"
 
-#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 static const char help[] =
     "usage: weft sim FILE [OPTION ...]\n"
     "\n"
-    "Runs a scenario in virtual time: a fabric, managers, faults, and what must hold. Prints a\n"
-    "timeline, then a table of the managers' changes and of the checks. The same file and seed\n"
-    "give the same run, and the same trace hash, everywhere.\n"
+    "Runs a scenario in virtual time: a fabric, managers, traffic, faults, and what must hold.\n"
+    "Prints a timeline, then tables and pictures: the managers' changes by phase, what became of\n"
+    "the traffic, the checks. The same file and seed give the same run, and the same trace hash,\n"
+    "everywhere.\n"
     "\n"
     "  --seed N         of everything random (default: the file's, else 1)\n"
     "  --set KEY=VALUE  one setting over the file's: an attribute of the fabric (mtu=2048,\n"
-    "                   'S1*:traps=no'), of all managers (sm.engine=fera), of a generated\n"
-    "                   topology (topology.switches=64), or preset=paper; may be repeated\n"
+    "                   'S1*:traps=no'), of all managers (sm.engine=fera), of traffic\n"
+    "                   (traffic.rate=20e3, traffic.2.size=64), of a generated topology\n"
+    "                   (topology.switches=64), or preset=paper; may be repeated\n"
     "  --pcap FILE      write every packet on every link there\n"
-    "  --out DIR        also write timeline.txt, summary.txt and result.json there\n"
+    "  --out DIR        also write everything there: report.html, run.json, CSV, a result store\n"
     "  --json           print one JSON object instead of text\n"
     "  --quiet          print only checks that fail, and the last line\n"
     "\n"
@@ -31,21 +37,24 @@ static const char help[] =
     "a scenario:\n"
     "  topology clos 3 1 4\n"
     "  sm S0 engine fera\n"
+    "  traffic uniform rate 20e3 start 1s\n"
     "  run until settled\n"
-    "  check in-order\n"
-    "  fail switch S3\n"
-    "  run until settled limit 30s\n"
-    "  check reachable\n"
+    "  at 1.1s fail switch S3\n"
+    "  run 1.2s\n"
+    "  check no-loss-of unaffected\n"
     "\n"
     "examples:\n"
-    "  weft sim cut.weft\n"
-    "  weft sim cut.weft --set sm.engine=pira --seed 7 --json\n";
+    "  weft sim death.weft --out death\n"
+    "  weft sim death.weft --set sm.engine=pira --set traffic.load=0.3 --seed 7 --json\n";
+
+struct progress;
 
 struct sim_arguments {
     const char *file, *seed, *pcap, *out;
     bool json, quiet;
     struct option_values settings;
     struct play_options play;
+    struct progress *progress;
 };
 
 static int parse_arguments(struct sim_arguments *arguments, int argc, char **argv)
@@ -74,6 +83,47 @@ static int parse_arguments(struct sim_arguments *arguments, int argc, char **arg
     return 0;
 }
 
+/* ---- progress ---- */
+
+/* One line on a terminal, rewritten a few times a second. */
+struct progress {
+    bool shown;
+    struct timespec begin, last;
+};
+
+static double seconds_between(const struct timespec *from, const struct timespec *to)
+{
+    return (double)(to->tv_sec - from->tv_sec) + (double)(to->tv_nsec - from->tv_nsec) / 1e9;
+}
+
+static double seconds_since(const struct timespec *from)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return seconds_between(from, &now);
+}
+
+static void clear_progress(struct progress *progress)
+{
+    if (progress->shown)
+        fputs("\r\033[K", stderr);
+    progress->shown = false;
+}
+
+static void show_progress(void *context, uint64_t now, uint64_t until)
+{
+    struct sim_arguments *arguments = context;
+    struct progress *progress = arguments->progress;
+    char at[TIME_TEXT_BYTES], end[TIME_TEXT_BYTES];
+    if (seconds_since(&progress->last) < 0.2)
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &progress->last);
+    fflush(stdout);
+    fprintf(stderr, "\r\033[K%s of %s simulated in %.0f s", time_text(now, at),
+            time_text(until, end), seconds_between(&progress->begin, &progress->last));
+    progress->shown = true;
+}
+
 /* ---- printing ---- */
 
 static void print_event(void *context, const struct story_event *event)
@@ -83,6 +133,7 @@ static void print_event(void *context, const struct story_event *event)
     if (arguments->json ||
         (arguments->quiet && (event->kind != STORY_CHECK || strcmp(event->who, "FAILED") != 0)))
         return;
+    clear_progress(arguments->progress);
     story_write_event(event, &line);
     fwrite(line.data, 1, line.length, stdout);
     text_release(&line);
@@ -102,60 +153,46 @@ static void print_end(const struct sim_arguments *arguments, const struct story 
                 from = at + 1;
     }
     fputs(from, stdout);
+    if (arguments->out && !arguments->json && !arguments->quiet)
+        printf("all of it is in %s: report.html is the page to look at\n", arguments->out);
     text_release(&text);
 }
 
-/* ---- files ---- */
-
-static int write_file(const char *folder, const char *name, const struct text *text,
-                      struct err *err)
+/* Pictures need a terminal that shows more than ASCII. */
+static bool is_plain(void)
 {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "we");
-    if (!file)
-        return err_at(err, errno, path, 0, "%s", strerror(errno));
-    bool written = fwrite(text->data, 1, text->length, file) == text->length;
-    if (fclose(file) != 0 || !written)
-        return err_at(err, EIO, path, 0, "cannot be written");
-    return 0;
-}
-
-static int write_files(const char *folder, const struct story *story, struct err *err)
-{
-    struct text timeline = {0}, summary = {0}, result = {0};
-    for (size_t i = 0; i < story->events.count; i++)
-        story_write_event(&story->events.items[i], &timeline);
-    story_write_summary(story, &summary);
-    story_write_json(story, &result);
-    int status = write_file(folder, "timeline.txt", &timeline, err);
-    if (status == 0)
-        status = write_file(folder, "summary.txt", &summary, err);
-    if (status == 0)
-        status = write_file(folder, "result.json", &result, err);
-    text_release(&timeline);
-    text_release(&summary);
-    text_release(&result);
-    return status;
+    setlocale(LC_CTYPE, "");
+    return strcmp(nl_langinfo(CODESET), "UTF-8") != 0 && isatty(STDOUT_FILENO);
 }
 
 /* ---- all together ---- */
 
+static int write_folder(const struct sim_arguments *arguments, const struct scenario *scenario,
+                        const struct story *story, struct err *err)
+{
+    struct run_folder run = {.story = story,
+                             .scenario = scenario->text,
+                             .topology = arguments->play.topology,
+                             .settings = arguments->settings.items,
+                             .setting_count = arguments->settings.count,
+                             .wall_s = seconds_since(&arguments->progress->begin)};
+    return run_folder_write(arguments->out, &run, err);
+}
+
 static int play(struct sim_arguments *arguments, struct scenario *scenario, struct err *err)
 {
-    struct story story = {.tell = print_event, .context = arguments};
-    int status = 0;
-    if (arguments->out && mkdir(arguments->out, 0777) < 0 && errno != EEXIST)
-        return err_at(err, errno, arguments->out, 0, "%s", strerror(errno));
-    if (arguments->pcap)
+    struct story story = {.tell = print_event, .context = arguments, .plain = is_plain()};
+    int status = arguments->out ? run_folder_make(arguments->out, err) : 0;
+    if (status == 0 && arguments->pcap)
         status = pcap_open(&arguments->play.pcap, arguments->pcap, err);
     if (status == 0)
         status = play_scenario(scenario, &arguments->play, &story, err);
+    clear_progress(arguments->progress);
     int closed = pcap_close(arguments->play.pcap);
     if (status == 0 && closed < 0)
         status = err_at(err, -closed, arguments->pcap, 0, "%s", strerror(-closed));
     if (status == 0 && arguments->out)
-        status = write_files(arguments->out, &story, err);
+        status = write_folder(arguments, scenario, &story, err);
     if (status == 0) {
         print_end(arguments, &story);
         status = story_failures(&story) ? EXIT_FAILS : EXIT_HOLDS;
@@ -166,9 +203,16 @@ static int play(struct sim_arguments *arguments, struct scenario *scenario, stru
 
 static int run(int argc, char **argv)
 {
-    struct sim_arguments arguments = {0};
+    struct progress progress = {0};
+    struct text topology = {0};
+    struct sim_arguments arguments = {.progress = &progress, .play.topology = &topology};
     struct scenario scenario;
     struct err err = {0};
+    clock_gettime(CLOCK_MONOTONIC, &progress.begin);
+    if (isatty(STDERR_FILENO)) {
+        arguments.play.progress = show_progress;
+        arguments.play.context = &arguments;
+    }
     int status = parse_arguments(&arguments, argc, argv);
     if (status == 0) {
         status = scenario_read(&scenario, arguments.file, &err);
@@ -178,6 +222,7 @@ static int run(int argc, char **argv)
         }
     }
     vec_release(&arguments.settings);
+    text_release(&topology);
     fflush(stdout);
     return status < 0 ? command_error("sim", &err) : status;
 }

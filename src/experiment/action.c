@@ -108,6 +108,19 @@ static int read_manager(struct action *action, struct cursor *cursor)
     return status ? status : take_node(action, cursor);
 }
 
+/* start and stop: a manager, or a traffic by its number */
+static int read_start(struct action *action, struct cursor *cursor, bool stop)
+{
+    static const char *const what[] = {"sm", "traffic"};
+    unsigned index = 0;
+    int status = cursor_take_choice(cursor, "thing to start or stop", what, 2, &index);
+    if (status || index == 0)
+        return status ? status : take_node(action, cursor);
+    action->kind = stop ? ACTION_STOP_TRAFFIC : ACTION_START_TRAFFIC;
+    action->value_word = cursor_is_done(cursor) ? cursor->end : cursor->words[cursor->at];
+    return cursor_take_number(cursor, "a traffic's number", 1, UINT32_MAX, &action->value);
+}
+
 static const char *const verbs[] = {"fail",  "restore", "flap",           "drop",       "slow",
                                     "mute",  "heal",    "duplicate-guid", "bit-errors", "kill",
                                     "start", "stop",    "reroute"};
@@ -165,9 +178,9 @@ static int read_verb(struct action *action, struct cursor *cursor)
     case SLOW: return read_slow(action, cursor);
     case DUPLICATE: return read_duplicate(action, cursor);
     case BITS: return read_bit_errors(action, cursor);
-    case KILL:
-    case START:
-    case STOP: return read_manager(action, cursor);
+    case KILL: return read_manager(action, cursor);
+    case START: return read_start(action, cursor, false);
+    case STOP: return read_start(action, cursor, true);
     case MUTE:
     case HEAL:
     case REROUTE: break;

@@ -20,6 +20,8 @@ enum action_kind {
     ACTION_HEAL,
     ACTION_DUPLICATE_GUID,
     ACTION_BIT_ERRORS,
+    ACTION_START_TRAFFIC,
+    ACTION_STOP_TRAFFIC,
     ACTION_KILL_MANAGER,
     ACTION_START_MANAGER,
     ACTION_STOP_MANAGER,
@@ -33,7 +35,8 @@ struct action {
     struct word when_word;
     struct word node_word, port_word, guid_word; /* text NULL: not given */
     bool must_be_switch;
-    uint64_t value; /* a time, parts of 2^32, a GUID, a count */
+    uint64_t value; /* a time, parts of 2^32, a GUID, a count, a traffic's number */
+    struct word value_word;
     unsigned attribute;
     uint32_t node, port; /* once bound; TOPOLOGY_NONE where not given */
 };

@@ -106,26 +106,44 @@ static struct sm *manager_at(const struct check_view *view, size_t seat)
     return manager == NO_MANAGER ? NULL : sim_manager(view->sim, manager);
 }
 
-/* The part's only master, or NULL. */
-static struct sm *find_master(struct part *part, uint32_t *at)
+/* How many masters sit in the part, and the first two seats of them. */
+static unsigned count_masters(const struct part *part, size_t seats[2])
 {
     const struct check_view *view = part->view;
-    struct sm *master = NULL;
+    unsigned count = 0;
     for (size_t i = 0; i < view->seat_count; i++) {
         struct sm *sm = manager_at(view, i);
         if (!sm || !part->has[view->seats[i].port] || sm_state(sm) != SM_MASTER)
             continue;
-        if (master) {
-            part_complain(part, "two masters: at '%s' and at '%s'", part_node_name(part, *at),
-                          part_node_name(part, view->seats[i].port));
-            return NULL;
-        }
-        master = sm;
-        *at = view->seats[i].port;
+        if (count < 2)
+            seats[count] = i;
+        count++;
     }
-    if (!master)
+    return count;
+}
+
+struct sm *part_master(const struct part *part)
+{
+    size_t seats[2];
+    return count_masters(part, seats) == 1 ? manager_at(part->view, seats[0]) : NULL;
+}
+
+/* The same, with a complaint if it is NULL. */
+static struct sm *find_master(struct part *part, uint32_t *at)
+{
+    const struct check_view *view = part->view;
+    size_t seats[2];
+    unsigned count = count_masters(part, seats);
+    if (count == 0)
         part_complain(part, "no master around '%s'", part_node_name(part, part->from));
-    return master;
+    else if (count > 1)
+        part_complain(part, "two masters: at '%s' and at '%s'",
+                      part_node_name(part, view->seats[seats[0]].port),
+                      part_node_name(part, view->seats[seats[1]].port));
+    if (count != 1)
+        return NULL;
+    *at = view->seats[seats[0]].port;
+    return manager_at(view, seats[0]);
 }
 
 static bool one_master(struct part *part)

@@ -1,10 +1,12 @@
 /* The tables that are really in the switches, given to the independent check of src/routing.
  *
- * Traffic is taken to go to the base LID of each port, which every engine serves for all sources;
- * the further LIDs that destination renaming gives to some pairs are checked for holes by the same
- * walk, but which pair uses which is the manager's secret. */
+ * A pair counts as delivered if the LID that its source really uses leads there: the one that the
+ * master's paths name, which with destination renaming is not the base LID for some. Where the
+ * master has no path yet, it is the base LID. Dependencies are followed for every LID of every
+ * port, used or not, and on one lane: that finds more cycles than there can be, never fewer. */
 #include "experiment/checks_tables.h"
 
+#include "base/map.h"
 #include "routing/verify.h"
 
 static void add_switches(const struct part *part, struct network *network, uint32_t *index)
@@ -56,6 +58,62 @@ static void copy_tables(const struct part *part, struct routes *routes, const ui
     }
 }
 
+/* The manager's own terminal for the first one at each of our switches, or NETWORK_NONE. */
+static uint32_t *match_terminals(const struct network *network, const struct network *known)
+{
+    uint32_t *match = mem_alloc((network->switches.count + 1) * sizeof *match);
+    struct map by_guid = {0};
+    for (uint32_t i = 0; i < known->terminals.count; i++)
+        map_add(&by_guid, known->terminals.items[i].guid, i);
+    for (uint32_t at = 0; at < network->switches.count; at++) {
+        match[at] = NETWORK_NONE;
+        if (network_terminal_count(network, at)) {
+            uint32_t first = network->terminals_at[network->first_terminal[at]];
+            match[at] = map_get(&by_guid, network->terminals.items[first].guid);
+        }
+    }
+    map_release(&by_guid);
+    return match;
+}
+
+/* Which LID the terminals at a switch use for those at another: the same offset from the base LID
+ * for all of them. False if that is no LID of the destination's. */
+static bool take_offset(struct part *part, const struct network *network, struct routes *routes,
+                        uint32_t from, uint32_t to, uint16_t dlid)
+{
+    uint32_t target = network->terminals_at[network->first_terminal[to]];
+    const struct network_terminal *terminal = &network->terminals.items[target];
+    unsigned offset = (unsigned)dlid - terminal->lid;
+    char labels[2][NETWORK_LABEL_BYTES];
+    if (dlid == 0 || terminal->lid == 0)
+        return true; /* no path yet, or nobody can send there */
+    if (offset >> terminal->lmc)
+        return part_complain(part, "at %s LID %u is used for %s, which has others",
+                             network_label(network, from | NETWORK_SWITCH, labels[0]), dlid,
+                             network_label(network, target, labels[1]));
+    routes->offsets[(size_t)to * routes->switch_count + from] = (uint8_t)offset;
+    return true;
+}
+
+static bool take_offsets(struct part *part, const struct network *network, struct routes *routes)
+{
+    const struct sm *master = part_master(part);
+    struct sm_paths paths = master ? sm_paths(master) : (struct sm_paths){0};
+    bool fine = true;
+    if (!paths.network)
+        return true;
+    uint32_t *match = match_terminals(network, paths.network);
+    routes->offsets = mem_zalloc((size_t)routes->switch_count * routes->switch_count + 1, 1);
+    for (uint32_t to = 0; fine && to < routes->switch_count; to++)
+        for (uint32_t from = 0; fine && from < routes->switch_count; from++)
+            if (match[to] != NETWORK_NONE && match[from] != NETWORK_NONE)
+                fine = take_offset(
+                    part, network, routes, from, to,
+                    path_lookup(paths.routes, paths.network, match[from], match[to]).dlid);
+    mem_free(match);
+    return fine;
+}
+
 /* Looks at the tables and at one of the two questions; the finding is the verifier's own. */
 static bool verify_part(struct part *part, bool deadlock)
 {
@@ -69,11 +127,12 @@ static bool verify_part(struct part *part, bool deadlock)
     bool overlap = network_finish(&network) != 0;
     routes_init(&routes, &network, "live");
     copy_tables(part, &routes, index);
+    bool named = !overlap && take_offsets(part, &network, &routes);
     verify_routes(&network, &routes, &(struct verify_options){0}, &report);
-    bool fine = !overlap && (deadlock ? report.cycle.count == 0 : verify_delivers(&report));
+    bool fine = deadlock ? !overlap && report.cycle.count == 0 : named && verify_delivers(&report);
     if (overlap) {
         part_complain(part, "LIDs overlap");
-    } else if (!fine) {
+    } else if (!fine && (deadlock || named)) {
         size_t first = !deadlock && report.cycle.count; /* a cycle comes before all else */
         part_complain(part, "%s",
                       first < report.findings.count ? report.findings.items[first] : "");

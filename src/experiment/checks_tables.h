@@ -21,6 +21,8 @@ bool part_is_switch(const struct part *part, uint32_t port);
 uint32_t part_peer(const struct part *part, uint32_t port);
 /* Of the port's live PortInfo. */
 unsigned part_field(const struct part *part, uint32_t port, enum wire_field field);
+/* The part's only master, or NULL. */
+struct sm *part_master(const struct part *part);
 
 bool part_is_reachable(struct part *part);
 bool part_is_deadlock_free(struct part *part);

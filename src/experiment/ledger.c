@@ -1,36 +1,44 @@
 #include "experiment/ledger.h"
 
+#include "base/time.h"
+#include "experiment/metrics.h"
+
 #include <string.h>
 
 /* ---- changes ---- */
 
-static struct story_change *close_change(struct stage *stage, size_t seat)
+static void close_change(struct stage *stage, size_t seat, bool finished)
 {
     struct stage_seat *s = stage->seats.items[seat];
     if (!s->open)
-        return NULL;
+        return;
     struct story_change *change = &stage->story->changes.items[s->change];
     change->end = sim_now(stage->sim);
-    change->gets = s->gets;
-    change->sets = s->sets;
-    change->blocks = s->blocks;
+    change->finished = finished;
+    change_book_close(&s->book, stage->story, s->change);
     s->open = false;
-    return change;
 }
 
 void ledger_give_up(struct stage *stage, size_t seat)
 {
-    close_change(stage, seat);
+    close_change(stage, seat, false);
 }
 
+/* The first that is noticed after a fault is taken to be about it. */
 static void begin_change(struct stage *stage, size_t seat, uint64_t now, const char *cause)
 {
     struct stage_seat *s = stage->seats.items[seat];
     struct story_change change = {
         .who = s->name, .cause = arena_strdup(&stage->story->arena, cause), .begin = now};
+    uint64_t fault = stage->fault;
+    stage->fault = TIME_NEVER;
     if (s->open)
         return; /* more about the one under way */
-    s->gets = s->sets = s->blocks = 0;
+    if (fault != TIME_NEVER) {
+        change.tied = true;
+        change.fault = fault;
+    }
+    change_book_begin(&s->book, (uint32_t)stage->topology.nodes.count);
     s->open = true;
     s->change = stage->story->changes.count;
     vec_push(&stage->story->changes, change);
@@ -38,10 +46,8 @@ static void begin_change(struct stage *stage, size_t seat, uint64_t now, const c
 
 static void finish_change(struct stage *stage, size_t seat, uint64_t now)
 {
-    struct story_change *change = close_change(stage, seat);
+    close_change(stage, seat, true);
     stage->settled = now;
-    if (change)
-        change->finished = true;
 }
 
 /* ---- listening ---- */
@@ -68,37 +74,81 @@ static void hear_event(void *context, uint64_t now, unsigned manager, const stru
     }
 }
 
+/* The node that a directed-route SMP from `port` is for; TOPOLOGY_NONE if it leads nowhere. */
+static uint32_t follow_route(const struct topology *topology, uint32_t port, const uint8_t *mad)
+{
+    uint32_t node = topology->ports.items[port].node;
+    for (unsigned hop = 1; hop <= wire_get(mad, SMP_HOP_COUNT); hop++) {
+        unsigned number = (unsigned)wire_get_at(mad, SMP_INITIAL_PATH, hop);
+        if (number == 0 || number > topology->nodes.items[node].port_count)
+            return TOPOLOGY_NONE;
+        uint32_t peer = topology->ports.items[topology_port_index(topology, node, number)].peer;
+        if (peer == TOPOLOGY_NONE)
+            return TOPOLOGY_NONE;
+        node = topology->ports.items[peer].node;
+    }
+    return node;
+}
+
+static uint32_t find_lid(const struct stage *stage, unsigned lid)
+{
+    for (uint32_t port = 0; port < stage->topology.ports.count; port++) {
+        const uint8_t *info = fabric_port_info(stage->fabric, port);
+        unsigned first = (unsigned)wire_get(info, PORT_INFO_LID);
+        if (first && lid >= first && lid < first + (1u << wire_get(info, PORT_INFO_LMC)))
+            return stage->topology.ports.items[port].node;
+    }
+    return TOPOLOGY_NONE;
+}
+
+static uint32_t receiver_of(const struct stage *stage, size_t seat,
+                            const struct sm_message *message)
+{
+    if (wire_get(message->mad, MAD_CLASS) != CLASS_SUBN_DIRECTED)
+        return find_lid(stage, message->lid);
+    return follow_route(&stage->topology, stage->places.items[seat].port, message->mad);
+}
+
 static void hear_sent(void *context, uint64_t now, unsigned manager,
                       const struct sm_message *message)
 {
     struct stage *stage = context;
-    struct stage_seat *seat = stage->seats.items[stage->owner.items[manager]];
-    unsigned method = (unsigned)wire_get(message->mad, MAD_METHOD);
-    (void)now;
+    uint32_t index = stage->owner.items[manager];
+    struct stage_seat *seat = stage->seats.items[index];
     unsigned id = (unsigned)wire_get(message->mad, MAD_ATTRIBUTE_ID);
-    unsigned attribute = mad_attribute_find((unsigned)wire_get(message->mad, MAD_CLASS), id);
-    if (method != METHOD_GET && method != METHOD_SET)
+    struct change_smp smp = {
+        .node = TOPOLOGY_NONE,
+        .method = (unsigned)wire_get(message->mad, MAD_METHOD),
+        .attribute = mad_attribute_find((unsigned)wire_get(message->mad, MAD_CLASS), id)};
+    if (smp.method != METHOD_GET && smp.method != METHOD_SET)
         return;
-    if (method == METHOD_GET)
-        seat->gets++;
-    else
-        seat->sets++;
-    seat->blocks += method == METHOD_SET && id == ATTRIBUTE_LINEAR_FORWARDING_TABLE;
-    if (attribute >= WIRE_ATTRIBUTE_COUNT)
+    uint32_t place = stage->topology.ports.items[stage->places.items[index].port].node;
+    metrics_sent_smp(stage->metrics, now, place, smp.method);
+    sent_add(&stage->sent, smp.method, smp.attribute);
+    if (!seat->open)
         return;
-    if (method == METHOD_GET)
-        stage->sent.gets[attribute]++;
-    else
-        stage->sent.sets[attribute]++;
+    if (smp.method == METHOD_SET)
+        smp.node = receiver_of(stage, index, message);
+    smp.routed = stage->story->changes.items[seat->change].routing != 0;
+    change_book_note(&seat->book, now, &smp);
 }
 
-static void hear_computed(void *context, uint64_t now, unsigned manager, const struct sm_job *job)
+/* A job may have been begun for an earlier change; only what falls into this one counts. */
+static void hear_computed(void *context, uint64_t now, unsigned manager,
+                          const struct sim_computation *computation)
 {
     struct stage *stage = context;
-    const struct stage_seat *seat = stage->seats.items[stage->owner.items[manager]];
-    (void)job;
-    if (seat->open)
-        stage->story->changes.items[seat->change].routed = now;
+    struct stage_seat *seat = stage->seats.items[stage->owner.items[manager]];
+    if (!seat->open)
+        return;
+    struct story_change *change = &stage->story->changes.items[seat->change];
+    uint64_t begin = computation->begin > change->begin ? computation->begin : change->begin;
+    uint64_t end = computation->end > begin ? computation->end : begin;
+    if (!change->routing)
+        change->routing = begin ? begin : 1; /* 0 means never */
+    change->computing += end - begin;
+    change->routed = now;
+    seat->book.operations += computation->operations;
 }
 
 void ledger_listen(struct stage *stage)

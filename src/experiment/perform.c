@@ -1,6 +1,7 @@
 #include "experiment/perform.h"
 
 #include "base/time.h"
+#include "experiment/unaffected.h"
 
 #include <errno.h>
 #include <string.h>
@@ -72,6 +73,8 @@ static int perform(struct stage *stage, const struct action *action, struct err 
     case ACTION_DUPLICATE_GUID: return duplicate_guid(stage, action, err);
     case ACTION_BIT_ERRORS:
         return fabric_add_bit_errors(fabric, action->port, (unsigned)action->value, err);
+    case ACTION_START_TRAFFIC: return flows_start(stage, action->value, err);
+    case ACTION_STOP_TRAFFIC: return flows_stop(stage, action->value, err);
     case ACTION_KILL_MANAGER:
     case ACTION_START_MANAGER:
     case ACTION_STOP_MANAGER:
@@ -91,16 +94,35 @@ static const char *without_time(const struct statement *statement)
     return line;
 }
 
+/* What a manager has to notice by itself. */
+static bool is_fault(enum action_kind kind)
+{
+    switch (kind) {
+    case ACTION_FAIL_LINK:
+    case ACTION_RESTORE_LINK:
+    case ACTION_FAIL_NODE:
+    case ACTION_RESTORE_NODE:
+    case ACTION_FLAP:
+    case ACTION_KILL_MANAGER:
+    case ACTION_STOP_MANAGER: return true;
+    default: return false;
+    }
+}
+
 int perform_action(struct stage *stage, const struct statement *statement, struct err *err)
 {
     struct cursor cursor = scenario_cursor(stage->scenario, err);
     struct err reason = {0};
-    stage->disturbed = sim_now(stage->sim);
-    story_tell(stage->story, STORY_ACTION, stage->disturbed, "scenario", "%s",
-               without_time(statement));
-    if (statement->action.kind == ACTION_RESTORE_LINK ||
-        statement->action.kind == ACTION_RESTORE_NODE || statement->action.kind == ACTION_FLAP)
-        stage->trained = stage->disturbed + stage->options.training_ps;
+    uint64_t now = sim_now(stage->sim);
+    enum action_kind kind = statement->action.kind;
+    story_tell(stage->story, STORY_ACTION, now, "scenario", "%s", without_time(statement));
+    if (kind != ACTION_START_TRAFFIC && kind != ACTION_STOP_TRAFFIC)
+        stage->disturbed = now;
+    if (is_fault(kind))
+        stage->fault = now;
+    if (kind == ACTION_RESTORE_LINK || kind == ACTION_RESTORE_NODE || kind == ACTION_FLAP)
+        stage->trained = now + stage->options.training_ps;
+    unaffected_before(stage->unaffected, &statement->action);
     if (perform(stage, &statement->action, &reason) == 0)
         return 0;
     return word_error(&cursor, &statement->word, "%.400s", reason.message);

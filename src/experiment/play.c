@@ -3,14 +3,18 @@
 #include "experiment/play.h"
 
 #include "base/time.h"
+#include "experiment/answers.h"
 #include "experiment/ledger.h"
+#include "experiment/metrics.h"
 #include "experiment/perform.h"
+#include "experiment/unaffected.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
 #define MOMENT (10 * TIME_US) /* in which a manager can tell that it is through */
+enum { SLICES = 500 };        /* of a run, between two words about its progress */
 
 struct due {
     uint64_t time;
@@ -21,6 +25,8 @@ struct play {
     struct stage stage;
     VEC(struct due) agenda; /* by time, then in the order of the file; the past is cut off */
     size_t done;
+    bool halted; /* by a deadlock: nothing happens any more */
+    const struct play_options *options;
     struct err *err;
 };
 
@@ -76,17 +82,79 @@ static int perform_due(struct play *play)
     return status;
 }
 
+/* ---- time ---- */
+
+static void look(struct play *play)
+{
+    struct stage *stage = &play->stage;
+    metrics_look(stage->metrics, sim_now(stage->sim));
+    unaffected_look(stage->unaffected, sim_now(stage->sim));
+    if (stage->stop_on_deadlock && metrics_saw_deadlock(stage->metrics) && !play->halted) {
+        story_tell(stage->story, STORY_ACTION, sim_now(stage->sim), "scenario",
+                   "the run stops at the deadlock");
+        play->halted = true;
+    }
+}
+
+/* As sim_step(), but no farther than to where something must be looked at. */
+static bool step(struct play *play, uint64_t until)
+{
+    struct stage *stage = &play->stage;
+    uint64_t now = sim_now(stage->sim), next = metrics_next(stage->metrics);
+    if (next < now)
+        next = now;
+    if (next > until)
+        next = until;
+    if (unaffected_wants_all(stage->unaffected)) {
+        sim_step(stage->sim, now); /* what managers want to send is events, too */
+        uint64_t event = fabric_next_network_event(stage->fabric);
+        uint64_t timer = fabric_next_timer(stage->fabric);
+        event = timer < event ? timer : event;
+        next = event < next ? event : next;
+    }
+    sim_step(stage->sim, next);
+    look(play);
+    return !play->halted && sim_now(stage->sim) < until;
+}
+
+static void pass_time(struct play *play, uint64_t until)
+{
+    struct stage *stage = &play->stage;
+    const struct play_options *options = play->options;
+    uint64_t said = sim_now(stage->sim), slice = (until - said) / SLICES + 1;
+    look(play);
+    while (!play->halted) {
+        uint64_t now = sim_now(stage->sim), next = metrics_next(stage->metrics);
+        if (options->progress && said + slice < next)
+            next = said + slice;
+        next = next < until ? next : until;
+        next = next < now ? now : next;
+        if (unaffected_wants_all(stage->unaffected))
+            step(play, next);
+        else
+            sim_run(stage->sim, next);
+        look(play);
+        now = sim_now(stage->sim);
+        if (options->progress && now >= said + slice) {
+            options->progress(options->context, now, until);
+            said = now;
+        }
+        if (now >= until)
+            break;
+    }
+}
+
 /* ---- runs ---- */
 
 static int run_to(struct play *play, uint64_t until)
 {
     int status = perform_due(play);
-    while (status == 0 && next_due(play) <= until) {
-        sim_run(play->stage.sim, next_due(play));
-        status = perform_due(play);
+    while (status == 0 && next_due(play) <= until && !play->halted) {
+        pass_time(play, next_due(play));
+        status = play->halted ? 0 : perform_due(play);
     }
     if (status == 0)
-        sim_run(play->stage.sim, until);
+        pass_time(play, until);
     return status;
 }
 
@@ -117,15 +185,21 @@ static bool is_settled(const struct stage *stage, struct complaint *complaint)
     return true;
 }
 
-static void record_check(struct stage *stage, const struct statement *statement, bool holds,
-                         const char *finding)
+static void record(struct stage *stage, const char *line, unsigned number, bool holds,
+                   const char *finding)
 {
     struct story *story = stage->story;
-    struct story_check check = {arena_strdup(&story->arena, statement->line), statement->word.line,
-                                sim_now(stage->sim), holds, arena_strdup(&story->arena, finding)};
+    struct story_check check = {arena_strdup(&story->arena, line), number, sim_now(stage->sim),
+                                holds, arena_strdup(&story->arena, finding)};
     vec_push(&story->checks, check);
     story_tell(story, STORY_CHECK, check.time, holds ? "ok" : "FAILED", "%s%s%s%s", check.line,
                finding[0] ? " (" : "", finding, finding[0] ? ")" : "");
+}
+
+static void record_check(struct stage *stage, const struct statement *statement, bool holds,
+                         const char *finding)
+{
+    record(stage, statement->line, statement->word.line, holds, finding);
 }
 
 static int run_until_settled(struct play *play, const struct statement *statement)
@@ -134,24 +208,24 @@ static int run_until_settled(struct play *play, const struct statement *statemen
     struct complaint complaint;
     uint64_t limit;
     int status = perform_due(play);
-    while (status == 0 && next_due(play) != TIME_NEVER) {
-        sim_run(stage->sim, next_due(play));
-        status = perform_due(play);
+    while (status == 0 && next_due(play) != TIME_NEVER && !play->halted) {
+        pass_time(play, next_due(play));
+        status = play->halted ? 0 : perform_due(play);
     }
     if (status == 0)
         status = later(play, statement->run.time, &statement->run.word, &limit);
-    if (status)
+    if (status || play->halted)
         return status;
     if (stage->trained >= sim_now(stage->sim)) /* a link that still trains is not there yet */
-        sim_run(stage->sim, stage->trained < limit ? stage->trained : limit);
-    for (;;) {
+        pass_time(play, stage->trained < limit ? stage->trained : limit);
+    while (!play->halted) {
         uint64_t now = sim_now(stage->sim), until = limit;
         if (is_settled(stage, &complaint)) {
             if (is_reported(stage, &complaint))
                 return 0;
             until = now + MOMENT < limit ? now + MOMENT : limit; /* no need to wait for a sweep */
         }
-        if (!sim_step(stage->sim, until) && until == limit)
+        if (!step(play, until) && until == limit)
             break;
     }
     if (!is_settled(stage, &complaint) || !is_reported(stage, &complaint))
@@ -182,62 +256,10 @@ static int run(struct play *play, const struct statement *statement)
 
 /* ---- checks ---- */
 
-static bool holds_time(const struct stage *stage, const struct question *question,
-                       struct complaint *complaint)
-{
-    char text[TIME_TEXT_BYTES];
-    struct check_view view = stage_view(stage);
-    if (!check_holds(&view, CHECK_SETTLED, complaint))
-        return false;
-    if (stage->settled < stage->disturbed) {
-        snprintf(complaint->text, sizeof complaint->text, "nothing was done about the last action");
-        return false;
-    }
-    uint64_t took = stage->settled - stage->disturbed;
-    snprintf(complaint->text, sizeof complaint->text, "%s", time_text(took, text));
-    return question_compare(question, took);
-}
-
-static bool holds_master(const struct stage *stage, const struct question *question,
-                         struct complaint *complaint)
-{
-    struct check_view view = stage_view(stage);
-    int seat = stage_find_seat(stage, question->node);
-    const struct sm *sm = seat < 0 ? NULL : stage_manager(stage, (size_t)seat);
-    if (!check_holds(&view, CHECK_ONE_MASTER, complaint))
-        return false;
-    if (sm && sm_state(sm) == SM_MASTER)
-        return true;
-    snprintf(complaint->text, sizeof complaint->text, "the manager at '%.80s' is %s",
-             stage_node_name(stage, question->node), sm ? "not master" : "not running");
-    return false;
-}
-
-static bool holds(const struct stage *stage, const struct question *question,
-                  struct complaint *complaint)
-{
-    struct check_view view = stage_view(stage);
-    uint64_t count;
-    complaint->text[0] = 0;
-    switch (question->kind) {
-    case QUESTION_FABRIC: return check_holds(&view, question->check, complaint);
-    case QUESTION_IN_ORDER: return check_in_order(&view, complaint);
-    case QUESTION_MASTER: return holds_master(stage, question, complaint);
-    case QUESTION_TIME: return holds_time(stage, question, complaint);
-    case QUESTION_SMPS:
-        count = ledger_sent(stage, question->method, question->attribute);
-        snprintf(complaint->text, sizeof complaint->text, "%" PRIu64, count);
-        return question_compare(question, count);
-    case QUESTION_EVENT: return ledger_said(stage, question->text);
-    case QUESTION_NO_EVENT: return !ledger_said(stage, question->text);
-    }
-    return false;
-}
-
 static int check(struct play *play, const struct statement *statement)
 {
     struct complaint complaint;
-    bool fine = holds(&play->stage, &statement->question, &complaint);
+    bool fine = answer_question(&play->stage, &statement->question, &complaint);
     record_check(&play->stage, statement, fine, complaint.text);
     return 0;
 }
@@ -258,10 +280,20 @@ static int play_statement(struct play *play, const struct statement *statement)
 static int check_agenda(const struct play *play)
 {
     struct cursor cursor = scenario_cursor(play->stage.scenario, play->err);
-    if (next_due(play) == TIME_NEVER)
+    if (next_due(play) == TIME_NEVER || play->halted)
         return 0;
     const struct statement *statement = play->agenda.items[play->done].statement;
     return word_error(&cursor, &statement->word, "no 'run' comes to this time");
+}
+
+/* Nothing may get lost in the books, whatever the scenario was about. */
+static void close_books(struct stage *stage)
+{
+    struct err err = {0};
+    if (!metrics_has_traffic(stage->metrics))
+        return;
+    bool fine = fabric_check_data(stage->fabric, &err) == 0;
+    record(stage, "conserved, at the end", 0, fine, fine ? "" : err.message);
 }
 
 static void finish_story(const struct stage *stage)
@@ -273,20 +305,25 @@ static void finish_story(const struct stage *stage)
     stage->story->smps = totals.smps_sent;
     stage->story->lost = totals.smps_lost;
     stage->story->hops = totals.hops;
+    metrics_publish(stage->metrics, stage->story->end);
 }
 
 int play_scenario(struct scenario *scenario, const struct play_options *options,
                   struct story *story, struct err *err)
 {
-    struct play play = {.err = err};
+    struct play play = {.err = err, .options = options};
     int status = stage_build(&play.stage, scenario, &options->stage, story, err);
     if (status)
         return status;
+    if (options->topology)
+        topology_write_ibnetdiscover(&play.stage.topology, options->topology);
     fabric_set_pcap(play.stage.fabric, options->pcap);
     for (size_t i = 0; i < scenario->statements.count && status == 0; i++)
         status = play_statement(&play, &scenario->statements.items[i]);
     if (status == 0)
         status = check_agenda(&play);
+    if (status == 0)
+        close_books(&play.stage);
     for (size_t i = 0; i < play.stage.seats.count; i++)
         ledger_give_up(&play.stage, i);
     finish_story(&play.stage);

@@ -13,6 +13,11 @@ enum question_kind {
     QUESTION_TIME,     /* from the last action to the end of the change that it caused */
     QUESTION_EVENT,    /* a manager said so during the last run */
     QUESTION_NO_EVENT,
+    QUESTION_CONSERVED,   /* all packets, buffers and credits are accounted for */
+    QUESTION_DEADLOCK,    /* packets wait for each other in a circle, or did … */
+    QUESTION_NO_DEADLOCK, /* … and never did */
+    QUESTION_UNAFFECTED,  /* no loss of those who did not depend on what failed */
+    QUESTION_FIGURE,      /* any of the results, by name */
 };
 
 enum comparison { COMPARE_AT_MOST, COMPARE_EQUAL, COMPARE_AT_LEAST };
@@ -26,7 +31,9 @@ struct question {
     unsigned attribute; /* 0: any */
     enum comparison comparison;
     uint64_t value;
-    const char *text; /* of an event, or a part of it */
+    const char *text; /* of an event, or a part of it; a figure's name */
+    double number;    /* what a figure is compared with, … */
+    const char *unit; /* … in this unit of results.h; "": none was given */
 };
 
 /* Reads what follows `check`, up to the end of the line. */
@@ -35,5 +42,7 @@ int question_read(struct question *question, struct cursor *cursor, struct arena
 int question_bind(struct question *question, const struct topology *topology,
                   const struct cursor *cursor);
 bool question_compare(const struct question *question, uint64_t measured);
+/* Equal to within a billionth: what is measured was added up, what is written was not. */
+bool question_compare_figure(const struct question *question, double measured);
 
 #endif

@@ -102,6 +102,61 @@ static int read_manager(struct statement *statement, struct cursor *cursor,
     return status;
 }
 
+static int read_traffic(struct statement *statement, struct cursor *cursor,
+                        struct scenario *scenario)
+{
+    statement->demand = arena_alloc(&scenario->arena, sizeof *statement->demand);
+    return demand_read(statement->demand, cursor);
+}
+
+/* measure from TIME [to TIME] */
+static int read_measure(struct statement *statement, struct cursor *cursor,
+                        struct scenario *scenario)
+{
+    struct measuring_window *window = &statement->window;
+    (void)scenario;
+    window->to = TIME_NEVER;
+    int status = cursor_take_exact(cursor, "from");
+    if (status == 0)
+        status = cursor_take_time(cursor, &window->from);
+    if (status == 0 && !cursor_is_done(cursor)) {
+        status = cursor_take_exact(cursor, "to");
+        if (status == 0)
+            status = cursor_take_time(cursor, &window->to);
+        if (status == 0 && window->to <= window->from)
+            return word_error(cursor, &cursor->words[cursor->at - 1],
+                              "the window ends before it begins");
+    }
+    return status ? status : cursor_take_end(cursor);
+}
+
+static int read_collect(struct statement *statement, struct cursor *cursor,
+                        struct scenario *scenario)
+{
+    statement->collections = arena_alloc(&scenario->arena, sizeof *statement->collections);
+    statement->collection_count = 1;
+    return collect_read(statement->collections, cursor, &scenario->arena);
+}
+
+static int read_every(struct statement *statement, struct cursor *cursor, struct scenario *scenario)
+{
+    return collect_read_samples(&statement->collections, &statement->collection_count, cursor,
+                                &scenario->arena);
+}
+
+/* on deadlock stop|continue */
+static int read_on(struct statement *statement, struct cursor *cursor, struct scenario *scenario)
+{
+    static const char *const what[] = {"continue", "stop"};
+    unsigned index = 0;
+    (void)scenario;
+    int status = cursor_take_exact(cursor, "deadlock");
+    if (status == 0)
+        status = cursor_take_choice(cursor, "thing to do then", what, 2, &index);
+    statement->number = index;
+    return status ? status : cursor_take_end(cursor);
+}
+
 static int read_action(struct statement *statement, struct cursor *cursor,
                        struct scenario *scenario)
 {
@@ -147,6 +202,11 @@ static const struct {
     {"seed", STATEMENT_SEED, read_seed},
     {"set", STATEMENT_SET, read_set},
     {"sm", STATEMENT_MANAGER, read_manager},
+    {"traffic", STATEMENT_TRAFFIC, read_traffic},
+    {"measure", STATEMENT_MEASURE, read_measure},
+    {"collect", STATEMENT_COLLECT, read_collect},
+    {"every", STATEMENT_COLLECT, read_every},
+    {"on", STATEMENT_ON_DEADLOCK, read_on},
     {"at", STATEMENT_ACTION, read_action},
     {"after", STATEMENT_ACTION, read_action},
     {"run", STATEMENT_RUN, read_run},
@@ -224,6 +284,7 @@ int scenario_read_text(struct scenario *scenario, const char *name, const char *
 {
     *scenario = (struct scenario){0};
     scenario->file = arena_strdup(&scenario->arena, name);
+    scenario->text = arena_strndup(&scenario->arena, text, length > FILE_LIMIT ? 0 : length);
     int status = length > FILE_LIMIT
                      ? err_at(err, EFBIG, name, 0, "more than %d MiB", FILE_LIMIT >> 20)
                      : read_lines(scenario, text, length, err);

@@ -7,6 +7,8 @@
 #define WEFT_EXPERIMENT_SCENARIO_H
 
 #include "experiment/action.h"
+#include "experiment/collect.h"
+#include "experiment/demand.h"
 #include "experiment/question.h"
 
 enum statement_kind {
@@ -15,9 +17,18 @@ enum statement_kind {
     STATEMENT_SEED,     /* number */
     STATEMENT_SET,      /* words: scope (text "" for all nodes), key, value */
     STATEMENT_MANAGER, /* words: NODE[:PORT], then keys and values; or "stopped" alone at the end */
+    STATEMENT_TRAFFIC,
+    STATEMENT_MEASURE,     /* window */
+    STATEMENT_COLLECT,     /* collections */
+    STATEMENT_ON_DEADLOCK, /* number: stop there */
     STATEMENT_ACTION,
     STATEMENT_RUN,
     STATEMENT_CHECK,
+};
+
+/* When figures are measured. */
+struct measuring_window {
+    uint64_t from, to; /* to TIME_NEVER: the end of the run */
 };
 
 struct run {
@@ -33,6 +44,10 @@ struct statement {
     struct word *words;
     size_t word_count;
     uint64_t number;
+    struct demand *demand;
+    struct measuring_window window;
+    struct collection *collections;
+    size_t collection_count;
     struct action action;
     struct run run;
     struct question question;
@@ -40,6 +55,7 @@ struct statement {
 
 struct scenario {
     const char *file;
+    const char *text; /* as it was read */
     VEC(struct statement) statements;
     struct arena arena;
 };

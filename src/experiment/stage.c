@@ -1,7 +1,10 @@
 #include "experiment/stage.h"
 
+#include "base/time.h"
 #include "experiment/ledger.h"
 #include "experiment/manager.h"
+#include "experiment/metrics.h"
+#include "experiment/unaffected.h"
 #include "host/attach.h"
 #include "topology/generate.h"
 
@@ -34,7 +37,7 @@ static const char *find_setting(const char *setting, const char *prefix, const c
 static bool is_of_stage(const char *setting)
 {
     return strncmp(setting, "sm.", 3) == 0 || strncmp(setting, "topology.", 9) == 0 ||
-           strncmp(setting, "preset=", 7) == 0;
+           strncmp(setting, "preset=", 7) == 0 || flows_is_setting(setting);
 }
 
 /* Errors about a setting have no place in the file. */
@@ -320,6 +323,20 @@ struct check_view stage_view(const struct stage *stage)
 
 /* ---- all of it ---- */
 
+static int bind_action(struct stage *stage, struct action *action, const struct cursor *cursor)
+{
+    int status = action_bind(action, &stage->topology, cursor);
+    bool of_traffic = action->kind == ACTION_START_TRAFFIC || action->kind == ACTION_STOP_TRAFFIC;
+    if (status == 0 && action->kind >= ACTION_KILL_MANAGER &&
+        stage_find_seat(stage, action->node) < 0)
+        return word_error(cursor, &action->node_word, "no manager sits at '%.80s'",
+                          action->node_word.text);
+    if (status == 0 && of_traffic && action->value > stage->flows.count)
+        return word_error(cursor, &action->value_word, "there are %zu 'traffic' statements",
+                          stage->flows.count);
+    return status;
+}
+
 static int bind_statements(struct stage *stage, struct err *err)
 {
     struct cursor cursor = scenario_cursor(stage->scenario, err);
@@ -328,16 +345,69 @@ static int bind_statements(struct stage *stage, struct err *err)
         struct statement *statement = &stage->scenario->statements.items[i];
         if (statement->kind == STATEMENT_CHECK)
             status = question_bind(&statement->question, &stage->topology, &cursor);
-        if (statement->kind != STATEMENT_ACTION)
-            continue;
-        const struct action *action = &statement->action;
-        status = action_bind(&statement->action, &stage->topology, &cursor);
-        if (status == 0 && action->kind >= ACTION_KILL_MANAGER &&
-            stage_find_seat(stage, action->node) < 0)
-            status = word_error(&cursor, &action->node_word, "no manager sits at '%.80s'",
-                                action->node_word.text);
+        if (statement->kind == STATEMENT_ACTION)
+            status = bind_action(stage, &statement->action, &cursor);
+        for (size_t j = 0; j < statement->collection_count && status == 0; j++)
+            status = collect_bind(&statement->collections[j], &stage->topology, &cursor);
     }
     return status;
+}
+
+/* ---- measuring ---- */
+
+/* Two things under one name could not be told apart. */
+static int check_names(struct stage *stage, struct err *err)
+{
+    struct cursor cursor = scenario_cursor(stage->scenario, err);
+    struct name_map names = {0};
+    int status = 0;
+    for (size_t i = 0; i < stage->scenario->statements.count; i++) {
+        const struct statement *statement = &stage->scenario->statements.items[i];
+        for (size_t j = 0; j < statement->collection_count && status == 0; j++) {
+            const struct collection *collection = &statement->collections[j];
+            uint32_t line = collection->word.line;
+            uint32_t first = name_map_get(&names, collection->name);
+            if (first != MAP_NONE)
+                status = word_error(&cursor, &collection->word,
+                                    "line %u collects '%.80s' already: say 'called NAME'", first,
+                                    collection->name);
+            else
+                name_map_add(&names, collection->name, line);
+        }
+    }
+    name_map_release(&names);
+    return status;
+}
+
+/* Whether a check, or a figure that is checked, is about the unaffected. */
+static bool asks_for_unaffected(const struct scenario *scenario)
+{
+    for (size_t i = 0; i < scenario->statements.count; i++) {
+        const struct statement *statement = &scenario->statements.items[i];
+        const struct question *question = &statement->question;
+        if (statement->kind == STATEMENT_CHECK &&
+            (question->kind == QUESTION_UNAFFECTED ||
+             (question->kind == QUESTION_FIGURE && strcmp(question->text, "unaffected.lost") == 0)))
+            return true;
+    }
+    return false;
+}
+
+/* Without a statement, figures are measured from the first traffic on, or from the beginning. */
+static void begin_measuring(struct stage *stage)
+{
+    const struct scenario *scenario = stage->scenario;
+    const struct statement *window = last_of(scenario, STATEMENT_MEASURE);
+    const struct statement *deadlock = last_of(scenario, STATEMENT_ON_DEADLOCK);
+    uint64_t from = stage->flows.count ? TIME_NEVER : 0;
+    stage->stop_on_deadlock = deadlock && deadlock->number;
+    stage->metrics = metrics_new(stage, window ? window->window.from : from,
+                                 window ? window->window.to : TIME_NEVER);
+    for (size_t i = 0; i < scenario->statements.count; i++)
+        for (size_t j = 0; j < scenario->statements.items[i].collection_count; j++)
+            metrics_collect(stage->metrics, &scenario->statements.items[i].collections[j]);
+    if (asks_for_unaffected(scenario))
+        stage->unaffected = unaffected_new(stage);
 }
 
 static void describe(struct stage *stage)
@@ -353,7 +423,7 @@ int stage_build(struct stage *stage, struct scenario *scenario, const struct sta
                 struct story *story, struct err *err)
 {
     const char *preset = NULL;
-    *stage = (struct stage){.scenario = scenario, .story = story};
+    *stage = (struct stage){.scenario = scenario, .story = story, .fault = TIME_NEVER};
     topology_init(&stage->topology);
     story->file = arena_strdup(&story->arena, scenario->file);
     story->seed = choose_seed(scenario, options);
@@ -365,7 +435,11 @@ int stage_build(struct stage *stage, struct scenario *scenario, const struct sta
     if (status == 0)
         status = add_managers(stage, preset, options, err);
     if (status == 0)
+        status = flows_bind(stage, options, err);
+    if (status == 0)
         status = bind_statements(stage, err);
+    if (status == 0)
+        status = check_names(stage, err);
     if (status) {
         stage_release(stage);
         return status;
@@ -375,6 +449,9 @@ int stage_build(struct stage *stage, struct scenario *scenario, const struct sta
     stage->fabric = fabric_new(&stage->topology, &stage->options, story->seed);
     stage->sim = sim_new(stage->fabric);
     ledger_listen(stage);
+    stage->paths = sim_paths_new(stage->sim, stage->fabric);
+    begin_measuring(stage);
+    flows_begin(stage);
     for (size_t i = 0; i < stage->seats.count; i++)
         if (!stage->seats.items[i]->stopped)
             stage_start_manager(stage, i);
@@ -383,9 +460,14 @@ int stage_build(struct stage *stage, struct scenario *scenario, const struct sta
 
 void stage_release(struct stage *stage)
 {
+    metrics_free(stage->metrics);
+    unaffected_free(stage->unaffected);
+    sim_paths_free(stage->paths);
     sim_free(stage->sim);
     fabric_free(stage->fabric);
+    flows_release(stage);
     for (size_t i = 0; i < stage->seats.count; i++) {
+        change_book_release(&stage->seats.items[i]->book);
         config_release(&stage->seats.items[i]->config);
         mem_free(stage->seats.items[i]);
     }

@@ -6,15 +6,16 @@
 #ifndef WEFT_EXPERIMENT_STAGE_H
 #define WEFT_EXPERIMENT_STAGE_H
 
+#include "experiment/changes.h"
+#include "experiment/flows.h"
 #include "experiment/scenario.h"
 #include "experiment/story.h"
 #include "host/config.h"
 #include "host/sim.h"
+#include "host/sim_paths.h"
 
-/* Requests that managers sent, by attribute; beyond these are the vendors' own. */
-struct sent {
-    uint64_t gets[WIRE_ATTRIBUTE_COUNT], sets[WIRE_ATTRIBUTE_COUNT];
-};
+struct metrics;
+struct unaffected;
 
 struct stage_seat {
     const char *name;
@@ -22,9 +23,8 @@ struct stage_seat {
     bool stopped; /* is started by an action */
     /* of the change under way */
     bool open;
-    uint64_t discovering_since;  /* TIME_NEVER: it is not */
-    size_t change;               /* in the story */
-    uint64_t gets, sets, blocks; /* SMPs since it began */
+    size_t change; /* in the story */
+    struct change_book book;
 };
 
 /* What the command line says over the file. */
@@ -50,6 +50,12 @@ struct stage {
     size_t said;                   /* events of the story before the last run */
     uint64_t disturbed, settled;   /* the last action, and when a change ended last */
     uint64_t trained;              /* when the last link that was mended is up */
+    uint64_t fault;                /* that no change has been tied to yet; TIME_NEVER */
+    VEC(struct flow) flows;
+    bool stop_on_deadlock;
+    struct sim_paths *paths;
+    struct metrics *metrics;
+    struct unaffected *unaffected; /* NULL: nobody asks */
 };
 
 /* On error nothing is left to release. Both must outlive the stage. */

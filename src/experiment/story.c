@@ -1,6 +1,8 @@
 #include "experiment/story.h"
 
 #include "base/time.h"
+#include "experiment/series_text.h"
+#include "experiment/story_traffic.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,6 +15,7 @@ void story_release(struct story *story)
     vec_release(&story->events);
     vec_release(&story->changes);
     vec_release(&story->checks);
+    results_release(&story->results);
     arena_release(&story->arena);
     *story = (struct story){0};
 }
@@ -29,6 +32,13 @@ void story_tell(struct story *story, enum story_kind kind, uint64_t time, const 
     vec_push(&story->events, event);
     if (story->tell)
         story->tell(story->context, &event);
+}
+
+uint64_t story_routing(const struct story_change *change)
+{
+    if (!change->routed)
+        return change->end;
+    return change->routing ? change->routing : change->routed;
 }
 
 unsigned story_failures(const struct story *story)
@@ -74,24 +84,27 @@ void story_write_event(const struct story_event *event, struct text *out)
 
 static void write_change(const struct story_change *change, struct text *out)
 {
-    char at[TIME_TEXT_BYTES], took[TIME_TEXT_BYTES], before[TIME_TEXT_BYTES],
-        after[TIME_TEXT_BYTES];
-    uint64_t routed = change->routed ? change->routed : change->end;
+    char at[TIME_TEXT_BYTES], took[TIME_TEXT_BYTES], discovery[TIME_TEXT_BYTES],
+        compute[TIME_TEXT_BYTES], tables[TIME_TEXT_BYTES], cause[COLUMNS * 8];
+    uint64_t routing = story_routing(change);
     time_text(change->begin, at);
     if (change->finished) {
         time_text(change->end - change->begin, took);
-        time_text(routed - change->begin, before);
-        time_text(change->end - routed, after);
+        time_text(routing - change->begin, discovery);
+        time_text(change->computing, compute);
+        time_text(change->end - routing - change->computing, tables);
     } else {
         strcpy(took, "given up");
-        strcpy(before, "-");
-        strcpy(after, "-");
+        strcpy(discovery, "-");
+        strcpy(compute, "-");
+        strcpy(tables, "-");
     }
-    text_printf(out, "%12s %10s %10s %10s %6llu %6llu %6llu  %s\n", at, took, before, after,
-                (unsigned long long)change->gets, (unsigned long long)change->sets,
-                (unsigned long long)change->blocks, change->who);
+    text_printf(out, "%12s %10s %10s %10s %10s %6llu %6llu %6llu\n", at, took, discovery, compute,
+                tables, (unsigned long long)change->gets, (unsigned long long)change->sets,
+                (unsigned long long)change->blocks);
+    snprintf(cause, sizeof cause, "%s: %s", change->who, change->cause);
     text_printf(out, "%*s", 13, "");
-    write_wrapped(change->cause, 13, out);
+    write_wrapped(cause, 13, out);
 }
 
 static void write_check(const struct story_check *check, struct text *out)
@@ -107,11 +120,13 @@ void story_write_summary(const struct story *story, struct text *out)
 {
     char time[TIME_TEXT_BYTES];
     if (story->changes.count) {
-        text_printf(out, "\n%12s %10s %10s %10s %6s %6s %6s\n", "change at", "took", "discovery",
-                    "tables", "gets", "sets", "blocks");
+        text_printf(out, "\n%12s %10s %10s %10s %10s %6s %6s %6s\n", "change at", "took",
+                    "discovery", "compute", "tables", "gets", "sets", "blocks");
         for (size_t i = 0; i < story->changes.count; i++)
             write_change(&story->changes.items[i], out);
     }
+    story_write_pictures(story, out);
+    story_write_traffic(story, out);
     if (story->checks.count) {
         text_printf(out, "\n%12s\n", "checked at");
         for (size_t i = 0; i < story->checks.count; i++)
@@ -154,8 +169,13 @@ static void write_json_changes(const struct story *story, struct json *json)
         json_string(json, "cause", change->cause);
         json_bool(json, "finished", change->finished);
         json_unsigned(json, "begin_ps", change->begin);
-        if (change->routed)
+        if (change->tied)
+            json_unsigned(json, "fault_ps", change->fault);
+        if (change->routed) {
+            json_unsigned(json, "routing_ps", story_routing(change));
+            json_unsigned(json, "computing_ps", change->computing);
             json_unsigned(json, "routed_ps", change->routed);
+        }
         json_unsigned(json, "end_ps", change->end);
         json_unsigned(json, "gets", change->gets);
         json_unsigned(json, "sets", change->sets);
@@ -193,10 +213,14 @@ void story_write_json(const struct story *story, struct text *out)
     json_unsigned(&json, "smps", story->smps);
     json_unsigned(&json, "smps_lost", story->lost);
     json_unsigned(&json, "hops", story->hops);
+    if (story->verdict)
+        json_string(&json, "verdict", story->verdict);
     write_json_changes(story, &json);
     write_json_checks(story, &json);
     json_unsigned(&json, "failed", story_failures(story));
     json_stringf(&json, "trace_hash", "%016llx", (unsigned long long)story->hash);
+    figures_write_json(&story->results, &json);
+    series_write_json(&story->results, &json);
     write_json_events(story, &json);
     json_end_object(&json);
     text_putc(out, '\n');

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "experiment/results.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,6 +28,9 @@ struct story_change {
     uint64_t begin, routed, end; /* routed: the last routes were there, or 0: none were needed */
     uint64_t gets, sets, blocks; /* SMPs that asked, that wrote, and of these table blocks */
     bool finished;               /* else given up: the manager died, or was not master any more */
+    bool tied;                   /* to a fault, and the first change after it */
+    uint64_t fault;              /* when that was */
+    uint64_t routing, computing; /* when routes were computed first (0: not known); how long */
 };
 
 struct story_check {
@@ -46,6 +50,9 @@ struct story {
     uint64_t smps, lost,
         hops; /* of the fabric: SMPs that entered it, were dropped by faults, links crossed */
     uint32_t switches, adapters;
+    struct results results; /* what was measured */
+    const char *verdict;    /* on the traffic: "steady", "saturated: …"; NULL: there was none */
+    bool plain;             /* pictures in ASCII */
     struct arena arena;
     /* Hears of each event as it comes; may be NULL. */
     void (*tell)(void *context, const struct story_event *event);
@@ -55,6 +62,8 @@ struct story {
 void story_release(struct story *story);
 void story_tell(struct story *story, enum story_kind kind, uint64_t time, const char *who,
                 const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* When the computing of routes began; if there were none, the end. */
+uint64_t story_routing(const struct story_change *change);
 unsigned story_failures(const struct story *story); /* checks that do not hold */
 
 /* For people: one event, wrapped at 80 columns; and what follows the last one. */

@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -171,8 +172,34 @@ int cursor_take_number(struct cursor *cursor, const char *what, uint64_t low, ui
     return status;
 }
 
+bool parse_decimal(const char *text, double *value, const char **rest)
+{
+    const char *at = text;
+    char *end;
+    at += strspn(at, "0123456789");
+    if (at == text)
+        return false; /* strtod() would take much else for a number */
+    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
+        return false;
+    *value = strtod(text, &end);
+    *rest = end;
+    return *value <= DBL_MAX;
+}
+
+int cursor_take_decimal(struct cursor *cursor, const char *what, double high, double *value)
+{
+    struct word word;
+    const char *rest;
+    int status = cursor_take(cursor, what, &word);
+    if (status == 0 &&
+        (!parse_decimal(word.text, value, &rest) || *rest || *value <= 0 || *value > high))
+        return word_error(cursor, &word, "'%.80s': expected %s above 0 and up to %g", word.text,
+                          what, high);
+    return status;
+}
+
 /* At most six digits behind the point. */
-static bool parse_percent(const char *text, uint64_t *parts)
+bool parse_percent(const char *text, uint64_t *parts)
 {
     uint64_t millionths = 0, scale = 1000000;
     const char *at = text;

@@ -54,7 +54,14 @@ int cursor_take_number(struct cursor *cursor, const char *what, uint64_t low, ui
 int cursor_take_percent(struct cursor *cursor, uint64_t *parts); /* of 2^32 */
 int cursor_take_end(struct cursor *cursor);
 
+/* A number from above 0 up to `high`, decimals allowed ("20e3", "0.75"). */
+int cursor_take_decimal(struct cursor *cursor, const char *what, double high, double *value);
+
 /* A decimal or 0x… number; false if the text is anything else. */
 bool parse_number(const char *text, uint64_t *number);
+/* Digits, a point, an exponent: "0.5", "20e3"; no sign. What stands behind it (a unit, or "") goes
+ * to `rest`. */
+bool parse_decimal(const char *text, double *value, const char **rest);
+bool parse_percent(const char *text, uint64_t *parts); /* "5%", in parts of 2^32 */
 
 #endif

@@ -32,4 +32,5 @@ for scenario in *.weft; do
     fi
 done
 claim 'another seed loses other SMPs' "$(trace "$weft" loss.weft)" != "$(trace "$weft" loss.weft --seed 77)"
+claim 'another seed makes other packets' "$(trace "$weft" traffic-light.weft)" != "$(trace "$weft" traffic-light.weft --seed 77)"
 exit $failed

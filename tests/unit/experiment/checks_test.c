@@ -52,6 +52,7 @@ static void add_manager(struct world *world, const char *name, unsigned port,
     struct sm_config config;
     sm_config_init(&config);
     config.engine = engine;
+    config.lmc = engine->renames ? 2 : 0;
     config.engine_options.allow_cycles = true;
     uint32_t index = port_of(world, name, port);
     world->seats[world->seat_count++] =
@@ -196,6 +197,97 @@ static void a_cycle_of_dependencies_is_seen(void **state)
     assert_only(world, CHECK_DEADLOCK_FREE, "VL 0");
 }
 
+/* Another world than the one that was set up: dr at work, adapters with four LIDs each. */
+static struct world *rename_destinations(void **state, const char *kind, const char *size)
+{
+    const char *const words[] = {size, "ports=8"};
+    struct world *world = mem_zalloc(1, sizeof *world);
+    tear_down(state);
+    *state = world;
+    make(world, kind, words, strcmp(kind, "irregular") == 0 ? 2 : 1);
+    add_manager(world, "S0", 0, &engine_dr);
+    sim_run(world->sim, TIME_S);
+    struct check_view view = {world->fabric, world->sim, world->seats, world->seat_count, NULL};
+    if (!check_in_order(&view, &world->complaint))
+        fail_msg("it says: %s", world->complaint.text);
+    return world;
+}
+
+/* The first pair whose source is not to use the base LID; the LID. */
+static uint16_t find_renamed(struct world *world, uint32_t *source, uint32_t *destination)
+{
+    struct sm_paths paths = sm_paths(sim_manager(world->sim, world->seats[0].manager));
+    assert_non_null(paths.network);
+    for (uint32_t s = 0; s < paths.network->terminals.count; s++)
+        for (uint32_t d = 0; d < paths.network->terminals.count; d++) {
+            uint16_t dlid = path_lookup(paths.routes, paths.network, s, d).dlid;
+            if (dlid == paths.network->terminals.items[d].lid)
+                continue;
+            *source = s;
+            *destination = d;
+            return dlid;
+        }
+    fail_msg("nothing is renamed");
+    return 0;
+}
+
+static void a_hole_in_a_renamed_path_is_seen(void **state)
+{
+    struct world *world = rename_destinations(state, "irregular", "switches=32");
+    uint32_t source = 0, destination = 0;
+    uint16_t dlid = find_renamed(world, &source, &destination);
+    struct sm_paths paths = sm_paths(sim_manager(world->sim, world->seats[0].manager));
+    uint32_t at = paths.network->terminals.items[source].at;
+    uint8_t *entries = table(world, paths.network->switch_names.items[at]);
+    entries[dlid] = 0xFF;
+    assert_only(world, CHECK_REACHABLE, "not delivered");
+    /* The pair's other LIDs are still served, so nobody would have missed anything by those. */
+    assert_int_not_equal(entries[paths.network->terminals.items[destination].lid], 0xFF);
+}
+
+static void a_hole_that_no_pair_falls_into_is_none(void **state)
+{
+    struct world *world = rename_destinations(state, "ring", "switches=5");
+    unsigned lid = lid_of(world, "H3", 1); /* which no pair of this ring renames */
+    table(world, "S0")[lid + 3] = 0xFF;
+    assert_true(holds(world, CHECK_REACHABLE));
+    table(world, "S0")[lid] = 0xFF;
+    assert_false(holds(world, CHECK_REACHABLE));
+}
+
+static void a_source_that_uses_a_lid_of_nobody_is_seen(void **state)
+{
+    struct world *world = rename_destinations(state, "irregular", "switches=32");
+    uint32_t source = 0, destination = 0;
+    find_renamed(world, &source, &destination);
+    struct sm_paths paths = sm_paths(sim_manager(world->sim, world->seats[0].manager));
+    wire_set(info(world, paths.network->terminal_names.items[destination], 1), PORT_INFO_LMC, 0);
+    assert_only(world, CHECK_REACHABLE, "which has others");
+}
+
+/* All further LIDs of adapters lead clockwise: everybody is served, and packets can wait for each
+ * other all the way round. */
+static void a_cycle_of_renamed_paths_is_seen(void **state)
+{
+    struct world *world = rename_destinations(state, "ring", "switches=5");
+    for (unsigned i = 0; i < 5; i++) {
+        char name[] = {'S', (char)('0' + i), 0}, next[] = {'S', (char)('0' + (i + 1) % 5), 0};
+        uint8_t *entries = table(world, name), clockwise = 0;
+        for (uint8_t port = 1; port <= 2; port++) {
+            uint32_t peer = world->topology.ports.items[port_of(world, name, port)].peer;
+            if (world->topology.ports.items[peer].node == node_of(world, next))
+                clockwise = port;
+        }
+        assert_int_not_equal(clockwise, 0);
+        for (unsigned h = 0; h < 5; h++) {
+            char host[] = {'H', (char)('0' + h), 0};
+            for (unsigned offset = 1; h != i && offset < 4; offset++)
+                entries[lid_of(world, host, 1) + offset] = clockwise;
+        }
+    }
+    assert_only(world, CHECK_DEADLOCK_FREE, "VL 0");
+}
+
 static void a_dead_link_that_nobody_noticed_is_seen(void **state)
 {
     struct world *world = *state;
@@ -262,6 +354,10 @@ int main(void)
         CLAIM(a_missing_entry_is_seen),
         CLAIM(a_loop_is_seen),
         CLAIM(a_cycle_of_dependencies_is_seen),
+        CLAIM(a_hole_in_a_renamed_path_is_seen),
+        CLAIM(a_hole_that_no_pair_falls_into_is_none),
+        CLAIM(a_source_that_uses_a_lid_of_nobody_is_seen),
+        CLAIM(a_cycle_of_renamed_paths_is_seen),
         CLAIM(a_dead_link_that_nobody_noticed_is_seen),
         CLAIM(a_node_that_nobody_noticed_is_seen),
         CLAIM(a_silent_node_belongs_to_nothing),

@@ -48,6 +48,16 @@ END
 sed 's/check reachable/check smps all == 0/' good.weft >bad.weft
 printf 'topology clos 3 1 4\nchekc active\n' >wrong.weft
 
+cat >traffic.weft <<'END'
+topology clos 3 1 4
+sm S0 engine fera
+traffic uniform rate 100e3 start 1s
+measure from 1.01s to 1.02s
+run 1.02s
+check accepted >= 300k
+check lost = 0
+END
+
 claim 'checks that hold give 0' sim 0 good.weft
 claim 'the last line has the trace' sh -c "tail -1 out | grep -qE '^2 checks, 0 failed; seed 1, trace [0-9a-f]{16}$'"
 claim 'lines have 80 columns at the most' sh -c '[ "$(wc -L <out)" -le 80 ]'
@@ -60,7 +70,19 @@ claim 'standard input is a scenario' sh -c "'$weft' sim - --quiet <good.weft"
 claim '--out makes a directory' sim 0 good.weft --quiet --out results
 claim 'with the timeline' grep -q 'fail switch S3' results/timeline.txt
 claim 'the summary' grep -q 'change at' results/summary.txt
-claim 'and the result' grep -q trace_hash results/result.json
+claim 'and the result' grep -q trace_hash results/run.json
+claim 'the page' grep -q '<html' results/report.html
+claim 'the scenario' cmp -s good.weft results/scenario.weft
+claim 'the fabric' sh -c "'$weft' topo info results/topology.net | grep -q 7"
+claim 'the figures' grep -q '^change.1.smps,' results/figures.csv
+claim 'the same directory serves twice' sim 0 good.weft --quiet --out results --seed 5
+claim 'a run with traffic shows it' sim 0 traffic.weft --out traffic
+claim 'in 80 columns' sh -c '[ "$(LC_ALL=C.UTF-8 wc -L <out)" -le 80 ]'
+claim 'with a verdict' grep -q '^measured from 1.01s to 1.02s: steady$' out
+claim 'and says where the rest is' grep -q 'report.html is the page to look at' out
+claim 'and writes series' grep -q '^accepted,packets/s,1.01' traffic/series.csv
+claim 'traffic is set from outside' sh -c "'$weft' sim traffic.weft --quiet --set traffic.rate=5 | grep -q 'FAILED *check accepted'"
+claim 'a wrong setting of traffic is refused' refused "did you mean 'rate'" traffic.weft --set traffic.raet=5
 claim '--pcap writes a capture' sh -c "'$weft' sim good.weft --quiet --pcap p.pcap && [ \"\$(wc -c <p.pcap)\" -gt 10000 ]"
 claim '--seed is the seed' sh -c "'$weft' sim good.weft --quiet --seed 77 | grep -q 'seed 77,'"
 claim '--set is obeyed' sh -c "'$weft' sim good.weft --set sm.engine=pira | grep -q pira"

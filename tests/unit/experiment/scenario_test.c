@@ -154,7 +154,7 @@ static void wrong_statements_are_refused_at_their_place(void **state)
                                                 "you mean 'PortInfo'?");
     assert_refused("check smps Set( == 1", "x.weft:1:12: 'Set(': expected a form such as");
     assert_refused("check smps all < 1",
-                   "x.weft:1:16: '<' is no comparison: expected <=, == or >=");
+                   "x.weft:1:16: '<' is no comparison: expected <=, ==, >= or =");
     assert_refused("check master", "x.weft:1:13: the line ends here: expected a node");
     assert_refused("check time-to-settle <= 5", "x.weft:1:25: '5' is no time");
     assert_refused("run", "x.weft:1:4: the line ends here: expected a time");

@@ -20,8 +20,19 @@ static struct story make_story(void)
     story_tell(&story, STORY_ALARM, 61 * TIME_S, "a name that is longer than the column for it",
                "a long text that must go on in the next line because a terminal has only eighty "
                "columns, and perhaps even in the one after that");
-    struct story_change change = {
-        "S1", "a cause", TIME_S, TIME_S + TIME_MS, TIME_S + 3 * TIME_MS, 100, 50, 8, true};
+    struct story_change change = {.who = "S1",
+                                  .cause = "a cause",
+                                  .begin = TIME_S,
+                                  .routing = TIME_S + TIME_MS,
+                                  .computing = 500 * TIME_US,
+                                  .routed = TIME_S + 1500 * TIME_US,
+                                  .end = TIME_S + 4 * TIME_MS,
+                                  .gets = 100,
+                                  .sets = 50,
+                                  .blocks = 8,
+                                  .finished = true,
+                                  .tied = true,
+                                  .fault = TIME_S - TIME_MS};
     vec_push(&story.changes, change);
     vec_push(&story.checks, ((struct story_check){"check active", 4, TIME_S, true, ""}));
     vec_push(&story.checks, ((struct story_check){"check smps all == 0", 5, TIME_S, false, "150"}));
@@ -36,9 +47,11 @@ static bool has(const struct text *text, const char *part)
 static void assert_fits(const struct text *text)
 {
     for (const char *line = text->data ? text->data : ""; *line;) {
-        size_t length = strcspn(line, "\n");
-        if (length > 80)
-            fail_msg("%zu columns: %.*s", length, (int)length, line);
+        size_t length = strcspn(line, "\n"), columns = 0;
+        for (size_t i = 0; i < length; i++)
+            columns += ((unsigned char)line[i] & 0xC0) != 0x80;
+        if (columns > 80)
+            fail_msg("%zu columns: %.*s", columns, (int)length, line);
         line += length + (line[length] != 0);
     }
 }
@@ -64,8 +77,9 @@ static void the_summary_has_changes_checks_and_the_trace(void **state)
     (void)state;
     story_write_summary(&story, &out);
     assert_fits(&out);
-    assert_non_null(
-        strstr(out.data, "          1s        3ms        1ms        2ms    100     50      8"));
+    assert_true(has(&out,
+                    "          1s        4ms        1ms      500us      2.5ms    100     50      "
+                    "8\n             S1: a cause\n"));
     assert_true(has(&out, "ok     check active\n"));
     assert_true(has(&out, "FAILED check smps all == 0 (150)\n"));
     assert_true(has(&out, "2 checks, 1 failed; seed 3, trace 0000000000000abc\n"));
@@ -100,7 +114,10 @@ static void json_has_it_all(void **state)
     story_write_json(&story, &out);
     assert_true(has(&out, "\"trace_hash\": \"0000000000000abc\""));
     assert_true(has(&out, "\"failed\": 1"));
-    assert_true(has(&out, "\"routed_ps\": 1001000000000"));
+    assert_true(has(&out, "\"fault_ps\": 999000000000"));
+    assert_true(has(&out, "\"routing_ps\": 1001000000000"));
+    assert_true(has(&out, "\"computing_ps\": 500000000"));
+    assert_true(has(&out, "\"routed_ps\": 1001500000000"));
     text_release(&out);
     story_release(&story);
 }

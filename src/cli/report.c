@@ -1,0 +1,306 @@
+/* weft report: what runs measured, as tables, CSV, plots and a page. src/experiment/report.h does
+ * the work; here is only what goes where. */
+#include "experiment/report.h"
+#include "base/mem.h"
+#include "cli/command.h"
+#include "experiment/chart_gnuplot.h"
+#include "experiment/files.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char help[] =
+    "usage: weft report RUN-DIR|STORE [OPTION ...]\n"
+    "\n"
+    "Reports on a run (a directory that 'weft sim --out' made) or on the runs of a store that\n"
+    "'weft sweep' filled. Prints the verdict, or a table of the sweep's points. A run's page goes\n"
+    "to RUN-DIR/report.html unless another output is asked for; it needs no network and no other\n"
+    "file.\n"
+    "\n"
+    "  --html FILE      write the page there\n"
+    "  --csv FILE       write the data: of a run its figures and series, of a sweep its points\n"
+    "  --plot FILE      draw by gnuplot, in the style of papers; FILE ends in .svg or .png\n"
+    "  --keep           keep gnuplot's script as FILE.gp\n"
+    "  --out DIR        all of these: report.html, data.csv, plot.svg\n"
+    "  --json           print one JSON object instead of text\n"
+    "\n"
+    "of a sweep:\n"
+    "  --x NAME         a parameter or a figure (default: the parameter with the most numbers)\n"
+    "  --y FIGURE       may be repeated (default: what people look for first)\n"
+    "  --by PARAMETER   a curve for each of its values (default: for all else that varies)\n"
+    "\n"
+    "exit status: 0 the report is made, 2 it cannot be.\n"
+    "\n"
+    "examples:\n"
+    "  weft sim death.weft --out death && weft report death\n"
+    "  weft report load.db --x rate --y latency.mean --by engine --plot latency.svg\n"
+    "  weft report load.db --x throughput.received --y latency.mean --html load.html\n";
+
+struct report_arguments {
+    const char *path, *html, *csv, *plot, *out;
+    bool json, keep;
+    struct option_values y;
+    struct report_choice choice;
+    char store[4096], html_path[4096], csv_path[4096], plot_path[4096];
+    bool plot_may_fail; /* it is one of several things that --out asks for */
+};
+
+static int parse_arguments(struct report_arguments *arguments, int argc, char **argv)
+{
+    enum chart_format format;
+    const struct option_spec specs[] = {{.name = "html", .value = &arguments->html},
+                                        {.name = "csv", .value = &arguments->csv},
+                                        {.name = "plot", .value = &arguments->plot},
+                                        {.name = "out", .value = &arguments->out},
+                                        {.name = "x", .value = &arguments->choice.x},
+                                        {.name = "by", .value = &arguments->choice.by},
+                                        {.name = "y", .values = &arguments->y},
+                                        {.name = "keep", .flag = &arguments->keep},
+                                        {.name = "json", .flag = &arguments->json},
+                                        {0}};
+    argc = command_options("report", argc, argv, specs);
+    if (argc < 0)
+        return EXIT_USAGE;
+    if (argc < 2)
+        return command_usage("report", "of which run or store?");
+    if (argc > 2)
+        return command_usage("report", "'%s' is one argument too many", argv[2]);
+    if (arguments->plot && !chart_format_of(arguments->plot, &format))
+        return command_usage("report", "--plot %s: expected a name in .svg or .png",
+                             arguments->plot);
+    arguments->path = argv[1];
+    arguments->choice.y = arguments->y.items;
+    arguments->choice.y_count = arguments->y.count;
+    return 0;
+}
+
+/* ---- where things are, and go ---- */
+
+static bool is_directory(const char *path)
+{
+    struct stat found;
+    return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
+}
+
+static int join(char path[4096], const char *folder, const char *name, struct err *err)
+{
+    if (snprintf(path, 4096, "%s/%s", folder, name) >= 4096)
+        return err_at(err, ENAMETOOLONG, folder, 0, "%s", strerror(ENAMETOOLONG));
+    return 0;
+}
+
+static int settle_paths(struct report_arguments *arguments, struct err *err)
+{
+    bool directory = is_directory(arguments->path);
+    bool nothing = !arguments->html && !arguments->csv && !arguments->plot && !arguments->json;
+    int status = 0;
+    if (directory)
+        status = join(arguments->store, arguments->path, "run.db", err);
+    else if (snprintf(arguments->store, sizeof arguments->store, "%s", arguments->path) >=
+             (int)sizeof arguments->store)
+        status = err_at(err, ENAMETOOLONG, arguments->path, 0, "%s", strerror(ENAMETOOLONG));
+    if (status == 0 && arguments->out && mkdir(arguments->out, 0777) < 0 && errno != EEXIST)
+        status = err_at(err, errno, arguments->out, 0, "%s", strerror(errno));
+    const char *folder = arguments->out         ? arguments->out
+                         : directory && nothing ? arguments->path
+                                                : NULL;
+    if (status == 0 && folder && !arguments->html) {
+        status = join(arguments->html_path, folder, "report.html", err);
+        arguments->html = arguments->html_path;
+    }
+    if (status == 0 && arguments->out && !arguments->csv) {
+        status = join(arguments->csv_path, folder, "data.csv", err);
+        arguments->csv = arguments->csv_path;
+    }
+    if (status == 0 && arguments->out && !arguments->plot) {
+        status = join(arguments->plot_path, folder, "plot.svg", err);
+        arguments->plot = arguments->plot_path;
+        arguments->plot_may_fail = true;
+    }
+    return status;
+}
+
+static int write_text(const char *path, struct text *text, struct err *err)
+{
+    int status = file_write(path, text, err);
+    text_release(text);
+    return status;
+}
+
+static int write_page(const char *path, struct page *page, struct err *err)
+{
+    int status = page_write(page, path, err);
+    page_release(page);
+    return status;
+}
+
+/* What --out asks for among other things must not fail because gnuplot is not there. */
+static int judge_plot(struct report_arguments *arguments, int status, const struct err *err)
+{
+    if (status != -ENOENT || !arguments->plot_may_fail)
+        return status;
+    fprintf(stderr, "weft report: no plot: %s\n", err->message);
+    arguments->plot = NULL;
+    return 0;
+}
+
+/* All went well: what there is to say, and for people where the files are. */
+static void print_end(const struct report_arguments *arguments, struct text *text)
+{
+    fwrite(text->data ? text->data : "", 1, text->length, stdout);
+    text_release(text);
+    if (arguments->json)
+        return;
+    if (arguments->html)
+        printf("page: %s\n", arguments->html);
+    if (arguments->csv)
+        printf("data: %s\n", arguments->csv);
+    if (arguments->plot)
+        printf("plot: %s\n", arguments->plot);
+}
+
+/* ---- one run ---- */
+
+/* Breaks lines at blanks so that they fit a terminal of 80 columns; letters may have many bytes. */
+static void wrap(const struct text *sentence, struct text *out)
+{
+    size_t column = 0;
+    for (const char *at = sentence->data; *at;) {
+        size_t bytes = strcspn(at, " "), letters = 0;
+        for (size_t i = 0; i < bytes; i++)
+            letters += ((unsigned char)at[i] & 0xc0) != 0x80;
+        if (column && column + 1 + letters > 80) {
+            text_putc(out, '\n');
+            column = 0;
+        } else if (column) {
+            text_putc(out, ' ');
+            column++;
+        }
+        text_append(out, at, bytes);
+        column += letters;
+        at += bytes + (at[bytes] == ' ');
+    }
+    text_putc(out, '\n');
+}
+
+static void tell_run(const struct report_arguments *arguments, const struct report_run *report)
+{
+    struct text text = {0}, verdict = {0};
+    if (arguments->json) {
+        report_run_json(report, &text);
+    } else {
+        report_run_verdict(report, &verdict);
+        wrap(&verdict, &text);
+    }
+    print_end(arguments, &text);
+    text_release(&verdict);
+}
+
+/* The plot first: it is the one that may fail. */
+static int report_one(struct report_arguments *arguments, struct result_store *store,
+                      const struct result_run *run, struct err *err)
+{
+    struct report_run report;
+    int status = report_run_read(&report, store, run, err);
+    if (status)
+        return status;
+    if (arguments->plot)
+        status = judge_plot(arguments,
+                            report_run_plot(&report, arguments->plot, arguments->keep, err), err);
+    if (status == 0 && arguments->csv) {
+        struct text csv = {0};
+        report_run_csv(&report, &csv);
+        status = write_text(arguments->csv, &csv, err);
+    }
+    if (status == 0 && arguments->html) {
+        struct page page;
+        report_run_page(&report, &page);
+        status = write_page(arguments->html, &page, err);
+    }
+    if (status == 0)
+        tell_run(arguments, &report);
+    report_run_release(&report);
+    return status;
+}
+
+/* ---- a sweep ---- */
+
+static int report_many(struct report_arguments *arguments, struct result_store *store,
+                       const struct result_runs *runs, struct err *err)
+{
+    struct report_sweep *sweep;
+    struct text text = {0};
+    int status = report_sweep_read(&sweep, store, runs, &arguments->choice, err);
+    if (status)
+        return status;
+    if (arguments->plot)
+        status = judge_plot(arguments,
+                            report_sweep_plot(sweep, arguments->plot, arguments->keep, err), err);
+    if (status == 0 && arguments->csv) {
+        struct text csv = {0};
+        report_sweep_csv(sweep, &csv);
+        status = write_text(arguments->csv, &csv, err);
+    }
+    if (status == 0 && arguments->html) {
+        struct page page;
+        report_sweep_page(sweep, &page);
+        status = write_page(arguments->html, &page, err);
+    }
+    if (status == 0) {
+        if (arguments->json)
+            report_sweep_json(sweep, &text);
+        else
+            report_sweep_text(sweep, &text);
+        print_end(arguments, &text);
+    }
+    report_sweep_free(sweep);
+    return status;
+}
+
+/* ---- all together ---- */
+
+static int report_store(struct report_arguments *arguments, struct err *err)
+{
+    struct result_store *store;
+    struct result_runs runs;
+    const struct report_choice *choice = &arguments->choice;
+    int status = result_store_open(&store, arguments->store, RESULT_STORE_READ, err);
+    if (status)
+        return status;
+    status = result_store_read_runs(store, &runs, err);
+    if (status == 0) {
+        bool chosen = choice->x || choice->by || choice->y_count;
+        if (runs.items.count == 0)
+            status = err_at(err, ENODATA, arguments->store, 0, "there is no run in this store yet");
+        else if (runs.items.count == 1 && !chosen)
+            status = report_one(arguments, store, &runs.items.items[0], err);
+        else
+            status = report_many(arguments, store, &runs, err);
+        result_runs_release(&runs);
+    }
+    result_store_close(store);
+    return status;
+}
+
+static int run(int argc, char **argv)
+{
+    struct report_arguments arguments = {0};
+    struct err err = {0};
+    int status = parse_arguments(&arguments, argc, argv);
+    if (status == 0)
+        status = settle_paths(&arguments, &err);
+    if (status == 0)
+        status = report_store(&arguments, &err);
+    vec_release(&arguments.y);
+    fflush(stdout);
+    return status < 0 ? command_error("report", &err) : status;
+}
+
+const struct command command_report = {
+    .name = "report",
+    .summary = "tables, plots and a page of what runs measured",
+    .help = help,
+    .run = run,
+};

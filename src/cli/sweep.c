@@ -1,0 +1,315 @@
+/* weft sweep: a scenario over a grid of parameters, many runs at a time, into one result store.
+ * What a sweep's file can say is in src/experiment/sweep.c and in weft-sweep(5). */
+#include "cli/sweep.h"
+
+#include "base/mem.h"
+#include "experiment/sweep_play.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: weft sweep FILE [OPTION ...]\n"
+    "       weft sweep FILE --slurm [OPTION ...] [-- SBATCH-OPTION ...]\n"
+    "       weft sweep merge STORE ... -o STORE\n"
+    "\n"
+    "Runs a scenario once for every point of a grid of parameters, each run in a process of its\n"
+    "own, and keeps what they measure in a result store (SQLite). Runs that the store has are not\n"
+    "run again: the same command goes on after an interrupt, and runs only what is new when "
+    "values\n"
+    "or repetitions were added. A run that crashes, or takes too long, is kept apart as failed,\n"
+    "with the command that plays it again.\n"
+    "\n"
+    "  -j, --jobs N       runs at a time (default: one a processor)\n"
+    "  --store FILE       the result store (default: the file's, else its name with .db)\n"
+    "  --repeat N         repetitions of each point (default: the file's, else 1)\n"
+    "  --seed N           of the first repetition; others follow from it (file's, else 1)\n"
+    "  --only PATTERN     only points that fit, such as 'traffic.rate=2* data_vls=1'\n"
+    "  --retry            run once more what failed earlier\n"
+    "  --list             show the runs and whether they are there; run none\n"
+    "  --replay POINT     play one point here and now and tell its story; keep nothing\n"
+    "  --repetition N     of --replay (default: 1)\n"
+    "  --json             print one JSON object instead of text\n"
+    "\n"
+    "On a cluster:\n"
+    "  --slurm            write a job array, DIR/array.sh, and submit it with sbatch;\n"
+    "                     what follows '--' are options of sbatch\n"
+    "  --tasks N          tasks of the array (default: one a run, at most 64)\n"
+    "  --write-only       write it, but do not submit it\n"
+    "  --dir DIR          for the script, and the tasks' stores and logs\n"
+    "                     (default: the file's name with .slurm)\n"
+    "  --task I/N         run the I-th of N shares; what an array's task does\n"
+    "  --skip STORE       leave out what is in STORE already\n"
+    "\n"
+    "exit status: 0 all runs are there and all their checks hold, 1 not so, 2 the sweep is wrong,\n"
+    "130 interrupted.\n"
+    "\n"
+    "a sweep:\n"
+    "  scenario load.weft\n"
+    "  vary traffic.rate in 5000 10000 20000\n"
+    "  vary data_vls in 1 2\n"
+    "  repeat 5\n"
+    "\n"
+    "examples:\n"
+    "  weft sweep load.sweep -j 8\n"
+    "  weft sweep load.sweep --list --only data_vls=1\n"
+    "  weft sweep load.sweep --slurm --tasks 20 -- --partition=short --time=60\n"
+    "  weft sweep merge load.slurm/task-*.db -o load.db\n";
+
+enum { MOST_JOBS = 1024, MOST_TASKS = 100000 };
+
+/* ---- arguments ---- */
+
+/* -j N, -jN and -o FILE are options like others, with short names. */
+static void lengthen_options(int argc, char **argv, struct arena *arena)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        struct text longer = {0};
+        if (strcmp(argv[i], "-j") == 0 || strcmp(argv[i], "-o") == 0)
+            argv[i] = argv[i][1] == 'j' ? "--jobs" : "--output";
+        else if (strncmp(argv[i], "-j", 2) == 0) {
+            text_printf(&longer, "--jobs=%s", argv[i] + 2);
+            argv[i] = arena_strdup(arena, longer.data);
+        }
+        text_release(&longer);
+    }
+}
+
+static bool parse_share(const char *text, uint64_t *task, uint64_t *tasks)
+{
+    char first[16];
+    const char *slash = strchr(text, '/');
+    if (!slash || (size_t)(slash - text) >= sizeof first)
+        return false;
+    snprintf(first, sizeof first, "%.*s", (int)(slash - text), text);
+    return parse_unsigned(slash + 1, 1, MOST_TASKS, tasks) &&
+           parse_unsigned(first, 1, *tasks, task);
+}
+
+static unsigned count_processors(void)
+{
+    cpu_set_t set;
+    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    return count > 0 ? (unsigned)count : 1;
+}
+
+/* Options that are numbers, as given. */
+struct numbers {
+    const char *jobs, *repeat, *seed, *task, *tasks, *repetition;
+};
+
+static int parse_numbers(struct sweep_arguments *arguments, const struct numbers *given)
+{
+    uint64_t jobs = count_processors();
+    arguments->repetition = 1;
+    if (given->jobs && !parse_unsigned(given->jobs, 1, MOST_JOBS, &jobs))
+        return command_usage("sweep", "'%s' is no number of runs at a time (1 to %d)", given->jobs,
+                             MOST_JOBS);
+    if (given->tasks && !parse_unsigned(given->tasks, 1, MOST_TASKS, &arguments->tasks))
+        return command_usage("sweep", "'%s' is no number of tasks (1 to %d)", given->tasks,
+                             MOST_TASKS);
+    if (given->task && !parse_share(given->task, &arguments->task, &arguments->tasks))
+        return command_usage("sweep", "'%s' is no share: expected I/N, such as 3/8", given->task);
+    if (given->repetition &&
+        !parse_unsigned(given->repetition, 1, SWEEP_MOST_RUNS, &arguments->repetition))
+        return command_usage("sweep", "'%s' is no repetition", given->repetition);
+    arguments->jobs = (unsigned)jobs;
+    return 0;
+}
+
+static int check_arguments(const struct sweep_arguments *arguments, int argc, char **argv)
+{
+    if (argc < 2)
+        return command_usage("sweep", "which sweep?");
+    if (argc > 2 && strcmp(argv[2], "--") != 0)
+        return command_usage("sweep", "'%s' is one argument too many", argv[2]);
+    if (argc > 2 && !arguments->slurm)
+        return command_usage("sweep", "what follows '--' are options of sbatch: use --slurm");
+    if (arguments->slurm && arguments->task)
+        return command_usage("sweep", "--slurm writes the array, --task runs a part of it");
+    if (arguments->tasks && !arguments->task && !arguments->slurm)
+        return command_usage("sweep", "--tasks belongs to --slurm");
+    if (arguments->task && !arguments->store)
+        return command_usage("sweep", "a task needs a store of its own: use --store");
+    return 0;
+}
+
+static int parse_arguments(struct sweep_arguments *arguments, struct numbers *given, int argc,
+                           char **argv)
+{
+    bool submit = false;
+    const struct option_spec specs[] = {{.name = "jobs", .value = &given->jobs},
+                                        {.name = "store", .value = &arguments->store},
+                                        {.name = "repeat", .value = &given->repeat},
+                                        {.name = "seed", .value = &given->seed},
+                                        {.name = "only", .value = &arguments->only},
+                                        {.name = "skip", .value = &arguments->skip},
+                                        {.name = "replay", .value = &arguments->replay},
+                                        {.name = "repetition", .value = &given->repetition},
+                                        {.name = "task", .value = &given->task},
+                                        {.name = "tasks", .value = &given->tasks},
+                                        {.name = "dir", .value = &arguments->folder},
+                                        {.name = "retry", .flag = &arguments->retry},
+                                        {.name = "list", .flag = &arguments->list},
+                                        {.name = "json", .flag = &arguments->json},
+                                        {.name = "slurm", .flag = &arguments->slurm},
+                                        {.name = "submit", .flag = &submit},
+                                        {.name = "write-only", .flag = &arguments->write_only},
+                                        {.name = "resume", .flag = &(bool){false}},
+                                        {0}};
+    argc = command_options("sweep", argc, argv, specs);
+    if (argc < 0)
+        return EXIT_USAGE;
+    if (submit && arguments->write_only)
+        return command_usage("sweep", "--submit or --write-only, not both");
+    int status = parse_numbers(arguments, given);
+    if (status == 0)
+        status = check_arguments(arguments, argc, argv);
+    if (status)
+        return status;
+    arguments->file = argv[1];
+    arguments->sbatch = argv + (argc > 2 ? 3 : argc);
+    return 0;
+}
+
+/* What the command line says over the file. */
+static int override(struct sweep *sweep, const struct numbers *given)
+{
+    enum { MOST_REPETITIONS = 100000 };
+    if (given->repeat && !parse_unsigned(given->repeat, 1, MOST_REPETITIONS, &sweep->repeat))
+        return command_usage("sweep", "'%s' is no number of repetitions", given->repeat);
+    if (given->seed && !parse_unsigned(given->seed, 0, UINT64_MAX, &sweep->seed))
+        return command_usage("sweep", "'%s' is no seed", given->seed);
+    return 0;
+}
+
+/* ---- replay ---- */
+
+static void print_event(void *context, const struct story_event *event)
+{
+    const struct sweep_arguments *arguments = context;
+    struct text line = {0};
+    if (arguments->json)
+        return;
+    story_write_event(event, &line);
+    fwrite(line.data, 1, line.length, stdout);
+    text_release(&line);
+}
+
+static int play_run(struct sweep_arguments *arguments, const struct sweep *sweep,
+                    const struct sweep_run *run, struct err *err)
+{
+    struct story story = {.tell = print_event, .context = arguments};
+    struct text end = {0};
+    int status = sweep_play(sweep, run, &story, NULL, err);
+    if (status == 0) {
+        if (arguments->json)
+            story_write_json(&story, &end);
+        else
+            story_write_summary(&story, &end);
+        fputs(end.data, stdout);
+        status = story_failures(&story) ? EXIT_FAILS : EXIT_HOLDS;
+    }
+    text_release(&end);
+    story_release(&story);
+    return status;
+}
+
+static int replay(struct sweep_arguments *arguments, struct sweep *sweep, struct err *err)
+{
+    struct sweep_plan plan;
+    struct sweep_choice choice = {.only = arguments->replay};
+    sweep->repeat = 1;
+    int status = sweep_plan_make(&plan, sweep, &choice, err);
+    if (status)
+        return status;
+    struct sweep_run run = plan.runs.items[0];
+    run.repetition = (uint32_t)arguments->repetition;
+    run.seed = sweep_seed(sweep->seed, run.repetition);
+    if (plan.runs.count > 1)
+        status = command_usage("sweep", "%zu points fit '%s': name one", plan.runs.count,
+                               arguments->replay);
+    else
+        status = play_run(arguments, sweep, &run, err);
+    sweep_plan_release(&plan);
+    return status;
+}
+
+/* ---- all together ---- */
+
+static int run_plan(struct sweep_arguments *arguments, const struct sweep *sweep,
+                    struct sweep_plan *plan, struct err *err)
+{
+    struct sweep_report report = {.arguments = arguments, .sweep = sweep, .plan = plan};
+    struct sweep_options options = {.store = arguments->store,
+                                    .jobs = arguments->jobs,
+                                    .retry = arguments->retry,
+                                    .progress = sweep_show_progress,
+                                    .failure = sweep_show_failure,
+                                    .context = &report};
+    struct sweep_counts counts;
+    int status = sweep_run_plan(sweep, plan, &options, &counts, err);
+    return status ? status : sweep_show_end(&report, &counts);
+}
+
+static int work(struct sweep_arguments *arguments, struct sweep *sweep, struct err *err)
+{
+    struct sweep_plan plan;
+    struct sweep_choice choice = {arguments->only, arguments->task,
+                                  arguments->task ? arguments->tasks : 0};
+    if (arguments->replay)
+        return replay(arguments, sweep, err);
+    if (!arguments->store)
+        arguments->store = sweep->store;
+    int status = sweep_plan_make(&plan, sweep, &choice, err);
+    if (status)
+        return status;
+    status = sweep_plan_compare(&plan, sweep, arguments->store, err);
+    if (status == 0 && arguments->skip)
+        status = sweep_plan_compare(&plan, sweep, arguments->skip, err);
+    if (status == 0) {
+        if (arguments->list)
+            sweep_show_list(arguments, sweep, &plan);
+        else if (arguments->slurm)
+            status = sweep_submit(arguments, sweep, &plan);
+        else
+            status = run_plan(arguments, sweep, &plan, err);
+    }
+    sweep_plan_release(&plan);
+    return status;
+}
+
+static int run(int argc, char **argv)
+{
+    struct sweep_arguments arguments = {0};
+    struct numbers given = {0};
+    struct arena arena = {0};
+    struct sweep sweep;
+    struct err err = {0};
+    int status;
+    lengthen_options(argc, argv, &arena);
+    if (argc > 1 && strcmp(argv[1], "merge") == 0) {
+        status = sweep_merge(argc - 1, argv + 1);
+    } else {
+        status = parse_arguments(&arguments, &given, argc, argv);
+        if (status == 0)
+            status = sweep_read(&sweep, arguments.file, &err);
+        if (status == 0) {
+            status = override(&sweep, &given);
+            if (status == 0)
+                status = work(&arguments, &sweep, &err);
+            sweep_release(&sweep);
+        }
+    }
+    arena_release(&arena);
+    fflush(stdout);
+    return status < 0 ? command_error("sweep", &err) : status;
+}
+
+const struct command command_sweep = {
+    .name = "sweep",
+    .summary = "run a scenario over a grid of parameters",
+    .help = help,
+    .run = run,
+};

@@ -1,0 +1,239 @@
+/* weft sweep beyond one machine: the job array that goes out, and the stores that come back. */
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/sweep.h"
+#include "experiment/sweep_slurm.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { DEFAULT_TASKS = 64 };
+
+/* ---- the array ---- */
+
+static int absolute(const char *path, char out[PATH_MAX], struct err *err)
+{
+    return realpath(path, out) ? 0 : err_at(err, errno, path, 0, "%s", strerror(errno));
+}
+
+/* Of a file that need not be there yet. */
+static int absolute_new(const char *path, char out[PATH_MAX], struct err *err)
+{
+    char here[PATH_MAX];
+    if (!getcwd(here, sizeof here))
+        return err_set(err, errno, "where is this? %s", strerror(errno));
+    int length = path[0] == '/' ? snprintf(out, PATH_MAX, "%s", path)
+                                : snprintf(out, PATH_MAX, "%s/%s", here, path);
+    return length < PATH_MAX ? 0 : err_at(err, ENAMETOOLONG, path, 0, "the path is too long");
+}
+
+/* load.sweep → load.slurm */
+static void default_folder(const char *file, char folder[PATH_MAX])
+{
+    const char *dot = strrchr(file, '.');
+    int length = dot && !strchr(dot, '/') ? (int)(dot - file) : (int)strlen(file);
+    snprintf(folder, PATH_MAX, "%.*s.slurm", length, file);
+}
+
+static int write_script(const struct slurm_job *job, const char *path, struct err *err)
+{
+    struct text script = {0};
+    slurm_write_script(job, &script);
+    FILE *file = fopen(path, "we");
+    int status = file ? 0 : err_at(err, errno, path, 0, "%s", strerror(errno));
+    if (file) {
+        bool written = fwrite(script.data, 1, script.length, file) == script.length;
+        if (fclose(file) != 0 || !written)
+            status = err_at(err, EIO, path, 0, "cannot be written");
+    }
+    text_release(&script);
+    return status;
+}
+
+static int submit(const char *script, struct err *err)
+{
+    char *const arguments[] = {"sbatch", (char *)script, NULL};
+    pid_t pid;
+    int ended;
+    fflush(stdout);
+    int status = posix_spawnp(&pid, "sbatch", NULL, NULL, arguments, environ);
+    if (status)
+        return err_set(err, status, "sbatch cannot be started: %s; the script is %.300s",
+                       strerror(status), script);
+    while (waitpid(pid, &ended, 0) < 0 && errno == EINTR) {
+    }
+    if (!WIFEXITED(ended) || WEXITSTATUS(ended) != 0)
+        return err_set(err, EIO, "sbatch refused %.300s", script);
+    return 0;
+}
+
+static uint64_t choose_tasks(const struct sweep_arguments *arguments, const struct sweep *sweep)
+{
+    uint64_t runs = sweep_point_count(sweep) * sweep->repeat;
+    if (arguments->tasks)
+        return arguments->tasks;
+    return runs < DEFAULT_TASKS ? runs : DEFAULT_TASKS;
+}
+
+static void print_submission(const struct sweep_arguments *arguments, const struct slurm_job *job,
+                             size_t missing, const char *script, const char *store)
+{
+    struct text out = {0}, merge = {0};
+    struct json json = {.out = &out, .pretty = true};
+    slurm_write_merge(job, store, &merge);
+    if (arguments->json) {
+        json_begin_object(&json, NULL);
+        json_string(&json, "script", script);
+        json_unsigned(&json, "tasks", job->tasks);
+        json_unsigned(&json, "missing", missing);
+        json_bool(&json, "submitted", !arguments->write_only);
+        json_string(&json, "merge", merge.data);
+        json_end_object(&json);
+    } else {
+        text_printf(&out, "%zu runs in %llu tasks: %s\nwhen they are through: %s", missing,
+                    (unsigned long long)job->tasks, script, merge.data);
+    }
+    puts(out.data);
+    text_release(&out);
+    text_release(&merge);
+}
+
+static size_t count_missing(const struct sweep_plan *plan)
+{
+    size_t missing = 0;
+    for (size_t i = 0; i < plan->runs.count; i++)
+        missing += plan->runs.items[i].state == SWEEP_MISSING;
+    return missing;
+}
+
+/* Absolute, since tasks may run anywhere. */
+struct paths {
+    char program[PATH_MAX], sweep[PATH_MAX], folder[PATH_MAX], store[PATH_MAX],
+        script[PATH_MAX + 16];
+};
+
+static int find_paths(struct paths *paths, const struct sweep_arguments *arguments, struct err *err)
+{
+    char folder[PATH_MAX];
+    if (arguments->folder)
+        snprintf(folder, sizeof folder, "%s", arguments->folder);
+    else
+        default_folder(arguments->file, folder);
+    if (mkdir(folder, 0777) < 0 && errno != EEXIST)
+        return err_at(err, errno, folder, 0, "%s", strerror(errno));
+    int status = absolute("/proc/self/exe", paths->program, err);
+    if (status == 0)
+        status = absolute(arguments->file, paths->sweep, err);
+    if (status == 0)
+        status = absolute(folder, paths->folder, err);
+    if (status == 0)
+        status = absolute_new(arguments->store, paths->store, err);
+    snprintf(paths->script, sizeof paths->script, "%s/array.sh", paths->folder);
+    return status;
+}
+
+int sweep_submit(const struct sweep_arguments *arguments, const struct sweep *sweep,
+                 const struct sweep_plan *plan)
+{
+    struct paths *paths = mem_zalloc(1, sizeof *paths);
+    struct err err = {0};
+    int status = find_paths(paths, arguments, &err);
+    bool there = status == 0 && access(paths->store, F_OK) == 0;
+    size_t options = 0;
+    while (arguments->sbatch[options])
+        options++;
+    struct slurm_job job = {.program = paths->program,
+                            .sweep = paths->sweep,
+                            .folder = paths->folder,
+                            .store = there ? paths->store : NULL,
+                            .only = arguments->only,
+                            .seed = sweep->seed,
+                            .repeat = sweep->repeat,
+                            .tasks = choose_tasks(arguments, sweep),
+                            .options = (const char *const *)arguments->sbatch,
+                            .option_count = options};
+    if (status == 0)
+        status = write_script(&job, paths->script, &err);
+    if (status == 0 && !arguments->write_only)
+        status = submit(paths->script, &err);
+    if (status == 0)
+        print_submission(arguments, &job, count_missing(plan), paths->script, paths->store);
+    mem_free(paths);
+    return status < 0 ? command_error("sweep", &err) : EXIT_HOLDS;
+}
+
+/* ---- the stores ---- */
+
+static bool same_file(const char *a, const char *b)
+{
+    struct stat one, two;
+    return stat(a, &one) == 0 && stat(b, &two) == 0 && one.st_ino == two.st_ino &&
+           one.st_dev == two.st_dev;
+}
+
+static int merge_all(const char *output, int count, char **stores, size_t *added, struct err *err)
+{
+    struct result_store *store;
+    size_t more = 0;
+    /* All must be stores before one is made of them. */
+    for (int i = 0; i < count; i++) {
+        int status = result_store_open(&store, stores[i], RESULT_STORE_READ, err);
+        result_store_close(store);
+        if (status)
+            return status;
+    }
+    int status = result_store_open(&store, output, RESULT_STORE_WRITE, err);
+    for (int i = 0; i < count && status == 0; i++) {
+        if (same_file(stores[i], output))
+            continue;
+        status = result_store_merge(store, stores[i], &more, err);
+        *added += more;
+    }
+    result_store_close(store);
+    return status;
+}
+
+static void print_merge(const char *output, int stores, size_t added, bool as_json)
+{
+    struct text out = {0};
+    struct json json = {.out = &out, .pretty = true};
+    if (as_json) {
+        json_begin_object(&json, NULL);
+        json_string(&json, "store", output);
+        json_number(&json, "stores", stores);
+        json_unsigned(&json, "added", added);
+        json_end_object(&json);
+    } else {
+        text_printf(&out, "%zu runs added to %s", added, output);
+    }
+    puts(out.data);
+    text_release(&out);
+}
+
+int sweep_merge(int argc, char **argv)
+{
+    const char *output = NULL;
+    bool json = false;
+    const struct option_spec specs[] = {
+        {.name = "output", .value = &output}, {.name = "json", .flag = &json}, {0}};
+    struct err err = {0};
+    size_t added = 0;
+    argc = command_options("sweep merge", argc, argv, specs);
+    if (argc < 0)
+        return EXIT_USAGE;
+    if (!output)
+        return command_usage("sweep", "merge into which store? use -o STORE");
+    if (argc < 2)
+        return command_usage("sweep", "merge which stores?");
+    if (merge_all(output, argc - 1, argv + 1, &added, &err) < 0)
+        return command_error("sweep", &err);
+    print_merge(output, argc - 1, added, json);
+    return EXIT_HOLDS;
+}

@@ -1,0 +1,175 @@
+/* What `weft sweep` shows: a line on the terminal while it works, a line at the end, or JSON. */
+#include "base/text.h"
+#include "cli/sweep.h"
+#include "experiment/sweep_play.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXIT_INTERRUPTED = 130 };
+
+static const char *const states[] = {
+    [SWEEP_MISSING] = "missing", [SWEEP_DONE] = "done", [SWEEP_FAILED] = "failed"};
+
+/* "12.3s", "3m 20s", "1h 05m". */
+static const char *seconds_text(double seconds, char *buffer, size_t size)
+{
+    unsigned long whole = (unsigned long)(seconds + 0.5);
+    if (seconds < 59.95)
+        snprintf(buffer, size, "%.1fs", seconds);
+    else if (whole < 3600)
+        snprintf(buffer, size, "%lum %02lus", whole / 60, whole % 60);
+    else
+        snprintf(buffer, size, "%luh %02lum", whole / 3600, whole % 3600 / 60);
+    return buffer;
+}
+
+static const char *plural(size_t count, const char *one, const char *many)
+{
+    return count == 1 ? one : many;
+}
+
+/* ---- while it works ---- */
+
+static void clear_line(struct sweep_report *report)
+{
+    if (report->live)
+        fputs("\r\033[K", stderr);
+    report->live = false;
+}
+
+void sweep_show_progress(void *context, const struct sweep_counts *counts)
+{
+    struct sweep_report *report = context;
+    char left[32];
+    if (!isatty(STDERR_FILENO))
+        return;
+    fprintf(stderr, "\r\033[K%zu/%zu done, %zu failed, %zu running", counts->there + counts->done,
+            counts->total, counts->failed + counts->left_failed, counts->running);
+    if (counts->left >= 0 && counts->running)
+        fprintf(stderr, ", %s left", seconds_text(ceil(counts->left), left, sizeof left));
+    fflush(stderr);
+    report->live = true;
+}
+
+void sweep_show_failure(void *context, const struct sweep_run *run)
+{
+    struct sweep_report *report = context;
+    struct text command = {0};
+    sweep_replay_command(report->sweep, run, &command);
+    clear_line(report);
+    fprintf(stderr, "failed: %s%srepetition %" PRIu32 ": %s\n  again: %s\n", run->name,
+            *run->name ? ", " : "", run->repetition, run->error, command.data);
+    text_release(&command);
+}
+
+/* ---- at the end ---- */
+
+static void write_run(const struct sweep *sweep, const struct sweep_run *run, struct json *json)
+{
+    struct text command = {0};
+    sweep_replay_command(sweep, run, &command);
+    json_begin_object(json, NULL);
+    json_string(json, "point", run->name);
+    json_unsigned(json, "repetition", run->repetition);
+    json_unsigned(json, "seed", run->seed);
+    json_string(json, "state", states[run->state]);
+    if (run->state == SWEEP_FAILED)
+        json_string(json, "error", run->error);
+    json_string(json, "replay", command.data);
+    json_end_object(json);
+    text_release(&command);
+}
+
+static void print_json(struct sweep_report *report, const struct sweep_counts *counts)
+{
+    struct text out = {0};
+    struct json json = {.out = &out, .pretty = true};
+    json_begin_object(&json, NULL);
+    json_string(&json, "sweep", report->sweep->file);
+    json_string(&json, "store", report->arguments->store);
+    json_unsigned(&json, "runs", counts->total);
+    json_unsigned(&json, "there", counts->there);
+    json_unsigned(&json, "done", counts->done);
+    json_unsigned(&json, "failed", counts->failed);
+    json_unsigned(&json, "failed_earlier", counts->left_failed);
+    json_unsigned(&json, "checks_do_not_hold", counts->broken);
+    json_double(&json, "wall_s", counts->seconds);
+    json_bool(&json, "interrupted", counts->interrupted);
+    json_begin_array(&json, "failures");
+    for (size_t i = 0; i < report->plan->runs.count; i++)
+        if (report->plan->runs.items[i].state == SWEEP_FAILED)
+            write_run(report->sweep, &report->plan->runs.items[i], &json);
+    json_end_array(&json);
+    json_end_object(&json);
+    text_putc(&out, '\n');
+    fputs(out.data, stdout);
+    text_release(&out);
+}
+
+static void print_line(const struct sweep_report *report, const struct sweep_counts *counts)
+{
+    char took[32];
+    size_t failed = counts->failed + counts->left_failed;
+    printf("%zu %s: %zu done", counts->total, plural(counts->total, "run", "runs"), counts->done);
+    if (counts->there)
+        printf(", %zu there already", counts->there);
+    if (failed)
+        printf(", %zu failed", failed);
+    if (counts->left_failed)
+        printf(" (%zu of them earlier: --retry runs them again)", counts->left_failed);
+    if (counts->broken)
+        printf("; checks do not hold in %zu", counts->broken);
+    printf("; %s; %s\n", seconds_text(counts->seconds, took, sizeof took),
+           report->arguments->store);
+    if (counts->interrupted)
+        printf("interrupted: %zu of %zu runs are there; the same command goes on from here\n",
+               counts->there + counts->done, counts->total);
+}
+
+int sweep_show_end(struct sweep_report *report, const struct sweep_counts *counts)
+{
+    clear_line(report);
+    if (report->arguments->json)
+        print_json(report, counts);
+    else
+        print_line(report, counts);
+    if (counts->interrupted)
+        return EXIT_INTERRUPTED;
+    return counts->failed || counts->left_failed || counts->broken ? EXIT_FAILS : EXIT_HOLDS;
+}
+
+/* ---- the list ---- */
+
+static void write_line(const struct sweep_run *run, struct text *out)
+{
+    text_printf(out, "%-8s %4" PRIu32 " %20" PRIu64 "  %s\n", states[run->state], run->repetition,
+                run->seed, run->name);
+    if (run->state == SWEEP_FAILED)
+        text_printf(out, "%36s%s\n", "", run->error);
+}
+
+void sweep_show_list(const struct sweep_arguments *arguments, const struct sweep *sweep,
+                     const struct sweep_plan *plan)
+{
+    struct text out = {0};
+    struct json json = {.out = &out, .pretty = true};
+    if (arguments->json)
+        json_begin_array(&json, NULL);
+    else
+        text_printf(&out, "%-8s %4s %20s  %s\n", "state", "rep.", "seed", "point");
+    for (size_t i = 0; i < plan->runs.count; i++)
+        if (arguments->json)
+            write_run(sweep, &plan->runs.items[i], &json);
+        else
+            write_line(&plan->runs.items[i], &out);
+    if (arguments->json) {
+        json_end_array(&json);
+        text_putc(&out, '\n');
+    }
+    fputs(out.data, stdout);
+    text_release(&out);
+}

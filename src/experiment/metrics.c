@@ -1,0 +1,297 @@
+#include "experiment/metrics_internal.h"
+
+#include "base/time.h"
+#include "experiment/stage.h"
+#include "experiment/unaffected.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TIMELINE_WIDTH TIME_US   /* of a bucket, to begin with */
+#define WATCH_EVERY    (TIME_MS) /* for deadlocks */
+
+const char *metrics_loss_name(unsigned cause, char buffer[METRICS_NAME_BYTES])
+{
+    snprintf(buffer, METRICS_NAME_BYTES, "lost.%s", loss_names[cause]);
+    size_t length = 5;
+    for (const char *at = buffer + length; *at; at++)
+        if (isalnum((unsigned char)*at) || *at == '_')
+            buffer[length++] = (char)tolower((unsigned char)*at);
+        else if (buffer[length - 1] != '-')
+            buffer[length++] = '-'; /* one for all that is between two words */
+    buffer[length] = 0;
+    return buffer;
+}
+
+/* ---- hearing ---- */
+
+static bool is_measuring(const struct metrics *metrics)
+{
+    return metrics->window.begun && !metrics->window.ended;
+}
+
+static void hear_delivered(void *context, uint64_t now, const struct data_packet *packet)
+{
+    struct metrics *metrics = context;
+    uint64_t latency = now - packet->made, network = now - packet->entered;
+    if (is_measuring(metrics)) {
+        summary_add(&metrics->latency, latency);
+        summary_add(&metrics->network, network);
+        summary_add(&metrics->hops, packet->hops);
+        histogram_add(&metrics->latency_cells, latency);
+        histogram_add(&metrics->network_cells, network);
+        batches_add(&metrics->latency_batches, (double)latency);
+        batches_add(&metrics->network_batches, (double)network);
+    }
+    buckets_add(&metrics->timeline, now, TIMELINE_DELIVERED, 1);
+    buckets_add(&metrics->timeline, now, TIMELINE_BITS, 8.0 * packet->bytes);
+    buckets_add(&metrics->timeline, now, TIMELINE_LATENCY, (double)latency);
+    for (size_t i = 0; i < metrics->collectors.count; i++)
+        collector_delivered(&metrics->collectors.items[i], now, packet);
+}
+
+static void hear_lost(void *context, uint64_t now, const struct data_packet *packet,
+                      enum loss cause, uint32_t port)
+{
+    struct metrics *metrics = context;
+    buckets_add(&metrics->timeline, now, TIMELINE_LOST + cause, 1);
+    for (size_t i = 0; i < metrics->collectors.count; i++)
+        collector_lost(&metrics->collectors.items[i], now, cause, port);
+    unaffected_lost(metrics->stage->unaffected, now, packet, cause);
+}
+
+static bool is_open(const struct metrics *metrics, uint32_t port)
+{
+    return metrics->open[port] && !metrics->barred[port];
+}
+
+/* An adapter's port, or the switch's port at the other end of its cable: either stops it. */
+static void hear_gate(void *context, uint64_t now, uint32_t port, bool open)
+{
+    struct metrics *metrics = context;
+    const struct topology *topology = &metrics->stage->topology;
+    bool at_switch = topology->nodes.items[topology->ports.items[port].node].kind == NODE_SWITCH;
+    uint32_t end = at_switch ? topology->ports.items[port].peer : port;
+    if (end == TOPOLOGY_NONE)
+        return;
+    bool before = is_open(metrics, end);
+    if (at_switch)
+        metrics->barred[end] = !open;
+    else
+        metrics->open[end] = open;
+    if (is_open(metrics, end) == before)
+        return;
+    metrics->open_ports += before ? -1u : 1u;
+    if (metrics->sends[end])
+        stoppage_change(&metrics->stoppage, now, !before);
+    for (size_t i = 0; i < metrics->collectors.count; i++)
+        collector_set_level(&metrics->collectors.items[i], now, MEASURE_OPEN, metrics->open_ports);
+}
+
+void metrics_sent_smp(struct metrics *metrics, uint64_t now, uint32_t node, unsigned method)
+{
+    for (size_t i = 0; i < metrics->collectors.count; i++)
+        collector_sent_smp(&metrics->collectors.items[i], now, node, method);
+}
+
+/* ---- birth ---- */
+
+static uint8_t *count_lanes(const struct stage *stage)
+{
+    const struct topology *topology = &stage->topology;
+    uint8_t *lanes = mem_zalloc(topology->nodes.count + 1, sizeof *lanes);
+    for (size_t i = 0; i < topology->nodes.count; i++) {
+        const struct topology_node *node = &topology->nodes.items[i];
+        lanes[i] = fabric_options_for(&stage->options, node->name, node->description,
+                                      node->kind == NODE_SWITCH)
+                       .agent.data_vls;
+    }
+    return lanes;
+}
+
+struct metrics *metrics_new(struct stage *stage, uint64_t from, uint64_t to)
+{
+    struct metrics *metrics = mem_zalloc(1, sizeof *metrics);
+    size_t ports = stage->topology.ports.count;
+    metrics->stage = stage;
+    metrics->fabric = stage->fabric;
+    metrics->lanes = count_lanes(stage);
+    metrics->sends = mem_zalloc(ports + 1, sizeof *metrics->sends);
+    metrics->open = mem_zalloc(ports + 1, sizeof *metrics->open);
+    metrics->barred = mem_zalloc(ports + 1, sizeof *metrics->barred);
+    metrics->start = metrics->next_watch = TIME_NEVER;
+    metrics->window = (struct metrics_window){.from = from, .to = to, .given = from != TIME_NEVER};
+    if (stage->flows.count == 0)
+        return metrics; /* a fabric without traffic has no data path to watch */
+    fabric_observe_data(stage->fabric, &(struct data_observer){.context = metrics,
+                                                               .delivered = hear_delivered,
+                                                               .lost = hear_lost,
+                                                               .gate = hear_gate});
+    return metrics;
+}
+
+void metrics_free(struct metrics *metrics)
+{
+    if (!metrics)
+        return;
+    for (size_t i = 0; i < metrics->collectors.count; i++)
+        collector_release(&metrics->collectors.items[i]);
+    vec_release(&metrics->collectors);
+    histogram_release(&metrics->latency_cells);
+    histogram_release(&metrics->network_cells);
+    buckets_release(&metrics->timeline);
+    mem_free(metrics->lanes);
+    mem_free(metrics->sends);
+    mem_free(metrics->open);
+    mem_free(metrics->barred);
+    mem_free(metrics);
+}
+
+void metrics_collect(struct metrics *metrics, const struct collection *collection)
+{
+    struct collector collector;
+    collector_init(&collector, collection, metrics->fabric, metrics->lanes,
+                   &metrics->stage->story->results);
+    collector_set_window(&collector, metrics->window.from, metrics->window.to);
+    vec_push(&metrics->collectors, collector);
+}
+
+/* Without a window of its own, measuring begins with the first traffic. */
+static void begin_with_traffic(struct metrics *metrics)
+{
+    if (!metrics->window.given && !metrics->window.begun)
+        metrics->window.from = metrics->start;
+    for (size_t i = 0; i < metrics->collectors.count; i++)
+        collector_set_window(&metrics->collectors.items[i], metrics->window.from,
+                             metrics->window.to);
+}
+
+static uint32_t count_closed(const struct metrics *metrics)
+{
+    uint32_t closed = 0;
+    for (size_t i = 0; i < metrics->stage->topology.ports.count; i++)
+        closed += metrics->sends[i] && !is_open(metrics, (uint32_t)i);
+    return closed;
+}
+
+void metrics_add_traffic(struct metrics *metrics, const struct traffic *traffic, uint64_t start)
+{
+    for (size_t i = 0; i < traffic->senders.count; i++) {
+        uint32_t port = traffic->senders.items[i];
+        metrics->senders += !metrics->sends[port];
+        metrics->sends[port] = true;
+    }
+    metrics->any = true;
+    metrics->always |= traffic->arrival == ARRIVAL_SATURATED && traffic->pattern != PATTERN_TRACE;
+    if (start < metrics->start) {
+        metrics->start = metrics->next_watch = start;
+        buckets_release(&metrics->timeline);
+        buckets_init(&metrics->timeline, start, TIMELINE_WIDTH, TIMELINE_COLUMNS);
+        begin_with_traffic(metrics);
+    }
+    if (metrics->stoppage.counting)
+        stoppage_begin(&metrics->stoppage, fabric_network_time(metrics->fabric), metrics->senders,
+                       count_closed(metrics));
+}
+
+bool metrics_has_traffic(const struct metrics *metrics)
+{
+    return metrics->any;
+}
+
+bool metrics_saw_deadlock(const struct metrics *metrics)
+{
+    return metrics->deadlocks > 0;
+}
+
+/* ---- looking ---- */
+
+uint64_t metrics_next(const struct metrics *metrics)
+{
+    const struct metrics_window *window = &metrics->window;
+    uint64_t next = metrics->next_watch;
+    if (metrics->any && !window->begun && window->from < next)
+        next = window->from;
+    if (window->begun && !window->ended && window->to < next)
+        next = window->to;
+    for (size_t i = 0; i < metrics->collectors.count; i++) {
+        uint64_t wanted = collector_next(&metrics->collectors.items[i]);
+        next = wanted < next ? wanted : next;
+    }
+    return next;
+}
+
+static void look_at_window(struct metrics *metrics, uint64_t now)
+{
+    struct metrics_window *window = &metrics->window;
+    if (!metrics->any || window->ended)
+        return;
+    if (!window->begun && now >= window->from) {
+        window->begun = true;
+        window->begun_at = now;
+        fabric_data_totals(metrics->fabric, &window->before);
+    }
+    if (window->begun && now >= window->to) {
+        window->ended = true;
+        window->ended_at = now;
+        fabric_data_totals(metrics->fabric, &window->after);
+    }
+}
+
+/* The fabric looks for circles of waiting packets by itself; here they are told of. */
+static void tell_deadlock(struct metrics *metrics, uint64_t now)
+{
+    struct story *story = metrics->stage->story;
+    struct text cycle = {0};
+    if (!fabric_find_deadlock(metrics->fabric, &cycle)) {
+        story_tell(story, STORY_ALARM, now, "fabric",
+                   "deadlock: packets waited for each other in a circle for a while");
+    } else {
+        story_tell(story, STORY_ALARM, now, "fabric",
+                   "deadlock: packets wait for each other in a circle:");
+        for (char *line = cycle.data, *next; line && *line; line = next) {
+            next = strchrnul(line, '\n');
+            if (*next)
+                *next++ = 0;
+            story_tell(story, STORY_ALARM, now, "fabric", "%s", line);
+        }
+    }
+    text_release(&cycle);
+}
+
+static void watch(struct metrics *metrics, uint64_t now)
+{
+    struct data_totals totals;
+    fabric_data_totals(metrics->fabric, &totals);
+    if (totals.deadlocks > metrics->deadlocks)
+        tell_deadlock(metrics, now);
+    metrics->deadlocks = totals.deadlocks;
+}
+
+void metrics_look(struct metrics *metrics, uint64_t now)
+{
+    if (metrics->any && now >= metrics->start && !metrics->stoppage.counting)
+        stoppage_begin(&metrics->stoppage, now, metrics->senders, count_closed(metrics));
+    look_at_window(metrics, now);
+    for (size_t i = 0; i < metrics->collectors.count; i++)
+        while (collector_next(&metrics->collectors.items[i]) <= now)
+            collector_look(&metrics->collectors.items[i], now);
+    if (now >= metrics->next_watch) {
+        watch(metrics, now);
+        metrics->next_watch = now + WATCH_EVERY;
+    }
+}
+
+void metrics_publish(struct metrics *metrics, uint64_t now)
+{
+    struct stage *stage = metrics->stage;
+    if (metrics->any)
+        metrics_publish_traffic(metrics, now);
+    if (stage->unaffected)
+        results_set(&stage->story->results, "unaffected.lost",
+                    (double)unaffected_losses(stage->unaffected),
+                    metrics->any ? "packets" : "times");
+    for (size_t i = 0; i < metrics->collectors.count; i++)
+        collector_publish(&metrics->collectors.items[i], now);
+}
