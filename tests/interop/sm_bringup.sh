@@ -2,7 +2,7 @@
 # weft sm brings networks up on weft fabrics and on ibsim, and what other tools see is what it says.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
-need ibsim ibsim-run ibnetdiscover iblinkinfo ibtracert ibroute dump_lfts smpquery ibdmchk
+need ibsim ibsim-run opensm ibnetdiscover iblinkinfo ibtracert ibroute dump_lfts smpquery ibdmchk
 # shellcheck source=sm_lib.sh
 . "$(dirname "$0")/sm_lib.sh"
 
@@ -106,6 +106,22 @@ for net in figure1 irregular-16; do
     # ibdmchk knows no subnets where only adapters have several LIDs: it looks at the first of each.
     claim "$net with dr: ibdmchk finds no credit loop and all routes" engine_checked "$net" dr
 done
+
+# Lanes of service levels: printed where the manager can know them, which is where there is one lane.
+lane_facts() { awk '/^(Switch|Channel)/ { node = $0; sub(/, base LID.*/, "", node) } /^[0-9]/ { print node, $0 }' "$1" | sort; }
+lanes_as_opensm() {
+    weft_start figure1.net --set data_vls=1 && rm -rf dump && sm_once --dump dump &&
+        on_running_weft opensm -o -Q -R minhop -f "$work/osm.log" -D 0xc3 >osm.out 2>&1
+    weft_stop
+    [ "$(lane_facts opensm-sl2vl.dump | wc -l)" -ge 100 ] && diff <(lane_facts opensm-sl2vl.dump) <(lane_facts dump/opensm-sl2vl.dump) &&
+        checked && contains 'Defined 1 VLs in use' checked.out
+}
+claim "with one lane opensm-sl2vl.dump has what OpenSM's has" lanes_as_opensm
+lanes_left_out() {
+    engine_checked figure1 updn && contains '^Switch 0x0000000000200000, base LID' dump/opensm-sl2vl.dump &&
+        contains '^#port 1 has several lanes, its tables were not read' dump/opensm-sl2vl.dump && lacks '^[0-9]' dump/opensm-sl2vl.dump
+}
+claim "with several it makes nothing up" lanes_left_out
 
 # Addresses outlive the fabric's memory, whoever asks first.
 restarted() { # [OPTION...]: on a fabric that has just been made

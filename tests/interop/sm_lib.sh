@@ -30,9 +30,12 @@ table_facts() {
     awk '/^Unicast lids/ { sub(/.*guid 0x0*/, ""); guid = $1; next } /^0x/ { print guid, $1, $2 + 0 }' "$@" | sort
 }
 
-manager_starts() { # [OPTION...]: as a daemon on the running weft fabric; its log is manager.log
+# What attaches a daemon to the running fabric: for `background`, which needs its own process.
+attached=(env "LD_PRELOAD=$PRELOAD") # on ibsim: (ibsim-run)
+
+manager_starts() { # [OPTION...]: as a daemon on the running fabric; its log is manager.log
     rm -f manager.log
-    background env LD_PRELOAD="$PRELOAD" "$WEFT" sm --log "$work/manager.log" --sweep 1s "$@" >manager.out 2>&1
+    background "${attached[@]}" "$WEFT" sm --log "$work/manager.log" --sweep 1s "$@" >manager.out 2>&1
     manager_id=$background_id
     export manager_id
     serving "$manager_id" 20 grep -qE ' (up|state) +(subnet up|standby)' manager.log ||
@@ -51,6 +54,6 @@ more_than() { [ "$(count "$2")" -gt "$1" ]; }
 
 # ibdmchk finds no credit loop and no missing path in ./dump; it may die after it has said so.
 checked() {
-    (cd dump && ibdmchk -s opensm-subnet.lst -f opensm.fdbs -m opensm.mcfdbs -a) >checked.out 2>&1
+    (cd dump && ibdmchk -s opensm-subnet.lst -f opensm.fdbs -m opensm.mcfdbs -d opensm-sl2vl.dump -a) >checked.out 2>&1
     contains 'no credit loops found' checked.out && lacks '^-[EW]-|Unassigned|failed' checked.out
 }

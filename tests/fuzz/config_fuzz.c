@@ -1,0 +1,102 @@
+/* The manager's configuration file: what is accepted makes sense, and is the same when its keys are
+ * set one by one. User routes have a target of their own: here they would name files to read. */
+#include "host/config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void demand(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+/* A file that is nowhere but in memory. */
+static const char *put_file(const uint8_t *data, size_t size)
+{
+    static int fd = -1;
+    static char path[64];
+    if (fd < 0) {
+        fd = memfd_create("configuration", MFD_CLOEXEC);
+        demand(fd >= 0);
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    }
+    demand(ftruncate(fd, 0) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
+    return path;
+}
+
+/* Whether it names a file of user routes; "user_routes none" may stay. */
+static bool names_user_routes(const uint8_t *data, size_t size)
+{
+    static const char key[] = "user_routes", none[] = "user_routes none\n";
+    const uint8_t *end = data + size, *at;
+    while ((at = memmem(data, (size_t)(end - data), key, strlen(key)))) {
+        if ((size_t)(end - at) < strlen(none) || memcmp(at, none, strlen(none)) != 0)
+            return true;
+        data = at + strlen(none);
+    }
+    return false;
+}
+
+static void ignore(void *context, const char *key, const char *from, const char *to, bool live)
+{
+    unsigned *told = context;
+    demand(key && from && to && strcmp(from, to) != 0);
+    (void)live;
+    ++*told;
+}
+
+static void check_values(const struct config *config)
+{
+    const struct sm_config *sm = &config->sm;
+    demand(sm->engine && sm->priority <= 15 && sm->lmc <= 7 && sm->subnet_timeout <= 31);
+    demand(sm->window >= 1 && sm->window <= 65536 && sm->m_key_protect <= 3);
+    demand(sm->timeout_ps && sm->sweep_ps && sm->poll_ps && sm->drain_ps);
+    demand(!sm->engine->renames || sm->lmc > 0);
+    demand(sm->engine_options.root != ROOT_LIST || sm->engine_options.root_count > 0);
+}
+
+static void check_again(const struct config *config)
+{
+    struct config again, fresh;
+    struct err err = {0};
+    unsigned told = 0;
+    config_init(&again);
+    for (size_t i = 0; config_key(i); i++)
+        if (config->values[i])
+            demand(config_set(&again, config_key(i), config->values[i], &err) == 0);
+    demand(config_finish(&again, &err) == 0);
+    config_compare(config, &again, ignore, &told);
+    demand(told == 0);
+    config_init(&fresh);
+    config_keep_fixed(config, &fresh);
+    demand(fresh.sm.m_key == config->sm.m_key && fresh.threads == config->threads);
+    config_release(&fresh);
+    config_release(&again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct config config;
+    struct err err = {0};
+    if (names_user_routes(data, size))
+        return 0;
+    config_init(&config);
+    int status = config_read(&config, put_file(data, size), &err);
+    bool is_text = !memchr(data, 0, size);
+    demand(status <= 0 && (status == 0 ? is_text : err.message[0] && err.file[0]));
+    demand(status == 0 || (err.line > 0) == is_text);
+    if (status == 0)
+        status = config_finish(&config, &err);
+    if (status == 0) {
+        check_values(&config);
+        check_again(&config);
+    }
+    demand(status == 0 || err.message[0]);
+    config_release(&config);
+    return 0;
+}

@@ -1,0 +1,58 @@
+/* Files of lanes, each input read as both kinds (a line that is one kind's entry is mostly a remark
+ * to the other): lanes and levels stay within their ranges, and any tables can be checked with
+ * them, those with holes too. */
+#include "routing/verify.h"
+#include "small_network.h"
+
+static void check_lanes(const struct network *network, const struct lanes *lanes)
+{
+    demand(lanes->count >= 1 && lanes->count <= LANES_DISCARD);
+    for (uint32_t source = 0; source < network->terminals.count; source++)
+        for (unsigned dlid = 0; dlid <= NETWORK_TOP_LID; dlid += dlid < 20 ? 1 : 9999)
+            demand(lanes_sl(lanes, source, (uint16_t)dlid) < LANES_SLS);
+    for (uint32_t at = 0; at < network->switches.count; at++)
+        for (unsigned i = 0; i < 49; i++)
+            for (uint8_t sl = 0; sl < LANES_SLS; sl++)
+                demand(lanes_vl(lanes, at, (uint8_t)(i / 7), (uint8_t)(i % 7), sl) < LANES_SLS);
+}
+
+static void check_use(const struct network *network, const struct lanes *lanes)
+{
+    struct routes routes;
+    struct verify_report report;
+    compute(&engine_fera, network, &routes);
+    verify_routes(network, &routes, &(struct verify_options){.lanes = lanes}, &report);
+    demand(report.vls == lanes->count && verify_holds(&report)); /* fera needs no lanes */
+    verify_report_release(&report);
+    for (uint32_t at = 0; at < routes.switch_count; at++)
+        routes_row(&routes, at)[8 + 2 * at] = PORT_NONE;
+    verify_routes(network, &routes, &(struct verify_options){.lanes = lanes}, &report);
+    demand(report.cycle.count == 0 && !verify_delivers(&report));
+    verify_report_release(&report);
+    routes_release(&routes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text = text_of(data, size);
+    if (!text)
+        return 0;
+    struct network network;
+    struct lanes lanes;
+    small_network(&network);
+    lanes_init(&lanes, &network);
+    for (unsigned kind = 0; kind < 2; kind++) {
+        struct err err = {0};
+        char *copy = mem_strdup(text);
+        int status = (kind ? lanes_parse_sl2vl : lanes_parse_path_sl)(&lanes, "fuzz", copy, &err);
+        if (status)
+            check_error(status, &err);
+        mem_free(copy);
+    }
+    check_lanes(&network, &lanes);
+    check_use(&network, &lanes);
+    lanes_release(&lanes);
+    network_release(&network);
+    mem_free(text);
+    return 0;
+}

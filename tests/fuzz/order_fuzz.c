@@ -1,0 +1,75 @@
+/* Orders of updates: what is accepted can be checked as a transition and is the same after writing
+ * and reading. */
+#include "routing/transition.h"
+#include "small_network.h"
+
+static void check_plan(const struct network *network, const struct order_plan *plan)
+{
+    uint32_t next = 0;
+    for (size_t i = 0; i < plan->waves.count; i++) {
+        demand(plan->waves.items[i].first == next && plan->waves.items[i].count > 0);
+        next += plan->waves.items[i].count;
+    }
+    demand(next == plan->updates.count);
+    for (size_t i = 0; i < plan->updates.count; i++) {
+        const struct order_update *update = &plan->updates.items[i];
+        demand(update->at < network->switches.count && update->lid_count > 0);
+        demand(update->first_lid + update->lid_count <= NETWORK_TOP_LID + 1);
+    }
+}
+
+static void check_transition(const struct network *network, const struct order_plan *plan)
+{
+    struct routes before, after;
+    struct transition_report report;
+    compute(&engine_pira, network, &before);
+    compute(&engine_fera, network, &after);
+    verify_transition(network, &before, &after, plan, &report);
+    demand(report.safe == (report.cycle.cycle.count == 0));
+    demand(report.safe || report.wave < plan->waves.count);
+    transition_report_release(&report);
+    routes_release(&before);
+    routes_release(&after);
+}
+
+static void check_writing(const struct network *network, const struct order_plan *plan)
+{
+    struct order_plan again;
+    struct err err;
+    struct text first = {0}, second = {0};
+    text_puts(&first, ""); /* an empty plan is no text at all */
+    text_puts(&second, "");
+    order_write(plan, network, &first);
+    demand(order_parse(&again, network, "written", first.data, &err) == 0);
+    order_write(&again, network, &second);
+    demand(strcmp(first.data, second.data) == 0);
+    order_release(&again);
+    text_release(&first);
+    text_release(&second);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    enum { STRETCHES_AT_MOST = 200 }; /* each costs the same; many take long without showing more */
+    char *text = text_of(data, size);
+    if (!text)
+        return 0;
+    struct network network;
+    struct order_plan plan;
+    struct err err = {0};
+    small_network(&network);
+    int status = order_parse(&plan, &network, "fuzz", text, &err);
+    if (status) {
+        check_error(status, &err);
+        demand(!plan.updates.items && !plan.waves.items);
+    } else {
+        check_plan(&network, &plan);
+        check_writing(&network, &plan);
+        if (plan.waves.count <= STRETCHES_AT_MOST)
+            check_transition(&network, &plan);
+        order_release(&plan);
+    }
+    network_release(&network);
+    mem_free(text);
+    return 0;
+}

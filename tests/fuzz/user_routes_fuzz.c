@@ -1,0 +1,70 @@
+/* Routes of the user: what is accepted can be laid over tables, and then either all of it is or an
+ * error says why not; an engine never gives tables with them that do not hold. */
+#include "routing/verify.h"
+#include "small_network.h"
+
+static void check_entries(const struct user_routes *user)
+{
+    for (size_t i = 0; i < user->entries.count; i++) {
+        const struct user_route *entry = &user->entries.items[i];
+        demand((entry->guid != 0) != (entry->switch_lid != 0));
+        demand(entry->lid >= 1 && entry->lid <= NETWORK_TOP_LID);
+        demand(entry->switch_lid <= NETWORK_TOP_LID && entry->port <= NETWORK_TOP_PORT);
+    }
+}
+
+static void check_applied(const struct network *network, const struct user_routes *user)
+{
+    struct routes routes;
+    struct err err = {0};
+    compute(&engine_updn, network, &routes);
+    if (user_routes_apply(user, network, &routes, &err))
+        demand(err.message[0]);
+    for (uint32_t at = 0; at < routes.switch_count; at++)
+        for (uint32_t lid = 0; lid < routes.stride; lid++)
+            demand(routes_port(&routes, at, lid) == PORT_NONE ||
+                   routes_port(&routes, at, lid) <= network->switches.items[at].port_count);
+    routes_release(&routes);
+}
+
+static void check_engine(const struct engine *engine, const struct network *network,
+                         const struct user_routes *user)
+{
+    struct engine_options options = {.user = user, .seed_balance = user->entries.count % 2};
+    struct routes routes = {0};
+    struct verify_report report;
+    struct err err = {0};
+    if (engine->compute(network, &options, &routes, &err)) {
+        demand(err.message[0] && !routes.ports);
+        return;
+    }
+    verify_routes(network, &routes, &(struct verify_options){0}, &report);
+    demand(verify_holds(&report));
+    verify_report_release(&report);
+    routes_release(&routes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text = text_of(data, size);
+    if (!text)
+        return 0;
+    struct network network;
+    struct user_routes user;
+    struct err err = {0};
+    small_network(&network);
+    int status = user_routes_read_text(&user, "fuzz", text, &err);
+    if (status) {
+        check_error(status, &err);
+        demand(!user.entries.items);
+    } else {
+        check_entries(&user);
+        check_applied(&network, &user);
+        check_engine(&engine_updn, &network, &user);
+        check_engine(&engine_pira, &network, &user);
+        user_routes_release(&user);
+    }
+    network_release(&network);
+    mem_free(text);
+    return 0;
+}

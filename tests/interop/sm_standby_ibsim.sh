@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# The managers of sm_standby.sh on ibsim. Not in the sanitized build: ibsim's stand-in for libibumad
+# reads beyond its own buffers.
+export STANDBY_ON=ibsim
+# shellcheck source=sm_standby.sh
+. "$(dirname "$0")/sm_standby.sh"

@@ -1,0 +1,204 @@
+#!/usr/bin/env bash
+# Sweeps: whatever way the runs of a sweep are made, at once or one by one, cut short and gone on
+# with, as tasks by hand or by a real Slurm, the store holds the same in the end.
+# shellcheck source=slurm_lib.sh
+. "$(dirname "$0")/slurm_lib.sh"
+need sqlite3 python3
+
+cat >load.weft <<'END'
+topology irregular switches=8 ports=8 hosts=8
+sm H0 engine {engine}
+run until settled
+at {when} fail switch S3
+run until settled limit 30s
+check in-order
+END
+cat >load.sweep <<'END'
+scenario load.weft
+vary engine,sm.sweep in fera,1s pira,2s
+vary when in 10s 20s 30s
+vary topology.switches in 8 16
+repeat 2
+series *
+END
+
+sweep() { "$WEFT" sweep "$@" >out.txt 2>err.txt || { local status=$?; cat out.txt err.txt; return "$status"; }; }
+
+# All that a store holds but the time it took and where its files are, in an order of its own.
+contents() {
+    local key="r.point || ' ' || r.repetition" table
+    sqlite3 "$1" "SELECT $key, seed, state, error, replay, r.hash, name, version, s.body, t.body, n.body,
+        switches, adapters, end_ps, smps, lost, hops FROM run r JOIN text s ON s.id = r.scenario
+        JOIN text t ON t.id = r.template JOIN text n ON n.id = r.topology ORDER BY 1" |
+        sed "s#$work/##g" || return
+    for table in parameter figure series series_point event change checked; do
+        echo "$table"
+        sqlite3 "$1" "SELECT $key, x.* FROM $table x JOIN run r ON r.id = x.run ORDER BY 1" |
+            sed 's/^\([^|]*\)|[0-9]*|/\1|/' | sort || return
+    done
+}
+same_store() {
+    contents "$1" >one.contents && contents "$2" >two.contents && [ -s one.contents ] &&
+        diff one.contents two.contents
+}
+
+one_or_many() {
+    sweep load.sweep -j 1 --store one.db && sweep load.sweep -j4 --store many.db &&
+        contains '^24 runs: 24 done; ' out.txt && same_store one.db many.db
+}
+claim "one at a time or four give the same store" one_or_many
+
+fig22() {
+    cat >fig22.weft <<'END'
+topology irregular switches=8 ports=8 hosts=8
+sm H0
+run until settled
+traffic uniform start 1s
+measure from 1.0001s
+run 1.0005s
+END
+    cat >fig22.sweep <<END
+scenario fig22.weft
+vary traffic.rate in $(seq -s ' ' 5000 5000 65000)
+vary buffer in 1024 2048 4096 8192
+vary data_vls in 1 2
+keep latency.*
+END
+    sweep fig22.sweep -j 2 && contains '^104 runs: 104 done; ' out.txt || return
+    [ "$(sqlite3 fig22.db "SELECT count(DISTINCT run) FROM figure WHERE name = 'latency.mean'")" -eq 104 ] &&
+        [ "$(sqlite3 fig22.db "SELECT count(*) FROM figure WHERE name NOT LIKE 'latency.%'")" -eq 0 ]
+}
+claim "13 rates, 4 buffer sizes and 2 numbers of lanes: 104 simulations of one file" fig22
+
+# A sweep that is killed, hard, when some of its runs are there.
+count() { sqlite3 -cmd '.timeout 5000' "$1" 'SELECT count(*) FROM run' 2>/dev/null || echo 0; }
+has_some() { [ "$(count "$1")" -ge "$2" ]; }
+cut_short() {
+    : >cut.db # as a process may leave it that was killed even earlier
+    "$WEFT" sweep load.sweep -j 1 --store cut.db --repeat 20 >cut.out 2>&1 &
+    local id=$!
+    wait_until 20 has_some cut.db 3
+    kill -KILL "$id"
+    wait "$id" 2>/dev/null
+    local there
+    there=$(count cut.db)
+    echo "$there runs were there; $(cat cut.out)"
+    [ "$there" -ge 3 ] && [ "$there" -lt 240 ] && sweep load.sweep --repeat 20 --store cut.db -j 2 &&
+        contains "^240 runs: $((240 - there)) done, $there there already" out.txt
+}
+claim "a killed sweep goes on where it was" cut_short
+
+interrupted() {
+    cat >long.weft <<'END'
+topology irregular switches=64 ports=8 hosts={hosts}
+set sm full_sweep_every 1
+sm H0 sweep 100ms
+run 40000s
+END
+    printf 'scenario long.weft\nvary hosts in 1 2 3 4\n' >long.sweep
+    "$WEFT" sweep long.sweep -j 2 >long.out 2>&1 &
+    local id=$! status=0
+    wait_until 20 test -s long.db
+    kill -INT "$id"
+    wait "$id" || status=$?
+    [ "$status" -eq 130 ] && contains 'the same command goes on from here' long.out
+}
+claim "an interrupt ends a sweep and says how to go on" interrupted
+
+# ---- failures ----
+
+failures() {
+    cat >late.weft <<'END'
+topology ring 4
+sm S1
+run 2s
+run {when}
+check in-order
+END
+    printf 'scenario late.weft\nvary when in 1s 3s 4s\n' >late.sweep
+    exits_with 1 "$WEFT" sweep late.sweep >out.txt 2>err.txt && contains '^3 runs: 2 done, 1 failed' out.txt &&
+        contains 'failed: when=1s, repetition 1: late.weft:4:5: 1s is over' err.txt
+}
+claim "a run that fails does not stop the others" failures
+
+replays() {
+    local command
+    command=$(sed -n 's/^  again: weft //p' err.txt)
+    eval "exits_with 2 \"\$WEFT\" $command" 2>again.txt && contains '1s is over' again.txt || return
+    command=$(sqlite3 many.db "SELECT replay FROM run LIMIT 1")
+    eval "\"\$WEFT\" ${command#weft }" >again.txt || return
+    contains "trace $(sqlite3 many.db 'SELECT hash FROM run LIMIT 1')" again.txt
+}
+claim "the command that is kept with a run plays it again" replays
+
+plain_replays() {
+    local command
+    printf 'topology ring 4\nsm S1\nrun until settled\n' >plain.weft
+    printf 'scenario plain.weft\nvary sm.engine in fera\nvary S1*:traps in no\n' >plain.sweep
+    sweep plain.sweep || return
+    command=$(sqlite3 plain.db 'SELECT replay FROM run')
+    case $command in "weft sim plain.weft "*) ;; *) echo "$command" && return 1 ;; esac
+    eval "\"\$WEFT\" ${command#weft }" >again.txt && contains "trace $(sqlite3 plain.db 'SELECT hash FROM run')" again.txt
+}
+claim "without placeholders it is weft sim that plays it" plain_replays
+
+changed() {
+    cp many.db changed.db
+    cp load.weft changed.weft
+    sed 's/load.weft/changed.weft/' load.sweep >changed.sweep
+    sed -i 's/limit 30s/limit 31s/' changed.weft
+    exits_with 2 "$WEFT" sweep changed.sweep 2>err.txt && contains 'changed.weft:5: .* do not mix' err.txt
+}
+claim "a scenario that was changed is not mixed with what there is of the old" changed
+
+# ---- a cluster ----
+
+by_hand() {
+    local task
+    sweep load.sweep --slurm --write-only --tasks 5 --dir hand --store hand.db -- --time=5 || return
+    contains '^#SBATCH --array=1-5$' hand/array.sh && contains '^#SBATCH --time=5$' hand/array.sh || return
+    for task in 4 2 5 1 3; do
+        SLURM_ARRAY_TASK_ID=$task sh hand/array.sh >hand/task.out 2>&1 || { cat hand/task.out && return 1; }
+    done
+    sweep merge hand/task-*.db -o hand.db && contains '^24 runs added' out.txt && same_store one.db hand.db
+}
+claim "an array's tasks, run by hand and merged, make the store of a direct sweep" by_hand
+
+again() {
+    sweep merge hand/task-*.db one.db -o hand.db && contains '^0 runs added' out.txt &&
+        sweep load.sweep --store hand.db && contains '24 there already' out.txt
+}
+claim "merging the same again adds nothing" again
+
+extended() {
+    sweep load.sweep --slurm --write-only --tasks 2 --dir more --store hand.db --repeat 3 || return
+    contains '^12 runs in 2 tasks' out.txt && contains '--skip' more/array.sh || return
+    SLURM_ARRAY_TASK_ID=1 sh more/array.sh >task.out && SLURM_ARRAY_TASK_ID=2 sh more/array.sh >>task.out || return
+    sweep merge more/task-*.db -o hand.db && contains '^12 runs added' out.txt && sweep load.sweep --repeat 3 --store three.db &&
+        same_store three.db hand.db
+}
+claim "an array runs only what the store lacks" extended
+
+contradiction() {
+    cp one.db wrong.db
+    sqlite3 wrong.db "UPDATE run SET hash = '0123456789abcdef' WHERE id = 7"
+    contents one.db >before
+    exits_with 2 "$WEFT" sweep merge wrong.db -o one.db 2>err.txt && contains '0123456789abcdef' err.txt &&
+        contents one.db >after && same_files before after
+}
+claim "stores that contradict each other are not merged" contradiction
+
+no_stores() {
+    exits_with 2 "$WEFT" sweep merge one.db load.weft -o new.db 2>err.txt && contains 'load.weft: is no result store' err.txt &&
+        [ ! -e new.db ]
+}
+claim "what is no store is not merged" no_stores
+
+with_slurm() {
+    sweep load.sweep --slurm --tasks 3 --store slurm.db -- --time=5 || return
+    contains '^Submitted batch job' out.txt || return
+    wait_until 60 slurm_is_through || { squeue && return 1; }
+    sweep merge load.slurm/task-*.db -o slurm.db && contains '^24 runs added' out.txt && same_store one.db slurm.db
+}
+text="a Slurm job array makes the store of a direct sweep"
+if slurm_start; then claim "$text" with_slurm; else skip "$text" "$slurm_problem"; fi
