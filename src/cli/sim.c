@@ -119,8 +119,9 @@ static void show_progress(void *context, uint64_t now, uint64_t until)
         return;
     clock_gettime(CLOCK_MONOTONIC, &progress->last);
     fflush(stdout);
-    fprintf(stderr, "\r\033[K%s of %s simulated in %.0f s", time_text(now, at),
-            time_text(until, end), seconds_between(&progress->begin, &progress->last));
+    bool known = until != TIME_NEVER;
+    fprintf(stderr, "\r\033[K%s%s%s simulated in %.0f s", time_text(now, at), known ? " of " : "",
+            known ? time_text(until, end) : "", seconds_between(&progress->begin, &progress->last));
     progress->shown = true;
 }
 

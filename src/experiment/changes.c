@@ -146,6 +146,10 @@ void change_book_close(struct change_book *book, struct story *story, size_t ind
     change->gets = book->gets;
     change->sets = book->sets;
     change->blocks = book->blocks;
+    if (index >= CHANGES_TOLD) {
+        change_book_release(book);
+        return;
+    }
     tell_phases(&teller, change);
     tell_smps(&teller, book);
     tell_updates(&teller, book);

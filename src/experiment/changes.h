@@ -19,6 +19,8 @@ struct sent {
 /* Notes a request; others are left out. */
 void sent_add(struct sent *sent, unsigned method, unsigned attribute);
 
+enum { CHANGES_TOLD = 200 }; /* the first ones of a run have figures of their own */
+
 struct change_book {
     struct sent sent;
     uint64_t gets, sets, blocks; /* blocks: of forwarding tables */

@@ -2,7 +2,7 @@
 
 #include "base/time.h"
 #include "experiment/action.h"
-#include "fabric/lanes.h"
+#include "fabric/data.h"
 
 #include <fnmatch.h>
 #include <stdio.h>

@@ -227,6 +227,8 @@ static int run_until_settled(struct play *play, const struct statement *statemen
         }
         if (!step(play, until) && until == limit)
             break;
+        if (play->options->progress)
+            play->options->progress(play->options->context, sim_now(stage->sim), TIME_NEVER);
     }
     if (!is_settled(stage, &complaint) || !is_reported(stage, &complaint))
         record_check(stage, statement, false, complaint.text);

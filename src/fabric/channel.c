@@ -115,6 +115,8 @@ bool channel_send_data(struct fabric *fabric, uint32_t index, uint64_t at)
     output->packets++;
     output->bytes += parcel->bytes;
     output->head_since = des_now(fabric->network);
+    if (parcel->dlid >= LID_MULTICAST_FIRST)
+        counters_note_multicast(fabric, index);
     data->totals.hops++;
     data->on_links++;
     port->sent_lane = lane;

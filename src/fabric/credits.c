@@ -103,7 +103,10 @@ void credits_receive(struct fabric *fabric, uint32_t index, uint64_t what)
         input->received = sent;
         credits_note(fabric, lane);
     }
+    bool was_ready = port->ready;
     channel_update_ready(fabric, lane);
+    if (port->ready && !was_ready)
+        counters_end_wait(fabric, index, lane);
     if (port->ready)
         channel_kick(fabric, index);
 }

@@ -11,6 +11,8 @@
 #include "fabric/fabric.h"
 #include "fabric/traffic.h"
 
+enum { DATA_OVERHEAD_BYTES = 26 }; /* around the payload: LRH 8, BTH 12, ICRC 4, VCRC 2 */
+
 enum loss {
     LOSS_INACTIVE_PORT, /* the port is not Active: a manager stopped it */
     LOSS_DEAD_LINK,
@@ -47,7 +49,7 @@ struct data_observer {
     /* Packets wait for each other: one line a channel, as fabric_find_deadlock() writes them. Once
      * for each time that it begins. */
     void (*deadlock)(void *context, uint64_t now, const char *cycle);
-    /* An adapter's port opened for data, or closed. */
+    /* A port at an adapter's cable, either end, opened for data, or closed. */
     void (*gate)(void *context, uint64_t now, uint32_t port, bool open);
 };
 void fabric_observe_data(struct fabric *fabric, const struct data_observer *observer);

@@ -49,8 +49,10 @@ static void revive(struct fabric *fabric, uint32_t index)
     struct node *node = &fabric->nodes[index];
     sma_release(&node->sma);
     fabric_born_node(fabric, index);
-    if (fabric->data)
+    if (fabric->data) {
         gate_refresh_node(fabric, index);
+        counters_forget(fabric, index);
+    }
     for (unsigned number = 0; number <= node->sma.port_count; number++) {
         uint32_t port = node->first_port + number;
         if (fabric->ports[port].managers)

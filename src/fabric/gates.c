@@ -57,6 +57,7 @@ void data_start(struct fabric *fabric)
     data->relays = mem_zalloc_lines(fabric->node_count, sizeof *data->relays);
     data->requests = mem_zalloc(BITSET_WORDS(lanes), sizeof *data->requests);
     data->free_parcels = NOBODY;
+    counters_start(fabric);
     data->routing_ps = fabric->routing_ps;
     data->connect_ps = fabric->options.mapping_ps + fabric->options.crossbar_ps;
     clear_lanes(data, 0, lanes);
@@ -85,6 +86,7 @@ void data_release(struct fabric *fabric)
     for (size_t i = 0; i < data->tables.count; i++)
         mem_free(data->tables.items[i]);
     vec_release(&data->tables);
+    counters_release(data);
     mem_free(data->requests);
     mem_free(data);
     fabric->data = NULL;
@@ -108,6 +110,7 @@ static void purge_output(struct fabric *fabric, uint32_t lane, enum loss cause)
     uint32_t port = lane_port(fabric, lane), number;
     while ((number = parcel_pop(data, &output->queue)) != NOBODY) {
         output->used = (uint16_t)(output->used - blocks_of(parcel_at(data, number)->bytes));
+        counters_count(fabric, port, COUNTER_XMIT_DISCARDS);
         data_lose(fabric, number, cause, port);
     }
     fabric->ports[port].ready &= (uint16_t) ~(1u << lane_vl(fabric, lane));
@@ -143,7 +146,9 @@ static void close_lanes(struct fabric *fabric, uint32_t index, unsigned first, e
 static void tell_gate(struct fabric *fabric, uint32_t index)
 {
     const struct data_observer *observer = &fabric->data->observer;
-    if (observer->gate && !node_of(fabric, index)->is_switch)
+    const struct port *port = &fabric->ports[index];
+    bool at_adapter = !relay_of(fabric, port)->is_switch || !port->peer_is_switch;
+    if (observer->gate && at_adapter)
         observer->gate(observer->context, des_now(fabric->network), index,
                        fabric->ports[index].open);
 }
@@ -336,6 +341,7 @@ static void expire_output(struct fabric *fabric, uint32_t lane, uint64_t *again)
         parcel_pop(data, &output->queue);
         output->head_since = now;
         output->used = (uint16_t)(output->used - blocks_of(parcel->bytes));
+        counters_count(fabric, index, COUNTER_XMIT_DISCARDS);
         data_lose(fabric, number, by_life <= now ? LOSS_LIFETIME : LOSS_HEAD_OF_QUEUE, index);
     }
     if (*again <= now)
@@ -381,7 +387,7 @@ static void expire_input(struct fabric *fabric, uint32_t lane, uint64_t *again)
         return;
     uint32_t wanted = input->wanted;
     leave_line_of(fabric, lane);
-    lanes_discard(fabric, lane, LOSS_LIFETIME);
+    lanes_discard(fabric, lane, lane_port(fabric, wanted), LOSS_LIFETIME);
     lanes_serve(fabric, wanted);
 }
 

@@ -227,17 +227,29 @@ static void forget_hold(struct fabric *fabric, uint32_t lane, uint32_t wanted)
         fabric->ports[lane_port(fabric, wanted)].held = NOBODY;
 }
 
-void lanes_discard(struct fabric *fabric, uint32_t lane, enum loss cause)
+/* What the switch could not relay is counted at its input, what the output refuses there. */
+static void count_discard(struct fabric *fabric, uint32_t port, enum loss cause)
+{
+    bool relay = cause == LOSS_NO_ROUTE || cause == LOSS_TURNED_BACK || cause == LOSS_NO_LANE;
+    counters_count(fabric, port,
+                   relay                 ? COUNTER_RCV_SWITCH_RELAY
+                   : cause == LOSS_P_KEY ? COUNTER_XMIT_CONSTRAINT
+                                         : COUNTER_XMIT_DISCARDS);
+}
+
+void lanes_discard(struct fabric *fabric, uint32_t lane, uint32_t output_port, enum loss cause)
 {
     struct input_lane *input = input_at(fabric, lane);
     uint32_t port = lane_port(fabric, lane);
+    uint32_t at = output_port == NOBODY || cause == LOSS_NO_LANE ? port : output_port;
     uint32_t number = parcel_pop(fabric->data, &input->queue);
     forget_hold(fabric, lane, input->wanted);
     input->used = (uint16_t)(input->used - blocks_of(parcel_at(fabric->data, number)->bytes));
     input->asked = false;
     input->wanted = NOBODY;
     input->copied = 0;
-    data_lose(fabric, number, cause, port);
+    count_discard(fabric, at, cause);
+    data_lose(fabric, number, cause, at);
     credits_note(fabric, lane);
     if (input->queue.head != NOBODY)
         unit_ask(fabric, relay_of(fabric, &fabric->ports[port]), lane);
@@ -297,14 +309,16 @@ static void connect_multicast(struct fabric *fabric, struct relay *relay, uint32
     const struct parcel *parcel = parcel_at(fabric->data, input->queue.head);
     unsigned from = fabric->ports[lane_port(fabric, lane)].number;
     unsigned output = input->copied;
+    uint32_t refused_by = NOBODY;
     while ((output = next_copy(fabric, relay, lane, parcel, output)) != 0) {
         uint32_t to = map_lane(fabric, relay, from, output, parcel, &cause);
         if (to != NOBODY) {
             want(fabric, lane, to);
             return;
         }
+        refused_by = relay->first_port + output;
     }
-    lanes_discard(fabric, lane, cause);
+    lanes_discard(fabric, lane, refused_by, cause);
 }
 
 void lanes_turn_away(struct fabric *fabric, uint32_t lane, enum loss cause)
@@ -312,7 +326,7 @@ void lanes_turn_away(struct fabric *fabric, uint32_t lane, enum loss cause)
     struct input_lane *input = input_at(fabric, lane);
     const struct port *port = &fabric->ports[lane_port(fabric, lane)];
     if (!is_multicast(parcel_at(fabric->data, input->queue.head))) {
-        lanes_discard(fabric, lane, cause);
+        lanes_discard(fabric, lane, lane_port(fabric, input->wanted), cause);
         return;
     }
     forget_hold(fabric, lane, input->wanted);
@@ -348,14 +362,14 @@ void lanes_connect(struct fabric *fabric, uint32_t lane, uint32_t life)
     unsigned output = output_for(fabric, relay, parcel->dlid);
     enum loss cause = LOSS_NO_ROUTE;
     if (output == port->number) {
-        lanes_discard(fabric, lane, LOSS_TURNED_BACK);
+        lanes_discard(fabric, lane, NOBODY, LOSS_TURNED_BACK);
     } else if (output == 0 || output > relay->port_count) {
-        lanes_discard(fabric, lane, LOSS_NO_ROUTE);
+        lanes_discard(fabric, lane, NOBODY, LOSS_NO_ROUTE);
     } else {
         uint32_t to = map_lane(fabric, relay, port->number, output, parcel, &cause);
         uint64_t at = to == NOBODY ? 0 : crossing_time(fabric, port, to, parcel);
         if (to == NOBODY) {
-            lanes_discard(fabric, lane, cause);
+            lanes_discard(fabric, lane, relay->first_port + output, cause);
         } else if (at > des_now(fabric->network)) {
             input->asked = true;
             des_post(fabric->network, at, (struct event){EVENT_CONNECT, lane, life});
@@ -479,6 +493,7 @@ void lanes_arrive(struct fabric *fabric, uint32_t number, uint32_t index)
     data->on_links--;
     trace(fabric, parcel, index);
     if (!port->up || !relay->up || parcel->link_epoch != port->epoch) {
+        counters_note_missed(fabric, index, parcel);
         bool is_back = port->up && relay->up; /* it was down while the parcel was on its way */
         data_lose(fabric, number, is_back ? LOSS_DEAD_LINK : loss_of_link(fabric, index), index);
         return;
@@ -488,7 +503,8 @@ void lanes_arrive(struct fabric *fabric, uint32_t number, uint32_t index)
     unsigned blocks = blocks_of(parcel->bytes);
     if (is_broken(fabric, port, parcel)) {
         /* The receiver has not counted it: the sender's next word on what it sent puts it right. */
-        sma_count(sma_of(fabric, relay), port->number, COUNTER_RCV_ERRORS, 1);
+        counters_count(fabric, index, COUNTER_RCV_ERRORS);
+        counters_note_missed(fabric, index, parcel);
         data_lose(fabric, number, LOSS_BIT_ERROR, index);
         credits_refresh(fabric, port->peer, port->epoch);
         return;
@@ -497,6 +513,7 @@ void lanes_arrive(struct fabric *fabric, uint32_t number, uint32_t index)
     if (!port->open && !opens(fabric, relay, index)) {
         lose_on_arrival(fabric, number, lane, LOSS_INACTIVE_PORT);
     } else if (port->keys_in && !passes_keys(fabric, relay, port, parcel)) {
+        counters_count(fabric, index, COUNTER_RCV_CONSTRAINT);
         lose_on_arrival(fabric, number, lane, LOSS_P_KEY);
     } else if (!relay->is_switch) {
         data_deliver(fabric, number, index);

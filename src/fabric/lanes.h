@@ -24,7 +24,6 @@
 
 enum {
     DATA_HEADER_BYTES = 20,   /* after these, a switch can begin to route */
-    DATA_OVERHEAD_BYTES = 26, /* LRH 8, BTH 12, ICRC 4, VCRC 2 */
     CREDIT_PACKET_BYTES = 6,
     BLOCK_BYTES = 64,
     CREDIT_MODULUS = 4096, /* of FCTBS and FCCL: 12 bits */
@@ -137,6 +136,7 @@ struct data {
     uint64_t made;           /* that left their senders */
     uint64_t travelling, on_links, retrying;
     struct data_totals totals;
+    struct port_counts *counts; /* by port: counters.c */
     struct data_observer observer;
     struct data_paths paths;
     uint64_t routing_ps, connect_ps; /* look-up; mapping and crossbar arbitration */
@@ -168,8 +168,8 @@ void lanes_arrive(struct fabric *fabric, uint32_t parcel, uint32_t port);
 void lanes_connect(struct fabric *fabric, uint32_t lane, uint32_t life);
 void lanes_crossed(struct fabric *fabric, uint32_t lane, uint32_t life);
 void lanes_serve(struct fabric *fabric, uint32_t output); /* room, or a free crossbar */
-/* The head of an input lane goes nowhere. */
-void lanes_discard(struct fabric *fabric, uint32_t lane, enum loss cause);
+/* The head of an input lane goes nowhere, though it was meant for an output (or for NOBODY). */
+void lanes_discard(struct fabric *fabric, uint32_t lane, uint32_t output_port, enum loss cause);
 /* The output that it waits for has closed: lost, or on to the next output of a multicast. */
 void lanes_turn_away(struct fabric *fabric, uint32_t lane, enum loss cause);
 void lanes_watch_life(struct fabric *fabric, uint32_t lane); /* of its head */
@@ -227,6 +227,16 @@ void gate_link_down(struct fabric *fabric, uint32_t port);
 void gate_node_down(struct fabric *fabric, uint32_t node);
 void gate_expire(struct fabric *fabric, uint32_t lane, bool output);
 enum loss loss_of_link(struct fabric *fabric, uint32_t port);
+
+/* counters.c */
+void counters_start(struct fabric *fabric);
+void counters_release(struct data *data);
+void counters_note_missed(struct fabric *fabric, uint32_t port, const struct parcel *parcel);
+void counters_note_multicast(struct fabric *fabric, uint32_t port); /* sent */
+void counters_end_wait(struct fabric *fabric, uint32_t port, uint32_t output);
+void counters_fold(const struct fabric *fabric, uint32_t node); /* into those of its agent */
+void counters_forget(struct fabric *fabric, uint32_t node);
+void counters_count(struct fabric *fabric, uint32_t port, enum sma_counter counter);
 
 /* deadlock.c */
 void deadlock_watch(struct fabric *fabric);

@@ -393,6 +393,8 @@ static void serve(struct fabric *fabric, struct node *node, uint32_t number)
     }
     bool writes = wire_get(packet->mad, MAD_METHOD) == METHOD_SET && mad_is_smp(packet->mad);
     unsigned attribute = (unsigned)wire_get(packet->mad, MAD_ATTRIBUTE_ID);
+    if (!mad_is_smp(packet->mad))
+        counters_fold(fabric, (uint32_t)(node - fabric->nodes));
     if (sma_receive(&node->sma, des_now(fabric->timers), packet->arrival, packet->mad) == SMA_REPLY)
         reply(fabric, number);
     else

@@ -310,10 +310,9 @@ static bool offer_next(struct fabric *fabric, uint32_t number, uint32_t turn)
     else
         data->made++;
     draw(fabric, sender_at(fabric, number));
-    if (outcome == ENTERED || !is_saturated(traffic))
-        return true;
-    schedule(fabric, number, now + TIME_US); /* or it would go on for ever */
-    return false;
+    if (outcome == REFUSED && is_saturated(traffic) && sender->earliest < now + TIME_US)
+        sender->earliest = now + TIME_US; /* or it would go on for ever */
+    return true;
 }
 
 void sender_offer(struct fabric *fabric, uint32_t number)

@@ -203,6 +203,7 @@ NUMBER_KEY(sm_key, uint64_t, sm.sm_key, 0, UINT64_MAX)
 NUMBER_KEY(m_key_lease, uint16_t, sm.m_key_lease_s, 0, UINT16_MAX)
 NUMBER_KEY(m_key_protect, uint8_t, sm.m_key_protect, 0, 3)
 NUMBER_KEY(subnet_timeout, uint8_t, sm.subnet_timeout, 0, 31)
+NUMBER_KEY(life_time, uint8_t, sm.life_time, 0, 18)
 NUMBER_KEY(window, uint32_t, sm.window, 1, 65536)
 NUMBER_KEY(retries, unsigned, sm.retries, 0, 16)
 NUMBER_KEY(poll_retries, unsigned, sm.poll_retries, 0, 100)
@@ -215,6 +216,7 @@ TIME_KEY(drain, sm.drain_ps)
 NUMBER_KEY(full_sweep_every, unsigned, sm.full_every, 0, 100000)
 FLAG_KEY(allow_cycles, sm.engine_options.allow_cycles)
 FLAG_KEY(seed_balance, sm.engine_options.seed_balance)
+FLAG_KEY(lid_route, sm.lid_route)
 FLAG_KEY(json, json)
 PATH_KEY(dump)
 PATH_KEY(state)
@@ -258,6 +260,7 @@ static const struct key keys[] = {
     {"m_key_lease", set_m_key_lease, true, "0"},
     {"m_key_protect", set_m_key_protect, true, "0"},
     {"subnet_timeout", set_subnet_timeout, true, "18"},
+    {"life_time", set_life_time, true, "10"},
     {"engine", set_engine, true, "updn"},
     {"root", set_root, true, "default"},
     {"user_routes", set_user_routes, true, "none"},
@@ -266,6 +269,7 @@ static const struct key keys[] = {
     {"order", set_order, true, "propagation"},
     {"scope", set_scope, true, "changed"},
     {"window", set_window, true, "64"},
+    {"lid_route", set_lid_route, true, "no"},
     {"timeout", set_timeout, true, "200ms"},
     {"retries", set_retries, true, "3"},
     {"sweep", set_sweep, true, "10s"},
@@ -274,7 +278,7 @@ static const struct key keys[] = {
     {"mirror", set_mirror, true, "10000"},
     {"full_sweep_every", set_full_sweep_every, true, "6"},
     {"mode", set_mode, true, "ordered"},
-    {"drain", set_drain, true, "1s"},
+    {"drain", set_drain, true, "life_time"},
     {"control", set_control, false, "none"},
     {"dump", set_dump, true, "none"},
     {"log", set_log, true, "none"},

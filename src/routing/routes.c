@@ -71,3 +71,42 @@ struct routes_difference routes_compare(const struct routes *before, const struc
     }
     return difference;
 }
+
+/* Next switch by the tables, or NETWORK_NONE. */
+static uint32_t next_switch(const struct routes *routes, const struct network *network, uint32_t at,
+                            uint32_t lid)
+{
+    uint8_t port = routes_port(routes, at, lid);
+    const struct network_switch *from = &network->switches.items[at];
+    if (port == 0 || port > from->port_count)
+        return NETWORK_NONE;
+    uint32_t peer = network->ports.items[from->first_port + port].peer;
+    return peer == NETWORK_NONE || !(peer & NETWORK_SWITCH) ? NETWORK_NONE
+                                                            : peer & ~NETWORK_SWITCH;
+}
+
+uint32_t routes_longest(const struct routes *routes, const struct network *network)
+{
+    uint32_t count = routes->switch_count, longest = 0;
+    uint32_t *passed = mem_alloc(count * sizeof *passed); /* from here on; 0: not known yet */
+    uint32_t *way = mem_alloc(count * sizeof *way);
+    for (uint32_t lid = 1; lid <= routes->top_lid; lid++) {
+        memset(passed, 0, count * sizeof *passed);
+        for (uint32_t start = 0; start < count; start++) {
+            uint32_t steps = 0, at = start;
+            while (at != NETWORK_NONE && !passed[at]) {
+                passed[at] = UINT32_MAX; /* on the way: to meet it again is a loop */
+                way[steps++] = at;
+                at = next_switch(routes, network, at, lid);
+            }
+            uint32_t rest = at == NETWORK_NONE || passed[at] == UINT32_MAX ? 0 : passed[at];
+            while (steps)
+                passed[way[--steps]] = ++rest;
+            if (passed[start] > longest)
+                longest = passed[start];
+        }
+    }
+    mem_free(passed);
+    mem_free(way);
+    return longest;
+}

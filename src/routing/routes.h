@@ -62,6 +62,10 @@ struct path {
 struct path path_lookup(const struct routes *routes, const struct network *network, uint32_t source,
                         uint32_t destination);
 
+/* The most switches that a packet passes on its way by these tables. Entries that lead nowhere, or
+ * into a loop, end where that shows. */
+uint32_t routes_longest(const struct routes *routes, const struct network *network);
+
 /* How two tables of the same network differ. */
 struct routes_difference {
     uint64_t entries, blocks, switches;

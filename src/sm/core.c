@@ -19,7 +19,7 @@ void sm_config_init(struct sm_config *config)
         .retries = 3,
         .sweep_ps = 10 * TIME_S,
         .full_every = 6,
-        .drain_ps = 1 * TIME_S,
+        .life_time = 10,
         .poll_ps = 250 * TIME_MS,
         .poll_retries = 2,
         .mirror_rate = 10000,

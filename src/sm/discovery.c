@@ -80,6 +80,34 @@ void discovery_lost_contact(struct sm *sm, uint64_t now, uint32_t end)
     sm->ways_stale = true;
 }
 
+/* Asks a port for its state before anything else, unless that was done a moment ago. */
+static void suspect_port(struct sm *sm, uint64_t now, uint32_t port)
+{
+    struct port_work *work = sm_port_work(sm, port);
+    if (work->suspected > now)
+        return;
+    work->suspected = now + sm->config.timeout_ps;
+    work->reading = true;
+    struct request *request =
+        sm_request(sm, PURPOSE_PORT_INFO, port, subnet_end_port(&sm->subnet, port));
+    ask_with(sm, request, ATTRIBUTE_PORT_INFO, port_at(sm, port)->number, HASTE_PRESSING);
+}
+
+/* A link to this switch is down: is the switch? Its other neighbours know at once, while what they
+ * tell by themselves may get lost where the switch was. */
+static void suspect_switch(struct sm *sm, uint64_t now, uint32_t index)
+{
+    const struct subnet_node *node = node_at(sm, index);
+    if (sm->config.paper || sm->state != SM_MASTER || node->kind != SUBNET_SWITCH)
+        return;
+    for (unsigned number = 1; number <= node->port_count; number++) {
+        uint32_t peer = port_at(sm, node->first_port + number)->peer;
+        if (peer != SUBNET_NONE && port_at(sm, peer)->node != index &&
+            node_at(sm, port_at(sm, peer)->node)->kind == SUBNET_SWITCH)
+            suspect_port(sm, now, peer);
+    }
+}
+
 /* Somebody keeps silent: perhaps a link on the way is down. Every port on the way is asked at once,
  * before anything else, so that nobody waits for all those behind it one by one. */
 void discovery_suspect(struct sm *sm, uint64_t now, uint32_t end, uint32_t through)
@@ -88,13 +116,8 @@ void discovery_suspect(struct sm *sm, uint64_t now, uint32_t end, uint32_t throu
     if (sm->config.paper || end == SUBNET_NONE)
         return;
     for (unsigned hop = 0; hop <= SMP_MAX_HOPS; hop++) {
-        if (port != SUBNET_NONE && sm_port_work(sm, port)->suspected <= now) {
-            sm_port_work(sm, port)->suspected = now + sm->config.timeout_ps;
-            sm_port_work(sm, port)->reading = true;
-            struct request *request =
-                sm_request(sm, PURPOSE_PORT_INFO, port, subnet_end_port(&sm->subnet, port));
-            ask_with(sm, request, ATTRIBUTE_PORT_INFO, port_at(sm, port)->number, HASTE_PRESSING);
-        }
+        if (port != SUBNET_NONE)
+            suspect_port(sm, now, port);
         if (end == sm->subnet.own_port || port_at(sm, end)->via == SUBNET_NONE)
             return;
         port = port_at(sm, end)->via;
@@ -319,6 +342,10 @@ static void probed(struct sm *sm, uint64_t now, const struct request *request, c
     }
     if (!present && known != MAP_NONE)
         sm_begin_change(sm, now, "node 0x%016llx is back", (unsigned long long)guid);
+    /* What it has to report is what this exploration is about to see. */
+    if (!present && known != MAP_NONE && sm->config.paper && kind == SUBNET_SWITCH &&
+        wire_get(node_at(sm, node)->switch_info, SWITCH_INFO_LINEAR_FDB_CAP))
+        discovery_refresh_switch(sm, node);
     if (!present || new_port)
         meet_node(sm, node, arrival);
     else if (new_link && sm->state == SM_MASTER)
@@ -431,9 +458,11 @@ static void port_read(struct sm *sm, uint64_t now, uint32_t port, const uint8_t 
         sm_begin_change(sm, now, "link at port %u of 0x%016llx %s", p->number,
                         (unsigned long long)node_at(sm, p->node)->guid,
                         state == PORT_STATE_DOWN ? "is down" : "was down");
+        uint32_t far = port_at(sm, p->peer)->node;
         subnet_unlink(&sm->subnet, port);
         sm->ways_stale = true;
         note_flap(sm, now, port);
+        suspect_switch(sm, now, far);
     }
     bool manager =
         end && (wire_get(data, PORT_INFO_CAPABILITY_MASK) & IS_SM) && port != sm->subnet.own_port;

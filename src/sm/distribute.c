@@ -73,6 +73,9 @@ static void want_what_is(struct sm *sm)
 void distribute_snapshot(struct sm *sm, struct sm_job *job)
 {
     job->mode = sm->config.mode;
+    /* The final tables of a hybrid go out while traffic runs (seed 002, section 3.4). */
+    if (job->mode == SM_STATIC && sm->config.engine->provisional && !job->provisional)
+        job->mode = SM_ORDERED;
     job->adopt = sm->was_standby && !job->engine->renames;
     job->only_adopt = sm->state == SM_STANDBY;
     if (sm->state == SM_MASTER)
@@ -109,9 +112,24 @@ static void want_stuck(struct sm *sm, bool drop)
     sm->stale = true;
 }
 
+/* The longest that any switch keeps a packet. */
+static uint64_t packet_life(const struct sm *sm)
+{
+    enum { LIFE_LONGEST = 18 }; /* a second; from 20 on it would be for ever */
+    uint64_t longest = sm->config.life_time;
+    for (size_t i = 0; i < sm->subnet.nodes.count; i++) {
+        const struct subnet_node *node = &sm->subnet.nodes.items[i];
+        uint64_t life = wire_get(node->switch_info, SWITCH_INFO_LIFE_TIME_VALUE);
+        if (node->present && node->kind == SUBNET_SWITCH && life > longest)
+            longest = life;
+    }
+    return (4096 * TIME_NS) << (longest < LIFE_LONGEST ? longest : LIFE_LONGEST);
+}
+
 static void drain(struct sm *sm, uint64_t now)
 {
-    sm->distribution.resume_at = now + sm->config.drain_ps;
+    uint64_t life = packet_life(sm) * (sm->current->longest + 1);
+    sm->distribution.resume_at = now + (sm->config.drain_ps ? sm->config.drain_ps : life);
     sm->distribution.drained = true;
 }
 

@@ -93,6 +93,14 @@ static int check(const struct sm_job *job, const struct routes *routes, struct e
     return fine ? 0 : -EINVAL;
 }
 
+/* What is in the fabric travels by old or new tables, or by a mixture of both. */
+static uint32_t longest_of(const struct sm_job *job)
+{
+    uint32_t before = routes_longest(&job->before, &job->network);
+    uint32_t after = routes_longest(&job->routes, &job->network);
+    return before + after;
+}
+
 int sm_job_run(struct sm_job *job, struct err *err)
 {
     struct err unfit;
@@ -110,6 +118,8 @@ int sm_job_run(struct sm_job *job, struct err *err)
         status = check(job, &job->routes, err);
     if (!status && job->mode == SM_ORDERED && job->has_before)
         order_make(&job->plan, &job->network, &job->before, &job->routes);
+    if (!status && (job->plan.stuck.count || order_drains(&job->plan)))
+        job->longest = longest_of(job);
     return status;
 }
 

@@ -186,18 +186,23 @@ static void write_switch_info(struct sm *sm, uint32_t node)
         wire_set(request->data, SWITCH_INFO_DEFAULT_PORT, random_table_default(sm, node));
     else
         wire_set(request->data, SWITCH_INFO_LINEAR_FDB_TOP, n->tables->wanted_top);
+    wire_set(request->data, SWITCH_INFO_LIFE_TIME_VALUE, sm->config.life_time);
     wire_set(n->switch_info, SWITCH_INFO_PORT_STATE_CHANGE, 0); /* acknowledged by this, if set */
     sm_node_work(sm, node)->writing_switch = true;
     sm->tables_under_way++;
     sm_submit(sm, request, HASTE_NONE);
 }
 
-/* The top of a linear table, or the default port of a random one; and a change of ports that nobody
- * has acknowledged, as all switches report when they start. */
+/* The top of a linear table, or the default port of a random one; the life of a packet, unless the
+ * switch has one of its own; and a change of ports that nobody has acknowledged, as all switches
+ * report when they start. */
 static bool switch_info_differs(struct sm *sm, uint32_t node)
 {
     const struct subnet_node *n = node_at(sm, node);
     if (wire_get(n->switch_info, SWITCH_INFO_PORT_STATE_CHANGE))
+        return true;
+    if (wire_get(n->switch_info, SWITCH_INFO_LIFE_TIME_VALUE) != sm->config.life_time &&
+        !sm_node_work(sm, node)->own_life)
         return true;
     if (random_table_is_used(n))
         return wire_get(n->switch_info, SWITCH_INFO_DEFAULT_PORT) != random_table_default(sm, node);
@@ -298,6 +303,9 @@ static void switch_written(struct sm *sm, const struct request *request, uint16_
     sm->tables_under_way--;
     if (!status)
         memcpy(node_at(sm, node)->switch_info, data, 20);
+    sm_node_work(sm, node)->own_life =
+        wire_get(node_at(sm, node)->switch_info, SWITCH_INFO_LIFE_TIME_VALUE) !=
+        sm->config.life_time;
     for (unsigned number = 1; number <= node_at(sm, node)->port_count; number++) {
         uint32_t port = node_at(sm, node)->first_port + number;
         const struct subnet_port *p = port_at(sm, port);

@@ -50,8 +50,11 @@ struct sm_config {
     uint32_t mirror_rate; /* SMPs a second that a standby spends on its copy; 0: it keeps none */
     enum sm_order order;
     enum sm_mode mode;
-    uint64_t drain_ps; /* how long a packet can stay in the fabric at the most */
+    uint8_t life_time; /* of a packet in a switch: 4.096 us * 2^n, told to every switch */
+    uint64_t drain_ps; /* how long a packet can stay in the fabric at the most; 0: its life in a
+                          switch times the longest route */
     bool scope_full;   /* explore everything after every change, as the papers do */
+    bool lid_route;    /* SMPs go by tables as far as these are known to be good */
     bool paper;        /* discover by NodeInfo and PortInfo alone, LIDs in order of discovery */
 };
 void sm_config_init(struct sm_config *config); /* the defaults */
@@ -77,7 +80,8 @@ struct sm_job {
     bool has_before;        /* there are tables in the switches to start from */
     struct routes before;   /* these */
     struct routes routes;   /* sm_job_run() fills this … */
-    struct order_plan plan; /* … and this */
+    struct order_plan plan; /* … and this, */
+    uint32_t longest;       /* and the longest route of old and new tables, where it matters */
     VEC(uint32_t) nodes;    /* the subnet's node, by switch of the network */
 };
 void sm_job_free(struct sm_job *job);

@@ -113,6 +113,34 @@ static uint64_t key_for(const struct sm *sm, uint32_t target)
     return shown ? shown : sm->config.m_key;
 }
 
+static bool tables_are_good(const struct sm *sm)
+{
+    return sm->state == SM_MASTER && !sm->change.open && !sm->computing && !sm->tables_under_way &&
+           sm->serving && sm->serving == sm->current &&
+           sm->subnet.generation == sm->planned_generation;
+}
+
+/* Tables, not the directed route, lead to the last switch before the end. Whoever got no answer,
+ * and whoever looks for a link that is down, goes the directed way. */
+static void start_by_lid(const struct sm *sm, const struct request *request, unsigned hops,
+                         struct sm_message *message)
+{
+    const struct subnet_port *ports = sm->subnet.ports.items;
+    if (!sm->config.lid_route || sm->config.paper || request->tries ||
+        request->haste == HASTE_PRESSING || hops < 2 || !tables_are_good(sm))
+        return;
+    uint32_t out = request->through != SUBNET_NONE ? request->through : ports[request->target].via;
+    const struct subnet_port *from = &ports[subnet_end_port(&sm->subnet, out)];
+    const struct subnet_port *own = &ports[sm->subnet.own_port];
+    if (!from->lid || wire_get(from->info, PORT_INFO_LID) != from->lid ||
+        wire_get(own->info, PORT_INFO_LID) != own->lid)
+        return;
+    wire_set_at(message->mad, SMP_INITIAL_PATH, 1, ports[out].number);
+    wire_set(message->mad, SMP_HOP_COUNT, 1);
+    wire_set(message->mad, SMP_DR_SLID, own->lid);
+    message->lid = from->lid;
+}
+
 /* Fills in the MAD; false when the destination cannot be reached any more. */
 static bool compose(struct sm *sm, const struct request *request, uint32_t id,
                     struct sm_message *message)
@@ -144,6 +172,7 @@ static bool compose(struct sm *sm, const struct request *request, uint32_t id,
     memcpy(mad + SMP_DATA_OFFSET, request->data, SMP_DATA_BYTES);
     message->lid = LID_PERMISSIVE;
     message->sl = 0;
+    start_by_lid(sm, request, (unsigned)hops, message);
     return true;
 }
 

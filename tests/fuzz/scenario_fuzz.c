@@ -42,6 +42,8 @@ static bool is_harmless(const struct scenario *scenario)
         if (topology &&
             (statement->word_count != 1 || strcmp(statement->words[0].text, "figure1") != 0))
             return false;
+        if (statement->kind == STATEMENT_TRAFFIC && statement->demand->file_word.text)
+            return false;
         for (size_t j = 0; statement->kind == STATEMENT_MANAGER && j < statement->word_count; j++)
             if (strcmp(statement->words[j].text, "user_routes") == 0)
                 return false;

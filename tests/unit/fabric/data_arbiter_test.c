@@ -221,7 +221,8 @@ static void inputs_share_an_output_evenly(void **state)
         net_forget(&net);
         net_run(&net, 20 * TIME_MS);
         for (unsigned i = 0; i < 8; i++) {
-            double share = (double)net.traffic_packets[i] / (double)net.received[net_port(&net, 9, 1)];
+            double share =
+                (double)net.traffic_packets[i] / (double)net.received[net_port(&net, 9, 1)];
             assert_true(share > 0.12 && share < 0.13);
         }
         net_end(&net);
@@ -308,10 +309,11 @@ static void nobody_starves_between_a_busy_input_and_a_busy_output(void **state)
         net_forget(&net);
         uint64_t since = net_now(&net);
         net_run(&net, 20 * TIME_MS);
-        double sum = (double)(net.traffic_packets[0] + net.traffic_packets[1] + net.traffic_packets[2]);
-        print_message("phase %u: %.3f %.3f, and between them %.3f; outputs full to %.3f and %.3f\n", phase,
-                      (double)net.traffic_packets[0] / sum, (double)net.traffic_packets[1] / sum,
-                      (double)net.traffic_packets[2] / sum,
+        double sum =
+            (double)(net.traffic_packets[0] + net.traffic_packets[1] + net.traffic_packets[2]);
+        print_message("phase %u: %.3f %.3f, and between them %.3f; outputs full to %.3f and %.3f\n",
+                      phase, (double)net.traffic_packets[0] / sum,
+                      (double)net.traffic_packets[1] / sum, (double)net.traffic_packets[2] / sum,
                       net_share(&net, net_port(&net, 3, 1), since),
                       net_share(&net, net_port(&net, 4, 1), since));
         assert_true((double)net.traffic_packets[2] > 0.1 * sum);

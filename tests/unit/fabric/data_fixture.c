@@ -14,7 +14,7 @@ void net_init(struct net *net)
     memset(net, 0, sizeof *net);
     topology_init(&net->topology);
     assert_int_equal(fabric_options_preset(&net->options, "paper", NULL), 0);
-    net->lost_at = TOPOLOGY_NONE;
+    net->lost_at = net->multicast_for = TOPOLOGY_NONE;
 }
 
 static uint32_t add_node(struct net *net, enum node_kind kind, unsigned ports)
@@ -147,8 +147,10 @@ static void note_gate(void *context, uint64_t now, uint32_t port, bool open)
 static struct data_path find_path(void *context, uint32_t source, uint32_t destination)
 {
     const struct net *net = context;
+    bool meant = net->multicast_for == TOPOLOGY_NONE || net->multicast_for == destination;
     (void)source;
-    return (struct data_path){.dlid = net->multicast ? net->multicast : net->lids[destination]};
+    return (struct data_path){.dlid = net->multicast && meant ? net->multicast
+                                                              : net->lids[destination]};
 }
 
 /* ---- the fabric and its tables ---- */

@@ -27,9 +27,10 @@ struct net {
     struct topology topology;
     struct fabric_options options; /* preset "paper", two lanes */
     struct fabric *fabric;
-    uint16_t *lids;     /* by port; 0: has none */
-    uint8_t **tables;   /* by node, then LID; NULL for adapters */
-    uint16_t multicast; /* what everybody sends to, instead of receivers' LIDs, unless 0 */
+    uint16_t *lids;         /* by port; 0: has none */
+    uint8_t **tables;       /* by node, then LID; NULL for adapters */
+    uint16_t multicast;     /* what is sent to instead of receivers' LIDs, unless 0 … */
+    uint32_t multicast_for; /* … or only instead of this port's, unless TOPOLOGY_NONE */
     unsigned traffics;
     bool recording; /* each delivery is kept, not only counted */
     VEC(struct net_end) deliveries;

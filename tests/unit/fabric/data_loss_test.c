@@ -59,11 +59,9 @@ static void closed_ports_pass_nothing(void **state)
     } places[] = {{1, 1}, {0, 1}, {0, 2}, {2, 1}};
     for (unsigned i = 0; i < 4; i++) {
         net_set_port(&net, places[i].node, places[i].port, PORT_INFO_PORT_STATE, PORT_STATE_INIT);
-        /* What is refused by an output is lost in the input lane in which it waits. */
-        uint32_t at = i == 2 ? net_port(&net, 0, 1) : net_port(&net, places[i].node, places[i].port);
+        uint32_t at = net_port(&net, places[i].node, places[i].port);
         expect_loss(&net, LOSS_INACTIVE_PORT, at);
-        net_set_port(&net, places[i].node, places[i].port, PORT_INFO_PORT_STATE,
-                     PORT_STATE_ACTIVE);
+        net_set_port(&net, places[i].node, places[i].port, PORT_INFO_PORT_STATE, PORT_STATE_ACTIVE);
         expect_delivery(&net);
     }
     net_end(&net);
@@ -135,7 +133,8 @@ static void a_saturated_sender_survives_its_own_closed_port(void **state)
     uint64_t since = net_now(&net);
     net_run(&net, TIME_MS);
     assert_true(net_share(&net, net_port(&net, 2, 1), since) +
-                    net_share(&net, net_port(&net, 3, 1), since) > 0.99);
+                    net_share(&net, net_port(&net, 3, 1), since) >
+                0.99);
     net_end(&net);
 }
 
@@ -363,7 +362,7 @@ static void foreign_partitions_are_refused_in_the_switch_where_it_enforces_them(
     expect_loss(&net, LOSS_P_KEY, net_port(&net, 0, 1));
     net_set_port(&net, 0, 1, PORT_INFO_PARTITION_ENFORCEMENT_INBOUND, 0);
     net_set_port(&net, 0, 2, PORT_INFO_PARTITION_ENFORCEMENT_OUTBOUND, 1);
-    expect_loss(&net, LOSS_P_KEY, net_port(&net, 0, 1));
+    expect_loss(&net, LOSS_P_KEY, net_port(&net, 0, 2));
     net_p_key(&net, 0, 2, 0xFFFF);
     expect_delivery(&net);
     net_end(&net);
@@ -455,8 +454,8 @@ static void bit_errors_lose_packets_but_no_credits(void **state)
     double rate = (double)totals.lost[LOSS_BIT_ERROR] /
                   (double)(totals.delivered + totals.lost[LOSS_BIT_ERROR]);
     print_message("%llu packets lost of %llu: %.4f\n",
-                  (unsigned long long)totals.lost[LOSS_BIT_ERROR],
-                  (unsigned long long)totals.made, rate);
+                  (unsigned long long)totals.lost[LOSS_BIT_ERROR], (unsigned long long)totals.made,
+                  rate);
     assert_true(rate > 0.058 && rate < 0.067);
     assert_true(totals.lost[LOSS_BIT_ERROR] > 1000);
     net_drain(&net, 10 * TIME_MS);

@@ -41,8 +41,8 @@ static struct theory_interval measure_wait(double load, uint64_t seed)
     return interval;
 }
 
-/* The seed was not chosen. A 95 % interval misses now and then: a change of the random numbers alone
- * may call for another one, a change of the model must not. */
+/* The seed was not chosen. A 95 % interval misses now and then: a change of the random numbers
+ * alone may call for another one, a change of the model must not. */
 static void waiting_times_on_a_link_are_those_of_m_d_1(void **state)
 {
     static const double loads[] = {0.1, 0.3, 0.5, 0.7, 0.9};

@@ -426,6 +426,42 @@ static void only_a_master_has_paths(void **state)
     world_close(&world);
 }
 
+static void count_by_lid(void *context, uint64_t now, unsigned manager,
+                         const struct sm_message *message)
+{
+    (void)now;
+    (void)manager;
+    *(unsigned *)context += message->lid != LID_PERMISSIVE && mad_is_directed(message->mad);
+}
+
+static void smps_may_go_by_tables_where_these_are_good(void **state)
+{
+    const char *words[] = {"switches=24", "ports=6", "hosts=22"};
+    (void)state;
+    struct world world;
+    struct sm_config config;
+    unsigned by_lid = 0;
+    sm_config_init(&config);
+    config.lid_route = true;
+    config.sweep_ps = 1 * TIME_S;
+    config.full_every = 1;
+    world_open(&world, "today", "irregular", words, 3);
+    sim_set_listener(world.sim, &(struct sim_listener){.context = &by_lid, .sent = count_by_lid});
+    unsigned manager = settle(&world, host(&world, "H0"), &config);
+    assert_int_equal(by_lid, 0);
+    sim_run(world.sim, sim_now(world.sim) + 1500 * TIME_MS);
+    struct sm_counts counts = counts_of(&world, manager);
+    assert_true(by_lid > 100);
+    assert_int_equal(counts.timeouts, 0);
+    assert_true(sm_is_settled(sim_manager(world.sim, manager)));
+    /* Where tables lead over a link that is dead, the directed way still finds everybody. */
+    fabric_set_link(world.fabric, host(&world, "S3"), false, NULL);
+    sim_run(world.sim, sim_now(world.sim) + 10 * TIME_S);
+    assert_true(knows_the_truth(&world, manager));
+    assert_true(all_delivered(&world));
+    world_close(&world);
+}
+
 static void a_mute_switch_is_left_out_and_taken_back(void **state)
 {
     (void)state;
@@ -505,6 +541,7 @@ int main(void)
         cmocka_unit_test(remembered_lids_are_given_again),
         cmocka_unit_test(sources_change_over_when_the_last_block_is_acknowledged),
         cmocka_unit_test(only_a_master_has_paths),
+        cmocka_unit_test(smps_may_go_by_tables_where_these_are_good),
         cmocka_unit_test(a_mute_switch_is_left_out_and_taken_back),
         cmocka_unit_test(random_answers_never_wedge_it),
     };

@@ -1,0 +1,168 @@
+/* Performance counters of data packets, as the agents show them (16.1.3.5).
+ *
+ * The data path keeps what it needs anyway: packets and bytes that each output lane has sent. From
+ * that the counters of both ends of a link follow, once somebody asks: what one end has sent, the
+ * other has received, but for the few that were lost between them, which are noted here. So a
+ * packet counts at both ends from the moment it is sent. Nothing of this is done for a packet that
+ * goes well.
+ *
+ * PortXmitWait is the time in which a port had packets and no credits for any of them, in units of
+ * four bytes' time on its link. */
+#include "fabric/internal.h"
+
+#include <string.h>
+
+enum { VCRC_BYTES = 2, WORD_BYTES = 4 }; /* data counters: 32-bit words, VCRC not counted */
+
+struct link_counts {
+    uint64_t packets, bytes, multicasts;
+};
+
+struct port_counts {
+    struct link_counts sent, received; /* as far as the agent has been told */
+    struct link_counts missed;         /* sent by the other end, but never received */
+    uint64_t multicasts;               /* sent */
+    uint64_t wait_ps, told_wait_ps;
+};
+
+static bool is_multicast(const struct parcel *parcel)
+{
+    return parcel->dlid >= LID_MULTICAST_FIRST;
+}
+
+void counters_start(struct fabric *fabric)
+{
+    fabric->data->counts = mem_zalloc(fabric->port_count, sizeof *fabric->data->counts);
+}
+
+void counters_release(struct data *data)
+{
+    mem_free(data->counts);
+}
+
+void counters_note_missed(struct fabric *fabric, uint32_t port, const struct parcel *parcel)
+{
+    struct link_counts *missed = &fabric->data->counts[port].missed;
+    missed->packets++;
+    missed->bytes += parcel->bytes;
+    missed->multicasts += is_multicast(parcel);
+}
+
+void counters_note_multicast(struct fabric *fabric, uint32_t port)
+{
+    fabric->data->counts[port].multicasts++;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+void counters_end_wait(struct fabric *fabric, uint32_t port, uint32_t lane)
+{
+    uint64_t now = des_now(fabric->network);
+    uint64_t since = later(fabric->ports[port].free_at, fabric->data->outputs[lane].head_since);
+    if (since < now)
+        fabric->data->counts[port].wait_ps += now - since;
+}
+
+/* With the wait that is not over yet. */
+static uint64_t waited(const struct fabric *fabric, uint32_t index)
+{
+    const struct port *port = &fabric->ports[index];
+    uint64_t now = des_now(fabric->network), since = now;
+    for (unsigned vl = 0; vl < port->vls && !port->ready; vl++) {
+        const struct output_lane *output = &fabric->data->outputs[lane_of(fabric, index, vl)];
+        if (output->queue.head != NOBODY && later(port->free_at, output->head_since) < since)
+            since = later(port->free_at, output->head_since);
+    }
+    return fabric->data->counts[index].wait_ps + now - since;
+}
+
+static struct link_counts sent_by(const struct fabric *fabric, uint32_t port)
+{
+    struct link_counts sum = {.multicasts = fabric->data->counts[port].multicasts};
+    for (unsigned vl = 0; vl < 1u << fabric->data->lane_shift; vl++) {
+        const struct output_lane *output = &fabric->data->outputs[lane_of(fabric, port, vl)];
+        sum.packets += output->packets;
+        sum.bytes += output->bytes;
+    }
+    return sum;
+}
+
+static struct link_counts received_by(const struct fabric *fabric, uint32_t port)
+{
+    const struct link_counts *missed = &fabric->data->counts[port].missed;
+    if (fabric->ports[port].peer == NOBODY)
+        return (struct link_counts){0};
+    struct link_counts sum = sent_by(fabric, fabric->ports[port].peer);
+    sum.packets -= missed->packets;
+    sum.bytes -= missed->bytes;
+    sum.multicasts -= missed->multicasts;
+    return sum;
+}
+
+static uint64_t words(const struct link_counts *counts)
+{
+    return (counts->bytes - VCRC_BYTES * counts->packets) / WORD_BYTES;
+}
+
+/* Counters never go back: what was counted in flight and then lost is made good by the next. */
+static void tell(struct sma_counters *counters, struct link_counts *told,
+                 const struct link_counts *now, const enum sma_counter which[4])
+{
+    if (now->packets < told->packets || now->bytes < told->bytes ||
+        now->multicasts < told->multicasts ||
+        now->packets - now->multicasts < told->packets - told->multicasts)
+        return;
+    counters->total[which[0]] += words(now) - words(told);
+    counters->total[which[1]] += now->packets - told->packets;
+    counters->total[which[2]] += now->multicasts - told->multicasts;
+    counters->total[which[3]] +=
+        (now->packets - now->multicasts) - (told->packets - told->multicasts);
+    *told = *now;
+}
+
+static void fold_port(const struct fabric *fabric, uint32_t index)
+{
+    static const enum sma_counter xmit[] = {COUNTER_XMIT_DATA, COUNTER_XMIT_PACKETS,
+                                            COUNTER_MULTICAST_XMIT, COUNTER_UNICAST_XMIT};
+    static const enum sma_counter rcv[] = {COUNTER_RCV_DATA, COUNTER_RCV_PACKETS,
+                                           COUNTER_MULTICAST_RCV, COUNTER_UNICAST_RCV};
+    const struct port *port = &fabric->ports[index];
+    struct sma_counters *counters = &fabric->nodes[port->node].sma.ports[port->number].counters;
+    struct port_counts *counts = &fabric->data->counts[index];
+    struct link_counts sent = sent_by(fabric, index), received = received_by(fabric, index);
+    tell(counters, &counts->sent, &sent, xmit);
+    tell(counters, &counts->received, &received, rcv);
+    uint64_t wait = waited(fabric, index), tick = later(port->ps_per_8_bytes / 2, 1);
+    if (wait / tick > counts->told_wait_ps / tick) {
+        counters->total[COUNTER_XMIT_WAIT] += wait / tick - counts->told_wait_ps / tick;
+        counts->told_wait_ps = wait;
+    }
+}
+
+void counters_fold(const struct fabric *fabric, uint32_t node)
+{
+    const struct node *of = &fabric->nodes[node];
+    for (unsigned number = 1; number <= of->sma.port_count && fabric->data; number++)
+        fold_port(fabric, of->first_port + number);
+}
+
+/* The agent has been born again, and its counters with it. */
+void counters_forget(struct fabric *fabric, uint32_t node)
+{
+    const struct node *of = &fabric->nodes[node];
+    for (unsigned number = 1; number <= of->sma.port_count; number++) {
+        uint32_t index = of->first_port + number;
+        struct port_counts *counts = &fabric->data->counts[index];
+        counts->sent = sent_by(fabric, index);
+        counts->received = received_by(fabric, index);
+        counts->told_wait_ps = counts->wait_ps;
+    }
+}
+
+void counters_count(struct fabric *fabric, uint32_t port, enum sma_counter counter)
+{
+    sma_count(&node_of(fabric, port)->sma, fabric->ports[port].number, counter, 1);
+}
