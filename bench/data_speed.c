@@ -3,8 +3,8 @@
  * The full model (lanes, credits, arbitration, routing units, crossbars) with 256-byte packets, two
  * lanes and 4 KiB buffers under uniform Poisson traffic, on fabrics that a manager has brought up:
  * a 4-ary 3-tree at half load, an irregular network of 64 switches at load 0.2 and a 16-ary 3-tree
- * at 0.3. Loads are shares of the links' data rate. What peers manage on the same work: BENCHMARKS
- * in docs. */
+ * at 0.3. Loads are shares of the links' data rate. No peer with this model is packaged, so nothing
+ * runs beside it. */
 #include "host/sim.h"
 #include "host/sim_paths.h"
 #include "topology/generate.h"

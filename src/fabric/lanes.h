@@ -23,7 +23,7 @@
 #include "fabric/data.h"
 
 enum {
-    DATA_HEADER_BYTES = 20,   /* after these, a switch can begin to route */
+    DATA_HEADER_BYTES = 20, /* after these, a switch can begin to route */
     CREDIT_PACKET_BYTES = 6,
     BLOCK_BYTES = 64,
     CREDIT_MODULUS = 4096, /* of FCTBS and FCCL: 12 bits */

@@ -159,6 +159,15 @@ static int set_sweep(struct config *config, const char *value, struct err *err)
     return parse_time(value, &config->sm.sweep_ps, err);
 }
 
+static int set_drain(struct config *config, const char *value, struct err *err)
+{
+    if (strcmp(value, "auto") == 0) {
+        config->sm.drain_ps = 0;
+        return 0;
+    }
+    return parse_time(value, &config->sm.drain_ps, err);
+}
+
 static int set_ca(struct config *config, const char *value, struct err *err)
 {
     (void)err;
@@ -212,7 +221,6 @@ NUMBER_KEY(port, int, port.number, 0, 254)
 NUMBER_KEY(threads, unsigned, threads, 0, 256)
 TIME_KEY(timeout, sm.timeout_ps)
 TIME_KEY(poll, sm.poll_ps)
-TIME_KEY(drain, sm.drain_ps)
 NUMBER_KEY(full_sweep_every, unsigned, sm.full_every, 0, 100000)
 FLAG_KEY(allow_cycles, sm.engine_options.allow_cycles)
 FLAG_KEY(seed_balance, sm.engine_options.seed_balance)
@@ -278,7 +286,7 @@ static const struct key keys[] = {
     {"mirror", set_mirror, true, "10000"},
     {"full_sweep_every", set_full_sweep_every, true, "6"},
     {"mode", set_mode, true, "ordered"},
-    {"drain", set_drain, true, "life_time"},
+    {"drain", set_drain, true, "auto"},
     {"control", set_control, false, "none"},
     {"dump", set_dump, true, "none"},
     {"log", set_log, true, "none"},

@@ -81,8 +81,7 @@ static uint32_t next_switch(const struct routes *routes, const struct network *n
     if (port == 0 || port > from->port_count)
         return NETWORK_NONE;
     uint32_t peer = network->ports.items[from->first_port + port].peer;
-    return peer == NETWORK_NONE || !(peer & NETWORK_SWITCH) ? NETWORK_NONE
-                                                            : peer & ~NETWORK_SWITCH;
+    return peer == NETWORK_NONE || !(peer & NETWORK_SWITCH) ? NETWORK_NONE : peer & ~NETWORK_SWITCH;
 }
 
 uint32_t routes_longest(const struct routes *routes, const struct network *network)

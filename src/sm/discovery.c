@@ -332,6 +332,7 @@ static void probed(struct sm *sm, uint64_t now, const struct request *request, c
     node_at(sm, node)->vendor = (uint32_t)wire_get(data, NODE_INFO_VENDOR_ID);
     node_at(sm, node)->device = (uint16_t)wire_get(data, NODE_INFO_DEVICE_ID);
     node_at(sm, node)->revision = (uint32_t)wire_get(data, NODE_INFO_REVISION);
+    node_at(sm, node)->partition_cap = (uint16_t)wire_get(data, NODE_INFO_PARTITION_CAP);
     uint32_t end = subnet_end_port(&sm->subnet, arrival);
     bool new_port = !port_at(sm, end)->known;
     port_at(sm, end)->guid = wire_get(data, NODE_INFO_PORT_GUID);

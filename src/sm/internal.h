@@ -74,7 +74,7 @@ struct node_work {
     uint32_t writing_tables, reading; /* requests under way */
     uint32_t reads_for, mirrored; /* tokens: all of it is being read under, has been read under */
     bool reading_switch, writing_switch, described, announced;
-    bool own_life; /* keeps packets as long as it likes, whatever it is told */
+    bool own_life;  /* keeps packets as long as it likes, whatever it is told */
     bool too_small; /* its table cannot hold the routes, and that was said */
     bool babbling;  /* sends more traps than anyone can use, and that was said */
     uint32_t traps; /* since `traps_since` */
