@@ -25,6 +25,9 @@
  * bytes each, as much again for the dead, and at most one half-filled chunk in each of the 704
  * slots.
  *
+ * Events that mostly come in the order in which they are posted need none of this: a lane is a
+ * plain ring, and the next event is the earliest of the rings' first ones and of the slots'.
+ *
  * Each slot knows its earliest event, so that looking at the next time costs no search and moves
  * nothing: base must not pass the clock. Left out: who cancels that very event has the slot
  * searched for another one, which only a caller who does so and looks again, over and over, would
@@ -72,6 +75,17 @@ struct cell {
 
 #define NO_CELL UINT32_MAX
 
+/* A lane: a ring of events in the order of their times. */
+struct lane_entry {
+    uint64_t time;
+    struct event event;
+};
+struct lane {
+    struct lane_entry *ring;
+    uint32_t head, count, size; /* a power of two */
+    uint64_t last;              /* time of the one at the end */
+};
+
 struct des {
     uint64_t now;
     uint64_t base;
@@ -83,12 +97,19 @@ struct des {
     VEC(struct cell) cells;
     struct chunk *free_chunks;
     struct arena arena; /* of chunks */
+    struct lane lanes[DES_LANES];
+    uint64_t lane_next[DES_LANES]; /* time of the first one, or TIME_NEVER */
+    unsigned lane_popped;          /* the one that was popped from last */
+    uint64_t slot_next;            /* time of the next event that is in no lane, … */
+    bool slot_known;               /* … if that is known */
 };
 
 struct des *des_new(void)
 {
     struct des *des = mem_zalloc(1, sizeof *des);
     des->free_cell = NO_CELL;
+    for (unsigned i = 0; i < DES_LANES; i++)
+        des->lane_next[i] = TIME_NEVER;
     return des;
 }
 
@@ -96,6 +117,8 @@ void des_free(struct des *des)
 {
     if (!des)
         return;
+    for (unsigned i = 0; i < DES_LANES; i++)
+        mem_free(des->lanes[i].ring);
     vec_release(&des->cells);
     arena_release(&des->arena);
     mem_free(des);
@@ -319,6 +342,62 @@ void des_post(struct des *des, uint64_t time, struct event event)
         return;
     *file_event(des, time, 0) = (struct entry){time, 0, event};
     des->live++;
+    if (time < des->slot_next)
+        des->slot_next = time;
+}
+
+static void lane_grow(struct lane *lane)
+{
+    uint32_t size = lane->size ? lane->size * 2 : 64;
+    struct lane_entry *ring = mem_alloc(size * sizeof *ring);
+    for (uint32_t i = 0; i < lane->count; i++)
+        ring[i] = lane->ring[(lane->head + i) & (lane->size - 1)];
+    mem_free(lane->ring);
+    lane->ring = ring;
+    lane->size = size;
+    lane->head = 0;
+}
+
+void des_post_lane(struct des *des, unsigned index, uint64_t time, struct event event)
+{
+    struct lane *lane = &des->lanes[index];
+    assert(time >= des->now);
+    if (time == TIME_NEVER)
+        return;
+    if (lane->count && time < lane->last) {
+        des_post(des, time, event);
+        return;
+    }
+    if (lane->count == lane->size)
+        lane_grow(lane);
+    if (!lane->count++)
+        des->lane_next[index] = time;
+    lane->ring[(lane->head + lane->count - 1) & (lane->size - 1)] =
+        (struct lane_entry){time, event};
+    lane->last = time;
+    des->live++;
+}
+
+static void lane_pop(struct des *des, unsigned index, struct event *event)
+{
+    struct lane *lane = &des->lanes[index];
+    const struct lane_entry *entry = &lane->ring[lane->head];
+    *event = entry->event;
+    des->now = entry->time;
+    des->live--;
+    des->lane_popped = index;
+    lane->head = (lane->head + 1) & (lane->size - 1);
+    des->lane_next[index] = --lane->count ? lane->ring[lane->head].time : TIME_NEVER;
+}
+
+/* The lane whose turn it is: the lowest of those with the earliest event. */
+static unsigned lane_first(const struct des *des)
+{
+    unsigned first = 0;
+    for (unsigned i = 1; i < DES_LANES; i++)
+        if (des->lane_next[i] < des->lane_next[first])
+            first = i;
+    return first;
 }
 
 des_handle des_schedule(struct des *des, uint64_t time, struct event event)
@@ -329,6 +408,8 @@ des_handle des_schedule(struct des *des, uint64_t time, struct event event)
     des_handle handle = handle_take(des);
     *file_event(des, time, handle) = (struct entry){time, handle, event};
     des->live++;
+    if (time < des->slot_next)
+        des->slot_next = time;
     return handle;
 }
 
@@ -340,6 +421,7 @@ bool des_cancel(struct des *des, des_handle handle)
     handle_drop(des, handle);
     des->live--;
     des->dead++;
+    des->slot_known = false; /* it may have been the next one */
     if (des->dead > des->live + DEAD_ALLOWED)
         sweep_dead(des);
     return true;
@@ -365,14 +447,26 @@ static struct slot *find_next(struct des *des, unsigned *level, unsigned *digit)
     return NULL;
 }
 
-uint64_t des_next_time(struct des *des)
+/* Of those in no lane. */
+static uint64_t slots_next(struct des *des)
 {
-    unsigned level, digit;
-    const struct slot *slot = find_next(des, &level, &digit);
-    return slot ? slot->earliest : TIME_NEVER;
+    if (!des->slot_known) {
+        unsigned level, digit;
+        const struct slot *slot = find_next(des, &level, &digit);
+        des->slot_next = slot ? slot->earliest : TIME_NEVER;
+        des->slot_known = true;
+    }
+    return des->slot_next;
 }
 
-bool des_pop(struct des *des, uint64_t until, struct event *event)
+uint64_t des_next_time(struct des *des)
+{
+    uint64_t slots = slots_next(des), lanes = des->lane_next[lane_first(des)];
+    return slots <= lanes ? slots : lanes;
+}
+
+/* The next one of those in no lane, if it is not later than `until`. */
+static bool slots_pop(struct des *des, uint64_t until, struct event *event)
 {
     unsigned level, digit;
     const struct slot *slot;
@@ -387,12 +481,26 @@ bool des_pop(struct des *des, uint64_t until, struct event *event)
             *event = entry.event;
             des->now = entry.time;
             des->live--;
+            des->slot_known = false;
             if (entry.handle)
                 handle_drop(des, entry.handle);
             return true;
         }
         des->base = slot->earliest; /* and the clock follows: this event is popped next round */
         refile_chunks(des, detach_slot(des, level, digit));
+    }
+    return false;
+}
+
+bool des_pop(struct des *des, uint64_t until, struct event *event)
+{
+    unsigned lane = lane_first(des);
+    if (slots_next(des) <= des->lane_next[lane]) {
+        if (slots_pop(des, until, event))
+            return true;
+    } else if (des->lane_next[lane] <= until) {
+        lane_pop(des, lane, event);
+        return true;
     }
     if (until != TIME_NEVER && until > des->now)
         des->now = until;
@@ -401,16 +509,8 @@ bool des_pop(struct des *des, uint64_t until, struct event *event)
 
 const struct event *des_upcoming(const struct des *des, unsigned ahead)
 {
-    if (!des->used_levels)
-        return NULL;
-    unsigned level = (unsigned)__builtin_ctz(des->used_levels);
-    uint64_t slots = des->used_slots[level];
-    for (; ahead && slots; ahead--)
-        slots &= slots - 1;
-    if (!slots)
-        return NULL;
-    unsigned digit = (unsigned)__builtin_ctzll(slots);
-    return &slot_first(&des->slots[level][digit])->event;
+    const struct lane *lane = &des->lanes[des->lane_popped];
+    return ahead < lane->count ? &lane->ring[(lane->head + ahead) & (lane->size - 1)].event : NULL;
 }
 
 void des_advance(struct des *des, uint64_t time)

@@ -128,7 +128,8 @@ bool channel_send_data(struct fabric *fabric, uint32_t index, uint64_t at)
     uint64_t lead = port->peer_is_switch
                         ? start + wire_time(port, DATA_HEADER_BYTES) + port->flight_ps
                         : parcel->tail;
-    des_post(fabric->network, lead, (struct event){EVENT_PARCEL, number, port->peer});
+    des_post_lane(fabric->network, port->peer_is_switch ? DELAY_HEADER : DELAY_WHOLE, lead,
+                  (struct event){EVENT_PARCEL, number, port->peer});
     channel_update_ready(fabric, lane);
     return true;
 }

@@ -72,7 +72,8 @@ static void send_one(struct fabric *fabric, uint32_t index, unsigned vl, uint64_
     uint64_t what = vl | (uint64_t)input->told << 4 |
                     (uint64_t)fabric->data->outputs[lane].sent << 16 | (uint64_t)port->epoch << 32;
     fabric->data->totals.credit_packets++;
-    des_post(fabric->network, arrival, (struct event){EVENT_CREDITS, port->peer, what});
+    des_post_lane(fabric->network, DELAY_CREDITS, arrival,
+                  (struct event){EVENT_CREDITS, port->peer, what});
 }
 
 uint64_t credits_send(struct fabric *fabric, uint32_t index, uint64_t at)

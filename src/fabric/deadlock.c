@@ -1,11 +1,11 @@
 /* Deadlock: packets that wait for each other in a circle, found by looking who waits for whom.
  *
  * An output lane of a switch stands still when the input lane at the other end has no room for its
- * head, all that is under way counted; that input lane stands still when its head waits for room in
- * an output lane of its switch. Lanes are first in, first out, so each waits for one other lane,
- * and a circle of lanes that stand still can never move again by itself: what is reported is a
- * proof, not a suspicion. Whatever still moves (a packet on the crossbar or the link, a look-up)
- * breaks the chain. Only lifetime limits can end a deadlock.
+ * head; that input lane stands still when its head waits for room in an output lane of its switch.
+ * Lanes are first in, first out, so each waits for one other lane, and a circle of lanes that stand
+ * still can never move again by itself: what is reported is a proof, not a suspicion. Whatever
+ * still moves (a packet on the crossbar or the link, a look-up) breaks the chain. Only lifetime
+ * limits can end a deadlock.
  *
  * The look is taken every so often while packets are in the fabric. */
 #include "fabric/internal.h"
@@ -22,15 +22,13 @@ static uint32_t waits_for(struct fabric *fabric, uint32_t lane)
     struct data *data = fabric->data;
     const struct output_lane *output = &data->outputs[lane];
     const struct port *port = &fabric->ports[lane_port(fabric, lane)];
-    bool sending = port->sent_lane == lane && port->free_at > des_now(fabric->network);
-    if (output->queue.head == NOBODY || sending || !port->open || !port->peer_is_switch ||
-        output->crossing != NOBODY)
+    if (output->queue.head == NOBODY || port->sent_lane == lane || !port->open ||
+        !port->peer_is_switch || output->crossing != NOBODY)
         return NOBODY;
     const struct port *peer = &fabric->ports[port->peer];
     const struct input_lane *input =
         &data->inputs[lane_of(fabric, port->peer, lane_vl(fabric, lane))];
-    unsigned under_way = (unsigned)(output->sent - input->received) % CREDIT_MODULUS;
-    if (input->used + under_way + head_blocks(data, &output->queue) <= peer->room)
+    if (input->used + head_blocks(data, &output->queue) <= peer->room)
         return NOBODY;
     if (input->queue.head == NOBODY || input->crossing != NOBODY || input->wanted == NOBODY)
         return NOBODY;

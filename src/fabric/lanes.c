@@ -96,7 +96,8 @@ static void cross(struct fabric *fabric, uint32_t lane, uint32_t to)
     output->used = (uint16_t)(output->used + blocks);
     if (fabric->options.multiplexed)
         port->input_busy = out->output_busy = true;
-    des_post(fabric->network, over, (struct event){EVENT_CROSSED, lane, relay->life});
+    des_post_lane(fabric->network, DELAY_CROSSING, over,
+                  (struct event){EVENT_CROSSED, lane, relay->life});
     if (input->queue.head != NOBODY && !input->copied)
         unit_ask(fabric, relay, lane);
     channel_push(fabric, to, number);
@@ -139,7 +140,7 @@ static void serve_line(struct fabric *fabric, uint32_t to)
  * those behind it. But not for ever: in the end the output waits for it. */
 static void pass_over(struct fabric *fabric, struct port *port, uint32_t lane)
 {
-    enum { PATIENCE = 4 };
+    enum { PATIENCE = 2 };
     if (lane == NOBODY || input_at(fabric, lane)->passed_over++ < PATIENCE)
         return;
     input_at(fabric, lane)->passed_over = 0;

@@ -30,6 +30,17 @@ enum {
     ARBITER_ENTRIES = 64,  /* of each table */
 };
 
+/* Lanes of the event queue, one for each kind of delay. */
+enum data_delay {
+    DELAY_CONNECT,  /* look-up, mapping, arbitration */
+    DELAY_UNIT,     /* the routing unit's look-up alone */
+    DELAY_HEADER,   /* to a switch: until the header is there */
+    DELAY_WHOLE,    /* to an adapter: until all of it is there */
+    DELAY_CROSSING, /* over a crossbar */
+    DELAY_CREDITS,  /* a flow-control packet */
+    DELAY_SENT,     /* until the output is free */
+};
+
 struct parcel {
     uint64_t made, entered, tail;
     uint64_t since; /* in this node */

@@ -75,7 +75,8 @@ static void wake_when_free(struct fabric *fabric, uint32_t index)
     if (port->waking)
         return;
     port->waking = true;
-    des_post(fabric->network, port->free_at, (struct event){EVENT_SENT, index, port->epoch});
+    des_post_lane(fabric->network, DELAY_SENT, port->free_at,
+                  (struct event){EVENT_SENT, index, port->epoch});
 }
 
 /* Channel arbitration: flow control first, then VL15, then data by its tables. */

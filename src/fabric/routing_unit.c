@@ -16,8 +16,8 @@ static void grant(struct fabric *fabric, struct relay *relay, uint32_t lane)
     uint64_t now = des_now(fabric->network);
     relay->busy_until = now + fabric->data->routing_ps;
     relay->cursor = lane - first_lane(fabric, relay);
-    des_post(fabric->network, relay->busy_until + fabric->data->connect_ps,
-             (struct event){EVENT_CONNECT, lane, relay->life});
+    des_post_lane(fabric->network, DELAY_CONNECT, relay->busy_until + fabric->data->connect_ps,
+                  (struct event){EVENT_CONNECT, lane, relay->life});
 }
 
 static void wake_unit(struct fabric *fabric, struct relay *relay)
@@ -25,8 +25,8 @@ static void wake_unit(struct fabric *fabric, struct relay *relay)
     if (relay->waking)
         return;
     relay->waking = true;
-    des_post(
-        fabric->network, relay->busy_until,
+    des_post_lane(
+        fabric->network, DELAY_UNIT, relay->busy_until,
         (struct event){EVENT_UNIT_FREE, (uint32_t)(relay - fabric->data->relays), relay->life});
 }
 
@@ -41,8 +41,9 @@ void unit_ask(struct fabric *fabric, struct relay *relay, uint32_t lane)
     input->asked = true;
     input->copied = 0;
     if (!fabric->options.routing_shared) {
-        des_post(fabric->network, now + fabric->data->routing_ps + fabric->data->connect_ps,
-                 (struct event){EVENT_CONNECT, lane, relay->life});
+        des_post_lane(fabric->network, DELAY_CONNECT,
+                      now + fabric->data->routing_ps + fabric->data->connect_ps,
+                      (struct event){EVENT_CONNECT, lane, relay->life});
     } else if (relay->busy_until <= now && !relay->waiting) {
         grant(fabric, relay, lane);
     } else {

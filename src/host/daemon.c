@@ -33,7 +33,7 @@
 #include <unistd.h>
 
 enum {
-    BATCH = 32,        /* MADs taken before the core's outputs are looked at */
+    BATCH = 256,       /* MADs taken before the core's outputs are looked at */
     TURNS_BLIND = 256, /* turns of a busy loop between looks at the other descriptors */
 };
 static const uint64_t stop_patience = 2 * TIME_S; /* for a handover */
@@ -47,6 +47,7 @@ struct daemon {
     VEC(struct config *) retired; /* a job under way may still point into them */
     struct mad_port *port;
     struct sm *sm;
+    struct sa *sa;
     struct workers workers; /* lent to engines */
     struct worker *router, *writer;
     struct event_log log;
@@ -237,6 +238,37 @@ static void drain(struct daemon *daemon, uint64_t now)
     }
 }
 
+/* ---- subnet administration ---- */
+
+static void look(struct daemon *daemon, uint64_t now)
+{
+    struct sm_paths paths = sm_paths(daemon->sm);
+    struct sa_view view = {
+        .subnet = sm_subnet(daemon->sm),
+        .network = paths.network,
+        .routes = paths.routes,
+        .generation = paths.generation,
+        .priority = daemon->config->sm.priority,
+        .act_count = sm_act_count(daemon->sm),
+    };
+    sa_look(daemon->sa, now, &view);
+}
+
+/* One turn of it: what is left waits until the manager has had its turn. */
+static void administer(struct daemon *daemon, uint64_t now)
+{
+    struct sa_message message;
+    look(daemon, now);
+    if (sa_deadline(daemon->sa) > now)
+        return;
+    sa_expire(daemon->sa, now);
+    while (sa_next_output(daemon->sa, now, &message)) {
+        int status = mad_port_answer(daemon->port, &message);
+        if (status < 0 && daemon->send_failures++ == 0)
+            event_log_write(&daemon->log, "warning", "cannot answer: %s", strerror(-status));
+    }
+}
+
 /* ---- configuration ---- */
 
 static int make_config(const struct daemon_options *options, struct config **result,
@@ -388,6 +420,8 @@ static void take_questions(struct daemon *daemon, uint64_t now)
 static void rest(struct daemon *daemon, uint64_t now)
 {
     uint64_t until = sm_deadline(daemon->sm);
+    if (sa_deadline(daemon->sa) < until)
+        until = sa_deadline(daemon->sa);
     if (daemon->stop_at < until)
         until = daemon->stop_at;
     event_log_flush(&daemon->log);
@@ -397,15 +431,27 @@ static void rest(struct daemon *daemon, uint64_t now)
                                       : 0);
 }
 
+static void receive_one(struct daemon *daemon, uint64_t now, const struct sm_message *message)
+{
+    sm_receive(daemon->sm, now, message);
+    if (wire_get(message->mad, MAD_METHOD) == METHOD_TRAP &&
+        wire_get(message->mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_NOTICE) {
+        look(daemon, now);
+        sa_notice(daemon->sa, now, message->mad + SMP_DATA_OFFSET);
+    }
+}
+
 static unsigned receive(struct daemon *daemon, uint64_t now)
 {
     struct sm_message message;
-    unsigned count = 0;
-    while (count < BATCH && mad_port_receive(daemon->port, &message)) {
-        sm_receive(daemon->sm, now, &message);
-        count++;
-    }
-    return count;
+    struct sa_message query;
+    for (unsigned count = 0; count < BATCH; count++)
+        switch (mad_port_receive(daemon->port, &message, &query)) {
+        case MAD_NONE: return count;
+        case MAD_FOR_MANAGER: receive_one(daemon, now, &message); break;
+        case MAD_FOR_ADMINISTRATION: sa_receive(daemon->sa, now, &query); break;
+        }
+    return BATCH;
 }
 
 static void serve(struct daemon *daemon)
@@ -431,6 +477,7 @@ static void serve(struct daemon *daemon)
         if (sm_deadline(daemon->sm) <= now)
             sm_expire(daemon->sm, now);
         drain(daemon, now);
+        administer(daemon, now);
         if (received)
             continue;
         give_files(daemon);
@@ -471,6 +518,11 @@ static int open_all(struct daemon *daemon, struct err *err)
         daemon->watched[i].events = POLLIN;
     config->sm.engine_options.workers = &daemon->workers;
     daemon->sm = sm_new(&config->sm, mad_port_guid(daemon->port));
+    struct sa_config administration;
+    sa_config_init(&administration);
+    administration.key = config->sm.sm_key;
+    administration.subnet_timeout = config->sm.subnet_timeout;
+    daemon->sa = sa_new(&administration, mad_port_guid(daemon->port));
     for (size_t i = 0; i < daemon->store.facts.count; i++)
         sm_remember(daemon->sm, &daemon->store.facts.items[i]);
     return 0;
@@ -492,6 +544,7 @@ static void close_all(struct daemon *daemon)
     }
     worker_free(daemon->router);
     worker_free(daemon->writer);
+    sa_free(daemon->sa);
     sm_free(daemon->sm);
     manager_control_close(daemon->control);
     mad_port_close(daemon->port);

@@ -13,6 +13,7 @@
 #include "host/mad_port.h"
 
 #include "base/time.h"
+#include "wire/packet.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,15 +30,18 @@ enum {
     KERNEL_EARLY_MS = 10, /* by which the kernel gives up before the core does */
     STATE_NAMES = 5,
     PHYSICALLY_UP = 5,
+    QUERY_BYTES = 8192, /* no query is longer */
+    ANSWER_RETRIES = 3,
 };
 
 struct mad_port {
     int id, fd, manager_fd;
-    int directed_agent, lid_agent;
+    int directed_agent, lid_agent, administration_agent;
     bool unpollable, gone;
     uint64_t guid;
     char name[128];
     uint8_t *in, *out; /* umad buffers */
+    size_t out_bytes;  /* of the latter's message */
 };
 
 /* ---- choosing ---- */
@@ -155,6 +159,18 @@ static int register_agent(const struct mad_port *port, int class)
     return umad_register(port->id, class, 1, 0, methods);
 }
 
+/* All that can be asked of the administration, and the answers to its reports. The kernel does
+ * RMPP. */
+static int register_administration(const struct mad_port *port)
+{
+    static const uint8_t asked[] = {METHOD_GET,       METHOD_SET,    METHOD_GET_TABLE,
+                                    METHOD_GET_MULTI, METHOD_DELETE, METHOD_GET_TRACE_TABLE};
+    long methods[16 / sizeof(long)] = {0};
+    for (size_t i = 0; i < sizeof asked; i++)
+        methods[0] |= 1L << asked[i];
+    return umad_register(port->id, CLASS_SUBN_ADM, 2, RMPP_THIS_VERSION, methods);
+}
+
 static int open_port(struct mad_port *port, const umad_port_t *info, struct err *err)
 {
     port->id = umad_open_port(info->ca_name, info->portnum);
@@ -165,7 +181,8 @@ static int open_port(struct mad_port *port, const umad_port_t *info, struct err 
     port->unpollable = fcntl(port->fd, F_GETFD) < 0;
     port->directed_agent = register_agent(port, CLASS_SUBN_DIRECTED);
     port->lid_agent = register_agent(port, CLASS_SUBN_LID);
-    if (port->directed_agent < 0 || port->lid_agent < 0)
+    port->administration_agent = register_administration(port);
+    if (port->directed_agent < 0 || port->lid_agent < 0 || port->administration_agent < 0)
         return occupied(port, err);
     return claim_manager(port, info, err);
 }
@@ -184,8 +201,9 @@ int mad_port_open(struct mad_port **result, const struct mad_port_choice *choice
     describe(port, &search.port);
     /* umad_size() depends on the kernel and is not known before the port is open; this is the most.
      */
-    port->in = mem_zalloc(1, sizeof(struct ib_user_mad) + MAD_BYTES);
+    port->in = mem_zalloc(1, sizeof(struct ib_user_mad) + QUERY_BYTES);
     port->out = mem_zalloc(1, sizeof(struct ib_user_mad) + MAD_BYTES);
+    port->out_bytes = MAD_BYTES;
     int status = open_port(port, &search.port, err);
     if (status < 0) {
         mad_port_close(port);
@@ -199,8 +217,9 @@ int mad_port_open(struct mad_port **result, const struct mad_port_choice *choice
 static void quieten(struct mad_port *port)
 {
     struct sm_message message;
+    struct sa_message query;
     for (int i = 0; i < QUIET_ROUNDS && umad_poll(port->id, QUIET_MS) == 0; i++)
-        while (mad_port_receive(port, &message))
+        while (mad_port_receive(port, &message, &query) != MAD_NONE)
             continue;
 }
 
@@ -251,19 +270,58 @@ int mad_port_send(struct mad_port *port, const struct sm_message *message)
     return status < 0 ? -(errno ? errno : EIO) : 0;
 }
 
-bool mad_port_receive(struct mad_port *port, struct sm_message *message)
+int mad_port_answer(struct mad_port *port, const struct sa_message *message)
+{
+    const struct sa_address *address = &message->address;
+    if (message->bytes > port->out_bytes) {
+        port->out = mem_realloc(port->out, 1, sizeof(struct ib_user_mad) + message->bytes);
+        port->out_bytes = message->bytes;
+    }
+    umad_set_addr(port->out, address->lid, (int)address->qp, address->sl, (int)address->q_key);
+    umad_set_pkey(port->out, address->p_key_index);
+    umad_get_mad_addr(port->out)->path_bits = address->path_bits;
+    memcpy(umad_get_mad(port->out), message->data, message->bytes);
+    int status =
+        umad_send(port->id, port->administration_agent, port->out, (int)message->bytes,
+                  (int)(message->patience_ps / TIME_MS), message->patience_ps ? 0 : ANSWER_RETRIES);
+    umad_set_pkey(port->out, 0);
+    umad_get_mad_addr(port->out)->path_bits = 0;
+    return status < 0 ? -(errno ? errno : EIO) : 0;
+}
+
+static void take_query(const struct mad_port *port, size_t bytes, struct sa_message *query)
+{
+    const ib_mad_addr_t *address = umad_get_mad_addr(port->in);
+    *query = (struct sa_message){.data = umad_get_mad(port->in), .bytes = bytes};
+    query->address = (struct sa_address){.lid = be16toh(address->lid),
+                                         .sl = address->sl,
+                                         .path_bits = address->path_bits,
+                                         .p_key_index = address->pkey_index,
+                                         .qp = be32toh(address->qpn),
+                                         .q_key = Q_KEY_GSI};
+}
+
+enum mad_arrival mad_port_receive(struct mad_port *port, struct sm_message *message,
+                                  struct sa_message *query)
 {
     for (;;) {
-        int length = MAD_BYTES;
+        int length = QUERY_BYTES;
         if (umad_recv(port->id, port->in, &length, 0) < 0)
-            return false;
-        if (umad_status(port->in) != 0 || length != MAD_BYTES)
+            return MAD_NONE;
+        const uint8_t *mad = umad_get_mad(port->in);
+        if (umad_status(port->in) != 0 || length < MAD_HEADER_BYTES)
             continue; /* a request of ours that came back */
+        if (wire_get(mad, MAD_CLASS) == CLASS_SUBN_ADM) {
+            take_query(port, (size_t)length, query);
+            return MAD_FOR_ADMINISTRATION;
+        }
+        if (length != MAD_BYTES)
+            continue;
         const ib_mad_addr_t *address = umad_get_mad_addr(port->in);
         message->lid = be16toh(address->lid);
         message->sl = address->sl;
-        memcpy(message->mad, umad_get_mad(port->in), MAD_BYTES);
-        return true;
+        memcpy(message->mad, mad, MAD_BYTES);
+        return MAD_FOR_MANAGER;
     }
 }
 

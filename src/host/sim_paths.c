@@ -16,6 +16,7 @@ struct sim_paths {
     struct sim *sim;
     struct fabric *fabric;
     uint32_t port_count;
+    bool *seen;             /* by port of the fabric: some manager had it among its paths once */
     VEC(struct view) views; /* by manager */
 };
 
@@ -30,6 +31,7 @@ struct sim_paths *sim_paths_new(struct sim *sim, struct fabric *fabric)
     paths->sim = sim;
     paths->fabric = fabric;
     paths->port_count = (uint32_t)fabric_topology(fabric)->ports.count;
+    paths->seen = mem_zalloc(paths->port_count + 1, sizeof *paths->seen);
     fabric_set_paths(fabric, &(struct data_paths){paths, find});
     return paths;
 }
@@ -41,6 +43,7 @@ void sim_paths_free(struct sim_paths *paths)
     for (size_t i = 0; i < paths->views.count; i++)
         mem_free(paths->views.items[i].end_points);
     vec_release(&paths->views);
+    mem_free(paths->seen);
     mem_free(paths);
 }
 
@@ -56,14 +59,17 @@ static void translate(struct sim_paths *paths, struct view *view, const struct s
     }
     for (uint32_t i = 0; i < from->network->terminals.count; i++) {
         uint32_t port = map_get(&by_guid, from->network->terminals.items[i].guid);
-        if (port != MAP_NONE)
-            view->end_points[port] = i;
+        if (port == MAP_NONE)
+            continue;
+        view->end_points[port] = i;
+        paths->seen[port] = true;
     }
     map_release(&by_guid);
     view->generation = from->generation;
     view->known = true;
 }
 
+/* Whoever was cut off goes on with the addresses it knows; a newcomer knows none yet. */
 static struct data_path find_live(const struct sim_paths *paths, uint32_t destination)
 {
     const uint8_t *info = fabric_port_info(paths->fabric, destination);
@@ -85,7 +91,7 @@ struct data_path sim_paths_find(struct sim_paths *paths, uint32_t source, uint32
             continue;
         if (!view->known || view->generation != from.generation)
             translate(paths, view, &from);
-        anybody |= view->end_points[source] != NETWORK_NONE;
+        anybody |= view->end_points[source] != NETWORK_NONE || !paths->seen[source];
         if (view->end_points[source] == NETWORK_NONE ||
             view->end_points[destination] == NETWORK_NONE)
             continue;

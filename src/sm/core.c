@@ -423,6 +423,11 @@ enum sm_state sm_state(const struct sm *sm)
     return sm->state;
 }
 
+uint32_t sm_act_count(const struct sm *sm)
+{
+    return mirror_act_count(sm);
+}
+
 const struct subnet *sm_subnet(const struct sm *sm)
 {
     return &sm->subnet;

@@ -134,6 +134,7 @@ int sm_job_run(struct sm_job *job, struct err *err);
 void sm_computed(struct sm *sm, uint64_t now, struct sm_job *job, const struct err *refusal);
 
 enum sm_state sm_state(const struct sm *sm);
+uint32_t sm_act_count(const struct sm *sm); /* as in SMInfo */
 const struct subnet *sm_subnet(const struct sm *sm);
 /* The paths that sources should use now: the last tables of which every block is acknowledged, and
  * the network that they were computed for. While new ones go out, these stay; sources change over

@@ -229,6 +229,59 @@ static void inputs_share_an_output_evenly(void **state)
     }
 }
 
+/* Four slow links into a fast one: what comes in slowly must not keep the fast output waiting. */
+static void slow_inputs_together_fill_a_fast_output(void **state)
+{
+    (void)state;
+    for (unsigned multiplexed = 0; multiplexed < 2; multiplexed++) {
+        struct net net;
+        net_init(&net);
+        net.options.node.agent.data_vls = 1;
+        net.options.multiplexed = multiplexed;
+        uint32_t centre = net_switch(&net, 5);
+        for (unsigned i = 1; i <= 4; i++)
+            net_link(&net, net_adapter(&net, 1), 1, centre, i);
+        net_cable(&net, net_adapter(&net, 1), 1, centre, 5, WIDTH_4X, SPEED_SDR, 20);
+        net_begin(&net, 3);
+        net_route_shortest(&net);
+        net_bring_up(&net);
+        for (unsigned i = 1; i <= 4; i++)
+            net_flow(&net, net_port(&net, i, 1), net_port(&net, 5, 1), 256, 0);
+        net_run(&net, TIME_MS);
+        net_forget(&net);
+        uint64_t since = net_now(&net);
+        net_run(&net, 10 * TIME_MS);
+        assert_true(net_share(&net, net_port(&net, 5, 1), since) > 0.99);
+        net_end(&net);
+    }
+}
+
+/* A fast input and a slow one: while a packet drips in, the output is the other's. */
+static void a_slow_input_does_not_hold_up_a_fast_one(void **state)
+{
+    struct net net;
+    (void)state;
+    net_init(&net);
+    net.options.node.agent.data_vls = 1;
+    uint32_t centre = net_switch(&net, 3);
+    net_link(&net, net_adapter(&net, 1), 1, centre, 1);
+    net_cable(&net, net_adapter(&net, 1), 1, centre, 2, WIDTH_4X, SPEED_SDR, 20);
+    net_cable(&net, net_adapter(&net, 1), 1, centre, 3, WIDTH_4X, SPEED_SDR, 20);
+    net_begin(&net, 3);
+    net_route_shortest(&net);
+    net_bring_up(&net);
+    net_flow(&net, net_port(&net, 1, 1), net_port(&net, 3, 1), 256, 0);
+    net_flow(&net, net_port(&net, 2, 1), net_port(&net, 3, 1), 256, 0);
+    net_run(&net, TIME_MS);
+    net_forget(&net);
+    uint64_t since = net_now(&net);
+    net_run(&net, 10 * TIME_MS);
+    assert_true(net_share(&net, net_port(&net, 3, 1), since) > 0.99);
+    /* The slow one has its quarter. */
+    assert_true(net.traffic_packets[0] * 4 > net.received[net_port(&net, 3, 1)] * 99 / 100);
+    net_end(&net);
+}
+
 static void several_traffics_share_a_port_evenly(void **state)
 {
     struct net net;
@@ -292,33 +345,74 @@ static void lanes_of_one_input_take_turns_on_the_crossbar(void **state)
 }
 
 /* Input 1 sends to output 3 on lane 0 and to output 4 on lane 1; input 2 sends to output 4 only.
- * Lane 1 of input 1 needs a moment in which both its input and its output are free, and must get
- * one. */
+ * Lane 1 of input 1 needs a moment in which both its input and its output are free; the crossbar is
+ * slower than the links, so that neither ever pauses by itself. */
+static void start_tangle(struct net *net, unsigned phase)
+{
+    net_flow(net, net_port(net, 1, 1), net_port(net, 3, 1), 256, 0);
+    net_run(net, TIME_US + phase * 282 * TIME_NS);
+    net_flow(net, net_port(net, 2, 1), net_port(net, 4, 1), 256, 1);
+    net_run(net, 100 * TIME_US);
+    net_flow(net, net_port(net, 1, 1), net_port(net, 4, 1), 256, 1);
+    net_run(net, TIME_MS);
+}
+
+static void begin_tangle(struct net *net, unsigned hosts)
+{
+    net_init(net);
+    net->options.multiplexed = true;
+    net->options.node.internal_percent = 60;
+    net_star(net, hosts);
+    net_begin(net, 3);
+    net_route_shortest(net);
+    net_bring_up(net);
+}
+
 static void nobody_starves_between_a_busy_input_and_a_busy_output(void **state)
 {
     (void)state;
-    for (unsigned phase = 0; phase < 4; phase++) {
+    for (unsigned phase = 0; phase < 8; phase++) {
         struct net net;
-        begin_crossbar(&net, 4);
-        net_flow(&net, net_port(&net, 1, 1), net_port(&net, 3, 1), 256, 0);
-        net_run(&net, TIME_US + phase * 282 * TIME_NS);
-        net_flow(&net, net_port(&net, 2, 1), net_port(&net, 4, 1), 256, 1);
-        net_run(&net, 100 * TIME_US);
-        net_flow(&net, net_port(&net, 1, 1), net_port(&net, 4, 1), 256, 1);
-        net_run(&net, TIME_MS);
+        begin_tangle(&net, 4);
+        start_tangle(&net, phase);
         net_forget(&net);
-        uint64_t since = net_now(&net);
-        net_run(&net, 20 * TIME_MS);
-        double sum =
-            (double)(net.traffic_packets[0] + net.traffic_packets[1] + net.traffic_packets[2]);
-        print_message("phase %u: %.3f %.3f, and between them %.3f; outputs full to %.3f and %.3f\n",
-                      phase, (double)net.traffic_packets[0] / sum,
-                      (double)net.traffic_packets[1] / sum, (double)net.traffic_packets[2] / sum,
-                      net_share(&net, net_port(&net, 3, 1), since),
-                      net_share(&net, net_port(&net, 4, 1), since));
-        assert_true((double)net.traffic_packets[2] > 0.1 * sum);
+        net_run(&net, 10 * TIME_MS);
+        uint64_t sum = net.traffic_packets[0] + net.traffic_packets[1] + net.traffic_packets[2];
+        print_message("phase %u: %.3f %.3f, and between them %.3f\n", phase,
+                      (double)net.traffic_packets[0] / (double)sum,
+                      (double)net.traffic_packets[1] / (double)sum,
+                      (double)net.traffic_packets[2] / (double)sum);
+        assert_true(net.traffic_packets[2] > sum / 20);
         net_end(&net);
     }
+}
+
+/* The same with a third input that sends to output 4 on lane 0. When lane 1 of that output is
+ * stopped, or the output closed, nobody may wait there any longer for a turn that does not come. */
+static void an_output_waits_for_nobody_who_cannot_come(void **state)
+{
+    struct net net;
+    (void)state;
+    begin_tangle(&net, 5);
+    net_flow(&net, net_port(&net, 5, 1), net_port(&net, 4, 1), 256, 0);
+    start_tangle(&net, 0);
+    for (unsigned round = 0; round < 60; round++) {
+        net_run(&net, 50 * TIME_US + round * 123457);
+        if (round % 2)
+            net_arbitrate(&net, 0, 4, false, "0:4");
+        else
+            net_set_port(&net, 0, 4, PORT_INFO_PORT_STATE, PORT_STATE_INIT);
+        net_run(&net, 100 * TIME_US);
+        if (round % 2 == 0)
+            net_set_port(&net, 0, 4, PORT_INFO_PORT_STATE, PORT_STATE_ACTIVE);
+        net_run(&net, 20 * TIME_US);
+        net_forget(&net);
+        net_run(&net, 100 * TIME_US);
+        assert_true(net.lane_bytes[0] > 0 && net.traffic_packets[0] > 10);
+        net_arbitrate(&net, 0, 4, false, "0:4 1:4");
+    }
+    net_drain(&net, TIME_MS);
+    net_end(&net);
 }
 
 int main(void)
@@ -336,10 +430,13 @@ int main(void)
         cmocka_unit_test(low_priority_fills_the_gaps),
         cmocka_unit_test(adapters_arbitrate_like_switches),
         cmocka_unit_test(inputs_share_an_output_evenly),
+        cmocka_unit_test(slow_inputs_together_fill_a_fast_output),
+        cmocka_unit_test(a_slow_input_does_not_hold_up_a_fast_one),
         cmocka_unit_test(several_traffics_share_a_port_evenly),
         cmocka_unit_test(lanes_to_one_output_take_turns_on_the_crossbar),
         cmocka_unit_test(lanes_of_one_input_take_turns_on_the_crossbar),
         cmocka_unit_test(nobody_starves_between_a_busy_input_and_a_busy_output),
+        cmocka_unit_test(an_output_waits_for_nobody_who_cannot_come),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

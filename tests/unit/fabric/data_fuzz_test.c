@@ -253,7 +253,16 @@ static void expect_health(struct net *net)
     assert_int_equal(totals.delivered + errors, delivered + hosts * (hosts - 1));
 }
 
-static void run_one(uint64_t seed)
+static void add_up(struct data_totals *sum, const struct data_totals *totals)
+{
+    for (unsigned cause = 0; cause < LOSS_CAUSES; cause++)
+        sum->lost[cause] += totals->lost[cause];
+    sum->delivered += totals->delivered;
+    sum->duplicates += totals->duplicates;
+    sum->retried += totals->retried;
+}
+
+static void run_one(uint64_t seed, struct data_totals *sum)
 {
     struct rng rng;
     struct net net;
@@ -272,7 +281,21 @@ static void run_one(uint64_t seed)
     expect_health(&net);
     assert_int_equal(net_totals(&net).lost[LOSS_OVERFLOW], 0);
     net_drain(&net, 10 * TIME_MS);
+    struct data_totals totals = net_totals(&net);
+    add_up(sum, &totals);
     net_end(&net);
+}
+
+/* Everything that can happen has happened. */
+static void expect_variety(const struct data_totals *sum)
+{
+    static const enum loss causes[] = {LOSS_INACTIVE_PORT, LOSS_DEAD_LINK, LOSS_DEAD_NODE,
+                                       LOSS_NO_ROUTE,      LOSS_NO_LANE,   LOSS_LIFETIME,
+                                       LOSS_HEAD_OF_QUEUE, LOSS_BIT_ERROR};
+    for (unsigned i = 0; i < sizeof causes / sizeof causes[0]; i++)
+        if (!sum->lost[causes[i]])
+            fail_msg("%s never happened", loss_names[causes[i]]);
+    assert_true(sum->delivered > 10000 && sum->duplicates > 1000 && sum->retried > 1000);
 }
 
 /* FUZZ_FIRST and FUZZ_COUNT choose other seeds. */
@@ -281,12 +304,15 @@ static void faults_leave_no_packet_and_no_credit_behind(void **state)
     const char *first = getenv("FUZZ_FIRST"), *count = getenv("FUZZ_COUNT");
     uint64_t begin = first ? strtoull(first, NULL, 10) : 1;
     uint64_t seeds = count ? strtoull(count, NULL, 10) : 60;
+    struct data_totals sum = {0};
     (void)state;
     for (uint64_t seed = begin; seed < begin + seeds; seed++) {
         if (first)
             print_message("seed %llu\n", (unsigned long long)seed);
-        run_one(seed);
+        run_one(seed, &sum);
     }
+    if (!first)
+        expect_variety(&sum);
 }
 
 int main(void)

@@ -84,6 +84,36 @@ static void after_the_last_retry_a_packet_is_lost(void **state)
     net_end(&net);
 }
 
+/* The time-out counts from when the packet was sent, not from when it was lost. */
+static void a_retry_comes_exactly_after_its_time_out(void **state)
+{
+    struct net net;
+    (void)state;
+    net_init(&net);
+    begin_star(&net, 2);
+    net_route(&net, 0, net_port(&net, 2, 1), NET_NOWHERE);
+    net_write_table(&net, 0);
+    struct traffic traffic = net_traffic(&net);
+    net_member(&traffic, net_port(&net, 1, 1), net_port(&net, 2, 1));
+    traffic.pattern = PATTERN_TRACE;
+    traffic.retry_ps = 100 * TIME_US;
+    traffic.retries = 3;
+    vec_push(&traffic.trace, ((struct traffic_trace_entry){.payload_bytes = 256}));
+    uint64_t begin = net_now(&net);
+    net_start(&net, &traffic);
+    net_run(&net, 150 * TIME_US); /* twice in vain */
+    net_route(&net, 0, net_port(&net, 2, 1), 2);
+    net_write_table(&net, 0);
+    net.recording = true;
+    net_run(&net, TIME_MS);
+    assert_int_equal(net.deliveries.count, 1);
+    assert_int_equal(net.deliveries.items[0].packet.tries, 2);
+    assert_int_equal(net.deliveries.items[0].time - begin,
+                     200 * TIME_US + (20 + 282) * byte_ps + 300 * TIME_NS);
+    assert_int_equal(net.deliveries.items[0].packet.made, begin);
+    net_end(&net);
+}
+
 /* The count of tries is small; the number of retries that may be asked for is not. */
 static void even_many_retries_come_to_an_end(void **state)
 {
@@ -262,6 +292,24 @@ static void a_closed_output_does_not_cost_the_others_their_copies(void **state)
     net_end(&net);
 }
 
+/* One of the outputs stands still for ever: packets are given up, and the others get their copies
+ * of those that follow. */
+static void lifetimes_end_the_wait_of_copies(void **state)
+{
+    struct net net;
+    (void)state;
+    net_init(&net);
+    net.options.node.agent.life_time = 2; /* 16 us */
+    begin_tree(&net);
+    net_arbitrate(&net, 0, 3, false, "1:4"); /* lane 0 stops at adapter 4 */
+    net_flow(&net, net_port(&net, 3, 1), net_port(&net, 9, 1), 256, 0);
+    net_run(&net, 5 * TIME_MS);
+    assert_true(net.received[net_port(&net, 2, 1)] > 200);
+    assert_true(net.lost[LOSS_LIFETIME] > 100);
+    net_drain(&net, TIME_MS);
+    net_end(&net);
+}
+
 static void nobody_listens_to_an_unknown_group(void **state)
 {
     struct net net;
@@ -369,6 +417,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_reliable_senders_lose_is_only_late),
         cmocka_unit_test(after_the_last_retry_a_packet_is_lost),
+        cmocka_unit_test(a_retry_comes_exactly_after_its_time_out),
         cmocka_unit_test(even_many_retries_come_to_an_end),
         cmocka_unit_test(retries_of_several_senders_at_one_port_all_go_out),
         cmocka_unit_test(static_rate_control_is_exact),
@@ -376,6 +425,7 @@ int main(void)
         cmocka_unit_test(every_member_gets_every_packet_once),
         cmocka_unit_test(copies_share_the_fabric_with_other_packets),
         cmocka_unit_test(a_closed_output_does_not_cost_the_others_their_copies),
+        cmocka_unit_test(lifetimes_end_the_wait_of_copies),
         cmocka_unit_test(nobody_listens_to_an_unknown_group),
         cmocka_unit_test(the_same_seed_gives_the_same_trace),
         cmocka_unit_test(an_idle_minute_costs_nothing),

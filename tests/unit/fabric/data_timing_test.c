@@ -172,6 +172,43 @@ static void a_slower_output_takes_its_own_time(void **state)
     net_end(&net);
 }
 
+/* Half the link's rate inside: the output waits until the rest comes through in time. */
+static void a_slow_crossbar_never_lets_its_output_run_dry(void **state)
+{
+    struct net net;
+    (void)state;
+    net_init(&net);
+    net_chain(&net, 1);
+    net.options.node.internal_percent = 50;
+    begin_chain(&net);
+    assert_int_equal(latency_of_one(&net, 256),
+                     HEADER * byte_ps + flight_ps + routing_ps + 2 * 282 * byte_ps + flight_ps);
+    net_end(&net);
+}
+
+/* Ten times the link's rate inside: no gain for a packet that is still coming in, and its place in
+ * the input buffer is taken until it is all there. */
+static void a_fast_crossbar_cannot_pass_on_what_is_not_there(void **state)
+{
+    struct net net;
+    (void)state;
+    net_init(&net);
+    net_chain(&net, 1);
+    net.options.node.internal_percent = 1000;
+    begin_chain(&net);
+    uint64_t begin = net_now(&net), tail = begin + 282 * byte_ps + flight_ps;
+    net.recording = true;
+    net_packet(&net, net_port(&net, 0, 1), net_port(&net, 1, 1), 256, 0);
+    net_run_until(&net, tail - 1);
+    assert_int_equal(fabric_lane(net.fabric, net_port(&net, 2, 1), 0).input_bytes, 5 * 64);
+    net_run(&net, 1);
+    assert_int_equal(fabric_lane(net.fabric, net_port(&net, 2, 1), 0).input_bytes, 0);
+    net_run(&net, TIME_MS);
+    assert_int_equal(net.deliveries.items[0].time - begin,
+                     HEADER * byte_ps + flight_ps + routing_ps + 282 * byte_ps + flight_ps);
+    net_end(&net);
+}
+
 /* Rates that are no whole number of picoseconds are rounded up for each packet. */
 static void times_on_odd_rates_are_rounded_up(void **state)
 {
@@ -277,6 +314,69 @@ static void a_small_buffer_on_a_long_cable_limits_the_rate(void **state)
     net_end(&net);
 }
 
+/* Room for two packets: the third gets in when the last byte of the first is out. */
+static void a_place_in_a_buffer_is_free_when_the_last_byte_has_left(void **state)
+{
+    struct net net;
+    (void)state;
+    net_init(&net);
+    net_chain(&net, 0);
+    net.options.node.buffer_bytes = 640;
+    begin_chain(&net);
+    uint64_t begin = net_now(&net);
+    net.recording = true;
+    net_flow(&net, net_port(&net, 0, 1), net_port(&net, 1, 1), 256, 0);
+    net_run(&net, 10 * 282 * byte_ps);
+    for (unsigned i = 0; i < net.deliveries.count; i++)
+        assert_int_equal(net.deliveries.items[i].packet.entered,
+                         begin + (i < 2 ? 0 : (i - 1) * 282 * byte_ps));
+    assert_true(net.deliveries.count > 5);
+    net_end(&net);
+}
+
+/* ---- the routing unit ---- */
+
+enum { INPUTS = 6 };
+
+/* Each of six adapters sends to one of six others; a look-up takes two microseconds. */
+static void begin_slow_unit(struct net *net, bool shared)
+{
+    net_init(net);
+    net->options.routing.base_ps = 2 * TIME_US;
+    net->options.routing_shared = shared;
+    net_star(net, 2 * INPUTS);
+    begin_chain(net);
+    for (unsigned i = 1; i <= INPUTS; i++)
+        net_flow(net, net_port(net, i, 1), net_port(net, INPUTS + i, 1), 256, i % 2);
+    net_run(net, TIME_MS);
+    net_forget(net);
+    net_run(net, 12 * TIME_MS);
+}
+
+static void one_routing_unit_serves_its_inputs_in_turn(void **state)
+{
+    struct net net;
+    (void)state;
+    begin_slow_unit(&net, true);
+    for (unsigned i = 1; i <= INPUTS; i++) {
+        uint64_t received = net.received[net_port(&net, INPUTS + i, 1)];
+        assert_true(received >= 999 && received <= 1001); /* a sixth of 12 ms / 2 us each */
+    }
+    net_end(&net);
+}
+
+static void a_routing_unit_for_each_input_has_to_share_with_nobody(void **state)
+{
+    struct net net;
+    (void)state;
+    begin_slow_unit(&net, false);
+    for (unsigned i = 1; i <= INPUTS; i++) {
+        uint64_t received = net.received[net_port(&net, INPUTS + i, 1)];
+        assert_true(received >= 5999 && received <= 6001);
+    }
+    net_end(&net);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -289,11 +389,16 @@ int main(void)
         cmocka_unit_test(a_faster_output_never_runs_dry),
         cmocka_unit_test(a_slow_look_up_delays_a_faster_output),
         cmocka_unit_test(a_slower_output_takes_its_own_time),
+        cmocka_unit_test(a_slow_crossbar_never_lets_its_output_run_dry),
+        cmocka_unit_test(a_fast_crossbar_cannot_pass_on_what_is_not_there),
         cmocka_unit_test(times_on_odd_rates_are_rounded_up),
         cmocka_unit_test(a_saturated_link_has_no_gaps),
         cmocka_unit_test(channel_arbitration_costs_bandwidth),
         cmocka_unit_test(flow_control_takes_its_bytes_from_the_link),
         cmocka_unit_test(a_small_buffer_on_a_long_cable_limits_the_rate),
+        cmocka_unit_test(a_place_in_a_buffer_is_free_when_the_last_byte_has_left),
+        cmocka_unit_test(one_routing_unit_serves_its_inputs_in_turn),
+        cmocka_unit_test(a_routing_unit_for_each_input_has_to_share_with_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
