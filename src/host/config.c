@@ -281,7 +281,7 @@ static const struct key keys[] = {
     {"timeout", set_timeout, true, "200ms"},
     {"retries", set_retries, true, "3"},
     {"sweep", set_sweep, true, "10s"},
-    {"poll", set_poll, true, "250ms"},
+    {"poll", set_poll, true, "100ms"},
     {"poll_retries", set_poll_retries, true, "2"},
     {"mirror", set_mirror, true, "10000"},
     {"full_sweep_every", set_full_sweep_every, true, "6"},

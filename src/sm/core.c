@@ -20,7 +20,7 @@ void sm_config_init(struct sm_config *config)
         .sweep_ps = 10 * TIME_S,
         .full_every = 6,
         .life_time = 10,
-        .poll_ps = 250 * TIME_MS,
+        .poll_ps = 100 * TIME_MS,
         .poll_retries = 2,
         .mirror_rate = 10000,
     };
@@ -34,7 +34,7 @@ struct sm *sm_new(const struct sm_config *config, uint64_t port_guid)
         sm->config.lmc = 2; /* renamed destinations need more than one LID each */
     distribute_abort(sm);
     sm->guid = port_guid;
-    sm->master_port = SUBNET_NONE;
+    sm->master_port = sm->given_up = SUBNET_NONE;
     sm->next_sweep = sm->next_poll = TIME_NEVER;
     sm->next_lid = 1;
     subnet_init(&sm->subnet);

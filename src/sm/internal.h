@@ -160,6 +160,7 @@ struct sm {
     unsigned sweeps;   /* since the last full one */
     uint32_t sweeping; /* requests of the present one under way */
     unsigned polls_failed;
+    uint32_t given_up;    /* the master that did not answer any more; SUBNET_NONE: none */
     uint32_t master_port; /* a standby's master; SUBNET_NONE: none known */
     uint32_t act_count, token;
     struct mirror mirror;

@@ -96,6 +96,8 @@ void mastership_ask(struct sm *sm, uint32_t port)
 /* By asking: a Get(SMInfo) carries that of its sender. */
 void mastership_notify(struct sm *sm, uint32_t port)
 {
+    if (port == sm->given_up)
+        return;
     struct request *request = sm_request(sm, PURPOSE_NOTICE, port, port);
     request->attribute = ATTRIBUTE_SM_INFO;
     fill_info(sm, request->data);
@@ -193,13 +195,17 @@ static void polled(struct sm *sm, uint64_t now, const uint8_t *info)
 static void poll_failed(struct sm *sm, uint64_t now)
 {
     sm->next_poll = now + sm->config.poll_ps / 8;
-    if (++sm->polls_failed > sm->config.poll_retries)
-        mastership_become(sm, now, SM_DISCOVERING, "the master does not answer");
+    if (++sm->polls_failed <= sm->config.poll_retries)
+        return;
+    sm->given_up = sm->master_port;
+    mastership_become(sm, now, SM_DISCOVERING, "the master does not answer");
 }
 
 void mastership_answered(struct sm *sm, uint64_t now, const struct request *request,
                          const uint8_t *data)
 {
+    if (request->a == sm->given_up)
+        sm->given_up = SUBNET_NONE; /* it lives after all */
     if (request->purpose == PURPOSE_MANAGER) {
         sm->discovering--;
         meet_manager(sm, now, request->a, data);

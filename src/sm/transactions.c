@@ -193,14 +193,27 @@ static uint32_t next_slot(struct sm *sm)
     return slot;
 }
 
+/* A master that has been given up is asked once more, in case that the polls were lost. */
+static bool is_last_appeal(const struct sm *sm, const struct request *request)
+{
+    return request->purpose == PURPOSE_MANAGER && request->a == sm->given_up;
+}
+
 /* A standby gives up on its master after several polls; each of them is sent once, and waited for
  * no longer than it takes to have time for the others. */
 static uint64_t patience(const struct sm *sm, const struct request *request)
 {
+    bool short_lived = request->purpose == PURPOSE_POLL || is_last_appeal(sm, request);
     uint64_t longest = sm->config.timeout_ps << request->tries;
-    if (request->purpose == PURPOSE_POLL && sm->config.poll_ps / 2 < longest)
+    if (short_lived && sm->config.poll_ps / 2 < longest)
         return sm->config.poll_ps / 2;
     return longest;
+}
+
+static bool is_last_try(const struct sm *sm, const struct request *request)
+{
+    unsigned retries = sm->config.retries * (is_last_appeal(sm, request) ? 2 : 1);
+    return request->tries > retries || request->purpose == PURPOSE_POLL;
 }
 
 bool transactions_next(struct sm *sm, uint64_t now, struct sm_message *message)
@@ -294,7 +307,7 @@ static void time_out(struct sm *sm, uint64_t now, uint32_t slot)
 {
     struct transactions *t = &sm->transactions;
     struct request late = t->requests.items[slot];
-    bool last = late.tries > sm->config.retries || late.purpose == PURPOSE_POLL;
+    bool last = is_last_try(sm, &late);
     land(t, slot);
     shrink_window(sm, now);
     sm->counts.timeouts++;

@@ -1,5 +1,6 @@
 #include "data_fixture.h"
 
+#include "fabric/internal.h"
 #include "topology/generate.h"
 
 #include <stdio.h>
@@ -165,12 +166,7 @@ static unsigned port_count(const struct net *net, uint32_t node)
     return net->topology.nodes.items[node].port_count;
 }
 
-static uint32_t peer_of(const struct net *net, uint32_t node, unsigned port)
-{
-    return net->topology.ports.items[net_port(net, node, port)].peer;
-}
-
-static uint32_t node_of(const struct net *net, uint32_t port)
+static uint32_t node_at(const struct net *net, uint32_t port)
 {
     return net->topology.ports.items[port].node;
 }
@@ -181,11 +177,12 @@ void net_begin(struct net *net, uint64_t seed)
     uint16_t lid = 0;
     net->fabric = fabric_new(&net->topology, &net->options, seed);
     net->lids = mem_zalloc(ports, sizeof *net->lids);
+    net->links = mem_zalloc(ports, sizeof *net->links);
     net->received = mem_zalloc(ports, sizeof *net->received);
     net->received_bytes = mem_zalloc(ports, sizeof *net->received_bytes);
     net->tables = mem_zalloc(nodes, sizeof *net->tables);
     for (uint32_t port = 0; port < ports; port++)
-        if (!is_switch(net, node_of(net, port)) &&
+        if (!is_switch(net, node_at(net, port)) &&
             net->topology.ports.items[port].peer != TOPOLOGY_NONE)
             net->lids[port] = ++lid;
     for (uint32_t node = 0; node < nodes; node++)
@@ -200,114 +197,6 @@ void net_begin(struct net *net, uint64_t seed)
                                                              .deadlock = note_deadlock,
                                                              .gate = note_gate});
     fabric_set_paths(net->fabric, &(struct data_paths){net, find_path});
-}
-
-void net_route(struct net *net, uint32_t node, uint32_t destination, unsigned port)
-{
-    net->tables[node][net->lids[destination]] = (uint8_t)port;
-}
-
-/* Distance of every switch from `start`, or UINT32_MAX; adapters pass nothing on. */
-static void measure(const struct net *net, uint32_t start, uint32_t *distance)
-{
-    size_t nodes = net->topology.nodes.count, tail = 0;
-    uint32_t *queue = mem_alloc(nodes * sizeof *queue);
-    for (size_t i = 0; i < nodes; i++)
-        distance[i] = UINT32_MAX;
-    distance[start] = 0;
-    queue[tail++] = start;
-    for (size_t head = 0; head < tail; head++) {
-        uint32_t node = queue[head];
-        for (unsigned port = 1; port <= port_count(net, node) && is_switch(net, node); port++) {
-            uint32_t peer = peer_of(net, node, port);
-            if (peer == TOPOLOGY_NONE || distance[node_of(net, peer)] != UINT32_MAX)
-                continue;
-            distance[node_of(net, peer)] = distance[node] + 1;
-            queue[tail++] = node_of(net, peer);
-        }
-    }
-    mem_free(queue);
-}
-
-void net_route_shortest(struct net *net)
-{
-    size_t nodes = net->topology.nodes.count;
-    uint32_t *distance = mem_alloc(nodes * sizeof *distance);
-    for (uint32_t target = 0; target < net->topology.ports.count; target++) {
-        if (!net->lids[target])
-            continue;
-        uint32_t leaf_port = net->topology.ports.items[target].peer;
-        uint32_t leaf = node_of(net, leaf_port);
-        if (!is_switch(net, leaf))
-            continue; /* adapter to adapter */
-        measure(net, leaf, distance);
-        for (uint32_t node = 0; node < nodes; node++)
-            for (unsigned port = port_count(net, node); port >= 1 && net->tables[node]; port--) {
-                uint32_t peer = peer_of(net, node, port);
-                if (peer != TOPOLOGY_NONE && is_switch(net, node_of(net, peer)) &&
-                    distance[node_of(net, peer)] + 1 == distance[node])
-                    net_route(net, node, target, port);
-            }
-        net_route(net, leaf, target, topology_port_number(&net->topology, leaf_port));
-    }
-    mem_free(distance);
-}
-
-/* Up is nearer to the root, of equals the lower number. */
-static bool goes_up(const uint32_t *rank, uint32_t from, uint32_t to)
-{
-    return rank[to] != rank[from] ? rank[to] < rank[from] : to < from;
-}
-
-/* One round of: who can reach the target from here over a neighbour that can? Down all the way
- * counts first, so that a switch never leads up what could go down. */
-static bool spread(struct net *net, uint32_t target, const uint32_t *rank, uint32_t *cost,
-                   bool *down, bool upward)
-{
-    bool changed = false;
-    for (uint32_t node = 0; node < net->topology.nodes.count; node++) {
-        if (!net->tables[node] || (upward && down[node]))
-            continue;
-        for (unsigned port = 1; port <= port_count(net, node); port++) {
-            uint32_t peer = peer_of(net, node, port);
-            uint32_t next = peer == TOPOLOGY_NONE ? node : node_of(net, peer);
-            if (next == node || !net->tables[next] || cost[next] == UINT32_MAX ||
-                goes_up(rank, node, next) != upward || (!upward && !down[next]) ||
-                cost[next] + 1 >= cost[node])
-                continue;
-            cost[node] = cost[next] + 1;
-            down[node] = !upward;
-            net_route(net, node, target, port);
-            changed = true;
-        }
-    }
-    return changed;
-}
-
-void net_route_up_down(struct net *net, uint32_t root)
-{
-    size_t nodes = net->topology.nodes.count;
-    uint32_t *rank = mem_alloc(nodes * sizeof *rank), *cost = mem_alloc(nodes * sizeof *cost);
-    bool *down = mem_alloc(nodes * sizeof *down);
-    measure(net, root, rank);
-    for (uint32_t target = 0; target < net->topology.ports.count; target++) {
-        if (!net->lids[target])
-            continue;
-        uint32_t leaf_port = net->topology.ports.items[target].peer;
-        uint32_t leaf = node_of(net, leaf_port);
-        for (size_t i = 0; i < nodes; i++) {
-            cost[i] = i == leaf ? 0 : UINT32_MAX;
-            down[i] = i == leaf;
-        }
-        net_route(net, leaf, target, topology_port_number(&net->topology, leaf_port));
-        while (spread(net, target, rank, cost, down, false)) {
-        }
-        while (spread(net, target, rank, cost, down, true)) {
-        }
-    }
-    mem_free(rank);
-    mem_free(cost);
-    mem_free(down);
 }
 
 /* ---- SMPs from a node to itself ---- */
@@ -469,6 +358,7 @@ void net_end(struct net *net)
         mem_free(net->tables[i]);
     mem_free(net->tables);
     mem_free(net->lids);
+    mem_free(net->links);
     mem_free(net->received);
     mem_free(net->received_bytes);
     vec_release(&net->deliveries);
@@ -559,11 +449,27 @@ uint64_t net_now(const struct net *net)
     return fabric_network_time(net->fabric);
 }
 
+/* Since the last look no link was busy for longer than that is ago, what is being sent now counted
+ * as a whole; unless it was down meanwhile. */
+static void check_capacity(struct net *net, uint32_t index)
+{
+    const struct port *port = &net->fabric->ports[index];
+    struct net_usage *link = &net->links[index];
+    uint64_t horizon = port->free_at > net_now(net) ? port->free_at : net_now(net);
+    if (port->epoch == link->epoch && port->busy_ps - link->busy_ps > horizon - link->horizon)
+        fail_msg("port %u has sent for %llu ps in %llu", index,
+                 (unsigned long long)(port->busy_ps - link->busy_ps),
+                 (unsigned long long)(horizon - link->horizon));
+    *link = (struct net_usage){port->busy_ps, horizon, port->epoch};
+}
+
 void net_check(struct net *net)
 {
     struct err err = {0};
     if (fabric_check_data(net->fabric, &err) < 0)
         fail_msg("%s", err.message);
+    for (uint32_t port = 0; port < net->topology.ports.count; port++)
+        check_capacity(net, port);
 }
 
 void net_run_until(struct net *net, uint64_t time)

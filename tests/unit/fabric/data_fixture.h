@@ -23,6 +23,12 @@ struct net_end {
     struct data_packet packet;
 };
 
+/* How busy a link was at the last check, and until when. */
+struct net_usage {
+    uint64_t busy_ps, horizon;
+    uint32_t epoch;
+};
+
 struct net {
     struct topology topology;
     struct fabric_options options; /* preset "paper", two lanes */
@@ -32,7 +38,8 @@ struct net {
     uint16_t multicast;     /* what is sent to instead of receivers' LIDs, unless 0 … */
     uint32_t multicast_for; /* … or only instead of this port's, unless TOPOLOGY_NONE */
     unsigned traffics;
-    bool recording; /* each delivery is kept, not only counted */
+    struct net_usage *links; /* by port */
+    bool recording;          /* each delivery is kept, not only counted */
     VEC(struct net_end) deliveries;
     uint64_t *received;       /* packets, by port */
     uint64_t *received_bytes; /* on the wire, by port */

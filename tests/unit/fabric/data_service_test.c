@@ -2,7 +2,9 @@
  * run is repeatable, and costs nothing while nothing happens. */
 #include "data_fixture.h"
 
-#include "base/rng.h"
+#include "fabric/internal.h"
+
+#include <errno.h>
 
 static const uint64_t byte_ps = 4 * TIME_NS;
 
@@ -353,6 +355,7 @@ static void the_same_seed_gives_the_same_trace(void **state)
     struct data_totals first, second, other;
     (void)state;
     uint64_t hash = hash_of_run(42, &first);
+    print_message("trace 0x%016llx\n", (unsigned long long)hash);
     assert_int_equal(hash_of_run(42, &second), hash);
     assert_memory_equal(&first, &second, sizeof first);
     assert_true(hash_of_run(43, &other) != hash);
@@ -412,6 +415,42 @@ static void what_waits_at_senders_is_counted(void **state)
     net_end(&net);
 }
 
+/* The check that ends every run does notice things. */
+static void the_check_finds_what_is_wrong(void **state)
+{
+    struct net net;
+    struct err err;
+    (void)state;
+    net_init(&net);
+    begin_star(&net, 2);
+    net_flow(&net, net_port(&net, 1, 1), net_port(&net, 2, 1), 256, 0);
+    net_run(&net, TIME_MS);
+    struct data *data = net.fabric->data;
+    struct port *port = &net.fabric->ports[net_port(&net, 1, 1)];
+    struct output_lane *output = &data->outputs[lane_of(net.fabric, net_port(&net, 1, 1), 0)];
+    struct input_lane *input = &data->inputs[lane_of(net.fabric, net_port(&net, 0, 1), 0)];
+#define EXPECT_FOUND(wrong, right)                                                                 \
+    do {                                                                                           \
+        wrong;                                                                                     \
+        assert_int_equal(fabric_check_data(net.fabric, &err), -EPROTO);                            \
+        right;                                                                                     \
+        assert_int_equal(fabric_check_data(net.fabric, &err), 0);                                  \
+    } while (0)
+    EXPECT_FOUND(output->used++, output->used--);
+    EXPECT_FOUND(input->used++, input->used--);
+    EXPECT_FOUND(data->travelling++, data->travelling--);
+    EXPECT_FOUND(data->made++, data->made--);
+    EXPECT_FOUND(data->totals.delivered++, data->totals.delivered--);
+    EXPECT_FOUND(data->totals.lost[LOSS_P_KEY]++, data->totals.lost[LOSS_P_KEY]--);
+    EXPECT_FOUND(data->on_links++, data->on_links--);
+    EXPECT_FOUND(port->busy_ps += TIME_S, port->busy_ps -= TIME_S);
+    EXPECT_FOUND(data->overflowed = true, data->overflowed = false);
+    uint16_t limit = output->limit;
+    EXPECT_FOUND(output->limit = (uint16_t)((output->sent - 1u) % 4096), output->limit = limit);
+#undef EXPECT_FOUND
+    net_end(&net);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -430,6 +469,7 @@ int main(void)
         cmocka_unit_test(the_same_seed_gives_the_same_trace),
         cmocka_unit_test(an_idle_minute_costs_nothing),
         cmocka_unit_test(what_waits_at_senders_is_counted),
+        cmocka_unit_test(the_check_finds_what_is_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

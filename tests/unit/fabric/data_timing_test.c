@@ -377,6 +377,43 @@ static void a_routing_unit_for_each_input_has_to_share_with_nobody(void **state)
     net_end(&net);
 }
 
+static void send_mad(struct net *net, uint32_t from, uint32_t to)
+{
+    uint8_t mad[MAD_BYTES] = {0};
+    struct packet_header header = {
+        .dlid = net->lids[to], .dest_qp = QP_GSI, .p_key = P_KEY_DEFAULT, .q_key = Q_KEY_GSI};
+    wire_set(mad, MAD_BASE_VERSION, 1);
+    wire_set(mad, MAD_CLASS, CLASS_PERFORMANCE);
+    wire_set(mad, MAD_CLASS_VERSION, 1);
+    wire_set(mad, MAD_METHOD, METHOD_GET_RESP);
+    fabric_send(net->fabric, from, &header, mad);
+}
+
+/* The unit has a packet of adapter 1 and a request of adapter 2 when a management packet of adapter
+ * 3 arrives: that is next, and adapter 2 after it. */
+static void management_packets_are_routed_first(void **state)
+{
+    struct net net;
+    (void)state;
+    net_init(&net);
+    net.options.routing.base_ps = 2 * TIME_US;
+    net_star(&net, 6);
+    begin_chain(&net);
+    uint64_t begin = net_now(&net), first = begin + HEADER * byte_ps + flight_ps;
+    net.recording = true;
+    net_packet(&net, net_port(&net, 1, 1), net_port(&net, 4, 1), 256, 0);
+    net_run(&net, 50 * TIME_NS);
+    net_packet(&net, net_port(&net, 2, 1), net_port(&net, 5, 1), 256, 0);
+    net_run(&net, 50 * TIME_NS);
+    send_mad(&net, net_port(&net, 3, 1), net_port(&net, 6, 1));
+    net_run(&net, TIME_MS);
+    uint64_t rest = 282 * byte_ps + flight_ps;
+    assert_int_equal(net.deliveries.count, 2);
+    assert_int_equal(net.deliveries.items[0].time, first + 2 * TIME_US + rest);
+    assert_int_equal(net.deliveries.items[1].time, first + 3 * 2 * TIME_US + rest);
+    net_end(&net);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -399,6 +436,7 @@ int main(void)
         cmocka_unit_test(a_place_in_a_buffer_is_free_when_the_last_byte_has_left),
         cmocka_unit_test(one_routing_unit_serves_its_inputs_in_turn),
         cmocka_unit_test(a_routing_unit_for_each_input_has_to_share_with_nobody),
+        cmocka_unit_test(management_packets_are_routed_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -404,9 +404,31 @@ static void a_manager_that_was_disabled_answers_and_can_be_enabled(void **state)
     world_close(&pair.world);
 }
 
+/* A dead manager's node need not say "no manager here": most say nothing. Defaults, but for the
+ * shorter sweep. */
+static void a_dead_master_that_says_nothing_is_replaced_within_a_second(void **state)
+{
+    (void)state;
+    struct pair pair;
+    struct sm_config config;
+    struct err err = {0};
+    sm_config_init(&config);
+    config.priority = 1;
+    open_pair(&pair, &config);
+    run_until_copied(&pair);
+    assert_int_equal(fabric_set_loss(pair.world.fabric, host(&pair.world, "H0"), ATTRIBUTE_SM_INFO,
+                                     RNG_CERTAIN, &err),
+                     0);
+    kill_master(&pair);
+    run_until_taken_over(&pair, TIME_S);
+    assert_int_equal(sm_state(sim_manager(pair.world.sim, pair.standby)), SM_MASTER);
+    world_close(&pair.world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_dead_master_that_says_nothing_is_replaced_within_a_second),
         cmocka_unit_test(a_standby_with_a_copy_takes_over_without_reading_or_writing_tables),
         cmocka_unit_test(without_a_copy_it_reads_everything),
         cmocka_unit_test(a_standby_changes_nothing),
