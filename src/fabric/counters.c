@@ -123,7 +123,7 @@ static void tell(struct sma_counters *counters, struct link_counts *told,
     *told = *now;
 }
 
-static void fold_port(const struct fabric *fabric, uint32_t index)
+void counters_fold_port(const struct fabric *fabric, uint32_t index)
 {
     static const enum sma_counter xmit[] = {COUNTER_XMIT_DATA, COUNTER_XMIT_PACKETS,
                                             COUNTER_MULTICAST_XMIT, COUNTER_UNICAST_XMIT};
@@ -146,7 +146,7 @@ void counters_fold(const struct fabric *fabric, uint32_t node)
 {
     const struct node *of = &fabric->nodes[node];
     for (unsigned number = 1; number <= of->sma.port_count && fabric->data; number++)
-        fold_port(fabric, of->first_port + number);
+        counters_fold_port(fabric, of->first_port + number);
 }
 
 /* The agent has been born again, and its counters with it. */

@@ -385,6 +385,7 @@ bool fabric_node_is_up(const struct fabric *fabric, uint32_t node)
 const struct sma_counters *fabric_counters(const struct fabric *fabric, uint32_t port)
 {
     const struct port *p = &fabric->ports[port];
-    counters_fold(fabric, p->node);
+    if (fabric->data)
+        counters_fold_port(fabric, port);
     return &fabric->nodes[p->node].sma.ports[p->number].counters;
 }

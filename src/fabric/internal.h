@@ -147,8 +147,10 @@ struct fabric {
 uint32_t packet_new(struct fabric *fabric);
 uint32_t packet_copy(struct fabric *fabric, uint32_t packet);
 void packet_drop(struct fabric *fabric, uint32_t packet);
-void flood_start(struct fabric *fabric, uint32_t packet);
-bool flood_goes_on(struct fabric *fabric, uint32_t packet);
+uint32_t flood_start(struct fabric *fabric); /* with one packet */
+void flood_join(struct fabric *fabric, uint32_t flood);
+void flood_leave(struct fabric *fabric, uint32_t flood); /* gone with the last one */
+bool flood_goes_on(struct fabric *fabric, uint32_t flood);
 static inline struct packet *packet_at(struct fabric *fabric, uint32_t packet)
 {
     return &fabric->packets.items[packet];

@@ -64,6 +64,7 @@ static uint32_t take_head(struct fabric *fabric, struct relay *relay, uint32_t l
     }
     uint32_t copy = parcel_new(data);
     *parcel_at(data, copy) = *parcel_at(data, number);
+    flood_join(fabric, parcel_at(data, copy)->flood);
     data->totals.duplicates++;
     data->travelling++;
     return copy;
@@ -311,6 +312,11 @@ static void connect_multicast(struct fabric *fabric, struct relay *relay, uint32
     unsigned from = fabric->ports[lane_port(fabric, lane)].number;
     unsigned output = input->copied;
     uint32_t refused_by = NOBODY;
+    if (!flood_goes_on(fabric, parcel->flood)) { /* the tables send it round and round */
+        fabric->totals.looped++;
+        lanes_discard(fabric, lane, NOBODY, LOSS_NO_ROUTE);
+        return;
+    }
     while ((output = next_copy(fabric, relay, lane, parcel, output)) != 0) {
         uint32_t to = map_lane(fabric, relay, from, output, parcel, &cause);
         if (to != NOBODY) {
@@ -387,7 +393,7 @@ static void serve_input(struct fabric *fabric, uint32_t index, unsigned served)
     const struct port *port = &fabric->ports[index];
     unsigned slots = 1u << fabric->data->lane_shift;
     for (unsigned step = 1; step <= 2 * slots && !port->input_busy; step++) {
-        uint32_t lane = lane_of(fabric, index, (served + step) % slots);
+        uint32_t lane = lane_of(fabric, index, (served + step) & (slots - 1));
         const struct input_lane *input = input_at(fabric, lane);
         if (input->wanted == NOBODY || input->crossing != NOBODY)
             continue;

@@ -8,7 +8,8 @@
  *   lanes.c     it arrives in an input lane; at the head of it, the routing unit finds the output,
  *               the mapping unit the lane; it crosses over when the output lane has room
  *   gates.c     what happens to it when ports close, links break and nodes die
- *   deadlock.c  who waits for whom; and the books
+ *   deadlock.c  who waits for whom
+ *   counters.c  what agents' performance counters show of it; books.c  whether it all adds up
  *
  * Cut-through: a switch begins to route a parcel once its header is there, and may send it on
  * before it has it all. `tail` is when its last byte will be where the parcel is; no link starts so
@@ -246,6 +247,7 @@ void counters_note_missed(struct fabric *fabric, uint32_t port, const struct par
 void counters_note_multicast(struct fabric *fabric, uint32_t port); /* sent */
 void counters_end_wait(struct fabric *fabric, uint32_t port, uint32_t output);
 void counters_fold(const struct fabric *fabric, uint32_t node); /* into those of its agent */
+void counters_fold_port(const struct fabric *fabric, uint32_t port);
 void counters_forget(struct fabric *fabric, uint32_t node);
 void counters_count(struct fabric *fabric, uint32_t port, enum sma_counter counter);
 

@@ -195,7 +195,7 @@ static void multicast_to(struct fabric *fabric, struct node *node, uint32_t numb
                   packet_at(fabric, number)))
         return;
     uint32_t copy = packet_copy(fabric, number);
-    if (!flood_goes_on(fabric, copy)) {
+    if (!flood_goes_on(fabric, packet_at(fabric, copy)->flood)) {
         fabric->totals.looped++;
         not_relayed(fabric, node, copy, input);
     } else if (!choose_lane(node, packet_at(fabric, copy), input, output)) {
@@ -297,7 +297,7 @@ void node_inject(struct fabric *fabric, uint32_t port, uint32_t number)
     fabric->totals.packets_sent++;
     fabric->totals.smps_sent += mad_is_smp(packet->mad);
     if (is_multicast(packet))
-        flood_start(fabric, number);
+        packet->flood = flood_start(fabric);
     if (!node->up || !is_well_addressed(packet)) {
         packet_drop(fabric, number);
     } else if (starts_directed(packet->mad)) {

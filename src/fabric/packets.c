@@ -21,7 +21,7 @@ uint32_t packet_new(struct fabric *fabric)
     return number;
 }
 
-void flood_start(struct fabric *fabric, uint32_t number)
+uint32_t flood_start(struct fabric *fabric)
 {
     uint32_t flood = fabric->free_floods;
     if (flood == NOBODY) {
@@ -31,16 +31,30 @@ void flood_start(struct fabric *fabric, uint32_t number)
         fabric->free_floods = fabric->floods.items[flood].left;
     }
     fabric->floods.items[flood] = (struct flood){.copies = 1, .left = fabric->port_count};
-    packet_at(fabric, number)->flood = flood;
+    return flood;
 }
 
 bool flood_goes_on(struct fabric *fabric, uint32_t number)
 {
-    struct flood *flood = &fabric->floods.items[packet_at(fabric, number)->flood];
+    struct flood *flood = &fabric->floods.items[number];
     if (!flood->left)
         return false;
     flood->left--;
     return true;
+}
+
+void flood_join(struct fabric *fabric, uint32_t flood)
+{
+    if (flood != NOBODY)
+        fabric->floods.items[flood].copies++;
+}
+
+void flood_leave(struct fabric *fabric, uint32_t flood)
+{
+    if (flood == NOBODY || --fabric->floods.items[flood].copies)
+        return;
+    fabric->floods.items[flood].left = fabric->free_floods;
+    fabric->free_floods = flood;
 }
 
 uint32_t packet_copy(struct fabric *fabric, uint32_t number)
@@ -48,18 +62,14 @@ uint32_t packet_copy(struct fabric *fabric, uint32_t number)
     uint32_t copy = packet_new(fabric);
     *packet_at(fabric, copy) = *packet_at(fabric, number);
     packet_at(fabric, copy)->next = NOBODY;
-    if (packet_at(fabric, copy)->flood != NOBODY)
-        fabric->floods.items[packet_at(fabric, copy)->flood].copies++;
+    flood_join(fabric, packet_at(fabric, copy)->flood);
     return copy;
 }
 
 void packet_drop(struct fabric *fabric, uint32_t number)
 {
     struct packet *packet = packet_at(fabric, number);
-    if (packet->flood != NOBODY && --fabric->floods.items[packet->flood].copies == 0) {
-        fabric->floods.items[packet->flood].left = fabric->free_floods;
-        fabric->free_floods = packet->flood;
-    }
+    flood_leave(fabric, packet->flood);
     packet->next = fabric->free_packets;
     fabric->free_packets = number;
 }

@@ -72,6 +72,7 @@ void data_deliver(struct fabric *fabric, uint32_t number, uint32_t index)
         packet.destination = index;
         data->observer.delivered(data->observer.context, des_now(fabric->network), &packet);
     }
+    flood_leave(fabric, parcel_at(data, number)->flood);
     parcel_free(data, number);
 }
 
@@ -109,6 +110,7 @@ void data_lose(struct fabric *fabric, uint32_t number, enum loss cause, uint32_t
         struct data_packet packet = describe(data, parcel);
         data->observer.lost(data->observer.context, des_now(fabric->network), &packet, cause, port);
     }
+    flood_leave(fabric, parcel_at(data, number)->flood);
     parcel_free(data, number);
 }
 
@@ -236,7 +238,7 @@ static uint32_t make(struct fabric *fabric, uint32_t number)
         .bytes = (uint16_t)(sender->next.payload_bytes + DATA_OVERHEAD_BYTES),
         .p_key = traffic->p_key,
         .sl = sender->next.sl ? sender->next.sl : path.sl,
-        .flood = NOBODY,
+        .flood = path.dlid >= LID_MULTICAST_FIRST ? flood_start(fabric) : NOBODY,
     };
     return parcel_number;
 }
@@ -302,6 +304,7 @@ static bool offer_next(struct fabric *fabric, uint32_t number, uint32_t turn)
     uint32_t parcel = linked ? make(fabric, number) : NOBODY;
     enum outcome outcome = parcel == NOBODY ? REFUSED : send(fabric, number, parcel, turn);
     if (outcome == NO_ROOM) {
+        flood_leave(fabric, parcel_at(data, parcel)->flood);
         parcel_free(data, parcel); /* it is made again when there is room */
         return false;
     }

@@ -325,6 +325,35 @@ static void nobody_listens_to_an_unknown_group(void **state)
     net_end(&net);
 }
 
+/* Two links between the same switches, both in the group: each packet goes round on both, and
+ * leaves copies at every turn. It ends, and the books are right. */
+static void multicast_tables_that_loop_do_not_fill_the_fabric(void **state)
+{
+    struct net net;
+    struct fabric_totals totals;
+    (void)state;
+    net_init(&net);
+    net_switch(&net, 6);
+    net_switch(&net, 6);
+    for (unsigned i = 0; i < 8; i++)
+        net_link(&net, net_adapter(&net, 1), 1, i / 4, i % 4 + 1);
+    net_link(&net, 0, 5, 1, 5);
+    net_link(&net, 0, 6, 1, 6);
+    net_begin(&net, 5);
+    net_route_shortest(&net);
+    net_bring_up(&net);
+    net.multicast = GROUP;
+    net_multicast(&net, 0, GROUP, 1 << 1 | 1 << 2 | 1 << 5 | 1 << 6);
+    net_multicast(&net, 1, GROUP, 1 << 1 | 1 << 5 | 1 << 6);
+    net_packet(&net, net_port(&net, 2, 1), net_port(&net, 9, 1), 256, 0);
+    net_run(&net, 10 * TIME_MS);
+    assert_int_equal(net_totals(&net).travelling, 0);
+    assert_true(net.received[net_port(&net, 3, 1)] > 1);
+    fabric_totals(net.fabric, &totals);
+    assert_true(totals.looped > 0);
+    net_end(&net);
+}
+
 /* ---- repeatable, and free of charge while idle ---- */
 
 static uint64_t hash_of_run(uint64_t seed, struct data_totals *totals)
@@ -466,6 +495,7 @@ int main(void)
         cmocka_unit_test(a_closed_output_does_not_cost_the_others_their_copies),
         cmocka_unit_test(lifetimes_end_the_wait_of_copies),
         cmocka_unit_test(nobody_listens_to_an_unknown_group),
+        cmocka_unit_test(multicast_tables_that_loop_do_not_fill_the_fabric),
         cmocka_unit_test(the_same_seed_gives_the_same_trace),
         cmocka_unit_test(an_idle_minute_costs_nothing),
         cmocka_unit_test(what_waits_at_senders_is_counted),

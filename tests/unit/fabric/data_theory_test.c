@@ -171,7 +171,7 @@ static unsigned power(unsigned k, unsigned exponent)
 static void route_d_mod_k(struct net *net, unsigned k, unsigned n)
 {
     unsigned hosts = power(k, n), width = power(k, n - 1);
-    uint32_t host[4096], first_switch = TOPOLOGY_NONE, found = 0;
+    uint32_t host[4096] = {0}, first_switch = TOPOLOGY_NONE, found = 0;
     for (uint32_t node = 0; node < net->topology.nodes.count; node++)
         if (net->topology.nodes.items[node].kind == NODE_SWITCH)
             first_switch = first_switch == TOPOLOGY_NONE ? node : first_switch;
