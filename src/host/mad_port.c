@@ -7,7 +7,10 @@
  *
  * A library that stands in for the device may hand out descriptors that the kernel knows nothing of
  * (ibsim's does, and its poll() looks at no other descriptor beside one of them). Such a port is
- * waited on in short slices, and the others are looked at in between. */
+ * waited on in short slices, and the others are looked at in between.
+ *
+ * The administration has the port opened a second time, where that is possible: its queries then
+ * wait in a queue of their own, and no storm of them stands between the manager and its answers. */
 #undef _FILE_OFFSET_BITS /* ibsim's library stands in for open(), but not for open64() */
 
 #include "host/mad_port.h"
@@ -32,10 +35,13 @@ enum {
     PHYSICALLY_UP = 5,
     QUERY_BYTES = 8192, /* no query is longer */
     ANSWER_RETRIES = 3,
+    QUERIES_IN_A_ROW = 16, /* before the manager's MADs are looked for again */
 };
 
 struct mad_port {
     int id, fd, manager_fd;
+    int administration_id, administration_fd; /* the same id, and no descriptor, if it is shared */
+    unsigned queries;                         /* taken in a row */
     int directed_agent, lid_agent, administration_agent;
     bool unpollable, gone;
     uint64_t guid;
@@ -168,7 +174,19 @@ static int register_administration(const struct mad_port *port)
     long methods[16 / sizeof(long)] = {0};
     for (size_t i = 0; i < sizeof asked; i++)
         methods[0] |= 1L << asked[i];
-    return umad_register(port->id, CLASS_SUBN_ADM, 2, RMPP_THIS_VERSION, methods);
+    return umad_register(port->administration_id, CLASS_SUBN_ADM, 2, RMPP_THIS_VERSION, methods);
+}
+
+static void open_administration(struct mad_port *port, const umad_port_t *info)
+{
+    port->administration_id = port->id;
+    if (port->unpollable)
+        return;
+    int id = umad_open_port(info->ca_name, info->portnum);
+    if (id < 0)
+        return;
+    port->administration_id = id;
+    port->administration_fd = umad_get_fd(id);
 }
 
 static int open_port(struct mad_port *port, const umad_port_t *info, struct err *err)
@@ -181,6 +199,7 @@ static int open_port(struct mad_port *port, const umad_port_t *info, struct err 
     port->unpollable = fcntl(port->fd, F_GETFD) < 0;
     port->directed_agent = register_agent(port, CLASS_SUBN_DIRECTED);
     port->lid_agent = register_agent(port, CLASS_SUBN_LID);
+    open_administration(port, info);
     port->administration_agent = register_administration(port);
     if (port->directed_agent < 0 || port->lid_agent < 0 || port->administration_agent < 0)
         return occupied(port, err);
@@ -196,7 +215,7 @@ int mad_port_open(struct mad_port **result, const struct mad_port_choice *choice
     if (!search.found)
         return no_port(&search, err);
     struct mad_port *port = mem_zalloc(1, sizeof *port);
-    port->id = port->manager_fd = -1;
+    port->id = port->manager_fd = port->administration_id = port->administration_fd = -1;
     port->guid = be64toh(search.port.port_guid);
     describe(port, &search.port);
     /* umad_size() depends on the kernel and is not known before the port is open; this is the most.
@@ -231,6 +250,8 @@ void mad_port_close(struct mad_port *port)
         quieten(port);
     if (port->manager_fd >= 0)
         close(port->manager_fd);
+    if (port->administration_fd >= 0)
+        umad_close_port(port->administration_id);
     if (port->id >= 0)
         umad_close_port(port->id);
     umad_done();
@@ -281,9 +302,9 @@ int mad_port_answer(struct mad_port *port, const struct sa_message *message)
     umad_set_pkey(port->out, address->p_key_index);
     umad_get_mad_addr(port->out)->path_bits = address->path_bits;
     memcpy(umad_get_mad(port->out), message->data, message->bytes);
-    int status =
-        umad_send(port->id, port->administration_agent, port->out, (int)message->bytes,
-                  (int)(message->patience_ps / TIME_MS), message->patience_ps ? 0 : ANSWER_RETRIES);
+    int status = umad_send(port->administration_id, port->administration_agent, port->out,
+                           (int)message->bytes, (int)(message->patience_ps / TIME_MS),
+                           message->patience_ps ? 0 : ANSWER_RETRIES);
     umad_set_pkey(port->out, 0);
     umad_get_mad_addr(port->out)->path_bits = 0;
     return status < 0 ? -(errno ? errno : EIO) : 0;
@@ -301,12 +322,12 @@ static void take_query(const struct mad_port *port, size_t bytes, struct sa_mess
                                          .q_key = Q_KEY_GSI};
 }
 
-enum mad_arrival mad_port_receive(struct mad_port *port, struct sm_message *message,
-                                  struct sa_message *query)
+static enum mad_arrival receive_from(struct mad_port *port, int id, struct sm_message *message,
+                                     struct sa_message *query)
 {
     for (;;) {
         int length = QUERY_BYTES;
-        if (umad_recv(port->id, port->in, &length, 0) < 0)
+        if (umad_recv(id, port->in, &length, 0) < 0)
             return MAD_NONE;
         const uint8_t *mad = umad_get_mad(port->in);
         if (umad_status(port->in) != 0 || length < MAD_HEADER_BYTES)
@@ -325,6 +346,21 @@ enum mad_arrival mad_port_receive(struct mad_port *port, struct sm_message *mess
     }
 }
 
+enum mad_arrival mad_port_receive(struct mad_port *port, struct sm_message *message,
+                                  struct sa_message *query)
+{
+    enum mad_arrival arrival = MAD_NONE;
+    bool looked = port->queries % QUERIES_IN_A_ROW == 0;
+    if (looked)
+        arrival = receive_from(port, port->id, message, query);
+    if (arrival == MAD_NONE && port->administration_fd >= 0)
+        arrival = receive_from(port, port->administration_id, message, query);
+    port->queries = arrival == MAD_FOR_ADMINISTRATION ? port->queries + 1 : 0;
+    if (arrival == MAD_NONE && !looked)
+        arrival = receive_from(port, port->id, message, query);
+    return arrival;
+}
+
 static bool wait_in_slices(struct mad_port *port, struct pollfd *others, size_t count,
                            uint64_t timeout_ps)
 {
@@ -340,16 +376,17 @@ static bool wait_in_slices(struct mad_port *port, struct pollfd *others, size_t 
 
 bool mad_port_wait(struct mad_port *port, struct pollfd *others, size_t count, uint64_t timeout_ps)
 {
-    struct pollfd all[8] = {{.fd = port->fd, .events = POLLIN}};
+    struct pollfd all[8] = {{.fd = port->fd, .events = POLLIN},
+                            {.fd = port->administration_fd, .events = POLLIN}};
     struct timespec timeout = {.tv_sec = (time_t)(timeout_ps / TIME_S),
                                .tv_nsec = (long)(timeout_ps % TIME_S / TIME_NS)};
     if (port->unpollable)
         return wait_in_slices(port, others, count, timeout_ps);
-    memcpy(all + 1, others, count * sizeof *others);
-    if (ppoll(all, count + 1, timeout_ps == TIME_NEVER ? NULL : &timeout, NULL) < 0)
+    memcpy(all + 2, others, count * sizeof *others);
+    if (ppoll(all, count + 2, timeout_ps == TIME_NEVER ? NULL : &timeout, NULL) < 0)
         memset(all, 0, sizeof all); /* interrupted */
     for (size_t i = 0; i < count; i++)
-        others[i].revents = all[i + 1].revents;
+        others[i].revents = all[i + 2].revents;
     port->gone |= (all[0].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
-    return all[0].revents != 0;
+    return all[0].revents || all[1].revents;
 }

@@ -34,8 +34,8 @@ bool mad_port_is_gone(const struct mad_port *port);     /* the device was taken 
 int mad_port_send(struct mad_port *port, const struct sm_message *message);
 /* The same for an answer or a report of the subnet administration, however long. */
 int mad_port_answer(struct mad_port *port, const struct sa_message *message);
-/* The next message that has arrived, and whom it is for. The query's bytes last until the next call.
- * Never waits. */
+/* The next message that has arrived, and whom it is for. The query's bytes last until the next
+ * call. Never waits. */
 enum mad_arrival { MAD_NONE, MAD_FOR_MANAGER, MAD_FOR_ADMINISTRATION };
 enum mad_arrival mad_port_receive(struct mad_port *port, struct sm_message *message,
                                   struct sa_message *query);

@@ -41,7 +41,7 @@ struct subnet_tables {
 struct subnet_node {
     uint64_t guid, system_guid;
     uint32_t vendor, revision;
-    uint16_t device;
+    uint16_t device, partition_cap;
     uint32_t first_port; /* of port 0 … port_count */
     uint8_t kind, port_count;
     bool present;

@@ -1,0 +1,87 @@
+/* sa_speed: how many PathRecord queries the subnet administration answers in a second of one core.
+ *
+ *     sa_speed [HOSTS]
+ *
+ * The administration of a fat tree in memory is asked for the paths of random pairs of hosts, each
+ * query with both GIDs and reversible, as librdmacm asks. Receiving, queueing and making the answer
+ * count; packets do not. Every answer is looked at: status, and the DLID that was asked for. */
+#include "base/rng.h"
+#include "sa_world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { QUERIES = 1000000, BATCH = 64 };
+enum { DGID = 1 << 2, SGID = 1 << 3, REVERSIBLE = 1 << 11 }; /* components */
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+struct pair {
+    uint32_t source, destination;
+};
+
+static void ask(struct sa_world *world, struct pair pair)
+{
+    const struct network_terminal *terminals = world->network.terminals.items;
+    uint8_t *path = world->question + SA_DATA_OFFSET;
+    wire_set_bits(wire_bytes(path, PATH_RECORD_SGID), 64, 64, terminals[pair.source].guid);
+    wire_set_bits(wire_bytes(path, PATH_RECORD_DGID), 64, 64, terminals[pair.destination].guid);
+    struct sa_message question = {.address = {.lid = terminals[pair.source].lid, .qp = 1},
+                                  .data = world->question,
+                                  .bytes = MAD_BYTES};
+    wire_set(world->question, MAD_TID, terminals[pair.destination].lid);
+    sa_receive(world->sa, world->now, &question);
+}
+
+static unsigned take_answers(struct sa_world *world)
+{
+    struct sa_message answer;
+    unsigned count = 0;
+    while (sa_deadline(world->sa) == 0) {
+        sa_expire(world->sa, world->now);
+        while (sa_next_output(world->sa, world->now, &answer)) {
+            const uint8_t *path = answer.data + SA_DATA_OFFSET;
+            if (wire_get(answer.data, MAD_STATUS) ||
+                wire_get(path, PATH_RECORD_DLID) != wire_get(answer.data, MAD_TID)) {
+                fprintf(stderr, "sa_speed: a wrong answer\n");
+                exit(1);
+            }
+            count++;
+        }
+    }
+    return count;
+}
+
+int main(int argc, char **argv)
+{
+    char size[32];
+    struct sa_world world;
+    struct rng rng;
+    snprintf(size, sizeof size, "size=%s", argc > 1 ? argv[1] : "11664");
+    world_open(&world, &(struct sa_world_shape){.kind = "fattree", .words = {size}});
+    uint8_t *path =
+        world_question(&world, METHOD_GET, WIRE_ID_PATH_RECORD, DGID | SGID | REVERSIBLE);
+    wire_set_bits(wire_bytes(path, PATH_RECORD_SGID), 0, 64, UINT64_C(0xFE80000000000000));
+    wire_set_bits(wire_bytes(path, PATH_RECORD_DGID), 0, 64, UINT64_C(0xFE80000000000000));
+    wire_set(path, PATH_RECORD_REVERSIBLE, 1);
+    rng_seed(&rng, 1, 0);
+    uint64_t hosts = world.network.terminals.count, answers = 0;
+    double begin = seconds();
+    for (unsigned i = 0; i < QUERIES; i++) {
+        ask(&world,
+            (struct pair){(uint32_t)rng_below(&rng, hosts), (uint32_t)rng_below(&rng, hosts)});
+        if (i % BATCH == BATCH - 1)
+            answers += take_answers(&world);
+    }
+    double taken = seconds() - begin;
+    printf("%llu hosts: %llu PathRecords in %.2f s, %.0f a second\n", (unsigned long long)hosts,
+           (unsigned long long)answers, taken, (double)answers / taken);
+    world_close(&world);
+    return 0;
+}

@@ -1,0 +1,560 @@
+/* The administration's verbs: what comes in waits in the queue, what is pulled is answered then.
+ *
+ * A query is checked, handed to whoever knows its attribute, and answered with what that one put
+ * into the answer. Statuses follow 15.4.2: no records, too many for a Get, a method that does not
+ * go with the attribute. Whoever has no LID that we know, or another SM_Key than ours, hears
+ * nothing. */
+#include "sa/internal.h"
+
+enum { BY_GET = 1, BY_TABLE = 2, BY_SET = 4, BY_DELETE = 8, BY_MULTI = 16, BY_TRACE = 32 };
+
+enum { ANSWER_WORK = 4 }; /* what an answer costs beside its records, in records */
+
+static const struct handler {
+    uint16_t attribute;
+    uint8_t methods;
+    uint16_t answer_id, record_bytes; /* of the records in the answer */
+    query_handler *handle;
+} handlers[] = {
+#define RECORD(symbol, methods, handle)                                                            \
+    {                                                                                              \
+        WIRE_ID_##symbol, methods, WIRE_ID_##symbol, WIRE_BYTES_##symbol, handle                   \
+    }
+    RECORD(PATH_RECORD, BY_GET | BY_TABLE, path_records),
+    {WIRE_ID_PATH_RECORD, BY_TRACE, WIRE_ID_TRACE_RECORD, WIRE_BYTES_TRACE_RECORD, trace_records},
+    {WIRE_ID_MULTI_PATH_RECORD, BY_MULTI, WIRE_ID_PATH_RECORD, WIRE_BYTES_PATH_RECORD,
+     multi_path_records},
+    RECORD(CLASS_PORT_INFO, BY_GET, class_port_info),
+    {WIRE_ID_INFORM_INFO, BY_SET, WIRE_ID_INFORM_INFO, WIRE_BYTES_INFORM_INFO + 4, inform_info},
+    RECORD(NODE_RECORD, BY_GET | BY_TABLE, node_records),
+    RECORD(PORT_INFO_RECORD, BY_GET | BY_TABLE, port_info_records),
+    RECORD(SWITCH_INFO_RECORD, BY_GET | BY_TABLE, switch_info_records),
+    RECORD(LINK_RECORD, BY_GET | BY_TABLE, link_records),
+    RECORD(SM_INFO_RECORD, BY_GET | BY_TABLE, manager_records),
+    RECORD(GUID_INFO_RECORD, BY_GET | BY_TABLE, guid_info_records),
+    RECORD(LINEAR_FORWARDING_TABLE_RECORD, BY_GET | BY_TABLE, linear_table_records),
+    RECORD(RANDOM_FORWARDING_TABLE_RECORD, BY_GET | BY_TABLE, random_table_records),
+    RECORD(MULTICAST_FORWARDING_TABLE_RECORD, BY_GET | BY_TABLE, multicast_table_records),
+    RECORD(P_KEY_TABLE_RECORD, BY_GET | BY_TABLE, p_key_records),
+    RECORD(SL2VL_TABLE_RECORD, BY_GET | BY_TABLE, sl2vl_records),
+    RECORD(VL_ARBITRATION_TABLE_RECORD, BY_GET | BY_TABLE, vl_arbitration_records),
+    RECORD(MC_MEMBER_RECORD, BY_GET | BY_TABLE | BY_SET | BY_DELETE, group_records),
+    RECORD(SERVICE_RECORD, BY_GET | BY_TABLE | BY_SET | BY_DELETE, service_records),
+    RECORD(INFORM_INFO_RECORD, BY_GET | BY_TABLE, inform_info_records),
+};
+
+void sa_config_init(struct sa_config *config)
+{
+    *config = (struct sa_config){
+        .key = 1,
+        .subnet_timeout = 18,
+        .response_time = 16,
+        .queue_limit = 16384,
+        .client_limit = 256,
+        .turn_work = 1024,
+        .answer_limit = (size_t)64 << 20,
+        .service_limit = 65536,
+        .subscription_limit = 65536,
+        .report_limit = 262144,
+        .report_timeout_ps = 1 * TIME_S,
+        .report_retries = 3,
+        .absence_ps = 60 * TIME_S,
+        .ipoib_group = true,
+    };
+}
+
+struct sa *sa_new(const struct sa_config *config, uint64_t port_guid)
+{
+    struct sa *sa = mem_zalloc(1, sizeof *sa);
+    sa->config = *config;
+    sa->guid = port_guid;
+    sa->registrations_due = TIME_NEVER;
+    sa->long_queries = mem_zalloc(LONG_QUERIES, sizeof *sa->long_queries);
+    queue_init(&sa->queue);
+    return sa;
+}
+
+static void close_long_query(struct long_query *query)
+{
+    mem_free(query->query.more);
+    mem_free(query->answer.bytes);
+    *query = (struct long_query){0};
+}
+
+/* All that waits: nobody who asked another state of affairs is answered from this one. */
+static void forget_queries(struct sa *sa)
+{
+    queue_release(&sa->queue);
+    for (unsigned i = 0; i < LONG_QUERIES; i++)
+        close_long_query(&sa->long_queries[i]);
+    sa->busy_addresses.count = sa->busy_mads.count = sa->busy_taken = 0;
+    sa->reports.pending.count = sa->reports.taken = sa->reports.flying_count = 0;
+}
+
+void sa_free(struct sa *sa)
+{
+    if (!sa)
+        return;
+    forget_queries(sa);
+    path_index_release(&sa->index);
+    groups_release(&sa->registry.groups);
+    vec_release(&sa->registry.services);
+    vec_release(&sa->registry.subscriptions);
+    vec_release(&sa->reports.pending);
+    vec_release(&sa->busy_addresses);
+    vec_release(&sa->busy_mads);
+    mem_free(sa->long_queries);
+    mem_free(sa->out.bytes);
+    mem_free(sa);
+}
+
+/* ---- what is seen ---- */
+
+static void report_changes(struct sa *sa, const struct path_index *before)
+{
+    uint8_t gid[16];
+    for (size_t i = 0; i < before->guids.count; i++)
+        if (map_get(&sa->index.by_guid, before->guids.items[i]) == MAP_NONE) {
+            gid_set(gid, GID_PREFIX, before->guids.items[i]);
+            report_gid(sa, WIRE_ID_TRAP_GID_OUT_OF_SERVICE, gid);
+        }
+    for (size_t i = 0; i < sa->index.guids.count; i++)
+        if (map_get(&before->by_guid, sa->index.guids.items[i]) == MAP_NONE) {
+            gid_set(gid, GID_PREFIX, sa->index.guids.items[i]);
+            report_gid(sa, WIRE_ID_TRAP_GID_IN_SERVICE, gid);
+        }
+}
+
+void sa_look(struct sa *sa, uint64_t now, const struct sa_view *view)
+{
+    bool served = sa->serves, same = served && view->generation == sa->view.generation;
+    sa->now = now;
+    sa->view = *view;
+    sa->serves = view->network != NULL;
+    if (!sa->serves) {
+        if (served)
+            forget_queries(sa);
+        return;
+    }
+    if (same)
+        return;
+    struct path_index before = sa->index;
+    sa->index = (struct path_index){0};
+    path_index_build(&sa->index, view);
+    if (before.guids.count)
+        report_changes(sa, &before);
+    else if (sa->config.ipoib_group)
+        groups_make_permanent(sa);
+    path_index_release(&before);
+    groups_forget_absent(sa);
+    subscriptions_forget_absent(sa);
+}
+
+uint32_t sa_port_at(const struct sa *sa, unsigned lid)
+{
+    const struct subnet *subnet = sa->view.subnet;
+    uint32_t port = lid < LFT_ENTRIES ? subnet->by_lid[lid] : SUBNET_NONE;
+    if (port == SUBNET_NONE || !subnet->nodes.items[subnet->ports.items[port].node].present)
+        return SUBNET_NONE;
+    return subnet->ports.items[port].known ? port : SUBNET_NONE;
+}
+
+uint32_t sa_next_end_port(const struct sa *sa, unsigned *lid)
+{
+    for (; *lid < LFT_ENTRIES; (*lid)++) {
+        uint32_t port = sa_port_at(sa, *lid);
+        if (port != SUBNET_NONE && sa->view.subnet->ports.items[port].lid == *lid) {
+            (*lid)++;
+            return port;
+        }
+    }
+    return SUBNET_NONE;
+}
+
+uint64_t sa_requester_guid(const struct sa *sa, const struct query *query)
+{
+    const struct network *network = sa->view.network;
+    unsigned lid = query->address.lid;
+    uint32_t end_point = lid <= network->top_lid ? network->owner[lid] : NETWORK_NONE;
+    return end_point == NETWORK_NONE ? 0 : path_index_guid(sa, end_point);
+}
+
+bool sa_is_local_prefix(uint64_t prefix)
+{
+    return prefix == GID_PREFIX;
+}
+
+bool sa_is_lost(struct sa *sa, uint64_t guid, uint64_t *absent_since)
+{
+    if (map_get(&sa->index.by_guid, guid) != MAP_NONE) {
+        *absent_since = TIME_NEVER;
+        return false;
+    }
+    if (*absent_since == TIME_NEVER)
+        *absent_since = sa->now;
+    uint64_t until = *absent_since + sa->config.absence_ps;
+    if (sa->now < until && until < sa->registrations_due)
+        sa->registrations_due = until;
+    return sa->now >= until;
+}
+
+/* ---- answers ---- */
+
+uint8_t *answer_add(struct answer *answer)
+{
+    if (answer->used + answer->record_bytes > answer->limit) {
+        answer->over = true;
+        answer->used = SA_DATA_OFFSET;
+        answer->count = 0;
+    }
+    answer->bytes = mem_reserve(answer->bytes, &answer->capacity,
+                                answer->used + answer->record_bytes + MAD_BYTES, 1);
+    uint8_t *record = answer->bytes + answer->used;
+    memset(record, 0, answer->record_bytes);
+    answer->used += answer->record_bytes;
+    answer->count++;
+    return record;
+}
+
+void answer_drop(struct answer *answer)
+{
+    answer->used -= answer->record_bytes;
+    answer->count--;
+}
+
+static void answer_begin(struct sa *sa, struct answer *answer, const struct handler *handler)
+{
+    answer->limit = sa->config.answer_limit;
+    answer->record_bytes = handler->record_bytes;
+    answer->used = SA_DATA_OFFSET;
+    answer->count = 0;
+    answer->over = false;
+    answer->bytes = mem_reserve(answer->bytes, &answer->capacity, MAD_BYTES, 1);
+}
+
+static unsigned response_method(unsigned method)
+{
+    switch (method) {
+    case METHOD_SET: return METHOD_GET_RESP;
+    case METHOD_GET_TRACE_TABLE: return METHOD_GET_TABLE_RESP;
+    default: return method | METHOD_RESPONSE;
+    }
+}
+
+static bool is_table(unsigned response)
+{
+    return response == METHOD_GET_TABLE_RESP || response == METHOD_GET_MULTI_RESP;
+}
+
+static void head(uint8_t *mad, const struct query *query, uint16_t status)
+{
+    memcpy(mad, query->mad, SA_DATA_OFFSET);
+    wire_set(mad, MAD_METHOD, response_method(query_method(query)));
+    wire_set(mad, MAD_STATUS, status);
+    wire_set(mad, SA_SM_KEY, 0); /* never told */
+    wire_set(mad, RMPP_VERSION, RMPP_THIS_VERSION);
+    wire_set(mad, RMPP_TYPE, RMPP_NONE);
+    wire_set(mad, RMPP_FLAGS, 0);
+    wire_set(mad, RMPP_STATUS, 0);
+    wire_set(mad, RMPP_DATA1, 0);
+    wire_set(mad, RMPP_DATA2, 0);
+    wire_set(mad, SA_ATTRIBUTE_OFFSET, 0);
+}
+
+/* The question comes back with the reason. */
+static void refuse(struct answer *answer, const struct query *query, uint16_t status)
+{
+    answer->bytes = mem_reserve(answer->bytes, &answer->capacity, MAD_BYTES, 1);
+    memcpy(answer->bytes, query->mad, MAD_BYTES);
+    head(answer->bytes, query, status);
+    answer->used = MAD_BYTES;
+    if (wire_get(query->mad, MAD_ATTRIBUTE_ID) == WIRE_ID_MULTI_PATH_RECORD)
+        wire_set(answer->bytes, MAD_ATTRIBUTE_ID, WIRE_ID_PATH_RECORD);
+    /* o13-13.1.1: who was not subscribed reads so */
+    if (wire_get(query->mad, MAD_ATTRIBUTE_ID) == WIRE_ID_INFORM_INFO)
+        wire_set(answer->bytes + SA_DATA_OFFSET, INFORM_INFO_SUBSCRIBE, 0);
+}
+
+static void finish(struct sa *sa, struct answer *answer, const struct query *query,
+                   const struct handler *handler, uint16_t status)
+{
+    bool single = query_method(query) == METHOD_GET;
+    if (!status && answer->over)
+        status = STATUS_SA_NO_RESOURCES;
+    else if (!status && single && answer->count == 0)
+        status = STATUS_SA_NO_RECORDS;
+    else if (!status && single && answer->count > 1)
+        status = STATUS_SA_TOO_MANY_RECORDS;
+    if (status) {
+        sa->counts.refusals++;
+        refuse(answer, query, status);
+        return;
+    }
+    head(answer->bytes, query, 0);
+    wire_set(answer->bytes, MAD_ATTRIBUTE_ID, handler->answer_id);
+    wire_set(answer->bytes, SA_ATTRIBUTE_OFFSET, answer->count ? answer->record_bytes / 8 : 0);
+    if (is_table((unsigned)wire_get(answer->bytes, MAD_METHOD))) {
+        wire_set(answer->bytes, RMPP_TYPE, RMPP_DATA);
+        wire_set(answer->bytes, RMPP_FLAGS, RMPP_FLAG_ACTIVE);
+    } else if (answer->used < MAD_BYTES) {
+        memset(answer->bytes + answer->used, 0, MAD_BYTES - answer->used);
+        answer->used = MAD_BYTES;
+    }
+    sa->counts.answers++;
+}
+
+/* ---- questions ---- */
+
+static unsigned method_bit(unsigned method)
+{
+    switch (method) {
+    case METHOD_GET: return BY_GET;
+    case METHOD_GET_TABLE: return BY_TABLE;
+    case METHOD_SET: return BY_SET;
+    case METHOD_DELETE: return BY_DELETE;
+    case METHOD_GET_MULTI: return BY_MULTI;
+    case METHOD_GET_TRACE_TABLE: return BY_TRACE;
+    default: return 0;
+    }
+}
+
+static const struct handler *find_handler(const struct query *query, uint16_t *status)
+{
+    unsigned attribute = (unsigned)wire_get(query->mad, MAD_ATTRIBUTE_ID);
+    unsigned method = method_bit(query_method(query));
+    *status = STATUS_OK;
+    if (wire_get(query->mad, MAD_BASE_VERSION) != 1 || wire_get(query->mad, MAD_CLASS_VERSION) != 2)
+        *status = STATUS_BAD_VERSION;
+    else if (!method)
+        *status = STATUS_BAD_METHOD;
+    for (size_t i = 0; !*status && i < sizeof handlers / sizeof *handlers; i++)
+        if (handlers[i].attribute == attribute && handlers[i].methods & method)
+            return &handlers[i];
+    *status = *status ? *status : STATUS_BAD_ATTRIBUTE;
+    return NULL;
+}
+
+/* False: all places for long ones are taken. */
+static bool open_long_query(struct sa *sa, struct query *query, const struct handler *handler)
+{
+    for (unsigned i = 0; i < LONG_QUERIES; i++) {
+        struct long_query *place = &sa->long_queries[i];
+        if (place->open)
+            continue;
+        *place = (struct long_query){.open = true, .query = *query};
+        place->generation = sa->view.generation;
+        query->more = NULL; /* that is its own now */
+        answer_begin(sa, &place->answer, handler);
+        return true;
+    }
+    return false;
+}
+
+static void hand_out(struct sa *sa, const struct query *query, struct sa_message *message)
+{
+    *message = (struct sa_message){
+        .address = query->address, .data = sa->out.bytes, .bytes = sa->out.used};
+}
+
+/* True: there is an answer; false: silence, or later. */
+static bool attend(struct sa *sa, struct query *query, struct sa_message *message)
+{
+    uint16_t status;
+    const struct handler *handler = find_handler(query, &status);
+    if (!sa_requester_guid(sa, query)) {
+        sa->counts.dropped++;
+    } else if (!handler) {
+        sa->counts.refusals++;
+        refuse(&sa->out, query, status);
+        hand_out(sa, query, message);
+        return true;
+    } else if (handler->handle == path_records && path_query_is_long(sa, query)) {
+        if (open_long_query(sa, query, handler))
+            return false;
+        sa->counts.busy++;
+        refuse(&sa->out, query, STATUS_BUSY);
+        hand_out(sa, query, message);
+        return true;
+    } else {
+        answer_begin(sa, &sa->out, handler);
+        status = handler->handle(sa, query, &sa->out);
+        sa->budget -= sa->out.count;
+        finish(sa, &sa->out, query, handler, status);
+        hand_out(sa, query, message);
+        return true;
+    }
+    return false;
+}
+
+static bool next_long_answer(struct sa *sa, struct sa_message *message)
+{
+    for (unsigned i = 0; i < LONG_QUERIES && sa->budget > 0; i++) {
+        struct long_query *query = &sa->long_queries[sa->long_turn++ % LONG_QUERIES];
+        if (!query->open || !long_query_continue(sa, query))
+            continue;
+        uint16_t status;
+        const struct handler *handler = find_handler(&query->query, &status);
+        mem_free(sa->out.bytes);
+        sa->out = query->answer;
+        query->answer = (struct answer){0};
+        finish(sa, &sa->out, &query->query, handler, STATUS_OK);
+        hand_out(sa, &query->query, message);
+        close_long_query(query);
+        return true;
+    }
+    return false;
+}
+
+/* ---- the verbs ---- */
+
+static void say_busy(struct sa *sa, const struct sa_message *message)
+{
+    if (sa->busy_addresses.count >= sa->config.queue_limit) {
+        sa->counts.dropped++;
+        return;
+    }
+    sa->counts.busy++;
+    vec_push(&sa->busy_addresses, message->address);
+    vec_reserve(&sa->busy_mads, sa->busy_mads.count + MAD_BYTES);
+    uint8_t *mad = sa->busy_mads.items + sa->busy_mads.count;
+    memset(mad, 0, MAD_BYTES);
+    memcpy(mad, message->data, message->bytes < MAD_BYTES ? message->bytes : MAD_BYTES);
+    sa->busy_mads.count += MAD_BYTES;
+}
+
+static bool next_busy(struct sa *sa, struct sa_message *message)
+{
+    if (sa->busy_taken == sa->busy_addresses.count) {
+        sa->busy_addresses.count = sa->busy_mads.count = sa->busy_taken = 0;
+        return false;
+    }
+    struct query query = {.address = sa->busy_addresses.items[sa->busy_taken]};
+    memcpy(query.mad, sa->busy_mads.items + sa->busy_taken * MAD_BYTES, MAD_BYTES);
+    sa->busy_taken++;
+    sa->budget -= ANSWER_WORK;
+    refuse(&sa->out, &query, STATUS_BUSY);
+    hand_out(sa, &query, message);
+    return true;
+}
+
+void sa_receive(struct sa *sa, uint64_t now, const struct sa_message *message)
+{
+    sa->now = now;
+    if (!sa->serves || message->bytes < SA_DATA_OFFSET ||
+        wire_get(message->data, MAD_CLASS) != CLASS_SUBN_ADM) {
+        sa->counts.dropped++;
+        return;
+    }
+    unsigned method = (unsigned)wire_get(message->data, MAD_METHOD);
+    uint64_t key = wire_get(message->data, SA_SM_KEY);
+    bool question = !(method & METHOD_RESPONSE) && method != METHOD_TRAP &&
+                    method != METHOD_TRAP_REPRESS && method != METHOD_REPORT &&
+                    method != METHOD_SEND;
+    if (method == METHOD_REPORT_RESP) {
+        reports_receive(sa, message);
+    } else if (!question || (key && key != sa->config.key)) {
+        sa->counts.dropped++;
+    } else {
+        sa->counts.queries++;
+        if (!queue_put(&sa->queue, &sa->config, message))
+            say_busy(sa, message);
+    }
+}
+
+void sa_notice(struct sa *sa, uint64_t now, const uint8_t *notice)
+{
+    sa->now = now;
+    if (sa->serves)
+        report_notice(sa, notice);
+}
+
+void sa_expire(struct sa *sa, uint64_t now)
+{
+    sa->now = now;
+    sa->budget = sa->config.turn_work;
+    reports_expire(sa);
+    if (now < sa->registrations_due)
+        return;
+    sa->registrations_due = TIME_NEVER;
+    services_expire(sa);
+    if (sa->serves) {
+        groups_forget_absent(sa);
+        subscriptions_forget_absent(sa);
+    }
+}
+
+static bool has_work(const struct sa *sa)
+{
+    bool any = sa->queue.waiting || sa->busy_taken < sa->busy_addresses.count;
+    for (unsigned i = 0; i < LONG_QUERIES; i++)
+        any |= sa->long_queries[i].open;
+    return any;
+}
+
+uint64_t sa_deadline(const struct sa *sa)
+{
+    uint64_t deadline = reports_deadline(sa);
+    if (has_work(sa))
+        return 0;
+    return sa->registrations_due < deadline ? sa->registrations_due : deadline;
+}
+
+bool sa_next_output(struct sa *sa, uint64_t now, struct sa_message *message)
+{
+    struct query query;
+    sa->now = now;
+    if (!sa->serves)
+        return false;
+    if (next_busy(sa, message) || reports_next(sa, message))
+        return true;
+    while (sa->budget > 0 && queue_take(&sa->queue, &query)) {
+        sa->budget -= ANSWER_WORK;
+        bool answered = attend(sa, &query, message);
+        mem_free(query.more);
+        if (answered)
+            return true;
+    }
+    return next_long_answer(sa, message);
+}
+
+const struct groups *sa_groups(const struct sa *sa)
+{
+    return &sa->registry.groups;
+}
+
+void sa_counts(const struct sa *sa, struct sa_counts *counts)
+{
+    *counts = sa->counts;
+    counts->waiting = sa->queue.waiting;
+    counts->groups = (uint32_t)sa->registry.groups.all.count;
+    counts->services = (uint32_t)sa->registry.services.count;
+    counts->subscriptions = (uint32_t)sa->registry.subscriptions.count;
+}
+
+uint16_t class_port_info(struct sa *sa, const struct query *query, struct answer *answer)
+{
+    enum {
+        NOTICES = 1 << 1,
+        MULTICAST = 1 << 9,
+        MULTI_PATH = 1 << 10,
+        CAPABILITY_MATCH = 1 << 13,
+        FULL_PORT_INFO = 1 << 6,
+        EXTENDED_SPEEDS = 1 << 7,
+        CAPABILITY2_MATCH = 1 << 10,
+        LINK_WIDTH_2X = 1 << 12,
+        SEND_ONLY_FULL = 1 << 13,
+    };
+    uint8_t *info = answer_add(answer);
+    (void)query;
+    wire_set(info, CLASS_PORT_INFO_BASE_VERSION, 1);
+    wire_set(info, CLASS_PORT_INFO_CLASS_VERSION, 2);
+    wire_set(info, CLASS_PORT_INFO_CAPABILITY_MASK,
+             NOTICES | MULTICAST | MULTI_PATH | CAPABILITY_MATCH);
+    wire_set(info, CLASS_PORT_INFO_CAPABILITY_MASK2,
+             FULL_PORT_INFO | EXTENDED_SPEEDS | CAPABILITY2_MATCH | LINK_WIDTH_2X | SEND_ONLY_FULL);
+    wire_set(info, CLASS_PORT_INFO_RESP_TIME_VALUE, sa->config.response_time);
+    wire_set(info, CLASS_PORT_INFO_REDIRECT_QP, 1);
+    wire_set(info, CLASS_PORT_INFO_REDIRECT_Q_KEY, UINT32_C(0x80010000));
+    wire_set(info, CLASS_PORT_INFO_TRAP_Q_KEY, UINT32_C(0x80010000));
+    return STATUS_OK;
+}

@@ -1,0 +1,433 @@
+/* MCMemberRecord: hosts create, join, leave and look up multicast groups (15.2.5.17, 15.2.5.17.2).
+ *
+ * Set joins, and creates the group if there is none with this MGID and enough was said of it; an
+ * MGID of zero asks for a new one. Delete leaves. A group goes with its last full member, unless it
+ * is permanent. MTU, rate and life time of a new group are settled by selectors against what the
+ * joining port can do. A port may be joined by another (proxy) of its partition.
+ *
+ * A member that cannot be reached any more stays one for a while: when it was only cut off, it does
+ * not know that it would have to join again. */
+#include "sa/internal.h"
+#include "wire/packet.h"
+
+enum group_component {
+    GROUP_MGID = 0,
+    GROUP_PORT_GID = 1,
+    GROUP_Q_KEY = 2,
+    GROUP_MLID = 3,
+    GROUP_MTU_SELECTOR = 4,
+    GROUP_MTU = 5,
+    GROUP_TRAFFIC_CLASS = 6,
+    GROUP_P_KEY = 7,
+    GROUP_RATE_SELECTOR = 8,
+    GROUP_RATE = 9,
+    GROUP_LIFE_SELECTOR = 10,
+    GROUP_LIFE = 11,
+    GROUP_SL = 12,
+    GROUP_FLOW_LABEL = 13,
+    GROUP_HOP_LIMIT = 14,
+    GROUP_SCOPE = 15,
+    GROUP_JOIN_STATE = 16,
+    GROUP_PROXY_JOIN = 17,
+};
+#define NEEDED_TO_JOIN                                                                             \
+    (UINT64_C(1) << GROUP_MGID | UINT64_C(1) << GROUP_PORT_GID | UINT64_C(1) << GROUP_JOIN_STATE)
+#define NEEDED_TO_CREATE                                                                           \
+    (NEEDED_TO_JOIN | UINT64_C(1) << GROUP_Q_KEY | UINT64_C(1) << GROUP_TRAFFIC_CLASS |            \
+     UINT64_C(1) << GROUP_P_KEY | UINT64_C(1) << GROUP_FLOW_LABEL | UINT64_C(1) << GROUP_SL)
+
+enum { SCOPE_LINK_LOCAL = 2, MTU_LEAST = 1, MTU_MOST = 5, KEEPS_ALIVE = 9 };
+static const uint8_t no_gid[16];
+
+/* ---- records ---- */
+
+static void fill_record(const struct group *group, uint8_t *record)
+{
+    memcpy(wire_bytes(record, MC_MEMBER_RECORD_MGID), group->mgid, sizeof group->mgid);
+    wire_set(record, MC_MEMBER_RECORD_Q_KEY, group->q_key);
+    wire_set(record, MC_MEMBER_RECORD_MLID, group->mlid);
+    wire_set(record, MC_MEMBER_RECORD_MTU_SELECTOR, SELECT_EXACTLY);
+    wire_set(record, MC_MEMBER_RECORD_MTU, group->mtu);
+    wire_set(record, MC_MEMBER_RECORD_TRAFFIC_CLASS, group->traffic_class);
+    wire_set(record, MC_MEMBER_RECORD_P_KEY, group->p_key);
+    wire_set(record, MC_MEMBER_RECORD_RATE_SELECTOR, SELECT_EXACTLY);
+    wire_set(record, MC_MEMBER_RECORD_RATE, group->rate);
+    wire_set(record, MC_MEMBER_RECORD_PACKET_LIFE_TIME_SELECTOR, SELECT_EXACTLY);
+    wire_set(record, MC_MEMBER_RECORD_PACKET_LIFE_TIME, group->life_time);
+    wire_set(record, MC_MEMBER_RECORD_SL, group->sl);
+    wire_set(record, MC_MEMBER_RECORD_FLOW_LABEL, group->flow_label);
+    wire_set(record, MC_MEMBER_RECORD_HOP_LIMIT, group->hop_limit);
+    wire_set(record, MC_MEMBER_RECORD_SCOPE, group->scope);
+}
+
+static void fill_member(const struct group_member *member, uint8_t *record)
+{
+    gid_set(wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), member->prefix, member->guid);
+    wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, member->join_state);
+    wire_set(record, MC_MEMBER_RECORD_PROXY_JOIN, member->proxy);
+}
+
+/* ---- looking up ---- */
+
+static const struct component group_components[] = {
+    {GROUP_MGID, MC_MEMBER_RECORD_MGID, 0},
+    {GROUP_Q_KEY, MC_MEMBER_RECORD_Q_KEY, 0},
+    {GROUP_MLID, MC_MEMBER_RECORD_MLID, 0},
+    {GROUP_TRAFFIC_CLASS, MC_MEMBER_RECORD_TRAFFIC_CLASS, 0},
+    {GROUP_P_KEY, MC_MEMBER_RECORD_P_KEY, 0},
+    {GROUP_SL, MC_MEMBER_RECORD_SL, 0},
+    {GROUP_FLOW_LABEL, MC_MEMBER_RECORD_FLOW_LABEL, 0},
+    {GROUP_HOP_LIMIT, MC_MEMBER_RECORD_HOP_LIMIT, 0},
+    {GROUP_SCOPE, MC_MEMBER_RECORD_SCOPE, 0},
+    {.bit = 64},
+};
+static const struct component member_components[] = {
+    {GROUP_PORT_GID, MC_MEMBER_RECORD_PORT_GID, 0},
+    {GROUP_JOIN_STATE, MC_MEMBER_RECORD_JOIN_STATE, 0},
+    {GROUP_PROXY_JOIN, MC_MEMBER_RECORD_PROXY_JOIN, 0},
+    {.bit = 64},
+};
+
+/* A group is what it is: only one that has the value already fits. */
+static bool value_fits(const struct query *query, unsigned bit, enum wire_field selector_field,
+                       unsigned has, unsigned wanted)
+{
+    if (!query_has(query, bit))
+        return true;
+    switch ((enum selector)wire_get(query_data(query), selector_field)) {
+    case SELECT_GREATER: return has > wanted;
+    case SELECT_LESS: return has < wanted;
+    case SELECT_EXACTLY: return has == wanted;
+    default: return true;
+    }
+}
+
+static bool values_fit(const struct query *query, const struct group *group)
+{
+    const uint8_t *data = query_data(query);
+    return value_fits(query, GROUP_MTU_SELECTOR, MC_MEMBER_RECORD_MTU_SELECTOR, group->mtu,
+                      (unsigned)wire_get(data, MC_MEMBER_RECORD_MTU)) &&
+           value_fits(query, GROUP_RATE_SELECTOR, MC_MEMBER_RECORD_RATE_SELECTOR,
+                      rate_order(group->rate),
+                      rate_order((unsigned)wire_get(data, MC_MEMBER_RECORD_RATE)));
+}
+
+static void add_members(const struct group *group, const struct matcher *matcher,
+                        struct answer *answer)
+{
+    for (size_t i = 0; i < group->members.count; i++) {
+        uint8_t *record = answer_add(answer);
+        fill_record(group, record);
+        fill_member(&group->members.items[i], record);
+        if (!matcher_accepts(matcher, record))
+            answer_drop(answer);
+    }
+}
+
+/* Who is in a group is told to the trusted only; others learn of the group, once. They may ask
+ * whether a port is in it; without a port the group counts as its maker's, a full member's. */
+static void add_group(const struct query *query, const struct group *group,
+                      const struct matcher *matcher, struct answer *answer)
+{
+    const uint8_t *gid = wire_bytes_const(query_data(query), MC_MEMBER_RECORD_PORT_GID);
+    struct group_member maker = {.join_state = JOIN_FULL}, *member = &maker;
+    if (query_has(query, GROUP_PORT_GID))
+        member = group_find_member(group, gid_guid(gid));
+    if (!member)
+        return;
+    uint8_t *record = answer_add(answer);
+    fill_record(group, record);
+    fill_member(member, record);
+    if (!matcher_accepts(matcher, record)) {
+        answer_drop(answer);
+        return;
+    }
+    gid_set(wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), 0, 0);
+    wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, 0);
+    wire_set(record, MC_MEMBER_RECORD_PROXY_JOIN, 0);
+}
+
+static void look_up(const struct sa *sa, const struct query *query, struct answer *answer)
+{
+    struct matcher of_group, of_member;
+    matcher_init(&of_group, group_components, query_mask(query), query_data(query));
+    matcher_init(&of_member, member_components, query_mask(query), query_data(query));
+    for (size_t i = 0; i < sa->registry.groups.all.count; i++) {
+        const struct group *group = sa->registry.groups.all.items[i];
+        uint8_t record[WIRE_BYTES_MC_MEMBER_RECORD] = {0};
+        fill_record(group, record);
+        if (!access_has_key(sa, sa_requester_guid(sa, query), group->p_key) ||
+            !matcher_accepts(&of_group, record) || !values_fit(query, group))
+            continue;
+        if (query_is_trusted(query))
+            add_members(group, &of_member, answer);
+        else
+            add_group(query, group, &of_member, answer);
+    }
+}
+
+/* ---- creating ---- */
+
+/* 4.1.1 and o15-0.1.5; IPoIB's own are left to IPoIB. */
+static bool mgid_is_valid(const uint8_t *mgid)
+{
+    enum { IPV4 = 0x401B, IPV6 = 0x601B, OURS = 0xA01B };
+    unsigned signature = (unsigned)mgid[2] << 8 | mgid[3];
+    if (mgid[0] != 0xFF)
+        return false;
+    if (signature == IPV4 || signature == IPV6)
+        return true;
+    return !(mgid[1] & 0xE0) && !(signature == OURS && (mgid[1] & 0xF) == SCOPE_LINK_LOCAL);
+}
+
+static bool make_mgid(struct sa *sa, const struct query *query, uint8_t *mgid)
+{
+    unsigned scope = query_has(query, GROUP_SCOPE)
+                         ? (unsigned)wire_get(query_data(query), MC_MEMBER_RECORD_SCOPE)
+                         : SCOPE_LINK_LOCAL;
+    memset(mgid, 0, 16);
+    mgid[0] = 0xFF;
+    mgid[1] = (uint8_t)(0x10 | scope);
+    mgid[2] = 0xA0;
+    mgid[3] = 0x1B;
+    wire_set_bits(mgid, 32, 64, GID_PREFIX);
+    for (unsigned tries = 0; tries <= MLID_COUNT; tries++) {
+        wire_set_bits(mgid, 96, 32, sa->registry.next_mgid++);
+        if (!groups_find(&sa->registry.groups, mgid))
+            return true;
+    }
+    return false;
+}
+
+/* Settles MTU or rate, by their order; 0: what is wished cannot be. */
+static unsigned settle(const struct query *query, unsigned selector_bit, unsigned value_bit,
+                       enum wire_field selector_field, unsigned wanted, unsigned below,
+                       unsigned best)
+{
+    if (!query_has(query, selector_bit) || !query_has(query, value_bit))
+        return best;
+    switch ((enum selector)wire_get(query_data(query), selector_field)) {
+    case SELECT_GREATER: return wanted < best ? best : 0;
+    case SELECT_LESS: return wanted > best ? best : below;
+    case SELECT_EXACTLY: return wanted;
+    default: return best;
+    }
+}
+
+static bool settle_rate(const struct query *query, unsigned best, uint8_t *rate)
+{
+    unsigned code = (unsigned)wire_get(query_data(query), MC_MEMBER_RECORD_RATE);
+    unsigned order = settle(query, GROUP_RATE_SELECTOR, GROUP_RATE, MC_MEMBER_RECORD_RATE_SELECTOR,
+                            rate_order(code), rate_order(rate_below(code)), rate_order(best));
+    for (uint8_t other = RATE_LOWEST; other < RATE_COUNT; other++)
+        if (order && rate_order(other) == order) {
+            *rate = other;
+            return true;
+        }
+    return false;
+}
+
+static bool settle_values(const struct sa *sa, const struct query *query, struct path_quality port,
+                          struct group *group)
+{
+    const uint8_t *data = query_data(query);
+    unsigned wanted = (unsigned)wire_get(data, MC_MEMBER_RECORD_MTU);
+    unsigned mtu = settle(query, GROUP_MTU_SELECTOR, GROUP_MTU, MC_MEMBER_RECORD_MTU_SELECTOR,
+                          wanted, wanted ? wanted - 1 : 0, port.mtu);
+    struct wish life = {
+        .given = query_has(query, GROUP_LIFE_SELECTOR) && query_has(query, GROUP_LIFE),
+        .selector = (enum selector)wire_get(data, MC_MEMBER_RECORD_PACKET_LIFE_TIME_SELECTOR),
+        .value = (uint8_t)wire_get(data, MC_MEMBER_RECORD_PACKET_LIFE_TIME)};
+    group->mtu = (uint8_t)mtu;
+    group->life_time = sa->config.subnet_timeout;
+    /* How long packets live is the subnet's business: a wish for more is granted by that. */
+    wish_grant(&life, &group->life_time);
+    return mtu >= MTU_LEAST && mtu <= MTU_MOST && settle_rate(query, port.rate, &group->rate);
+}
+
+static struct path_quality quality_of_port(const struct sa *sa, uint64_t guid)
+{
+    uint32_t point = map_get(&sa->index.by_guid, guid);
+    struct path_trace trace;
+    path_index_follow(sa, point, point, 0, &trace);
+    return trace.quality;
+}
+
+static uint16_t create(struct sa *sa, const struct query *query, uint64_t guid,
+                       struct group **result)
+{
+    const uint8_t *data = query_data(query);
+    const uint8_t *mgid = wire_bytes_const(data, MC_MEMBER_RECORD_MGID);
+    struct group group = {
+        .q_key = (uint32_t)wire_get(data, MC_MEMBER_RECORD_Q_KEY),
+        .p_key = (uint16_t)wire_get(data, MC_MEMBER_RECORD_P_KEY),
+        .traffic_class = (uint8_t)wire_get(data, MC_MEMBER_RECORD_TRAFFIC_CLASS),
+        .sl = (uint8_t)wire_get(data, MC_MEMBER_RECORD_SL),
+        .flow_label = (uint32_t)wire_get(data, MC_MEMBER_RECORD_FLOW_LABEL),
+        .hop_limit = (uint8_t)wire_get(data, MC_MEMBER_RECORD_HOP_LIMIT),
+    };
+    if (!(wire_get(data, MC_MEMBER_RECORD_JOIN_STATE) & KEEPS_ALIVE))
+        return STATUS_SA_BAD_REQUEST;
+    if ((query_mask(query) & NEEDED_TO_CREATE) != NEEDED_TO_CREATE)
+        return STATUS_SA_TOO_FEW_COMPONENTS;
+    memcpy(group.mgid, mgid, sizeof group.mgid);
+    if (memcmp(mgid, no_gid, sizeof no_gid) == 0) {
+        if (!make_mgid(sa, query, group.mgid))
+            return STATUS_SA_NO_RESOURCES;
+    } else if (!mgid_is_valid(mgid)) {
+        return STATUS_SA_BAD_REQUEST;
+    }
+    if (!settle_values(sa, query, quality_of_port(sa, guid), &group) ||
+        !access_has_key(sa, guid, group.p_key))
+        return STATUS_SA_BAD_REQUEST;
+    group.scope = group.mgid[1] & 0xF;
+    group.mlid = (uint16_t)groups_free_mlid(
+        &sa->registry.groups,
+        query_has(query, GROUP_MLID) ? (unsigned)wire_get(data, MC_MEMBER_RECORD_MLID) : 0,
+        sa->index.last_mlid);
+    if (!group.mlid)
+        return STATUS_SA_NO_RESOURCES;
+    *result = groups_add(&sa->registry.groups, &group);
+    report_gid(sa, WIRE_ID_TRAP_GROUP_CREATED, group.mgid);
+    return STATUS_OK;
+}
+
+static void remove_if_deserted(struct sa *sa, struct group *group)
+{
+    if (group_has_full_member(group))
+        return;
+    while (group->members.count)
+        groups_leave(&sa->registry.groups, group, group->members.items[0].guid, 0xF);
+    if (group->permanent)
+        return;
+    report_gid(sa, WIRE_ID_TRAP_GROUP_DELETED, group->mgid);
+    groups_remove(&sa->registry.groups, group);
+}
+
+/* ---- joining and leaving ---- */
+
+/* A member's record is changed by itself only, or, if another joined for it, by anyone of the
+ * group's partition (o15-0.2.1). */
+static bool may_change(const struct sa *sa, const struct query *query, const struct group *group,
+                       const struct group_member *member)
+{
+    uint64_t requester = sa_requester_guid(sa, query);
+    return member->proxy ? access_has_key(sa, requester, group->p_key) : requester == member->guid;
+}
+
+/* All that a record of a group says beside selectors must be so. */
+static bool can_join(const struct sa *sa, const struct query *query, const struct group *group,
+                     uint64_t guid)
+{
+    struct path_quality port = quality_of_port(sa, guid);
+    const struct group_member *member = group_find_member(group, guid);
+    return values_fit(query, group) && port.mtu >= group->mtu &&
+           rate_order(port.rate) >= rate_order(group->rate) &&
+           wire_get(query_data(query), MC_MEMBER_RECORD_JOIN_STATE) &&
+           access_has_key(sa, guid, group->p_key) &&
+           (!member || may_change(sa, query, group, member));
+}
+
+static uint16_t join(struct sa *sa, const struct query *query, struct answer *answer)
+{
+    const uint8_t *data = query_data(query);
+    uint64_t guid = gid_guid(wire_bytes_const(data, MC_MEMBER_RECORD_PORT_GID));
+    uint64_t requester = sa_requester_guid(sa, query);
+    struct group *group =
+        groups_find(&sa->registry.groups, wire_bytes_const(data, MC_MEMBER_RECORD_MGID));
+    uint16_t status = STATUS_OK;
+    if (map_get(&sa->index.by_guid, guid) == MAP_NONE || !access_common_key(sa, requester, guid))
+        return STATUS_SA_BAD_REQUEST;
+    if (!group)
+        status = create(sa, query, guid, &group);
+    if (status)
+        return status;
+    if (!can_join(sa, query, group, guid)) {
+        if (!group->members.count)
+            remove_if_deserted(sa, group); /* made in vain */
+        return STATUS_SA_BAD_REQUEST;
+    }
+    groups_join(&sa->registry.groups, group,
+                &(struct group_member){
+                    .guid = guid,
+                    .prefix = GID_PREFIX,
+                    .join_state = (uint8_t)wire_get(data, MC_MEMBER_RECORD_JOIN_STATE),
+                    .proxy = guid != requester,
+                });
+    uint8_t *record = answer_add(answer);
+    fill_record(group, record);
+    fill_member(group_find_member(group, guid), record);
+    return STATUS_OK;
+}
+
+static uint16_t leave(struct sa *sa, const struct query *query, struct answer *answer)
+{
+    const uint8_t *data = query_data(query);
+    uint64_t guid = gid_guid(wire_bytes_const(data, MC_MEMBER_RECORD_PORT_GID));
+    unsigned states = (unsigned)wire_get(data, MC_MEMBER_RECORD_JOIN_STATE);
+    struct group *group =
+        groups_find(&sa->registry.groups, wire_bytes_const(data, MC_MEMBER_RECORD_MGID));
+    struct group_member *member = group ? group_find_member(group, guid) : NULL;
+    if (!member || !states || (states & ~(unsigned)member->join_state) ||
+        !may_change(sa, query, group, member))
+        return STATUS_SA_BAD_REQUEST;
+    uint8_t *record = answer_add(answer);
+    fill_record(group, record);
+    fill_member(member, record);
+    wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, member->join_state & ~states);
+    groups_leave(&sa->registry.groups, group, guid, states);
+    remove_if_deserted(sa, group);
+    return STATUS_OK;
+}
+
+uint16_t group_records(struct sa *sa, const struct query *query, struct answer *answer)
+{
+    unsigned method = query_method(query);
+    bool complete = (query_mask(query) & NEEDED_TO_JOIN) == NEEDED_TO_JOIN;
+    if (method == METHOD_SET)
+        return complete ? join(sa, query, answer) : STATUS_SA_TOO_FEW_COMPONENTS;
+    if (method == METHOD_DELETE)
+        return complete ? leave(sa, query, answer) : STATUS_SA_TOO_FEW_COMPONENTS;
+    look_up(sa, query, answer);
+    return STATUS_OK;
+}
+
+/* ---- groups that nobody has to ask for ---- */
+
+/* The broadcast group of IPoIB (RFC 4391) in the default partition, with the values that hosts
+ * expect of it. */
+void groups_make_permanent(struct sa *sa)
+{
+    enum { RATE_10_GB = 3, MTU_2048 = 4, IPOIB_Q_KEY = 0x0B1B };
+    struct group group = {
+        .mgid = {0xFF, 0x12, 0x40, 0x1B, 0xFF, 0xFF, [12] = 0xFF, 0xFF, 0xFF, 0xFF},
+        .p_key = P_KEY_DEFAULT,
+        .q_key = IPOIB_Q_KEY,
+        .mtu = MTU_2048,
+        .rate = RATE_10_GB,
+        .life_time = sa->config.subnet_timeout,
+        .scope = SCOPE_LINK_LOCAL,
+        .permanent = true,
+    };
+    if (groups_find(&sa->registry.groups, group.mgid))
+        return;
+    group.mlid = (uint16_t)groups_free_mlid(&sa->registry.groups, 0, sa->index.last_mlid);
+    if (group.mlid)
+        groups_add(&sa->registry.groups, &group);
+}
+
+void groups_forget_absent(struct sa *sa)
+{
+    struct groups *groups = &sa->registry.groups;
+    for (size_t i = groups->all.count; i-- > 0;) {
+        struct group *group = groups->all.items[i];
+        size_t before = group->members.count;
+        for (size_t j = group->members.count; j-- > 0;) {
+            struct group_member *member = &group->members.items[j];
+            if (sa_is_lost(sa, member->guid, &member->absent_since))
+                groups_leave(groups, group, member->guid, 0xF);
+        }
+        if (group->members.count != before)
+            remove_if_deserted(sa, group);
+    }
+}

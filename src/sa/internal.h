@@ -1,0 +1,276 @@
+/* What the administration's files share. */
+#ifndef WEFT_SA_INTERNAL_H
+#define WEFT_SA_INTERNAL_H
+
+#include "base/time.h"
+#include "sa/sa.h"
+
+/* The subnet prefix: the one that ports have from the start. */
+#define GID_PREFIX UINT64_C(0xFE80000000000000)
+
+/* ---- queries and answers ---- */
+
+struct query {
+    uint32_t next; /* of the same client, or in the free list */
+    struct sa_address address;
+    size_t bytes;
+    uint8_t *more; /* the whole message if it is longer than a MAD; else NULL */
+    uint8_t mad[MAD_BYTES];
+};
+
+static inline const uint8_t *query_message(const struct query *query)
+{
+    return query->more ? query->more : query->mad;
+}
+static inline const uint8_t *query_data(const struct query *query)
+{
+    return query_message(query) + SA_DATA_OFFSET;
+}
+static inline uint64_t query_mask(const struct query *query)
+{
+    return wire_get(query->mad, SA_COMPONENT_MASK);
+}
+static inline unsigned query_method(const struct query *query)
+{
+    return (unsigned)wire_get(query->mad, MAD_METHOD);
+}
+static inline bool query_is_trusted(const struct query *query)
+{
+    return wire_get(query->mad, SA_SM_KEY) != 0; /* others than ours never get this far */
+}
+static inline bool query_has(const struct query *query, unsigned component)
+{
+    return query_mask(query) >> component & 1;
+}
+
+struct answer {
+    uint8_t *bytes; /* header, then records */
+    size_t used, capacity, limit;
+    size_t record_bytes;
+    uint32_t count;
+    bool over; /* longer than the limit: nothing of it counts */
+};
+/* Room for one more record, zeroed; somewhere harmless if there is none. */
+uint8_t *answer_add(struct answer *answer);
+void answer_drop(struct answer *answer); /* the last record again */
+
+/* A query for so many paths that it takes several turns. */
+struct long_query {
+    bool open;
+    struct query query;
+    struct answer answer;
+    uint64_t generation;
+    uint32_t source, destination; /* cursors */
+};
+enum { LONG_QUERIES = 8 };
+
+/* ---- queue.c ---- */
+
+struct client {
+    uint16_t lid;
+    uint32_t head, tail, count; /* queries */
+    uint32_t next;              /* in the ring of those who wait, or in the free list */
+};
+struct query_queue {
+    VEC(struct query) queries;
+    VEC(struct client) clients;
+    struct map by_lid; /* source LID → client that waits */
+    uint32_t free_query, free_client;
+    uint32_t ring; /* the client that was answered last; the next one is next */
+    uint32_t waiting;
+};
+void queue_init(struct query_queue *queue);
+void queue_release(struct query_queue *queue);
+/* False: no room. */
+bool queue_put(struct query_queue *queue, const struct sa_config *config,
+               const struct sa_message *message);
+/* Takes the next one out; its `more` is the caller's. */
+bool queue_take(struct query_queue *queue, struct query *query);
+
+/* ---- components.c ---- */
+
+struct component {
+    uint8_t bit;
+    uint16_t field; /* enum wire_field */
+    uint8_t at;     /* where the attribute that has the field lies in the record */
+};
+/* Whether a record has what the query's mask says that it must have. The table ends with a bit of
+ * 64. */
+struct matcher {
+    const uint8_t *wanted;
+    unsigned count;
+    const struct component *active[64];
+};
+void matcher_init(struct matcher *matcher, const struct component *components, uint64_t mask,
+                  const uint8_t *wanted);
+bool matcher_accepts(const struct matcher *matcher, const uint8_t *record);
+
+enum selector { SELECT_GREATER, SELECT_LESS, SELECT_EXACTLY, SELECT_BEST };
+struct wish { /* a selector and its value */
+    bool given;
+    enum selector selector;
+    uint8_t value;
+};
+/* What a path of this best value can be used with under the wish; false: not at all. */
+bool wish_grant(const struct wish *wish, uint8_t *value);
+bool wish_grant_rate(const struct wish *wish, uint8_t *rate);
+
+/* ---- rate.c ---- */
+
+enum { RATE_LOWEST = 2, RATE_COUNT = 25 }; /* codes of PathRecord.Rate */
+uint8_t rate_of_port(const uint8_t *port_info);
+unsigned rate_order(unsigned code); /* greater: faster; 0: no such rate */
+uint8_t rate_below(unsigned code);  /* the fastest that is slower; 0: none */
+
+/* ---- access.c ---- */
+
+bool access_has_key(const struct sa *sa, uint64_t port_guid, unsigned p_key);
+unsigned access_common_key(const struct sa *sa, uint64_t one_guid, uint64_t other_guid);
+/* A block of 32 keys; false if there is none of this number. */
+bool access_key_block(const struct sa *sa, uint32_t port, unsigned block, uint8_t data[64]);
+
+/* ---- path_index.c ---- */
+
+struct path_quality {
+    uint8_t mtu, rate; /* codes */
+};
+struct path_index {
+    struct map by_guid;             /* port GUID → end point of the network */
+    VEC(uint64_t) guids;            /* all of them */
+    struct path_quality *links;     /* beside network.ports */
+    struct path_quality *terminals; /* of the adapter's own port */
+    uint64_t *switch_guids;         /* of port 0, by switch */
+    uint16_t last_mlid;             /* that every switch with multicast has an entry for */
+    uint8_t least_mtu, least_rate;  /* of all adapter ports */
+};
+void path_index_build(struct path_index *index, const struct sa_view *view);
+void path_index_release(struct path_index *index);
+uint64_t path_index_guid(const struct sa *sa, uint32_t end_point);
+/* Follows the tables; false if they do not lead there. */
+struct path_trace {
+    struct path_quality quality;
+    unsigned hops;
+};
+bool path_index_follow(const struct sa *sa, uint32_t source, uint32_t destination, unsigned dlid,
+                       struct path_trace *trace);
+
+/* ---- registrations ---- */
+
+struct service {
+    uint8_t record[WIRE_BYTES_SERVICE_RECORD];
+    uint64_t expires; /* TIME_NEVER: it does not */
+};
+
+struct subscription {
+    uint64_t guid; /* of the subscriber's port */
+    struct sa_address address;
+    uint8_t inform[WIRE_BYTES_INFORM_INFO];
+    uint32_t number;
+    uint64_t absent_since;
+};
+
+/* All that must outlive the process: it can be written down and read back as it is. */
+struct registry {
+    struct groups groups;
+    VEC(struct service) services;
+    VEC(struct subscription) subscriptions;
+    uint32_t next_subscription, next_mgid;
+};
+
+struct report {
+    uint32_t subscription; /* its number */
+    uint32_t tid;
+    unsigned tries;
+    uint64_t deadline; /* 0: to be sent now */
+    uint8_t notice[WIRE_BYTES_NOTICE];
+};
+enum { REPORT_WINDOW = 128 };
+struct reports {
+    VEC(struct report) pending; /* in the order in which they were made */
+    size_t taken;               /* of them */
+    struct report flying[REPORT_WINDOW];
+    unsigned flying_count;
+    uint32_t next_tid;
+};
+
+struct sa {
+    struct sa_config config;
+    uint64_t guid;
+    struct sa_view view;
+    bool serves; /* there is a network */
+    struct path_index index;
+    struct query_queue queue;
+    struct long_query *long_queries; /* LONG_QUERIES of them */
+    unsigned long_turn;
+    struct registry registry;
+    struct reports reports;
+    VEC(struct sa_address) busy_addresses; /* BUSY answers to give … */
+    VEC(uint8_t) busy_mads;                /* … and their MADs */
+    size_t busy_taken;
+    uint64_t now;               /* of the call that is under way */
+    int64_t budget;             /* work left in this turn */
+    uint64_t registrations_due; /* when a lease or an absence ends next */
+    struct answer out;          /* the message that was handed out last */
+    uint8_t report_mad[MAD_BYTES];
+    struct sa_counts counts;
+};
+
+/* ---- records: each returns a status ---- */
+
+typedef uint16_t query_handler(struct sa *sa, const struct query *query, struct answer *answer);
+query_handler class_port_info, node_records, port_info_records, switch_info_records, link_records,
+    manager_records, guid_info_records, linear_table_records, random_table_records,
+    multicast_table_records, p_key_records, sl2vl_records, vl_arbitration_records, path_records,
+    multi_path_records, trace_records, group_records, service_records, inform_info,
+    inform_info_records;
+
+/* core.c */
+/* The end port with this LID; SUBNET_NONE if nobody has it. */
+uint32_t sa_port_at(const struct sa *sa, unsigned lid);
+/* End ports in the order of their base LIDs: the first one at or after *lid, which is left behind
+ * it. SUBNET_NONE: no more. */
+uint32_t sa_next_end_port(const struct sa *sa, unsigned *lid);
+/* The port that asks; 0 if its LID is nobody's. */
+uint64_t sa_requester_guid(const struct sa *sa, const struct query *query);
+bool sa_is_local_prefix(uint64_t prefix);
+/* Whether a registered port has been away for too long; notes since when it is away. */
+bool sa_is_lost(struct sa *sa, uint64_t guid, uint64_t *absent_since);
+static inline uint64_t gid_prefix(const uint8_t *gid)
+{
+    return wire_get_bits(gid, 0, 64);
+}
+static inline uint64_t gid_guid(const uint8_t *gid)
+{
+    return wire_get_bits(gid, 64, 64);
+}
+static inline void gid_set(uint8_t *gid, uint64_t prefix, uint64_t guid)
+{
+    wire_set_bits(gid, 0, 64, prefix);
+    wire_set_bits(gid, 64, 64, guid);
+}
+
+/* path_records.c */
+/* Goes on with a long query; true when its answer is complete. */
+bool long_query_continue(struct sa *sa, struct long_query *query);
+/* Whether it goes through many pairs of end points and so takes several turns. */
+bool path_query_is_long(const struct sa *sa, const struct query *query);
+
+/* group_records.c */
+void groups_make_permanent(struct sa *sa);
+void groups_forget_absent(struct sa *sa);
+
+/* services.c, subscriptions.c */
+void services_expire(struct sa *sa);
+void subscriptions_forget_absent(struct sa *sa);
+struct subscription *subscription_numbered(struct sa *sa, uint32_t number);
+
+/* reports.c */
+/* Tells subscribers of 64 to 67: a GID that came or went, a group made or deleted. */
+void report_gid(struct sa *sa, unsigned trap, const uint8_t gid[16]);
+void report_notice(struct sa *sa, const uint8_t *notice);
+void reports_receive(struct sa *sa, const struct sa_message *message);
+void reports_expire(struct sa *sa);
+uint64_t reports_deadline(const struct sa *sa);
+bool reports_next(struct sa *sa, struct sa_message *message);
+
+#endif

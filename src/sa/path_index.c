@@ -1,0 +1,132 @@
+/* End points by GUID, and what the links between them are good for.
+ *
+ * Made once for each generation of routes, from the network they were computed for and from what
+ * the ports say of themselves at that moment. Path records then need nothing of the live subnet: a
+ * link that goes while its successor routes are under way still has the width and speed it had. */
+#include "sa/internal.h"
+
+enum { HOPS_AT_MOST = 64 };
+
+static struct path_quality worse(struct path_quality a, struct path_quality b)
+{
+    return (struct path_quality){
+        .mtu = a.mtu < b.mtu ? a.mtu : b.mtu,
+        .rate = rate_order(a.rate) < rate_order(b.rate) ? a.rate : b.rate,
+    };
+}
+
+static struct path_quality quality_of(const uint8_t *info)
+{
+    return (struct path_quality){.mtu = (uint8_t)wire_get(info, PORT_INFO_MTU_CAP),
+                                 .rate = rate_of_port(info)};
+}
+
+static void add_end_point(struct path_index *index, uint64_t guid, uint32_t end_point)
+{
+    if (map_add(&index->by_guid, guid, end_point) == end_point)
+        vec_push(&index->guids, guid);
+}
+
+/* A link is as good as the worse of its ends. */
+static void add_switch(struct path_index *index, const struct sa_view *view, uint32_t at)
+{
+    const struct network_switch *from = &view->network->switches.items[at];
+    uint32_t node = map_get(&view->subnet->by_guid, from->guid);
+    if (node == MAP_NONE)
+        return;
+    const struct subnet_node *known = &view->subnet->nodes.items[node];
+    const struct subnet_port *ports = view->subnet->ports.items;
+    for (unsigned number = 0; number <= from->port_count && number <= known->port_count; number++) {
+        const struct subnet_port *port = &ports[known->first_port + number];
+        uint32_t peer = view->network->ports.items[from->first_port + number].peer;
+        struct path_quality *link = &index->links[from->first_port + number];
+        *link = quality_of(port->info);
+        if (port->peer != SUBNET_NONE)
+            *link = worse(*link, quality_of(ports[port->peer].info));
+        if (peer == NETWORK_NONE || peer & NETWORK_SWITCH)
+            continue;
+        index->terminals[peer] = *link;
+        if (port->peer != SUBNET_NONE)
+            index->terminals[peer] = quality_of(ports[port->peer].info);
+    }
+    unsigned capacity = (unsigned)wire_get(known->switch_info, SWITCH_INFO_MULTICAST_FDB_CAP);
+    if (capacity && LID_MULTICAST_FIRST + capacity - 1 < index->last_mlid)
+        index->last_mlid = (uint16_t)(LID_MULTICAST_FIRST + capacity - 1);
+    index->switch_guids[at] = ports[known->first_port].guid;
+    add_end_point(index, index->switch_guids[at], at | NETWORK_SWITCH);
+}
+
+void path_index_build(struct path_index *index, const struct sa_view *view)
+{
+    const struct network *network = view->network;
+    index->links = mem_zalloc(network->ports.count + 1, sizeof *index->links);
+    index->terminals = mem_zalloc(network->terminals.count + 1, sizeof *index->terminals);
+    index->switch_guids = mem_zalloc(network->switches.count + 1, sizeof *index->switch_guids);
+    index->last_mlid = LID_MULTICAST_LAST;
+    for (uint32_t at = 0; at < network->switches.count; at++)
+        add_switch(index, view, at);
+    for (uint32_t i = 0; i < network->terminals.count; i++) {
+        struct path_quality quality = index->terminals[i];
+        add_end_point(index, network->terminals.items[i].guid, i);
+        if (!index->least_mtu || quality.mtu < index->least_mtu)
+            index->least_mtu = quality.mtu;
+        if (!index->least_rate || rate_order(quality.rate) < rate_order(index->least_rate))
+            index->least_rate = quality.rate;
+    }
+}
+
+void path_index_release(struct path_index *index)
+{
+    map_release(&index->by_guid);
+    vec_release(&index->guids);
+    mem_free(index->links);
+    mem_free(index->terminals);
+    mem_free(index->switch_guids);
+    *index = (struct path_index){0};
+}
+
+uint64_t path_index_guid(const struct sa *sa, uint32_t end_point)
+{
+    return end_point & NETWORK_SWITCH ? sa->index.switch_guids[end_point & ~NETWORK_SWITCH]
+                                      : sa->view.network->terminals.items[end_point].guid;
+}
+
+/* What the end point itself can do: a terminal's port, a switch's port 0. */
+static struct path_quality own_quality(const struct sa *sa, uint32_t end_point)
+{
+    const struct network *network = sa->view.network;
+    return end_point & NETWORK_SWITCH
+               ? sa->index.links[network->switches.items[end_point & ~NETWORK_SWITCH].first_port]
+               : sa->index.terminals[end_point];
+}
+
+bool path_index_follow(const struct sa *sa, uint32_t source, uint32_t destination, unsigned dlid,
+                       struct path_trace *trace)
+{
+    const struct network *network = sa->view.network;
+    *trace = (struct path_trace){.quality = own_quality(sa, source)};
+    if (source == destination)
+        return true;
+    uint32_t at = source;
+    if (!(source & NETWORK_SWITCH)) {
+        const struct network_terminal *terminal = &network->terminals.items[source];
+        const struct network_switch *first = &network->switches.items[terminal->at];
+        at = terminal->at | NETWORK_SWITCH;
+        trace->quality = worse(trace->quality, sa->index.links[first->first_port + terminal->port]);
+        trace->hops = 1;
+    }
+    while (at != destination) {
+        if (!(at & NETWORK_SWITCH) || trace->hops++ >= HOPS_AT_MOST)
+            return false;
+        const struct network_switch *here = &network->switches.items[at & ~NETWORK_SWITCH];
+        unsigned port = routes_port(sa->view.routes, at & ~NETWORK_SWITCH, dlid);
+        if (port == 0 || port > here->port_count)
+            return false;
+        trace->quality = worse(trace->quality, sa->index.links[here->first_port + port]);
+        at = network->ports.items[here->first_port + port].peer;
+        if (at == NETWORK_NONE)
+            return false;
+    }
+    trace->quality = worse(trace->quality, own_quality(sa, destination));
+    return true;
+}

@@ -1,0 +1,548 @@
+/* PathRecord, MultiPathRecord and TraceRecord (15.2.5.16, .20, .21).
+ *
+ * Paths are those of the routes in force, asked of the same tables that the switches have: the
+ * DLIDs and service levels are the engine's. An engine that gives each pair of end points its own
+ * DLID (destination renaming) is obeyed in both directions, so there is one record for a pair; with
+ * other engines every LID of a port's range has routes, and a pair has as many records as LIDs:
+ * those that use different LIDs at both ends first. MTU and rate are the least along the way;
+ * selectors can only lower them. A path is reversible if its way back exists, serves the same
+ * wishes, and has the same service level.
+ *
+ * Tables over many pairs are made piece by piece (long_query_continue); should the routes change
+ * meanwhile, it begins again with the new ones: a table is of one state. */
+#include "sa/internal.h"
+#include "wire/packet.h"
+
+enum path_component {
+    PATH_DGID = 2,
+    PATH_SGID = 3,
+    PATH_DLID = 4,
+    PATH_SLID = 5,
+    PATH_RAW = 6,
+    PATH_FLOW_LABEL = 8,
+    PATH_HOP_LIMIT = 9,
+    PATH_TRAFFIC_CLASS = 10,
+    PATH_REVERSIBLE = 11,
+    PATH_NUMB_PATH = 12,
+    PATH_P_KEY = 13,
+    PATH_SL = 15,
+    PATH_MTU_SELECTOR = 16,
+    PATH_MTU = 17,
+    PATH_RATE_SELECTOR = 18,
+    PATH_RATE = 19,
+    PATH_LIFE_SELECTOR = 20,
+    PATH_LIFE = 21,
+};
+enum multi_path_component {
+    MULTI_RAW = 0,
+    MULTI_REVERSIBLE = 5,
+    MULTI_NUMB_PATH = 6,
+    MULTI_P_KEY = 7,
+    MULTI_SL = 9,
+    MULTI_MTU_SELECTOR = 10,
+    MULTI_MTU = 11,
+    MULTI_RATE_SELECTOR = 12,
+    MULTI_RATE = 13,
+    MULTI_LIFE_SELECTOR = 14,
+    MULTI_LIFE = 15,
+    MULTI_SGID_COUNT = 19,
+    MULTI_DGID_COUNT = 20,
+};
+
+enum { GID_BYTES = 16, PREFER_MOST = 0, PREFER_LEAST = 2 };
+enum { MULTI_PAIRS = 4096 }; /* that one MultiPathRecord may ask for */
+
+/* What a query asks of a path, whichever kind of record it came in. */
+struct path_wish {
+    struct wish mtu, rate, life;
+    bool reversible, raw;
+    bool has_p_key, has_sl;
+    uint16_t p_key, slid, dlid; /* LIDs: 0 for any */
+    uint8_t sl;
+    unsigned most; /* records for a pair */
+    uint64_t requester;
+};
+
+static struct wish selector(const struct query *query, unsigned selector_bit, unsigned value_bit,
+                            enum wire_field selector_field, enum wire_field value_field)
+{
+    const uint8_t *data = query_data(query);
+    return (struct wish){
+        .given = query_has(query, selector_bit) && query_has(query, value_bit),
+        .selector = (enum selector)wire_get(data, selector_field),
+        .value = (uint8_t)wire_get(data, value_field),
+    };
+}
+
+static void read_path_wish(const struct sa *sa, const struct query *query, struct path_wish *wish)
+{
+    const uint8_t *data = query_data(query);
+    *wish = (struct path_wish){
+        .mtu =
+            selector(query, PATH_MTU_SELECTOR, PATH_MTU, PATH_RECORD_MTU_SELECTOR, PATH_RECORD_MTU),
+        .rate = selector(query, PATH_RATE_SELECTOR, PATH_RATE, PATH_RECORD_RATE_SELECTOR,
+                         PATH_RECORD_RATE),
+        .life = selector(query, PATH_LIFE_SELECTOR, PATH_LIFE,
+                         PATH_RECORD_PACKET_LIFE_TIME_SELECTOR, PATH_RECORD_PACKET_LIFE_TIME),
+        .reversible = query_has(query, PATH_REVERSIBLE) && wire_get(data, PATH_RECORD_REVERSIBLE),
+        .raw = query_has(query, PATH_RAW) && wire_get(data, PATH_RECORD_RAW_TRAFFIC),
+        .has_p_key = query_has(query, PATH_P_KEY),
+        .p_key = (uint16_t)wire_get(data, PATH_RECORD_P_KEY),
+        .has_sl = query_has(query, PATH_SL),
+        .sl = (uint8_t)wire_get(data, PATH_RECORD_SL),
+        .slid = query_has(query, PATH_SLID) ? (uint16_t)wire_get(data, PATH_RECORD_SLID) : 0,
+        .dlid = query_has(query, PATH_DLID) ? (uint16_t)wire_get(data, PATH_RECORD_DLID) : 0,
+        .most = UINT32_MAX,
+        .requester = sa_requester_guid(sa, query),
+    };
+    if (query_method(query) == METHOD_GET)
+        wish->most = 1;
+    else if (query_has(query, PATH_NUMB_PATH))
+        wish->most = (unsigned)wire_get(data, PATH_RECORD_NUMB_PATH);
+}
+
+static void read_multi_path_wish(const struct sa *sa, const struct query *query,
+                                 struct path_wish *wish)
+{
+    const uint8_t *data = query_data(query);
+    *wish = (struct path_wish){
+        .mtu = selector(query, MULTI_MTU_SELECTOR, MULTI_MTU, MULTI_PATH_RECORD_MTU_SELECTOR,
+                        MULTI_PATH_RECORD_MTU),
+        .rate = selector(query, MULTI_RATE_SELECTOR, MULTI_RATE, MULTI_PATH_RECORD_RATE_SELECTOR,
+                         MULTI_PATH_RECORD_RATE),
+        .life = selector(query, MULTI_LIFE_SELECTOR, MULTI_LIFE,
+                         MULTI_PATH_RECORD_PACKET_LIFE_TIME_SELECTOR,
+                         MULTI_PATH_RECORD_PACKET_LIFE_TIME),
+        .reversible =
+            query_has(query, MULTI_REVERSIBLE) && wire_get(data, MULTI_PATH_RECORD_REVERSIBLE),
+        .raw = query_has(query, MULTI_RAW) && wire_get(data, MULTI_PATH_RECORD_RAW_TRAFFIC),
+        .has_p_key = query_has(query, MULTI_P_KEY),
+        .p_key = (uint16_t)wire_get(data, MULTI_PATH_RECORD_P_KEY),
+        .has_sl = query_has(query, MULTI_SL),
+        .sl = (uint8_t)wire_get(data, MULTI_PATH_RECORD_SL),
+        .most = UINT32_MAX,
+        .requester = sa_requester_guid(sa, query),
+    };
+    if (query_has(query, MULTI_NUMB_PATH))
+        wish->most = (unsigned)wire_get(data, MULTI_PATH_RECORD_NUMB_PATH);
+}
+
+/* ---- one path ---- */
+
+struct end {
+    uint32_t point;
+    uint64_t guid;
+    uint32_t at; /* its switch */
+    uint16_t lid;
+    uint8_t lmc;
+};
+
+static struct end end_of(const struct sa *sa, uint32_t point)
+{
+    const struct network *network = sa->view.network;
+    if (point & NETWORK_SWITCH) {
+        uint32_t at = point & ~NETWORK_SWITCH;
+        const struct network_switch *one = &network->switches.items[at];
+        return (struct end){point, sa->index.switch_guids[at], at, one->lid, one->lmc};
+    }
+    const struct network_terminal *terminal = &network->terminals.items[point];
+    return (struct end){point, terminal->guid, terminal->at, terminal->lid, terminal->lmc};
+}
+
+struct way {
+    struct path_quality quality;
+    uint8_t life, sl;
+};
+
+/* From one end to a LID of the other, if it can be had as wished. */
+static bool find_way(const struct sa *sa, const struct path_wish *wish, const struct end *from,
+                     const struct end *to, unsigned dlid, struct way *way)
+{
+    const struct routes *routes = sa->view.routes;
+    struct path_trace trace;
+    if (!path_index_follow(sa, from->point, to->point, dlid, &trace))
+        return false;
+    *way = (struct way){.quality = trace.quality};
+    way->life = from->point == to->point ? 0 : sa->config.subnet_timeout;
+    if (routes->service_levels && dlid < routes->stride)
+        way->sl = routes->service_levels[(size_t)from->at * routes->stride + dlid];
+    return wish_grant(&wish->mtu, &way->quality.mtu) &&
+           wish_grant_rate(&wish->rate, &way->quality.rate) && wish_grant(&wish->life, &way->life);
+}
+
+/* The key to use; -1: there is none as wished. */
+static int choose_key(const struct sa *sa, const struct path_wish *wish, const struct end *from,
+                      const struct end *to)
+{
+    if (wish->raw)
+        return 0;
+    if (!wish->has_p_key)
+        return (int)access_common_key(sa, from->guid, to->guid);
+    return access_has_key(sa, from->guid, wish->p_key) && access_has_key(sa, to->guid, wish->p_key)
+               ? wish->p_key
+               : -1;
+}
+
+static bool add_path(const struct sa *sa, const struct path_wish *wish, const struct end *from,
+                     unsigned slid, const struct end *to, unsigned dlid, unsigned preference,
+                     struct answer *answer)
+{
+    struct way there, back;
+    int key = choose_key(sa, wish, from, to);
+    if (key < 0 || !find_way(sa, wish, from, to, dlid, &there))
+        return false;
+    /* What the engine needs counts: with layers, another level can close a cycle. */
+    if (wish->has_sl && sa->view.routes->service_levels && wish->sl != there.sl)
+        return false;
+    bool reversible = find_way(sa, wish, to, from, slid, &back) && back.sl == there.sl;
+    if (wish->reversible && !reversible)
+        return false;
+    uint8_t *record = answer_add(answer);
+    gid_set(wire_bytes(record, PATH_RECORD_DGID), GID_PREFIX, to->guid);
+    gid_set(wire_bytes(record, PATH_RECORD_SGID), GID_PREFIX, from->guid);
+    wire_set(record, PATH_RECORD_DLID, dlid);
+    wire_set(record, PATH_RECORD_SLID, slid);
+    wire_set(record, PATH_RECORD_RAW_TRAFFIC, wish->raw);
+    wire_set(record, PATH_RECORD_REVERSIBLE, reversible);
+    wire_set(record, PATH_RECORD_P_KEY, (unsigned)key);
+    wire_set(record, PATH_RECORD_SL, wish->has_sl ? wish->sl : there.sl);
+    wire_set(record, PATH_RECORD_MTU_SELECTOR, SELECT_EXACTLY);
+    wire_set(record, PATH_RECORD_MTU, there.quality.mtu);
+    wire_set(record, PATH_RECORD_RATE_SELECTOR, SELECT_EXACTLY);
+    wire_set(record, PATH_RECORD_RATE, there.quality.rate);
+    wire_set(record, PATH_RECORD_PACKET_LIFE_TIME_SELECTOR, SELECT_EXACTLY);
+    wire_set(record, PATH_RECORD_PACKET_LIFE_TIME, there.life);
+    wire_set(record, PATH_RECORD_PREFERENCE, preference);
+    return true;
+}
+
+/* ---- a pair of end points ---- */
+
+/* The engine's own LIDs, in both directions; 0 records if the query insists on others. */
+static unsigned add_renamed(const struct sa *sa, const struct path_wish *wish,
+                            const struct end *from, const struct end *to, struct answer *answer)
+{
+    const struct routes *routes = sa->view.routes;
+    struct path there = path_lookup(routes, sa->view.network, from->point, to->point);
+    struct path back = path_lookup(routes, sa->view.network, to->point, from->point);
+    unsigned slid = back.dlid ? back.dlid : from->lid;
+    if (!there.dlid || (wish->dlid && wish->dlid != there.dlid) ||
+        (wish->slid && wish->slid != slid))
+        return 0;
+    return add_path(sa, wish, from, slid, to, there.dlid, PREFER_MOST, answer);
+}
+
+static unsigned add_pair(const struct sa *sa, const struct path_wish *wish, uint32_t source,
+                         uint32_t destination, struct answer *answer)
+{
+    struct end from = end_of(sa, source), to = end_of(sa, destination);
+    unsigned found = 0;
+    if (!from.lid || !to.lid || !access_common_key(sa, wish->requester, from.guid) ||
+        !access_common_key(sa, wish->requester, to.guid) ||
+        !access_common_key(sa, from.guid, to.guid) || !wish->most)
+        return 0;
+    if (sa->view.routes->offsets)
+        return add_renamed(sa, wish, &from, &to, answer);
+    unsigned slids = wish->slid ? 1 : 1u << from.lmc, dlids = wish->dlid ? 1 : 1u << to.lmc;
+    unsigned slid = wish->slid ? wish->slid : from.lid, dlid = wish->dlid ? wish->dlid : to.lid;
+    for (unsigned i = 0; i < slids && i < dlids && found < wish->most; i++)
+        found += add_path(sa, wish, &from, slid + i, &to, dlid + i, PREFER_MOST, answer);
+    for (unsigned i = 0; i < slids; i++)
+        for (unsigned j = 0; j < dlids && found < wish->most; j++)
+            if (i != j)
+                found += add_path(sa, wish, &from, slid + i, &to, dlid + j, PREFER_LEAST, answer);
+    return found;
+}
+
+/* ---- end points of a query ---- */
+
+/* NETWORK_NONE: any. */
+struct ends {
+    uint32_t source, destination;
+};
+
+static uint32_t by_gid(const struct sa *sa, const uint8_t *gid)
+{
+    uint32_t point = map_get(&sa->index.by_guid, gid_guid(gid));
+    return sa_is_local_prefix(gid_prefix(gid)) && point != MAP_NONE ? point : NETWORK_NONE;
+}
+
+static uint32_t by_lid(const struct sa *sa, unsigned lid)
+{
+    const struct network *network = sa->view.network;
+    return lid <= network->top_lid ? network->owner[lid] : NETWORK_NONE;
+}
+
+static uint16_t find_end(const struct sa *sa, const struct query *query, unsigned gid_bit,
+                         enum wire_field gid_field, unsigned lid_bit, enum wire_field lid_field,
+                         uint32_t *point)
+{
+    const uint8_t *data = query_data(query);
+    *point = NETWORK_NONE;
+    if (query_has(query, lid_bit)) {
+        *point = by_lid(sa, (unsigned)wire_get(data, lid_field));
+        if (*point == NETWORK_NONE)
+            return STATUS_SA_NO_RECORDS;
+    }
+    if (!query_has(query, gid_bit))
+        return STATUS_OK;
+    uint32_t same = by_gid(sa, wire_bytes_const(data, gid_field));
+    if (same == NETWORK_NONE)
+        return STATUS_SA_BAD_GID;
+    if (*point != NETWORK_NONE && *point != same)
+        return STATUS_SA_NO_RECORDS; /* the LID is another port's */
+    *point = same;
+    return STATUS_OK;
+}
+
+static uint16_t find_ends(const struct sa *sa, const struct query *query, struct ends *ends)
+{
+    uint16_t status = find_end(sa, query, PATH_SGID, PATH_RECORD_SGID, PATH_SLID, PATH_RECORD_SLID,
+                               &ends->source);
+    return status ? status
+                  : find_end(sa, query, PATH_DGID, PATH_RECORD_DGID, PATH_DLID, PATH_RECORD_DLID,
+                             &ends->destination);
+}
+
+static bool is_multicast(const struct query *query)
+{
+    return query_has(query, PATH_DGID) &&
+           *wire_bytes_const(query_data(query), PATH_RECORD_DGID) == 0xFF;
+}
+
+/* ---- paths to a group ---- */
+
+static bool fits_group(const struct sa *sa, const struct query *query, const struct group *group)
+{
+    const uint8_t *data = query_data(query);
+    struct ends ends;
+    const struct {
+        unsigned bit;
+        enum wire_field field;
+        uint64_t value;
+    } same[] = {
+        {PATH_DLID, PATH_RECORD_DLID, group->mlid},
+        {PATH_P_KEY, PATH_RECORD_P_KEY, group->p_key},
+        {PATH_SL, PATH_RECORD_SL, group->sl},
+        {PATH_FLOW_LABEL, PATH_RECORD_FLOW_LABEL, group->flow_label},
+        {PATH_HOP_LIMIT, PATH_RECORD_HOP_LIMIT, group->hop_limit},
+        {PATH_TRAFFIC_CLASS, PATH_RECORD_TRAFFIC_CLASS, group->traffic_class},
+    };
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        if (query_has(query, same[i].bit) && wire_get(data, same[i].field) != same[i].value)
+            return false;
+    if (find_end(sa, query, PATH_SGID, PATH_RECORD_SGID, PATH_SLID, PATH_RECORD_SLID, &ends.source))
+        return false;
+    return ends.source == NETWORK_NONE ||
+           group_find_member(group, path_index_guid(sa, ends.source));
+}
+
+static uint16_t group_path(const struct sa *sa, const struct query *query, struct answer *answer)
+{
+    const uint8_t *data = query_data(query);
+    const struct group *group =
+        groups_find(&sa->registry.groups, wire_bytes_const(data, PATH_RECORD_DGID));
+    if (!group || !fits_group(sa, query, group))
+        return STATUS_OK; /* without a record */
+    uint8_t *record = answer_add(answer);
+    memcpy(record, data, WIRE_BYTES_PATH_RECORD);
+    wire_set(record, PATH_RECORD_DLID, group->mlid);
+    wire_set(record, PATH_RECORD_TRAFFIC_CLASS, group->traffic_class);
+    wire_set(record, PATH_RECORD_FLOW_LABEL, group->flow_label);
+    wire_set(record, PATH_RECORD_HOP_LIMIT, group->scope == 2 ? group->hop_limit : 0xFF);
+    wire_set(record, PATH_RECORD_REVERSIBLE, 0);
+    wire_set(record, PATH_RECORD_NUMB_PATH, 1);
+    wire_set(record, PATH_RECORD_P_KEY, group->p_key);
+    wire_set(record, PATH_RECORD_QOS_CLASS, 0);
+    wire_set(record, PATH_RECORD_SL, group->sl);
+    wire_set(record, PATH_RECORD_MTU_SELECTOR, SELECT_EXACTLY);
+    wire_set(record, PATH_RECORD_MTU, group->mtu);
+    wire_set(record, PATH_RECORD_RATE_SELECTOR, SELECT_EXACTLY);
+    wire_set(record, PATH_RECORD_RATE, group->rate);
+    wire_set(record, PATH_RECORD_PACKET_LIFE_TIME_SELECTOR, SELECT_EXACTLY);
+    wire_set(record, PATH_RECORD_PACKET_LIFE_TIME, group->life_time);
+    return STATUS_OK;
+}
+
+/* ---- queries ---- */
+
+/* End points are numbered through: terminals, then switches. */
+static uint32_t numbered(const struct network *network, uint32_t number)
+{
+    size_t terminals = network->terminals.count;
+    return number < terminals ? number : (uint32_t)(number - terminals) | NETWORK_SWITCH;
+}
+
+static uint32_t end_point_count(const struct network *network)
+{
+    return (uint32_t)(network->terminals.count + network->switches.count);
+}
+
+bool path_query_is_long(const struct sa *sa, const struct query *query)
+{
+    struct ends ends;
+    if (query_method(query) == METHOD_GET || is_multicast(query) || find_ends(sa, query, &ends))
+        return false;
+    return ends.source == NETWORK_NONE || ends.destination == NETWORK_NONE;
+}
+
+bool long_query_continue(struct sa *sa, struct long_query *query)
+{
+    const struct network *network = sa->view.network;
+    struct path_wish wish;
+    struct ends ends;
+    if (query->generation != sa->view.generation) {
+        query->generation = sa->view.generation;
+        query->source = query->destination = 0;
+        query->answer.used = SA_DATA_OFFSET;
+        query->answer.count = 0;
+    }
+    if (find_ends(sa, &query->query, &ends))
+        return true; /* its port went away meanwhile: what is there is all there is */
+    read_path_wish(sa, &query->query, &wish);
+    uint32_t sources = ends.source == NETWORK_NONE ? end_point_count(network) : 1;
+    uint32_t destinations = ends.destination == NETWORK_NONE ? end_point_count(network) : 1;
+    for (; query->destination < destinations; query->destination++, query->source = 0)
+        for (; query->source < sources; query->source++) {
+            if (sa->budget-- <= 0 && !query->answer.over)
+                return false;
+            if (query->answer.over)
+                return true;
+            add_pair(sa, &wish,
+                     ends.source == NETWORK_NONE ? numbered(network, query->source) : ends.source,
+                     ends.destination == NETWORK_NONE ? numbered(network, query->destination)
+                                                      : ends.destination,
+                     &query->answer);
+        }
+    return true;
+}
+
+/* A Get with only one end, or none, takes the first path there is. */
+static void first_path(const struct sa *sa, const struct path_wish *wish, const struct ends *ends,
+                       struct answer *answer)
+{
+    const struct network *network = sa->view.network;
+    uint32_t sources = ends->source == NETWORK_NONE ? end_point_count(network) : 1;
+    uint32_t destinations = ends->destination == NETWORK_NONE ? end_point_count(network) : 1;
+    for (uint32_t tried = 0; tried < sources + destinations; tried++) {
+        uint32_t source =
+            ends->source == NETWORK_NONE ? numbered(network, tried % sources) : ends->source;
+        uint32_t destination = ends->destination == NETWORK_NONE
+                                   ? numbered(network, tried % destinations)
+                                   : ends->destination;
+        if (add_pair(sa, wish, source, destination, answer))
+            return;
+    }
+}
+
+uint16_t path_records(struct sa *sa, const struct query *query, struct answer *answer)
+{
+    struct path_wish wish;
+    struct ends ends;
+    if (is_multicast(query))
+        return group_path(sa, query, answer);
+    uint16_t status = find_ends(sa, query, &ends);
+    /* A table may be empty; only what is wrong with the question is told. */
+    if (status)
+        return status == STATUS_SA_NO_RECORDS ? STATUS_OK : status;
+    read_path_wish(sa, query, &wish);
+    if (ends.source != NETWORK_NONE && ends.destination != NETWORK_NONE)
+        add_pair(sa, &wish, ends.source, ends.destination, answer);
+    else
+        first_path(sa, &wish, &ends, answer);
+    return STATUS_OK;
+}
+
+uint16_t multi_path_records(struct sa *sa, const struct query *query, struct answer *answer)
+{
+    const uint8_t *data = query_data(query);
+    unsigned sources = (unsigned)wire_get(data, MULTI_PATH_RECORD_SGID_COUNT);
+    unsigned destinations = (unsigned)wire_get(data, MULTI_PATH_RECORD_DGID_COUNT);
+    struct path_wish wish;
+    if (!query_has(query, MULTI_SGID_COUNT) || !query_has(query, MULTI_DGID_COUNT))
+        return STATUS_SA_TOO_FEW_COMPONENTS;
+    size_t room = (query->bytes < MAD_BYTES ? MAD_BYTES : query->bytes) - SA_DATA_OFFSET -
+                  WIRE_BYTES_MULTI_PATH_RECORD;
+    if (!sources || !destinations || (sources + destinations) * GID_BYTES > room)
+        return STATUS_SA_BAD_REQUEST;
+    if (sources * destinations > MULTI_PAIRS)
+        return STATUS_SA_NO_RESOURCES;
+    const uint8_t *gids = data + WIRE_BYTES_MULTI_PATH_RECORD;
+    for (unsigned i = 0; i < sources + destinations; i++)
+        if (by_gid(sa, gids + i * GID_BYTES) == NETWORK_NONE)
+            return STATUS_SA_BAD_GID;
+    read_multi_path_wish(sa, query, &wish);
+    for (unsigned i = 0; i < sources; i++)
+        for (unsigned j = 0; j < destinations && wish.most; j++) {
+            unsigned found = add_pair(sa, &wish, by_gid(sa, gids + i * GID_BYTES),
+                                      by_gid(sa, gids + (sources + j) * GID_BYTES), answer);
+            sa->budget--;
+            wish.most -= wish.most == UINT32_MAX ? 0 : found;
+        }
+    return STATUS_OK;
+}
+
+/* ---- the nodes along a path ---- */
+
+static void add_step(struct answer *answer, unsigned kind, uint64_t guid, unsigned entry,
+                     unsigned exit, uint64_t entry_guid, uint64_t exit_guid)
+{
+    uint8_t *record = answer_add(answer);
+    wire_set(record, TRACE_RECORD_GID_PREFIX, GID_PREFIX);
+    wire_set(record, TRACE_RECORD_NODE_TYPE, kind);
+    wire_set(record, TRACE_RECORD_NODE_ID, guid);
+    wire_set(record, TRACE_RECORD_ENTRY_PORT_ID, entry_guid);
+    wire_set(record, TRACE_RECORD_EXIT_PORT_ID, exit_guid);
+    wire_set(record, TRACE_RECORD_ENTRY_PORT, entry);
+    wire_set(record, TRACE_RECORD_EXIT_PORT, exit);
+}
+
+static void add_terminal_step(const struct sa *sa, struct answer *answer, uint32_t terminal,
+                              bool leaving)
+{
+    const struct subnet *subnet = sa->view.subnet;
+    uint64_t guid = sa->view.network->terminals.items[terminal].guid;
+    uint32_t port = sa_port_at(sa, sa->view.network->terminals.items[terminal].lid);
+    if (port == SUBNET_NONE)
+        return;
+    unsigned number = subnet->ports.items[port].number;
+    add_step(answer, SUBNET_ADAPTER, subnet->nodes.items[subnet->ports.items[port].node].guid,
+             leaving ? 0 : number, leaving ? number : 0, leaving ? 0 : guid, leaving ? guid : 0);
+}
+
+uint16_t trace_records(struct sa *sa, const struct query *query, struct answer *answer)
+{
+    const struct network *network = sa->view.network;
+    struct path_trace trace;
+    struct ends ends;
+    uint16_t status = find_ends(sa, query, &ends);
+    if (status)
+        return status;
+    if (ends.source == NETWORK_NONE || ends.destination == NETWORK_NONE)
+        return STATUS_SA_TOO_FEW_COMPONENTS;
+    unsigned dlid = query_has(query, PATH_DLID)
+                        ? (unsigned)wire_get(query_data(query), PATH_RECORD_DLID)
+                        : path_lookup(sa->view.routes, network, ends.source, ends.destination).dlid;
+    if (!path_index_follow(sa, ends.source, ends.destination, dlid, &trace))
+        return STATUS_SA_NO_RECORDS;
+    uint32_t at = ends.source;
+    unsigned entry = 0;
+    if (!(at & NETWORK_SWITCH)) {
+        add_terminal_step(sa, answer, at, true);
+        entry = network->terminals.items[at].port;
+        at = network->terminals.items[at].at | NETWORK_SWITCH;
+    }
+    while (at & NETWORK_SWITCH && ends.source != ends.destination) {
+        const struct network_switch *here = &network->switches.items[at & ~NETWORK_SWITCH];
+        unsigned port =
+            at == ends.destination ? 0 : routes_port(sa->view.routes, at & ~NETWORK_SWITCH, dlid);
+        add_step(answer, SUBNET_SWITCH, here->guid, entry, port, here->guid, here->guid);
+        if (at == ends.destination)
+            return STATUS_OK;
+        entry = network->ports.items[here->first_port + port].peer_port;
+        at = network->ports.items[here->first_port + port].peer;
+    }
+    if (ends.source != ends.destination)
+        add_terminal_step(sa, answer, at, false);
+    return STATUS_OK;
+}

@@ -1,0 +1,119 @@
+/* Queries that wait: one queue a client, clients in turn.
+ *
+ * A client is a source LID. Whoever sends a thousand queries at once waits for its own; the others
+ * are answered after one of them each. All queries live in one pool that grows to the limit and
+ * stays: there is nothing to allocate or free while hosts ask. */
+#include "sa/internal.h"
+
+#define NOBODY UINT32_MAX
+
+enum { MESSAGE_LIMIT = 8192 }; /* bytes: a MultiPathRecord with as many GIDs as it can have */
+
+void queue_init(struct query_queue *queue)
+{
+    *queue = (struct query_queue){.free_query = NOBODY, .free_client = NOBODY, .ring = NOBODY};
+}
+
+void queue_release(struct query_queue *queue)
+{
+    struct query query;
+    while (queue_take(queue, &query))
+        mem_free(query.more);
+    vec_release(&queue->queries);
+    vec_release(&queue->clients);
+    map_release(&queue->by_lid);
+    queue_init(queue);
+}
+
+static uint32_t new_query(struct query_queue *queue)
+{
+    uint32_t index = queue->free_query;
+    if (index == NOBODY) {
+        index = (uint32_t)queue->queries.count;
+        vec_reserve(&queue->queries, queue->queries.count + 1);
+        queue->queries.count++;
+    } else {
+        queue->free_query = queue->queries.items[index].next;
+    }
+    return index;
+}
+
+/* Behind the one that was answered last, so that it waits for all others first. */
+static uint32_t new_client(struct query_queue *queue, unsigned lid)
+{
+    uint32_t index = queue->free_client;
+    if (index == NOBODY) {
+        index = (uint32_t)queue->clients.count;
+        vec_push(&queue->clients, (struct client){0});
+    } else {
+        queue->free_client = queue->clients.items[index].next;
+    }
+    struct client *client = &queue->clients.items[index];
+    *client = (struct client){.lid = (uint16_t)lid, .head = NOBODY, .tail = NOBODY, .next = index};
+    if (queue->ring != NOBODY) {
+        client->next = queue->clients.items[queue->ring].next;
+        queue->clients.items[queue->ring].next = index;
+    }
+    queue->ring = index;
+    map_set(&queue->by_lid, lid, index);
+    return index;
+}
+
+static void fill(struct query *query, const struct sa_message *message)
+{
+    *query = (struct query){.next = NOBODY, .address = message->address, .bytes = message->bytes};
+    memcpy(query->mad, message->data, message->bytes < MAD_BYTES ? message->bytes : MAD_BYTES);
+    if (message->bytes > MAD_BYTES) {
+        query->more = mem_alloc(message->bytes);
+        memcpy(query->more, message->data, message->bytes);
+    }
+}
+
+bool queue_put(struct query_queue *queue, const struct sa_config *config,
+               const struct sa_message *message)
+{
+    uint32_t client = map_get(&queue->by_lid, message->address.lid);
+    if (queue->waiting >= config->queue_limit || message->bytes > MESSAGE_LIMIT)
+        return false;
+    if (client == MAP_NONE)
+        client = new_client(queue, message->address.lid);
+    struct client *from = &queue->clients.items[client];
+    if (from->count >= config->client_limit)
+        return false;
+    uint32_t index = new_query(queue);
+    fill(&queue->queries.items[index], message);
+    if (from->tail == NOBODY)
+        from->head = index;
+    else
+        queue->queries.items[from->tail].next = index;
+    from->tail = index;
+    from->count++;
+    queue->waiting++;
+    return true;
+}
+
+bool queue_take(struct query_queue *queue, struct query *query)
+{
+    if (queue->ring == NOBODY)
+        return false;
+    uint32_t before = queue->ring, index = queue->clients.items[before].next;
+    struct client *client = &queue->clients.items[index];
+    uint32_t taken = client->head;
+    *query = queue->queries.items[taken];
+    client->head = queue->queries.items[taken].next;
+    client->count--;
+    queue->queries.items[taken].next = queue->free_query;
+    queue->free_query = taken;
+    queue->waiting--;
+    if (client->head != NOBODY) {
+        queue->ring = index;
+        return true;
+    }
+    /* It has no more: out of the ring. */
+    queue->clients.items[before].next = client->next;
+    queue->ring = before == index ? NOBODY : before;
+    map_remove(&queue->by_lid, client->lid);
+    client->next = queue->free_client;
+    queue->free_client = index;
+    return true;
+}

@@ -1,0 +1,188 @@
+/* Notices on their way to subscribers (13.4.11): Report, until ReportResp or the last retry.
+ *
+ * At most REPORT_WINDOW are under way; the others wait in the order in which they were made, and
+ * beyond a limit what is new is dropped: subscribers that do not answer cost no more than that. A
+ * subscriber that cannot be reached now is not told. */
+#include "sa/internal.h"
+
+enum { LIDS_ALL = 0xFFFF, ANY16 = 0xFFFF, ANY24 = 0xFFFFFF };
+enum { NOTICE_BY_SM = 3, PRODUCER_CLASS_MANAGER = 4 }; /* type and producer of 64 to 67 */
+
+static bool in_range(const uint8_t *inform, const uint8_t *notice)
+{
+    const uint8_t *gid = wire_bytes_const(inform, INFORM_INFO_GID);
+    uint64_t first = wire_get(inform, INFORM_INFO_LID_RANGE_BEGIN);
+    uint64_t last = wire_get(inform, INFORM_INFO_LID_RANGE_END);
+    uint64_t lid = wire_get(notice, NOTICE_ISSUER_LID);
+    if (gid_prefix(gid) || gid_guid(gid))
+        return memcmp(gid, wire_bytes_const(notice, NOTICE_ISSUER_GID), 16) == 0;
+    return first == LIDS_ALL || (lid >= first && lid <= (last ? last : first));
+}
+
+static bool is_wanted(const uint8_t *inform, const uint8_t *notice)
+{
+    uint64_t type = wire_get(inform, INFORM_INFO_TYPE);
+    uint64_t trap = wire_get(inform, INFORM_INFO_TRAP_NUMBER);
+    uint64_t producer = wire_get(inform, INFORM_INFO_PRODUCER_TYPE);
+    return in_range(inform, notice) &&
+           (wire_get(inform, INFORM_INFO_IS_GENERIC) != 0) ==
+               (wire_get(notice, NOTICE_IS_GENERIC) != 0) &&
+           (type == ANY16 || type == wire_get(notice, NOTICE_TYPE)) &&
+           (trap == ANY16 || trap == wire_get(notice, NOTICE_TRAP_NUMBER)) &&
+           (producer == ANY24 || producer == wire_get(notice, NOTICE_PRODUCER_TYPE));
+}
+
+/* Whom the notice is about, for those who may know; 0: nobody in particular. */
+static uint64_t subject_of(const uint8_t *notice)
+{
+    uint64_t trap = wire_get(notice, NOTICE_TRAP_NUMBER);
+    const uint8_t *details = notice + NOTICE_AT_DETAILS;
+    if (trap == WIRE_ID_TRAP_GID_IN_SERVICE || trap == WIRE_ID_TRAP_GID_OUT_OF_SERVICE)
+        return gid_guid(wire_bytes_const(details, TRAP_GID_IN_SERVICE_GID));
+    if (trap == WIRE_ID_TRAP_GROUP_CREATED || trap == WIRE_ID_TRAP_GROUP_DELETED)
+        return 0;
+    return gid_guid(wire_bytes_const(notice, NOTICE_ISSUER_GID));
+}
+
+static void spread(struct sa *sa, const uint8_t *notice)
+{
+    struct reports *reports = &sa->reports;
+    uint64_t subject = subject_of(notice);
+    for (size_t i = 0; i < sa->registry.subscriptions.count; i++) {
+        const struct subscription *subscription = &sa->registry.subscriptions.items[i];
+        if (!is_wanted(subscription->inform, notice) ||
+            (subject && !access_common_key(sa, subscription->guid, subject)))
+            continue;
+        if (reports->pending.count - reports->taken >= sa->config.report_limit) {
+            sa->counts.reports_lost++;
+            continue;
+        }
+        struct report report = {.subscription = subscription->number};
+        memcpy(report.notice, notice, sizeof report.notice);
+        vec_push(&reports->pending, report);
+    }
+}
+
+void report_gid(struct sa *sa, unsigned trap, const uint8_t gid[16])
+{
+    uint8_t notice[WIRE_BYTES_NOTICE] = {0};
+    wire_set(notice, NOTICE_IS_GENERIC, 1);
+    wire_set(notice, NOTICE_TYPE, NOTICE_BY_SM);
+    wire_set(notice, NOTICE_PRODUCER_TYPE, PRODUCER_CLASS_MANAGER);
+    wire_set(notice, NOTICE_TRAP_NUMBER, trap);
+    wire_set(notice, NOTICE_ISSUER_LID,
+             sa->view.subnet->ports.items[sa->view.subnet->own_port].lid);
+    gid_set(wire_bytes(notice, NOTICE_ISSUER_GID), GID_PREFIX, sa->guid);
+    /* 64 to 67 have the same details. */
+    memcpy(wire_bytes(notice + NOTICE_AT_DETAILS, TRAP_GID_IN_SERVICE_GID), gid, 16);
+    spread(sa, notice);
+}
+
+void report_notice(struct sa *sa, const uint8_t *notice)
+{
+    uint8_t whole[WIRE_BYTES_NOTICE];
+    memcpy(whole, notice, wire_fields[NOTICE_ISSUER_GID].offset / 8);
+    uint32_t port = sa_port_at(sa, (unsigned)wire_get(notice, NOTICE_ISSUER_LID));
+    uint64_t guid = port == SUBNET_NONE ? 0 : sa->view.subnet->ports.items[port].guid;
+    gid_set(wire_bytes(whole, NOTICE_ISSUER_GID), GID_PREFIX, guid);
+    spread(sa, whole);
+}
+
+static void land(struct reports *reports, unsigned place)
+{
+    reports->flying[place] = reports->flying[--reports->flying_count];
+}
+
+void reports_receive(struct sa *sa, const struct sa_message *message)
+{
+    struct reports *reports = &sa->reports;
+    uint32_t tid = (uint32_t)wire_get(message->data, MAD_TID); /* the upper half is the kernel's */
+    for (unsigned i = 0; i < reports->flying_count; i++)
+        if (reports->flying[i].tid == tid) {
+            const struct subscription *subscription =
+                subscription_numbered(sa, reports->flying[i].subscription);
+            if (!subscription || subscription->address.lid == message->address.lid)
+                land(reports, i);
+            return;
+        }
+}
+
+void reports_expire(struct sa *sa)
+{
+    struct reports *reports = &sa->reports;
+    for (unsigned i = reports->flying_count; i-- > 0;) {
+        struct report *report = &reports->flying[i];
+        if (!report->deadline || sa->now < report->deadline)
+            continue;
+        if (report->tries > sa->config.report_retries) {
+            sa->counts.reports_lost++;
+            land(reports, i);
+        } else {
+            report->deadline = 0;
+        }
+    }
+}
+
+uint64_t reports_deadline(const struct sa *sa)
+{
+    const struct reports *reports = &sa->reports;
+    uint64_t deadline = TIME_NEVER;
+    if (reports->flying_count < REPORT_WINDOW && reports->taken < reports->pending.count)
+        return 0;
+    for (unsigned i = 0; i < reports->flying_count; i++)
+        if (reports->flying[i].deadline < deadline)
+            deadline = reports->flying[i].deadline;
+    return deadline;
+}
+
+static void fly_more(struct sa *sa)
+{
+    struct reports *reports = &sa->reports;
+    while (reports->flying_count < REPORT_WINDOW && reports->taken < reports->pending.count) {
+        struct report *report = &reports->flying[reports->flying_count++];
+        *report = reports->pending.items[reports->taken++];
+        report->tid = ++reports->next_tid;
+    }
+    if (reports->taken == reports->pending.count)
+        reports->taken = reports->pending.count = 0;
+}
+
+static void fill_report(struct sa *sa, const struct report *report)
+{
+    uint8_t *mad = sa->report_mad;
+    memset(mad, 0, MAD_BYTES);
+    wire_set(mad, MAD_BASE_VERSION, 1);
+    wire_set(mad, MAD_CLASS, CLASS_SUBN_ADM);
+    wire_set(mad, MAD_CLASS_VERSION, 2);
+    wire_set(mad, MAD_METHOD, METHOD_REPORT);
+    wire_set(mad, MAD_TID, report->tid);
+    wire_set(mad, MAD_ATTRIBUTE_ID, ATTRIBUTE_NOTICE);
+    wire_set(mad, RMPP_VERSION, RMPP_THIS_VERSION);
+    memcpy(mad + SA_DATA_OFFSET, report->notice, sizeof report->notice);
+}
+
+bool reports_next(struct sa *sa, struct sa_message *message)
+{
+    struct reports *reports = &sa->reports;
+    fly_more(sa);
+    for (unsigned i = reports->flying_count; i-- > 0;) {
+        struct report *report = &reports->flying[i];
+        if (report->deadline)
+            continue;
+        const struct subscription *subscription = subscription_numbered(sa, report->subscription);
+        if (!subscription || map_get(&sa->index.by_guid, subscription->guid) == MAP_NONE) {
+            land(reports, i);
+            continue;
+        }
+        report->tries++;
+        report->deadline = sa->now + sa->config.report_timeout_ps;
+        fill_report(sa, report);
+        *message = (struct sa_message){.address = subscription->address,
+                                       .data = sa->report_mad,
+                                       .bytes = MAD_BYTES,
+                                       .patience_ps = sa->config.report_timeout_ps};
+        sa->counts.reports++;
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,100 @@
+/* Subnet administration: what hosts ask of the subnet, and what they register with it.
+ *
+ * A core like the manager's: no clock, no socket, no thread. Its owner shows it the subnet, feeds
+ * it messages and the time, and pulls out answers and reports. It reads the subnet and the routes
+ * in force, and changes only what is registered: groups (subnet/groups.h), services, subscriptions.
+ * Messages are whole: a table is one run of bytes, which RMPP cuts up further down.
+ *
+ *   core.c           birth, the verbs, who handles what, how an answer is made
+ *   queue.c          who is answered next, and who is told that we are busy
+ *   components.c     component masks, selectors
+ *   access.c         partitions: who may know of whom
+ *   rate.c           rates of links, and their order
+ *   node_records.c   nodes, ports, switches, links, managers, GUIDs
+ *   table_records.c  forwarding, partition and lane tables
+ *   path_index.c     end points by GUID, and what a path is good for
+ *   path_records.c   PathRecord, MultiPathRecord and TraceRecord
+ *   group_records.c  MCMemberRecord: joining, leaving, looking up
+ *   services.c       ServiceRecord, with leases
+ *   subscriptions.c  InformInfo and InformInfoRecord
+ *   reports.c        notices on their way to subscribers
+ *
+ * Queries wait in a queue for each client (source LID); clients are answered in turn. Bounds: at
+ * most `queue_limit` queries wait in all and `client_limit` of one client, then the answer is BUSY,
+ * and beyond as many BUSY answers again silence. One call of sa_expire() lets sa_next_output() do
+ * about `turn_work` records' worth of work before it says that there is nothing now, so that the
+ * owner gets to do other things; a table of paths is made in as many turns as it takes. */
+#ifndef WEFT_SA_SA_H
+#define WEFT_SA_SA_H
+
+#include "routing/routes.h"
+#include "subnet/groups.h"
+#include "subnet/subnet.h"
+
+struct sa_config {
+    uint64_t key;           /* SM_Key of trusted queries */
+    uint8_t subnet_timeout; /* told as the packet life time: 4.096 us * 2^n */
+    uint8_t response_time;  /* of ClassPortInfo */
+    uint32_t queue_limit, client_limit;
+    uint32_t turn_work;  /* records considered before others get their turn */
+    size_t answer_limit; /* bytes of one answer; more is refused with NO_RESOURCES */
+    uint32_t service_limit, subscription_limit, report_limit;
+    uint64_t report_timeout_ps;
+    unsigned report_retries;
+    uint64_t absence_ps; /* registrations of a port that went are kept for so long */
+    bool ipoib_group;    /* make the broadcast group of the default partition */
+};
+void sa_config_init(struct sa_config *config); /* the defaults */
+
+/* What the administration sees of the subnet. Everything must stay as it is until the next call of
+ * sa_look(); the network and routes are those in force, and `generation` is another one whenever
+ * they are others. Without a network nothing is answered. */
+struct sa_view {
+    const struct subnet *subnet;
+    const struct network *network;
+    const struct routes *routes;
+    uint64_t generation;
+    uint8_t priority; /* the manager's own, for SMInfoRecord */
+    uint32_t act_count;
+};
+
+/* The other end of a message. */
+struct sa_address {
+    uint16_t lid;
+    uint8_t sl, path_bits;
+    uint16_t p_key_index;
+    uint32_t qp, q_key;
+};
+struct sa_message {
+    struct sa_address address;
+    const uint8_t *data; /* header (56 bytes) and all of the data */
+    size_t bytes;
+    uint64_t patience_ps; /* requests of ours: how long an answer is waited for; else 0 */
+};
+
+struct sa;
+struct sa *sa_new(const struct sa_config *config, uint64_t port_guid);
+void sa_free(struct sa *sa); /* accepts NULL */
+
+/* Before sa_next_output() whenever the manager may have changed anything. */
+void sa_look(struct sa *sa, uint64_t now, const struct sa_view *view);
+/* A message for the administration; its bytes are copied. */
+void sa_receive(struct sa *sa, uint64_t now, const struct sa_message *message);
+/* A notice (64 bytes, without IssuerGID) that the manager got as a trap. */
+void sa_notice(struct sa *sa, uint64_t now, const uint8_t *notice);
+void sa_expire(struct sa *sa, uint64_t now);
+/* 0: there is work to do now. */
+uint64_t sa_deadline(const struct sa *sa);
+/* The next message to send; its bytes last until the next call. */
+bool sa_next_output(struct sa *sa, uint64_t now, struct sa_message *message);
+
+/* What hosts joined; for whoever makes multicast trees. */
+const struct groups *sa_groups(const struct sa *sa);
+
+struct sa_counts {
+    uint64_t queries, answers, refusals, busy, dropped, reports, reports_lost;
+    uint32_t waiting, groups, services, subscriptions;
+};
+void sa_counts(const struct sa *sa, struct sa_counts *counts);
+
+#endif

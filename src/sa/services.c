@@ -1,0 +1,158 @@
+/* ServiceRecord: services that hosts announce and look up (15.2.5.14), with leases.
+ *
+ * A service is known by its ID, the GID of its port and its partition. Set makes or renews it, and
+ * the lease begins again; when it runs out, the service is gone. Keys are told to the trusted only.
+ */
+#include "sa/internal.h"
+
+enum service_component {
+    SERVICE_ID = 0,
+    SERVICE_GID = 1,
+    SERVICE_P_KEY = 2,
+    SERVICE_LEASE = 4,
+    SERVICE_DATA8 = 7,
+    SERVICE_DATA16 = 23,
+    SERVICE_DATA32 = 31,
+    SERVICE_DATA64 = 35,
+};
+#define LEASE_FOREVER UINT32_MAX
+
+static const struct component service_components[] = {
+    {SERVICE_ID, SERVICE_RECORD_ID, 0},
+    {SERVICE_GID, SERVICE_RECORD_GID, 0},
+    {SERVICE_P_KEY, SERVICE_RECORD_P_KEY, 0},
+    {5, SERVICE_RECORD_KEY, 0},
+    {6, SERVICE_RECORD_NAME, 0},
+    {.bit = 64},
+};
+
+/* Each element of the data is a component of its own. */
+static bool data_fits(const struct query *query, const uint8_t *record)
+{
+    static const struct {
+        unsigned first_bit;
+        enum wire_field field;
+    } arrays[] = {
+        {SERVICE_DATA8, SERVICE_RECORD_DATA8},
+        {SERVICE_DATA16, SERVICE_RECORD_DATA16},
+        {SERVICE_DATA32, SERVICE_RECORD_DATA32},
+        {SERVICE_DATA64, SERVICE_RECORD_DATA64},
+    };
+    if (!(query_mask(query) >> SERVICE_DATA8))
+        return true;
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        for (unsigned j = 0; j < wire_fields[arrays[i].field].count; j++)
+            if (query_has(query, arrays[i].first_bit + j) &&
+                wire_get_at(query_data(query), arrays[i].field, j) !=
+                    wire_get_at(record, arrays[i].field, j))
+                return false;
+    return true;
+}
+
+static void add_service(const struct query *query, const struct service *service,
+                        struct answer *answer)
+{
+    uint8_t *record = answer_add(answer);
+    memcpy(record, service->record, WIRE_BYTES_SERVICE_RECORD);
+    if (!query_is_trusted(query))
+        memset(wire_bytes(record, SERVICE_RECORD_KEY), 0, wire_fields[SERVICE_RECORD_KEY].count);
+}
+
+static void look_up(const struct sa *sa, const struct query *query, struct answer *answer)
+{
+    uint64_t requester = sa_requester_guid(sa, query);
+    struct matcher matcher;
+    matcher_init(&matcher, service_components, query_mask(query), query_data(query));
+    for (size_t i = 0; i < sa->registry.services.count; i++) {
+        const struct service *service = &sa->registry.services.items[i];
+        unsigned key = (unsigned)wire_get(service->record, SERVICE_RECORD_P_KEY);
+        if (matcher_accepts(&matcher, service->record) && data_fits(query, service->record) &&
+            (!(key & 0x7FFF) || access_has_key(sa, requester, key)))
+            add_service(query, service, answer);
+    }
+}
+
+static struct service *find(struct sa *sa, const uint8_t *record)
+{
+    for (size_t i = 0; i < sa->registry.services.count; i++) {
+        struct service *service = &sa->registry.services.items[i];
+        /* ID, GID and P_Key stand at the beginning, one behind the other. */
+        if (memcmp(service->record, record, wire_fields[SERVICE_RECORD_P_KEY].offset / 8 + 2) == 0)
+            return service;
+    }
+    return NULL;
+}
+
+static bool is_allowed(const struct sa *sa, const struct query *query)
+{
+    const uint8_t *data = query_data(query);
+    unsigned key = (unsigned)wire_get(data, SERVICE_RECORD_P_KEY);
+    uint64_t guid = gid_guid(wire_bytes_const(data, SERVICE_RECORD_GID));
+    if (!query_has(query, SERVICE_P_KEY))
+        return true;
+    if (!access_has_key(sa, sa_requester_guid(sa, query), key))
+        return false;
+    return !query_has(query, SERVICE_GID) ||
+           (map_get(&sa->index.by_guid, guid) != MAP_NONE && access_has_key(sa, guid, key));
+}
+
+static uint16_t announce(struct sa *sa, const struct query *query, struct answer *answer)
+{
+    const uint8_t *data = query_data(query);
+    if (!query_has(query, SERVICE_ID) || !query_has(query, SERVICE_GID) || !is_allowed(sa, query))
+        return STATUS_SA_BAD_REQUEST;
+    struct service *service = find(sa, data);
+    if (!service && sa->registry.services.count >= sa->config.service_limit)
+        return STATUS_SA_NO_RESOURCES;
+    if (!service) {
+        vec_push(&sa->registry.services, (struct service){.expires = TIME_NEVER});
+        service = &sa->registry.services.items[sa->registry.services.count - 1];
+    }
+    memcpy(service->record, data, WIRE_BYTES_SERVICE_RECORD);
+    if (!query_has(query, SERVICE_LEASE))
+        wire_set(service->record, SERVICE_RECORD_LEASE, LEASE_FOREVER);
+    uint64_t lease = wire_get(service->record, SERVICE_RECORD_LEASE);
+    bool ends = lease != LEASE_FOREVER && lease * TIME_S <= TIME_LONGEST;
+    service->expires = ends ? sa->now + lease * TIME_S : TIME_NEVER;
+    if (service->expires < sa->registrations_due)
+        sa->registrations_due = service->expires;
+    add_service(query, service, answer);
+    return STATUS_OK;
+}
+
+static void drop(struct sa *sa, struct service *service)
+{
+    size_t place = (size_t)(service - sa->registry.services.items);
+    sa->registry.services.count--;
+    memmove(service, service + 1, (sa->registry.services.count - place) * sizeof *service);
+}
+
+static uint16_t withdraw(struct sa *sa, const struct query *query, struct answer *answer)
+{
+    struct service *service = find(sa, query_data(query));
+    if (!service || !is_allowed(sa, query))
+        return STATUS_SA_NO_RECORDS;
+    add_service(query, service, answer);
+    drop(sa, service);
+    return STATUS_OK;
+}
+
+uint16_t service_records(struct sa *sa, const struct query *query, struct answer *answer)
+{
+    switch (query_method(query)) {
+    case METHOD_SET: return announce(sa, query, answer);
+    case METHOD_DELETE: return withdraw(sa, query, answer);
+    default: look_up(sa, query, answer); return STATUS_OK;
+    }
+}
+
+void services_expire(struct sa *sa)
+{
+    for (size_t i = sa->registry.services.count; i-- > 0;) {
+        struct service *service = &sa->registry.services.items[i];
+        if (service->expires <= sa->now)
+            drop(sa, service);
+        else if (service->expires < sa->registrations_due)
+            sa->registrations_due = service->expires;
+    }
+}

@@ -1,0 +1,168 @@
+/* InformInfo: who wants to hear of which notices (13.4.8.3, 13.4.11), and its record (15.2.5.10).
+ *
+ * Set subscribes and unsubscribes. A subscription is of one address (LID and queue pair); asking
+ * again for what is there changes nothing. Subscribers that cannot be reached are kept for a while,
+ * like members of groups. */
+#include "sa/internal.h"
+
+enum { LIDS_ALL = 0xFFFF };
+
+static bool same_address(const struct sa_address *a, const struct sa_address *b)
+{
+    return a->lid == b->lid && a->qp == b->qp;
+}
+
+/* Whether both ask for the same notices. Whose GID is given need not look at LIDs. */
+static bool same_wish(const uint8_t *a, const uint8_t *b)
+{
+    static const enum wire_field fields[] = {INFORM_INFO_IS_GENERIC, INFORM_INFO_TYPE,
+                                             INFORM_INFO_TRAP_NUMBER, INFORM_INFO_PRODUCER_TYPE};
+    const uint8_t *gid = wire_bytes_const(a, INFORM_INFO_GID);
+    bool by_gid = gid_prefix(gid) || gid_guid(gid);
+    if (memcmp(gid, wire_bytes_const(b, INFORM_INFO_GID), 16) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (wire_get(a, fields[i]) != wire_get(b, fields[i]))
+            return false;
+    return by_gid ||
+           (wire_get(a, INFORM_INFO_LID_RANGE_BEGIN) == wire_get(b, INFORM_INFO_LID_RANGE_BEGIN) &&
+            wire_get(a, INFORM_INFO_LID_RANGE_END) == wire_get(b, INFORM_INFO_LID_RANGE_END));
+}
+
+static struct subscription *find(struct sa *sa, const struct query *query)
+{
+    for (size_t i = 0; i < sa->registry.subscriptions.count; i++) {
+        struct subscription *subscription = &sa->registry.subscriptions.items[i];
+        if (same_address(&subscription->address, &query->address) &&
+            same_wish(query_data(query), subscription->inform))
+            return subscription;
+    }
+    return NULL;
+}
+
+struct subscription *subscription_numbered(struct sa *sa, uint32_t number)
+{
+    /* They are in the order of their numbers. */
+    size_t low = 0, high = sa->registry.subscriptions.count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (sa->registry.subscriptions.items[middle].number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    struct subscription *subscription = &sa->registry.subscriptions.items[low];
+    return low < sa->registry.subscriptions.count && subscription->number == number ? subscription
+                                                                                    : NULL;
+}
+
+/* The ports that are meant must be there, and the subscriber must be allowed to know of them. */
+static bool is_valid(const struct sa *sa, const struct query *query)
+{
+    const uint8_t *inform = query_data(query), *gid = wire_bytes_const(inform, INFORM_INFO_GID);
+    unsigned first = (unsigned)wire_get(inform, INFORM_INFO_LID_RANGE_BEGIN);
+    unsigned last = (unsigned)wire_get(inform, INFORM_INFO_LID_RANGE_END);
+    uint64_t requester = sa_requester_guid(sa, query);
+    if (gid_prefix(gid) || gid_guid(gid))
+        return map_get(&sa->index.by_guid, gid_guid(gid)) != MAP_NONE &&
+               access_common_key(sa, requester, gid_guid(gid));
+    if (first == LIDS_ALL)
+        return true;
+    last = last ? last : first;
+    return first <= last && last <= LID_UNICAST_LAST;
+}
+
+static void drop(struct sa *sa, struct subscription *subscription)
+{
+    size_t place = (size_t)(subscription - sa->registry.subscriptions.items);
+    sa->registry.subscriptions.count--;
+    memmove(subscription, subscription + 1,
+            (sa->registry.subscriptions.count - place) * sizeof *subscription);
+}
+
+static void subscribe(struct sa *sa, const struct query *query)
+{
+    struct subscription subscription = {
+        .guid = sa_requester_guid(sa, query),
+        .address = query->address,
+        .number = ++sa->registry.next_subscription,
+        .absent_since = TIME_NEVER,
+    };
+    memcpy(subscription.inform, query_data(query), sizeof subscription.inform);
+    wire_set(subscription.inform, INFORM_INFO_QPN, query->address.qp);
+    vec_push(&sa->registry.subscriptions, subscription);
+}
+
+uint16_t inform_info(struct sa *sa, const struct query *query, struct answer *answer)
+{
+    const uint8_t *inform = query_data(query);
+    struct subscription *known = find(sa, query);
+    switch (wire_get(inform, INFORM_INFO_SUBSCRIBE)) {
+    case 0:
+        if (!known)
+            return STATUS_SA_BAD_REQUEST;
+        drop(sa, known);
+        break;
+    case 1:
+        if (!is_valid(sa, query))
+            return STATUS_SA_BAD_REQUEST;
+        if (known)
+            break;
+        if (sa->registry.subscriptions.count >= sa->config.subscription_limit)
+            return STATUS_SA_NO_RESOURCES;
+        subscribe(sa, query);
+        break;
+    default: return STATUS_SA_BAD_REQUEST;
+    }
+    memcpy(answer_add(answer), inform, WIRE_BYTES_INFORM_INFO);
+    return STATUS_OK;
+}
+
+#define INFORM_COMPONENT(bit, field)                                                               \
+    {                                                                                              \
+        bit, INFORM_INFO_##field, INFORM_INFO_RECORD_AT_INFORM_INFO                                \
+    }
+static const struct component inform_components[] = {
+    {0, INFORM_INFO_RECORD_SUBSCRIBER_GID, 0},
+    {1, INFORM_INFO_RECORD_ENUM, 0},
+    INFORM_COMPONENT(3, GID),
+    INFORM_COMPONENT(4, LID_RANGE_BEGIN),
+    INFORM_COMPONENT(5, LID_RANGE_END),
+    INFORM_COMPONENT(7, IS_GENERIC),
+    INFORM_COMPONENT(8, SUBSCRIBE),
+    INFORM_COMPONENT(9, TYPE),
+    INFORM_COMPONENT(10, TRAP_NUMBER),
+    INFORM_COMPONENT(11, QPN),
+    INFORM_COMPONENT(13, RESP_TIME_VALUE),
+    INFORM_COMPONENT(15, PRODUCER_TYPE),
+    {.bit = 64},
+};
+
+uint16_t inform_info_records(struct sa *sa, const struct query *query, struct answer *answer)
+{
+    uint64_t requester = sa_requester_guid(sa, query);
+    struct matcher matcher;
+    matcher_init(&matcher, inform_components, query_mask(query), query_data(query));
+    for (size_t i = 0; i < sa->registry.subscriptions.count; i++) {
+        const struct subscription *subscription = &sa->registry.subscriptions.items[i];
+        uint8_t *record = answer_add(answer);
+        gid_set(wire_bytes(record, INFORM_INFO_RECORD_SUBSCRIBER_GID), GID_PREFIX,
+                subscription->guid);
+        wire_set(record, INFORM_INFO_RECORD_ENUM, subscription->number);
+        memcpy(record + INFORM_INFO_RECORD_AT_INFORM_INFO, subscription->inform,
+               WIRE_BYTES_INFORM_INFO);
+        if (!matcher_accepts(&matcher, record) ||
+            !access_common_key(sa, requester, subscription->guid))
+            answer_drop(answer);
+    }
+    return STATUS_OK;
+}
+
+void subscriptions_forget_absent(struct sa *sa)
+{
+    for (size_t i = sa->registry.subscriptions.count; i-- > 0;) {
+        struct subscription *subscription = &sa->registry.subscriptions.items[i];
+        if (sa_is_lost(sa, subscription->guid, &subscription->absent_since))
+            drop(sa, subscription);
+    }
+}

@@ -1,0 +1,144 @@
+#include "subnet/groups.h"
+
+#include "base/time.h"
+
+#include <string.h>
+
+static void free_group(struct group *group)
+{
+    vec_release(&group->members);
+    mem_free(group);
+}
+
+void groups_release(struct groups *groups)
+{
+    for (size_t i = 0; i < groups->all.count; i++)
+        free_group(groups->all.items[i]);
+    vec_release(&groups->all);
+    *groups = (struct groups){0};
+}
+
+/* Where the MGID is, or where it would go. */
+static size_t place_of(const struct groups *groups, const uint8_t mgid[16])
+{
+    size_t low = 0, high = groups->all.count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (memcmp(groups->all.items[middle]->mgid, mgid, 16) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct group *groups_find(const struct groups *groups, const uint8_t mgid[16])
+{
+    size_t place = place_of(groups, mgid);
+    bool there = place < groups->all.count && memcmp(groups->all.items[place]->mgid, mgid, 16) == 0;
+    return there ? groups->all.items[place] : NULL;
+}
+
+struct group *groups_at(const struct groups *groups, unsigned mlid)
+{
+    return mlid >= MLID_FIRST && mlid <= MLID_LAST ? groups->by_mlid[mlid - MLID_FIRST] : NULL;
+}
+
+unsigned groups_free_mlid(const struct groups *groups, unsigned wanted, unsigned last)
+{
+    if (last > MLID_LAST)
+        last = MLID_LAST;
+    if (wanted >= MLID_FIRST && wanted <= last && !groups_at(groups, wanted))
+        return wanted;
+    for (unsigned mlid = MLID_FIRST; mlid <= last; mlid++)
+        if (!groups_at(groups, mlid))
+            return mlid;
+    return 0;
+}
+
+struct group *groups_add(struct groups *groups, const struct group *group)
+{
+    size_t place = place_of(groups, group->mgid);
+    struct group *added = mem_alloc(sizeof *added);
+    *added = *group;
+    memset(&added->members, 0, sizeof added->members);
+    vec_push(&groups->all, added);
+    memmove(groups->all.items + place + 1, groups->all.items + place,
+            (groups->all.count - 1 - place) * sizeof *groups->all.items);
+    groups->all.items[place] = added;
+    groups->by_mlid[group->mlid - MLID_FIRST] = added;
+    groups->generation++;
+    return added;
+}
+
+void groups_remove(struct groups *groups, struct group *group)
+{
+    size_t place = place_of(groups, group->mgid);
+    groups->all.count--;
+    memmove(groups->all.items + place, groups->all.items + place + 1,
+            (groups->all.count - place) * sizeof *groups->all.items);
+    groups->by_mlid[group->mlid - MLID_FIRST] = NULL;
+    groups->generation++;
+    free_group(group);
+}
+
+static size_t place_of_member(const struct group *group, uint64_t guid)
+{
+    size_t low = 0, high = group->members.count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (group->members.items[middle].guid < guid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct group_member *group_find_member(const struct group *group, uint64_t guid)
+{
+    size_t place = place_of_member(group, guid);
+    bool there = place < group->members.count && group->members.items[place].guid == guid;
+    return there ? &group->members.items[place] : NULL;
+}
+
+void groups_join(struct groups *groups, struct group *group, const struct group_member *member)
+{
+    struct group_member *known = group_find_member(group, member->guid);
+    uint8_t before = known ? known->join_state : 0;
+    if (known) {
+        known->join_state |= member->join_state;
+        known->absent_since = TIME_NEVER;
+    } else {
+        size_t place = place_of_member(group, member->guid);
+        vec_push(&group->members, *member);
+        memmove(group->members.items + place + 1, group->members.items + place,
+                (group->members.count - 1 - place) * sizeof *group->members.items);
+        group->members.items[place] = *member;
+        group->members.items[place].absent_since = TIME_NEVER;
+    }
+    groups->generation += !known || known->join_state != before;
+}
+
+void groups_leave(struct groups *groups, struct group *group, uint64_t guid, unsigned join_state)
+{
+    struct group_member *member = group_find_member(group, guid);
+    if (!member || !(member->join_state & join_state))
+        return;
+    member->join_state &= (uint8_t)~join_state;
+    groups->generation++;
+    if (member->join_state)
+        return;
+    size_t place = (size_t)(member - group->members.items);
+    group->members.count--;
+    memmove(group->members.items + place, group->members.items + place + 1,
+            (group->members.count - place) * sizeof *group->members.items);
+}
+
+bool group_has_full_member(const struct group *group)
+{
+    for (size_t i = 0; i < group->members.count; i++)
+        if (group->members.items[i].join_state & (JOIN_FULL | JOIN_SEND_ONLY_FULL))
+            return true;
+    return false;
+}

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# The papers' figures: a quick look at all of them comes out as experiments/expected says, again and
+# again; a result that has changed is noticed.
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+need python3 gnuplot
+
+experiments=$(cd "$(dirname "$0")/../../experiments" && pwd)
+golden=$(cd "$(dirname "$0")/../golden" && pwd)
+reproduce() { "$WEFT" reproduce --experiments "$experiments" "$@"; }
+
+claim "the tables that are printed in the papers are those of the golden tests" \
+    cmp "$golden/fig6.csv" "$experiments/002-fig06/printed.csv"
+claim "PIRa's, too" cmp "$golden/fig8.csv" "$experiments/002-fig08/printed.csv"
+
+every_folder_is_complete() {
+    local folder lines
+    for folder in "$experiments"/*/; do
+        [ -f "$folder/figure" ] || { echo "$folder has no figure"; return 1; }
+        lines=$(wc -l <"$folder/README.md") || return
+        if [ "$lines" -lt 8 ] || [ "$lines" -gt 16 ]; then
+            echo "$folder/README.md: $lines lines"
+            return 1
+        fi
+    done
+}
+claim "every experiment has a figure, and a README of about ten lines" every_folder_is_complete
+
+all_are_listed() {
+    reproduce --list >list.txt || return
+    [ "$(wc -l <list.txt)" -eq "$(find "$experiments" -name figure | wc -l)" ]
+}
+claim "--list shows every experiment" all_are_listed
+
+quick() { reproduce --quick --out quick >table.txt 2>errors.txt || { cat table.txt errors.txt; return 1; }; }
+claim "a quick look at all figures finds what is on record" quick
+
+fits_80_columns() { python3 -c 'import sys
+for line in open("table.txt", encoding="utf-8"):
+    assert len(line.rstrip("\n")) <= 80, line'; }
+claim "its table fits into 80 columns" fits_80_columns
+
+page_is_whole() { python3 - <<'END'
+import xml.etree.ElementTree as tree
+page = open("quick/index.html", encoding="utf-8").read()
+tree.fromstring(page[page.index("<html"):])
+assert "src=" not in page and "href=\"http" not in page, "the page fetches something"
+END
+}
+claim "the page is well-formed and needs no other file" page_is_whole
+
+plots_are_there() {
+    local plot
+    for plot in 001-fig26/tasks-paper 000-fig12/instant-today 001-fig23/latency-paper 002-fig10/computing-paper; do
+        head -c 8 "quick/$plot.png" | grep -q PNG || { echo "no $plot.png"; return 1; }
+        grep -q '<svg' "quick/$plot.svg" || { echo "no $plot.svg"; return 1; }
+    done
+}
+claim "plots are drawn as SVG and PNG" plots_are_there
+
+second_time_runs_nothing() {
+    reproduce --quick --out quick --json >again.json || return
+    python3 - <<'END'
+import json
+found = json.load(open("again.json"))
+assert found["runs"] == found["there"] > 100, (found["runs"], found["there"])
+assert found["unexpected"] == 0 and found["claims"] > 50
+END
+}
+claim "the second time nothing is run, and the same is found" second_time_runs_nothing
+
+a_change_is_noticed() {
+    cp -r "$experiments" other
+    sed -i '/^000-fig12\/stop/d' other/expected
+    "$WEFT" reproduce 000-fig12 --quick --out quick --experiments other >changed.txt
+    [ $? -eq 1 ] && grep -q "unexpected: 000-fig12/stop" changed.txt
+}
+claim "a claim that should hold but does not is named, and the status is 1" a_change_is_noticed
+
+refused() {
+    local message=$1
+    shift
+    reproduce "$@" >/dev/null 2>refused.txt
+    [ $? -eq 2 ] && grep -q -- "$message" refused.txt && [ "$(wc -l <refused.txt)" -le 2 ]
+}
+claim "an experiment that is not there is refused with the nearest name" refused "001-fig2" 001-fig2x --list
+claim "a wrong number of jobs is refused" refused "no number" --jobs none
+claim "experiments that are not there are refused" refused "No such file" --experiments /nowhere --list

@@ -1,0 +1,185 @@
+/* Load: bounds, BUSY, fairness, turns. */
+#include "test.h"
+
+enum { CLIENT_LIMIT = 8, QUEUE_LIMIT = 20, TURN = 100 };
+
+static int open_world(void **state)
+{
+    struct sa_world *world = mem_zalloc(1, sizeof *world);
+    struct sa_config config;
+    sa_config_init(&config);
+    config.client_limit = CLIENT_LIMIT;
+    config.queue_limit = QUEUE_LIMIT;
+    config.turn_work = TURN;
+    world_open(world, &(struct sa_world_shape){.kind = "figure1", .config = &config});
+    *state = world;
+    return 0;
+}
+
+static int close_world(void **state)
+{
+    world_close(*state);
+    mem_free(*state);
+    return 0;
+}
+
+static void send(struct sa_world *world, uint16_t from, uint64_t tid)
+{
+    world_question(world, METHOD_GET, WIRE_ID_CLASS_PORT_INFO, 0);
+    wire_set(world->question, MAD_TID, tid);
+    struct sa_message question = {
+        .address = {.lid = from, .qp = 1}, .data = world->question, .bytes = MAD_BYTES};
+    sa_receive(world->sa, world->now, &question);
+}
+
+static void who_asks_too_much_is_told_that_we_are_busy(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa_message answer;
+    unsigned answered = 0, busy = 0;
+    for (unsigned i = 0; i < 12; i++)
+        send(world, 1, i);
+    send(world, 2, 100);
+    while (sa_deadline(world->sa) == 0) {
+        sa_expire(world->sa, world->now);
+        while (sa_next_output(world->sa, world->now, &answer)) {
+            bool refused = wire_get(answer.data, MAD_STATUS) == STATUS_BUSY;
+            assert_true(refused == (answer.address.lid == 1 &&
+                                    wire_get(answer.data, MAD_TID) >= CLIENT_LIMIT));
+            busy += refused;
+            answered += !refused;
+        }
+    }
+    assert_int_equal(answered, CLIENT_LIMIT + 1);
+    assert_int_equal(busy, 4);
+}
+
+static void beyond_all_bounds_there_is_silence_and_no_growth(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa_message answer;
+    struct sa_counts counts;
+    for (unsigned i = 0; i < 100000; i++)
+        send(world, (uint16_t)(1 + i % 15), i);
+    sa_counts(world->sa, &counts);
+    assert_int_equal(counts.waiting, QUEUE_LIMIT);
+    assert_int_equal(counts.busy, QUEUE_LIMIT);
+    assert_int_equal(counts.dropped, 100000 - 2 * QUEUE_LIMIT);
+    unsigned taken = 0;
+    while (sa_deadline(world->sa) == 0) {
+        sa_expire(world->sa, world->now);
+        while (sa_next_output(world->sa, world->now, &answer))
+            taken++;
+    }
+    assert_int_equal(taken, 2 * QUEUE_LIMIT);
+}
+
+static void clients_are_answered_in_turn(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa_message answer;
+    static const uint16_t expected[] = {1, 2, 3, 1, 3, 1, 1, 1};
+    for (unsigned i = 0; i < 5; i++)
+        send(world, 1, i);
+    send(world, 2, 0);
+    send(world, 3, 0);
+    send(world, 3, 1);
+    sa_expire(world->sa, world->now);
+    for (unsigned i = 0; i < 8; i++) {
+        assert_true(sa_next_output(world->sa, world->now, &answer));
+        assert_int_equal(answer.address.lid, expected[i]);
+    }
+    assert_false(sa_next_output(world->sa, world->now, &answer));
+}
+
+static void a_client_that_comes_back_waits_for_all_others(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa_message answer;
+    static const uint16_t expected[] = {2, 3, 1, 2, 3};
+    for (uint16_t lid = 1; lid <= 3; lid++)
+        send(world, lid, 0);
+    sa_expire(world->sa, world->now);
+    sa_next_output(world->sa, world->now, &answer);
+    assert_int_equal(answer.address.lid, 1);
+    for (uint16_t lid = 1; lid <= 3; lid++)
+        send(world, lid, 1);
+    for (unsigned i = 0; i < 5; i++) {
+        assert_true(sa_next_output(world->sa, world->now, &answer));
+        assert_int_equal(answer.address.lid, expected[i]);
+    }
+}
+
+static void a_long_table_takes_several_turns_and_others_get_between(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa_message answer;
+    world_question(world, METHOD_GET_TABLE, WIRE_ID_PATH_RECORD, 0); /* 225 pairs */
+    struct sa_message question = {
+        .address = {.lid = 1, .qp = 1}, .data = world->question, .bytes = MAD_BYTES};
+    sa_receive(world->sa, world->now, &question);
+    unsigned turns = 0;
+    for (bool done = false; !done; turns++) {
+        send(world, 2, turns);
+        sa_expire(world->sa, world->now);
+        bool other = false;
+        while (sa_next_output(world->sa, world->now, &answer)) {
+            other |= answer.address.lid == 2;
+            done |= answer.address.lid == 1;
+        }
+        assert_true(other);
+        assert_true(turns < 10);
+    }
+    assert_in_range(turns, 3, 4);
+}
+
+static void a_long_table_is_of_one_state_of_the_routes(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa_message answer;
+    world_question(world, METHOD_GET_TABLE, WIRE_ID_PATH_RECORD, 0);
+    struct sa_message question = {
+        .address = {.lid = 1, .qp = 1}, .data = world->question, .bytes = MAD_BYTES};
+    sa_receive(world->sa, world->now, &question);
+    sa_expire(world->sa, world->now);
+    assert_false(sa_next_output(world->sa, world->now, &answer));
+    world_miss_hosts(world, 1); /* and there are new routes */
+    for (unsigned turns = 0; turns < 10; turns++) {
+        sa_expire(world->sa, world->now);
+        if (sa_next_output(world->sa, world->now, &answer))
+            break;
+    }
+    world->answer = answer;
+    assert_int_equal(world_record_count(world), 14 * 14);
+}
+
+static void too_many_long_tables_at_once_are_refused(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa_message answer;
+    unsigned busy = 0;
+    world_question(world, METHOD_GET_TABLE, WIRE_ID_PATH_RECORD, 0);
+    for (uint16_t lid = 1; lid <= 10; lid++) {
+        struct sa_message question = {
+            .address = {.lid = lid, .qp = 1}, .data = world->question, .bytes = MAD_BYTES};
+        sa_receive(world->sa, world->now, &question);
+    }
+    sa_expire(world->sa, world->now);
+    while (sa_next_output(world->sa, world->now, &answer))
+        busy += wire_get(answer.data, MAD_STATUS) == STATUS_BUSY;
+    assert_int_equal(busy, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(who_asks_too_much_is_told_that_we_are_busy),
+        TEST(beyond_all_bounds_there_is_silence_and_no_growth),
+        TEST(clients_are_answered_in_turn),
+        TEST(a_client_that_comes_back_waits_for_all_others),
+        TEST(a_long_table_takes_several_turns_and_others_get_between),
+        TEST(a_long_table_is_of_one_state_of_the_routes),
+        TEST(too_many_long_tables_at_once_are_refused),
+    };
+    return RUN(tests);
+}

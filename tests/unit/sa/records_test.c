@@ -1,0 +1,181 @@
+/* Records of what is there, component masks, and who is answered at all. */
+#include "test.h"
+
+static int open_world(void **state)
+{
+    struct sa_world *world = mem_zalloc(1, sizeof *world);
+    world_open(world, &(struct sa_world_shape){.kind = "figure1"});
+    *state = world;
+    return 0;
+}
+
+static int close_world(void **state)
+{
+    world_close(*state);
+    mem_free(*state);
+    return 0;
+}
+
+static unsigned table(struct sa_world *world, unsigned attribute)
+{
+    world_question(world, METHOD_GET_TABLE, attribute, 0);
+    assert_int_equal(world_ask(world), STATUS_OK);
+    return world_record_count(world);
+}
+
+static void tables_have_a_record_for_everything(void **state)
+{
+    struct sa_world *world = *state; /* 8 switches of 4 ports, 7 hosts, 16 links */
+    assert_int_equal(table(world, WIRE_ID_NODE_RECORD), 15);
+    assert_int_equal(table(world, WIRE_ID_PORT_INFO_RECORD), 8 * 5 + 7);
+    assert_int_equal(table(world, WIRE_ID_SWITCH_INFO_RECORD), 8);
+    assert_int_equal(table(world, WIRE_ID_LINK_RECORD), 2 * 16);
+    assert_int_equal(table(world, WIRE_ID_LINEAR_FORWARDING_TABLE_RECORD), 8);
+    assert_int_equal(table(world, WIRE_ID_SM_INFO_RECORD), 1);
+    assert_int_equal(table(world, WIRE_ID_GUID_INFO_RECORD), 15);
+    assert_int_equal(table(world, WIRE_ID_MULTICAST_FORWARDING_TABLE_RECORD), 0);
+    assert_int_equal(table(world, WIRE_ID_SERVICE_RECORD), 0);
+    assert_int_equal(table(world, WIRE_ID_INFORM_INFO_RECORD), 0);
+}
+
+static void a_node_is_found_by_every_component(void **state)
+{
+    struct sa_world *world = *state;
+    uint8_t *node = world_question(world, METHOD_GET, WIRE_ID_NODE_RECORD, BIT(8));
+    wire_set(node + NODE_RECORD_AT_NODE_INFO, NODE_INFO_PORT_GUID, world_guid(world, "H15"));
+    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(wire_get(world_record(world, 0), NODE_RECORD_LID), world_lid(world, "H15"));
+    node = world_question(world, METHOD_GET, WIRE_ID_NODE_RECORD, BIT(14));
+    memcpy(node + NODE_RECORD_AT_NODE_DESCRIPTION, "H12", 3);
+    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(wire_get(world_record(world, 0), NODE_RECORD_LID), world_lid(world, "H12"));
+    node = world_question(world, METHOD_GET_TABLE, WIRE_ID_NODE_RECORD, BIT(4));
+    wire_set(node + NODE_RECORD_AT_NODE_INFO, NODE_INFO_NODE_TYPE, SUBNET_SWITCH);
+    world_ask(world);
+    assert_int_equal(world_record_count(world), 8);
+    /* both at once: nothing has them */
+    node = world_question(world, METHOD_GET, WIRE_ID_NODE_RECORD, BIT(4) | BIT(8));
+    wire_set(node + NODE_RECORD_AT_NODE_INFO, NODE_INFO_NODE_TYPE, SUBNET_SWITCH);
+    wire_set(node + NODE_RECORD_AT_NODE_INFO, NODE_INFO_PORT_GUID, world_guid(world, "H15"));
+    assert_int_equal(world_ask(world), STATUS_SA_NO_RECORDS);
+}
+
+static void get_wants_one_record_and_no_more(void **state)
+{
+    struct sa_world *world = *state;
+    world_question(world, METHOD_GET, WIRE_ID_NODE_RECORD, 0);
+    assert_int_equal(world_ask(world), STATUS_SA_TOO_MANY_RECORDS);
+    wire_set(world_question(world, METHOD_GET, WIRE_ID_NODE_RECORD, BIT(0)), NODE_RECORD_LID,
+             0x4000);
+    assert_int_equal(world_ask(world), STATUS_SA_NO_RECORDS);
+    wire_set(world_question(world, METHOD_GET_TABLE, WIRE_ID_NODE_RECORD, BIT(0)), NODE_RECORD_LID,
+             0x4000);
+    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_record_count(world), 0);
+}
+
+static void m_keys_are_for_the_trusted_only(void **state)
+{
+    struct sa_world *world = *state;
+    wire_set(world_question(world, METHOD_GET, WIRE_ID_PORT_INFO_RECORD, BIT(0)),
+             PORT_INFO_RECORD_LID, world_lid(world, "H4"));
+    assert_int_equal(world_ask(world), STATUS_OK);
+    const uint8_t *info = world_record(world, 0) + PORT_INFO_RECORD_AT_PORT_INFO;
+    assert_int_equal(wire_get(info, PORT_INFO_M_KEY), 0);
+    wire_set(world->question, SA_SM_KEY, 1);
+    assert_int_equal(world_ask(world), STATUS_OK);
+    info = world_record(world, 0) + PORT_INFO_RECORD_AT_PORT_INFO;
+    assert_int_equal(wire_get(info, PORT_INFO_M_KEY), 0x1234);
+    assert_int_equal(wire_get(world->answer.data, SA_SM_KEY), 0);
+    world_question(world, METHOD_GET_TABLE, WIRE_ID_P_KEY_TABLE_RECORD, 0);
+    assert_int_equal(world_ask(world), STATUS_SA_BAD_REQUEST);
+}
+
+static void capabilities_can_be_asked_for_bit_by_bit(void **state)
+{
+    struct sa_world *world = *state;
+    wire_set(world_port(world, "H15", 1)->info, PORT_INFO_CAPABILITY_MASK, 0x6);
+    wire_set(world_port(world, "H12", 1)->info, PORT_INFO_CAPABILITY_MASK, 0x2);
+    uint8_t *port = world_question(world, METHOD_GET_TABLE, WIRE_ID_PORT_INFO_RECORD, BIT(7));
+    wire_set(port + PORT_INFO_RECORD_AT_PORT_INFO, PORT_INFO_CAPABILITY_MASK, 0x2);
+    world_ask(world);
+    assert_int_equal(world_record_count(world), 1);
+    wire_set(world->question, MAD_ATTRIBUTE_MODIFIER, UINT32_C(0x80000000));
+    world_ask(world);
+    assert_int_equal(world_record_count(world), 2);
+}
+
+static void strangers_and_wrong_keys_hear_nothing(void **state)
+{
+    struct sa_world *world = *state;
+    world_question(world, METHOD_GET_TABLE, WIRE_ID_NODE_RECORD, 0);
+    world->from = 0x1234;
+    assert_int_equal(world_ask(world), NO_ANSWER);
+    world->from = 1;
+    wire_set(world->question, SA_SM_KEY, 7);
+    assert_int_equal(world_ask(world), NO_ANSWER);
+    wire_set(world->question, SA_SM_KEY, 0);
+    assert_int_equal(world_ask(world), STATUS_OK);
+}
+
+static void what_does_not_go_together_is_refused(void **state)
+{
+    struct sa_world *world = *state;
+    world_question(world, METHOD_SET, WIRE_ID_NODE_RECORD, 0);
+    assert_int_equal(world_ask(world), STATUS_BAD_ATTRIBUTE);
+    assert_int_equal(wire_get(world->answer.data, MAD_METHOD), METHOD_GET_RESP);
+    world_question(world, METHOD_GET, 0x7777, 0);
+    assert_int_equal(world_ask(world), STATUS_BAD_ATTRIBUTE);
+    world_question(world, 0x44, WIRE_ID_NODE_RECORD, 0);
+    assert_int_equal(world_ask(world), STATUS_BAD_METHOD);
+    world_question(world, METHOD_GET, WIRE_ID_NODE_RECORD, 0);
+    wire_set(world->question, MAD_CLASS_VERSION, 1);
+    assert_int_equal(world_ask(world), STATUS_BAD_VERSION);
+    world_question(world, METHOD_GET_RESP, WIRE_ID_NODE_RECORD, 0); /* an answer is no question */
+    assert_int_equal(world_ask(world), NO_ANSWER);
+}
+
+static void without_routes_nothing_is_answered(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa_view none = {.subnet = world->subnet};
+    sa_look(world->sa, world->now, &none);
+    world_question(world, METHOD_GET_TABLE, WIRE_ID_NODE_RECORD, 0);
+    assert_int_equal(world_ask(world), NO_ANSWER);
+    world_look(world);
+    assert_int_equal(world_ask(world), STATUS_OK);
+}
+
+static void an_answer_beyond_the_limit_is_refused_and_not_grown(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa_config config;
+    sa_config_init(&config);
+    config.answer_limit = 4096;
+    sa_free(world->sa);
+    world->sa = sa_new(&config, world_guid(world, "H4"));
+    world_look(world);
+    assert_int_equal(table(world, WIRE_ID_NODE_RECORD), 15);
+    world_question(world, METHOD_GET_TABLE, WIRE_ID_PATH_RECORD, 0);
+    assert_int_equal(world_ask(world), STATUS_SA_NO_RESOURCES);
+    world_question(world, METHOD_GET_TABLE, WIRE_ID_SL2VL_TABLE_RECORD, 0);
+    assert_int_equal(world_ask(world), STATUS_OK); /* 207 * 16 bytes */
+    world_question(world, METHOD_GET_TABLE, WIRE_ID_VL_ARBITRATION_TABLE_RECORD, 0);
+    assert_int_equal(world_ask(world), STATUS_SA_NO_RESOURCES);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(tables_have_a_record_for_everything),
+        TEST(a_node_is_found_by_every_component),
+        TEST(get_wants_one_record_and_no_more),
+        TEST(m_keys_are_for_the_trusted_only),
+        TEST(capabilities_can_be_asked_for_bit_by_bit),
+        TEST(strangers_and_wrong_keys_hear_nothing),
+        TEST(what_does_not_go_together_is_refused),
+        TEST(without_routes_nothing_is_answered),
+        TEST(an_answer_beyond_the_limit_is_refused_and_not_grown),
+    };
+    return RUN(tests);
+}
