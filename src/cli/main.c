@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct command *const commands[] = {&command_topo,   &command_route,  &command_verify,
-                                                 &command_sm,     &command_sim,    &command_sweep,
-                                                 &command_report, &command_fabric, &command_ctl};
+static const struct command *const commands[] = {
+    &command_topo,  &command_route,  &command_verify,    &command_sm,     &command_sim,
+    &command_sweep, &command_report, &command_reproduce, &command_fabric, &command_ctl};
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
 static void print_help(FILE *out)
@@ -15,7 +15,7 @@ static void print_help(FILE *out)
           "usage: weft COMMAND [ARGUMENT ...]\n\n",
           out);
     for (int i = 0; i < COMMAND_COUNT; i++)
-        fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
+        fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
     fputs("\n'weft COMMAND --help' explains a command; 'man weft' has the whole.\n", out);
 }
 

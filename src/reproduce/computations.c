@@ -1,0 +1,423 @@
+/* What needs no simulation: tables that a paper prints, entries that a change touches, blocks that
+ * a migration writes.
+ *
+ *   printed-tables    the published network of 8 switches, routed by FERa and PIRa, against the
+ *                     tables that the paper prints (printed.csv in the experiment's folder)
+ *   changed-entries   for each switch of the irregular networks: the entries of the remaining
+ *                     tables that differ with it and without it, LIDs kept
+ *   migration-blocks  on four fat trees: blocks of a full distribution, and blocks that differ
+ * after a virtual machine has moved from one adapter to another
+ *
+ * The tables are those that the engines compute, whatever the preset: results count for both. */
+#include "reproduce/computations.h"
+
+#include "base/rng.h"
+#include "routing/engine.h"
+#include "topology/generate.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Both presets find the same. */
+typedef void filler(struct results *results, const void *context);
+
+static void add_for_presets(struct evidence *evidence, const char *parameters, filler *fill,
+                            const void *context)
+{
+    static const char *const presets[] = {"paper", "today"};
+    for (unsigned i = 0; i < 2; i++) {
+        struct text all = {0};
+        text_printf(&all, "preset=%s %s", presets[i], parameters);
+        fill(&evidence_add(evidence, all.data)->results, context);
+        text_release(&all);
+    }
+}
+
+static int make_network(struct network *network, const char *kind, const char *const *words,
+                        size_t count, uint64_t seed, struct err *err)
+{
+    struct topology topology;
+    topology_init(&topology);
+    int status = topology_generate(&topology, kind, words, count, seed, err);
+    if (status == 0)
+        status = network_from_topology(network, &topology, err);
+    topology_release(&topology);
+    return status;
+}
+
+static int route(const struct network *network, const char *engine, struct routes *routes,
+                 struct err *err)
+{
+    struct engine_options options = {0};
+    return engine_find(engine)->compute(network, &options, routes, err);
+}
+
+/* ---- printed tables ---- */
+
+struct match {
+    unsigned printed, same, explicit_entries, defaults;
+};
+
+static uint32_t switch_of(const struct network *network, unsigned lid)
+{
+    uint32_t owner = lid <= network->top_lid ? network->owner[lid] : NETWORK_NONE;
+    return owner == NETWORK_NONE || !(owner & NETWORK_SWITCH) ? NETWORK_NONE
+                                                              : owner & ~NETWORK_SWITCH;
+}
+
+/* "SWITCH,DLID,PORT" or "SWITCH,default,PORT"; what follows does not matter here. */
+static void match_line(struct match *match, const struct network *network,
+                       const struct routes *routes, const char *line)
+{
+    unsigned lid, dlid, port;
+    if (sscanf(line, "%u,default,%u", &lid, &port) == 2) {
+        uint32_t at = switch_of(network, lid);
+        match->printed++;
+        match->same +=
+            at != NETWORK_NONE && routes->default_ports && routes->default_ports[at] == port;
+    } else if (sscanf(line, "%u,%u,%u", &lid, &dlid, &port) == 3) {
+        uint32_t at = switch_of(network, lid);
+        match->printed++;
+        match->same += at != NETWORK_NONE && routes_is_explicit(routes, at, dlid) &&
+                       routes_port(routes, at, dlid) == port;
+    }
+}
+
+static void count_entries(struct match *match, const struct network *network,
+                          const struct routes *routes)
+{
+    for (uint32_t at = 0; at < routes->switch_count; at++) {
+        for (uint32_t lid = 0; lid <= network->top_lid; lid++)
+            match->explicit_entries += routes_is_explicit(routes, at, lid);
+        match->defaults += routes->default_ports && routes->default_ports[at] != PORT_NONE;
+    }
+}
+
+static int match_file(struct match *match, const struct network *network,
+                      const struct routes *routes, const char *path, struct err *err)
+{
+    enum { LIMIT = 65536 };
+    struct text text = {0};
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return err_at(err, errno, path, 0, "%s", strerror(errno));
+    int status = text_read(&text, file, LIMIT);
+    fclose(file);
+    for (char *line = text.data, *next; status == 0 && line && *line; line = next) {
+        next = strchrnul(line, '\n');
+        if (*next)
+            *next++ = 0;
+        match_line(match, network, routes, line);
+    }
+    text_release(&text);
+    return status ? err_at(err, -status, path, 0, "%s", strerror(-status)) : 0;
+}
+
+static void fill_match(struct results *results, const void *context)
+{
+    const struct match *match = context;
+    results_set(results, "entries.printed", match->printed, "entries");
+    results_set(results, "entries.same", match->same, "entries");
+    results_set(results, "entries.explicit", match->explicit_entries, "entries");
+    results_set(results, "entries.default", match->defaults, "entries");
+}
+
+static int match_engine(struct evidence *evidence, const struct recipe *recipe, const char *engine,
+                        struct err *err)
+{
+    struct network network;
+    struct routes routes;
+    struct match match = {0};
+    struct text path = {0}, parameters = {0};
+    int status = make_network(&network, "figure1", NULL, 0, 1, err);
+    if (status)
+        return status;
+    status = route(&network, engine, &routes, err);
+    if (status == 0) {
+        text_printf(&path, "%s/printed.csv", recipe->folder);
+        status = match_file(&match, &network, &routes, path.data, err);
+        count_entries(&match, &network, &routes);
+        routes_release(&routes);
+    }
+    if (status == 0) {
+        text_printf(&parameters, "engine=%s", engine);
+        add_for_presets(evidence, parameters.data, fill_match, &match);
+    }
+    text_release(&path);
+    text_release(&parameters);
+    network_release(&network);
+    return status;
+}
+
+static int compute_fera_tables(struct evidence *evidence, const struct recipe *recipe,
+                               struct err *err)
+{
+    return match_engine(evidence, recipe, "fera", err);
+}
+
+static int compute_pira_tables(struct evidence *evidence, const struct recipe *recipe,
+                               struct err *err)
+{
+    return match_engine(evidence, recipe, "pira", err);
+}
+
+/* ---- changed entries ---- */
+
+/* The same network without one switch and what hangs on it. Indices move up behind the gap. */
+static void copy_without(const struct network *whole, uint32_t gone, struct network *rest)
+{
+    uint32_t *number = mem_zalloc(whole->switches.count, sizeof *number);
+    network_init(rest);
+    for (uint32_t at = 0; at < whole->switches.count; at++) {
+        const struct network_switch *node = &whole->switches.items[at];
+        number[at] = at == gone ? NETWORK_NONE
+                                : network_add_switch(rest, node->guid, node->lid, node->lmc,
+                                                     node->port_count);
+    }
+    for (uint32_t at = 0; at < whole->switches.count; at++)
+        for (uint32_t e = whole->first_edge[at]; e < whole->first_edge[at + 1]; e++) {
+            const struct network_edge *edge = &whole->edges[e];
+            if (at != gone && edge->to != gone && at < edge->to)
+                network_link(rest, number[at], edge->port, number[edge->to], edge->to_port);
+        }
+    for (uint32_t i = 0; i < whole->terminals.count; i++) {
+        const struct network_terminal *terminal = &whole->terminals.items[i];
+        if (terminal->at != gone)
+            network_add_terminal(rest, terminal->guid, terminal->lid, terminal->lmc,
+                                 number[terminal->at], terminal->port);
+    }
+    rest->manager = number[whole->manager];
+    network_finish(rest);
+    mem_free(number);
+}
+
+struct touched {
+    uint64_t removal, addition; /* entries that must be written */
+    uint64_t used, room;        /* entries in use with all switches there; of 1,024 a switch */
+};
+
+/* After a removal the entries for what is gone need not be written; after an addition they do, but
+ * the new switch's own table is not counted. */
+static void compare_tables(const struct network *whole, const struct routes *before, uint32_t gone,
+                           const struct routes *after, const struct network *rest,
+                           struct touched *touched)
+{
+    enum { PAPER_ENTRIES = 1024 };
+    uint32_t at = 0;
+    for (uint32_t was = 0; was < whole->switches.count; was++) {
+        if (was == gone)
+            continue;
+        for (uint32_t lid = 1; lid <= whole->top_lid; lid++) {
+            uint8_t old = routes_port(before, was, lid), new = routes_port(after, at, lid);
+            bool stays = lid <= rest->top_lid && rest->owner[lid] != NETWORK_NONE;
+            touched->removal += stays && old != new;
+            touched->addition += old != new;
+            touched->used += old != PORT_NONE;
+        }
+        touched->room += PAPER_ENTRIES;
+        at++;
+    }
+}
+
+static void fill_touched(struct results *results, const void *context)
+{
+    const struct touched *touched = context;
+    results_set(results, "entries.removal", (double)touched->removal, "entries");
+    results_set(results, "entries.addition", (double)touched->addition, "entries");
+    results_set(results, "changed.removal.used", (double)touched->removal / (double)touched->used,
+                "share");
+    results_set(results, "changed.removal.room", (double)touched->removal / (double)touched->room,
+                "share");
+    results_set(results, "changed.addition.used", (double)touched->addition / (double)touched->used,
+                "share");
+    results_set(results, "changed.addition.room", (double)touched->addition / (double)touched->room,
+                "share");
+}
+
+static int touch_switch(struct evidence *evidence, const struct network *whole,
+                        const struct routes *before, uint32_t gone, struct err *err)
+{
+    struct network rest;
+    struct routes after;
+    struct touched touched = {0};
+    struct text parameters = {0};
+    copy_without(whole, gone, &rest);
+    int status = route(&rest, "fera", &after, err);
+    if (status == 0) {
+        compare_tables(whole, before, gone, &after, &rest, &touched);
+        routes_release(&after);
+        text_printf(&parameters, "switches=%zu switch=%u", whole->switches.count, gone);
+        add_for_presets(evidence, parameters.data, fill_touched, &touched);
+        text_release(&parameters);
+    }
+    network_release(&rest);
+    return status;
+}
+
+/* The networks of the removal experiments: same kind, words and seed. */
+static int compute_changed_entries(struct evidence *evidence, const struct recipe *recipe,
+                                   struct err *err)
+{
+    static const char *const sizes[][2] = {{"switches=8", "hosts=7"},
+                                           {"switches=16", "hosts=14"},
+                                           {"switches=24", "hosts=18"},
+                                           {"switches=32", "hosts=21"}};
+    int status = 0;
+    (void)recipe;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && status == 0; i++) {
+        struct network whole;
+        struct routes before;
+        status = make_network(&whole, "irregular", sizes[i], 2, 1, err);
+        if (status)
+            break;
+        status = route(&whole, "fera", &before, err);
+        for (uint32_t at = 0; at < whole.switches.count && status == 0; at++)
+            if (at != whole.manager)
+                status = touch_switch(evidence, &whole, &before, at, err);
+        routes_release(&before);
+        network_release(&whole);
+    }
+    return status;
+}
+
+/* ---- migrations ---- */
+
+enum { MIGRATIONS = 200 }; /* pairs of adapters looked at */
+
+struct migration {
+    uint64_t swap_most, copy_most, swap_least, copy_least; /* SMPs to switches */
+    uint64_t switches, lids, blocks, full;
+};
+
+/* Blocks of one switch's table that differ once the entries of two LIDs change places. */
+static unsigned count_swap(const struct routes *routes, uint32_t at, uint32_t one, uint32_t other)
+{
+    if (routes_port(routes, at, one) == routes_port(routes, at, other))
+        return 0;
+    return one / ROUTES_BLOCK == other / ROUTES_BLOCK ? 1 : 2;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The VM's LID is an adapter's here: VFs would only add LIDs. */
+static void move(const struct network *network, const struct routes *routes, uint32_t from,
+                 uint32_t to, struct migration *migration)
+{
+    const struct network_terminal *one = &network->terminals.items[from];
+    const struct network_terminal *other = &network->terminals.items[to];
+    uint64_t swap = 0, copy = 0;
+    for (uint32_t at = 0; at < network->switches.count; at++) {
+        swap += count_swap(routes, at, one->lid, other->lid);
+        copy += routes_port(routes, at, one->lid) != routes_port(routes, at, other->lid);
+    }
+    migration->swap_most = most(migration->swap_most, swap);
+    migration->copy_most = most(migration->copy_most, copy);
+    if (one->at == other->at) {
+        /* Inside one leaf nobody else needs to know, if balance is left as it is. */
+        migration->swap_least =
+            least(migration->swap_least, count_swap(routes, one->at, one->lid, other->lid));
+        migration->copy_least = least(migration->copy_least, 1);
+    }
+}
+
+static void count_full(const struct network *network, const struct routes *routes,
+                       struct migration *migration)
+{
+    for (uint32_t at = 0; at < routes->switch_count; at++)
+        for (uint32_t block = 0; block * ROUTES_BLOCK <= network->top_lid; block++) {
+            bool used = false;
+            for (uint32_t i = 0; i < ROUTES_BLOCK && !used; i++)
+                used = routes_port(routes, at, block * ROUTES_BLOCK + i) != PORT_NONE;
+            migration->full += used;
+        }
+    migration->switches = network->switches.count;
+    migration->lids = network->top_lid;
+    migration->blocks = network->top_lid / ROUTES_BLOCK + 1u;
+}
+
+static void fill_migration(struct results *results, const void *context)
+{
+    const struct migration *migration = context;
+    results_set(results, "switches", (double)migration->switches, "switches");
+    results_set(results, "lids", (double)migration->lids, "LIDs");
+    results_set(results, "blocks", (double)migration->blocks, "blocks");
+    results_set(results, "full", (double)migration->full, "SMPs");
+    results_set(results, "formula", (double)(migration->switches * migration->blocks), "SMPs");
+    results_set(results, "swap.most", (double)migration->swap_most, "SMPs");
+    results_set(results, "swap.least", (double)migration->swap_least, "SMPs");
+    results_set(results, "copy.most", (double)migration->copy_most, "SMPs");
+    results_set(results, "copy.least", (double)migration->copy_least, "SMPs");
+    results_set(results, "computed", 0, "paths");
+}
+
+static void look_at_migrations(const struct network *network, const struct routes *routes,
+                               struct migration *migration)
+{
+    struct rng rng;
+    uint32_t count = (uint32_t)network->terminals.count;
+    rng_seed(&rng, 1, 0);
+    for (int i = 0; i < MIGRATIONS; i++) {
+        uint32_t from = (uint32_t)rng_below(&rng, count), to = (uint32_t)rng_below(&rng, count - 1);
+        move(network, routes, from, to + (to >= from), migration);
+        /* and one to a neighbour, which is at the same leaf but for the last of each */
+        move(network, routes, from, from + 1 < count ? from + 1 : from - 1, migration);
+    }
+}
+
+static int compute_migration_blocks(struct evidence *evidence, const struct recipe *recipe,
+                                    struct err *err)
+{
+    static const char *const sizes[] = {"324", "648", "5832", "11664"};
+    int status = 0;
+    (void)recipe;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && status == 0; i++) {
+        struct migration migration = {.swap_least = UINT64_MAX, .copy_least = UINT64_MAX};
+        struct network network;
+        struct routes routes;
+        struct text parameters = {0};
+        status = make_network(&network, "fattree", &sizes[i], 1, 1, err);
+        if (status)
+            break;
+        status = route(&network, "updn", &routes, err);
+        if (status == 0) {
+            count_full(&network, &routes, &migration);
+            look_at_migrations(&network, &routes, &migration);
+            text_printf(&parameters, "hosts=%s", sizes[i]);
+            add_for_presets(evidence, parameters.data, fill_migration, &migration);
+            routes_release(&routes);
+        }
+        text_release(&parameters);
+        network_release(&network);
+    }
+    return status;
+}
+
+/* ---- the table ---- */
+
+static const struct {
+    const char *name;
+    int (*compute)(struct evidence *evidence, const struct recipe *recipe, struct err *err);
+} computations[] = {
+    {"printed-fera", compute_fera_tables},
+    {"printed-pira", compute_pira_tables},
+    {"changed-entries", compute_changed_entries},
+    {"migration-blocks", compute_migration_blocks},
+};
+
+int compute_evidence(struct evidence *evidence, const char *name, const struct recipe *recipe,
+                     struct err *err)
+{
+    for (size_t i = 0; i < sizeof computations / sizeof computations[0]; i++)
+        if (strcmp(computations[i].name, name) == 0)
+            return computations[i].compute(evidence, recipe, err);
+    return err_at(err, EINVAL, recipe->folder, 0, "figure: there is no computation '%.80s'", name);
+}

@@ -1,0 +1,84 @@
+#include "reproduce/conditions.h"
+
+#include <assert.h>
+#include <fnmatch.h>
+#include <string.h>
+
+enum { VALUES_MOST = 64 };
+
+bool conditions_add(struct conditions *conditions, const char *text, struct arena *arena)
+{
+    const char *equals = strchr(text, '=');
+    struct condition condition = {0};
+    if (!equals || equals == text || !equals[1])
+        return false;
+    condition.name = arena_strndup(arena, text, (size_t)(equals - text));
+    condition.values = arena_alloc(arena, VALUES_MOST * sizeof *condition.values);
+    for (const char *value = equals + 1;; value++) {
+        size_t length = strcspn(value, ",");
+        if (length == 0 || condition.count == VALUES_MOST)
+            return false;
+        condition.values[condition.count++] = arena_strndup(arena, value, length);
+        value += length;
+        if (!*value)
+            break;
+    }
+    vec_push(conditions, condition);
+    return true;
+}
+
+void conditions_parse(struct conditions *conditions, const char *text, struct arena *arena)
+{
+    for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
+        size_t length = strcspn(text, " ");
+        bool right = conditions_add(conditions, arena_strndup(arena, text, length), arena);
+        assert(right);
+        (void)right;
+        text += length;
+    }
+}
+
+void conditions_release(struct conditions *conditions)
+{
+    vec_release(conditions);
+}
+
+static const char *find_value(const struct result_parameter *parameters, size_t count,
+                              const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(parameters[i].name, name) == 0)
+            return parameters[i].value;
+    return NULL;
+}
+
+static bool fits(const struct condition *condition, const char *value)
+{
+    for (size_t i = 0; i < condition->count; i++)
+        if (fnmatch(condition->values[i], value, 0) == 0)
+            return true;
+    return false;
+}
+
+static bool all_fit(const struct conditions *conditions, const struct result_parameter *parameters,
+                    size_t count, bool absent)
+{
+    for (size_t i = 0; i < conditions->count; i++) {
+        const char *value = find_value(parameters, count, conditions->items[i].name);
+        if (value ? !fits(&conditions->items[i], value) : !absent)
+            return false;
+    }
+    return true;
+}
+
+bool conditions_fit(const struct conditions *conditions, const struct result_parameter *parameters,
+                    size_t count)
+{
+    return all_fit(conditions, parameters, count, false);
+}
+
+bool conditions_allow(const struct conditions *conditions,
+                      const struct result_parameter *parameters, size_t count)
+{
+    return all_fit(conditions, parameters, count, true);
+}

@@ -1,0 +1,34 @@
+/* Conditions on parameters: "switches=8,16 change=removal" holds for runs whose `switches` is 8 or
+ * 16 and whose `change` is "removal". Values may be shell patterns. */
+#ifndef WEFT_REPRODUCE_CONDITIONS_H
+#define WEFT_REPRODUCE_CONDITIONS_H
+
+#include "base/mem.h"
+#include "experiment/result_store.h"
+
+#include <stdbool.h>
+
+struct condition {
+    const char *name;
+    const char **values; /* any of them */
+    size_t count;
+};
+struct conditions {
+    struct condition *items;
+    size_t count, capacity;
+};
+
+/* One NAME=VALUE[,VALUE...]; false if it is not of that form. Texts go to the arena. */
+bool conditions_add(struct conditions *conditions, const char *text, struct arena *arena);
+/* Several with blanks between; the text must be right. */
+void conditions_parse(struct conditions *conditions, const char *text, struct arena *arena);
+void conditions_release(struct conditions *conditions);
+
+/* Parameters that a condition names but that are not there do not fit. */
+bool conditions_fit(const struct conditions *conditions, const struct result_parameter *parameters,
+                    size_t count);
+/* The same, but a parameter that is not there is no matter. */
+bool conditions_allow(const struct conditions *conditions,
+                      const struct result_parameter *parameters, size_t count);
+
+#endif

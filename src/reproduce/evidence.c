@@ -1,0 +1,205 @@
+#include "reproduce/evidence.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- reading ---- */
+
+/* The run's own parameters, and those that the recipe gives all runs of the sweep. */
+static void copy_parameters(struct evidence *evidence, struct observation *observation,
+                            const struct result_run *run, const struct conditions *as)
+{
+    size_t count = run->parameter_count + as->count;
+    struct result_parameter *copy = arena_alloc(&evidence->arena, (count + 1) * sizeof *copy);
+    for (size_t i = 0; i < run->parameter_count; i++)
+        copy[i] =
+            (struct result_parameter){arena_strdup(&evidence->arena, run->parameters[i].name),
+                                      arena_strdup(&evidence->arena, run->parameters[i].value)};
+    for (size_t i = 0; i < as->count; i++)
+        copy[run->parameter_count + i] =
+            (struct result_parameter){arena_strdup(&evidence->arena, as->items[i].name),
+                                      arena_strdup(&evidence->arena, as->items[i].values[0])};
+    observation->parameters = copy;
+    observation->parameter_count = count;
+}
+
+static int read_run(struct evidence *evidence, struct result_store *store,
+                    const struct result_run *run, const struct conditions *as, struct err *err)
+{
+    struct observation observation = {.repetition = run->repetition};
+    if (run->failed) {
+        evidence->failed++;
+        return 0;
+    }
+    evidence->broken += run->checks_failed > 0;
+    copy_parameters(evidence, &observation, run, as);
+    int status = result_store_read_results(store, run->id, &observation.results, err);
+    if (status) {
+        results_release(&observation.results);
+        return status;
+    }
+    derive_figures(&observation);
+    vec_push(&evidence->items, observation);
+    return 0;
+}
+
+static int read_store(struct evidence *evidence, const struct recipe_sweep *sweep, const char *path,
+                      bool quick, struct err *err)
+{
+    struct result_store *store;
+    struct result_runs runs;
+    if (access(path, F_OK) != 0)
+        return 0;
+    int status = result_store_open(&store, path, RESULT_STORE_READ, err);
+    if (status)
+        return status;
+    status = result_store_read_runs(store, &runs, err);
+    if (status == 0) {
+        for (size_t i = 0; i < runs.items.count && status == 0; i++) {
+            const struct result_run *run = &runs.items.items[i];
+            if (!quick || conditions_allow(&sweep->quick, run->parameters, run->parameter_count))
+                status = read_run(evidence, store, run, &sweep->as, err);
+        }
+        result_runs_release(&runs);
+    }
+    result_store_close(store);
+    return status;
+}
+
+int evidence_read(struct evidence *evidence, const struct recipe *recipe, const char *folder,
+                  bool quick, struct err *err)
+{
+    int status = 0;
+    *evidence = (struct evidence){0};
+    for (size_t i = 0; i < recipe->sweeps.count && status == 0; i++) {
+        struct text path = {0};
+        text_printf(&path, "%s/%s.db", folder, recipe->sweeps.items[i].store);
+        status = read_store(evidence, &recipe->sweeps.items[i], path.data, quick, err);
+        text_release(&path);
+    }
+    if (status)
+        evidence_release(evidence);
+    return status;
+}
+
+void evidence_release(struct evidence *evidence)
+{
+    for (size_t i = 0; i < evidence->items.count; i++)
+        results_release(&evidence->items.items[i].results);
+    vec_release(&evidence->items);
+    arena_release(&evidence->arena);
+}
+
+struct observation *evidence_add(struct evidence *evidence, const char *parameters)
+{
+    struct conditions parsed = {0};
+    struct observation observation = {.repetition = 1};
+    conditions_parse(&parsed, parameters, &evidence->arena);
+    copy_parameters(evidence, &observation, &(struct result_run){0}, &parsed);
+    conditions_release(&parsed);
+    vec_push(&evidence->items, observation);
+    return &evidence->items.items[evidence->items.count - 1];
+}
+
+/* ---- one observation ---- */
+
+const char *observation_value(const struct observation *observation, const char *parameter)
+{
+    for (size_t i = 0; i < observation->parameter_count; i++)
+        if (strcmp(observation->parameters[i].name, parameter) == 0)
+            return observation->parameters[i].value;
+    return "";
+}
+
+double observation_figure(const struct observation *observation, const char *figure)
+{
+    const struct figure *found = results_find(&observation->results, figure);
+    return found ? found->value : NAN;
+}
+
+const struct series *observation_series(const struct observation *observation, const char *name)
+{
+    const struct results *results = &observation->results;
+    for (size_t i = 0; i < results->series.count; i++)
+        if (strcmp(results->series.items[i].name, name) == 0)
+            return &results->series.items[i];
+    return NULL;
+}
+
+bool observation_is_saturated(const struct observation *observation)
+{
+    return observation_figure(observation, "saturated") > 0.5 ||
+           observation_figure(observation, "steady") < 0.5;
+}
+
+/* ---- many ---- */
+
+static bool fits(const struct observation *observation, const struct conditions *where)
+{
+    return conditions_fit(where, observation->parameters, observation->parameter_count);
+}
+
+struct evidence_summary evidence_summarize(const struct evidence *evidence, const char *where,
+                                           const char *figure)
+{
+    struct evidence_summary summary = {.least = NAN, .most = NAN};
+    struct conditions conditions = {0};
+    struct arena arena = {0};
+    VEC(double) values = {0};
+    conditions_parse(&conditions, where, &arena);
+    for (size_t i = 0; i < evidence->items.count; i++) {
+        double value = observation_figure(&evidence->items.items[i], figure);
+        if (isnan(value) || !fits(&evidence->items.items[i], &conditions))
+            continue;
+        vec_push(&values, value);
+        summary.sum += value;
+        summary.least = fmin(summary.least, value); /* what is no number loses */
+        summary.most = fmax(summary.most, value);
+    }
+    struct quantity_mean mean = quantity_mean(values.items, values.count);
+    summary.count = values.count;
+    summary.mean = mean.mean;
+    summary.half_width = mean.half_width;
+    vec_release(&values);
+    conditions_release(&conditions);
+    arena_release(&arena);
+    return summary;
+}
+
+double evidence_mean(const struct evidence *evidence, const char *where, const char *figure)
+{
+    return evidence_summarize(evidence, where, figure).mean;
+}
+
+static int compare_values(const void *a, const void *b)
+{
+    return result_compare_values(*(const char *const *)a, *(const char *const *)b);
+}
+
+size_t evidence_values(const struct evidence *evidence, const char *where, const char *parameter,
+                       const char ***values)
+{
+    struct conditions conditions = {0};
+    struct arena arena = {0};
+    VEC(const char *) found = {0};
+    size_t count = 0;
+    conditions_parse(&conditions, where, &arena);
+    for (size_t i = 0; i < evidence->items.count; i++) {
+        const char *value = observation_value(&evidence->items.items[i], parameter);
+        if (*value && fits(&evidence->items.items[i], &conditions))
+            vec_push(&found, value);
+    }
+    if (found.count)
+        qsort(found.items, found.count, sizeof *found.items, compare_values);
+    for (size_t i = 0; i < found.count; i++)
+        if (count == 0 || strcmp(found.items[count - 1], found.items[i]) != 0)
+            found.items[count++] = found.items[i];
+    conditions_release(&conditions);
+    arena_release(&arena);
+    *values = found.items;
+    return count;
+}

@@ -1,0 +1,112 @@
+/* What is known not to hold: experiments/expected. One line a claim and preset, with the reason
+ * that the table of claims shows:
+ *
+ *   001-fig26/detection today differs "traps tell of a change at once"
+ *   000-fig08/quadratic paper unknown quick "a quick look has two sizes only"
+ */
+#include "experiment/words.h"
+#include "reproduce/claims.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FILE_LIMIT = 256 * 1024 };
+
+static const struct claim *find_claim(const char *text)
+{
+    const struct claim *claim;
+    const char *slash = strchr(text, '/');
+    size_t length = slash ? (size_t)(slash - text) : 0;
+    for (size_t i = 0; slash && (claim = claim_at(i)); i++)
+        if (strlen(claim->experiment) == length && strncmp(claim->experiment, text, length) == 0 &&
+            strcmp(claim->name, slash + 1) == 0)
+            return claim;
+    return NULL;
+}
+
+static int read_line(struct expectations *expectations, struct cursor *cursor)
+{
+    struct expectation expectation = {.quick = true, .full = true};
+    struct word word = {0};
+    unsigned preset = 0, outcome = 0;
+    int status = cursor_take(cursor, "a claim", &word);
+    const struct claim *claim = status ? NULL : find_claim(word.text);
+    if (status == 0 && !claim)
+        return word_error(cursor, &word, "there is no claim '%.80s'", word.text);
+    if (status == 0)
+        status = cursor_take_choice(cursor, "preset", claim_preset_names, CLAIM_PRESETS, &preset);
+    if (status == 0)
+        status = cursor_take_choice(cursor, "outcome", outcome_names, 3, &outcome);
+    if (status)
+        return status;
+    if (cursor_accept(cursor, "quick"))
+        expectation.full = false;
+    else if (cursor_accept(cursor, "full"))
+        expectation.quick = false;
+    status = cursor_take(cursor, "a reason", &word);
+    expectation.experiment = claim->experiment;
+    expectation.name = claim->name;
+    expectation.preset = (enum claim_preset)preset;
+    expectation.outcome = (enum outcome)outcome;
+    expectation.reason = word.text;
+    vec_push(&expectations->items, expectation);
+    return status ? status : cursor_take_end(cursor);
+}
+
+static int read_lines(struct expectations *expectations, const char *path, const struct text *text,
+                      struct err *err)
+{
+    unsigned line = 1;
+    int status = 0;
+    for (size_t at = 0; at < text->length && status == 0; line++) {
+        const char *start = text->data + at;
+        const char *end = memchr(start, '\n', text->length - at);
+        size_t bytes = end ? (size_t)(end - start) : text->length - at;
+        struct cursor cursor;
+        status = cursor_start(&cursor, path, line, start, bytes, &expectations->arena, err);
+        if (status == 0 && !cursor_is_done(&cursor))
+            status = read_line(expectations, &cursor);
+        at += bytes + 1;
+    }
+    return status;
+}
+
+int expectations_read(struct expectations *expectations, const char *path, struct err *err)
+{
+    struct text text = {0};
+    *expectations = (struct expectations){0};
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return err_at(err, errno, path, 0, "%s", strerror(errno));
+    int status = text_read(&text, file, FILE_LIMIT);
+    fclose(file);
+    if (status)
+        err_at(err, -status, path, 0, "%s", strerror(-status));
+    else
+        status = read_lines(expectations, path, &text, err);
+    text_release(&text);
+    if (status)
+        expectations_release(expectations);
+    return status;
+}
+
+void expectations_release(struct expectations *expectations)
+{
+    vec_release(&expectations->items);
+    arena_release(&expectations->arena);
+}
+
+const struct expectation *expectation_find(const struct expectations *expectations,
+                                           const struct claim *claim, enum claim_preset preset,
+                                           bool quick)
+{
+    for (size_t i = 0; i < expectations->items.count; i++) {
+        const struct expectation *expectation = &expectations->items.items[i];
+        if (strcmp(expectation->experiment, claim->experiment) == 0 &&
+            strcmp(expectation->name, claim->name) == 0 && expectation->preset == preset &&
+            (quick ? expectation->quick : expectation->full))
+            return expectation;
+    }
+    return NULL;
+}

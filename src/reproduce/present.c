@@ -1,0 +1,230 @@
+/* The table of claims for a terminal, in 80 columns, and everything as JSON. */
+#include "experiment/markup.h"
+#include "reproduce/reproduce.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- text in columns ---- */
+
+enum { COLUMNS = 5, LINE = 80 };
+static const unsigned widths[COLUMNS] = {30, 13, 13, 13, 7};
+static const char indent[] = "  "; /* of claims under their experiment */
+
+/* The bytes of the next line of at most `width` characters, cut between words where possible. */
+static size_t next_line(const char *text, unsigned width)
+{
+    size_t best = 0, at = 0;
+    unsigned length = 0;
+    for (; text[at]; at++) {
+        if (((unsigned char)text[at] & 0xC0) == 0x80)
+            continue; /* the rest of a character */
+        if (text[at] == ' ')
+            best = at;
+        if (length++ == width)
+            return best ? best : at;
+    }
+    return at;
+}
+
+static void put_padded(struct text *out, const char *text, size_t bytes, unsigned width)
+{
+    struct text cell = {0};
+    text_append(&cell, text, bytes);
+    size_t length = bytes ? markup_length(cell.data) : 0;
+    text_append(out, text, bytes);
+    for (size_t i = length; i < width; i++)
+        text_putc(out, ' ');
+    text_release(&cell);
+}
+
+static void trim_line(struct text *out)
+{
+    while (out->length && out->data[out->length - 1] == ' ')
+        out->length--;
+    out->data[out->length] = 0;
+    text_putc(out, '\n');
+}
+
+static void put_row(struct text *out, const char *const cells[COLUMNS])
+{
+    const char *rest[COLUMNS];
+    bool more = true;
+    memcpy(rest, cells, sizeof rest);
+    while (more) {
+        more = false;
+        text_puts(out, indent);
+        for (unsigned i = 0; i < COLUMNS; i++) {
+            unsigned width = widths[i] - (i == 0 ? sizeof indent - 1 : 0);
+            size_t bytes = next_line(rest[i], width);
+            put_padded(out, rest[i], bytes, width + (i + 1 < COLUMNS));
+            rest[i] += bytes + (rest[i][bytes] == ' ');
+            more |= *rest[i] != 0;
+        }
+        trim_line(out);
+    }
+}
+
+static void put_wrapped(struct text *out, const char *margin, const char *text)
+{
+    while (*text) {
+        size_t bytes = next_line(text, LINE - (unsigned)strlen(margin));
+        text_puts(out, margin);
+        text_append(out, text, bytes);
+        text_putc(out, '\n');
+        text += bytes + (text[bytes] == ' ');
+    }
+}
+
+/* ---- the table ---- */
+
+static const char *holds_text(const struct verdict *verdict)
+{
+    bool paper = verdict->findings[PRESET_PAPER].outcome == OUTCOME_HOLDS;
+    bool today = verdict->findings[PRESET_TODAY].outcome == OUTCOME_HOLDS;
+    if (paper && today)
+        return "yes";
+    return paper ? "paper" : today ? "today" : "no";
+}
+
+/* Why it does not hold, as far as that is known; once if both presets have the same reason. */
+static void put_reasons(struct text *out, const struct verdict *verdict)
+{
+    const struct expectation *const *expected = verdict->expected;
+    bool same = expected[0] && expected[1] && strcmp(expected[0]->reason, expected[1]->reason) == 0;
+    for (unsigned p = 0; p < CLAIM_PRESETS; p++) {
+        struct text line = {0};
+        if (!expected[p] || verdict->findings[p].outcome == OUTCOME_HOLDS || (same && p > 0))
+            continue;
+        text_printf(&line, "%s: %s", same ? "both" : claim_preset_names[p], expected[p]->reason);
+        put_wrapped(out, "      ", line.data);
+        text_release(&line);
+    }
+}
+
+static void put_verdict(struct text *out, const struct verdict *verdict)
+{
+    put_row(out, (const char *const[COLUMNS]){verdict->claim->text, verdict->claim->paper,
+                                              verdict->findings[PRESET_PAPER].measured,
+                                              verdict->findings[PRESET_TODAY].measured,
+                                              holds_text(verdict)});
+    put_reasons(out, verdict);
+}
+
+static void put_unexpected(struct text *out, const struct verdict *verdict)
+{
+    for (unsigned p = 0; p < CLAIM_PRESETS; p++) {
+        struct text line = {0};
+        const struct expectation *expected = verdict->expected[p];
+        if (verdict_is_expected(verdict, (enum claim_preset)p))
+            continue;
+        text_printf(&line, "unexpected: %s/%s with preset %s: %s, expected: %s",
+                    verdict->claim->experiment, verdict->claim->name, claim_preset_names[p],
+                    outcome_names[verdict->findings[p].outcome],
+                    outcome_names[expected ? expected->outcome : OUTCOME_HOLDS]);
+        put_wrapped(out, "", line.data);
+        text_release(&line);
+    }
+}
+
+struct tally {
+    size_t claims, holds[CLAIM_PRESETS];
+};
+
+static struct tally count(const struct reproduction *reproduction)
+{
+    struct tally tally = {0};
+    for (size_t e = 0; e < reproduction->exhibits.count; e++) {
+        const struct exhibit *exhibit = &reproduction->exhibits.items[e];
+        tally.claims += exhibit->verdicts.count;
+        for (size_t i = 0; i < exhibit->verdicts.count; i++)
+            for (unsigned p = 0; p < CLAIM_PRESETS; p++)
+                tally.holds[p] += exhibit->verdicts.items[i].findings[p].outcome == OUTCOME_HOLDS;
+    }
+    return tally;
+}
+
+void reproduction_write_table(const struct reproduction *reproduction, struct text *out)
+{
+    static const char *const headings[COLUMNS] = {"claim", "paper", "weft: paper", "weft: today",
+                                                  "holds"};
+    struct tally tally = count(reproduction);
+    put_row(out, headings);
+    for (size_t e = 0; e < reproduction->exhibits.count; e++) {
+        const struct exhibit *exhibit = &reproduction->exhibits.items[e];
+        text_printf(out, "%s  %s\n", exhibit->recipe->name, exhibit->recipe->title);
+        for (size_t i = 0; i < exhibit->verdicts.count; i++)
+            put_verdict(out, &exhibit->verdicts.items[i]);
+    }
+    text_putc(out, '\n');
+    for (size_t e = 0; e < reproduction->exhibits.count; e++)
+        for (size_t i = 0; i < reproduction->exhibits.items[e].verdicts.count; i++)
+            put_unexpected(out, &reproduction->exhibits.items[e].verdicts.items[i]);
+    text_printf(out, "%zu claims: %zu hold with preset paper, %zu with preset today%s\n",
+                tally.claims, tally.holds[PRESET_PAPER], tally.holds[PRESET_TODAY],
+                reproduction->quick ? " (a quick look)" : "");
+}
+
+/* ---- JSON ---- */
+
+static void write_verdict(struct json *json, const struct verdict *verdict)
+{
+    json_begin_object(json, NULL);
+    json_string(json, "name", verdict->claim->name);
+    json_string(json, "claim", verdict->claim->text);
+    json_string(json, "paper", verdict->claim->paper);
+    for (unsigned p = 0; p < CLAIM_PRESETS; p++) {
+        const struct expectation *expected = verdict->expected[p];
+        json_begin_object(json, p == PRESET_PAPER ? "preset_paper" : "preset_today");
+        json_string(json, "measured", verdict->findings[p].measured);
+        json_string(json, "outcome", outcome_names[verdict->findings[p].outcome]);
+        json_string(json, "expected", outcome_names[expected ? expected->outcome : OUTCOME_HOLDS]);
+        if (expected)
+            json_string(json, "reason", expected->reason);
+        json_end_object(json);
+    }
+    json_end_object(json);
+}
+
+static void write_exhibit(struct json *json, const struct exhibit *exhibit)
+{
+    json_begin_object(json, NULL);
+    json_string(json, "name", exhibit->recipe->name);
+    json_string(json, "title", exhibit->recipe->title);
+    json_unsigned(json, "observations", exhibit->observations);
+    json_unsigned(json, "failed", exhibit->failed);
+    json_unsigned(json, "checks_do_not_hold", exhibit->broken);
+    json_begin_array(json, "plots");
+    for (size_t i = 0; i < exhibit->pictures.count; i++)
+        if (exhibit->pictures.items[i].file)
+            json_string(json, NULL, exhibit->pictures.items[i].file);
+    json_end_array(json);
+    json_begin_array(json, "claims");
+    for (size_t i = 0; i < exhibit->verdicts.count; i++)
+        write_verdict(json, &exhibit->verdicts.items[i]);
+    json_end_array(json);
+    json_end_object(json);
+}
+
+void reproduction_write_json(const struct reproduction *reproduction, struct text *out)
+{
+    struct json json = {.out = out, .pretty = true};
+    struct tally tally = count(reproduction);
+    json_begin_object(&json, NULL);
+    json_bool(&json, "quick", reproduction->quick);
+    json_unsigned(&json, "runs", reproduction->runs);
+    json_unsigned(&json, "there", reproduction->there);
+    json_unsigned(&json, "failed", reproduction->failed);
+    json_double(&json, "wall_s", reproduction->seconds);
+    json_string(&json, "page", reproduction->page ? reproduction->page : "");
+    json_unsigned(&json, "claims", tally.claims);
+    json_unsigned(&json, "hold_with_preset_paper", tally.holds[PRESET_PAPER]);
+    json_unsigned(&json, "hold_with_preset_today", tally.holds[PRESET_TODAY]);
+    json_unsigned(&json, "unexpected", reproduction_unexpected(reproduction));
+    json_begin_array(&json, "experiments");
+    for (size_t e = 0; e < reproduction->exhibits.count; e++)
+        write_exhibit(&json, &reproduction->exhibits.items[e]);
+    json_end_array(&json);
+    json_end_object(&json);
+    text_putc(out, '\n');
+}

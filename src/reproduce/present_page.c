@@ -1,0 +1,171 @@
+/* The page: what the papers say beside what was found, then every figure with its story.
+ *
+ * The story of a figure is its README.md: paragraphs with blank lines between, headings left out
+ * (the page has its own). */
+#include "experiment/page.h"
+#include "reproduce/reproduce.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { README_LIMIT = 64 * 1024 };
+
+static void put_claims(struct page *page, const struct exhibit *exhibit)
+{
+    static const char *const headings[] = {
+        "claim", "paper", "weft, preset paper", "", "weft, preset today", ""};
+    if (exhibit->verdicts.count == 0)
+        return;
+    page_begin_table(page, headings, 6);
+    for (size_t i = 0; i < exhibit->verdicts.count; i++) {
+        const struct verdict *verdict = &exhibit->verdicts.items[i];
+        page_cell(page, "%s", verdict->claim->text);
+        page_cell(page, "%s", verdict->claim->paper);
+        for (unsigned p = 0; p < CLAIM_PRESETS; p++) {
+            enum outcome outcome = verdict->findings[p].outcome;
+            page_cell(page, "%s", verdict->findings[p].measured);
+            page_toned_cell(page,
+                            !verdict_is_expected(verdict, (enum claim_preset)p) ? PAGE_BAD
+                            : outcome == OUTCOME_HOLDS                          ? PAGE_GOOD
+                                                                                : PAGE_PLAIN,
+                            outcome_names[outcome]);
+        }
+    }
+    page_end_table(page);
+}
+
+/* Once where both presets have the same reason. */
+static void put_reasons(struct page *page, const struct exhibit *exhibit)
+{
+    for (size_t i = 0; i < exhibit->verdicts.count; i++) {
+        const struct verdict *verdict = &exhibit->verdicts.items[i];
+        const struct expectation *const *expected = verdict->expected;
+        bool same =
+            expected[0] && expected[1] && strcmp(expected[0]->reason, expected[1]->reason) == 0;
+        for (unsigned p = 0; p < CLAIM_PRESETS; p++)
+            if (expected[p] && verdict->findings[p].outcome != OUTCOME_HOLDS && !(same && p > 0))
+                page_note(page, "%s, %s%s: %s.", verdict->claim->text, same ? "" : "preset ",
+                          same ? "both presets" : claim_preset_names[p], expected[p]->reason);
+    }
+}
+
+/* Without the marks for code. */
+static void put_line(struct text *paragraph, const char *line)
+{
+    if (paragraph->length)
+        text_putc(paragraph, ' ');
+    for (; *line; line++)
+        if (*line != '`')
+            text_putc(paragraph, *line);
+}
+
+static void put_paragraphs(struct page *page, char *text)
+{
+    struct text paragraph = {0};
+    for (char *line = text, *next; line && *line; line = next) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = 0;
+        if (*line && *line != '#')
+            put_line(&paragraph, line);
+        if (paragraph.length && (!*line || !next || !*next)) {
+            page_paragraph(page, "%s", paragraph.data);
+            text_clear(&paragraph);
+        }
+    }
+    text_release(&paragraph);
+}
+
+static void put_readme(struct page *page, const struct recipe *recipe)
+{
+    struct text path = {0}, text = {0};
+    text_printf(&path, "%s/README.md", recipe->folder);
+    FILE *file = fopen(path.data, "re");
+    if (file) {
+        if (text_read(&text, file, README_LIMIT) == 0 && text.length)
+            put_paragraphs(page, text.data);
+        fclose(file);
+    }
+    text_release(&path);
+    text_release(&text);
+}
+
+static void put_picture(struct page *page, const struct picture *picture)
+{
+    char caption[256];
+    snprintf(caption, sizeof caption, "%s%s%s", picture->plot->title,
+             picture->preset ? ", preset " : "", picture->preset ? picture->preset : "");
+    page_chart(page, picture->charts.items, picture->charts.count, caption);
+}
+
+/* The two presets of a plot stand side by side. */
+static void put_pictures(struct page *page, const struct exhibit *exhibit)
+{
+    for (size_t i = 0; i < exhibit->pictures.count;) {
+        const struct plot *plot = exhibit->pictures.items[i].plot;
+        page_begin_columns(page);
+        put_picture(page, &exhibit->pictures.items[i++]);
+        for (; i < exhibit->pictures.count && exhibit->pictures.items[i].plot == plot; i++) {
+            page_next_column(page);
+            put_picture(page, &exhibit->pictures.items[i]);
+        }
+        page_end_columns(page);
+    }
+}
+
+static void put_exhibit(struct page *page, const struct exhibit *exhibit)
+{
+    char heading[256];
+    snprintf(heading, sizeof heading, "%s: %s", exhibit->recipe->name, exhibit->recipe->title);
+    page_section(page, heading);
+    put_readme(page, exhibit->recipe);
+    put_claims(page, exhibit);
+    put_reasons(page, exhibit);
+    put_pictures(page, exhibit);
+    if (exhibit->failed || exhibit->broken)
+        page_note(page,
+                  "Of this experiment's runs %zu failed, and %zu have checks that do not hold.",
+                  exhibit->failed, exhibit->broken);
+}
+
+static void put_summary(struct page *page, const struct reproduction *reproduction)
+{
+    size_t claims = 0, holds[CLAIM_PRESETS] = {0},
+           unexpected = reproduction_unexpected(reproduction);
+    char value[64], sentence[256];
+    for (size_t e = 0; e < reproduction->exhibits.count; e++)
+        for (size_t i = 0; i < reproduction->exhibits.items[e].verdicts.count; i++, claims++)
+            for (unsigned p = 0; p < CLAIM_PRESETS; p++)
+                holds[p] += reproduction->exhibits.items[e].verdicts.items[i].findings[p].outcome ==
+                            OUTCOME_HOLDS;
+    if (unexpected)
+        snprintf(sentence, sizeof sentence,
+                 "%zu outcomes are not those on record: a result has changed.", unexpected);
+    else
+        snprintf(sentence, sizeof sentence, "Every outcome is the one on record.");
+    page_verdict(page, unexpected ? PAGE_BAD : PAGE_GOOD, sentence);
+    page_begin_tiles(page);
+    snprintf(value, sizeof value, "%zu", claims);
+    page_tile(page, value, "claims of the papers");
+    snprintf(value, sizeof value, "%zu", holds[PRESET_PAPER]);
+    page_tile(page, value, "hold with preset paper");
+    snprintf(value, sizeof value, "%zu", holds[PRESET_TODAY]);
+    page_tile(page, value, "hold with preset today");
+    snprintf(value, sizeof value, "%zu", reproduction->runs);
+    page_tile(page, value, "runs");
+    page_end_tiles(page);
+}
+
+int reproduction_write_page(const struct reproduction *reproduction, const char *path,
+                            struct err *err)
+{
+    struct page page;
+    page_begin(&page, "The papers' figures, reproduced",
+               reproduction->quick ? "A quick look: fewer sizes, fewer points" : "");
+    put_summary(&page, reproduction);
+    for (size_t e = 0; e < reproduction->exhibits.count; e++)
+        put_exhibit(&page, &reproduction->exhibits.items[e]);
+    int status = page_write(&page, path, err);
+    page_release(&page);
+    return status;
+}

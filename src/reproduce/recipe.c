@@ -1,0 +1,311 @@
+#include "reproduce/recipe.h"
+
+#include "base/text.h"
+#include "base/time.h"
+#include "experiment/words.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FILE_LIMIT = 256 * 1024 };
+
+static const char *join(struct arena *arena, const char *folder, const char *name)
+{
+    struct text path = {0};
+    text_printf(&path, "%s/%s", folder, name);
+    const char *copy = arena_strdup(arena, path.data);
+    text_release(&path);
+    return copy;
+}
+
+/* ---- statements ---- */
+
+static int read_title(struct recipe *recipe, struct cursor *cursor)
+{
+    struct word word = {0};
+    int status = cursor_take(cursor, "a title", &word);
+    if (status == 0 && recipe->title)
+        return word_error(cursor, &cursor->words[0], "a second title");
+    recipe->title = word.text;
+    return status ? status : cursor_take_end(cursor);
+}
+
+static int read_conditions(struct conditions *conditions, struct cursor *cursor,
+                           const char *const *ends, struct arena *arena)
+{
+    struct word word = {0};
+    size_t before = conditions->count;
+    while (!cursor_is_done(cursor)) {
+        const char *text = cursor->words[cursor->at].text;
+        for (const char *const *end = ends; *end; end++)
+            if (strcmp(text, *end) == 0 && conditions->count > before)
+                return 0;
+        cursor_take(cursor, "NAME=VALUE", &word);
+        if (!conditions_add(conditions, word.text, arena))
+            return word_error(cursor, &word, "'%.80s': expected NAME=VALUE", word.text);
+    }
+    return conditions->count > before ? 0 : cursor_take(cursor, "NAME=VALUE", &word);
+}
+
+/* "../000-fig07/removal.sweep", seen from any folder, is kept in 000-fig07-removal.db. */
+static const char *name_store(struct recipe *recipe, const char *file)
+{
+    struct text name = {0};
+    const char *slash = strrchr(file, '/');
+    if (strncmp(file, "../", 3) == 0)
+        text_append(&name, file + 3, strcspn(file + 3, "/"));
+    else
+        text_puts(&name, recipe->name);
+    const char *base = slash ? slash + 1 : file;
+    const char *dot = strrchr(base, '.');
+    text_printf(&name, "-%.*s", (int)(dot ? dot - base : (ptrdiff_t)strlen(base)), base);
+    const char *copy = arena_strdup(&recipe->arena, name.data);
+    text_release(&name);
+    return copy;
+}
+
+static int read_sweep(struct recipe *recipe, struct cursor *cursor)
+{
+    static const char *const ends[] = {"as", "quick", NULL};
+    struct recipe_sweep sweep = {0};
+    struct word word = {0};
+    int status = cursor_take(cursor, "a sweep's file", &word);
+    if (status)
+        return status;
+    sweep.path = join(&recipe->arena, recipe->folder, word.text);
+    sweep.store = name_store(recipe, word.text);
+    while (status == 0 && !cursor_is_done(cursor)) {
+        unsigned which = 0;
+        status = cursor_take_choice(cursor, "part of the statement", ends, 2, &which);
+        if (status == 0)
+            status =
+                read_conditions(which ? &sweep.quick : &sweep.as, cursor, ends, &recipe->arena);
+    }
+    vec_push(&recipe->sweeps, sweep);
+    return status;
+}
+
+static int read_compute(struct recipe *recipe, struct cursor *cursor)
+{
+    struct word word = {0};
+    int status = cursor_take(cursor, "a computation's name", &word);
+    if (status == 0)
+        vec_push(&recipe->computations, word.text);
+    return status ? status : cursor_take_end(cursor);
+}
+
+static const char *const plot_words[] = {"x", "y", "by", "where", "from", "to", NULL};
+enum { WORD_X, WORD_Y, WORD_BY, WORD_WHERE, WORD_FROM, WORD_TO, PLOT_WORDS };
+
+static bool is_plot_word(const char *text)
+{
+    for (unsigned i = 0; i < PLOT_WORDS; i++)
+        if (strcmp(text, plot_words[i]) == 0)
+            return true;
+    return false;
+}
+
+static int read_ys(struct plot *plot, struct cursor *cursor)
+{
+    struct word word = {0};
+    do {
+        int status = cursor_take(cursor, "names of figures", &word);
+        if (status)
+            return status;
+        if (plot->y_count == PLOT_YS)
+            return word_error(cursor, &word, "more than %d of them", PLOT_YS);
+        plot->y[plot->y_count++] = word.text;
+    } while (!cursor_is_done(cursor) && !is_plot_word(cursor->words[cursor->at].text));
+    return 0;
+}
+
+static int read_plot_part(struct recipe *recipe, struct plot *plot, struct cursor *cursor)
+{
+    struct word word = {0};
+    unsigned which = 0;
+    int status = cursor_take_choice(cursor, "part of a plot", plot_words, PLOT_WORDS, &which);
+    if (status)
+        return status;
+    switch (which) {
+    case WORD_Y: return read_ys(plot, cursor);
+    case WORD_WHERE: return read_conditions(&plot->where, cursor, plot_words, &recipe->arena);
+    case WORD_FROM: return cursor_take_time(cursor, &plot->from);
+    case WORD_TO: return cursor_take_time(cursor, &plot->to);
+    default:
+        status = cursor_take(cursor, "the name of a parameter or figure", &word);
+        *(which == WORD_X ? &plot->x : &plot->by) = word.text;
+        return status;
+    }
+}
+
+static int read_plot(struct recipe *recipe, struct cursor *cursor)
+{
+    static const char *const kinds[PLOT_KINDS] = {"lines", "points", "bars", "stacked", "time"};
+    struct plot plot = {.to = TIME_NEVER};
+    struct word word = {0};
+    unsigned kind = 0;
+    int status = cursor_take(cursor, "the plot's name", &word);
+    plot.name = word.text;
+    if (status == 0)
+        status = cursor_take_choice(cursor, "kind of plot", kinds, PLOT_KINDS, &kind);
+    plot.kind = (enum plot_kind)kind;
+    if (status == 0)
+        status = cursor_take(cursor, "a title", &word);
+    plot.title = word.text;
+    while (status == 0 && !cursor_is_done(cursor))
+        status = read_plot_part(recipe, &plot, cursor);
+    if (status == 0 && (plot.y_count == 0 || (!plot.x && plot.kind != PLOT_TIME)))
+        status = word_error(cursor, &cursor->words[0], "a plot needs an x and a y");
+    if (status)
+        conditions_release(&plot.where);
+    else
+        vec_push(&recipe->plots, plot);
+    return status;
+}
+
+static int read_label(struct recipe *recipe, struct cursor *cursor)
+{
+    struct word name = {0}, text = {0};
+    int status = cursor_take(cursor, "the name of a figure or parameter", &name);
+    if (status == 0)
+        status = cursor_take(cursor, "what it is called", &text);
+    if (status == 0)
+        vec_push(&recipe->labels, ((struct recipe_label){name.text, text.text}));
+    return status ? status : cursor_take_end(cursor);
+}
+
+/* ---- the file ---- */
+
+static int read_line(struct recipe *recipe, struct cursor *cursor)
+{
+    static const char *const names[] = {"title", "sweep", "compute", "plot", "label"};
+    static int (*const readers[])(struct recipe *, struct cursor *) = {
+        read_title, read_sweep, read_compute, read_plot, read_label};
+    unsigned index = 0;
+    if (cursor_is_done(cursor))
+        return 0;
+    int status =
+        cursor_take_choice(cursor, "statement", names, sizeof names / sizeof names[0], &index);
+    return status ? status : readers[index](recipe, cursor);
+}
+
+static int read_lines(struct recipe *recipe, const char *file, const struct text *text,
+                      struct err *err)
+{
+    unsigned line = 1;
+    for (size_t at = 0; at < text->length; line++) {
+        const char *start = text->data + at;
+        const char *end = memchr(start, '\n', text->length - at);
+        size_t bytes = end ? (size_t)(end - start) : text->length - at;
+        struct cursor cursor;
+        int status = cursor_start(&cursor, file, line, start, bytes, &recipe->arena, err);
+        if (status == 0)
+            status = read_line(recipe, &cursor);
+        if (status)
+            return status;
+        at += bytes + 1;
+    }
+    return recipe->title ? 0 : err_at(err, EINVAL, file, 0, "no 'title' statement");
+}
+
+static int read_file(const char *path, struct text *text, struct err *err)
+{
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return err_at(err, errno, path, 0, "%s", strerror(errno));
+    int status = text_read(text, file, FILE_LIMIT);
+    fclose(file);
+    return status ? err_at(err, -status, path, 0, "%s", strerror(-status)) : 0;
+}
+
+int recipe_read(struct recipe *recipe, const char *folder, struct err *err)
+{
+    struct text text = {0};
+    const char *slash = strrchr(folder, '/');
+    *recipe = (struct recipe){0};
+    recipe->folder = arena_strdup(&recipe->arena, folder);
+    recipe->name = arena_strdup(&recipe->arena, slash ? slash + 1 : folder);
+    const char *file = join(&recipe->arena, folder, "figure");
+    int status = read_file(file, &text, err);
+    if (status == 0)
+        status = read_lines(recipe, file, &text, err);
+    text_release(&text);
+    if (status)
+        recipe_release(recipe);
+    return status;
+}
+
+void recipe_release(struct recipe *recipe)
+{
+    for (size_t i = 0; i < recipe->sweeps.count; i++) {
+        conditions_release(&recipe->sweeps.items[i].as);
+        conditions_release(&recipe->sweeps.items[i].quick);
+    }
+    for (size_t i = 0; i < recipe->plots.count; i++)
+        conditions_release(&recipe->plots.items[i].where);
+    vec_release(&recipe->sweeps);
+    vec_release(&recipe->computations);
+    vec_release(&recipe->plots);
+    vec_release(&recipe->labels);
+    arena_release(&recipe->arena);
+}
+
+const char *recipe_label(const struct recipe *recipe, const char *name)
+{
+    for (size_t i = 0; i < recipe->labels.count; i++)
+        if (strcmp(recipe->labels.items[i].name, name) == 0)
+            return recipe->labels.items[i].text;
+    return name;
+}
+
+/* ---- all of them ---- */
+
+static int compare_recipes(const void *a, const void *b)
+{
+    return strcmp(((const struct recipe *)a)->name, ((const struct recipe *)b)->name);
+}
+
+static int add_recipe(struct recipes *recipes, const char *path, const char *name, struct err *err)
+{
+    struct recipe recipe;
+    struct arena arena = {0};
+    const char *folder = join(&arena, path, name);
+    int status = 0;
+    if (access(join(&arena, folder, "figure"), F_OK) == 0) {
+        status = recipe_read(&recipe, folder, err);
+        if (status == 0)
+            vec_push(recipes, recipe);
+    }
+    arena_release(&arena);
+    return status;
+}
+
+int recipes_read(struct recipes *recipes, const char *path, struct err *err)
+{
+    DIR *directory = opendir(path);
+    struct dirent *entry;
+    int status = 0;
+    if (!directory)
+        return err_at(err, errno, path, 0, "%s", strerror(errno));
+    while (status == 0 && (entry = readdir(directory)))
+        if (entry->d_name[0] != '.')
+            status = add_recipe(recipes, path, entry->d_name, err);
+    closedir(directory);
+    if (recipes->count)
+        qsort(recipes->items, recipes->count, sizeof *recipes->items, compare_recipes);
+    if (status == 0 && recipes->count == 0)
+        status = err_at(err, ENOENT, path, 0, "no experiments here: none has a file 'figure'");
+    if (status)
+        recipes_release(recipes);
+    return status;
+}
+
+void recipes_release(struct recipes *recipes)
+{
+    for (size_t i = 0; i < recipes->count; i++)
+        recipe_release(&recipes->items[i]);
+    vec_release(recipes);
+}

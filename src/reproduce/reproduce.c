@@ -1,0 +1,361 @@
+#include "reproduce/reproduce.h"
+
+#include "base/nearest.h"
+#include "experiment/chart_gnuplot.h"
+#include "reproduce/computations.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <string.h>
+#include <sys/stat.h>
+
+const char reproduce_installed_path[] = WEFT_EXPERIMENTS_PATH;
+
+static const char *join(struct arena *arena, const char *folder, const char *name)
+{
+    struct text path = {0};
+    text_printf(&path, "%s/%s", folder, name);
+    const char *copy = arena_strdup(arena, path.data);
+    text_release(&path);
+    return copy;
+}
+
+static int make_folder(const char *path, struct err *err)
+{
+    if (mkdir(path, 0777) < 0 && errno != EEXIST)
+        return err_at(err, errno, path, 0, "%s", strerror(errno));
+    return 0;
+}
+
+/* ---- which ---- */
+
+static bool is_meant(const char *pattern, const char *name)
+{
+    return fnmatch(pattern, name, 0) == 0 || strncmp(pattern, name, strlen(pattern)) == 0;
+}
+
+static int refuse_name(const struct recipes *recipes, const char *name, struct err *err)
+{
+    VEC(const char *) names = {0};
+    for (size_t i = 0; i < recipes->count; i++)
+        vec_push(&names, recipes->items[i].name);
+    const char *near = nearest_word(name, names.items, names.count);
+    vec_release(&names);
+    return err_set(err, EINVAL, "there is no experiment '%.80s'%s%s%s (--list shows them)", name,
+                   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+int reproduce_choose(const struct recipes *recipes, const char *const *names, size_t count,
+                     bool *chosen, struct err *err)
+{
+    for (size_t i = 0; i < recipes->count; i++)
+        chosen[i] = count == 0;
+    for (size_t n = 0; n < count; n++) {
+        size_t found = 0;
+        for (size_t i = 0; i < recipes->count; i++)
+            if (is_meant(names[n], recipes->items[i].name)) {
+                chosen[i] = true;
+                found++;
+            }
+        if (found == 0)
+            return refuse_name(recipes, names[n], err);
+    }
+    return 0;
+}
+
+/* ---- running ---- */
+
+struct failure_teller {
+    const struct reproduce_options *options;
+    const struct sweep *sweep;
+};
+
+static void tell_failure(void *context, const struct sweep_run *run)
+{
+    struct failure_teller *teller = context;
+    if (teller->options->failure)
+        teller->options->failure(teller->options->context, teller->sweep, run);
+}
+
+static void tell_progress(void *context, const struct sweep_counts *counts)
+{
+    struct failure_teller *teller = context;
+    if (teller->options->progress)
+        teller->options->progress(teller->options->context, counts);
+}
+
+/* Leaves out of a plan what a quick look does not take. */
+static void thin_out(struct sweep_plan *plan, const struct sweep *sweep,
+                     const struct conditions *quick)
+{
+    struct result_parameter parameters[SWEEP_MOST_PARAMETERS];
+    size_t kept = 0;
+    for (size_t i = 0; i < plan->runs.count; i++) {
+        sweep_parameters(sweep, plan->runs.items[i].point, parameters);
+        if (conditions_allow(quick, parameters, sweep->parameter_count))
+            plan->runs.items[kept++] = plan->runs.items[i];
+    }
+    plan->runs.count = kept;
+}
+
+/* Experiments share sweeps; each counts once. */
+static void count_runs(struct reproduction *reproduction, const char *store,
+                       const struct sweep_counts *counts)
+{
+    reproduction->interrupted |= counts->interrupted;
+    reproduction->seconds += counts->seconds;
+    reproduction->done += counts->done;
+    for (size_t i = 0; i < reproduction->stores.count; i++)
+        if (strcmp(reproduction->stores.items[i], store) == 0)
+            return;
+    vec_push(&reproduction->stores, arena_strdup(&reproduction->arena, store));
+    reproduction->runs += counts->total;
+    reproduction->there += counts->there;
+    reproduction->failed += counts->failed + counts->left_failed;
+    reproduction->broken += counts->broken;
+}
+
+static int run_plan(const struct reproduce_options *options, struct reproduction *reproduction,
+                    const struct sweep *sweep, struct sweep_plan *plan, const char *store,
+                    struct err *err)
+{
+    struct failure_teller teller = {options, sweep};
+    struct sweep_options running = {.store = store,
+                                    .jobs = options->jobs,
+                                    .retry = options->retry,
+                                    .progress = tell_progress,
+                                    .failure = tell_failure,
+                                    .context = &teller};
+    struct sweep_counts counts = {0};
+    int status = sweep_plan_compare(plan, sweep, store, err);
+    if (status == 0)
+        status = sweep_run_plan(sweep, plan, &running, &counts, err);
+    if (status == 0)
+        count_runs(reproduction, store, &counts);
+    return status;
+}
+
+static int run_sweep(const struct reproduce_options *options, struct reproduction *reproduction,
+                     const struct recipe *recipe, const struct recipe_sweep *which, struct err *err)
+{
+    struct sweep sweep;
+    struct sweep_plan plan;
+    struct text store = {0};
+    if (options->begin)
+        options->begin(options->context, recipe, which->path);
+    int status = sweep_read(&sweep, which->path, err);
+    if (status)
+        return status;
+    status = sweep_plan_make(&plan, &sweep, &(struct sweep_choice){0}, err);
+    if (status == 0) {
+        if (options->quick)
+            thin_out(&plan, &sweep, &which->quick);
+        text_printf(&store, "%s/stores/%s.db", options->out, which->store);
+        status = run_plan(options, reproduction, &sweep, &plan, store.data, err);
+        sweep_plan_release(&plan);
+    }
+    text_release(&store);
+    sweep_release(&sweep);
+    return status;
+}
+
+/* ---- looking ---- */
+
+static void judge(struct exhibit *exhibit, const struct evidence *evidence,
+                  const struct expectations *expectations, bool quick)
+{
+    const struct claim *claim;
+    for (size_t i = 0; (claim = claim_at(i)); i++) {
+        struct verdict verdict = {.claim = claim};
+        if (strcmp(claim->experiment, exhibit->recipe->name) != 0)
+            continue;
+        for (unsigned p = 0; p < CLAIM_PRESETS; p++) {
+            verdict.findings[p] = claim_evaluate(claim, evidence, (enum claim_preset)p);
+            verdict.expected[p] =
+                expectation_find(expectations, claim, (enum claim_preset)p, quick);
+        }
+        vec_push(&exhibit->verdicts, verdict);
+    }
+}
+
+static void add_picture(struct exhibit *exhibit, const struct plot *plot,
+                        const struct evidence *evidence, const char *preset)
+{
+    struct picture picture = {.plot = plot, .preset = preset};
+    draw_plot(exhibit->recipe, plot, evidence, preset, &picture.charts);
+    if (picture.charts.count)
+        vec_push(&exhibit->pictures, picture);
+}
+
+static void draw(struct exhibit *exhibit, const struct evidence *evidence)
+{
+    const char **presets;
+    size_t count = evidence_values(evidence, "", "preset", &presets);
+    for (size_t i = 0; i < exhibit->recipe->plots.count; i++) {
+        const struct plot *plot = &exhibit->recipe->plots.items[i];
+        for (unsigned p = 0; p < CLAIM_PRESETS && count; p++)
+            add_picture(exhibit, plot, evidence, claim_preset_names[p]);
+        if (count == 0)
+            add_picture(exhibit, plot, evidence, NULL);
+    }
+    mem_free(presets);
+}
+
+static int look(const struct reproduce_options *options, struct reproduction *reproduction,
+                const struct recipe *recipe, struct err *err)
+{
+    struct exhibit exhibit = {.recipe = recipe};
+    struct evidence evidence;
+    const char *stores = join(&reproduction->arena, options->out, "stores");
+    int status = evidence_read(&evidence, recipe, stores, options->quick, err);
+    if (status)
+        return status;
+    for (size_t i = 0; i < recipe->computations.count && status == 0; i++)
+        status = compute_evidence(&evidence, recipe->computations.items[i], recipe, err);
+    if (status == 0) {
+        judge(&exhibit, &evidence, &reproduction->expectations, options->quick);
+        draw(&exhibit, &evidence);
+        exhibit.observations = evidence.items.count;
+        exhibit.failed = evidence.failed;
+        exhibit.broken = evidence.broken;
+        vec_push(&reproduction->exhibits, exhibit);
+    }
+    evidence_release(&evidence);
+    return status;
+}
+
+/* ---- pictures on disk ---- */
+
+static int write_picture(const struct reproduce_options *options, struct reproduction *reproduction,
+                         const struct exhibit *exhibit, struct picture *picture, struct err *err)
+{
+    static const char *const endings[] = {"svg", "png"};
+    struct text file = {0}, path = {0};
+    int status = 0;
+    text_printf(&file, "%s/%s%s%s", exhibit->recipe->name, picture->plot->name,
+                picture->preset ? "-" : "", picture->preset ? picture->preset : "");
+    for (unsigned i = 0; i < 2 && status == 0; i++) {
+        text_clear(&path);
+        text_printf(&path, "%s/%s.%s", options->out, file.data, endings[i]);
+        status = chart_gnuplot(picture->charts.items, picture->charts.count, path.data, false, err);
+    }
+    if (status == 0)
+        picture->file = arena_strdup(&reproduction->arena, file.data);
+    text_release(&file);
+    text_release(&path);
+    return status;
+}
+
+/* Without gnuplot there are still the page's own pictures. */
+static int write_pictures(const struct reproduce_options *options,
+                          struct reproduction *reproduction, struct err *err)
+{
+    int status = 0;
+    for (size_t e = 0; e < reproduction->exhibits.count; e++) {
+        struct exhibit *exhibit = &reproduction->exhibits.items[e];
+        if (exhibit->pictures.count == 0)
+            continue;
+        status = make_folder(join(&reproduction->arena, options->out, exhibit->recipe->name), err);
+        for (size_t i = 0; i < exhibit->pictures.count && status == 0; i++)
+            status =
+                write_picture(options, reproduction, exhibit, &exhibit->pictures.items[i], err);
+        if (status == -ENOENT) {
+            if (options->note)
+                options->note(options->context, err->message);
+            return 0;
+        }
+        if (status)
+            return status;
+    }
+    return 0;
+}
+
+/* ---- all together ---- */
+
+static int prepare(const struct reproduce_options *options, struct reproduction *reproduction,
+                   struct err *err)
+{
+    const char *expected = join(&reproduction->arena, options->experiments, "expected");
+    int status = recipes_read(&reproduction->recipes, options->experiments, err);
+    if (status == 0)
+        status = expectations_read(&reproduction->expectations, expected, err);
+    if (status == 0)
+        status = make_folder(options->out, err);
+    if (status == 0)
+        status = make_folder(join(&reproduction->arena, options->out, "stores"), err);
+    return status;
+}
+
+static int run_all(const struct reproduce_options *options, struct reproduction *reproduction,
+                   const bool *chosen, struct err *err)
+{
+    int status = 0;
+    for (size_t i = 0; i < reproduction->recipes.count && status == 0; i++) {
+        const struct recipe *recipe = &reproduction->recipes.items[i];
+        for (size_t s = 0;
+             chosen[i] && s < recipe->sweeps.count && status == 0 && !reproduction->interrupted;
+             s++)
+            status = run_sweep(options, reproduction, recipe, &recipe->sweeps.items[s], err);
+    }
+    for (size_t i = 0; i < reproduction->recipes.count && status == 0 && !reproduction->interrupted;
+         i++)
+        if (chosen[i])
+            status = look(options, reproduction, &reproduction->recipes.items[i], err);
+    return status;
+}
+
+int reproduce(const struct reproduce_options *options, struct reproduction *reproduction,
+              struct err *err)
+{
+    *reproduction = (struct reproduction){.quick = options->quick};
+    int status = prepare(options, reproduction, err);
+    if (status)
+        return status;
+    bool *chosen = mem_zalloc(reproduction->recipes.count, sizeof *chosen);
+    status =
+        reproduce_choose(&reproduction->recipes, options->names, options->name_count, chosen, err);
+    if (status == 0)
+        status = run_all(options, reproduction, chosen, err);
+    if (status == 0 && !reproduction->interrupted)
+        status = write_pictures(options, reproduction, err);
+    if (status == 0 && !reproduction->interrupted) {
+        reproduction->page = join(&reproduction->arena, options->out, "index.html");
+        status = reproduction_write_page(reproduction, reproduction->page, err);
+    }
+    mem_free(chosen);
+    return status;
+}
+
+void reproduction_release(struct reproduction *reproduction)
+{
+    for (size_t e = 0; e < reproduction->exhibits.count; e++) {
+        struct exhibit *exhibit = &reproduction->exhibits.items[e];
+        for (size_t i = 0; i < exhibit->pictures.count; i++)
+            charts_release(&exhibit->pictures.items[i].charts);
+        vec_release(&exhibit->pictures);
+        vec_release(&exhibit->verdicts);
+    }
+    vec_release(&reproduction->exhibits);
+    vec_release(&reproduction->stores);
+    recipes_release(&reproduction->recipes);
+    expectations_release(&reproduction->expectations);
+    arena_release(&reproduction->arena);
+}
+
+bool verdict_is_expected(const struct verdict *verdict, enum claim_preset preset)
+{
+    const struct expectation *expected = verdict->expected[preset];
+    return verdict->findings[preset].outcome == (expected ? expected->outcome : OUTCOME_HOLDS);
+}
+
+size_t reproduction_unexpected(const struct reproduction *reproduction)
+{
+    size_t count = 0;
+    for (size_t e = 0; e < reproduction->exhibits.count; e++) {
+        const struct exhibit *exhibit = &reproduction->exhibits.items[e];
+        for (size_t i = 0; i < exhibit->verdicts.count; i++)
+            for (unsigned p = 0; p < CLAIM_PRESETS; p++)
+                count += !verdict_is_expected(&exhibit->verdicts.items[i], (enum claim_preset)p);
+    }
+    return count;
+}

@@ -1,0 +1,149 @@
+/* Drawing: what becomes one point, one curve, one panel. */
+#include "reproduce/draw.h"
+
+#include "base/time.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+
+static struct observation *add(struct evidence *evidence, const char *parameters, double x,
+                               double y)
+{
+    struct observation *observation = evidence_add(evidence, parameters);
+    results_set(&observation->results, "offered", x, "packets/s");
+    results_set(&observation->results, "latency", y, "s");
+    return observation;
+}
+
+static struct charts draw(const struct plot *plot, const struct evidence *evidence,
+                          const char *preset)
+{
+    struct recipe recipe = {.name = "x"};
+    struct charts charts = {0};
+    vec_push(&recipe.labels, ((struct recipe_label){"fera", "FERa"}));
+    draw_plot(&recipe, plot, evidence, preset, &charts);
+    vec_release(&recipe.labels);
+    return charts;
+}
+
+static void runs_with_the_same_parameter_become_their_mean(void **state)
+{
+    struct evidence evidence = {0};
+    struct plot plot = {
+        .kind = PLOT_LINES, .x = "size", .by = "engine", .y = {"latency"}, .y_count = 1};
+    (void)state;
+    add(&evidence, "preset=paper size=16 switch=1 engine=fera", 1, 10);
+    add(&evidence, "preset=paper size=16 switch=2 engine=fera", 1, 20);
+    add(&evidence, "preset=paper size=8 switch=1 engine=fera", 1, 5);
+    add(&evidence, "preset=paper size=8 switch=1 engine=dr", 1, 7);
+    add(&evidence, "preset=today size=8 switch=1 engine=fera", 1, 1000);
+    struct charts charts = draw(&plot, &evidence, "paper");
+    assert_int_equal(charts.count, 1);
+    assert_int_equal(charts.items[0].groups.count, 2);
+    const struct chart_group *fera = &charts.items[0].groups.items[0];
+    assert_string_equal(fera->name, "FERa");
+    assert_int_equal(fera->points.count, 2);
+    assert_true(fera->points.items[0].x == 8 && fera->points.items[0].y == 5);
+    assert_true(fera->points.items[1].x == 16 && fera->points.items[1].y == 15);
+    assert_true(isnan(fera->points.items[1].low)); /* not repetitions of one run */
+    charts_release(&charts);
+    evidence_release(&evidence);
+}
+
+static void a_curve_over_a_figure_keeps_the_order_of_the_sweep(void **state)
+{
+    struct evidence evidence = {0};
+    struct plot plot = {.kind = PLOT_LINES, .x = "offered", .y = {"latency"}, .y_count = 1};
+    (void)state;
+    add(&evidence, "rate=1", 100, 1);
+    add(&evidence, "rate=2", 200, 2);
+    struct observation *last = add(&evidence, "rate=3", 150, 9); /* turned back */
+    results_set(&last->results, "saturated", 1, "");
+    struct charts charts = draw(&plot, &evidence, NULL);
+    const struct chart_group *group = &charts.items[0].groups.items[0];
+    assert_int_equal(group->points.count, 3);
+    assert_true(group->points.items[2].x == 150);
+    assert_true(group->points.items[2].hollow && !group->points.items[1].hollow);
+    charts_release(&charts);
+    evidence_release(&evidence);
+}
+
+static void bars_stand_in_the_order_of_numbers(void **state)
+{
+    struct evidence evidence = {0};
+    struct plot plot = {
+        .name = "p", .kind = PLOT_STACKED, .x = "size", .y = {"offered", "latency"}, .y_count = 2};
+    (void)state;
+    add(&evidence, "size=16", 1, 2);
+    add(&evidence, "size=8", 3, 4);
+    struct charts charts = draw(&plot, &evidence, NULL);
+    assert_int_equal(charts.items[0].categories.count, 2);
+    assert_string_equal(charts.items[0].categories.items[0], "8");
+    assert_int_equal(charts.items[0].groups.count, 2);
+    assert_string_equal(charts.items[0].groups.items[1].name, "latency");
+    charts_release(&charts);
+    evidence_release(&evidence);
+}
+
+static void without_evidence_there_is_no_picture(void **state)
+{
+    struct evidence evidence = {0};
+    struct plot lines = {.kind = PLOT_LINES, .x = "size", .y = {"latency"}, .y_count = 1};
+    struct plot run = {.kind = PLOT_TIME, .y = {"smps"}, .y_count = 1, .to = TIME_NEVER};
+    (void)state;
+    struct charts charts = draw(&lines, &evidence, NULL);
+    assert_int_equal(charts.count, 0);
+    charts = draw(&run, &evidence, NULL);
+    assert_int_equal(charts.count, 0);
+    add(&evidence, "size=1", 1, 1); /* has no series */
+    charts = draw(&run, &evidence, NULL);
+    assert_int_equal(charts.count, 0);
+    evidence_release(&evidence);
+}
+
+static void what_is_counted_holds_from_nothing_to_the_end_of_the_picture(void **state)
+{
+    struct evidence evidence = {0};
+    struct plot plot = {.kind = PLOT_TIME,
+                        .y = {"smps", "latency"},
+                        .y_count = 2,
+                        .from = TIME_S,
+                        .to = 2 * TIME_S};
+    (void)state;
+    struct results *results = &evidence_add(&evidence, "")->results;
+    size_t smps = results_series(results, "smps", "SMPs");
+    size_t latency = results_series(results, "latency", "s");
+    results_add_point(results, smps, TIME_S / 2, 100); /* before the picture */
+    results_add_point(results, smps, 3 * TIME_S / 2, 101);
+    results_add_point(results, latency, 3 * TIME_S / 2, 0.5);
+    results_set(results, "fault.begin", 1.5, "s");
+    results_set(results, "fault.detect.time", 0.25, "s");
+    results_set(results, "fault.compute.time", 0.125, "s");
+    struct charts charts = draw(&plot, &evidence, NULL);
+    assert_int_equal(charts.count, 2);
+    assert_int_equal(charts.items[0].groups.items[0].points.count, 3);
+    assert_true(charts.items[0].groups.items[0].points.items[0].y == 0);
+    assert_true(charts.items[0].groups.items[0].points.items[2].x == 2);
+    assert_int_equal(charts.items[1].groups.items[0].points.count, 1);
+    assert_int_equal(charts.items[0].bands.count, 2);
+    assert_true(charts.items[0].bands.items[1].from == 1.5);
+    charts_release(&charts);
+    evidence_release(&evidence);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(runs_with_the_same_parameter_become_their_mean),
+        cmocka_unit_test(a_curve_over_a_figure_keeps_the_order_of_the_sweep),
+        cmocka_unit_test(bars_stand_in_the_order_of_numbers),
+        cmocka_unit_test(without_evidence_there_is_no_picture),
+        cmocka_unit_test(what_is_counted_holds_from_nothing_to_the_end_of_the_picture),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,164 @@
+/* Evidence: means over what fits, and figures that follow from others. */
+#include "reproduce/computations.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+
+static void add(struct evidence *evidence, const char *parameters, const char *figure, double value)
+{
+    results_set(&evidence_add(evidence, parameters)->results, figure, value, "s");
+}
+
+static void a_mean_is_over_what_fits_and_has_the_figure(void **state)
+{
+    struct evidence evidence = {0};
+    (void)state;
+    add(&evidence, "preset=paper switches=8 switch=1", "time", 1);
+    add(&evidence, "preset=paper switches=8 switch=2", "time", 3);
+    add(&evidence, "preset=paper switches=8 switch=3", "other", 100);
+    add(&evidence, "preset=today switches=8 switch=1", "time", 50);
+    struct evidence_summary summary =
+        evidence_summarize(&evidence, "preset=paper switches=8", "time");
+    assert_int_equal(summary.count, 2);
+    assert_true(summary.mean == 2 && summary.least == 1 && summary.most == 3 && summary.sum == 4);
+    assert_true(isnan(evidence_mean(&evidence, "preset=paper switches=16", "time")));
+    assert_true(isnan(evidence_mean(&evidence, "", "never")));
+    evidence_release(&evidence);
+}
+
+static void values_come_once_and_in_the_order_of_numbers(void **state)
+{
+    struct evidence evidence = {0};
+    const char **values;
+    (void)state;
+    add(&evidence, "size=16", "x", 0);
+    add(&evidence, "size=8", "x", 0);
+    add(&evidence, "size=100", "x", 0);
+    add(&evidence, "size=8", "x", 0);
+    add(&evidence, "other=1", "x", 0);
+    assert_int_equal(evidence_values(&evidence, "", "size", &values), 3);
+    assert_string_equal(values[0], "8");
+    assert_string_equal(values[1], "16");
+    assert_string_equal(values[2], "100");
+    mem_free(values);
+    assert_int_equal(evidence_values(&evidence, "size=1", "size", &values), 0);
+    mem_free(values);
+    evidence_release(&evidence);
+}
+
+static void the_change_that_answers_the_last_action_is_the_fault(void **state)
+{
+    struct evidence evidence = {0};
+    struct observation *observation = evidence_add(&evidence, "");
+    struct results *results = &observation->results;
+    (void)state;
+    results_set(results, "change.1.time", 9, "s");
+    results_set(results, "change.1.detect.time", 8, "s"); /* an action before it */
+    results_set(results, "change.2.time", 0.5, "s");
+    results_set(results, "change.2.detect.time", 0.1, "s");
+    results_set(results, "change.2.compute.time", 0.3, "s");
+    results_set(results, "change.3.time", 0.2, "s"); /* answers nothing */
+    size_t series = results_series(results, "change.2.updated", "share");
+    results_add_point(results, series, 7, 1);
+    derive_figures(observation);
+    assert_true(observation_figure(observation, "fault.time") == 0.5);
+    assert_true(observation_figure(observation, "fault.compute.time") == 0.3);
+    assert_true(observation_figure(observation, "fault.changes") == 2);
+    assert_int_equal(observation_series(observation, "fault.updated")->points.items[0].time, 7);
+    evidence_release(&evidence);
+}
+
+static void nothing_is_derived_from_nothing(void **state)
+{
+    struct evidence evidence = {0};
+    struct observation *observation = evidence_add(&evidence, "");
+    (void)state;
+    derive_figures(observation);
+    assert_int_equal(observation->results.figures.count, 0);
+    evidence_release(&evidence);
+}
+
+static void losses_are_split_by_closed_ports_and_offers_counted_in_bits(void **state)
+{
+    struct evidence evidence = {0};
+    struct observation *observation = evidence_add(&evidence, "");
+    struct results *results = &observation->results;
+    (void)state;
+    results_set(results, "made", 1000, "packets");
+    results_set(results, "lost", 100, "packets");
+    results_set(results, "lost.inactive-port", 30, "packets");
+    results_set(results, "accepted", 10, "packets/s");
+    results_set(results, "accepted.bits", 22560, "bits/s");
+    results_set(results, "offered", 20, "packets/s");
+    results_set(results, "offered.node", 5, "packets/s");
+    derive_figures(observation);
+    assert_true(observation_figure(observation, "lost.before") == 70);
+    assert_true(observation_figure(observation, "lost.share") == 0.1);
+    assert_true(observation_figure(observation, "offered.bits") == 45120);
+    assert_true(observation_figure(observation, "offered.node.bits") == 11280);
+    evidence_release(&evidence);
+}
+
+static void runs_that_are_not_steady_count_as_saturated(void **state)
+{
+    struct evidence evidence = {0};
+    struct observation *observation = evidence_add(&evidence, "");
+    (void)state;
+    assert_false(observation_is_saturated(observation));
+    results_set(&observation->results, "saturated", 0, "");
+    results_set(&observation->results, "steady", 1, "");
+    assert_false(observation_is_saturated(observation));
+    results_set(&observation->results, "steady", 0, "");
+    assert_true(observation_is_saturated(observation));
+    evidence_release(&evidence);
+}
+
+static void stores_that_are_not_there_hold_nothing(void **state)
+{
+    struct recipe recipe = {.name = "x", .folder = "."};
+    struct evidence evidence;
+    struct err err = {0};
+    (void)state;
+    vec_push(&recipe.sweeps, ((struct recipe_sweep){.path = "x.sweep", .store = "no-such-store"}));
+    assert_int_equal(evidence_read(&evidence, &recipe, "/nowhere", false, &err), 0);
+    assert_int_equal(evidence.items.count, 0);
+    evidence_release(&evidence);
+    vec_release(&recipe.sweeps);
+}
+
+static void a_removal_changes_fewer_entries_than_an_addition(void **state)
+{
+    struct recipe recipe = {.name = "x", .folder = "."};
+    struct evidence evidence = {0};
+    struct err err = {0};
+    (void)state;
+    assert_int_equal(compute_evidence(&evidence, "changed-entries", &recipe, &err), 0);
+    /* 7 + 15 + 23 + 31 switches, for two presets */
+    assert_int_equal(evidence.items.count, 2 * (7 + 15 + 23 + 31));
+    double removal = evidence_mean(&evidence, "preset=paper", "entries.removal");
+    double addition = evidence_mean(&evidence, "preset=paper", "entries.addition");
+    assert_true(removal > 0 && removal < addition);
+    assert_true(removal == evidence_mean(&evidence, "preset=today", "entries.removal"));
+    assert_true(compute_evidence(&evidence, "no-such-thing", &recipe, &err) < 0);
+    evidence_release(&evidence);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_mean_is_over_what_fits_and_has_the_figure),
+        cmocka_unit_test(values_come_once_and_in_the_order_of_numbers),
+        cmocka_unit_test(the_change_that_answers_the_last_action_is_the_fault),
+        cmocka_unit_test(nothing_is_derived_from_nothing),
+        cmocka_unit_test(losses_are_split_by_closed_ports_and_offers_counted_in_bits),
+        cmocka_unit_test(runs_that_are_not_steady_count_as_saturated),
+        cmocka_unit_test(stores_that_are_not_there_hold_nothing),
+        cmocka_unit_test(a_removal_changes_fewer_entries_than_an_addition),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

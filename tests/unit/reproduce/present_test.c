@@ -1,0 +1,122 @@
+/* The table of claims: 80 columns, every reason, and nothing unexpected passed over. */
+#include "reproduce/reproduce.h"
+
+#include "experiment/markup.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+static const struct claim claim = {
+    .experiment = "001-fig26",
+    .name = "bottleneck",
+    .text = "a claim with a good many words, more than fit into one line of its column",
+    .paper = "most of the time that there is",
+};
+static const struct expectation expectation = {
+    .experiment = "001-fig26",
+    .name = "bottleneck",
+    .preset = PRESET_TODAY,
+    .outcome = OUTCOME_DIFFERS,
+    .reason = "a reason with so many words that it needs more than one line in a table of eighty "
+              "columns, or so one would think",
+};
+static const struct recipe recipe = {.name = "001-fig26", .title = "A title", .folder = "."};
+
+static struct reproduction make(enum outcome paper, enum outcome today)
+{
+    struct reproduction reproduction = {0};
+    struct exhibit exhibit = {.recipe = &recipe};
+    struct verdict verdict = {
+        .claim = &claim,
+        .findings = {{paper, "12.5 µs to 13.5 µs"}, {today, "never"}},
+        .expected = {NULL, &expectation},
+    };
+    vec_push(&exhibit.verdicts, verdict);
+    vec_push(&reproduction.exhibits, exhibit);
+    return reproduction;
+}
+
+static void the_table_keeps_to_80_columns(void **state)
+{
+    struct reproduction reproduction = make(OUTCOME_HOLDS, OUTCOME_DIFFERS);
+    struct text out = {0};
+    (void)state;
+    reproduction_write_table(&reproduction, &out);
+    for (char *line = out.data, *next; *line; line = next) {
+        next = strchr(line, '\n');
+        assert_non_null(next);
+        *next++ = 0;
+        assert_true(markup_length(line) <= 80);
+    }
+    text_release(&out);
+    reproduction_release(&reproduction);
+}
+
+static void a_claim_that_does_not_hold_stays_with_its_reason(void **state)
+{
+    struct reproduction reproduction = make(OUTCOME_HOLDS, OUTCOME_DIFFERS);
+    struct text out = {0};
+    (void)state;
+    reproduction_write_table(&reproduction, &out);
+    assert_non_null(strstr(out.data, "today: a reason with so many words"));
+    assert_non_null(strstr(out.data, "1 claims: 1 hold with preset paper, 0 with preset today"));
+    assert_null(strstr(out.data, "unexpected"));
+    assert_int_equal(reproduction_unexpected(&reproduction), 0);
+    text_release(&out);
+    reproduction_release(&reproduction);
+}
+
+static void outcomes_that_are_not_on_record_are_named(void **state)
+{
+    struct reproduction worse = make(OUTCOME_DIFFERS, OUTCOME_DIFFERS);
+    struct reproduction better = make(OUTCOME_HOLDS, OUTCOME_HOLDS);
+    struct reproduction lost = make(OUTCOME_UNKNOWN, OUTCOME_DIFFERS);
+    struct text out = {0};
+    (void)state;
+    assert_int_equal(reproduction_unexpected(&worse), 1);
+    assert_int_equal(reproduction_unexpected(&better), 1);
+    assert_int_equal(reproduction_unexpected(&lost), 1);
+    reproduction_write_table(&worse, &out);
+    assert_non_null(strstr(out.data, "unexpected: 001-fig26/bottleneck with preset paper"));
+    text_release(&out);
+    reproduction_release(&worse);
+    reproduction_release(&better);
+    reproduction_release(&lost);
+}
+
+static void names_choose_by_pattern_and_beginning(void **state)
+{
+    struct recipes recipes = {0};
+    struct err err = {0};
+    bool chosen[3];
+    (void)state;
+    vec_push(&recipes, ((struct recipe){.name = "000-fig06"}));
+    vec_push(&recipes, ((struct recipe){.name = "001-fig06"}));
+    vec_push(&recipes, ((struct recipe){.name = "001-fig23"}));
+    assert_int_equal(reproduce_choose(&recipes, NULL, 0, chosen, &err), 0);
+    assert_true(chosen[0] && chosen[1] && chosen[2]);
+    assert_int_equal(reproduce_choose(&recipes, (const char *const[]){"001"}, 1, chosen, &err), 0);
+    assert_true(!chosen[0] && chosen[1] && chosen[2]);
+    assert_int_equal(reproduce_choose(&recipes, (const char *const[]){"*06"}, 1, chosen, &err), 0);
+    assert_true(chosen[0] && chosen[1] && !chosen[2]);
+    assert_true(reproduce_choose(&recipes, (const char *const[]){"001-fig24"}, 1, chosen, &err) <
+                0);
+    assert_non_null(strstr(err.message, "001-fig23")); /* the nearest */
+    vec_release(&recipes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_table_keeps_to_80_columns),
+        cmocka_unit_test(a_claim_that_does_not_hold_stays_with_its_reason),
+        cmocka_unit_test(outcomes_that_are_not_on_record_are_named),
+        cmocka_unit_test(names_choose_by_pattern_and_beginning),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,187 @@
+/* Recipes: what a folder's `figure` says, and what is refused. */
+#include "reproduce/recipe.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char top[] = "/tmp/weft-recipe-XXXXXX";
+static char folder[128];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!mkdtemp(top))
+        return -1;
+    snprintf(folder, sizeof folder, "%s/123-fig04", top);
+    return mkdir(folder, 0777);
+}
+
+static int remove_folder(void **state)
+{
+    char path[256];
+    (void)state;
+    snprintf(path, sizeof path, "%s/figure", folder);
+    unlink(path);
+    rmdir(folder);
+    return rmdir(top);
+}
+
+static void write_figure(const char *text)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/figure", folder);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void a_recipe_says_what_to_run_and_to_draw(void **state)
+{
+    struct recipe recipe;
+    struct err err = {0};
+    (void)state;
+    write_figure("title \"Lanes # and more\"  # a remark\n"
+                 "sweep lanes.sweep quick rate=1,2 vls=2\n"
+                 "sweep ../007-fig01/other.sweep as change=removal\n"
+                 "compute something\n"
+                 "plot latency lines \"Latency\" x accepted y latency.mean by vls where vls=1,2\n"
+                 "plot run time \"Over time\" y smps lost from 1s to 2s\n"
+                 "label vls VL\n");
+    assert_int_equal(recipe_read(&recipe, folder, &err), 0);
+    assert_string_equal(recipe.name, "123-fig04");
+    assert_string_equal(recipe.title, "Lanes # and more");
+    assert_int_equal(recipe.sweeps.count, 2);
+    assert_int_equal(recipe.sweeps.items[0].quick.count, 2);
+    assert_string_equal(recipe.sweeps.items[1].as.items[0].values[0], "removal");
+    assert_string_equal(recipe.computations.items[0], "something");
+    assert_int_equal(recipe.plots.count, 2);
+    assert_string_equal(recipe.plots.items[0].by, "vls");
+    assert_int_equal(recipe.plots.items[0].where.items[0].count, 2);
+    assert_int_equal(recipe.plots.items[1].y_count, 2);
+    assert_string_equal(recipe_label(&recipe, "vls"), "VL");
+    assert_string_equal(recipe_label(&recipe, "rate"), "rate");
+    recipe_release(&recipe);
+}
+
+static void experiments_that_share_a_sweep_share_its_store(void **state)
+{
+    struct recipe recipe;
+    struct err err = {0};
+    (void)state;
+    write_figure("title x\nsweep own.sweep\nsweep ../007-fig01/other.sweep\n");
+    assert_int_equal(recipe_read(&recipe, folder, &err), 0);
+    assert_string_equal(recipe.sweeps.items[0].store, "123-fig04-own");
+    assert_string_equal(recipe.sweeps.items[1].store, "007-fig01-other");
+    recipe_release(&recipe);
+}
+
+static void what_is_wrong_is_refused_with_its_place(void **state)
+{
+    static const struct {
+        const char *text;
+        unsigned line;
+    } cases[] = {{"", 0},
+                 {"sweep a.sweep\n", 0},
+                 {"title a\ntitle b\n", 2},
+                 {"title a b\n", 1},
+                 {"titel a\n", 1},
+                 {"title a\nsweep\n", 2},
+                 {"title a\nsweep b.sweep quick\n", 2},
+                 {"title a\nsweep b.sweep as x\n", 2},
+                 {"title a\nsweep b.sweep with x=1\n", 2},
+                 {"title a\n\nplot p pie \"P\" x a y b\n", 3},
+                 {"title a\nplot p lines \"P\" x a\n", 2},
+                 {"title a\nplot p lines \"P\" y a\n", 2},
+                 {"title a\nplot p lines \"P\" x a y b where c\n", 2},
+                 {"title a\nplot p time \"P\" y a from soon\n", 2},
+                 {"title a\nplot p lines \"P\" x a y 1 2 3 4 5 6 7 8 9\n", 2},
+                 {"title a\nlabel b\n", 2}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct recipe recipe;
+        struct err err = {0};
+        write_figure(cases[i].text);
+        if (recipe_read(&recipe, folder, &err) == 0)
+            fail_msg("accepted: %s", cases[i].text);
+        assert_int_equal(err.line, cases[i].line);
+        assert_true(strstr(err.file, "figure") != NULL);
+        assert_true(err.message[0] != 0);
+    }
+}
+
+static void folders_without_a_figure_are_no_experiments(void **state)
+{
+    struct recipes recipes = {0};
+    struct err err = {0};
+    char other[256];
+    (void)state;
+    snprintf(other, sizeof other, "%s/notes", top);
+    mkdir(other, 0777);
+    write_figure("title x\n");
+    assert_int_equal(recipes_read(&recipes, top, &err), 0);
+    assert_int_equal(recipes.count, 1);
+    recipes_release(&recipes);
+    assert_true(recipes_read(&recipes, other, &err) < 0);
+    rmdir(other);
+}
+
+static bool fits(const char *text, const struct result_parameter *parameters, size_t count)
+{
+    struct conditions conditions = {0};
+    struct arena arena = {0};
+    conditions_parse(&conditions, text, &arena);
+    bool fit = conditions_fit(&conditions, parameters, count);
+    conditions_release(&conditions);
+    arena_release(&arena);
+    return fit;
+}
+
+static void conditions_are_all_to_hold_with_any_of_their_values(void **state)
+{
+    const struct result_parameter run[] = {{"switches", "16"}, {"engine", "pira+fera"}};
+    (void)state;
+    assert_true(fits("", run, 2));
+    assert_true(fits("switches=8,16 engine=pira*", run, 2));
+    assert_false(fits("switches=8,16 engine=fera", run, 2));
+    assert_false(fits("switches=1", run, 2));
+    assert_false(fits("hosts=7", run, 2));
+}
+
+static void a_quick_look_does_not_mind_parameters_that_a_sweep_has_not(void **state)
+{
+    const struct result_parameter run[] = {{"switches", "16"}};
+    struct conditions conditions = {0};
+    struct arena arena = {0};
+    (void)state;
+    conditions_parse(&conditions, "switches=16 rate=5", &arena);
+    assert_true(conditions_allow(&conditions, run, 1));
+    assert_false(conditions_fit(&conditions, run, 1));
+    assert_false(conditions_add(&conditions, "rate", &arena));
+    assert_false(conditions_add(&conditions, "rate=", &arena));
+    assert_false(conditions_add(&conditions, "rate=1,,2", &arena));
+    conditions_release(&conditions);
+    arena_release(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_recipe_says_what_to_run_and_to_draw),
+        cmocka_unit_test(experiments_that_share_a_sweep_share_its_store),
+        cmocka_unit_test(what_is_wrong_is_refused_with_its_place),
+        cmocka_unit_test(folders_without_a_figure_are_no_experiments),
+        cmocka_unit_test(conditions_are_all_to_hold_with_any_of_their_values),
+        cmocka_unit_test(a_quick_look_does_not_mind_parameters_that_a_sweep_has_not),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
