@@ -1,27 +1,27 @@
 /* weft route: computes forwarding tables for a fabric and says how good they are.
  *
  * Time and memory are those of the engine alone; quality comes from the independent checker, which
- * runs afterwards, so every set of tables that this command writes has been verified. */
+ * runs afterwards, so every set of tables that this command writes has been verified. Comparing
+ * engines is in route_compare.c. */
 #include "cli/command.h"
 
+#include "cli/route.h"
 #include "cli/routing.h"
 #include "cli/workers.h"
-#include "routing/engine.h"
+#include "experiment/chart_gnuplot.h"
 #include "routing/lfts.h"
 #include "routing/order.h"
-#include "routing/verify.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static const char help[] =
     "weft route: compute forwarding tables\n"
     "\n"
-    "usage: weft route NET --engine E [option ...]\n"
+    "usage: weft route NET --engine E[,E ...] [option ...]\n"
+    "       weft route NET --compare E[,E ...] [option ...]\n"
     "       weft route --engines\n"
     "\n"
     "NET is the output of ibnetdiscover or a net file of ibsim; '-' is standard input. LIDs are "
@@ -30,12 +30,21 @@ static const char help[] =
     "the\n"
     "manager sits.\n"
     "\n"
-    "  --engine E          the engine; --engines lists them\n"
+    "  --engine E          the engine; of several the first that does not refuse; --engines lists "
+    "them\n"
     "  --lfts FILE         write the tables as OpenSM dumps them (opensm-lfts.dump)\n"
     "  --provisional FILE  write the first tables of a hybrid engine\n"
     "  --threads N         compute with N threads; the tables are the same for any N\n"
-    "  --root R            up*-down* roots: GUIDs (0x...,0x...), manager, centre or detect\n"
+    "  --root R            up*-down* roots, and the top of ftree: GUIDs (0x...,0x...), manager, "
+    "centre\n"
+    "                      or detect\n"
     "  --lmc N             give every adapter port 2^N LIDs, new ones (dr and pira+dr: default 2)\n"
+    "  --max-vls N         virtual lanes that engines may use (default 8)\n"
+    "  --first FILE        GUIDs of adapter ports that are served before all others (minhop, "
+    "updn), or\n"
+    "                      numbered without counting the others (ftree)\n"
+    "  --scatter SEED      minhop, updn: another order of equal ways at each switch\n"
+    "  --weights FILE      minhop, updn: lines \"SWITCH PORT WEIGHT\"; 2 gets half as much as 1\n"
     "  --user-routes FILE  lay entries \"SWITCH LID PORT\" over the tables\n"
     "  --seed-balance      and count them as load before the engine spreads its own\n"
     "  --allow-cycles      minhop: accept tables that could deadlock\n"
@@ -43,96 +52,41 @@ static const char help[] =
     "  --order FILE        and write the plan, for 'weft verify --transition'\n"
     "  --json              for programs\n"
     "\n"
-    "Exit status 1: the engine refuses, because its tables would not deliver or could deadlock.\n"
+    "  --compare E,...     one line for each engine: time, memory, lanes, hops, link load, "
+    "effective\n"
+    "                      bisection bandwidth, contention in shift permutations\n"
+    "  --lfts FILE         with --compare: also judge these tables, as OpenSM dumps them\n"
+    "  --samples N         random pairings, and at most so many shifts (default 1000)\n"
+    "  --seed N            of the pairings (default 1)\n"
+    "  --plot FILE         draw it, too (.svg or .png)\n"
+    "\n"
+    "Exit status 1: the engine refuses, because its tables would not deliver or could deadlock, "
+    "or\n"
+    "because the network is not of its kind.\n"
     "\n"
     "examples:\n"
     "  weft route net --engine updn --lfts net.lfts\n"
+    "  weft route net --engine ftree,updn\n"
+    "  weft route net --compare minhop,updn,ftree --lfts opensm-lfts.dump\n"
     "  weft route net --engine pira+dr --lmc 3 --json\n"
     "  weft route net --engine fera --from pira.lfts --lfts fera.lfts --order plan\n";
 
 struct options {
-    const char *engine, *lfts, *provisional, *threads, *root, *lmc, *user, *from, *order;
+    const char *engine, *compare, *plot, *seed, *samples, *lfts, *provisional, *threads, *root,
+        *lmc;
+    const char *first, *scatter, *weights, *vls, *user, *from, *order;
     bool seed_balance, allow_cycles, json, engines;
 };
 
-/* What one computation cost. */
-struct cost {
-    double seconds;
-    uint64_t peak_bytes;
-};
-
-static double now_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-/* A line of /proc/self/status, in bytes; 0 if it is not there. */
-static uint64_t memory_status(const char *key)
-{
-    char line[128];
-    uint64_t bytes = 0;
-    FILE *file = fopen("/proc/self/status", "re");
-    if (!file)
-        return 0;
-    while (!bytes && fgets(line, sizeof line, file))
-        if (strncmp(line, key, strlen(key)) == 0)
-            bytes = strtoull(line + strlen(key), NULL, 10) * 1024;
-    fclose(file);
-    return bytes;
-}
-
-/* Lets the kernel's peak start again from here. */
-static void reset_memory_peak(void)
-{
-    FILE *file = fopen("/proc/self/clear_refs", "we");
-    if (!file)
-        return;
-    fputs("5", file);
-    fclose(file);
-}
-
-static int compute(const struct engine *engine, const struct network *network,
-                   const struct engine_options *options, struct routes *routes, struct cost *cost,
-                   struct err *err)
-{
-    reset_memory_peak();
-    uint64_t before = memory_status("VmRSS:");
-    double start = now_seconds();
-    int rc = engine->compute(network, options, routes, err);
-    cost->seconds = now_seconds() - start;
-    uint64_t peak = memory_status("VmHWM:");
-    cost->peak_bytes = peak > before ? peak - before : 0;
-    return rc;
-}
-
-static void count_entries(const struct network *network, const struct routes *routes,
-                          uint64_t *entries, uint64_t *explicit_entries, uint64_t *defaults)
-{
-    *entries = *explicit_entries = *defaults = 0;
-    for (uint32_t at = 0; at < routes->switch_count; at++) {
-        *defaults += routes->default_ports && routes->default_ports[at] != PORT_NONE;
-        for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
-            *entries += routes_port(routes, at, lid) != PORT_NONE;
-            *explicit_entries += routes_is_explicit(routes, at, lid);
-        }
-    }
-}
-
-static double ratio(uint64_t sum, uint64_t count)
-{
-    return count ? (double)sum / (double)count : 0;
-}
-
 struct result {
-    const struct engine *engine;
+    const struct engine_list *engines; /* to try */
+    const struct engine *engine;       /* that gave the tables */
     const struct network *network;
     unsigned threads;
     struct routes routes;
-    struct cost cost;
+    struct route_cost cost;
     struct routes provisional; /* of a hybrid */
-    struct cost provisional_cost;
+    struct route_cost provisional_cost;
     struct verify_report report;
     struct order_plan plan; /* with --from */
     struct routes_difference difference;
@@ -144,26 +98,26 @@ static void print_json(const struct result *result)
     struct text text = {0};
     struct json json = {.out = &text, .pretty = true};
     const struct verify_report *report = &result->report;
-    uint64_t entries, explicit_entries, defaults;
-    count_entries(result->network, &result->routes, &entries, &explicit_entries, &defaults);
+    struct route_entries entries = route_count_entries(result->network, &result->routes);
     json_begin_object(&json, NULL);
     json_string(&json, "engine", result->engine->name);
     json_unsigned(&json, "threads", result->threads);
     json_double(&json, "compute_s", result->cost.seconds);
+    json_double(&json, "verify_s", result->cost.verify_seconds);
     json_unsigned(&json, "peak_bytes", result->cost.peak_bytes);
     json_unsigned(&json, "vls", report->vls);
-    json_double(&json, "hops_mean", ratio(report->hops_sum, report->pairs));
+    json_double(&json, "hops_mean", route_ratio(report->hops_sum, report->pairs));
     json_unsigned(&json, "hops_max", report->hops_max);
     json_unsigned(&json, "link_load_max", report->load_max);
-    json_double(&json, "link_load_mean", ratio(report->load_sum, report->channels));
+    json_double(&json, "link_load_mean", route_ratio(report->load_sum, report->channels));
     json_unsigned(&json, "table_hops_sum", report->table_hops_sum);
     json_unsigned(&json, "switches", result->network->switches.count);
     json_unsigned(&json, "terminals", result->network->terminals.count);
     json_unsigned(&json, "top_lid", result->network->top_lid);
-    json_unsigned(&json, "entries", entries);
+    json_unsigned(&json, "entries", entries.all);
     if (result->routes.default_ports) {
-        json_unsigned(&json, "explicit_entries", explicit_entries);
-        json_unsigned(&json, "default_ports", defaults);
+        json_unsigned(&json, "explicit_entries", entries.explicit);
+        json_unsigned(&json, "default_ports", entries.defaults);
     }
     if (result->engine->renames)
         json_unsigned(&json, "lmc_needed", result->routes.lmc_needed);
@@ -186,8 +140,7 @@ static void print_json(const struct result *result)
 static void print_table(const struct result *result)
 {
     const struct verify_report *report = &result->report;
-    uint64_t entries, explicit_entries, defaults;
-    count_entries(result->network, &result->routes, &entries, &explicit_entries, &defaults);
+    struct route_entries entries = route_count_entries(result->network, &result->routes);
     printf("engine        %s%s%s%s\n", result->engine->name, result->routes.note[0] ? " (" : "",
            result->routes.note, result->routes.note[0] ? ")" : "");
     printf("network       %zu switches, %zu adapter ports, LIDs up to %u\n",
@@ -199,17 +152,19 @@ static void print_table(const struct result *result)
     printf("computed      in %.3f ms, %u thread%s, %.1f MiB\n", result->cost.seconds * 1e3,
            result->threads, result->threads == 1 ? "" : "s",
            (double)result->cost.peak_bytes / 1048576);
-    printf("entries       %" PRIu64, entries);
+    printf("entries       %" PRIu64, entries.all);
     if (result->routes.default_ports)
-        printf(" (%" PRIu64 " explicit, %" PRIu64 " default ports)", explicit_entries, defaults);
+        printf(" (%" PRIu64 " explicit, %" PRIu64 " default ports)", entries.explicit,
+               entries.defaults);
     printf("\nlanes         %u\n", report->vls);
     if (result->engine->renames)
         printf("LMC needed    %u\n", result->routes.lmc_needed);
     printf("hops          %.3f on average, %" PRIu64 " at most\n",
-           ratio(report->hops_sum, report->pairs), report->hops_max);
+           route_ratio(report->hops_sum, report->pairs), report->hops_max);
     printf("link load     %" PRIu64 " pairs at most, %.1f on average\n", report->load_max,
-           ratio(report->load_sum, report->channels));
-    printf("verified      %s\n", verify_holds(report) ? "yes" : "NO");
+           route_ratio(report->load_sum, report->channels));
+    printf("verified      %s, in %.3f ms\n", verify_holds(report) ? "yes" : "NO",
+           result->cost.verify_seconds * 1e3);
     for (size_t i = 0; i < report->findings.count; i++)
         printf("              %s\n", report->findings.items[i]);
     if (result->planned)
@@ -264,28 +219,30 @@ static int plan_update(struct result *result, const struct options *options, str
     return rc;
 }
 
-/* Refusals are answers (1), all else is bad input (2). */
-static int exit_status(int rc)
+/* A hybrid's first tables. */
+static int compute_provisional(struct result *result, const struct engine_options *wanted,
+                               struct err *err)
 {
-    return rc == -EDEADLK || rc == -EHOSTUNREACH || rc == -ENETUNREACH || rc == -ENOSPC
-               ? EXIT_FAILS
-               : EXIT_USAGE;
+    const struct engine *first = result->engines->items[0];
+    struct engine_list list = {.count = 1, .items = {first->provisional}};
+    struct verify_report report;
+    if (!first->provisional)
+        return 0;
+    int rc = route_compute(&list, result->network, wanted, &result->provisional, NULL,
+                           &result->provisional_cost, &report, err);
+    verify_report_release(&report);
+    return rc;
 }
 
 static int compute_all(struct result *result, const struct engine_options *wanted,
                        const struct options *options, struct err *err)
 {
-    int rc = 0;
-    if (result->engine->provisional)
-        rc = compute(result->engine->provisional, result->network, wanted, &result->provisional,
-                     &result->provisional_cost, err);
+    int rc = compute_provisional(result, wanted, err);
     if (!rc)
-        rc = compute(result->engine, result->network, wanted, &result->routes, &result->cost, err);
-    if (rc)
-        return rc;
-    struct verify_options check = {.workers = wanted->workers};
-    verify_routes(result->network, &result->routes, &check, &result->report);
-    rc = plan_update(result, options, err);
+        rc = route_compute(result->engines, result->network, wanted, &result->routes,
+                           &result->engine, &result->cost, &result->report, err);
+    if (!rc)
+        rc = plan_update(result, options, err);
     if (!rc)
         rc = write_lfts(options->provisional, &result->provisional, result->network, err);
     if (!rc)
@@ -293,17 +250,17 @@ static int compute_all(struct result *result, const struct engine_options *wante
     return rc;
 }
 
-static int route(const struct network *network, const struct engine *engine,
+static int route(const struct network *network, const struct engine_list *engines,
                  const struct engine_options *wanted, const struct options *options)
 {
     struct result result = {
-        .engine = engine, .network = network, .threads = workers_count(wanted->workers)};
+        .engines = engines, .network = network, .threads = workers_count(wanted->workers)};
     struct err err;
     int rc = compute_all(&result, wanted, options, &err);
     int status = EXIT_HOLDS;
     if (rc) {
         command_error("route", &err);
-        status = exit_status(rc);
+        status = route_exit_status(rc);
     } else if (options->json) {
         print_json(&result);
     } else {
@@ -316,42 +273,124 @@ static int route(const struct network *network, const struct engine *engine,
     return status;
 }
 
-static int run_with(const char *net, const struct options *options)
+/* What the files named by options hold. */
+struct inputs {
+    struct root_list roots;
+    struct user_routes user;
+    struct guid_list first;
+    struct port_weights weights;
+};
+
+static int read_inputs(const struct options *options, struct inputs *inputs,
+                       struct engine_options *wanted)
 {
-    const struct engine *engine = options->engine ? engine_find(options->engine) : NULL;
-    struct engine_options wanted = {.seed_balance = options->seed_balance,
-                                    .allow_cycles = options->allow_cycles};
-    struct workers workers;
-    struct root_list roots = {0};
-    struct user_routes user = {0};
-    struct network network;
     struct err err;
-    uint64_t threads = 1;
-    if (!engine)
-        return command_usage("route", "%s%s: expected an engine; --engines lists them", "--engine ",
-                             options->engine ? options->engine : "");
-    if (options->threads && !parse_unsigned(options->threads, 1, WORKERS_LIMIT, &threads))
-        return command_usage("route", "--threads %s: expected 1 to %d", options->threads,
-                             WORKERS_LIMIT);
+    if (options->user && user_routes_read(&inputs->user, options->user, &err))
+        return command_error("route", &err);
+    if (options->first && guid_list_read(&inputs->first, options->first, &err))
+        return command_error("route", &err);
+    if (options->weights && port_weights_read(&inputs->weights, options->weights, &err))
+        return command_error("route", &err);
+    wanted->root = inputs->roots.choice;
+    wanted->root_guids = inputs->roots.guids.items;
+    wanted->root_count = inputs->roots.guids.count;
+    wanted->user = &inputs->user;
+    wanted->first = options->first ? &inputs->first : NULL;
+    wanted->weights = options->weights ? &inputs->weights : NULL;
+    return EXIT_HOLDS;
+}
+
+static void release_inputs(struct inputs *inputs)
+{
+    vec_release(&inputs->roots.guids);
+    user_routes_release(&inputs->user);
+    guid_list_release(&inputs->first);
+    port_weights_release(&inputs->weights);
+}
+
+/* Numbers that the options give. */
+struct numbers {
+    uint64_t threads, scatter, vls, seed, samples;
+};
+
+static int read_numbers(const struct options *options, struct numbers *numbers)
+{
+    const struct {
+        const char *name, *text;
+        uint64_t low, high, *value;
+    } all[] = {
+        {"--threads", options->threads, 1, WORKERS_LIMIT, &numbers->threads},
+        {"--scatter", options->scatter, 0, UINT64_MAX, &numbers->scatter},
+        {"--max-vls", options->vls, 1, LANES_DISCARD, &numbers->vls},
+        {"--seed", options->seed, 0, UINT64_MAX, &numbers->seed},
+        {"--samples", options->samples, 1, 1000000, &numbers->samples},
+    };
+    *numbers = (struct numbers){.threads = 1, .seed = 1, .samples = 1000};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (all[i].text && !parse_unsigned(all[i].text, all[i].low, all[i].high, all[i].value))
+            return command_usage("route", "%s %s: expected %" PRIu64 " to %" PRIu64, all[i].name,
+                                 all[i].text, all[i].low, all[i].high);
+    return EXIT_HOLDS;
+}
+
+/* What cannot be meant. */
+static int check_options(const struct options *options, struct engine_list *engines,
+                         struct root_list *roots)
+{
+    struct err err;
+    enum chart_format format;
+    const char *names = options->compare ? options->compare : options->engine;
+    if (options->compare && options->engine)
+        return command_usage("route", "--engine and --compare: expected one of them");
+    if (!names)
+        return command_usage("route", "expected an engine, --engine E; --engines lists them");
+    if (engine_list_parse(engines, names, &err))
+        return command_usage("route", "%s; --engines lists them", err.message);
     if (options->order && !options->from)
         return command_usage("route", "--order needs --from: the tables that are in place");
-    if (!root_list_parse(&roots, options->root))
+    if (options->plot && !options->compare)
+        return command_usage("route", "--plot needs --compare");
+    if (options->plot && !chart_format_of(options->plot, &format))
+        return command_usage("route", "--plot %s: expected a name that ends in .svg or .png",
+                             options->plot);
+    if (!root_list_parse(roots, options->root))
         return command_usage("route", "--root %s: expected GUIDs, manager, centre or detect",
                              options->root);
-    workers = workers_of_threads((unsigned)threads);
-    wanted.workers = &workers;
-    wanted.root = roots.choice;
-    wanted.root_guids = roots.guids.items;
-    wanted.root_count = roots.guids.count;
-    int status = load_network("route", net, options->lmc, engine->renames, &network);
-    if (status == EXIT_HOLDS && options->user && user_routes_read(&user, options->user, &err))
-        status = command_error("route", &err);
+    return EXIT_HOLDS;
+}
+
+static int run_with(const char *net, const struct options *options)
+{
+    struct engine_options wanted = {.seed_balance = options->seed_balance,
+                                    .allow_cycles = options->allow_cycles};
+    struct compare_options compare = {
+        .lfts = options->lfts, .plot = options->plot, .json = options->json};
+    struct engine_list engines;
+    struct numbers numbers;
+    struct inputs inputs = {0};
+    struct network network;
+    bool renames = false;
+    network_init(&network);
+    int status = check_options(options, &engines, &inputs.roots);
+    if (status == EXIT_HOLDS)
+        status = read_numbers(options, &numbers);
+    if (status == EXIT_HOLDS)
+        status = read_inputs(options, &inputs, &wanted);
+    for (size_t i = 0; status == EXIT_HOLDS && i < engines.count; i++)
+        renames |= engines.items[i]->renames;
+    if (status == EXIT_HOLDS)
+        status = load_network("route", net, options->lmc, renames, &network);
     if (status == EXIT_HOLDS) {
-        wanted.user = &user;
-        status = route(&network, engine, &wanted, options);
+        struct workers workers = workers_of_threads((unsigned)numbers.threads);
+        wanted.workers = &workers;
+        wanted.scatter = numbers.scatter;
+        wanted.max_vls = (unsigned)numbers.vls;
+        compare.seed = numbers.seed;
+        compare.samples = numbers.samples;
+        status = options->compare ? route_compare(&engines, &network, &wanted, &compare)
+                                  : route(&network, &engines, &wanted, options);
     }
-    user_routes_release(&user);
-    vec_release(&roots.guids);
+    release_inputs(&inputs);
     network_release(&network);
     return status;
 }
@@ -361,11 +400,19 @@ static int run_route(int argc, char **argv)
     struct options options = {0};
     const struct option_spec specs[] = {
         {.name = "engine", .value = &options.engine},
+        {.name = "compare", .value = &options.compare},
+        {.name = "plot", .value = &options.plot},
+        {.name = "seed", .value = &options.seed},
+        {.name = "samples", .value = &options.samples},
         {.name = "lfts", .value = &options.lfts},
         {.name = "provisional", .value = &options.provisional},
         {.name = "threads", .value = &options.threads},
         {.name = "root", .value = &options.root},
         {.name = "lmc", .value = &options.lmc},
+        {.name = "first", .value = &options.first},
+        {.name = "scatter", .value = &options.scatter},
+        {.name = "weights", .value = &options.weights},
+        {.name = "max-vls", .value = &options.vls},
         {.name = "user-routes", .value = &options.user},
         {.name = "from", .value = &options.from},
         {.name = "order", .value = &options.order},

@@ -1,7 +1,4 @@
-/* Two ways to measure: minimal distances, and FERa's (seed 002 section 2.3).
- *
- * Minimal: breadth-first search for 64 destinations at once, a bit for each; a switch is expanded
- * only when new bits arrived, so the work never exceeds that of 64 separate searches.
+/* FERa's distances (seed 002 section 2.3).
  *
  * FERa's rule for tables that do not look at the input port: a switch that can reach the
  * destination by going down all the way must do so, even where a route up would be shorter; all
@@ -35,12 +32,10 @@ void distances_init(struct distances *distances, const struct network *network,
         .switch_count = switches,
         .tile_limit = (uint32_t)limit,
         .hops = mem_alloc(limit * tile_bytes),
+        .descends = mem_alloc(limit * switches * sizeof(uint64_t)),
+        .strays = mem_alloc(limit * switches * sizeof(uint64_t)),
+        .gaps = mem_alloc(limit * sizeof *distances->gaps),
     };
-    if (updown) {
-        distances->descends = mem_alloc(limit * switches * sizeof(uint64_t));
-        distances->strays = mem_alloc(limit * switches * sizeof(uint64_t));
-        distances->gaps = mem_alloc(limit * sizeof *distances->gaps);
-    }
 }
 
 void distances_release(struct distances *distances)
@@ -67,83 +62,6 @@ static void clear_tile(struct distances *distances, uint32_t tile)
     for (uint32_t lane = 0; lane < lane_count(distances, tile); lane++)
         distances_row(distances, tile, first + lane)[lane] = 0;
 }
-
-/* Minimal distances. */
-
-struct search {
-    uint64_t *seen, *front, *arriving;
-    uint32_t *active, *touched;
-    uint32_t active_count, touched_count;
-};
-
-static uint64_t expand_front(const struct network *network, struct search *search)
-{
-    uint64_t operations = 0;
-    search->touched_count = 0;
-    for (uint32_t i = 0; i < search->active_count; i++) {
-        uint32_t at = search->active[i];
-        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-            uint32_t to = network->edges[e].to;
-            if (!(search->front[at] & ~search->seen[to]))
-                continue;
-            if (!search->arriving[to])
-                search->touched[search->touched_count++] = to;
-            search->arriving[to] |= search->front[at];
-        }
-        operations += network->first_edge[at + 1] - network->first_edge[at];
-    }
-    return operations;
-}
-
-static uint64_t settle_front(struct distances *distances, uint32_t tile, struct search *search,
-                             uint16_t hops)
-{
-    uint64_t operations = search->touched_count;
-    search->active_count = 0;
-    for (uint32_t i = 0; i < search->touched_count; i++) {
-        uint32_t at = search->touched[i];
-        uint64_t fresh = search->arriving[at] & ~search->seen[at];
-        search->arriving[at] = 0;
-        search->seen[at] |= fresh;
-        search->front[at] = fresh;
-        search->active[search->active_count++] = at;
-        uint16_t *row = distances_row(distances, tile, at);
-        operations += (unsigned)__builtin_popcountll(fresh);
-        for (; fresh; fresh &= fresh - 1)
-            row[__builtin_ctzll(fresh)] = hops;
-    }
-    return operations;
-}
-
-static uint64_t measure_minimal(struct distances *distances, uint32_t tile)
-{
-    uint32_t switches = distances->switch_count;
-    uint32_t first = (distances->first_tile + tile) * TILE_LANES;
-    uint64_t operations = 0;
-    struct search search = {
-        .seen = mem_zalloc(switches, sizeof(uint64_t)),
-        .front = mem_zalloc(switches, sizeof(uint64_t)),
-        .arriving = mem_zalloc(switches, sizeof(uint64_t)),
-        .active = mem_alloc(switches * sizeof(uint32_t)),
-        .touched = mem_alloc(switches * sizeof(uint32_t)),
-    };
-    for (uint32_t lane = 0; lane < lane_count(distances, tile); lane++) {
-        search.seen[first + lane] = search.front[first + lane] = UINT64_C(1) << lane;
-        search.active[search.active_count++] = first + lane;
-    }
-    for (uint16_t hops = 1; search.active_count; hops++) {
-        operations += expand_front(distances->network, &search);
-        operations += settle_front(distances, tile, &search, hops);
-    }
-    mem_free(search.seen);
-    mem_free(search.front);
-    mem_free(search.arriving);
-    mem_free(search.active);
-    mem_free(search.touched);
-    return operations;
-}
-
-/* Legal distances. */
 
 /* best = min(best, other + 1) in every lane. HOPS_NONE + 1 is larger than HOPS_NONE, so nothing
  * spreads from where there is no route. */
@@ -284,11 +202,6 @@ static void compute_tile(void *context, size_t tile)
     struct distances *distances = context;
     uint64_t operations;
     clear_tile(distances, (uint32_t)tile);
-    if (!distances->updown) {
-        operations = measure_minimal(distances, (uint32_t)tile);
-        __atomic_fetch_add(&distances->operations, operations, __ATOMIC_RELAXED);
-        return;
-    }
     memset(distances->strays + tile * distances->switch_count, 0,
            distances->switch_count * sizeof *distances->strays);
     distances->gaps[tile] = (struct distance_gaps){0};

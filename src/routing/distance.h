@@ -1,6 +1,6 @@
 /* Distances to 64 destination switches at a time.
  *
- * All engines that look for short routes start here. Destinations are the switches in order of
+ * The paper's engines start here. Destinations are the switches in order of
  * index, cut into tiles of 64 lanes; every switch has one row of 64 distances in a tile. Inner
  * loops run over the lanes of a row, which compilers turn into vector instructions, or over the
  * bits of one word. Tiles do not depend on each other and may be computed side by side. */
@@ -15,14 +15,14 @@ enum { TILE_LANES = 64, ROW_OPERATIONS = 8, HOPS_NONE = 0xFFFE };
 
 struct distances {
     const struct network *network;
-    const struct updown *updown; /* NULL: minimal distances, any direction */
+    const struct updown *updown;
     uint32_t switch_count;
     uint32_t first_tile, tile_count; /* those that are in memory now */
     uint32_t tile_limit;             /* how many fit */
     uint16_t *hops;                  /* [(tile * switch_count + switch) * TILE_LANES + lane] */
     uint64_t operations;             /* of all tiles computed so far */
 
-    /* With updown only, one word of lanes a switch: [tile * switch_count + switch]. */
+    /* One word of lanes a switch: [tile * switch_count + switch]. */
     uint64_t *descends; /* the route goes down all the way */
     uint64_t *strays; /* no legal route; then `hops` counts from the nearest switch that has one */
     struct distance_gaps {

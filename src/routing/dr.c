@@ -275,7 +275,7 @@ static int dr_tables(const struct network *network, const struct updown *updown,
 {
     uint32_t switches = (uint32_t)network->switches.count;
     bool strays;
-    int rc = fera_tables(network, updown, options, SPREAD_LOWEST, routes, &strays, err);
+    int rc = fera_tables(network, updown, options, routes, &strays, err);
     if (!rc && strays)
         rc = err_set(err, EINVAL, "dr: a connected network takes one root; give only one");
     if (rc)

@@ -37,8 +37,9 @@ const struct engine engine_pira_dr = {
 };
 
 static const struct engine *const engines[] = {
-    &engine_fera, &engine_pira,      &engine_dr,      &engine_minhop,
-    &engine_updn, &engine_pira_fera, &engine_pira_dr,
+    &engine_fera,  &engine_pira,   &engine_dr,   &engine_minhop,    &engine_updn,
+    &engine_ftree, &engine_dor,    &engine_auto, &engine_pira_fera, &engine_pira_dr,
+    &engine_sssp,  &engine_dfsssp, &engine_lash, &engine_nue,
 };
 enum { ENGINE_COUNT = sizeof engines / sizeof engines[0] };
 
@@ -55,25 +56,32 @@ const struct engine *engine_find(const char *name)
     return NULL;
 }
 
+int engine_judge(const struct verify_report *report, const struct engine_options *options,
+                 struct routes *routes, struct err *err)
+{
+    const char *first = report->findings.count ? report->findings.items[0] : "";
+    if (!verify_delivers(report))
+        return err_set(err, EHOSTUNREACH, "%s: the tables do not deliver: %s", routes->engine,
+                       first);
+    if (report->cycle.count && !options->allow_cycles)
+        return err_set(err, EDEADLK, "%s: the tables could deadlock: %s", routes->engine, first);
+    if (report->cycle.count) {
+        size_t length = strlen(routes->note);
+        snprintf(routes->note + length, sizeof routes->note - length,
+                 "%sCOULD DEADLOCK, as allowed", length ? "; " : "");
+    }
+    return 0;
+}
+
 /* A proof by the independent checker. */
 static int prove(const struct network *network, const struct engine_options *options,
                  struct routes *routes, struct err *err)
 {
     struct verify_report report;
     struct verify_options wanted = {.workers = options->workers};
-    int rc = 0;
     verify_routes(network, routes, &wanted, &report);
     routes->operations += verify_operations(network, routes);
-    const char *first = report.findings.count ? report.findings.items[0] : "";
-    if (!verify_delivers(&report)) {
-        rc = err_set(err, EHOSTUNREACH, "%s: the tables do not deliver: %s", routes->engine, first);
-    } else if (report.cycle.count && !options->allow_cycles) {
-        rc = err_set(err, EDEADLK, "%s: the tables could deadlock: %s", routes->engine, first);
-    } else if (report.cycle.count) {
-        size_t length = strlen(routes->note);
-        snprintf(routes->note + length, sizeof routes->note - length,
-                 "%sCOULD DEADLOCK, as allowed", length ? "; " : "");
-    }
+    int rc = engine_judge(&report, options, routes, err);
     verify_report_release(&report);
     return rc;
 }
@@ -94,7 +102,7 @@ int engine_settle(const struct network *network, const struct engine_options *op
         rc = user_routes_apply(options->user, network, routes, err);
         unproved = true;
     }
-    if (!rc && unproved)
+    if (!rc && unproved && !options->leave_proof)
         rc = prove(network, options, routes, err);
     if (rc)
         engine_refuse(routes);

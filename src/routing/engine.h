@@ -13,6 +13,7 @@
 #ifndef WEFT_ROUTING_ENGINE_H
 #define WEFT_ROUTING_ENGINE_H
 
+#include "routing/hints.h"
 #include "routing/network.h"
 #include "routing/routes.h"
 #include "routing/user_routes.h"
@@ -32,8 +33,13 @@ struct engine_options {
     size_t root_count;
     const struct workers *workers;  /* NULL: one thread */
     const struct user_routes *user; /* NULL: none */
+    const struct guid_list *first;  /* terminals that are served first; ftree: those that count */
+    const struct port_weights *weights; /* of minhop and updn; NULL: all ports are alike */
+    uint64_t scatter;  /* minhop and updn: equal ways in another order at each switch; 0: by port */
+    bool leave_proof;  /* the caller verifies the tables before it uses them: see engine_judge() */
     bool seed_balance; /* user routes count as load before the engine spreads its own */
     bool allow_cycles; /* minhop: give tables that could deadlock, with a note */
+    unsigned max_vls;  /* data lanes that an engine may use; 0: 8 */
     uint64_t generation;
 };
 
@@ -51,7 +57,8 @@ struct engine {
 };
 
 extern const struct engine engine_fera, engine_pira, engine_dr, engine_minhop, engine_updn,
-    engine_pira_fera, engine_pira_dr;
+    engine_ftree, engine_dor, engine_auto, engine_pira_fera, engine_pira_dr, engine_sssp,
+    engine_dfsssp, engine_lash, engine_nue;
 
 const struct engine *engine_find(const char *name); /* NULL if there is none */
 const struct engine *engine_at(size_t index);       /* all of them, then NULL */
@@ -60,6 +67,12 @@ const struct engine *engine_at(size_t index);       /* all of them, then NULL */
  * certain by construction (`unproved`, or user routes). On error the routes are released. */
 int engine_settle(const struct network *network, const struct engine_options *options,
                   bool unproved, struct routes *routes, struct err *err);
+/* What a check's report means for the tables that it is about: -EHOSTUNREACH if they do not
+ * deliver, -EDEADLK if they could deadlock and that is not allowed; if it is, the note says so. For
+ * callers that set leave_proof. */
+struct verify_report;
+int engine_judge(const struct verify_report *report, const struct engine_options *options,
+                 struct routes *routes, struct err *err);
 /* For engines that have no tables to give: releases the routes, but for the operations. */
 void engine_refuse(struct routes *routes);
 /* For parts of an engine that run side by side. */

@@ -13,12 +13,12 @@
 #include <string.h>
 
 int fera_tables(const struct network *network, const struct updown *updown,
-                const struct engine_options *options, enum spread_choice choice,
-                struct routes *routes, bool *strays, struct err *err)
+                const struct engine_options *options, struct routes *routes, bool *strays,
+                struct err *err)
 {
     struct distance_gaps gaps;
     char from[NETWORK_LABEL_BYTES], to[NETWORK_LABEL_BYTES];
-    spread_tables(network, updown, options, choice, routes, &gaps);
+    spread_tables(network, updown, options, routes, &gaps);
     routes->ranks = mem_alloc(network->switches.count * sizeof *routes->ranks);
     if (network->switches.count)
         memcpy(routes->ranks, updown->rank, network->switches.count * sizeof *routes->ranks);
@@ -47,7 +47,7 @@ static int fera_compute(const struct network *network, const struct engine_optio
     routes_init(routes, network, "fera");
     memcpy(routes->note, roots.note, sizeof roots.note);
     routes->operations = roots.operations;
-    rc = fera_tables(network, &updown, options, SPREAD_LOWEST, routes, &strays, err);
+    rc = fera_tables(network, &updown, options, routes, &strays, err);
     updown_release(&updown);
     roots_release(&roots);
     if (rc) {

@@ -3,15 +3,29 @@
  * The seed's algorithm propagates LID/port/hops from neighbour to neighbour; breadth-first
  * distances are its fixed point. Nothing about it prevents deadlock, and its users have been
  * bitten: here the tables are proved free of dependency cycles before anybody gets them, or refused
- * with the cycle, unless cycles are explicitly allowed. */
+ * with the cycle, unless cycles are explicitly allowed.
+ *
+ * In a tree the terminals take equal ways in turn, in any other network that with the least load.
+ */
 #include "routing/paper_cost.h"
-#include "routing/spread.h"
+#include "routing/turns.h"
+#include "routing/weigh.h"
 
 static int minhop_compute(const struct network *network, const struct engine_options *options,
                           struct routes *routes, struct err *err)
 {
-    routes_init(routes, network, "minhop");
-    spread_tables(network, NULL, options, SPREAD_BALANCED, routes, NULL);
+    struct engine_options detect = {.root = ROOT_DETECT};
+    struct ways_gaps gaps;
+    struct tree tree;
+    struct err ignored;
+    routes_reserve(routes, network, "minhop");
+    if (!weigh_is_wanted(options) && tree_recognise(&tree, network, &detect, &ignored) == 0) {
+        routes->operations = tree.operations;
+        turns_tables(network, &tree, NULL, options, TURNS_LIST, routes, &gaps);
+        tree_release(&tree);
+    } else {
+        weigh_tables(network, NULL, options, routes, &gaps);
+    }
     return engine_settle(network, options, true, routes, err);
 }
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-void routes_init(struct routes *routes, const struct network *network, const char *engine)
+void routes_reserve(struct routes *routes, const struct network *network, const char *engine)
 {
     *routes = (struct routes){
         .engine = engine,
@@ -12,10 +12,14 @@ void routes_init(struct routes *routes, const struct network *network, const cha
         .top_lid = network->top_lid,
         .vls = 1,
     };
-    size_t bytes = (size_t)routes->switch_count * routes->stride;
-    routes->ports = mem_alloc(bytes);
-    if (bytes)
-        memset(routes->ports, PORT_NONE, bytes);
+    routes->ports = mem_alloc((size_t)routes->switch_count * routes->stride);
+}
+
+void routes_init(struct routes *routes, const struct network *network, const char *engine)
+{
+    routes_reserve(routes, network, engine);
+    if (routes->switch_count)
+        memset(routes->ports, PORT_NONE, (size_t)routes->switch_count * routes->stride);
 }
 
 void routes_release(struct routes *routes)

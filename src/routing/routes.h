@@ -30,11 +30,13 @@ struct routes {
     uint32_t *ranks;         /* the engine's up*-down* order by switch: lower is up; or NULL */
     uint8_t lmc_needed;      /* by destination renaming */
     uint64_t operations;     /* what computing them took: see engine.h; 0: they were not computed */
-    char note[256];          /* what a person should know: roots chosen, fall-backs taken */
+    char note[512];          /* what a person should know: roots chosen, fall-backs taken */
 };
 
 /* Empty tables (all PORT_NONE) for the network. */
 void routes_init(struct routes *routes, const struct network *network, const char *engine);
+/* The same without filling them: every entry must be written before it is read. */
+void routes_reserve(struct routes *routes, const struct network *network, const char *engine);
 void routes_release(struct routes *routes); /* accepts NULL and released ones */
 
 static inline uint8_t *routes_row(const struct routes *routes, uint32_t at)

@@ -1,45 +1,111 @@
 /* updn: FERa's rule for operators: several roots, balanced ties.
  *
  * With one root at a leaf, a fat tree has most of its spines below the leaves and its traffic on
- * one of them. Here the roots are all switches of the top stage, if the network is a tree in
- * stages, or the given ones, or else the centre; equal ways share the terminals.
+ * one of them. Here the directions follow the levels, if the network is a tree in stages, or the
+ * given roots, or else the centre. In a tree the terminals take equal ways in turn, in any other
+ * network that with the least load.
  *
  * Several roots can leave pairs without a legal route. Between terminals that is an error for roots
- * that were given, and the reason to take the centre for roots that were detected. Between a
+ * that were given, and the reason to take the centre for a tree that was detected. Between a
  * terminal and a switch (a root that lost a link) the tables lead to a legal route all the same,
  * and are then proved free of cycles. */
-#include "routing/fera.h"
 #include "routing/paper_cost.h"
 #include "routing/roots.h"
+#include "routing/turns.h"
+#include "routing/weigh.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+/* What the directions are, and how they were found. */
+struct directions {
+    struct updown updown;
+    struct tree tree; /* if they are the tree's; then its levels are not NULL */
+    char note[sizeof((struct roots *)0)->note];
+    uint64_t operations;
+};
+
+/* False if the network is no tree with more than one level, or not with these roots. */
+static bool follow_levels(struct directions *directions, const struct network *network,
+                          const struct engine_options *options)
+{
+    struct err ignored;
+    struct tree *tree = &directions->tree;
+    if ((options->root != ROOT_DETECT && options->root != ROOT_LIST) ||
+        tree_recognise(tree, network, options, &ignored))
+        return false;
+    directions->operations += tree->operations;
+    if (tree->tops == 0 || tree->levels == 1) {
+        tree_release(tree);
+        return false;
+    }
+    tree_directions(tree, network, &directions->updown);
+    snprintf(directions->note, sizeof directions->note,
+             options->root == ROOT_LIST ? "%u roots, the top of a tree by the roots given"
+                                        : "%u roots, the top stage of a tree",
+             tree->tops);
+    return true;
+}
+
+static int find_directions(struct directions *directions, const struct network *network,
+                           const struct engine_options *options, struct err *err)
+{
+    struct roots roots;
+    *directions = (struct directions){0};
+    if (follow_levels(directions, network, options))
+        return 0;
+    int rc = roots_choose(&roots, network, options, ROOT_DETECT, err);
+    if (rc)
+        return rc;
+    updown_init(&directions->updown, network, roots.switches.items, roots.switches.count);
+    memcpy(directions->note, roots.note, sizeof roots.note);
+    directions->operations += roots.operations;
+    roots_release(&roots);
+    return 0;
+}
+
+static int refuse_gaps(const struct network *network, const struct ways_gaps *gaps, struct err *err)
+{
+    char from[NETWORK_LABEL_BYTES], to[NETWORK_LABEL_BYTES];
+    return err_set(err, ENETUNREACH,
+                   "%llu pairs of ports have no up*-down* route with these roots (the first from "
+                   "%.80s to %.80s)",
+                   (unsigned long long)gaps->terminal_pairs,
+                   network_label(network, NETWORK_SWITCH | gaps->from, from),
+                   network_label(network, NETWORK_SWITCH | gaps->to, to));
+}
+
 static int compute_with(const struct network *network, const struct engine_options *options,
                         enum root_choice choice, struct routes *routes, struct err *err)
 {
     struct engine_options chosen = *options;
-    struct roots roots;
-    struct updown updown;
-    bool strays;
+    struct directions directions;
+    struct ways_gaps gaps;
     chosen.root = choice;
     *routes = (struct routes){0};
-    int rc = roots_choose(&roots, network, &chosen, ROOT_DETECT, err);
+    int rc = find_directions(&directions, network, &chosen, err);
     if (rc)
         return rc;
-    updown_init(&updown, network, roots.switches.items, roots.switches.count);
-    routes_init(routes, network, "updn");
-    memcpy(routes->note, roots.note, sizeof roots.note);
-    routes->operations = roots.operations;
-    rc = fera_tables(network, &updown, options, SPREAD_BALANCED, routes, &strays, err);
-    updown_release(&updown);
-    roots_release(&roots);
-    if (rc) {
+    routes_reserve(routes, network, "updn");
+    memcpy(routes->note, directions.note, sizeof directions.note);
+    routes->operations = directions.operations;
+    if (directions.tree.level && !weigh_is_wanted(options))
+        turns_tables(network, &directions.tree, &directions.updown, options, TURNS_LIST, routes,
+                     &gaps);
+    else
+        weigh_tables(network, &directions.updown, options, routes, &gaps);
+    routes->ranks = directions.updown.rank;
+    directions.updown.rank = NULL;
+    updown_release(&directions.updown);
+    tree_release(&directions.tree);
+    if (gaps.terminal_pairs) {
         engine_refuse(routes);
-        return rc;
+        return refuse_gaps(network, &gaps, err);
     }
-    return engine_settle(network, options, strays, routes, err);
+    /* If detected roots fail the proof, there is another try: it cannot be left to the caller. */
+    chosen.leave_proof &= choice != ROOT_DETECT;
+    return engine_settle(network, &chosen, gaps.other_pairs > 0, routes, err);
 }
 
 static int updn_compute(const struct network *network, const struct engine_options *options,

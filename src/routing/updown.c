@@ -77,6 +77,19 @@ void updown_init(struct updown *updown, const struct network *network, const uin
     mem_free(queue);
 }
 
+void updown_init_levels(struct updown *updown, const struct network *network, const uint32_t *level)
+{
+    uint32_t switches = (uint32_t)network->switches.count;
+    updown->level = mem_alloc(switches * sizeof *updown->level);
+    updown->rank = mem_alloc(switches * sizeof *updown->rank);
+    updown->order = mem_alloc(switches * sizeof *updown->order);
+    updown->part = mem_alloc(switches * sizeof *updown->part);
+    updown->part_count = network_parts(network, updown->part);
+    for (uint32_t at = 0; at < switches; at++)
+        updown->level[at] = level[at];
+    sort_ranks(updown, network);
+}
+
 void updown_release(struct updown *updown)
 {
     mem_free(updown->level);

@@ -21,6 +21,9 @@ struct updown {
 
 void updown_init(struct updown *updown, const struct network *network, const uint32_t *roots,
                  size_t root_count);
+/* The same with levels that the caller has, 0 at the top. */
+void updown_init_levels(struct updown *updown, const struct network *network,
+                        const uint32_t *level);
 void updown_release(struct updown *updown);
 
 /* The rank that a terminal would have: how many switches have a lower key than its own, which is

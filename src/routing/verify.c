@@ -6,11 +6,13 @@
  * through the forest from the far end, traffic is added up towards the destination, which gives the
  * loads, and the lanes that it arrives on, which gives the dependencies.
  *
+ * LIDs that all switches deliver take the short way of walk.h.
+ *
  * Left out: the links between terminals and their switches. Nothing waits behind a terminal, and
  * their load does not depend on the tables. */
 #include "routing/verify.h"
 
-#include "routing/dependency.h"
+#include "routing/walk.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,14 +27,17 @@ struct check {
     uint32_t switch_count;
     unsigned vls, slices;
     uint32_t *part; /* by switch: connected part */
+    bool quick;     /* walk.h can be used */
     uint64_t *key;  /* by switch: (level, LID), or NULL without roots */
     struct slice *slice;
+    struct dependency_graph *graph; /* of all slices */
 };
 
 /* One thread's share. */
 struct slice {
     struct verify_report sum; /* without `cycle` */
     struct dependency_graph dependencies;
+    struct walk walk; /* for LIDs that are in order; the rest is for all others */
     uint8_t *state;
     uint32_t *next;  /* by switch, where STEP_MOVE leads */
     uint16_t *lanes; /* by switch: lanes on which this traffic leaves it */
@@ -42,16 +47,8 @@ struct slice {
     uint32_t order_count;
 };
 
-/* The LID under check. */
-struct target {
-    uint16_t lid;
-    uint32_t owner, at; /* end point, and its switch */
-    uint32_t offset;    /* from the owner's base LID */
-    bool is_switch;
-};
-
-static enum step take_step(const struct check *check, const struct target *target, uint32_t at,
-                           uint32_t *to)
+static enum step take_step(const struct check *check, const struct verify_target *target,
+                           uint32_t at, uint32_t *to)
 {
     const struct network_switch *node = &check->network->switches.items[at];
     uint8_t port = routes_port(check->routes, at, target->lid);
@@ -74,8 +71,8 @@ static void note(struct slice *slice, const struct text *text)
 }
 
 /* Follows one source again, for a person. */
-static void note_walk(const struct check *check, struct slice *slice, const struct target *target,
-                      uint32_t from, const char *what)
+static void note_walk(const struct check *check, struct slice *slice,
+                      const struct verify_target *target, uint32_t from, const char *what)
 {
     struct text text = {0};
     char label[NETWORK_LABEL_BYTES];
@@ -102,8 +99,8 @@ static void note_walk(const struct check *check, struct slice *slice, const stru
 }
 
 /* Follows the entries from a switch to one that is resolved, and resolves all on the way. */
-static void resolve(const struct check *check, struct slice *slice, const struct target *target,
-                    uint32_t from)
+static void resolve(const struct check *check, struct slice *slice,
+                    const struct verify_target *target, uint32_t from)
 {
     uint32_t depth = 0, at = from, hops = 0;
     enum state end = STATE_NEW;
@@ -138,7 +135,7 @@ static void resolve(const struct check *check, struct slice *slice, const struct
 }
 
 /* Do the terminals at this switch send to the target by this very LID? */
-static bool uses_lid(const struct check *check, const struct target *target, uint32_t from)
+static bool uses_lid(const struct check *check, const struct verify_target *target, uint32_t from)
 {
     uint32_t offset = 0;
     if (!target->is_switch && check->routes->offsets)
@@ -147,7 +144,8 @@ static bool uses_lid(const struct check *check, const struct target *target, uin
 }
 
 /* Terminals at a switch that send to the LID, the owner itself not counted. */
-static uint64_t senders_at(const struct check *check, const struct target *target, uint32_t from)
+static uint64_t senders_at(const struct check *check, const struct verify_target *target,
+                           uint32_t from)
 {
     uint64_t senders = network_terminal_count(check->network, from);
     if (!uses_lid(check, target, from))
@@ -156,7 +154,7 @@ static uint64_t senders_at(const struct check *check, const struct target *targe
 }
 
 static void count_delivery(const struct check *check, struct slice *slice,
-                           const struct target *target, uint32_t from)
+                           const struct verify_target *target, uint32_t from)
 {
     struct verify_report *sum = &slice->sum;
     uint64_t senders = senders_at(check, target, from);
@@ -187,7 +185,7 @@ static void count_delivery(const struct check *check, struct slice *slice,
         note_walk(check, slice, target, from, "not delivered");
 }
 
-static uint8_t level_of_source(const struct check *check, const struct target *target,
+static uint8_t level_of_source(const struct check *check, const struct verify_target *target,
                                uint32_t end_point, uint32_t at)
 {
     if (check->lanes)
@@ -204,7 +202,7 @@ static unsigned lane_at(const struct check *check, uint32_t at, uint8_t in, uint
 }
 
 /* Lanes on which the switch's own senders of service level `sl` leave it; *levels gathers all. */
-static uint16_t lanes_of_senders(const struct check *check, const struct target *target,
+static uint16_t lanes_of_senders(const struct check *check, const struct verify_target *target,
                                  uint32_t at, uint8_t sl, uint16_t *levels)
 {
     const struct network *network = check->network;
@@ -233,7 +231,7 @@ static uint16_t lanes_of_senders(const struct check *check, const struct target 
 
 /* The packets that leave `from` on `lanes` arrive at the next switch and wait there. */
 static void add_dependencies(const struct check *check, struct slice *slice,
-                             const struct target *target, uint32_t from, uint8_t sl)
+                             const struct verify_target *target, uint32_t from, uint8_t sl)
 {
     const struct network *network = check->network;
     uint32_t at = slice->next[from];
@@ -255,7 +253,7 @@ static void add_dependencies(const struct check *check, struct slice *slice,
 
 /* One service level, from the far end of the forest. */
 static void follow_level(const struct check *check, struct slice *slice,
-                         const struct target *target, uint8_t sl, uint16_t *levels)
+                         const struct verify_target *target, uint8_t sl, uint16_t *levels)
 {
     memset(slice->lanes, 0, check->switch_count * sizeof *slice->lanes);
     for (uint32_t i = slice->order_count; i-- > 0;) {
@@ -268,7 +266,8 @@ static void follow_level(const struct check *check, struct slice *slice,
     }
 }
 
-static void add_loads(const struct check *check, struct slice *slice, const struct target *target)
+static void add_loads(const struct check *check, struct slice *slice,
+                      const struct verify_target *target)
 {
     const struct network *network = check->network;
     for (uint32_t i = slice->order_count; i-- > 0;)
@@ -283,7 +282,7 @@ static void add_loads(const struct check *check, struct slice *slice, const stru
     }
 }
 
-static bool find_target(const struct check *check, uint32_t lid, struct target *target)
+static bool find_target(const struct check *check, uint32_t lid, struct verify_target *target)
 {
     const struct network *network = check->network;
     uint32_t owner = network->owner[lid];
@@ -293,7 +292,7 @@ static bool find_target(const struct check *check, uint32_t lid, struct target *
     uint32_t index = owner & ~NETWORK_SWITCH;
     uint16_t base =
         is_switch ? network->switches.items[index].lid : network->terminals.items[index].lid;
-    *target = (struct target){
+    *target = (struct verify_target){
         .lid = (uint16_t)lid,
         .owner = owner,
         .at = is_switch ? index : network->terminals.items[index].at,
@@ -303,7 +302,8 @@ static bool find_target(const struct check *check, uint32_t lid, struct target *
     return true;
 }
 
-static void check_lid(const struct check *check, struct slice *slice, const struct target *target)
+static void check_lid(const struct check *check, struct slice *slice,
+                      const struct verify_target *target)
 {
     memset(slice->state, STATE_NEW, check->switch_count);
     slice->order_count = 0;
@@ -335,13 +335,20 @@ static void check_slice(void *context, size_t index)
     slice->order = mem_alloc(switches * sizeof *slice->order);
     slice->sum.load = mem_zalloc(check->network->ports.count + 1, sizeof *slice->sum.load);
     dependency_init(&slice->dependencies, check->network, check->vls);
+    if (check->quick)
+        walk_init(&slice->walk, check->network, check->routes, check->vls);
     uint32_t first = (uint32_t)((uint64_t)lids * index / check->slices);
     uint32_t end = (uint32_t)((uint64_t)lids * (index + 1) / check->slices);
     for (uint32_t lid = first; lid < end; lid++) {
-        struct target target;
-        if (find_target(check, lid, &target))
+        struct verify_target target;
+        if (find_target(check, lid, &target) &&
+            !(check->quick &&
+              walk_take_lid(&slice->walk, &target, &slice->sum, &slice->dependencies)))
             check_lid(check, slice, &target);
     }
+    for (size_t i = 0; check->quick && i < check->network->ports.count; i++)
+        slice->sum.load[i] += slice->walk.load[i];
+    walk_release(&slice->walk);
     mem_free(slice->state);
     mem_free(slice->next);
     mem_free(slice->lanes);
@@ -349,6 +356,20 @@ static void check_slice(void *context, size_t index)
     mem_free(slice->weight);
     mem_free(slice->stack);
     mem_free(slice->order);
+}
+
+static void scan_switch(void *context, size_t index)
+{
+    const struct check *check = context;
+    walk_scan_dependencies(check->network, check->routes, (uint32_t)index, check->graph);
+}
+
+static bool is_in_one_part(const struct check *check)
+{
+    for (uint32_t at = 1; at < check->switch_count; at++)
+        if (check->part[at] != check->part[0])
+            return false;
+    return true;
 }
 
 /* Breadth first from the switches in `queue`: each new switch is labelled with `step` more than the
@@ -479,8 +500,13 @@ void verify_routes(const struct network *network, const struct routes *routes,
         label_parts(&check);
         if (options->root_count)
             label_keys(&check, options->roots, options->root_count);
+        check.quick = !check.lanes && !check.key && !routes->offsets && is_in_one_part(&check);
         check.slice = mem_zalloc(check.slices, sizeof *check.slice);
         workers_run(options->workers, check.slices, check_slice, &check);
+        if (check.quick && check.vls == 1) {
+            check.graph = &graph;
+            workers_run(options->workers, check.switch_count, scan_switch, &check);
+        }
         for (unsigned i = 0; i < check.slices; i++)
             add_slice(report, &graph, &check.slice[i], network->ports.count);
     }

@@ -49,6 +49,30 @@ part='link load     306 pairs at most, 306.0 on average'
 claim 'and balances the tree' status 0 route tree --engine updn
 part=pira+fera
 claim '--engines lists the engines' status 0 route --engines
+part='ftree refused: the network is no tree'
+claim 'a list of engines says who refused' status 0 route circle --engine ftree,updn
+part='minhop refused: the tables could deadlock'
+claim 'and why, also if it takes a proof' status 0 route circle --engine ftree,minhop,updn
+part='minhop refused'
+claim 'if all refuse, nothing takes their place' status 1 route circle --engine ftree,minhop
+part='because this is a tree of 2 levels'
+claim 'auto says what it saw' status 0 route tree --engine auto
+part='because this is a torus 6'
+claim 'and in a ring, too' status 0 route circle --engine auto --json
+"$weft" route tree --compare minhop,updn,ftree,dor --samples 50 --json >compared
+for field in compute_s verify_s peak_bytes vls hops_mean hops_max hops_over_mean hops_over_max \
+    link_load_max link_load_mean ebb_mean ebb_p5 shifts shift_load_max shift_load_mean entries; do
+    claim "route --compare --json has $field" grep -q "\"$field\":" compared
+done
+part='refused: dor: the network is no grid'
+claim 'route --compare prints the reason of a refusal' status 0 route tree --compare ftree,dor --samples 10
+"$weft" route tree --engine ftree --lfts given >/dev/null
+part='lfts              -'
+claim 'and judges tables of a file' status 0 route tree --compare ftree --samples 10 --lfts given
+claim 'pairings are the same for any number of threads' sh -c "
+    '$weft' route tree --compare ftree,fera --samples 50 --json | grep -E 'ebb|shift' >one &&
+    '$weft' route tree --compare ftree,fera --samples 50 --threads 3 --json | grep -E 'ebb|shift' >three &&
+    cmp one three"
 
 part="could deadlock: credit loop on VL 0: 'S"
 claim 'minhop on a ring is refused with the cycle' status 1 route circle --engine minhop
@@ -79,13 +103,19 @@ echo '0x200000 99 x' >user
 part='user:1: expected SWITCH LID PORT'
 claim 'a bad user route is named' status 2 route paper --engine fera --user-routes user
 
-for try in 'expected an engine|route|paper|--engine|best' 'expected an engine|route|paper' \
+for try in "no engine 'best'|route|paper|--engine|best" "did you mean 'ftree'|route|paper|--engine|updn,ftre" 'expected an engine|route|paper' \
     'one net file|route|--engine|fera' 'No such file|route|absent|--engine|fera' \
     'expected 1 to 256|route|paper|--engine|fera|--threads|0' \
     'expected 0 to 7|route|paper|--engine|dr|--lmc|8' \
     'GUIDs, manager, centre|route|paper|--engine|fera|--root|top' \
     'none of the 1 roots|route|paper|--engine|fera|--root|0x77' \
     '--order needs --from|route|paper|--engine|fera|--order|x' \
+    '--plot needs --compare|route|paper|--engine|fera|--plot|x.svg' \
+    'ends in .svg or .png|route|paper|--compare|fera|--plot|x.txt' \
+    'expected one of them|route|paper|--engine|fera|--compare|fera' \
+    'expected 1 to 15|route|paper|--engine|dor|--max-vls|16' \
+    'user:1: expected a GUID|route|paper|--engine|updn|--first|user' \
+    'user:1: expected SWITCH PORT WEIGHT|route|paper|--engine|updn|--weights|user' \
     'expected --lfts|verify|paper' 'No such file|verify|paper|--lfts|absent' \
     'OLD NEW ORDER|verify|paper|--transition|pira.lfts' \
     'plan:1: the network has no switch|verify|circle|--transition|ring.lfts|ring.lfts|plan'; do

@@ -91,6 +91,66 @@ void draft_build(const struct draft *draft, uint8_t lmc, struct network *network
     network_finish(network);
 }
 
+void build_kind(struct network *network, const char *kind, const char *const *words, size_t count,
+                uint8_t lmc, uint64_t seed)
+{
+    struct topology topology;
+    struct err err;
+    topology_init(&topology);
+    if (topology_generate(&topology, kind, words, count, seed, &err) ||
+        network_from_topology_lmc(network, &topology, lmc, &err)) {
+        fprintf(stderr, "%s: %s\n", kind, err.message);
+        abort();
+    }
+    topology_release(&topology);
+}
+
+void cut_links(struct network *network, uint64_t seed, unsigned one_in)
+{
+    struct rng rng;
+    rng_seed(&rng, seed, 2);
+    for (uint32_t at = 0; at < network->switches.count; at++) {
+        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+            const struct network_edge *edge = &network->edges[e];
+            if (edge->to < at || rng_below(&rng, one_in) > 0)
+                continue;
+            uint32_t near = network->switches.items[at].first_port + edge->port;
+            uint32_t far = network->switches.items[edge->to].first_port + edge->to_port;
+            network->ports.items[near].peer = network->ports.items[far].peer = NETWORK_NONE;
+        }
+    }
+    network_finish(network);
+}
+
+void build_odd(struct network *network, uint64_t seed, uint32_t largest)
+{
+    struct rng rng;
+    uint16_t lid = 1;
+    rng_seed(&rng, seed, 3);
+    uint32_t switches = (uint32_t)rng_below(&rng, largest + 1);
+    unsigned lmc = (unsigned)rng_below(&rng, 3), most_ports = 1 + (unsigned)rng_below(&rng, 12);
+    network_init(network);
+    for (uint32_t at = 0; at < switches; at++) {
+        lid = (uint16_t)(lid + rng_below(&rng, 3));
+        network_add_switch(network, 0x1000 + at, rng_below(&rng, 20) ? lid++ : 0, 0,
+                           1 + (unsigned)rng_below(&rng, most_ports));
+    }
+    uint64_t links = switches ? rng_below(&rng, switches * (uint64_t)most_ports) : 0;
+    for (uint64_t i = 0; i < links; i++)
+        network_link(network, (uint32_t)rng_below(&rng, switches),
+                     1 + (unsigned)rng_below(&rng, most_ports), (uint32_t)rng_below(&rng, switches),
+                     1 + (unsigned)rng_below(&rng, most_ports));
+    uint64_t hosts = switches ? rng_below(&rng, switches * UINT64_C(3)) : 0;
+    for (uint64_t i = 0; i < hosts; i++) {
+        lid = (uint16_t)((lid + (1u << lmc) - 1) >> lmc << lmc);
+        if (network_add_terminal(network, 0x100000 + i, lid, (uint8_t)lmc,
+                                 (uint32_t)rng_below(&rng, switches),
+                                 1 + (unsigned)rng_below(&rng, most_ports)) != NETWORK_NONE)
+            lid = (uint16_t)(lid + (1u << lmc));
+    }
+    network_finish(network);
+}
+
 void build_ring(struct network *network, unsigned switches)
 {
     char name[32];

@@ -33,6 +33,15 @@ void draft_release(struct draft *draft);
 /* Dead switches stay as indices, without LID, links or hosts. */
 void draft_build(const struct draft *draft, uint8_t lmc, struct network *network);
 
+/* A generated fabric (topology/generate.h) with fresh LIDs; ends the test program if that fails. */
+void build_kind(struct network *network, const char *kind, const char *const *words, size_t count,
+                uint8_t lmc, uint64_t seed);
+/* Cuts every link between switches with probability 1/`one_in`, and builds the graph again. */
+void cut_links(struct network *network, uint64_t seed, unsigned one_in);
+/* Up to `largest` switches of one port or more, linked at random or not at all, to themselves and
+ * in parallel, with or without hosts. */
+void build_odd(struct network *network, uint64_t seed, uint32_t largest);
+
 /* Switches in a ring, each with one host; LIDs 1, 2, … for switches, then hosts. */
 void build_ring(struct network *network, unsigned switches);
 

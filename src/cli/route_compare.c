@@ -1,0 +1,257 @@
+/* weft route --compare: the same network, several engines, one line each.
+ *
+ * Every engine is measured, its tables are verified and then judged by what they do to traffic
+ * (routing/quality.h). An engine that refuses has its reason in its line. */
+#include "cli/route.h"
+
+#include "cli/command.h"
+#include "experiment/chart_gnuplot.h"
+#include "routing/lfts.h"
+#include "routing/quality.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* One engine's line. */
+struct compared {
+    const char *name;
+    bool refused, given; /* given: tables of a file, not computed here */
+    int rc;
+    struct route_cost cost;
+    struct route_entries entries;
+    struct verify_report report;
+    struct quality quality;
+    unsigned vls;
+    char note[sizeof((struct routes *)0)->note];
+    char reason[sizeof((struct err *)0)->message];
+};
+
+struct comparison {
+    const struct network *network;
+    const struct engine_options *options;
+    const struct compare_options *wanted;
+    VEC(struct compared) lines;
+};
+
+static void judge(const struct comparison *comparison, const struct routes *routes,
+                  struct compared *line)
+{
+    struct quality_options options = {
+        .seed = comparison->wanted->seed,
+        .pairings = (uint32_t)comparison->wanted->samples,
+        .shifts = (uint32_t)comparison->wanted->samples,
+        .workers = comparison->options->workers,
+    };
+    line->vls = line->report.vls;
+    line->entries = route_count_entries(comparison->network, routes);
+    memcpy(line->note, routes->note, sizeof line->note);
+    quality_measure(comparison->network, routes, &options, &line->quality);
+}
+
+static void compare_engine(struct comparison *comparison, const struct engine *engine)
+{
+    struct engine_list alone = {.count = 1, .items = {engine}};
+    struct compared line = {.name = engine->name};
+    struct routes routes = {0};
+    struct err err = {0};
+    line.rc = route_compute(&alone, comparison->network, comparison->options, &routes, NULL,
+                            &line.cost, &line.report, &err);
+    line.refused = line.rc != 0;
+    if (line.refused)
+        memcpy(line.reason, err.message, sizeof line.reason);
+    else
+        judge(comparison, &routes, &line);
+    routes_release(&routes);
+    vec_push(&comparison->lines, line);
+}
+
+static int compare_file(struct comparison *comparison)
+{
+    struct compared line = {.name = "lfts", .given = true};
+    struct routes routes;
+    struct err err;
+    if (!comparison->wanted->lfts)
+        return EXIT_HOLDS;
+    if (lfts_read(&routes, comparison->network, comparison->wanted->lfts, &err))
+        return command_error("route", &err);
+    route_verify(comparison->network, &routes, comparison->options->workers, &line.cost,
+                 &line.report);
+    judge(comparison, &routes, &line);
+    snprintf(line.note, sizeof line.note, "%s", comparison->wanted->lfts);
+    routes_release(&routes);
+    vec_push(&comparison->lines, line);
+    return EXIT_HOLDS;
+}
+
+static void put_line(struct json *json, const struct compared *line)
+{
+    const struct quality *quality = &line->quality;
+    json_begin_object(json, NULL);
+    json_string(json, "engine", line->name);
+    json_bool(json, "refused", line->refused);
+    if (line->refused) {
+        json_string(json, "reason", line->reason);
+        json_end_object(json);
+        return;
+    }
+    if (!line->given) {
+        json_double(json, "compute_s", line->cost.seconds);
+        json_unsigned(json, "peak_bytes", line->cost.peak_bytes);
+    }
+    json_double(json, "verify_s", line->cost.verify_seconds);
+    json_bool(json, "verified", verify_holds(&line->report));
+    json_unsigned(json, "vls", line->vls);
+    json_double(json, "hops_mean", route_ratio(quality->hops_sum, quality->pairs));
+    json_unsigned(json, "hops_max", line->report.hops_max);
+    json_double(json, "hops_over_mean",
+                route_ratio(quality->hops_sum - quality->hops_least_sum, quality->pairs));
+    json_unsigned(json, "hops_over_max", quality->hops_over_max);
+    json_unsigned(json, "link_load_max", line->report.load_max);
+    json_double(json, "link_load_mean", route_ratio(line->report.load_sum, line->report.channels));
+    json_double(json, "ebb_mean", quality->bandwidth_mean);
+    json_double(json, "ebb_p5", quality->bandwidth_low);
+    json_unsigned(json, "shifts", quality->shifts);
+    json_unsigned(json, "shift_load_max", quality->shift_load_max);
+    json_double(json, "shift_load_mean", quality->shift_load_mean);
+    json_unsigned(json, "entries", line->entries.all);
+    json_string(json, "note", line->note);
+    json_end_object(json);
+}
+
+static void print_json(const struct comparison *comparison)
+{
+    struct text text = {0};
+    struct json json = {.out = &text, .pretty = true};
+    json_begin_object(&json, NULL);
+    json_unsigned(&json, "switches", comparison->network->switches.count);
+    json_unsigned(&json, "terminals", comparison->network->terminals.count);
+    json_unsigned(&json, "threads", workers_count(comparison->options->workers));
+    json_unsigned(&json, "seed", comparison->wanted->seed);
+    json_unsigned(&json, "pairings", comparison->wanted->samples);
+    json_begin_array(&json, "engines");
+    for (size_t i = 0; i < comparison->lines.count; i++)
+        put_line(&json, &comparison->lines.items[i]);
+    json_end_array(&json);
+    json_end_object(&json);
+    fputs(text.data, stdout);
+    text_release(&text);
+}
+
+static void print_line(const struct compared *line)
+{
+    const struct quality *quality = &line->quality;
+    if (line->refused) {
+        printf("%-9s refused: %s\n", line->name, line->reason);
+        return;
+    }
+    if (line->given)
+        printf("%-9s %9s %9.1f %7s", line->name, "-", line->cost.verify_seconds * 1e3, "-");
+    else
+        printf("%-9s %9.1f %9.1f %7.1f", line->name, line->cost.seconds * 1e3,
+               line->cost.verify_seconds * 1e3, (double)line->cost.peak_bytes / 1048576);
+    printf(" %3u %6.2f %3" PRIu64 " %5.2f %3u %9" PRIu64 " %9.1f %5.3f %5.3f %4u %6.1f %9" PRIu64
+           "  %s%s%s\n",
+           line->vls, route_ratio(quality->hops_sum, quality->pairs), line->report.hops_max,
+           route_ratio(quality->hops_sum - quality->hops_least_sum, quality->pairs),
+           quality->hops_over_max, line->report.load_max,
+           route_ratio(line->report.load_sum, line->report.channels), quality->bandwidth_mean,
+           quality->bandwidth_low, quality->shift_load_max, quality->shift_load_mean,
+           line->entries.all, verify_holds(&line->report) ? "" : "DOES NOT HOLD",
+           verify_holds(&line->report) || !line->note[0] ? "" : "; ", line->note);
+}
+
+static void print_table(const struct comparison *comparison)
+{
+    printf("%zu switches, %zu adapter ports; %" PRIu64 " random pairings, seed %" PRIu64 "\n\n",
+           comparison->network->switches.count, comparison->network->terminals.count,
+           comparison->wanted->samples, comparison->wanted->seed);
+    printf("%-9s %9s %9s %7s %3s %10s %9s %19s %11s %11s %9s\n", "", "tables", "check", "memory",
+           "", "hops", "over min.", "link load", "bandwidth", "shifts", "");
+    printf("%-9s %9s %9s %7s %3s %6s %3s %5s %3s %9s %9s %5s %5s %4s %6s %9s\n", "engine", "ms",
+           "ms", "MiB", "VLs", "mean", "max", "mean", "max", "max", "mean", "mean", "5%", "max",
+           "mean", "entries");
+    for (size_t i = 0; i < comparison->lines.count; i++)
+        print_line(&comparison->lines.items[i]);
+}
+
+/* A panel of bars, an engine each. */
+static void draw_panel(const struct comparison *comparison, struct chart *chart, const char *label,
+                       const char *unit, double (*value)(const struct compared *line))
+{
+    chart_init(chart, "");
+    chart_set_axis(chart, &chart->x, "", "");
+    chart_set_axis(chart, &chart->y, label, unit);
+    size_t group = chart_add_group(chart, label, CHART_BARS);
+    for (size_t i = 0; i < comparison->lines.count; i++) {
+        const struct compared *line = &comparison->lines.items[i];
+        if (!line->refused)
+            chart_add_point(chart, group, (double)chart_add_category(chart, line->name),
+                            value(line));
+    }
+}
+
+static double seconds_of(const struct compared *line)
+{
+    return line->cost.seconds;
+}
+
+static double load_of(const struct compared *line)
+{
+    return (double)line->report.load_max;
+}
+
+static double bandwidth_of(const struct compared *line)
+{
+    return line->quality.bandwidth_mean;
+}
+
+static int draw(const struct comparison *comparison)
+{
+    struct chart charts[3];
+    struct err err;
+    if (!comparison->wanted->plot)
+        return EXIT_HOLDS;
+    draw_panel(comparison, &charts[0], "time of the tables", "s", seconds_of);
+    draw_panel(comparison, &charts[1], "largest link load (pairs)", "", load_of);
+    draw_panel(comparison, &charts[2], "effective bisection bandwidth", "", bandwidth_of);
+    int rc = chart_gnuplot(charts, 3, comparison->wanted->plot, false, &err);
+    for (int i = 0; i < 3; i++)
+        chart_release(&charts[i]);
+    return rc ? command_error("route", &err) : EXIT_HOLDS;
+}
+
+/* A mistake (such as roots that are not there) is no refusal: it ends the comparison. */
+static int check_mistakes(const struct comparison *comparison)
+{
+    for (size_t i = 0; i < comparison->lines.count; i++) {
+        const struct compared *line = &comparison->lines.items[i];
+        struct err err = {0};
+        if (line->rc == 0 || engine_refused(line->rc))
+            continue;
+        err_set(&err, -line->rc, "%s", line->reason);
+        return command_error("route", &err);
+    }
+    return EXIT_HOLDS;
+}
+
+int route_compare(const struct engine_list *engines, const struct network *network,
+                  const struct engine_options *options, const struct compare_options *wanted)
+{
+    struct comparison comparison = {.network = network, .options = options, .wanted = wanted};
+    for (size_t i = 0; i < engines->count; i++)
+        compare_engine(&comparison, engines->items[i]);
+    int status = check_mistakes(&comparison);
+    if (status == EXIT_HOLDS)
+        status = compare_file(&comparison);
+    if (status == EXIT_HOLDS)
+        status = draw(&comparison);
+    if (status == EXIT_HOLDS && wanted->json)
+        print_json(&comparison);
+    else if (status == EXIT_HOLDS)
+        print_table(&comparison);
+    for (size_t i = 0; i < comparison.lines.count; i++)
+        verify_report_release(&comparison.lines.items[i].report);
+    vec_release(&comparison.lines);
+    return status;
+}

@@ -1,0 +1,99 @@
+/* One computation of tables with its cost. */
+#include "cli/route.h"
+
+#include "cli/command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double now_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* A line of /proc/self/status, in bytes; 0 if it is not there. */
+static uint64_t memory_status(const char *key)
+{
+    char line[128];
+    uint64_t bytes = 0;
+    FILE *file = fopen("/proc/self/status", "re");
+    if (!file)
+        return 0;
+    while (!bytes && fgets(line, sizeof line, file))
+        if (strncmp(line, key, strlen(key)) == 0)
+            bytes = strtoull(line + strlen(key), NULL, 10) * 1024;
+    fclose(file);
+    return bytes;
+}
+
+/* Lets the kernel's peak start again from here. */
+static void reset_memory_peak(void)
+{
+    FILE *file = fopen("/proc/self/clear_refs", "we");
+    if (!file)
+        return;
+    fputs("5", file);
+    fclose(file);
+}
+
+void route_verify(const struct network *network, const struct routes *routes,
+                  const struct workers *workers, struct route_cost *cost,
+                  struct verify_report *report)
+{
+    struct verify_options options = {.workers = workers};
+    double start = now_seconds();
+    verify_routes(network, routes, &options, report);
+    cost->verify_seconds = now_seconds() - start;
+}
+
+int route_compute(const struct engine_list *engines, const struct network *network,
+                  const struct engine_options *options, struct routes *routes,
+                  const struct engine **chosen, struct route_cost *cost,
+                  struct verify_report *report, struct err *err)
+{
+    struct engine_options wanted = *options;
+    wanted.leave_proof = true;
+    *report = (struct verify_report){0};
+    *cost = (struct route_cost){0};
+    reset_memory_peak();
+    uint64_t before = memory_status("VmRSS:");
+    double start = now_seconds();
+    int rc = engine_list_compute(engines, network, &wanted, routes, chosen, err);
+    cost->seconds = now_seconds() - start;
+    uint64_t peak = memory_status("VmHWM:");
+    cost->peak_bytes = peak > before ? peak - before : 0;
+    if (rc)
+        return rc;
+    route_verify(network, routes, options->workers, cost, report);
+    rc = engine_judge(report, options, routes, err);
+    if (rc)
+        routes_release(routes);
+    return rc;
+}
+
+struct route_entries route_count_entries(const struct network *network, const struct routes *routes)
+{
+    struct route_entries entries = {0};
+    for (uint32_t at = 0; at < routes->switch_count; at++) {
+        entries.defaults += routes->default_ports && routes->default_ports[at] != PORT_NONE;
+        for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
+            entries.all += routes_port(routes, at, lid) != PORT_NONE;
+            entries.explicit += routes_is_explicit(routes, at, lid);
+        }
+    }
+    return entries;
+}
+
+double route_ratio(uint64_t sum, uint64_t count)
+{
+    return count ? (double)sum / (double)count : 0;
+}
+
+int route_exit_status(int rc)
+{
+    return engine_refused(rc) ? EXIT_FAILS : EXIT_USAGE;
+}

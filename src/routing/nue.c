@@ -1,0 +1,365 @@
+/* nue: routes that never need more lanes than there are.
+ *
+ * Domke, Hoefler and Matsuoka, "Routing on the dependency graph: a new approach to deadlock-free
+ * high-performance routing" (2016): destinations are dealt out to the lanes, and the routes to each
+ * are searched in the complete dependency graph of its lane, which forbids what would close a cycle
+ * with the routes that are there. An escape tree in each graph from the start makes sure that there
+ * is always a way, on a single lane, too.
+ *
+ * What is done differently:
+ * - Hops come before weights, as in sssp, so that the search needs no priority queue (nue_tree.c).
+ * - Escape trees cost freedom, and many networks never need them. Lanes start without; if a
+ *   destination gets stuck on all of them, everything starts again with trees in place, and with
+ * the destinations in random order: where lanes are short, neighbours one after the other would
+ * take the same links for themselves.
+ * - A destination goes to the lane of its neighbours (nue_lanes.c) only if its routes are all
+ * shortest there; else to that lane of all where the sum of detours is least.
+ * - Where loads come out uneven, trees are taken back and chosen again, as in sssp. */
+#include "routing/column.h"
+#include "routing/nue_lanes.h"
+#include "routing/nue_tree.h"
+#include "routing/paper_cost.h"
+#include "routing/sssp.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct nue {
+    const struct network *network;
+    struct routes *routes;
+    struct layers layers;
+    struct nue_tree tree;
+    struct column column;
+    uint32_t *weight; /* by channel */
+    uint16_t *factor; /* by channel: what a route counts there; NULL: 1 */
+    uint32_t *flow;   /* by switch */
+    uint32_t *up;     /* [lane * switches + switch]: to the parent in the lane's escape tree */
+    uint8_t *home;    /* by switch: the lane of its terminals, if nothing is against it */
+    uint8_t *lane_of; /* by LID */
+    uint32_t *detour; /* by LID: hops above the shortest, of all switches with terminals */
+    unsigned lanes;
+    bool escape; /* lanes have escape trees */
+    uint64_t load[LAYERS_LIMIT];
+};
+
+static void nue_init(struct nue *nue, const struct engine_options *options)
+{
+    const struct network *network = nue->network;
+    size_t switches = network->switches.count;
+    nue->lanes = layers_wanted(options->max_vls);
+    layers_init(&nue->layers, network);
+    for (unsigned i = 0; i < nue->lanes; i++)
+        layers_open(&nue->layers);
+    nue_tree_init(&nue->tree, network, &nue->layers);
+    column_init(&nue->column, network);
+    nue->weight = mem_alloc((nue->layers.channels + 1) * sizeof *nue->weight);
+    nue->flow = mem_zalloc(switches + 1, sizeof *nue->flow);
+    nue->up = mem_alloc((switches * nue->lanes + 1) * sizeof *nue->up);
+    nue->home = mem_zalloc(switches + 1, 1);
+    nue->lane_of = mem_zalloc(network->top_lid + 1u, 1);
+    nue->detour = mem_zalloc(network->top_lid + 1u, sizeof *nue->detour);
+    if (options->weights)
+        nue->factor = port_weights_by_edge(options->weights, network);
+    nue->tree.weight = nue->weight;
+    nue->tree.routes = nue->routes;
+}
+
+static void nue_release(struct nue *nue)
+{
+    layers_release(&nue->layers);
+    nue_tree_release(&nue->tree);
+    column_release(&nue->column);
+    mem_free(nue->weight);
+    mem_free(nue->factor);
+    mem_free(nue->flow);
+    mem_free(nue->up);
+    mem_free(nue->home);
+    mem_free(nue->lane_of);
+    mem_free(nue->detour);
+}
+
+/* Every terminal sends this much along a tree. */
+static void carry(struct nue *nue, const uint32_t *order, uint32_t count, const uint32_t *out,
+                  int32_t amount)
+{
+    const struct network *network = nue->network;
+    for (uint32_t i = count; i-- > 1;) {
+        uint32_t at = order[i];
+        uint32_t flow = nue->flow[at] + (uint32_t)amount * network_terminal_count(network, at);
+        nue->flow[at] = 0;
+        nue->flow[network->edges[out[at]].to] += flow;
+        nue->weight[out[at]] += nue->factor ? flow * nue->factor[out[at]] : flow;
+    }
+    nue->flow[order[0]] = 0;
+}
+
+static const uint32_t *escape_tree(const struct nue *nue, unsigned lane)
+{
+    return nue->escape ? nue->up + (size_t)lane * nue->network->switches.count : NULL;
+}
+
+static enum nue_result try_lane(struct nue *nue, unsigned lane, uint64_t limit)
+{
+    nue->tree.limit = limit;
+    nue->tree.lane = lane;
+    nue->tree.up = escape_tree(nue, lane);
+    return nue_tree_grow(&nue->tree);
+}
+
+/* The lane with the least load of those that were not tried. */
+static unsigned next_lane(const struct nue *nue, unsigned tried)
+{
+    unsigned best = nue->lanes;
+    for (unsigned lane = 0; lane < nue->lanes; lane++)
+        if (!(tried >> lane & 1) && (best == nue->lanes || nue->load[lane] < nue->load[best]))
+            best = lane;
+    return best;
+}
+
+/* The tree of the LID that is set in `tree`, on the lane where it makes the least detours. */
+static bool grow_anywhere(struct nue *nue, unsigned home)
+{
+    unsigned best = nue->lanes, tried = 0;
+    uint64_t least = UINT64_MAX;
+    for (unsigned lane = home; lane < nue->lanes; lane = next_lane(nue, tried)) {
+        enum nue_result result = try_lane(nue, lane, least);
+        tried |= 1u << lane;
+        if (result == NUE_SHORTEST) {
+            nue_tree_keep(&nue->tree);
+            return true;
+        }
+        if (result == NUE_DETOURS) {
+            nue_tree_undo(&nue->tree);
+            least = nue->tree.detour;
+            best = lane;
+        }
+    }
+    if (best == nue->lanes || try_lane(nue, best, UINT64_MAX) == NUE_STUCK)
+        return false;
+    nue_tree_keep(&nue->tree);
+    return true;
+}
+
+static void write_ports(struct nue *nue, uint32_t lid, uint32_t count)
+{
+    const struct nue_tree *tree = &nue->tree;
+    for (uint32_t i = 1; i < tree->reached; i++) {
+        uint32_t at = tree->order[i];
+        memset(routes_row(nue->routes, at) + lid, nue->network->edges[tree->choice[at]].port,
+               count);
+    }
+    nue->routes->operations += tree->reached;
+}
+
+static void write_column(struct nue *nue, uint32_t lid, uint32_t count)
+{
+    write_ports(nue, lid, count);
+    memset(nue->lane_of + lid, (int)nue->tree.lane, count);
+    nue->detour[lid] = (uint32_t)nue->tree.detour;
+}
+
+static void aim_at(struct nue *nue, const struct network_terminal *terminal, uint32_t offset)
+{
+    struct nue_tree *tree = &nue->tree;
+    if (tree->target != terminal->at)
+        nue_tree_aim(tree, terminal->at);
+    tree->first_lid = terminal->lid;
+    tree->lid = terminal->lid + offset;
+}
+
+/* The LIDs `offset` of all terminals. False if one is stuck on all lanes. */
+static bool place_offset(struct nue *nue, const uint32_t *destinations, uint32_t count,
+                         uint32_t offset)
+{
+    struct nue_tree *tree = &nue->tree;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct network_terminal *terminal = &nue->network->terminals.items[destinations[i]];
+        if (offset >> terminal->lmc)
+            continue;
+        aim_at(nue, terminal, offset);
+        if (!grow_anywhere(nue, nue->home[terminal->at]))
+            return false;
+        carry(nue, tree->order, tree->reached, tree->choice, 1);
+        nue->load[tree->lane]++;
+        write_column(nue, tree->lid, 1);
+    }
+    return true;
+}
+
+/* Each terminal's first LID once more, on its lane, under the weights of all others. */
+static void choose_again(struct nue *nue, const uint32_t *destinations, uint32_t count)
+{
+    struct nue_tree *tree = &nue->tree;
+    const struct column *column = &nue->column;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct network_terminal *terminal = &nue->network->terminals.items[destinations[i]];
+        aim_at(nue, terminal, 0);
+        column_read(&nue->column, &nue->layers, nue->routes, terminal->lid);
+        carry(nue, column->order, column->count, column->out, -1);
+        enum nue_result result =
+            try_lane(nue, nue->lane_of[terminal->lid], nue->detour[terminal->lid] + 1);
+        if (result != NUE_STUCK && tree->detour <= nue->detour[terminal->lid]) {
+            nue_tree_keep(tree);
+            carry(nue, tree->order, tree->reached, tree->choice, 1);
+            write_column(nue, terminal->lid, 1);
+            continue;
+        }
+        if (result != NUE_STUCK)
+            nue_tree_undo(tree);
+        carry(nue, column->order, column->count, column->out, 1);
+    }
+}
+
+/* LIDs of switches without terminals. */
+static bool place_switches(struct nue *nue)
+{
+    const struct network *network = nue->network;
+    for (uint32_t at = 0; at < network->switches.count; at++) {
+        const struct network_switch *target = &network->switches.items[at];
+        if (!target->lid || sssp_first_lid(network, at))
+            continue;
+        nue_tree_aim(&nue->tree, at);
+        nue->tree.first_lid = nue->tree.lid = target->lid;
+        if (!grow_anywhere(nue, nue->home[at]))
+            return false;
+        write_column(nue, target->lid, UINT32_C(1) << target->lmc);
+    }
+    return true;
+}
+
+/* What switches without terminals send to terminals. */
+static bool settle_idle(struct nue *nue)
+{
+    const struct network *network = nue->network;
+    struct nue_tree *tree = &nue->tree;
+    bool idle = false;
+    for (uint32_t at = 0; at < network->switches.count; at++)
+        idle |= network_terminal_count(network, at) == 0;
+    for (uint32_t lid = 1; idle && lid <= network->top_lid; lid++) {
+        if (!column_read(&nue->column, &nue->layers, nue->routes, lid) || !nue->column.to_terminal)
+            continue;
+        tree->target = nue->column.target;
+        tree->first_lid = tree->lid = lid;
+        tree->lane = nue->lane_of[lid];
+        tree->up = escape_tree(nue, tree->lane);
+        nue_tree_load(tree, &nue->column);
+        if (!nue_tree_settle(tree))
+            return false;
+        write_ports(nue, lid, 1);
+    }
+    return true;
+}
+
+/* Those of switches with terminals go the ways of the first terminal. */
+static void copy_switches(struct nue *nue)
+{
+    const struct network *network = nue->network;
+    for (uint32_t at = 0; at < network->switches.count; at++) {
+        const struct network_switch *target = &network->switches.items[at];
+        uint32_t lid = sssp_first_lid(network, at);
+        if (!target->lid || !lid)
+            continue;
+        sssp_copy_column(nue->routes, network, at, lid);
+        memset(nue->lane_of + target->lid, nue->lane_of[lid], (size_t)1 << target->lmc);
+    }
+}
+
+static void start_again(struct nue *nue, const struct engine_options *options)
+{
+    memset(nue->weight, 0, nue->layers.channels * sizeof *nue->weight);
+    sssp_weigh_user_routes(nue->network, options, nue->weight);
+    memset(nue->load, 0, sizeof nue->load);
+    nue->tree.moved.count = 0;
+    nue->tree.target = NETWORK_NONE;
+    for (unsigned i = 0; i < nue->lanes; i++)
+        layers_clear(&nue->layers, i);
+    if (nue->escape)
+        nue->routes->operations += nue_plant(&nue->layers, nue->home, nue->up);
+}
+
+static bool place_all(struct nue *nue, const uint32_t *destinations, uint32_t count)
+{
+    uint32_t lids = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t own = UINT32_C(1) << nue->network->terminals.items[destinations[i]].lmc;
+        lids = own > lids ? own : lids;
+    }
+    if (!place_offset(nue, destinations, count, 0))
+        return false;
+    for (int round = 0; round < 2 && !sssp_is_even(nue->weight, nue->layers.channels); round++)
+        choose_again(nue, destinations, count);
+    for (uint32_t offset = 1; offset < lids; offset++)
+        if (!place_offset(nue, destinations, count, offset))
+            return false;
+    if (!place_switches(nue) || !settle_idle(nue))
+        return false;
+    copy_switches(nue);
+    return true;
+}
+
+/* One row of lanes for all sources, but for those that moved, and a word about it. */
+static void write_levels(struct nue *nue)
+{
+    struct routes *routes = nue->routes;
+    uint64_t detours = 0;
+    for (uint32_t lid = 1; lid <= nue->network->top_lid; lid++) {
+        detours += nue->detour[lid];
+        if (nue->lane_of[lid] >= routes->vls)
+            routes->vls = nue->lane_of[lid] + 1;
+    }
+    for (size_t i = 0; i < nue->tree.moved.count; i++)
+        if (nue->tree.moved.items[i].lane >= routes->vls)
+            routes->vls = nue->tree.moved.items[i].lane + 1;
+    if (routes->vls > 1) {
+        routes->service_levels = mem_zalloc((size_t)routes->switch_count, routes->stride);
+        for (uint32_t at = 0; at < routes->switch_count; at++)
+            memcpy(routes->service_levels + (size_t)at * routes->stride, nue->lane_of,
+                   nue->network->top_lid + 1u);
+    }
+    for (size_t i = 0; i < nue->tree.moved.count; i++) {
+        const struct nue_move *move = &nue->tree.moved.items[i];
+        routes->service_levels[(size_t)move->from * routes->stride + move->lid] = move->lane;
+    }
+    snprintf(routes->note, sizeof routes->note, "%u lane%s, %llu hops of detours%s", routes->vls,
+             routes->vls == 1 ? "" : "s", (unsigned long long)detours,
+             nue->escape ? ", with escape trees" : "");
+}
+
+/* False if a destination is stuck on all lanes; with escape trees none is. */
+static bool place_with(struct nue *nue, const struct engine_options *options)
+{
+    uint32_t count;
+    uint32_t *destinations = sssp_destinations(nue->network, options, &count);
+    start_again(nue, options);
+    bool placed = place_all(nue, destinations, count);
+    mem_free(destinations);
+    return placed;
+}
+
+static int nue_compute(const struct network *network, const struct engine_options *options,
+                       struct routes *routes, struct err *err)
+{
+    struct nue nue = {.network = network, .routes = routes};
+    routes_init(routes, network, "nue");
+    nue_init(&nue, options);
+    nue_divide(network, nue.lanes, nue.home);
+    if (!place_with(&nue, options)) {
+        struct engine_options scattered = *options;
+        if (!scattered.scatter)
+            scattered.scatter = 1;
+        nue.escape = true;
+        place_with(&nue, &scattered);
+    }
+    sssp_fill_here(network, routes);
+    write_levels(&nue);
+    routes->operations += nue.layers.operations + nue.tree.operations;
+    nue_release(&nue);
+    return engine_settle(network, options, false, routes, err);
+}
+
+const struct engine engine_nue = {
+    .name = "nue",
+    .summary = "routes within any number of lanes, one is enough; any topology",
+    .compute = nue_compute,
+    .paper_steps = paper_steps_minhop,
+};
