@@ -94,8 +94,10 @@ compare_engine() { # NET ENGINE
     local opensm='' ours theirs=lfts
     if opensm_run "$1" "$2"; then opensm=$(route_seconds); else theirs=none; fi
     [ $theirs = lfts ] || { "$WEFT" route "$1" --compare updn --samples 1 >/dev/null && cp "$1" net.lids; }
+    local dump=()
+    [ $theirs = none ] || dump=(--lfts "$work/opensm-lfts.dump")
     "$WEFT" route net.lids --compare "$2" --allow-cycles --samples "$samples" --json \
-        $([ $theirs = lfts ] && echo --lfts "$work/opensm-lfts.dump") >result 2>error || { cat error && return; }
+        "${dump[@]}" >result 2>error || { cat error && return; }
     ours=$(best_seconds net.lids "$2")
     awk -v e="$2" -v o="$opensm" -v w="$ours" -v ol="$(field lfts link_load_max <result)" \
         -v wl="$(field "$2" link_load_max <result)" -v ob="$(field lfts ebb_mean <result)" \

@@ -157,14 +157,15 @@ static int compare_values(const void *a, const void *b)
 static void sum_pairings(struct measure *measure, struct quality *quality)
 {
     uint32_t pairings = measure->options->pairings;
-    double full = (double)FULL_SHARE * (measure->count / 2 * 2), sum = 0;
+    uint32_t paired = measure->count - measure->count % 2, low = pairings * LOW_PERCENT / 100;
+    double full = (double)FULL_SHARE * paired, sum = 0;
     if (pairings == 0 || measure->count < 2)
         return;
     qsort(measure->bandwidth, pairings, sizeof *measure->bandwidth, compare_values);
     for (uint32_t i = 0; i < pairings; i++)
         sum += (double)measure->bandwidth[i];
     quality->bandwidth_mean = sum / full / pairings;
-    quality->bandwidth_low = (double)measure->bandwidth[pairings * LOW_PERCENT / 100] / full;
+    quality->bandwidth_low = (double)measure->bandwidth[low] / full;
 }
 
 /* Shifts. */
