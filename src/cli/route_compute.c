@@ -70,8 +70,13 @@ int route_compute(const struct engine_list *engines, const struct network *netwo
         return rc;
     route_verify(network, routes, options->workers, cost, report);
     rc = engine_judge(report, options, routes, err);
-    if (rc)
-        routes_release(routes);
+    if (!rc)
+        return 0;
+    if (engines->count > 1) { /* say who refused before */
+        struct err last = *err;
+        err_set(err, -rc, "%.200s, refused: %.400s", routes->note, last.message);
+    }
+    routes_release(routes);
     return rc;
 }
 

@@ -80,7 +80,7 @@ static void make_trees(struct lash *lash, const struct engine_options *options, 
     *trees = (struct lash_trees){.ports = mem_alloc(pairs + 1)};
     memset(trees->ports, PORT_NONE, pairs);
     grow_trees(lash, &sssp, trees, lowest, false);
-    for (int round = 0; round < 2 && !lowest && !sssp_is_even(sssp.weight, lash->layers.channels);
+    for (int round = 0; round < 2 && !lowest && sssp_heavy(sssp.weight, lash->layers.channels);
          round++)
         grow_trees(lash, &sssp, trees, lowest, true);
     for (uint32_t e = 0; e < lash->layers.channels; e++) {

@@ -186,28 +186,48 @@ static bool place_offset(struct nue *nue, const uint32_t *destinations, uint32_t
     return true;
 }
 
-/* Each terminal's first LID once more, on its lane, under the weights of all others. */
-static void choose_again(struct nue *nue, const uint32_t *destinations, uint32_t count)
+static bool crosses_heavy(const struct nue *nue, uint64_t limit)
 {
-    struct nue_tree *tree = &nue->tree;
+    for (uint32_t i = 1; i < nue->column.count; i++)
+        if (nue->weight[nue->column.out[nue->column.order[i]]] > limit)
+            return true;
+    return false;
+}
+
+/* One LID once more, on its lane, under the weights of all others. */
+static void choose_lid_again(struct nue *nue, uint32_t lid)
+{
     const struct column *column = &nue->column;
+    struct nue_tree *tree = &nue->tree;
+    carry(nue, column->order, column->count, column->out, -1);
+    if (try_lane(nue, nue->lane_of[lid], nue->detour[lid] + 1) == NUE_STUCK) {
+        carry(nue, column->order, column->count, column->out, 1);
+        return;
+    }
+    nue_tree_keep(tree);
+    carry(nue, tree->order, tree->reached, tree->choice, 1);
+    write_column(nue, lid, 1);
+}
+
+/* Every terminal's first LID, or only those whose trees cross a link above the limit. The latter
+ * have sources that see each other: see sssp.c. */
+static void choose_again(struct nue *nue, const uint32_t *destinations, uint32_t count,
+                         uint64_t limit)
+{
+    size_t bytes = nue->layers.channels * sizeof *nue->tree.turns;
+    nue->tree.turns = limit ? mem_alloc(bytes + 1) : NULL;
     for (uint32_t i = 0; i < count; i++) {
         const struct network_terminal *terminal = &nue->network->terminals.items[destinations[i]];
         aim_at(nue, terminal, 0);
         column_read(&nue->column, &nue->layers, nue->routes, terminal->lid);
-        carry(nue, column->order, column->count, column->out, -1);
-        enum nue_result result =
-            try_lane(nue, nue->lane_of[terminal->lid], nue->detour[terminal->lid] + 1);
-        if (result != NUE_STUCK && tree->detour <= nue->detour[terminal->lid]) {
-            nue_tree_keep(tree);
-            carry(nue, tree->order, tree->reached, tree->choice, 1);
-            write_column(nue, terminal->lid, 1);
+        if (limit && !crosses_heavy(nue, limit))
             continue;
-        }
-        if (result != NUE_STUCK)
-            nue_tree_undo(tree);
-        carry(nue, column->order, column->count, column->out, 1);
+        if (limit)
+            memset(nue->tree.turns, 0, bytes);
+        choose_lid_again(nue, terminal->lid);
     }
+    mem_free(nue->tree.turns);
+    nue->tree.turns = NULL;
 }
 
 /* LIDs of switches without terminals. */
@@ -286,8 +306,11 @@ static bool place_all(struct nue *nue, const uint32_t *destinations, uint32_t co
     }
     if (!place_offset(nue, destinations, count, 0))
         return false;
-    for (int round = 0; round < 2 && !sssp_is_even(nue->weight, nue->layers.channels); round++)
-        choose_again(nue, destinations, count);
+    for (int again = 0; again < 3; again++) {
+        uint64_t heavy = sssp_heavy(nue->weight, nue->layers.channels);
+        if (heavy)
+            choose_again(nue, destinations, count, again < 2 ? 0 : heavy);
+    }
     for (uint32_t offset = 1; offset < lids; offset++)
         if (!place_offset(nue, destinations, count, offset))
             return false;

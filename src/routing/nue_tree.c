@@ -116,16 +116,34 @@ static bool add_way(struct nue_tree *tree, uint32_t in)
     return true;
 }
 
-/* The further LIDs of a terminal keep away from the links of its first ones, before all else. */
+/* Links that the further LIDs of a terminal share with its first ones, above all weights. */
+static uint64_t cost_of_sharing(const struct nue_tree *tree, uint32_t channel, uint32_t from)
+{
+    const uint8_t *row = routes_row(tree->routes, from);
+    uint64_t shared = 0;
+    for (uint32_t lid = tree->first_lid; lid < tree->lid; lid++)
+        shared += row[lid] == tree->network->edges[channel].port;
+    return shared << 44;
+}
+
 static uint64_t cost_of(const struct nue_tree *tree, uint32_t channel, uint32_t from, uint32_t to)
 {
-    uint64_t cost = tree->weight[channel] + tree->cost[to];
-    if (tree->first_lid == tree->lid)
-        return cost;
-    const uint8_t *row = routes_row(tree->routes, from);
-    for (uint32_t lid = tree->first_lid; lid < tree->lid; lid++)
-        cost += (uint64_t)(row[lid] == tree->network->edges[channel].port) << 44;
+    uint64_t cost = tree->weight[channel];
+    if (tree->first_lid != tree->lid)
+        cost += cost_of_sharing(tree, channel, from);
+    if (!tree->turns)
+        return cost + tree->cost[to];
+    for (; to != tree->target; to = next_switch(tree, to))
+        cost += tree->weight[tree->choice[to]] + tree->turns[tree->choice[to]];
     return cost;
+}
+
+/* In turn: those that follow see what this switch puts on the links. */
+static void take_turn(struct nue_tree *tree, uint32_t at)
+{
+    uint32_t terminals = network_terminal_count(tree->network, at);
+    for (; terminals && at != tree->target; at = next_switch(tree, at))
+        tree->turns[tree->choice[at]] += terminals;
 }
 
 /* Every neighbour of a switch of the last ring gets an offer. Returns how many neighbours. */
@@ -178,12 +196,15 @@ static bool find_offer(struct nue_tree *tree, uint32_t at, uint32_t ring)
         tree->offer[at] = cost;
         tree->choice[at] = e;
     }
-    tree->operations += network->first_edge[at + 1] - network->first_edge[at];
+    tree->operations += (uint64_t)(network->first_edge[at + 1] - network->first_edge[at]) *
+                        (tree->turns ? 1 + ring : 1);
     return tree->offer[at] != UINT64_MAX;
 }
 
 static bool accept_offer(struct nue_tree *tree, uint32_t at, uint32_t ring)
 {
+    if (tree->turns && !find_offer(tree, at, ring))
+        return false;
     if (!is_source(tree, at)) {
         tree->mark[at] |= MARK_IDLE;
         return true;
@@ -191,6 +212,8 @@ static bool accept_offer(struct nue_tree *tree, uint32_t at, uint32_t ring)
     while (!add_way(tree, tree->choice[at]))
         if (!find_offer(tree, at, ring))
             return false;
+    if (tree->turns)
+        take_turn(tree, at);
     return true;
 }
 

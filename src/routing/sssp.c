@@ -8,6 +8,13 @@
  * switch; what is left for each LID is one pass over these links in order of distance, with sums in
  * place of a priority queue.
  *
+ * The first destinations choose among links without any weight, and choose badly. Where the loads
+ * come out uneven, every terminal's tree is therefore taken back and chosen again, under the
+ * weights of all others, twice over. What is uneven then are links that serve a terminal too many,
+ * as on a leaf of a fat tree that lost a link: all come to a terminal by the same link, the
+ * lightest one, since sources do not see each other. Trees that cross such links are chosen once
+ * more, with every source in sight of those before it.
+ *
  * Routes are counted from terminal to terminal. Switches' own LIDs are given routes but weigh
  * nothing. The further LIDs of a terminal keep away from the links of its earlier ones as far as
  * shortest ways allow, and only then look at the weights.
@@ -149,6 +156,11 @@ void sssp_choose_lowest(struct sssp *sssp)
     sssp->operations += sssp->first_way[sssp->reached];
 }
 
+static void add_weight(struct sssp *sssp, uint32_t edge, uint32_t flow)
+{
+    sssp->weight[edge] += sssp->factor ? flow * sssp->factor[edge] : flow;
+}
+
 void sssp_load(struct sssp *sssp, int32_t amount)
 {
     const struct network *network = sssp->network;
@@ -157,7 +169,7 @@ void sssp_load(struct sssp *sssp, int32_t amount)
         uint32_t flow = sssp->flow[at] + (uint32_t)amount * network_terminal_count(network, at);
         sssp->flow[at] = 0;
         sssp->flow[network->edges[edge].to] += flow;
-        sssp->weight[edge] += sssp->factor ? flow * sssp->factor[edge] : flow;
+        add_weight(sssp, edge, flow);
     }
     sssp->flow[sssp->target] = 0;
     sssp->operations += sssp->reached;
@@ -312,8 +324,43 @@ static void recall_choice(struct sssp *sssp, const struct routes *routes, uint32
     sssp->operations += sssp->reached;
 }
 
+/* Chooses and loads at once: each switch, from the target outwards, sees what those before it have
+ * put on the links. */
+static void choose_in_turn(struct sssp *sssp)
+{
+    const struct network *network = sssp->network;
+    for (uint32_t i = 1; i < sssp->reached; i++) {
+        uint32_t from = sssp->order[i], terminals = network_terminal_count(network, from);
+        uint64_t least = UINT64_MAX;
+        for (uint32_t k = sssp->first_way[i]; k < sssp->first_way[i + 1]; k++) {
+            uint64_t sum = sssp->weight[sssp->ways[k].edge];
+            for (uint32_t at = sssp->ways[k].to; at != sssp->target;
+                 at = network->edges[sssp->choice[at]].to)
+                sum += sssp->weight[sssp->choice[at]];
+            if (sum >= least)
+                continue;
+            least = sum;
+            sssp->choice[from] = sssp->ways[k].edge;
+        }
+        for (uint32_t at = from; terminals && at != sssp->target;
+             at = network->edges[sssp->choice[at]].to)
+            add_weight(sssp, sssp->choice[at], terminals);
+        sssp->operations +=
+            (uint64_t)sssp->distance[from] * (sssp->first_way[i + 1] - sssp->first_way[i] + 1);
+    }
+}
+
+static bool crosses_heavy(const struct sssp *sssp, uint64_t limit)
+{
+    for (uint32_t i = 1; i < sssp->reached; i++)
+        if (sssp->weight[sssp->choice[sssp->order[i]]] > limit)
+            return true;
+    return false;
+}
+
+/* Every terminal's first LID once more, or only those whose trees cross a link above the limit. */
 static void choose_again(struct sssp *sssp, struct routes *routes, const uint32_t *destinations,
-                         uint32_t count)
+                         uint32_t count, uint64_t limit)
 {
     layers_clear(sssp->layers, 0);
     sssp->target = NETWORK_NONE;
@@ -322,22 +369,29 @@ static void choose_again(struct sssp *sssp, struct routes *routes, const uint32_
         if (sssp->target != terminal->at)
             sssp_aim(sssp, terminal->at);
         recall_choice(sssp, routes, terminal->lid);
-        sssp_load(sssp, -1);
-        sssp_choose(sssp);
-        sssp_load(sssp, 1);
+        if (limit == 0 || crosses_heavy(sssp, limit)) {
+            sssp_load(sssp, -1);
+            if (limit) {
+                choose_in_turn(sssp);
+            } else {
+                sssp_choose(sssp);
+                sssp_load(sssp, 1);
+            }
+            sssp_write_column(sssp, routes, terminal->lid, 1);
+        }
         note_choice(sssp, true);
-        sssp_write_column(sssp, routes, terminal->lid, 1);
     }
 }
 
-bool sssp_is_even(const uint32_t *weight, uint64_t edges)
+uint64_t sssp_heavy(const uint32_t *weight, uint64_t edges)
 {
     uint64_t sum = 0, most = 0;
     for (uint64_t e = 0; e < edges; e++) {
         sum += weight[e];
         most = weight[e] > most ? weight[e] : most;
     }
-    return most * edges <= sum + sum / 20;
+    uint64_t mean = edges ? sum / edges : 0;
+    return most <= mean + mean / 20 ? 0 : mean + (most - mean) * 3 / 10;
 }
 
 /* The LIDs `offset` of all terminals. */
@@ -399,9 +453,11 @@ void sssp_tables(const struct network *network, const struct engine_options *opt
     sssp.layers = layers;
     sssp.lowest = lowest;
     bool more = fill_offset(&sssp, routes, destinations, count, 0);
-    for (int again = 0; again < 2 && !lowest && !sssp_is_even(sssp.weight, layers->channels);
-         again++)
-        choose_again(&sssp, routes, destinations, count);
+    for (int again = 0; again < 3 && !lowest; again++) {
+        uint64_t heavy = sssp_heavy(sssp.weight, layers->channels);
+        if (heavy)
+            choose_again(&sssp, routes, destinations, count, again < 2 ? 0 : heavy);
+    }
     for (uint32_t offset = 1; more; offset++)
         more = fill_offset(&sssp, routes, destinations, count, offset);
     fill_switches(&sssp, routes);

@@ -47,8 +47,8 @@ void sssp_choose(struct sssp *sssp);
 void sssp_choose_lowest(struct sssp *sssp);
 /* Every terminal sends this much to the target along the routes chosen. */
 void sssp_load(struct sssp *sssp, int32_t amount);
-/* Is no link much heavier than the mean? */
-bool sssp_is_even(const uint32_t *weight, uint64_t edges);
+/* The weight from which on a link is one of the heavy ones; 0 if they all weigh about the same. */
+uint64_t sssp_heavy(const uint32_t *weight, uint64_t edges);
 
 /* All terminals that have a LID, in the order in which they are given routes: the first GUIDs of
  * the options, then switch by switch, these in a random order if there is a seed. */

@@ -53,7 +53,7 @@ part='ftree refused: the network is no tree'
 claim 'a list of engines says who refused' status 0 route circle --engine ftree,updn
 part='minhop refused: the tables could deadlock'
 claim 'and why, also if it takes a proof' status 0 route circle --engine ftree,minhop,updn
-part='minhop refused'
+part='refused: minhop: the tables could deadlock'
 claim 'if all refuse, nothing takes their place' status 1 route circle --engine ftree,minhop
 part='because this is a tree of 2 levels'
 claim 'auto says what it saw' status 0 route tree --engine auto

@@ -243,6 +243,25 @@ static void all_links_of_a_fat_tree_carry_the_same(void **state)
     network_release(&network);
 }
 
+/* 17 links for 18 hosts: one of them must not carry twice as much as the others. */
+static void a_leaf_that_lost_a_link_shares_the_others(void **state)
+{
+    struct network network;
+    (void)state;
+    load_network(&network, "fattree", (const char *const[]){"324"}, 1);
+    uint32_t leaf = network.terminals.items[0].at;
+    struct network_edge gone = network.edges[network.first_edge[leaf]];
+    network.ports.items[network.switches.items[leaf].first_port + gone.port].peer = NETWORK_NONE;
+    network.ports.items[network.switches.items[gone.to].first_port + gone.to_port].peer =
+        NETWORK_NONE;
+    assert_int_equal(network_finish(&network), 0);
+    assert_true(largest_load(&network, "sssp", 0) < 400);
+    assert_true(largest_load(&network, "dfsssp", 8) < 400);
+    assert_true(largest_load(&network, "nue", 8) < 400);
+    assert_true(largest_load(&network, "nue", 1) < 400);
+    network_release(&network);
+}
+
 /* OpenSM's engines of the same names come to 1470, 2808 and 7638 here. */
 static void loads_are_even_where_there_is_no_pattern(void **state)
 {
@@ -483,6 +502,7 @@ int main(void)
         cmocka_unit_test(tables_and_lanes_do_not_depend_on_how_jobs_are_run),
         cmocka_unit_test(a_ring_shows_what_each_engine_does_about_cycles),
         cmocka_unit_test(all_links_of_a_fat_tree_carry_the_same),
+        cmocka_unit_test(a_leaf_that_lost_a_link_shares_the_others),
         cmocka_unit_test(loads_are_even_where_there_is_no_pattern),
         cmocka_unit_test(lash_finds_the_order_in_regular_cables),
         cmocka_unit_test(dfsssp_takes_lowest_ports_where_balance_takes_too_many_lanes),
