@@ -5,8 +5,8 @@
  * a run never depends on the queue's inside. A handle lets its holder take an event back.
  *
  * Lanes are for events that mostly come in the order in which they are posted, such as those of one
- * fixed delay: they cost a fraction of the others. At the same time, what was scheduled comes before
- * what was posted to lanes, and lower lanes before higher ones. */
+ * fixed delay: they cost a fraction of the others. At the same time, what was scheduled comes
+ * before what was posted to lanes, and lower lanes before higher ones. */
 #ifndef WEFT_DES_DES_H
 #define WEFT_DES_DES_H
 

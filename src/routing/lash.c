@@ -195,15 +195,14 @@ static unsigned lay_pairs(struct lash *lash, const struct engine_options *option
     make_trees(lash, options, true, &lowest);
     bool ordered = lowest.most < balanced.most ||
                    (lowest.most == balanced.most && lowest.squares < balanced.squares);
-    unsigned layers = deal_pairs(lash, ordered ? lowest.ports : balanced.ports, lanes);
-    if (layers > lanes)
+    unsigned layers = deal_pairs(lash, ordered ? lowest.ports : balanced.ports, LAYERS_LIMIT);
+    if (layers > lanes) {
+        unsigned first = layers;
         layers = deal_pairs(lash, ordered ? balanced.ports : lowest.ports, LAYERS_LIMIT);
-    if (layers <= lanes) {
-        write_ports(lash);
-    } else {
-        unsigned first = deal_pairs(lash, ordered ? lowest.ports : balanced.ports, LAYERS_LIMIT);
-        layers = first < layers ? first : layers;
+        layers = layers > lanes && first < layers ? first : layers;
     }
+    if (layers <= lanes)
+        write_ports(lash);
     mem_free(balanced.ports);
     mem_free(lowest.ports);
     return layers;

@@ -111,6 +111,7 @@ void layers_release(struct layers *layers)
     vec_release(&layers->ahead);
     vec_release(&layers->behind);
     vec_release(&layers->sorted);
+    vec_release(&layers->spare);
     vec_release(&layers->places);
     *layers = (struct layers){0};
 }
@@ -302,14 +303,8 @@ static void forget_search(struct layers *layers)
         layers->seen[layers->behind.items[i]] = 0;
 }
 
-/* Mostly there are few of them. */
-static void sort_keys(uint64_t *keys, size_t count)
+static void sort_few(uint64_t *keys, size_t count)
 {
-    enum { FEW = 24 };
-    if (count > FEW) {
-        qsort(keys, count, sizeof *keys, compare_keys);
-        return;
-    }
     for (size_t i = 1; i < count; i++) {
         uint64_t key = keys[i];
         size_t hole = i;
@@ -319,6 +314,27 @@ static void sort_keys(uint64_t *keys, size_t count)
     }
 }
 
+/* By place, in the upper half of a key, byte after byte from the lowest: there are no two alike. */
+static void sort_many(struct layers *layers, uint64_t *keys, size_t count)
+{
+    vec_reserve(&layers->spare, count);
+    uint64_t *from = keys, *to = layers->spare.items;
+    for (unsigned shift = 32; layers->channels >> (shift - 32); shift += 8) {
+        size_t first[257] = {0};
+        for (size_t i = 0; i < count; i++)
+            first[(from[i] >> shift & 255) + 1]++;
+        for (unsigned byte = 1; byte < 256; byte++)
+            first[byte] += first[byte - 1];
+        for (size_t i = 0; i < count; i++)
+            to[first[from[i] >> shift & 255]++] = from[i];
+        uint64_t *last = from;
+        from = to;
+        to = last;
+    }
+    if (from != keys)
+        memcpy(keys, from, count * sizeof *keys);
+}
+
 static void sort_found(struct layers *layers, const struct layer *layer, const uint32_t *found,
                        size_t count)
 {
@@ -326,7 +342,10 @@ static void sort_found(struct layers *layers, const struct layer *layer, const u
     for (size_t i = 0; i < count; i++) {
         vec_push(&layers->sorted, (uint64_t)layer->place[found[i]] << 32 | found[i]);
     }
-    sort_keys(layers->sorted.items + first, count);
+    if (count < 64)
+        sort_few(layers->sorted.items + first, count);
+    else
+        sort_many(layers, layers->sorted.items + first, count);
 }
 
 /* The places of all that was found are dealt out anew: what lies behind comes before what lies

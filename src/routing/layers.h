@@ -55,6 +55,7 @@ struct layers {
     VEC(uint32_t) ahead;
     VEC(uint32_t) behind;
     VEC(uint64_t) sorted;
+    VEC(uint64_t) spare;
     VEC(uint32_t) places;
 };
 
