@@ -35,8 +35,7 @@ struct engine_options {
     const struct user_routes *user; /* NULL: none */
     const struct guid_list *first;  /* terminals that are served first; ftree: those that count */
     const struct port_weights *weights; /* not of ftree and dor; NULL: ports are alike */
-    uint64_t
-        scatter; /* equal ways (sssp, dfsssp, nue: destinations) in another order; 0: as they are */
+    uint64_t scatter;  /* equal ways (sssp, dfsssp, nue: destinations) in another order; 0: no */
     bool leave_proof;  /* the caller verifies the tables before it uses them: see engine_judge() */
     bool seed_balance; /* user routes count as load before the engine spreads its own */
     bool allow_cycles; /* minhop: give tables that could deadlock, with a note */
