@@ -196,7 +196,9 @@ static void next_static_stage(struct sm *sm)
         sm->stale = true;
         break;
     case STAGE_WRITING:
-        d->stage = STAGE_STARTING;
+        /* Outside the papers the ports are made active as any others that are not. */
+        d->stage = sm->config.paper ? STAGE_STARTING : STAGE_IDLE;
+        sm->stale = true;
         if (sm->config.paper)
             set_all_ports(sm, PORT_STATE_ACTIVE);
         break;
