@@ -243,9 +243,10 @@ static void advance(struct sm *sm, uint64_t now)
         return;
     if (outdated && !sm->computing && !sm->tables_under_way)
         plan_anew(sm, now);
-    program_what_is_stale(sm);
-    distribute_advance(sm, now);
-    program_what_is_stale(sm);
+    do { /* a wave may turn out to have nothing to write: nobody would wake us for the next */
+        program_what_is_stale(sm);
+        distribute_advance(sm, now);
+    } while (sm->stale);
     conclude(sm, now);
     audit_advance(sm, now);
 }
