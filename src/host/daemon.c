@@ -60,6 +60,7 @@ struct daemon {
     int status; /* to end with */
     uint64_t stop_at;
     uint64_t send_failures;
+    uint64_t groups_generation; /* that the manager was last told of */
     struct sm_counts counted;
 };
 
@@ -266,6 +267,10 @@ static void administer(struct daemon *daemon, uint64_t now)
         int status = mad_port_answer(daemon->port, &message);
         if (status < 0 && daemon->send_failures++ == 0)
             event_log_write(&daemon->log, "warning", "cannot answer: %s", strerror(-status));
+    }
+    if (sa_groups(daemon->sa)->generation != daemon->groups_generation) {
+        daemon->groups_generation = sa_groups(daemon->sa)->generation;
+        sm_groups_changed(daemon->sm, now);
     }
 }
 
@@ -523,6 +528,7 @@ static int open_all(struct daemon *daemon, struct err *err)
     administration.key = config->sm.sm_key;
     administration.subnet_timeout = config->sm.subnet_timeout;
     daemon->sa = sa_new(&administration, mad_port_guid(daemon->port));
+    sm_use_groups(daemon->sm, sa_groups(daemon->sa));
     for (size_t i = 0; i < daemon->store.facts.count; i++)
         sm_remember(daemon->sm, &daemon->store.facts.items[i]);
     return 0;

@@ -199,6 +199,17 @@ static void program_what_is_stale(struct sm *sm)
     program_all(sm);
 }
 
+/* What is wanted besides routes follows from the topology and from what was asked for. */
+static void plan_services(struct sm *sm)
+{
+    if (sm->subnet.generation != sm->planned_generation || sm->config.paper)
+        return;
+    partitions_plan(sm);
+    qos_plan(sm);
+    multicast_plan(sm);
+    blocks_program(sm);
+}
+
 /* Whether all that was wanted is there. */
 static void conclude(struct sm *sm, uint64_t now)
 {
@@ -243,6 +254,7 @@ static void advance(struct sm *sm, uint64_t now)
         return;
     if (outdated && !sm->computing && !sm->tables_under_way)
         plan_anew(sm, now);
+    plan_services(sm);
     do { /* a wave may turn out to have nothing to write: nobody would wake us for the next */
         program_what_is_stale(sm);
         distribute_advance(sm, now);
@@ -259,6 +271,7 @@ void sm_answered(struct sm *sm, uint64_t now, const struct request *request, uin
     case PURPOSE_SET_SWITCH:
     case PURPOSE_SET_RANDOM:
     case PURPOSE_SET_TABLE: program_answered(sm, request, status, data); break;
+    case PURPOSE_SET_BLOCK: blocks_answered(sm, request, status); break;
     case PURPOSE_STAGE: distribute_answered(sm, request, status, data); break;
     case PURPOSE_SWEEP: change_swept(sm, now, request, status ? NULL : data); break;
     case PURPOSE_AUDIT: audit_answered(sm, now, request, status ? NULL : data); break;
@@ -287,6 +300,7 @@ void sm_unanswered(struct sm *sm, uint64_t now, const struct request *request)
     case PURPOSE_STAGE:
     case PURPOSE_SET_RANDOM:
     case PURPOSE_SET_TABLE: program_unanswered(sm, now, request); break;
+    case PURPOSE_SET_BLOCK: blocks_unanswered(sm, now, request); break;
     case PURPOSE_SWEEP: change_swept(sm, now, request, NULL); break;
     case PURPOSE_AUDIT: audit_answered(sm, now, request, NULL); break;
     case PURPOSE_MANAGER:
@@ -419,6 +433,16 @@ void sm_computed(struct sm *sm, uint64_t now, struct sm_job *job, const struct e
     advance(sm, now);
 }
 
+void sm_use_groups(struct sm *sm, const struct groups *groups)
+{
+    sm->groups = groups;
+}
+
+void sm_groups_changed(struct sm *sm, uint64_t now)
+{
+    advance(sm, now);
+}
+
 enum sm_state sm_state(const struct sm *sm)
 {
     return sm->state;
@@ -452,7 +476,7 @@ bool sm_has_copy(const struct sm *sm)
 bool sm_is_settled(const struct sm *sm)
 {
     return sm->state == SM_MASTER && !sm->change.open && !sm->computing && sm->discovering == 0 &&
-           sm->subnet.generation == sm->planned_generation;
+           sm->subnet.generation == sm->planned_generation && sm->blocks_under_way == 0;
 }
 
 void sm_reroute(struct sm *sm, uint64_t now)

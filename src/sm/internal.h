@@ -23,6 +23,7 @@ enum sm_purpose {
     PURPOSE_POLL,         /* is the master at port a alive? */
     PURPOSE_HANDOVER,     /* tell the manager at port a to take over */
     PURPOSE_NOTICE,       /* tell the manager at port a that a change begins */
+    PURPOSE_SET_BLOCK,    /* row a of the subnet's blocks */
     PURPOSE_AUDIT,        /* has node a the block b that a copy says? */
 };
 
@@ -155,7 +156,9 @@ struct sm {
     VEC(uint32_t) frontier;     /* ports to be asked through, in breadth- and depth-first order */
     struct change change;
     struct distribution distribution;
-    uint32_t tables_under_way; /* Sets of table blocks and tops, in all switches */
+    uint32_t tables_under_way;   /* Sets of table blocks and tops, in all switches */
+    uint32_t blocks_under_way;   /* Sets of partitions, lanes, multicast */
+    const struct groups *groups; /* the owner's; NULL: there is no multicast */
     uint64_t next_sweep, next_poll;
     unsigned sweeps;   /* since the last full one */
     uint32_t sweeping; /* requests of the present one under way */
@@ -251,6 +254,18 @@ void program_switch(struct sm *sm, uint32_t node);
 void program_answered(struct sm *sm, const struct request *request, uint16_t status,
                       const uint8_t *data);
 void program_unanswered(struct sm *sm, uint64_t now, const struct request *request);
+
+/* blocks.c */
+void blocks_program(struct sm *sm);
+void blocks_answered(struct sm *sm, const struct request *request, uint16_t status);
+void blocks_unanswered(struct sm *sm, uint64_t now, const struct request *request);
+void blocks_flush(struct sm *sm);
+
+/* Planners of blocks. Each is called at every turn and does nothing unless something that it
+ * depends on has changed. */
+void partitions_plan(struct sm *sm);
+void qos_plan(struct sm *sm);
+void multicast_plan(struct sm *sm);
 
 /* random_table.c */
 bool random_table_is_used(const struct subnet_node *node);

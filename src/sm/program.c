@@ -56,6 +56,7 @@ static unsigned next_state(struct sm *sm, uint32_t port, const struct subnet_por
     case PORT_STATE_INIT: return PORT_STATE_ARMED;
     case PORT_STATE_ARMED:
         return tables_confirmed(sm, p->node) && tables_confirmed(sm, peer->node) &&
+                       blocks_port_is_settled(&sm->subnet.blocks, port) &&
                        wire_get(peer->info, PORT_INFO_PORT_STATE) >= PORT_STATE_ARMED
                    ? PORT_STATE_ACTIVE
                    : PORT_STATE_NO_CHANGE;

@@ -11,6 +11,10 @@
  *   distribute.c    in which order tables go out
  *   program.c       the difference between wanted and actual, written to the fabric
  *   random_table.c  the same for switches without linear tables
+ *   blocks.c        partitions, lanes and multicast, written the same way …
+ *   partitions.c    … and what they should be: who is in which partition
+ *   qos.c           levels of service on virtual lanes
+ *   multicast.c     a tree for each group
  *   change.c        sweeps and traps
  *   mastership.c    who is master (SMInfo)
  *   mirror.c        a standby's copy of the subnet, and taking over with it
@@ -25,6 +29,7 @@
 #include "routing/network.h"
 #include "routing/order.h"
 #include "routing/routes.h"
+#include "subnet/groups.h"
 #include "subnet/subnet.h"
 
 enum sm_state { SM_NOT_ACTIVE, SM_DISCOVERING, SM_STANDBY, SM_MASTER }; /* as in SMInfo */
@@ -132,6 +137,11 @@ bool sm_next_output(struct sm *sm, uint64_t now, struct sm_output *output);
 int sm_job_run(struct sm_job *job, struct err *err);
 /* Takes the job back; `refusal` says why there are no routes, or is NULL. */
 void sm_computed(struct sm *sm, uint64_t now, struct sm_job *job, const struct err *refusal);
+
+/* The groups for which trees are wanted; the owner's, who says so whenever their generation is
+ * another one. */
+void sm_use_groups(struct sm *sm, const struct groups *groups);
+void sm_groups_changed(struct sm *sm, uint64_t now);
 
 enum sm_state sm_state(const struct sm *sm);
 uint32_t sm_act_count(const struct sm *sm); /* as in SMInfo */

@@ -395,6 +395,7 @@ void transactions_flush(struct sm *sm)
         *work = (struct node_work){.announced = work->announced, .mirrored = work->mirrored};
     }
     sm->audit = (struct audit){0};
+    blocks_flush(sm);
     sm->discovering = sm->sweeping = sm->tables_under_way = 0;
     distribute_abort(sm);
 }

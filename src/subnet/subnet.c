@@ -20,6 +20,14 @@ void subnet_release(struct subnet *subnet)
     vec_release(&subnet->nodes);
     vec_release(&subnet->ports);
     map_release(&subnet->by_guid);
+    blocks_release(&subnet->blocks);
+}
+
+/* It may be blank: nothing that it was told counts any more. */
+static void forget_blocks(struct subnet *subnet, const struct subnet_node *node)
+{
+    for (unsigned number = 0; number <= node->port_count; number++)
+        blocks_forget(&subnet->blocks, node->first_port + number);
 }
 
 static void make_ports(struct subnet *subnet, uint32_t index, unsigned port_count)
@@ -39,8 +47,10 @@ uint32_t subnet_add_node(struct subnet *subnet, uint64_t guid, unsigned kind, un
         struct subnet_node *node = &subnet->nodes.items[index];
         if (node->kind != kind || node->port_count != port_count)
             return SUBNET_NONE;
-        if (!node->present)
+        if (!node->present) {
             subnet->generation++;
+            forget_blocks(subnet, node);
+        }
         node->present = true;
         return index;
     }
@@ -96,9 +106,9 @@ void subnet_remove_node(struct subnet *subnet, uint32_t index)
         subnet->ports.items[port].rival = false;
         subnet->ports.items[port].via = SUBNET_NONE;
     }
-    /* It may come back blank: nothing that it was told counts any more. */
     if (node->tables)
         memset(node->tables->known, 0, sizeof node->tables->known);
+    forget_blocks(subnet, node);
     node->present = false;
     subnet->generation++;
 }

@@ -9,6 +9,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "subnet/blocks.h"
 #include "wire/mad.h"
 
 #define SUBNET_NONE UINT32_MAX
@@ -57,6 +58,7 @@ struct subnet {
     uint32_t by_lid[LFT_ENTRIES]; /* wanted LID → end port */
     uint32_t own_port;            /* where the manager sits */
     uint64_t generation;          /* counts changes of the topology */
+    struct blocks blocks;         /* partitions, lanes, multicast */
 };
 
 void subnet_init(struct subnet *subnet);

@@ -1,0 +1,109 @@
+/* Writing blocks: partitions, lanes, arbitration, multicast (subnet/blocks.h).
+ *
+ * The planners (partitions.c, qos.c, multicast.c) say what is wanted; here it goes out, one Set for
+ * each block that is not known to be there. They are written without reading them first: a manager
+ * that takes over writes once what its predecessor wrote, which changes nothing. */
+#include "sm/internal.h"
+
+#include <string.h>
+
+static uint32_t modifier_of(const struct subnet_port *port, bool at_switch,
+                            const struct block *block)
+{
+    unsigned number = at_switch ? port->number : 0;
+    switch ((enum block_kind)block->kind) {
+    case BLOCK_PARTITIONS: return number << 16 | block->part;
+    case BLOCK_LANES: return at_switch ? (uint32_t)block->part << 8 | number : 0;
+    case BLOCK_ARBITRATION: return (uint32_t)block->part << 16 | port->number;
+    default: return (uint32_t)(block->part >> 9) << 28 | (block->part & 0x1FFu);
+    }
+}
+
+static unsigned attribute_of(enum block_kind kind)
+{
+    static const uint16_t attributes[BLOCK_KINDS] = {
+        [BLOCK_PARTITIONS] = ATTRIBUTE_P_KEY_TABLE,
+        [BLOCK_LANES] = ATTRIBUTE_SL2VL_TABLE,
+        [BLOCK_ARBITRATION] = ATTRIBUTE_VL_ARBITRATION_TABLE,
+        [BLOCK_MULTICAST] = ATTRIBUTE_MULTICAST_FORWARDING_TABLE,
+    };
+    return attributes[kind];
+}
+
+static void write_block(struct sm *sm, uint32_t row)
+{
+    const struct block *block = &sm->subnet.blocks.rows.items[row];
+    const struct subnet_port *port = port_at(sm, block->port);
+    bool at_switch = node_at(sm, port->node)->kind == SUBNET_SWITCH;
+    struct request *request =
+        sm_request(sm, PURPOSE_SET_BLOCK, row, subnet_end_port(&sm->subnet, block->port));
+    request->method = METHOD_SET;
+    request->attribute = (uint16_t)attribute_of(block->kind);
+    request->modifier = modifier_of(port, at_switch, block);
+    memcpy(request->data, blocks_content(&sm->subnet.blocks, block->wanted), SMP_DATA_BYTES);
+    sm->blocks_under_way++;
+    sm_submit(sm, request, HASTE_NONE);
+}
+
+/* Blocks of a node that is not there wait until it is back; forgetting them queues them again. */
+void blocks_program(struct sm *sm)
+{
+    if (sm->state != SM_MASTER || sm->config.paper)
+        return;
+    for (uint32_t row; (row = blocks_take(&sm->subnet.blocks)) != BLOCKS_NONE;) {
+        const struct subnet_port *port = port_at(sm, sm->subnet.blocks.rows.items[row].port);
+        if (node_at(sm, port->node)->present)
+            write_block(sm, row);
+        else
+            blocks_refuse(&sm->subnet.blocks, row);
+    }
+}
+
+static void settle_port(struct sm *sm, uint32_t port)
+{
+    if (!blocks_port_is_settled(&sm->subnet.blocks, port))
+        return;
+    program_port(sm, port);
+    if (port_at(sm, port)->peer != SUBNET_NONE)
+        program_port(sm, port_at(sm, port)->peer);
+}
+
+void blocks_answered(struct sm *sm, const struct request *request, uint16_t status)
+{
+    const struct block *block = &sm->subnet.blocks.rows.items[request->a];
+    const struct subnet_port *port = port_at(sm, block->port);
+    uint32_t owner = block->port;
+    sm->blocks_under_way--;
+    if (status) {
+        static const char *const names[BLOCK_KINDS] = {
+            [BLOCK_PARTITIONS] = "partitions",
+            [BLOCK_LANES] = "lanes",
+            [BLOCK_ARBITRATION] = "arbitration",
+            [BLOCK_MULTICAST] = "multicast table",
+        };
+        sm_say(sm, SM_EVENT_WARNING, "port %u of 0x%016llx refuses its %s (status 0x%x)",
+               port->number, (unsigned long long)node_at(sm, port->node)->guid, names[block->kind],
+               status);
+        blocks_refuse(&sm->subnet.blocks, request->a);
+    } else {
+        blocks_confirm(&sm->subnet.blocks, request->a, request->data);
+    }
+    settle_port(sm, owner);
+    blocks_program(sm); /* what became wanted of this block meanwhile */
+}
+
+void blocks_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+{
+    sm->blocks_under_way--;
+    blocks_lose(&sm->subnet.blocks, request->a);
+    discovery_lost_contact(sm, now, request->target);
+}
+
+/* Requests under way were forgotten. */
+void blocks_flush(struct sm *sm)
+{
+    sm->blocks_under_way = 0;
+    for (uint32_t row = 0; row < sm->subnet.blocks.rows.count; row++)
+        if (sm->subnet.blocks.rows.items[row].writing)
+            blocks_lose(&sm->subnet.blocks, row);
+}

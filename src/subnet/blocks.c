@@ -1,0 +1,256 @@
+#include "subnet/blocks.h"
+
+#include <string.h>
+
+enum { PART_BITS = 16, KIND_BITS = 2 };
+
+static uint64_t key_of(uint32_t port, unsigned kind, unsigned part)
+{
+    return ((uint64_t)port << KIND_BITS | kind) << PART_BITS | part;
+}
+
+static uint64_t hash_of(const uint8_t data[BLOCK_BYTES])
+{
+    uint64_t hash = BLOCK_BYTES, word;
+    for (unsigned i = 0; i < BLOCK_BYTES; i += sizeof word) {
+        memcpy(&word, data + i, sizeof word);
+        hash = hash_mix(hash ^ word) + i;
+    }
+    return hash;
+}
+
+void blocks_release(struct blocks *blocks)
+{
+    vec_release(&blocks->rows);
+    vec_release(&blocks->first_of);
+    vec_release(&blocks->unsettled);
+    vec_release(&blocks->contents);
+    vec_release(&blocks->queue);
+    map_release(&blocks->by_key);
+    map_release(&blocks->by_hash);
+    *blocks = (struct blocks){0};
+}
+
+/* ---- contents, each once ---- */
+
+static uint32_t new_content(struct blocks *blocks)
+{
+    /* free_content is 1 + the first free one, so that a zeroed structure has none */
+    if (blocks->free_content) {
+        uint32_t index = blocks->free_content - 1;
+        blocks->free_content = blocks->contents.items[index].next;
+        return index;
+    }
+    vec_push(&blocks->contents, (struct block_content){.uses = 0});
+    return (uint32_t)blocks->contents.count - 1;
+}
+
+static uint32_t hold_content(struct blocks *blocks, const uint8_t data[BLOCK_BYTES])
+{
+    uint64_t hash = hash_of(data);
+    uint32_t head = map_get(&blocks->by_hash, hash);
+    for (uint32_t i = head; i != BLOCKS_NONE; i = blocks->contents.items[i].next)
+        if (memcmp(blocks->contents.items[i].data, data, BLOCK_BYTES) == 0) {
+            blocks->contents.items[i].uses++;
+            return i;
+        }
+    uint32_t index = new_content(blocks);
+    struct block_content *content = &blocks->contents.items[index];
+    memcpy(content->data, data, BLOCK_BYTES);
+    content->uses = 1;
+    content->next = head;
+    map_set(&blocks->by_hash, hash, index);
+    return index;
+}
+
+static void free_content(struct blocks *blocks, uint32_t index)
+{
+    struct block_content *content = &blocks->contents.items[index];
+    uint64_t hash = hash_of(content->data);
+    uint32_t head = map_get(&blocks->by_hash, hash);
+    if (head == index && content->next == BLOCKS_NONE) {
+        map_remove(&blocks->by_hash, hash);
+    } else if (head == index) {
+        map_set(&blocks->by_hash, hash, content->next);
+    } else {
+        uint32_t before = head;
+        while (blocks->contents.items[before].next != index)
+            before = blocks->contents.items[before].next;
+        blocks->contents.items[before].next = content->next;
+    }
+    content->next = blocks->free_content;
+    blocks->free_content = index + 1;
+}
+
+static void drop_content(struct blocks *blocks, uint32_t *content)
+{
+    if (*content != BLOCKS_NONE && --blocks->contents.items[*content].uses == 0)
+        free_content(blocks, *content);
+    *content = BLOCKS_NONE;
+}
+
+/* ---- rows ---- */
+
+static void make_room(struct blocks *blocks, uint32_t port)
+{
+    while (blocks->first_of.count <= port) {
+        vec_push(&blocks->first_of, BLOCKS_NONE);
+        vec_push(&blocks->unsettled, 0);
+    }
+}
+
+static uint32_t find(const struct blocks *blocks, uint32_t port, enum block_kind kind,
+                     unsigned part)
+{
+    return map_get(&blocks->by_key, key_of(port, kind, part));
+}
+
+static uint32_t find_or_add(struct blocks *blocks, uint32_t port, enum block_kind kind,
+                            unsigned part)
+{
+    uint32_t fresh = (uint32_t)blocks->rows.count;
+    uint32_t row = map_add(&blocks->by_key, key_of(port, kind, part), fresh);
+    if (row != fresh)
+        return row;
+    make_room(blocks, port);
+    vec_push(&blocks->rows, ((struct block){.port = port,
+                                            .kind = (uint8_t)kind,
+                                            .part = (uint16_t)part,
+                                            .wanted = BLOCKS_NONE,
+                                            .actual = BLOCKS_NONE,
+                                            .next = blocks->first_of.items[port]}));
+    blocks->first_of.items[port] = row;
+    return row;
+}
+
+static bool differs(const struct block *block)
+{
+    return block->wanted != BLOCKS_NONE && block->wanted != block->actual && !block->refused;
+}
+
+static bool holds_up_port(const struct block *block)
+{
+    return differs(block) && block->kind != BLOCK_MULTICAST;
+}
+
+/* After every change of a row: the port's count, and its place in the queue. */
+static void row_changed(struct blocks *blocks, uint32_t row, bool held_up)
+{
+    struct block *block = &blocks->rows.items[row];
+    blocks->unsettled.items[block->port] += (uint32_t)holds_up_port(block) - (uint32_t)held_up;
+    if (differs(block) && !block->queued && !block->writing) {
+        block->queued = true;
+        vec_push(&blocks->queue, row);
+    }
+}
+
+void blocks_want(struct blocks *blocks, uint32_t port, enum block_kind kind, unsigned part,
+                 const uint8_t data[BLOCK_BYTES])
+{
+    uint32_t row = find_or_add(blocks, port, kind, part);
+    struct block *block = &blocks->rows.items[row];
+    const uint8_t *before = blocks_content(blocks, block->wanted);
+    if (before && memcmp(before, data, BLOCK_BYTES) == 0)
+        return;
+    bool held_up = holds_up_port(block);
+    drop_content(blocks, &block->wanted);
+    block->wanted = hold_content(blocks, data);
+    block->refused = false;
+    row_changed(blocks, row, held_up);
+}
+
+void blocks_waive(struct blocks *blocks, uint32_t port, enum block_kind kind, unsigned part)
+{
+    uint32_t row = find(blocks, port, kind, part);
+    if (row == MAP_NONE)
+        return;
+    bool held_up = holds_up_port(&blocks->rows.items[row]);
+    drop_content(blocks, &blocks->rows.items[row].wanted);
+    row_changed(blocks, row, held_up);
+}
+
+const uint8_t *blocks_wanted(const struct blocks *blocks, uint32_t port, enum block_kind kind,
+                             unsigned part)
+{
+    uint32_t row = find(blocks, port, kind, part);
+    return row == MAP_NONE ? NULL : blocks_content(blocks, blocks->rows.items[row].wanted);
+}
+
+const uint8_t *blocks_actual(const struct blocks *blocks, uint32_t port, enum block_kind kind,
+                             unsigned part)
+{
+    uint32_t row = find(blocks, port, kind, part);
+    return row == MAP_NONE ? NULL : blocks_content(blocks, blocks->rows.items[row].actual);
+}
+
+uint32_t blocks_next_of_port(const struct blocks *blocks, uint32_t port, uint32_t row)
+{
+    if (row != BLOCKS_NONE)
+        return blocks->rows.items[row].next;
+    return port < blocks->first_of.count ? blocks->first_of.items[port] : BLOCKS_NONE;
+}
+
+/* ---- writing ---- */
+
+uint32_t blocks_take(struct blocks *blocks)
+{
+    while (blocks->queue_taken < blocks->queue.count) {
+        uint32_t row = blocks->queue.items[blocks->queue_taken++];
+        struct block *block = &blocks->rows.items[row];
+        block->queued = false;
+        if (!differs(block))
+            continue;
+        block->writing = true;
+        return row;
+    }
+    blocks->queue.count = blocks->queue_taken = 0;
+    return BLOCKS_NONE;
+}
+
+static void set_actual(struct blocks *blocks, uint32_t row, const uint8_t *data)
+{
+    struct block *block = &blocks->rows.items[row];
+    bool held_up = holds_up_port(block);
+    block->writing = false;
+    uint32_t actual = data ? hold_content(blocks, data) : BLOCKS_NONE;
+    block = &blocks->rows.items[row];
+    drop_content(blocks, &block->actual);
+    block->actual = actual;
+    row_changed(blocks, row, held_up);
+}
+
+void blocks_confirm(struct blocks *blocks, uint32_t row, const uint8_t data[BLOCK_BYTES])
+{
+    set_actual(blocks, row, data);
+}
+
+void blocks_lose(struct blocks *blocks, uint32_t row)
+{
+    set_actual(blocks, row, NULL);
+}
+
+void blocks_refuse(struct blocks *blocks, uint32_t row)
+{
+    struct block *block = &blocks->rows.items[row];
+    bool held_up = holds_up_port(block);
+    block->writing = false;
+    block->refused = true;
+    row_changed(blocks, row, held_up);
+}
+
+void blocks_forget(struct blocks *blocks, uint32_t port)
+{
+    for (uint32_t row = blocks_next_of_port(blocks, port, BLOCKS_NONE); row != BLOCKS_NONE;
+         row = blocks_next_of_port(blocks, port, row)) {
+        struct block *block = &blocks->rows.items[row];
+        bool held_up = holds_up_port(block);
+        drop_content(blocks, &block->actual);
+        block->refused = false;
+        row_changed(blocks, row, held_up);
+    }
+}
+
+bool blocks_port_is_settled(const struct blocks *blocks, uint32_t port)
+{
+    return port >= blocks->unsettled.count || blocks->unsettled.items[port] == 0;
+}
