@@ -25,6 +25,7 @@ enum loss {
     LOSS_OVERFLOW,      /* no room in a buffer: never happens where credits are obeyed */
     LOSS_P_KEY,
     LOSS_BIT_ERROR,
+    LOSS_MOVED, /* at a hypervisor where its guest is not: any more, or not yet */
     LOSS_CAUSES,
 };
 extern const char *const loss_names[LOSS_CAUSES]; /* "inactive port" … */
@@ -33,6 +34,7 @@ extern const char *const loss_names[LOSS_CAUSES]; /* "inactive port" … */
 struct data_packet {
     uint32_t traffic;              /* as fabric_add_traffic() numbered it */
     uint32_t source, destination;  /* end ports; destination NOBODY's number if not known */
+    uint32_t from_guest, to_guest; /* their end points, or TOPOLOGY_NONE */
     uint64_t made, entered;        /* by its source; into the adapter's output buffer */
     uint32_t payload_bytes, bytes; /* bytes: on the wire */
     uint16_t dlid;
@@ -58,13 +60,55 @@ void fabric_observe_data(struct fabric *fabric, const struct data_observer *obse
  * for each packet when its sender makes it. */
 struct data_path {
     uint16_t dlid;
-    uint8_t sl; /* of engines that need lanes; only used where the traffic's own SL is 0 */
+    uint8_t sl;      /* where the traffic's own SL is 0; else that … */
+    uint8_t lane_sl; /* … and this are added: engines may need lanes beside levels of service */
 };
 struct data_paths {
     void *context;
     struct data_path (*find)(void *context, uint32_t source, uint32_t destination);
 };
 void fabric_set_paths(struct fabric *fabric, const struct data_paths *paths);
+
+/* Guests: virtual machines, end points that move from port to port with their addresses.
+ *
+ * A guest has a number of its own, which can stand in a traffic's lists of senders and receivers
+ * like that of a port. What it sends leaves from the port where it is at the time; what is sent to
+ * it has the LID that data_paths.find gives for its number (so whoever adds guests must hand over a
+ * `find` that knows them: `source` is always a port, `destination` may be a guest), and is taken
+ * from the network only at the port where the guest is. Anywhere else it is lost: LOSS_MOVED.
+ *
+ * The owner of the fabric moves it: to TOPOLOGY_NONE when its machine is stopped for the journey,
+ * to the new port when the machine goes on there. What the manager does meanwhile with LIDs and
+ * tables is neither known here nor needed. While it is nowhere it sends nothing; its last
+ * DATA_GUEST_BACKLOG packets that came due wait for it, older ones are given up (`unroutable`).
+ * Reliable packets that were lost on the way are tried again from the new port. */
+#define DATA_GUEST 0x80000000u /* the first guest's number */
+enum { DATA_GUEST_BACKLOG = 64 };
+
+/* One direction of a guest's traffic. */
+struct guest_side {
+    uint64_t delivered, lost[LOSS_CAUSES];
+    uint64_t last_ps; /* of the latest delivery */
+    /* From the last delivery before a move to the first one after it: of the latest move that is
+     * over, the longest, the sum and their number. Moves before any delivery, and between two
+     * deliveries more than the first, do not count. */
+    uint64_t downtime_ps, longest_ps, total_ps;
+    uint32_t interruptions;
+    bool interrupted; /* moved, and no delivery since */
+    uint64_t interrupted_ps;
+};
+struct guest_view {
+    uint32_t port;                     /* or TOPOLOGY_NONE */
+    uint32_t moves;                    /* arrivals at a port but the first */
+    uint64_t detached_ps, attached_ps; /* when it left and arrived last */
+    struct guest_side to, from;        /* what others sent to it; what it sent */
+};
+/* A new one, nowhere yet; its number. */
+uint32_t fabric_add_guest(struct fabric *fabric);
+/* To an end port, at once, or to TOPOLOGY_NONE. */
+void fabric_move_guest(struct fabric *fabric, uint32_t guest, uint32_t port);
+/* Holds until the next guest is added. */
+const struct guest_view *fabric_guest(const struct fabric *fabric, uint32_t guest);
 
 /* Whether this fabric can carry it: traffic_check(), and no packet beyond MTU and buffers. */
 int fabric_check_traffic(const struct fabric *fabric, const struct traffic *traffic,

@@ -47,6 +47,25 @@ void fabric_born_node(struct fabric *fabric, uint32_t index)
     node->timer_at = TIME_NEVER;
 }
 
+/* What is one device knows of each other: a virtual switch and the functions behind its ports. */
+void fabric_join_device(struct fabric *fabric, uint32_t index)
+{
+    const struct topology_node *described = &fabric->topology->nodes.items[index];
+    for (unsigned number = 1; number <= described->port_count; number++) {
+        uint32_t own = described->first_port + number;
+        uint32_t peer = fabric->topology->ports.items[own].peer;
+        if (peer == TOPOLOGY_NONE)
+            continue;
+        uint32_t other = fabric->topology->ports.items[peer].node;
+        unsigned far = topology_port_number(fabric->topology, peer);
+        if (fabric->nodes[index].sma.device &&
+            fabric->topology->nodes.items[other].kind == NODE_ADAPTER)
+            sma_join(&fabric->nodes[index].sma, number, &fabric->nodes[other].sma, far);
+        else if (fabric->nodes[other].sma.device && described->kind == NODE_ADAPTER)
+            sma_join(&fabric->nodes[other].sma, far, &fabric->nodes[index].sma, number);
+    }
+}
+
 static void born_port(struct fabric *fabric, uint32_t index, uint64_t seed)
 {
     const struct topology_port *described = &fabric->topology->ports.items[index];
@@ -94,6 +113,9 @@ struct fabric *fabric_new(const struct topology *topology, const struct fabric_o
     fabric->routing_ps = cost_ps(options->routing, fabric->node_count);
     for (uint32_t i = 0; i < fabric->node_count; i++)
         fabric_born_node(fabric, i);
+    for (uint32_t i = 0; i < fabric->node_count; i++)
+        if (fabric->nodes[i].sma.device)
+            fabric_join_device(fabric, i);
     for (uint32_t i = 0; i < fabric->port_count; i++)
         born_port(fabric, i, seed);
     fabric->hop_limit = hop_limit(fabric);
@@ -346,7 +368,7 @@ const uint8_t *fabric_linear_table(const struct fabric *fabric, uint32_t node, u
 {
     const struct sma *sma = &fabric->nodes[node].sma;
     *top = (unsigned)wire_get(sma->switch_info, SWITCH_INFO_LINEAR_FDB_TOP);
-    return sma->linear;
+    return sma_linear_table(sma);
 }
 
 uint64_t fabric_port_guid(const struct fabric *fabric, uint32_t port, unsigned index)
@@ -361,10 +383,12 @@ uint64_t fabric_port_guid(const struct fabric *fabric, uint32_t port, unsigned i
 void fabric_totals(const struct fabric *fabric, struct fabric_totals *totals)
 {
     *totals = fabric->totals;
-    uint32_t cables = 0;
+    uint32_t cables = 0, idle = 0; /* idle: virtual functions without a link, as it should be */
     for (uint32_t i = 0; i < fabric->port_count; i++)
         cables += fabric->ports[i].peer != NOBODY;
-    totals->links_down = cables / 2 - totals->links_up;
+    for (uint32_t i = 0; i < fabric->node_count; i++)
+        idle += !sma_wants_link(&fabric->nodes[i].sma);
+    totals->links_down = cables / 2 - idle - totals->links_up;
 }
 
 uint64_t fabric_trace_hash(const struct fabric *fabric)

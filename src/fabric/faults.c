@@ -1,6 +1,7 @@
 /* Faults: cables cut and mended, nodes that die and come back blank, packets lost, agents that are
  * slow or mute, GUIDs that are there twice, bits that flip. */
 #include "fabric/internal.h"
+#include "wire/vswitch.h"
 
 #include <errno.h>
 
@@ -49,6 +50,7 @@ static void revive(struct fabric *fabric, uint32_t index)
     struct node *node = &fabric->nodes[index];
     sma_release(&node->sma);
     fabric_born_node(fabric, index);
+    fabric_join_device(fabric, index);
     if (fabric->data) {
         gate_refresh_node(fabric, index);
         counters_forget(fabric, index);
@@ -61,16 +63,15 @@ static void revive(struct fabric *fabric, uint32_t index)
     }
 }
 
-int fabric_set_node(struct fabric *fabric, uint32_t index, bool up, struct err *err)
+static void set_node(struct fabric *fabric, uint32_t index, bool up)
 {
-    int status = check_node(fabric, index, err);
-    if (status || fabric->nodes[index].up == up)
-        return status;
     struct node *node = &fabric->nodes[index];
+    if (node->up == up)
+        return;
     if (up) {
         fabric->totals.nodes_down--;
         revive(fabric, index);
-        return 0;
+        return;
     }
     fabric->totals.nodes_down++;
     node->up = node->agent_busy = false;
@@ -82,6 +83,38 @@ int fabric_set_node(struct fabric *fabric, uint32_t index, bool up, struct err *
         if (fabric->ports[node->first_port + number].up)
             link_drop(fabric, node->first_port + number, PHYSICAL_NO_CHANGE);
     node_service_agent(fabric, index);
+}
+
+/* The virtual switch of a node that is one, or that is the physical function of one; or NOBODY. */
+static uint32_t device_of(const struct fabric *fabric, uint32_t index)
+{
+    const struct sma *sma = &fabric->nodes[index].sma;
+    if (sma->device)
+        return index;
+    if (!sma->host || sma->host_port != VSWITCH_PF)
+        return NOBODY;
+    uint32_t own = fabric->nodes[index].first_port + sma->own_port;
+    return fabric->ports[fabric->ports[own].peer].node;
+}
+
+/* Whoever takes a hypervisor's switch or its physical function takes it all. */
+int fabric_set_node(struct fabric *fabric, uint32_t index, bool up, struct err *err)
+{
+    int status = check_node(fabric, index, err);
+    if (status)
+        return status;
+    uint32_t device = device_of(fabric, index);
+    if (device == NOBODY) {
+        set_node(fabric, index, up);
+        return 0;
+    }
+    set_node(fabric, device, up);
+    const struct node *node = &fabric->nodes[device];
+    for (unsigned number = VSWITCH_PF; number <= node->sma.port_count; number++) {
+        uint32_t peer = fabric->ports[node->first_port + number].peer;
+        if (peer != NOBODY && !node_of(fabric, peer)->is_switch)
+            set_node(fabric, fabric->ports[peer].node, up);
+    }
     return 0;
 }
 

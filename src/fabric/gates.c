@@ -5,6 +5,7 @@
  * (gate_refresh). A port passes data while its link is up and its state is Active. When it closes,
  * what waits to go out there is lost; what came in before still finds its way. */
 #include "fabric/internal.h"
+#include "wire/vswitch.h"
 
 #include <errno.h>
 #include <string.h>
@@ -79,6 +80,7 @@ void data_release(struct fabric *fabric)
     vec_release(&data->traffics);
     vec_release(&data->stopped);
     vec_release(&data->senders);
+    vec_release(&data->guests);
     vec_release(&data->parcels);
     mem_free(data->inputs);
     mem_free(data->outputs);
@@ -225,6 +227,14 @@ static void refresh_map(struct relay *relay)
                                << sl * 4;
 }
 
+/* A virtual switch's LID is also that of its physical function. */
+static void refresh_physical_function(struct fabric *fabric, const struct node *node)
+{
+    if (node->sma.device && node->sma.port_count >= VSWITCH_PF &&
+        fabric->ports[node->first_port + VSWITCH_PF].peer != NOBODY)
+        gate_refresh(fabric, fabric->ports[node->first_port + VSWITCH_PF].peer);
+}
+
 void gate_written(struct fabric *fabric, uint32_t index, unsigned attribute)
 {
     const struct node *node = &fabric->nodes[index];
@@ -234,6 +244,7 @@ void gate_written(struct fabric *fabric, uint32_t index, unsigned attribute)
     case ATTRIBUTE_P_KEY_TABLE:
         for (unsigned number = 1; number <= node->sma.port_count; number++)
             gate_refresh(fabric, node->first_port + number);
+        refresh_physical_function(fabric, node);
         break;
     case ATTRIBUTE_SWITCH_INFO:
     case ATTRIBUTE_SL2VL_TABLE: gate_refresh_node(fabric, index); break;
@@ -252,6 +263,7 @@ void gate_refresh_node(struct fabric *fabric, uint32_t index)
     relay->first_port = node->first_port;
     relay->port_count = sma->port_count;
     relay->linear = sma->linear;
+    relay->is_virtual = sma->device;
     relay->sl2vl = (const uint8_t(*)[8])sma->sl2vl;
     uint64_t life_before = relay->life_time_ps;
     relay->life_time_ps = TIME_NEVER;

@@ -162,6 +162,7 @@ void queue_clear(struct fabric *fabric, struct packet_queue *queue);
 /* fabric.c */
 void fabric_deliver(struct fabric *fabric, uint32_t port, const struct packet *packet);
 void fabric_born_node(struct fabric *fabric, uint32_t node);
+void fabric_join_device(struct fabric *fabric, uint32_t node);
 
 /* link.c */
 uint64_t wire_time(const struct port *port, uint64_t bytes);
@@ -172,6 +173,8 @@ void link_try_training(struct fabric *fabric, uint32_t port);
 void link_trained(struct fabric *fabric, uint32_t port);
 void link_drop(struct fabric *fabric, uint32_t port, unsigned physical_state);
 void link_command(struct fabric *fabric, uint32_t port, unsigned physical_state);
+/* The link inside a device, at this port of its virtual switch, as the function's address wants. */
+void link_follow_function(struct fabric *fabric, uint32_t port);
 
 /* node.c */
 void node_inject(struct fabric *fabric, uint32_t port, uint32_t packet);

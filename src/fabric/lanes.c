@@ -232,7 +232,8 @@ static void forget_hold(struct fabric *fabric, uint32_t lane, uint32_t wanted)
 /* What the switch could not relay is counted at its input, what the output refuses there. */
 static void count_discard(struct fabric *fabric, uint32_t port, enum loss cause)
 {
-    bool relay = cause == LOSS_NO_ROUTE || cause == LOSS_TURNED_BACK || cause == LOSS_NO_LANE;
+    bool relay = cause == LOSS_NO_ROUTE || cause == LOSS_TURNED_BACK || cause == LOSS_NO_LANE ||
+                 cause == LOSS_MOVED;
     counters_count(fabric, port,
                    relay                 ? COUNTER_RCV_SWITCH_RELAY
                    : cause == LOSS_P_KEY ? COUNTER_XMIT_CONSTRAINT
@@ -369,7 +370,7 @@ void lanes_connect(struct fabric *fabric, uint32_t lane, uint32_t life)
     unsigned output = output_for(fabric, relay, parcel->dlid);
     enum loss cause = LOSS_NO_ROUTE;
     if (output == port->number) {
-        lanes_discard(fabric, lane, NOBODY, LOSS_TURNED_BACK);
+        lanes_discard(fabric, lane, NOBODY, relay->is_virtual ? LOSS_MOVED : LOSS_TURNED_BACK);
     } else if (output == 0 || output > relay->port_count) {
         lanes_discard(fabric, lane, NOBODY, LOSS_NO_ROUTE);
     } else {
@@ -519,7 +520,8 @@ void lanes_arrive(struct fabric *fabric, uint32_t number, uint32_t index)
     input->received = (uint16_t)((input->received + blocks) % CREDIT_MODULUS);
     if (!port->open && !opens(fabric, relay, index)) {
         lose_on_arrival(fabric, number, lane, LOSS_INACTIVE_PORT);
-    } else if (port->keys_in && !passes_keys(fabric, relay, port, parcel)) {
+    } else if (port->keys_in &&
+               !sma_may_send_p_key(sma_of(fabric, relay), port->number, parcel->p_key)) {
         counters_count(fabric, index, COUNTER_RCV_CONSTRAINT);
         lose_on_arrival(fabric, number, lane, LOSS_P_KEY);
     } else if (!relay->is_switch) {

@@ -7,6 +7,7 @@
  *   credits.c   the receiver grants credits, by flow-control packets of its own
  *   lanes.c     it arrives in an input lane; at the head of it, the routing unit finds the output,
  *               the mapping unit the lane; it crosses over when the output lane has room
+ *   guests.c    virtual machines, which take their traffic with them
  *   gates.c     what happens to it when ports close, links break and nodes die
  *   deadlock.c  who waits for whom
  *   counters.c  what agents' performance counters show of it; books.c  whether it all adds up
@@ -104,7 +105,7 @@ struct arbiter {
  * a time, for all its input lanes in turn. */
 struct relay {
     uint64_t busy_until;
-    const uint8_t *linear;     /* NULL: a random table */
+    const uint8_t *linear;     /* NULL: a random table, or that of a virtual switch */
     const uint8_t (*sl2vl)[8]; /* as the agent keeps it … */
     uint64_t common_lanes;     /* … and, if all its rows are the same, four bits for each SL */
     uint64_t life_time_ps;     /* a parcel may stay so long; TIME_NEVER: for ever */
@@ -115,9 +116,11 @@ struct relay {
     uint16_t linear_top;
     uint8_t port_count;
     bool is_switch, up;
-    bool one_map; /* all rows of sl2vl are the same */
-    bool waking;  /* an event will come when the unit is free */
+    bool one_map;    /* all rows of sl2vl are the same */
+    bool waking;     /* an event will come when the unit is free */
+    bool is_virtual; /* a virtual switch */
 };
+_Static_assert(sizeof(struct relay) <= 64, "what a hop needs of a node is one line");
 
 struct sender {
     uint32_t traffic, port;
@@ -128,8 +131,17 @@ struct sender {
     uint64_t drawn, foreseen; /* packets of `source` and of `counted` that are done with */
     uint32_t waiting_for;     /* output lane, or NOBODY … */
     uint32_t line;            /* … and who is next in its line */
+    uint32_t guest;           /* that it sends for, or NOBODY … */
+    uint32_t next_of_guest;   /* … and another one that does */
     bool scheduled, over;
+    bool paused;                 /* its guest is nowhere */
     struct parcel_queue retries; /* to go before the next one */
+};
+
+struct guest {
+    struct guest_view view;
+    uint32_t first_sender;
+    bool has_arrived; /* somewhere, once */
 };
 
 struct data {
@@ -143,7 +155,8 @@ struct data {
     uint32_t free_parcels;
     VEC(struct sender) senders;
     VEC(struct traffic) traffics;
-    VEC(bool) stopped;       /* by traffic */
+    VEC(bool) stopped; /* by traffic */
+    VEC(struct guest) guests;
     uint32_t largest_blocks; /* of any packet */
     uint64_t made;           /* that left their senders */
     uint64_t travelling, on_links, retrying;
@@ -224,8 +237,24 @@ void credits_repeat(struct fabric *fabric, uint32_t port, uint32_t epoch);
 void sender_offer(struct fabric *fabric, uint32_t sender); /* what is due, as far as it goes */
 void sender_due(struct fabric *fabric, uint32_t sender);
 void sender_retry(struct fabric *fabric, uint32_t parcel);
+/* Its guest goes: to another port, or to NOBODY. */
+void sender_move(struct fabric *fabric, uint32_t sender, uint32_t port);
 void data_deliver(struct fabric *fabric, uint32_t parcel, uint32_t port);
 void data_lose(struct fabric *fabric, uint32_t parcel, enum loss cause, uint32_t port);
+
+/* guests.c */
+static inline bool is_guest(uint32_t end_point)
+{
+    return end_point >= DATA_GUEST && end_point != UINT32_MAX;
+}
+static inline struct guest *guest_at(const struct data *data, uint32_t end_point)
+{
+    return &data->guests.items[end_point - DATA_GUEST];
+}
+/* A new sender for this end point: the port that it is at, or NOBODY. */
+uint32_t guest_adopt(struct data *data, uint32_t end_point, uint32_t sender);
+void guest_note_delivered(struct data *data, const struct parcel *parcel, uint64_t now);
+void guest_note_lost(struct data *data, const struct parcel *parcel, enum loss cause);
 
 /* gates.c */
 void data_start(struct fabric *fabric);

@@ -138,7 +138,8 @@ static uint64_t physical_state(struct fabric *fabric, uint32_t index)
 static bool is_ready(struct fabric *fabric, uint32_t index)
 {
     const struct port *port = &fabric->ports[index];
-    return node_of(fabric, index)->up && port->cable && !port->up;
+    const struct node *node = node_of(fabric, index);
+    return node->up && port->cable && !port->up && sma_wants_link(&node->sma);
 }
 
 /* One end polls; the other polls, too, or sleeps and is woken by it. */
@@ -194,34 +195,74 @@ static enum link_speed speed_of(unsigned speed, unsigned ext, bool fdr10)
     return speed ? SPEED_SDR + (unsigned)__builtin_ctz(speed) : SPEED_SDR;
 }
 
+/* What both ends have in common; width 0 if that is nothing. */
+struct terms {
+    unsigned width, speed, ext;
+    bool fdr10;
+};
+
+static struct terms negotiate(struct fabric *fabric, uint32_t a, uint32_t b)
+{
+    const struct sma_port *pa = sma_port(&node_of(fabric, a)->sma, fabric->ports[a].number);
+    const struct sma_port *pb = sma_port(&node_of(fabric, b)->sma, fabric->ports[b].number);
+    struct terms terms = {
+        .width = common_width((unsigned)(wire_get(pa->info, PORT_INFO_LINK_WIDTH_ENABLED) &
+                                         wire_get(pb->info, PORT_INFO_LINK_WIDTH_ENABLED))),
+        .speed = highest_bit((unsigned)(wire_get(pa->info, PORT_INFO_LINK_SPEED_ENABLED) &
+                                        wire_get(pb->info, PORT_INFO_LINK_SPEED_ENABLED))),
+        .ext = highest_bit(enabled_ext(pa->info) & enabled_ext(pb->info)),
+    };
+    /* FDR10 is QDR's neighbour and has no bit of its own. */
+    terms.fdr10 = !terms.ext && terms.speed == 1u << SPEED_QDR && pa->fdr10 && pb->fdr10;
+    if (!terms.speed)
+        terms.width = 0;
+    return terms;
+}
+
+static void start_end(struct fabric *fabric, uint32_t index, const struct terms *terms)
+{
+    struct port *port = &fabric->ports[index];
+    uint64_t rate = link_data_rate((enum link_width)terms->width,
+                                   speed_of(terms->speed, terms->ext, terms->fdr10));
+    port->up = true;
+    port->ps_per_8_bytes = 64 * TIME_S / rate;
+    port->free_at = des_now(fabric->network);
+}
+
 void link_trained(struct fabric *fabric, uint32_t index)
 {
     uint32_t ends[2] = {index, fabric->ports[index].peer};
-    struct port *a = &fabric->ports[ends[0]], *b = &fabric->ports[ends[1]];
     if (!can_train(fabric, ends[0], ends[1]))
         return;
-    const struct sma_port *pa = sma_port(&node_of(fabric, ends[0])->sma, a->number);
-    const struct sma_port *pb = sma_port(&node_of(fabric, ends[1])->sma, b->number);
-    unsigned width = common_width((unsigned)(wire_get(pa->info, PORT_INFO_LINK_WIDTH_ENABLED) &
-                                             wire_get(pb->info, PORT_INFO_LINK_WIDTH_ENABLED)));
-    unsigned speed = highest_bit((unsigned)(wire_get(pa->info, PORT_INFO_LINK_SPEED_ENABLED) &
-                                            wire_get(pb->info, PORT_INFO_LINK_SPEED_ENABLED)));
-    unsigned ext = highest_bit(enabled_ext(pa->info) & enabled_ext(pb->info));
-    /* FDR10 is QDR's neighbour and has no bit of its own. */
-    bool fdr10 = !ext && speed == 1u << SPEED_QDR && pa->fdr10 && pb->fdr10;
-    if (!width || !speed)
+    struct terms terms = negotiate(fabric, ends[0], ends[1]);
+    if (!terms.width)
         return; /* nothing in common: polls for ever */
-    uint64_t rate = link_data_rate((enum link_width)width, speed_of(speed, ext, fdr10));
     for (unsigned i = 0; i < 2; i++) {
         struct port *port = &fabric->ports[ends[i]];
-        port->up = true;
-        port->ps_per_8_bytes = 64 * TIME_S / rate;
-        port->free_at = des_now(fabric->network);
-        sma_link_up(&node_of(fabric, ends[i])->sma, port->number, width, speed, ext, fdr10);
+        start_end(fabric, ends[i], &terms);
+        sma_link_up(&node_of(fabric, ends[i])->sma, port->number, terms.width, terms.speed,
+                    terms.ext, terms.fdr10);
         if (fabric->data)
             gate_link_up(fabric, ends[i]);
         node_service_agent(fabric, port->node);
     }
+    fabric->totals.links_up++;
+}
+
+/* Without training, and active at once: there is no cable, and it was the manager who wanted it. */
+static void raise_function(struct fabric *fabric, uint32_t index)
+{
+    uint32_t ends[2] = {index, fabric->ports[index].peer};
+    struct terms terms = negotiate(fabric, ends[0], ends[1]);
+    if (!can_train(fabric, ends[0], ends[1]) || !terms.width)
+        return;
+    for (unsigned i = 0; i < 2; i++) {
+        start_end(fabric, ends[i], &terms);
+        sma_function_up(&node_of(fabric, ends[i])->sma, fabric->ports[ends[i]].number, terms.width,
+                        terms.speed, terms.ext, terms.fdr10);
+    }
+    for (unsigned i = 0; i < 2 && fabric->data; i++)
+        gate_link_up(fabric, ends[i]);
     fabric->totals.links_up++;
 }
 
@@ -266,4 +307,18 @@ void link_command(struct fabric *fabric, uint32_t index, unsigned state)
     wire_set(node_of(fabric, index)->sma.ports[port->number].info, PORT_INFO_PORT_PHYSICAL_STATE,
              state);
     link_try_training(fabric, index);
+}
+
+void link_follow_function(struct fabric *fabric, uint32_t index)
+{
+    uint32_t ends[2] = {index, fabric->ports[index].peer};
+    bool wanted = sma_wants_link(&node_of(fabric, ends[1])->sma);
+    if (!wanted && fabric->ports[index].up)
+        link_drop(fabric, index, PHYSICAL_NO_CHANGE);
+    for (unsigned i = 0; i < 2 && fabric->data; i++) { /* it has other addresses and settings */
+        gate_refresh_node(fabric, fabric->ports[ends[i]].node);
+        gate_refresh(fabric, ends[i]);
+    }
+    if (wanted && !fabric->ports[index].up)
+        raise_function(fabric, index);
 }

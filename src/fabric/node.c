@@ -6,6 +6,7 @@
  */
 #include "fabric/internal.h"
 #include "wire/pcap.h"
+#include "wire/vswitch.h"
 
 #include <string.h>
 
@@ -137,8 +138,10 @@ static bool enforced(struct fabric *fabric, struct node *node, unsigned number,
                      enum wire_field direction, const struct packet *packet)
 {
     bool inbound = direction == PORT_INFO_PARTITION_ENFORCEMENT_INBOUND;
+    unsigned key = packet->header.p_key;
     if (mad_is_smp(packet->mad) || !wire_get(node->sma.ports[number].info, direction) ||
-        sma_accepts_p_key(&node->sma, number, packet->header.p_key))
+        (inbound ? sma_may_send_p_key(&node->sma, number, key)
+                 : sma_accepts_p_key(&node->sma, number, key)))
         return true;
     struct sma_key_violation violation = {packet->header.slid,   packet->header.dlid,
                                           packet->header.p_key,  packet->header.sl,
@@ -201,7 +204,8 @@ static void multicast_to(struct fabric *fabric, struct node *node, uint32_t numb
     } else if (!choose_lane(node, packet_at(fabric, copy), input, output)) {
         not_relayed(fabric, node, copy, input);
     } else {
-        forward(fabric, node, copy, output, fabric->routing_ps);
+        forward(fabric, node, copy, output,
+                node->sma.device ? fabric->options.vswitch_routing_ps : fabric->routing_ps);
     }
 }
 
@@ -222,10 +226,14 @@ static void route_multicast(struct fabric *fabric, struct node *node, uint32_t n
 static void route_by_lid(struct fabric *fabric, struct node *node, uint32_t number, unsigned input)
 {
     struct packet *packet = packet_at(fabric, number);
+    bool own = sma_owns_lid(&node->sma, 0, packet->header.dlid);
+    if (node->sma.device) /* whose LID is also that of the physical function at port 2 */
+        own = own && sma_is_for_switch(packet->mad);
+    else
+        own = own && input == 0;
     if (is_multicast(packet))
         route_multicast(fabric, node, number, input);
-    else if (packet->header.dlid == LID_PERMISSIVE ||
-             (input == 0 && sma_owns_lid(&node->sma, 0, packet->header.dlid)))
+    else if (packet->header.dlid == LID_PERMISSIVE || own)
         arrive_at_lid(fabric, node, number, port_index(node, 0));
     else
         route_unicast(fabric, node, number, input);
@@ -286,13 +294,25 @@ static bool starts_directed(const uint8_t *mad)
     return mad_is_directed(mad) && wire_get(mad, side) == LID_PERMISSIVE;
 }
 
-/* Starts a packet at an end port: a consumer's, an answer or a trap. */
+/* Whether what is sent from here to this LID stays here. What a virtual switch shares the LID for
+ * goes out to it. */
+static bool stays_here(const struct node *node, unsigned port, const struct packet *packet)
+{
+    bool shared = node->sma.host && node->sma.host_port == VSWITCH_PF &&
+                  sma_owns_lid(node->sma.host, 0, packet->header.dlid);
+    return sma_owns_lid(&node->sma, port, packet->header.dlid) &&
+           !(shared && sma_is_for_switch(packet->mad));
+}
+
+/* Starts a packet at an end port: a consumer's, an answer or a trap. An answer to a full member
+ * goes out with the limited key of whoever has no other. */
 void node_inject(struct fabric *fabric, uint32_t port, uint32_t number)
 {
     struct node *node = node_of(fabric, port);
     struct packet *packet = packet_at(fabric, number);
     unsigned own = fabric->ports[port].number;
     packet->arrival = fabric->ports[port].number;
+    packet->header.p_key = (uint16_t)sma_own_p_key(&node->sma, own, packet->header.p_key);
     packet->header.vl = VL_MANAGEMENT;
     fabric->totals.packets_sent++;
     fabric->totals.smps_sent += mad_is_smp(packet->mad);
@@ -304,8 +324,7 @@ void node_inject(struct fabric *fabric, uint32_t port, uint32_t number)
         run_smi(fabric, node, number, 0, port);
     } else if (node->is_switch) {
         route_by_lid(fabric, node, number, 0);
-    } else if (packet->header.dlid == LID_PERMISSIVE ||
-               sma_owns_lid(&node->sma, own, packet->header.dlid)) {
+    } else if (packet->header.dlid == LID_PERMISSIVE || stays_here(node, own, packet)) {
         arrive_at_lid(fabric, node, number, port);
     } else if (choose_lane(node, packet, 0, own)) {
         link_output(fabric, port, number);
@@ -439,6 +458,8 @@ void node_service_agent(struct fabric *fabric, uint32_t index)
         uint32_t port = port_index(node, output.port);
         if (output.kind == SMA_SEND_TRAP)
             send_trap(fabric, port, &output);
+        else if (output.kind == SMA_FUNCTION)
+            link_follow_function(fabric, port);
         else
             des_schedule(fabric->network,
                          des_now(fabric->network) + LINK_COMMAND_DELAY_US * TIME_US,

@@ -24,6 +24,8 @@ static const struct attribute {
 #define NODE(field)   true, offsetof(struct node_options, field)
 #define FABRIC(field) false, offsetof(struct fabric_options, field)
     {"data_vls", KIND_U8, NODE(agent.data_vls), 1, 15, 1, "data lanes: 1, 2, 4, 8 or 15"},
+    {"sl2vl_wildcards", KIND_BOOL, NODE(agent.sl2vl_wildcards), 0, 1, 1,
+     "switches take one SL to VL map for many ports"},
     {"mtu", KIND_U16, NODE(agent.mtu), 256, 4096, 256, "largest payload in bytes"},
     {"vl_arbitration", KIND_U8, NODE(agent.vl_arbitration), 0, 64, 1,
      "entries of each arbitration table"},
@@ -51,6 +53,8 @@ static const struct attribute {
      "a look-up in a forwarding table"},
     {"routing_per_node", KIND_TIME, FABRIC(routing.per_node_ps), 0, TIME_S, 1,
      "the same, for each node of the subnet"},
+    {"vswitch_routing", KIND_TIME, FABRIC(vswitch_routing_ps), 0, TIME_S, 1,
+     "a look-up in a virtual switch"},
     {"manager", KIND_TIME, FABRIC(manager.base_ps), 0, TIME_S, 1, "an SMP in a simulated manager"},
     {"manager_per_node", KIND_TIME, FABRIC(manager.per_node_ps), 0, TIME_S, 1,
      "the same, for each node of the subnet"},
@@ -89,6 +93,7 @@ enum { ATTRIBUTES = sizeof attributes / sizeof attributes[0] };
 
 static const struct fabric_options today = {
     .node = {.agent = {.data_vls = 8,
+                       .sl2vl_wildcards = true,
                        .mtu = 4096,
                        .vl_arbitration = 8,
                        .linear_entries = 49152,
@@ -107,6 +112,7 @@ static const struct fabric_options today = {
     .smi = {.base_ps = 500 * TIME_NS},
     .sma = {.base_ps = 5 * TIME_US},
     .routing = {.base_ps = 100 * TIME_NS},
+    .vswitch_routing_ps = 10 * TIME_NS,
     .manager = {.base_ps = 500 * TIME_NS},
     .compute_ps = 5 * TIME_NS, /* bench/compute_price.c: 2 to 7 ns */
     .deadlock_check_ps = TIME_MS,
@@ -137,6 +143,7 @@ static const struct fabric_options paper = {
     .smi = {.base_ps = 200 * TIME_NS},
     .sma = {.base_ps = 1 * TIME_US},
     .routing = {.base_ps = 100 * TIME_NS},
+    .vswitch_routing_ps = 10 * TIME_NS,
     .manager = {.base_ps = 8500 * TIME_NS},
     .manager_get = {.per_node_ps = 1250 * TIME_NS},
     .compute_ps = 80 * TIME_US,

@@ -32,13 +32,14 @@ struct fabric_override {
 
 struct fabric_options {
     struct node_options node;
-    struct cost smi;         /* one directed-route hop through a switch */
-    struct cost sma;         /* one request in an agent */
-    struct cost routing;     /* one look-up in a forwarding table */
-    struct cost manager;     /* one SMP in a simulated manager, in or out */
-    struct cost manager_get; /* what a Get adds to that: its answer has to be taken in */
-    uint64_t compute_ps;     /* one operation of a simulated manager that computes routes */
-    bool paper_compute;      /* of the papers' own algorithms, and nothing else is done meanwhile */
+    struct cost smi;             /* one directed-route hop through a switch */
+    struct cost sma;             /* one request in an agent */
+    struct cost routing;         /* one look-up in a forwarding table … */
+    uint64_t vswitch_routing_ps; /* … and in that of a virtual switch */
+    struct cost manager;         /* one SMP in a simulated manager, in or out */
+    struct cost manager_get;     /* what a Get adds to that: its answer has to be taken in */
+    uint64_t compute_ps;         /* one operation of a simulated manager that computes routes */
+    bool paper_compute; /* of the papers' own algorithms, and nothing else is done meanwhile */
     uint64_t mapping_ps, crossbar_ps, channel_ps; /* mapping; both kinds of arbitration */
     bool routing_shared;        /* one routing unit for a switch's inputs, else one for each */
     bool multiplexed;           /* crossbar: one connection for all lanes of a port */

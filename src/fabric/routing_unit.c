@@ -11,10 +11,16 @@ static uint32_t first_lane(const struct fabric *fabric, const struct relay *rela
     return lane_of(fabric, relay->first_port, 0);
 }
 
+/* A virtual switch is part of an adapter and does not make a hop of it. */
+static uint64_t look_up_ps(const struct fabric *fabric, const struct relay *relay)
+{
+    return relay->is_virtual ? fabric->options.vswitch_routing_ps : fabric->data->routing_ps;
+}
+
 static void grant(struct fabric *fabric, struct relay *relay, uint32_t lane)
 {
     uint64_t now = des_now(fabric->network);
-    relay->busy_until = now + fabric->data->routing_ps;
+    relay->busy_until = now + look_up_ps(fabric, relay);
     relay->cursor = lane - first_lane(fabric, relay);
     des_post_lane(fabric->network, DELAY_CONNECT, relay->busy_until + fabric->data->connect_ps,
                   (struct event){EVENT_CONNECT, lane, relay->life});
@@ -42,7 +48,7 @@ void unit_ask(struct fabric *fabric, struct relay *relay, uint32_t lane)
     input->copied = 0;
     if (!fabric->options.routing_shared) {
         des_post_lane(fabric->network, DELAY_CONNECT,
-                      now + fabric->data->routing_ps + fabric->data->connect_ps,
+                      now + look_up_ps(fabric, relay) + fabric->data->connect_ps,
                       (struct event){EVENT_CONNECT, lane, relay->life});
     } else if (relay->busy_until <= now && !relay->waiting) {
         grant(fabric, relay, lane);
@@ -93,10 +99,12 @@ void unit_free(struct fabric *fabric, uint32_t index, uint32_t life)
 
 uint64_t unit_route_management(struct fabric *fabric, uint32_t node)
 {
+    uint64_t look_up =
+        fabric->nodes[node].sma.device ? fabric->options.vswitch_routing_ps : fabric->routing_ps;
     if (!fabric->data || !fabric->options.routing_shared)
-        return fabric->routing_ps;
+        return look_up;
     struct relay *relay = &fabric->data->relays[node];
     uint64_t now = des_now(fabric->network);
-    relay->busy_until = (relay->busy_until > now ? relay->busy_until : now) + fabric->routing_ps;
+    relay->busy_until = (relay->busy_until > now ? relay->busy_until : now) + look_up;
     return relay->busy_until - now;
 }

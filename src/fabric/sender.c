@@ -15,7 +15,7 @@ const char *const loss_names[LOSS_CAUSES] = {
     [LOSS_TURNED_BACK] = "output = input",  [LOSS_NO_LANE] = "no lane",
     [LOSS_LIFETIME] = "lifetime",           [LOSS_HEAD_OF_QUEUE] = "head of queue",
     [LOSS_OVERFLOW] = "overflow",           [LOSS_P_KEY] = "P_Key",
-    [LOSS_BIT_ERROR] = "bit error",
+    [LOSS_BIT_ERROR] = "bit error",         [LOSS_MOVED] = "guest moved",
 };
 
 static struct sender *sender_at(struct fabric *fabric, uint32_t number)
@@ -29,9 +29,14 @@ static struct data_packet describe(struct data *data, const struct parcel *parce
 {
     bool made_here = parcel->sender != NOBODY;
     const struct sender *sender = made_here ? &data->senders.items[parcel->sender] : NULL;
+    bool to_guest = is_guest(parcel->destination);
     return (struct data_packet){.traffic = sender ? sender->traffic : NOBODY,
                                 .source = sender ? sender->port : NOBODY,
-                                .destination = parcel->destination,
+                                .destination = to_guest
+                                                   ? guest_at(data, parcel->destination)->view.port
+                                                   : parcel->destination,
+                                .from_guest = sender ? sender->guest : NOBODY,
+                                .to_guest = to_guest ? parcel->destination : NOBODY,
                                 .made = parcel->made,
                                 .entered = parcel->entered,
                                 .payload_bytes = parcel->payload,
@@ -47,6 +52,15 @@ static void fold(struct fabric *fabric, const struct parcel *parcel, uint64_t wh
     fabric->trace = hash_mix(fabric->trace ^ (parcel->made + what));
 }
 
+/* Whether whom the parcel is for is here: at a guest's port, and not only its address. */
+static bool is_at_home(const struct fabric *fabric, const struct parcel *parcel, uint32_t index)
+{
+    const struct port *port = &fabric->ports[index];
+    return (parcel->dlid & port->lid_mask) == port->lid &&
+           (!is_guest(parcel->destination) ||
+            guest_at(fabric->data, parcel->destination)->view.port == index);
+}
+
 void data_deliver(struct fabric *fabric, uint32_t number, uint32_t index)
 {
     struct data *data = fabric->data;
@@ -54,8 +68,9 @@ void data_deliver(struct fabric *fabric, uint32_t number, uint32_t index)
     const struct port *port = &fabric->ports[index];
     struct node *node = node_of(fabric, index);
     bool multicast = parcel->dlid >= LID_MULTICAST_FIRST;
-    if (!multicast && (parcel->dlid & port->lid_mask) != port->lid) {
-        data_lose(fabric, number, LOSS_NO_ROUTE, index);
+    if (!multicast && !is_at_home(fabric, parcel, index)) {
+        data_lose(fabric, number, is_guest(parcel->destination) ? LOSS_MOVED : LOSS_NO_ROUTE,
+                  index);
         return;
     }
     if (!sma_accepts_p_key(&node->sma, port->number, parcel->p_key)) {
@@ -67,6 +82,8 @@ void data_deliver(struct fabric *fabric, uint32_t number, uint32_t index)
     data->totals.delivered_bytes += parcel->bytes;
     data->totals.delivered_payload_bytes += parcel->payload;
     fold(fabric, parcel, index);
+    if (data->guests.count)
+        guest_note_delivered(data, parcel, des_now(fabric->network));
     if (data->observer.delivered) {
         struct data_packet packet = describe(data, parcel);
         packet.destination = index;
@@ -97,15 +114,31 @@ static bool try_again(struct fabric *fabric, uint32_t number)
     return true;
 }
 
+/* Whoever turned it away tells the manager (traps 257 and 259). */
+static void report_key(struct fabric *fabric, const struct parcel *parcel, uint32_t port)
+{
+    uint32_t source = parcel->sender == NOBODY ? NOBODY : sender_at(fabric, parcel->sender)->port;
+    struct sma_key_violation violation = {.dlid = parcel->dlid,
+                                          .key = parcel->p_key,
+                                          .sl = parcel->sl,
+                                          .slid = source == NOBODY ? 0 : fabric->ports[source].lid};
+    sma_report_p_key(&node_of(fabric, port)->sma, fabric->ports[port].number, &violation);
+    node_service_agent(fabric, fabric->ports[port].node);
+}
+
 void data_lose(struct fabric *fabric, uint32_t number, enum loss cause, uint32_t port)
 {
     struct data *data = fabric->data;
     const struct parcel *parcel = parcel_at(data, number);
     data->travelling--;
+    if (cause == LOSS_P_KEY)
+        report_key(fabric, parcel, port);
     fold(fabric, parcel, (uint64_t)cause << 56 | port);
     if (try_again(fabric, number))
         return;
     data->totals.lost[cause]++;
+    if (data->guests.count)
+        guest_note_lost(data, parcel, cause);
     if (data->observer.lost) {
         struct data_packet packet = describe(data, parcel);
         data->observer.lost(data->observer.context, des_now(fabric->network), &packet, cause, port);
@@ -237,7 +270,7 @@ static uint32_t make(struct fabric *fabric, uint32_t number)
         .payload = (uint16_t)sender->next.payload_bytes,
         .bytes = (uint16_t)(sender->next.payload_bytes + DATA_OVERHEAD_BYTES),
         .p_key = traffic->p_key,
-        .sl = sender->next.sl ? sender->next.sl : path.sl,
+        .sl = sender->next.sl ? (sender->next.sl + path.lane_sl) & 15 : path.sl,
         .flood = path.dlid >= LID_MULTICAST_FIRST ? flood_start(fabric) : NOBODY,
     };
     return parcel_number;
@@ -323,7 +356,7 @@ void sender_offer(struct fabric *fabric, uint32_t number)
     uint32_t turn = sender_at(fabric, number)->waiting_for;
     if (turn != NOBODY)
         leave_line(fabric, number);
-    if (offer_retries(fabric, number, turn)) {
+    if (!sender_at(fabric, number)->paused && offer_retries(fabric, number, turn)) {
         bool more = offer_next(fabric, number, turn);
         while (more)
             more = offer_next(fabric, number, NOBODY);
@@ -374,9 +407,17 @@ static void add_sender(struct fabric *fabric, unsigned traffic, uint32_t member)
     uint32_t number = (uint32_t)data->senders.count;
     struct sender sender = {.traffic = traffic,
                             .port = of->senders.items[member],
+                            .guest = NOBODY,
+                            .next_of_guest = NOBODY,
                             .line = NOBODY,
                             .waiting_for = NOBODY,
                             .retries = {NOBODY, NOBODY}};
+    if (is_guest(sender.port)) {
+        sender.guest = sender.port;
+        sender.next_of_guest = guest_at(data, sender.guest)->first_sender;
+        sender.port = guest_adopt(data, sender.guest, number);
+        sender.paused = sender.port == NOBODY;
+    }
     traffic_source_init(&sender.source, of, member, fabric->seed,
                         (uint64_t)(traffic + 1) << 32 | member);
     sender.counted = sender.source;
@@ -460,6 +501,27 @@ static uint64_t count_waiting(struct data *data, struct sender *sender, uint64_t
         sender->ahead = traffic_draw(traffic, &sender->counted);
     }
     return sender->foreseen - sender->drawn;
+}
+
+/* What came due while it was away and is too old by now. */
+static void give_up_backlog(struct fabric *fabric, struct sender *sender)
+{
+    uint64_t waiting = count_waiting(fabric->data, sender, des_now(fabric->network));
+    for (; waiting > DATA_GUEST_BACKLOG && !sender->over; waiting--) {
+        draw(fabric, sender);
+        fabric->data->totals.unroutable++;
+    }
+}
+
+void sender_move(struct fabric *fabric, uint32_t number, uint32_t port)
+{
+    struct sender *sender = sender_at(fabric, number);
+    sender->paused = port == NOBODY;
+    if (sender->paused) /* if it stands in a line, it passes its turn on */
+        return;
+    sender->port = port;
+    give_up_backlog(fabric, sender);
+    sender_offer(fabric, number);
 }
 
 void fabric_data_totals(struct fabric *fabric, struct data_totals *totals)

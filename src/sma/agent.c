@@ -28,31 +28,39 @@ static uint16_t get_node_info(struct sma *sma, unsigned port, uint32_t modifier,
     return STATUS_OK;
 }
 
+enum owner { ANY_NODE, SWITCHES, VIRTUAL_SWITCHES };
+
 static const struct attribute {
     uint16_t id;
-    bool switch_only;
+    enum owner owner;
     sma_access *get, *set;
 } attributes[] = {
-    {ATTRIBUTE_NODE_DESCRIPTION, false, get_description, NULL},
-    {ATTRIBUTE_NODE_INFO, false, get_node_info, NULL},
-    {ATTRIBUTE_SWITCH_INFO, true, sma_get_switch_info, sma_set_switch_info},
-    {ATTRIBUTE_GUID_INFO, false, sma_get_guid_info, sma_set_guid_info},
-    {ATTRIBUTE_PORT_INFO, false, sma_get_port_info, sma_set_port_info},
-    {ATTRIBUTE_P_KEY_TABLE, false, sma_get_p_keys, sma_set_p_keys},
-    {ATTRIBUTE_SL2VL_TABLE, false, sma_get_sl2vl, sma_set_sl2vl},
-    {ATTRIBUTE_VL_ARBITRATION_TABLE, false, sma_get_vl_arbitration, sma_set_vl_arbitration},
-    {ATTRIBUTE_LINEAR_FORWARDING_TABLE, true, sma_get_linear, sma_set_linear},
-    {ATTRIBUTE_RANDOM_FORWARDING_TABLE, true, sma_get_random, sma_set_random},
-    {ATTRIBUTE_MULTICAST_FORWARDING_TABLE, true, sma_get_multicast, sma_set_multicast},
-    {ATTRIBUTE_PORT_INFO_EXTENDED, false, sma_get_port_info_extended, NULL},
-    {ATTRIBUTE_MELLANOX_PORT_INFO, false, sma_get_mellanox_port_info, sma_set_mellanox_port_info},
+    {ATTRIBUTE_NODE_DESCRIPTION, ANY_NODE, get_description, NULL},
+    {ATTRIBUTE_NODE_INFO, ANY_NODE, get_node_info, NULL},
+    {ATTRIBUTE_SWITCH_INFO, SWITCHES, sma_get_switch_info, sma_set_switch_info},
+    {ATTRIBUTE_GUID_INFO, ANY_NODE, sma_get_guid_info, sma_set_guid_info},
+    {ATTRIBUTE_PORT_INFO, ANY_NODE, sma_get_port_info, sma_set_port_info},
+    {ATTRIBUTE_P_KEY_TABLE, ANY_NODE, sma_get_p_keys, sma_set_p_keys},
+    {ATTRIBUTE_SL2VL_TABLE, ANY_NODE, sma_get_sl2vl, sma_set_sl2vl},
+    {ATTRIBUTE_VL_ARBITRATION_TABLE, ANY_NODE, sma_get_vl_arbitration, sma_set_vl_arbitration},
+    {ATTRIBUTE_LINEAR_FORWARDING_TABLE, SWITCHES, sma_get_linear, sma_set_linear},
+    {ATTRIBUTE_RANDOM_FORWARDING_TABLE, SWITCHES, sma_get_random, sma_set_random},
+    {ATTRIBUTE_MULTICAST_FORWARDING_TABLE, SWITCHES, sma_get_multicast, sma_set_multicast},
+    {ATTRIBUTE_PORT_INFO_EXTENDED, ANY_NODE, sma_get_port_info_extended, NULL},
+    {ATTRIBUTE_MELLANOX_PORT_INFO, ANY_NODE, sma_get_mellanox_port_info,
+     sma_set_mellanox_port_info},
+    {ATTRIBUTE_VIRTUAL_FUNCTION, VIRTUAL_SWITCHES, sma_get_virtual_function,
+     sma_set_virtual_function},
 };
 
 static const struct attribute *find_attribute(const struct sma *sma, unsigned id)
 {
+    enum owner most = sma->device                ? VIRTUAL_SWITCHES
+                      : sma->kind == KIND_SWITCH ? SWITCHES
+                                                 : ANY_NODE;
     for (unsigned i = 0; i < sizeof attributes / sizeof attributes[0]; i++)
         if (attributes[i].id == id)
-            return attributes[i].switch_only && sma->kind != KIND_SWITCH ? NULL : &attributes[i];
+            return attributes[i].owner <= most ? &attributes[i] : NULL;
     return NULL;
 }
 
@@ -123,6 +131,8 @@ static enum sma_verdict answer_smp(struct sma *sma, uint64_t now, unsigned port,
             return SMA_DROP;
         if (method == METHOD_TRAP_REPRESS) {
             sma_repress(sma, mad);
+            if (sma_physical_function(sma)) /* the notice may be of the one who shares the LID */
+                sma_repress(sma_physical_function(sma), mad);
             return SMA_DROP;
         }
         status = access_attribute(sma, port, mad);
@@ -197,5 +207,6 @@ static bool next_link_command(struct sma *sma, struct sma_output *output)
 
 bool sma_next_output(struct sma *sma, uint64_t now, struct sma_output *output)
 {
-    return next_link_command(sma, output) || sma_next_trap(sma, now, output);
+    return sma_next_function(sma, output) || next_link_command(sma, output) ||
+           sma_next_trap(sma, now, output);
 }

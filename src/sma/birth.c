@@ -1,6 +1,7 @@
 /* How an agent is made: the attributes a node has before any manager has seen it. */
 #include "base/mem.h"
 #include "sma/internal.h"
+#include "wire/vswitch.h"
 
 #include <string.h>
 
@@ -59,13 +60,16 @@ static void init_switch_info(struct sma *sma, const struct sma_identity *identit
     wire_set(info, SWITCH_INFO_LINEAR_FDB_CAP, options->linear_entries);
     wire_set(info, SWITCH_INFO_RANDOM_FDB_CAP,
              options->linear_entries ? 0 : options->random_entries);
-    if (options->port_init && options->linear_entries) /* the papers' switches know no top */
+    /* The papers' switches know no top, and virtual ones send what they do not know to the cable.
+     */
+    if (sma->device || (options->port_init && options->linear_entries))
         wire_set(info, SWITCH_INFO_LINEAR_FDB_TOP, options->linear_entries - 1u);
     wire_set(info, SWITCH_INFO_MULTICAST_FDB_CAP, options->multicast_entries);
     wire_set(info, SWITCH_INFO_DEFAULT_PORT, 0xFF);
     wire_set(info, SWITCH_INFO_DEFAULT_MULTICAST_PRIMARY_PORT, 0xFF);
     wire_set(info, SWITCH_INFO_DEFAULT_MULTICAST_NOT_PRIMARY_PORT, 0xFF);
     wire_set(info, SWITCH_INFO_LIFE_TIME_VALUE, options->life_time);
+    wire_set(info, SWITCH_INFO_OPTIMIZED_SL2VL, options->sl2vl_wildcards);
     wire_set(info, SWITCH_INFO_PARTITION_ENFORCEMENT_CAP, options->p_keys);
     wire_set(info, SWITCH_INFO_INBOUND_ENFORCEMENT_CAP, 1);
     wire_set(info, SWITCH_INFO_OUTBOUND_ENFORCEMENT_CAP, 1);
@@ -132,7 +136,9 @@ static void init_tables(struct sma *sma)
         memcpy(sma->sl2vl[i], sma->sl2vl[0], sizeof sma->sl2vl[0]);
     if (sma->kind != KIND_SWITCH)
         return;
-    if (options->linear_entries) {
+    if (sma->device) {
+        /* its table is what its functions' addresses say */
+    } else if (options->linear_entries) {
         sma->linear = mem_alloc(options->linear_entries);
         memset(sma->linear, 0xFF, options->linear_entries);
     } else {
@@ -149,6 +155,8 @@ void sma_init(struct sma *sma, const struct sma_identity *identity,
 {
     *sma = (struct sma){
         .options = *options, .kind = identity->kind, .port_count = identity->port_count};
+    if (identity->kind == KIND_SWITCH && identity->device_id == VSWITCH_DEVICE_ID)
+        sma_device_init(sma);
     sma->ports = mem_zalloc(identity->port_count + 1u, sizeof *sma->ports);
     for (unsigned port = 0; port <= identity->port_count; port++)
         init_port(sma, port);
@@ -170,6 +178,7 @@ void sma_release(struct sma *sma)
     mem_free(sma->multicast);
     mem_free(sma->sl2vl);
     mem_free(sma->traps);
+    sma_device_release(sma);
     *sma = (struct sma){0};
 }
 

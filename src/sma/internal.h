@@ -48,6 +48,18 @@ sma_access sma_get_linear, sma_set_linear;
 sma_access sma_get_random, sma_set_random;
 sma_access sma_get_multicast, sma_set_multicast;
 
+/* Virtual switches and the functions behind them (virtual.c). */
+sma_access sma_get_virtual_function, sma_set_virtual_function;
+void sma_device_init(struct sma *sma);
+void sma_device_release(struct sma *sma);
+unsigned sma_device_route(const struct sma *sma, unsigned dlid);
+bool sma_next_function(struct sma *sma, struct sma_output *output);
+/* Whether this LID may be set at port 0, which shares it with the physical function. */
+bool sma_shares_lid(const struct sma *sma, unsigned lid);
+/* The end port `port` may have got another LID: whoever shares it gets it, too. */
+void sma_readdress(struct sma *sma, unsigned port);
+struct sma *sma_physical_function(const struct sma *vswitch); /* or NULL */
+
 enum sma_verdict sma_answer_performance(struct sma *sma, unsigned port, uint8_t *mad);
 
 /* Traps. `details` goes into the notice behind its head. */

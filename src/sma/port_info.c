@@ -128,7 +128,7 @@ static bool end_port_valid(const struct sma *sma, const uint8_t *info, const uin
         return false;
     if (sma->kind == KIND_SWITCH && lmc && !wire_get(sma->switch_info, SWITCH_INFO_ENHANCED_PORT0))
         return false;
-    return true;
+    return sma_shares_lid(sma, (unsigned)lid);
 }
 
 static bool state_valid(const struct sma *sma, unsigned port, const uint8_t *data)
@@ -290,6 +290,8 @@ uint16_t sma_set_port_info(struct sma *sma, unsigned port, uint32_t modifier, ui
     /* A port that polls in vain begins again with its new widths and speeds. */
     if (sma_port_state(sma, target) == PORT_STATE_DOWN && link_settings_differ(before, state->info))
         command_link(sma, target);
+    if (end)
+        sma_readdress(sma, target);
     return STATUS_OK;
 }
 
@@ -303,8 +305,8 @@ static void note_change(struct sma *sma)
     sma_report_link_state(sma);
 }
 
-void sma_link_up(struct sma *sma, unsigned port, unsigned width, unsigned speed, unsigned speed_ext,
-                 bool fdr10)
+static void note_link(struct sma *sma, unsigned port, unsigned width, unsigned speed,
+                      unsigned speed_ext, bool fdr10)
 {
     uint8_t *info = sma->ports[port].info;
     sma->ports[port].fdr10_active = fdr10;
@@ -313,8 +315,21 @@ void sma_link_up(struct sma *sma, unsigned port, unsigned width, unsigned speed,
     wire_set(info, PORT_INFO_LINK_SPEED_EXT_ACTIVE, speed_ext & SPEEDS_EXT_FIRST);
     wire_set(info, PORT_INFO_LINK_SPEED_EXT2_ACTIVE, speed_ext >> 4);
     wire_set(info, PORT_INFO_PORT_PHYSICAL_STATE, PHYSICAL_LINK_UP);
-    wire_set(info, PORT_INFO_PORT_STATE, PORT_STATE_INIT);
+}
+
+void sma_link_up(struct sma *sma, unsigned port, unsigned width, unsigned speed, unsigned speed_ext,
+                 bool fdr10)
+{
+    note_link(sma, port, width, speed, speed_ext, fdr10);
+    wire_set(sma->ports[port].info, PORT_INFO_PORT_STATE, PORT_STATE_INIT);
     note_change(sma);
+}
+
+void sma_function_up(struct sma *sma, unsigned port, unsigned width, unsigned speed,
+                     unsigned speed_ext, bool fdr10)
+{
+    note_link(sma, port, width, speed, speed_ext, fdr10);
+    wire_set(sma->ports[port].info, PORT_INFO_PORT_STATE, PORT_STATE_ACTIVE);
 }
 
 void sma_link_down(struct sma *sma, unsigned port, unsigned physical_state)

@@ -6,7 +6,7 @@
  * and the time, and pulls out what it wants done. The forwarding and lane tables that it keeps are
  * read by the data path through the functions at the end.
  *
- * What it leaves out: optimised SL-to-VL programming, notice attributes polled by Get, LED and
+ * What it leaves out: notice attributes polled by Get, LED and
  * vendor diagnostics, port samples. */
 #ifndef WEFT_SMA_SMA_H
 #define WEFT_SMA_SMA_H
@@ -19,6 +19,7 @@
 /* Node attributes, as in section IV of the papers' model. */
 struct sma_options {
     uint8_t data_vls;           /* 1, 2, 4, 8 or 15 */
+    bool sl2vl_wildcards;       /* takes one SL to VL map for many ports at once */
     uint16_t mtu;               /* bytes: 256, 512 … 4096 */
     uint8_t vl_arbitration;     /* entries of each arbitration table, 0 … 64 */
     uint16_t linear_entries;    /* of the linear forwarding table; 0: a random table instead */
@@ -76,14 +77,15 @@ struct sma_port {
     struct sma_counters counters;
 };
 
-struct sma_trap; /* a notice to be repeated */
+struct sma_trap;   /* a notice to be repeated */
+struct sma_device; /* what a virtual switch knows of its functions: virtual.c */
 
 struct sma {
     struct sma_options options;
     uint8_t kind, port_count; /* enum node_kind's values, as in NodeInfo */
     uint8_t node_info[40], switch_info[20], description[64];
     struct sma_port *ports; /* 0 … port_count */
-    uint8_t *linear;        /* port by LID */
+    uint8_t *linear;        /* port by LID; NULL in virtual switches */
     uint8_t *random_blocks; /* RandomForwardingTable as written */
     uint8_t *random_ports;  /* the same by LID; 0xFF where no entry matches */
     uint16_t *multicast;    /* [position * entries + index]: bit i = port 16*position + i */
@@ -92,6 +94,11 @@ struct sma {
     unsigned trap_count;
     uint64_t trap_tid, next_trap; /* earliest time of the next trap */
     uint32_t link_commands[8];    /* bit per port: a physical command waits */
+    struct sma_device *device;    /* of a virtual switch, else NULL */
+    struct sma *host;             /* of a function: the virtual switch that it is behind, … */
+    uint8_t host_port, own_port;  /* … at which port of it, and with which of its own */
+    bool attached;                /* a virtual machine uses it */
+    uint64_t own_guid;            /* the port GUID that it was born with */
 };
 
 /* How a node is born. */
@@ -107,6 +114,9 @@ void sma_init(struct sma *sma, const struct sma_identity *identity,
               const struct sma_options *options);
 void sma_release(struct sma *sma);
 void sma_set_port_guid(struct sma *sma, unsigned port, uint64_t guid);
+/* Both in one device (wire/vswitch.h): `function` is an adapter whose own port is at this port of
+ * the virtual switch. Call it again when either is born anew; both must stay where they are. */
+void sma_join(struct sma *vswitch, unsigned port, struct sma *function, unsigned own_port);
 /* What the hardware of a port can do: masks as in PortInfo; FDR10 stands beside the masks. */
 void sma_set_link_support(struct sma *sma, unsigned port, uint8_t widths, uint8_t speeds,
                           uint8_t speeds_ext, bool fdr10);
@@ -123,7 +133,11 @@ uint64_t sma_deadline(const struct sma *sma); /* TIME_NEVER if it waits for noth
 void sma_expire(struct sma *sma, uint64_t now);
 
 struct sma_output {
-    enum { SMA_SEND_TRAP, SMA_LINK_COMMAND } kind;
+    enum {
+        SMA_SEND_TRAP,
+        SMA_LINK_COMMAND,
+        SMA_FUNCTION /* of this port: a manager gave it other addresses, and its link must follow */
+    } kind;
     unsigned port;
     uint16_t dlid; /* of a trap */
     uint8_t sl;
@@ -138,6 +152,11 @@ bool sma_next_output(struct sma *sma, uint64_t now, struct sma_output *output);
 void sma_link_up(struct sma *sma, unsigned port, unsigned width, unsigned speed, unsigned speed_ext,
                  bool fdr10);
 void sma_link_down(struct sma *sma, unsigned port, unsigned physical_state);
+/* The same for either end of a link within a device: active at once, and nobody is told. */
+void sma_function_up(struct sma *sma, unsigned port, unsigned width, unsigned speed,
+                     unsigned speed_ext, bool fdr10);
+/* Whether a link may be there at all: a virtual function without a LID has none. */
+bool sma_wants_link(const struct sma *sma);
 
 /* Things an agent reports (section 14.2.5.1): each raises its trap, and its counter if it has one;
  * a violation at a switch's external port is counted by the data path, which knows the direction.
@@ -159,7 +178,17 @@ void sma_report_q_key(struct sma *sma, unsigned port, const struct sma_key_viola
 unsigned sma_route_unicast(const struct sma *sma, unsigned dlid);
 bool sma_route_multicast(const struct sma *sma, unsigned mlid, unsigned port);
 unsigned sma_map_sl(const struct sma *sma, unsigned input, unsigned output, unsigned sl);
+/* Whether a port with these keys takes a packet with this one, and whether it may send such. */
 bool sma_accepts_p_key(const struct sma *sma, unsigned port, unsigned p_key);
+bool sma_may_send_p_key(const struct sma *sma, unsigned port, unsigned p_key);
+/* The own key of the same partition, the same if it is there; unchanged if there is none. */
+unsigned sma_own_p_key(const struct sma *sma, unsigned port, unsigned p_key);
+/* The linear table of any switch as it is now, as many entries as it says it has; NULL if it has
+ * none. That of a virtual switch holds until one of its functions gets another address. */
+const uint8_t *sma_linear_table(const struct sma *sma);
+/* Whether an SMP for the LID that a virtual switch shares with its physical function is for the
+ * switch: questions that agents answer are; what managers tell each other, and answers, are not. */
+bool sma_is_for_switch(const uint8_t mad[MAD_BYTES]);
 /* Whether a unicast LID is this port's own (base LID and LMC). */
 bool sma_owns_lid(const struct sma *sma, unsigned port, unsigned lid);
 

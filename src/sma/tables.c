@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+enum { SL2VL_ALL_OUTPUTS = 1 << 16, SL2VL_ALL_INPUTS = 1 << 17 };
+
 uint16_t sma_get_switch_info(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
 {
     (void)port, (void)modifier;
@@ -104,6 +106,12 @@ static uint8_t *sl2vl_addressed(const struct sma *sma, unsigned port, uint32_t m
     unsigned output = modifier & 0xFF, input = modifier >> 8 & 0xFF;
     if (sma->kind != KIND_SWITCH)
         return sl2vl_row(sma, 0, port);
+    if (modifier & (SL2VL_ALL_INPUTS | SL2VL_ALL_OUTPUTS) && !sma->options.sl2vl_wildcards)
+        return NULL;
+    if (modifier & SL2VL_ALL_INPUTS)
+        input = 0; /* one stands for all: they were set alike */
+    if (modifier & SL2VL_ALL_OUTPUTS)
+        output = 1;
     return output > sma->port_count || input > sma->port_count ? NULL
                                                                : sl2vl_row(sma, input, output);
 }
@@ -117,8 +125,26 @@ uint16_t sma_get_sl2vl(struct sma *sma, unsigned port, uint32_t modifier, uint8_
     return STATUS_OK;
 }
 
+/* Optimised programming: one map for all inputs, or all outputs, of a switch. */
+static uint16_t set_many_maps(struct sma *sma, uint32_t modifier, const uint8_t *data)
+{
+    unsigned output = modifier & 0xFF, input = modifier >> 8 & 0xFF;
+    bool all_inputs = modifier & SL2VL_ALL_INPUTS, all_outputs = modifier & SL2VL_ALL_OUTPUTS;
+    if (!sma->options.sl2vl_wildcards || sma->kind != KIND_SWITCH ||
+        (!all_inputs && input > sma->port_count) || (!all_outputs && output > sma->port_count))
+        return STATUS_BAD_VALUE;
+    for (unsigned out = all_outputs ? 0 : output; out <= (all_outputs ? sma->port_count : output);
+         out++)
+        for (unsigned in = all_inputs ? 0 : input; in <= (all_inputs ? sma->port_count : input);
+             in++)
+            memcpy(sl2vl_row(sma, in, out), data, sizeof sma->sl2vl[0]);
+    return STATUS_OK;
+}
+
 uint16_t sma_set_sl2vl(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
 {
+    if (modifier & (SL2VL_ALL_INPUTS | SL2VL_ALL_OUTPUTS))
+        return set_many_maps(sma, modifier, data);
     uint8_t *row = sl2vl_addressed(sma, port, modifier);
     if (!row)
         return STATUS_BAD_VALUE;
@@ -166,8 +192,11 @@ uint16_t sma_get_linear(struct sma *sma, unsigned port, uint32_t modifier, uint8
         return STATUS_BAD_VALUE;
     unsigned first = modifier * LINEAR_BLOCK;
     memset(data, 0xFF, LINEAR_BLOCK);
-    memcpy(data, sma->linear + first,
-           entries - first < LINEAR_BLOCK ? entries - first : LINEAR_BLOCK);
+    for (unsigned i = 0; sma->device && i < LINEAR_BLOCK && first + i < entries; i++)
+        data[i] = (uint8_t)sma_route_unicast(sma, first + i);
+    if (sma->linear)
+        memcpy(data, sma->linear + first,
+               entries - first < LINEAR_BLOCK ? entries - first : LINEAR_BLOCK);
     return STATUS_OK;
 }
 
@@ -178,8 +207,9 @@ uint16_t sma_set_linear(struct sma *sma, unsigned port, uint32_t modifier, uint8
     if (modifier >= (entries + LINEAR_BLOCK - 1u) / LINEAR_BLOCK)
         return STATUS_BAD_VALUE;
     unsigned first = modifier * LINEAR_BLOCK;
-    memcpy(sma->linear + first, data,
-           entries - first < LINEAR_BLOCK ? entries - first : LINEAR_BLOCK);
+    if (sma->linear) /* a virtual switch keeps its table itself, whatever is written */
+        memcpy(sma->linear + first, data,
+               entries - first < LINEAR_BLOCK ? entries - first : LINEAR_BLOCK);
     return STATUS_OK;
 }
 
@@ -265,6 +295,8 @@ unsigned sma_route_unicast(const struct sma *sma, unsigned dlid)
 {
     if (dlid == 0 || dlid > LID_UNICAST_LAST)
         return 0xFF;
+    if (sma->device)
+        return sma_device_route(sma, dlid);
     if (!sma->linear) {
         unsigned port = sma->random_ports[dlid];
         return port != 0xFF ? port : (unsigned)wire_get(sma->switch_info, SWITCH_INFO_DEFAULT_PORT);
@@ -295,6 +327,30 @@ bool sma_accepts_p_key(const struct sma *sma, unsigned port, unsigned p_key)
     for (unsigned i = 0; i < sma->options.p_keys; i++) {
         unsigned own = sma->ports[port].p_keys[i];
         if ((own & 0x7FFF) && ((own ^ p_key) & 0x7FFF) == 0 && ((own | p_key) & 0x8000))
+            return true;
+    }
+    return false;
+}
+
+unsigned sma_own_p_key(const struct sma *sma, unsigned port, unsigned p_key)
+{
+    unsigned found = p_key;
+    for (unsigned i = 0; i < sma->options.p_keys; i++) {
+        unsigned own = sma->ports[port].p_keys[i];
+        if (own == p_key)
+            return own;
+        if ((own & 0x7FFF) && ((own ^ p_key) & 0x7FFF) == 0)
+            found = own;
+    }
+    return found;
+}
+
+/* A limited member's packets carry its limited key. */
+bool sma_may_send_p_key(const struct sma *sma, unsigned port, unsigned p_key)
+{
+    for (unsigned i = 0; i < sma->options.p_keys; i++) {
+        unsigned own = sma->ports[port].p_keys[i];
+        if ((own & 0x7FFF) && ((own ^ p_key) & 0x7FFF) == 0 && own >= p_key)
             return true;
     }
     return false;

@@ -2,6 +2,8 @@
 #include "topology/generate.h"
 
 #include "topology/plan.h"
+#include "topology/virtual.h"
+#include "wire/vswitch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -106,6 +108,8 @@ struct link_options {
     enum link_width width;
     enum link_speed speed;
     uint32_t length_mm;
+    unsigned vfs; /* of each hypervisor; 0: hosts are plain adapters */
+    uint32_t hypervisors;
 };
 
 static const struct kind *find_kind(const char *name)
@@ -173,6 +177,34 @@ static int take_value(const struct parameter *parameter, const char *text, struc
                    parameter->is_list ? ", such as 4x4 or 18,36" : "");
 }
 
+/* A whole number and nothing else. */
+static bool parse_count(const char *text, uint64_t low, uint64_t high, uint64_t *value)
+{
+    char *end;
+    errno = 0;
+    *value = strtoull(text, &end, 10);
+    return *text >= '0' && *text <= '9' && !*end && !errno && *value >= low && *value <= high;
+}
+
+/* Hypervisors instead of hosts: 1, 0 or an error, as below. */
+static int take_virtual_option(const char *word, struct link_options *options, struct err *err)
+{
+    uint64_t value;
+    if (strncmp(word, "vfs=", 4) == 0) {
+        if (!parse_count(word + 4, 1, VSWITCH_VFS_LIMIT, &value))
+            return err_set(err, EINVAL, "%.40s: expected 1 to %d virtual functions", word,
+                           VSWITCH_VFS_LIMIT);
+        options->vfs = (unsigned)value;
+        return 1;
+    }
+    if (strncmp(word, "hypervisors=", 12) != 0)
+        return 0;
+    if (!parse_count(word + 12, 1, TOPOLOGY_MAX_NODES, &value))
+        return err_set(err, EINVAL, "%.40s: expected a number of hosts from 1 on", word);
+    options->hypervisors = (uint32_t)value;
+    return 1;
+}
+
 /* 1 if the word was one of the common options, 0 if not, or an error. */
 static int take_link_option(const char *word, struct link_options *options, struct err *err)
 {
@@ -229,6 +261,8 @@ static int take_words(const struct kind *kind, const char *const *words, size_t 
     for (size_t i = 0; i < count; i++) {
         int error = take_link_option(words[i], options, plan->err);
         if (error == 0)
+            error = take_virtual_option(words[i], options, plan->err);
+        if (error == 0)
             error = take_word(kind, words[i], &position, plan);
         if (error < 0)
             return error;
@@ -262,7 +296,8 @@ int topology_generate(struct topology *topology, const char *kind, const char *c
     if (!entry)
         return unknown_kind(kind, err);
     struct plan plan = {.err = err};
-    struct link_options options = {WIDTH_4X, SPEED_SDR, TOPOLOGY_LENGTH_MM};
+    struct link_options options = {WIDTH_4X, SPEED_SDR, TOPOLOGY_LENGTH_MM,
+                                   .hypervisors = UINT32_MAX};
     struct topology built;
     topology_init(&built);
     rng_seed(&plan.rng, seed, 0);
@@ -272,11 +307,13 @@ int topology_generate(struct topology *topology, const char *kind, const char *c
     if (!error)
         error = plan_build(&plan, &built);
     plan_release(&plan);
+    set_links(&built, &options);
+    if (!error && options.vfs)
+        error = topology_virtualise_first(&built, options.vfs, options.hypervisors, err);
     if (error) {
         topology_release(&built);
         return error;
     }
-    set_links(&built, &options);
     topology_release(topology);
     *topology = built;
     return 0;

@@ -2,7 +2,8 @@
  *
  * A kind has named parameters; words are "name=value" or bare values in the table's order, so that
  * "clos 3 1 4" and "clos m=3 n=1 r=4" are the same. Every kind also takes width=, speed= and
- * length= for its links. The same kind, words and seed give the same fabric everywhere. */
+ * length= for its links, and vfs= (with hypervisors=) to make hypervisors of its hosts
+ * (topology/virtual.h). The same kind, words and seed give the same fabric everywhere. */
 #ifndef WEFT_TOPOLOGY_GENERATE_H
 #define WEFT_TOPOLOGY_GENERATE_H
 

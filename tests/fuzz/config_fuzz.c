@@ -1,5 +1,6 @@
 /* The manager's configuration file: what is accepted makes sense, and is the same when its keys are
- * set one by one. User routes have a target of their own: here they would name files to read. */
+ * set one by one. User routes and partitions have targets of their own: here they would name files
+ * to read. */
 #include "host/config.h"
 
 #include <stdlib.h>
@@ -29,15 +30,15 @@ static const char *put_file(const uint8_t *data, size_t size)
     return path;
 }
 
-/* Whether it names a file of user routes; "user_routes none" may stay. */
-static bool names_user_routes(const uint8_t *data, size_t size)
+/* Whether it gives this key another value than "none", which may stay. */
+static bool names_file(const uint8_t *data, size_t size, const char *key)
 {
-    static const char key[] = "user_routes", none[] = "user_routes none\n";
+    static const char none[] = " none\n";
     const uint8_t *end = data + size, *at;
     while ((at = memmem(data, (size_t)(end - data), key, strlen(key)))) {
-        if ((size_t)(end - at) < strlen(none) || memcmp(at, none, strlen(none)) != 0)
+        data = at + strlen(key);
+        if ((size_t)(end - data) < strlen(none) || memcmp(data, none, strlen(none)) != 0)
             return true;
-        data = at + strlen(none);
     }
     return false;
 }
@@ -83,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct config config;
     struct err err = {0};
-    if (names_user_routes(data, size))
+    if (names_file(data, size, "user_routes") || names_file(data, size, "partitions"))
         return 0;
     config_init(&config);
     int status = config_read(&config, put_file(data, size), &err);

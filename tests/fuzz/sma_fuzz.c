@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "fabric/fabric.h"
 #include "sma/sma.h"
+#include "wire/vswitch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +64,10 @@ static void take_short_mad(struct input *input, uint8_t mad[MAD_BYTES])
     wire_set(mad, MAD_CLASS, classes[kind % 4]);
     wire_set(mad, MAD_METHOD, methods[kind / 4 % 6]);
     wire_set(mad, MAD_TID, take(input));
-    wire_set(mad, MAD_ATTRIBUTE_ID, take(input));
+    unsigned attribute = take(input);
+    wire_set(mad, MAD_ATTRIBUTE_ID,
+             attribute == (ATTRIBUTE_VIRTUAL_FUNCTION & 0xFF) ? ATTRIBUTE_VIRTUAL_FUNCTION
+                                                              : attribute);
     wire_set(mad, MAD_ATTRIBUTE_MODIFIER, take_bytes(input, 4));
     wire_set(mad, SMP_DR_SLID, LID_PERMISSIVE);
     wire_set(mad, SMP_DR_DLID, LID_PERMISSIVE);
@@ -161,10 +165,11 @@ static void make_agent(struct sma *sma, unsigned kind, unsigned ports, unsigned 
         sma_link_up(sma, port, 2, 4, 8, false);
 }
 
-/* The fabric: a triangle of switches, one of them linked with itself, and two adapters, one of
- * which has both its ports in it. */
+/* The fabric: a triangle of switches, one of them linked with itself, two adapters, one of which
+ * has both its ports in it, and a hypervisor: virtual switch, physical and virtual functions. */
 
-enum { H1, H2, S1, S2, S3, NODES };
+enum { H1, H2, S1, S2, S3, VS, PF, VF1, VF2, NODES };
+enum { LINKS = 11 };
 
 struct small_world {
     struct topology topology;
@@ -173,9 +178,10 @@ struct small_world {
 
 static void world_begin(struct small_world *world, uint64_t seed)
 {
-    static const uint8_t links[][4] = {{H1, 1, S1, 1}, {H2, 1, S2, 1}, {H2, 2, S3, 1},
-                                       {S1, 2, S2, 2}, {S2, 3, S3, 2}, {S3, 3, S1, 3},
-                                       {S1, 4, S1, 5}};
+    static const uint8_t links[][4] = {{H1, 1, S1, 1},  {H2, 1, S2, 1}, {H2, 2, S3, 1},
+                                       {S1, 2, S2, 2},  {S2, 3, S3, 2}, {S3, 3, S1, 3},
+                                       {S1, 4, S1, 5},  {S2, 4, VS, 1}, {PF, 1, VS, 2},
+                                       {VF1, 1, VS, 3}, {VF2, 1, VS, 4}};
     struct topology *topology = &world->topology;
     struct fabric_options options;
     topology_init(topology);
@@ -184,6 +190,11 @@ static void world_begin(struct small_world *world, uint64_t seed)
     topology_add_node(topology, NODE_SWITCH, "S1", 5, 0, NULL, NULL);
     topology_add_node(topology, NODE_SWITCH, "S2", 4, 0, NULL, NULL);
     topology_add_node(topology, NODE_SWITCH, "S3", 17, 0, NULL, NULL);
+    topology_add_node(topology, NODE_SWITCH, "VS", 4, 0, NULL, NULL);
+    topology_add_node(topology, NODE_ADAPTER, "PF", 1, 0, NULL, NULL);
+    topology_add_node(topology, NODE_ADAPTER, "VF1", 1, 0, NULL, NULL);
+    topology_add_node(topology, NODE_ADAPTER, "VF2", 1, 0, NULL, NULL);
+    topology->nodes.items[VS].device_id = VSWITCH_DEVICE_ID;
     for (size_t i = 0; i < sizeof links / sizeof links[0]; i++)
         topology_link(topology, topology_port_index(topology, links[i][0], links[i][1]),
                       topology_port_index(topology, links[i][2], links[i][3]), NULL);
@@ -195,6 +206,7 @@ static void world_begin(struct small_world *world, uint64_t seed)
     world->fabric = fabric_new(topology, &options, seed);
     fabric_attach(world->fabric, topology_port_index(topology, H1, 1));
     fabric_attach(world->fabric, topology_port_index(topology, S1, 0));
+    fabric_attach(world->fabric, topology_port_index(topology, PF, 1));
 }
 
 static void take_deliveries(struct small_world *world)
@@ -210,6 +222,24 @@ static void take_deliveries(struct small_world *world)
     }
 }
 
+/* A virtual function has a link if, and only if, it has a LID; the pair that shares one has one. */
+static uint32_t check_hypervisor(const struct small_world *world)
+{
+    const struct topology *topology = &world->topology;
+    uint32_t idle = 0;
+    for (uint32_t node = VF1; node <= VF2; node++) {
+        uint32_t port = topology_port_index(topology, node, 1);
+        bool has_lid = wire_get(fabric_port_info(world->fabric, port), PORT_INFO_LID);
+        promise(has_lid || !fabric_link_is_up(world->fabric, port));
+        idle += !has_lid;
+    }
+    promise(wire_get(fabric_port_info(world->fabric, topology_port_index(topology, VS, 0)),
+                     PORT_INFO_LID) ==
+            wire_get(fabric_port_info(world->fabric, topology_port_index(topology, PF, 1)),
+                     PORT_INFO_LID));
+    return idle;
+}
+
 /* Everything that was set in motion ends, and soon: no packet lives for ever. */
 static void settle(struct small_world *world)
 {
@@ -221,7 +251,7 @@ static void settle(struct small_world *world)
     fabric_totals(world->fabric, &after);
     promise(after.events - before.events < EVENTS_AT_MOST);
     promise(fabric_next_network_event(world->fabric) == TIME_NEVER);
-    promise(after.links_up + after.links_down == 7);
+    promise(after.links_up + after.links_down + check_hypervisor(world) == LINKS);
     for (uint32_t port = 0; port < world->topology.ports.count; port++) {
         uint32_t node = world->topology.ports.items[port].node;
         const uint8_t *info = fabric_port_info(world->fabric, port);
@@ -235,7 +265,8 @@ static void settle(struct small_world *world)
 
 static void step_send(struct small_world *world, struct input *input)
 {
-    static const uint8_t from[][2] = {{H1, 1}, {S1, 0}, {H2, 1}, {H2, 2}};
+    static const uint8_t from[][2] = {{H1, 1},  {S1, 0}, {H2, 1},  {H2, 2},
+                                      {VF1, 1}, {VS, 0}, {VF2, 1}, {PF, 1}};
     uint8_t mad[MAD_BYTES];
     unsigned which = take(input);
     struct packet_header header = {
@@ -248,7 +279,7 @@ static void step_send(struct small_world *world, struct input *input)
     take_mad(input, mad);
     header.dest_qp = mad_is_smp(mad) ? QP_SMI : QP_GSI;
     fabric_send(world->fabric,
-                topology_port_index(&world->topology, from[which % 4][0], from[which % 4][1]),
+                topology_port_index(&world->topology, from[which % 8][0], from[which % 8][1]),
                 &header, mad);
 }
 

@@ -255,6 +255,39 @@ static void a_switch_maps_levels_to_lanes_for_each_pair_of_ports(void **state)
     sma_release(&sma);
 }
 
+static void one_map_can_be_set_for_many_ports_at_once(void **state)
+{
+    (void)state;
+    enum { ALL_OUTPUTS = 0x10000, ALL_INPUTS = 0x20000 };
+    struct sma_options options = plain_options();
+    struct sma sma;
+    uint8_t data[SMP_DATA_BYTES] = {0x55}, info[SMP_DATA_BYTES] = {0};
+    options.sl2vl_wildcards = true;
+    make_switch(&sma, &options);
+    assert_int_equal(get_through(&sma, 1, ATTRIBUTE_SWITCH_INFO, 0, info), STATUS_OK);
+    assert_int_equal(wire_get(info, SWITCH_INFO_OPTIMIZED_SL2VL), 1);
+    assert_int_equal(set_through(&sma, 1, ATTRIBUTE_SL2VL_TABLE, ALL_INPUTS | 7, data), STATUS_OK);
+    assert_int_equal(data[0], 0x55);
+    for (unsigned input = 0; input <= SWITCH_PORTS; input++) {
+        assert_int_equal(sma_map_sl(&sma, input, 7, 0), 5);
+        assert_int_equal(sma_map_sl(&sma, input, 8, 0), 0);
+    }
+    data[0] = 0x44;
+    assert_int_equal(set_through(&sma, 1, ATTRIBUTE_SL2VL_TABLE, ALL_OUTPUTS | 0x0300, data),
+                     STATUS_OK);
+    assert_int_equal(sma_map_sl(&sma, 3, 9, 0), 4);
+    assert_int_equal(sma_map_sl(&sma, 4, 9, 0), 0);
+    data[0] = 0x33;
+    assert_int_equal(set_through(&sma, 1, ATTRIBUTE_SL2VL_TABLE, ALL_INPUTS | ALL_OUTPUTS, data),
+                     STATUS_OK);
+    assert_int_equal(sma_map_sl(&sma, 20, 20, 0), 3);
+    refused(&sma, ATTRIBUTE_SL2VL_TABLE, ALL_INPUTS | 21);
+    sma_release(&sma);
+    sma = a_switch(); /* one that cannot */
+    refused(&sma, ATTRIBUTE_SL2VL_TABLE, ALL_INPUTS | 7);
+    sma_release(&sma);
+}
+
 static void an_adapter_maps_levels_to_lanes_for_each_port(void **state)
 {
     (void)state;
@@ -328,6 +361,16 @@ static void p_keys_match_in_fifteen_bits_if_one_is_a_full_member(void **state)
     assert_false(sma_accepts_p_key(&sma, 1, 0x8000)); /* no key at all */
     assert_false(sma_accepts_p_key(&sma, 1, 0xFFFF));
     assert_true(sma_accepts_p_key(&sma, 2, 0xFFFF)); /* the other port has its own table */
+    /* What comes from a limited member has its limited key. */
+    assert_true(sma_may_send_p_key(&sma, 1, 0x8001));
+    assert_true(sma_may_send_p_key(&sma, 1, 0x0002));
+    assert_false(sma_may_send_p_key(&sma, 1, 0x8002));
+    assert_false(sma_may_send_p_key(&sma, 1, 0x8003));
+    assert_false(sma_may_send_p_key(&sma, 1, 0));
+    assert_int_equal(sma_own_p_key(&sma, 1, 0x8002), 0x0002);
+    assert_int_equal(sma_own_p_key(&sma, 1, 0x0001), 0x8001);
+    assert_int_equal(sma_own_p_key(&sma, 1, 0x8003), 0x8003);
+    assert_int_equal(sma_own_p_key(&sma, 1, 0), 0);
     sma_release(&sma);
 }
 
@@ -363,6 +406,7 @@ int main(void)
         cmocka_unit_test(the_multicast_top_gates_look_ups_once_somebody_sets_it),
         cmocka_unit_test(a_switch_without_multicast_has_no_multicast_blocks),
         cmocka_unit_test(a_switch_maps_levels_to_lanes_for_each_pair_of_ports),
+        cmocka_unit_test(one_map_can_be_set_for_many_ports_at_once),
         cmocka_unit_test(an_adapter_maps_levels_to_lanes_for_each_port),
         cmocka_unit_test(arbitration_tables_come_back),
         cmocka_unit_test(arbitration_tables_of_32_entries_have_no_upper_halves),

@@ -34,6 +34,12 @@ claim 'info tells the kind' sh -c "'$weft' topo info net | grep -q '18-ary 2-tre
 claim 'info --json is JSON' sh -c "'$weft' topo info net --json | python3 -c 'import json,sys; assert json.load(sys.stdin)[\"levels\"] == [18, 18]'"
 claim 'convert --to json is JSON' sh -c "'$weft' topo convert net --to json | python3 -c 'import json,sys; n = json.load(sys.stdin); assert len(n[\"nodes\"]) == 360 and len(n[\"links\"]) == 648'"
 claim 'convert --to slurm names the leaves' sh -c "'$weft' topo convert net --to slurm | grep -q 'SwitchName=L17 Nodes=H\[306-323\]'"
+claim 'hosts become hypervisors' sh -c "'$weft' topo gen ring 6 --vfs 16 | grep -c 'devid=0x7653' | grep -qx 6"
+claim 'only some of them, and of a file' sh -c "'$weft' topo gen ring 6 | '$weft' topo convert - --to ibnetdiscover --vfs 3 --hypervisors 2 | grep -c -- '^Ca.*-vf[123]\"' | grep -qx 6"
+claim 'a parameter says the same as the option' sh -c "'$weft' topo gen ring 6 --vfs 2 >a; '$weft' topo gen ring 6 vfs=2 | cmp - a"
+part='--vfs 127' claim 'too many virtual functions are refused' refused gen ring 6 --vfs 127
+part='--hypervisors' claim '--hypervisors needs --vfs' refused gen ring 6 --hypervisors 3
+part='vfs=x' claim 'vfs= wants a number' refused gen ring 6 vfs=x
 claim '--kinds lists the kinds' sh -c "'$weft' topo --kinds | grep -q dragonfly"
 claim '--help has examples' sh -c "'$weft' topo --help | grep -q examples"
 if command -v dot >/dev/null; then

@@ -391,6 +391,7 @@ static const enum wire_field compared_otherwise[] = {
 /* Not in Debian 12's libibmad: whole attributes first. Its QP1Dropped is in the table, but at
  * VL15Dropped's place; OpenSM's structure, checked at compile time, has it where we do. */
 static const enum wire_attribute absent_attributes[] = {
+    WIRE_VIRTUAL_FUNCTION,
     WIRE_LRH,
     WIRE_GRH,
     WIRE_BTH,
@@ -458,6 +459,8 @@ static const enum wire_field absent_fields[] = {
     MULTI_PATH_RECORD_TRAFFIC_CLASS,
     MULTI_PATH_RECORD_REVERSIBLE,
     MULTI_PATH_RECORD_P_KEY,
+    MULTI_PATH_RECORD_SERVICE_ID_MSB,
+    MULTI_PATH_RECORD_SERVICE_ID_LSB,
     MULTI_PATH_RECORD_QOS_CLASS,
     MULTI_PATH_RECORD_SL,
     MULTI_PATH_RECORD_MTU_SELECTOR,

@@ -1,0 +1,350 @@
+/* Virtual switches: an adapter that looks like a switch with adapters behind it (wire/vswitch.h,
+ * the vSwitch model of "Towards the InfiniBand SR-IOV vSwitch Architecture").
+ *
+ * The switch and its functions are separate nodes with an agent each, but one device: the switch's
+ * agent reaches into those of the functions. What a function's addresses are stands in its own
+ * PortInfo and nowhere else; the switch's forwarding table is computed from there, as a short
+ * sorted list of ranges, whenever one of them changes. The physical function's LID is also that of
+ * the switch's port 0, and whoever sets one of the two sets both.
+ *
+ * The link of a virtual function is an image of its address: with a LID it is there, without one it
+ * is not. The physical layer hears of that by an output and does it. */
+#include "base/mem.h"
+#include "sma/internal.h"
+#include "wire/vswitch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct range {
+    uint16_t first, last;
+    uint8_t port;
+};
+
+struct sma_device {
+    struct sma **functions; /* by port of the switch; NULL where there is none */
+    uint32_t changed[8];    /* bit per port: its link must follow */
+    struct range *ranges;   /* LIDs of functions, ascending */
+    unsigned range_count;
+    uint8_t *table; /* the whole of it, made when somebody asks; NULL when out of date */
+};
+
+void sma_device_init(struct sma *sma)
+{
+    sma->device = mem_zalloc(1, sizeof *sma->device);
+    sma->device->functions = mem_zalloc(sma->port_count + 1u, sizeof(struct sma *));
+    sma->device->ranges = mem_zalloc(sma->port_count + 1u, sizeof(struct range));
+    if (!sma->options.linear_entries)
+        sma->options.linear_entries = LID_UNICAST_LAST + 1;
+}
+
+void sma_device_release(struct sma *sma)
+{
+    if (!sma->device)
+        return;
+    mem_free(sma->device->functions);
+    mem_free(sma->device->ranges);
+    mem_free(sma->device->table);
+    mem_free(sma->device);
+}
+
+/* Cables may be odd, and an adapter at two virtual switches is a function of one of them only. */
+static struct sma *function_at(const struct sma *vswitch, unsigned port)
+{
+    struct sma *function =
+        port >= VSWITCH_PF && port <= vswitch->port_count ? vswitch->device->functions[port] : NULL;
+    return function && function->host == vswitch && function->host_port == port ? function : NULL;
+}
+
+struct sma *sma_physical_function(const struct sma *vswitch)
+{
+    return vswitch->device ? function_at(vswitch, VSWITCH_PF) : NULL;
+}
+
+static struct sma_port *end_of(const struct sma *function)
+{
+    return &function->ports[function->own_port];
+}
+
+static unsigned lid_of(const struct sma *function)
+{
+    return (unsigned)wire_get(end_of(function)->info, PORT_INFO_LID);
+}
+
+static struct range range_of(unsigned lid, unsigned lmc, unsigned port)
+{
+    unsigned first = lid >> lmc << lmc;
+    return (struct range){(uint16_t)first, (uint16_t)(first + (1u << lmc) - 1), (uint8_t)port};
+}
+
+static struct range range_of_function(const struct sma *function)
+{
+    return range_of(lid_of(function), (unsigned)wire_get(end_of(function)->info, PORT_INFO_LMC),
+                    function->host_port);
+}
+
+/* ---- the forwarding table ---- */
+
+static int compare_ranges(const void *a, const void *b)
+{
+    const struct range *x = a, *y = b;
+    if (x->first != y->first)
+        return x->first < y->first ? -1 : 1;
+    return x->port - y->port;
+}
+
+static void refresh_table(struct sma *vswitch)
+{
+    struct sma_device *device = vswitch->device;
+    mem_free(device->table);
+    device->table = NULL;
+    device->range_count = 0;
+    for (unsigned port = VSWITCH_PF; port <= vswitch->port_count; port++)
+        if (function_at(vswitch, port) && lid_of(function_at(vswitch, port)))
+            device->ranges[device->range_count++] = range_of_function(function_at(vswitch, port));
+    if (device->range_count)
+        qsort(device->ranges, device->range_count, sizeof *device->ranges, compare_ranges);
+}
+
+unsigned sma_device_route(const struct sma *sma, unsigned dlid)
+{
+    const struct sma_device *device = sma->device;
+    unsigned low = 0, high = device->range_count; /* the last one that begins at or before dlid */
+    while (low < high) {
+        unsigned middle = (low + high) / 2;
+        if (device->ranges[middle].first <= dlid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && dlid <= device->ranges[low - 1].last ? device->ranges[low - 1].port
+                                                       : VSWITCH_UPLINK;
+}
+
+const uint8_t *sma_linear_table(const struct sma *sma)
+{
+    struct sma_device *device = sma->device;
+    unsigned entries = sma->options.linear_entries;
+    if (!device || device->table)
+        return device ? device->table : sma->linear;
+    device->table = mem_alloc(entries);
+    memset(device->table, VSWITCH_UPLINK, entries);
+    device->table[0] = 0xFF;
+    for (unsigned i = device->range_count; i-- > 0;)
+        for (unsigned lid = device->ranges[i].first; lid <= device->ranges[i].last; lid++)
+            if (lid < entries)
+                device->table[lid] = (uint8_t)sma_device_route(sma, lid);
+    return device->table;
+}
+
+/* ---- one device ---- */
+
+void sma_join(struct sma *vswitch, unsigned port, struct sma *function, unsigned own_port)
+{
+    if (!vswitch->device || port < VSWITCH_PF || port > vswitch->port_count ||
+        (function->host && (function->host != vswitch || function->host_port != port)))
+        return;
+    vswitch->device->functions[port] = function;
+    function->host = vswitch;
+    function->host_port = (uint8_t)port;
+    function->own_port = (uint8_t)own_port;
+    function->own_guid = function->ports[own_port].guids[0];
+    refresh_table(vswitch);
+}
+
+static bool is_virtual_function(const struct sma *sma)
+{
+    return sma->host && sma->host_port != VSWITCH_PF;
+}
+
+bool sma_wants_link(const struct sma *sma)
+{
+    return !is_virtual_function(sma) || lid_of(sma) != 0;
+}
+
+bool sma_shares_lid(const struct sma *sma, unsigned lid)
+{
+    const struct sma *pf = sma_physical_function(sma);
+    return !pf || (lid & ((1u << wire_get(end_of(pf)->info, PORT_INFO_LMC)) - 1)) == 0;
+}
+
+void sma_readdress(struct sma *sma, unsigned port)
+{
+    struct sma *pf = sma_physical_function(sma);
+    if (pf)
+        wire_set(end_of(pf)->info, PORT_INFO_LID, wire_get(sma->ports[0].info, PORT_INFO_LID));
+    if (sma->device)
+        refresh_table(sma);
+    if (!sma->host || port != sma->own_port || !sma->host->device)
+        return;
+    if (sma->host_port == VSWITCH_PF)
+        wire_set(sma->host->ports[0].info, PORT_INFO_LID, lid_of(sma));
+    refresh_table(sma->host);
+}
+
+bool sma_is_for_switch(const uint8_t mad[MAD_BYTES])
+{
+    /* Where the directed part of a route begins: that is a switch's business. */
+    if (mad_is_directed(mad) && !wire_get(mad, SMP_DIRECTION) &&
+        wire_get(mad, SMP_HOP_POINTER) == 0 && wire_get(mad, SMP_HOP_COUNT) != 0)
+        return true;
+    return mad_is_smp(mad) && sma_handles(mad);
+}
+
+bool sma_next_function(struct sma *sma, struct sma_output *output)
+{
+    for (unsigned word = 0; sma->device && word < 8; word++) {
+        if (!sma->device->changed[word])
+            continue;
+        unsigned port = word * 32 + (unsigned)__builtin_ctz(sma->device->changed[word]);
+        sma->device->changed[word] &= sma->device->changed[word] - 1;
+        *output = (struct sma_output){.kind = SMA_FUNCTION, .port = port};
+        return true;
+    }
+    return false;
+}
+
+/* ---- VirtualFunction ---- */
+
+uint16_t sma_get_virtual_function(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
+{
+    (void)port;
+    const struct sma *function =
+        modifier <= VSWITCH_VFS_LIMIT ? function_at(sma, VSWITCH_PF + modifier) : NULL;
+    if (!function)
+        return STATUS_BAD_VALUE;
+    wire_set(data, VIRTUAL_FUNCTION_LID, lid_of(function));
+    wire_set(data, VIRTUAL_FUNCTION_LMC, wire_get(end_of(function)->info, PORT_INFO_LMC));
+    wire_set(data, VIRTUAL_FUNCTION_ATTACHED, modifier == 0 || function->attached);
+    wire_set(data, VIRTUAL_FUNCTION_COUNT, sma->port_count - VSWITCH_PF);
+    wire_set(data, VIRTUAL_FUNCTION_PORT_GUID, end_of(function)->guids[0]);
+    wire_set(data, VIRTUAL_FUNCTION_NODE_GUID, wire_get(function->node_info, NODE_INFO_NODE_GUID));
+    return STATUS_OK;
+}
+
+/* Addresses that are none, or that another function of the device has. */
+static bool addresses_valid(const struct sma *sma, const struct sma *function, unsigned lid,
+                            unsigned lmc)
+{
+    struct range wanted = range_of(lid, lmc, 0);
+    if (lid == 0)
+        return true;
+    if (wanted.last > LID_UNICAST_LAST || wanted.first != lid)
+        return false;
+    for (unsigned port = VSWITCH_PF; port <= sma->port_count; port++) {
+        const struct sma *other = function_at(sma, port);
+        if (!other || other == function || !lid_of(other))
+            continue;
+        struct range taken = range_of_function(other);
+        if (wanted.first <= taken.last && taken.first <= wanted.last)
+            return false;
+    }
+    return true;
+}
+
+static void copy_lower(uint8_t *to, const uint8_t *from, enum wire_field field,
+                       enum wire_field limit)
+{
+    uint64_t value = wire_get(from, field), most = wire_get(to, limit);
+    wire_set(to, field, value < most ? value : most);
+}
+
+/* Lanes, payload and partitions of a port as those of another. */
+static void copy_settings(struct sma *to, unsigned to_port, const struct sma *from,
+                          unsigned from_port)
+{
+    struct sma_port *target = &to->ports[to_port];
+    const struct sma_port *model = &from->ports[from_port];
+    static const enum wire_field fields[] = {
+        PORT_INFO_VL_HIGH_LIMIT,
+        PORT_INFO_VL_STALL_COUNT,
+        PORT_INFO_HOQ_LIFE,
+        PORT_INFO_PARTITION_ENFORCEMENT_INBOUND,
+        PORT_INFO_PARTITION_ENFORCEMENT_OUTBOUND,
+        PORT_INFO_FILTER_RAW_INBOUND,
+        PORT_INFO_FILTER_RAW_OUTBOUND,
+        PORT_INFO_LOCAL_PHY_ERRORS,
+        PORT_INFO_OVERRUN_ERRORS,
+    };
+    for (unsigned i = 0; i < sizeof fields / sizeof fields[0]; i++)
+        wire_set(target->info, fields[i], wire_get(model->info, fields[i]));
+    copy_lower(target->info, model->info, PORT_INFO_NEIGHBOR_MTU, PORT_INFO_MTU_CAP);
+    copy_lower(target->info, model->info, PORT_INFO_OPERATIONAL_VLS, PORT_INFO_VL_CAP);
+    if (to->options.vl_arbitration == from->options.vl_arbitration)
+        memcpy(target->vl_arbitration, model->vl_arbitration, sizeof target->vl_arbitration);
+    unsigned keys =
+        to->options.p_keys < from->options.p_keys ? to->options.p_keys : from->options.p_keys;
+    memcpy(target->p_keys, model->p_keys, keys * sizeof *target->p_keys);
+}
+
+/* A virtual function starts as its physical one is set, so that nothing more has to be written. */
+static void take_after(struct sma *function, const struct sma *pf)
+{
+    static const enum wire_field fields[] = {
+        PORT_INFO_M_KEY,
+        PORT_INFO_GID_PREFIX,
+        PORT_INFO_MASTER_SM_LID,
+        PORT_INFO_M_KEY_LEASE_PERIOD,
+        PORT_INFO_M_KEY_PROTECT_BITS,
+        PORT_INFO_MASTER_SM_SL,
+        PORT_INFO_MULTICAST_P_KEY_TRAP_SUPPRESSION,
+        PORT_INFO_SUBNET_TIME_OUT,
+    };
+    struct sma_port *port = end_of(function);
+    for (unsigned i = 0; i < sizeof fields / sizeof fields[0]; i++)
+        wire_set(port->info, fields[i], wire_get(end_of(pf)->info, fields[i]));
+    port->lease_end = TIME_NEVER;
+    copy_settings(function, function->own_port, pf, pf->own_port);
+    if (function->options.data_vls == pf->options.data_vls)
+        memcpy(function->sl2vl[function->own_port], pf->sl2vl[pf->own_port],
+               sizeof function->sl2vl[0]);
+}
+
+/* And the switch's port before it as the one before the physical function. */
+static void copy_switch_port(struct sma *sma, unsigned port)
+{
+    unsigned ports = sma->port_count + 1u;
+    copy_settings(sma, port, sma, VSWITCH_PF);
+    for (unsigned i = 0; i < ports; i++) {
+        memcpy(sma->sl2vl[port * ports + i], sma->sl2vl[VSWITCH_PF * ports + i],
+               sizeof sma->sl2vl[0]);
+        memcpy(sma->sl2vl[i * ports + port], sma->sl2vl[i * ports + VSWITCH_PF],
+               sizeof sma->sl2vl[0]);
+    }
+}
+
+/* The physical layer will find both ports told to be down, and keep quiet about it. */
+static void forget_link(struct sma *sma, struct sma *function)
+{
+    wire_set(sma->ports[function->host_port].info, PORT_INFO_PORT_STATE, PORT_STATE_DOWN);
+    wire_set(end_of(function)->info, PORT_INFO_PORT_STATE, PORT_STATE_DOWN);
+    function->trap_count = 0;
+    memset(end_of(function)->guids, 0, function->options.guids * sizeof(uint64_t));
+}
+
+uint16_t sma_set_virtual_function(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
+{
+    (void)port;
+    unsigned lid = (unsigned)wire_get(data, VIRTUAL_FUNCTION_LID);
+    unsigned lmc = lid ? (unsigned)wire_get(data, VIRTUAL_FUNCTION_LMC) : 0;
+    uint64_t guid = wire_get(data, VIRTUAL_FUNCTION_PORT_GUID);
+    struct sma *function =
+        modifier && modifier <= VSWITCH_VFS_LIMIT ? function_at(sma, VSWITCH_PF + modifier) : NULL;
+    if (!function || !addresses_valid(sma, function, lid, lmc))
+        return STATUS_BAD_VALUE;
+    if (lid && !lid_of(function)) {
+        if (sma_physical_function(sma)) {
+            take_after(function, sma_physical_function(sma));
+            copy_switch_port(sma, function->host_port);
+        }
+    } else if (!lid && lid_of(function)) {
+        forget_link(sma, function);
+    }
+    wire_set(end_of(function)->info, PORT_INFO_LID, lid);
+    wire_set(end_of(function)->info, PORT_INFO_LMC, lmc);
+    end_of(function)->guids[0] = guid ? guid : function->own_guid;
+    function->attached = wire_get(data, VIRTUAL_FUNCTION_ATTACHED);
+    refresh_table(sma);
+    sma->device->changed[function->host_port / 32] |= 1u << (function->host_port % 32);
+    return STATUS_OK;
+}

@@ -1,0 +1,158 @@
+/* Makes hypervisors of hosts, by the vSwitch architecture of "Towards the InfiniBand SR-IOV vSwitch
+ * Architecture": the cable that led to the adapter leads to a small switch, and behind
+ * that are the adapter itself, now the physical function, and virtual functions, each an adapter
+ * with one port. wire/vswitch.h says which port is what, and what tells such a switch from others;
+ * that is a device ID, so that it survives the ibnetdiscover format.
+ *
+ * The links inside are as fast as the cable and as short as the format can say. */
+#include "topology/virtual.h"
+
+#include "wire/vswitch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { INSIDE_MM = 1, SUFFIX_BYTES = 32 };
+
+bool topology_is_vswitch(const struct topology *topology, uint32_t node)
+{
+    const struct topology_node *at = &topology->nodes.items[node];
+    return at->kind == NODE_SWITCH && at->device_id == VSWITCH_DEVICE_ID;
+}
+
+int topology_function(const struct topology *topology, uint32_t port)
+{
+    const struct topology_port *at = &topology->ports.items[port];
+    if (topology->nodes.items[at->node].kind != NODE_ADAPTER || at->peer == TOPOLOGY_NONE ||
+        !topology_is_vswitch(topology, topology->ports.items[at->peer].node))
+        return -1;
+    return (int)topology_port_number(topology, at->peer) - VSWITCH_PF;
+}
+
+/* The one linked port of an adapter that can become a hypervisor, or TOPOLOGY_NONE. */
+static uint32_t cabled_port(const struct topology *topology, uint32_t node)
+{
+    const struct topology_node *at = &topology->nodes.items[node];
+    uint32_t found = TOPOLOGY_NONE;
+    if (at->kind != NODE_ADAPTER)
+        return TOPOLOGY_NONE;
+    for (uint32_t port = at->first_port + 1; port <= at->first_port + at->port_count; port++) {
+        if (topology->ports.items[port].peer == TOPOLOGY_NONE)
+            continue;
+        if (found != TOPOLOGY_NONE)
+            return TOPOLOGY_NONE;
+        found = port;
+    }
+    return found != TOPOLOGY_NONE && topology_function(topology, found) < 0 ? found : TOPOLOGY_NONE;
+}
+
+/* "base" and "-suffix" in no more than `room` bytes: of the two it is the base that is cut. */
+static size_t join(char *buffer, size_t room, const char *base, const char *suffix)
+{
+    size_t tail = strlen(suffix), head = strlen(base);
+    if (head > room - tail)
+        head = room - tail;
+    while (head && head < strlen(base) && ((unsigned char)base[head] & 0xc0) == 0x80)
+        head--; /* not within a character */
+    memcpy(buffer, base, head);
+    memcpy(buffer + head, suffix, tail + 1);
+    return head + tail;
+}
+
+/* Adds a node of the hypervisor whose physical function is `pf`. Its name is new even if somebody
+ * has used the obvious one; sizes were checked, so nothing can go wrong. */
+static uint32_t add_part(struct topology *topology, uint32_t pf, enum node_kind kind,
+                         unsigned ports, const char *suffix)
+{
+    char name[TOPOLOGY_NAME_BYTES + 1], description[TOPOLOGY_DESCRIPTION_BYTES + 1];
+    char other[SUFFIX_BYTES];
+    uint32_t node = TOPOLOGY_NONE;
+    join(name, TOPOLOGY_NAME_BYTES, topology->nodes.items[pf].name, suffix);
+    for (unsigned i = 2; name_map_get(&topology->by_name, name) != MAP_NONE; i++) {
+        snprintf(other, sizeof other, "%s.%u", suffix, i);
+        join(name, TOPOLOGY_NAME_BYTES, topology->nodes.items[pf].name, other);
+    }
+    topology_add_node(topology, kind, name, ports, 0, &node, NULL);
+    size_t length = join(description, TOPOLOGY_DESCRIPTION_BYTES,
+                         topology->nodes.items[pf].description, suffix);
+    topology_set_description(topology, node, description, length);
+    const struct topology_node *of = &topology->nodes.items[pf];
+    struct topology_node *made = &topology->nodes.items[node];
+    made->vendor_id = of->vendor_id;
+    made->device_id = kind == NODE_SWITCH ? VSWITCH_DEVICE_ID : of->device_id;
+    made->system_guid = of->system_guid;
+    return node;
+}
+
+static void connect(struct topology *topology, uint32_t a, uint32_t b, uint32_t length_mm,
+                    const struct topology_port *like)
+{
+    uint32_t ends[2] = {a, b};
+    topology_link(topology, a, b, NULL);
+    for (unsigned i = 0; i < 2; i++) {
+        struct topology_port *port = &topology->ports.items[ends[i]];
+        port->width = like->width;
+        port->speed = like->speed;
+        port->length_mm = length_mm;
+    }
+}
+
+static void make_hypervisor(struct topology *topology, uint32_t port, unsigned vfs)
+{
+    struct topology_port cable = topology->ports.items[port];
+    char suffix[SUFFIX_BYTES];
+    topology->ports.items[port].peer = topology->ports.items[cable.peer].peer = TOPOLOGY_NONE;
+    uint32_t node = add_part(topology, cable.node, NODE_SWITCH, VSWITCH_PF + vfs, "-vswitch");
+    uint32_t first = topology->nodes.items[node].first_port;
+    topology->ports.items[first].lid = cable.lid; /* which it shares with the physical function */
+    connect(topology, cable.peer, first + VSWITCH_UPLINK, cable.length_mm, &cable);
+    connect(topology, first + VSWITCH_PF, port, INSIDE_MM, &cable);
+    for (unsigned v = 1; v <= vfs; v++) {
+        snprintf(suffix, sizeof suffix, "-vf%u", v);
+        uint32_t function = add_part(topology, cable.node, NODE_ADAPTER, 1, suffix);
+        connect(topology, first + VSWITCH_PF + v, topology_port_index(topology, function, 1),
+                INSIDE_MM, &cable);
+    }
+}
+
+static int check_size(const struct topology *topology, uint64_t hypervisors, unsigned vfs,
+                      struct err *err)
+{
+    uint64_t nodes = topology->nodes.count + hypervisors * (1 + vfs);
+    uint64_t ports = topology->ports.count + hypervisors * (VSWITCH_PF + vfs + 1 + 2 * vfs);
+    if (vfs < 1 || vfs > VSWITCH_VFS_LIMIT)
+        return err_set(err, EINVAL, "a hypervisor has 1 to %d virtual functions, not %u",
+                       VSWITCH_VFS_LIMIT, vfs);
+    if (nodes > TOPOLOGY_MAX_NODES || ports > TOPOLOGY_MAX_PORTS)
+        return err_set(err, EFBIG,
+                       "%llu hypervisors with %u virtual functions each are more than %d nodes or "
+                       "%d ports",
+                       (unsigned long long)hypervisors, vfs, TOPOLOGY_MAX_NODES,
+                       TOPOLOGY_MAX_PORTS);
+    return 0;
+}
+
+int topology_virtualise_first(struct topology *topology, unsigned vfs, uint32_t limit,
+                              struct err *err)
+{
+    uint32_t count = (uint32_t)topology->nodes.count, hypervisors = 0;
+    for (uint32_t node = 0; node < count && hypervisors < limit; node++)
+        hypervisors += cabled_port(topology, node) != TOPOLOGY_NONE;
+    int error = check_size(topology, hypervisors, vfs, err);
+    if (error)
+        return error;
+    for (uint32_t node = 0; hypervisors; node++) {
+        uint32_t port = cabled_port(topology, node);
+        if (port == TOPOLOGY_NONE)
+            continue;
+        make_hypervisor(topology, port, vfs);
+        hypervisors--;
+    }
+    return 0;
+}
+
+int topology_virtualise(struct topology *topology, unsigned vfs, struct err *err)
+{
+    return topology_virtualise_first(topology, vfs, UINT32_MAX, err);
+}

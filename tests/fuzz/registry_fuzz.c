@@ -1,0 +1,108 @@
+/* Registrations that are read: from a file, or as the answer of a master.
+ *
+ * The first byte says which. Whatever the text is, it is refused and changes nothing, or it is
+ * read, and then what is written down of it reads back as the same. */
+#include "sa_world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { LIMIT = 40 };
+
+static void promise(bool held)
+{
+    if (!held)
+        abort();
+}
+
+static struct sa *new_sa(void)
+{
+    struct sa_config config;
+    sa_config_init(&config);
+    config.service_limit = config.subscription_limit = LIMIT;
+    config.instance = 3;
+    return sa_new(&config, 99);
+}
+
+/* Without the first line, which counts. */
+static struct text printed(const struct sa *sa)
+{
+    struct text text = {0};
+    sa_registry_print(sa, 0, &text);
+    char *end = strchr(text.data, '\n');
+    promise(end != NULL);
+    memset(text.data, '-', (size_t)(end - text.data));
+    return text;
+}
+
+static void same(const struct text *a, const struct text *b)
+{
+    promise(strcmp(strchr(a->data, '\n'), strchr(b->data, '\n')) == 0);
+}
+
+static void check_bounds(const struct sa *sa)
+{
+    const struct groups *groups = sa_groups(sa);
+    struct sa_counts counts;
+    sa_counts(sa, &counts);
+    promise(counts.services <= 2 * LIMIT && counts.subscriptions <= 2 * LIMIT);
+    for (size_t i = 0; i < groups->all.count; i++) {
+        const struct group *group = groups->all.items[i];
+        promise(groups_at(groups, group->mlid) == group);
+        promise(groups_find(groups, group->mgid) == group);
+        promise(group->permanent || group_has_full_member(group));
+    }
+}
+
+static int read_file(struct sa *sa, const uint8_t *data, size_t size)
+{
+    struct sa_registry_file file = {"file", (const char *)data, size, 100};
+    return sa_registry_read(sa, TIME_S, &file, NULL);
+}
+
+static int read_answer(struct sa *sa, const uint8_t *data, size_t size)
+{
+    struct sa_message question;
+    sa_follow(sa, TIME_S, &(struct sa_master){.lid = 7, .tells = true});
+    sa_expire(sa, TIME_S);
+    promise(sa_next_output(sa, TIME_S, &question));
+    uint8_t *answer = mem_alloc(SA_DATA_OFFSET + size);
+    memcpy(answer, question.data, SA_DATA_OFFSET);
+    memcpy(answer + SA_DATA_OFFSET, data, size);
+    wire_set(answer, MAD_METHOD, METHOD_GET_TABLE_RESP);
+    sa_receive(sa, TIME_S,
+               &(struct sa_message){
+                   .address = {.lid = 7}, .data = answer, .bytes = SA_DATA_OFFSET + size});
+    mem_free(answer);
+    return sa_heritage(sa) ? 0 : -1;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct sa *sa = new_sa(), *again = new_sa();
+    bool file = !size || data[0] % 2 == 0;
+    struct text before = printed(sa);
+    int status =
+        file ? read_file(sa, data + !!size, size - !!size) : read_answer(sa, data + 1, size - 1);
+    struct text after = printed(sa);
+    if (status < 0) {
+        same(&before, &after);
+    } else {
+        check_bounds(sa);
+        struct sa_counts counts;
+        sa_counts(sa, &counts);
+        if (counts.services <= LIMIT && counts.subscriptions <= LIMIT) {
+            promise(read_file(again, (const uint8_t *)after.data, after.length) == 0);
+            struct text twice = printed(again);
+            same(&after, &twice);
+            text_release(&twice);
+        }
+    }
+    text_release(&before);
+    text_release(&after);
+    sa_free(sa);
+    sa_free(again);
+    return 0;
+}
