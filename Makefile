@@ -7,9 +7,10 @@ FUZZ_SECONDS ?= 60
 FIRST ?= 1
 COUNT ?= 1000
 HOURS ?= 24
+NETWORKS ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build demo check check-full format tidy bench fuzz campaign soak install clean help
+.PHONY: build demo check check-full format tidy bench bench-routing fuzz campaign soak install clean help
 
 build: $(BUILD)/build.ninja ## build build/weft (the default)
 	@ninja -C $(BUILD) --quiet
@@ -41,6 +42,11 @@ bench: ## benchmarks, each beside its peer
 	@tools/setup build bench
 	@$(MAKE) --no-print-directory build
 	@bench/run
+
+bench-routing: ## routes of OpenSM on ibsim beside ours; NETWORKS="5832 11664" for some only
+	@tools/setup build bench
+	@$(MAKE) --no-print-directory build
+	@WEFT=$(BUILD)/weft PRELOAD=$(BUILD)/preload/libweft-umad.so bash bench/routing.sh $(NETWORKS)
 
 fuzz: ## fuzz every target with libFuzzer for FUZZ_SECONDS seconds each
 	@tools/setup build fuzz

@@ -1,19 +1,27 @@
 #!/usr/bin/env bash
-# bench/routing.sh [NETWORK...]: routes by OpenSM on ibsim and by weft, of the same fabric with the same LIDs.
+# bench/routing.sh [NETWORK|threads|large ...]: routes by OpenSM on ibsim and by weft, of the same
+# fabric with the same LIDs.
 #
 # Networks: a number is a fat tree with so many hosts, NUMBER-PERCENT the same with that part of its
-# links taken out, and torus, irregular64, irregular256, dragonfly and jellyfish are what they say;
-# the default is all of them but for 11664. For each engine that both have it prints the time of the
-# tables (OpenSM's by its log, weft's by its own clock, one thread), the largest link load and the
-# effective bisection bandwidth of both, judged by 'weft route --compare'. The machine is noisy: only
-# ratios of one run mean anything, and nothing is judged by them here. A dash: that one refuses.
+# links taken out, and torus, irregular64, irregular256, dense256 (with more links, so that eight
+# lanes are enough for lash), dragonfly and jellyfish are what they say.
+# For each engine that both have it prints
+#   - the time of the tables (OpenSM's by its log, weft's by its own clock, one thread, the best of
+#     several), and weft's peak of memory as a multiple of the tables;
+#   - the largest link load and the effective bisection bandwidth of both, judged by
+#     'weft route --compare'.
+# A dash: that one refuses. 'threads' sets one thread of weft beside two, for tables and their check;
+# 'large' takes fabrics that fill the space of LIDs, without OpenSM, which would need hours.
+# The default is all of it, for the better part of an hour. The machine is noisy: only ratios of one
+# run mean anything, and nothing is judged by them here.
 #
 # ENGINES lists the engines, SAMPLES the random pairings, OPENSM_LIMIT the seconds that OpenSM gets.
 # shellcheck source=../tests/interop/fabrics.sh
 . "$(dirname "$0")/../tests/interop/fabrics.sh"
-export OPENSM_LIMIT=${OPENSM_LIMIT:-300}
+export OPENSM_LIMIT=${OPENSM_LIMIT:-900}
 samples=${SAMPLES:-1000}
-[ $# -gt 0 ] || set -- 324 648 5832 324-1 324-5 648-1 648-5 5832-1 5832-5 torus irregular64 irregular256 dragonfly jellyfish
+[ $# -gt 0 ] || set -- 324 648 5832 11664 324-1 324-5 648-1 648-5 5832-1 5832-5 11664-1 11664-5 \
+    torus irregular64 irregular256 dense256 dragonfly jellyfish threads large
 
 # Takes PERCENT of the links between switches out, always the same ones.
 take_out() {
@@ -36,8 +44,12 @@ make_network() {
     torus) "$WEFT" topo gen torus dims=8x8x8 hosts=1 ;;
     irregular64) "$WEFT" topo gen irregular switches=64 ports=8 hosts=128 ;;
     irregular256) "$WEFT" topo gen irregular switches=256 ports=12 hosts=512 ;;
+    dense256) "$WEFT" topo gen irregular switches=256 ports=24 hosts=512 ;;
     dragonfly) "$WEFT" topo gen dragonfly p=4 a=8 h=4 ;;
     jellyfish) "$WEFT" topo gen jellyfish switches=200 ports=16 degree=10 ;;
+    tree-27648) "$WEFT" topo gen fattree m=24,24,48 w=1,24,24 ;;
+    tree-44640) "$WEFT" topo gen fattree m=30,24,62 w=1,24,24 ;;
+    jellyfish-45000) "$WEFT" topo gen jellyfish switches=3000 ports=36 degree=20 hosts=15 ;;
     *-*) "$WEFT" topo gen fattree "${1%-*}" | take_out "${1#*-}" ;;
     *) "$WEFT" topo gen fattree "$1" ;;
     esac
@@ -49,8 +61,8 @@ engines_for() {
     for engine in $wanted; do
         case $1:$engine in
         *[0-9]:dor | *irregular*:dor | dragonfly:dor | jellyfish:dor) continue ;;
-        torus:ftree | irregular*:ftree | dragonfly:ftree | jellyfish:ftree) continue ;;
-        5832*:lash | 11664*:lash | 11664*:dfsssp | 11664*:nue) continue ;; # OpenSM takes many minutes
+        torus:ftree | irregular*:ftree | dense*:ftree | dragonfly:ftree | jellyfish:ftree) continue ;;
+        5832*:lash | 11664*:lash | 11664*:*ss* | 11664*:nue) continue ;; # OpenSM takes many minutes
         esac
         "$WEFT" route --engines | grep -q "^$engine " && echo "$engine"
     done
@@ -67,17 +79,23 @@ route_seconds() { # of OpenSM, by the marks in its log
 field() { # ENGINE FIELD <json
     awk -v engine="\"$1\"" -v field="\"$2\":" '
         $1 == "\"engine\":" { mine = index($0, engine) }
-        mine && $1 == field { gsub(",", "", $2); print $2; exit }'
+        mine && $1 == field { gsub("[,\"]", "", $2); print $2; exit }'
 }
 
-# The best of several runs of one engine, in seconds.
-best_seconds() { # NET ENGINE
-    local i best='' seconds
-    for ((i = 0; i < 5; i++)); do
-        seconds=$("$WEFT" route "$1" --compare "$2" --samples 1 --allow-cycles --json | field "$2" compute_s)
-        best=$(awk -v a="$best" -v b="$seconds" 'BEGIN { print (a == "" || b < a) ? b : a }')
-    done
-    echo "$best"
+# How often a time is taken; the best counts.
+repeats() { # ENGINE
+    case $1 in
+    minhop | updn | ftree | dor) echo 15 ;;
+    *) echo 3 ;;
+    esac
+}
+
+# As in fabrics.sh, with more patience: ibsim reads 5 MB of fabric slowly.
+ibsim_start() { # NET
+    export IBSIM_SOCKNAME=weft-$$-$RANDOM
+    background ibsim -s -n -N 60000 -S 6000 -P 600000 -L 49152 "$1" >"$work/ibsim.log" 2>&1
+    ibsim_id=$background_id
+    serving "$ibsim_id" 120 grep -qF "@$IBSIM_SOCKNAME:ctl" /proc/net/unix
 }
 
 # OpenSM on ibsim: its tables in opensm-lfts.dump, and the fabric with its LIDs in net.lids.
@@ -91,31 +109,92 @@ opensm_run() { # NET ENGINE
 }
 
 compare_engine() { # NET ENGINE
-    local opensm='' ours theirs=lfts
-    if opensm_run "$1" "$2"; then opensm=$(route_seconds); else theirs=none; fi
-    [ $theirs = lfts ] || { "$WEFT" route "$1" --compare updn --samples 1 >/dev/null && cp "$1" net.lids; }
-    local dump=()
-    [ $theirs = none ] || dump=(--lfts "$work/opensm-lfts.dump")
-    "$WEFT" route net.lids --compare "$2" --allow-cycles --samples "$samples" --json \
-        "${dump[@]}" >result 2>error || { cat error && return; }
-    ours=$(best_seconds net.lids "$2")
-    awk -v e="$2" -v o="$opensm" -v w="$ours" -v ol="$(field lfts link_load_max <result)" \
-        -v wl="$(field "$2" link_load_max <result)" -v ob="$(field lfts ebb_mean <result)" \
-        -v wb="$(field "$2" ebb_mean <result)" -v oh="$(field lfts verified <result)" -v wh="$(field "$2" verified <result)" '
+    local opensm='' dump=()
+    if opensm_run "$1" "$2"; then
+        opensm=$(route_seconds)
+        dump=(--lfts "$work/opensm-lfts.dump")
+    else
+        cp "$1" net.lids
+    fi
+    compare_tables "$2" "$2" "$opensm" "${dump[@]}"
+    # OpenSM's takes one lane unless told otherwise.
+    [ "$2" != nue ] || compare_tables nue 'nue, 1' "$opensm" --max-vls 1 "${dump[@]}"
+}
+
+compare_tables() { # ENGINE NAME SECONDS OPTION...
+    local engine=$1 name=$2 opensm=$3 values=() key
+    shift 3
+    "$WEFT" route net.lids --compare "$engine" --allow-cycles --samples "$samples" --json \
+        --repeat "$(repeats "$engine")" "$@" >result 2>error || { cat error && return; }
+    for key in compute_s peak_bytes table_bytes link_load_max ebb_mean verified; do
+        values+=(-v "w_$key=$(field "$engine" "$key" <result)" -v "o_$key=$(field lfts "$key" <result)")
+    done
+    awk -v e="$name" -v o="$opensm" "${values[@]}" '
         function show(value, format) { return value == "" ? "-" : sprintf(format, value) }
         function part(a, b, format) { return a == "" || b == "" || b == 0 ? "-" : sprintf(format, a / b) }
         BEGIN {
-            printf "  %-8s %9s %9s %8s  %9s %9s %6s  %6s %6s %6s  %s\n", e, show(o == "" ? "" : o * 1e3, "%.1f"), show(w == "" ? "" : w * 1e3, "%.2f"),
-                part(o, w, "%.0f"), show(ol, "%d"), show(wl, "%d"), part(wl, ol, "%.3f"), show(ob, "%.4f"), show(wb, "%.4f"), part(wb, ob, "%.4f"),
-                (oh == "false" ? "OpenSM: not all holds. " : "") (wh == "false" ? "weft: cycles, as allowed" : "")
+            printf "  %-8s %9s %9s %8s %6s  %9s %9s %6s  %6s %6s %6s  %s\n", e, show(o == "" ? "" : o * 1e3, "%.1f"),
+                show(w_compute_s == "" ? "" : w_compute_s * 1e3, "%.2f"), part(o, w_compute_s, "%.0f"), part(w_peak_bytes, w_table_bytes, "%.1f"),
+                show(o_link_load_max, "%d"), show(w_link_load_max, "%d"), part(w_link_load_max, o_link_load_max, "%.3f"),
+                show(o_ebb_mean, "%.4f"), show(w_ebb_mean, "%.4f"), part(w_ebb_mean, o_ebb_mean, "%.4f"),
+                (o_verified == "false" ? "OpenSM: not all holds. " : "") (w_verified == "false" ? "weft: cycles, as allowed" : "")
         }'
 }
 
-printf '%-10s %9s %9s %8s  %9s %9s %6s  %6s %6s %6s\n' '' 'OpenSM ms' 'weft ms' 'times' 'load' 'weft' 'ratio' 'EBB' 'weft' 'ratio'
-for network; do
-    make_network "$network" >net || exit
-    echo "$network: $("$WEFT" topo info net | head -n 1)"
-    for engine in $(engines_for "$network"); do
+compare_network() { # NETWORK
+    local engine
+    make_network "$1" >net || exit
+    echo "$1: $("$WEFT" topo info net | sed -n '1s/looks like *//p')"
+    for engine in $(engines_for "$1"); do
         compare_engine net "$engine"
     done
+}
+
+compare_threads() {
+    local network engine
+    printf '%-18s %9s %9s %6s  %9s %9s %6s\n' 'threads' 'tables 1' '2: ms' 'times' 'check 1' '2: ms' 'times'
+    for network in 5832 11664; do
+        make_network $network >net || exit
+        for engine in minhop updn ftree; do
+            for threads in 1 2; do
+                "$WEFT" route net --compare $engine --threads $threads --samples 1 --repeat 25 --json >result.$threads
+            done
+            awk -v n="$network" -v e="$engine" -v a="$(field $engine compute_s <result.1)" -v b="$(field $engine compute_s <result.2)" \
+                -v c="$(field $engine verify_s <result.1)" -v d="$(field $engine verify_s <result.2)" \
+                -v same="$([ "$(field $engine digest <result.1)" = "$(field $engine digest <result.2)" ] && echo the same tables || echo OTHER TABLES)" '
+                BEGIN { printf "  %-7s %-8s %9.2f %9.2f %6.2f  %9.1f %9.1f %6.2f  %s\n", n, e, a * 1e3, b * 1e3, a / b, c * 1e3, d * 1e3, c / d, same }'
+        done
+    done
+}
+
+# The peak is that of the whole process, with the fabric and the check.
+compute_large() {
+    local network engine
+    printf '%-28s %9s %9s %9s %5s\n' 'large' 'tables s' 'check s' 'peak MiB' 'lanes'
+    for network in tree-27648 tree-44640 jellyfish-45000; do
+        make_network $network >net || exit
+        echo "$network: $("$WEFT" topo info net | sed -n 's/^switches *\([0-9]*\).*/\1 switches, /p' | head -n 1)$("$WEFT" route net --engine pira --json | awk '$1 == "\"top_lid\":" { print $2 + 0 " LIDs" }')"
+        for engine in ${ENGINES:-fera pira minhop updn ftree sssp dfsssp nue lash auto}; do
+            /usr/bin/time -f '%M' -o peak timeout 900 "$WEFT" route net --engine "$engine" --allow-cycles --json >result 2>error
+            awk -v e="$engine" -v peak="$(tail -n 1 peak)" -v why="$(head -c 150 error)" '
+                { gsub(",", "", $2); value[$1] = $2 }
+                END {
+                    if (value["\"compute_s\":"] == "") printf "  %-25s refused: %s\n", e, why
+                    else printf "  %-25s %10.2f %9.2f %9.0f %5d\n", e, value["\"compute_s\":"], value["\"verify_s\":"], peak / 1024, value["\"vls\":"]
+                }' result
+        done
+    done
+}
+
+heading=
+for wanted; do
+    case $wanted in
+    threads) compare_threads ;;
+    large) compute_large ;;
+    *)
+        [ -n "$heading" ] || printf '%-10s %9s %9s %8s %6s  %9s %9s %6s  %6s %6s %6s\n' '' 'OpenSM ms' 'weft ms' 'times' 'memory' 'load' 'weft' 'ratio' 'EBB' 'weft' 'ratio'
+        heading=printed
+        compare_network "$wanted"
+        ;;
+    esac
 done

@@ -1,10 +1,11 @@
 /* sa_speed: how many PathRecord queries the subnet administration answers in a second of one core.
  *
- *     sa_speed [HOSTS]
+ *     sa_speed [HOSTS [PARTITIONS]]
  *
  * The administration of a fat tree in memory is asked for the paths of random pairs of hosts, each
  * query with both GIDs and reversible, as librdmacm asks. Receiving, queueing and making the answer
- * count; packets do not. Every answer is looked at: status, and the DLID that was asked for. */
+ * count; packets do not. Every answer is looked at: status, and the DLID that was asked for. With
+ * PARTITIONS every host is in one of so many, and in one more with all the others. */
 #include "base/rng.h"
 #include "sa_world.h"
 
@@ -58,6 +59,22 @@ static unsigned take_answers(struct sa_world *world)
     return count;
 }
 
+/* As a manager would have found the tables. */
+static void part(struct sa_world *world, unsigned count)
+{
+    struct subnet *subnet = world->subnet;
+    for (uint32_t port = 0; port < subnet->ports.count; port++) {
+        uint8_t block[BLOCK_BYTES] = {0};
+        if (!subnet_is_end_port(subnet, port))
+            continue;
+        wire_set_at(block, P_KEY_TABLE_P_KEY, 0, 0x7FFF);
+        wire_set_at(block, P_KEY_TABLE_P_KEY, 1, 0x8001 + port % count);
+        wire_set_at(block, P_KEY_TABLE_P_KEY, 2, 0xF000);
+        blocks_learn(&subnet->blocks, port, BLOCK_PARTITIONS, 0, block);
+    }
+    sa_look(world->sa, world->now, &world->view);
+}
+
 int main(int argc, char **argv)
 {
     char size[32];
@@ -65,6 +82,8 @@ int main(int argc, char **argv)
     struct rng rng;
     snprintf(size, sizeof size, "size=%s", argc > 1 ? argv[1] : "11664");
     world_open(&world, &(struct sa_world_shape){.kind = "fattree", .words = {size}});
+    if (argc > 2 && atoi(argv[2]) > 0)
+        part(&world, (unsigned)atoi(argv[2]));
     uint8_t *path =
         world_question(&world, METHOD_GET, WIRE_ID_PATH_RECORD, DGID | SGID | REVERSIBLE);
     wire_set_bits(wire_bytes(path, PATH_RECORD_SGID), 0, 64, UINT64_C(0xFE80000000000000));

@@ -1,5 +1,7 @@
 /* weft ctl: one command to a running fabric or manager. They know the commands; this carries words
  * there and text back. */
+#include "cli/ctl.h"
+
 #include "cli/command.h"
 #include "host/protocol.h"
 
@@ -38,22 +40,32 @@ static const char help[] =
     "  reroute | sweep                  compute routes anew; look at everything anew\n"
     "  handover                         to a standby, and give way to it\n"
     "  dump                             write the files of --dump now\n"
+    "  vm create NAME [--on HOST]       a virtual machine gets a function of a hypervisor\n"
+    "  vm migrate NAME [--to HOST] [--mode balanced|minimal]\n"
+    "                                   it moves, and its addresses with it\n"
+    "  vm destroy NAME                  it gives its function back\n"
+    "  vm list | vm show NAME           which there are; where one is\n"
+    "\n"
+    "HOST is a hypervisor's name or GUID, or auto (the default): the one with the fewest\n"
+    "machines, for a move at the same leaf switch if possible. NAME may be a GUID. These wait\n"
+    "until all is done, for at most --timeout (60s), unless there is --no-wait.\n"
     "\n"
     "examples:\n"
     "  weft ctl link down leaf3 12\n"
     "  weft ctl drop 5% attribute LinearForwardingTable\n"
     "  weft ctl --json counters spine1 | jq '.[].PortXmitPkts'\n";
 
-static int pack_words(struct request *request, int argc, char **argv)
+static int pack_words(struct request *request, const char *const *words, size_t count,
+                      struct err *err)
 {
     size_t used = 0;
-    for (int i = 1; i < argc; i++) {
-        size_t length = strlen(argv[i]) + 1;
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen(words[i]) + 1;
         if (length == 1)
-            return command_usage("ctl", "an empty word says nothing");
+            return err_set(err, EINVAL, "an empty word says nothing");
         if (used + length >= sizeof request->text)
-            return command_usage("ctl", "the command is too long");
-        memcpy(request->text + used, argv[i], length);
+            return err_set(err, EINVAL, "the command is too long");
+        memcpy(request->text + used, words[i], length);
         used += length;
     }
     return 0;
@@ -77,8 +89,8 @@ static int connect_to_server(const char *path, struct err *err)
     return fd;
 }
 
-/* Copies the answer's text out; returns the server's result, or -errno. */
-static int read_answer(int fd, struct err *err)
+/* Returns 0 with the server's result, or -errno. */
+static int read_answer(int fd, struct text *out, int *result, struct err *err)
 {
     char packet[64 * 1024];
     struct answer answer;
@@ -87,43 +99,71 @@ static int read_answer(int fd, struct err *err)
         return err_set(err, EIO, "the server hung up");
     memcpy(&answer, packet, sizeof answer);
     size_t skip = sizeof answer;
-    FILE *out = answer.result < 0 ? stderr : stdout;
-    if (answer.result < 0)
-        fputs("weft ctl: ", out);
     do {
-        fwrite(packet + skip, 1, (size_t)got - skip, out);
+        text_append(out, packet + skip, (size_t)got - skip);
         skip = 0;
         got = recv(fd, packet, sizeof packet, 0);
     } while (got > 0);
-    if (answer.result < 0)
-        fputc('\n', out);
-    return answer.result < 0 ? EXIT_USAGE : EXIT_HOLDS;
+    *result = answer.result;
+    return 0;
+}
+
+int ctl_ask(const char *path, const char *const *words, size_t count, bool json, struct text *out,
+            int *result, struct err *err)
+{
+    struct request request = {
+        .magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .ask = ASK_CTL, .json = json};
+    int status = pack_words(&request, words, count, err);
+    int fd = status < 0 ? status : connect_to_server(path, err);
+    if (fd < 0)
+        return fd;
+    status = send(fd, &request, sizeof request, MSG_NOSIGNAL) < 0
+                 ? err_set(err, errno, "cannot ask: %s", strerror(errno))
+                 : read_answer(fd, out, result, err);
+    close(fd);
+    return status;
+}
+
+static int ask_plainly(const char *path, int argc, char **argv, bool json)
+{
+    struct err err = {0};
+    struct text out = {0};
+    int result = 0;
+    int status =
+        ctl_ask(path, (const char *const *)argv + 1, (size_t)argc - 1, json, &out, &result, &err);
+    if (status < 0) {
+        text_release(&out);
+        return command_error("ctl", &err);
+    }
+    if (result < 0)
+        fprintf(stderr, "weft ctl: %s\n", out.data ? out.data : "");
+    else if (out.length)
+        fwrite(out.data, 1, out.length, stdout);
+    text_release(&out);
+    return result < 0 ? EXIT_USAGE : EXIT_HOLDS;
 }
 
 static int run(int argc, char **argv)
 {
-    struct request request = {.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .ask = ASK_CTL};
-    const char *path = NULL;
-    bool json = false;
-    struct err err = {0};
+    const char *path = NULL, *on = NULL, *to = NULL, *mode = NULL, *patience = NULL;
+    bool json = false, no_wait = false;
     const struct option_spec specs[] = {
-        {.name = "socket", .value = &path}, {.name = "json", .flag = &json}, {0}};
+        {.name = "socket", .value = &path},    {.name = "json", .flag = &json},
+        {.name = "on", .value = &on},          {.name = "to", .value = &to},
+        {.name = "mode", .value = &mode},      {.name = "timeout", .value = &patience},
+        {.name = "no-wait", .flag = &no_wait}, {0}};
     argc = command_options("ctl", argc, argv, specs);
     if (argc < 0)
         return EXIT_USAGE;
     if (argc < 2)
         return command_usage("ctl", "no command");
-    if (pack_words(&request, argc, argv) != 0)
-        return EXIT_USAGE;
-    request.json = json;
-    int fd = connect_to_server(path, &err);
-    if (fd < 0)
-        return command_error("ctl", &err);
-    int result = send(fd, &request, sizeof request, MSG_NOSIGNAL) < 0
-                     ? err_set(&err, errno, "cannot ask: %s", strerror(errno))
-                     : read_answer(fd, &err);
-    close(fd);
-    return result < 0 ? command_error("ctl", &err) : result;
+    if (strcmp(argv[1], "vm") == 0) {
+        struct ctl_machine_options options = {path, on ? on : to, mode, patience, json, no_wait};
+        return ctl_machines(&options, argc, argv);
+    }
+    if (on || to || mode || patience || no_wait)
+        return command_usage("ctl", "--on, --to, --mode, --timeout and --no-wait go with 'vm'");
+    return ask_plainly(path, argc, argv, json);
 }
 
 const struct command command_ctl = {

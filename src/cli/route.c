@@ -43,8 +43,9 @@ static const char help[] =
     "  --first FILE        GUIDs of adapter ports that are served before all others (minhop, "
     "updn), or\n"
     "                      numbered without counting the others (ftree)\n"
-    "  --scatter SEED      minhop, updn: another order of equal ways at each switch\n"
-    "  --weights FILE      minhop, updn: lines \"SWITCH PORT WEIGHT\"; 2 gets half as much as 1\n"
+    "  --scatter SEED      another order of equal ways at each switch (sssp, dfsssp, nue: of\n"
+    "                      destinations)\n"
+    "  --weights FILE      lines \"SWITCH PORT WEIGHT\"; 2 gets half as much as 1\n"
     "  --user-routes FILE  lay entries \"SWITCH LID PORT\" over the tables\n"
     "  --seed-balance      and count them as load before the engine spreads its own\n"
     "  --allow-cycles      minhop: accept tables that could deadlock\n"
@@ -59,6 +60,7 @@ static const char help[] =
     "  --samples N         random pairings, and at most so many shifts (default 1000)\n"
     "  --seed N            of the pairings (default 1)\n"
     "  --plot FILE         draw it, too (.svg or .png)\n"
+    "  --repeat N          compute and check N times; the best times count (default 1)\n"
     "\n"
     "Exit status 1: the engine refuses, because its tables would not deliver or could deadlock, "
     "or\n"
@@ -72,8 +74,8 @@ static const char help[] =
     "  weft route net --engine fera --from pira.lfts --lfts fera.lfts --order plan\n";
 
 struct options {
-    const char *engine, *compare, *plot, *seed, *samples, *lfts, *provisional, *threads, *root,
-        *lmc;
+    const char *engine, *compare, *plot, *seed, *samples, *repeat, *lfts, *provisional, *threads,
+        *root, *lmc;
     const char *first, *scatter, *weights, *vls, *user, *from, *order;
     bool seed_balance, allow_cycles, json, engines;
 };
@@ -251,10 +253,13 @@ static int compute_all(struct result *result, const struct engine_options *wante
 }
 
 static int route(const struct network *network, const struct engine_list *engines,
-                 const struct engine_options *wanted, const struct options *options)
+                 const struct engine_options *wanted, uint64_t repeat,
+                 const struct options *options)
 {
-    struct result result = {
-        .engines = engines, .network = network, .threads = workers_count(wanted->workers)};
+    struct result result = {.engines = engines,
+                            .network = network,
+                            .threads = workers_count(wanted->workers),
+                            .cost.repeat = repeat};
     struct err err;
     int rc = compute_all(&result, wanted, options, &err);
     int status = EXIT_HOLDS;
@@ -310,7 +315,7 @@ static void release_inputs(struct inputs *inputs)
 
 /* Numbers that the options give. */
 struct numbers {
-    uint64_t threads, scatter, vls, seed, samples;
+    uint64_t threads, scatter, vls, seed, samples, repeat;
 };
 
 static int read_numbers(const struct options *options, struct numbers *numbers)
@@ -324,8 +329,9 @@ static int read_numbers(const struct options *options, struct numbers *numbers)
         {"--max-vls", options->vls, 1, LANES_DISCARD, &numbers->vls},
         {"--seed", options->seed, 0, UINT64_MAX, &numbers->seed},
         {"--samples", options->samples, 1, 1000000, &numbers->samples},
+        {"--repeat", options->repeat, 1, 1000000, &numbers->repeat},
     };
-    *numbers = (struct numbers){.threads = 1, .seed = 1, .samples = 1000};
+    *numbers = (struct numbers){.threads = 1, .seed = 1, .samples = 1000, .repeat = 1};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (all[i].text && !parse_unsigned(all[i].text, all[i].low, all[i].high, all[i].value))
             return command_usage("route", "%s %s: expected %" PRIu64 " to %" PRIu64, all[i].name,
@@ -387,8 +393,9 @@ static int run_with(const char *net, const struct options *options)
         wanted.max_vls = (unsigned)numbers.vls;
         compare.seed = numbers.seed;
         compare.samples = numbers.samples;
+        compare.repeat = numbers.repeat;
         status = options->compare ? route_compare(&engines, &network, &wanted, &compare)
-                                  : route(&network, &engines, &wanted, options);
+                                  : route(&network, &engines, &wanted, numbers.repeat, options);
     }
     release_inputs(&inputs);
     network_release(&network);
@@ -404,6 +411,7 @@ static int run_route(int argc, char **argv)
         {.name = "plot", .value = &options.plot},
         {.name = "seed", .value = &options.seed},
         {.name = "samples", .value = &options.samples},
+        {.name = "repeat", .value = &options.repeat},
         {.name = "lfts", .value = &options.lfts},
         {.name = "provisional", .value = &options.provisional},
         {.name = "threads", .value = &options.threads},

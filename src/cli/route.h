@@ -9,6 +9,7 @@
 struct route_cost {
     double seconds, verify_seconds;
     uint64_t peak_bytes;
+    uint64_t repeat; /* set by the caller: how often to compute and check, the best times count */
 };
 
 /* Computes with the first engine that does not refuse, then verifies. Time and memory of the tables
@@ -37,7 +38,7 @@ int route_exit_status(int rc);
  * measured beside those of the engines; `plot` a picture to be drawn. */
 struct compare_options {
     const char *lfts, *plot;
-    uint64_t seed, samples;
+    uint64_t seed, samples, repeat;
     bool json;
 };
 int route_compare(const struct engine_list *engines, const struct network *network,

@@ -23,6 +23,7 @@ struct compared {
     struct verify_report report;
     struct quality quality;
     unsigned vls;
+    uint64_t table_bytes, digest; /* of the tables and service levels */
     char note[sizeof((struct routes *)0)->note];
     char reason[sizeof((struct err *)0)->message];
 };
@@ -33,6 +34,18 @@ struct comparison {
     const struct compare_options *wanted;
     VEC(struct compared) lines;
 };
+
+/* Tables are the same if this is, as far as anybody will ever see. */
+static uint64_t digest_of(const struct routes *routes)
+{
+    size_t bytes = (size_t)routes->switch_count * routes->stride;
+    uint64_t digest = bytes;
+    for (size_t i = 0; i < bytes; i++)
+        digest = (digest ^ routes->ports[i]) * UINT64_C(0x100000001B3);
+    for (size_t i = 0; routes->service_levels && i < bytes; i++)
+        digest = (digest ^ routes->service_levels[i]) * UINT64_C(0x100000001B3);
+    return digest;
+}
 
 static void judge(const struct comparison *comparison, const struct routes *routes,
                   struct compared *line)
@@ -46,13 +59,15 @@ static void judge(const struct comparison *comparison, const struct routes *rout
     line->vls = line->report.vls;
     line->entries = route_count_entries(comparison->network, routes);
     memcpy(line->note, routes->note, sizeof line->note);
+    line->table_bytes = (uint64_t)routes->switch_count * routes->stride;
+    line->digest = digest_of(routes);
     quality_measure(comparison->network, routes, &options, &line->quality);
 }
 
 static void compare_engine(struct comparison *comparison, const struct engine *engine)
 {
     struct engine_list alone = {.count = 1, .items = {engine}};
-    struct compared line = {.name = engine->name};
+    struct compared line = {.name = engine->name, .cost.repeat = comparison->wanted->repeat};
     struct routes routes = {0};
     struct err err = {0};
     line.rc = route_compute(&alone, comparison->network, comparison->options, &routes, NULL,
@@ -87,6 +102,7 @@ static int compare_file(struct comparison *comparison)
 static void put_line(struct json *json, const struct compared *line)
 {
     const struct quality *quality = &line->quality;
+    char digest[17];
     json_begin_object(json, NULL);
     json_string(json, "engine", line->name);
     json_bool(json, "refused", line->refused);
@@ -115,6 +131,9 @@ static void put_line(struct json *json, const struct compared *line)
     json_unsigned(json, "shift_load_max", quality->shift_load_max);
     json_double(json, "shift_load_mean", quality->shift_load_mean);
     json_unsigned(json, "entries", line->entries.all);
+    json_unsigned(json, "table_bytes", line->table_bytes);
+    snprintf(digest, sizeof digest, "%016" PRIx64, line->digest);
+    json_string(json, "digest", digest);
     json_string(json, "note", line->note);
     json_end_object(json);
 }

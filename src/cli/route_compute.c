@@ -3,6 +3,7 @@
 
 #include "cli/command.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,9 +31,10 @@ static uint64_t memory_status(const char *key)
     return bytes;
 }
 
-/* Lets the kernel's peak start again from here. */
+/* Lets the kernel's peak start again from here, without what earlier computations left. */
 static void reset_memory_peak(void)
 {
+    malloc_trim(0);
     FILE *file = fopen("/proc/self/clear_refs", "we");
     if (!file)
         return;
@@ -50,6 +52,35 @@ void route_verify(const struct network *network, const struct routes *routes,
     cost->verify_seconds = now_seconds() - start;
 }
 
+/* The same again, for the sake of the times. */
+static void repeat_tables(const struct engine_list *engines, const struct network *network,
+                          const struct engine_options *options, struct route_cost *cost)
+{
+    for (uint64_t i = 1; i < cost->repeat; i++) {
+        struct routes routes;
+        struct err ignored;
+        double start = now_seconds();
+        int rc = engine_list_compute(engines, network, options, &routes, NULL, &ignored);
+        double seconds = now_seconds() - start;
+        if (!rc && seconds < cost->seconds)
+            cost->seconds = seconds;
+        routes_release(&routes);
+    }
+}
+
+static void repeat_check(const struct network *network, const struct routes *routes,
+                         const struct workers *workers, struct route_cost *cost)
+{
+    for (uint64_t i = 1; i < cost->repeat; i++) {
+        struct route_cost again = {0};
+        struct verify_report report;
+        route_verify(network, routes, workers, &again, &report);
+        if (again.verify_seconds < cost->verify_seconds)
+            cost->verify_seconds = again.verify_seconds;
+        verify_report_release(&report);
+    }
+}
+
 int route_compute(const struct engine_list *engines, const struct network *network,
                   const struct engine_options *options, struct routes *routes,
                   const struct engine **chosen, struct route_cost *cost,
@@ -58,7 +89,7 @@ int route_compute(const struct engine_list *engines, const struct network *netwo
     struct engine_options wanted = *options;
     wanted.leave_proof = true;
     *report = (struct verify_report){0};
-    *cost = (struct route_cost){0};
+    *cost = (struct route_cost){.repeat = cost->repeat};
     reset_memory_peak();
     uint64_t before = memory_status("VmRSS:");
     double start = now_seconds();
@@ -70,8 +101,11 @@ int route_compute(const struct engine_list *engines, const struct network *netwo
         return rc;
     route_verify(network, routes, options->workers, cost, report);
     rc = engine_judge(report, options, routes, err);
-    if (!rc)
+    if (!rc) {
+        repeat_tables(engines, network, &wanted, cost);
+        repeat_check(network, routes, options->workers, cost);
         return 0;
+    }
     if (engines->count > 1) { /* say who refused before */
         struct err last = *err;
         err_set(err, -rc, "%.200s, refused: %.400s", routes->note, last.message);

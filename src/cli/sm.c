@@ -24,6 +24,8 @@ static const char help[] =
     "  --priority N     0 to 15: the highest of several managers is master (default: 0)\n"
     "  --lmc N          2^N addresses for each adapter port (default: 0)\n"
     "  --sweep TIME     how often switches are asked for changes, or 'never' (default: 10s)\n"
+    "  --partitions FILE\n"
+    "                   partitions in OpenSM's format (default: none, all may talk with all)\n"
     "  --control PATH   answer 'weft ctl --socket PATH' there\n"
     "  --state DIR      keep addresses there over restarts (guid2lid, as OpenSM's)\n"
     "  --dump DIR       after each change write opensm-lfts.dump, opensm-subnet.lst and\n"
@@ -38,7 +40,7 @@ static const char help[] =
     "  weft sm --engine fera --dump /var/lib/weft/dump\n"
     "  weft fabric cluster.net -- weft sm --once --json\n";
 
-enum { SETTING_COUNT = 11 };
+enum { SETTING_COUNT = 12 };
 
 static int run(int argc, char **argv)
 {
@@ -46,7 +48,7 @@ static int run(int argc, char **argv)
     struct daemon_setting settings[SETTING_COUNT + 1] = {
         {.key = "engine"},   {.key = "guid"}, {.key = "ca"},    {.key = "port"},
         {.key = "priority"}, {.key = "lmc"},  {.key = "sweep"}, {.key = "state"},
-        {.key = "control"},  {.key = "dump"}, {.key = "log"}};
+        {.key = "control"},  {.key = "dump"}, {.key = "log"},   {.key = "partitions"}};
     struct option_spec specs[SETTING_COUNT + 4] = {{0}};
     struct daemon_options options = {.settings = settings, .make_workers = workers_of_threads};
     struct err err = {0};

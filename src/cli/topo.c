@@ -7,6 +7,8 @@
 #include "topology/export.h"
 #include "topology/generate.h"
 #include "topology/summary.h"
+#include "topology/virtual.h"
+#include "wire/vswitch.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -31,6 +33,8 @@ static const char help[] =
     "  -o FILE      where to write; default: standard output (draw then writes dot)\n"
     "  --hosts N    draw hosts one by one if there are no more than N (default 80)\n"
     "  --to FORMAT  slurm is topology.conf of the tree plugin\n"
+    "  --vfs N      gen, convert: make a hypervisor with N virtual functions of every host\n"
+    "  --hypervisors N   the same of no more than the first N\n"
     "  --kinds      list the kinds of fabric and their parameters\n"
     "\n"
     "Bare values are taken in the order in which --kinds lists the parameters. Every kind also\n"
@@ -42,10 +46,11 @@ static const char help[] =
     "  weft topo gen torus dims=4x4x4 hosts=2\n"
     "  ibnetdiscover | weft topo info -\n"
     "  weft topo draw net -o net.svg\n"
-    "  weft topo convert net --to slurm >topology.conf\n";
+    "  weft topo convert net --to slurm >topology.conf\n"
+    "  weft topo convert net --to ibnetdiscover --vfs 16 >cloud\n";
 
 struct options {
-    const char *seed, *out, *to, *hosts;
+    const char *seed, *out, *to, *hosts, *vfs, *hypervisors;
     bool json, kinds;
 };
 
@@ -69,6 +74,26 @@ static int put_text(const struct text *text, const char *path)
     return command_error("topo", &err);
 }
 
+/* Hosts become hypervisors, if that is asked for. */
+static int virtualise(struct topology *topology, const struct options *options)
+{
+    uint64_t vfs, hypervisors = UINT32_MAX;
+    struct err err;
+    if (!options->vfs)
+        return options->hypervisors ? command_usage("topo", "--hypervisors without --vfs")
+                                    : EXIT_HOLDS;
+    if (!parse_unsigned(options->vfs, 1, VSWITCH_VFS_LIMIT, &vfs))
+        return command_usage("topo", "--vfs %s: expected a number from 1 to %d", options->vfs,
+                             VSWITCH_VFS_LIMIT);
+    if (options->hypervisors &&
+        !parse_unsigned(options->hypervisors, 1, TOPOLOGY_MAX_NODES, &hypervisors))
+        return command_usage("topo", "--hypervisors %s: expected a whole number from 1 on",
+                             options->hypervisors);
+    if (topology_virtualise_first(topology, (unsigned)vfs, (uint32_t)hypervisors, &err))
+        return command_error("topo", &err);
+    return EXIT_HOLDS;
+}
+
 static int run_gen(int argc, char **argv, const struct options *options)
 {
     struct topology topology;
@@ -83,8 +108,11 @@ static int run_gen(int argc, char **argv, const struct options *options)
     if (topology_generate(&topology, argv[0], (const char *const *)argv + 1, (size_t)argc - 1, seed,
                           &err))
         return command_error("topo", &err);
-    topology_write_ibnetdiscover(&topology, &text);
-    int status = put_text(&text, options->out);
+    int status = virtualise(&topology, options);
+    if (status == EXIT_HOLDS) {
+        topology_write_ibnetdiscover(&topology, &text);
+        status = put_text(&text, options->out);
+    }
     text_release(&text);
     topology_release(&topology);
     return status;
@@ -322,7 +350,9 @@ static int run_on_net(const char *verb, int argc, char **argv, const struct opti
         topology_init(&topology);
         if (topology_read(&topology, argv[0], &err))
             return command_error("topo", &err);
-        int status = verbs[i].run(&topology, options);
+        int status = virtualise(&topology, options);
+        if (status == EXIT_HOLDS)
+            status = verbs[i].run(&topology, options);
         topology_release(&topology);
         return status;
     }
@@ -337,6 +367,8 @@ static int run_topo(int argc, char **argv)
         {.name = "out", .value = &options.out},
         {.name = "to", .value = &options.to},
         {.name = "hosts", .value = &options.hosts},
+        {.name = "vfs", .value = &options.vfs},
+        {.name = "hypervisors", .value = &options.hypervisors},
         {.name = "json", .flag = &options.json},
         {.name = "kinds", .flag = &options.kinds},
         {0},

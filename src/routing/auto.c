@@ -1,8 +1,9 @@
 /* auto: looks at the network and picks an engine that fits it.
  *
  * Trees get ftree, grids dor; for anything else those that break cycles with virtual lanes come
- * first. updn is last everywhere: it always has an answer. What was seen, who was tried and why
- * somebody refused stands in the note. */
+ * first, unless the network is so large that they would take minutes. updn is last everywhere: it
+ * always has an answer. What was seen, who was tried and why somebody refused stands in the note.
+ */
 #include "routing/engine_list.h"
 #include "routing/grid.h"
 #include "routing/paper_cost.h"
@@ -11,7 +12,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SEEN_BYTES = 128 };
+enum {
+    SEEN_BYTES = 128,
+    ENTRIES_TOP = 32000000, /* of all tables; beyond, engines that weigh every path take minutes */
+};
 
 /* True if the network is a tree worth the name. */
 static bool see_tree(const struct network *network, const struct engine_options *options,
@@ -45,6 +49,8 @@ static void pick(struct engine_list *list, const struct network *network,
         engine_list_add(list, "ftree");
     } else if (see_grid(network, seen)) {
         engine_list_add(list, "dor");
+    } else if ((uint64_t)network->switches.count * network->top_lid > ENTRIES_TOP) {
+        snprintf(seen, SEEN_BYTES, "neither a tree nor a grid, and too large for dfsssp and nue");
     } else {
         snprintf(seen, SEEN_BYTES, "neither a tree nor a grid");
         engine_list_add(list, "dfsssp");

@@ -1,6 +1,8 @@
 /* Cycles in the channel dependency graph: depth first to find one, breadth first to shorten it. */
 #include "routing/dependency.h"
 
+#include "base/bitset.h"
+
 #include <string.h>
 
 void dependency_init(struct dependency_graph *graph, const struct network *network, unsigned vls)
@@ -28,6 +30,39 @@ void dependency_release(struct dependency_graph *graph)
     mem_free(graph->first_node);
     mem_free(graph->bits);
     *graph = (struct dependency_graph){0};
+}
+
+void dependency_copy(struct dependency_graph *graph, const struct dependency_graph *from)
+{
+    dependency_init(graph, from->network, from->vls);
+    memcpy(graph->bits, from->bits,
+           from->first_word[from->network->switches.count] * sizeof *graph->bits);
+}
+
+static void move_rows(struct dependency_graph *graph, const struct dependency_graph *from,
+                      uint32_t old, uint32_t at, const uint8_t *fresh)
+{
+    const struct network_switch *node = &graph->network->switches.items[at];
+    size_t words = dependency_row_words(graph, at);
+    memcpy(dependency_row(graph, at, 0, 0), dependency_row(from, old, 0, 0),
+           (node->port_count + 1u) * graph->vls * words * sizeof *graph->bits);
+    for (unsigned port = 1; port <= node->port_count; port++) {
+        if (!fresh[node->first_port + port])
+            continue;
+        memset(dependency_row(graph, at, port, 0), 0, graph->vls * words * sizeof *graph->bits);
+        for (unsigned row = 0; row < (node->port_count + 1u) * graph->vls; row++)
+            for (unsigned vl = 0; vl < graph->vls; vl++)
+                bitset_drop(dependency_row(graph, at, 0, 0) + row * words, port * graph->vls + vl);
+    }
+}
+
+void dependency_move(struct dependency_graph *graph, const struct dependency_graph *from,
+                     const struct network *network, const uint32_t *to_new, const uint8_t *fresh)
+{
+    dependency_init(graph, network, from->vls);
+    for (uint32_t old = 0; old < from->network->switches.count; old++)
+        if (to_new[old] != NETWORK_NONE)
+            move_rows(graph, from, old, to_new[old], fresh);
 }
 
 void dependency_merge(struct dependency_graph *graph, const struct dependency_graph *other)

@@ -19,12 +19,24 @@ struct dependency_graph {
 
 void dependency_init(struct dependency_graph *graph, const struct network *network, unsigned vls);
 void dependency_release(struct dependency_graph *graph);
+void dependency_copy(struct dependency_graph *graph, const struct dependency_graph *from);
+/* The same for another network: `to_new` has what became of each switch (NETWORK_NONE: gone);
+ * channels that arrive at, or leave by, a port marked in `fresh` (by port of the new network) begin
+ * without edges. */
+void dependency_move(struct dependency_graph *graph, const struct dependency_graph *from,
+                     const struct network *network, const uint32_t *to_new, const uint8_t *fresh);
 void dependency_merge(struct dependency_graph *graph, const struct dependency_graph *other);
 uint64_t dependency_count(const struct dependency_graph *graph);
 
 static inline size_t dependency_row_words(const struct dependency_graph *graph, uint32_t at)
 {
     return ((graph->network->switches.items[at].port_count + 1u) * graph->vls + 63) / 64;
+}
+static inline uint64_t *dependency_row(const struct dependency_graph *graph, uint32_t at,
+                                       unsigned in, unsigned vl)
+{
+    return graph->bits + graph->first_word[at] +
+           (in * graph->vls + vl) * dependency_row_words(graph, at);
 }
 static inline void dependency_add(struct dependency_graph *graph, uint32_t at, unsigned in,
                                   unsigned in_vl, unsigned out, unsigned out_vl)

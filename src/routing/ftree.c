@@ -9,6 +9,7 @@
  * With a list of hosts those are numbered first, so that the others do not disturb them. With a
  * list of roots these are the top. */
 #include "routing/paper_cost.h"
+#include "routing/strays.h"
 #include "routing/turns.h"
 
 #include <errno.h>
@@ -50,9 +51,12 @@ static int ftree_compute(const struct network *network, const struct engine_opti
     tree_release(&tree);
     if (gaps.terminal_pairs) {
         engine_refuse(routes);
-        return refuse_gaps(network, &gaps, err);
+        rc = refuse_gaps(network, &gaps, err);
+    } else {
+        rc = strays_settle(network, options, &gaps, routes, err);
     }
-    return engine_settle(network, options, gaps.other_pairs > 0, routes, err);
+    ways_gaps_release(&gaps);
+    return rc;
 }
 
 const struct engine engine_ftree = {

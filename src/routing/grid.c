@@ -5,9 +5,9 @@
  * or a triangle if the dimension is a full mesh (Sabidussi, "Graph multiplication", 1960; Imrich
  * and Peterin, "Recognizing Cartesian products in linear time", 2007, whose care for speed is left
  * out). So: sides of triangles and opposite sides of squares are put together; that gives one class
- * of links for each step along each dimension. Two classes that meet at a switch but span no square
- * anywhere are steps of the same dimension. Missing links only mean fewer squares, of which there
- * are many.
+ * of links for each step along each dimension. Two classes that meet but span no square anywhere
+ * are steps of the same dimension, provided that they meet as often as neighbouring steps do: at an
+ * end of every link, or of most of them. Missing links only mean fewer squares.
  *
  * The place of a switch in a dimension is then the part it is in when the links of that dimension
  * are taken away, and the order of the places follows from the links between them. */
@@ -29,9 +29,11 @@ struct simple {
 
 struct search {
     struct simple simple;
-    uint32_t *class;     /* by link: union-find, the lower number leads */
-    struct map spanned;  /* pairs of classes that span a square */
-    uint32_t *dimension; /* by link */
+    uint32_t *class;        /* by link: union-find, the lower number leads */
+    struct map spanned;     /* pairs of classes that span a square */
+    struct map met;         /* by pair of classes that span none: at how many switches they meet */
+    VEC(uint64_t) meetings; /* such pairs, as they were found */
+    uint32_t *dimension;    /* by link */
     unsigned dimensions;
 };
 
@@ -151,23 +153,34 @@ static void note_square(struct search *search, uint32_t at, uint32_t i, uint32_t
         map_add(&search->spanned, pair_key(a, b), 1);
 }
 
-/* Classes are named as they were before this round, since `spanned` has those names. */
-static void join_steps(struct search *search)
+static void count_meeting(struct search *search, uint32_t at, uint32_t i, uint32_t j)
 {
     const struct simple *simple = &search->simple;
-    uint32_t *before = mem_alloc(simple->link_count * sizeof *before);
-    for (uint32_t link = 0; link < simple->link_count; link++)
-        before[link] = class_of(search, link);
-    for (uint32_t at = 0; at < simple->count; at++) {
-        for (uint32_t i = simple->first[at]; i < simple->first[at + 1]; i++) {
-            for (uint32_t j = simple->first[at]; j < i; j++) {
-                uint32_t a = before[simple->link[i]], b = before[simple->link[j]];
-                if (a != b && map_get(&search->spanned, pair_key(a, b)) == MAP_NONE)
-                    put_together(search, a, b);
-            }
-        }
+    uint32_t a = class_of(search, simple->link[i]), b = class_of(search, simple->link[j]);
+    (void)at;
+    if (a == b || map_get(&search->spanned, pair_key(a, b)) != MAP_NONE)
+        return;
+    uint32_t before = map_get(&search->met, pair_key(a, b));
+    map_set(&search->met, pair_key(a, b), before == MAP_NONE ? 1 : before + 1);
+    if (before == MAP_NONE)
+        vec_push(&search->meetings, pair_key(a, b));
+}
+
+static void join_steps(struct search *search)
+{
+    uint32_t links = search->simple.link_count;
+    uint32_t *size = mem_zalloc(links, sizeof *size);
+    for (uint32_t link = 0; link < links; link++)
+        size[class_of(search, link)]++;
+    each_pair(search, count_meeting);
+    for (size_t i = 0; i < search->meetings.count; i++) {
+        uint64_t pair = search->meetings.items[i];
+        uint32_t a = (uint32_t)(pair >> 32), b = (uint32_t)pair;
+        uint32_t least = size[a] < size[b] ? size[a] : size[b];
+        if (2 * map_get(&search->met, pair) > least)
+            put_together(search, a, b);
     }
-    mem_free(before);
+    mem_free(size);
 }
 
 static int number_dimensions(struct search *search, struct err *err)
@@ -422,6 +435,8 @@ int grid_recognise(struct grid *grid, const struct network *network, struct err 
     if (!rc)
         name_grid(grid);
     map_release(&search.spanned);
+    map_release(&search.met);
+    vec_release(&search.meetings);
     mem_free(search.class);
     mem_free(search.dimension);
     mem_free(search.simple.first);

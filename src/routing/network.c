@@ -88,9 +88,12 @@ uint32_t network_add_terminal(struct network *network, uint64_t guid, uint16_t l
         return NETWORK_NONE;
     uint32_t index = (uint32_t)network->terminals.count;
     found->peer = index;
-    vec_push(&network->terminals,
-             ((struct network_terminal){
-                 .guid = guid, .at = at, .lid = lid, .lmc = lmc, .port = (uint8_t)port}));
+    vec_push(&network->terminals, ((struct network_terminal){.guid = guid,
+                                                             .at = at,
+                                                             .sharer = NETWORK_NONE,
+                                                             .lid = lid,
+                                                             .lmc = lmc,
+                                                             .port = (uint8_t)port}));
     return index;
 }
 
@@ -168,7 +171,9 @@ static void build_terminal_rows(struct network *network)
         network->first_terminal[at] = count;
         for (unsigned port = 1; port <= node->port_count; port++) {
             uint32_t peer = network->ports.items[node->first_port + port].peer;
-            if (peer != NETWORK_NONE && !(peer & NETWORK_SWITCH))
+            if (peer == NETWORK_NONE || (peer & NETWORK_SWITCH))
+                continue;
+            for (; peer != NETWORK_NONE; peer = network->terminals.items[peer].sharer)
                 network->terminals_at[count++] = peer;
         }
     }

@@ -2,7 +2,8 @@
  *
  * The end point of every algorithm is an adapter's *port*, here a terminal; an adapter with two
  * ports is two terminals. A terminal hangs on one switch, so engines work on switches alone and
- * spread their result over the terminals.
+ * spread their result over the terminals. Several terminals may share a port of their switch, as
+ * the functions of a hypervisor's adapter do; each is a destination of its own.
  *
  * Everything has a dense index. network_finish() builds the compressed (CSR) graph: the edges of a
  * switch stand in one row in ascending port order, parallel links are separate edges, a link of a
@@ -40,12 +41,14 @@ struct network_terminal {
     uint64_t guid;
     uint64_t node_guid; /* of its adapter; 0: not known */
     uint32_t at;        /* its switch */
+    uint32_t sharer;    /* the next one at the same port, or NETWORK_NONE */
     uint16_t lid;
     uint8_t lmc;
     uint8_t port; /* of the switch */
 };
 struct network_port {
-    uint32_t peer; /* end point at the other end, or NETWORK_NONE */
+    uint32_t peer; /* end point at the other end (the first, if several share it), or NETWORK_NONE
+                    */
     uint8_t peer_port;
 };
 struct network_edge {
@@ -82,6 +85,9 @@ int network_link(struct network *network, uint32_t switch_a, unsigned port_a, ui
 /* NETWORK_NONE if the port does not exist or is taken. */
 uint32_t network_add_terminal(struct network *network, uint64_t guid, uint16_t lid, uint8_t lmc,
                               uint32_t at, unsigned port);
+/* One more terminal at the port where `beside` is. NETWORK_NONE if there is no such terminal. */
+uint32_t network_share_terminal(struct network *network, uint64_t guid, uint16_t lid, uint8_t lmc,
+                                uint32_t beside);
 /* Names are for messages; they are copied. */
 void network_name(struct network *network, uint32_t end_point, const char *name);
 
@@ -105,6 +111,29 @@ const char *network_label(const struct network *network, uint32_t end_point,
 
 /* Numbers the connected parts: one number a switch, into `part` (by switch). Returns how many. */
 uint32_t network_parts(const struct network *network, uint32_t *part);
+
+/* Whether what leaves switch `at` by this port (0: stays there) arrives at the end point. */
+static inline bool network_leads_to(const struct network *network, uint32_t at, unsigned port,
+                                    uint32_t end_point)
+{
+    if (end_point & NETWORK_SWITCH)
+        return port == 0
+                   ? end_point == (NETWORK_SWITCH | at)
+                   : network->ports.items[network->switches.items[at].first_port + port].peer ==
+                         end_point;
+    return port && network->terminals.items[end_point].at == at &&
+           network->terminals.items[end_point].port == port;
+}
+
+/* Changes of terminals in a network that is finished, and stays so (network_share.c). Of the order
+ * in which the terminals of a switch stand nothing is promised. */
+/* One more beside another, with LIDs that are free, or NETWORK_NONE. */
+uint32_t network_join_terminal(struct network *network, uint64_t guid, uint16_t lid, uint8_t lmc,
+                               uint32_t beside);
+/* It goes; the last of all terminals gets its index. One that has a port for itself leaves the port
+ * empty. */
+void network_drop_terminal(struct network *network, uint32_t terminal);
+void network_move_terminal(struct network *network, uint32_t terminal, uint32_t beside);
 
 static inline uint32_t network_terminal_count(const struct network *network, uint32_t at)
 {

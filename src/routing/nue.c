@@ -24,6 +24,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { ORDERS = 4, ORDERS_ENTRIES = 1 << 20 }; /* that are tried, in tables no larger than that */
+
 struct nue {
     const struct network *network;
     struct routes *routes;
@@ -359,6 +361,43 @@ static bool place_with(struct nue *nue, const struct engine_options *options)
     return placed;
 }
 
+static uint32_t heaviest(const struct nue *nue)
+{
+    uint32_t most = 0;
+    for (uint32_t channel = 0; channel < nue->layers.channels; channel++)
+        most = nue->weight[channel] > most ? nue->weight[channel] : most;
+    return most;
+}
+
+/* With escape trees. On a single lane it is a matter of luck which links are the last ones allowed:
+ * of several orders that with the least largest load is taken. */
+static void place_best(struct nue *nue, const struct engine_options *options)
+{
+    struct engine_options tried = *options;
+    size_t entries = (size_t)nue->routes->switch_count * nue->routes->stride;
+    size_t detours = (nue->network->top_lid + 1u) * sizeof *nue->detour;
+    unsigned orders =
+        nue->lanes == 1 && !options->scatter && entries <= ORDERS_ENTRIES ? ORDERS : 1;
+    uint8_t *best = mem_alloc(entries + 1), *best_detour = mem_alloc(detours);
+    uint32_t least = UINT32_MAX, load = 0;
+    for (unsigned i = 0; i < orders; i++) {
+        tried.scatter = options->scatter ? options->scatter : 1 + i;
+        place_with(nue, &tried);
+        load = heaviest(nue);
+        if (load >= least)
+            continue;
+        least = load;
+        memcpy(best, nue->routes->ports, entries);
+        memcpy(best_detour, nue->detour, detours);
+    }
+    if (load != least) {
+        memcpy(nue->routes->ports, best, entries);
+        memcpy(nue->detour, best_detour, detours);
+    }
+    mem_free(best);
+    mem_free(best_detour);
+}
+
 static int nue_compute(const struct network *network, const struct engine_options *options,
                        struct routes *routes, struct err *err)
 {
@@ -367,11 +406,8 @@ static int nue_compute(const struct network *network, const struct engine_option
     nue_init(&nue, options);
     nue_divide(network, nue.lanes, nue.home);
     if (!place_with(&nue, options)) {
-        struct engine_options scattered = *options;
-        if (!scattered.scatter)
-            scattered.scatter = 1;
         nue.escape = true;
-        place_with(&nue, &scattered);
+        place_best(&nue, options);
     }
     sssp_fill_here(network, routes);
     write_levels(&nue);

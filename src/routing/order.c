@@ -10,7 +10,11 @@
  * The order in which updates are tried is a strategy. For up*-down* tables children go before
  * parents, and parents only when all their children have acknowledged: PIRa followed by FERa needs
  * no drain then. The way back goes better from the root, and tables without directions in no
- * particular order; each is tried until one has neither drains nor stuck entries. */
+ * particular order; each is tried until one has neither drains nor stuck entries.
+ *
+ * A drain is over when all packets are gone that an entry sent on which is there no more. From
+ * where they are, the present tables lead them to an end in so many hops; the plan says how many.
+ */
 #include "routing/order.h"
 
 #include "routing/order_graph.h"
@@ -39,8 +43,9 @@ struct planner {
     uint64_t **carry; /* by LID, for LIDs of switches: bits of the switches that pass on traffic of
                          terminals to it; NULL: all do */
     VEC(struct order_update) left;
-    uint32_t *pending; /* by switch: updates that are left or not yet acknowledged */
-    bool forgetful;    /* nothing was written since the last drain */
+    uint32_t *pending;   /* by switch: updates that are left or not yet acknowledged */
+    bool forgetful;      /* nothing was written since the last drain */
+    uint32_t drain_hops; /* of the last drain */
 };
 
 static uint8_t old_port(const struct planner *planner, uint32_t at, uint32_t lid)
@@ -168,6 +173,7 @@ static bool make_wave(struct planner *planner, enum strategy strategy, bool drai
 {
     struct order_plan *plan = planner->plan;
     struct order_wave wave = {.first = (uint32_t)plan->updates.count, .drain = drain};
+    wave.drain_hops = drain ? planner->drain_hops : 0;
     uint32_t kept = 0;
     for (size_t i = 0; i < planner->left.count; i++) {
         struct order_update update = planner->left.items[i];
@@ -320,6 +326,31 @@ static void split_left(struct planner *planner, uint32_t piece)
     mem_free(whole);
 }
 
+/* How far a packet may have to go that somebody sent on by an entry which is there no more: the
+ * entries written since the last drain, and those that are stuck, if these are set to drop. */
+static uint32_t hops_to_drain(const struct planner *planner, bool drop)
+{
+    const struct network *network = planner->network;
+    uint32_t most = 1;
+    for (uint32_t at = 0; at < network->switches.count; at++)
+        for (uint32_t lid = 1; lid < planner->stride; lid++) {
+            enum phase phase = phase_of(planner, at, lid);
+            bool changes = old_port(planner, at, lid) != new_port(planner, at, lid);
+            if (!changes || phase == PHASE_NEW || (phase == PHASE_OLD && !drop))
+                continue;
+            uint8_t in, port = old_port(planner, at, lid);
+            uint32_t hops = 0, next = switch_behind(planner, at, port, &in);
+            while (next != NETWORK_NONE && hops <= network->switches.count) {
+                hops++;
+                port = phase_of(planner, next, lid) >= PHASE_ACKED ? new_port(planner, next, lid)
+                                                                   : old_port(planner, next, lid);
+                next = switch_behind(planner, next, port, &in);
+            }
+            most = hops > most ? hops : most;
+        }
+    return most;
+}
+
 /* Waves until nothing is left or nothing helps. */
 static void make_waves(struct planner *planner, enum strategy strategy)
 {
@@ -329,6 +360,7 @@ static void make_waves(struct planner *planner, enum strategy strategy)
         if (make_wave(planner, strategy, drain)) {
             drain = false;
         } else if (!planner->forgetful) {
+            planner->drain_hops = hops_to_drain(planner, false);
             if (!forget(planner))
                 break;
             drain = true;
@@ -351,6 +383,8 @@ static void plan_by(struct planner *planner, enum strategy strategy)
         make_waves(planner, strategy);
     for (size_t i = 0; i < planner->left.count; i++)
         vec_push(&planner->plan->stuck, planner->left.items[i]);
+    if (planner->left.count)
+        planner->plan->stuck_hops = hops_to_drain(planner, true);
 }
 
 static uint64_t entries_of(const struct order_update *updates, size_t count)

@@ -25,12 +25,14 @@ struct order_update {
 };
 struct order_wave {
     uint32_t first, count; /* in `updates` */
-    bool drain;            /* wait for a drain before it */
+    bool drain;            /* wait for a drain before it … */
+    uint32_t drain_hops;   /* … of packets that pass so many switches at the most; 0: not known */
 };
 struct order_plan {
     VEC(struct order_update) updates;
     VEC(struct order_wave) waves;
-    VEC(struct order_update) stuck; /* for these there is no safe order: traffic must stop */
+    VEC(struct order_update) stuck; /* for these there is no safe order: traffic must stop, … */
+    uint32_t stuck_hops;            /* … for a drain of so many */
     uint64_t work;                  /* table entries looked at */
     uint64_t operations;            /* all that planning took, as engine.h counts */
 };

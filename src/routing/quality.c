@@ -84,7 +84,8 @@ static void add_flow(struct flows *flows, uint32_t source, uint32_t destination)
             break;
         vec_push(&flows->channels, channel);
         uint32_t peer = network->ports.items[channel].peer;
-        arrived = peer == destination;
+        arrived = network_leads_to(network, at, channel - network->switches.items[at].first_port,
+                                   destination);
         if (!(peer & NETWORK_SWITCH) || peer == NETWORK_NONE)
             break;
         at = peer & ~NETWORK_SWITCH;
@@ -236,7 +237,8 @@ static uint32_t count_hops(const struct measure *measure, uint32_t from, uint32_
         if (!next_channel(measure, at, lid, &channel))
             return 0;
         uint32_t peer = network->ports.items[channel].peer;
-        if (peer == destination)
+        if (network_leads_to(network, at, channel - network->switches.items[at].first_port,
+                             destination))
             return hops;
         if (!(peer & NETWORK_SWITCH) || peer == NETWORK_NONE)
             return 0;

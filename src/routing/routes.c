@@ -35,6 +35,73 @@ void routes_release(struct routes *routes)
     *routes = (struct routes){0};
 }
 
+static uint8_t *widen(uint8_t *old, const struct routes *routes, uint32_t stride, int fill)
+{
+    if (!old)
+        return NULL;
+    uint8_t *rows = mem_alloc((size_t)routes->switch_count * stride);
+    for (uint32_t at = 0; at < routes->switch_count; at++) {
+        uint8_t *row = rows + (size_t)at * stride;
+        memcpy(row, old + (size_t)at * routes->stride, routes->stride);
+        memset(row + routes->stride, fill, stride - routes->stride);
+    }
+    mem_free(old);
+    return rows;
+}
+
+static uint64_t *widen_bits(const struct routes *routes, uint32_t stride)
+{
+    if (!routes->explicit_bits)
+        return NULL;
+    uint64_t *bits = mem_zalloc(((size_t)routes->switch_count * stride + 63) / 64, sizeof *bits);
+    for (uint32_t at = 0; at < routes->switch_count; at++)
+        for (uint32_t lid = 0; lid < routes->stride; lid++) {
+            size_t bit = (size_t)at * stride + lid;
+            if (routes_is_explicit(routes, at, lid))
+                bits[bit / 64] |= UINT64_C(1) << (bit % 64);
+        }
+    return bits;
+}
+
+void routes_grow(struct routes *routes, uint16_t top_lid)
+{
+    enum { STEP = 16 * ROUTES_BLOCK };
+    if (top_lid >= routes->stride) {
+        uint32_t stride = (top_lid / STEP + 1u) * STEP;
+        uint64_t *bits = widen_bits(routes, stride);
+        routes->ports = widen(routes->ports, routes, stride, PORT_NONE);
+        routes->service_levels = widen(routes->service_levels, routes, stride, 0);
+        mem_free(routes->explicit_bits);
+        routes->explicit_bits = bits;
+        routes->stride = stride;
+    }
+    if (top_lid > routes->top_lid)
+        routes->top_lid = top_lid;
+}
+
+void routes_set(struct routes *routes, uint32_t at, uint32_t lid, uint8_t port)
+{
+    size_t bit = (size_t)at * routes->stride + lid;
+    routes->edits++;
+    routes->ports[bit] = port;
+    if (!routes->explicit_bits)
+        return;
+    bool standard = routes->default_ports && routes->default_ports[at] == port;
+    uint64_t mask = UINT64_C(1) << (bit % 64);
+    if (standard || port == PORT_NONE)
+        routes->explicit_bits[bit / 64] &= ~mask;
+    else
+        routes->explicit_bits[bit / 64] |= mask;
+}
+
+void routes_copy_levels(struct routes *routes, uint32_t lid, uint32_t like)
+{
+    for (uint32_t at = 0; routes->service_levels && at < routes->switch_count; at++) {
+        uint8_t *levels = routes->service_levels + (size_t)at * routes->stride;
+        levels[lid] = levels[like];
+    }
+}
+
 struct path path_lookup(const struct routes *routes, const struct network *network, uint32_t source,
                         uint32_t destination)
 {

@@ -29,6 +29,7 @@ struct routes {
     uint8_t *service_levels; /* [source switch * stride + DLID]; NULL: 0 */
     uint32_t *ranks;         /* the engine's up*-down* order by switch: lower is up; or NULL */
     uint8_t lmc_needed;      /* by destination renaming */
+    uint32_t edits;          /* entries that routes_set() changed since they were computed */
     uint64_t operations;     /* what computing them took: see engine.h; 0: they were not computed */
     char note[512];          /* what a person should know: roots chosen, fall-backs taken */
 };
@@ -38,6 +39,13 @@ void routes_init(struct routes *routes, const struct network *network, const cha
 /* The same without filling them: every entry must be written before it is read. */
 void routes_reserve(struct routes *routes, const struct network *network, const char *engine);
 void routes_release(struct routes *routes); /* accepts NULL and released ones */
+
+/* Longer tables: LIDs up to this one (and some more) drop until routes_set() says otherwise. */
+void routes_grow(struct routes *routes, uint16_t top_lid);
+/* One entry; the LID must be within the tables. */
+void routes_set(struct routes *routes, uint32_t at, uint32_t lid, uint8_t port);
+/* Whoever sends to this LID uses the service level that goes with the other one. */
+void routes_copy_levels(struct routes *routes, uint32_t lid, uint32_t like);
 
 static inline uint8_t *routes_row(const struct routes *routes, uint32_t at)
 {

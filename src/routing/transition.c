@@ -2,10 +2,11 @@
  *
  * Nothing is simulated step by step: between two drains dependencies only add up, so it is enough
  * to look at each such stretch as a whole, LID by LID. A switch whose entry is written in wave w
- * forwards by the old entry until w is acknowledged and by the new one from when w begins. Hence a
- * packet sent on by a new entry can meet an old entry only if the sender's wave is not later than
- * the receiver's; all other combinations are possible within the stretch. Only if a stretch has a
- * cycle are its waves looked at one after the other, to name the first that is dangerous.
+ * forwards by the old entry until w is acknowledged and by the new one from when w begins. Hence
+ * traffic that needs a new entry to come this far can meet an old entry only if no wave on its way
+ * is later than the receiver's; all other combinations are possible within the stretch. Only if a
+ * stretch has a cycle are its waves looked at one after the other, to name the first that is
+ * dangerous.
  *
  * The graph is built from scratch for each stretch, by other code than the planner's. */
 #include "routing/transition.h"
@@ -24,8 +25,9 @@ struct transition {
     uint32_t first, end; /* the waves of this stretch */
     struct dependency_graph graph;
     uint64_t holes;
-    bool *reached; /* by switch */
-    uint32_t *queue;
+    uint32_t *since; /* [switch * 2 + choice]: the first wave in which traffic that counts may be
+                        forwarded so; WAVE_NEVER: not at all */
+    VEC(uint32_t) queue; /* of the same numbers */
 };
 
 /* What a switch may do with a LID during the stretch. */
@@ -72,6 +74,14 @@ static bool is_hole(const struct network *network, uint32_t at, uint8_t port)
            (port && network->ports.items[node->first_port + port].peer == NETWORK_NONE);
 }
 
+static void reach(struct transition *transition, uint32_t number, uint32_t wave)
+{
+    if (transition->since[number] <= wave)
+        return;
+    transition->since[number] = wave;
+    vec_push(&transition->queue, number);
+}
+
 /* All that packets to the LID can do at the switch behind one of `at`'s choices. */
 static void add_choice(struct transition *transition, uint32_t at, uint32_t lid,
                        const struct choice *sender, unsigned way)
@@ -81,39 +91,37 @@ static void add_choice(struct transition *transition, uint32_t at, uint32_t lid,
     if (to == NETWORK_NONE)
         return;
     struct choice receiver = choices_of(transition, to, lid);
+    uint32_t since = transition->since[at * 2 + way];
+    if (sender->is_new[way] && sender->wave > since)
+        since = sender->wave;
     for (unsigned i = 0; i < receiver.count; i++) {
-        bool too_late = sender->is_new[way] && !receiver.is_new[i] && sender->wave > receiver.wave;
-        if (too_late)
-            continue;
+        if (!receiver.is_new[i] && since > receiver.wave)
+            continue; /* too late */
         transition->holes += is_hole(transition->network, to, receiver.port[i]);
         if (follow(transition->network, to, receiver.port[i], &onward) != NETWORK_NONE)
             dependency_add(&transition->graph, to, in, 0, receiver.port[i], 0);
-        if (!transition->reached[to]) {
-            transition->reached[to] = true;
-            transition->queue[0]++;
-            transition->queue[transition->queue[0]] = to;
-        }
+        reach(transition, to * 2 + i, since);
     }
 }
 
-/* From every switch where traffic to the LID may begin: all of them, but for the LID of a switch
- * only those with terminals. queue[0] is the number of switches that follow. */
+/* From every switch where traffic to the LID may begin: all of them, but for the LID of a switch,
+ * or of nobody any more, only those with terminals. */
 static void add_lid(struct transition *transition, uint32_t lid)
 {
     const struct network *network = transition->network;
     uint32_t switches = (uint32_t)network->switches.count;
     uint32_t owner = lid <= network->top_lid ? network->owner[lid] : NETWORK_NONE;
-    bool to_switch = owner != NETWORK_NONE && (owner & NETWORK_SWITCH);
-    transition->queue[0] = 0;
-    for (uint32_t at = 0; at < switches; at++) {
-        transition->reached[at] = !to_switch || network_terminal_count(network, at) > 0;
-        if (transition->reached[at])
-            transition->queue[++transition->queue[0]] = at;
-    }
-    for (uint32_t head = 1; head <= transition->queue[0]; head++) {
-        uint32_t at = transition->queue[head];
+    bool only_terminals = owner == NETWORK_NONE || (owner & NETWORK_SWITCH);
+    transition->queue.count = 0;
+    memset(transition->since, 0xFF, switches * 2u * sizeof *transition->since);
+    for (uint32_t at = 0; at < switches; at++)
+        if (!only_terminals || network_terminal_count(network, at) > 0)
+            for (uint32_t way = 0; way < 2; way++)
+                reach(transition, at * 2 + way, transition->first);
+    for (size_t head = 0; head < transition->queue.count; head++) {
+        uint32_t at = transition->queue.items[head] / 2, way = transition->queue.items[head] % 2;
         struct choice sender = choices_of(transition, at, lid);
-        for (unsigned way = 0; way < sender.count; way++)
+        if (way < sender.count)
             add_choice(transition, at, lid, &sender, way);
     }
 }
@@ -195,8 +203,7 @@ void verify_transition(const struct network *network, const struct routes *befor
     };
     *report = (struct transition_report){.safe = true};
     transition.wave = mem_alloc((size_t)switches * transition.stride * sizeof *transition.wave);
-    transition.reached = mem_alloc(switches + 1);
-    transition.queue = mem_alloc((switches + 1) * sizeof *transition.queue);
+    transition.since = mem_alloc((switches * 2u + 1) * sizeof *transition.since);
     note_waves(&transition, plan);
     report->left_out = count_left_out(&transition);
     for (size_t i = 0; i < plan->waves.count; i++)
@@ -210,8 +217,8 @@ void verify_transition(const struct network *network, const struct routes *befor
         text_release(&text);
     }
     mem_free(transition.wave);
-    mem_free(transition.reached);
-    mem_free(transition.queue);
+    mem_free(transition.since);
+    vec_release(&transition.queue);
 }
 
 void transition_report_release(struct transition_report *report)

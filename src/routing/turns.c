@@ -24,9 +24,10 @@
  * places free for them. */
 #include "routing/turns.h"
 
+#include <assert.h>
 #include <string.h>
 
-enum { WAYS_BYTES = 32 << 20, NUMBERS = 1 << 16 };
+enum { WAYS_BYTES = 64 << 20, NUMBERS = 1 << 16, ROWS_TOGETHER = 18 };
 
 struct filling {
     const struct network *network;
@@ -38,6 +39,7 @@ struct filling {
     uint16_t *lids;    /* base LIDs in the order of network->terminals_at */
     uint32_t *numbers; /* in the same order */
     bool *plain;       /* by switch: its terminals have consecutive LIDs and numbers, LMC 0 */
+    bool fresh;        /* the first tiles: rows hold nothing yet */
 };
 
 /* Division of numbers below NUMBERS by one that stays the same. */
@@ -48,6 +50,7 @@ struct reciprocal {
 
 static struct reciprocal reciprocal_of(uint32_t divisor)
 {
+    assert(divisor);
     return (struct reciprocal){divisor, ((UINT64_C(1) << 32) + divisor - 1) / divisor};
 }
 
@@ -201,25 +204,96 @@ static void fill_own(const struct filling *filling, uint32_t at)
     }
 }
 
-static void fill_row(void *context, size_t index)
+/* Do two switches differ in nothing but their ways? */
+static bool are_alike(const struct filling *filling, uint32_t a, uint32_t b)
 {
-    const struct filling *filling = context;
+    const uint32_t *first = filling->network->first_edge, *to = filling->ways.to;
+    uint32_t slots = first[a + 1] - first[a];
+    if (first[b + 1] - first[b] != slots || filling->divider[a] != filling->divider[b] ||
+        memcmp(filling->port + first[a], filling->port + first[b], slots) != 0)
+        return false;
+    for (uint32_t i = 1; i < slots; i++)
+        if ((to[first[a] + i] == to[first[a] + i - 1]) !=
+            (to[first[b] + i] == to[first[b] + i - 1]))
+            return false;
+    return true;
+}
+
+/* Have they the same ways to a tile's destinations, too? */
+static bool have_same_ways(const struct filling *filling, uint32_t tile, uint32_t a, uint32_t b)
+{
+    const uint32_t *first = filling->network->first_edge;
+    const uint64_t *lanes = filling->ways.lanes + (size_t)tile * filling->ways.slot_count;
+    return memcmp(lanes + first[a], lanes + first[b], (first[a + 1] - first[a]) * sizeof *lanes) ==
+           0;
+}
+
+/* Destinations without a way: the row may have one from somebody else. */
+static void clear_lost(const struct filling *filling, uint32_t at, uint64_t lost, uint32_t first)
+{
+    const struct network *network = filling->network;
+    uint8_t *table = routes_row(filling->routes, at);
+    for (; lost; lost &= lost - 1) {
+        uint32_t destination = first + (unsigned)__builtin_ctzll(lost);
+        fill_lids(table, network->switches.items[destination].lid,
+                  network->switches.items[destination].lmc, PORT_NONE);
+        for (uint32_t i = network->first_terminal[destination];
+             i < network->first_terminal[destination + 1]; i++)
+            fill_lids(table, filling->lids[i],
+                      network->terminals.items[network->terminals_at[i]].lmc, PORT_NONE);
+    }
+}
+
+/* Returns how many entries. */
+static uint64_t fill_tile(const struct filling *filling, uint32_t tile, uint32_t at)
+{
     const struct ways *ways = &filling->ways;
-    uint32_t at = (uint32_t)index;
-    uint32_t slots = filling->network->first_edge[at + 1] - filling->network->first_edge[at];
-    uint64_t operations = 0;
+    uint32_t first = (ways->first_tile + tile) * WAYS_LANES, left = ways->switch_count - first;
+    uint64_t entries = 0, lost = left < WAYS_LANES ? (UINT64_C(1) << left) - 1 : UINT64_MAX;
     struct fans fans;
-    if (ways->first_tile == 0) {
-        memset(routes_row(filling->routes, at), PORT_NONE, filling->routes->stride);
-        fill_own(filling, at);
-        operations += 1 + network_terminal_count(filling->network, at);
+    ways_gather_fans(ways, tile, at, &fans);
+    for (unsigned i = 0; i < fans.count; i++) {
+        entries += fill_fan(filling, at, &fans.items[i], first);
+        lost &= ~fans.items[i].lanes;
+    }
+    clear_lost(filling, at, lost, first);
+    return entries;
+}
+
+/* One row, if there is a row like it before it (or NETWORK_NONE) from a copy of that. Returns the
+ * operations. */
+static uint64_t fill_row(const struct filling *filling, uint32_t at, uint32_t model)
+{
+    const struct network *network = filling->network;
+    const struct ways *ways = &filling->ways;
+    uint8_t *table = routes_row(filling->routes, at);
+    uint32_t stride = filling->routes->stride;
+    uint64_t operations = 1 + network_terminal_count(network, at);
+    if (model != NETWORK_NONE) {
+        memcpy(table, routes_row(filling->routes, model), stride);
+        clear_lost(filling, at, UINT64_C(1), model); /* the model's own */
+        operations += stride / ROUTES_BLOCK;
+    } else if (filling->fresh) {
+        memset(table, PORT_NONE, stride);
     }
     for (uint32_t tile = 0; tile < ways->tile_count; tile++) {
-        ways_gather_fans(ways, tile, at, &fans);
-        operations += slots;
-        for (unsigned i = 0; i < fans.count; i++)
-            operations +=
-                fill_fan(filling, at, &fans.items[i], (ways->first_tile + tile) * WAYS_LANES);
+        operations += network->first_edge[at + 1] - network->first_edge[at];
+        if (model == NETWORK_NONE || !have_same_ways(filling, tile, at, model))
+            operations += fill_tile(filling, tile, at);
+    }
+    fill_own(filling, at);
+    return operations;
+}
+
+/* Rows of some neighbours: they have much in common. */
+static void fill_rows(void *context, size_t index)
+{
+    const struct filling *filling = context;
+    uint32_t start = (uint32_t)index * ROWS_TOGETHER, end = start + ROWS_TOGETHER;
+    uint64_t operations = 0;
+    for (uint32_t at = start; at < end && at < filling->ways.switch_count; at++) {
+        bool copy = filling->fresh && at > start && are_alike(filling, at, at - 1);
+        operations += fill_row(filling, at, copy ? at - 1 : NETWORK_NONE);
     }
     engine_count(filling->routes, operations);
 }
@@ -333,7 +407,8 @@ static void prepare(struct filling *filling, const struct updown *updown,
     const struct network *network = filling->network;
     uint64_t *keys =
         options->scatter ? ways_scatter(network, options->scatter) : order_links(filling);
-    ways_init(&filling->ways, network, updown, options->workers, WAYS_BYTES, keys);
+    ways_init(&filling->ways, network, updown, options->workers,
+              options->scratch_bytes ? options->scratch_bytes : WAYS_BYTES, keys);
     mem_free(keys);
     filling->port = mem_alloc(filling->ways.slot_count);
     for (uint32_t slot = 0; slot < filling->ways.slot_count; slot++)
@@ -352,18 +427,37 @@ static void release(struct filling *filling)
     mem_free(filling->plain);
 }
 
+struct turns_shard turns_shard(const struct network *network, uint32_t shard, uint32_t shards)
+{
+    uint32_t switches = (uint32_t)network->switches.count;
+    uint64_t tiles = (switches + WAYS_LANES - 1) / WAYS_LANES;
+    uint32_t first = (uint32_t)(tiles * shard / shards) * WAYS_LANES;
+    uint32_t end = (uint32_t)(tiles * (shard + 1) / shards) * WAYS_LANES;
+    return (struct turns_shard){first, end < switches ? end : switches};
+}
+
 void turns_tables(const struct network *network, const struct tree *tree,
                   const struct updown *updown, const struct engine_options *options,
                   enum turns_order order, struct routes *routes, struct ways_gaps *gaps)
 {
     struct filling filling = {.network = network, .tree = tree, .routes = routes};
     *gaps = (struct ways_gaps){0};
+    struct turns_shard shard = turns_shard(network, options->shards ? options->shard : 0,
+                                           options->shards ? options->shards : 1);
+    uint32_t first = shard.first / WAYS_LANES;
+    uint32_t end = (shard.end + WAYS_LANES - 1) / WAYS_LANES;
     prepare(&filling, updown, options, order);
-    for (uint32_t tile = 0; tile < ways_tiles(&filling.ways); tile += filling.ways.tile_count) {
+    if (filling.ways.tile_limit > end - first)
+        filling.ways.tile_limit = end - first;
+    uint32_t tile = first;
+    do { /* at least once: every row must be begun, even if there is nothing to put in */
+        filling.fresh = tile == first;
         ways_compute(&filling.ways, options->workers, tile);
-        workers_run(options->workers, network->switches.count, fill_row, &filling);
+        workers_run(options->workers, (network->switches.count + ROWS_TOGETHER - 1) / ROWS_TOGETHER,
+                    fill_rows, &filling);
         ways_add_gaps(&filling.ways, gaps);
-    }
+        tile += filling.ways.tile_count;
+    } while (tile < end && filling.ways.tile_count);
     routes->operations += filling.ways.operations;
     release(&filling);
 }

@@ -7,10 +7,11 @@
  *
  * Several roots can leave pairs without a legal route. Between terminals that is an error for roots
  * that were given, and the reason to take the centre for a tree that was detected. Between a
- * terminal and a switch (a root that lost a link) the tables lead to a legal route all the same,
- * and are then proved free of cycles. */
+ * terminal and a switch (a root that lost a link) the tables lead to a legal route all the same, on
+ * lanes of their own (strays.c). */
 #include "routing/paper_cost.h"
 #include "routing/roots.h"
+#include "routing/strays.h"
 #include "routing/turns.h"
 #include "routing/weigh.h"
 
@@ -101,11 +102,15 @@ static int compute_with(const struct network *network, const struct engine_optio
     tree_release(&directions.tree);
     if (gaps.terminal_pairs) {
         engine_refuse(routes);
-        return refuse_gaps(network, &gaps, err);
+        rc = refuse_gaps(network, &gaps, err);
+    } else {
+        /* If a proof of detected roots fails, there is another try: it is not left to the caller.
+         */
+        chosen.leave_proof &= choice != ROOT_DETECT;
+        rc = strays_settle(network, &chosen, &gaps, routes, err);
     }
-    /* If detected roots fail the proof, there is another try: it cannot be left to the caller. */
-    chosen.leave_proof &= choice != ROOT_DETECT;
-    return engine_settle(network, &chosen, gaps.other_pairs > 0, routes, err);
+    ways_gaps_release(&gaps);
+    return rc;
 }
 
 static int updn_compute(const struct network *network, const struct engine_options *options,

@@ -1,10 +1,11 @@
 /* The walk over all tables.
  *
- * LIDs are cut into slices, one for each thread; a slice has its own counts and its own dependency
- * graph, and slices are added up in order. For one LID every switch has one next step, so the walks
- * of all sources form a forest: each switch is resolved once, in O(switches) for the LID. Going
- * through the forest from the far end, traffic is added up towards the destination, which gives the
- * loads, and the lanes that it arrives on, which gives the dependencies.
+ * Every thread has a slice of the work: it takes blocks of LIDs as long as there are any, with
+ * counts and a dependency graph of its own, which are added up in the end. For one LID every switch
+ * has one next step, so the walks of all sources form a forest: each switch is resolved once, in
+ * O(switches) for the LID. Going through the forest from the far end, traffic is added up towards
+ * the destination, which gives the loads, and the lanes that it arrives on, which gives the
+ * dependencies.
  *
  * LIDs that all switches deliver take the short way of walk.h.
  *
@@ -30,12 +31,14 @@ struct check {
     bool quick;     /* walk.h can be used */
     uint64_t *key;  /* by switch: (level, LID), or NULL without roots */
     struct slice *slice;
+    uint32_t next_lid;              /* that no slice has taken yet */
     struct dependency_graph *graph; /* of all slices */
 };
 
 /* One thread's share. */
 struct slice {
-    struct verify_report sum; /* without `cycle` */
+    struct verify_report sum;   /* without `cycle` */
+    VEC(uint32_t) finding_lids; /* of its findings: they ascend */
     struct dependency_graph dependencies;
     struct walk walk; /* for LIDs that are in order; the rest is for all others */
     uint8_t *state;
@@ -59,15 +62,9 @@ static enum step take_step(const struct check *check, const struct verify_target
     if (peer == NETWORK_NONE)
         return STEP_LOST;
     if (port == 0 || !(peer & NETWORK_SWITCH))
-        return peer == target->owner ? STEP_ARRIVE : STEP_LOST;
+        return network_leads_to(check->network, at, port, target->owner) ? STEP_ARRIVE : STEP_LOST;
     *to = peer & ~NETWORK_SWITCH;
     return STEP_MOVE;
-}
-
-static void note(struct slice *slice, const struct text *text)
-{
-    if (slice->sum.findings.count < VERIFY_FINDINGS)
-        vec_push(&slice->sum.findings, arena_strdup(&slice->sum.strings, text->data));
 }
 
 /* Follows one source again, for a person. */
@@ -94,7 +91,8 @@ static void note_walk(const struct check *check, struct slice *slice,
         text_puts(&text, hops == 11 ? " -> ..." : " -> ");
         at = to;
     }
-    note(slice, &text);
+    vec_push(&slice->sum.findings, arena_strdup(&slice->sum.strings, text.data));
+    vec_push(&slice->finding_lids, target->lid);
     text_release(&text);
 }
 
@@ -321,11 +319,23 @@ static void check_lid(const struct check *check, struct slice *slice,
             follow_level(check, slice, target, (uint8_t)sl, &levels);
 }
 
+static void check_block(const struct check *check, struct slice *slice, uint32_t first)
+{
+    uint32_t lids = check->network->top_lid + 1u;
+    for (uint32_t lid = first; lid < lids && lid < first + ROUTES_BLOCK; lid++) {
+        struct verify_target target;
+        if (find_target(check, lid, &target) &&
+            !(check->quick &&
+              walk_take_lid(&slice->walk, &target, &slice->sum, &slice->dependencies)))
+            check_lid(check, slice, &target);
+    }
+}
+
 static void check_slice(void *context, size_t index)
 {
-    const struct check *check = context;
+    struct check *check = context;
     struct slice *slice = &check->slice[index];
-    uint32_t switches = check->switch_count, lids = check->network->top_lid + 1u;
+    uint32_t switches = check->switch_count, first;
     slice->state = mem_alloc(switches);
     slice->next = mem_alloc(switches * sizeof *slice->next);
     slice->lanes = mem_alloc(switches * sizeof *slice->lanes);
@@ -337,15 +347,9 @@ static void check_slice(void *context, size_t index)
     dependency_init(&slice->dependencies, check->network, check->vls);
     if (check->quick)
         walk_init(&slice->walk, check->network, check->routes, check->vls);
-    uint32_t first = (uint32_t)((uint64_t)lids * index / check->slices);
-    uint32_t end = (uint32_t)((uint64_t)lids * (index + 1) / check->slices);
-    for (uint32_t lid = first; lid < end; lid++) {
-        struct verify_target target;
-        if (find_target(check, lid, &target) &&
-            !(check->quick &&
-              walk_take_lid(&slice->walk, &target, &slice->sum, &slice->dependencies)))
-            check_lid(check, slice, &target);
-    }
+    while ((first = __atomic_fetch_add(&check->next_lid, ROUTES_BLOCK, __ATOMIC_RELAXED)) <=
+           check->network->top_lid)
+        check_block(check, slice, first);
     for (size_t i = 0; check->quick && i < check->network->ports.count; i++)
         slice->sum.load[i] += slice->walk.load[i];
     walk_release(&slice->walk);
@@ -440,11 +444,29 @@ static void add_slice(struct verify_report *report, struct dependency_graph *gra
     report->table_hops_sum += sum->table_hops_sum;
     for (size_t i = 0; i < channels; i++)
         report->load[i] += sum->load[i];
-    for (size_t i = 0; i < sum->findings.count && report->findings.count < VERIFY_FINDINGS; i++)
-        vec_push(&report->findings, arena_strdup(&report->strings, sum->findings.items[i]));
     dependency_merge(graph, &slice->dependencies);
     dependency_release(&slice->dependencies);
     verify_report_release(sum);
+    vec_release(&slice->finding_lids);
+}
+
+/* The first of all slices' findings, in order of LIDs whoever found them. */
+static void merge_findings(const struct check *check, struct verify_report *report)
+{
+    size_t *taken = mem_zalloc(check->slices, sizeof *taken);
+    while (report->findings.count < VERIFY_FINDINGS) {
+        unsigned best = check->slices;
+        for (unsigned i = 0; i < check->slices; i++)
+            if (taken[i] < check->slice[i].finding_lids.count &&
+                (best == check->slices || check->slice[i].finding_lids.items[taken[i]] <
+                                              check->slice[best].finding_lids.items[taken[best]]))
+                best = i;
+        if (best == check->slices)
+            break;
+        const char *text = check->slice[best].sum.findings.items[taken[best]++];
+        vec_push(&report->findings, arena_strdup(&report->strings, text));
+    }
+    mem_free(taken);
 }
 
 static void sum_loads(const struct network *network, struct verify_report *report)
@@ -507,12 +529,16 @@ void verify_routes(const struct network *network, const struct routes *routes,
             check.graph = &graph;
             workers_run(options->workers, check.switch_count, scan_switch, &check);
         }
+        merge_findings(&check, report);
         for (unsigned i = 0; i < check.slices; i++)
             add_slice(report, &graph, &check.slice[i], network->ports.count);
     }
     sum_loads(network, report);
     find_cycle(&check, &graph, report);
-    dependency_release(&graph);
+    if (options->keep)
+        *options->keep = graph;
+    else
+        dependency_release(&graph);
     mem_free(check.slice);
     mem_free(check.part);
     mem_free(check.key);

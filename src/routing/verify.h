@@ -18,11 +18,14 @@
 
 enum { VERIFY_FINDINGS = 16 };
 
+struct dependency_graph;
+
 struct verify_options {
     const struct lanes *lanes; /* NULL: as the routes say */
     const uint32_t *roots;     /* switches; their up*-down* directions are checked too */
     size_t root_count;
     const struct workers *workers; /* NULL: one thread */
+    struct dependency_graph *keep; /* gets the graph of all dependencies, or NULL */
 };
 
 /* A channel of a cycle: out of this port of this switch, on this lane. */

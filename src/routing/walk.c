@@ -88,7 +88,7 @@ static bool read_entries(struct walk *walk, const struct verify_target *target,
         return sound && port == 0;
     const struct network_switch *last = &network->switches.items[target->at];
     return sound && port <= last->port_count &&
-           network->ports.items[last->first_port + port].peer == target->owner;
+           network_leads_to(network, target->at, port, target->owner);
 }
 
 /* Distances in the order that is known; false if it does not fit. */

@@ -199,6 +199,8 @@ static void count_gap(const struct ways *ways, struct ways_gaps *gaps, uint32_t 
         gaps->terminal_pairs += sources * targets;
     } else {
         gaps->other_pairs += sources + targets;
+        if (gaps->stray_count++ < WAYS_STRAYS_TOP)
+            vec_push(&gaps->strays.items, ((struct ways_stray){from, to}));
     }
 }
 
@@ -209,15 +211,20 @@ static void find_strays(struct search *search, uint32_t tile, uint64_t *stray)
     const struct updown *updown = ways->updown;
     uint32_t first = (ways->first_tile + tile) * WAYS_LANES;
     uint64_t *lanes_of_part = mem_zalloc(updown->part_count, sizeof *lanes_of_part);
-    for (uint32_t lane = 0; lane < lane_count(ways, tile); lane++)
+    uint64_t terminals = 0; /* lanes of destinations that have some */
+    for (uint32_t lane = 0; lane < lane_count(ways, tile); lane++) {
         lanes_of_part[updown->part[first + lane]] |= UINT64_C(1) << lane;
+        terminals |= (uint64_t)(network_terminal_count(ways->network, first + lane) > 0) << lane;
+    }
     search->active_count = 0;
     for (uint32_t at = 0; at < ways->switch_count; at++) {
         stray[at] = lanes_of_part[updown->part[at]] & ~search->settled[at];
         if (!stray[at])
             continue;
         search->active[search->active_count++] = at;
-        for (uint64_t left = stray[at]; left; left &= left - 1)
+        uint64_t left =
+            network_terminal_count(ways->network, at) ? stray[at] : stray[at] & terminals;
+        for (; left; left &= left - 1)
             count_gap(ways, &ways->gaps[tile], at, first + (unsigned)__builtin_ctzll(left));
     }
     search->operations += ways->switch_count;
@@ -231,20 +238,14 @@ static uint64_t place_stray(struct search *search, uint32_t at, uint64_t open)
     const struct ways *ways = search->ways;
     struct range slots = slots_of(ways, at, SIDE_BOTH);
     uint64_t left = open;
-    uint32_t best;
-    do {
-        best = NETWORK_NONE;
-        for (uint32_t slot = slots.first; slot < slots.end; slot++)
-            if (search->front[ways->to[slot]] & left &&
-                (best == NETWORK_NONE ||
-                 ways->updown->rank[ways->to[slot]] < ways->updown->rank[ways->to[best]]))
-                best = slot;
-        search->operations += slots.end - slots.first;
-        if (best != NETWORK_NONE) {
-            search->lanes[best] |= search->front[ways->to[best]] & left;
-            left &= ~search->front[ways->to[best]];
-        }
-    } while (left && best != NETWORK_NONE);
+    uint32_t i = slots.first;
+    for (; left && i < slots.end; i++) {
+        uint32_t slot = ways->by_rank[i];
+        uint64_t found = search->front[ways->to[slot]] & left;
+        search->lanes[slot] |= found;
+        left &= ~found;
+    }
+    search->operations += i - slots.first;
     return open & ~left;
 }
 
@@ -286,7 +287,7 @@ static void compute_tile(void *context, size_t index)
         .mark = mem_zalloc(switches, sizeof(uint32_t)),
     };
     memset(search.lanes, 0, ways->slot_count * sizeof *search.lanes);
-    ways->gaps[tile] = (struct ways_gaps){0};
+    ways_gaps_release(&ways->gaps[tile]);
     start_at_destinations(&search, tile);
     if (ways->updown) {
         search_down(&search);
@@ -325,7 +326,17 @@ void ways_add_gaps(const struct ways *ways, struct ways_gaps *sum)
         }
         sum->terminal_pairs += gaps->terminal_pairs;
         sum->other_pairs += gaps->other_pairs;
+        sum->stray_count += gaps->stray_count;
+        for (size_t i = 0; i < gaps->strays.items.count; i++)
+            if (sum->strays.items.count < WAYS_STRAYS_TOP)
+                vec_push(&sum->strays.items, gaps->strays.items.items[i]);
     }
+}
+
+void ways_gaps_release(struct ways_gaps *gaps)
+{
+    vec_release(&gaps->strays.items);
+    *gaps = (struct ways_gaps){0};
 }
 
 /* Slots. */
@@ -348,6 +359,23 @@ static uint32_t add_slots(struct ways *ways, uint32_t at, bool up, uint32_t slot
     return slot;
 }
 
+/* The slots of each switch, the farthest up first: by insertion, since they are so nearly. */
+static void rank_slots(struct ways *ways)
+{
+    const uint32_t *first = ways->network->first_edge, *rank = ways->updown->rank;
+    ways->by_rank = mem_alloc(ways->slot_count * sizeof *ways->by_rank);
+    for (uint32_t at = 0; at < ways->switch_count; at++) {
+        for (uint32_t slot = first[at]; slot < first[at + 1]; slot++) {
+            uint32_t place = slot;
+            for (; place > first[at] &&
+                   rank[ways->to[ways->by_rank[place - 1]]] > rank[ways->to[slot]];
+                 place--)
+                ways->by_rank[place] = ways->by_rank[place - 1];
+            ways->by_rank[place] = slot;
+        }
+    }
+}
+
 void ways_init(struct ways *ways, const struct network *network, const struct updown *updown,
                const struct workers *workers, size_t memory_bytes, const uint64_t *keys)
 {
@@ -365,6 +393,8 @@ void ways_init(struct ways *ways, const struct network *network, const struct up
     }
     for (uint32_t slot = 0; slot < slots; slot++)
         ways->to[slot] = network->edges[ways->edge[slot]].to;
+    if (updown)
+        rank_slots(ways);
     size_t tile_bytes = slots * sizeof *ways->lanes;
     size_t limit = tile_bytes ? memory_bytes / tile_bytes : 1;
     if (limit < workers_count(workers))
@@ -373,7 +403,7 @@ void ways_init(struct ways *ways, const struct network *network, const struct up
         limit = ways_tiles(ways);
     ways->tile_limit = (uint32_t)limit;
     ways->lanes = mem_alloc(limit * tile_bytes);
-    ways->gaps = mem_alloc(limit * sizeof *ways->gaps);
+    ways->gaps = mem_zalloc(limit, sizeof *ways->gaps);
 }
 
 uint64_t *ways_scatter(const struct network *network, uint64_t seed)
@@ -392,7 +422,10 @@ void ways_release(struct ways *ways)
     mem_free(ways->edge);
     mem_free(ways->to);
     mem_free(ways->first_down);
+    mem_free(ways->by_rank);
     mem_free(ways->lanes);
+    for (uint32_t tile = 0; tile < ways->tile_limit; tile++)
+        ways_gaps_release(&ways->gaps[tile]);
     mem_free(ways->gaps);
     *ways = (struct ways){0};
 }

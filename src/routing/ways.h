@@ -15,10 +15,21 @@
 
 enum { WAYS_LANES = 64 };
 
+/* Switches without a legal route, one with and one without terminals. */
+struct ways_stray {
+    uint32_t from, to;
+};
+struct ways_strays {
+    VEC(struct ways_stray) items;
+};
+enum { WAYS_STRAYS_TOP = 1 << 20 }; /* more are counted, but not listed */
+
 struct ways_gaps {
-    uint64_t terminal_pairs; /* pairs of terminals without a legal route */
-    uint64_t other_pairs;    /* the same for a terminal and a switch without terminals */
-    uint32_t from, to;       /* the first of the terminal pairs: their switches */
+    uint64_t terminal_pairs;   /* pairs of terminals without a legal route */
+    uint64_t other_pairs;      /* the same for a terminal and a switch without terminals */
+    uint64_t stray_count;      /* the pairs of switches that these are */
+    struct ways_strays strays; /* they themselves, destination by destination */
+    uint32_t from, to;         /* the first of the terminal pairs: their switches */
 };
 
 struct ways {
@@ -30,6 +41,7 @@ struct ways {
     uint32_t *edge;       /* by slot: the edge of the network */
     uint32_t *to;         /* by slot: the switch at the other end */
     uint32_t *first_down; /* by switch; without directions all slots count as leading up */
+    uint32_t *by_rank;    /* rows as above, of slots, the farthest up first; or NULL */
 
     uint32_t first_tile, tile_count; /* those that are in memory now */
     uint32_t tile_limit;             /* how many fit */
@@ -50,6 +62,7 @@ uint32_t ways_tiles(const struct ways *ways); /* in all */
 void ways_compute(struct ways *ways, const struct workers *workers, uint32_t first_tile);
 /* What the directions leave without a legal route, added up over the tiles in memory. */
 void ways_add_gaps(const struct ways *ways, struct ways_gaps *sum);
+void ways_gaps_release(struct ways_gaps *gaps);
 
 /* Destinations of a tile that have the same ways from a switch. */
 enum { FANS_LIMIT = WAYS_LANES, FAN_WORDS = (NETWORK_TOP_PORT + 63) / 64 };

@@ -61,9 +61,13 @@ part='because this is a torus 6'
 claim 'and in a ring, too' status 0 route circle --engine auto --json
 "$weft" route tree --compare minhop,updn,ftree,dor --samples 50 --json >compared
 for field in compute_s verify_s peak_bytes vls hops_mean hops_max hops_over_mean hops_over_max \
-    link_load_max link_load_mean ebb_mean ebb_p5 shifts shift_load_max shift_load_mean entries; do
+    link_load_max link_load_mean ebb_mean ebb_p5 shifts shift_load_max shift_load_mean entries table_bytes digest; do
     claim "route --compare --json has $field" grep -q "\"$field\":" compared
 done
+part='--repeat 0: expected 1 to'
+claim 'nothing is computed no times' status 2 route tree --compare ftree --repeat 0
+part=ftree
+claim 'but often enough for the clock' status 0 route tree --compare ftree --repeat 5 --samples 10
 part='refused: dor: the network is no grid'
 claim 'route --compare prints the reason of a refusal' status 0 route tree --compare ftree,dor --samples 10
 "$weft" route tree --engine ftree --lfts given >/dev/null

@@ -495,6 +495,39 @@ static void a_seed_and_a_list_change_the_order_of_destinations(void **state)
     network_release(&network);
 }
 
+static uint64_t load_of_nue(const struct network *network, uint64_t scatter)
+{
+    struct engine_options options = {.max_vls = 1, .scatter = scatter};
+    struct verify_report report;
+    struct routes routes;
+    struct err err = {0};
+    assert_int_equal(engine_nue.compute(network, &options, &routes, &err), 0);
+    verify_routes(network, &routes, &(struct verify_options){0}, &report);
+    assert_true(verify_holds(&report));
+    uint64_t load = report.load_max;
+    verify_report_release(&report);
+    routes_release(&routes);
+    return load;
+}
+
+static void nue_takes_the_best_of_four_orders_on_one_lane(void **state)
+{
+    struct network network;
+    uint64_t least = UINT64_MAX, most = 0;
+    (void)state;
+    build_kind(&network, "irregular", (const char *const[]){"switches=40", "ports=8", "hosts=60"},
+               3, 0, 2);
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        uint64_t load = load_of_nue(&network, seed);
+        least = load < least ? load : least;
+        most = load > most ? load : most;
+    }
+    assert_true(least < load_of_nue(&network, 4)); /* not the last */
+    assert_true(least < most);
+    assert_int_equal(load_of_nue(&network, 0), least);
+    network_release(&network);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -511,6 +544,7 @@ int main(void)
         cmocka_unit_test(further_lids_keep_apart_even_from_the_lightest_link),
         cmocka_unit_test(nue_finds_ways_on_one_lane_where_it_is_hard),
         cmocka_unit_test(nue_needs_no_detours_on_a_tree),
+        cmocka_unit_test(nue_takes_the_best_of_four_orders_on_one_lane),
         cmocka_unit_test(a_port_that_weighs_more_gets_fewer_routes),
         cmocka_unit_test(a_seed_and_a_list_change_the_order_of_destinations),
     };

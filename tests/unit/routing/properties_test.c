@@ -1,8 +1,8 @@
 /* What holds for every engine on every network, however odd: it gives tables that deliver what
  * cables connect and cannot deadlock, or says in one sentence why it does not; and it does the same
- * however its jobs are run.
+ * however its jobs are run: backwards, or by two or three threads.
  *
- * WEFT_FULL=1 takes ten times as many networks. */
+ * WEFT_FULL=1 takes ten times as many networks, WEFT_GRAPHS=N times as many as N says. */
 #include "networks.h"
 
 #include "routing/engine_list.h"
@@ -15,14 +15,49 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static uint64_t seeds(uint64_t few)
 {
+    const char *times = getenv("WEFT_GRAPHS");
+    if (times)
+        return few * strtoull(times, NULL, 10);
     return getenv("WEFT_FULL") ? few * 10 : few;
 }
+
+/* Real threads, a job at a time. */
+struct batch {
+    void (*job)(void *context, size_t index);
+    void *context;
+    size_t jobs, next;
+};
+
+static void *work(void *argument)
+{
+    struct batch *batch = argument;
+    size_t index;
+    while ((index = __atomic_fetch_add(&batch->next, 1, __ATOMIC_RELAXED)) < batch->jobs)
+        batch->job(batch->context, index);
+    return NULL;
+}
+
+static void run_threads(const struct workers *workers, size_t jobs,
+                        void (*job)(void *context, size_t index), void *context)
+{
+    struct batch batch = {.job = job, .context = context, .jobs = jobs};
+    pthread_t others[2];
+    for (unsigned i = 0; i + 1 < workers->count; i++)
+        assert_int_equal(pthread_create(&others[i], NULL, work, &batch), 0);
+    work(&batch);
+    for (unsigned i = 0; i + 1 < workers->count; i++)
+        pthread_join(others[i], NULL);
+}
+
+static const struct workers two_threads = {.count = 2, .run = run_threads},
+                            three_threads = {.count = 3, .run = run_threads};
 
 /* Engines that have an answer to everything. */
 static bool always_answers(const struct engine *engine)
@@ -44,10 +79,49 @@ static void assert_holds(const struct network *network, const struct routes *rou
     verify_report_release(&report);
 }
 
-static void assert_engine_behaves(const struct network *network, const struct engine *engine,
-                                  const char *what)
+static void assert_same_reports(const struct network *network, const struct routes *routes,
+                                const struct workers *workers, const char *what)
 {
-    struct engine_options alone = {0}, side_by_side = {.workers = &backwards};
+    struct verify_report alone, shared;
+    verify_routes(network, routes, &(struct verify_options){0}, &alone);
+    verify_routes(network, routes, &(struct verify_options){.workers = workers}, &shared);
+    if (alone.pairs != shared.pairs || alone.undelivered != shared.undelivered ||
+        alone.switch_undelivered != shared.switch_undelivered || alone.loops != shared.loops ||
+        alone.dependencies != shared.dependencies || alone.hops_sum != shared.hops_sum ||
+        alone.load_sum != shared.load_sum || alone.load_max != shared.load_max ||
+        alone.cycle.count != shared.cycle.count || alone.findings.count != shared.findings.count)
+        fail_msg("%s: another report by %u threads", what, workers->count);
+    for (size_t i = 0; i < alone.findings.count; i++)
+        assert_string_equal(alone.findings.items[i], shared.findings.items[i]);
+    verify_report_release(&alone);
+    verify_report_release(&shared);
+}
+
+static void assert_same_tables(const struct network *network, const struct routes *a,
+                               const struct routes *b, const char *what)
+{
+    size_t switches = network->switches.count, bytes = switches * a->stride;
+    if (routes_compare(a, b).entries || a->vls != b->vls ||
+        !a->service_levels != !b->service_levels || !a->offsets != !b->offsets ||
+        (a->service_levels && memcmp(a->service_levels, b->service_levels, bytes) != 0) ||
+        (a->offsets && memcmp(a->offsets, b->offsets, switches * switches) != 0))
+        fail_msg("%s: other tables side by side", what);
+    assert_string_equal(a->note, b->note);
+}
+
+/* What is said of tables that are wrong does not depend on threads either. */
+static void assert_damage_is_told_alike(const struct network *network, struct routes *routes,
+                                        const struct workers *workers, const char *what)
+{
+    for (size_t i = 0; i < (size_t)routes->switch_count * routes->stride; i += 7)
+        routes->ports[i] = (uint8_t)(i % 5);
+    assert_same_reports(network, routes, workers, what);
+}
+
+static void assert_engine_behaves(const struct network *network, const struct engine *engine,
+                                  const struct workers *workers, const char *what)
+{
+    struct engine_options alone = {0}, side_by_side = {.workers = workers};
     struct routes routes, again;
     struct err err = {0}, other = {0};
     int rc = engine->compute(network, &alone, &routes, &err);
@@ -65,9 +139,11 @@ static void assert_engine_behaves(const struct network *network, const struct en
     char text[160];
     snprintf(text, sizeof text, "%s, %s", what, engine->name);
     assert_holds(network, &routes, text);
-    if (routes_compare(&routes, &again).entries)
-        fail_msg("%s: other tables side by side", text);
-    assert_string_equal(routes.note, again.note);
+    assert_same_tables(network, &routes, &again, text);
+    if (workers != &backwards) {
+        assert_same_reports(network, &routes, workers, text);
+        assert_damage_is_told_alike(network, &routes, workers, text);
+    }
     routes_release(&routes);
     routes_release(&again);
 }
@@ -76,8 +152,11 @@ static void assert_all_behave(const struct network *network, const char *kind, u
 {
     char what[96];
     snprintf(what, sizeof what, "%s, seed %llu", kind, (unsigned long long)seed);
+    const struct workers *workers = seed % 8 == 3   ? &two_threads
+                                    : seed % 8 == 6 ? &three_threads
+                                                    : &backwards;
     for (size_t i = 0; engine_at(i); i++)
-        assert_engine_behaves(network, engine_at(i), what);
+        assert_engine_behaves(network, engine_at(i), workers, what);
 }
 
 static void odd_networks_are_no_trouble(void **state)

@@ -209,9 +209,35 @@ static void renamed_pairs_are_checked_by_their_own_lid(void **state)
     assert_true(broken);
 }
 
+/* A network with LIDs in several blocks of tables. */
+static void no_lid_is_passed_over(void **state)
+{
+    struct network network;
+    struct routes routes;
+    struct err err;
+    (void)state;
+    build_kind(&network, "kary", (const char *const[]){"k=3", "n=4"}, 2, 0, 1);
+    assert_true(network.top_lid > 2 * ROUTES_BLOCK);
+    assert_int_equal(engine_updn.compute(&network, &(struct engine_options){0}, &routes, &err), 0);
+    for (uint32_t lid = 1; lid <= network.top_lid; lid++) {
+        struct verify_report report;
+        uint32_t at = network.owner[lid] == NETWORK_SWITCH ? 1 : 0; /* not the owner's */
+        uint8_t *entry = routes_row(&routes, at) + lid, port = *entry;
+        *entry = PORT_NONE;
+        verify_routes(&network, &routes, &(struct verify_options){0}, &report);
+        if (verify_delivers(&report))
+            fail_msg("nobody misses LID %u", lid);
+        verify_report_release(&report);
+        *entry = port;
+    }
+    routes_release(&routes);
+    network_release(&network);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_lid_is_passed_over),
         cmocka_unit_test_setup_teardown(sound_tables_hold, set_up, tear_down),
         cmocka_unit_test_setup_teardown(loads_add_up_to_the_links_crossed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_missing_entry_is_found_for_all_who_need_it, set_up,

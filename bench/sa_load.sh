@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# bench/sa_load.sh [HOSTS] [QUERIES] [CLIENTS]: PathRecords for many clients, by weft and by OpenSM.
+#
+# Both managers serve the same weft fabric in turn; the same clients, each a program of its own at a host
+# of its own, ask for the paths to random hosts with 32 queries under way. Everything goes through the
+# fabric's packets and sockets, which take most of the time: what the administration can do alone is
+# bench/sa_speed's figure. Then, under weft, a switch fails in the middle of a storm of a million queries.
+# shellcheck source=../tests/interop/fabrics.sh
+. "$(dirname "$0")/../tests/interop/fabrics.sh"
+: "${SA_CLIENT:?the path of sa_client}"
+hosts=${1:-648} queries=${2:-200000} clients=${3:-8}
+
+# ask QUERIES: all clients together; "rate median-us p99-us busy timeouts refused" of them in rates
+ask() {
+    local i ids=() start=${EPOCHREALTIME/./} end
+    for ((i = 0; i < clients; i++)); do
+        WEFT_ATTACH=H$((10 + i)) background env LD_PRELOAD="$PRELOAD" "$SA_CLIENT" load $(($1 / clients)) 32 >"load.$i" 2>&1
+        ids+=("$background_id")
+    done
+    wait "${ids[@]}"
+    end=${EPOCHREALTIME/./}
+    cat load.* | awk -v us=$((end - start)) '
+        /^asked/ { answered += $4; refused += $6; busy += $8; timeouts += $10; if ($14 > median) median = $14; if ($16 > p99) p99 = $16; if ($18 > most) most = $18 }
+        END { printf "%.0f %.1f %.1f %.0f %d %d %d\n", answered / us * 1e6, median / 1e3, p99 / 1e3, most / 1e3, busy, timeouts, refused }'
+}
+row() { # NAME
+    read -r rate median p99 most busy timeouts refused <<<"$(ask "$queries")"
+    printf '%-8s %8s answers/s; median %s ms, 99%% %s ms, longest %s ms; %s busy, %s time-outs, %s refused\n' \
+        "$1" "$rate" "$median" "$p99" "$most" "$busy" "$timeouts" "$refused"
+}
+
+"$WEFT" topo gen fattree "$hosts" >fattree.net && weft_start fattree.net || exit
+echo "$clients clients on a fat tree of $hosts hosts, $queries PathRecord queries"
+background env LD_PRELOAD="$PRELOAD" "$WEFT" sm --log "$work/weft.log" >weft.out 2>&1
+serving "$background_id" 60 grep -q ' up  *subnet up' weft.log || exit
+row weft
+ours=$rate
+stop "$background_id"
+opensm_start || exit
+row OpenSM
+echo "ratio    $(awk -v a="$ours" -v b="$rate" 'BEGIN { printf "%.1f", a / b }')"
+stop "$opensm_id"
+
+# cost: milliseconds that the last change took
+cost() { grep ' up  *subnet up' weft.log | tail -n 1 | sed -nE 's/.*; ([0-9.]+) ms \(.*/\1/p'; }
+ups() { grep -c ' up  *subnet up' weft.log; }
+fail() { # one switch of the top row, and wait until that is over
+    local before
+    before=$(ups)
+    "$WEFT" ctl switch down "$1" >/dev/null || exit
+    wait_until 60 eval "[ \$(ups) -gt $before ]"
+    cost
+}
+rm -f weft.log
+background env LD_PRELOAD="$PRELOAD" "$WEFT" sm --log "$work/weft.log" >weft.out 2>&1
+serving "$background_id" 60 grep -q ' up  *subnet up' weft.log || exit
+switches=($("$WEFT" topo gen fattree "$hosts" | sed -nE 's/^Switch.*# "(S[0-9]+)".*/\1/p'))
+quiet=$(fail "${switches[-1]}")
+queries=${STORM:-1000000}
+ask "$queries" >storm &
+storm=$!
+sleep 1
+loud=$(fail "${switches[-2]}")
+wait $storm
+read -r rate median p99 most busy timeouts refused <storm
+printf 'a storm of %s queries while a switch fails: re-routed in %s ms (%s ms without a storm); %s answers/s, 99%% within %s ms, longest %s ms; %s busy, %s time-outs, %s refused\n' \
+    "$queries" "$loud" "$quiet" "$rate" "$p99" "$most" "$busy" "$timeouts" "$refused"

@@ -1,0 +1,102 @@
+/* weft ctl vm: virtual machines. The manager answers at once, with a ticket if the work takes
+ * time; this asks for the ticket until it is done. */
+#include "base/time.h"
+#include "cli/command.h"
+#include "cli/ctl.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { WORDS_MOST = 8, PENDING = 1, POLL_MS = 10 };
+
+static uint64_t clock_ps(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * TIME_S + (uint64_t)now.tv_nsec * TIME_NS;
+}
+
+/* The number behind "ticket", in text or JSON. */
+static bool find_ticket(const struct text *text, char ticket[24])
+{
+    const char *at = text->data ? strstr(text->data, "ticket") : NULL;
+    if (!at)
+        return false;
+    at += strcspn(at, "0123456789");
+    return snprintf(ticket, 24, "%llu", strtoull(at, NULL, 10)) > 0 && *ticket != '0';
+}
+
+static int wait_for(const struct ctl_machine_options *options, uint64_t until, struct text *out,
+                    int *result, struct err *err)
+{
+    char ticket[24];
+    if (!find_ticket(out, ticket))
+        return err_set(err, EIO, "the manager's answer has no ticket");
+    const char *const words[] = {"vm", "ticket", ticket};
+    struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};
+    while (*result == PENDING) {
+        if (clock_ps() > until)
+            return err_set(err, ETIMEDOUT,
+                           "not done yet: it goes on; 'weft ctl vm ticket %s' tells how", ticket);
+        nanosleep(&pause, NULL);
+        text_clear(out);
+        int status = ctl_ask(options->path, words, 3, options->json, out, result, err);
+        if (status < 0)
+            return status;
+    }
+    return 0;
+}
+
+static int pack(const struct ctl_machine_options *options, int argc, char **argv,
+                const char **words, size_t *count)
+{
+    const char *verb = argc > 2 ? argv[2] : "";
+    bool creates = strcmp(verb, "create") == 0, migrates = strcmp(verb, "migrate") == 0;
+    if (argc > 4)
+        return command_usage("ctl", "one machine at a time: what is '%s'?", argv[4]);
+    if ((options->place || options->mode) && !creates && !migrates)
+        return command_usage("ctl", "'vm %s' goes without a place and a mode", verb);
+    for (int i = 1; i < argc; i++)
+        words[(*count)++] = argv[i];
+    if (options->place) {
+        words[(*count)++] = creates ? "on" : "to";
+        words[(*count)++] = options->place;
+    }
+    if (options->mode) {
+        words[(*count)++] = "mode";
+        words[(*count)++] = options->mode;
+    }
+    return 0;
+}
+
+int ctl_machines(const struct ctl_machine_options *options, int argc, char **argv)
+{
+    const char *words[WORDS_MOST];
+    size_t count = 0;
+    struct err err = {0};
+    struct text out = {0};
+    int result = 0;
+    uint64_t patience = 60 * TIME_S;
+    if (options->patience && !time_parse(options->patience, &patience))
+        return command_usage("ctl", "'%s' is no time such as 30s", options->patience);
+    if (pack(options, argc, argv, words, &count) != 0)
+        return EXIT_USAGE;
+    uint64_t until = clock_ps() + patience;
+    int status = ctl_ask(options->path, words, count, options->json, &out, &result, &err);
+    if (status == 0 && result == PENDING && !options->no_wait)
+        status = wait_for(options, until, &out, &result, &err);
+    if (status == 0 && result < 0 && !options->json)
+        fprintf(stderr, "weft ctl: %s\n", out.data ? out.data : "refused");
+    else if (status == 0 && out.data)
+        fputs(out.data, stdout);
+    if (status == 0 && options->json)
+        putchar('\n');
+    text_release(&out);
+    if (status < 0)
+        return status == -ETIMEDOUT ? (command_error("ctl", &err), EXIT_FAILS)
+                                    : command_error("ctl", &err);
+    return result == -EIO ? EXIT_FAILS : result < 0 ? EXIT_USAGE : EXIT_HOLDS;
+}

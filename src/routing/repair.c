@@ -1,0 +1,492 @@
+/* What a change touches, and what is mended row by row; the rest is for repair_column.c.
+ *
+ * Rows of neighbours lie close together in memory, and the entries of one row that lead out of one
+ * port have much in common; so the entries that lead out of links which are gone are replaced
+ * switch by switch, without looking at anybody who sends to them. */
+#include "routing/repair.h"
+
+#include "routing/repair_column.h"
+#include "routing/verify.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Beyond this an engine is quicker. */
+enum { WORK_LIMIT = 200000000 };
+
+/* ---- what is different ---- */
+
+struct comparison {
+    struct repair *repair;
+    const struct network *before, *network;
+    const struct routes *routes, *held;
+    const uint32_t *to_new;
+};
+
+static bool same_end(const struct comparison *comparison, uint32_t old, uint32_t now)
+{
+    const uint32_t *to_new = comparison->to_new;
+    if (old == NETWORK_NONE || now == NETWORK_NONE ||
+        (old & NETWORK_SWITCH) != (now & NETWORK_SWITCH))
+        return old == now;
+    if (old & NETWORK_SWITCH)
+        return to_new[old & ~NETWORK_SWITCH] == (now & ~NETWORK_SWITCH);
+    const struct network_terminal *a = &comparison->before->terminals.items[old];
+    const struct network_terminal *b = &comparison->network->terminals.items[now];
+    return a->guid == b->guid && a->port == b->port && to_new[a->at] == b->at;
+}
+
+static void compare_ports(const struct comparison *comparison, uint32_t old)
+{
+    const struct network *network = comparison->network;
+    const struct network_switch *a = &comparison->before->switches.items[old];
+    const struct network_switch *b = &network->switches.items[comparison->to_new[old]];
+    for (unsigned port = 1; port <= b->port_count; port++) {
+        const struct network_port *was = &comparison->before->ports.items[a->first_port + port];
+        const struct network_port *is = &network->ports.items[b->first_port + port];
+        if (same_end(comparison, was->peer, is->peer) &&
+            (is->peer == NETWORK_NONE || !(is->peer & NETWORK_SWITCH) ||
+             was->peer_port == is->peer_port))
+            continue;
+        comparison->repair->fresh[b->first_port + port] = 1;
+        vec_push(&comparison->repair->channels,
+                 ((struct repair_channel){comparison->to_new[old], (uint8_t)port}));
+    }
+}
+
+/* How many hops a route had, 0 if that cannot be told. */
+static uint16_t old_hops(const struct comparison *comparison, uint32_t at, uint32_t lid)
+{
+    const struct network *before = comparison->before;
+    uint16_t hops = 0;
+    uint8_t in;
+    if (lid > before->top_lid || before->owner[lid] == NETWORK_NONE)
+        return 0;
+    uint32_t owner = before->owner[lid];
+    uint32_t end =
+        owner & NETWORK_SWITCH ? owner & ~NETWORK_SWITCH : before->terminals.items[owner].at;
+    while (at != end && at != NETWORK_NONE && hops < 64) {
+        at = standing_next(before, at, routes_port(comparison->routes, at, lid), &in);
+        hops++;
+    }
+    return at == end ? hops : 0;
+}
+
+/* Entries of one switch that lead out of ports which are not what they were. */
+static void find_ends(const struct comparison *comparison, uint32_t old)
+{
+    const struct network *network = comparison->network;
+    struct repair *repair = comparison->repair;
+    uint32_t at = comparison->to_new[old];
+    const struct network_switch *node = &network->switches.items[at];
+    const uint8_t *row = routes_row(comparison->held, at);
+    uint8_t touched[256] = {0};
+    bool any = false;
+    for (unsigned port = 1; port <= node->port_count; port++)
+        any |= touched[port] = repair->fresh[node->first_port + port];
+    for (uint32_t lid = 1; any && lid <= network->top_lid; lid++)
+        if (touched[row[lid]] && network->owner[lid] != NETWORK_NONE &&
+            row[lid] == routes_port(comparison->routes, old, lid))
+            vec_push(&repair->ends,
+                     ((struct repair_end){at, (uint16_t)lid, old_hops(comparison, old, lid)}));
+    repair->operations += any ? network->top_lid / 16u : 0;
+}
+
+static void compare_lids(const struct comparison *comparison)
+{
+    const struct network *before = comparison->before, *network = comparison->network;
+    for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
+        uint32_t was = lid <= before->top_lid ? before->owner[lid] : NETWORK_NONE;
+        if (network->owner[lid] != NETWORK_NONE && !same_end(comparison, was, network->owner[lid]))
+            vec_push(&comparison->repair->lids, (uint16_t)lid);
+    }
+}
+
+/* Where terminals are the first of their switch, traffic to switches begins that did not count. */
+static bool senders_came(const struct comparison *comparison)
+{
+    for (uint32_t old = 0; old < comparison->before->switches.count; old++) {
+        uint32_t at = comparison->to_new[old];
+        if (at != NETWORK_NONE && network_terminal_count(comparison->before, old) == 0 &&
+            network_terminal_count(comparison->network, at) > 0)
+            return true;
+    }
+    return false;
+}
+
+bool repair_compare(struct repair *repair, const struct standing *standing,
+                    const struct network *before, const struct routes *routes,
+                    const struct network *network, const struct routes *held,
+                    const uint32_t *to_new)
+{
+    struct comparison comparison = {repair, before, network, routes, held, to_new};
+    if (senders_came(&comparison))
+        return false;
+    uint8_t *stays = mem_zalloc(network->switches.count + 1, 1);
+    repair->fresh = mem_zalloc(network->ports.count + 1, 1);
+    for (uint32_t old = 0; old < before->switches.count; old++)
+        if (to_new[old] != NETWORK_NONE) {
+            stays[to_new[old]] = 1;
+            compare_ports(&comparison, old);
+            find_ends(&comparison, old);
+        }
+    for (uint32_t at = 0; at < network->switches.count; at++) {
+        const struct network_switch *node = &network->switches.items[at];
+        if (stays[at])
+            continue;
+        vec_push(&repair->switches, at);
+        memset(repair->fresh + node->first_port, 1, node->port_count + 1u);
+        for (uint32_t lid = 1; lid <= network->top_lid; lid++)
+            if (network->owner[lid] != NETWORK_NONE)
+                vec_push(&repair->ends, ((struct repair_end){at, (uint16_t)lid, 0}));
+    }
+    compare_lids(&comparison);
+    standing_move(&repair->standing, standing, network, to_new, repair->fresh);
+    mem_free(stays);
+    return true;
+}
+
+void repair_release(struct repair *repair)
+{
+    standing_release(&repair->standing);
+    vec_release(&repair->ends);
+    vec_release(&repair->channels);
+    vec_release(&repair->switches);
+    vec_release(&repair->lids);
+    vec_release(&repair->entries);
+    vec_release(&repair->waits);
+    mem_free(repair->fresh);
+    *repair = (struct repair){0};
+}
+
+/* ---- row by row ---- */
+
+/* Whether a switch arrives in so many hops, by nothing that is not what it was. */
+static bool arrives_in(const struct repair_column *column, uint32_t at, uint32_t lid, uint32_t end,
+                       uint32_t hops)
+{
+    const struct network *network = column->network;
+    uint8_t in;
+    for (; hops && at != end && at != NETWORK_NONE; hops--) {
+        uint8_t port = routes_port(column->routes, at, lid);
+        if (port > network->switches.items[at].port_count ||
+            column->repair->fresh[network->switches.items[at].first_port + port])
+            return false;
+        at = standing_next(network, at, port, &in);
+        column->repair->operations++;
+    }
+    return at == end && hops == 0;
+}
+
+/* Whether all that comes to a switch now may leave by the hop, and go on from there; if so it is
+ * noted. */
+static bool take_hop(struct repair_column *column, uint32_t at, uint32_t lid,
+                     const struct network_edge *hop)
+{
+    const struct network *network = column->network;
+    struct standing *standing = &column->repair->standing;
+    struct standing_edge edge = {at, 0, hop->port, 0};
+    const uint64_t *rows = dependency_row(&standing->graph, at, 0, 0) + hop->port / 64;
+    size_t words = dependency_row_words(&standing->graph, at);
+    bool fits = true;
+    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1] && fits; e++) {
+        const struct network_edge *other = &network->edges[e];
+        edge.in = other->port;
+        if (rows[other->port * words] >> (hop->port % 64) & 1)
+            continue; /* known */
+        if (routes_row(column->routes, other->to)[lid] != other->to_port)
+            continue;
+        fits = standing_fits(standing, edge) && standing_add(standing, edge);
+    }
+    column->repair->operations += network->first_edge[at + 1] - network->first_edge[at];
+    edge = (struct standing_edge){hop->to, hop->to_port, 0, 0};
+    while (fits) {
+        uint8_t in;
+        edge.out = routes_port(column->routes, edge.at, lid);
+        uint32_t to = standing_next(network, edge.at, edge.out, &in);
+        if (to == NETWORK_NONE)
+            break;
+        fits = standing_fits(standing, edge) && standing_add(standing, edge);
+        edge = (struct standing_edge){to, in, 0, 0};
+    }
+    if (fits)
+        standing_keep(standing);
+    else
+        standing_undo(standing);
+    return fits;
+}
+
+/* The least used hop of those in the set, or NULL. */
+static const struct network_edge *least_used(const struct repair_column *column, uint32_t at,
+                                             const uint64_t *ports)
+{
+    const struct network *network = column->network;
+    const uint64_t *load = column->repair->standing.load + network->switches.items[at].first_port;
+    const struct network_edge *best = NULL;
+    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+        const struct network_edge *hop = &network->edges[e];
+        if (bitset_has(ports, hop->port) && (!best || load[hop->port] < load[best->port]))
+            best = hop;
+    }
+    return best;
+}
+
+/* What the last entries of the same switch taught. */
+struct lesson {
+    uint64_t likely[4]; /* by port: it served, or was not tried */
+    uint32_t lost_goal; /* for this switch there was no port */
+};
+
+/* Replaces an entry by one that leads to somebody as near: the least used of the ports that served
+ * before, else any. */
+static bool replace_end(struct repair_column *column, const struct repair_end *end,
+                        struct lesson *lesson)
+{
+    const struct network *network = column->network;
+    uint32_t owner = network->owner[end->lid], at = end->at;
+    uint32_t goal =
+        owner & NETWORK_SWITCH ? owner & ~NETWORK_SWITCH : network->terminals.items[owner].at;
+    const struct network_edge *hop = NULL;
+    uint64_t left[4];
+    if (goal == lesson->lost_goal)
+        return false;
+    memcpy(left, lesson->likely, sizeof left);
+    while ((hop = least_used(column, at, left)) != NULL &&
+           !(arrives_in(column, hop->to, end->lid, goal, end->hops - 1u) &&
+             take_hop(column, at, end->lid, hop))) {
+        bitset_drop(left, hop->port);
+        bitset_drop(lesson->likely, hop->port);
+    }
+    for (uint32_t e = network->first_edge[at]; !hop && e < network->first_edge[at + 1]; e++)
+        if (arrives_in(column, network->edges[e].to, end->lid, goal, end->hops - 1u) &&
+            take_hop(column, at, end->lid, &network->edges[e]))
+            hop = &network->edges[e];
+    if (!hop) {
+        lesson->lost_goal = goal;
+        return false;
+    }
+    bitset_add(lesson->likely, hop->port);
+    repair_change_entry(column, at, end->lid, hop->port);
+    column->repair->broken++;
+    return true;
+}
+
+/* ---- the work ---- */
+
+/* Ends that are left, and new addresses, by LID. */
+struct columns {
+    uint32_t *first; /* by LID, one more at the end: rows of `at` */
+    uint32_t *at;
+    uint8_t *all; /* by LID: every switch has to be looked at */
+};
+
+static void replace_ends(struct repair_column *column, struct columns *columns)
+{
+    struct repair *repair = column->repair;
+    const struct network *network = column->network;
+    uint32_t lids = network->top_lid + 1u, at = NETWORK_NONE;
+    struct lesson lesson;
+    size_t left = 0;
+    for (size_t i = 0; i < repair->lids.count; i++)
+        columns->all[repair->lids.items[i]] = 1;
+    for (size_t i = 0; i < repair->ends.count; i++) {
+        const struct repair_end *end = &repair->ends.items[i];
+        if (end->at != at) {
+            memset(&lesson, 0xFF, sizeof lesson);
+            at = end->at;
+        }
+        if (end->hops && repair->standing.graph.vls == 1 && !columns->all[end->lid] &&
+            replace_end(column, end, &lesson))
+            continue;
+        columns->first[end->lid + 1]++;
+        repair->ends.items[left++] = *end;
+    }
+    repair->ends.count = left;
+    for (uint32_t lid = 0; lid < lids; lid++)
+        columns->first[lid + 1] += columns->first[lid];
+    columns->at = mem_alloc((left + 1) * sizeof *columns->at);
+    uint32_t *next = mem_alloc((lids + 1) * sizeof *next);
+    memcpy(next, columns->first, (lids + 1) * sizeof *next);
+    for (size_t i = 0; i < left; i++)
+        columns->at[next[repair->ends.items[i].lid]++] = repair->ends.items[i].at;
+    mem_free(next);
+}
+
+/* Columns of switches, or those of terminals. */
+static bool mend_columns(struct repair_column *column, const struct columns *columns,
+                         bool of_switches)
+{
+    const struct repair *repair = column->repair;
+    const struct network *network = column->network;
+    for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
+        uint32_t owner = network->owner[lid];
+        if (owner == NETWORK_NONE || !(owner & NETWORK_SWITCH) == of_switches ||
+            (!columns->all[lid] && columns->first[lid] == columns->first[lid + 1]))
+            continue;
+        repair_column_begin(column, lid);
+        for (uint32_t i = columns->first[lid]; i < columns->first[lid + 1]; i++)
+            repair_column_tell(column, columns->at[i]);
+        if (columns->all[lid])
+            repair_column_search(column);
+        if (!repair_column_mend(column) ||
+            repair->operations + repair->standing.operations > WORK_LIMIT)
+            return false;
+    }
+    return true;
+}
+
+/* Entries for addresses that nobody has: those that led nowhere, but would not now, or all. */
+static void close_old_ways(struct repair_column *column)
+{
+    const struct network *network = column->network;
+    const struct repair *repair = column->repair;
+    for (uint32_t at = 0; at < network->switches.count; at++) {
+        const struct network_switch *node = &network->switches.items[at];
+        const uint8_t *row = routes_row(column->routes, at);
+        bool close[256] = {0}, any = false;
+        for (unsigned port = 0; port <= node->port_count; port++)
+            any |= close[port] =
+                repair->tidy ||
+                (repair->fresh[node->first_port + port] &&
+                 network->ports.items[node->first_port + port].peer != NETWORK_NONE);
+        for (uint32_t lid = 1; any && lid < column->routes->stride; lid++)
+            if (close[row[lid]] && (lid > network->top_lid || network->owner[lid] == NETWORK_NONE))
+                repair_change_entry(column, at, lid, PORT_NONE);
+    }
+}
+
+/* By LID, those of one LID in the order in which they came. */
+static void sort_entries(struct repair *repair, uint32_t lids)
+{
+    size_t count = repair->entries.count;
+    uint32_t *next = mem_zalloc(lids + 2u, sizeof *next);
+    uint32_t *place = mem_alloc((count + 1) * sizeof *place);
+    struct repair_entry *sorted = mem_alloc((count + 1) * sizeof *sorted);
+    for (size_t i = 0; i < count; i++)
+        next[repair->entries.items[i].lid + 1]++;
+    for (uint32_t lid = 0; lid < lids; lid++)
+        next[lid + 1] += next[lid];
+    for (size_t i = 0; i < count; i++) {
+        place[i] = next[repair->entries.items[i].lid]++;
+        sorted[place[i]] = repair->entries.items[i];
+    }
+    for (size_t i = 0; i < repair->waits.count; i++) {
+        repair->waits.items[i].entry = place[repair->waits.items[i].entry];
+        repair->waits.items[i].first = place[repair->waits.items[i].first];
+    }
+    vec_release(&repair->entries);
+    repair->entries.items = sorted;
+    repair->entries.count = count;
+    repair->entries.capacity = count + 1;
+    mem_free(next);
+    mem_free(place);
+}
+
+int repair_tables(struct repair *repair, const struct network *network, struct routes *routes,
+                  struct err *err)
+{
+    struct repair_column column;
+    struct columns columns = {.first = mem_zalloc(network->top_lid + 2u, sizeof *columns.first),
+                              .all = mem_zalloc(network->top_lid + 2u, 1)};
+    repair->whole = true;
+    repair_column_init(&column, network, routes, repair);
+    standing_begin(&repair->standing);
+    close_old_ways(&column);
+    replace_ends(&column, &columns);
+    /* Switches first: there is less choice. Where a part of a tree can be reached only down and up
+     * again, terminals find other ways around that than those that lead to its switches. */
+    bool mended = mend_columns(&column, &columns, true) && mend_columns(&column, &columns, false);
+    repair->operations += repair->standing.operations;
+    repair->standing.operations = 0;
+    standing_end(&repair->standing);
+    repair_column_release(&column);
+    mem_free(columns.first);
+    mem_free(columns.at);
+    mem_free(columns.all);
+    repair->standing.known = repair->whole;
+    if (mended) {
+        sort_entries(repair, routes->stride);
+        return 0;
+    }
+    repair_undo(repair, routes);
+    return err_set(err, EDEADLK, "no next hop is left that keeps the rest as it is");
+}
+
+/* The tables without the entries that do not arrive. */
+static void keep_arriving(struct repair *repair, const struct network *network,
+                          const struct routes *routes, struct routes *kept)
+{
+    struct repair_column column;
+    routes_init(kept, network, routes->engine);
+    for (uint32_t at = 0; at < kept->switch_count; at++)
+        memcpy(routes_row(kept, at), routes_row(routes, at),
+               kept->stride < routes->stride ? kept->stride : routes->stride);
+    kept->vls = routes->vls;
+    kept->offsets = routes->offsets;
+    repair_column_init(&column, network, kept, repair);
+    for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
+        if (network->owner[lid] == NETWORK_NONE)
+            continue;
+        repair_column_begin(&column, lid);
+        repair_column_look(&column);
+        for (size_t i = 0; i < column.broken.count; i++) {
+            routes_row(kept, column.broken.items[i])[lid] = PORT_NONE;
+            vec_push(&repair->ends,
+                     ((struct repair_end){column.broken.items[i], (uint16_t)lid, 0}));
+        }
+    }
+    repair->entries.count = 0;
+    repair_column_release(&column);
+}
+
+int repair_patiently(struct repair *repair, const struct network *network, struct routes *routes,
+                     struct err *err)
+{
+    struct routes kept;
+    struct verify_report report;
+    struct dependency_graph graph;
+    uint64_t peak = repair->standing.peak;
+    uint32_t repairs = repair->standing.repairs;
+    repair->ends.count = repair->lids.count = 0;
+    repair->patient = true;
+    keep_arriving(repair, network, routes, &kept);
+    kept.service_levels = routes->service_levels;
+    verify_routes(network, &kept, &(struct verify_options){.keep = &graph}, &report);
+    repair->operations += verify_operations(network, &kept);
+    standing_release(&repair->standing);
+    bool acyclic = standing_take(&repair->standing, &graph, &report, NULL);
+    verify_report_release(&report);
+    kept.service_levels = kept.offsets = NULL;
+    routes_release(&kept);
+    if (!acyclic)
+        return err_set(err, EDEADLK, "the tables that are in the switches could deadlock");
+    repair->standing.peak = peak;
+    repair->standing.repairs = repairs;
+    return repair_tables(repair, network, routes, err);
+}
+
+void repair_undo(struct repair *repair, struct routes *routes)
+{
+    for (size_t i = repair->entries.count; i-- > 0;) {
+        const struct repair_entry *entry = &repair->entries.items[i];
+        routes_row(routes, entry->at)[entry->lid] = entry->before;
+    }
+    repair->entries.count = repair->waits.count = 0;
+    repair->standing.known = false;
+}
+
+unsigned repair_imbalance(const struct repair *repair)
+{
+    const struct network *network = repair->standing.graph.network;
+    uint64_t most = 0;
+    for (size_t i = 0; i < repair->entries.count; i++) {
+        const struct repair_entry *entry = &repair->entries.items[i];
+        uint8_t in;
+        if (standing_next(network, entry->at, entry->after, &in) == NETWORK_NONE)
+            continue;
+        uint64_t load =
+            repair->standing.load[network->switches.items[entry->at].first_port + entry->after];
+        most = load > most ? load : most;
+    }
+    return repair->standing.peak ? (unsigned)(most * 100 / repair->standing.peak) : 0;
+}

@@ -1,0 +1,101 @@
+/* What is remembered of the tables that are in the switches, so that a small change costs little.
+ *
+ * To repair tables one must know what the rest of them gives rise to: which channels wait for which
+ * (dependency.h), and how much every link carries. The full check of freshly computed tables finds
+ * both; they are kept up to date from change to change. The dependencies may be more than there
+ * are, never fewer: none is taken out when an entry goes, so that packets which are still under way
+ * are accounted for.
+ *
+ * An order of all channels, in which every dependency leads forwards, shows that there is no cycle.
+ * Where the tables come from up*-down* directions it is that of the directions: up before down. An
+ * edge that agrees with it costs nothing. For another one, everything that its tail can wait behind
+ * is searched; if its head is not among that, all of it goes to the front. The front grows behind
+ * itself, so that what is there already is not looked at again. */
+#ifndef WEFT_ROUTING_STANDING_H
+#define WEFT_ROUTING_STANDING_H
+
+#include "routing/dependency.h"
+#include "routing/routes.h"
+
+#include "base/bitset.h"
+
+struct standing_edge {
+    uint32_t at; /* a packet that arrives at this switch … */
+    uint8_t in, out, lane;
+};
+
+struct standing {
+    bool known;    /* the tables have passed a check, deliver everywhere, and this describes them */
+    bool directed; /* the order is that of directions */
+    struct dependency_graph graph;
+    int64_t *label;      /* by node of the graph: its place in the order */
+    int64_t front, back; /* the next labels at the end of the front, and before all of it */
+    uint64_t *refused;   /* like graph.bits: edges that closed a circle once; or NULL */
+    uint64_t *load;      /* by channel, switch.first_port + port: pairs of terminals, about */
+    uint64_t peak;       /* the highest of links between switches when an engine last computed */
+    uint32_t repairs;    /* since then */
+    VEC(struct standing_edge) added; /* since the last standing_keep() */
+    VEC(uint32_t) found;             /* scratch */
+    uint8_t *mark;
+    uint64_t operations; /* of keeping the order, as engine.h counts */
+};
+
+/* Takes over the dependencies and loads that a check found (its report then has none). False if
+ * there is a cycle; then there is nothing. `ranks` is as in routes.h. */
+bool standing_take(struct standing *standing, struct dependency_graph *graph,
+                   struct verify_report *report, const uint32_t *ranks);
+/* The same for the network of today: see dependency_move(). */
+void standing_move(struct standing *standing, const struct standing *from,
+                   const struct network *network, const uint32_t *to_new, const uint8_t *fresh);
+void standing_release(struct standing *standing); /* accepts released ones */
+
+/* From now on an edge that was refused once is refused without looking. */
+void standing_begin(struct standing *standing);
+void standing_end(struct standing *standing);
+
+/* False, and nothing is added, if that closes a circle. */
+bool standing_add(struct standing *standing, struct standing_edge edge);
+/* Takes back, or makes final, what was added since the last of these calls. */
+void standing_undo(struct standing *standing);
+void standing_keep(struct standing *standing);
+
+/* The switch that a port of a switch leads to, with the port of arrival; NETWORK_NONE: none. */
+static inline uint32_t standing_next(const struct network *network, uint32_t at, uint8_t port,
+                                     uint8_t *in)
+{
+    const struct network_switch *node = &network->switches.items[at];
+    if (port == 0 || port > node->port_count)
+        return NETWORK_NONE;
+    const struct network_port *link = &network->ports.items[node->first_port + port];
+    if (link->peer == NETWORK_NONE || !(link->peer & NETWORK_SWITCH))
+        return NETWORK_NONE;
+    *in = link->peer_port;
+    return link->peer & ~NETWORK_SWITCH;
+}
+
+static inline bool standing_has(const struct standing *standing, struct standing_edge edge)
+{
+    return bitset_has(dependency_row(&standing->graph, edge.at, edge.in, edge.lane),
+                      edge.out * standing->graph.vls + edge.lane);
+}
+static inline uint32_t standing_tail(const struct standing *standing, struct standing_edge edge)
+{
+    return standing->graph.first_node[edge.at] + edge.in * standing->graph.vls + edge.lane;
+}
+static inline uint32_t standing_head(const struct standing *standing, struct standing_edge edge)
+{
+    const struct network *network = standing->graph.network;
+    const struct network_port *link =
+        &network->ports.items[network->switches.items[edge.at].first_port + edge.out];
+    return standing->graph.first_node[link->peer & ~NETWORK_SWITCH] +
+           link->peer_port * standing->graph.vls + edge.lane;
+}
+/* Whether the edge is there or agrees with the order as it is. */
+static inline bool standing_fits(const struct standing *standing, struct standing_edge edge)
+{
+    return standing->label[standing_tail(standing, edge)] <
+               standing->label[standing_head(standing, edge)] ||
+           standing_has(standing, edge);
+}
+
+#endif

@@ -1,0 +1,148 @@
+/* Directions with several roots cannot serve everybody: in a tree of three levels that lost the
+ * link between a leaf and a middle switch, hosts at that leaf can only reach that switch (its own
+ * LID, for management) by going down and up again, and it them. Such packets have their tables,
+ * which lead to the nearest switch that has a legal route; but together with all others they could
+ * close a circle. So they get lanes of their own, by service levels from 1 on: the legal routes
+ * stay among themselves on lane 0, as safe as ever, and of the strays each is put on the first lane
+ * where it closes no circle with those before it (the idea of layers, as in Skeie, Lysne and
+ * Theiss, "Layered shortest path (LASH) routing in irregular system area networks", 2002).
+ *
+ * Where there is one lane only, all stays on it, and is proved or refused. */
+#include "routing/strays.h"
+
+#include "routing/acyclic.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LANES_DEFAULT = 8, LANES_TOP = 15 };
+
+struct strays {
+    const struct network *network;
+    struct routes *routes;
+    struct acyclic lanes[LANES_TOP]; /* without the first */
+    unsigned lane_limit, lane_count; /* of these */
+    VEC(uint32_t) way;               /* channels of one route */
+    uint64_t operations;
+};
+
+static void trace_way(struct strays *strays, uint32_t at, uint32_t lid)
+{
+    const struct network *network = strays->network;
+    strays->way.count = 0;
+    for (uint32_t hops = 0; hops < network->switches.count; hops++) {
+        const struct network_switch *node = &network->switches.items[at];
+        uint8_t port = routes_port(strays->routes, at, lid);
+        uint32_t to = port <= node->port_count
+                          ? network->ports.items[node->first_port + port].peer ^ NETWORK_SWITCH
+                          : NETWORK_NONE;
+        if (to >= network->switches.count)
+            break;
+        vec_push(&strays->way, node->first_port + port);
+        at = to;
+    }
+    strays->operations += strays->way.count;
+}
+
+/* All of the way's dependencies on a lane, or none. */
+static bool fits_lane(struct strays *strays, struct acyclic *lane)
+{
+    VEC(size_t) added = {0};
+    bool fits = true;
+    for (size_t i = 0; i + 1 < strays->way.count && fits; i++) {
+        uint32_t from = strays->way.items[i], to = strays->way.items[i + 1];
+        if (acyclic_has(lane, from, to))
+            continue;
+        fits = acyclic_add(lane, from, to);
+        if (fits)
+            vec_push(&added, i);
+    }
+    for (size_t i = 0; !fits && i < added.count; i++)
+        acyclic_remove(lane, strays->way.items[added.items[i]],
+                       strays->way.items[added.items[i] + 1]);
+    vec_release(&added);
+    return fits;
+}
+
+/* False if there is no lane left. */
+static bool place_lid(struct strays *strays, uint32_t from, uint32_t lid)
+{
+    struct routes *routes = strays->routes;
+    trace_way(strays, from, lid);
+    for (unsigned lane = 0; lane < strays->lane_limit; lane++) {
+        if (lane == strays->lane_count)
+            acyclic_init(&strays->lanes[strays->lane_count++], strays->network, routes->ranks);
+        if (!fits_lane(strays, &strays->lanes[lane]))
+            continue;
+        routes->service_levels[(size_t)from * routes->stride + lid] = (uint8_t)(lane + 1);
+        return true;
+    }
+    return false;
+}
+
+/* What a stray's switch may send: to terminals always, to the other switch for its own terminals.
+ */
+static bool place_stray(struct strays *strays, const struct ways_stray *stray)
+{
+    const struct network *network = strays->network;
+    const struct network_switch *target = &network->switches.items[stray->to];
+    bool placed = true;
+    if (network_terminal_count(network, stray->from) && target->lid)
+        for (uint32_t k = 0; k < UINT32_C(1) << target->lmc && placed; k++)
+            placed = place_lid(strays, stray->from, target->lid + k);
+    for (uint32_t i = network->first_terminal[stray->to];
+         i < network->first_terminal[stray->to + 1] && placed; i++) {
+        const struct network_terminal *terminal =
+            &network->terminals.items[network->terminals_at[i]];
+        for (uint32_t k = 0; terminal->lid && k < UINT32_C(1) << terminal->lmc && placed; k++)
+            placed = place_lid(strays, stray->from, terminal->lid + k);
+    }
+    return placed;
+}
+
+static int find_lanes(const struct network *network, unsigned lanes, const struct ways_strays *list,
+                      struct routes *routes, struct err *err)
+{
+    struct strays strays = {.network = network, .routes = routes, .lane_limit = lanes - 1};
+    bool placed = true;
+    routes->service_levels = mem_zalloc((size_t)routes->switch_count * routes->stride, 1);
+    for (size_t i = 0; i < list->items.count && placed; i++)
+        placed = place_stray(&strays, &list->items.items[i]);
+    routes->operations += strays.operations;
+    routes->vls = (uint8_t)(1 + strays.lane_count);
+    size_t length = strlen(routes->note);
+    snprintf(routes->note + length, sizeof routes->note - length,
+             "; %zu pairs of a switch with and one without hosts have no route up and down: they "
+             "go by lanes from 1 on",
+             list->items.count);
+    for (unsigned lane = 0; lane < strays.lane_count; lane++)
+        acyclic_release(&strays.lanes[lane]);
+    vec_release(&strays.way);
+    return placed ? 0
+                  : err_set(err, EDEADLK,
+                            "%s: %zu pairs of a switch with and one without hosts have no route up "
+                            "and down, and %u virtual lanes are too few to keep them apart",
+                            routes->engine, list->items.count, lanes);
+}
+
+int strays_settle(const struct network *network, const struct engine_options *options,
+                  const struct ways_gaps *gaps, struct routes *routes, struct err *err)
+{
+    unsigned lanes = options->max_vls ? options->max_vls : LANES_DEFAULT;
+    struct engine_options proved = *options;
+    proved.leave_proof = false;
+    int rc = 0;
+    if (gaps->stray_count == 0) {
+        rc = engine_settle(network, options, false, routes, err);
+    } else if (lanes == 1 || gaps->stray_count > WAYS_STRAYS_TOP) {
+        rc = engine_settle(network, &proved, true, routes, err);
+    } else {
+        rc = find_lanes(network, lanes < LANES_TOP ? lanes : LANES_TOP, &gaps->strays, routes, err);
+        if (rc)
+            engine_refuse(routes);
+        else
+            rc = engine_settle(network, options, false, routes, err);
+    }
+    return rc;
+}
