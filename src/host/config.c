@@ -123,6 +123,25 @@ static int set_user_routes(struct config *config, const char *value, struct err 
     return user_routes_read(&config->user_routes, value, err);
 }
 
+static int set_partitions(struct config *config, const char *value, struct err *err)
+{
+    partitions_release(&config->partitions);
+    return strcmp(value, "none") == 0 ? 0 : partitions_read(&config->partitions, value, err);
+}
+
+static int set_part_enforce(struct config *config, const char *value, struct err *err)
+{
+    static const char *const words[] = {[SM_ENFORCE_NOT] = "off",
+                                        [SM_ENFORCE_IN] = "in",
+                                        [SM_ENFORCE_OUT] = "out",
+                                        [SM_ENFORCE_BOTH] = "both",
+                                        NULL};
+    unsigned index = 0;
+    int status = parse_word(value, words, &index, err);
+    config->sm.part_enforce = (enum sm_enforcement)index;
+    return status;
+}
+
 static int set_order(struct config *config, const char *value, struct err *err)
 {
     static const char *const words[] = {"propagation", "breadth", "depth", NULL};
@@ -166,6 +185,14 @@ static int set_drain(struct config *config, const char *value, struct err *err)
         return 0;
     }
     return parse_time(value, &config->sm.drain_ps, err);
+}
+
+static int set_rebalance(struct config *config, const char *value, struct err *err)
+{
+    uint64_t percent = 0;
+    int status = strcmp(value, "never") ? parse_number(value, 100, 100000, &percent, err) : 0;
+    config->sm.rebalance = (unsigned)percent;
+    return status;
 }
 
 static int set_ca(struct config *config, const char *value, struct err *err)
@@ -224,12 +251,30 @@ TIME_KEY(poll, sm.poll_ps)
 NUMBER_KEY(full_sweep_every, unsigned, sm.full_every, 0, 100000)
 FLAG_KEY(allow_cycles, sm.engine_options.allow_cycles)
 FLAG_KEY(seed_balance, sm.engine_options.seed_balance)
+FLAG_KEY(repair, sm.repair)
 FLAG_KEY(lid_route, sm.lid_route)
 FLAG_KEY(json, json)
+FLAG_KEY(allow_both_pkeys, allow_both_pkeys)
 PATH_KEY(dump)
 PATH_KEY(state)
 PATH_KEY(log)
 PATH_KEY(control)
+
+static int set_qos(struct config *config, const char *value, struct err *err)
+{
+    bool wanted = strcasecmp(value, "true") == 0; /* as OpenSM's file has it */
+    int status = wanted || strcasecmp(value, "false") == 0 ? 0 : parse_flag(value, &wanted, err);
+    if (status == 0)
+        config->qos_wanted = wanted;
+    return status;
+}
+
+static int set_qos_policy(struct config *config, const char *value, struct err *err)
+{
+    if (strcmp(value, "none") == 0 || strcmp(value, "(null)") == 0)
+        return 0;
+    return qos_read(&config->qos, value, err);
+}
 
 static int set_mode(struct config *config, const char *value, struct err *err)
 {
@@ -243,6 +288,15 @@ static int set_mode(struct config *config, const char *value, struct err *err)
     return err_set(err, EINVAL, "'%s' is no mode: ordered, static or naive", value);
 }
 
+static int set_vswitch_lids(struct config *config, const char *value, struct err *err)
+{
+    static const char *const words[] = {"prepopulated", "dynamic", NULL};
+    unsigned choice = 0;
+    int status = parse_word(value, words, &choice, err);
+    config->sm.dynamic_lids = choice == 1;
+    return status;
+}
+
 static int set_guid(struct config *config, const char *value, struct err *err)
 {
     return parse_guid(value, &config->port.guid, err);
@@ -250,6 +304,7 @@ static int set_guid(struct config *config, const char *value, struct err *err)
 
 struct key {
     const char *name;
+    /* NULL: one of OpenSM's options for quality of service. */
     int (*set)(struct config *config, const char *value, struct err *err);
     bool live; /* can change in a running manager */
     const char *standard;
@@ -274,6 +329,37 @@ static const struct key keys[] = {
     {"user_routes", set_user_routes, true, "none"},
     {"seed_balance", set_seed_balance, true, "no"},
     {"allow_cycles", set_allow_cycles, true, "no"},
+    {"partitions", set_partitions, true, "none"},
+    {"part_enforce", set_part_enforce, true, "both"},
+    {"allow_both_pkeys", set_allow_both_pkeys, true, "no"},
+    {"qos", set_qos, true, "auto"},
+    {"qos_policy", set_qos_policy, true, "none"},
+    {"qos_policy_file", set_qos_policy, true, "none"},
+    {"qos_max_vls", NULL, true, "none"},
+    {"qos_high_limit", NULL, true, "none"},
+    {"qos_vlarb_high", NULL, true, "none"},
+    {"qos_vlarb_low", NULL, true, "none"},
+    {"qos_sl2vl", NULL, true, "none"},
+    {"qos_ca_max_vls", NULL, true, "none"},
+    {"qos_ca_high_limit", NULL, true, "none"},
+    {"qos_ca_vlarb_high", NULL, true, "none"},
+    {"qos_ca_vlarb_low", NULL, true, "none"},
+    {"qos_ca_sl2vl", NULL, true, "none"},
+    {"qos_rtr_max_vls", NULL, true, "none"},
+    {"qos_rtr_high_limit", NULL, true, "none"},
+    {"qos_rtr_vlarb_high", NULL, true, "none"},
+    {"qos_rtr_vlarb_low", NULL, true, "none"},
+    {"qos_rtr_sl2vl", NULL, true, "none"},
+    {"qos_sw0_max_vls", NULL, true, "none"},
+    {"qos_sw0_high_limit", NULL, true, "none"},
+    {"qos_sw0_vlarb_high", NULL, true, "none"},
+    {"qos_sw0_vlarb_low", NULL, true, "none"},
+    {"qos_sw0_sl2vl", NULL, true, "none"},
+    {"qos_swe_max_vls", NULL, true, "none"},
+    {"qos_swe_high_limit", NULL, true, "none"},
+    {"qos_swe_vlarb_high", NULL, true, "none"},
+    {"qos_swe_vlarb_low", NULL, true, "none"},
+    {"qos_swe_sl2vl", NULL, true, "none"},
     {"order", set_order, true, "propagation"},
     {"scope", set_scope, true, "changed"},
     {"window", set_window, true, "64"},
@@ -287,6 +373,9 @@ static const struct key keys[] = {
     {"full_sweep_every", set_full_sweep_every, true, "6"},
     {"mode", set_mode, true, "ordered"},
     {"drain", set_drain, true, "auto"},
+    {"repair", set_repair, true, "yes"},
+    {"rebalance", set_rebalance, true, "150"},
+    {"vswitch_lids", set_vswitch_lids, false, "prepopulated"},
     {"control", set_control, false, "none"},
     {"dump", set_dump, true, "none"},
     {"log", set_log, true, "none"},
@@ -304,6 +393,8 @@ void config_init(struct config *config)
 {
     *config = (struct config){.port.number = MAD_PORT_ANY};
     sm_config_init(&config->sm);
+    qos_init(&config->qos);
+    config->qos_wanted = -1;
     config->sm.sm_key = OPENSM_SM_KEY;
     config->sm.window = WINDOW;
 }
@@ -312,6 +403,8 @@ void config_release(struct config *config)
 {
     vec_release(&config->root_guids);
     user_routes_release(&config->user_routes);
+    partitions_release(&config->partitions);
+    qos_release(&config->qos);
     arena_release(&config->strings);
     *config = (struct config){0};
 }
@@ -322,7 +415,9 @@ int config_set(struct config *config, const char *key, const char *value, struct
         if (strcmp(keys[i].name, key) != 0)
             continue;
         struct err reason = {0};
-        int status = keys[i].set(config, value, &reason);
+        int status = keys[i].set
+                         ? keys[i].set(config, value, &reason)
+                         : qos_set_option(&config->qos, key + strlen("qos_"), value, &reason);
         if (status == 0)
             config->values[i] = arena_strdup(&config->strings, value);
         else if (reason.file[0])
@@ -390,10 +485,14 @@ int config_finish(struct config *config, struct err *err)
     if (config->sm.engine->renames && config->sm.lmc == 0)
         return err_set(err, EINVAL, "engine %s gives ports several LIDs: lmc must be at least 1",
                        config->sm.engine->name);
+    config->qos.on = config->qos_wanted < 0 ? config->qos.given : config->qos_wanted;
+    config->sm.qos = config->qos.on ? &config->qos : NULL;
     options->root_guids = config->root_guids.items;
     options->root_count = config->root_guids.count;
+    config->partitions.allow_both = config->allow_both_pkeys;
+    config->sm.partitions = config->partitions.all.count ? &config->partitions : NULL;
     options->user = config->user_routes.entries.count ? &config->user_routes : NULL;
-    return 0;
+    return qos_finish(&config->qos, err);
 }
 
 /* ---- reloading ---- */

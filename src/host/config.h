@@ -9,7 +9,7 @@
 #include "host/mad_port.h"
 #include "sm/sm.h"
 
-enum { CONFIG_KEYS = 40 }; /* room for; the table has its own length */
+enum { CONFIG_KEYS = 96 }; /* room for; the table has its own length */
 
 struct config {
     struct sm_config sm;
@@ -20,6 +20,10 @@ struct config {
     bool lmc_given;
     VEC(uint64_t) root_guids;
     struct user_routes user_routes;
+    struct qos qos;
+    int qos_wanted; /* -1: as it follows from the rest */
+    struct partitions partitions;
+    bool allow_both_pkeys;
     const char *values[CONFIG_KEYS]; /* as given, by key; NULL: not given */
     struct arena strings;
 };

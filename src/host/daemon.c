@@ -13,12 +13,14 @@
 #include "host/daemon.h"
 
 #include "base/time.h"
+#include "host/administration.h"
 #include "host/config.h"
 #include "host/dumps.h"
 #include "host/event_log.h"
 #include "host/mad_port.h"
 #include "host/manager_control.h"
 #include "host/readiness.h"
+#include "host/registrations.h"
 #include "host/store.h"
 #include "host/worker.h"
 
@@ -33,7 +35,8 @@
 #include <unistd.h>
 
 enum {
-    BATCH = 256,       /* MADs taken before the core's outputs are looked at */
+    BATCH = 256,       /* MADs taken before the core's outputs are looked at … */
+    FLOOD = 2048,      /* … and queries, of which more may come than can be answered */
     TURNS_BLIND = 256, /* turns of a busy loop between looks at the other descriptors */
 };
 static const uint64_t stop_patience = 2 * TIME_S; /* for a handover */
@@ -48,11 +51,13 @@ struct daemon {
     struct mad_port *port;
     struct sm *sm;
     struct sa *sa;
+    struct vswitch *machines;
     struct workers workers; /* lent to engines */
     struct worker *router, *writer;
     struct event_log log;
     struct manager_control *control; /* NULL: none */
     struct store store;
+    struct registrations registrations;
     struct pollfd watched[WATCH_COUNT];
     bool facts_due, dump_due, ready;
     bool refused; /* the last job gave no routes */
@@ -110,30 +115,36 @@ static void take_routes(struct daemon *daemon)
 /* ---- files ---- */
 
 struct file_task {
-    struct dump_picture *picture; /* or NULL */
-    struct text facts;            /* empty: leave the file alone */
+    struct dump_picture *picture;     /* or NULL */
+    struct text facts, registrations; /* empty: leave the file alone */
     char *dump_directory, *state_directory;
     struct err err;
     int status;
 };
+
+static void keep(struct file_task *task, const char *name, const struct text *content,
+                 const char *what)
+{
+    int status = content->length ? store_replace(task->state_directory, name, content) : 0;
+    if (status < 0)
+        task->status = err_at(&task->err, -status, task->state_directory, 0,
+                              "%s cannot be kept: %s", what, strerror(-status));
+}
 
 static void write_files(void *argument)
 {
     struct file_task *task = argument;
     if (task->picture)
         task->status = dump_write(task->picture, task->dump_directory, &task->err);
-    if (task->facts.length) {
-        int status = store_replace(task->state_directory, "guid2lid", &task->facts);
-        if (status < 0)
-            task->status = err_at(&task->err, -status, task->state_directory, 0,
-                                  "addresses cannot be kept: %s", strerror(-status));
-    }
+    keep(task, "guid2lid", &task->facts, "addresses");
+    keep(task, REGISTRATIONS_FILE, &task->registrations, "registrations");
 }
 
 static void file_task_free(struct file_task *task)
 {
     dump_picture_free(task->picture);
     text_release(&task->facts);
+    text_release(&task->registrations);
     mem_free(task->dump_directory);
     mem_free(task->state_directory);
     mem_free(task);
@@ -149,22 +160,30 @@ static void take_files(struct daemon *daemon)
     }
 }
 
-/* After a change is through, and one at a time: what changes meanwhile goes into the next. */
-static void give_files(struct daemon *daemon)
+/* One task at a time: what changes meanwhile goes into the next. Dumps and addresses wait until a
+ * change is through. */
+static void give_files(struct daemon *daemon, uint64_t now)
 {
-    if ((!daemon->dump_due && !daemon->facts_due) || worker_is_busy(daemon->writer) ||
-        !sm_is_settled(daemon->sm))
+    bool settled = sm_is_settled(daemon->sm);
+    bool dump = settled && daemon->dump_due && daemon->config->dump;
+    bool facts = settled && daemon->facts_due && daemon->config->state;
+    bool clients =
+        daemon->ending || registrations_deadline(&daemon->registrations, daemon->sa) <= now;
+    if ((!dump && !facts && !clients) || worker_is_busy(daemon->writer))
         return;
     struct file_task *task = mem_zalloc(1, sizeof *task);
-    if (daemon->dump_due && daemon->config->dump) {
+    if (dump) {
         task->picture = dump_picture_take(sm_subnet(daemon->sm));
         task->dump_directory = mem_strdup(daemon->config->dump);
     }
-    if (daemon->facts_due && daemon->config->state) {
+    if (facts)
         store_print(&daemon->store, &task->facts);
+    if (clients)
+        registrations_take(&daemon->registrations, now, daemon->sa, &task->registrations);
+    if (daemon->config->state)
         task->state_directory = mem_strdup(daemon->config->state);
-    }
-    daemon->dump_due = daemon->facts_due = false;
+    if (settled)
+        daemon->dump_due = daemon->facts_due = false;
     worker_give(daemon->writer, write_files, task);
 }
 
@@ -243,16 +262,7 @@ static void drain(struct daemon *daemon, uint64_t now)
 
 static void look(struct daemon *daemon, uint64_t now)
 {
-    struct sm_paths paths = sm_paths(daemon->sm);
-    struct sa_view view = {
-        .subnet = sm_subnet(daemon->sm),
-        .network = paths.network,
-        .routes = paths.routes,
-        .generation = paths.generation,
-        .priority = daemon->config->sm.priority,
-        .act_count = sm_act_count(daemon->sm),
-    };
-    sa_look(daemon->sa, now, &view);
+    administration_look(daemon->sa, now, daemon->sm, daemon->config->sm.priority);
 }
 
 /* One turn of it: what is left waits until the manager has had its turn. */
@@ -260,6 +270,7 @@ static void administer(struct daemon *daemon, uint64_t now)
 {
     struct sa_message message;
     look(daemon, now);
+    registrations_mind(&daemon->registrations, now, daemon->sm, daemon->sa);
     if (sa_deadline(daemon->sa) > now)
         return;
     sa_expire(daemon->sa, now);
@@ -309,6 +320,13 @@ static void tell_difference(void *context, const char *key, const char *from, co
                         key, from, to);
 }
 
+/* What stands in a policy and is not heeded. */
+static void tell_remarks(struct daemon *daemon)
+{
+    for (size_t i = 0; i < daemon->config->qos.remarks.count; i++)
+        event_log_write(&daemon->log, "warning", "%s", daemon->config->qos.remarks.items[i].text);
+}
+
 static void free_retired(struct daemon *daemon)
 {
     for (size_t i = 0; i < daemon->retired.count; i++) {
@@ -341,8 +359,10 @@ static void reload(struct daemon *daemon, uint64_t now)
         daemon->config = fresh;
         fresh->sm.engine_options.workers = &daemon->workers;
         sm_configure(daemon->sm, now, &fresh->sm);
+        sa_use_partitions(daemon->sa, fresh->sm.partitions);
         daemon->dump_due |= fresh->dump != NULL;
         event_log_write(&daemon->log, "config", "read again");
+        tell_remarks(daemon);
     }
     readiness_tell("READY=1");
 }
@@ -417,7 +437,8 @@ static void consider_ending(struct daemon *daemon, uint64_t now)
 
 static void take_questions(struct daemon *daemon, uint64_t now)
 {
-    if (manager_control_serve(daemon->control, now, daemon->sm, daemon->config->sm.engine->name,
+    if (manager_control_serve(daemon->control, now, daemon->sm, daemon->machines,
+                              daemon->config->sm.engine->name,
                               mad_port_name(daemon->port)) == WISH_DUMP)
         daemon->dump_due = true;
 }
@@ -425,8 +446,13 @@ static void take_questions(struct daemon *daemon, uint64_t now)
 static void rest(struct daemon *daemon, uint64_t now)
 {
     uint64_t until = sm_deadline(daemon->sm);
+    if (vswitch_deadline(daemon->machines) < until)
+        until = vswitch_deadline(daemon->machines);
     if (sa_deadline(daemon->sa) < until)
         until = sa_deadline(daemon->sa);
+    if (!worker_is_busy(daemon->writer) &&
+        registrations_deadline(&daemon->registrations, daemon->sa) < until)
+        until = registrations_deadline(&daemon->registrations, daemon->sa);
     if (daemon->stop_at < until)
         until = daemon->stop_at;
     event_log_flush(&daemon->log);
@@ -450,13 +476,22 @@ static unsigned receive(struct daemon *daemon, uint64_t now)
 {
     struct sm_message message;
     struct sa_message query;
-    for (unsigned count = 0; count < BATCH; count++)
+    unsigned ours = 0, queries = 0;
+    /* Queries are taken out of the kernel's queue, where all clients wait in one row, into the
+     * administration's, where each has a row of its own. */
+    while (ours < BATCH && queries < FLOOD)
         switch (mad_port_receive(daemon->port, &message, &query)) {
-        case MAD_NONE: return count;
-        case MAD_FOR_MANAGER: receive_one(daemon, now, &message); break;
-        case MAD_FOR_ADMINISTRATION: sa_receive(daemon->sa, now, &query); break;
+        case MAD_NONE: return ours + queries;
+        case MAD_FOR_MANAGER:
+            receive_one(daemon, now, &message);
+            ours++;
+            break;
+        case MAD_FOR_ADMINISTRATION:
+            sa_receive(daemon->sa, now, &query);
+            queries++;
+            break;
         }
-    return BATCH;
+    return ours + queries;
 }
 
 static void serve(struct daemon *daemon)
@@ -481,21 +516,31 @@ static void serve(struct daemon *daemon)
         take_files(daemon);
         if (sm_deadline(daemon->sm) <= now)
             sm_expire(daemon->sm, now);
+        vswitch_advance(daemon->machines, now);
         drain(daemon, now);
         administer(daemon, now);
-        if (received)
+        if (received && turn % TURNS_BLIND)
             continue;
-        give_files(daemon);
+        give_files(daemon, now);
         consider_ending(daemon, now);
         if (daemon->retired.count && !worker_is_busy(daemon->router))
             free_retired(daemon);
-        if (!daemon->ending)
+        if (!daemon->ending && !received)
             rest(daemon, now);
     }
     readiness_tell("STOPPING=1");
 }
 
 /* ---- birth and end ---- */
+
+/* Standbys tell one life of a manager from the next by it. */
+static uint64_t new_instance(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return hash_mix((uint64_t)now.tv_sec << 30 ^ (uint64_t)now.tv_nsec ^ (uint64_t)getpid() << 50) |
+           1;
+}
 
 static int open_all(struct daemon *daemon, struct err *err)
 {
@@ -523,12 +568,21 @@ static int open_all(struct daemon *daemon, struct err *err)
         daemon->watched[i].events = POLLIN;
     config->sm.engine_options.workers = &daemon->workers;
     daemon->sm = sm_new(&config->sm, mad_port_guid(daemon->port));
+    daemon->machines = vswitch_new(daemon->sm);
     struct sa_config administration;
     sa_config_init(&administration);
     administration.key = config->sm.sm_key;
     administration.subnet_timeout = config->sm.subnet_timeout;
+    administration.partitions = config->sm.partitions;
+    administration.instance = new_instance();
     daemon->sa = sa_new(&administration, mad_port_guid(daemon->port));
     sm_use_groups(daemon->sm, sa_groups(daemon->sa));
+    daemon->registrations = (struct registrations){
+        .directory = config->state ? mem_strdup(config->state) : NULL,
+        .log = &daemon->log,
+        .silent = daemon->options->once,
+    };
+    registrations_open(&daemon->registrations, daemon->sa, clock_now());
     for (size_t i = 0; i < daemon->store.facts.count; i++)
         sm_remember(daemon->sm, &daemon->store.facts.items[i]);
     return 0;
@@ -542,19 +596,24 @@ static void close_all(struct daemon *daemon)
             poll(&daemon->watched[WATCH_ROUTER], 1, -1);
             take_routes(daemon);
         }
-        give_files(daemon);
-        while (worker_is_busy(daemon->writer)) {
-            poll(&daemon->watched[WATCH_WRITER], 1, -1);
-            take_files(daemon);
+        for (unsigned round = 0; round < 2; round++) { /* one may have been under way */
+            while (worker_is_busy(daemon->writer)) {
+                poll(&daemon->watched[WATCH_WRITER], 1, -1);
+                take_files(daemon);
+            }
+            if (round == 0)
+                give_files(daemon, clock_now());
         }
     }
     worker_free(daemon->router);
     worker_free(daemon->writer);
     sa_free(daemon->sa);
+    vswitch_free(daemon->machines);
     sm_free(daemon->sm);
     manager_control_close(daemon->control);
     mad_port_close(daemon->port);
     store_close(&daemon->store);
+    mem_free(daemon->registrations.directory);
     event_log_close(&daemon->log);
     close(daemon->watched[WATCH_SIGNALS].fd);
     free_retired(daemon);
@@ -573,6 +632,7 @@ int daemon_run(const struct daemon_options *options, struct err *err)
     if (status == 0) {
         event_log_write(&daemon.log, "start", "engine %s at %s", daemon.config->sm.engine->name,
                         mad_port_name(daemon.port));
+        tell_remarks(&daemon);
         serve(&daemon);
         status = daemon.status;
     }

@@ -5,12 +5,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum { PORT_NONE = 0xFF, NAME_ROOM = 65, UNKNOWN_HOPS = 0xFFFF, LOOPING_HOPS = 0xFFFE };
-enum { VL_CAP_ONE_LANE = 1, SERVICE_LEVELS = 16 };
+enum { GROUPS_A_BLOCK = 32, VL_CAP_ONE_LANE = 1, SERVICE_LEVELS = 16 };
 
 /* Nodes and ports keep their indices; only what is printed is copied. */
 struct picture_node {
@@ -22,13 +23,20 @@ struct picture_node {
     bool present;
     char name[NAME_ROOM];
     uint8_t *table; /* [top + 1], switches only */
+    struct picture_block {
+        uint16_t part; /* as in subnet/blocks.h */
+        uint8_t data[BLOCK_BYTES];
+    } * blocks; /* of its multicast table, in order, all positions of a block together */
+    size_t block_count;
 };
 struct picture_port {
     uint64_t guid;
     uint32_t node, peer;
     uint16_t lid;
     uint8_t number, state, width, speed, extended_speed;
-    bool one_lane; /* for data */
+    bool one_lane;                       /* for data */
+    uint8_t (*maps)[SERVICE_LEVELS / 2]; /* by input, as confirmed; NULL: they are not known */
+    bool one_map;                        /* the first is for all inputs */
 };
 
 struct dump_picture {
@@ -68,6 +76,50 @@ static void take_node(struct dump_picture *picture, const struct subnet_node *fr
         node->table = copy_table(from->tables, picture->top);
 }
 
+/* Of an output: all of them, or none. */
+static void take_maps(struct picture_port *port, const struct subnet *subnet, uint32_t index)
+{
+    const struct subnet_node *node = &subnet->nodes.items[subnet->ports.items[index].node];
+    const struct blocks *blocks = &subnet->blocks;
+    const uint8_t *all = blocks_actual(blocks, index, BLOCK_LANES, BLOCK_ALL_INPUTS);
+    unsigned inputs = node->kind == SUBNET_SWITCH && !all ? node->port_count + 1u : 1;
+    if (!all && !blocks_actual(blocks, index, BLOCK_LANES, 0))
+        return;
+    port->one_map = all != NULL;
+    port->maps = mem_zalloc(inputs, sizeof *port->maps);
+    for (unsigned input = 0; input < inputs; input++) {
+        const uint8_t *map = all ? all : blocks_actual(blocks, index, BLOCK_LANES, input);
+        if (map)
+            memcpy(port->maps[input], map, sizeof port->maps[input]);
+    }
+}
+
+static int compare_blocks(const void *a, const void *b)
+{
+    const struct picture_block *x = a, *y = b;
+    unsigned first = (x->part & 0x1FFu) << 7 | x->part >> 9;
+    unsigned second = (y->part & 0x1FFu) << 7 | y->part >> 9;
+    return (first > second) - (first < second);
+}
+
+static void take_groups(struct picture_node *node, const struct blocks *blocks)
+{
+    size_t room = 0;
+    for (uint32_t row = blocks_next_of_port(blocks, node->first_port, BLOCKS_NONE);
+         row != BLOCKS_NONE; row = blocks_next_of_port(blocks, node->first_port, row)) {
+        const struct block *block = &blocks->rows.items[row];
+        const uint8_t *data = blocks_content(blocks, block->actual);
+        if (block->kind != BLOCK_MULTICAST || !data)
+            continue;
+        node->blocks =
+            mem_reserve(node->blocks, &room, node->block_count + 1, sizeof *node->blocks);
+        node->blocks[node->block_count].part = block->part;
+        memcpy(node->blocks[node->block_count++].data, data, BLOCK_BYTES);
+    }
+    if (node->block_count)
+        qsort(node->blocks, node->block_count, sizeof *node->blocks, compare_blocks);
+}
+
 static void take_port(struct dump_picture *picture, const struct subnet_port *from, uint32_t index)
 {
     picture->ports[index] = (struct picture_port){
@@ -102,10 +154,15 @@ struct dump_picture *dump_picture_take(const struct subnet *subnet)
         if (there)
             picture->top = lid;
     }
-    for (uint32_t i = 0; i < picture->node_count; i++)
+    for (uint32_t i = 0; i < picture->node_count; i++) {
         take_node(picture, &subnet->nodes.items[i], i);
+        if (picture->nodes[i].table)
+            take_groups(&picture->nodes[i], &subnet->blocks);
+    }
     for (uint32_t i = 0; i < picture->port_count; i++)
         take_port(picture, &subnet->ports.items[i], i);
+    for (uint32_t i = 0; i < picture->port_count; i++)
+        take_maps(&picture->ports[i], subnet, i);
     return picture;
 }
 
@@ -113,8 +170,12 @@ void dump_picture_free(struct dump_picture *picture)
 {
     if (!picture)
         return;
-    for (uint32_t i = 0; i < picture->node_count; i++)
+    for (uint32_t i = 0; i < picture->node_count; i++) {
         mem_free(picture->nodes[i].table);
+        mem_free(picture->nodes[i].blocks);
+    }
+    for (uint32_t i = 0; i < picture->port_count; i++)
+        mem_free(picture->ports[i].maps);
     mem_free(picture->nodes);
     mem_free(picture->ports);
     mem_free(picture->owner);
@@ -398,27 +459,28 @@ void dump_print_routes(const struct dump_picture *picture, FILE *out)
 
 /* ---- opensm-sl2vl.dump ---- */
 
-/* The lanes that service levels take out of this port, whichever way they came in. The manager
- * neither writes nor reads these tables, so the only ones it knows are those that leave no choice:
- * where there is one data lane, all levels take it. */
-static bool lanes_known(const struct picture_port *out, uint8_t lanes[SERVICE_LEVELS])
+/* The lane that a service level takes out of this port. Where the manager neither writes nor reads
+ * these tables, the only ones it knows are those that leave no choice: where there is one data
+ * lane, all levels take it. */
+static unsigned lane_at(const struct picture_port *port, unsigned input, unsigned level)
 {
-    memset(lanes, 0, SERVICE_LEVELS);
-    return out->one_lane;
+    if (!port->maps)
+        return 0;
+    const uint8_t *map = port->maps[port->one_map ? 0 : input];
+    return map[level / 2] >> (level % 2 ? 0 : 4) & 15;
 }
 
 static void print_lanes(const struct picture_port *port, unsigned inputs, unsigned out_number,
                         FILE *out)
 {
-    uint8_t lanes[SERVICE_LEVELS];
-    if (!lanes_known(port, lanes)) {
+    if (!port->one_lane && !port->maps) {
         fprintf(out, "#port %u has several lanes, its tables were not read\n", port->number);
         return;
     }
     for (unsigned in = 0; in < inputs; in++) {
         fprintf(out, "%-3u %-3u :", in, out_number);
         for (unsigned level = 0; level < SERVICE_LEVELS; level++)
-            fprintf(out, " %-2u", lanes[level]);
+            fprintf(out, " %-2u", lane_at(port, in, level));
         fputc('\n', out);
     }
 }
@@ -451,14 +513,55 @@ void dump_print_lanes(const struct dump_picture *picture, FILE *out)
     }
 }
 
-/* ---- files ---- */
+/* ---- opensm.mcfdbs ---- */
 
-/* No groups yet, hence no tables: OpenSM leaves the file empty then, too, and ibdmchk wants it. */
-static void print_groups(const struct dump_picture *picture, FILE *out)
+/* The ports of one group at a switch: `blocks` are those of its 32, one for each position. */
+static void print_ports(const struct picture_block *blocks, size_t count, unsigned entry, FILE *out)
 {
-    (void)picture;
-    (void)out;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t mask = wire_get_at(blocks[i].data, MULTICAST_FORWARDING_TABLE_PORT_MASK, entry);
+        for (unsigned bit = 0; bit < 16; bit++)
+            if (mask >> bit & 1)
+                fprintf(out, " 0x%03X ", (blocks[i].part >> 9) * 16u + bit);
+    }
+    fputc('\n', out);
 }
+
+static bool has_group(const struct picture_block *blocks, size_t count, unsigned entry)
+{
+    uint64_t any = 0;
+    for (size_t i = 0; i < count; i++)
+        any |= wire_get_at(blocks[i].data, MULTICAST_FORWARDING_TABLE_PORT_MASK, entry);
+    return any != 0;
+}
+
+static void print_switch_groups(const struct picture_node *node, FILE *out)
+{
+    bool begun = false;
+    for (size_t i = 0, count; i < node->block_count; i += count) {
+        const struct picture_block *blocks = &node->blocks[i];
+        unsigned number = blocks->part & 0x1FF;
+        for (count = 1; i + count < node->block_count && (blocks[count].part & 0x1FFu) == number;)
+            count++;
+        for (unsigned entry = 0; entry < GROUPS_A_BLOCK; entry++) {
+            if (!has_group(blocks, count, entry))
+                continue;
+            if (!begun)
+                fprintf(out, "\nSwitch 0x%016" PRIx64 "\nLID    : Out Port(s)\n", node->guid);
+            begun = true;
+            fprintf(out, "0x%04X :", LID_MULTICAST_FIRST + number * GROUPS_A_BLOCK + entry);
+            print_ports(blocks, count, entry, out);
+        }
+    }
+}
+
+void dump_print_groups(const struct dump_picture *picture, FILE *out)
+{
+    for (uint32_t i = 0; i < picture->node_count; i++)
+        print_switch_groups(&picture->nodes[i], out);
+}
+
+/* ---- files ---- */
 
 typedef void print_function(const struct dump_picture *picture, FILE *out);
 
@@ -492,7 +595,7 @@ int dump_write(const struct dump_picture *picture, const char *directory, struct
                  {"opensm-subnet.lst", dump_print_links},
                  {"opensm.fdbs", dump_print_routes},
                  {"opensm-sl2vl.dump", dump_print_lanes},
-                 {"opensm.mcfdbs", print_groups}};
+                 {"opensm.mcfdbs", dump_print_groups}};
     if (mkdir(directory, 0755) < 0 && errno != EEXIST)
         return err_set(err, errno, "cannot make '%s': %s", directory, strerror(errno));
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {

@@ -33,7 +33,8 @@ enum {
     KERNEL_EARLY_MS = 10, /* by which the kernel gives up before the core does */
     STATE_NAMES = 5,
     PHYSICALLY_UP = 5,
-    QUERY_BYTES = 8192, /* no query is longer */
+    QUERY_BYTES = 8192, /* no query is longer; answers may be */
+    ANSWER_BYTES = 128 << 20,
     ANSWER_RETRIES = 3,
     QUERIES_IN_A_ROW = 16, /* before the manager's MADs are looked for again */
 };
@@ -47,7 +48,8 @@ struct mad_port {
     uint64_t guid;
     char name[128];
     uint8_t *in, *out; /* umad buffers */
-    size_t out_bytes;  /* of the latter's message */
+    int in_bytes;      /* of the message in the former */
+    size_t out_bytes;  /* … in the latter */
 };
 
 /* ---- choosing ---- */
@@ -221,6 +223,7 @@ int mad_port_open(struct mad_port **result, const struct mad_port_choice *choice
     /* umad_size() depends on the kernel and is not known before the port is open; this is the most.
      */
     port->in = mem_zalloc(1, sizeof(struct ib_user_mad) + QUERY_BYTES);
+    port->in_bytes = QUERY_BYTES;
     port->out = mem_zalloc(1, sizeof(struct ib_user_mad) + MAD_BYTES);
     port->out_bytes = MAD_BYTES;
     int status = open_port(port, &search.port, err);
@@ -322,13 +325,26 @@ static void take_query(const struct mad_port *port, size_t bytes, struct sa_mess
                                          .q_key = Q_KEY_GSI};
 }
 
+/* Whether there is room now for a message of that length, which was too long. */
+static bool make_room(struct mad_port *port, int length)
+{
+    if (length <= port->in_bytes || length > ANSWER_BYTES)
+        return false;
+    port->in = mem_realloc(port->in, 1, sizeof(struct ib_user_mad) + (size_t)length);
+    port->in_bytes = length;
+    return true;
+}
+
 static enum mad_arrival receive_from(struct mad_port *port, int id, struct sm_message *message,
                                      struct sa_message *query)
 {
     for (;;) {
-        int length = QUERY_BYTES;
-        if (umad_recv(id, port->in, &length, 0) < 0)
+        int length = port->in_bytes;
+        if (umad_recv(id, port->in, &length, 0) < 0) {
+            if (errno == ENOSPC && make_room(port, length))
+                continue;
             return MAD_NONE;
+        }
         const uint8_t *mad = umad_get_mad(port->in);
         if (umad_status(port->in) != 0 || length < MAD_HEADER_BYTES)
             continue; /* a request of ours that came back */

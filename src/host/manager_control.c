@@ -2,6 +2,7 @@
 
 #include "base/time.h"
 #include "host/dumps.h"
+#include "host/machine_control.h"
 #include "host/protocol.h"
 
 #include <errno.h>
@@ -98,6 +99,7 @@ void manager_control_note(struct manager_control *control, const char *event, co
 struct question {
     struct manager_control *control;
     struct sm *sm;
+    struct vswitch *machines;
     uint64_t now;
     const char *engine, *place;
     bool json;
@@ -234,9 +236,13 @@ static int refuse(struct text *out, const char *why)
 static int answer(struct question *question, struct text *out)
 {
     const char *command = question->count ? question->words[0] : "";
+    if (strcmp(command, "vm") == 0)
+        return machine_control_answer(question->machines, question->sm, question->now,
+                                      question->words + 1, question->count - 1, question->json,
+                                      out);
     if (question->count != 1)
         return refuse(out, "the manager's commands are single words: status, topology, routes, "
-                           "events, reroute, sweep, handover, dump");
+                           "events, reroute, sweep, handover, dump; and vm ...");
     bool master = sm_state(question->sm) == SM_MASTER;
     if (strcmp(command, "status") == 0) {
         answer_status(question, out);
@@ -259,7 +265,7 @@ static int answer(struct question *question, struct text *out)
             return refuse(out, "there is no other manager to hand over to");
     } else {
         return refuse(out, "no such command: status, topology, routes, events, reroute, sweep, "
-                           "handover, dump");
+                           "handover, dump, vm");
     }
     return 0;
 }
@@ -352,10 +358,15 @@ static void take_client(struct manager_control *control)
 }
 
 enum manager_wish manager_control_serve(struct manager_control *control, uint64_t now,
-                                        struct sm *sm, const char *engine, const char *place)
+                                        struct sm *sm, struct vswitch *machines, const char *engine,
+                                        const char *place)
 {
-    struct question question = {
-        .control = control, .sm = sm, .now = now, .engine = engine, .place = place};
+    struct question question = {.control = control,
+                                .sm = sm,
+                                .machines = machines,
+                                .now = now,
+                                .engine = engine,
+                                .place = place};
     struct epoll_event events[CLIENTS_MOST + 1];
     int count = epoll_wait(control->epoll, events, CLIENTS_MOST + 1, 0);
     for (int i = 0; i < count; i++) {

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "sm/sm.h"
+#include "vswitch/vswitch.h"
 
 struct manager_control;
 
@@ -20,6 +21,7 @@ void manager_control_note(struct manager_control *control, const char *event, co
 /* What the daemon itself has to do about an answered question. */
 enum manager_wish { WISH_NOTHING, WISH_DUMP };
 enum manager_wish manager_control_serve(struct manager_control *control, uint64_t now,
-                                        struct sm *sm, const char *engine, const char *place);
+                                        struct sm *sm, struct vswitch *machines, const char *engine,
+                                        const char *place);
 
 #endif

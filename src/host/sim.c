@@ -4,6 +4,7 @@
 #include "routing/paper_cost.h"
 #include "routing/verify.h"
 
+#include <errno.h>
 #include <string.h>
 
 enum { INBOX_LIMIT = 1024 }; /* what comes beyond is lost */
@@ -18,6 +19,9 @@ struct errand {
 
 struct seat {
     struct sm *sm; /* NULL: killed */
+    struct vswitch *vswitch;
+    struct sim_administration *administration; /* NULL: none */
+    struct text file;                          /* that it left behind */
     uint32_t port;
     uint64_t busy_until;          /* it takes its time over every SMP */
     VEC(struct errand) errands;   /* the first is under way, the others wait for it */
@@ -28,6 +32,9 @@ struct sim {
     struct fabric *fabric;
     VEC(struct seat) seats;
     struct sim_listener listener;
+    struct sim_administration_options options;
+    struct mad_layer *mads; /* NULL: there is no administration */
+    struct sim_attendant attendant;
 };
 
 static void release_seat(struct seat *seat)
@@ -36,6 +43,10 @@ static void release_seat(struct seat *seat)
         sm_job_free(seat->errands.items[i].job);
     vec_release(&seat->errands);
     vec_release(&seat->inbox);
+    vswitch_free(seat->vswitch);
+    seat->vswitch = NULL;
+    sim_administration_free(seat->administration);
+    seat->administration = NULL;
     sm_free(seat->sm);
     seat->sm = NULL;
 }
@@ -51,8 +62,11 @@ void sim_free(struct sim *sim)
 {
     if (!sim)
         return;
-    for (size_t i = 0; i < sim->seats.count; i++)
+    for (size_t i = 0; i < sim->seats.count; i++) {
         release_seat(&sim->seats.items[i]);
+        text_release(&sim->seats.items[i].file);
+    }
+    mad_layer_free(sim->mads);
     vec_release(&sim->seats);
     mem_free(sim);
 }
@@ -67,11 +81,80 @@ uint64_t sim_now(const struct sim *sim)
     return fabric_network_time(sim->fabric);
 }
 
+/* ---- administration ---- */
+
+static const struct text *file_at(const struct sim *sim, uint32_t port)
+{
+    const struct text *file = NULL;
+    for (size_t i = 0; i < sim->seats.count; i++)
+        if (sim->seats.items[i].port == port && sim->seats.items[i].file.length)
+            file = &sim->seats.items[i].file;
+    return file;
+}
+
+static void seat_administration(struct sim *sim, struct seat *seat)
+{
+    if (sim->mads && seat->sm)
+        seat->administration = sim_administration_new(
+            &sim->options, sim->mads, seat->port, fabric_port_guid(sim->fabric, seat->port, 0),
+            seat->sm, sim_now(sim), file_at(sim, seat->port));
+}
+
+void sim_administer(struct sim *sim, const struct sim_administration_options *options)
+{
+    if (sim->mads)
+        return;
+    sim->options = *options;
+    sim->mads = mad_layer_new(sim->fabric);
+    for (size_t i = 0; i < sim->seats.count; i++)
+        seat_administration(sim, &sim->seats.items[i]);
+}
+
+struct sa *sim_sa(struct sim *sim, unsigned manager)
+{
+    struct sim_administration *administration = sim->seats.items[manager].administration;
+    return administration ? sim_administration_sa(administration) : NULL;
+}
+
+struct mad_layer *sim_mads(struct sim *sim)
+{
+    return sim->mads;
+}
+
+void sim_set_attendant(struct sim *sim, const struct sim_attendant *attendant)
+{
+    sim->attendant = *attendant;
+}
+
+static void leave_file(struct sim *sim, struct seat *seat)
+{
+    text_clear(&seat->file);
+    if (seat->administration && sim->options.kept)
+        sa_registry_print(sim_administration_sa(seat->administration), 1 + sim_now(sim) / TIME_S,
+                          &seat->file);
+}
+
+/* What there is to do at QP1; when there is more. */
+static uint64_t attend_hosts(struct sim *sim)
+{
+    uint64_t next = TIME_NEVER;
+    if (!sim->mads)
+        return next;
+    mad_layer_expire(sim->mads, sim_now(sim));
+    if (sim->attendant.context)
+        next = sim->attendant.attend(sim->attendant.context, sim_now(sim));
+    uint64_t own = mad_layer_deadline(sim->mads);
+    return own < next ? own : next;
+}
+
+/* ---- managers ---- */
+
 unsigned sim_seat_manager(struct sim *sim, uint32_t port, struct sm *sm)
 {
     fabric_attach(sim->fabric, port);
     fabric_set_manager(sim->fabric, port, true);
-    vec_push(&sim->seats, ((struct seat){.sm = sm, .port = port}));
+    vec_push(&sim->seats, ((struct seat){.sm = sm, .vswitch = vswitch_new(sm), .port = port}));
+    seat_administration(sim, &sim->seats.items[sim->seats.count - 1]);
     sm_start(sm, sim_now(sim));
     return (unsigned)sim->seats.count - 1;
 }
@@ -86,6 +169,7 @@ void sim_kill_manager(struct sim *sim, unsigned manager)
     struct seat *seat = &sim->seats.items[manager];
     if (!seat->sm)
         return;
+    leave_file(sim, seat);
     release_seat(seat);
     fabric_set_manager(sim->fabric, seat->port, false);
     fabric_detach(sim->fabric, seat->port);
@@ -94,6 +178,34 @@ void sim_kill_manager(struct sim *sim, unsigned manager)
 struct sm *sim_manager(struct sim *sim, unsigned manager)
 {
     return sim->seats.items[manager].sm;
+}
+
+struct vswitch *sim_machines(struct sim *sim, unsigned manager)
+{
+    return sim->seats.items[manager].vswitch;
+}
+
+uint64_t sim_vm_ask(struct sim *sim, unsigned manager, const struct vswitch_request *request,
+                    struct err *err)
+{
+    struct seat *seat = &sim->seats.items[manager];
+    if (!seat->sm) {
+        err_set(err, ESRCH, "that manager is not there any more");
+        return 0;
+    }
+    return vswitch_ask(seat->vswitch, sim_now(sim), request, err);
+}
+
+const struct vswitch_result *sim_vm_wait(struct sim *sim, unsigned manager, uint64_t ticket,
+                                         uint64_t limit)
+{
+    const struct vswitch_result *result;
+    do {
+        if (!sim->seats.items[manager].sm)
+            return NULL;
+        result = vswitch_result(sim->seats.items[manager].vswitch, ticket);
+    } while (result && result->state == VSWITCH_PENDING && sim_step(sim, limit));
+    return result;
 }
 
 unsigned sim_manager_count(const struct sim *sim)
@@ -127,7 +239,7 @@ static void send(struct sim *sim, unsigned manager, const struct sm_message *mes
 static uint64_t own_operations(const struct sm_job *job)
 {
     uint64_t one_check = verify_operations(&job->network, &job->routes);
-    uint64_t checks = job->routes.ports != NULL;
+    uint64_t checks = job->routes.ports != NULL && !job->repaired; /* a repair counts its own */
     if (job->adopt && job->has_before)
         checks++;
     return job->routes.operations + checks * one_check + job->plan.operations;
@@ -211,12 +323,20 @@ static bool drain(struct sim *sim, unsigned manager)
 static void receive(struct sim *sim, struct seat *seat, const struct sm_message *message)
 {
     sm_receive(seat->sm, sim_now(sim), message);
+    if (seat->administration && wire_get(message->mad, MAD_METHOD) == METHOD_TRAP &&
+        wire_get(message->mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_NOTICE)
+        sim_administration_notice(seat->administration, sim_now(sim), seat->sm,
+                                  message->mad + SMP_DATA_OFFSET);
     uint64_t from = seat->busy_until > sim_now(sim) ? seat->busy_until : sim_now(sim);
     seat->busy_until = from + fabric_manager_cost(sim->fabric);
 }
 
 static void deliver(struct sim *sim, const struct fabric_delivery *delivery)
 {
+    if (sim->mads && delivery->header.dest_qp == QP_GSI) {
+        mad_layer_deliver(sim->mads, sim_now(sim), delivery);
+        return;
+    }
     for (size_t i = 0; i < sim->seats.count; i++) {
         struct seat *seat = &sim->seats.items[i];
         if (!seat->sm || seat->port != delivery->port)
@@ -244,7 +364,17 @@ static bool attend(struct sim *sim, unsigned manager)
     seat->inbox.count = 0;
     if (sm_deadline(seat->sm) <= sim_now(sim))
         sm_expire(seat->sm, sim_now(sim));
-    return drain(sim, manager) || routed;
+    vswitch_advance(seat->vswitch, sim_now(sim));
+    routed |= drain(sim, manager);
+    if (vswitch_pending(seat->vswitch)) { /* it may have waited for something that came to an end */
+        vswitch_advance(seat->vswitch, sim_now(sim));
+        routed |= drain(sim, manager);
+    }
+    if (seat->administration) {
+        sim_administration_attend(seat->administration, sim_now(sim), seat->sm);
+        routed |= drain(sim, manager);
+    }
+    return routed;
 }
 
 /* When it wants to be attended to next. */
@@ -255,8 +385,14 @@ static uint64_t next_of(const struct sim *sim, const struct seat *seat)
         return next;
     if (sm_deadline(seat->sm) < next)
         next = sm_deadline(seat->sm);
+    if (vswitch_deadline(seat->vswitch) < next)
+        next = vswitch_deadline(seat->vswitch);
     if (seat->busy_until > sim_now(sim) && seat->busy_until < next)
         next = seat->busy_until;
+    if (seat->administration) {
+        uint64_t own = sim_administration_deadline(seat->administration, sim_now(sim));
+        next = own < next ? own : next;
+    }
     return next;
 }
 
@@ -271,6 +407,8 @@ bool sim_step(struct sim *sim, uint64_t until)
         uint64_t own = next_of(sim, &sim->seats.items[i]);
         next = own < next ? own : next;
     }
+    uint64_t hosts = attend_hosts(sim);
+    next = hosts < next ? hosts : next;
     if (routed) /* something has happened: the manager may be settled now */
         return sim_now(sim) < until;
     struct fabric_delivery delivery;

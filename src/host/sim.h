@@ -13,7 +13,9 @@
 #define WEFT_HOST_SIM_H
 
 #include "fabric/fabric.h"
+#include "host/sim_administration.h"
 #include "sm/sm.h"
+#include "vswitch/vswitch.h"
 
 struct sim;
 
@@ -42,7 +44,28 @@ unsigned sim_add_manager(struct sim *sim, uint32_t port, const struct sm_config 
 unsigned sim_seat_manager(struct sim *sim, uint32_t port, struct sm *sm);
 void sim_kill_manager(struct sim *sim, unsigned manager);  /* without a word to anybody */
 struct sm *sim_manager(struct sim *sim, unsigned manager); /* NULL if it was killed */
+/* Virtual machines: what vswitch/vswitch.h says, of one manager (NULL if it was killed). */
+struct vswitch *sim_machines(struct sim *sim, unsigned manager);
+/* A ticket, or 0 with the reason; the request goes on as time does. */
+uint64_t sim_vm_ask(struct sim *sim, unsigned manager, const struct vswitch_request *request,
+                    struct err *err);
+/* Runs until it is done or failed, or `limit` has passed; NULL if the manager was killed. */
+const struct vswitch_result *sim_vm_wait(struct sim *sim, unsigned manager, uint64_t ticket,
+                                         uint64_t limit);
 unsigned sim_manager_count(const struct sim *sim);         /* killed ones too */
+
+/* Seats a subnet administration beside every manager that is there or comes later; without it hosts
+ * can ask nobody (data traffic need not: sim_paths.h). */
+void sim_administer(struct sim *sim, const struct sim_administration_options *options);
+struct sa *sim_sa(struct sim *sim, unsigned manager); /* NULL if there is none */
+struct mad_layer *sim_mads(struct sim *sim); /* of all hosts; NULL without administration */
+/* Somebody who is called whenever MADs have come in or time has passed; its deadline counts, too.
+ */
+struct sim_attendant {
+    void *context; /* NULL: nobody */
+    uint64_t (*attend)(void *context, uint64_t now);
+};
+void sim_set_attendant(struct sim *sim, const struct sim_attendant *attendant);
 
 uint64_t sim_now(const struct sim *sim);
 /* Everything that is due now, then on to the next thing that happens; false: that is at `until`. */

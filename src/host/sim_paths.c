@@ -10,6 +10,7 @@ struct view {
     uint64_t generation;
     bool known;
     uint32_t *end_points; /* by port of the fabric, or NETWORK_NONE */
+    uint64_t *groups;     /* of the policy, by port of the fabric; NULL: it names none */
 };
 
 struct sim_paths {
@@ -40,11 +41,34 @@ void sim_paths_free(struct sim_paths *paths)
 {
     if (!paths)
         return;
-    for (size_t i = 0; i < paths->views.count; i++)
+    for (size_t i = 0; i < paths->views.count; i++) {
         mem_free(paths->views.items[i].end_points);
+        mem_free(paths->views.items[i].groups);
+    }
     vec_release(&paths->views);
     mem_free(paths->seen);
     mem_free(paths);
+}
+
+/* The same groups that the administration would find: hosts are who they say they are. */
+static void find_groups(struct sim_paths *paths, struct view *view, const struct sm_paths *from)
+{
+    const struct topology *topology = fabric_topology(paths->fabric);
+    mem_free(view->groups);
+    view->groups = NULL;
+    if (!from->qos || !from->qos->on || !from->qos->members.count)
+        return;
+    view->groups = mem_zalloc(paths->port_count + 1, sizeof *view->groups);
+    for (uint32_t i = 0; i < paths->port_count; i++) {
+        const struct topology_node *node = &topology->nodes.items[topology->ports.items[i].node];
+        struct qos_party party = {
+            .port_guid = fabric_port_guid(paths->fabric, i, 0),
+            .type = node->kind == NODE_SWITCH ? SUBNET_SWITCH : SUBNET_ADAPTER,
+            .description = node->description ? node->description : node->name,
+        };
+        if (party.port_guid)
+            view->groups[i] = qos_groups_of(from->qos, &party);
+    }
 }
 
 static void translate(struct sim_paths *paths, struct view *view, const struct sm_paths *from)
@@ -65,6 +89,7 @@ static void translate(struct sim_paths *paths, struct view *view, const struct s
         paths->seen[port] = true;
     }
     map_release(&by_guid);
+    find_groups(paths, view, from);
     view->generation = from->generation;
     view->known = true;
 }
@@ -74,6 +99,27 @@ static struct data_path find_live(const struct sim_paths *paths, uint32_t destin
 {
     const uint8_t *info = fabric_port_info(paths->fabric, destination);
     return (struct data_path){.dlid = (uint16_t)wire_get(info, PORT_INFO_LID)};
+}
+
+/* What a path record would say; and, for traffic that asks for a level of its own, what the lane
+ * adds to that. */
+static struct data_path at_level(const struct sim_paths *paths, const struct view *view,
+                                 const struct sm_paths *from, uint32_t source, uint32_t destination,
+                                 struct path path)
+{
+    enum { DEFAULT_P_KEY = 0xFFFF };
+    struct data_path found = {.dlid = path.dlid};
+    struct qos_question question = {
+        .source_groups = view->groups ? view->groups[source] : 0,
+        .destination_groups = view->groups ? view->groups[destination] : 0,
+        .target_guid = from->qos->rules.count ? fabric_port_guid(paths->fabric, destination, 0) : 0,
+        .has_p_key = true,
+        .p_key = DEFAULT_P_KEY,
+    };
+    qos_answer(from->qos, &from->layout, &question, path.sl, &found.sl);
+    if (from->layout.levels)
+        found.lane_sl = (uint8_t)(path.sl * from->layout.stride);
+    return found;
 }
 
 struct data_path sim_paths_find(struct sim_paths *paths, uint32_t source, uint32_t destination)
@@ -97,7 +143,7 @@ struct data_path sim_paths_find(struct sim_paths *paths, uint32_t source, uint32
             continue;
         struct path path = path_lookup(from.routes, from.network, view->end_points[source],
                                        view->end_points[destination]);
-        return (struct data_path){.dlid = path.dlid, .sl = path.sl};
+        return at_level(paths, view, &from, source, destination, path);
     }
     return anybody ? (struct data_path){0} : find_live(paths, destination);
 }

@@ -132,6 +132,26 @@ static int write_all(int fd, const struct text *content)
     return fsync(fd) < 0 ? -errno : 0;
 }
 
+int store_read(const char *directory, const char *name, struct text *content)
+{
+    char path[PATH_ROOM];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return errno == ENOENT ? 0 : -errno;
+    int status = text_read(content, file, FILE_LIMIT);
+    fclose(file);
+    return status;
+}
+
+int store_set_aside(const char *directory, const char *name)
+{
+    char path[PATH_ROOM], bad[PATH_ROOM];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    snprintf(bad, sizeof bad, "%s/%s.bad", directory, name);
+    return rename(path, bad) < 0 ? -errno : 0;
+}
+
 int store_replace(const char *directory, const char *name, const struct text *content)
 {
     char path[PATH_ROOM], temporary[PATH_ROOM];

@@ -26,6 +26,10 @@ void store_add(struct store *store, const struct sm_fact *fact);
 /* The whole file; the caller's to free. */
 void store_print(const struct store *store, struct text *out);
 
+/* A whole file of the directory; empty if there is none. 0 or -errno. */
+int store_read(const char *directory, const char *name, struct text *content);
+/* Out of the way, but not lost: NAME becomes NAME.bad. */
+int store_set_aside(const char *directory, const char *name);
 /* Replaces a file so that readers, and a power cut, find the old one or the new one. 0 or -errno.
  */
 int store_replace(const char *directory, const char *name, const struct text *content);

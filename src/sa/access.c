@@ -1,35 +1,263 @@
 /* Partitions: who may know of whom (15.4.1).
  *
- * Nobody is told of a port with which it shares no partition. The manager leaves the partition
- * tables as ports have them from the start: the default partition, with full membership, is all
- * there is. Everything that depends on partitions asks here. */
+ * Two ports share a partition if both have its key and at least one is a full member; nobody is
+ * told of a port with which it shares none, unless it knows the SM_Key. What counts are the keys
+ * that ports are known to have (subnet/blocks.h), not those they are to get. As long as no table
+ * has been looked at, everybody is a full member of the default partition: ports are born so.
+ *
+ * Fabrics have many ports and few different tables, so tables are kept once as sets, sorted by
+ * partition, and what two sets have in common is computed once. Everything that depends on
+ * partitions asks here. */
 #include "sa/internal.h"
+#include "subnet/partitions.h"
 #include "wire/packet.h"
 
-enum { KEY_BASE = 0x7FFF, KEY_BLOCK = 32 };
+#include <stdlib.h>
 
-bool access_has_key(const struct sa *sa, uint64_t port_guid, unsigned p_key)
+enum { SETS_CACHED = 1024 };    /* the square of that many answers is kept */
+enum { NOT_COMPUTED = 0x8000 }; /* a key of no partition */
+
+static unsigned partition_of(unsigned key)
 {
-    (void)sa;
-    (void)port_guid;
-    return (p_key & KEY_BASE) == (P_KEY_DEFAULT & KEY_BASE);
+    return key & PARTITION_DEFAULT;
+}
+
+/* ---- sets ---- */
+
+void access_release(struct access *access)
+{
+    vec_release(&access->sets);
+    vec_release(&access->keys);
+    map_release(&access->by_guid);
+    map_release(&access->by_hash);
+    mem_free(access->common);
+    *access = (struct access){0};
+}
+
+/* By partition, full membership before limited. */
+static int compare_keys(const void *a, const void *b)
+{
+    unsigned x = *(const uint16_t *)a, y = *(const uint16_t *)b;
+    if (partition_of(x) != partition_of(y))
+        return partition_of(x) < partition_of(y) ? -1 : 1;
+    return (int)(y >> 15) - (int)(x >> 15);
+}
+
+/* The keys that are behind the others become a set, unless there is one already. */
+static uint32_t make_set(struct access *access, uint32_t first)
+{
+    uint16_t *keys = &access->keys.items[first];
+    uint32_t count = (uint32_t)access->keys.count - first;
+    uint64_t hash = count;
+    if (count)
+        qsort(keys, count, sizeof *keys, compare_keys);
+    for (uint32_t i = 0; i < count; i++)
+        hash = hash_mix(hash ^ keys[i]) + i;
+    uint32_t fresh = (uint32_t)access->sets.count;
+    uint32_t set = map_add(&access->by_hash, hash, fresh);
+    if (set != fresh) {
+        const struct key_set *old = &access->sets.items[set];
+        if (old->count == count &&
+            (!count || memcmp(&access->keys.items[old->first], keys, count * sizeof *keys) == 0)) {
+            access->keys.count = first;
+            return set;
+        }
+    }
+    vec_push(&access->sets, ((struct key_set){.first = first, .count = count}));
+    return fresh;
+}
+
+/* What is known of a port's table; else what it was told. */
+static const uint8_t *keys_of_port(const struct subnet *subnet, uint32_t port, unsigned part)
+{
+    const uint8_t *block = blocks_actual(&subnet->blocks, port, BLOCK_PARTITIONS, part);
+    return block ? block : blocks_wanted(&subnet->blocks, port, BLOCK_PARTITIONS, part);
+}
+
+static uint32_t set_of_port(struct access *access, const struct subnet *subnet, uint32_t port)
+{
+    uint32_t first = (uint32_t)access->keys.count;
+    bool known = false;
+    for (unsigned part = 0;; part++) {
+        const uint8_t *block = keys_of_port(subnet, port, part);
+        if (!block)
+            break;
+        known = true;
+        for (unsigned i = 0; i < PARTITION_BLOCK; i++) {
+            uint16_t key = (uint16_t)wire_get_at(block, P_KEY_TABLE_P_KEY, i);
+            if (partition_of(key))
+                vec_push(&access->keys, key);
+        }
+    }
+    if (!known)
+        vec_push(&access->keys, (uint16_t)P_KEY_DEFAULT);
+    return make_set(access, first);
+}
+
+static void build(struct access *access, const struct subnet *subnet)
+{
+    access_release(access);
+    for (uint32_t port = 0; port < subnet->ports.count; port++) {
+        const struct subnet_port *p = &subnet->ports.items[port];
+        if (!p->guid || !subnet_is_end_port(subnet, port))
+            continue; /* those who left count: others are told that they did */
+        uint32_t set = set_of_port(access, subnet, port);
+        access->sets.items[set].present |= subnet->nodes.items[p->node].present;
+        map_set(&access->by_guid, p->guid, set);
+    }
+    size_t count = access->sets.count;
+    if (!count || count > SETS_CACHED)
+        return;
+    access->common = mem_alloc(count * count * sizeof *access->common);
+    for (size_t i = 0; i < count * count; i++)
+        access->common[i] = NOT_COMPUTED;
+}
+
+void access_look(struct sa *sa)
+{
+    struct access *access = &sa->access;
+    const struct subnet *subnet = sa->view.subnet;
+    uint64_t keys = subnet->blocks.keys_generation;
+    if (keys == access->keys_generation &&
+        (!keys || (subnet->generation == access->subnet_generation &&
+                   sa->view.generation == access->view_generation)))
+        return;
+    build(access, subnet);
+    access->keys_generation = keys;
+    access->subnet_generation = subnet->generation;
+    access->view_generation = sa->view.generation;
+    if (sa->index.guids.count)
+        partition_groups_make(sa); /* a partition may have got its first member, or lost its last */
+}
+
+/* ---- questions ---- */
+
+static uint32_t set_of(const struct sa *sa, uint64_t guid)
+{
+    return map_get(&sa->access.by_guid, guid);
+}
+
+static const uint16_t *keys_of(const struct access *access, uint32_t set, uint32_t *count)
+{
+    *count = access->sets.items[set].count;
+    return access->keys.items + access->sets.items[set].first;
+}
+
+/* The first set's key of the lowest partition that both share, 0 if there is none: of equal
+ * partitions the full members come first. */
+static uint16_t find_common(const struct access *access, uint32_t one, uint32_t other)
+{
+    uint32_t count, other_count, j = 0;
+    const uint16_t *keys = keys_of(access, one, &count);
+    const uint16_t *others = keys_of(access, other, &other_count);
+    for (uint32_t i = 0; i < count; i++) {
+        while (j < other_count && partition_of(others[j]) < partition_of(keys[i]))
+            j++;
+        if (j < other_count && partition_of(others[j]) == partition_of(keys[i]) &&
+            (keys[i] | others[j]) & PARTITION_FULL)
+            return keys[i];
+    }
+    return 0;
 }
 
 unsigned access_common_key(const struct sa *sa, uint64_t one_guid, uint64_t other_guid)
 {
-    (void)sa;
-    (void)one_guid;
-    (void)other_guid;
-    return P_KEY_DEFAULT;
+    const struct access *access = &sa->access;
+    if (!access->keys_generation)
+        return P_KEY_DEFAULT;
+    uint32_t one = set_of(sa, one_guid), other = set_of(sa, other_guid);
+    if (one == MAP_NONE || other == MAP_NONE)
+        return 0;
+    if (!access->common)
+        return find_common(access, one, other);
+    uint16_t *kept = &access->common[one * access->sets.count + other];
+    if (*kept == NOT_COMPUTED)
+        *kept = find_common(access, one, other);
+    return *kept;
+}
+
+/* Its membership in a partition: the key, full if it has both; 0: none. */
+static unsigned key_in_set(const struct access *access, uint32_t set, unsigned partition)
+{
+    uint32_t count;
+    const uint16_t *keys = keys_of(access, set, &count);
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (partition_of(keys[middle]) < partition)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && partition_of(keys[low]) == partition ? keys[low] : 0;
+}
+
+static unsigned key_in(const struct sa *sa, uint64_t guid, unsigned partition)
+{
+    uint32_t set = set_of(sa, guid);
+    return set == MAP_NONE ? 0 : key_in_set(&sa->access, set, partition);
+}
+
+bool access_has_key(const struct sa *sa, uint64_t port_guid, unsigned p_key)
+{
+    if (!sa->access.keys_generation)
+        return partition_of(p_key) == PARTITION_DEFAULT;
+    return partition_of(p_key) && key_in(sa, port_guid, partition_of(p_key));
+}
+
+bool access_shares_key(const struct sa *sa, uint64_t one_guid, uint64_t other_guid, unsigned p_key)
+{
+    if (!sa->access.keys_generation)
+        return partition_of(p_key) == PARTITION_DEFAULT;
+    if (!partition_of(p_key))
+        return false;
+    unsigned one = key_in(sa, one_guid, partition_of(p_key));
+    unsigned other = key_in(sa, other_guid, partition_of(p_key));
+    return one && other && (one | other) & PARTITION_FULL;
+}
+
+bool access_partition_has_members(const struct sa *sa, unsigned partition)
+{
+    const struct access *access = &sa->access;
+    if (!access->keys_generation)
+        return partition_of(partition) == PARTITION_DEFAULT;
+    for (uint32_t set = 0; set < access->sets.count; set++)
+        if (access->sets.items[set].present && key_in_set(access, set, partition_of(partition)))
+            return true;
+    return false;
+}
+
+uint64_t access_asker(const struct sa *sa, const struct query *query)
+{
+    return query_is_trusted(query) ? ACCESS_TRUSTED : sa_requester_guid(sa, query);
+}
+
+bool access_sees(const struct sa *sa, uint64_t asker, uint64_t port_guid)
+{
+    return asker == ACCESS_TRUSTED || asker == port_guid || access_common_key(sa, asker, port_guid);
+}
+
+bool access_sees_group(const struct sa *sa, const struct query *query, const struct group *group)
+{
+    return query_is_trusted(query) ||
+           access_has_key(sa, sa_requester_guid(sa, query), group->p_key);
 }
 
 bool access_key_block(const struct sa *sa, uint32_t port, unsigned block, uint8_t data[64])
 {
     const struct subnet *subnet = sa->view.subnet;
-    if (block * KEY_BLOCK >= subnet->nodes.items[subnet->ports.items[port].node].partition_cap)
+    const struct subnet_node *node = &subnet->nodes.items[subnet->ports.items[port].node];
+    bool end = subnet_is_end_port(subnet, port);
+    unsigned room =
+        end ? node->partition_cap
+            : (unsigned)wire_get(node->switch_info, SWITCH_INFO_PARTITION_ENFORCEMENT_CAP);
+    const uint8_t *known = blocks_actual(&subnet->blocks, port, BLOCK_PARTITIONS, block);
+    if (block * PARTITION_BLOCK >= room || (!end && !known))
         return false;
     memset(data, 0, WIRE_BYTES_P_KEY_TABLE);
-    if (block == 0)
+    if (known)
+        memcpy(data, known, WIRE_BYTES_P_KEY_TABLE);
+    else if (block == 0)
         wire_set_at(data, P_KEY_TABLE_P_KEY, 0, P_KEY_DEFAULT);
     return true;
 }

@@ -97,12 +97,15 @@ void sa_free(struct sa *sa)
         return;
     forget_queries(sa);
     path_index_release(&sa->index);
+    access_release(&sa->access);
     groups_release(&sa->registry.groups);
     vec_release(&sa->registry.services);
     vec_release(&sa->registry.subscriptions);
     vec_release(&sa->reports.pending);
     vec_release(&sa->busy_addresses);
     vec_release(&sa->busy_mads);
+    vec_release(&sa->asks);
+    map_release(&sa->forgotten);
     mem_free(sa->long_queries);
     mem_free(sa->out.bytes);
     mem_free(sa);
@@ -122,20 +125,27 @@ static void report_changes(struct sa *sa, const struct path_index *before)
         if (map_get(&before->by_guid, sa->index.guids.items[i]) == MAP_NONE) {
             gid_set(gid, GID_PREFIX, sa->index.guids.items[i]);
             report_gid(sa, WIRE_ID_TRAP_GID_IN_SERVICE, gid);
+            if (map_remove(&sa->forgotten, sa->index.guids.items[i]))
+                vec_push(&sa->asks, sa->index.guids.items[i]);
         }
 }
 
 void sa_look(struct sa *sa, uint64_t now, const struct sa_view *view)
 {
     bool served = sa->serves, same = served && view->generation == sa->view.generation;
+    uint16_t own_lid = registry_master(sa);
     sa->now = now;
     sa->view = *view;
     sa->serves = view->network != NULL;
     if (!sa->serves) {
-        if (served)
+        if (served) {
             forget_queries(sa);
+            path_index_release(&sa->index);
+            sa->heritage = own_lid;
+        }
         return;
     }
+    access_look(sa);
     if (same)
         return;
     struct path_index before = sa->index;
@@ -143,11 +153,19 @@ void sa_look(struct sa *sa, uint64_t now, const struct sa_view *view)
     path_index_build(&sa->index, view);
     if (before.guids.count)
         report_changes(sa, &before);
-    else if (sa->config.ipoib_group)
-        groups_make_permanent(sa);
+    partition_groups_make(sa);
     path_index_release(&before);
     groups_forget_absent(sa);
     subscriptions_forget_absent(sa);
+    subscriptions_readdress(sa);
+}
+
+bool sa_next_ask(struct sa *sa, uint64_t *guid)
+{
+    if (!sa->asks.count)
+        return false;
+    *guid = sa->asks.items[--sa->asks.count];
+    return true;
 }
 
 uint32_t sa_port_at(const struct sa *sa, unsigned lid)
@@ -195,6 +213,8 @@ bool sa_is_lost(struct sa *sa, uint64_t guid, uint64_t *absent_since)
     uint64_t until = *absent_since + sa->config.absence_ps;
     if (sa->now < until && until < sa->registrations_due)
         sa->registrations_due = until;
+    if (sa->now >= until)
+        map_set(&sa->forgotten, guid, 1);
     return sa->now >= until;
 }
 
@@ -301,6 +321,22 @@ static void finish(struct sa *sa, struct answer *answer, const struct query *que
         answer->used = MAD_BYTES;
     }
     sa->counts.answers++;
+}
+
+void answer_text(struct sa *sa, const struct query *query, const struct text *text)
+{
+    static const struct handler own = {.answer_id = SA_ATTRIBUTE_REGISTRATIONS, .record_bytes = 8};
+    answer_begin(sa, &sa->out, &own);
+    size_t bytes = SA_DATA_OFFSET + text->length;
+    if (bytes > sa->out.limit) {
+        refuse(&sa->out, query, STATUS_SA_NO_RESOURCES);
+        return;
+    }
+    sa->out.bytes = mem_reserve(sa->out.bytes, &sa->out.capacity, bytes + MAD_BYTES, 1);
+    memcpy(sa->out.bytes + SA_DATA_OFFSET, text->data, text->length);
+    sa->out.used = bytes;
+    sa->out.count = (uint32_t)(text->length / own.record_bytes);
+    finish(sa, &sa->out, query, &own, STATUS_OK);
 }
 
 /* ---- questions ---- */
@@ -428,6 +464,9 @@ static bool next_busy(struct sa *sa, struct sa_message *message)
         sa->busy_addresses.count = sa->busy_mads.count = sa->busy_taken = 0;
         return false;
     }
+    /* Whoever may wait is answered first: half of each turn is theirs. */
+    if (sa->queue.waiting && sa->budget < sa->config.turn_work / 2)
+        return false;
     struct query query = {.address = sa->busy_addresses.items[sa->busy_taken]};
     memcpy(query.mad, sa->busy_mads.items + sa->busy_taken * MAD_BYTES, MAD_BYTES);
     sa->busy_taken++;
@@ -440,12 +479,18 @@ static bool next_busy(struct sa *sa, struct sa_message *message)
 void sa_receive(struct sa *sa, uint64_t now, const struct sa_message *message)
 {
     sa->now = now;
-    if (!sa->serves || message->bytes < SA_DATA_OFFSET ||
-        wire_get(message->data, MAD_CLASS) != CLASS_SUBN_ADM) {
+    bool valid =
+        message->bytes >= SA_DATA_OFFSET && wire_get(message->data, MAD_CLASS) == CLASS_SUBN_ADM;
+    unsigned method = valid ? (unsigned)wire_get(message->data, MAD_METHOD) : 0;
+    bool own = valid && wire_get(message->data, MAD_ATTRIBUTE_ID) == SA_ATTRIBUTE_REGISTRATIONS;
+    if (own && method == METHOD_GET_TABLE_RESP) {
+        sync_receive(sa, message);
+        return;
+    }
+    if (!sa->serves || !valid) {
         sa->counts.dropped++;
         return;
     }
-    unsigned method = (unsigned)wire_get(message->data, MAD_METHOD);
     uint64_t key = wire_get(message->data, SA_SM_KEY);
     bool question = !(method & METHOD_RESPONSE) && method != METHOD_TRAP &&
                     method != METHOD_TRAP_REPRESS && method != METHOD_REPORT &&
@@ -454,6 +499,8 @@ void sa_receive(struct sa *sa, uint64_t now, const struct sa_message *message)
         reports_receive(sa, message);
     } else if (!question || (key && key != sa->config.key)) {
         sa->counts.dropped++;
+    } else if (own && method == METHOD_GET_TABLE && key) {
+        sync_ask(sa, message);
     } else {
         sa->counts.queries++;
         if (!queue_put(&sa->queue, &sa->config, message))
@@ -468,10 +515,21 @@ void sa_notice(struct sa *sa, uint64_t now, const uint8_t *notice)
         report_notice(sa, notice);
 }
 
+/* BUSY that could not be said in a turn is not said: in a storm that is more than anybody can use,
+ * and silence makes clients wait. */
+static void drop_late_refusals(struct sa *sa)
+{
+    if (!sa->busy_taken)
+        return;
+    sa->counts.dropped += sa->busy_addresses.count - sa->busy_taken;
+    sa->busy_addresses.count = sa->busy_mads.count = sa->busy_taken = 0;
+}
+
 void sa_expire(struct sa *sa, uint64_t now)
 {
     sa->now = now;
     sa->budget = sa->config.turn_work;
+    drop_late_refusals(sa);
     reports_expire(sa);
     if (now < sa->registrations_due)
         return;
@@ -493,9 +551,11 @@ static bool has_work(const struct sa *sa)
 
 uint64_t sa_deadline(const struct sa *sa)
 {
-    uint64_t deadline = reports_deadline(sa);
+    uint64_t deadline = reports_deadline(sa), sync = sync_deadline(sa);
     if (has_work(sa))
         return 0;
+    if (sync < deadline)
+        deadline = sync;
     return sa->registrations_due < deadline ? sa->registrations_due : deadline;
 }
 
@@ -503,6 +563,8 @@ bool sa_next_output(struct sa *sa, uint64_t now, struct sa_message *message)
 {
     struct query query;
     sa->now = now;
+    if (sync_next(sa, message))
+        return true;
     if (!sa->serves)
         return false;
     if (next_busy(sa, message) || reports_next(sa, message))

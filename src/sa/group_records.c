@@ -156,7 +156,7 @@ static void look_up(const struct sa *sa, const struct query *query, struct answe
         const struct group *group = sa->registry.groups.all.items[i];
         uint8_t record[WIRE_BYTES_MC_MEMBER_RECORD] = {0};
         fill_record(group, record);
-        if (!access_has_key(sa, sa_requester_guid(sa, query), group->p_key) ||
+        if (!access_sees_group(sa, query, group) ||
             !matcher_accepts(&of_group, record) || !values_fit(query, group))
             continue;
         if (query_is_trusted(query))
@@ -292,7 +292,7 @@ static uint16_t create(struct sa *sa, const struct query *query, uint64_t guid,
     return STATUS_OK;
 }
 
-static void remove_if_deserted(struct sa *sa, struct group *group)
+void groups_end_deserted(struct sa *sa, struct group *group)
 {
     if (group_has_full_member(group))
         return;
@@ -336,7 +336,7 @@ static uint16_t join(struct sa *sa, const struct query *query, struct answer *an
     struct group *group =
         groups_find(&sa->registry.groups, wire_bytes_const(data, MC_MEMBER_RECORD_MGID));
     uint16_t status = STATUS_OK;
-    if (map_get(&sa->index.by_guid, guid) == MAP_NONE || !access_common_key(sa, requester, guid))
+    if (map_get(&sa->index.by_guid, guid) == MAP_NONE || !access_sees(sa, requester, guid))
         return STATUS_SA_BAD_REQUEST;
     if (!group)
         status = create(sa, query, guid, &group);
@@ -344,7 +344,7 @@ static uint16_t join(struct sa *sa, const struct query *query, struct answer *an
         return status;
     if (!can_join(sa, query, group, guid)) {
         if (!group->members.count)
-            remove_if_deserted(sa, group); /* made in vain */
+            groups_end_deserted(sa, group); /* made in vain */
         return STATUS_SA_BAD_REQUEST;
     }
     groups_join(&sa->registry.groups, group,
@@ -376,7 +376,7 @@ static uint16_t leave(struct sa *sa, const struct query *query, struct answer *a
     fill_member(member, record);
     wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, member->join_state & ~states);
     groups_leave(&sa->registry.groups, group, guid, states);
-    remove_if_deserted(sa, group);
+    groups_end_deserted(sa, group);
     return STATUS_OK;
 }
 
@@ -392,30 +392,6 @@ uint16_t group_records(struct sa *sa, const struct query *query, struct answer *
     return STATUS_OK;
 }
 
-/* ---- groups that nobody has to ask for ---- */
-
-/* The broadcast group of IPoIB (RFC 4391) in the default partition, with the values that hosts
- * expect of it. */
-void groups_make_permanent(struct sa *sa)
-{
-    enum { RATE_10_GB = 3, MTU_2048 = 4, IPOIB_Q_KEY = 0x0B1B };
-    struct group group = {
-        .mgid = {0xFF, 0x12, 0x40, 0x1B, 0xFF, 0xFF, [12] = 0xFF, 0xFF, 0xFF, 0xFF},
-        .p_key = P_KEY_DEFAULT,
-        .q_key = IPOIB_Q_KEY,
-        .mtu = MTU_2048,
-        .rate = RATE_10_GB,
-        .life_time = sa->config.subnet_timeout,
-        .scope = SCOPE_LINK_LOCAL,
-        .permanent = true,
-    };
-    if (groups_find(&sa->registry.groups, group.mgid))
-        return;
-    group.mlid = (uint16_t)groups_free_mlid(&sa->registry.groups, 0, sa->index.last_mlid);
-    if (group.mlid)
-        groups_add(&sa->registry.groups, &group);
-}
-
 void groups_forget_absent(struct sa *sa)
 {
     struct groups *groups = &sa->registry.groups;
@@ -428,6 +404,6 @@ void groups_forget_absent(struct sa *sa)
                 groups_leave(groups, group, member->guid, 0xF);
         }
         if (group->members.count != before)
-            remove_if_deserted(sa, group);
+            groups_end_deserted(sa, group);
     }
 }

@@ -2,6 +2,8 @@
 #ifndef WEFT_SA_INTERNAL_H
 #define WEFT_SA_INTERNAL_H
 
+#include "base/err.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "sa/sa.h"
 
@@ -124,9 +126,33 @@ uint8_t rate_below(unsigned code);  /* the fastest that is slower; 0: none */
 
 /* ---- access.c ---- */
 
+struct key_set { /* a port's table: keys by partition */
+    uint32_t first, count;
+    bool present; /* somebody who is there has it */
+};
+struct access {
+    VEC(struct key_set) sets; /* each once */
+    VEC(uint16_t) keys;
+    struct map by_guid, by_hash; /* port GUID, contents → set */
+    uint16_t *common;            /* by two sets: the first one's key; NULL: there are too many */
+    uint64_t keys_generation, subnet_generation, view_generation; /* that it was made from */
+};
+void access_look(struct sa *sa); /* whenever the subnet may have changed */
+void access_release(struct access *access);
+/* Whether it is a member, full or limited, of this key's partition. */
 bool access_has_key(const struct sa *sa, uint64_t port_guid, unsigned p_key);
+bool access_partition_has_members(const struct sa *sa, unsigned partition);
+/* Whether the two may talk in this key's partition. */
+bool access_shares_key(const struct sa *sa, uint64_t one_guid, uint64_t other_guid, unsigned p_key);
+/* Who asks, as access_sees() knows it: the port, or somebody who has the SM_Key and sees all. */
+#define ACCESS_TRUSTED UINT64_MAX
+uint64_t access_asker(const struct sa *sa, const struct query *query);
+bool access_sees(const struct sa *sa, uint64_t asker, uint64_t port_guid);
+bool access_sees_group(const struct sa *sa, const struct query *query, const struct group *group);
+/* The first one's key of a partition in which they may talk; 0: there is none. */
 unsigned access_common_key(const struct sa *sa, uint64_t one_guid, uint64_t other_guid);
-/* A block of 32 keys; false if there is none of this number. */
+/* A block of 32 keys of an end port, or of one that enforces; false if there is none of this
+ * number. */
 bool access_key_block(const struct sa *sa, uint32_t port, unsigned block, uint8_t data[64]);
 
 /* ---- path_index.c ---- */
@@ -140,8 +166,9 @@ struct path_index {
     struct path_quality *links;     /* beside network.ports */
     struct path_quality *terminals; /* of the adapter's own port */
     uint64_t *switch_guids;         /* of port 0, by switch */
-    uint16_t last_mlid;             /* that every switch with multicast has an entry for */
-    uint8_t least_mtu, least_rate;  /* of all adapter ports */
+    uint64_t *groups;   /* of the policy, by terminal and then by switch; NULL: it names none */
+    uint16_t last_mlid; /* that every switch with multicast has an entry for */
+    uint8_t least_mtu, least_rate; /* of all adapter ports */
 };
 void path_index_build(struct path_index *index, const struct sa_view *view);
 void path_index_release(struct path_index *index);
@@ -159,6 +186,8 @@ bool path_index_follow(const struct sa *sa, uint32_t source, uint32_t destinatio
 struct service {
     uint8_t record[WIRE_BYTES_SERVICE_RECORD];
     uint64_t expires; /* TIME_NEVER: it does not */
+    uint64_t changed; /* the registry's generation then */
+    uint32_t number;
 };
 
 struct subscription {
@@ -167,6 +196,7 @@ struct subscription {
     uint8_t inform[WIRE_BYTES_INFORM_INFO];
     uint32_t number;
     uint64_t absent_since;
+    uint64_t changed;
 };
 
 /* All that must outlive the process: it can be written down and read back as it is. */
@@ -174,7 +204,29 @@ struct registry {
     struct groups groups;
     VEC(struct service) services;
     VEC(struct subscription) subscriptions;
-    uint32_t next_subscription, next_mgid;
+    uint32_t next_service, next_subscription, next_mgid; /* counted */
+    uint64_t generation; /* of services and subscriptions; groups have one of their own */
+    uint64_t removed;    /* the generation when one of them last went */
+};
+
+/* A standby that waits for news. */
+struct watcher {
+    bool waits;
+    uint64_t asked, not_before;
+    struct sa_address address;
+    uint64_t instance;
+    struct sa_generations since;
+    uint8_t mad[MAD_BYTES];
+};
+enum { WATCHERS = 8 };
+/* A standby that we are. */
+struct follower {
+    bool active;
+    struct sa_address address; /* of the master */
+    uint64_t instance;         /* of it, and what we have of its; 0: nothing */
+    struct sa_generations have;
+    uint64_t next_at; /* when to ask (again) */
+    uint32_t tid, asked;
 };
 
 struct report {
@@ -199,6 +251,7 @@ struct sa {
     struct sa_view view;
     bool serves; /* there is a network */
     struct path_index index;
+    struct access access;
     struct query_queue queue;
     struct long_query *long_queries; /* LONG_QUERIES of them */
     unsigned long_turn;
@@ -212,6 +265,11 @@ struct sa {
     uint64_t registrations_due; /* when a lease or an absence ends next */
     struct answer out;          /* the message that was handed out last */
     uint8_t report_mad[MAD_BYTES];
+    struct watcher watchers[WATCHERS];
+    struct follower follower;
+    uint16_t heritage;    /* LID of the master whose registrations these are; 0: nobody's */
+    struct map forgotten; /* GUIDs of ports whose registrations were given up … */
+    VEC(uint64_t) asks;   /* … and that came back */
     struct sa_counts counts;
 };
 
@@ -227,6 +285,8 @@ query_handler class_port_info, node_records, port_info_records, switch_info_reco
 /* core.c */
 /* The end port with this LID; SUBNET_NONE if nobody has it. */
 uint32_t sa_port_at(const struct sa *sa, unsigned lid);
+/* sa->out becomes the answer to this query, with the text for its data. */
+void answer_text(struct sa *sa, const struct query *query, const struct text *text);
 /* End ports in the order of their base LIDs: the first one at or after *lid, which is left behind
  * it. SUBNET_NONE: no more. */
 uint32_t sa_next_end_port(const struct sa *sa, unsigned *lid);
@@ -255,14 +315,51 @@ bool long_query_continue(struct sa *sa, struct long_query *query);
 /* Whether it goes through many pairs of end points and so takes several turns. */
 bool path_query_is_long(const struct sa *sa, const struct query *query);
 
+/* partition_groups.c */
+void partition_groups_make(struct sa *sa);
+
 /* group_records.c */
-void groups_make_permanent(struct sa *sa);
+void groups_end_deserted(struct sa *sa, struct group *group); /* unless somebody keeps it alive */
 void groups_forget_absent(struct sa *sa);
 
 /* services.c, subscriptions.c */
 void services_expire(struct sa *sa);
+void service_put(struct sa *sa, const struct service *service);
+void service_drop(struct sa *sa, struct service *service);
 void subscriptions_forget_absent(struct sa *sa);
+/* LIDs of subscribers may be others than they were. */
+void subscriptions_readdress(struct sa *sa);
+void subscription_put(struct sa *sa, const struct subscription *subscription);
+void subscription_drop(struct sa *sa, struct subscription *subscription);
 struct subscription *subscription_numbered(struct sa *sa, uint32_t number);
+
+/* persist.c, persist_read.c */
+struct registry_header { /* what weft says of the whole */
+    bool given;
+    uint16_t master; /* its LID */
+    uint64_t instance;
+    struct sa_generations generations, since;
+    uint32_t next_service, next_subscription, next_mgid;
+};
+struct registry_source {
+    const char *content, *path;
+    size_t bytes;
+    uint64_t wall_s;
+    bool (*accept)(const struct sa *sa, const struct registry_header *header); /* or NULL */
+};
+void registry_print(const struct sa *sa, uint64_t wall_s, const struct sa_generations *since,
+                    struct text *out);
+int registry_read(struct sa *sa, const struct registry_source *source,
+                  struct registry_header *header, struct err *err);
+void registry_clear(struct sa *sa);
+
+/* sync.c */
+enum { SA_ATTRIBUTE_REGISTRATIONS = 0xFF57 };
+uint16_t registry_master(const struct sa *sa);
+void sync_ask(struct sa *sa, const struct sa_message *message);
+void sync_receive(struct sa *sa, const struct sa_message *message);
+uint64_t sync_deadline(const struct sa *sa);
+bool sync_next(struct sa *sa, struct sa_message *message);
 
 /* reports.c */
 /* Tells subscribers of 64 to 67: a GID that came or went, a group made or deleted. */

@@ -23,8 +23,7 @@ static uint32_t next_meant(const struct sa *sa, const struct query *query, unsig
 
 static bool may_see(const struct sa *sa, const struct query *query, uint32_t port)
 {
-    return access_common_key(sa, sa_requester_guid(sa, query),
-                             sa->view.subnet->ports.items[port].guid) != 0;
+    return access_sees(sa, access_asker(sa, query), sa->view.subnet->ports.items[port].guid);
 }
 
 /* ---- NodeRecord ---- */
@@ -324,6 +323,8 @@ uint16_t guid_info_records(struct sa *sa, const struct query *query, struct answ
     for (uint32_t port; (port = next_meant(sa, query, named, &lid)) != SUBNET_NONE;) {
         const struct subnet_port *end = &sa->view.subnet->ports.items[port];
         unsigned capacity = (unsigned)wire_get(end->info, PORT_INFO_GUID_CAP);
+        if (!may_see(sa, query, port))
+            continue;
         for (unsigned block = 0; block * GUIDS_A_BLOCK < capacity; block++) {
             if (query_has(query, BLOCK) && wire_get(wanted, GUID_INFO_RECORD_BLOCK) != block)
                 continue;

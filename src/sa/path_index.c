@@ -45,15 +45,46 @@ static void add_switch(struct path_index *index, const struct sa_view *view, uin
             *link = worse(*link, quality_of(ports[port->peer].info));
         if (peer == NETWORK_NONE || peer & NETWORK_SWITCH)
             continue;
-        index->terminals[peer] = *link;
-        if (port->peer != SUBNET_NONE)
-            index->terminals[peer] = quality_of(ports[port->peer].info);
+        struct path_quality end =
+            port->peer == SUBNET_NONE ? *link : quality_of(ports[port->peer].info);
+        for (; peer != NETWORK_NONE; peer = view->network->terminals.items[peer].sharer)
+            index->terminals[peer] = end;
     }
     unsigned capacity = (unsigned)wire_get(known->switch_info, SWITCH_INFO_MULTICAST_FDB_CAP);
     if (capacity && LID_MULTICAST_FIRST + capacity - 1 < index->last_mlid)
         index->last_mlid = (uint16_t)(LID_MULTICAST_FIRST + capacity - 1);
     index->switch_guids[at] = ports[known->first_port].guid;
     add_end_point(index, index->switch_guids[at], at | NETWORK_SWITCH);
+}
+
+/* Groups that the policy knows; the subnet says what the node is called. */
+static uint64_t groups_of(const struct sa_view *view, uint64_t guid, unsigned lid)
+{
+    const struct subnet *subnet = view->subnet;
+    uint32_t port = lid < LFT_ENTRIES ? subnet->by_lid[lid] : SUBNET_NONE;
+    struct qos_party party = {.port_guid = guid};
+    if (port != SUBNET_NONE) {
+        const struct subnet_node *node = &subnet->nodes.items[subnet->ports.items[port].node];
+        party.type = node->kind;
+        party.description = node->description;
+        party.self = port == subnet->own_port;
+    }
+    return qos_groups_of(view->qos, &party);
+}
+
+static void find_groups(struct path_index *index, const struct sa_view *view)
+{
+    const struct network *network = view->network;
+    size_t terminals = network->terminals.count;
+    if (!view->qos || !view->qos->on || !view->qos->members.count)
+        return;
+    index->groups = mem_zalloc(terminals + network->switches.count + 1, sizeof *index->groups);
+    for (size_t i = 0; i < terminals; i++)
+        index->groups[i] =
+            groups_of(view, network->terminals.items[i].guid, network->terminals.items[i].lid);
+    for (size_t i = 0; i < network->switches.count; i++)
+        index->groups[terminals + i] =
+            groups_of(view, index->switch_guids[i], network->switches.items[i].lid);
 }
 
 void path_index_build(struct path_index *index, const struct sa_view *view)
@@ -73,6 +104,7 @@ void path_index_build(struct path_index *index, const struct sa_view *view)
         if (!index->least_rate || rate_order(quality.rate) < rate_order(index->least_rate))
             index->least_rate = quality.rate;
     }
+    find_groups(index, view);
 }
 
 void path_index_release(struct path_index *index)
@@ -81,6 +113,7 @@ void path_index_release(struct path_index *index)
     vec_release(&index->guids);
     mem_free(index->links);
     mem_free(index->terminals);
+    mem_free(index->groups);
     mem_free(index->switch_guids);
     *index = (struct path_index){0};
 }
@@ -123,6 +156,8 @@ bool path_index_follow(const struct sa *sa, uint32_t source, uint32_t destinatio
         if (port == 0 || port > here->port_count)
             return false;
         trace->quality = worse(trace->quality, sa->index.links[here->first_port + port]);
+        if (network_leads_to(network, at & ~NETWORK_SWITCH, port, destination))
+            break;
         at = network->ports.items[here->first_port + port].peer;
         if (at == NETWORK_NONE)
             return false;

@@ -5,8 +5,10 @@
  * DLID (destination renaming) is obeyed in both directions, so there is one record for a pair; with
  * other engines every LID of a port's range has routes, and a pair has as many records as LIDs:
  * those that use different LIDs at both ends first. MTU and rate are the least along the way;
- * selectors can only lower them. A path is reversible if its way back exists, serves the same
- * wishes, and has the same service level.
+ * selectors and levels of service (subnet/qos.h) can only lower them. A path is reversible if its
+ * way back exists, serves the same wishes, and is on the same lane. Who asks for a reversible path
+ * gets one also where the way back is on another lane: clients that ask (connection managers do)
+ * could not talk at all otherwise, and OpenSM answers so; see decision 013.
  *
  * Tables over many pairs are made piece by piece (long_query_continue); should the routes change
  * meanwhile, it begins again with the new ones: a table is of one state. */
@@ -14,6 +16,8 @@
 #include "wire/packet.h"
 
 enum path_component {
+    PATH_SERVICE_MSB = 0,
+    PATH_SERVICE_LSB = 1,
     PATH_DGID = 2,
     PATH_SGID = 3,
     PATH_DLID = 4,
@@ -25,6 +29,7 @@ enum path_component {
     PATH_REVERSIBLE = 11,
     PATH_NUMB_PATH = 12,
     PATH_P_KEY = 13,
+    PATH_QOS_CLASS = 14,
     PATH_SL = 15,
     PATH_MTU_SELECTOR = 16,
     PATH_MTU = 17,
@@ -38,6 +43,7 @@ enum multi_path_component {
     MULTI_REVERSIBLE = 5,
     MULTI_NUMB_PATH = 6,
     MULTI_P_KEY = 7,
+    MULTI_QOS_CLASS = 8,
     MULTI_SL = 9,
     MULTI_MTU_SELECTOR = 10,
     MULTI_MTU = 11,
@@ -45,8 +51,10 @@ enum multi_path_component {
     MULTI_RATE = 13,
     MULTI_LIFE_SELECTOR = 14,
     MULTI_LIFE = 15,
+    MULTI_SERVICE_MSB = 16,
     MULTI_SGID_COUNT = 19,
     MULTI_DGID_COUNT = 20,
+    MULTI_SERVICE_LSB = 21,
 };
 
 enum { GID_BYTES = 16, PREFER_MOST = 0, PREFER_LEAST = 2 };
@@ -56,11 +64,13 @@ enum { MULTI_PAIRS = 4096 }; /* that one MultiPathRecord may ask for */
 struct path_wish {
     struct wish mtu, rate, life;
     bool reversible, raw;
-    bool has_p_key, has_sl;
+    bool has_p_key, has_sl, has_class, has_service;
     uint16_t p_key, slid, dlid; /* LIDs: 0 for any */
+    uint16_t class;
+    uint64_t service;
     uint8_t sl;
     unsigned most; /* records for a pair */
-    uint64_t requester;
+    uint64_t asker;
 };
 
 static struct wish selector(const struct query *query, unsigned selector_bit, unsigned value_bit,
@@ -90,10 +100,14 @@ static void read_path_wish(const struct sa *sa, const struct query *query, struc
         .p_key = (uint16_t)wire_get(data, PATH_RECORD_P_KEY),
         .has_sl = query_has(query, PATH_SL),
         .sl = (uint8_t)wire_get(data, PATH_RECORD_SL),
+        .has_class = query_has(query, PATH_QOS_CLASS),
+        .class = (uint16_t)wire_get(data, PATH_RECORD_QOS_CLASS),
+        .has_service = query_has(query, PATH_SERVICE_MSB) || query_has(query, PATH_SERVICE_LSB),
+        .service = wire_get(data, PATH_RECORD_SERVICE_ID),
         .slid = query_has(query, PATH_SLID) ? (uint16_t)wire_get(data, PATH_RECORD_SLID) : 0,
         .dlid = query_has(query, PATH_DLID) ? (uint16_t)wire_get(data, PATH_RECORD_DLID) : 0,
         .most = UINT32_MAX,
-        .requester = sa_requester_guid(sa, query),
+        .asker = access_asker(sa, query),
     };
     if (query_method(query) == METHOD_GET)
         wish->most = 1;
@@ -120,8 +134,13 @@ static void read_multi_path_wish(const struct sa *sa, const struct query *query,
         .p_key = (uint16_t)wire_get(data, MULTI_PATH_RECORD_P_KEY),
         .has_sl = query_has(query, MULTI_SL),
         .sl = (uint8_t)wire_get(data, MULTI_PATH_RECORD_SL),
+        .has_class = query_has(query, MULTI_QOS_CLASS),
+        .class = (uint16_t)wire_get(data, MULTI_PATH_RECORD_QOS_CLASS),
+        .has_service = query_has(query, MULTI_SERVICE_MSB) || query_has(query, MULTI_SERVICE_LSB),
+        .service = wire_get(data, MULTI_PATH_RECORD_SERVICE_ID_MSB) << 56 |
+                   wire_get(data, MULTI_PATH_RECORD_SERVICE_ID_LSB),
         .most = UINT32_MAX,
-        .requester = sa_requester_guid(sa, query),
+        .asker = access_asker(sa, query),
     };
     if (query_has(query, MULTI_NUMB_PATH))
         wish->most = (unsigned)wire_get(data, MULTI_PATH_RECORD_NUMB_PATH);
@@ -151,7 +170,7 @@ static struct end end_of(const struct sa *sa, uint32_t point)
 
 struct way {
     struct path_quality quality;
-    uint8_t life, sl;
+    uint8_t life, lane;
 };
 
 /* From one end to a LID of the other, if it can be had as wished. */
@@ -165,7 +184,7 @@ static bool find_way(const struct sa *sa, const struct path_wish *wish, const st
     *way = (struct way){.quality = trace.quality};
     way->life = from->point == to->point ? 0 : sa->config.subnet_timeout;
     if (routes->service_levels && dlid < routes->stride)
-        way->sl = routes->service_levels[(size_t)from->at * routes->stride + dlid];
+        way->lane = routes->service_levels[(size_t)from->at * routes->stride + dlid];
     return wish_grant(&wish->mtu, &way->quality.mtu) &&
            wish_grant_rate(&wish->rate, &way->quality.rate) && wish_grant(&wish->life, &way->life);
 }
@@ -178,9 +197,54 @@ static int choose_key(const struct sa *sa, const struct path_wish *wish, const s
         return 0;
     if (!wish->has_p_key)
         return (int)access_common_key(sa, from->guid, to->guid);
-    return access_has_key(sa, from->guid, wish->p_key) && access_has_key(sa, to->guid, wish->p_key)
-               ? wish->p_key
-               : -1;
+    return access_shares_key(sa, from->guid, to->guid, wish->p_key) ? wish->p_key : -1;
+}
+
+static uint64_t policy_groups_at(const struct sa *sa, uint32_t point)
+{
+    size_t terminals = sa->view.network->terminals.count;
+    if (!sa->index.groups)
+        return 0;
+    return sa->index.groups[point & NETWORK_SWITCH ? terminals + (point & ~NETWORK_SWITCH) : point];
+}
+
+/* A level may want less than the way could do. */
+static void lower(struct way *way, const struct qos_level *level)
+{
+    if (level->mtu && level->mtu < way->quality.mtu)
+        way->quality.mtu = level->mtu;
+    if (level->rate && rate_order(level->rate) < rate_order(way->quality.rate))
+        way->quality.rate = level->rate;
+    if (level->life != 0xFF)
+        way->life = level->life;
+}
+
+/* The path's service level, of the level of service that whoever asks gets; false: it insists on
+ * another one, and that would be another lane, which can close a cycle. */
+static bool choose_level(const struct sa *sa, const struct path_wish *wish, const struct end *from,
+                         const struct end *to, unsigned key, struct way *way, uint8_t *sl)
+{
+    const struct sa_view *view = &sa->view;
+    struct qos_question question = {
+        .source_groups = policy_groups_at(sa, from->point),
+        .destination_groups = policy_groups_at(sa, to->point),
+        .target_guid = to->guid,
+        .has_p_key = !wish->raw,
+        .p_key = (uint16_t)key,
+        .has_service = wish->has_service,
+        .service = wish->service,
+        .has_class = wish->has_class,
+        .class = wish->class,
+    };
+    struct qos_layout layout = view->layout;
+    layout.used = view->routes->service_levels ? view->routes->vls : 1;
+    uint8_t level = qos_answer(view->qos, &layout, &question, way->lane, sl);
+    if (level != QOS_NO_LEVEL)
+        lower(way, &view->qos->levels.items[level]);
+    if (!wish->has_sl)
+        return true;
+    *sl = wish->sl;
+    return qos_allows(&layout, wish->sl, way->lane);
 }
 
 static bool add_path(const struct sa *sa, const struct path_wish *wish, const struct end *from,
@@ -188,14 +252,13 @@ static bool add_path(const struct sa *sa, const struct path_wish *wish, const st
                      struct answer *answer)
 {
     struct way there, back;
+    uint8_t sl = 0;
     int key = choose_key(sa, wish, from, to);
-    if (key < 0 || !find_way(sa, wish, from, to, dlid, &there))
+    if (key < 0 || !find_way(sa, wish, from, to, dlid, &there) ||
+        !choose_level(sa, wish, from, to, (unsigned)key, &there, &sl))
         return false;
-    /* What the engine needs counts: with layers, another level can close a cycle. */
-    if (wish->has_sl && sa->view.routes->service_levels && wish->sl != there.sl)
-        return false;
-    bool reversible = find_way(sa, wish, to, from, slid, &back) && back.sl == there.sl;
-    if (wish->reversible && !reversible)
+    bool returns = find_way(sa, wish, to, from, slid, &back);
+    if (wish->reversible && !returns)
         return false;
     uint8_t *record = answer_add(answer);
     gid_set(wire_bytes(record, PATH_RECORD_DGID), GID_PREFIX, to->guid);
@@ -203,9 +266,12 @@ static bool add_path(const struct sa *sa, const struct path_wish *wish, const st
     wire_set(record, PATH_RECORD_DLID, dlid);
     wire_set(record, PATH_RECORD_SLID, slid);
     wire_set(record, PATH_RECORD_RAW_TRAFFIC, wish->raw);
-    wire_set(record, PATH_RECORD_REVERSIBLE, reversible);
+    wire_set(record, PATH_RECORD_REVERSIBLE,
+             returns && (wish->reversible || back.lane == there.lane));
     wire_set(record, PATH_RECORD_P_KEY, (unsigned)key);
-    wire_set(record, PATH_RECORD_SL, wish->has_sl ? wish->sl : there.sl);
+    wire_set(record, PATH_RECORD_QOS_CLASS,
+             wish->has_class && sa->view.qos && sa->view.qos->on ? wish->class : 0);
+    wire_set(record, PATH_RECORD_SL, sl);
     wire_set(record, PATH_RECORD_MTU_SELECTOR, SELECT_EXACTLY);
     wire_set(record, PATH_RECORD_MTU, there.quality.mtu);
     wire_set(record, PATH_RECORD_RATE_SELECTOR, SELECT_EXACTLY);
@@ -237,9 +303,9 @@ static unsigned add_pair(const struct sa *sa, const struct path_wish *wish, uint
 {
     struct end from = end_of(sa, source), to = end_of(sa, destination);
     unsigned found = 0;
-    if (!from.lid || !to.lid || !access_common_key(sa, wish->requester, from.guid) ||
-        !access_common_key(sa, wish->requester, to.guid) ||
-        !access_common_key(sa, from.guid, to.guid) || !wish->most)
+    if (!from.lid || !to.lid || !access_sees(sa, wish->asker, from.guid) ||
+        !access_sees(sa, wish->asker, to.guid) || !access_common_key(sa, from.guid, to.guid) ||
+        !wish->most)
         return 0;
     if (sa->view.routes->offsets)
         return add_renamed(sa, wish, &from, &to, answer);
@@ -342,7 +408,7 @@ static uint16_t group_path(const struct sa *sa, const struct query *query, struc
     const uint8_t *data = query_data(query);
     const struct group *group =
         groups_find(&sa->registry.groups, wire_bytes_const(data, PATH_RECORD_DGID));
-    if (!group || !fits_group(sa, query, group))
+    if (!group || !access_sees_group(sa, query, group) || !fits_group(sa, query, group))
         return STATUS_OK; /* without a record */
     uint8_t *record = answer_add(answer);
     memcpy(record, data, WIRE_BYTES_PATH_RECORD);

@@ -51,7 +51,7 @@ static void spread(struct sa *sa, const uint8_t *notice)
     for (size_t i = 0; i < sa->registry.subscriptions.count; i++) {
         const struct subscription *subscription = &sa->registry.subscriptions.items[i];
         if (!is_wanted(subscription->inform, notice) ||
-            (subject && !access_common_key(sa, subscription->guid, subject)))
+            (subject && !access_sees(sa, subscription->guid, subject)))
             continue;
         if (reports->pending.count - reports->taken >= sa->config.report_limit) {
             sa->counts.reports_lost++;

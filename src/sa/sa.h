@@ -15,9 +15,13 @@
  *   path_index.c     end points by GUID, and what a path is good for
  *   path_records.c   PathRecord, MultiPathRecord and TraceRecord
  *   group_records.c  MCMemberRecord: joining, leaving, looking up
+ *   partition_groups.c  groups that partitions bring along
  *   services.c       ServiceRecord, with leases
  *   subscriptions.c  InformInfo and InformInfoRecord
  *   reports.c        notices on their way to subscribers
+ *   persist.c        registrations as text …
+ *   persist_read.c   … and back
+ *   sync.c           how standbys come by them
  *
  * Queries wait in a queue for each client (source LID); clients are answered in turn. Bounds: at
  * most `queue_limit` queries wait in all and `client_limit` of one client, then the answer is BUSY,
@@ -27,8 +31,12 @@
 #ifndef WEFT_SA_SA_H
 #define WEFT_SA_SA_H
 
+#include "base/err.h"
+#include "base/text.h"
 #include "routing/routes.h"
 #include "subnet/groups.h"
+#include "subnet/partitions.h"
+#include "subnet/qos.h"
 #include "subnet/subnet.h"
 
 struct sa_config {
@@ -43,6 +51,8 @@ struct sa_config {
     unsigned report_retries;
     uint64_t absence_ps; /* registrations of a port that went are kept for so long */
     bool ipoib_group;    /* make the broadcast group of the default partition */
+    const struct partitions *partitions; /* the owner's: groups to be made instead; NULL: none */
+    uint64_t instance; /* another one for each life of a manager; told to standbys */
 };
 void sa_config_init(struct sa_config *config); /* the defaults */
 
@@ -53,6 +63,8 @@ struct sa_view {
     const struct subnet *subnet;
     const struct network *network;
     const struct routes *routes;
+    const struct qos *qos; /* levels of service, and how they and lanes go together; or NULL */
+    struct qos_layout layout;
     uint64_t generation;
     uint8_t priority; /* the manager's own, for SMInfoRecord */
     uint32_t act_count;
@@ -88,8 +100,46 @@ uint64_t sa_deadline(const struct sa *sa);
 /* The next message to send; its bytes last until the next call. */
 bool sa_next_output(struct sa *sa, uint64_t now, struct sa_message *message);
 
+/* Other partitions, and so other groups that are there without members. */
+void sa_use_partitions(struct sa *sa, const struct partitions *partitions);
+
 /* What hosts joined; for whoever makes multicast trees. */
 const struct groups *sa_groups(const struct sa *sa);
+
+/* ---- registrations over restarts and fail-over ---- */
+
+/* Count changes: of groups, and of services and subscriptions. */
+struct sa_generations {
+    uint64_t groups, others;
+};
+struct sa_generations sa_registry_generations(const struct sa *sa);
+/* All that is registered, in the format of persist.c; `wall_s` is the wall clock's time, by which
+ * leases go on while nobody is there. */
+void sa_registry_print(const struct sa *sa, uint64_t wall_s, struct text *out);
+struct sa_registry_file {
+    const char *path; /* for messages */
+    const char *content;
+    size_t bytes;
+    uint64_t wall_s;
+};
+/* Puts it in the place of all that is registered. -EINVAL, with the line that is wrong: then
+ * nothing has changed. */
+int sa_registry_read(struct sa *sa, uint64_t now, const struct sa_registry_file *file,
+                     struct err *err);
+
+/* The master that this one stands by. If it tells us its registrations we ask for them from now on;
+ * if it does not, ours are out of date and go. NULL: there is no such master. */
+struct sa_master {
+    uint16_t lid;
+    uint8_t sl;
+    bool tells;
+};
+void sa_follow(struct sa *sa, uint64_t now, const struct sa_master *master);
+/* The LID of the master whose clients need not register again, since what they registered is here;
+ * 0: there is none. */
+uint16_t sa_heritage(const struct sa *sa);
+/* Ports whose registrations were given up and that are back: they should be asked to register. */
+bool sa_next_ask(struct sa *sa, uint64_t *guid);
 
 struct sa_counts {
     uint64_t queries, answers, refusals, busy, dropped, reports, reports_lost;

@@ -105,9 +105,11 @@ static uint16_t announce(struct sa *sa, const struct query *query, struct answer
     if (!service && sa->registry.services.count >= sa->config.service_limit)
         return STATUS_SA_NO_RESOURCES;
     if (!service) {
-        vec_push(&sa->registry.services, (struct service){.expires = TIME_NEVER});
+        vec_push(&sa->registry.services,
+                 ((struct service){.expires = TIME_NEVER, .number = ++sa->registry.next_service}));
         service = &sa->registry.services.items[sa->registry.services.count - 1];
     }
+    service->changed = ++sa->registry.generation;
     memcpy(service->record, data, WIRE_BYTES_SERVICE_RECORD);
     if (!query_has(query, SERVICE_LEASE))
         wire_set(service->record, SERVICE_RECORD_LEASE, LEASE_FOREVER);
@@ -120,11 +122,28 @@ static uint16_t announce(struct sa *sa, const struct query *query, struct answer
     return STATUS_OK;
 }
 
-static void drop(struct sa *sa, struct service *service)
+void service_drop(struct sa *sa, struct service *service)
 {
     size_t place = (size_t)(service - sa->registry.services.items);
     sa->registry.services.count--;
     memmove(service, service + 1, (sa->registry.services.count - place) * sizeof *service);
+    sa->registry.removed = ++sa->registry.generation;
+}
+
+void service_put(struct sa *sa, const struct service *service)
+{
+    struct registry *registry = &sa->registry;
+    struct service *known = find(sa, service->record);
+    if (!known) {
+        vec_push(&registry->services, *service);
+        known = &registry->services.items[registry->services.count - 1];
+    }
+    *known = *service;
+    if (!known->number)
+        known->number = registry->next_service + 1;
+    if (known->number > registry->next_service)
+        registry->next_service = known->number;
+    known->changed = ++registry->generation;
 }
 
 static uint16_t withdraw(struct sa *sa, const struct query *query, struct answer *answer)
@@ -133,7 +152,7 @@ static uint16_t withdraw(struct sa *sa, const struct query *query, struct answer
     if (!service || !is_allowed(sa, query))
         return STATUS_SA_NO_RECORDS;
     add_service(query, service, answer);
-    drop(sa, service);
+    service_drop(sa, service);
     return STATUS_OK;
 }
 
@@ -151,7 +170,7 @@ void services_expire(struct sa *sa)
     for (size_t i = sa->registry.services.count; i-- > 0;) {
         struct service *service = &sa->registry.services.items[i];
         if (service->expires <= sa->now)
-            drop(sa, service);
+            service_drop(sa, service);
         else if (service->expires < sa->registrations_due)
             sa->registrations_due = service->expires;
     }

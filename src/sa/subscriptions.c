@@ -65,19 +65,56 @@ static bool is_valid(const struct sa *sa, const struct query *query)
     uint64_t requester = sa_requester_guid(sa, query);
     if (gid_prefix(gid) || gid_guid(gid))
         return map_get(&sa->index.by_guid, gid_guid(gid)) != MAP_NONE &&
-               access_common_key(sa, requester, gid_guid(gid));
+               access_sees(sa, requester, gid_guid(gid));
     if (first == LIDS_ALL)
         return true;
     last = last ? last : first;
     return first <= last && last <= LID_UNICAST_LAST;
 }
 
-static void drop(struct sa *sa, struct subscription *subscription)
+void subscription_drop(struct sa *sa, struct subscription *subscription)
 {
     size_t place = (size_t)(subscription - sa->registry.subscriptions.items);
     sa->registry.subscriptions.count--;
     memmove(subscription, subscription + 1,
             (sa->registry.subscriptions.count - place) * sizeof *subscription);
+    sa->registry.removed = ++sa->registry.generation;
+}
+
+/* Behind all others: their numbers are in order. */
+void subscription_put(struct sa *sa, const struct subscription *subscription)
+{
+    struct registry *registry = &sa->registry;
+    struct subscription *known = subscription_numbered(sa, subscription->number);
+    if (!known || known->guid != subscription->guid) {
+        struct subscription fresh = *subscription;
+        if (fresh.number <= registry->next_subscription)
+            fresh.number = registry->next_subscription + 1;
+        registry->next_subscription = fresh.number;
+        vec_push(&registry->subscriptions, fresh);
+        known = &registry->subscriptions.items[registry->subscriptions.count - 1];
+    }
+    uint32_t number = known->number;
+    *known = *subscription;
+    known->number = number;
+    known->changed = ++registry->generation;
+}
+
+void subscriptions_readdress(struct sa *sa)
+{
+    const struct network *network = sa->view.network;
+    for (size_t i = 0; i < sa->registry.subscriptions.count; i++) {
+        struct subscription *subscription = &sa->registry.subscriptions.items[i];
+        uint32_t point = map_get(&sa->index.by_guid, subscription->guid);
+        unsigned lid = subscription->address.lid;
+        if (point == MAP_NONE || (lid <= network->top_lid && network->owner[lid] == point))
+            continue;
+        lid = 0;
+        while (lid < network->top_lid && network->owner[lid] != point)
+            lid++;
+        subscription->address.lid = (uint16_t)lid;
+        subscription->changed = ++sa->registry.generation;
+    }
 }
 
 static void subscribe(struct sa *sa, const struct query *query)
@@ -87,6 +124,7 @@ static void subscribe(struct sa *sa, const struct query *query)
         .address = query->address,
         .number = ++sa->registry.next_subscription,
         .absent_since = TIME_NEVER,
+        .changed = ++sa->registry.generation,
     };
     memcpy(subscription.inform, query_data(query), sizeof subscription.inform);
     wire_set(subscription.inform, INFORM_INFO_QPN, query->address.qp);
@@ -101,7 +139,7 @@ uint16_t inform_info(struct sa *sa, const struct query *query, struct answer *an
     case 0:
         if (!known)
             return STATUS_SA_BAD_REQUEST;
-        drop(sa, known);
+        subscription_drop(sa, known);
         break;
     case 1:
         if (!is_valid(sa, query))
@@ -140,7 +178,6 @@ static const struct component inform_components[] = {
 
 uint16_t inform_info_records(struct sa *sa, const struct query *query, struct answer *answer)
 {
-    uint64_t requester = sa_requester_guid(sa, query);
     struct matcher matcher;
     matcher_init(&matcher, inform_components, query_mask(query), query_data(query));
     for (size_t i = 0; i < sa->registry.subscriptions.count; i++) {
@@ -152,7 +189,7 @@ uint16_t inform_info_records(struct sa *sa, const struct query *query, struct an
         memcpy(record + INFORM_INFO_RECORD_AT_INFORM_INFO, subscription->inform,
                WIRE_BYTES_INFORM_INFO);
         if (!matcher_accepts(&matcher, record) ||
-            !access_common_key(sa, requester, subscription->guid))
+            !access_sees(sa, access_asker(sa, query), subscription->guid))
             answer_drop(answer);
     }
     return STATUS_OK;
@@ -163,6 +200,6 @@ void subscriptions_forget_absent(struct sa *sa)
     for (size_t i = sa->registry.subscriptions.count; i-- > 0;) {
         struct subscription *subscription = &sa->registry.subscriptions.items[i];
         if (sa_is_lost(sa, subscription->guid, &subscription->absent_since))
-            drop(sa, subscription);
+            subscription_drop(sa, subscription);
     }
 }

@@ -37,7 +37,7 @@ void audit_advance(struct sm *sm, uint64_t now)
         return;
     for (; audit->cursor < sm->subnet.nodes.count; audit->cursor++) {
         const struct subnet_node *node = node_at(sm, audit->cursor);
-        if (!node->present || node->kind != SUBNET_SWITCH || random_table_is_used(node))
+        if (!node->present || !node->tables || random_table_is_used(node))
             continue;
         unsigned blocks = node->tables->wanted_top / LFT_BLOCK + 1u;
         read_blocks(sm, audit->cursor++, blocks);

@@ -7,13 +7,18 @@
 
 #include <string.h>
 
+enum { ALL_INPUTS = 0x20000 }; /* of an SL to VL map: see 14.2.5.8 */
+
 static uint32_t modifier_of(const struct subnet_port *port, bool at_switch,
                             const struct block *block)
 {
     unsigned number = at_switch ? port->number : 0;
     switch ((enum block_kind)block->kind) {
     case BLOCK_PARTITIONS: return number << 16 | block->part;
-    case BLOCK_LANES: return at_switch ? (uint32_t)block->part << 8 | number : 0;
+    case BLOCK_LANES:
+        if (block->part == BLOCK_ALL_INPUTS)
+            return ALL_INPUTS | number;
+        return at_switch ? (uint32_t)block->part << 8 | number : 0;
     case BLOCK_ARBITRATION: return (uint32_t)block->part << 16 | port->number;
     default: return (uint32_t)(block->part >> 9) << 28 | (block->part & 0x1FFu);
     }

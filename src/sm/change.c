@@ -121,6 +121,10 @@ void change_trap(struct sm *sm, uint64_t now, const struct sm_message *message)
         return;
     }
     uint32_t node = sm->subnet.ports.items[port].node;
+    uint32_t peer = sm->subnet.ports.items[port].peer;
+    if (trap == 128 && peer != SUBNET_NONE &&
+        sm->subnet.nodes.items[sm->subnet.ports.items[peer].node].vswitch)
+        node = sm->subnet.ports.items[peer].node; /* the LID is shared */
     const struct subnet_node *n = &sm->subnet.nodes.items[node];
     if (babbles(sm, now, node))
         return;

@@ -25,15 +25,19 @@ static bool same_routes(const struct sm_config *a, const struct sm_config *b)
 
 void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config)
 {
-    bool other_routes = !same_routes(&sm->config, config);
+    bool other_levels = qos_configure(sm, config->qos);
+    bool other_routes = !same_routes(&sm->config, config) || other_levels;
     bool other_sweep = sm->config.sweep_ps != config->sweep_ps;
     sm->config = *config;
+    sm->config.qos = NULL; /* was copied */
+    sm->partitioning.stale = true;
     if (sm->state != SM_MASTER)
         return;
     if (other_sweep)
         sm->next_sweep = config->sweep_ps == TIME_NEVER ? TIME_NEVER : now + config->sweep_ps;
     if (other_routes)
         sm_reroute(sm, now);
+    plan_services(sm);
     program_all(sm); /* time-outs and keys told to ports */
 }
 

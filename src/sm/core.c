@@ -23,6 +23,9 @@ void sm_config_init(struct sm_config *config)
         .poll_ps = 100 * TIME_MS,
         .poll_retries = 2,
         .mirror_rate = 10000,
+        .repair = true,
+        .rebalance = 150,
+        .part_enforce = SM_ENFORCE_BOTH,
     };
 }
 
@@ -39,6 +42,7 @@ struct sm *sm_new(const struct sm_config *config, uint64_t port_guid)
     sm->next_lid = 1;
     subnet_init(&sm->subnet);
     transactions_init(&sm->transactions);
+    qos_begin(sm);
     return sm;
 }
 
@@ -50,6 +54,9 @@ void sm_job_free(struct sm_job *job)
     routes_release(&job->routes);
     routes_release(&job->before);
     order_release(&job->plan);
+    repair_release(&job->repair);
+    standing_release(&job->standing);
+    dependency_release(&job->checked);
     vec_release(&job->nodes);
     mem_free(job);
 }
@@ -60,6 +67,8 @@ void sm_free(struct sm *sm)
         return;
     subnet_release(&sm->subnet);
     transactions_release(&sm->transactions);
+    partitions_release_work(sm);
+    multicast_release(sm);
     vec_release(&sm->port_work);
     vec_release(&sm->node_work);
     vec_release(&sm->frontier);
@@ -67,9 +76,12 @@ void sm_free(struct sm *sm)
     vec_release(&sm->events);
     vec_release(&sm->facts);
     map_release(&sm->remembered);
+    map_release(&sm->machines);
+    vec_release(&sm->doubles);
     sm_job_free(sm->job);
     mirror_end(sm);
     plan_drop(sm);
+    qos_end(sm);
     mem_free(sm);
 }
 
@@ -149,6 +161,9 @@ static void announce_nodes(struct sm *sm)
         struct node_work *work = sm_node_work(sm, i);
         if (node->present == work->announced)
             continue;
+        if (node->kind != SUBNET_SWITCH &&
+            subnet_socket_of(&sm->subnet, node->first_port + 1) != SUBNET_NONE)
+            continue; /* its hypervisor was announced */
         work->announced = node->present;
         work->described &= node->present;
         sm_say(sm, node->present ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, "%s 0x%016llx \"%s\" %s",
@@ -200,13 +215,12 @@ static void program_what_is_stale(struct sm *sm)
 }
 
 /* What is wanted besides routes follows from the topology and from what was asked for. */
-static void plan_services(struct sm *sm)
+void plan_services(struct sm *sm)
 {
     if (sm->subnet.generation != sm->planned_generation || sm->config.paper)
         return;
     partitions_plan(sm);
     qos_plan(sm);
-    multicast_plan(sm);
     blocks_program(sm);
 }
 
@@ -215,8 +229,12 @@ static void conclude(struct sm *sm, uint64_t now)
 {
     if (sm->computing || sm->distribution.stage != STAGE_IDLE)
         return;
-    if (sm->current && !sm->tables_under_way)
+    if (sm->current && !sm->tables_under_way && qos_is_settled(sm)) {
         plan_serve(sm);
+        qos_serve(sm);
+    }
+    multicast_plan(sm, now); /* trees go by routes that are in force */
+    blocks_program(sm);
     if (!transactions_idle(sm) || sm->subnet.generation != sm->planned_generation)
         return;
     if (sm->change.open && sm->current && sm->current->provisional) {
@@ -272,6 +290,8 @@ void sm_answered(struct sm *sm, uint64_t now, const struct request *request, uin
     case PURPOSE_SET_RANDOM:
     case PURPOSE_SET_TABLE: program_answered(sm, request, status, data); break;
     case PURPOSE_SET_BLOCK: blocks_answered(sm, request, status); break;
+    case PURPOSE_SET_FUNCTION: functions_answered(sm, request, status, data); break;
+    case PURPOSE_READ_KEYS: partitions_answered(sm, request, status, data); break;
     case PURPOSE_STAGE: distribute_answered(sm, request, status, data); break;
     case PURPOSE_SWEEP: change_swept(sm, now, request, status ? NULL : data); break;
     case PURPOSE_AUDIT: audit_answered(sm, now, request, status ? NULL : data); break;
@@ -301,6 +321,8 @@ void sm_unanswered(struct sm *sm, uint64_t now, const struct request *request)
     case PURPOSE_SET_RANDOM:
     case PURPOSE_SET_TABLE: program_unanswered(sm, now, request); break;
     case PURPOSE_SET_BLOCK: blocks_unanswered(sm, now, request); break;
+    case PURPOSE_SET_FUNCTION: functions_unanswered(sm, now, request); break;
+    case PURPOSE_READ_KEYS: partitions_unanswered(sm, now, request); break;
     case PURPOSE_SWEEP: change_swept(sm, now, request, NULL); break;
     case PURPOSE_AUDIT: audit_answered(sm, now, request, NULL); break;
     case PURPOSE_MANAGER:
@@ -346,8 +368,10 @@ void sm_expire(struct sm *sm, uint64_t now)
     transactions_expire(sm, now);
     mastership_expire(sm, now);
     mirror_expire(sm, now);
-    if (sm->state == SM_MASTER && now >= sm->next_sweep)
+    if (sm->state == SM_MASTER && now >= sm->next_sweep) {
+        mend_rebalance(sm, now);
         change_sweep(sm, now);
+    }
     if (now >= sm->distribution.resume_at)
         sm->distribution.resume_at = TIME_NEVER; /* drained */
     advance(sm, now);
@@ -366,6 +390,8 @@ uint64_t sm_deadline(const struct sm *sm)
         deadline = sm->explore_at;
     if (sm->distribution.resume_at < deadline)
         deadline = sm->distribution.resume_at;
+    if (sm->state == SM_MASTER && multicast_deadline(sm) < deadline)
+        deadline = multicast_deadline(sm);
     if (sm->state == SM_MASTER && audit_deadline(sm) < deadline)
         deadline = audit_deadline(sm);
     return deadline;
@@ -426,6 +452,9 @@ void sm_computed(struct sm *sm, uint64_t now, struct sm_job *job, const struct e
         sm->refused = true;
         sm_say(sm, SM_EVENT_ERROR, "no routes, the old ones stay: %.200s", refusal->message);
         sm_job_free(job);
+    } else if (job->optional && job->plan.stuck.count) {
+        sm_say(sm, SM_EVENT_CHANGE, "the tables stay as they are: others have no safe order");
+        sm_job_free(job);
     } else {
         sm->refused = false;
         plan_take_routes(sm, job);
@@ -441,6 +470,44 @@ void sm_use_groups(struct sm *sm, const struct groups *groups)
 void sm_groups_changed(struct sm *sm, uint64_t now)
 {
     advance(sm, now);
+}
+
+void sm_inherit(struct sm *sm, uint16_t master_lid)
+{
+    sm->heritage = master_lid;
+}
+
+void sm_ask_clients(struct sm *sm, uint64_t now)
+{
+    unsigned asked = 0;
+    if (sm->asks_in == sm->masterships)
+        return;
+    sm->asks_in = sm->masterships;
+    for (uint32_t port = 0; port < sm->port_work.count; port++)
+        asked += sm->port_work.items[port].ask;
+    if (asked)
+        sm_say(sm, SM_EVENT_STATE, "clients of %u ports are asked to register again", asked);
+    sm->stale = true;
+    advance(sm, now);
+}
+
+void sm_ask_client(struct sm *sm, uint64_t now, uint64_t guid)
+{
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
+        if (sm->subnet.ports.items[port].guid == guid && subnet_is_end_port(&sm->subnet, port)) {
+            sm_port_work(sm, port)->ask = true;
+            program_port(sm, port);
+        }
+    advance(sm, now);
+}
+
+bool sm_master(const struct sm *sm, struct sm_master *master)
+{
+    if (sm->state != SM_STANDBY || sm->master_port == SUBNET_NONE)
+        return false;
+    const struct subnet_port *port = &sm->subnet.ports.items[sm->master_port];
+    *master = (struct sm_master){.lid = (uint16_t)wire_get(port->info, PORT_INFO_LID)};
+    return mirror_has_heard(sm, &master->weft) && master->lid != 0;
 }
 
 enum sm_state sm_state(const struct sm *sm)
@@ -464,6 +531,10 @@ struct sm_paths sm_paths(const struct sm *sm)
     if (sm->serving && sm->state == SM_MASTER) {
         paths.network = &sm->serving->network;
         paths.routes = &sm->serving->routes;
+        paths.job = sm->serving->number;
+        paths.overlaid = sm->serving->options.user != NULL;
+        paths.qos = &sm->service.served;
+        paths.layout = sm->service.served_layout;
     }
     return paths;
 }
@@ -476,7 +547,9 @@ bool sm_has_copy(const struct sm *sm)
 bool sm_is_settled(const struct sm *sm)
 {
     return sm->state == SM_MASTER && !sm->change.open && !sm->computing && sm->discovering == 0 &&
-           sm->subnet.generation == sm->planned_generation && sm->blocks_under_way == 0;
+           sm->subnet.generation == sm->planned_generation && sm->blocks_under_way == 0 &&
+           multicast_is_settled(sm) && sm->partitioning.reading == 0 &&
+           sm->functions_under_way == 0;
 }
 
 void sm_reroute(struct sm *sm, uint64_t now)
@@ -484,6 +557,7 @@ void sm_reroute(struct sm *sm, uint64_t now)
     if (sm->state != SM_MASTER)
         return;
     sm->planned_generation = 0;
+    sm->afresh = true;
     sm_begin_change(sm, now, "asked to");
     advance(sm, now);
 }

@@ -19,6 +19,7 @@ enum { IS_SM = 1 << 1 }; /* in PortInfo.CapabilityMask */
 static uint32_t node_read_by(struct sm *sm, const struct request *request)
 {
     switch ((enum sm_purpose)request->purpose) {
+    case PURPOSE_READ_FUNCTION:
     case PURPOSE_PORT_INFO: return port_at(sm, request->a)->node;
     case PURPOSE_SWITCH_INFO:
     case PURPOSE_READ_TABLE: return request->a;
@@ -167,9 +168,14 @@ void discovery_read_port(struct sm *sm, uint32_t port)
     if (work->reading)
         return;
     work->reading = true;
-    struct request *request =
-        sm_request(sm, PURPOSE_PORT_INFO, port, subnet_end_port(&sm->subnet, port));
-    ask(sm, request, ATTRIBUTE_PORT_INFO, port_at(sm, port)->number);
+    bool socket = subnet_is_socket(&sm->subnet, port);
+    struct request *request = sm_request(sm, socket ? PURPOSE_READ_FUNCTION : PURPOSE_PORT_INFO,
+                                         port, subnet_end_port(&sm->subnet, port));
+    unsigned number = port_at(sm, port)->number;
+    if (socket)
+        ask(sm, request, ATTRIBUTE_VIRTUAL_FUNCTION, number - VSWITCH_PF);
+    else
+        ask(sm, request, ATTRIBUTE_PORT_INFO, number);
 }
 
 void discovery_read_switch(struct sm *sm, uint32_t node)
@@ -195,7 +201,8 @@ void discovery_read_node(struct sm *sm, uint32_t node)
         discovery_read_switch(sm, node);
     for (unsigned number = 0; number <= node_at(sm, node)->port_count; number++) {
         uint32_t port = node_at(sm, node)->first_port + number;
-        if (node_at(sm, node)->kind == SUBNET_SWITCH || port_at(sm, port)->known)
+        bool told = subnet_socket_of(&sm->subnet, port) != SUBNET_NONE; /* by its vSwitch */
+        if (node_at(sm, node)->kind == SUBNET_SWITCH || (port_at(sm, port)->known && !told))
             discovery_read_port(sm, port);
     }
 }
@@ -216,8 +223,8 @@ void discovery_refresh_switch(struct sm *sm, uint32_t node)
 static void read_tables(struct sm *sm, uint32_t node)
 {
     unsigned top = (unsigned)wire_get(node_at(sm, node)->switch_info, SWITCH_INFO_LINEAR_FDB_TOP);
-    if (top == 0 || top >= LFT_ENTRIES)
-        return; /* nobody has configured it yet */
+    if (top == 0 || top >= LFT_ENTRIES || node_at(sm, node)->vswitch)
+        return; /* nobody has configured it yet, or it is its own business */
     for (unsigned block = 0; block <= top / LFT_BLOCK; block++) {
         if (subnet_block_known(node_at(sm, node)->tables, block))
             continue;
@@ -258,7 +265,7 @@ void discovery_read_all(struct sm *sm, uint32_t node)
     for (unsigned number = 0; number <= node_at(sm, node)->port_count; number++) {
         uint32_t port = first + number;
         bool reachable = port_at(sm, port)->peer != SUBNET_NONE || port == sm->subnet.own_port;
-        if (!is_switch && !reachable)
+        if (!is_switch && (!reachable || subnet_socket_of(&sm->subnet, port) != SUBNET_NONE))
             continue;
         if (!is_switch)
             read_description(sm, node, port);
@@ -333,6 +340,9 @@ static void probed(struct sm *sm, uint64_t now, const struct request *request, c
     node_at(sm, node)->device = (uint16_t)wire_get(data, NODE_INFO_DEVICE_ID);
     node_at(sm, node)->revision = (uint32_t)wire_get(data, NODE_INFO_REVISION);
     node_at(sm, node)->partition_cap = (uint16_t)wire_get(data, NODE_INFO_PARTITION_CAP);
+    if (kind == SUBNET_SWITCH && node_at(sm, node)->device == VSWITCH_DEVICE_ID)
+        subnet_mark_vswitch(&sm->subnet, node);
+    sm->hypervisors |= node_at(sm, node)->vswitch;
     uint32_t end = subnet_end_port(&sm->subnet, arrival);
     bool new_port = !port_at(sm, end)->known;
     port_at(sm, end)->guid = wire_get(data, NODE_INFO_PORT_GUID);
@@ -533,6 +543,10 @@ void discovery_answered(struct sm *sm, uint64_t now, const struct request *reque
         sm_port_work(sm, request->a)->reading = false;
         port_read(sm, now, request->a, data);
         break;
+    case PURPOSE_READ_FUNCTION:
+        sm_port_work(sm, request->a)->reading = false;
+        functions_read(sm, now, request->a, data);
+        break;
     case PURPOSE_READ_TABLE: table_read(sm, request, data); break;
     case PURPOSE_CLEAR_CHANGE:
         memcpy(node_at(sm, request->a)->switch_info, data, 20);
@@ -558,6 +572,7 @@ void discovery_unanswered(struct sm *sm, uint64_t now, const struct request *req
         return;
     case PURPOSE_DESCRIPTION: sm_node_work(sm, request->a)->described = false; return;
     case PURPOSE_SWITCH_INFO: sm_node_work(sm, request->a)->reading_switch = false; break;
+    case PURPOSE_READ_FUNCTION:
     case PURPOSE_PORT_INFO: sm_port_work(sm, request->a)->reading = false; break;
     default: break;
     }

@@ -69,6 +69,21 @@ static void want_what_is(struct sm *sm)
     }
 }
 
+/* True if there is anything in them. */
+static bool copy_known_blocks(const struct subnet_tables *tables, uint8_t *row, unsigned length)
+{
+    bool any = false;
+    for (unsigned first = 0; first < length; first += LFT_BLOCK) {
+        if (!subnet_block_known(tables, first / LFT_BLOCK))
+            continue;
+        memcpy(row + first, tables->actual + first, LFT_BLOCK);
+        for (unsigned lid = first; lid < first + LFT_BLOCK && !any; lid++)
+            any = lid && row[lid] != PORT_NONE;
+    }
+    row[0] = PORT_NONE; /* no address */
+    return any;
+}
+
 /* The tables that are in the switches now, as the order needs them. */
 void distribute_snapshot(struct sm *sm, struct sm_job *job)
 {
@@ -82,15 +97,14 @@ void distribute_snapshot(struct sm *sm, struct sm_job *job)
         sm->was_standby = false;
     if (job->mode != SM_ORDERED && !job->adopt)
         return;
-    routes_init(&job->before, &job->network, "actual");
-    for (uint32_t at = 0; at < job->before.switch_count; at++) {
-        const struct subnet_tables *tables = sm->subnet.nodes.items[job->nodes.items[at]].tables;
-        for (unsigned lid = 1; lid < job->before.stride && lid < LFT_ENTRIES; lid++)
-            if (subnet_block_known(tables, lid / LFT_BLOCK) && tables->actual[lid] != PORT_NONE) {
-                routes_row(&job->before, at)[lid] = tables->actual[lid];
-                job->has_before = true;
-            }
-    }
+    struct network shape = job->network; /* entries for addresses that are gone may stay */
+    if (sm->current && !sm->config.paper && sm->current->routes.top_lid > shape.top_lid)
+        shape.top_lid = sm->current->routes.top_lid;
+    routes_init(&job->before, &shape, "actual");
+    for (uint32_t at = 0; at < job->before.switch_count; at++)
+        job->has_before |= copy_known_blocks(
+            sm->subnet.nodes.items[job->nodes.items[at]].tables, routes_row(&job->before, at),
+            job->before.stride < LFT_ENTRIES ? job->before.stride : LFT_ENTRIES);
 }
 
 static void begin_wave(struct sm *sm)
@@ -113,7 +127,7 @@ static void want_stuck(struct sm *sm, bool drop)
 }
 
 /* The longest that any switch keeps a packet. */
-static uint64_t packet_life(const struct sm *sm)
+uint64_t distribute_packet_life(const struct sm *sm)
 {
     enum { LIFE_LONGEST = 18 }; /* a second; from 20 on it would be for ever */
     uint64_t longest = sm->config.life_time;
@@ -126,9 +140,11 @@ static uint64_t packet_life(const struct sm *sm)
     return (4096 * TIME_NS) << (longest < LIFE_LONGEST ? longest : LIFE_LONGEST);
 }
 
-static void drain(struct sm *sm, uint64_t now)
+/* Long enough for packets that pass so many switches at the most; 0: as many as any. */
+static void drain(struct sm *sm, uint64_t now, uint32_t hops)
 {
-    uint64_t life = packet_life(sm) * (sm->current->longest + 1);
+    hops = sm->config.paper ? 0 : hops;
+    uint64_t life = distribute_packet_life(sm) * ((hops ? hops : sm->current->longest) + 1);
     sm->distribution.resume_at = now + (sm->config.drain_ps ? sm->config.drain_ps : life);
     sm->distribution.drained = true;
 }
@@ -140,7 +156,7 @@ static void next_wave(struct sm *sm, uint64_t now)
     const struct order_plan *plan = &sm->current->plan;
     if (d->wave < plan->waves.count) {
         if (plan->waves.items[d->wave].drain && !d->drained) {
-            drain(sm, now);
+            drain(sm, now, plan->waves.items[d->wave].drain_hops);
             return;
         }
         d->drained = false;
@@ -153,7 +169,7 @@ static void next_wave(struct sm *sm, uint64_t now)
         d->drained = false;
         want_stuck(sm, true);
     } else if (d->stage == STAGE_STUCK && !d->drained) {
-        drain(sm, now);
+        drain(sm, now, plan->stuck_hops);
     } else {
         d->stage = STAGE_IDLE;
         want_everything(sm);

@@ -7,24 +7,27 @@
 
 /* What a request is for, and so who gets the answer. */
 enum sm_purpose {
-    PURPOSE_PROBE,        /* who is behind switch port a (SUBNET_NONE: who am I) */
-    PURPOSE_DESCRIPTION,  /* of node a */
-    PURPOSE_SWITCH_INFO,  /* of node a */
-    PURPOSE_PORT_INFO,    /* of port a */
-    PURPOSE_READ_TABLE,   /* of node a, block b */
-    PURPOSE_CLEAR_CHANGE, /* of node a: acknowledge its port state change */
-    PURPOSE_SET_PORT,     /* port a */
-    PURPOSE_SET_SWITCH,   /* node a */
-    PURPOSE_SET_TABLE,    /* node a, block b */
-    PURPOSE_SET_RANDOM,   /* the same for a random table */
-    PURPOSE_STAGE,        /* port a, to another state for static distribution */
-    PURPOSE_SWEEP,        /* is node a as it was? */
-    PURPOSE_MANAGER,      /* SMInfo of port a, found by discovery */
-    PURPOSE_POLL,         /* is the master at port a alive? */
-    PURPOSE_HANDOVER,     /* tell the manager at port a to take over */
-    PURPOSE_NOTICE,       /* tell the manager at port a that a change begins */
-    PURPOSE_SET_BLOCK,    /* row a of the subnet's blocks */
-    PURPOSE_AUDIT,        /* has node a the block b that a copy says? */
+    PURPOSE_PROBE,         /* who is behind switch port a (SUBNET_NONE: who am I) */
+    PURPOSE_DESCRIPTION,   /* of node a */
+    PURPOSE_SWITCH_INFO,   /* of node a */
+    PURPOSE_PORT_INFO,     /* of port a */
+    PURPOSE_READ_TABLE,    /* of node a, block b */
+    PURPOSE_CLEAR_CHANGE,  /* of node a: acknowledge its port state change */
+    PURPOSE_SET_PORT,      /* port a */
+    PURPOSE_SET_SWITCH,    /* node a */
+    PURPOSE_SET_TABLE,     /* node a, block b */
+    PURPOSE_SET_RANDOM,    /* the same for a random table */
+    PURPOSE_STAGE,         /* port a, to another state for static distribution */
+    PURPOSE_SWEEP,         /* is node a as it was? */
+    PURPOSE_MANAGER,       /* SMInfo of port a, found by discovery */
+    PURPOSE_POLL,          /* is the master at port a alive? */
+    PURPOSE_HANDOVER,      /* tell the manager at port a to take over */
+    PURPOSE_NOTICE,        /* tell the manager at port a that a change begins */
+    PURPOSE_SET_BLOCK,     /* row a of the subnet's blocks */
+    PURPOSE_READ_KEYS,     /* of end port a, block b of its partitions */
+    PURPOSE_AUDIT,         /* has node a the block b that a copy says? */
+    PURPOSE_READ_FUNCTION, /* behind port a of a vSwitch */
+    PURPOSE_SET_FUNCTION,  /* the same */
 };
 
 /* How long a request may wait. What is pressing does not wait for room in the window either: it is
@@ -70,12 +73,20 @@ struct port_work {
     bool throttled;     /* runs below what both ends can do, and that was said */
     uint8_t flaps;      /* times it came back since `flaps_since` */
     uint64_t flaps_since, damped_until;
+    /* Sockets of vSwitches. */
+    bool held;         /* the vswitch library is about to change it */
+    bool evict;        /* the machine that it shows is somewhere else */
+    uint8_t outcome;   /* of enum sm_function_outcome: the last Set's */
+    uint32_t function; /* the port that is or was plugged in; 0: none yet */
+    uint32_t judged;   /* the mastership in which it was found out whether … */
+    bool ask;          /* … its clients have to register again */
 };
 struct node_work {
     uint32_t writing_tables, reading; /* requests under way */
     uint32_t reads_for, mirrored; /* tokens: all of it is being read under, has been read under */
     bool reading_switch, writing_switch, described, announced;
     bool own_life;  /* keeps packets as long as it likes, whatever it is told */
+    bool own_top;   /* the same for the last MLID */
     bool too_small; /* its table cannot hold the routes, and that was said */
     bool babbling;  /* sends more traps than anyone can use, and that was said */
     uint32_t traps; /* since `traps_since` */
@@ -104,6 +115,7 @@ struct mirror {      /* see mirror.c; tokens are 0 where there is none */
     uint32_t round;  /* the token under which nodes are read */
     uint32_t cursor; /* the next node to be read */
     bool complete;
+    bool heard;            /* the master has answered */
     struct sm_job *routes; /* checked; NULL: not, or not right */
     uint32_t burst;        /* SMPs that may be sent before `next_burst` */
     uint64_t next_burst;
@@ -113,6 +125,36 @@ struct audit {
     bool due, running;
     uint32_t cursor, under_way;
     uint64_t next_at;
+};
+
+struct partition_work {  /* see partitions.c */
+    bool used;           /* tables are ours to write */
+    bool stale;          /* the rules may be others than those that were planned with */
+    uint64_t generation; /* of the subnet that was planned for */
+    uint32_t reading;    /* requests under way */
+    VEC(uint8_t) reads;  /* by end port: whether its table was read … */
+    VEC(uint32_t) done;  /* … and 1 + the peer that it was planned with; 0: not yet, or in vain */
+    /* Scratch: of the port that is planned. */
+    struct partition_keys keys;
+    VEC(uint16_t) before, table;
+    struct partitions standing; /* what holds when there are no rules any more */
+    /* End ports with too small a table, switch ports that cannot enforce, and what was said. */
+    uint32_t crowded, first_crowded, unguarded, first_unguarded;
+    uint64_t told;
+};
+
+struct service_work {          /* see qos.c */
+    struct qos policy, served; /* what was asked for; what sources are told */
+    struct qos_layout layout, written_layout, served_layout;
+    bool written;  /* tables are ours to write */
+    bool stale;    /* the policy is another one */
+    bool unserved; /* tables may be on their way */
+    uint64_t planned_generation, epoch;
+    VEC(uint64_t) signatures; /* by node: of what its tables were planned for */
+};
+
+struct doubled { /* sockets that show the same machine */
+    uint32_t first, second;
 };
 
 struct change {
@@ -150,15 +192,26 @@ struct sm {
     uint64_t explore_at; /* … at the latest then */
     bool undeliverable;  /* a request was dropped because there is no way to its target */
     bool stale;          /* something was read or lost: compare wanted and actual again */
+    bool afresh;         /* the next routes are to be computed, not mended */
+    bool rebalancing;    /* … for balance only */
     uint64_t planned_generation;
     uint64_t jobs, awaited_job; /* numbers */
     uint32_t discovering;       /* discovery requests under way */
     VEC(uint32_t) frontier;     /* ports to be asked through, in breadth- and depth-first order */
     struct change change;
     struct distribution distribution;
-    uint32_t tables_under_way;   /* Sets of table blocks and tops, in all switches */
-    uint32_t blocks_under_way;   /* Sets of partitions, lanes, multicast */
+    uint32_t tables_under_way; /* Sets of table blocks and tops, in all switches */
+    struct partition_work partitioning;
+    struct service_work service;
+    uint32_t blocks_under_way;    /* Sets of partitions, lanes, multicast */
+    uint32_t functions_under_way; /* Sets of virtual functions */
+    bool hypervisors;             /* there is one at least, or was */
+    uint16_t next_machine_lid;    /* where the search for a free one goes on */
+    struct map machines;          /* port GUID of a virtual machine → its socket */
+    VEC(struct doubled) doubles;
     const struct groups *groups; /* the owner's; NULL: there is no multicast */
+    struct multicast *multicast; /* see multicast.c; NULL: nothing was asked for yet */
+    uint16_t multicast_top;      /* the last MLID that switches have to know; 0: none */
     uint64_t next_sweep, next_poll;
     unsigned sweeps;   /* since the last full one */
     uint32_t sweeping; /* requests of the present one under way */
@@ -171,6 +224,9 @@ struct sm {
     bool handing_over;
     struct sm_counts counts;
     uint16_t next_lid;
+    uint32_t masterships; /* counted */
+    uint32_t asks_in;     /* the mastership in which clients may be asked to register */
+    uint16_t heritage;    /* LID of a master whose clients are known; 0: none is */
 };
 
 static inline struct subnet_port *port_at(struct sm *sm, uint32_t port)
@@ -208,6 +264,8 @@ void sm_begin_change(struct sm *sm, uint64_t now, const char *format, ...)
 struct port_work *sm_port_work(struct sm *sm, uint32_t port);
 struct node_work *sm_node_work(struct sm *sm, uint32_t node);
 
+void plan_services(struct sm *sm); /* partitions, levels of service, groups, as they are now */
+
 /* discovery.c */
 void discovery_start(struct sm *sm);
 void discovery_restart(struct sm *sm); /* from scratch; LIDs are kept */
@@ -236,12 +294,20 @@ void plan_routes(struct sm *sm, const struct engine *engine, bool provisional);
 void plan_take_routes(struct sm *sm, struct sm_job *job);
 void plan_serve(struct sm *sm); /* all of the current tables are there */
 void plan_drop(struct sm *sm);  /* not master any more: there are no routes of ours */
+/* 0 if the independent check passes the tables; then what it found is remembered. */
+int plan_check(struct sm_job *job, const struct routes *routes, struct err *err);
+
+/* mend.c */
+void mend_prepare(struct sm *sm, struct sm_job *job, const uint32_t *index);
+int mend_run(struct sm_job *job, struct err *err);
+void mend_rebalance(struct sm *sm, uint64_t now); /* if repairs made that desirable */
 
 /* distribute.c */
 void distribute_snapshot(struct sm *sm, struct sm_job *job);
 void distribute_begin(struct sm *sm);
 void distribute_abort(struct sm *sm);
 void distribute_advance(struct sm *sm, uint64_t now);
+uint64_t distribute_packet_life(const struct sm *sm); /* in one switch */
 void distribute_answered(struct sm *sm, const struct request *request, uint16_t status,
                          const uint8_t *data);
 
@@ -251,6 +317,7 @@ void program_all(struct sm *sm);
 void program_port(struct sm *sm, uint32_t port);
 void program_paper_port(struct sm *sm, uint32_t port);
 void program_switch(struct sm *sm, uint32_t node);
+void program_block(struct sm *sm, uint32_t node, unsigned block); /* if it differs */
 void program_answered(struct sm *sm, const struct request *request, uint16_t status,
                       const uint8_t *data);
 void program_unanswered(struct sm *sm, uint64_t now, const struct request *request);
@@ -264,8 +331,48 @@ void blocks_flush(struct sm *sm);
 /* Planners of blocks. Each is called at every turn and does nothing unless something that it
  * depends on has changed. */
 void partitions_plan(struct sm *sm);
+void partitions_answered(struct sm *sm, const struct request *request, uint16_t status,
+                         const uint8_t *data);
+void partitions_unanswered(struct sm *sm, uint64_t now, const struct request *request);
+void partitions_forget(struct sm *sm); /* another manager may have written tables */
+void partitions_flush(struct sm *sm);  /* requests under way were forgotten */
+void partitions_release_work(struct sm *sm);
+/* Whether a port may become Active: its keys have been looked at. */
+bool partitions_are_settled(struct sm *sm, uint32_t port);
+/* Sets what a switch port is to enforce, in its PortInfo. */
+void partitions_enforce(struct sm *sm, uint32_t port, uint8_t *info);
 void qos_plan(struct sm *sm);
-void multicast_plan(struct sm *sm);
+void qos_begin(struct sm *sm);
+void qos_end(struct sm *sm);
+bool qos_configure(struct sm *sm, const struct qos *policy);    /* whether that changes anything */
+unsigned qos_limit_lanes(struct sm *sm);                        /* that routes may use */
+bool qos_is_settled(const struct sm *sm);                       /* no table is on its way */
+void qos_serve(struct sm *sm);                                  /* sources may be told */
+void qos_set_port(struct sm *sm, uint32_t port, uint8_t *info); /* VLHighLimit */
+uint8_t qos_master_sl(struct sm *sm, const struct subnet_port *port);
+void multicast_plan(struct sm *sm, uint64_t now); /* when routes are in force */
+uint64_t multicast_deadline(const struct sm *sm);
+bool multicast_is_settled(const struct sm *sm);
+void multicast_forget(struct sm *sm); /* another one may have made other trees */
+void multicast_release(struct sm *sm);
+
+/* functions.c */
+void functions_read(struct sm *sm, uint64_t now, uint32_t socket, const uint8_t *data);
+void functions_prepare(struct sm *sm);    /* before LIDs are given … */
+void functions_share_lids(struct sm *sm); /* … and after */
+/* The functions behind a leaf switch's port become terminals; false if it is no vSwitch's. */
+bool functions_add_terminals(struct sm *sm, struct sm_job *job, uint32_t at, unsigned number,
+                             uint32_t uplink);
+void functions_pull_out(struct sm *sm, uint32_t socket);
+void functions_program(struct sm *sm, uint32_t socket);
+void functions_program_all(struct sm *sm, uint32_t vswitch);
+void functions_answered(struct sm *sm, const struct request *request, uint16_t status,
+                        const uint8_t *data);
+void functions_unanswered(struct sm *sm, uint64_t now, const struct request *request);
+void functions_flush(struct sm *sm);
+
+/* moves.c */
+uint16_t moves_spare_top(const struct sm *sm, const struct subnet_node *node);
 
 /* random_table.c */
 bool random_table_is_used(const struct subnet_node *node);
@@ -295,6 +402,7 @@ uint32_t mirror_act_count(const struct sm *sm);
 void mirror_begin_change(struct sm *sm); /* the master is about to write */
 void mirror_end_change(struct sm *sm);
 void mirror_watch(struct sm *sm, uint64_t master);
+bool mirror_has_heard(const struct sm *sm, bool *weft); /* of its master, and what it is */
 void mirror_hear(struct sm *sm, uint64_t now, const uint8_t *info); /* a master's SMInfo */
 void mirror_advance(struct sm *sm, uint64_t now);
 void mirror_meets(struct sm *sm, uint32_t node);     /* all of it is about to be read */

@@ -47,8 +47,11 @@ static unsigned wanted_lmc(struct sm *sm, const struct subnet_port *port)
 static bool needs_lid(struct sm *sm, uint32_t port)
 {
     const struct subnet_port *p = &sm->subnet.ports.items[port];
-    return sm->subnet.nodes.items[p->node].present && subnet_is_end_port(&sm->subnet, port) &&
-           p->known && (p->lid == 0 || p->lmc != wanted_lmc(sm, p));
+    const struct subnet_node *node = &sm->subnet.nodes.items[p->node];
+    /* A virtual function may get its LID before it is up; a vSwitch shares that of its PF. */
+    bool known = p->known || subnet_socket_of(&sm->subnet, port) != SUBNET_NONE;
+    return node->present && subnet_is_end_port(&sm->subnet, port) && known && !node->vswitch &&
+           (p->lid == 0 || p->lmc != wanted_lmc(sm, p));
 }
 
 static void try_candidate(struct sm *sm, uint32_t port, candidate *choose)
@@ -93,6 +96,7 @@ void lids_assign(struct sm *sm)
     candidate *const *choices = sm->was_standby ? passes_after_another : passes;
     unsigned last = sm->state == SM_STANDBY ? 1 : PASSES; /* a standby gives none */
     sm->next_lid = 1;
+    functions_prepare(sm);
     if (sm->was_standby)
         let_go_of_what_is_not_held(sm);
     for (unsigned pass = 0; pass < last; pass++) {
@@ -100,6 +104,7 @@ void lids_assign(struct sm *sm)
         for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
             try_candidate(sm, port, choices[pass]);
     }
+    functions_share_lids(sm);
     if (sm->state == SM_STANDBY)
         return;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)

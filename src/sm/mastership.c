@@ -70,6 +70,9 @@ void mastership_become(struct sm *sm, uint64_t now, enum sm_state state, const c
     }
     if (state == SM_MASTER) {
         sm->planned_generation = 0;
+        sm->masterships++;
+        partitions_forget(sm);
+        multicast_forget(sm);
         for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
             blocks_forget(&sm->subnet.blocks, port); /* another one may have written them */
         sm_begin_change(sm, now, "%s", why);

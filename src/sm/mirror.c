@@ -102,6 +102,12 @@ void mirror_end(struct sm *sm)
         sm->node_work.items[i].mirrored = 0;
 }
 
+bool mirror_has_heard(const struct sm *sm, bool *weft)
+{
+    *weft = sm->mirror.seen != 0;
+    return sm->mirror.heard;
+}
+
 void mirror_watch(struct sm *sm, uint64_t master)
 {
     if (sm->mirror.master != master)
@@ -114,6 +120,7 @@ void mirror_hear(struct sm *sm, uint64_t now, const uint8_t *info)
     uint32_t token = token_of(info);
     if (sm->state != SM_STANDBY || wire_get(info, SM_INFO_STATE) != SM_MASTER)
         return;
+    sm->mirror.heard = true;
     if (token != sm->mirror.seen) {
         drop_routes(sm);
         if (sm->mirror.seen)
@@ -238,6 +245,20 @@ void mirror_expire(struct sm *sm, uint64_t now)
 
 /* ---- taking over ---- */
 
+/* A link that is up and leads nowhere: whoever is there had been asked, and the question was dropped
+ * with all others. */
+static bool misses_somebody(struct sm *sm, uint32_t node)
+{
+    const struct subnet_node *n = node_at(sm, node);
+    bool misses = false;
+    for (unsigned number = 1; number <= n->port_count && n->present; number++) {
+        const struct subnet_port *p = port_at(sm, n->first_port + number);
+        misses |= p->known && p->peer == SUBNET_NONE && n->kind == SUBNET_SWITCH &&
+                  wire_get(p->info, PORT_INFO_PORT_STATE) > PORT_STATE_DOWN;
+    }
+    return misses;
+}
+
 bool mirror_take_over(struct sm *sm)
 {
     struct mirror *mirror = &sm->mirror;
@@ -245,7 +266,7 @@ bool mirror_take_over(struct sm *sm)
         return false;
     transactions_flush(sm);
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++) {
-        if (is_behind(sm, node))
+        if (is_behind(sm, node) || misses_somebody(sm, node))
             read_whole(sm, node);
         else if (node_at(sm, node)->present && node_at(sm, node)->kind == SUBNET_SWITCH)
             discovery_read_switch(sm, node);

@@ -1,7 +1,575 @@
-/* Multicast: a tree for each group, and its way into the switches. */
+/* Multicast: a tree for each group, and its way into the switches.
+ *
+ * Trees are made (routing/multicast.h) whenever routes are in force that they have not been made
+ * for, and for groups that changed; each is checked (routing/verify_multicast.h) before anything of
+ * it is wanted. What becomes wanted are blocks of 32 groups for 16 ports (subnet/blocks.h); a block
+ * that has a group is wanted of all switches, so that nothing of a predecessor's stays.
+ *
+ * While a tree changes, no packet may come twice or go round. A tree that only grows is written as
+ * it is: whatever mixture of old and new there is, is a part of the new tree. Any other change goes
+ * in two steps: first what old and new have in common, which with the old makes parts of the old
+ * tree; when that is acknowledged, and what was on its way by the old tree has arrived or died,
+ * the new one. Changes that come meanwhile wait for the next round.
+ *
+ * The two steps are of all groups that change together. What the switches may have now (`held`) is
+ * kept by node of the subnet, which outlives networks. */
+#include "routing/multicast.h"
+#include "base/bitset.h"
+#include "routing/verify_multicast.h"
 #include "sm/internal.h"
 
-void multicast_plan(struct sm *sm)
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK_MLIDS = 32, MLID_BLOCKS = (MLID_COUNT + BLOCK_MLIDS - 1) / BLOCK_MLIDS };
+
+/* Arms are at nodes of the subnet here. */
+struct arms {
+    VEC(struct multicast_arm) items;
+};
+struct grown {
+    uint64_t touched;        /* of the group that the tree is for; 0: of none */
+    uint64_t number;         /* of the round that it was made in */
+    struct arms held, asked; /* what switches may have; what is wanted of them now … */
+    struct arms goal;        /* … and in the end */
+    uint32_t depth;          /* of the tree that is held */
+    uint32_t goal_depth;
+    uint32_t missed;       /* members */
+    uint64_t first_missed; /* GUID */
+    bool moving;           /* the second step is to come */
+};
+
+struct ground {
+    unsigned lane;
+    uint32_t switches; /* that can be used: tells the sets apart, since they are nested */
+    bool *usable;
+    struct multicast_terrain *terrain;
+};
+
+struct edit { /* of a block */
+    uint32_t node;
+    uint16_t part, entry, mask;
+};
+
+struct multicast {
+    uint64_t job, paths, groups; /* that trees were last made for */
+    uint64_t round;
+    struct map by_guid; /* port GUID → end point */
+    VEC(struct ground) grounds;
+    struct multicast_check *check;
+    VEC(struct grown) trees; /* by MLID, from the first one on */
+    uint64_t used[BITSET_WORDS(MLID_BLOCKS)];
+    bool moving, drains; /* some are; and not only because they shrink */
+    uint64_t drained_at;
+    VEC(struct edit) edits;
+    VEC(struct multicast_member) members; /* scratch: of one group */
+    VEC(uint64_t) guids;                  /* theirs */
+    uint64_t told;                        /* what was last said of members that are missed */
+};
+
+/* ---- birth ---- */
+
+static void drop_grounds(struct multicast *m)
 {
-    (void)sm;
+    for (size_t i = 0; i < m->grounds.count; i++) {
+        multicast_terrain_free(m->grounds.items[i].terrain);
+        mem_free(m->grounds.items[i].usable);
+    }
+    m->grounds.count = 0;
+    multicast_check_free(m->check);
+    m->check = NULL;
+}
+
+void multicast_release(struct sm *sm)
+{
+    struct multicast *m = sm->multicast;
+    if (!m)
+        return;
+    drop_grounds(m);
+    vec_release(&m->grounds);
+    map_release(&m->by_guid);
+    for (size_t i = 0; i < m->trees.count; i++) {
+        vec_release(&m->trees.items[i].held.items);
+        vec_release(&m->trees.items[i].asked.items);
+        vec_release(&m->trees.items[i].goal.items);
+    }
+    vec_release(&m->trees);
+    vec_release(&m->edits);
+    vec_release(&m->members);
+    vec_release(&m->guids);
+    mem_free(m);
+    sm->multicast = NULL;
+}
+
+/* What was wanted in an earlier time as master must not go out again before there are trees for the
+ * network as it is now. */
+void multicast_forget(struct sm *sm)
+{
+    struct blocks *blocks = &sm->subnet.blocks;
+    for (uint32_t row = 0; row < blocks->rows.count; row++)
+        if (blocks->rows.items[row].kind == BLOCK_MULTICAST)
+            blocks_waive(blocks, blocks->rows.items[row].port, BLOCK_MULTICAST,
+                         blocks->rows.items[row].part);
+    multicast_release(sm);
+}
+
+static struct multicast *state_of(struct sm *sm)
+{
+    if (!sm->multicast) {
+        sm->multicast = mem_zalloc(1, sizeof *sm->multicast);
+        sm->multicast->drained_at = TIME_NEVER;
+    }
+    return sm->multicast;
+}
+
+/* ---- sets of arms ---- */
+
+static bool comes_before(const struct multicast_arm *a, const struct multicast_arm *b)
+{
+    return a->at != b->at ? a->at < b->at : a->position < b->position;
+}
+
+static void copy_arms(struct arms *to, const struct arms *from)
+{
+    to->items.count = 0;
+    for (size_t i = 0; i < from->items.count; i++)
+        vec_push(&to->items, from->items.items[i]);
+}
+
+/* What both have. True if that is all of the first. */
+static bool intersect(const struct arms *a, const struct arms *b, struct arms *both)
+{
+    size_t j = 0;
+    bool all = true;
+    both->items.count = 0;
+    for (size_t i = 0; i < a->items.count; i++) {
+        struct multicast_arm arm = a->items.items[i];
+        while (j < b->items.count && comes_before(&b->items.items[j], &arm))
+            j++;
+        bool same = j < b->items.count && !comes_before(&arm, &b->items.items[j]);
+        uint16_t mask = same ? arm.mask & b->items.items[j].mask : 0;
+        all = all && mask == arm.mask;
+        arm.mask = mask;
+        if (mask)
+            vec_push(&both->items, arm);
+    }
+    return all;
+}
+
+/* ---- blocks ---- */
+
+static void edit(struct multicast *m, uint32_t mlid_index, const struct multicast_arm *arm,
+                 uint16_t mask)
+{
+    vec_push(&m->edits,
+             ((struct edit){.node = arm->at,
+                            .part = (uint16_t)(arm->position << 9 | mlid_index / BLOCK_MLIDS),
+                            .entry = (uint16_t)(mlid_index % BLOCK_MLIDS),
+                            .mask = mask}));
+}
+
+/* What is wanted of the group from now on; edits of the same entry apply in their order. */
+static void ask(struct multicast *m, uint32_t mlid_index, const struct arms *arms)
+{
+    struct grown *grown = &m->trees.items[mlid_index];
+    size_t j = 0;
+    for (size_t i = 0; i < grown->asked.items.count; i++) { /* what is not wanted any more */
+        const struct multicast_arm *arm = &grown->asked.items.items[i];
+        while (j < arms->items.count && comes_before(&arms->items.items[j], arm))
+            j++;
+        if (j == arms->items.count || comes_before(arm, &arms->items.items[j]))
+            edit(m, mlid_index, arm, 0);
+    }
+    for (size_t i = 0; i < arms->items.count; i++)
+        edit(m, mlid_index, &arms->items.items[i], arms->items.items[i].mask);
+    copy_arms(&grown->asked, arms);
+}
+
+static int compare_edits(const void *a, const void *b)
+{
+    const struct edit *x = a, *y = b;
+    if (x->node != y->node)
+        return x->node < y->node ? -1 : 1;
+    if (x->part != y->part)
+        return x->part < y->part ? -1 : 1;
+    return (x->entry > y->entry) - (x->entry < y->entry);
+}
+
+static void apply_edits(struct sm *sm)
+{
+    struct multicast *m = sm->multicast;
+    if (m->edits.count)
+        qsort(m->edits.items, m->edits.count, sizeof *m->edits.items, compare_edits);
+    for (size_t i = 0; i < m->edits.count;) {
+        const struct edit *first = &m->edits.items[i];
+        uint32_t port = node_at(sm, first->node)->first_port;
+        uint8_t data[BLOCK_BYTES] = {0};
+        const uint8_t *wanted =
+            blocks_wanted(&sm->subnet.blocks, port, BLOCK_MULTICAST, first->part);
+        if (wanted)
+            memcpy(data, wanted, sizeof data);
+        for (; i < m->edits.count && m->edits.items[i].node == first->node &&
+               m->edits.items[i].part == first->part;
+             i++)
+            wire_set_at(data, MULTICAST_FORWARDING_TABLE_PORT_MASK, m->edits.items[i].entry,
+                        m->edits.items[i].mask);
+        blocks_want(&sm->subnet.blocks, port, BLOCK_MULTICAST, first->part, data);
+    }
+    m->edits.count = 0;
+}
+
+static unsigned capacity_of(const struct sm *sm, uint32_t node)
+{
+    return (unsigned)wire_get(sm->subnet.nodes.items[node].switch_info,
+                              SWITCH_INFO_MULTICAST_FDB_CAP);
+}
+
+/* Switches that are not in any tree have nothing in their tables, either. */
+static void clear_elsewhere(struct sm *sm, unsigned block)
+{
+    static const uint8_t nothing[BLOCK_BYTES];
+    for (size_t i = 0; i < sm->current->nodes.count; i++) {
+        uint32_t node = sm->current->nodes.items[i], port = node_at(sm, node)->first_port;
+        unsigned last = node_at(sm, node)->port_count / MULTICAST_POSITION_PORTS;
+        for (unsigned position = 0; position <= last; position++) {
+            unsigned part = position << 9 | block;
+            if (block * BLOCK_MLIDS < capacity_of(sm, node) &&
+                !blocks_wanted(&sm->subnet.blocks, port, BLOCK_MULTICAST, part))
+                blocks_want(&sm->subnet.blocks, port, BLOCK_MULTICAST, part, nothing);
+        }
+    }
+}
+
+/* Tops go up before blocks are written beyond them. */
+static void raise_tops(struct sm *sm, unsigned block)
+{
+    uint16_t top = (uint16_t)(MLID_FIRST + (block + 1) * BLOCK_MLIDS - 1);
+    if (top <= sm->multicast_top)
+        return;
+    sm->multicast_top = top;
+    for (size_t i = 0; i < sm->current->nodes.count; i++)
+        program_switch(sm, sm->current->nodes.items[i]);
+    sm->stale = true;
+}
+
+static void use_blocks(struct sm *sm, bool everywhere)
+{
+    struct multicast *m = sm->multicast;
+    for (unsigned block = 0; block < MLID_BLOCKS; block++) {
+        bool used = false;
+        for (uint32_t i = block * BLOCK_MLIDS;
+             i < (block + 1) * BLOCK_MLIDS && i < m->trees.count && !used; i++)
+            used = m->trees.items[i].goal.items.count > 0;
+        bool before = bitset_has(m->used, block);
+        if (used && !before) {
+            bitset_add(m->used, block);
+            raise_tops(sm, block);
+        }
+        if ((used && !before) || (before && everywhere))
+            clear_elsewhere(sm, block);
+    }
+}
+
+/* ---- the network ---- */
+
+static void know_ports(struct sm *sm)
+{
+    struct multicast *m = sm->multicast;
+    const struct network *network = &sm->current->network;
+    map_release(&m->by_guid);
+    for (uint32_t i = 0; i < network->terminals.count; i++)
+        map_add(&m->by_guid, network->terminals.items[i].guid, i);
+    for (uint32_t i = 0; i < network->switches.count; i++) {
+        const struct subnet_node *node = node_at(sm, sm->current->nodes.items[i]);
+        map_add(&m->by_guid, port_at(sm, node->first_port)->guid, i | NETWORK_SWITCH);
+    }
+}
+
+static const struct ground *ground_for(struct sm *sm, uint32_t mlid_index, unsigned lane)
+{
+    struct multicast *m = sm->multicast;
+    const struct sm_job *job = sm->current;
+    uint32_t count = (uint32_t)job->network.switches.count, switches = 0;
+    for (uint32_t i = 0; i < count; i++)
+        switches += capacity_of(sm, job->nodes.items[i]) > mlid_index;
+    for (size_t i = 0; i < m->grounds.count; i++)
+        if (m->grounds.items[i].lane == lane && m->grounds.items[i].switches == switches)
+            return &m->grounds.items[i];
+    struct ground ground = {.lane = lane, .switches = switches, .usable = mem_alloc(count + 1)};
+    for (uint32_t i = 0; i < count; i++)
+        ground.usable[i] = capacity_of(sm, job->nodes.items[i]) > mlid_index;
+    ground.terrain = multicast_terrain_new(&job->network, &job->routes, lane, ground.usable);
+    vec_push(&m->grounds, ground);
+    return &m->grounds.items[m->grounds.count - 1];
+}
+
+/* Of the routes' lanes the one that a service level is on. */
+static unsigned lane_of(const struct sm *sm, unsigned sl)
+{
+    const struct qos_layout *layout = &sm->service.served_layout;
+    if (sm->current->routes.vls <= 1)
+        return 0;
+    return layout->levels && layout->stride ? sl / layout->stride : sl;
+}
+
+/* ---- making trees ---- */
+
+static void gather_members(struct sm *sm, const struct group *group)
+{
+    struct multicast *m = sm->multicast;
+    m->members.count = m->guids.count = 0;
+    for (size_t i = 0; group && i < group->members.count; i++) {
+        const struct group_member *member = &group->members.items[i];
+        uint32_t end_point = map_get(&m->by_guid, member->guid);
+        if (end_point == MAP_NONE)
+            continue; /* it is not there now */
+        vec_push(&m->members,
+                 ((struct multicast_member){end_point, group_member_receives(member)}));
+        vec_push(&m->guids, member->guid);
+    }
+}
+
+static int compare_arms(const void *a, const void *b)
+{
+    const struct multicast_arm *x = a, *y = b;
+    return (int)comes_before(y, x) - (int)comes_before(x, y);
+}
+
+/* The tree as the group's goal, in terms of the subnet. */
+static void aim(struct sm *sm, struct grown *grown, const struct multicast_tree *tree)
+{
+    grown->goal.items.count = 0;
+    for (size_t i = 0; i < tree->arms.count; i++) {
+        struct multicast_arm arm = tree->arms.items[i];
+        arm.at = sm->current->nodes.items[arm.at];
+        vec_push(&grown->goal.items, arm);
+    }
+    if (grown->goal.items.count)
+        qsort(grown->goal.items.items, grown->goal.items.count, sizeof *grown->goal.items.items,
+              compare_arms);
+    grown->goal_depth = tree->depth;
+    grown->missed = (uint32_t)tree->missed.count;
+    grown->first_missed =
+        tree->missed.count ? sm->multicast->guids.items[tree->missed.items[0]] : 0;
+}
+
+/* Makes the group's tree its goal; one that does not pass the check changes nothing. */
+static void grow(struct sm *sm, uint32_t mlid_index, const struct group *group,
+                 struct multicast_tree *tree)
+{
+    struct multicast *m = sm->multicast;
+    struct grown *grown = &m->trees.items[mlid_index];
+    unsigned lane = group ? lane_of(sm, group->sl) : 0;
+    struct err err;
+    gather_members(sm, group);
+    grown->touched = group ? group->touched : 0;
+    if (!m->members.count) {
+        tree->arms.count = tree->missed.count = tree->depth = 0;
+    } else {
+        const struct ground *ground = ground_for(sm, mlid_index, lane);
+        multicast_tree_make(ground->terrain, MLID_FIRST + mlid_index, m->members.items,
+                            m->members.count, tree);
+        if (multicast_check_tree(m->check, lane, ground->usable, m->members.items, m->members.count,
+                                 tree, &err)) {
+            sm_say(sm, SM_EVENT_ERROR, "the tree of group 0x%04x is refused: %.180s",
+                   MLID_FIRST + mlid_index, err.message);
+            return;
+        }
+    }
+    aim(sm, grown, tree);
+    grown->number = m->round;
+}
+
+/* The first step towards the goal, or the only one. */
+static void step(struct sm *sm, uint32_t mlid_index)
+{
+    struct multicast *m = sm->multicast;
+    struct grown *grown = &m->trees.items[mlid_index];
+    struct arms common = {0}, rest = {0};
+    bool only_grows = intersect(&grown->held, &grown->goal, &common);
+    if (only_grows) {
+        ask(m, mlid_index, &grown->goal);
+        copy_arms(&grown->held, &grown->goal);
+        grown->depth = grown->goal_depth;
+    } else {
+        ask(m, mlid_index, &common);
+        grown->moving = m->moving = true;
+        m->drains |= !intersect(&grown->goal, &common, &rest);
+    }
+    vec_release(&common.items);
+    vec_release(&rest.items);
+}
+
+/* Everything that was acknowledged is what switches have; the rest of the way follows. */
+static void finish_moves(struct multicast *m)
+{
+    for (uint32_t i = 0; i < m->trees.count; i++) {
+        struct grown *grown = &m->trees.items[i];
+        if (!grown->moving)
+            continue;
+        grown->moving = false;
+        ask(m, i, &grown->goal);
+        copy_arms(&grown->held, &grown->goal);
+        grown->depth = grown->goal_depth;
+    }
+    m->moving = m->drains = false;
+    m->drained_at = TIME_NEVER;
+}
+
+/* ---- time ---- */
+
+/* How long a packet can be on its way through the trees that are left. */
+static uint64_t longest_way(const struct sm *sm)
+{
+    enum { LIFE_LONGEST = 18 }; /* from 20 on it would be for ever */
+    uint64_t life = sm->config.life_time, depth = 0;
+    if (sm->config.drain_ps)
+        return sm->config.drain_ps;
+    for (size_t i = 0; i < sm->current->nodes.count; i++) {
+        uint64_t its = wire_get(sm->subnet.nodes.items[sm->current->nodes.items[i]].switch_info,
+                                SWITCH_INFO_LIFE_TIME_VALUE);
+        life = its > life ? its : life;
+    }
+    for (size_t i = 0; i < sm->multicast->trees.count; i++)
+        if (sm->multicast->trees.items[i].moving && sm->multicast->trees.items[i].depth > depth)
+            depth = sm->multicast->trees.items[i].depth;
+    return ((4096 * TIME_NS) << (life < LIFE_LONGEST ? life : LIFE_LONGEST)) * (2 * depth + 2);
+}
+
+static bool all_written(const struct sm *sm)
+{
+    const struct blocks *blocks = &sm->subnet.blocks;
+    return sm->blocks_under_way == 0 && blocks->queue_taken == blocks->queue.count;
+}
+
+/* The second step, when its time has come; false: not yet. */
+static bool moves_are_done(struct sm *sm, uint64_t now)
+{
+    struct multicast *m = sm->multicast;
+    if (!m->moving)
+        return true;
+    if (!all_written(sm))
+        return false;
+    if (m->drained_at == TIME_NEVER)
+        m->drained_at = m->drains ? now + longest_way(sm) : now;
+    if (now < m->drained_at)
+        return false;
+    finish_moves(m);
+    apply_edits(sm);
+    return true;
+}
+
+/* Routes have changed under way: from what the switches may have, to new goals. */
+static void break_off(struct multicast *m)
+{
+    struct arms common = {0};
+    for (size_t i = 0; i < m->trees.count; i++) {
+        struct grown *grown = &m->trees.items[i];
+        if (grown->moving && m->drained_at != TIME_NEVER) { /* the first step is through */
+            intersect(&grown->held, &grown->goal, &common);
+            copy_arms(&grown->held, &common);
+        }
+        grown->moving = false;
+    }
+    vec_release(&common.items);
+    m->moving = m->drains = false;
+    m->drained_at = TIME_NEVER;
+}
+
+uint64_t multicast_deadline(const struct sm *sm)
+{
+    return sm->multicast ? sm->multicast->drained_at : TIME_NEVER;
+}
+
+bool multicast_is_settled(const struct sm *sm)
+{
+    return !sm->multicast || !sm->multicast->moving;
+}
+
+/* ---- planning ---- */
+
+static void report_missed(struct sm *sm)
+{
+    struct multicast *m = sm->multicast;
+    uint64_t missed = 0, groups = 0, first = 0, told;
+    for (size_t i = 0; i < m->trees.count; i++) {
+        missed += m->trees.items[i].missed;
+        groups += m->trees.items[i].missed != 0;
+        if (!first)
+            first = m->trees.items[i].first_missed;
+    }
+    told = missed ? hash_mix(hash_mix(missed) + first) + groups : 0;
+    if (told == m->told)
+        return;
+    m->told = told;
+    if (missed)
+        sm_say(sm, SM_EVENT_WARNING,
+               "multicast does not reach %llu members of %llu groups, which are behind switches "
+               "that cannot carry it: the first is port 0x%016llx",
+               (unsigned long long)missed, (unsigned long long)groups, (unsigned long long)first);
+    else
+        sm_say(sm, SM_EVENT_CHANGE, "multicast reaches all members again");
+}
+
+/* Trees for groups that have none of this round, and for those that changed. */
+static void grow_all(struct sm *sm, bool anew)
+{
+    struct multicast *m = sm->multicast;
+    struct multicast_tree tree = {0};
+    struct err err;
+    m->round++;
+    for (size_t i = 0; i < sm->groups->all.count; i++)
+        while (m->trees.count <= (size_t)(sm->groups->all.items[i]->mlid - MLID_FIRST))
+            vec_push(&m->trees, (struct grown){0});
+    for (uint32_t i = 0; i < m->trees.count; i++) {
+        const struct group *group = groups_at(sm->groups, MLID_FIRST + i);
+        if (anew || m->trees.items[i].touched != (group ? group->touched : 0))
+            grow(sm, i, group, &tree);
+    }
+    multicast_tree_release(&tree);
+    if (multicast_check_lanes(m->check, &err)) {
+        sm_say(sm, SM_EVENT_ERROR, "new trees are refused: %.200s", err.message);
+        multicast_check_free(m->check);
+        m->check = multicast_check_new(&sm->current->network, &sm->current->routes);
+        return;
+    }
+    use_blocks(sm, anew);
+    for (uint32_t i = 0; i < m->trees.count; i++)
+        if (m->trees.items[i].number == m->round)
+            step(sm, i);
+    apply_edits(sm);
+    report_missed(sm);
+}
+
+/* Whether all switches have the tables of the current routes, and these fit what is there. */
+static bool routes_are_in_force(const struct sm *sm)
+{
+    return sm->state == SM_MASTER && sm->groups && !sm->config.paper && sm->current &&
+           sm->current == sm->serving && !sm->computing && sm->distribution.stage == STAGE_IDLE &&
+           !sm->tables_under_way && sm->subnet.generation == sm->planned_generation;
+}
+
+void multicast_plan(struct sm *sm, uint64_t now)
+{
+    if (!routes_are_in_force(sm))
+        return;
+    struct multicast *m = state_of(sm);
+    bool other_routes = m->job != sm->current->number;
+    bool anew = other_routes || m->paths != sm->paths_generation;
+    if (other_routes)
+        break_off(m);
+    else if (!moves_are_done(sm, now))
+        return;
+    if (!anew && m->groups == sm->groups->generation)
+        return;
+    if (other_routes) {
+        drop_grounds(m);
+        m->check = multicast_check_new(&sm->current->network, &sm->current->routes);
+    }
+    if (anew)
+        know_ports(sm);
+    m->job = sm->current->number;
+    m->paths = sm->paths_generation;
+    m->groups = sm->groups->generation;
+    grow_all(sm, anew);
 }

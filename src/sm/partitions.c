@@ -1,7 +1,356 @@
-/* Partitions: which keys each port has, and which of them switches enforce. */
+/* Partitions: which keys each port has, and which of them switches enforce (10.9, 14.2.4).
+ *
+ * Without rules (sm_config.partitions) the tables are left as they are. With them every end port
+ * gets the keys that follow, and, where enforcement is wanted, so does the switch port that it is
+ * plugged into; PartitionEnforcement is turned on there when those keys have been confirmed, not
+ * before, so that nothing is cut off that may pass.
+ *
+ * Software holds indices of keys, so a key keeps its place: a port's table is read once before it
+ * is first written, whoever wrote it last, and new keys go where there is room. A port whose table
+ * is too small keeps the one it has; one error tells of all such ports.
+ *
+ * Rules that are taken away again leave the default partition, of which everybody is a full member.
+ */
 #include "sm/internal.h"
+
+#include <string.h>
+
+enum { NOT_READ, READING, READ };
+
+static bool is_switch(struct sm *sm, uint32_t port)
+{
+    return node_at(sm, port_at(sm, port)->node)->kind == SUBNET_SWITCH;
+}
+
+static uint8_t *reads_of(struct sm *sm, uint32_t port)
+{
+    while (sm->partitioning.reads.count <= port) {
+        vec_push(&sm->partitioning.reads, NOT_READ);
+        vec_push(&sm->partitioning.done, 0);
+    }
+    return &sm->partitioning.reads.items[port];
+}
+
+static const struct partitions *rules_of(struct sm *sm)
+{
+    struct partition_work *work = &sm->partitioning;
+    if (sm->config.partitions)
+        return sm->config.partitions;
+    if (!work->standing.all.count)
+        partitions_make_default(&work->standing);
+    return &work->standing;
+}
+
+static unsigned room_of(struct sm *sm, uint32_t end)
+{
+    return node_at(sm, port_at(sm, end)->node)->partition_cap;
+}
+
+static unsigned blocks_of(unsigned room)
+{
+    return (room + PARTITION_BLOCK - 1) / PARTITION_BLOCK;
+}
+
+/* ---- tables ---- */
+
+static void pack(const uint16_t *keys, uint8_t block[BLOCK_BYTES])
+{
+    for (unsigned i = 0; i < PARTITION_BLOCK; i++)
+        wire_set_at(block, P_KEY_TABLE_P_KEY, i, keys[i]);
+}
+
+/* As far as it is known; else what was wanted of it. */
+static void load_table(struct sm *sm, uint32_t end, unsigned room)
+{
+    struct partition_work *work = &sm->partitioning;
+    const struct blocks *blocks = &sm->subnet.blocks;
+    size_t count = (size_t)blocks_of(room) * PARTITION_BLOCK;
+    vec_reserve(&work->before, count + 1);
+    vec_reserve(&work->table, count + 1);
+    memset(work->before.items, 0, (count + 1) * sizeof *work->before.items);
+    memset(work->table.items, 0, (count + 1) * sizeof *work->table.items);
+    for (unsigned part = 0; part < blocks_of(room); part++) {
+        const uint8_t *block = blocks_actual(blocks, end, BLOCK_PARTITIONS, part);
+        if (!block)
+            block = blocks_wanted(blocks, end, BLOCK_PARTITIONS, part);
+        for (unsigned i = 0; block && i < PARTITION_BLOCK; i++)
+            work->before.items[part * PARTITION_BLOCK + i] =
+                (uint16_t)wire_get_at(block, P_KEY_TABLE_P_KEY, i);
+    }
+}
+
+static bool is_blank(const uint16_t *keys)
+{
+    for (unsigned i = 0; i < PARTITION_BLOCK; i++)
+        if (keys[i])
+            return false;
+    return true;
+}
+
+/* Blocks that are blank and stay so are nobody's business. */
+static void want_table(struct sm *sm, uint32_t end, unsigned room)
+{
+    struct partition_work *work = &sm->partitioning;
+    uint8_t block[BLOCK_BYTES];
+    for (unsigned part = 0; part < blocks_of(room); part++) {
+        const uint16_t *keys = &work->table.items[part * PARTITION_BLOCK];
+        if (is_blank(keys) && is_blank(&work->before.items[part * PARTITION_BLOCK]) &&
+            !blocks_wanted(&sm->subnet.blocks, end, BLOCK_PARTITIONS, part))
+            continue;
+        pack(keys, block);
+        blocks_want(&sm->subnet.blocks, end, BLOCK_PARTITIONS, part, block);
+    }
+}
+
+/* ---- enforcement ---- */
+
+static void waive_table(struct sm *sm, uint32_t port)
+{
+    struct blocks *blocks = &sm->subnet.blocks;
+    for (uint32_t row = blocks_next_of_port(blocks, port, BLOCKS_NONE); row != BLOCKS_NONE;
+         row = blocks_next_of_port(blocks, port, row))
+        if (blocks->rows.items[row].kind == BLOCK_PARTITIONS)
+            blocks_waive(blocks, port, BLOCK_PARTITIONS, blocks->rows.items[row].part);
+}
+
+/* The switch port that this end port is plugged into; SUBNET_NONE: there is none. */
+static uint32_t guard_of(struct sm *sm, uint32_t end)
+{
+    uint32_t peer = port_at(sm, end)->peer;
+    return peer != SUBNET_NONE && !is_switch(sm, end) && is_switch(sm, peer) ? peer : SUBNET_NONE;
+}
+
+static void plan_guard(struct sm *sm, uint32_t end)
+{
+    struct partition_work *work = &sm->partitioning;
+    uint32_t guard = guard_of(sm, end);
+    if (guard == SUBNET_NONE)
+        return;
+    const struct subnet_node *node = node_at(sm, port_at(sm, guard)->node);
+    unsigned room = (unsigned)wire_get(node->switch_info, SWITCH_INFO_PARTITION_ENFORCEMENT_CAP);
+    bool fits = work->keys.keys.count <= room;
+    if (sm->config.part_enforce == SM_ENFORCE_NOT || !fits) {
+        waive_table(sm, guard);
+        if (sm->config.part_enforce != SM_ENFORCE_NOT && room && work->unguarded++ == 0)
+            work->first_unguarded = guard;
+        return;
+    }
+    uint16_t keys[PARTITION_BLOCK];
+    uint8_t block[BLOCK_BYTES];
+    for (unsigned part = 0; part < blocks_of(room); part++) {
+        memset(keys, 0, sizeof keys);
+        for (unsigned i = 0; i < PARTITION_BLOCK; i++)
+            if (part * PARTITION_BLOCK + i < work->keys.keys.count)
+                keys[i] = work->keys.keys.items[part * PARTITION_BLOCK + i];
+        pack(keys, block);
+        blocks_want(&sm->subnet.blocks, guard, BLOCK_PARTITIONS, part, block);
+    }
+}
+
+static bool has_its_keys(const struct blocks *blocks, uint32_t port)
+{
+    for (uint32_t row = blocks_next_of_port(blocks, port, BLOCKS_NONE); row != BLOCKS_NONE;
+         row = blocks_next_of_port(blocks, port, row)) {
+        const struct block *block = &blocks->rows.items[row];
+        if (block->kind == BLOCK_PARTITIONS && block->wanted != BLOCKS_NONE &&
+            block->wanted != block->actual)
+            return false;
+    }
+    return true;
+}
+
+void partitions_enforce(struct sm *sm, uint32_t port, uint8_t *info)
+{
+    const struct blocks *blocks = &sm->subnet.blocks;
+    if (!sm->partitioning.used || !is_switch(sm, port) || port_at(sm, port)->number == 0)
+        return;
+    bool guards =
+        !is_switch(sm, port_at(sm, port)->peer) && blocks_wanted(blocks, port, BLOCK_PARTITIONS, 0);
+    if (guards && !has_its_keys(blocks, port))
+        return;
+    unsigned how = guards ? sm->config.part_enforce : SM_ENFORCE_NOT;
+    wire_set(info, PORT_INFO_PARTITION_ENFORCEMENT_INBOUND, (how & SM_ENFORCE_IN) != 0);
+    wire_set(info, PORT_INFO_PARTITION_ENFORCEMENT_OUTBOUND, (how & SM_ENFORCE_OUT) != 0);
+}
+
+/* ---- planning ---- */
+
+/* The switch first: it lets nothing new pass before the adapter knows of it. */
+static void plan_port(struct sm *sm, uint32_t end)
+{
+    struct partition_work *work = &sm->partitioning;
+    const struct partitions *rules = rules_of(sm);
+    unsigned room = room_of(sm, end);
+    struct partition_port port = {.guid = port_at(sm, end)->guid,
+                                  .kind = node_at(sm, port_at(sm, end)->node)->kind,
+                                  .self = end == sm->subnet.own_port};
+    load_table(sm, end, room);
+    partitions_find_keys(rules, &port, &work->keys);
+    if (!partitions_place(rules, &work->keys, work->before.items, room, work->table.items)) {
+        if (work->crowded++ == 0)
+            work->first_crowded = end;
+        return;
+    }
+    uint32_t unguarded = work->unguarded;
+    plan_guard(sm, end);
+    want_table(sm, end, room);
+    if (work->unguarded == unguarded)
+        work->done.items[end] = port_at(sm, end)->peer + 1;
+}
+
+/* Once for the same ports. */
+static void report_trouble(struct sm *sm)
+{
+    struct partition_work *work = &sm->partitioning;
+    uint64_t trouble = hash_mix(hash_mix(work->crowded ^ (uint64_t)work->first_crowded << 32) ^
+                                (work->unguarded | (uint64_t)work->first_unguarded << 32));
+    if (trouble == work->told)
+        return;
+    work->told = trouble;
+    if (work->crowded) {
+        const struct subnet_port *port = port_at(sm, work->first_crowded);
+        sm_say(sm, SM_EVENT_ERROR,
+               "%u ports are in more partitions than they have room for and keep the keys they "
+               "have; the first: port %u of 0x%016llx, with %u",
+               work->crowded, port->number, (unsigned long long)node_at(sm, port->node)->guid,
+               room_of(sm, work->first_crowded));
+    }
+    if (work->unguarded) {
+        const struct subnet_port *port = port_at(sm, work->first_unguarded);
+        sm_say(sm, SM_EVENT_ERROR,
+               "%u switch ports have no room for the keys of the port behind them and enforce "
+               "nothing; the first: port %u of 0x%016llx",
+               work->unguarded, port->number, (unsigned long long)node_at(sm, port->node)->guid);
+    }
+}
+
+/* ---- reading ---- */
+
+static void read_block(struct sm *sm, uint32_t end, unsigned block)
+{
+    struct request *request = sm_request(sm, PURPOSE_READ_KEYS, end, end);
+    request->attribute = ATTRIBUTE_P_KEY_TABLE;
+    request->modifier = request->b = block;
+    *reads_of(sm, end) = READING;
+    sm->partitioning.reading++;
+    sm_submit(sm, request, HASTE_NONE);
+}
+
+static void finish_port(struct sm *sm, uint32_t end)
+{
+    *reads_of(sm, end) = READ;
+    plan_port(sm, end);
+    if (!sm->partitioning.reading)
+        report_trouble(sm);
+    blocks_program(sm);
+    program_port(sm, end);
+    if (guard_of(sm, end) != SUBNET_NONE)
+        program_port(sm, guard_of(sm, end));
+}
+
+/* Keys fill a table from the front: behind a blank block there are none. */
+void partitions_answered(struct sm *sm, const struct request *request, uint16_t status,
+                         const uint8_t *data)
+{
+    static const uint8_t blank[BLOCK_BYTES];
+    uint32_t end = request->a;
+    sm->partitioning.reading--;
+    if (!status)
+        blocks_learn(&sm->subnet.blocks, end, BLOCK_PARTITIONS, request->b, data);
+    if (!status && memcmp(data, blank, sizeof blank) != 0 &&
+        request->b + 1 < blocks_of(room_of(sm, end)))
+        read_block(sm, end, request->b + 1);
+    else
+        finish_port(sm, end);
+}
+
+void partitions_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+{
+    sm->partitioning.reading--;
+    sm->partitioning.stale = true;
+    *reads_of(sm, request->a) = READ;
+    discovery_lost_contact(sm, now, request->target);
+}
+
+void partitions_flush(struct sm *sm)
+{
+    struct partition_work *work = &sm->partitioning;
+    for (size_t port = 0; port < work->reads.count; port++)
+        if (work->reads.items[port] == READING)
+            work->reads.items[port] = NOT_READ;
+    work->reading = 0;
+    work->stale = true;
+}
+
+void partitions_forget(struct sm *sm)
+{
+    struct partition_work *work = &sm->partitioning;
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
+        waive_table(sm, port);
+    work->reads.count = work->done.count = 0;
+    work->reading = 0;
+    work->stale = true;
+}
+
+bool partitions_are_settled(struct sm *sm, uint32_t port)
+{
+    uint32_t peer = port_at(sm, port)->peer;
+    if ((!sm->config.partitions && !sm->partitioning.used) || sm->config.paper)
+        return true;
+    if (!subnet_is_end_port(&sm->subnet, port))
+        port = peer == SUBNET_NONE || is_switch(sm, peer) ? SUBNET_NONE : peer;
+    return port == SUBNET_NONE || *reads_of(sm, port) == READ;
+}
+
+/* ---- when ---- */
+
+/* A port that comes back gets what was wanted of it without being planned again. */
+static void consider(struct sm *sm, uint32_t end, bool other_rules)
+{
+    const struct subnet_port *port = port_at(sm, end);
+    if (!port->known || !port->lid)
+        return;
+    if (!room_of(sm, end))
+        *reads_of(sm, end) = READ;
+    else if (*reads_of(sm, end) == NOT_READ)
+        read_block(sm, end, 0);
+    else if (*reads_of(sm, end) == READ &&
+             (other_rules || sm->partitioning.done.items[end] != port->peer + 1))
+        plan_port(sm, end);
+}
 
 void partitions_plan(struct sm *sm)
 {
-    (void)sm;
+    struct partition_work *work = &sm->partitioning;
+    if (!sm->config.partitions && !work->used)
+        return;
+    if (!work->stale && work->used && work->generation == sm->subnet.generation)
+        return;
+    bool other_rules = work->stale;
+    work->used = true;
+    work->stale = false;
+    work->generation = sm->subnet.generation;
+    work->crowded = work->unguarded = work->first_crowded = work->first_unguarded = 0;
+    for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
+        const struct subnet_node *node = node_at(sm, i);
+        if (!node->present)
+            continue;
+        for (unsigned number = 0; number <= node->port_count; number++)
+            if (subnet_is_end_port(&sm->subnet, node->first_port + number))
+                consider(sm, node->first_port + number, other_rules);
+    }
+    if (!work->reading)
+        report_trouble(sm);
+    sm->stale = true; /* what switches enforce is a setting of their ports */
+}
+
+void partitions_release_work(struct sm *sm)
+{
+    struct partition_work *work = &sm->partitioning;
+    vec_release(&work->reads);
+    vec_release(&work->done);
+    vec_release(&work->before);
+    vec_release(&work->table);
+    partition_keys_release(&work->keys);
+    partitions_release(&work->standing);
 }

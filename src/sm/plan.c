@@ -12,7 +12,7 @@
 static void add_switch(struct sm *sm, struct sm_job *job, uint32_t *index, uint32_t i)
 {
     const struct subnet_node *node = &sm->subnet.nodes.items[i];
-    if (!node->present || node->kind != SUBNET_SWITCH || index[i] != NETWORK_NONE)
+    if (!node->present || node->kind != SUBNET_SWITCH || node->vswitch || index[i] != NETWORK_NONE)
         return;
     const struct subnet_port *end = &sm->subnet.ports.items[node->first_port];
     index[i] = network_add_switch(&job->network, node->guid, end->lid, end->lmc, node->port_count);
@@ -43,6 +43,8 @@ static void add_link(struct sm *sm, struct sm_job *job, const uint32_t *index, u
                          far->number);
         return;
     }
+    if (functions_add_terminals(sm, job, index[near->node], near->number, near->peer))
+        return;
     uint32_t terminal = network_add_terminal(&job->network, far->guid, far->lid, far->lmc,
                                              index[near->node], near->number);
     network_name(&job->network, terminal, sm->subnet.nodes.items[far->node].description);
@@ -60,6 +62,7 @@ void plan_routes(struct sm *sm, const struct engine *engine, bool provisional)
     job->provisional = provisional;
     job->options = sm->config.engine_options;
     job->options.generation = job->generation;
+    job->options.max_vls = qos_limit_lanes(sm);
     network_init(&job->network);
     add_switches(sm, job, index);
     if (sm->subnet.ports.items[sm->subnet.own_port].number == 0)
@@ -71,25 +74,43 @@ void plan_routes(struct sm *sm, const struct engine *engine, bool provisional)
                 add_link(sm, job, index, node->first_port + number);
     }
     network_finish(&job->network);
-    mem_free(index);
     distribute_snapshot(sm, job);
+    mend_prepare(sm, job, index);
+    mem_free(index);
     sm_job_free(sm->job);
     sm->job = job;
     sm->computing = true;
     sm->awaited_job = job->number;
 }
 
+/* What the check found, for the next change: once for the repair, once for its check. */
+static void remember(struct sm_job *job, const struct routes *routes,
+                     struct dependency_graph *graph, struct verify_report *report)
+{
+    uint32_t *part = mem_alloc((job->network.switches.count + 1) * sizeof *part);
+    dependency_release(&job->checked);
+    standing_release(&job->standing);
+    dependency_copy(&job->checked, graph);
+    job->standing.known = standing_take(&job->standing, graph, report, routes->ranks) &&
+                          network_parts(&job->network, part) == 1;
+    mem_free(part);
+}
+
 /* The manager writes nothing that the independent check has not passed. */
-static int check(const struct sm_job *job, const struct routes *routes, struct err *err)
+int plan_check(struct sm_job *job, const struct routes *routes, struct err *err)
 {
     struct verify_report report;
-    struct verify_options options = {.workers = job->options.workers};
+    struct dependency_graph graph;
+    struct verify_options options = {.workers = job->options.workers, .keep = &graph};
     verify_routes(&job->network, routes, &options, &report);
     bool fine = job->options.allow_cycles ? verify_delivers(&report) : verify_holds(&report);
     if (!fine)
         err_set(err, EINVAL, "%s's tables are refused: %s", job->engine->name,
                 report.findings.count ? report.findings.items[0] : "they do not deliver");
+    else
+        remember(job, routes, &graph, &report);
     verify_report_release(&report);
+    dependency_release(&graph);
     return fine ? 0 : -EINVAL;
 }
 
@@ -101,10 +122,23 @@ static uint32_t longest_of(const struct sm_job *job)
     return before + after;
 }
 
+/* All tables anew. */
+static int compute(struct sm_job *job, struct err *err)
+{
+    uint64_t spent = job->routes.operations;
+    int status = job->engine->compute(&job->network, &job->options, &job->routes, err);
+    job->routes.operations += spent;
+    if (!status)
+        status = plan_check(job, &job->routes, err);
+    if (!status && job->mode == SM_ORDERED && job->has_before)
+        order_make(&job->plan, &job->network, &job->before, &job->routes);
+    return status;
+}
+
 int sm_job_run(struct sm_job *job, struct err *err)
 {
     struct err unfit;
-    if (job->adopt && job->has_before && check(job, &job->before, &unfit) == 0) {
+    if (job->adopt && job->has_before && plan_check(job, &job->before, &unfit) == 0) {
         job->routes = job->before;
         job->before = (struct routes){0};
         job->has_before = false;
@@ -113,11 +147,9 @@ int sm_job_run(struct sm_job *job, struct err *err)
     }
     if (job->only_adopt)
         return err_set(err, EINVAL, "the tables that are in the switches are not right");
-    int status = job->engine->compute(&job->network, &job->options, &job->routes, err);
-    if (!status)
-        status = check(job, &job->routes, err);
-    if (!status && job->mode == SM_ORDERED && job->has_before)
-        order_make(&job->plan, &job->network, &job->before, &job->routes);
+    int status = job->mend ? mend_run(job, &unfit) : -EAGAIN;
+    if (status)
+        status = compute(job, err);
     if (!status && (job->plan.stuck.count || order_drains(&job->plan)))
         job->longest = longest_of(job);
     return status;
@@ -140,6 +172,7 @@ void plan_serve(struct sm *sm)
         return;
     sm_job_free(sm->serving);
     sm->serving = sm->current;
+    repair_release(&sm->serving->repair);
     routes_release(&sm->serving->before);
     order_release(&sm->serving->plan);
     sm->paths_generation++;

@@ -24,11 +24,34 @@ static void want_end_port(struct sm *sm, const struct subnet_port *port, uint8_t
     wire_set(info, PORT_INFO_LID, port->lid);
     wire_set(info, PORT_INFO_LMC, port->lmc);
     wire_set(info, PORT_INFO_MASTER_SM_LID, port_at(sm, sm->subnet.own_port)->lid);
-    wire_set(info, PORT_INFO_MASTER_SM_SL, 0);
+    wire_set(info, PORT_INFO_MASTER_SM_SL, qos_master_sl(sm, port));
     wire_set(info, PORT_INFO_M_KEY, sm->config.m_key);
     wire_set(info, PORT_INFO_M_KEY_LEASE_PERIOD, sm->config.m_key_lease_s);
     wire_set(info, PORT_INFO_M_KEY_PROTECT_BITS, sm->config.m_key_protect);
     wire_set(info, PORT_INFO_SUBNET_TIME_OUT, sm->config.subnet_timeout);
+}
+
+/* A port that is up already has had another manager, and what its clients told that one may not
+ * have come to us. One that we bring up ourselves has clients that see it happen. */
+static void judge(struct sm *sm, uint32_t port)
+{
+    const uint8_t *info = port_at(sm, port)->info;
+    struct port_work *work = sm_port_work(sm, port);
+    uint64_t before = wire_get(info, PORT_INFO_MASTER_SM_LID);
+    if (work->judged == sm->masterships)
+        return;
+    work->judged = sm->masterships;
+    work->ask = wire_get(info, PORT_INFO_PORT_STATE) == PORT_STATE_ACTIVE && before &&
+                before != sm->heritage;
+}
+
+static void want_question(struct sm *sm, uint32_t port, uint8_t *info)
+{
+    enum { CLIENT_REREGISTRATION = 1 << 25 };
+    judge(sm, port);
+    wire_set(info, PORT_INFO_CLIENT_REREGISTER,
+             sm_port_work(sm, port)->ask && sm->asks_in == sm->masterships &&
+                 (wire_get(info, PORT_INFO_CAPABILITY_MASK) & CLIENT_REREGISTRATION));
 }
 
 /* Settings of a link: what both ends can do. */
@@ -57,6 +80,7 @@ static unsigned next_state(struct sm *sm, uint32_t port, const struct subnet_por
     case PORT_STATE_ARMED:
         return tables_confirmed(sm, p->node) && tables_confirmed(sm, peer->node) &&
                        blocks_port_is_settled(&sm->subnet.blocks, port) &&
+                       partitions_are_settled(sm, port) &&
                        wire_get(peer->info, PORT_INFO_PORT_STATE) >= PORT_STATE_ARMED
                    ? PORT_STATE_ACTIVE
                    : PORT_STATE_NO_CHANGE;
@@ -125,6 +149,10 @@ void program_port(struct sm *sm, uint32_t port)
     struct subnet_node *node = node_at(sm, p->node);
     bool end = subnet_is_end_port(&sm->subnet, port);
     bool management = node->kind == SUBNET_SWITCH && p->number == 0;
+    if (subnet_is_socket(&sm->subnet, port)) {
+        functions_program(sm, port);
+        return; /* all else is as at the PF's */
+    }
     if (sm->state != SM_MASTER || !node->present || !p->known || work->writing || work->failures ||
         sm->config.paper)
         return;
@@ -132,14 +160,18 @@ void program_port(struct sm *sm, uint32_t port)
         return;
     uint8_t wanted[64];
     memcpy(wanted, p->info, sizeof wanted);
-    if (end)
+    if (end) {
+        want_question(sm, port, wanted);
         want_end_port(sm, p, wanted);
+    }
     unsigned state = PORT_STATE_NO_CHANGE;
     if (!management) {
         const struct subnet_port *peer = port_at(sm, p->peer);
         if (!peer->known)
             return;
         want_link(p, peer, wanted);
+        qos_set_port(sm, port, wanted);
+        partitions_enforce(sm, port, wanted);
         state = next_state(sm, port, peer);
     }
     if (memcmp(wanted, p->info, sizeof wanted) == 0 && state == PORT_STATE_NO_CHANGE)
@@ -176,6 +208,20 @@ static void write_block(struct sm *sm, uint32_t node, unsigned block)
     sm_submit(sm, request, HASTE_NONE);
 }
 
+/* The last multicast LID that a switch looks up; what it says itself where it cannot be told. */
+static unsigned multicast_top(const struct sm *sm, uint32_t node)
+{
+    enum { HAS_MULTICAST_TOP = 1 << 30 };
+    const struct subnet_node *n = &sm->subnet.nodes.items[node];
+    unsigned capacity = (unsigned)wire_get(n->switch_info, SWITCH_INFO_MULTICAST_FDB_CAP);
+    unsigned last = LID_MULTICAST_FIRST + capacity - 1;
+    uint64_t abilities =
+        wire_get(sm->subnet.ports.items[n->first_port].info, PORT_INFO_CAPABILITY_MASK);
+    if (!sm->multicast_top || !capacity || !(abilities & HAS_MULTICAST_TOP))
+        return (unsigned)wire_get(n->switch_info, SWITCH_INFO_MULTICAST_FDB_TOP);
+    return sm->multicast_top < last ? sm->multicast_top : last;
+}
+
 static void write_switch_info(struct sm *sm, uint32_t node)
 {
     struct subnet_node *n = node_at(sm, node);
@@ -185,8 +231,9 @@ static void write_switch_info(struct sm *sm, uint32_t node)
     memcpy(request->data, n->switch_info, sizeof n->switch_info);
     if (random_table_is_used(n))
         wire_set(request->data, SWITCH_INFO_DEFAULT_PORT, random_table_default(sm, node));
-    else
-        wire_set(request->data, SWITCH_INFO_LINEAR_FDB_TOP, n->tables->wanted_top);
+    else if (n->tables)
+        wire_set(request->data, SWITCH_INFO_LINEAR_FDB_TOP, moves_spare_top(sm, n));
+    wire_set(request->data, SWITCH_INFO_MULTICAST_FDB_TOP, multicast_top(sm, node));
     wire_set(request->data, SWITCH_INFO_LIFE_TIME_VALUE, sm->config.life_time);
     wire_set(n->switch_info, SWITCH_INFO_PORT_STATE_CHANGE, 0); /* acknowledged by this, if set */
     sm_node_work(sm, node)->writing_switch = true;
@@ -194,9 +241,9 @@ static void write_switch_info(struct sm *sm, uint32_t node)
     sm_submit(sm, request, HASTE_NONE);
 }
 
-/* The top of a linear table, or the default port of a random one; the life of a packet, unless the
- * switch has one of its own; and a change of ports that nobody has acknowledged, as all switches
- * report when they start. */
+/* The top of a linear table, or the default port of a random one; the last multicast LID and the
+ * life of a packet, unless the switch has one of its own; and a change of ports that nobody has
+ * acknowledged, as all switches report when they start. */
 static bool switch_info_differs(struct sm *sm, uint32_t node)
 {
     const struct subnet_node *n = node_at(sm, node);
@@ -205,9 +252,13 @@ static bool switch_info_differs(struct sm *sm, uint32_t node)
     if (wire_get(n->switch_info, SWITCH_INFO_LIFE_TIME_VALUE) != sm->config.life_time &&
         !sm_node_work(sm, node)->own_life)
         return true;
+    if (wire_get(n->switch_info, SWITCH_INFO_MULTICAST_FDB_TOP) != multicast_top(sm, node) &&
+        !sm_node_work(sm, node)->own_top)
+        return true;
     if (random_table_is_used(n))
         return wire_get(n->switch_info, SWITCH_INFO_DEFAULT_PORT) != random_table_default(sm, node);
-    return wire_get(n->switch_info, SWITCH_INFO_LINEAR_FDB_TOP) != n->tables->wanted_top;
+    return n->tables &&
+           wire_get(n->switch_info, SWITCH_INFO_LINEAR_FDB_TOP) != moves_spare_top(sm, n);
 }
 
 void program_switch(struct sm *sm, uint32_t node)
@@ -219,8 +270,8 @@ void program_switch(struct sm *sm, uint32_t node)
     if (switch_info_differs(sm, node) && !sm_node_work(sm, node)->writing_switch &&
         !sm->config.paper)
         write_switch_info(sm, node);
-    if (sm_node_work(sm, node)->writing_tables)
-        return; /* looked at again when they are through */
+    if (sm_node_work(sm, node)->writing_tables || !n->tables)
+        return; /* looked at again when they are through; or nobody's business */
     if (random_table_is_used(n)) {
         random_table_program(sm, node);
         return;
@@ -233,6 +284,17 @@ void program_switch(struct sm *sm, uint32_t node)
             memcmp(n->tables->wanted + block * LFT_BLOCK, n->tables->actual + block * LFT_BLOCK,
                    LFT_BLOCK) != 0)
             write_block(sm, node, block);
+}
+
+void program_block(struct sm *sm, uint32_t node, unsigned block)
+{
+    const struct subnet_tables *tables = node_at(sm, node)->tables;
+    if (random_table_is_used(node_at(sm, node)))
+        program_switch(sm, node);
+    else if (!subnet_block_known(tables, block) ||
+             memcmp(tables->wanted + block * LFT_BLOCK, tables->actual + block * LFT_BLOCK,
+                    LFT_BLOCK) != 0)
+        write_block(sm, node, block);
 }
 
 void program_forget_tables(struct sm *sm)
@@ -288,8 +350,12 @@ static void port_written(struct sm *sm, const struct request *request, uint16_t 
         return;
     }
     memcpy(p->info, data, sizeof p->info);
+    wire_set(p->info, PORT_INFO_CLIENT_REREGISTER, 0); /* a question, not a setting */
+    sm_port_work(sm, request->a)->ask &= !wire_get(request->data, PORT_INFO_CLIENT_REREGISTER);
     sm_port_work(sm, request->a)->tried = fingerprint(request->data, data);
     program_port(sm, request->a);
+    if (p->peer != SUBNET_NONE && node_at(sm, port_at(sm, p->peer)->node)->vswitch)
+        functions_program_all(sm, port_at(sm, p->peer)->node);
     if (p->peer != SUBNET_NONE)
         program_port(sm, p->peer);
 }
@@ -304,6 +370,9 @@ static void switch_written(struct sm *sm, const struct request *request, uint16_
     sm->tables_under_way--;
     if (!status)
         memcpy(node_at(sm, node)->switch_info, data, 20);
+    sm_node_work(sm, node)->own_top =
+        wire_get(node_at(sm, node)->switch_info, SWITCH_INFO_MULTICAST_FDB_TOP) !=
+        wire_get(request->data, SWITCH_INFO_MULTICAST_FDB_TOP);
     sm_node_work(sm, node)->own_life =
         wire_get(node_at(sm, node)->switch_info, SWITCH_INFO_LIFE_TIME_VALUE) !=
         sm->config.life_time;

@@ -1,7 +1,325 @@
-/* Quality of service: levels of service on the lanes of each link. */
+/* Quality of service: SL to VL maps, VL arbitration and VLHighLimit of every port (7.6.6, 7.6.9).
+ *
+ * They are written when levels of service or tables were asked for, or when the routes use more
+ * than one lane; otherwise nothing is. What they should be follows from the configuration and from
+ * what each link can do (subnet/qos.h), not from the routes: a map that was written stays right
+ * when routes change, and maps of a fabric with lanes but no levels never change at all.
+ *
+ * Routes may use as many lanes as every link between switches has, once levels have got theirs
+ * (qos_limit_lanes, before an engine is asked). Links to adapters may have fewer: nothing behind
+ * them waits for anything, so lanes can share one there.
+ *
+ * Order: a port becomes Active when its own tables are there (blocks_port_is_settled), and sources
+ * are told of new routes or levels when all of them are (qos_is_settled, before plan_serve). While
+ * other levels go out on a running fabric, packets under way may meet old and new maps. With routes
+ * on one lane that costs at most priority; with routes on several, what is under way may change
+ * lanes, and packets' lifetime in switches is what ends a circle should one close: it is said when
+ * that is so. */
 #include "sm/internal.h"
+
+#include <string.h>
+
+enum { CAPABILITY_SL_MAPPING = 1 << 6 };
+
+/* ---- what links can do ---- */
+
+static unsigned lanes_of_code(uint64_t code)
+{
+    enum { CODE_15 = 5 };
+    return code >= CODE_15 ? 15 : code ? 1u << (code - 1) : 1;
+}
+
+/* Whether there is a link to speak of; what it can do. */
+static bool describe_port(struct sm *sm, uint32_t port, struct qos_port *described)
+{
+    const struct subnet_port *p = port_at(sm, port);
+    const struct subnet_node *node = node_at(sm, p->node);
+    if (p->peer == SUBNET_NONE || !p->known || !port_at(sm, p->peer)->known)
+        return false;
+    const uint8_t *other = port_at(sm, p->peer)->info;
+    unsigned lanes = lanes_of_code(wire_get(p->info, PORT_INFO_VL_CAP));
+    unsigned theirs = lanes_of_code(wire_get(other, PORT_INFO_VL_CAP));
+    uint64_t mtu = wire_get(p->info, PORT_INFO_MTU_CAP);
+    uint64_t their_mtu = wire_get(other, PORT_INFO_MTU_CAP);
+    static const enum qos_class classes[] = {
+        [SUBNET_ADAPTER] = QOS_ADAPTER,
+        [SUBNET_SWITCH] = QOS_SWITCH_EXTERNAL,
+        [SUBNET_ROUTER] = QOS_ROUTER,
+    };
+    *described = (struct qos_port){
+        .class = node->kind <= SUBNET_ROUTER ? classes[node->kind] : QOS_ADAPTER,
+        .lanes = (uint8_t)(lanes < theirs ? lanes : theirs),
+        .high_cap = (uint8_t)wire_get(p->info, PORT_INFO_VL_ARBITRATION_HIGH_CAP),
+        .low_cap = (uint8_t)wire_get(p->info, PORT_INFO_VL_ARBITRATION_LOW_CAP),
+        .mtu = (uint16_t)(128u << (mtu < their_mtu ? mtu : their_mtu)),
+    };
+    return true;
+}
+
+/* The fewest of any link between switches; 0: there are no such links. */
+static unsigned fewest_lanes(struct sm *sm)
+{
+    unsigned fewest = 0;
+    for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
+        const struct subnet_node *node = node_at(sm, i);
+        for (unsigned number = 1;
+             node->kind == SUBNET_SWITCH && node->present && number <= node->port_count; number++) {
+            struct qos_port port;
+            if (!describe_port(sm, node->first_port + number, &port) ||
+                node_at(sm, port_at(sm, port_at(sm, node->first_port + number)->peer)->node)
+                        ->kind != SUBNET_SWITCH)
+                continue;
+            unsigned lanes = qos_usable_lanes(&port);
+            fewest = !fewest || lanes < fewest ? lanes : fewest;
+        }
+    }
+    return fewest;
+}
+
+/* ---- before routes are computed ---- */
+
+static bool is_asked_for(const struct sm *sm)
+{
+    return sm->service.policy.on;
+}
+
+static void lay_out(struct sm *sm)
+{
+    struct err refusal;
+    struct qos_layout before = sm->service.layout;
+    qos_lay_out(&sm->service.policy, fewest_lanes(sm), &sm->service.layout, &refusal);
+    bool same = before.lanes == sm->service.layout.lanes &&
+                before.level_count == sm->service.layout.level_count;
+    if (refusal.message[0] && !same)
+        sm_say(sm, SM_EVENT_ERROR, "%.200s", refusal.message);
+    else if (sm->service.layout.levels && !same)
+        sm_say(sm, SM_EVENT_CHANGE, "%u levels of service; routes may use %u lanes",
+               sm->service.layout.level_count, sm->service.layout.lanes);
+}
+
+unsigned qos_limit_lanes(struct sm *sm)
+{
+    enum { LANES_DEFAULT = 8 };
+    unsigned wanted = sm->config.engine_options.max_vls;
+    if (sm->config.paper)
+        return wanted;
+    lay_out(sm);
+    if (!wanted)
+        wanted = LANES_DEFAULT;
+    return sm->service.layout.lanes < wanted ? sm->service.layout.lanes : wanted;
+}
+
+/* ---- tables ---- */
+
+static bool needs_lanes(const struct sm *sm)
+{
+    return sm->current && sm->current->routes.vls > 1;
+}
+
+static void want_arbitration(struct sm *sm, uint32_t port, const struct qos_port *described,
+                             bool high)
+{
+    enum { ENTRIES = 32, LOW = 1, HIGH = 3 };
+    struct qos_list list;
+    unsigned cap = high ? described->high_cap : described->low_cap;
+    qos_make_arbitration(&sm->service.policy, &sm->service.layout, described, high, &list);
+    for (unsigned half = 0; half * ENTRIES < cap && half < 2; half++) {
+        uint8_t block[BLOCK_BYTES] = {0};
+        for (unsigned i = half * ENTRIES; i < list.count && i < (half + 1) * ENTRIES; i++) {
+            wire_set_at(block, VL_ARBITRATION_TABLE_VL, i % ENTRIES, list.entries[i].vl);
+            wire_set_at(block, VL_ARBITRATION_TABLE_WEIGHT, i % ENTRIES, list.entries[i].weight);
+        }
+        blocks_want(&sm->subnet.blocks, port, BLOCK_ARBITRATION, (high ? HIGH : LOW) + half, block);
+    }
+}
+
+static bool has_link(struct sm *sm, uint32_t port)
+{
+    return port_at(sm, port)->number == 0 || port_at(sm, port)->peer != SUBNET_NONE;
+}
+
+/* A switch that can takes one map for all inputs; others want one for each that something comes in
+ * by. */
+static void want_maps(struct sm *sm, uint32_t port, const struct qos_port *described)
+{
+    const struct subnet_node *node = node_at(sm, port_at(sm, port)->node);
+    uint32_t end = subnet_end_port(&sm->subnet, port);
+    uint8_t block[BLOCK_BYTES] = {0};
+    if (!(wire_get(port_at(sm, end)->info, PORT_INFO_CAPABILITY_MASK) & CAPABILITY_SL_MAPPING))
+        return;
+    qos_make_map(&sm->service.policy, &sm->service.layout, described, block);
+    if (node->kind != SUBNET_SWITCH) {
+        blocks_want(&sm->subnet.blocks, port, BLOCK_LANES, 0, block);
+    } else if (wire_get(node->switch_info, SWITCH_INFO_OPTIMIZED_SL2VL)) {
+        blocks_want(&sm->subnet.blocks, port, BLOCK_LANES, BLOCK_ALL_INPUTS, block);
+    } else {
+        for (unsigned input = 0; input <= node->port_count; input++)
+            if (has_link(sm, node->first_port + input))
+                blocks_want(&sm->subnet.blocks, port, BLOCK_LANES, input, block);
+    }
+}
+
+static void plan_port(struct sm *sm, uint32_t port)
+{
+    struct qos_port described;
+    if (!describe_port(sm, port, &described))
+        return;
+    want_maps(sm, port, &described);
+    want_arbitration(sm, port, &described, false);
+    want_arbitration(sm, port, &described, true);
+}
+
+/* Of all that a node's tables depend on: most nodes are as they were after most changes. */
+static uint64_t signature_of(struct sm *sm, uint32_t node)
+{
+    const struct subnet_node *n = node_at(sm, node);
+    uint64_t hash = hash_mix(sm->service.epoch + 1);
+    for (unsigned number = 0; number <= n->port_count; number++) {
+        struct qos_port port;
+        if (!describe_port(sm, n->first_port + number, &port))
+            continue;
+        uint64_t word = (uint64_t)number << 56 | (uint64_t)port.class << 48 |
+                        (uint64_t)port.lanes << 40 | (uint64_t)port.high_cap << 32 |
+                        (uint64_t)port.low_cap << 24 | port.mtu;
+        hash = hash_mix(hash ^ word);
+    }
+    return hash;
+}
+
+static uint64_t *signature_at(struct sm *sm, uint32_t node)
+{
+    while (sm->service.signatures.count <= node)
+        vec_push(&sm->service.signatures, 0);
+    return &sm->service.signatures.items[node];
+}
+
+static void plan_node(struct sm *sm, uint32_t node)
+{
+    const struct subnet_node *n = node_at(sm, node);
+    uint64_t signature = signature_of(sm, node), *planned = signature_at(sm, node);
+    if (!n->present || *planned == signature)
+        return;
+    *planned = signature;
+    for (unsigned number = 0; number <= n->port_count; number++)
+        plan_port(sm, n->first_port + number);
+}
+
+static bool same_maps(const struct qos_layout *a, const struct qos_layout *b)
+{
+    return a->levels == b->levels && a->stride == b->stride && a->level_count == b->level_count &&
+           a->lanes == b->lanes;
+}
 
 void qos_plan(struct sm *sm)
 {
-    (void)sm;
+    struct service_work *work = &sm->service;
+    bool wanted = is_asked_for(sm) || needs_lanes(sm) || work->written;
+    if (!wanted || sm->config.paper ||
+        (work->written && work->planned_generation == sm->subnet.generation && !work->stale))
+        return;
+    if (!work->written || work->stale || work->planned_generation != sm->subnet.generation)
+        lay_out(sm);
+    bool other = !same_maps(&work->layout, &work->written_layout);
+    if (work->stale || other) {
+        if (other && work->written && sm->serving && sm->serving->routes.vls > 1)
+            sm_say(sm, SM_EVENT_WARNING,
+                   "levels of service change under routes on several lanes: "
+                   "packets under way may change lanes");
+        work->epoch++; /* all maps are others */
+    }
+    work->written = true;
+    work->stale = false;
+    work->unserved = true;
+    work->written_layout = work->layout;
+    work->planned_generation = sm->subnet.generation;
+    for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
+        plan_node(sm, node);
+    sm->stale = true; /* limits are settings of ports */
+}
+
+/* ---- what others ask ---- */
+
+bool qos_is_settled(const struct sm *sm)
+{
+    if (!sm->service.written)
+        return sm->config.paper || !(is_asked_for(sm) || needs_lanes(sm));
+    return sm->blocks_under_way == 0 &&
+           sm->subnet.blocks.queue_taken == sm->subnet.blocks.queue.count;
+}
+
+/* Levels as they are in the fabric now; with new routes, or without. */
+void qos_serve(struct sm *sm)
+{
+    struct service_work *work = &sm->service;
+    uint8_t used = sm->serving ? sm->serving->routes.vls : 1;
+    if (!work->unserved && work->served_layout.used == used)
+        return;
+    qos_release(&work->served);
+    qos_copy(&work->served, &work->policy);
+    for (size_t i = 0; sm->config.partitions && i < sm->config.partitions->all.count; i++)
+        if (sm->config.partitions->all.items[i].sl)
+            qos_add_partition(&work->served, sm->config.partitions->all.items[i].key,
+                              sm->config.partitions->all.items[i].sl);
+    work->served_layout = work->layout;
+    work->served_layout.used = used;
+    work->unserved = false;
+    sm->paths_generation++;
+    if (used > 1)
+        program_all(sm); /* ports are told by which level the manager is reached */
+}
+
+bool qos_configure(struct sm *sm, const struct qos *policy)
+{
+    sm->service.unserved = true; /* partitions may have other levels, too */
+    if (!policy && !sm->service.policy.on)
+        return false;
+    qos_release(&sm->service.policy);
+    if (policy)
+        qos_copy(&sm->service.policy, policy);
+    sm->service.stale = true;
+    return true;
+}
+
+void qos_begin(struct sm *sm)
+{
+    struct err refusal;
+    struct service_work *work = &sm->service;
+    qos_init(&work->policy);
+    qos_init(&work->served);
+    if (sm->config.qos)
+        qos_copy(&work->policy, sm->config.qos);
+    sm->config.qos = NULL; /* its owner's */
+    qos_lay_out(NULL, 0, &work->layout, &refusal);
+    work->served_layout = work->layout;
+    work->unserved = true;
+}
+
+void qos_end(struct sm *sm)
+{
+    qos_release(&sm->service.policy);
+    qos_release(&sm->service.served);
+    vec_release(&sm->service.signatures);
+}
+
+void qos_set_port(struct sm *sm, uint32_t port, uint8_t *info)
+{
+    struct qos_port described;
+    if (sm->service.written && describe_port(sm, port, &described))
+        wire_set(info, PORT_INFO_VL_HIGH_LIMIT,
+                 qos_high_limit(&sm->service.policy, &sm->service.written_layout, &described));
+}
+
+/* What this port should use towards the manager: its path, like any other. */
+uint8_t qos_master_sl(struct sm *sm, const struct subnet_port *port)
+{
+    if (!sm->serving || sm->serving->routes.vls <= 1)
+        return 0;
+    const struct network *network = &sm->serving->network;
+    unsigned manager = port_at(sm, sm->subnet.own_port)->lid;
+    if (!port->lid || port->lid > network->top_lid || manager > network->top_lid ||
+        network->owner[port->lid] == NETWORK_NONE || network->owner[manager] == NETWORK_NONE)
+        return 0;
+    struct path path = path_lookup(&sm->serving->routes, network, network->owner[port->lid],
+                                   network->owner[manager]);
+    return qos_service_level(&sm->service.served_layout, 0, path.sl);
 }

@@ -7,10 +7,13 @@
  *   transactions.c  a bounded window of outstanding SMPs, time-outs, retries
  *   discovery.c     who is there and how it is connected
  *   lids.c          addresses, kept wherever possible
+ *   mend.c          what of the last tables stays after a change
  *   plan.c          from what is known to what is wanted: the routes' snapshot and the tables
  *   distribute.c    in which order tables go out
  *   program.c       the difference between wanted and actual, written to the fabric
  *   random_table.c  the same for switches without linear tables
+ *   functions.c     virtual functions of hypervisors' adapters
+ *   moves.c         what virtual machines that start, end and move do to routes in force
  *   blocks.c        partitions, lanes and multicast, written the same way …
  *   partitions.c    … and what they should be: who is in which partition
  *   qos.c           levels of service on virtual lanes
@@ -28,12 +31,17 @@
 #include "routing/engine.h"
 #include "routing/network.h"
 #include "routing/order.h"
+#include "routing/repair.h"
 #include "routing/routes.h"
 #include "subnet/groups.h"
+#include "subnet/partitions.h"
+#include "subnet/qos.h"
 #include "subnet/subnet.h"
 
 enum sm_state { SM_NOT_ACTIVE, SM_DISCOVERING, SM_STANDBY, SM_MASTER }; /* as in SMInfo */
 enum sm_mode { SM_ORDERED, SM_STATIC, SM_NAIVE }; /* of distribution: see distribute.c */
+/* Where a switch checks the keys of what passes a port with an adapter behind it. */
+enum sm_enforcement { SM_ENFORCE_NOT, SM_ENFORCE_IN, SM_ENFORCE_OUT, SM_ENFORCE_BOTH };
 enum sm_order { SM_ORDER_PROPAGATION, SM_ORDER_BREADTH, SM_ORDER_DEPTH };
 
 struct sm_config {
@@ -55,12 +63,19 @@ struct sm_config {
     uint32_t mirror_rate; /* SMPs a second that a standby spends on its copy; 0: it keeps none */
     enum sm_order order;
     enum sm_mode mode;
-    uint8_t life_time; /* of a packet in a switch: 4.096 us * 2^n, told to every switch */
-    uint64_t drain_ps; /* how long a packet can stay in the fabric at the most; 0: its life in a
-                          switch times the longest route */
-    bool scope_full;   /* explore everything after every change, as the papers do */
-    bool lid_route;    /* SMPs go by tables as far as these are known to be good */
-    bool paper;        /* discover by NodeInfo and PortInfo alone, LIDs in order of discovery */
+    uint8_t life_time;  /* of a packet in a switch: 4.096 us * 2^n, told to every switch */
+    uint64_t drain_ps;  /* how long a packet can stay in the fabric at the most; 0: its life in a
+                           switch times the longest route */
+    bool repair;        /* after a change only what it broke is routed anew */
+    unsigned rebalance; /* percent of the most used link's load at the last computation: above that
+                           repaired tables are computed anew when there is time; 0: never */
+    bool scope_full;    /* explore everything after every change, as the papers do */
+    bool lid_route;     /* SMPs go by tables as far as these are known to be good */
+    const struct partitions *partitions; /* the owner's; NULL: tables are left as they are */
+    enum sm_enforcement part_enforce;
+    const struct qos *qos; /* levels of service; copied; NULL: none */
+    bool paper;            /* discover by NodeInfo and PortInfo alone, LIDs in order of discovery */
+    bool dynamic_lids;     /* virtual functions have none until a machine is attached */
 };
 void sm_config_init(struct sm_config *config); /* the defaults */
 
@@ -88,6 +103,13 @@ struct sm_job {
     struct order_plan plan; /* … and this, */
     uint32_t longest;       /* and the longest route of old and new tables, where it matters */
     VEC(uint32_t) nodes;    /* the subnet's node, by switch of the network */
+    bool mend;              /* try to mend the tables that are there first … */
+    bool repaired;          /* … which is what was done */
+    bool optional;          /* nothing is wrong with the present tables */
+    unsigned imbalance;     /* of repaired tables: see repair.h */
+    struct repair repair;
+    struct standing standing;        /* what is known of the tables that came out … */
+    struct dependency_graph checked; /* … and what the check knows of them */
 };
 void sm_job_free(struct sm_job *job);
 
@@ -143,6 +165,21 @@ void sm_computed(struct sm *sm, uint64_t now, struct sm_job *job, const struct e
 void sm_use_groups(struct sm *sm, const struct groups *groups);
 void sm_groups_changed(struct sm *sm, uint64_t now);
 
+/* Clients' registrations are the owner's business; the manager asks for them where they are missing
+ * (ClientReregister), once. A port that was active under another master than the one with this LID,
+ * whose registrations the owner has (0: it has none), is found out about when this manager becomes
+ * master, and asked when the owner says that it is ready to serve. */
+void sm_inherit(struct sm *sm, uint16_t master_lid);
+void sm_ask_clients(struct sm *sm, uint64_t now);
+void sm_ask_client(struct sm *sm, uint64_t now, uint64_t guid); /* whoever its master was */
+/* The master that a standby watches. */
+struct sm_master {
+    uint16_t lid;
+    uint8_t sl;
+    bool weft; /* of our own kind */
+};
+bool sm_master(const struct sm *sm, struct sm_master *master); /* false: none is known */
+
 enum sm_state sm_state(const struct sm *sm);
 uint32_t sm_act_count(const struct sm *sm); /* as in SMInfo */
 const struct subnet *sm_subnet(const struct sm *sm);
@@ -153,7 +190,11 @@ const struct subnet *sm_subnet(const struct sm *sm);
 struct sm_paths {
     const struct network *network; /* NULL: there are none (not master, or not up yet) */
     const struct routes *routes;
+    const struct qos *qos; /* levels in force, and how they and the routes' lanes go together */
+    struct qos_layout layout;
     uint64_t generation; /* another one whenever the answer may be another */
+    uint64_t job;        /* number of the job that computed them */
+    bool overlaid;       /* the user's own routes lie over them: ranks do not tell all */
 };
 struct sm_paths sm_paths(const struct sm *sm);
 bool sm_has_copy(const struct sm *sm);   /* standby, and knows the subnet as it is */
@@ -165,10 +206,63 @@ void sm_look_again(struct sm *sm, uint64_t now); /* at everything, as if nothing
 /* New settings for a running manager; keys, LMC and the like must be as before. */
 void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config);
 
+/* For the vswitch library. Virtual functions are known by their sockets (subnet.h). */
+struct sm_function {
+    uint16_t lid; /* 0: down */
+    uint8_t lmc;
+    bool attached; /* a virtual machine has it */
+    uint64_t guid; /* of its port; 0: its own */
+};
+enum sm_function_outcome {
+    SM_FUNCTION_PENDING,
+    SM_FUNCTION_DONE,
+    SM_FUNCTION_REFUSED,
+    SM_FUNCTION_LOST, /* no answer: it may or may not have been carried out */
+};
+/* Whether a machine may start, move or end now: nothing else is going on. */
+bool sm_is_quiet(const struct sm *sm);
+bool sm_has_dynamic_lids(const struct sm *sm);
+uint8_t sm_lmc(const struct sm *sm);
+uint32_t sm_find_machine(const struct sm *sm, uint64_t guid); /* its socket, or SUBNET_NONE */
+/* It will not come back: its address is free. */
+void sm_forget_machine(struct sm *sm, uint64_t guid);
+/* Whether a machine can be attached there. */
+bool sm_function_is_free(struct sm *sm, uint32_t socket);
+uint32_t sm_function_port(const struct sm *sm, uint32_t socket);
+/* Asks the vSwitch for this. From then on, until sm_place_functions(), nobody else writes it. */
+void sm_set_function(struct sm *sm, uint32_t socket, const struct sm_function *wanted);
+enum sm_function_outcome sm_function_outcome(const struct sm *sm, uint32_t socket);
+/* Without any placement: it stays as it was. */
+void sm_release_function(struct sm *sm, uint32_t socket);
+/* Where these LIDs are now, all at once; 0: the function has none any more. The network of
+ * sm_paths() follows if the manager is quiet; if it is not, routes are planned anew. */
+struct sm_placement {
+    uint32_t socket;
+    uint16_t lid;
+};
+void sm_place_functions(struct sm *sm, uint64_t now, const struct sm_placement *placements,
+                        size_t count);
+/* The next LID (range) that nobody has; 0: there is none. */
+uint16_t sm_next_free_lid(struct sm *sm);
+/* Entries of tables are changed: those of sm_paths() at once, those in the fabric as fast as
+ * switches acknowledge them. Only while the manager is quiet. */
+struct sm_entry {
+    uint32_t at; /* switch of sm_paths().network */
+    uint16_t lid;
+    uint8_t port;
+};
+void sm_change_entries(struct sm *sm, uint64_t now, const struct sm_entry *entries, size_t count);
+bool sm_tables_are_written(const struct sm *sm);
+/* Whoever sends to this LID does it at the service level of the other. */
+void sm_copy_levels(struct sm *sm, uint16_t lid, uint16_t like);
+/* How long a packet can stay in the fabric that passes so many switches at the most. */
+uint64_t sm_drain_time(const struct sm *sm, unsigned hops);
+
 /* Requests sent, by what they were for; index: enum sm_purpose of internal.h has the names. */
 struct sm_counts {
     uint64_t sent, answered, timeouts, gave_up;
-    uint64_t node_info, port_info_get, port_info_set, switch_info, tables, tables_read, other;
+    uint64_t node_info, port_info_get, port_info_set, switch_info, tables, tables_read, functions,
+        other;
 };
 void sm_counts(const struct sm *sm, struct sm_counts *counts);
 

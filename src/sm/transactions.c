@@ -95,6 +95,7 @@ static void count_sent(struct sm *sm, const struct request *request)
         (*(request->method == METHOD_GET ? &counts->port_info_get : &counts->port_info_set))++;
         break;
     case ATTRIBUTE_SWITCH_INFO: counts->switch_info++; break;
+    case ATTRIBUTE_VIRTUAL_FUNCTION: counts->functions++; break;
     case ATTRIBUTE_LINEAR_FORWARDING_TABLE:
         counts->tables++;
         counts->tables_read += request->method == METHOD_GET;
@@ -396,6 +397,8 @@ void transactions_flush(struct sm *sm)
     }
     sm->audit = (struct audit){0};
     blocks_flush(sm);
+    functions_flush(sm);
+    partitions_flush(sm);
     sm->discovering = sm->sweeping = sm->tables_under_way = 0;
     distribute_abort(sm);
 }

@@ -45,8 +45,10 @@ static uint32_t new_content(struct blocks *blocks)
     return (uint32_t)blocks->contents.count - 1;
 }
 
-static uint32_t hold_content(struct blocks *blocks, const uint8_t data[BLOCK_BYTES])
+static uint32_t hold_content(struct blocks *blocks, const uint8_t from[BLOCK_BYTES])
 {
+    uint8_t data[BLOCK_BYTES]; /* it may be one of ours, and they move */
+    memcpy(data, from, sizeof data);
     uint64_t hash = hash_of(data);
     uint32_t head = map_get(&blocks->by_hash, hash);
     for (uint32_t i = head; i != BLOCKS_NONE; i = blocks->contents.items[i].next)
@@ -153,9 +155,11 @@ void blocks_want(struct blocks *blocks, uint32_t port, enum block_kind kind, uns
     if (before && memcmp(before, data, BLOCK_BYTES) == 0)
         return;
     bool held_up = holds_up_port(block);
+    uint32_t wanted = hold_content(blocks, data);
     drop_content(blocks, &block->wanted);
-    block->wanted = hold_content(blocks, data);
+    block->wanted = wanted;
     block->refused = false;
+    block->renewed = block->writing;
     row_changed(blocks, row, held_up);
 }
 
@@ -164,8 +168,10 @@ void blocks_waive(struct blocks *blocks, uint32_t port, enum block_kind kind, un
     uint32_t row = find(blocks, port, kind, part);
     if (row == MAP_NONE)
         return;
-    bool held_up = holds_up_port(&blocks->rows.items[row]);
-    drop_content(blocks, &blocks->rows.items[row].wanted);
+    struct block *block = &blocks->rows.items[row];
+    bool held_up = holds_up_port(block);
+    drop_content(blocks, &block->wanted);
+    block->renewed = block->writing;
     row_changed(blocks, row, held_up);
 }
 
@@ -201,6 +207,7 @@ uint32_t blocks_take(struct blocks *blocks)
         if (!differs(block))
             continue;
         block->writing = true;
+        block->renewed = false;
         return row;
     }
     blocks->queue.count = blocks->queue_taken = 0;
@@ -213,7 +220,7 @@ static void set_actual(struct blocks *blocks, uint32_t row, const uint8_t *data)
     bool held_up = holds_up_port(block);
     block->writing = false;
     uint32_t actual = data ? hold_content(blocks, data) : BLOCKS_NONE;
-    block = &blocks->rows.items[row];
+    blocks->keys_generation += block->kind == BLOCK_PARTITIONS && actual != block->actual;
     drop_content(blocks, &block->actual);
     block->actual = actual;
     row_changed(blocks, row, held_up);
@@ -222,6 +229,12 @@ static void set_actual(struct blocks *blocks, uint32_t row, const uint8_t *data)
 void blocks_confirm(struct blocks *blocks, uint32_t row, const uint8_t data[BLOCK_BYTES])
 {
     set_actual(blocks, row, data);
+}
+
+void blocks_learn(struct blocks *blocks, uint32_t port, enum block_kind kind, unsigned part,
+                  const uint8_t data[BLOCK_BYTES])
+{
+    set_actual(blocks, find_or_add(blocks, port, kind, part), data);
 }
 
 void blocks_lose(struct blocks *blocks, uint32_t row)
@@ -234,7 +247,7 @@ void blocks_refuse(struct blocks *blocks, uint32_t row)
     struct block *block = &blocks->rows.items[row];
     bool held_up = holds_up_port(block);
     block->writing = false;
-    block->refused = true;
+    block->refused = !block->renewed;
     row_changed(blocks, row, held_up);
 }
 
@@ -244,6 +257,7 @@ void blocks_forget(struct blocks *blocks, uint32_t port)
          row = blocks_next_of_port(blocks, port, row)) {
         struct block *block = &blocks->rows.items[row];
         bool held_up = holds_up_port(block);
+        blocks->keys_generation += block->kind == BLOCK_PARTITIONS && block->actual != BLOCKS_NONE;
         drop_content(blocks, &block->actual);
         block->refused = false;
         row_changed(blocks, row, held_up);

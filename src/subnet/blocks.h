@@ -16,12 +16,13 @@
 
 #define BLOCKS_NONE UINT32_MAX
 
-enum { BLOCK_BYTES = 64 };
+/* BLOCK_ALL_INPUTS: the part of a map that stands for every input, where a switch takes such. */
+enum { BLOCK_BYTES = 64, BLOCK_ALL_INPUTS = 0x100 };
 
 /* A block is named by the port that it is for, its kind, and its part:
  *   partitions     of an adapter's port, a switch's port 0 or (enforcement) an external port;
  *                  part: number of the block of 32 keys
- *   lanes          of an output port; part: the input port (0 for adapters)
+ *   lanes          of an output port; part: the input port (0 for adapters), or all
  *   arbitration    of an output port; part: 1, 2 low priority, 3, 4 high priority
  *   multicast      of a switch, its port 0; part: block of 32 MLIDs | position << 9 */
 enum block_kind {
@@ -40,6 +41,7 @@ struct block {
     uint8_t kind;
     bool queued, writing;
     bool refused; /* the agent did not take what is wanted; not tried again until that changes */
+    bool renewed; /* something else is wanted than what is being written */
 };
 
 struct block_content {
@@ -56,6 +58,7 @@ struct blocks {
     size_t queue_taken;
     struct map by_key, by_hash;
     uint32_t free_content;
+    uint64_t keys_generation; /* counts changes of what ports are known to have of partitions */
 };
 
 void blocks_release(struct blocks *blocks);
@@ -64,6 +67,9 @@ void blocks_want(struct blocks *blocks, uint32_t port, enum block_kind kind, uns
                  const uint8_t data[BLOCK_BYTES]);
 /* Nobody cares any more what is there. */
 void blocks_waive(struct blocks *blocks, uint32_t port, enum block_kind kind, unsigned part);
+/* What an agent was found to have, whether anybody wants it or not. Not while it is written. */
+void blocks_learn(struct blocks *blocks, uint32_t port, enum block_kind kind, unsigned part,
+                  const uint8_t data[BLOCK_BYTES]);
 /* NULL: none wanted; not known. They last until the next change of any block. */
 const uint8_t *blocks_wanted(const struct blocks *blocks, uint32_t port, enum block_kind kind,
                              unsigned part);

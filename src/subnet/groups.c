@@ -67,7 +67,7 @@ struct group *groups_add(struct groups *groups, const struct group *group)
             (groups->all.count - 1 - place) * sizeof *groups->all.items);
     groups->all.items[place] = added;
     groups->by_mlid[group->mlid - MLID_FIRST] = added;
-    groups->generation++;
+    added->changed = added->thinned = added->touched = ++groups->generation;
     return added;
 }
 
@@ -78,7 +78,7 @@ void groups_remove(struct groups *groups, struct group *group)
     memmove(groups->all.items + place, groups->all.items + place + 1,
             (groups->all.count - place) * sizeof *groups->all.items);
     groups->by_mlid[group->mlid - MLID_FIRST] = NULL;
-    groups->generation++;
+    groups->removed = ++groups->generation;
     free_group(group);
 }
 
@@ -117,7 +117,10 @@ void groups_join(struct groups *groups, struct group *group, const struct group_
         group->members.items[place] = *member;
         group->members.items[place].absent_since = TIME_NEVER;
     }
-    groups->generation += !known || known->join_state != before;
+    if (known && known->join_state == before)
+        return;
+    group->touched = ++groups->generation;
+    group_find_member(group, member->guid)->changed = groups->generation;
 }
 
 void groups_leave(struct groups *groups, struct group *group, uint64_t guid, unsigned join_state)
@@ -126,9 +129,10 @@ void groups_leave(struct groups *groups, struct group *group, uint64_t guid, uns
     if (!member || !(member->join_state & join_state))
         return;
     member->join_state &= (uint8_t)~join_state;
-    groups->generation++;
+    member->changed = group->touched = ++groups->generation;
     if (member->join_state)
         return;
+    group->thinned = groups->generation;
     size_t place = (size_t)(member - group->members.items);
     group->members.count--;
     memmove(group->members.items + place, group->members.items + place + 1,

@@ -27,6 +27,7 @@ struct group_member {
     uint8_t join_state;    /* of enum group_join, one or more */
     bool proxy;            /* somebody else joined for it */
     uint64_t absent_since; /* it cannot be reached; TIME_NEVER: it can */
+    uint64_t changed;      /* the groups' generation when it last did */
 };
 
 struct group {
@@ -35,6 +36,8 @@ struct group {
     uint32_t q_key, flow_label;
     uint8_t mtu, rate, life_time, sl, hop_limit, traffic_class, scope;
     bool permanent;                   /* stays without members */
+    uint64_t changed, thinned;        /* generations: it was made, it last lost a member */
+    uint64_t touched;                 /* the latest of these and its members' */
     VEC(struct group_member) members; /* by GUID */
 };
 
@@ -42,6 +45,7 @@ struct groups {
     VEC(struct group *) all;           /* by MGID */
     struct group *by_mlid[MLID_COUNT]; /* NULL: free */
     uint64_t generation;               /* counts changes of groups and members */
+    uint64_t removed;                  /* the generation when a group last went */
 };
 
 void groups_release(struct groups *groups);

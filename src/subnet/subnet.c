@@ -72,6 +72,16 @@ uint32_t subnet_add_node(struct subnet *subnet, uint64_t guid, unsigned kind, un
     return index;
 }
 
+void subnet_mark_vswitch(struct subnet *subnet, uint32_t index)
+{
+    struct subnet_node *node = &subnet->nodes.items[index];
+    if (node->vswitch || node->port_count < VSWITCH_PF)
+        return;
+    node->vswitch = true;
+    mem_free(node->tables);
+    node->tables = NULL;
+}
+
 void subnet_unlink(struct subnet *subnet, uint32_t port)
 {
     uint32_t peer = subnet->ports.items[port].peer;

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "subnet/blocks.h"
 #include "wire/mad.h"
+#include "wire/vswitch.h"
 
 #define SUBNET_NONE UINT32_MAX
 
@@ -26,6 +27,7 @@ struct subnet_port {
     bool known;           /* info was read since the node came */
     bool manager;         /* another manager sits here */
     bool rival;           /* and was master too when last heard of */
+    bool attached;        /* sockets: a virtual machine has the function that is plugged in here */
     uint8_t lmc;          /* wanted, as is the LID; end ports only */
     uint16_t lid;
     uint64_t guid;
@@ -46,9 +48,10 @@ struct subnet_node {
     uint32_t first_port; /* of port 0 … port_count */
     uint8_t kind, port_count;
     bool present;
+    bool vswitch; /* of a hypervisor's adapter: see wire/vswitch.h */
     uint8_t switch_info[20];
     char description[65];
-    struct subnet_tables *tables; /* switches */
+    struct subnet_tables *tables; /* switches but vSwitches, who mind their own */
 };
 
 struct subnet {
@@ -67,6 +70,8 @@ void subnet_release(struct subnet *subnet);
 /* The node with this GUID, made if it is new; SUBNET_NONE when there are too many, or when the GUID
  * is known with another kind or port count. */
 uint32_t subnet_add_node(struct subnet *subnet, uint64_t guid, unsigned kind, unsigned port_count);
+/* It turned out to be a hypervisor's: nobody writes its table. */
+void subnet_mark_vswitch(struct subnet *subnet, uint32_t node);
 void subnet_link(struct subnet *subnet, uint32_t a, uint32_t b);
 void subnet_unlink(struct subnet *subnet, uint32_t port);
 /* Takes a node out: its links go, its row and LIDs stay. */
@@ -98,6 +103,24 @@ static inline bool subnet_is_end_port(const struct subnet *subnet, uint32_t port
 {
     const struct subnet_node *node = &subnet->nodes.items[subnet->ports.items[port].node];
     return (subnet->ports.items[port].number == 0) == (node->kind == SUBNET_SWITCH);
+}
+/* A hypervisor's adapter. A socket is the vSwitch's port of a virtual function; whether one is
+ * plugged in, that is, whether it has a row of its own at the other end, depends on its LID. */
+static inline bool subnet_is_socket(const struct subnet *subnet, uint32_t port)
+{
+    return subnet->nodes.items[subnet->ports.items[port].node].vswitch &&
+           subnet->ports.items[port].number > VSWITCH_PF;
+}
+/* The socket of a virtual function's port; SUBNET_NONE for all other ports. */
+static inline uint32_t subnet_socket_of(const struct subnet *subnet, uint32_t port)
+{
+    uint32_t peer = subnet->ports.items[port].peer;
+    return peer != SUBNET_NONE && subnet_is_socket(subnet, peer) ? peer : SUBNET_NONE;
+}
+/* The port of the physical function, or SUBNET_NONE. */
+static inline uint32_t subnet_pf_of(const struct subnet *subnet, uint32_t vswitch)
+{
+    return subnet->ports.items[subnet->nodes.items[vswitch].first_port + VSWITCH_PF].peer;
 }
 static inline bool subnet_block_known(const struct subnet_tables *tables, unsigned block)
 {

@@ -110,6 +110,32 @@ static void an_error_in_a_file_of_user_routes_names_that_file(void **state)
     unlink(routes);
 }
 
+static void partitions_are_read_from_their_file(void **state)
+{
+    struct fixture *f = *state;
+    char partitions[64], text[256];
+    assert_int_equal(f->config.sm.part_enforce, SM_ENFORCE_BOTH);
+    make_path(partitions);
+    write_file(partitions, "Default=0x7fff: ALL=full;\nRed=1: 5=both;\n");
+    snprintf(text, sizeof text, "partitions %s\npart_enforce out\nallow_both_pkeys yes\n",
+             partitions);
+    assert_int_equal(read_text(f, text), 0);
+    assert_int_equal(config_finish(&f->config, &f->err), 0);
+    assert_non_null(f->config.sm.partitions);
+    assert_int_equal(f->config.sm.partitions->all.count, 2);
+    assert_true(f->config.sm.partitions->allow_both);
+    assert_int_equal(f->config.sm.part_enforce, SM_ENFORCE_OUT);
+    write_file(partitions, "Default=0x7fff: ALL=full;\nRed=1: everybody;\n");
+    assert_int_equal(read_text(f, text), -EINVAL);
+    assert_string_equal(f->err.file, partitions);
+    assert_int_equal(f->err.line, 2);
+    assert_int_equal(config_set(&f->config, "part_enforce", "maybe", &f->err), -EINVAL);
+    assert_int_equal(config_set(&f->config, "partitions", "none", &f->err), 0);
+    assert_int_equal(config_finish(&f->config, &f->err), 0);
+    assert_null(f->config.sm.partitions);
+    unlink(partitions);
+}
+
 static void a_file_that_is_not_there_is_an_error(void **state)
 {
     struct fixture *f = *state;
@@ -204,6 +230,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(lines_set_keys, make, end),
         cmocka_unit_test_setup_teardown(an_error_names_file_and_line, make, end),
+        cmocka_unit_test_setup_teardown(partitions_are_read_from_their_file, make, end),
         cmocka_unit_test_setup_teardown(an_error_in_a_file_of_user_routes_names_that_file, make,
                                         end),
         cmocka_unit_test_setup_teardown(a_file_that_is_not_there_is_an_error, make, end),

@@ -133,6 +133,8 @@ void world_look(struct sa_world *world)
     world->view = (struct sa_view){.subnet = world->subnet,
                                    .network = &world->network,
                                    .routes = &world->routes,
+                                   .qos = world->view.qos,
+                                   .layout = world->view.layout,
                                    .generation = world->view.generation + 1};
     sa_look(world->sa, world->now, &world->view);
 }

@@ -1,0 +1,85 @@
+/* Groups that nobody has to ask for: the broadcast groups of partitions (RFC 4391), and others that
+ * their file names.
+ *
+ * A partition's groups are there as long as it has a member in the subnet. Groups that are named no
+ * longer become like any other: they end with their last member. A group that hosts made before it
+ * was named keeps the values that its members use. */
+#include "sa/internal.h"
+#include "subnet/partitions.h"
+
+enum { HOP_LIMIT_MOST = 0xFF, SCOPE_LINK_LOCAL = 2 };
+
+static void make(struct sa *sa, const struct partitions *partitions,
+                 const struct partition_group *from)
+{
+    struct groups *groups = &sa->registry.groups;
+    struct group *old = groups_find(groups, from->mgid);
+    if (old) {
+        old->permanent = true;
+        return;
+    }
+    struct group group = {
+        .p_key = partitions->all.items[from->partition].key | PARTITION_FULL,
+        .q_key = from->q_key,
+        .flow_label = from->flow_label,
+        .mtu = from->mtu,
+        .rate = from->rate,
+        .life_time = sa->config.subnet_timeout,
+        .sl = from->sl,
+        .hop_limit = from->scope == SCOPE_LINK_LOCAL ? 0 : HOP_LIMIT_MOST,
+        .traffic_class = from->traffic_class,
+        .scope = from->scope,
+        .permanent = true,
+    };
+    memcpy(group.mgid, from->mgid, sizeof group.mgid);
+    group.mlid = (uint16_t)groups_free_mlid(groups, 0, sa->index.last_mlid);
+    if (group.mlid)
+        groups_add(groups, &group);
+}
+
+static void release_others(struct sa *sa, const struct map *named)
+{
+    struct groups *groups = &sa->registry.groups;
+    for (size_t i = groups->all.count; i-- > 0;) {
+        struct group *group = groups->all.items[i];
+        if (!group->permanent || map_get(named, group->mlid) != MAP_NONE)
+            continue;
+        group->permanent = false;
+        groups_end_deserted(sa, group);
+    }
+}
+
+static void make_all(struct sa *sa, const struct partitions *partitions)
+{
+    struct map named = {0}; /* MLIDs of those that are to be there */
+    for (size_t i = 0; i < partitions->groups.count; i++) {
+        const struct partition_group *from = &partitions->groups.items[i];
+        if (!access_partition_has_members(sa, partitions->all.items[from->partition].key))
+            continue;
+        make(sa, partitions, from);
+        const struct group *group = groups_find(&sa->registry.groups, from->mgid);
+        if (group)
+            map_set(&named, group->mlid, 0);
+    }
+    release_others(sa, &named);
+    map_release(&named);
+}
+
+void partition_groups_make(struct sa *sa)
+{
+    if (sa->config.partitions) {
+        make_all(sa, sa->config.partitions);
+    } else if (sa->config.ipoib_group) {
+        struct partitions standing;
+        partitions_make_default(&standing);
+        make_all(sa, &standing);
+        partitions_release(&standing);
+    }
+}
+
+void sa_use_partitions(struct sa *sa, const struct partitions *partitions)
+{
+    sa->config.partitions = partitions;
+    if (sa->serves)
+        partition_groups_make(sa);
+}

@@ -1,0 +1,216 @@
+/* Registrations as text: what a manager writes down, and what it tells its standbys.
+ *
+ * The format is that of OpenSM's opensm-sa.dump, so that either manager reads the other's file:
+ *
+ *     MC Group 0xc000 : mgid=0x…:0x… port_gid=0x…:0x… qkey=0x… mlid=0x… mtu=0x… tclass=0x… …
+ *     mcm_port: port_gid=0x…:0x… scope_state=0x21 proxy_join=0x0
+ *     Service Record: id=0x… gid=0x…:0x… pkey=0x… lease=0x… key=0x…:0x… name='…' data8=… …
+ *     InformInfo Record: subscriber_gid=0x…:0x… subscriber_enum=0x… InformInfo: …
+ *
+ * Members follow their group. A service's lease_period is what was left of its lease when the wall
+ * clock showed modified_time (in seconds; 0: now). What only weft knows stands in comments that
+ * begin with "# weft:": whose registrations these are, and, where only changes are told, what is
+ * still there of the rest. Names that are not printable are told in hexadecimal behind the rest.
+ *
+ * Changes since a pair of generations: groups and members, services and subscriptions carry the
+ * generation in which they last changed. A group that lost a member is told as a whole; when
+ * something went, all that is left is listed, in ranges of MLIDs or numbers. */
+#include "sa/internal.h"
+
+#include <inttypes.h>
+
+#define PAIR "0x%016" PRIx64 ":0x%016" PRIx64
+
+static uint64_t word(const uint8_t *bytes, unsigned at)
+{
+    return wire_get_bits(bytes, at * 64, 64);
+}
+
+/* ---- groups ---- */
+
+static void print_group(struct text *out, const struct group *group)
+{
+    enum { EXACTLY = SELECT_EXACTLY << 6 };
+    uint32_t flow = (uint32_t)group->sl << 28 | (group->flow_label & 0xFFFFF) << 8;
+    text_printf(out,
+                "MC Group 0x%04x %s: mgid=" PAIR " port_gid=" PAIR
+                " qkey=0x%08x mlid=0x%04x mtu=0x%02x tclass=0x%02x pkey=0x%04x rate=0x%02x "
+                "pkt_life=0x%02x sl_flow_hop=0x%08x scope_state=0x%02x proxy_join=0x0\n\n",
+                group->mlid, group->permanent ? " (well known)" : "", word(group->mgid, 0),
+                word(group->mgid, 1), UINT64_C(0), UINT64_C(0), group->q_key, group->mlid,
+                EXACTLY | group->mtu, group->traffic_class, group->p_key, EXACTLY | group->rate,
+                EXACTLY | group->life_time, flow | group->hop_limit, group->scope << 4);
+}
+
+static void print_member(struct text *out, const struct group *group,
+                         const struct group_member *member)
+{
+    text_printf(out, "mcm_port: port_gid=" PAIR " scope_state=0x%02x proxy_join=0x%x\n\n",
+                member->prefix, member->guid, group->scope << 4 | member->join_state,
+                member->proxy);
+}
+
+static void print_groups(struct text *out, const struct groups *groups, uint64_t since)
+{
+    for (size_t i = 0; i < groups->all.count; i++) {
+        const struct group *group = groups->all.items[i];
+        bool whole = group->changed > since || group->thinned > since, named = false;
+        if (whole)
+            text_printf(out, "# weft: all of group 0x%04x\n", group->mlid);
+        for (size_t j = 0; j < group->members.count || (whole && !named); j++) {
+            if (!whole && group->members.items[j].changed <= since)
+                continue;
+            if (!named)
+                print_group(out, group);
+            named = true;
+            if (j < group->members.count)
+                print_member(out, group, &group->members.items[j]);
+        }
+    }
+}
+
+/* ---- services ---- */
+
+static bool is_printable(const uint8_t *name, unsigned room)
+{
+    unsigned length = (unsigned)strnlen((const char *)name, room);
+    for (unsigned i = 0; i < room; i++)
+        if (i < length ? name[i] < ' ' || name[i] > '~' || name[i] == '\'' : name[i] != 0)
+            return false;
+    return true;
+}
+
+static void print_service(struct text *out, const struct sa *sa, const struct service *service,
+                          uint64_t wall_s)
+{
+    const uint8_t *record = service->record, *gid = wire_bytes_const(record, SERVICE_RECORD_GID);
+    const uint8_t *key = wire_bytes_const(record, SERVICE_RECORD_KEY);
+    const uint8_t *data = wire_bytes_const(record, SERVICE_RECORD_DATA8);
+    const uint8_t *name = wire_bytes_const(record, SERVICE_RECORD_NAME);
+    enum { NAME_BYTES = 64 };
+    bool plain = is_printable(name, NAME_BYTES);
+    uint64_t left = service->expires == TIME_NEVER ? UINT32_MAX
+                    : service->expires > sa->now   ? (service->expires - sa->now) / TIME_S
+                                                   : 0;
+    text_printf(out,
+                "Service Record: id=0x%016" PRIx64 " gid=" PAIR " pkey=0x%x lease=0x%x key=" PAIR
+                " name='%.*s' data8=" PAIR " data16=" PAIR " data32=" PAIR " data64=" PAIR
+                " modified_time=0x%" PRIx64 " lease_period=0x%" PRIx64 " number=0x%x",
+                wire_get(record, SERVICE_RECORD_ID), word(gid, 0), word(gid, 1),
+                (unsigned)wire_get(record, SERVICE_RECORD_P_KEY),
+                (unsigned)wire_get(record, SERVICE_RECORD_LEASE), word(key, 0), word(key, 1),
+                plain ? NAME_BYTES : 0, (const char *)name, word(data, 0), word(data, 1),
+                word(data, 2), word(data, 3), word(data, 4), word(data, 5), word(data, 6),
+                word(data, 7), wall_s, left, service->number);
+    for (unsigned i = 0; !plain && i < NAME_BYTES / 8; i++)
+        text_printf(out, "%s0x%016" PRIx64, i ? ":" : " bytes=", word(name, i));
+    text_puts(out, "\n\n");
+}
+
+/* ---- subscriptions ---- */
+
+static void print_subscription(struct text *out, const struct subscription *subscription)
+{
+    const uint8_t *inform = subscription->inform, *gid = wire_bytes_const(inform, INFORM_INFO_GID);
+    const struct sa_address *address = &subscription->address;
+    text_printf(out,
+                "InformInfo Record: subscriber_gid=" PAIR
+                " subscriber_enum=0x%x InformInfo: gid=" PAIR
+                " lid_range_begin=0x%x lid_range_end=0x%x is_generic=0x%x subscribe=0x%x "
+                "trap_type=0x%x trap_num=0x%x qpn_resp_time_val=0x%x node_type=0x%06x rep_addr: "
+                "lid=0x%04x path_bits=0x%02x static_rate=0x00 remote_qp=0x%08x "
+                "remote_qkey=0x%08x pkey_ix=0x%04x sl=0x%02x\n\n",
+                GID_PREFIX, subscription->guid, subscription->number, word(gid, 0), word(gid, 1),
+                (unsigned)wire_get(inform, INFORM_INFO_LID_RANGE_BEGIN),
+                (unsigned)wire_get(inform, INFORM_INFO_LID_RANGE_END),
+                (unsigned)wire_get(inform, INFORM_INFO_IS_GENERIC),
+                (unsigned)wire_get(inform, INFORM_INFO_SUBSCRIBE),
+                (unsigned)wire_get(inform, INFORM_INFO_TYPE),
+                (unsigned)wire_get(inform, INFORM_INFO_TRAP_NUMBER),
+                (unsigned)(wire_get(inform, INFORM_INFO_QPN) << 8 |
+                           wire_get(inform, INFORM_INFO_RESP_TIME_VALUE)),
+                (unsigned)wire_get(inform, INFORM_INFO_PRODUCER_TYPE), address->lid,
+                address->path_bits, address->qp, address->q_key, address->p_key_index, address->sl);
+}
+
+/* ---- what is left ---- */
+
+struct ranges {
+    struct text *out;
+    uint32_t first, last;
+    bool open;
+};
+
+static void end_range(struct ranges *ranges)
+{
+    if (ranges->open)
+        text_printf(ranges->out, " 0x%x-0x%x", ranges->first, ranges->last);
+    ranges->open = false;
+}
+
+static void add_to_range(struct ranges *ranges, uint32_t number)
+{
+    if (!ranges->open || number != ranges->last + 1) {
+        end_range(ranges);
+        *ranges = (struct ranges){ranges->out, number, number, true};
+    }
+    ranges->last = number;
+}
+
+static void print_rest(struct text *out, const struct registry *registry,
+                       const struct sa_generations *since)
+{
+    struct ranges ranges = {.out = out};
+    if (registry->groups.removed > since->groups) {
+        text_puts(out, "# weft: groups left");
+        for (unsigned mlid = MLID_FIRST; mlid <= MLID_LAST; mlid++)
+            if (groups_at(&registry->groups, mlid))
+                add_to_range(&ranges, mlid);
+        end_range(&ranges);
+        text_putc(out, '\n');
+    }
+    if (registry->removed <= since->others)
+        return;
+    text_puts(out, "# weft: services left");
+    for (size_t i = 0; i < registry->services.count; i++)
+        add_to_range(&ranges, registry->services.items[i].number);
+    end_range(&ranges);
+    text_puts(out, "\n# weft: subscriptions left");
+    for (size_t i = 0; i < registry->subscriptions.count; i++)
+        add_to_range(&ranges, registry->subscriptions.items[i].number);
+    end_range(&ranges);
+    text_putc(out, '\n');
+}
+
+/* ---- the whole ---- */
+
+struct sa_generations sa_registry_generations(const struct sa *sa)
+{
+    return (struct sa_generations){sa->registry.groups.generation, sa->registry.generation};
+}
+
+void registry_print(const struct sa *sa, uint64_t wall_s, const struct sa_generations *since,
+                    struct text *out)
+{
+    const struct registry *registry = &sa->registry;
+    text_printf(out,
+                "# weft: registrations of 0x%04x instance 0x%" PRIx64 " generations 0x%" PRIx64
+                " 0x%" PRIx64 " since 0x%" PRIx64 " 0x%" PRIx64 " next 0x%x 0x%x 0x%x\n",
+                registry_master(sa), sa->config.instance, registry->groups.generation,
+                registry->generation, since->groups, since->others, registry->next_service,
+                registry->next_subscription, registry->next_mgid);
+    if (since->groups || since->others)
+        print_rest(out, registry, since);
+    print_groups(out, &registry->groups, since->groups);
+    for (size_t i = 0; i < registry->services.count; i++)
+        if (registry->services.items[i].changed > since->others)
+            print_service(out, sa, &registry->services.items[i], wall_s);
+    for (size_t i = 0; i < registry->subscriptions.count; i++)
+        if (registry->subscriptions.items[i].changed > since->others)
+            print_subscription(out, &registry->subscriptions.items[i]);
+}
+
+void sa_registry_print(const struct sa *sa, uint64_t wall_s, struct text *out)
+{
+    registry_print(sa, wall_s, &(struct sa_generations){0}, out);
+}

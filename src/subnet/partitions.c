@@ -1,0 +1,254 @@
+/* From rules to keys, and from keys to places in a table.
+ *
+ * The rules of a port are those for many ports and those with its GUID, taken in the order of the
+ * file: so finding a port's keys costs as much as it has rules, however many ports there are. */
+#include "subnet/partitions.h"
+
+#include "subnet/subnet.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RATE_10_GB = 3, MTU_2048 = 4, SCOPE_LINK_LOCAL = 2, IPOIB_Q_KEY = 0x0B1B };
+
+/* What a port has of a partition, and which of it has its place. */
+enum { HAS_LIMITED = 1, HAS_FULL = 2, PLACED_LIMITED = 4, PLACED_FULL = 8, TOUCHED = 16 };
+enum { PLACED = PLACED_LIMITED | PLACED_FULL };
+
+uint32_t partitions_add(struct partitions *partitions, const char *name, uint16_t key)
+{
+    struct partition partition = {.key = key, .name = arena_strdup(&partitions->names, name)};
+    vec_push(&partitions->all, partition);
+    return (uint32_t)partitions->all.count - 1;
+}
+
+void partitions_add_rule(struct partitions *partitions, struct partition_rule rule)
+{
+    rule.order = (uint32_t)partitions->rules.count;
+    vec_push(&partitions->rules, rule);
+}
+
+static int by_guid_and_order(const void *a, const void *b)
+{
+    const struct partition_rule *x = a, *y = b;
+    if (x->guid != y->guid)
+        return x->guid < y->guid ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+void partitions_seal(struct partitions *partitions)
+{
+    if (partitions->rules.count)
+        qsort(partitions->rules.items, partitions->rules.count, sizeof *partitions->rules.items,
+              by_guid_and_order);
+    partitions->general = 0;
+    while (partitions->general < partitions->rules.count &&
+           !partitions->rules.items[partitions->general].guid)
+        partitions->general++;
+    for (uint32_t i = 0; i < partitions->all.count; i++)
+        map_set(&partitions->by_key, partitions->all.items[i].key, i);
+}
+
+void partitions_make_default(struct partitions *partitions)
+{
+    *partitions = (struct partitions){0};
+    uint32_t all = partitions_add(partitions, "Default", PARTITION_DEFAULT);
+    partitions_add_rule(
+        partitions,
+        (struct partition_rule){.partition = all, .whom = MEMBERS_ALL, .membership = MEMBER_FULL});
+    struct partition_group broadcast = {
+        .partition = all,
+        .mgid = {0xFF, 0x12, 0x40, 0x1B, 0xFF, 0xFF, [12] = 0xFF, 0xFF, 0xFF, 0xFF},
+        .q_key = IPOIB_Q_KEY,
+        .mtu = MTU_2048,
+        .rate = RATE_10_GB,
+        .scope = SCOPE_LINK_LOCAL,
+    };
+    vec_push(&partitions->groups, broadcast);
+    partitions_seal(partitions);
+}
+
+void partitions_release(struct partitions *partitions)
+{
+    vec_release(&partitions->all);
+    vec_release(&partitions->rules);
+    vec_release(&partitions->groups);
+    map_release(&partitions->by_key);
+    arena_release(&partitions->names);
+    *partitions = (struct partitions){0};
+}
+
+void partition_keys_release(struct partition_keys *keys)
+{
+    vec_release(&keys->keys);
+    vec_release(&keys->states);
+    vec_release(&keys->touched);
+    *keys = (struct partition_keys){0};
+}
+
+/* ---- keys of a port ---- */
+
+static bool concerns(const struct partition_rule *rule, const struct partition_port *port)
+{
+    switch ((enum partition_whom)rule->whom) {
+    case MEMBERS_PORT: return rule->guid == port->guid;
+    case MEMBERS_ALL: return true;
+    case MEMBERS_ADAPTERS: return port->kind == SUBNET_ADAPTER;
+    case MEMBERS_SWITCHES: return port->kind == SUBNET_SWITCH;
+    case MEMBERS_ROUTERS: return port->kind == SUBNET_ROUTER;
+    default: return port->self;
+    }
+}
+
+static unsigned state_of(const struct partitions *partitions, unsigned membership)
+{
+    if (membership == MEMBER_BOTH)
+        return partitions->allow_both ? HAS_FULL | HAS_LIMITED : HAS_FULL;
+    return membership == MEMBER_FULL ? HAS_FULL : HAS_LIMITED;
+}
+
+static void begin(const struct partitions *partitions, struct partition_keys *keys)
+{
+    for (size_t i = 0; i < keys->touched.count; i++)
+        if (keys->touched.items[i] < keys->states.count)
+            keys->states.items[keys->touched.items[i]] = 0;
+    while (keys->states.count < partitions->all.count)
+        vec_push(&keys->states, 0);
+    keys->touched.count = keys->keys.count = 0;
+    keys->first = 0;
+}
+
+/* `head`: the partition that index 0 is for so far. */
+static void apply(const struct partitions *partitions, const struct partition_rule *rule,
+                  struct partition_keys *keys, uint32_t *head)
+{
+    uint8_t *state = &keys->states.items[rule->partition];
+    if (!*state)
+        vec_push(&keys->touched, rule->partition);
+    *state = (uint8_t)(TOUCHED | state_of(partitions, rule->membership));
+    if (rule->index0)
+        *head = rule->partition;
+    else if (*head == rule->partition)
+        *head = MAP_NONE;
+}
+
+static size_t first_rule_of(const struct partitions *partitions, uint64_t guid)
+{
+    size_t low = partitions->general, high = partitions->rules.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (partitions->rules.items[middle].guid < guid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void list(const struct partitions *partitions, struct partition_keys *keys, uint32_t head)
+{
+    for (size_t i = 0; i < keys->touched.count; i++) {
+        uint32_t partition = keys->touched.items[i];
+        uint16_t key = partitions->all.items[partition].key;
+        uint16_t full = (uint16_t)(key | PARTITION_FULL);
+        bool is_full = keys->states.items[partition] & HAS_FULL;
+        if (is_full)
+            vec_push(&keys->keys, full);
+        if (keys->states.items[partition] & HAS_LIMITED)
+            vec_push(&keys->keys, key);
+        if (partition == head)
+            keys->first = is_full ? full : key;
+    }
+}
+
+void partitions_find_keys(const struct partitions *partitions, const struct partition_port *port,
+                          struct partition_keys *keys)
+{
+    const struct partition_rule *rules = partitions->rules.items;
+    size_t one = 0, other = first_rule_of(partitions, port->guid);
+    uint32_t head = MAP_NONE;
+    begin(partitions, keys);
+    for (;;) {
+        bool general = one < partitions->general;
+        bool own = other < partitions->rules.count && rules[other].guid == port->guid;
+        if (!general && !own)
+            break;
+        general = general && (!own || rules[one].order < rules[other].order);
+        const struct partition_rule *rule = &rules[general ? one++ : other++];
+        if (concerns(rule, port))
+            apply(partitions, rule, keys, &head);
+    }
+    /* Whoever asks the manager has the default partition's key, maybe limited: answers need ours to
+     * be full, whatever the rules say. */
+    if (port->self && partitions->all.count) {
+        struct partition_rule own = {.whom = MEMBERS_SELF, .membership = MEMBER_FULL};
+        own.index0 = head == own.partition;
+        if (!(keys->states.count && keys->states.items[0] & HAS_FULL))
+            apply(partitions, &own, keys, &head);
+    }
+    list(partitions, keys, head);
+}
+
+/* ---- places ---- */
+
+/* Takes this key of the port's if it has it and it has no place yet. */
+static bool take(const struct partitions *partitions, struct partition_keys *keys, uint16_t key)
+{
+    uint32_t partition = map_get(&partitions->by_key, key & PARTITION_DEFAULT);
+    bool full = key & PARTITION_FULL;
+    if (partition == MAP_NONE || partition >= keys->states.count)
+        return false;
+    uint8_t *state = &keys->states.items[partition], placed = full ? PLACED_FULL : PLACED_LIMITED;
+    if (!(*state & (full ? HAS_FULL : HAS_LIMITED)) || *state & placed)
+        return false;
+    *state |= placed;
+    return true;
+}
+
+/* First those that are the same, then those that are the same but for membership. */
+static void keep_places(const struct partitions *partitions, struct partition_keys *keys,
+                        const uint16_t *before, unsigned room, uint16_t *table)
+{
+    static const uint16_t changes[] = {0, PARTITION_FULL};
+    for (unsigned i = 0; i < 2; i++)
+        for (unsigned slot = 0; slot < room; slot++) {
+            uint16_t key = before[slot] ^ changes[i];
+            if (!table[slot] && before[slot] & PARTITION_DEFAULT && take(partitions, keys, key))
+                table[slot] = key;
+        }
+}
+
+static void fill_head(const struct partition_keys *keys, unsigned room, uint16_t *table)
+{
+    if (!room || table[0] || !keys->keys.count)
+        return;
+    for (unsigned slot = 1; slot < room; slot++)
+        if (table[slot] == keys->keys.items[0]) {
+            table[0] = table[slot];
+            table[slot] = 0;
+            return;
+        }
+}
+
+bool partitions_place(const struct partitions *partitions, struct partition_keys *keys,
+                      const uint16_t *before, unsigned room, uint16_t *table)
+{
+    if (keys->keys.count > room)
+        return false;
+    memset(table, 0, room * sizeof *table);
+    for (size_t i = 0; i < keys->touched.count; i++)
+        keys->states.items[keys->touched.items[i]] &= (uint8_t)~PLACED;
+    if (keys->first && take(partitions, keys, keys->first))
+        table[0] = keys->first;
+    keep_places(partitions, keys, before, room, table);
+    fill_head(keys, room, table);
+    unsigned slot = 0;
+    for (size_t i = 0; i < keys->keys.count; i++) {
+        if (!take(partitions, keys, keys->keys.items[i]))
+            continue;
+        while (table[slot])
+            slot++;
+        table[slot] = keys->keys.items[i];
+    }
+    return true;
+}

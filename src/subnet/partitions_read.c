@@ -1,0 +1,553 @@
+/* Reading partitions.conf as opensm(8) describes it:
+ *
+ *     NAME [= KEY] [, FLAG [= VALUE]] ... : MEMBER [= full | limited | both], ... ;
+ *
+ * A statement's head is one line; members are parted by commas or lines, and a line may instead be
+ * `mgid = MGID [, FLAG = VALUE] ...`, a group. '#' starts a remark. Words may be shortened as long
+ * as their beginning says which is meant ("limi"). Flags may also stand between a second colon and
+ * the first, as in one of the manual's examples.
+ *
+ * Where OpenSM passes over what it does not understand, and takes a mistyped membership for a
+ * limited one, this reader says what is wrong and where, and takes nothing. It differs in one more
+ * thing: a partition without a key gets one that the file has nowhere, not just not yet. */
+#include "base/text.h"
+#include "subnet/partitions.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FILE_LIMIT = 64 << 20,
+    NAME_LIMIT = 64,
+    MTU_DEFAULT = 4,  /* 2048 bytes */
+    RATE_DEFAULT = 3, /* 10 Gb/s */
+    SCOPE_DEFAULT = 2,
+    IPOIB_Q_KEY = 0x0B1B,
+    MGID_BYTES = 16,
+};
+
+static const uint8_t broadcast_mgid[MGID_BYTES] = {0xFF, 0x12,        0x40, 0x1B, 0xFF,
+                                                   0xFF, [12] = 0xFF, 0xFF, 0xFF, 0xFF};
+
+struct span {
+    const char *text;
+    size_t length;
+};
+#define SPAN(span) (int)((span).length < 80 ? (span).length : 80), (span).text
+
+struct group_values {
+    uint32_t q_key, flow_label;
+    uint16_t scopes; /* a bit each */
+    uint8_t mtu, rate, sl, traffic_class;
+};
+
+/* The statement that is being read. */
+struct definition {
+    uint32_t partition;
+    struct group_values values;
+    uint8_t membership;
+    bool ipoib, index0;
+};
+
+struct reader {
+    const char *name, *at;
+    unsigned line;
+    struct partitions *partitions;
+    struct name_map by_name;
+    VEC(unsigned) group_lines; /* beside partitions->groups */
+    struct err *err;
+};
+
+/* ---- words ---- */
+
+#define FAIL(reader, ...) err_at((reader)->err, EINVAL, (reader)->name, (reader)->line, __VA_ARGS__)
+
+static void skip_blanks(struct reader *reader)
+{
+    while (*reader->at == ' ' || *reader->at == '\t' || *reader->at == '\r')
+        reader->at++;
+}
+
+/* To the next thing that means something, over lines and remarks. */
+static void skip_lines(struct reader *reader)
+{
+    for (;;) {
+        skip_blanks(reader);
+        if (*reader->at == '#')
+            reader->at = strchrnul(reader->at, '\n');
+        if (*reader->at != '\n')
+            return;
+        reader->line++;
+        reader->at++;
+    }
+}
+
+/* Up to one of these, the end of the line or a remark; without blanks around it. */
+static struct span take_words(struct reader *reader, const char *ends)
+{
+    skip_blanks(reader);
+    struct span span = {reader->at, 0};
+    while (*reader->at && *reader->at != '\n' && *reader->at != '#' && !strchr(ends, *reader->at))
+        reader->at++;
+    span.length = (size_t)(reader->at - span.text);
+    while (span.length && strchr(" \t\r", span.text[span.length - 1]))
+        span.length--;
+    return span;
+}
+
+static bool take_sign(struct reader *reader, char sign)
+{
+    skip_blanks(reader);
+    if (*reader->at != sign)
+        return false;
+    reader->at++;
+    return true;
+}
+
+static bool begins(struct span span, const char *word)
+{
+    return span.length && span.length <= strlen(word) && strncmp(span.text, word, span.length) == 0;
+}
+
+/* Decimal, hexadecimal behind 0x, or octal behind 0. */
+static bool number(struct span span, uint64_t low, uint64_t high, uint64_t *value)
+{
+    char digits[32], *end;
+    if (!span.length || span.length >= sizeof digits || !isdigit((unsigned char)*span.text))
+        return false;
+    memcpy(digits, span.text, span.length);
+    digits[span.length] = 0;
+    errno = 0;
+    *value = strtoull(digits, &end, 0);
+    return !errno && !*end && *value >= low && *value <= high;
+}
+
+/* ---- flags ---- */
+
+static int set_value(struct reader *reader, const char *flag, struct span value, uint64_t low,
+                     uint64_t high, uint64_t *result)
+{
+    if (number(value, low, high, result))
+        return 0;
+    return FAIL(reader, "%s=%.*s: expected a number from %llu to %llu", flag, SPAN(value),
+                (unsigned long long)low, (unsigned long long)high);
+}
+
+/* 1: it is none of these flags. */
+static int set_group_flag(struct reader *reader, struct span flag, struct span value,
+                          struct group_values *values)
+{
+    static const struct {
+        const char *name;
+        uint64_t low, high;
+    } flags[] = {
+        {"mtu", 1, 5},      {"rate", 2, 24}, {"scope", 1, 15},         {"Q_Key", 0, UINT32_MAX},
+        {"TClass", 0, 255}, {"sl", 0, 15},   {"FlowLabel", 0, 0xFFFFF}};
+    unsigned which = 0;
+    uint64_t result = 0;
+    while (which < sizeof flags / sizeof *flags && !begins(flag, flags[which].name))
+        which++;
+    if (which == sizeof flags / sizeof *flags)
+        return 1;
+    int status =
+        set_value(reader, flags[which].name, value, flags[which].low, flags[which].high, &result);
+    if (status)
+        return status;
+    switch (which) {
+    case 0: values->mtu = (uint8_t)result; break;
+    case 1: values->rate = (uint8_t)result; break;
+    case 2: values->scopes |= (uint16_t)(1u << result); break;
+    case 3: values->q_key = (uint32_t)result; break;
+    case 4: values->traffic_class = (uint8_t)result; break;
+    case 5: values->sl = (uint8_t)result; break;
+    default: values->flow_label = (uint32_t)result; break;
+    }
+    return 0;
+}
+
+static int set_membership(struct reader *reader, struct span value, uint8_t *membership)
+{
+    if (begins(value, "full"))
+        *membership = MEMBER_FULL;
+    else if (begins(value, "both"))
+        *membership = MEMBER_BOTH;
+    else if (begins(value, "limited"))
+        *membership = MEMBER_LIMITED;
+    else
+        return FAIL(reader, "'%.*s' is no membership: full, limited or both", SPAN(value));
+    return 0;
+}
+
+static int set_flag(struct reader *reader, struct span flag, struct span value,
+                    struct definition *definition)
+{
+    int status = set_group_flag(reader, flag, value, &definition->values);
+    if (status <= 0)
+        return status;
+    if (begins(flag, "ipoib"))
+        definition->ipoib = true;
+    else if (begins(flag, "defmember"))
+        return set_membership(reader, value, &definition->membership);
+    else if (begins(flag, "indx0"))
+        definition->index0 = true;
+    else
+        return FAIL(reader,
+                    "'%.*s' is no flag of a partition: indx0, ipoib, defmember, rate, mtu, sl, "
+                    "scope, Q_Key, TClass or FlowLabel",
+                    SPAN(flag));
+    return 0;
+}
+
+/* FLAG [= VALUE], FLAG ... */
+static int read_flags(struct reader *reader, struct definition *definition)
+{
+    do {
+        struct span flag = take_words(reader, "=,:;"), value = {0};
+        if (take_sign(reader, '='))
+            value = take_words(reader, ",:;");
+        int status = set_flag(reader, flag, value, definition);
+        if (status)
+            return status;
+    } while (take_sign(reader, ','));
+    return 0;
+}
+
+/* ---- heads ---- */
+
+/* The partition of this name; made if need be. Without a key, one is found at the end. */
+static uint32_t find_by_name(struct reader *reader, const char *name)
+{
+    uint32_t found = *name ? name_map_get(&reader->by_name, name) : MAP_NONE;
+    if (found != MAP_NONE)
+        return found;
+    return partitions_add(reader->partitions, name, 0);
+}
+
+static uint32_t find_by_key(struct reader *reader, const char *name, uint16_t key)
+{
+    uint32_t found = map_get(&reader->partitions->by_key, key);
+    if (found != MAP_NONE)
+        return found;
+    found = partitions_add(reader->partitions, name, key);
+    map_set(&reader->partitions->by_key, key, found);
+    return found;
+}
+
+static int find_partition(struct reader *reader, struct span name, struct span key,
+                          uint32_t *partition)
+{
+    char text[NAME_LIMIT];
+    uint64_t value = 0;
+    if (!key.text && name.length && isdigit((unsigned char)*name.text)) {
+        key = name;
+        name.length = 0;
+    }
+    if (name.length >= sizeof text)
+        return FAIL(reader, "a partition's name is no longer than %d characters", NAME_LIMIT - 1);
+    if (name.length)
+        memcpy(text, name.text, name.length);
+    text[name.length] = 0;
+    if (key.text && (!number(key, 1, UINT16_MAX, &value) || !(value & PARTITION_DEFAULT)))
+        return FAIL(reader, "'%.*s' is no partition key: expected a number from 1 to 0x7fff",
+                    SPAN(key));
+    *partition =
+        value ? find_by_key(reader, text, value & PARTITION_DEFAULT) : find_by_name(reader, text);
+    const char *kept = reader->partitions->all.items[*partition].name;
+    if (*kept)
+        name_map_add(&reader->by_name, kept, *partition);
+    return 0;
+}
+
+/* "defmember=limited :" behind the colon that ends the head. */
+static int read_second_head(struct reader *reader, struct definition *definition)
+{
+    static const char *const words[] = {"defmember", "ipoib", "indx0"};
+    const char *back = reader->at;
+    struct span word = take_words(reader, "=,:;");
+    bool is_flag = false;
+    for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
+        is_flag = is_flag ||
+                  (word.length == strlen(words[i]) && !strncmp(word.text, words[i], word.length));
+    reader->at = back;
+    if (!is_flag)
+        return 0;
+    int status = read_flags(reader, definition);
+    if (!status && !take_sign(reader, ':'))
+        status = FAIL(reader, "expected ':' behind a partition's flags");
+    return status;
+}
+
+/* ---- groups ---- */
+
+static void add_group(struct reader *reader, const struct definition *definition,
+                      const uint8_t *mgid, const struct group_values *values)
+{
+    uint16_t scopes = values->scopes ? values->scopes : 1u << SCOPE_DEFAULT;
+    for (uint8_t scope = 0; scope < 16; scope++) {
+        if (!(scopes >> scope & 1))
+            continue;
+        struct partition_group group = {
+            .partition = definition->partition,
+            .q_key = values->q_key,
+            .flow_label = values->flow_label,
+            .mtu = values->mtu,
+            .rate = values->rate,
+            .sl = values->sl,
+            .traffic_class = values->traffic_class,
+            .scope = scope,
+        };
+        memcpy(group.mgid, mgid, sizeof group.mgid);
+        group.mgid[1] = (uint8_t)((mgid[1] & 0xF0) | scope);
+        vec_push(&reader->partitions->groups, group);
+        vec_push(&reader->group_lines, reader->line);
+    }
+}
+
+static bool is_ip(const uint8_t *mgid)
+{
+    unsigned signature = (unsigned)mgid[2] << 8 | mgid[3];
+    return signature == 0x401B || signature == 0x601B;
+}
+
+static void add_broadcast(struct reader *reader, const struct definition *definition)
+{
+    struct group_values values = definition->values;
+    uint8_t mgid[MGID_BYTES];
+    memcpy(mgid, broadcast_mgid, sizeof mgid);
+    mgid[4] = mgid[5] = 0; /* for the key */
+    if (!values.q_key)
+        values.q_key = IPOIB_Q_KEY;
+    add_group(reader, definition, mgid, &values);
+}
+
+/* Behind `mgid=`: the address and its flags, to the end of the line or of the statement. */
+static int read_group(struct reader *reader, const struct definition *definition)
+{
+    struct span address = take_words(reader, ",;");
+    struct group_values values = definition->values;
+    uint8_t mgid[MGID_BYTES];
+    char text[INET6_ADDRSTRLEN];
+    values.traffic_class = 0;
+    if (address.length >= sizeof text)
+        return FAIL(reader, "'%.*s' is no multicast GID", SPAN(address));
+    if (address.length)
+        memcpy(text, address.text, address.length);
+    text[address.length] = 0;
+    if (inet_pton(AF_INET6, text, mgid) != 1 || mgid[0] != 0xFF)
+        return FAIL(reader, "'%.*s' is no multicast GID", SPAN(address));
+    while (take_sign(reader, ',')) {
+        struct span flag = take_words(reader, "=,;"), value = {0};
+        if (take_sign(reader, '='))
+            value = take_words(reader, ",;");
+        int status = set_group_flag(reader, flag, value, &values);
+        if (status > 0)
+            return FAIL(reader,
+                        "'%.*s' is no flag of a group: rate, mtu, sl, scope, Q_Key, TClass or "
+                        "FlowLabel",
+                        SPAN(flag));
+        if (status)
+            return status;
+    }
+    if (is_ip(mgid) &&
+        (values.mtu != definition->values.mtu || values.rate != definition->values.rate))
+        return FAIL(reader, "a group of IP has the rate and MTU of its partition: rate=%u, mtu=%u",
+                    definition->values.rate, definition->values.mtu);
+    if (is_ip(mgid) && !values.q_key)
+        values.q_key = IPOIB_Q_KEY;
+    if (memcmp(mgid, broadcast_mgid, sizeof mgid) == 0)
+        mgid[4] = mgid[5] = 0; /* of this partition, that is */
+    add_group(reader, definition, mgid, &values);
+    return 0;
+}
+
+/* ---- members ---- */
+
+static int read_member(struct reader *reader, struct span name, const struct definition *definition)
+{
+    static const struct {
+        const char *word;
+        enum partition_whom whom;
+    } words[] = {{"ALL", MEMBERS_ALL},
+                 {"ALL_CAS", MEMBERS_ADAPTERS},
+                 {"ALL_SWITCHES", MEMBERS_SWITCHES},
+                 {"ALL_ROUTERS", MEMBERS_ROUTERS},
+                 {"SELF", MEMBERS_SELF}};
+    struct partition_rule rule = {.partition = definition->partition,
+                                  .membership = definition->membership,
+                                  .index0 = definition->index0};
+    if (take_sign(reader, '=')) {
+        int status = set_membership(reader, take_words(reader, ",;"), &rule.membership);
+        if (status)
+            return status;
+    }
+    if (begins(name, "NONE"))
+        return 0;
+    for (unsigned i = 0; i < sizeof words / sizeof *words && rule.whom == MEMBERS_PORT; i++)
+        if (begins(name, words[i].word))
+            rule.whom = words[i].whom;
+    if (rule.whom == MEMBERS_PORT && !number(name, 1, UINT64_MAX, &rule.guid))
+        return FAIL(reader,
+                    "'%.*s' is no port: expected a GUID, ALL, ALL_CAS, ALL_SWITCHES, ALL_ROUTERS "
+                    "or SELF",
+                    SPAN(name));
+    partitions_add_rule(reader->partitions, rule);
+    return 0;
+}
+
+static int read_body(struct reader *reader, const struct definition *definition)
+{
+    for (;;) {
+        skip_lines(reader);
+        if (take_sign(reader, ';'))
+            return 0;
+        if (take_sign(reader, ','))
+            continue;
+        if (!*reader->at)
+            return FAIL(reader, "the file ends where ';' is missing");
+        struct span name = take_words(reader, "=,;");
+        bool group = name.length == 4 && strncmp(name.text, "mgid", 4) == 0;
+        if (group && !take_sign(reader, '='))
+            return FAIL(reader, "'mgid' has no value");
+        int status = group ? read_group(reader, definition) : read_member(reader, name, definition);
+        if (status)
+            return status;
+    }
+}
+
+static int read_statement(struct reader *reader)
+{
+    struct definition definition = {.values = {.mtu = MTU_DEFAULT, .rate = RATE_DEFAULT},
+                                    .membership = MEMBER_LIMITED};
+    struct span name = take_words(reader, "=,:;"), key = {0};
+    int status = 0;
+    if (take_sign(reader, '='))
+        key = take_words(reader, ",:;");
+    if (take_sign(reader, ','))
+        status = read_flags(reader, &definition);
+    if (!status && !take_sign(reader, ':'))
+        status = FAIL(reader, "expected NAME=KEY, FLAG, ... : MEMBER, ... ;");
+    if (!status)
+        status = read_second_head(reader, &definition);
+    if (!status)
+        status = find_partition(reader, name, key, &definition.partition);
+    if (status)
+        return status;
+    if (definition.values.sl)
+        reader->partitions->all.items[definition.partition].sl = definition.values.sl;
+    if (definition.ipoib)
+        add_broadcast(reader, &definition);
+    return read_body(reader, &definition);
+}
+
+/* ---- the end ---- */
+
+static int make_keys(struct reader *reader)
+{
+    struct partitions *partitions = reader->partitions;
+    uint16_t next = 1;
+    for (uint32_t i = 0; i < partitions->all.count; i++) {
+        if (partitions->all.items[i].key)
+            continue;
+        while (next < PARTITION_DEFAULT && map_get(&partitions->by_key, next) != MAP_NONE)
+            next++;
+        if (next == PARTITION_DEFAULT)
+            return FAIL(reader, "there are more partitions than keys");
+        partitions->all.items[i].key = next;
+        map_set(&partitions->by_key, next, i);
+    }
+    return 0;
+}
+
+static uint64_t hash_mgid(const uint8_t *mgid)
+{
+    uint64_t halves[2];
+    memcpy(halves, mgid, sizeof halves);
+    return hash_mix(hash_mix(halves[0]) ^ halves[1]);
+}
+
+/* Puts the key into IP's addresses; of equal addresses the first one counts. */
+static int finish_groups(struct reader *reader)
+{
+    struct partitions *partitions = reader->partitions;
+    struct map seen = {0};
+    size_t kept = 0;
+    int status = 0;
+    for (size_t i = 0; i < partitions->groups.count && !status; i++) {
+        struct partition_group group = partitions->groups.items[i];
+        uint16_t key = partitions->all.items[group.partition].key | PARTITION_FULL;
+        unsigned named = (unsigned)group.mgid[4] << 8 | group.mgid[5];
+        reader->line = reader->group_lines.items[i];
+        if (is_ip(group.mgid) && named && named != key)
+            status = FAIL(reader, "the group's address has the key 0x%04x, its partition 0x%04x",
+                          named, key);
+        if (is_ip(group.mgid)) {
+            group.mgid[4] = (uint8_t)(key >> 8);
+            group.mgid[5] = (uint8_t)key;
+        }
+        uint32_t place = map_add(&seen, hash_mgid(group.mgid), (uint32_t)kept);
+        if (place == kept ||
+            memcmp(partitions->groups.items[place].mgid, group.mgid, sizeof group.mgid) != 0)
+            partitions->groups.items[kept++] = group;
+    }
+    partitions->groups.count = kept;
+    map_release(&seen);
+    return status;
+}
+
+/* What holds where the file says nothing else. */
+static void add_standing_rules(struct reader *reader)
+{
+    uint32_t all = find_by_key(reader, "Default", PARTITION_DEFAULT);
+    struct partition_rule rule = {.partition = all, .whom = MEMBERS_ALL};
+    partitions_add_rule(reader->partitions, rule);
+    rule.whom = MEMBERS_SELF;
+    rule.membership = MEMBER_FULL;
+    partitions_add_rule(reader->partitions, rule);
+    name_map_add(&reader->by_name, reader->partitions->all.items[all].name, all);
+}
+
+int partitions_read_text(struct partitions *partitions, const char *name, const char *text,
+                         struct err *err)
+{
+    struct reader reader = {
+        .name = name, .at = text, .line = 1, .partitions = partitions, .err = err};
+    int status = 0;
+    *partitions = (struct partitions){0};
+    add_standing_rules(&reader);
+    for (skip_lines(&reader); *reader.at && !status; skip_lines(&reader))
+        status = read_statement(&reader);
+    if (!status)
+        status = make_keys(&reader);
+    if (!status)
+        status = finish_groups(&reader);
+    if (!status)
+        partitions_seal(partitions);
+    else
+        partitions_release(partitions);
+    name_map_release(&reader.by_name);
+    vec_release(&reader.group_lines);
+    return status;
+}
+
+int partitions_read(struct partitions *partitions, const char *path, struct err *err)
+{
+    struct text text = {0};
+    *partitions = (struct partitions){0};
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return err_at(err, errno, path, 0, "%s", strerror(errno));
+    int status = text_read(&text, file, FILE_LIMIT);
+    fclose(file);
+    if (status < 0)
+        err_at(err, -status, path, 0, "%s", strerror(-status));
+    else if (text.length && memchr(text.data, 0, text.length))
+        status = err_at(err, EINVAL, path, 0, "not a text file: it has NUL bytes");
+    else
+        status = partitions_read_text(partitions, path, text.data ? text.data : "", err);
+    text_release(&text);
+    return status;
+}

@@ -1,0 +1,474 @@
+/* Levels of service: who gets which, and the tables that follow (subnet/qos.h). */
+#include "subnet/qos.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    CHUNK_WEIGHT = 192,  /* of one entry: three packets of 4,096 bytes */
+    PACKET_WEIGHT = 64,  /* 4,096 bytes: below that, whole packets make the shares coarse */
+    LANE_WEIGHT = 64,    /* of lanes that are alike */
+    DEFAULT_LIMIT = 90,  /* percent, where high priority has no limit of its own */
+    LIMIT_UNIT = 4096,   /* bytes of VLHighLimit */
+    LIMIT_HIGHEST = 254, /* 255 means none */
+};
+
+void qos_init(struct qos *qos)
+{
+    *qos = (struct qos){.fallback = QOS_NO_LEVEL};
+    for (unsigned i = 0; i < QOS_CLASSES; i++)
+        qos->tables[i].high_limit = -1;
+}
+
+void qos_release(struct qos *qos)
+{
+    if (!qos)
+        return;
+    vec_release(&qos->levels);
+    vec_release(&qos->groups);
+    vec_release(&qos->members);
+    vec_release(&qos->rules);
+    vec_release(&qos->ranges);
+    vec_release(&qos->partitions);
+    vec_release(&qos->remarks);
+    qos_init(qos);
+}
+
+#define COPY_ROWS(to, from)                                                                        \
+    do {                                                                                           \
+        (to)->items = NULL;                                                                        \
+        (to)->count = (to)->capacity = 0;                                                          \
+        for (size_t row = 0; row < (from)->count; row++)                                           \
+            vec_push((to), (from)->items[row]);                                                    \
+    } while (0)
+
+void qos_copy(struct qos *to, const struct qos *from)
+{
+    *to = *from;
+    COPY_ROWS(&to->levels, &from->levels);
+    COPY_ROWS(&to->groups, &from->groups);
+    COPY_ROWS(&to->members, &from->members);
+    COPY_ROWS(&to->rules, &from->rules);
+    COPY_ROWS(&to->ranges, &from->ranges);
+    COPY_ROWS(&to->partitions, &from->partitions);
+    COPY_ROWS(&to->remarks, &from->remarks);
+}
+
+void qos_remark(struct qos *qos, const char *format, ...)
+{
+    enum { REMARKS = 64 };
+    struct qos_remark remark;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(remark.text, sizeof remark.text, format, arguments);
+    va_end(arguments);
+    if (qos->remarks.count < REMARKS)
+        vec_push(&qos->remarks, remark);
+}
+
+/* ---- who gets which level ---- */
+
+static bool is_member(const struct qos_member *member, const struct qos_party *party)
+{
+    switch (member->kind) {
+    case QOS_BY_GUID: return party->port_guid >= member->first && party->port_guid <= member->last;
+    case QOS_BY_NAME:
+        return party->description && fnmatch(member->pattern, party->description, 0) == 0;
+    case QOS_BY_TYPE: return !member->type || member->type == party->type;
+    case QOS_BY_SELF: return party->self;
+    }
+    return false;
+}
+
+uint64_t qos_groups_of(const struct qos *qos, const struct qos_party *party)
+{
+    uint64_t groups = 0;
+    for (size_t i = 0; i < qos->members.count; i++)
+        if (is_member(&qos->members.items[i], party))
+            groups |= UINT64_C(1) << qos->members.items[i].group;
+    return groups;
+}
+
+static bool in_range(const struct qos_range *range, const struct qos_question *question)
+{
+    enum { FULL_MEMBER = 0x8000 };
+    uint64_t value = 0;
+    switch (range->subject) {
+    case QOS_SERVICE:
+        if (!question->has_service)
+            return false;
+        value = question->service;
+        break;
+    case QOS_PARTITION: /* whether a member is full or limited makes no difference */
+        if (!question->has_p_key)
+            return false;
+        value = question->p_key & ~(uint64_t)FULL_MEMBER;
+        break;
+    case QOS_REQUEST_CLASS:
+        if (!question->has_class)
+            return false;
+        value = question->class;
+        break;
+    default: value = question->target_guid;
+    }
+    return value >= range->first && value <= range->last;
+}
+
+static bool fits(const struct qos *qos, const struct qos_rule *rule,
+                 const struct qos_question *question)
+{
+    unsigned asked = 0, met = 0;
+    uint64_t any = question->source_groups | question->destination_groups;
+    if ((rule->sources && !(rule->sources & question->source_groups)) ||
+        (rule->destinations && !(rule->destinations & question->destination_groups)) ||
+        (rule->either && !(rule->either & any)))
+        return false;
+    for (uint32_t i = 0; i < rule->range_count; i++) {
+        const struct qos_range *range = &qos->ranges.items[rule->first_range + i];
+        asked |= 1u << range->subject;
+        met |= (unsigned)in_range(range, question) << range->subject;
+    }
+    return asked == met;
+}
+
+uint8_t qos_choose(const struct qos *qos, const struct qos_question *question)
+{
+    for (size_t i = 0; i < qos->rules.count; i++)
+        if (fits(qos, &qos->rules.items[i], question))
+            return qos->rules.items[i].level;
+    return QOS_NO_LEVEL;
+}
+
+/* ---- levels and lanes ---- */
+
+/* Tables that are given keep as many lanes of the routes apart as the first service levels have
+ * lanes of their own. */
+static unsigned lanes_of_map(const uint8_t map[QOS_SLS], unsigned lanes)
+{
+    unsigned seen = 0, count = 0;
+    for (; count < QOS_SLS; count++) {
+        unsigned vl = map[count] == QOS_DISCARD ? QOS_DISCARD : map[count] % lanes;
+        if (vl == QOS_DISCARD || seen >> vl & 1)
+            break;
+        seen |= 1u << vl;
+    }
+    return count;
+}
+
+static const uint8_t *map_of(const struct qos *qos, enum qos_class class)
+{
+    static const uint8_t standard[QOS_SLS] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 7};
+    if (qos->tables[class].has_map)
+        return qos->tables[class].map;
+    return qos->tables[QOS_ALL].has_map ? qos->tables[QOS_ALL].map : standard;
+}
+
+static unsigned limited(const struct qos *qos, enum qos_class class, unsigned lanes)
+{
+    unsigned most = qos->tables[class].max_vls;
+    if (!most)
+        most = qos->tables[QOS_ALL].max_vls;
+    return most && most < lanes ? most : lanes;
+}
+
+static void lay_out_tables(const struct qos *qos, unsigned lanes, struct qos_layout *layout)
+{
+    const uint8_t *map = map_of(qos, QOS_SWITCH_EXTERNAL);
+    layout->valid = 0;
+    for (unsigned sl = 0; sl < QOS_SLS; sl++)
+        layout->valid |= (uint16_t)((map[sl] != QOS_DISCARD) << sl);
+    layout->lanes = (uint8_t)lanes_of_map(map, limited(qos, QOS_SWITCH_EXTERNAL, lanes));
+    if (!layout->lanes)
+        layout->lanes = 1;
+}
+
+static void lay_out_levels(const struct qos *qos, unsigned lanes, struct qos_layout *layout,
+                           struct err *refusal)
+{
+    unsigned count = (unsigned)qos->levels.count, stride = 1;
+    for (size_t i = 0; i < count; i++)
+        if (qos->levels.items[i].sl >= stride)
+            stride = qos->levels.items[i].sl + 1u;
+    unsigned by_lanes = lanes / count, by_levels = QOS_SLS / stride;
+    if (!by_lanes) {
+        err_set(refusal, ENOSPC,
+                "%u levels of service need as many lanes, and there is a link between switches "
+                "with %u: they are not in force",
+                count, lanes);
+        return;
+    }
+    *layout = (struct qos_layout){.levels = true,
+                                  .stride = (uint8_t)stride,
+                                  .level_count = (uint8_t)count,
+                                  .lanes = (uint8_t)(by_lanes < by_levels ? by_lanes : by_levels),
+                                  .used = 1};
+    for (unsigned lane = 0; lane < layout->lanes; lane++)
+        for (unsigned i = 0; i < count; i++)
+            layout->valid |= (uint16_t)(1u << (qos->levels.items[i].sl + lane * stride));
+}
+
+void qos_lay_out(const struct qos *qos, unsigned lanes, struct qos_layout *layout,
+                 struct err *refusal)
+{
+    enum { MOST_LANES = 15 };
+    if (!lanes)
+        lanes = MOST_LANES;
+    *layout = (struct qos_layout){.stride = QOS_SLS, .lanes = (uint8_t)lanes, .used = 1};
+    layout->valid = 0xFFFF;
+    refusal->message[0] = 0;
+    if (!qos || !qos->on)
+        return;
+    if (qos->levels_first && qos->levels.count)
+        lay_out_levels(qos, lanes, layout, refusal);
+    else
+        lay_out_tables(qos, lanes, layout);
+}
+
+uint8_t qos_service_level(const struct qos_layout *layout, uint8_t sl, uint8_t lane)
+{
+    if (layout->levels)
+        return (uint8_t)(sl + lane * layout->stride);
+    return layout->used > 1 ? lane : sl;
+}
+
+/* The first partition that is not before this key. */
+static size_t partition_place(const struct qos *qos, uint16_t key)
+{
+    size_t low = 0, high = qos->partitions.count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (qos->partitions.items[middle].key < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void qos_add_partition(struct qos *qos, uint16_t key, uint8_t sl)
+{
+    size_t place = partition_place(qos, key);
+    struct qos_partition partition = {key, sl};
+    vec_push(&qos->partitions, partition);
+    for (size_t i = qos->partitions.count - 1; i > place; i--)
+        qos->partitions.items[i] = qos->partitions.items[i - 1];
+    qos->partitions.items[place] = partition;
+}
+
+static int partition_level(const struct qos *qos, const struct qos_question *question)
+{
+    uint16_t key = question->p_key & 0x7FFF;
+    size_t place = partition_place(qos, key);
+    if (!question->has_p_key || place == qos->partitions.count ||
+        qos->partitions.items[place].key != key)
+        return -1;
+    return qos->partitions.items[place].sl;
+}
+
+uint8_t qos_answer(const struct qos *qos, const struct qos_layout *layout,
+                   const struct qos_question *question, uint8_t lane, uint8_t *sl)
+{
+    uint8_t chosen = QOS_NO_LEVEL, own = 0;
+    int partition = qos ? partition_level(qos, question) : -1;
+    if (qos && qos->on) {
+        chosen = qos_choose(qos, question);
+        if (chosen == QOS_NO_LEVEL && partition < 0)
+            chosen = qos->fallback;
+    }
+    if (chosen != QOS_NO_LEVEL)
+        own = qos->levels.items[chosen].sl;
+    else if (partition >= 0)
+        own = (uint8_t)partition;
+    if (layout->levels && own >= layout->stride)
+        own = 0; /* a partition's, that no level has */
+    *sl = qos_service_level(layout, own, lane);
+    return chosen;
+}
+
+bool qos_allows(const struct qos_layout *layout, uint8_t sl, uint8_t lane)
+{
+    bool own = layout->used <= 1 || sl == lane;
+    if (!layout->stride) /* nothing is laid out */
+        return own;
+    if (layout->levels)
+        own = sl / layout->stride == lane;
+    return own && layout->valid >> sl & 1;
+}
+
+/* ---- tables of one port ---- */
+
+/* Where a link has too few lanes for all that must be told apart, lanes of the routes fall together
+ * first, then neighbouring levels. Links between switches always have enough for the former: see
+ * the layout. */
+static unsigned lane_of(const struct qos_layout *layout, unsigned level, unsigned lane,
+                        unsigned usable)
+{
+    unsigned lanes = layout->level_count ? usable / layout->level_count : 1;
+    if (!lanes)
+        return level * usable / layout->level_count;
+    if (lanes > layout->lanes && layout->lanes)
+        lanes = layout->lanes;
+    return level + lane % lanes * layout->level_count;
+}
+
+static unsigned level_of(const struct qos *qos, const struct qos_layout *layout, unsigned sl)
+{
+    for (unsigned i = 0; i < qos->levels.count; i++)
+        if (qos->levels.items[i].sl == sl % layout->stride)
+            return i;
+    return qos->fallback;
+}
+
+void qos_make_map(const struct qos *qos, const struct qos_layout *layout,
+                  const struct qos_port *port, uint8_t map[QOS_SLS / 2])
+{
+    unsigned usable = qos_usable_lanes(port);
+    memset(map, 0, QOS_SLS / 2);
+    for (unsigned sl = 0; sl < QOS_SLS; sl++) {
+        unsigned vl = sl % usable;
+        if (layout->levels) {
+            vl = lane_of(layout, level_of(qos, layout, sl), sl / layout->stride, usable);
+        } else if (qos && qos->on && !qos->levels_first) {
+            vl = map_of(qos, port->class)[sl];
+            if (vl != QOS_DISCARD)
+                vl %= limited(qos, port->class, port->lanes);
+        }
+        map[sl / 2] |= (uint8_t)(vl << (sl % 2 ? 0 : 4));
+    }
+}
+
+static void spread_weights(const unsigned weights[QOS_SLS], unsigned cap, struct qos_list *list)
+{
+    unsigned least = UINT32_MAX, factor = 1;
+    for (unsigned vl = 0; vl < QOS_SLS; vl++)
+        if (weights[vl] && weights[vl] < least)
+            least = weights[vl];
+    if (cap > QOS_ENTRIES)
+        cap = QOS_ENTRIES;
+    for (unsigned wanted = (PACKET_WEIGHT + least - 1) / least; wanted > 1; wanted--) {
+        unsigned entries = 0;
+        for (unsigned vl = 0; vl < QOS_SLS; vl++)
+            entries += (weights[vl] * wanted + CHUNK_WEIGHT - 1) / CHUNK_WEIGHT;
+        if (entries <= cap) {
+            factor = wanted;
+            break;
+        }
+    }
+    unsigned left[QOS_SLS], chunk = factor > 1 ? CHUNK_WEIGHT : 255;
+    bool any = true;
+    for (unsigned vl = 0; vl < QOS_SLS; vl++)
+        left[vl] = weights[vl] * factor;
+    while (any) { /* in turns, so that none waits for all of another's chunks */
+        any = false;
+        for (unsigned vl = 0; vl < QOS_SLS && list->count < cap; vl++) {
+            unsigned part = left[vl] < chunk ? left[vl] : chunk;
+            if (!part)
+                continue;
+            list->entries[list->count++] = (struct qos_entry){(uint8_t)vl, (uint8_t)part};
+            left[vl] -= part;
+            any = true;
+        }
+    }
+}
+
+/* OpenSM's defaults. */
+static void standard_list(bool high, struct qos_list *list)
+{
+    enum { LANES = 15, WEIGHT = 4 };
+    for (unsigned vl = 0; vl < LANES; vl++)
+        list->entries[vl] =
+            (struct qos_entry){(uint8_t)vl, (uint8_t)((vl == 0) == high ? WEIGHT : 0)};
+    list->count = LANES;
+}
+
+static void list_from_tables(const struct qos *qos, const struct qos_port *port, bool high,
+                             unsigned cap, struct qos_list *list)
+{
+    const struct qos_tables *own = &qos->tables[port->class], *all = &qos->tables[QOS_ALL];
+    const struct qos_list *given = high ? &own->high : &own->low;
+    if (!given->count)
+        given = high ? &all->high : &all->low;
+    if (given->count)
+        *list = *given;
+    else
+        standard_list(high, list);
+    if (list->count > cap)
+        list->count = (uint8_t)cap;
+    for (unsigned i = 0; i < list->count; i++)
+        list->entries[i].vl =
+            (uint8_t)(list->entries[i].vl % limited(qos, port->class, port->lanes));
+}
+
+/* Weights of the lanes that levels have here, in one of the tables. Without room in the high one
+ * for all of high priority, it goes by weight like the rest: a lane without an entry never sends.
+ */
+static void weigh_levels(const struct qos *qos, const struct qos_layout *layout,
+                         const struct qos_port *port, bool high, unsigned weights[QOS_SLS])
+{
+    const struct qos_level *owner[QOS_SLS] = {0};
+    unsigned above = 0;
+    for (unsigned i = 0; i < layout->level_count; i++)
+        for (unsigned lane = 0; lane < layout->lanes; lane++) /* the higher one where two share */
+            owner[lane_of(layout, i, lane, qos_usable_lanes(port))] = &qos->levels.items[i];
+    for (unsigned vl = 0; vl < QOS_SLS; vl++)
+        above += owner[vl] && owner[vl]->high;
+    for (unsigned vl = 0; vl < QOS_SLS; vl++)
+        if (owner[vl] && (owner[vl]->high && above <= port->high_cap) == high)
+            weights[vl] = owner[vl]->weight;
+}
+
+void qos_make_arbitration(const struct qos *qos, const struct qos_layout *layout,
+                          const struct qos_port *port, bool high, struct qos_list *list)
+{
+    unsigned cap = high ? port->high_cap : port->low_cap, usable = qos_usable_lanes(port);
+    unsigned weights[QOS_SLS] = {0};
+    list->count = 0;
+    if (!cap)
+        return;
+    if (qos && layout->levels)
+        weigh_levels(qos, layout, port, high, weights);
+    else if (qos && qos->on && !qos->levels_first)
+        list_from_tables(qos, port, high, cap, list);
+    else
+        for (unsigned vl = 0; !high && vl < usable && vl < QOS_DISCARD; vl++)
+            weights[vl] = LANE_WEIGHT;
+    if (!list->count)
+        spread_weights(weights, cap, list);
+}
+
+/* `percent` of the link for high priority while low priority waits: that many bytes between two
+ * packets of low priority, if these are as long as the link allows. */
+static uint8_t limit_of(unsigned percent, unsigned mtu)
+{
+    if (percent >= 100)
+        return QOS_UNLIMITED;
+    uint64_t bytes = (uint64_t)mtu * percent / (100 - percent);
+    uint64_t units = (bytes + LIMIT_UNIT / 2) / LIMIT_UNIT;
+    return (uint8_t)(units < LIMIT_HIGHEST ? units : LIMIT_HIGHEST);
+}
+
+uint8_t qos_high_limit(const struct qos *qos, const struct qos_layout *layout,
+                       const struct qos_port *port)
+{
+    unsigned percent = DEFAULT_LIMIT;
+    bool any = false;
+    if (!qos || !qos->on)
+        return 0;
+    if (!layout->levels) {
+        if (qos->levels_first)
+            return 0;
+        int limit = qos->tables[port->class].high_limit;
+        if (limit < 0)
+            limit = qos->tables[QOS_ALL].high_limit;
+        return (uint8_t)(limit < 0 ? 0 : limit);
+    }
+    for (size_t i = 0; i < qos->levels.count; i++) {
+        any |= qos->levels.items[i].high;
+        if (qos->levels.items[i].limit)
+            percent = qos->levels.items[i].limit;
+    }
+    return any ? limit_of(percent, port->mtu) : 0;
+}

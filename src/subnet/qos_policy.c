@@ -1,0 +1,453 @@
+/* OpenSM's policy file (its man page, "QoS policy file"): sections of entries of "key : value"
+ * lines, and the short form of rules for well-known protocols, qos-ulps.
+ *
+ * Read: port-groups (port-guid, port-name, node-type), qos-levels (sl, mtu-limit, rate-limit,
+ * packet-life), qos-match-rules (source, destination, service-id, qos-class, pkey) and all of
+ * qos-ulps. Not heeded, with a remark: qos-setup (OpenSM does not heed it either), members of
+ * groups by partition, and path-bits and pkey of a level. */
+#include "subnet/qos.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct reader {
+    struct qos *qos;
+    struct err reason;
+    const char *section, *entry; /* NULL outside */
+    struct qos_level level;
+    struct qos_group group;
+    struct qos_rule rule;
+    bool named, has_sl, skipping;
+};
+
+static const struct {
+    const char *section, *entry;
+} shapes[] = {
+    {"port-groups", "port-group"},
+    {"qos-levels", "qos-level"},
+    {"qos-match-rules", "qos-match-rule"},
+    {"qos-ulps", NULL},
+    {"qos-setup", NULL},
+};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+static int fail(struct reader *reader, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static int fail(struct reader *reader, const char *format, ...)
+{
+    char message[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    return err_set(&reader->reason, EINVAL, "%s", message);
+}
+
+static char *trimmed(char *text)
+{
+    text += strspn(text, " \t\r");
+    char *end = text + strlen(text);
+    while (end > text && strchr(" \t\r", end[-1]))
+        *--end = 0;
+    return text;
+}
+
+static bool same(const char *a, const char *b)
+{
+    return strcmp(a, b) == 0;
+}
+
+static int copy_name(struct reader *reader, char name[QOS_NAME], const char *value)
+{
+    if (!*value || strlen(value) >= QOS_NAME)
+        return fail(reader, "'%s': a name has 1 to 63 letters", value);
+    strcpy(name, value);
+    reader->named = true;
+    return 0;
+}
+
+static int copy_number(struct reader *reader, uint8_t *number, const char *value, unsigned most)
+{
+    char *end;
+    unsigned long parsed = strtoul(value, &end, 0);
+    if (!isdigit((unsigned char)value[0]) || *end || parsed > most)
+        return err_set(&reader->reason, EINVAL, "'%s': expected 0 to %u", value, most);
+    *number = (uint8_t)parsed;
+    return 0;
+}
+
+/* ---- port groups ---- */
+
+static int add_members(struct reader *reader, char *value)
+{
+    struct qos *qos = reader->qos;
+    size_t before = qos->ranges.count;
+    int status = qos_parse_ranges(qos, QOS_TARGET, value, &reader->reason);
+    for (size_t i = before; i < qos->ranges.count; i++)
+        vec_push(&qos->members, ((struct qos_member){.kind = QOS_BY_GUID,
+                                                     .group = (uint8_t)qos->groups.count,
+                                                     .first = qos->ranges.items[i].first,
+                                                     .last = qos->ranges.items[i].last}));
+    qos->ranges.count = before;
+    return status;
+}
+
+static int add_types(struct reader *reader, char *value)
+{
+    static const char *const types[] = {"ALL", "CA", "SWITCH", "ROUTER", "SELF"};
+    enum { TYPES = sizeof types / sizeof *types, SELF = TYPES - 1 };
+    char *rest = NULL;
+    for (char *word = strtok_r(value, ", \t", &rest); word; word = strtok_r(NULL, ", \t", &rest)) {
+        struct qos_member member = {.kind = QOS_BY_TYPE,
+                                    .group = (uint8_t)reader->qos->groups.count};
+        while (member.type < TYPES && strcasecmp(types[member.type], word) != 0)
+            member.type++;
+        if (member.type == TYPES)
+            return fail(reader, "'%s': expected CA, SWITCH, ROUTER, SELF or ALL", word);
+        if (member.type == SELF)
+            member.kind = QOS_BY_SELF;
+        vec_push(&reader->qos->members, member);
+    }
+    return 0;
+}
+
+/* "vs1 HCA-1/P1": the description, and a port that we do not tell apart. */
+static int add_names(struct reader *reader, char *value)
+{
+    char *rest = NULL;
+    for (char *word = strtok_r(value, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+        struct qos_member member = {.kind = QOS_BY_NAME,
+                                    .group = (uint8_t)reader->qos->groups.count};
+        word = trimmed(word);
+        char *port = strrchr(word, '/');
+        if (port && (port[1] == 'P' || port[1] == 'p'))
+            *port = 0;
+        if (!*word || strlen(word) >= sizeof member.pattern)
+            return fail(reader, "'%s': a name has 1 to 63 letters", word);
+        strcpy(member.pattern, word);
+        vec_push(&reader->qos->members, member);
+    }
+    return 0;
+}
+
+static int take_group_line(struct reader *reader, const char *key, char *value)
+{
+    if (same(key, "name"))
+        return copy_name(reader, reader->group.name, value);
+    if (same(key, "port-guid"))
+        return add_members(reader, value);
+    if (same(key, "port-name"))
+        return add_names(reader, value);
+    if (same(key, "node-type"))
+        return add_types(reader, value);
+    if (!same(key, "pkey") && !same(key, "partition"))
+        return fail(reader, "a port-group has no '%s'", key);
+    qos_remark(reader->qos, "members of port groups by %s are not heeded: match by pkey instead",
+               key);
+    return 0;
+}
+
+/* ---- levels ---- */
+
+static int take_level_line(struct reader *reader, const char *key, char *value)
+{
+    struct qos_level *level = &reader->level;
+    if (same(key, "name"))
+        return copy_name(reader, level->name, value);
+    if (same(key, "sl")) {
+        reader->has_sl = true;
+        return copy_number(reader, &level->sl, value, QOS_SLS - 1);
+    }
+    if (same(key, "mtu-limit"))
+        return copy_number(reader, &level->mtu, value, 5);
+    if (same(key, "rate-limit"))
+        return copy_number(reader, &level->rate, value, 63);
+    if (same(key, "packet-life"))
+        return copy_number(reader, &level->life, value, 31);
+    if (!same(key, "path-bits") && !same(key, "pkey"))
+        return fail(reader, "a qos-level has no '%s'", key);
+    qos_remark(reader->qos, "%s of a qos-level is not heeded", key);
+    return 0;
+}
+
+static int end_level(struct reader *reader)
+{
+    struct qos *qos = reader->qos;
+    if (!reader->named || !reader->has_sl)
+        return fail(reader, "a qos-level without %s", reader->named ? "sl" : "name");
+    if (qos_find_level(qos, reader->level.name) != QOS_NO_LEVEL)
+        return fail(reader, "there is a qos-level '%s' already", reader->level.name);
+    if (qos->levels.count == QOS_NO_LEVEL)
+        return fail(reader, "too many qos-levels");
+    if (strcasecmp(reader->level.name, "DEFAULT") == 0)
+        qos->fallback = (uint8_t)qos->levels.count;
+    vec_push(&qos->levels, reader->level);
+    return 0;
+}
+
+/* ---- rules ---- */
+
+static int take_groups(struct reader *reader, uint64_t *groups, char *value)
+{
+    char *rest = NULL;
+    for (char *word = strtok_r(value, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+        int group = qos_find_group(reader->qos, trimmed(word));
+        if (group < 0)
+            return fail(reader, "there is no port-group '%s'", trimmed(word));
+        *groups |= UINT64_C(1) << group;
+    }
+    return 0;
+}
+
+static int take_rule_line(struct reader *reader, const char *key, char *value)
+{
+    struct qos *qos = reader->qos;
+    if (same(key, "source"))
+        return take_groups(reader, &reader->rule.sources, value);
+    if (same(key, "destination"))
+        return take_groups(reader, &reader->rule.destinations, value);
+    if (same(key, "service-id"))
+        return qos_parse_ranges(qos, QOS_SERVICE, value, &reader->reason);
+    if (same(key, "pkey"))
+        return qos_parse_ranges(qos, QOS_PARTITION, value, &reader->reason);
+    if (same(key, "qos-class"))
+        return qos_parse_ranges(qos, QOS_REQUEST_CLASS, value, &reader->reason);
+    if (!same(key, "qos-level-name"))
+        return fail(reader, "a qos-match-rule has no '%s'", key);
+    reader->rule.level = qos_find_level(qos, value);
+    return reader->rule.level == QOS_NO_LEVEL ? fail(reader, "there is no qos-level '%s'", value)
+                                              : 0;
+}
+
+static int end_rule(struct reader *reader)
+{
+    struct qos *qos = reader->qos;
+    if (reader->rule.level == QOS_NO_LEVEL)
+        return fail(reader, "a rule without a level");
+    if (qos->rules.count == QOS_RULES)
+        return fail(reader, "too many rules");
+    reader->rule.range_count = (uint32_t)qos->ranges.count - reader->rule.first_range;
+    vec_push(&qos->rules, reader->rule);
+    return 0;
+}
+
+static void begin_rule(struct reader *reader)
+{
+    reader->rule = (struct qos_rule){.first_range = (uint32_t)reader->qos->ranges.count,
+                                     .level = QOS_NO_LEVEL};
+}
+
+/* ---- rules for protocols ---- */
+
+/* Service IDs of the ports of a protocol: its prefix, and a port in the lowest sixteen bits. */
+static int add_ports(struct reader *reader, uint64_t prefix, char *ports)
+{
+    struct qos *qos = reader->qos;
+    size_t before = qos->ranges.count;
+    int status = qos_parse_ranges(qos, QOS_SERVICE, ports, &reader->reason);
+    for (size_t i = before; !status && i < qos->ranges.count; i++) {
+        if (qos->ranges.items[i].last > UINT16_MAX)
+            return fail(reader, "a port number is at most 65535");
+        qos->ranges.items[i].first += prefix;
+        qos->ranges.items[i].last += prefix;
+    }
+    return status;
+}
+
+static const struct protocol {
+    const char *name;
+    uint64_t prefix;
+    uint16_t first, last; /* ports if none are said */
+} protocols[] = {
+    {"sdp", 0x10000, 0, UINT16_MAX},
+    {"rds", 0x1060000, 0x48CA, 0x48CA},
+    {"iser", 0x1060000, 0x035C, 0x035C},
+};
+
+static int take_condition(struct reader *reader, const char *ulp, char *condition)
+{
+    struct qos *qos = reader->qos;
+    char *value = condition + strcspn(condition, " \t");
+    if (*value)
+        *value++ = 0;
+    value = trimmed(value);
+    for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++)
+        if (same(ulp, protocols[i].name))
+            return same(condition, "port-num") ? add_ports(reader, protocols[i].prefix, value)
+                                               : fail(reader, "'%s': expected port-num", condition);
+    if (same(condition, "pkey") && (same(ulp, "ipoib") || same(ulp, "any")))
+        return qos_parse_ranges(qos, QOS_PARTITION, value, &reader->reason);
+    if (same(condition, "service-id") && same(ulp, "any"))
+        return qos_parse_ranges(qos, QOS_SERVICE, value, &reader->reason);
+    if (same(condition, "target-port-guid") && (same(ulp, "srp") || same(ulp, "any")))
+        return qos_parse_ranges(qos, QOS_TARGET, value, &reader->reason);
+    return fail(reader, "'%s' does not go with this protocol", condition);
+}
+
+static int take_protocol(struct reader *reader, const char *ulp)
+{
+    enum { DEFAULT_P_KEY = 0x7FFF };
+    for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++)
+        if (same(ulp, protocols[i].name)) {
+            vec_push(&reader->qos->ranges,
+                     ((struct qos_range){QOS_SERVICE, protocols[i].prefix + protocols[i].first,
+                                         protocols[i].prefix + protocols[i].last}));
+            return 0;
+        }
+    if (!same(ulp, "ipoib"))
+        return fail(reader, "'%s': expected default, sdp, rds, iser, srp, ipoib or any", ulp);
+    vec_push(&reader->qos->ranges,
+             ((struct qos_range){QOS_PARTITION, DEFAULT_P_KEY, DEFAULT_P_KEY}));
+    return 0;
+}
+
+/* The level that is nothing but this service level. */
+static int bare_level(struct reader *reader, const char *value, uint8_t *index)
+{
+    struct qos_level level = {.life = 0xFF};
+    int status = copy_number(reader, &level.sl, value, QOS_SLS - 1);
+    if (status)
+        return status;
+    snprintf(level.name, sizeof level.name, "sl %u", level.sl);
+    *index = qos_find_level(reader->qos, level.name);
+    if (*index == QOS_NO_LEVEL) {
+        *index = (uint8_t)reader->qos->levels.count;
+        if (reader->qos->levels.count == QOS_NO_LEVEL)
+            return fail(reader, "too many levels");
+        vec_push(&reader->qos->levels, level);
+    }
+    return 0;
+}
+
+/* "ipoib, pkey 0x0001 : 5" */
+static int take_ulp(struct reader *reader, char *ulp, char *value)
+{
+    char *condition = strchr(ulp, ',');
+    uint8_t level = 0;
+    int status = bare_level(reader, value, &level);
+    if (status)
+        return status;
+    if (condition)
+        *condition++ = 0;
+    ulp = trimmed(ulp);
+    if (same(ulp, "default") && !condition) {
+        reader->qos->fallback = level;
+        return 0;
+    }
+    begin_rule(reader);
+    status =
+        condition ? take_condition(reader, ulp, trimmed(condition)) : take_protocol(reader, ulp);
+    if (status)
+        return status;
+    reader->rule.level = level;
+    return end_rule(reader);
+}
+
+/* ---- lines ---- */
+
+static int begin(struct reader *reader, const char *word)
+{
+    for (unsigned i = 0; i < SHAPES; i++) {
+        if (!reader->section && same(word, shapes[i].section)) {
+            reader->section = shapes[i].section;
+            reader->skipping = same(word, "qos-setup");
+            if (reader->skipping)
+                qos_remark(reader->qos, "qos-setup is not heeded: use the qos_ options");
+            return 0;
+        }
+        if (reader->section == shapes[i].section && !reader->entry && shapes[i].entry &&
+            same(word, shapes[i].entry)) {
+            reader->entry = shapes[i].entry;
+            reader->named = reader->has_sl = false;
+            reader->level = (struct qos_level){.life = 0xFF};
+            reader->group = (struct qos_group){{0}};
+            begin_rule(reader);
+            return 0;
+        }
+    }
+    return fail(reader, "'%s' does not belong here", word);
+}
+
+static int end_group(struct reader *reader)
+{
+    struct qos *qos = reader->qos;
+    if (!reader->named)
+        return fail(reader, "a port-group without a name");
+    if (qos_find_group(qos, reader->group.name) >= 0)
+        return fail(reader, "there is a port-group '%s' already", reader->group.name);
+    vec_push(&qos->groups, reader->group);
+    return 0;
+}
+
+static int end(struct reader *reader, const char *word)
+{
+    if (reader->entry && same(word, reader->entry)) {
+        const char *entry = reader->entry;
+        reader->entry = NULL;
+        if (same(entry, "port-group"))
+            return end_group(reader);
+        return same(entry, "qos-level") ? end_level(reader) : end_rule(reader);
+    }
+    if (!reader->entry && reader->section && same(word, reader->section)) {
+        reader->section = NULL;
+        reader->skipping = false;
+        return 0;
+    }
+    return fail(reader, "'end-%s' ends nothing", word);
+}
+
+static int take_line(struct reader *reader, char *line)
+{
+    static const char prefix[] = "end-";
+    line[strcspn(line, "#")] = 0;
+    line = trimmed(line);
+    char *colon = strchr(line, ':');
+    if (!*line)
+        return 0;
+    if (strncmp(line, prefix, sizeof prefix - 1) == 0) {
+        if (!reader->skipping || same(line + sizeof prefix - 1, reader->section))
+            return end(reader, line + sizeof prefix - 1);
+        return 0;
+    }
+    if (reader->skipping)
+        return 0;
+    if (!colon)
+        return begin(reader, line);
+    *colon = 0;
+    char *key = trimmed(line), *value = trimmed(colon + 1);
+    if (reader->section && same(reader->section, "qos-ulps"))
+        return take_ulp(reader, key, value);
+    if (!reader->entry)
+        return fail(reader, "'%s' stands outside of any entry", key);
+    if (same(key, "use"))
+        return 0; /* a remark */
+    if (same(reader->entry, "port-group"))
+        return reader->qos->groups.count == QOS_GROUPS
+                   ? fail(reader, "more than %d port-groups", QOS_GROUPS)
+                   : take_group_line(reader, key, value);
+    return same(reader->entry, "qos-level") ? take_level_line(reader, key, value)
+                                            : take_rule_line(reader, key, value);
+}
+
+int qos_parse_opensm(struct qos *qos, const char *name, char *text, struct err *err)
+{
+    struct reader reader = {.qos = qos};
+    unsigned number = 1;
+    for (; *text; number++) {
+        char *line_end = strchrnul(text, '\n');
+        char *next = *line_end ? line_end + 1 : line_end;
+        *line_end = 0;
+        int status = take_line(&reader, text);
+        if (status)
+            return err_at(err, -status, name, number, "%s", reader.reason.message);
+        text = next;
+    }
+    if (reader.section)
+        return err_at(err, EINVAL, name, number, "'%s' does not end", reader.section);
+    return 0;
+}

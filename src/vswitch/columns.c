@@ -1,0 +1,325 @@
+#include "vswitch/columns.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct columns {
+    const struct network *network;
+    const uint32_t *ranks; /* or NULL */
+    uint32_t count;
+    uint8_t *before, *like, *after; /* by switch */
+    uint32_t *hops;                 /* by switch: switches passed on the way by `like` */
+    uint32_t *order;                /* switches by these hops */
+    uint8_t *wave;
+};
+
+void columns_plan_release(struct column_plan *plan)
+{
+    vec_release(&plan->changes);
+    *plan = (struct column_plan){0};
+}
+
+void columns_read(const struct routes *routes, uint32_t lid, uint8_t *column)
+{
+    for (uint32_t at = 0; at < routes->switch_count; at++)
+        column[at] = routes_port(routes, at, lid);
+}
+
+uint32_t columns_next(const struct network *network, uint32_t at, uint8_t port)
+{
+    const struct network_switch *node = &network->switches.items[at];
+    if (port == 0 || port > node->port_count)
+        return NETWORK_NONE;
+    uint32_t peer = network->ports.items[node->first_port + port].peer;
+    return peer == NETWORK_NONE || !(peer & NETWORK_SWITCH) ? NETWORK_NONE : peer & ~NETWORK_SWITCH;
+}
+
+static void columns_init(struct columns *columns, const struct network *network,
+                         const struct routes *routes)
+{
+    uint32_t count = (uint32_t)network->switches.count;
+    *columns = (struct columns){.network = network, .ranks = routes->ranks, .count = count};
+    columns->before = mem_alloc(count + 1);
+    columns->like = mem_alloc(count + 1);
+    columns->after = mem_alloc(count + 1);
+    columns->wave = mem_alloc(count + 1);
+    columns->hops = mem_alloc((count + 1) * sizeof *columns->hops);
+    columns->order = mem_alloc((count + 1) * sizeof *columns->order);
+}
+
+static void columns_release(struct columns *columns)
+{
+    mem_free(columns->before);
+    mem_free(columns->like);
+    mem_free(columns->after);
+    mem_free(columns->wave);
+    mem_free(columns->hops);
+    mem_free(columns->order);
+}
+
+/* ---- ways ---- */
+
+/* Switches passed from everywhere to where the column ends; NETWORK_NONE where it leads nowhere.
+ * Returns the most. */
+static uint32_t count_hops(struct columns *columns, const uint8_t *column)
+{
+    const uint32_t on_the_way = NETWORK_NONE - 1, not_yet = NETWORK_NONE - 2;
+    uint32_t *hops = columns->hops, *way = columns->order, most = 0;
+    for (uint32_t at = 0; at < columns->count; at++)
+        hops[at] = not_yet;
+    for (uint32_t start = 0; start < columns->count; start++) {
+        uint32_t steps = 0, at = start, known = NETWORK_NONE;
+        while (hops[at] == not_yet) {
+            uint32_t next = columns_next(columns->network, at, column[at]);
+            hops[at] = on_the_way;
+            way[steps++] = at;
+            if (next == NETWORK_NONE) {
+                known = column[at] == PORT_NONE ? NETWORK_NONE : 0;
+                break;
+            }
+            at = next;
+            known = hops[at] == on_the_way ? NETWORK_NONE : hops[at];
+        }
+        while (steps) {
+            known = known == NETWORK_NONE ? known : known + 1;
+            hops[way[--steps]] = known;
+            if (known != NETWORK_NONE && known > most)
+                most = known;
+        }
+    }
+    return most;
+}
+
+/* Nearest first, by counting. */
+static void sort_by_hops(struct columns *columns, uint32_t most)
+{
+    uint32_t *start = mem_zalloc(most + 2, sizeof *start);
+    uint32_t placed = 0;
+    for (uint32_t at = 0; at < columns->count; at++)
+        if (columns->hops[at] != NETWORK_NONE)
+            start[columns->hops[at] + 1]++;
+    for (uint32_t i = 1; i <= most + 1; i++)
+        start[i] += start[i - 1];
+    for (uint32_t at = 0; at < columns->count; at++)
+        if (columns->hops[at] != NETWORK_NONE) {
+            columns->order[start[columns->hops[at]]++] = at;
+            placed++;
+        }
+    for (uint32_t at = 0; at < columns->count; at++)
+        if (columns->hops[at] == NETWORK_NONE)
+            columns->order[placed++] = at;
+    mem_free(start);
+}
+
+static bool leads_up(const struct columns *columns, uint32_t at, uint8_t port)
+{
+    uint32_t to = columns_next(columns->network, at, port);
+    return to != NETWORK_NONE && columns->ranks[to] < columns->ranks[at];
+}
+
+static bool leads_down(const struct columns *columns, uint32_t at, uint8_t port)
+{
+    uint32_t to = columns_next(columns->network, at, port);
+    return to != NETWORK_NONE && columns->ranks[to] > columns->ranks[at];
+}
+
+/* ---- the new column ---- */
+
+static void choose_balanced(struct columns *columns)
+{
+    for (uint32_t at = 0; at < columns->count; at++)
+        columns->after[at] =
+            columns->hops[at] == NETWORK_NONE ? columns->before[at] : columns->like[at];
+}
+
+/* Whether a switch may keep its entry: it leads to one whose way is known to end well. */
+static bool may_keep(const struct columns *columns, const uint8_t *settled, uint32_t at)
+{
+    uint32_t to = columns_next(columns->network, at, columns->before[at]);
+    if (to == NETWORK_NONE)
+        return columns->before[at] == columns->like[at];
+    if (!settled[to])
+        return false;
+    /* Others may come down to it on their new ways: it must not send them up again. */
+    if (columns->ranks && leads_up(columns, at, columns->before[at]) &&
+        !leads_up(columns, at, columns->like[at]))
+        return false;
+    return !columns->ranks || !leads_down(columns, at, columns->before[at]) ||
+           !leads_up(columns, to, columns->after[to]);
+}
+
+static void choose_minimal(struct columns *columns)
+{
+    uint8_t *settled = mem_zalloc(columns->count + 1, 1);
+    for (uint32_t i = 0; i < columns->count; i++) {
+        uint32_t at = columns->order[i];
+        bool known = columns->hops[at] != NETWORK_NONE;
+        bool keeps = !known || may_keep(columns, settled, at);
+        columns->after[at] = keeps ? columns->before[at] : columns->like[at];
+        settled[at] = known;
+    }
+    mem_free(settled);
+}
+
+/* Wherever the LID had a way it must have one. */
+static bool is_complete(const struct columns *columns)
+{
+    for (uint32_t at = 0; at < columns->count; at++)
+        if (columns->hops[at] == NETWORK_NONE && columns->before[at] != PORT_NONE)
+            return false;
+    return true;
+}
+
+/* ---- order ---- */
+
+static bool changes(const struct columns *columns, uint32_t at)
+{
+    return columns->before[at] != columns->after[at];
+}
+
+/* One more wave for those that have to wait; true if anybody has. */
+static bool push_back(struct columns *columns, uint32_t *drains)
+{
+    bool pushed = false;
+    for (uint32_t at = 0; at < columns->count; at++) {
+        if (!changes(columns, at))
+            continue;
+        uint32_t below = columns_next(columns->network, at, columns->after[at]);
+        /* It will send down to one that still sends up. */
+        if (below != NETWORK_NONE && changes(columns, below) &&
+            leads_down(columns, at, columns->after[at]) &&
+            leads_up(columns, below, columns->before[below]) &&
+            columns->wave[at] <= columns->wave[below]) {
+            columns->wave[at] = (uint8_t)(columns->wave[below] + 1);
+            pushed = true;
+        }
+        below = columns_next(columns->network, at, columns->before[at]);
+        /* It sends down to one that is going to send up. */
+        if (below != NETWORK_NONE && changes(columns, below) &&
+            leads_down(columns, at, columns->before[at]) &&
+            leads_up(columns, below, columns->after[below])) {
+            if (columns->wave[below] <= columns->wave[at]) {
+                columns->wave[below] = (uint8_t)(columns->wave[at] + 1);
+                pushed = true;
+            }
+            *drains |= UINT32_C(1) << (columns->wave[below] % COLUMN_WAVES);
+        }
+    }
+    return pushed;
+}
+
+static bool find_waves(struct columns *columns, uint32_t *drains)
+{
+    memset(columns->wave, 0, columns->count);
+    *drains = 0;
+    if (!columns->ranks)
+        return false;
+    for (unsigned turn = 0; turn < COLUMN_WAVES; turn++) {
+        *drains = 0;
+        if (!push_back(columns, drains))
+            return true;
+    }
+    return false;
+}
+
+/* ---- the plan ---- */
+
+static void add_changes(struct column_plan *plan, const struct columns *columns, uint16_t lid)
+{
+    for (uint32_t at = 0; at < columns->count; at++) {
+        if (!changes(columns, at))
+            continue;
+        struct column_change change = {at, lid, columns->before[at], columns->after[at],
+                                       columns->wave[at]};
+        vec_push(&plan->changes, change);
+        if (change.wave + 1u > plan->waves)
+            plan->waves = change.wave + 1u;
+    }
+}
+
+static void plan_column(struct column_plan *plan, struct columns *columns, uint16_t lid,
+                        enum vswitch_mode mode)
+{
+    uint32_t most = count_hops(columns, columns->before), drains;
+    uint32_t most_like = count_hops(columns, columns->like);
+    if (mode == VSWITCH_MINIMAL) {
+        sort_by_hops(columns, most_like);
+        choose_minimal(columns);
+    } else {
+        choose_balanced(columns);
+    }
+    if (most + most_like > plan->hops)
+        plan->hops = most + most_like;
+    plan->ranked &= find_waves(columns, &drains);
+    plan->drains |= drains;
+    add_changes(plan, columns, lid);
+}
+
+static int compare_changes(const void *left, const void *right)
+{
+    const struct column_change *a = left, *b = right;
+    if (a->wave != b->wave)
+        return a->wave < b->wave ? -1 : 1;
+    if (a->at != b->at)
+        return a->at < b->at ? -1 : 1;
+    return (a->lid > b->lid) - (a->lid < b->lid);
+}
+
+/* In the order of waves and switches, whose blocks are counted. */
+static void finish(struct column_plan *plan, uint32_t switches)
+{
+    uint8_t *seen = mem_zalloc(switches + 1, 1);
+    if (plan->changes.count)
+        qsort(plan->changes.items, plan->changes.count, sizeof *plan->changes.items,
+              compare_changes);
+    for (size_t i = 0; i < plan->changes.count; i++) {
+        const struct column_change *change = &plan->changes.items[i], *last = change - 1;
+        plan->switches += !seen[change->at];
+        seen[change->at] = 1;
+        plan->blocks += i == 0 || last->wave != change->wave || last->at != change->at ||
+                        last->lid / ROUTES_BLOCK != change->lid / ROUTES_BLOCK;
+    }
+    mem_free(seen);
+}
+
+static int plan_pair(struct column_plan *plan, struct columns *columns, const struct routes *routes,
+                     unsigned offset, enum vswitch_mode mode)
+{
+    uint16_t lid = (uint16_t)(plan->lid + offset), like = (uint16_t)(plan->like + offset);
+    columns_read(routes, lid, columns->before);
+    columns_read(routes, like, columns->like);
+    count_hops(columns, columns->like);
+    if (!is_complete(columns))
+        return -EHOSTUNREACH;
+    plan_column(plan, columns, lid, mode);
+    if (!plan->swap)
+        return 0;
+    uint8_t *before = columns->before;
+    columns->before = columns->like;
+    columns->like = before;
+    count_hops(columns, columns->like);
+    if (!is_complete(columns))
+        return -EHOSTUNREACH;
+    plan_column(plan, columns, like, mode);
+    return 0;
+}
+
+int columns_plan(struct column_plan *plan, const struct network *network,
+                 const struct routes *routes, uint16_t lid, uint16_t like, unsigned span, bool swap,
+                 enum vswitch_mode mode)
+{
+    struct columns columns;
+    int status = 0;
+    *plan = (struct column_plan){
+        .ranked = true, .lid = lid, .like = like, .span = (uint16_t)span, .swap = swap};
+    columns_init(&columns, network, routes);
+    for (unsigned i = 0; i < span && status == 0; i++)
+        status = plan_pair(plan, &columns, routes, i, mode);
+    columns_release(&columns);
+    if (status)
+        columns_plan_release(plan);
+    else
+        finish(plan, (uint32_t)network->switches.count);
+    return status;
+}

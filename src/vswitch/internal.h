@@ -1,0 +1,74 @@
+/* What the files of this library share. */
+#ifndef WEFT_VSWITCH_INTERNAL_H
+#define WEFT_VSWITCH_INTERNAL_H
+
+#include "base/map.h"
+#include "base/time.h"
+#include "vswitch/safety.h"
+#include "vswitch/vswitch.h"
+
+/* How far a request is (docs/decisions/015-vswitch.md has the picture). */
+enum step {
+    STEP_WAITING,   /* for the manager to be quiet, for a function to be free */
+    STEP_TARGET,    /* the new place is being told */
+    STEP_SOURCE,    /* the old place is being told */
+    STEP_BACK,      /* the old place refuses: the new one is taken back */
+    STEP_PLANNING,  /* addresses are where they should be; entries are to follow */
+    STEP_WRITING,   /* wave after wave */
+    STEP_REROUTING, /* the manager computes routes anyway, and they will fit */
+    STEP_OVER,
+};
+
+struct operation {
+    struct vswitch_result result;
+    char name[64], hypervisor[64];
+    enum step step;
+    uint32_t source, target; /* sockets; SUBNET_NONE: none */
+    uint16_t lid, other;     /* of the machine; of the target before (0: none) */
+    bool in_balance;         /* minimal was tried and cannot be had */
+    struct column_plan plan;
+    unsigned wave;
+    bool drained, gated, fenced; /* fenced: the LIDs drop now */
+    uint64_t resume_at;
+    uint64_t edition; /* of the routes that the plan is for */
+};
+
+struct machine_name {
+    char text[64];
+};
+
+struct vswitch {
+    struct sm *sm;
+    VEC(struct operation *) operations; /* in the order in which they were asked for */
+    VEC(struct vswitch_result) past;    /* a ring */
+    uint64_t tickets, forgotten;
+    struct map names; /* GUID → name */
+    VEC(struct machine_name) name_texts;
+    VEC(uint32_t) free_names;
+    struct safety *safety;
+    struct vswitch_counts counts;
+    VEC(struct sm_entry) entries; /* of one turn */
+};
+
+static inline const struct subnet *subnet_of(const struct vswitch *vswitch)
+{
+    return sm_subnet(vswitch->sm);
+}
+
+/* vswitch.c */
+void names_keep(struct vswitch *vswitch, uint64_t guid, const char *name);
+void names_drop(struct vswitch *vswitch, uint64_t guid);
+
+/* placement.c */
+/* The vSwitch of a hypervisor by name or GUID, or SUBNET_NONE. */
+uint32_t placement_find(const struct vswitch *vswitch, const char *name);
+/* A free function there, or SUBNET_NONE. */
+uint32_t placement_function(const struct vswitch *vswitch, uint32_t node);
+/* A free function wherever it suits best: with a source, at the same leaf switch if possible. */
+uint32_t placement_auto(const struct vswitch *vswitch, uint32_t source);
+bool placement_is_taken(const struct vswitch *vswitch, uint32_t socket);
+
+/* machines.c */
+void operation_free(struct operation *operation);
+
+#endif

@@ -1,0 +1,656 @@
+/* Requests for machines, one state machine each (seed 004, algorithm 1).
+ *
+ * A move: the new place is told first, with one Set(VirtualFunction), then the old one; after both
+ * have answered, the addresses change places in the manager's books, and the entries of switches
+ * follow in waves. Until the old place is told the machine counts as being there, from then on as
+ * being at the new place; whoever dies when, one of the two remains, since each is known from what
+ * the hypervisors show (sm/functions.c). A step that is carried out twice does no harm.
+ *
+ * Nothing starts while the manager is busy with other things. What it has to do in the middle of a
+ * move it does at once, and if that makes it compute routes, these fit the new places, and there is
+ * nothing left to write. All requests that have entries to write do it in step, so that blocks are
+ * shared. */
+#include "vswitch/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAST = 4096, WAITING_MOST = 65536 };
+
+void operation_free(struct operation *operation)
+{
+    if (!operation)
+        return;
+    columns_plan_release(&operation->plan);
+    mem_free(operation);
+}
+
+static bool is_dynamic(const struct vswitch *vswitch)
+{
+    return sm_has_dynamic_lids(vswitch->sm);
+}
+
+static const struct subnet_port *port_of(const struct vswitch *vswitch, uint32_t port)
+{
+    return &subnet_of(vswitch)->ports.items[port];
+}
+
+static uint32_t node_of(const struct vswitch *vswitch, uint32_t socket)
+{
+    return socket == SUBNET_NONE ? SUBNET_NONE : port_of(vswitch, socket)->node;
+}
+
+static uint16_t lid_at(const struct vswitch *vswitch, uint32_t socket)
+{
+    uint32_t port = socket == SUBNET_NONE ? SUBNET_NONE : sm_function_port(vswitch->sm, socket);
+    return port == SUBNET_NONE ? 0 : port_of(vswitch, port)->lid;
+}
+
+static bool is_present(const struct vswitch *vswitch, uint32_t socket)
+{
+    return subnet_of(vswitch)->nodes.items[node_of(vswitch, socket)].present;
+}
+
+/* ---- ends ---- */
+
+static void end(struct operation *operation, enum vswitch_state state, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void end(struct operation *operation, enum vswitch_state state, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(operation->result.text, sizeof operation->result.text, format, arguments);
+    va_end(arguments);
+    operation->result.state = state;
+    operation->step = STEP_OVER;
+}
+
+static void succeed(struct vswitch *vswitch, struct operation *operation)
+{
+    struct vswitch_result *result = &operation->result;
+    const char *place =
+        vswitch_hypervisor_name(vswitch, result->to == SUBNET_NONE ? result->from : result->to);
+    switch (result->request.verb) {
+    case VSWITCH_CREATE:
+        vswitch->counts.created++;
+        end(operation, VSWITCH_DONE, "at %s, LID %u", place, result->lid);
+        break;
+    case VSWITCH_DESTROY:
+        vswitch->counts.destroyed++;
+        end(operation, VSWITCH_DONE, "gone from %s", place);
+        break;
+    case VSWITCH_MIGRATE:
+        vswitch->counts.migrated++;
+        end(operation, VSWITCH_DONE, "at %s, LID %u, %u switches, %u table SMPs%s", place,
+            result->lid, result->switches, result->table_smps,
+            result->rerouted ? ", routes computed anew" : "");
+        break;
+    }
+}
+
+static void keep_result(struct vswitch *vswitch, const struct vswitch_result *result)
+{
+    if (vswitch->past.count < PAST) {
+        vec_push(&vswitch->past, *result);
+        return;
+    }
+    vswitch->past.items[vswitch->forgotten++ % PAST] = *result;
+}
+
+static void bury(struct vswitch *vswitch, uint64_t now)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < vswitch->operations.count; i++) {
+        struct operation *operation = vswitch->operations.items[i];
+        if (operation->step != STEP_OVER) {
+            vswitch->operations.items[kept++] = operation;
+            continue;
+        }
+        struct vswitch_result *result = &operation->result;
+        result->ended = now;
+        result->request.name = result->request.hypervisor = NULL;
+        vswitch->counts.failed += result->state == VSWITCH_FAILED;
+        if (result->state == VSWITCH_DONE && result->request.verb == VSWITCH_DESTROY)
+            names_drop(vswitch, result->request.guid);
+        keep_result(vswitch, result);
+        operation_free(operation);
+    }
+    vswitch->operations.count = kept;
+}
+
+/* ---- telling hypervisors ---- */
+
+static void tell(struct vswitch *vswitch, struct operation *operation, uint32_t socket,
+                 uint16_t lid, bool attached)
+{
+    struct sm_function wanted = {
+        .lid = lid,
+        .lmc = lid ? sm_lmc(vswitch->sm) : 0,
+        .attached = attached,
+        .guid = attached ? operation->result.request.guid : 0,
+    };
+    operation->result.function_smps++;
+    vswitch->counts.function_smps++;
+    sm_set_function(vswitch->sm, socket, &wanted);
+}
+
+static void tell_target(struct vswitch *vswitch, struct operation *operation)
+{
+    operation->step = STEP_TARGET;
+    tell(vswitch, operation, operation->target, operation->lid, true);
+}
+
+/* What the old place has from now on: the LID that was at the new one, or none. */
+static uint16_t lid_left(const struct vswitch *vswitch, const struct operation *operation)
+{
+    if (is_dynamic(vswitch))
+        return 0;
+    return operation->result.request.verb == VSWITCH_DESTROY ? operation->lid : operation->other;
+}
+
+static void tell_source(struct vswitch *vswitch, struct operation *operation)
+{
+    operation->step = STEP_SOURCE;
+    tell(vswitch, operation, operation->source, lid_left(vswitch, operation), false);
+}
+
+/* ---- beginning ---- */
+
+static bool is_first_of_its_machine(const struct vswitch *vswitch,
+                                    const struct operation *operation)
+{
+    for (size_t i = 0; vswitch->operations.items[i] != operation; i++)
+        if (vswitch->operations.items[i]->step != STEP_OVER &&
+            vswitch->operations.items[i]->result.request.guid == operation->result.request.guid)
+            return false;
+    return true;
+}
+
+/* A function for the machine; false, and it is over, if there is none. */
+static bool find_target(struct vswitch *vswitch, struct operation *operation)
+{
+    const char *name = operation->hypervisor;
+    if (!*name) {
+        operation->target = placement_auto(vswitch, operation->source);
+        if (operation->target == SUBNET_NONE)
+            end(operation, VSWITCH_FAILED, "no hypervisor has a free function");
+        return operation->target != SUBNET_NONE;
+    }
+    uint32_t node = placement_find(vswitch, name);
+    if (node == SUBNET_NONE) {
+        end(operation, VSWITCH_FAILED, "there is no hypervisor '%s'", name);
+        return false;
+    }
+    operation->target = placement_function(vswitch, node);
+    if (operation->target == SUBNET_NONE)
+        end(operation, VSWITCH_FAILED, "'%s' has no free function", name);
+    return operation->target != SUBNET_NONE;
+}
+
+static void begin_at_target(struct vswitch *vswitch, struct operation *operation)
+{
+    if (!find_target(vswitch, operation))
+        return;
+    operation->other = lid_at(vswitch, operation->target);
+    operation->lid = operation->source != SUBNET_NONE ? lid_at(vswitch, operation->source)
+                     : is_dynamic(vswitch)            ? sm_next_free_lid(vswitch->sm)
+                                                      : operation->other;
+    operation->result.lid = operation->lid;
+    operation->result.to = node_of(vswitch, operation->target);
+    if (!operation->lid) {
+        operation->target = SUBNET_NONE;
+        end(operation, VSWITCH_FAILED, "there is no free LID");
+        return;
+    }
+    tell_target(vswitch, operation);
+}
+
+static bool is_asked_for_here(const struct vswitch *vswitch, const struct operation *operation,
+                              uint32_t socket)
+{
+    return placement_find(vswitch, operation->hypervisor) == node_of(vswitch, socket);
+}
+
+static void begin_create(struct vswitch *vswitch, struct operation *operation, uint32_t socket)
+{
+    if (socket == SUBNET_NONE || !is_present(vswitch, socket)) {
+        operation->source = socket; /* if any: it takes its LID along */
+        begin_at_target(vswitch, operation);
+        return;
+    }
+    operation->result.lid = lid_at(vswitch, socket);
+    operation->result.to = node_of(vswitch, socket);
+    if (*operation->hypervisor && !is_asked_for_here(vswitch, operation, socket))
+        end(operation, VSWITCH_FAILED, "it is at %s already: migrate it",
+            vswitch_hypervisor_name(vswitch, node_of(vswitch, socket)));
+    else
+        end(operation, VSWITCH_DONE, "at %s already, LID %u",
+            vswitch_hypervisor_name(vswitch, node_of(vswitch, socket)), operation->result.lid);
+}
+
+static void begin_destroy(struct vswitch *vswitch, struct operation *operation, uint32_t socket)
+{
+    if (socket == SUBNET_NONE) {
+        end(operation, VSWITCH_DONE, "there is none");
+        return;
+    }
+    operation->result.from = node_of(vswitch, socket);
+    operation->lid = operation->result.lid = lid_at(vswitch, socket);
+    if (!is_present(vswitch, socket)) {
+        sm_forget_machine(vswitch->sm, operation->result.request.guid);
+        succeed(vswitch, operation);
+        return;
+    }
+    operation->source = socket;
+    tell_source(vswitch, operation);
+}
+
+static void begin_migrate(struct vswitch *vswitch, struct operation *operation, uint32_t socket)
+{
+    if (socket == SUBNET_NONE) {
+        end(operation, VSWITCH_FAILED, "there is no such machine");
+        return;
+    }
+    operation->result.from = node_of(vswitch, socket);
+    operation->result.lid = lid_at(vswitch, socket);
+    if (is_present(vswitch, socket) && *operation->hypervisor &&
+        is_asked_for_here(vswitch, operation, socket)) {
+        operation->result.to = node_of(vswitch, socket);
+        end(operation, VSWITCH_DONE, "at %s already, LID %u",
+            vswitch_hypervisor_name(vswitch, node_of(vswitch, socket)), operation->result.lid);
+        return;
+    }
+    operation->source = socket;
+    begin_at_target(vswitch, operation);
+}
+
+static bool begin(struct vswitch *vswitch, struct operation *operation, uint64_t now)
+{
+    uint32_t socket = sm_find_machine(vswitch->sm, operation->result.request.guid);
+    if (!sm_is_quiet(vswitch->sm) || !is_first_of_its_machine(vswitch, operation))
+        return false;
+    if (socket != SUBNET_NONE && placement_is_taken(vswitch, socket))
+        return false;
+    operation->result.began = now;
+    switch (operation->result.request.verb) {
+    case VSWITCH_CREATE: begin_create(vswitch, operation, socket); break;
+    case VSWITCH_DESTROY: begin_destroy(vswitch, operation, socket); break;
+    case VSWITCH_MIGRATE: begin_migrate(vswitch, operation, socket); break;
+    }
+    return true;
+}
+
+/* ---- addresses ---- */
+
+/* Both places have answered, or will not any more. */
+static void place(struct vswitch *vswitch, struct operation *operation, uint64_t now)
+{
+    struct sm_placement placements[2];
+    size_t count = 0;
+    bool quiet = sm_is_quiet(vswitch->sm);
+    if (operation->target != SUBNET_NONE)
+        placements[count++] = (struct sm_placement){operation->target, operation->lid};
+    if (operation->source != SUBNET_NONE)
+        placements[count++] =
+            (struct sm_placement){operation->source, lid_left(vswitch, operation)};
+    operation->edition = sm_paths(vswitch->sm).job;
+    sm_place_functions(vswitch->sm, now, placements, count);
+    bool moved = operation->target != SUBNET_NONE && operation->lid != operation->other;
+    operation->step = !moved ? STEP_OVER : quiet ? STEP_PLANNING : STEP_REROUTING;
+    if (!moved)
+        succeed(vswitch, operation);
+}
+
+/* Everything is as it was before. */
+static void leave(struct vswitch *vswitch, struct operation *operation, uint64_t now)
+{
+    (void)now;
+    if (operation->target != SUBNET_NONE)
+        sm_release_function(vswitch->sm, operation->target);
+    if (operation->source != SUBNET_NONE)
+        sm_release_function(vswitch->sm, operation->source);
+}
+
+static bool hear_target(struct vswitch *vswitch, struct operation *operation, uint64_t now)
+{
+    const char *name = vswitch_hypervisor_name(vswitch, node_of(vswitch, operation->target));
+    switch (sm_function_outcome(vswitch->sm, operation->target)) {
+    case SM_FUNCTION_PENDING: return false;
+    case SM_FUNCTION_DONE:
+        if (operation->source != SUBNET_NONE && is_present(vswitch, operation->source))
+            tell_source(vswitch, operation);
+        else
+            place(vswitch, operation, now);
+        break;
+    case SM_FUNCTION_REFUSED:
+        leave(vswitch, operation, now);
+        end(operation, VSWITCH_FAILED, "%s refuses it", name);
+        break;
+    case SM_FUNCTION_LOST:
+        leave(vswitch, operation, now);
+        end(operation, VSWITCH_FAILED, "the hypervisor does not answer: nothing has changed");
+        break;
+    }
+    return true;
+}
+
+static bool hear_source(struct vswitch *vswitch, struct operation *operation, uint64_t now)
+{
+    switch (sm_function_outcome(vswitch->sm, operation->source)) {
+    case SM_FUNCTION_PENDING: return false;
+    case SM_FUNCTION_LOST: /* it is gone, and the machine is at the new place, or nowhere */
+        if (operation->result.request.verb == VSWITCH_DESTROY)
+            sm_forget_machine(vswitch->sm, operation->result.request.guid);
+        place(vswitch, operation, now);
+        break;
+    case SM_FUNCTION_DONE: place(vswitch, operation, now); break;
+    case SM_FUNCTION_REFUSED:
+        if (operation->target == SUBNET_NONE) {
+            leave(vswitch, operation, now);
+            end(operation, VSWITCH_FAILED, "the hypervisor refuses to let it go");
+            break;
+        }
+        operation->step = STEP_BACK;
+        tell(vswitch, operation, operation->target, operation->other, false);
+        break;
+    }
+    return true;
+}
+
+static bool hear_back(struct vswitch *vswitch, struct operation *operation, uint64_t now)
+{
+    if (sm_function_outcome(vswitch->sm, operation->target) == SM_FUNCTION_PENDING)
+        return false;
+    leave(vswitch, operation, now);
+    end(operation, VSWITCH_FAILED, "the hypervisor refuses to let it go");
+    return true;
+}
+
+/* ---- entries ---- */
+
+static void give_up_planning(struct vswitch *vswitch, struct operation *operation, uint64_t now)
+{
+    if (operation->result.rerouted) { /* that did not help */
+        end(operation, VSWITCH_FAILED, "there are no routes to where it is now");
+        return;
+    }
+    operation->step = STEP_REROUTING;
+    operation->result.rerouted = true;
+    vswitch->counts.reroutes++;
+    sm_reroute(vswitch->sm, now);
+}
+
+static bool is_alone(const struct vswitch *vswitch, const struct operation *operation)
+{
+    for (size_t i = 0; i < vswitch->operations.count; i++)
+        if (vswitch->operations.items[i] != operation &&
+            vswitch->operations.items[i]->step == STEP_WRITING)
+            return false;
+    return true;
+}
+
+static void flatten(struct column_plan *plan)
+{
+    for (size_t i = 0; i < plan->changes.count; i++)
+        plan->changes.items[i].wave = 0;
+    plan->waves = plan->changes.count > 0;
+    plan->drains = 0;
+}
+
+/* Without ranks: false if it has to wait. */
+static bool judge(struct vswitch *vswitch, struct operation *operation, uint64_t now)
+{
+    struct sm_paths paths = sm_paths(vswitch->sm);
+    safety_use(vswitch->safety, paths.network, paths.routes, paths.job);
+    flatten(&operation->plan);
+    switch (safety_judge(vswitch->safety, &operation->plan, is_alone(vswitch, operation))) {
+    case SAFETY_FREE: break;
+    case SAFETY_GATED: operation->gated = true; break;
+    case SAFETY_LATER: return false;
+    case SAFETY_NEVER:
+        if (operation->result.request.mode == VSWITCH_MINIMAL && !operation->in_balance)
+            operation->in_balance = true; /* once more, with the way that is known to be good */
+        else
+            give_up_planning(vswitch, operation, now);
+        return true;
+    }
+    operation->step = STEP_WRITING;
+    return true;
+}
+
+static bool plan(struct vswitch *vswitch, struct operation *operation, uint64_t now)
+{
+    if (!sm_is_quiet(vswitch->sm))
+        return false;
+    struct sm_paths paths = sm_paths(vswitch->sm);
+    if (paths.job != operation->edition) { /* routes were computed for the new places */
+        operation->result.rerouted = true;
+        succeed(vswitch, operation);
+        return true;
+    }
+    bool swap = !is_dynamic(vswitch);
+    uint32_t pf = subnet_pf_of(subnet_of(vswitch), node_of(vswitch, operation->target));
+    uint16_t like = swap ? operation->other : pf == SUBNET_NONE ? 0 : port_of(vswitch, pf)->lid;
+    bool starts = operation->source == SUBNET_NONE;
+    if (starts)
+        sm_copy_levels(vswitch->sm, operation->lid, like);
+    enum vswitch_mode mode =
+        operation->in_balance ? VSWITCH_BALANCED : operation->result.request.mode;
+    columns_plan_release(&operation->plan);
+    if (!like ||
+        columns_plan(&operation->plan, paths.network, paths.routes, operation->lid, like,
+                     1u << sm_lmc(vswitch->sm), swap, starts ? VSWITCH_BALANCED : mode) < 0) {
+        give_up_planning(vswitch, operation, now);
+        return true;
+    }
+    if (operation->plan.ranked && !paths.overlaid)
+        operation->step = STEP_WRITING;
+    else if (!judge(vswitch, operation, now))
+        return false;
+    return true;
+}
+
+static void add_entry(struct vswitch *vswitch, const struct column_change *change, uint8_t port)
+{
+    vec_push(&vswitch->entries, ((struct sm_entry){change->at, change->lid, port}));
+}
+
+static void wait_for_drain(struct vswitch *vswitch, struct operation *operation, uint64_t now)
+{
+    operation->resume_at = now + sm_drain_time(vswitch->sm, operation->plan.hops);
+    operation->drained = true;
+    operation->result.drains++;
+    vswitch->counts.drains++;
+}
+
+static void begin_wave(struct vswitch *vswitch, struct operation *operation)
+{
+    const struct column_plan *p = &operation->plan;
+    for (size_t i = 0; i < p->changes.count; i++)
+        if (p->changes.items[i].wave == operation->wave)
+            add_entry(vswitch, &p->changes.items[i], p->changes.items[i].after);
+    operation->wave++;
+    operation->drained = false;
+    operation->result.waves++;
+}
+
+static void fence(struct vswitch *vswitch, struct operation *operation)
+{
+    for (size_t i = 0; i < operation->plan.changes.count; i++)
+        add_entry(vswitch, &operation->plan.changes.items[i], PORT_NONE);
+    operation->fenced = true;
+    operation->result.table_smps += operation->plan.blocks;
+}
+
+/* All that was written is acknowledged. */
+static void next_wave(struct vswitch *vswitch, struct operation *operation, uint64_t now)
+{
+    const struct column_plan *p = &operation->plan;
+    if (operation->edition != sm_paths(vswitch->sm).job) {
+        operation->result.rerouted = true;
+        succeed(vswitch, operation);
+        return;
+    }
+    if (operation->resume_at > now)
+        return;
+    if (operation->wave >= p->waves) {
+        operation->result.table_smps += p->blocks;
+        operation->result.switches = p->switches;
+        succeed(vswitch, operation);
+        return;
+    }
+    bool drains = operation->gated ? operation->wave == 0 : p->drains >> operation->wave & 1;
+    if (operation->gated && !operation->fenced)
+        fence(vswitch, operation);
+    else if (drains && !operation->drained)
+        wait_for_drain(vswitch, operation, now);
+    else
+        begin_wave(vswitch, operation);
+}
+
+static uint64_t count_blocks(const struct vswitch *vswitch)
+{
+    struct map blocks = {0};
+    uint64_t count = 0;
+    for (size_t i = 0; i < vswitch->entries.count; i++) {
+        const struct sm_entry *entry = &vswitch->entries.items[i];
+        uint64_t key = (uint64_t)entry->at << 10 | entry->lid / ROUTES_BLOCK;
+        count += map_add(&blocks, key, (uint32_t)i) == i;
+    }
+    map_release(&blocks);
+    return count;
+}
+
+static bool write_waves(struct vswitch *vswitch, uint64_t now)
+{
+    bool over = false;
+    if (!sm_is_quiet(vswitch->sm) || !sm_tables_are_written(vswitch->sm))
+        return false;
+    vswitch->entries.count = 0;
+    for (size_t i = 0; i < vswitch->operations.count; i++) {
+        struct operation *operation = vswitch->operations.items[i];
+        if (operation->step != STEP_WRITING)
+            continue;
+        next_wave(vswitch, operation, now);
+        over |= operation->step == STEP_OVER;
+    }
+    if (vswitch->entries.count) {
+        vswitch->counts.table_smps += count_blocks(vswitch);
+        sm_change_entries(vswitch->sm, now, vswitch->entries.items, vswitch->entries.count);
+        over |= sm_tables_are_written(vswitch->sm); /* nothing differed: nobody would wake us */
+    }
+    return over;
+}
+
+/* ---- turns ---- */
+
+static bool take_step(struct vswitch *vswitch, struct operation *operation, uint64_t now)
+{
+    switch (operation->step) {
+    case STEP_WAITING: return begin(vswitch, operation, now);
+    case STEP_TARGET: return hear_target(vswitch, operation, now);
+    case STEP_SOURCE: return hear_source(vswitch, operation, now);
+    case STEP_BACK: return hear_back(vswitch, operation, now);
+    case STEP_REROUTING: /* or it came to nothing, and entries have to be changed after all */
+    case STEP_PLANNING: return plan(vswitch, operation, now);
+    default: return false;
+    }
+}
+
+static void resign(struct vswitch *vswitch)
+{
+    for (size_t i = 0; i < vswitch->operations.count; i++) {
+        struct operation *operation = vswitch->operations.items[i];
+        if (operation->step == STEP_TARGET || operation->step == STEP_SOURCE ||
+            operation->step == STEP_BACK)
+            leave(vswitch, operation, 0);
+        end(operation, VSWITCH_FAILED,
+            "this manager is not master any more: ask its successor where the machine is");
+    }
+}
+
+static void end_drains(struct vswitch *vswitch, uint64_t now)
+{
+    for (size_t i = 0; i < vswitch->operations.count; i++)
+        if (vswitch->operations.items[i]->resume_at <= now)
+            vswitch->operations.items[i]->resume_at = 0;
+}
+
+void vswitch_advance(struct vswitch *vswitch, uint64_t now)
+{
+    bool progress = vswitch->operations.count > 0;
+    end_drains(vswitch, now);
+    if (sm_state(vswitch->sm) != SM_MASTER)
+        resign(vswitch);
+    while (progress) {
+        progress = false;
+        for (size_t i = 0; i < vswitch->operations.count; i++)
+            progress |= take_step(vswitch, vswitch->operations.items[i], now);
+        progress |= write_waves(vswitch, now);
+        bury(vswitch, now);
+    }
+    bury(vswitch, now);
+}
+
+uint64_t vswitch_deadline(const struct vswitch *vswitch)
+{
+    uint64_t deadline = TIME_NEVER;
+    for (size_t i = 0; i < vswitch->operations.count; i++) {
+        uint64_t resume_at = vswitch->operations.items[i]->resume_at;
+        if (resume_at && resume_at < deadline)
+            deadline = resume_at;
+    }
+    return deadline;
+}
+
+/* ---- asking ---- */
+
+uint64_t vswitch_ask(struct vswitch *vswitch, uint64_t now, const struct vswitch_request *request,
+                     struct err *err)
+{
+    if (sm_state(vswitch->sm) != SM_MASTER) {
+        err_set(err, EPERM, "only a master can do that, and this manager is none");
+        return 0;
+    }
+    if (!request->guid) {
+        err_set(err, EINVAL, "a machine needs a name or a GUID");
+        return 0;
+    }
+    if (vswitch->operations.count >= WAITING_MOST) {
+        err_set(err, EBUSY, "%d requests are waiting already", WAITING_MOST);
+        return 0;
+    }
+    struct operation *operation = mem_zalloc(1, sizeof *operation);
+    operation->result = (struct vswitch_result){.ticket = ++vswitch->tickets,
+                                                .request = *request,
+                                                .asked = now,
+                                                .from = SUBNET_NONE,
+                                                .to = SUBNET_NONE};
+    operation->source = operation->target = SUBNET_NONE;
+    snprintf(operation->name, sizeof operation->name, "%s", request->name ? request->name : "");
+    snprintf(operation->hypervisor, sizeof operation->hypervisor, "%s",
+             request->hypervisor ? request->hypervisor : "");
+    names_keep(vswitch, request->guid, operation->name);
+    vec_push(&vswitch->operations, operation);
+    vswitch_advance(vswitch, now);
+    return vswitch->tickets;
+}
+
+const struct vswitch_result *vswitch_result(const struct vswitch *vswitch, uint64_t ticket)
+{
+    for (size_t i = 0; i < vswitch->operations.count; i++)
+        if (vswitch->operations.items[i]->result.ticket == ticket)
+            return &vswitch->operations.items[i]->result;
+    for (size_t i = 0; i < vswitch->past.count; i++)
+        if (vswitch->past.items[i].ticket == ticket)
+            return &vswitch->past.items[i];
+    return NULL;
+}
+
+unsigned vswitch_pending(const struct vswitch *vswitch)
+{
+    return (unsigned)vswitch->operations.count;
+}

@@ -1,0 +1,132 @@
+/* Which hypervisor, and which of its functions.
+ *
+ * `auto`: the hypervisor with the fewest machines, then the one with the lowest LID. A machine that
+ * moves stays at its leaf switch if another hypervisor there has room: fewer switches change. */
+#include "vswitch/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct subnet_port *port_of(const struct vswitch *vswitch, uint32_t port)
+{
+    return &subnet_of(vswitch)->ports.items[port];
+}
+
+const char *vswitch_hypervisor_name(const struct vswitch *vswitch, uint32_t node)
+{
+    const struct subnet *subnet = subnet_of(vswitch);
+    uint32_t pf = subnet_pf_of(subnet, node);
+    const struct subnet_node *named =
+        &subnet->nodes.items[pf == SUBNET_NONE ? node : port_of(vswitch, pf)->node];
+    return named->description;
+}
+
+static bool has_guid(const struct vswitch *vswitch, uint32_t node, uint64_t guid)
+{
+    const struct subnet *subnet = subnet_of(vswitch);
+    uint32_t pf = subnet_pf_of(subnet, node);
+    return subnet->nodes.items[node].guid == guid ||
+           (pf != SUBNET_NONE && (port_of(vswitch, pf)->guid == guid ||
+                                  subnet->nodes.items[port_of(vswitch, pf)->node].guid == guid));
+}
+
+uint32_t placement_find(const struct vswitch *vswitch, const char *name)
+{
+    const struct subnet *subnet = subnet_of(vswitch);
+    char *end = NULL;
+    uint64_t guid = strncmp(name, "0x", 2) == 0 ? strtoull(name, &end, 16) : 0;
+    bool by_guid = end && *end == 0 && guid;
+    for (uint32_t node = 0; node < subnet->nodes.count; node++) {
+        const struct subnet_node *n = &subnet->nodes.items[node];
+        if (!n->vswitch || !n->present)
+            continue;
+        if (by_guid ? has_guid(vswitch, node, guid)
+                    : strcmp(vswitch_hypervisor_name(vswitch, node), name) == 0 ||
+                          strcmp(n->description, name) == 0)
+            return node;
+    }
+    return SUBNET_NONE;
+}
+
+bool placement_is_taken(const struct vswitch *vswitch, uint32_t socket)
+{
+    for (size_t i = 0; i < vswitch->operations.count; i++) {
+        const struct operation *operation = vswitch->operations.items[i];
+        if (operation->step != STEP_WAITING &&
+            (operation->source == socket || operation->target == socket))
+            return true;
+    }
+    return false;
+}
+
+uint32_t placement_function(const struct vswitch *vswitch, uint32_t node)
+{
+    const struct subnet_node *n = &subnet_of(vswitch)->nodes.items[node];
+    for (unsigned i = VSWITCH_PF + 1; n->present && i <= n->port_count; i++)
+        if (sm_function_is_free(vswitch->sm, n->first_port + i) &&
+            !placement_is_taken(vswitch, n->first_port + i))
+            return n->first_port + i;
+    return SUBNET_NONE;
+}
+
+/* Machines there, and those on their way. */
+static unsigned load_of(const struct vswitch *vswitch, uint32_t node)
+{
+    const struct subnet_node *n = &subnet_of(vswitch)->nodes.items[node];
+    unsigned load = 0;
+    for (unsigned i = VSWITCH_PF + 1; i <= n->port_count; i++)
+        load += port_of(vswitch, n->first_port + i)->attached;
+    for (size_t i = 0; i < vswitch->operations.count; i++) {
+        const struct operation *operation = vswitch->operations.items[i];
+        load += operation->target != SUBNET_NONE && operation->step != STEP_WAITING &&
+                port_of(vswitch, operation->target)->node == node &&
+                !port_of(vswitch, operation->target)->attached;
+    }
+    return load;
+}
+
+static uint32_t leaf_of(const struct vswitch *vswitch, uint32_t node)
+{
+    uint32_t peer =
+        port_of(vswitch, subnet_of(vswitch)->nodes.items[node].first_port + VSWITCH_UPLINK)->peer;
+    return peer == SUBNET_NONE ? SUBNET_NONE : port_of(vswitch, peer)->node;
+}
+
+static bool is_better(const struct vswitch *vswitch, uint32_t node, unsigned load, uint32_t best,
+                      unsigned best_load)
+{
+    const struct subnet *subnet = subnet_of(vswitch);
+    if (best == SUBNET_NONE || load != best_load)
+        return best == SUBNET_NONE || load < best_load;
+    return port_of(vswitch, subnet->nodes.items[node].first_port)->lid <
+           port_of(vswitch, subnet->nodes.items[best].first_port)->lid;
+}
+
+static uint32_t least_loaded(const struct vswitch *vswitch, uint32_t but, uint32_t leaf)
+{
+    const struct subnet *subnet = subnet_of(vswitch);
+    uint32_t best = SUBNET_NONE;
+    unsigned best_load = 0;
+    for (uint32_t node = 0; node < subnet->nodes.count; node++) {
+        if (!subnet->nodes.items[node].vswitch || !subnet->nodes.items[node].present ||
+            node == but || (leaf != SUBNET_NONE && leaf_of(vswitch, node) != leaf))
+            continue;
+        unsigned load = load_of(vswitch, node);
+        if (is_better(vswitch, node, load, best, best_load) &&
+            placement_function(vswitch, node) != SUBNET_NONE) {
+            best = node;
+            best_load = load;
+        }
+    }
+    return best;
+}
+
+uint32_t placement_auto(const struct vswitch *vswitch, uint32_t source)
+{
+    uint32_t node = source == SUBNET_NONE ? SUBNET_NONE : port_of(vswitch, source)->node;
+    uint32_t leaf = node == SUBNET_NONE ? SUBNET_NONE : leaf_of(vswitch, node);
+    uint32_t best = leaf == SUBNET_NONE ? SUBNET_NONE : least_loaded(vswitch, node, leaf);
+    if (best == SUBNET_NONE)
+        best = least_loaded(vswitch, node, SUBNET_NONE);
+    return best == SUBNET_NONE ? SUBNET_NONE : placement_function(vswitch, best);
+}

@@ -1,0 +1,245 @@
+#include "vswitch/safety.h"
+
+#include "routing/layers.h"
+
+#include <string.h>
+
+struct safety {
+    const struct network *network;
+    const struct routes *routes;
+    uint64_t edition;
+    bool used, collected;
+    struct layers layers;
+};
+
+/* Both entries of every switch for one LID. */
+struct ways {
+    uint8_t *before, *after;
+    uint8_t *reached; /* by switch, on the lane that is looked at */
+    uint32_t *queue;
+};
+
+struct safety *safety_new(void)
+{
+    return mem_zalloc(1, sizeof(struct safety));
+}
+
+static void forget(struct safety *safety)
+{
+    if (safety->collected)
+        layers_release(&safety->layers);
+    safety->collected = false;
+}
+
+void safety_free(struct safety *safety)
+{
+    if (!safety)
+        return;
+    forget(safety);
+    mem_free(safety);
+}
+
+void safety_use(struct safety *safety, const struct network *network, const struct routes *routes,
+                uint64_t edition)
+{
+    if (safety->used && safety->edition == edition && safety->network == network)
+        return;
+    forget(safety);
+    safety->network = network;
+    safety->routes = routes;
+    safety->edition = edition;
+    safety->used = true;
+}
+
+static uint32_t channel_of(const struct safety *safety, uint32_t at, uint8_t port)
+{
+    const struct network_switch *node = &safety->network->switches.items[at];
+    return port && port <= node->port_count ? safety->layers.of_port[node->first_port + port]
+                                            : NETWORK_NONE;
+}
+
+static unsigned level_of(const struct routes *routes, uint32_t at, uint32_t lid)
+{
+    return routes->service_levels ? routes->service_levels[(size_t)at * routes->stride + lid] : 0;
+}
+
+/* All traffic counts that has a terminal at one end. */
+static bool sends(const struct safety *safety, uint32_t at, uint32_t lid, unsigned lane)
+{
+    bool to_switch = safety->network->owner[lid] & NETWORK_SWITCH;
+    return (!to_switch || network_terminal_count(safety->network, at)) &&
+           level_of(safety->routes, at, lid) == lane;
+}
+
+/* The switches that packets for the LID can get to on this lane, by either entry. */
+static uint32_t spread(const struct safety *safety, struct ways *ways, uint32_t lid, unsigned lane)
+{
+    uint32_t count = (uint32_t)safety->network->switches.count, tail = 0;
+    memset(ways->reached, 0, count);
+    for (uint32_t at = 0; at < count; at++)
+        if (sends(safety, at, lid, lane)) {
+            ways->reached[at] = 1;
+            ways->queue[tail++] = at;
+        }
+    for (uint32_t head = 0; head < tail; head++) {
+        uint32_t at = ways->queue[head];
+        const uint8_t ports[2] = {ways->before[at], ways->after[at]};
+        for (unsigned i = 0; i < 2; i++) {
+            uint32_t to = columns_next(safety->network, at, ports[i]);
+            if (to == NETWORK_NONE || ways->reached[to])
+                continue;
+            ways->reached[to] = 1;
+            ways->queue[tail++] = to;
+        }
+    }
+    return tail;
+}
+
+/* Adds what waits for what on one lane; false if that closes a circle. */
+static bool add_turns(struct safety *safety, const struct ways *ways, uint32_t reached,
+                      unsigned lane)
+{
+    for (uint32_t i = 0; i < reached; i++) {
+        uint32_t at = ways->queue[i];
+        const uint8_t ports[2] = {ways->before[at], ways->after[at]};
+        for (unsigned in = 0; in < 2; in++) {
+            uint32_t to = columns_next(safety->network, at, ports[in]);
+            uint32_t arriving = channel_of(safety, at, ports[in]);
+            if (to == NETWORK_NONE || arriving == NETWORK_NONE)
+                continue;
+            const uint8_t outputs[2] = {ways->before[to], ways->after[to]};
+            for (unsigned out = 0; out < 2; out++) {
+                uint32_t leaving = channel_of(safety, to, outputs[out]);
+                if (leaving != NETWORK_NONE &&
+                    layers_add(&safety->layers, lane, arriving, leaving) == LAYERS_REFUSED)
+                    return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* ---- what is in force ---- */
+
+static void note_lid(struct safety *safety, struct ways *ways, uint32_t lid, unsigned lane)
+{
+    uint32_t reached = spread(safety, ways, lid, lane);
+    for (uint32_t i = 0; i < reached; i++) {
+        uint32_t at = ways->queue[i], to = columns_next(safety->network, at, ways->before[at]);
+        uint32_t arriving = channel_of(safety, at, ways->before[at]);
+        uint32_t leaving =
+            to == NETWORK_NONE ? NETWORK_NONE : channel_of(safety, to, ways->before[to]);
+        if (arriving != NETWORK_NONE && leaving != NETWORK_NONE)
+            layers_note(&safety->layers, lane, arriving, leaving);
+    }
+}
+
+static void ways_init(struct ways *ways, uint32_t count)
+{
+    ways->before = mem_alloc(count + 1);
+    ways->after = mem_alloc(count + 1);
+    ways->reached = mem_alloc(count + 1);
+    ways->queue = mem_alloc((count + 1) * sizeof *ways->queue);
+}
+
+static void ways_release(struct ways *ways)
+{
+    mem_free(ways->before);
+    mem_free(ways->after);
+    mem_free(ways->reached);
+    mem_free(ways->queue);
+}
+
+static unsigned lane_count(const struct routes *routes)
+{
+    return routes->vls < 1 ? 1 : routes->vls > LAYERS_LIMIT ? LAYERS_LIMIT : routes->vls;
+}
+
+/* All LIDs, on all lanes. False if what is in force could deadlock already. */
+static bool collect(struct safety *safety)
+{
+    const struct network *network = safety->network;
+    uint32_t count = (uint32_t)network->switches.count;
+    unsigned lanes = lane_count(safety->routes);
+    struct ways ways;
+    bool sound = true;
+    forget(safety);
+    layers_init(&safety->layers, network);
+    safety->collected = true;
+    while (safety->layers.count < lanes)
+        layers_open(&safety->layers);
+    ways_init(&ways, count);
+    for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
+        if (network->owner[lid] == NETWORK_NONE)
+            continue;
+        columns_read(safety->routes, lid, ways.before);
+        memcpy(ways.after, ways.before, count);
+        for (unsigned lane = 0; lane < lanes; lane++)
+            note_lid(safety, &ways, lid, lane);
+    }
+    for (unsigned lane = 0; lane < lanes; lane++)
+        sound &= layers_sort(&safety->layers, lane);
+    ways_release(&ways);
+    return sound;
+}
+
+/* ---- what is to come ---- */
+
+static void apply(const struct column_plan *plan, uint32_t lid, struct ways *ways, bool mixed)
+{
+    for (size_t i = 0; i < plan->changes.count; i++) {
+        const struct column_change *change = &plan->changes.items[i];
+        if (change->lid != lid)
+            continue;
+        ways->after[change->at] = change->after;
+        if (!mixed)
+            ways->before[change->at] = change->after;
+    }
+}
+
+static bool try_lid(struct safety *safety, const struct column_plan *plan, uint32_t lid,
+                    struct ways *ways, bool mixed)
+{
+    bool fine = true;
+    columns_read(safety->routes, lid, ways->before);
+    memcpy(ways->after, ways->before, safety->network->switches.count);
+    apply(plan, lid, ways, mixed);
+    for (unsigned lane = 0; fine && lane < safety->layers.count; lane++) {
+        uint32_t reached = spread(safety, ways, lid, lane);
+        layers_begin(&safety->layers, lane);
+        fine = add_turns(safety, ways, reached, lane);
+        if (fine)
+            layers_keep(&safety->layers);
+        else
+            layers_undo(&safety->layers);
+    }
+    return fine;
+}
+
+static bool try_plan(struct safety *safety, const struct column_plan *plan, bool mixed)
+{
+    struct ways ways;
+    bool fine = true;
+    ways_init(&ways, (uint32_t)safety->network->switches.count);
+    for (unsigned i = 0; fine && i < plan->span; i++) {
+        fine = try_lid(safety, plan, plan->lid + i, &ways, mixed);
+        if (fine && plan->swap)
+            fine = try_lid(safety, plan, plan->like + i, &ways, mixed);
+    }
+    ways_release(&ways);
+    return fine;
+}
+
+enum safety_verdict safety_judge(struct safety *safety, const struct column_plan *plan, bool alone)
+{
+    if (!safety->collected && !collect(safety))
+        return SAFETY_FREE; /* deadlocks were allowed from the start */
+    if (try_plan(safety, plan, true))
+        return SAFETY_FREE;
+    if (!alone)
+        return SAFETY_LATER;
+    collect(safety); /* without what is not used any more */
+    if (try_plan(safety, plan, true))
+        return SAFETY_FREE;
+    return try_plan(safety, plan, false) ? SAFETY_GATED : SAFETY_NEVER;
+}

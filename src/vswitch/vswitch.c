@@ -1,0 +1,131 @@
+/* Birth, names and lists. */
+#include "vswitch/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct vswitch *vswitch_new(struct sm *sm)
+{
+    struct vswitch *vswitch = mem_zalloc(1, sizeof *vswitch);
+    vswitch->sm = sm;
+    vswitch->safety = safety_new();
+    return vswitch;
+}
+
+void vswitch_free(struct vswitch *vswitch)
+{
+    if (!vswitch)
+        return;
+    for (size_t i = 0; i < vswitch->operations.count; i++)
+        operation_free(vswitch->operations.items[i]);
+    vec_release(&vswitch->operations);
+    vec_release(&vswitch->past);
+    vec_release(&vswitch->entries);
+    map_release(&vswitch->names);
+    vec_release(&vswitch->name_texts);
+    vec_release(&vswitch->free_names);
+    safety_free(vswitch->safety);
+    mem_free(vswitch);
+}
+
+/* Names become GUIDs that are locally administered (the second lowest bit of the first byte). */
+uint64_t vswitch_guid(const char *name)
+{
+    char *end = NULL;
+    if (!name || !*name)
+        return 0;
+    if (strncmp(name, "0x", 2) == 0) {
+        uint64_t guid = strtoull(name, &end, 16);
+        if (*end == 0)
+            return guid;
+    }
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+    for (; *name; name++)
+        hash = (hash ^ (uint8_t)*name) * UINT64_C(0x100000001b3);
+    return (hash_mix(hash) & UINT64_C(0x00ffffffffffffff)) | UINT64_C(0x0200000000000000);
+}
+
+static const char *name_of(const struct vswitch *vswitch, uint64_t guid)
+{
+    uint32_t at = map_get(&vswitch->names, guid);
+    return at == MAP_NONE ? "" : vswitch->name_texts.items[at].text;
+}
+
+void names_keep(struct vswitch *vswitch, uint64_t guid, const char *name)
+{
+    if (!*name || map_get(&vswitch->names, guid) != MAP_NONE)
+        return;
+    uint32_t at = (uint32_t)vswitch->name_texts.count;
+    if (vswitch->free_names.count)
+        at = vswitch->free_names.items[--vswitch->free_names.count];
+    else
+        vec_push(&vswitch->name_texts, (struct machine_name){{0}});
+    snprintf(vswitch->name_texts.items[at].text, sizeof vswitch->name_texts.items[at].text, "%s",
+             name);
+    map_set(&vswitch->names, guid, at);
+}
+
+void names_drop(struct vswitch *vswitch, uint64_t guid)
+{
+    uint32_t at = map_get(&vswitch->names, guid);
+    if (at == MAP_NONE)
+        return;
+    map_remove(&vswitch->names, guid);
+    vec_push(&vswitch->free_names, at);
+}
+
+static bool is_moving(const struct vswitch *vswitch, uint64_t guid)
+{
+    for (size_t i = 0; i < vswitch->operations.count; i++)
+        if (vswitch->operations.items[i]->result.request.guid == guid)
+            return true;
+    return false;
+}
+
+static void describe(const struct vswitch *vswitch, uint32_t socket, uint64_t guid,
+                     struct vswitch_machine *machine)
+{
+    const struct subnet *subnet = subnet_of(vswitch);
+    const struct subnet_port *there = &subnet->ports.items[socket];
+    uint32_t port = sm_function_port(vswitch->sm, socket);
+    *machine = (struct vswitch_machine){
+        .guid = guid,
+        .name = name_of(vswitch, guid),
+        .lid = port == SUBNET_NONE ? 0 : subnet->ports.items[port].lid,
+        .socket = socket,
+        .vswitch = there->node,
+        .function = there->number - VSWITCH_PF,
+        .reachable = subnet->nodes.items[there->node].present,
+        .moving = is_moving(vswitch, guid),
+    };
+}
+
+bool vswitch_next_machine(const struct vswitch *vswitch, uint32_t *cursor,
+                          struct vswitch_machine *machine)
+{
+    const struct subnet *subnet = subnet_of(vswitch);
+    for (; *cursor < subnet->ports.count; (*cursor)++) {
+        uint64_t guid = subnet->ports.items[*cursor].guid;
+        if (!subnet->ports.items[*cursor].attached || sm_find_machine(vswitch->sm, guid) != *cursor)
+            continue;
+        describe(vswitch, (*cursor)++, guid, machine);
+        return true;
+    }
+    return false;
+}
+
+bool vswitch_find_machine(const struct vswitch *vswitch, uint64_t guid,
+                          struct vswitch_machine *machine)
+{
+    uint32_t socket = sm_find_machine(vswitch->sm, guid);
+    if (socket == SUBNET_NONE)
+        return false;
+    describe(vswitch, socket, guid, machine);
+    return true;
+}
+
+void vswitch_counts(const struct vswitch *vswitch, struct vswitch_counts *counts)
+{
+    *counts = vswitch->counts;
+}

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# Multicast: a hundred groups, joined by MADs, on fat trees and an irregular network. What switches
+# have is right by ibdmchk's judgement, the same as what they show, and as what records say.
+#
+# multicast.sh [NET...]: which networks; those that make check has time for if none is named.
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+need ibdmchk ibroute saquery
+# shellcheck source=sm_lib.sh
+. "$(dirname "$0")/sm_lib.sh"
+: "${SA_CLIENT:?the client that joins}"
+
+fabric_of() { # NET
+    case $1 in
+    irregular-*) "$WEFT" topo gen irregular "switches=${1#*-}" hosts=82 --seed 1 ;;
+    fattree-*) "$WEFT" topo gen fattree "${1#*-}" ;;
+    esac
+}
+
+groups_made() {
+    on_running_weft timeout 100 "$SA_CLIENT" groups 100 "$1" >"members" 2>client.err ||
+        { cat client.err && return 1; }
+    [ "$(awk '{ print $1 }' members | sort -u | wc -l)" -eq 100 ]
+}
+newer_dump() { [ dump/opensm.mcfdbs -nt asked ]; }
+dumped() { # the groups' file is the last; a dump waits until everything is written
+    touch asked && "$WEFT" ctl --socket "$work/sm.socket" dump >dump.out 2>&1 || { cat dump.out && return 1; }
+    wait_until 20 newer_dump
+}
+
+# "SWITCH MLID PORT" of the dump, and of the switches themselves
+dumped_masks() {
+    awk '/^Switch/ { guid = $2 } /^0xC/ { for (i = 3; i <= NF; i++) print guid, tolower($1), $i }' dump/opensm.mcfdbs |
+        while read -r guid mlid port; do echo "$guid $mlid $((port))"; done | sort
+}
+# Every member that receives has its switch port in its group's masks; nobody else has.
+members_have_their_ports() {
+    awk '$3 == 1 { print $1, $2 }' members | sort -u >wanted
+    grep '^{ SW' dump/opensm-subnet.lst | grep '{ CA' |
+        sed -E 's/.*NodeGUID:([0-9A-F]+) .*PN:([0-9A-F]+) \} \{ CA.* PortGUID:([0-9A-F]+) .*/\1 \2 \3/' |
+        while read -r switch port guid; do echo "0x${switch,,} $((16#$port)) 0x${guid,,}"; done >places
+    dumped_masks | awk 'NR == FNR { port[$1 " " $2] = $3; next } ($1 " " $3) in port { print $2, port[$1 " " $3] }' places - |
+        sort -u >reached
+    [ -s wanted ] && diff wanted reached
+}
+trees_checked() {
+    (cd dump && ibdmchk -v -s opensm-subnet.lst -f opensm.fdbs -m opensm.mcfdbs -d opensm-sl2vl.dump -M -a) >checked.out 2>&1
+    contains 'no credit loops found' checked.out && lacks '^-[EW]-|Unassigned|failed' checked.out &&
+        [ "$(grep -c 'Multicast Group:0xC0' checked.out)" -ge 100 ]
+}
+# ibroute of a switch that has many groups
+switches_agree() {
+    local guid lid
+    guid=$(dumped_masks | awk '{ print $1 }' | uniq -c | sort -rn | awk 'NR == 1 { print $2 }')
+    lid=$(sed -nE "s/^Unicast lids .* Lid ([0-9]+) guid $guid .*/\1/p" dump/opensm-lfts.dump)
+    on_running_weft ibroute -M "$lid" >route.out 2>&1 || { cat route.out && return 1; }
+    # Lines of marks, two characters a port.
+    awk -v guid="$guid" '/^0xc/ { line = substr($0, 13)
+        for (port = 0; 2 * port < length(line); port++)
+            if (substr(line, 2 * port + 1, 2) ~ /x/) print guid, $1, port }' route.out | sort >shown
+    dumped_masks | grep "^$guid " | sort | diff - shown
+}
+records_agree() {
+    on_running_weft saquery MFTR >records.out 2>records.err || { cat records.err && return 1; }
+    local bits=0 hex
+    # shellcheck disable=SC2013 # a word a line
+    for hex in $(grep -oE '0x[0-9A-Fa-f]{4}$' records.out); do
+        hex=$((hex))
+        while [ "$hex" -gt 0 ]; do bits=$((bits + hex % 2)) hex=$((hex / 2)); done
+    done
+    [ "$bits" -gt 0 ] && [ "$bits" -eq "$(dumped_masks | wc -l)" ]
+}
+
+[ $# -gt 0 ] || set -- fattree-324 fattree-648 irregular-64
+for net; do
+    fabric_of "$net" >"$net.net" || exit
+    weft_start "$net.net" || exit
+    rm -rf dump
+    manager_starts --dump dump --control "$work/sm.socket" || exit
+    claim "$net: a hundred groups are joined" groups_made 1
+    claim "$net: what switches have is dumped" dumped
+    claim "$net: every member that receives has its port, and nobody else" members_have_their_ports
+    claim "$net: ibdmchk finds every group whole, without loops, and no credit loop with unicast" trees_checked
+    claim "$net: ibroute shows what was dumped" switches_agree
+    claim "$net: records of the tables say the same" records_agree
+    stop "$manager_id"
+    weft_stop
+done

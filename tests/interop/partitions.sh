@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# One partitions.conf under OpenSM and under weft on the same fabric: every port has the same keys,
+# saquery gets the same partitions, paths and groups, and switches enforce the same.
+#
+# OpenSM comes first, with the file and then without, so that weft, which takes its place at the same
+# port, has to write the tables itself. What may differ, and why:
+#   order of keys    weft puts a port's default key first unless another one claims index 0, OpenSM
+#                    goes by number; compared as sets, and index 0 by itself
+#   ALL=limited in the default partition  takes the manager's own full membership away in OpenSM, so
+#                    that limited members get no answers; weft keeps it, as the manual says. The file
+#                    says SELF=full
+#   missing ';'      OpenSM takes a last statement without it; weft calls it cut off
+#   words that mean nothing  OpenSM passes over them
+#   SL of groups     OpenSM makes it 0 in a partition's own flags unless it runs with -Q; none here
+#   several scopes   OpenSM makes only one of the groups; none here
+#   P_Key records of ports between switches  weft has nothing to do with them and does not read them
+#   MLIDs            both count upwards, but in their own order: left out
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+need opensm saquery smpquery
+# shellcheck source=sm_lib.sh
+. "$(dirname "$0")/sm_lib.sh"
+
+cat >partitions.conf <<END
+Default=0x7fff, ipoib : ALL=limited, SELF=full ; # as the manual has it
+Red = 0x10, indx0, ipoib, rate=3, mtu=2, defmember=full :
+    0x100001, 0x100003,
+    0x100005=limi ;
+Auto, ipoib : 0x100001=full, 0x100007=full ;
+Blue=0x8011 : ALL_CAS=full ;
+Blue=0x8011 : 0x100003=both, 0x100009=limited ;
+Net=0x12, ipoib :
+    mgid=ff12:401b::0707,sl=1   # of IP
+    mgid=ff12::1,sl=1,Q_Key=0xDEADBEEF,rate=3,mtu=2,TClass=3
+    ALL_SWITCHES, SELF=full ;
+Nobody=0x55, ipoib : ;
+END
+
+attached() { env LD_PRELOAD="$PRELOAD" "$@"; }
+lids() { seq 1 12; } # eight hosts, four switches
+
+# "LID PORT index0 KEY KEY ...": the keys of every end port and of switches' ports with hosts behind
+keys() {
+    local lid port keys ports
+    for lid in $(lids); do
+        ports=1
+        attached smpquery nodeinfo "$lid" | grep -q 'NodeType.*Switch' && ports="0 5 6"
+        for port in $ports; do
+            keys=$(attached smpquery pkeys "$lid" "$port" | grep -E '^ +[0-9]+:' | grep -oE '0x[0-9a-f]{4}') || return
+            echo "$lid $port ${keys%%$'\n'*} $(grep -v 0x0000 <<<"$keys" | sort | tr '\n' ' ')"
+        done
+    done
+}
+# The order of a switch port's keys means nothing.
+key_sets() { keys | awk '{ if ($2 == 5 || $2 == 6) $3 = "-"; print }'; }
+
+enforcing() {
+    local lid port
+    for lid in $(lids); do
+        for port in 1 2 3 4 5 6; do
+            echo "$lid $port $(attached smpquery portinfo "$lid" "$port" 2>/dev/null | grep PartEnforce | tr '\n' ' ')"
+        done
+    done
+}
+
+paths() {
+    local from to
+    for from in $(lids); do
+        for to in $(lids); do
+            echo "$from $to $(attached saquery --src-to-dst "$from:$to" 2>&1 | grep -oE 'pkey\.*0x[0-9a-fA-F]+')"
+        done
+    done
+}
+with_key() { # KEY: which paths of LID 1 there are with it
+    attached saquery -p --slid 1 --pkey "$1" 2>&1 | grep -oE '(dlid|pkey)\.+.*' | paste - - | sort
+}
+groups() {
+    attached saquery -g | sed '/Mlid/d' | awk '/dump:/ { if (record) print record; record = ""; next }
+        { gsub(/[ \t]+/, ""); record = record " " $0 } END { print record }' | sort
+}
+key_records() { # of the adapters, whose first block holds all
+    attached saquery --smkey 1 PKTR 2>&1 |
+        awk '/dump:/ { lid = port = "" } /LID\.*/ { lid = $0 } /Port\.*/ { port = $0 } /Block\.*/ { block = $0 }
+             { while (match($0, /0x[0-9a-f][0-9a-f][0-9a-f][0-9a-f]/)) {
+                   key = substr($0, RSTART, RLENGTH); $0 = substr($0, RSTART + RLENGTH)
+                   if (key != "0x0000") print lid, port, key } }' | sed 's/[ \t]//g' | sort -u | grep -vE 'LID\.*[2346]Port\.*[1-4]0x'
+}
+
+look() { # DIRECTORY
+    mkdir "$1"
+    key_sets >"$1/keys"
+    enforcing >"$1/enforcement"
+    paths >"$1/paths"
+    groups >"$1/groups"
+    key_records >"$1/records"
+    for key in 0x8010 0x10 0xffff 0x8011 0x8012 0x8055 0x8001; do
+        echo "$key"
+        with_key "$key"
+    done >"$1/paths-by-key"
+}
+something() { [ "$(wc -l <"$1")" -ge "$2" ] && cat "$1"; }
+
+"$WEFT" topo gen mesh dims=2,2 hosts=2 >mesh.net || exit
+weft_start mesh.net || exit
+opensm_start -P "$work/partitions.conf" || exit
+look opensm
+stop "$opensm_id"
+echo "Default=0x7fff, ipoib : ALL=full ;" >plain.conf
+opensm_start -P "$work/plain.conf" || exit
+plain() { keys | awk '$2 == 1' | grep -qv 0xffff && return 1 || return 0; }
+claim "OpenSM takes the keys away again" wait_until 10 plain
+stop "$opensm_id"
+manager_starts --partitions "$work/partitions.conf" || exit
+look weft
+claim "OpenSM gave keys to all" something opensm/keys 16
+claim "every port has the same keys" same_files opensm/keys weft/keys
+claim "the same switch ports enforce" same_files opensm/enforcement weft/enforcement
+claim "paths have the same keys" same_files opensm/paths weft/paths
+claim "the same paths are there for a key" same_files opensm/paths-by-key weft/paths-by-key
+claim "the same groups are there, with the same values" same_files opensm/groups weft/groups
+claim "P_Key records are the same" same_files opensm/records weft/records
+
+# A reload that adds one member writes one adapter and one switch port.
+reload() { happens 'config +read again' kill -HUP "$manager_id"; }
+sed -i 's/^Auto, ipoib : /&0x10000f=full, /' partitions.conf
+keys >before.keys
+reloads_one() {
+    reload || return
+    wait_until 10 has_new_key || return
+    diff before.keys after.keys >changed.keys
+    [ "$(grep -c '^>' changed.keys)" -eq 2 ] || { cat changed.keys && return 1; }
+}
+has_new_key() { keys >after.keys && grep -q '^12 1 .*0x8001' after.keys; }
+claim "a reload gives a new member its key, and changes no other table" reloads_one
+echo "Red = 0x10 : everybody ;" >>partitions.conf
+claim "a mistake is named with its line" happens 'partitions.conf:[0-9]+: .everybody. is no port' kill -HUP "$manager_id"
+unchanged() { keys >now.keys && diff after.keys now.keys; }
+claim "… and changes nothing" unchanged
+
+# Limited members get their answers from the administration.
+limited_is_answered() { [ "$(WEFT_ATTACH=H5 attached saquery -N | grep -c NodeDescription)" -ge 2 ]; }
+claim "limited members are answered" limited_is_answered

@@ -1,0 +1,201 @@
+/* Partitions as the administration heeds them: who is told of whom, which key a path has, who may
+ * join, and the groups that partitions bring along. */
+#include "test.h"
+
+#include "subnet/partitions.h"
+
+enum { SGID_BIT = 3, DGID_BIT = 2, P_KEY_BIT = 13, JOIN_BIT = 16 };
+
+static int open_world(void **state)
+{
+    struct sa_world *world = mem_zalloc(1, sizeof *world);
+    world_open(world, &(struct sa_world_shape){.kind = "figure1"});
+    *state = world;
+    return 0;
+}
+
+static int close_world(void **state)
+{
+    world_close(*state);
+    mem_free(*state);
+    return 0;
+}
+
+/* The table of a host's port, as somebody found it. */
+static void give_keys(struct sa_world *world, const char *host, uint16_t first, uint16_t second)
+{
+    uint8_t block[BLOCK_BYTES] = {0};
+    uint32_t port = (uint32_t)(world_port(world, host, 1) - world->subnet->ports.items);
+    wire_set_at(block, P_KEY_TABLE_P_KEY, 0, first);
+    wire_set_at(block, P_KEY_TABLE_P_KEY, 1, second);
+    blocks_learn(&world->subnet->blocks, port, BLOCK_PARTITIONS, 0, block);
+}
+
+/* H4 and H7 may talk with each other, H11 with both, H15 with nobody; all are limited members of
+ * the default partition. */
+static void make_partitions(struct sa_world *world)
+{
+    give_keys(world, "H4", 0x8001, 0x7FFF);
+    give_keys(world, "H7", 0x7FFF, 0x8001);
+    give_keys(world, "H11", 0x7FFF, 0x0001);
+    give_keys(world, "H12", 0x7FFF, 0x0001);
+    give_keys(world, "H15", 0x7FFF, 0x8002);
+    sa_look(world->sa, world->now, &world->view);
+}
+
+static unsigned ask_path(struct sa_world *world, const char *asker, const char *from,
+                         const char *to, unsigned p_key, uint64_t sm_key)
+{
+    uint64_t mask = BIT(SGID_BIT) | BIT(DGID_BIT) | (p_key ? BIT(P_KEY_BIT) : 0);
+    uint8_t *path = world_question(world, METHOD_GET, WIRE_ID_PATH_RECORD, mask);
+    set_gid(wire_bytes(path, PATH_RECORD_SGID), PREFIX, world_guid(world, from));
+    set_gid(wire_bytes(path, PATH_RECORD_DGID), PREFIX, world_guid(world, to));
+    wire_set(path, PATH_RECORD_P_KEY, p_key);
+    wire_set(world->question, SA_SM_KEY, sm_key);
+    world->from = world_lid(world, asker);
+    return world_ask(world);
+}
+
+static unsigned key_of_path(struct sa_world *world, const char *from, const char *to)
+{
+    if (ask_path(world, from, from, to, 0, 0) != STATUS_OK)
+        return 0;
+    return (unsigned)wire_get(world_record(world, 0), PATH_RECORD_P_KEY);
+}
+
+static void paths_have_the_sender_s_key_of_a_common_partition(void **state)
+{
+    struct sa_world *world = *state;
+    assert_int_equal(key_of_path(world, "H4", "H15"), 0xFFFF); /* nothing is known yet */
+    make_partitions(world);
+    assert_int_equal(key_of_path(world, "H4", "H7"), 0x8001);
+    assert_int_equal(key_of_path(world, "H4", "H11"), 0x8001);
+    assert_int_equal(key_of_path(world, "H11", "H4"), 0x0001);
+    assert_int_equal(key_of_path(world, "H11", "H12"), 0); /* two limited members */
+    assert_int_equal(key_of_path(world, "H4", "H15"), 0);
+    assert_int_equal(key_of_path(world, "H15", "H15"), 0x8002);
+}
+
+static void a_path_with_a_key_needs_both_ends_in_its_partition(void **state)
+{
+    struct sa_world *world = *state;
+    make_partitions(world);
+    assert_int_equal(ask_path(world, "H4", "H4", "H7", 0x8001, 0), STATUS_OK);
+    assert_int_equal(ask_path(world, "H11", "H11", "H4", 0x8001, 0), STATUS_OK);
+    assert_int_equal(ask_path(world, "H4", "H4", "H7", 0xFFFF, 0), STATUS_SA_NO_RECORDS);
+    assert_int_equal(ask_path(world, "H4", "H4", "H7", 0x8002, 0), STATUS_SA_NO_RECORDS);
+    assert_int_equal(ask_path(world, "H4", "H4", "H7", 0x8000, 0), STATUS_SA_NO_RECORDS);
+}
+
+static void nobody_hears_of_paths_of_strangers(void **state)
+{
+    struct sa_world *world = *state;
+    make_partitions(world);
+    assert_int_equal(ask_path(world, "H15", "H4", "H7", 0, 0), STATUS_SA_NO_RECORDS);
+    assert_int_equal(ask_path(world, "H15", "H4", "H7", 0, 1), STATUS_OK); /* but who is trusted */
+    assert_int_equal(ask_path(world, "H15", "H4", "H15", 0, 1), STATUS_SA_NO_RECORDS);
+    assert_int_equal(ask_path(world, "H11", "H4", "H7", 0, 0), STATUS_OK);
+}
+
+static unsigned seen_by(struct sa_world *world, const char *asker, unsigned attribute,
+                        uint64_t sm_key)
+{
+    world_question(world, METHOD_GET_TABLE, attribute, 0);
+    wire_set(world->question, SA_SM_KEY, sm_key);
+    world->from = world_lid(world, asker);
+    assert_int_equal(world_ask(world), STATUS_OK);
+    return world_record_count(world);
+}
+
+static void records_are_of_ports_that_share_a_partition(void **state)
+{
+    struct sa_world *world = *state;
+    unsigned all = seen_by(world, "H4", WIRE_ID_NODE_RECORD, 0);
+    make_partitions(world);
+    /* Those without a known table are full members of the default partition. */
+    assert_int_equal(seen_by(world, "H4", WIRE_ID_NODE_RECORD, 0), all - 1);  /* all but H15 */
+    assert_int_equal(seen_by(world, "H11", WIRE_ID_NODE_RECORD, 0), all - 2); /* H12, H15 */
+    assert_int_equal(seen_by(world, "H15", WIRE_ID_NODE_RECORD, 0), all - 4);
+    assert_int_equal(seen_by(world, "H15", WIRE_ID_NODE_RECORD, 1), all);
+    assert_int_equal(seen_by(world, "H15", WIRE_ID_GUID_INFO_RECORD, 0),
+                     seen_by(world, "H15", WIRE_ID_GUID_INFO_RECORD, 1) - 4);
+}
+
+static void key_records_tell_what_ports_have(void **state)
+{
+    struct sa_world *world = *state;
+    make_partitions(world);
+    uint8_t *wanted = world_question(world, METHOD_GET_TABLE, WIRE_ID_P_KEY_TABLE_RECORD, BIT(0));
+    wire_set(wanted, P_KEY_TABLE_RECORD_LID, world_lid(world, "H4"));
+    wire_set(world->question, SA_SM_KEY, 1);
+    assert_int_equal(world_ask(world), STATUS_OK);
+    const uint8_t *keys = world_record(world, 0) + P_KEY_TABLE_RECORD_AT_P_KEY_TABLE;
+    assert_int_equal(wire_get_at(keys, P_KEY_TABLE_P_KEY, 0), 0x8001);
+    assert_int_equal(wire_get_at(keys, P_KEY_TABLE_P_KEY, 1), 0x7FFF);
+    assert_int_equal(wire_get_at(keys, P_KEY_TABLE_P_KEY, 2), 0);
+}
+
+static unsigned join(struct sa_world *world, const char *host, const uint8_t mgid[16])
+{
+    uint8_t *record = world_question(world, METHOD_SET, WIRE_ID_MC_MEMBER_RECORD,
+                                     BIT(0) | BIT(1) | BIT(JOIN_BIT));
+    memcpy(wire_bytes(record, MC_MEMBER_RECORD_MGID), mgid, 16);
+    set_gid(wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), PREFIX, world_guid(world, host));
+    wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, JOIN_FULL);
+    world->from = world_lid(world, host);
+    return world_ask(world);
+}
+
+static const char rules[] = "Default=0x7fff: ALL;\n"
+                            "Red=1, ipoib, mtu=2, rate=2, sl=3: mgid=ff12::77,Q_Key=9,scope=5\n ;\n"
+                            "Nobody=5, ipoib: ;\n";
+static const uint8_t broadcast_red[16] = {0xFF, 0x12,        0x40, 0x1B, 0x80,
+                                          0x01, [12] = 0xFF, 0xFF, 0xFF, 0xFF};
+
+static void partitions_bring_their_groups_along(void **state)
+{
+    struct sa_world *world = *state;
+    struct partitions partitions;
+    struct err err = {0};
+    const struct groups *groups = sa_groups(world->sa);
+    assert_int_equal(partitions_read_text(&partitions, "rules", rules, &err), 0);
+    sa_use_partitions(world->sa, &partitions);
+    assert_int_equal(groups->all.count, 0); /* nobody is there yet, nor in the default one's */
+    make_partitions(world);
+    assert_int_equal(groups->all.count, 2);
+    const struct group *red = groups_find(groups, broadcast_red);
+    assert_non_null(red);
+    assert_int_equal(red->p_key, 0x8001);
+    assert_int_equal(red->mtu, 2);
+    assert_int_equal(red->rate, 2);
+    assert_int_equal(red->sl, 3);
+    assert_int_equal(red->q_key, 0x0B1B);
+    assert_int_equal(red->hop_limit, 0);
+    assert_true(red->permanent);
+    static const uint8_t other[16] = {0xFF, 0x15, [15] = 0x77};
+    assert_int_equal(groups_find(groups, other)->q_key, 9);
+    assert_int_equal(groups_find(groups, other)->hop_limit, 0xFF);
+    assert_int_equal(join(world, "H4", broadcast_red), STATUS_OK);
+    assert_int_equal(join(world, "H11", broadcast_red), STATUS_OK); /* limited members may */
+    assert_int_equal(join(world, "H15", broadcast_red), STATUS_SA_BAD_REQUEST);
+    assert_int_equal(seen_by(world, "H15", WIRE_ID_MC_MEMBER_RECORD, 0), 0);
+    assert_int_equal(seen_by(world, "H4", WIRE_ID_MC_MEMBER_RECORD, 0), 2);
+    sa_use_partitions(world->sa, NULL); /* back to the default partition's */
+    assert_int_equal(groups->all.count, 2);
+    assert_false(groups_find(groups, broadcast_red)->permanent);
+    assert_null(groups_find(groups, other));
+    partitions_release(&partitions);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(paths_have_the_sender_s_key_of_a_common_partition),
+        TEST(a_path_with_a_key_needs_both_ends_in_its_partition),
+        TEST(nobody_hears_of_paths_of_strangers),
+        TEST(records_are_of_ports_that_share_a_partition),
+        TEST(key_records_tell_what_ports_have),
+        TEST(partitions_bring_their_groups_along),
+    };
+    return RUN(tests);
+}

@@ -1,0 +1,459 @@
+/* What is registered outlives its manager: written down and read back, and told to standbys. */
+#include "test.h"
+
+#include <errno.h>
+
+static int open_world(void **state)
+{
+    struct sa_world *world = mem_zalloc(1, sizeof *world);
+    struct sa_config config;
+    sa_config_init(&config);
+    config.instance = 77;
+    world_open(world, &(struct sa_world_shape){.kind = "figure1", .config = &config});
+    *state = world;
+    return 0;
+}
+
+static int close_world(void **state)
+{
+    world_close(*state);
+    mem_free(*state);
+    return 0;
+}
+
+/* ---- registering ---- */
+
+static void join(struct sa_world *world, unsigned group, const char *host)
+{
+    uint8_t *record =
+        world_question(world, METHOD_SET, WIRE_ID_MC_MEMBER_RECORD,
+                       BIT(0) | BIT(1) | BIT(2) | BIT(6) | BIT(7) | BIT(12) | BIT(13) | BIT(16));
+    set_gid(wire_bytes(record, MC_MEMBER_RECORD_MGID), UINT64_C(0xFF12A01C00000000), group);
+    set_gid(wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), PREFIX, world_guid(world, host));
+    wire_set(record, MC_MEMBER_RECORD_P_KEY, 0xFFFF);
+    wire_set(record, MC_MEMBER_RECORD_Q_KEY, 0x1234);
+    wire_set(record, MC_MEMBER_RECORD_FLOW_LABEL, 0x54321);
+    wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, JOIN_FULL);
+    world->from = world_lid(world, host);
+    assert_int_equal(world_ask(world), STATUS_OK);
+}
+
+static void leave(struct sa_world *world, unsigned group, const char *host)
+{
+    uint8_t *record =
+        world_question(world, METHOD_DELETE, WIRE_ID_MC_MEMBER_RECORD, BIT(0) | BIT(1) | BIT(16));
+    set_gid(wire_bytes(record, MC_MEMBER_RECORD_MGID), UINT64_C(0xFF12A01C00000000), group);
+    set_gid(wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), PREFIX, world_guid(world, host));
+    wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, JOIN_FULL);
+    world->from = world_lid(world, host);
+    assert_int_equal(world_ask(world), STATUS_OK);
+}
+
+static void service(struct sa_world *world, unsigned method, uint64_t id, uint32_t lease_s,
+                    const char *name)
+{
+    uint8_t *record = world_question(world, method, WIRE_ID_SERVICE_RECORD,
+                                     BIT(0) | BIT(1) | BIT(4) | BIT(5) | BIT(6));
+    wire_set(record, SERVICE_RECORD_ID, id);
+    set_gid(wire_bytes(record, SERVICE_RECORD_GID), PREFIX, world_guid(world, "H4"));
+    wire_set(record, SERVICE_RECORD_LEASE, lease_s);
+    memset(wire_bytes(record, SERVICE_RECORD_KEY), 0x5A, 16);
+    memcpy(wire_bytes(record, SERVICE_RECORD_NAME), name, strlen(name));
+    for (unsigned i = 0; i < 16; i++)
+        wire_set_at(record, SERVICE_RECORD_DATA8, i, i + 1);
+    wire_set_at(record, SERVICE_RECORD_DATA64, 1, UINT64_C(0x0102030405060708));
+    assert_int_equal(world_ask(world), STATUS_OK);
+}
+
+static void inform(struct sa_world *world, const char *host, unsigned trap, bool subscribe)
+{
+    uint8_t *info = world_question(world, METHOD_SET, WIRE_ID_INFORM_INFO, 0);
+    wire_set(info, INFORM_INFO_LID_RANGE_BEGIN, 0xFFFF);
+    wire_set(info, INFORM_INFO_IS_GENERIC, 1);
+    wire_set(info, INFORM_INFO_SUBSCRIBE, subscribe);
+    wire_set(info, INFORM_INFO_TYPE, 0xFFFF);
+    wire_set(info, INFORM_INFO_TRAP_NUMBER, trap);
+    wire_set(info, INFORM_INFO_PRODUCER_TYPE, 0xFFFFFF);
+    world->from = world_lid(world, host);
+    assert_int_equal(world_ask(world), STATUS_OK);
+}
+
+static void register_things(struct sa_world *world)
+{
+    join(world, 1, "H11");
+    join(world, 1, "H12");
+    join(world, 2, "H4");
+    service(world, METHOD_SET, 10, UINT32_MAX, "for ever");
+    service(world, METHOD_SET, 11, 100, "with 'quotes'\n");
+    inform(world, "H11", 64, true);
+    inform(world, "H12", 128, true);
+}
+
+/* What is registered, without the line that counts generations. */
+static struct text printed(const struct sa *sa)
+{
+    struct text text = {0};
+    sa_registry_print(sa, 0, &text);
+    char *end = strchr(text.data, '\n');
+    assert_non_null(end);
+    memset(text.data, '-', (size_t)(end - text.data));
+    return text;
+}
+
+static bool same_registrations(const struct sa *a, const struct sa *b)
+{
+    struct text one = printed(a), other = printed(b);
+    const char *from = strchr(one.data, '\n'), *to = strchr(other.data, '\n');
+    bool same = strcmp(from, to) == 0;
+    text_release(&one);
+    text_release(&other);
+    return same;
+}
+
+static struct sa *another(uint64_t instance)
+{
+    struct sa_config config;
+    sa_config_init(&config);
+    config.instance = instance;
+    return sa_new(&config, 99);
+}
+
+static struct sa_counts counts_of(const struct sa *sa)
+{
+    struct sa_counts counts;
+    sa_counts(sa, &counts);
+    return counts;
+}
+
+static int read_text(struct sa *sa, uint64_t now, const char *text, uint64_t wall_s,
+                     struct err *err)
+{
+    struct sa_registry_file file = {"FILE", text, strlen(text), wall_s};
+    return sa_registry_read(sa, now, &file, err);
+}
+
+/* ---- files ---- */
+
+static void what_is_written_down_is_read_as_it_was(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa *reader = another(1);
+    struct text text = {0};
+    register_things(world);
+    sa_registry_print(world->sa, 1000, &text);
+    assert_int_equal(read_text(reader, world->now, text.data, 1000, NULL), 0);
+    assert_true(same_registrations(world->sa, reader));
+    assert_int_equal(counts_of(reader).groups, 3);
+    assert_int_equal(counts_of(reader).services, 2);
+    assert_int_equal(counts_of(reader).subscriptions, 2);
+    assert_int_equal(sa_heritage(reader), world->subnet->ports.items[world->subnet->own_port].lid);
+    text_release(&text);
+    sa_free(reader);
+}
+
+static void leases_go_on_while_nobody_is_there(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa *reader = another(1);
+    struct text text = {0};
+    register_things(world);
+    sa_registry_print(world->sa, 1000, &text);
+    assert_int_equal(read_text(reader, 5 * TIME_S, text.data, 1040, NULL), 0);
+    sa_expire(reader, 5 * TIME_S);
+    assert_int_equal(sa_deadline(reader), 65 * TIME_S);
+    sa_expire(reader, 65 * TIME_S);
+    assert_int_equal(counts_of(reader).services, 1);
+    assert_int_equal(read_text(reader, 5 * TIME_S, text.data, 9999, NULL), 0);
+    sa_expire(reader, 5 * TIME_S);
+    assert_int_equal(counts_of(reader).services, 1);
+    text_release(&text);
+    sa_free(reader);
+}
+
+static void a_file_of_opensm_is_read(void **state)
+{
+    (void)state;
+    struct sa *reader = another(1);
+    static const char file[] =
+        "# opensm SA dump\n\n"
+        "Path: something else\n"
+        "MC Group 0xc001  (well known): mgid=0xff12401bffff0000:0x00000000ffffffff "
+        "port_gid=0x0000000000000000:0x0000000000000000 qkey=0x00000b1b mlid=0xc001 mtu=0x84 "
+        "tclass=0x00 pkey=0xffff rate=0x83 pkt_life=0x92 sl_flow_hop=0x10000203 scope_state=0x20 "
+        "proxy_join=0x0\n\n"
+        "mcm_port: port_gid=0xfe80000000000000:0x0000000000100001 scope_state=0x21 "
+        "proxy_join=0x0\n\n"
+        "Service Record: id=0x0000000000000005 gid=0xfe80000000000000:0x0000000000100003 "
+        "pkey=0xffff lease=0xffffffff key=0x0000000000000000:0x0000000000000000 name='it' "
+        "data8=0x0000000000000000:0x0000000000000000 data16=0x0000000000000000:0x0000000000000000 "
+        "data32=0x0000000000000000:0x0000000000000000 data64=0x0000000000000000:0x0000000000000000 "
+        "modified_time=0x5 lease_period=0xffffffff\n\n"
+        "InformInfo Record: subscriber_gid=0xfe80000000000000:0x0000000000100001 "
+        "subscriber_enum=0x0 InformInfo: gid=0x0000000000000000:0x0000000000000000 "
+        "lid_range_begin=0xffff lid_range_end=0x0 is_generic=0x1 subscribe=0x1 trap_type=0xffff "
+        "trap_num=0x40 qpn_resp_time_val=0x112 node_type=0xffffff rep_addr: lid=0x0004 "
+        "path_bits=0x00 static_rate=0x00 remote_qp=0x00000001 remote_qkey=0x80010000 "
+        "pkey_ix=0x0000 sl=0x00\n\n";
+    assert_int_equal(read_text(reader, 0, file, 1000, NULL), 0);
+    const struct group *group = sa_groups(reader)->all.items[0];
+    assert_int_equal(group->mlid, 0xC001);
+    assert_true(group->permanent);
+    assert_int_equal(group->sl, 1);
+    assert_int_equal(group->flow_label, 2);
+    assert_int_equal(group->hop_limit, 3);
+    assert_int_equal(group->members.items[0].guid, 0x100001);
+    assert_int_equal(counts_of(reader).services, 1);
+    assert_int_equal(counts_of(reader).subscriptions, 1);
+    assert_int_equal(sa_heritage(reader), 0); /* nobody knows whose it is */
+    sa_free(reader);
+}
+
+static void a_line_that_is_wrong_is_named_and_changes_nothing(void **state)
+{
+    struct sa_world *world = *state;
+    static const char *const bad[] = {
+        "MC Group 0xc001 : nonsense\n",
+        "mcm_port: port_gid=0xfe80000000000000:0x1 scope_state=0x21 proxy_join=0x0\n",
+        "Service Record: id=0x1\n",
+        "InformInfo Record: subscriber_gid=0x1\n",
+        "# weft: groups left 0x5-0x1\n",
+    };
+    register_things(world);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct text text = {0}, before = printed(world->sa);
+        struct err err = {0};
+        sa_registry_print(world->sa, 0, &text);
+        unsigned lines = 1;
+        for (const char *at = text.data; *at; at++)
+            lines += *at == '\n';
+        text_puts(&text, "\nPath:\n"); /* members end here */
+        text_puts(&text, bad[i]);
+        assert_int_equal(read_text(world->sa, world->now, text.data, 0, &err), -EINVAL);
+        assert_int_equal(err.line, lines + 2);
+        assert_string_equal(err.file, "FILE");
+        struct text after = printed(world->sa);
+        assert_string_equal(before.data, after.data);
+        text_release(&before);
+        text_release(&after);
+        text_release(&text);
+    }
+}
+
+static void nul_bytes_are_no_text(void **state)
+{
+    (void)state;
+    struct sa *reader = another(1);
+    struct err err = {0};
+    struct sa_registry_file file = {"FILE", "\0\0\0\0", 4, 0};
+    assert_int_equal(sa_registry_read(reader, 0, &file, &err), -EINVAL);
+    sa_free(reader);
+}
+
+/* ---- standbys ---- */
+
+enum { MASTER = 1, STANDBY = 3 }; /* LIDs that they have for each other */
+
+/* Carries messages to and fro until none is left; the longest that went to the standby. */
+static size_t talk(struct sa_world *world, struct sa *standby)
+{
+    struct sa_message message;
+    size_t longest = 0;
+    bool any = true;
+    while (any) {
+        any = false;
+        sa_expire(standby, world->now);
+        while (sa_deadline(standby) <= world->now &&
+               sa_next_output(standby, world->now, &message)) {
+            message.address.lid = STANDBY;
+            sa_receive(world->sa, world->now, &message);
+            any = true;
+        }
+        sa_expire(world->sa, world->now);
+        while (sa_deadline(world->sa) <= world->now &&
+               sa_next_output(world->sa, world->now, &message)) {
+            longest = message.bytes > longest ? message.bytes : longest;
+            message.address.lid = MASTER;
+            sa_receive(standby, world->now, &message);
+            any = true;
+        }
+    }
+    return longest;
+}
+
+static struct sa *a_standby(struct sa_world *world)
+{
+    struct sa *standby = another(5);
+    sa_follow(standby, world->now, &(struct sa_master){.lid = MASTER, .tells = true});
+    return standby;
+}
+
+static void a_standby_learns_what_its_master_knows(void **state)
+{
+    struct sa_world *world = *state;
+    register_things(world);
+    struct sa *standby = a_standby(world);
+    assert_int_equal(sa_heritage(standby), 0);
+    size_t whole = talk(world, standby);
+    assert_true(same_registrations(world->sa, standby));
+    assert_int_equal(sa_heritage(standby), MASTER);
+
+    /* What is new comes as soon as it may, and alone. */
+    join(world, 1, "H13");
+    inform(world, "H13", 66, true);
+    world->now += 20 * TIME_MS;
+    size_t news = talk(world, standby);
+    assert_true(news < whole / 2);
+    assert_true(same_registrations(world->sa, standby));
+
+    /* What goes goes there, too. */
+    leave(world, 1, "H11");
+    leave(world, 2, "H4");
+    service(world, METHOD_DELETE, 10, 0, "for ever");
+    inform(world, "H11", 64, false);
+    world->now += 20 * TIME_MS;
+    talk(world, standby);
+    assert_true(same_registrations(world->sa, standby));
+    assert_int_equal(counts_of(standby).groups, 2);
+    assert_int_equal(counts_of(standby).services, 1);
+    assert_int_equal(counts_of(standby).subscriptions, 2);
+    sa_free(standby);
+}
+
+static void while_nothing_changes_two_messages_go_every_half_second(void **state)
+{
+    struct sa_world *world = *state;
+    register_things(world);
+    struct sa *standby = a_standby(world);
+    talk(world, standby);
+    struct sa_counts before = counts_of(world->sa);
+    assert_int_equal(sa_deadline(world->sa), world->now + 500 * TIME_MS);
+    for (unsigned i = 0; i < 10; i++) {
+        world->now += 500 * TIME_MS;
+        assert_true(talk(world, standby) < 300);
+    }
+    assert_int_equal(counts_of(world->sa).answers - before.answers, 10);
+    sa_free(standby);
+}
+
+static void a_lost_answer_is_asked_for_again(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa_message message;
+    register_things(world);
+    struct sa *standby = a_standby(world);
+    talk(world, standby);
+    join(world, 1, "H13");
+    world->now += 20 * TIME_MS;
+    sa_expire(world->sa, world->now);
+    assert_true(sa_next_output(world->sa, world->now, &message)); /* and nobody gets it */
+    assert_false(same_registrations(world->sa, standby));
+    world->now += 2 * TIME_S;
+    talk(world, standby);
+    assert_true(same_registrations(world->sa, standby));
+    sa_free(standby);
+}
+
+static void a_master_that_was_born_again_is_asked_for_everything(void **state)
+{
+    struct sa_world *world = *state;
+    register_things(world);
+    struct sa *standby = a_standby(world), *old = world->sa;
+    talk(world, standby);
+    world->sa = another(78);
+    world_look(world);
+    for (unsigned i = 0; i < 20; i++) /* generations beyond those of its former life */
+        inform(world, "H4", 100 + i, true);
+    world->now += 3 * TIME_S;
+    talk(world, standby);
+    assert_true(same_registrations(world->sa, standby));
+    assert_int_equal(counts_of(standby).subscriptions, 20);
+    sa_free(old);
+    sa_free(standby);
+}
+
+static void a_master_that_steps_down_tells_at_once(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa_view none = {.subnet = world->subnet};
+    register_things(world);
+    struct sa *standby = a_standby(world);
+    talk(world, standby);
+    join(world, 1, "H13"); /* too soon after the last answer to be told now */
+    sa_look(world->sa, world->now, &none);
+    talk(world, standby);
+    assert_true(same_registrations(world->sa, standby));
+    sa_free(standby);
+}
+
+static void whoever_has_not_the_key_is_told_nothing(void **state)
+{
+    struct sa_world *world = *state;
+    register_things(world);
+    uint8_t *data = world_question(world, METHOD_GET_TABLE, 0xFF57, 0);
+    memset(data, 0, 24);
+    unsigned status = world_ask(world);
+    assert_true(status == NO_ANSWER || status == STATUS_BAD_ATTRIBUTE);
+}
+
+static void beside_a_master_that_tells_nothing_nothing_is_known(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa *standby = a_standby(world);
+    register_things(world);
+    talk(world, standby);
+    assert_int_equal(counts_of(standby).services, 2);
+    sa_follow(standby, world->now, &(struct sa_master){.lid = 9});
+    assert_int_equal(sa_heritage(standby), 0);
+    assert_int_equal(counts_of(standby).services, 0);
+    assert_int_equal(counts_of(standby).groups, 0);
+    sa_free(standby);
+}
+
+/* ---- clients that have to be asked ---- */
+
+static void a_port_that_was_away_for_too_long_is_asked_when_it_returns(void **state)
+{
+    struct sa_world *world = *state;
+    const struct network_terminal *last = &world->network.terminals.items[world->hosts - 1];
+    uint64_t guid = last->guid, asked;
+    struct subnet_port *port = NULL;
+    for (uint32_t i = 0; i < world->subnet->ports.count; i++)
+        if (world->subnet->ports.items[i].guid == guid)
+            port = &world->subnet->ports.items[i];
+    assert_non_null(port);
+    uint32_t node = map_get(&world->subnet->by_guid, world->subnet->nodes.items[port->node].guid);
+    inform(world, world->subnet->nodes.items[node].description, 64, true);
+    world_miss_hosts(world, 1);
+    world->now += 59 * TIME_S;
+    sa_expire(world->sa, world->now);
+    world_miss_hosts(world, 0);
+    assert_false(sa_next_ask(world->sa, &asked)); /* it was only cut off for a while */
+    world_miss_hosts(world, 1);
+    world->now += 61 * TIME_S;
+    sa_expire(world->sa, world->now);
+    assert_int_equal(counts_of(world->sa).subscriptions, 0);
+    world_miss_hosts(world, 0);
+    assert_true(sa_next_ask(world->sa, &asked));
+    assert_int_equal(asked, guid);
+    assert_false(sa_next_ask(world->sa, &asked));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(what_is_written_down_is_read_as_it_was),
+        TEST(leases_go_on_while_nobody_is_there),
+        TEST(a_file_of_opensm_is_read),
+        TEST(a_line_that_is_wrong_is_named_and_changes_nothing),
+        TEST(nul_bytes_are_no_text),
+        TEST(a_standby_learns_what_its_master_knows),
+        TEST(while_nothing_changes_two_messages_go_every_half_second),
+        TEST(a_lost_answer_is_asked_for_again),
+        TEST(a_master_that_was_born_again_is_asked_for_everything),
+        TEST(a_master_that_steps_down_tells_at_once),
+        TEST(whoever_has_not_the_key_is_told_nothing),
+        TEST(beside_a_master_that_tells_nothing_nothing_is_known),
+        TEST(a_port_that_was_away_for_too_long_is_asked_when_it_returns),
+    };
+    return RUN(tests);
+}

@@ -1,0 +1,205 @@
+/* PathRecords and levels of service: policy, partitions, lanes; and the tables that are told of. */
+#include "test.h"
+
+#include <stdio.h>
+
+enum { SERVICE_MSB = 0, SERVICE_LSB, DGID, SGID };
+enum { REVERSIBLE = 11, NUMB_PATH, P_KEY, QOS_CLASS, SL };
+
+static struct qos policy;
+
+static int open_shape(void **state, const struct sa_world_shape *shape, const char *text)
+{
+    struct sa_world *world = mem_zalloc(1, sizeof *world);
+    struct err err = {0}, refusal;
+    char *copy = mem_strdup(text);
+    qos_init(&policy);
+    if (qos_parse(&policy, "policy", copy, &err))
+        fail_msg("%s", err.message);
+    mem_free(copy);
+    policy.on = true;
+    world_open(world, shape);
+    world->view.qos = &policy;
+    qos_lay_out(&policy, 16, &world->view.layout, &refusal); /* the engine uses eight */
+    world_look(world);
+    *state = world;
+    return 0;
+}
+
+static const char text[] = "level default sl 0\n"
+                           "level storage sl 2 priority high\n"
+                           "level bulk sl 1\n"
+                           "group some name H4 guid 0xabcdef\n"
+                           "match service 0x5000-0x5fff level storage\n"
+                           "match class 3 level storage\n"
+                           "match with some level bulk\n";
+
+static int open_world(void **state)
+{
+    return open_shape(state, &(struct sa_world_shape){.kind = "figure1"}, text);
+}
+
+static int open_ring(void **state)
+{
+    return open_shape(state,
+                      &(struct sa_world_shape){.kind = "ring",
+                                               .words = {"switches=6", "hosts=1"},
+                                               .engine = &engine_dfsssp},
+                      "level default sl 0\nlevel other sl 1\nmatch service 7 level other\n");
+}
+
+static int close_world(void **state)
+{
+    world_close(*state);
+    mem_free(*state);
+    qos_release(&policy);
+    return 0;
+}
+
+static uint8_t *between(struct sa_world *world, const char *from, const char *to, uint64_t more)
+{
+    uint8_t *path =
+        world_question(world, METHOD_GET, WIRE_ID_PATH_RECORD, BIT(SGID) | BIT(DGID) | more);
+    set_gid(wire_bytes(path, PATH_RECORD_SGID), PREFIX, world_guid(world, from));
+    set_gid(wire_bytes(path, PATH_RECORD_DGID), PREFIX, world_guid(world, to));
+    return path;
+}
+
+static unsigned answered_sl(struct sa_world *world)
+{
+    assert_int_equal(world_ask(world), STATUS_OK);
+    return (unsigned)wire_get(world_record(world, 0), PATH_RECORD_SL);
+}
+
+static void the_policy_gives_paths_their_service_level(void **state)
+{
+    struct sa_world *world = *state;
+    between(world, "H7", "H12", 0);
+    assert_int_equal(answered_sl(world), 0);
+    between(world, "H4", "H12", 0);
+    assert_int_equal(answered_sl(world), 1);
+    between(world, "H12", "H4", 0);
+    assert_int_equal(answered_sl(world), 1);
+    uint8_t *path = between(world, "H4", "H12", BIT(SERVICE_MSB) | BIT(SERVICE_LSB));
+    wire_set(path, PATH_RECORD_SERVICE_ID, 0x5123);
+    assert_int_equal(answered_sl(world), 2);
+    path = between(world, "H7", "H12", BIT(SERVICE_MSB) | BIT(SERVICE_LSB));
+    wire_set(path, PATH_RECORD_SERVICE_ID, 0x6000);
+    assert_int_equal(answered_sl(world), 0);
+    path = between(world, "H7", "H12", BIT(QOS_CLASS));
+    wire_set(path, PATH_RECORD_QOS_CLASS, 3);
+    assert_int_equal(answered_sl(world), 2);
+    assert_int_equal(wire_get(world_record(world, 0), PATH_RECORD_QOS_CLASS), 3);
+}
+
+static void partitions_have_levels_of_their_own(void **state)
+{
+    struct sa_world *world = *state;
+    qos_add_partition(&policy, 0x7FFF, 2);
+    between(world, "H7", "H12", 0);
+    assert_int_equal(answered_sl(world), 2);
+    between(world, "H7", "H4", 0); /* a rule goes first */
+    assert_int_equal(answered_sl(world), 1);
+}
+
+static void who_insists_on_a_level_gets_it_if_there_is_such_a_one(void **state)
+{
+    struct sa_world *world = *state;
+    uint8_t *path = between(world, "H7", "H12", BIT(SL));
+    wire_set(path, PATH_RECORD_SL, 2);
+    assert_int_equal(answered_sl(world), 2);
+    path = between(world, "H7", "H12", BIT(SL));
+    wire_set(path, PATH_RECORD_SL, 3); /* the routes do not use a second lane */
+    assert_int_equal(world_ask(world), STATUS_SA_NO_RECORDS);
+}
+
+/* On a ring the engine has lanes: the service level tells both. */
+static void lanes_and_levels_are_both_in_the_service_level(void **state)
+{
+    struct sa_world *world = *state;
+    unsigned lanes = 0;
+    for (unsigned from = 0; from < 6; from++)
+        for (unsigned to = 0; to < 6; to++) {
+            char a[8], b[8];
+            snprintf(a, sizeof a, "H%u", from);
+            snprintf(b, sizeof b, "H%u", to);
+            between(world, a, b, 0);
+            unsigned plain = answered_sl(world);
+            uint8_t *path = between(world, a, b, BIT(SERVICE_MSB) | BIT(SERVICE_LSB));
+            wire_set(path, PATH_RECORD_SERVICE_ID, 7);
+            assert_int_equal(answered_sl(world), plain + 1);
+            assert_int_equal(plain % 2, 0);
+            lanes |= 1u << plain / 2;
+            path = between(world, a, b, BIT(SL));
+            wire_set(path, PATH_RECORD_SL, (plain + 2) & 15); /* another lane */
+            assert_int_equal(world_ask(world), STATUS_SA_NO_RECORDS);
+        }
+    assert_true(lanes & (lanes - 1));
+}
+
+/* Connection managers ask for nothing else, and must get their path. */
+static void a_reversible_path_is_to_be_had_whatever_the_lanes(void **state)
+{
+    struct sa_world *world = *state;
+    uint8_t *path = between(world, "H0", "H3", BIT(REVERSIBLE));
+    wire_set(path, PATH_RECORD_REVERSIBLE, 1);
+    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_true(wire_get(world_record(world, 0), PATH_RECORD_REVERSIBLE));
+}
+
+static void a_level_can_lower_mtu_rate_and_life(void **state)
+{
+    struct sa_world *world = *state;
+    policy.levels.items[policy.fallback].mtu = 3;
+    policy.levels.items[policy.fallback].rate = 2;
+    policy.levels.items[policy.fallback].life = 9;
+    between(world, "H7", "H12", 0);
+    answered_sl(world);
+    assert_int_equal(wire_get(world_record(world, 0), PATH_RECORD_MTU), 3);
+    assert_int_equal(wire_get(world_record(world, 0), PATH_RECORD_RATE), 2);
+    assert_int_equal(wire_get(world_record(world, 0), PATH_RECORD_PACKET_LIFE_TIME), 9);
+}
+
+static void records_show_confirmed_tables(void **state)
+{
+    struct sa_world *world = *state;
+    struct blocks *blocks = &world->subnet->blocks;
+    uint32_t port = (uint32_t)(world_port(world, "H4", 1) - world->subnet->ports.items);
+    uint8_t map[BLOCK_BYTES] = {0x01, 0x23}, other[BLOCK_BYTES] = {0x02, 0x80};
+    blocks_want(blocks, port, BLOCK_LANES, 0, map);
+    blocks_confirm(blocks, blocks_take(blocks), map);
+    blocks_want(blocks, port, BLOCK_ARBITRATION, 3, other);
+    blocks_confirm(blocks, blocks_take(blocks), other);
+    uint8_t *question = world_question(world, METHOD_GET_TABLE, WIRE_ID_SL2VL_TABLE_RECORD, BIT(0));
+    wire_set(question, SL2VL_TABLE_RECORD_LID, world_lid(world, "H4"));
+    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_record_count(world), 1);
+    assert_memory_equal(world_record(world, 0) + SL2VL_TABLE_RECORD_AT_SL2VL_TABLE, map, 8);
+    question = world_question(world, METHOD_GET_TABLE, WIRE_ID_VL_ARBITRATION_TABLE_RECORD, BIT(0));
+    wire_set(question, VL_ARBITRATION_TABLE_RECORD_LID, world_lid(world, "H4"));
+    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_record_count(world), 4);
+    const uint8_t *high = world_record(world, 2);
+    assert_int_equal(wire_get(high, VL_ARBITRATION_TABLE_RECORD_BLOCK), 3);
+    assert_memory_equal(high + VL_ARBITRATION_TABLE_RECORD_AT_VL_ARBITRATION_TABLE, other, 64);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_policy_gives_paths_their_service_level, open_world,
+                                        close_world),
+        cmocka_unit_test_setup_teardown(partitions_have_levels_of_their_own, open_world,
+                                        close_world),
+        cmocka_unit_test_setup_teardown(who_insists_on_a_level_gets_it_if_there_is_such_a_one,
+                                        open_world, close_world),
+        cmocka_unit_test_setup_teardown(lanes_and_levels_are_both_in_the_service_level, open_ring,
+                                        close_world),
+        cmocka_unit_test_setup_teardown(a_reversible_path_is_to_be_had_whatever_the_lanes,
+                                        open_ring, close_world),
+        cmocka_unit_test_setup_teardown(a_level_can_lower_mtu_rate_and_life, open_world,
+                                        close_world),
+        cmocka_unit_test_setup_teardown(records_show_confirmed_tables, open_world, close_world),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

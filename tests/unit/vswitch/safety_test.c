@@ -1,0 +1,141 @@
+/* Changes of entries where no ranks say what is safe: tables on several lanes, and a ring. */
+#include "fabrics.h"
+
+#include "base/rng.h"
+#include "routing/verify.h"
+#include "vswitch/safety.h"
+
+#include <string.h>
+
+static bool could_deadlock(const struct network *network, const struct routes *routes)
+{
+    struct verify_report report;
+    verify_routes(network, routes, &(struct verify_options){0}, &report);
+    bool cycle = report.cycle.count > 0;
+    verify_report_release(&report);
+    return cycle;
+}
+
+static void carry_out(struct network *network, struct routes *routes,
+                      const struct column_plan *plan, uint32_t machine, uint32_t pf)
+{
+    network_move_terminal(network, machine, pf);
+    for (size_t i = 0; i < plan->changes.count; i++)
+        routes_set(routes, plan->changes.items[i].at, plan->changes.items[i].lid,
+                   plan->changes.items[i].after);
+}
+
+/* Machines wander by copied entries; each keeps the service levels that its peers know. What was
+ * found safe is safe by the independent check, too. */
+static void wander(const char *engine, unsigned *refused, unsigned *moved)
+{
+    static const char *const words[] = {"4x4", "hosts=1"};
+    struct network network;
+    struct routes routes;
+    struct rng rng;
+    build_virtual(&network, "torus", words, 2, 2);
+    route(&network, engine, &routes);
+    assert_null(routes.ranks);
+    assert_false(could_deadlock(&network, &routes));
+    struct safety *safety = safety_new();
+    uint32_t hosts = (uint32_t)network.terminals.count / 3;
+    rng_seed(&rng, 3, 1);
+    for (unsigned i = 0; i < 80; i++) {
+        struct column_plan plan;
+        uint32_t machine = hosts + (uint32_t)rng_below(&rng, 2 * hosts);
+        uint32_t pf = (uint32_t)rng_below(&rng, hosts);
+        if (network.terminals.items[machine].at == network.terminals.items[pf].at)
+            continue;
+        assert_int_equal(columns_plan(&plan, &network, &routes,
+                                      network.terminals.items[machine].lid,
+                                      network.terminals.items[pf].lid, 1, false,
+                                      i & 1 ? VSWITCH_MINIMAL : VSWITCH_BALANCED),
+                         0);
+        assert_false(plan.ranked);
+        safety_use(safety, &network, &routes, 1);
+        enum safety_verdict verdict = safety_judge(safety, &plan, true);
+        if (verdict == SAFETY_NEVER) {
+            ++*refused;
+        } else {
+            ++*moved;
+            carry_out(&network, &routes, &plan, machine, pf);
+            assert_false(could_deadlock(&network, &routes));
+        }
+        columns_plan_release(&plan);
+    }
+    safety_free(safety);
+    routes_release(&routes);
+    network_release(&network);
+}
+
+static void what_is_found_safe_is_safe(void **state)
+{
+    unsigned refused = 0, moved = 0;
+    (void)state;
+    wander("dfsssp", &refused, &moved);
+    wander("lash", &refused, &moved);
+    assert_true(moved > 0);
+    print_message("%u moves, %u refused\n", moved, refused);
+}
+
+/* A ring of six where nobody uses the link from the last switch to the first: to lead a LID over
+ * it, and on, closes the circle. */
+static void a_way_that_closes_the_ring_is_refused(void **state)
+{
+    static const char *const words[] = {"6"};
+    struct network network;
+    struct routes routes;
+    struct column_plan plan;
+    (void)state;
+    build_virtual(&network, "ring", words, 1, 1);
+    routes_init(&routes, &network, "hand");
+    uint8_t clockwise[6], back[6];
+    for (uint32_t at = 0; at < 6; at++)
+        for (unsigned port = 1; port <= network.switches.items[at].port_count; port++) {
+            uint32_t to = columns_next(&network, at, (uint8_t)port);
+            if (to == (at + 1) % 6)
+                clockwise[at] = (uint8_t)port;
+            else if (to == (at + 5) % 6)
+                back[at] = (uint8_t)port;
+        }
+    /* To host h: from below h upwards, from above downwards; never over the link from 5 to 0. */
+    for (uint32_t i = 0; i < network.terminals.count; i++) {
+        const struct network_terminal *terminal = &network.terminals.items[i];
+        for (uint32_t at = 0; at < 6; at++)
+            routes_set(&routes, at, terminal->lid,
+                       at == terminal->at  ? terminal->port
+                       : at < terminal->at ? clockwise[at]
+                                           : back[at]);
+    }
+    assert_false(could_deadlock(&network, &routes));
+    for (uint32_t host = 0; host < 2; host++) {
+        /* Clockwise from everywhere: to host 0 that ends before the circle is closed. */
+        uint16_t lid = network.terminals.items[6 + host].lid;
+        struct safety *safety = safety_new();
+        safety_use(safety, &network, &routes, 1);
+        plan = (struct column_plan){.lid = lid, .span = 1};
+        for (uint32_t at = 0; at < 6; at++)
+            if (at != host && routes_port(&routes, at, lid) != clockwise[at])
+                vec_push(&plan.changes,
+                         ((struct column_change){at, lid, routes_port(&routes, at, lid),
+                                                 clockwise[at], 0}));
+        enum safety_verdict verdict = safety_judge(safety, &plan, true);
+        for (size_t i = 0; i < plan.changes.count; i++)
+            routes_set(&routes, plan.changes.items[i].at, lid, plan.changes.items[i].after);
+        assert_int_equal(could_deadlock(&network, &routes), host == 1);
+        assert_int_equal(verdict == SAFETY_NEVER, host == 1);
+        columns_plan_release(&plan);
+        safety_free(safety);
+    }
+    routes_release(&routes);
+    network_release(&network);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_found_safe_is_safe),
+        cmocka_unit_test(a_way_that_closes_the_ring_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
