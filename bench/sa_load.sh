@@ -3,8 +3,8 @@
 #
 # Both managers serve the same weft fabric in turn; the same clients, each a program of its own at a host
 # of its own, ask for the paths to random hosts with 32 queries under way. Everything goes through the
-# fabric's packets and sockets, which take most of the time: what the administration can do alone is
-# bench/sa_speed's figure. Then, under weft, a switch fails in the middle of a storm of a million queries.
+# fabric's packets and sockets, which set the limit for both; so the processor time of the managers is
+# measured, too. What the administration can do alone is bench/sa_speed's figure. Then, under weft, a switch fails in the middle of a storm of a million queries.
 # shellcheck source=../tests/interop/fabrics.sh
 . "$(dirname "$0")/../tests/interop/fabrics.sh"
 : "${SA_CLIENT:?the path of sa_client}"
@@ -23,22 +23,26 @@ ask() {
         /^asked/ { answered += $4; refused += $6; busy += $8; timeouts += $10; if ($14 > median) median = $14; if ($16 > p99) p99 = $16; if ($18 > most) most = $18 }
         END { printf "%.0f %.1f %.1f %.0f %d %d %d\n", answered / us * 1e6, median / 1e3, p99 / 1e3, most / 1e3, busy, timeouts, refused }'
 }
-row() { # NAME
+ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; } # processor time that it has used
+row() { # NAME ID
+    local before
+    before=$(ticks "$2")
     read -r rate median p99 most busy timeouts refused <<<"$(ask "$queries")"
-    printf '%-8s %8s answers/s; median %s ms, 99%% %s ms, longest %s ms; %s busy, %s time-outs, %s refused\n' \
-        "$1" "$rate" "$median" "$p99" "$most" "$busy" "$timeouts" "$refused"
+    cpu=$(awk -v ticks=$(($(ticks "$2") - before)) -v hz="$(getconf CLK_TCK)" -v n="$queries" 'BEGIN { printf "%.1f", ticks / hz * 1e6 / n }')
+    printf '%-8s %8s answers/s, %s us of its processor each; median %s ms, 99%% %s ms, longest %s ms; %s busy, %s time-outs, %s refused\n' \
+        "$1" "$rate" "$cpu" "$median" "$p99" "$most" "$busy" "$timeouts" "$refused"
 }
 
 "$WEFT" topo gen fattree "$hosts" >fattree.net && weft_start fattree.net || exit
 echo "$clients clients on a fat tree of $hosts hosts, $queries PathRecord queries"
 background env LD_PRELOAD="$PRELOAD" "$WEFT" sm --log "$work/weft.log" >weft.out 2>&1
 serving "$background_id" 60 grep -q ' up  *subnet up' weft.log || exit
-row weft
-ours=$rate
+row weft "$background_id"
+ours=$rate our_cpu=$cpu
 stop "$background_id"
 opensm_start || exit
-row OpenSM
-echo "ratio    $(awk -v a="$ours" -v b="$rate" 'BEGIN { printf "%.1f", a / b }')"
+row OpenSM "$opensm_id"
+awk -v a="$ours" -v b="$rate" -v c="$our_cpu" -v d="$cpu" 'BEGIN { printf "ratio    %.1f by answers, %.1f by processor time\n", a / b, d / c }'
 stop "$opensm_id"
 
 # cost: milliseconds that the last change took
@@ -54,7 +58,7 @@ fail() { # one switch of the top row, and wait until that is over
 rm -f weft.log
 background env LD_PRELOAD="$PRELOAD" "$WEFT" sm --log "$work/weft.log" >weft.out 2>&1
 serving "$background_id" 60 grep -q ' up  *subnet up' weft.log || exit
-switches=($("$WEFT" topo gen fattree "$hosts" | sed -nE 's/^Switch.*# "(S[0-9]+)".*/\1/p'))
+mapfile -t switches < <(sed -nE 's/^Switch.*# "(S[0-9]+)".*/\1/p' fattree.net)
 quiet=$(fail "${switches[-1]}")
 queries=${STORM:-1000000}
 ask "$queries" >storm &

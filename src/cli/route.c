@@ -77,7 +77,7 @@ struct options {
     const char *engine, *compare, *plot, *seed, *samples, *repeat, *lfts, *provisional, *threads,
         *root, *lmc;
     const char *first, *scatter, *weights, *vls, *user, *from, *order;
-    bool seed_balance, allow_cycles, json, engines;
+    bool seed_balance, allow_cycles, reversible, json, engines;
 };
 
 struct result {
@@ -368,7 +368,8 @@ static int check_options(const struct options *options, struct engine_list *engi
 static int run_with(const char *net, const struct options *options)
 {
     struct engine_options wanted = {.seed_balance = options->seed_balance,
-                                    .allow_cycles = options->allow_cycles};
+                                    .allow_cycles = options->allow_cycles,
+                                    .reversible = options->reversible};
     struct compare_options compare = {
         .lfts = options->lfts, .plot = options->plot, .json = options->json};
     struct engine_list engines;
@@ -426,6 +427,7 @@ static int run_route(int argc, char **argv)
         {.name = "order", .value = &options.order},
         {.name = "seed-balance", .flag = &options.seed_balance},
         {.name = "allow-cycles", .flag = &options.allow_cycles},
+        {.name = "reversible", .flag = &options.reversible},
         {.name = "json", .flag = &options.json},
         {.name = "engines", .flag = &options.engines},
         {0},

@@ -121,9 +121,85 @@ static int read_start(struct action *action, struct cursor *cursor, bool stop)
     return cursor_take_number(cursor, "a traffic's number", 1, UINT32_MAX, &action->value);
 }
 
+/* ---- virtual machines ---- */
+
+static const char *const modes[] = {[VSWITCH_BALANCED] = "balanced", [VSWITCH_MINIMAL] = "minimal"};
+
+static int take_mode(struct action *action, struct cursor *cursor)
+{
+    unsigned mode = 0;
+    int status = cursor_take_choice(cursor, "mode of a move", modes, 2, &mode);
+    action->machine.mode = (enum vswitch_mode)mode;
+    return status;
+}
+
+static int take_place(struct action *action, struct cursor *cursor)
+{
+    return cursor_accept(cursor, "auto")
+               ? 0
+               : cursor_take(cursor, "a hypervisor, or 'auto'", &action->node_word);
+}
+
+/* boots R | moves R | per minute | keep N | for T | until T | balanced | minimal */
+static int read_churn_part(struct action *action, struct cursor *cursor)
+{
+    static const char *const parts[] = {"boots", "moves", "per",      "keep",
+                                        "for",   "until", "balanced", "minimal"};
+    struct machine_action *churn = &action->machine;
+    unsigned part = 0;
+    int status = cursor_take_choice(cursor, "part of a churn", parts, 8, &part);
+    if (status)
+        return status;
+    switch (part) {
+    case 0: return cursor_take_decimal(cursor, "boots a minute", 1e9, &churn->boots);
+    case 1: return cursor_take_decimal(cursor, "moves a minute", 1e9, &churn->moves);
+    case 2: return cursor_take_exact(cursor, "minute");
+    case 3: return cursor_take_number(cursor, "a number of machines", 1, 49151, &churn->keep);
+    case 4:
+    case 5: churn->absolute = part == 5; return cursor_take_time(cursor, &churn->until);
+    default: cursor->at--; return take_mode(action, cursor);
+    }
+}
+
+static int read_churn(struct action *action, struct cursor *cursor)
+{
+    struct word word = cursor->words[cursor->at - 1];
+    int status = 0;
+    while (status == 0 && !cursor_is_done(cursor))
+        status = read_churn_part(action, cursor);
+    if (status == 0 && action->machine.boots <= 0)
+        return word_error(cursor, &word, "without 'boots N' there is nothing that could move");
+    if (status == 0 && action->machine.until == 0)
+        return word_error(cursor, &word, "how long? 'for TIME' or 'until TIME'");
+    return status;
+}
+
+static int read_machine(struct action *action, struct cursor *cursor)
+{
+    static const char *const what[] = {"start", "stop", "migrate", "churn"};
+    static const enum action_kind kinds[] = {ACTION_START_MACHINE, ACTION_STOP_MACHINE,
+                                             ACTION_MOVE_MACHINE, ACTION_CHURN};
+    unsigned index = 0;
+    int status = cursor_take_choice(cursor, "thing to do with machines", what, 4, &index);
+    if (status)
+        return status;
+    action->kind = kinds[index];
+    if (action->kind == ACTION_CHURN)
+        return read_churn(action, cursor);
+    status = cursor_take(cursor, "a machine's name", &action->machine.name_word);
+    if (status || action->kind == ACTION_STOP_MACHINE)
+        return status;
+    if (action->kind == ACTION_START_MACHINE)
+        return cursor_accept(cursor, "at") ? take_place(action, cursor) : 0;
+    status = cursor_take_exact(cursor, "to");
+    if (status == 0)
+        status = take_place(action, cursor);
+    return status || cursor_is_done(cursor) ? status : take_mode(action, cursor);
+}
+
 static const char *const verbs[] = {"fail",  "restore", "flap",           "drop",       "slow",
                                     "mute",  "heal",    "duplicate-guid", "bit-errors", "kill",
-                                    "start", "stop",    "reroute"};
+                                    "start", "stop",    "reroute",        "vm"};
 enum verb {
     FAIL,
     RESTORE,
@@ -137,7 +213,8 @@ enum verb {
     KILL,
     START,
     STOP,
-    REROUTE
+    REROUTE,
+    VM
 };
 enum { VERBS = sizeof verbs / sizeof verbs[0] };
 
@@ -179,6 +256,7 @@ static int read_verb(struct action *action, struct cursor *cursor)
     case DUPLICATE: return read_duplicate(action, cursor);
     case BITS: return read_bit_errors(action, cursor);
     case KILL: return read_manager(action, cursor);
+    case VM: return read_machine(action, cursor);
     case START: return read_start(action, cursor, false);
     case STOP: return read_start(action, cursor, true);
     case MUTE:

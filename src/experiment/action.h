@@ -7,6 +7,7 @@
 
 #include "experiment/words.h"
 #include "topology/topology.h"
+#include "vswitch/columns.h"
 
 enum action_kind {
     ACTION_FAIL_LINK,
@@ -22,10 +23,24 @@ enum action_kind {
     ACTION_BIT_ERRORS,
     ACTION_START_TRAFFIC,
     ACTION_STOP_TRAFFIC,
+    ACTION_START_MACHINE,
+    ACTION_STOP_MACHINE,
+    ACTION_MOVE_MACHINE,
+    ACTION_CHURN,
     ACTION_KILL_MANAGER,
     ACTION_START_MANAGER,
     ACTION_STOP_MANAGER,
     ACTION_REROUTE,
+};
+
+/* What is said of virtual machines; where to is the action's node, or TOPOLOGY_NONE: auto. */
+struct machine_action {
+    struct word name_word;
+    enum vswitch_mode mode;
+    double boots, moves; /* a minute */
+    uint64_t keep;       /* machines at a time; 0: as many as come */
+    uint64_t until;      /* after so long, or at that time of the run */
+    bool absolute;
 };
 
 struct action {
@@ -38,6 +53,7 @@ struct action {
     uint64_t value; /* a time, parts of 2^32, a GUID, a count, a traffic's number */
     struct word value_word;
     unsigned attribute;
+    struct machine_action machine;
     uint32_t node, port; /* once bound; TOPOLOGY_NONE where not given */
 };
 

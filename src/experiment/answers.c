@@ -121,6 +121,8 @@ bool answer_question(struct stage *stage, const struct question *question,
     case QUESTION_DEADLOCK: return holds_deadlock(stage, complaint);
     case QUESTION_NO_DEADLOCK: return !holds_deadlock(stage, complaint);
     case QUESTION_UNAFFECTED: return unaffected_holds(stage->unaffected, complaint);
+    case QUESTION_OTHERS: return machines_hold_others(stage, complaint);
+    case QUESTION_MACHINES: return machines_hold(stage, complaint);
     case QUESTION_FIGURE: return holds_figure(stage, question, complaint);
     }
     return false;

@@ -1,6 +1,7 @@
 #include "experiment/checks.h"
 
 #include "experiment/checks_tables.h"
+#include "topology/virtual.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -245,8 +246,9 @@ static bool lids_unique(struct part *part)
     for (unsigned lid = 0; lid <= LID_UNICAST_LAST; lid++)
         owner[lid] = TOPOLOGY_NONE;
     for (uint32_t port = 0; fine && port < part->topology->ports.count; port++) {
-        if (!is_end_port(part, port))
-            continue;
+        if (!is_end_port(part, port) ||
+            topology_is_vswitch(part->topology, part->topology->ports.items[port].node))
+            continue; /* a virtual switch has the LID of its physical function */
         unsigned first = part_field(part, port, PORT_INFO_LID);
         unsigned last = first + (1u << part_field(part, port, PORT_INFO_LMC)) - 1;
         if (first == 0 || last > LID_UNICAST_LAST)

@@ -3,24 +3,80 @@
  * A pair counts as delivered if the LID that its source really uses leads there: the one that the
  * master's paths name, which with destination renaming is not the base LID for some. Where the
  * master has no path yet, it is the base LID. Dependencies are followed for every LID of every
- * port, used or not, and on one lane: that finds more cycles than there can be, never fewer. */
+ * port, used or not, and on one lane: that finds more cycles than there can be, never fewer.
+ *
+ * A hypervisor's functions count as terminals at the port of the switch that its cable leads to;
+ * its virtual switch, which has one way in and out, is looked at by itself. */
 #include "experiment/checks_tables.h"
 
 #include "base/map.h"
 #include "routing/verify.h"
+#include "topology/virtual.h"
+#include "wire/vswitch.h"
 
 static void add_switches(const struct part *part, struct network *network, uint32_t *index)
 {
     for (uint32_t i = 0; i < part->topology->nodes.count; i++) {
         const struct topology_node *node = &part->topology->nodes.items[i];
         index[i] = NETWORK_NONE;
-        if (node->kind != NODE_SWITCH || !part->has[node->first_port])
+        if (node->kind != NODE_SWITCH || !part->has[node->first_port] ||
+            topology_is_vswitch(part->topology, i))
             continue;
         index[i] = network_add_switch(
             network, node->guid, (uint16_t)part_field(part, node->first_port, PORT_INFO_LID),
             (uint8_t)part_field(part, node->first_port, PORT_INFO_LMC), node->port_count);
         network_name(network, index[i] | NETWORK_SWITCH, node_label(part->topology, i));
     }
+}
+
+/* `beside`: the terminal with which it shares its port, or NETWORK_NONE. */
+static uint32_t add_terminal(const struct part *part, struct network *network, uint32_t port,
+                             uint32_t at, unsigned number, uint32_t beside)
+{
+    bool moves = topology_function(part->topology, port) > 0; /* its GUID is its machine's */
+    uint64_t guid = moves ? fabric_port_guid(part->view->fabric, port, 0)
+                          : part->topology->ports.items[port].guid;
+    uint16_t lid = (uint16_t)part_field(part, port, PORT_INFO_LID);
+    uint8_t lmc = (uint8_t)part_field(part, port, PORT_INFO_LMC);
+    uint32_t terminal = beside == NETWORK_NONE
+                            ? network_add_terminal(network, guid, lid, lmc, at, number)
+                            : network_share_terminal(network, guid, lid, lmc, beside);
+    network_name(network, terminal, part_node_name(part, port));
+    return terminal;
+}
+
+/* `uplink`: of the virtual switch. */
+static void add_functions(const struct part *part, struct network *network, uint32_t uplink,
+                          uint32_t at, unsigned number)
+{
+    const struct topology_node *node =
+        &part->topology->nodes.items[part->topology->ports.items[uplink].node];
+    uint32_t first = NETWORK_NONE;
+    for (unsigned i = VSWITCH_PF; i <= node->port_count; i++) {
+        uint32_t port = part_peer(part, node->first_port + i);
+        if (port == TOPOLOGY_NONE)
+            continue;
+        uint32_t terminal = add_terminal(part, network, port, at, number, first);
+        first = first == NETWORK_NONE ? terminal : first;
+    }
+}
+
+/* Each virtual switch sends its functions' LIDs to them. */
+static bool fit_vswitches(struct part *part)
+{
+    const struct topology *topology = part->topology;
+    for (uint32_t port = 0; port < topology->ports.count; port++) {
+        if (topology_function(topology, port) < 0 || part_peer(part, port) == TOPOLOGY_NONE)
+            continue;
+        unsigned top = 0, lid = part_field(part, port, PORT_INFO_LID);
+        uint32_t socket = topology->ports.items[port].peer;
+        const uint8_t *table =
+            fabric_linear_table(part->view->fabric, topology->ports.items[socket].node, &top);
+        if (lid && (!table || table[lid] != topology_port_number(topology, socket)))
+            return part_complain(part, "'%s' does not get what its virtual switch has for LID %u",
+                                 part_node_name(part, port), lid);
+    }
+    return true;
 }
 
 static void add_links(const struct part *part, struct network *network, const uint32_t *index)
@@ -31,18 +87,20 @@ static void add_links(const struct part *part, struct network *network, const ui
         if (!part_is_switch(part, port) || peer == TOPOLOGY_NONE)
             continue;
         uint32_t at = index[topology->ports.items[port].node];
+        if (at == NETWORK_NONE)
+            continue; /* of a virtual switch */
         unsigned number = topology_port_number(topology, port);
+        if (topology_is_vswitch(topology, topology->ports.items[peer].node)) {
+            add_functions(part, network, peer, at, number);
+            continue;
+        }
         if (part_is_switch(part, peer)) {
             if (port < peer)
                 network_link(network, at, number, index[topology->ports.items[peer].node],
                              topology_port_number(topology, peer));
             continue;
         }
-        uint32_t terminal =
-            network_add_terminal(network, topology->ports.items[peer].guid,
-                                 (uint16_t)part_field(part, peer, PORT_INFO_LID),
-                                 (uint8_t)part_field(part, peer, PORT_INFO_LMC), at, number);
-        network_name(network, terminal, part_node_name(part, peer));
+        add_terminal(part, network, peer, at, number, NETWORK_NONE);
     }
 }
 
@@ -146,7 +204,7 @@ static bool verify_part(struct part *part, bool deadlock)
 
 bool part_is_reachable(struct part *part)
 {
-    return verify_part(part, false);
+    return fit_vswitches(part) && verify_part(part, false);
 }
 
 bool part_is_deadlock_free(struct part *part)

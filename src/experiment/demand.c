@@ -3,6 +3,7 @@
 #include "base/time.h"
 #include "experiment/action.h"
 #include "fabric/data.h"
+#include "topology/virtual.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -289,7 +290,8 @@ int demand_read(struct demand *demand, struct cursor *cursor)
 static bool is_member(const struct topology *topology, uint32_t port)
 {
     const struct topology_port *p = &topology->ports.items[port];
-    return topology->nodes.items[p->node].kind == NODE_ADAPTER && p->peer != TOPOLOGY_NONE;
+    return topology->nodes.items[p->node].kind == NODE_ADAPTER && p->peer != TOPOLOGY_NONE &&
+           topology_function(topology, port) <= 0; /* a function is its machine's */
 }
 
 static bool matches(const struct topology_node *node, const char *pattern)
@@ -303,27 +305,31 @@ struct members {
     size_t count, capacity;
 };
 
-static int find_members(const struct topology *topology, const struct word *pattern,
+static int find_members(const struct demand_world *world, const struct word *pattern,
                         const struct cursor *cursor, struct members *members)
 {
+    const struct topology *topology = world->topology;
     for (uint32_t port = 0; port < topology->ports.count; port++) {
         const struct topology_node *node = &topology->nodes.items[topology->ports.items[port].node];
         if (is_member(topology, port) && (!pattern->text || matches(node, pattern->text)))
             vec_push(members, port);
     }
+    for (uint32_t i = 0; pattern->text && i < world->machine_count; i++)
+        if (fnmatch(pattern->text, world->machines[i], 0) == 0)
+            vec_push(members, DATA_GUEST + i);
     if (members->count == 0 && pattern->text)
-        return word_error(cursor, pattern, "no adapter with a cable is called '%.80s'",
-                          pattern->text);
+        return word_error(cursor, pattern, "no adapter with a cable is called '%.80s'%s",
+                          pattern->text, world->machine_count ? ", and no machine" : "");
     return 0;
 }
 
-static int bind_members(const struct demand *demand, const struct topology *topology,
+static int bind_members(const struct demand *demand, const struct demand_world *world,
                         const struct cursor *cursor, struct traffic *traffic)
 {
     struct members senders = {0}, receivers = {0};
-    int status = find_members(topology, &demand->from_word, cursor, &senders);
+    int status = find_members(world, &demand->from_word, cursor, &senders);
     if (status == 0)
-        status = find_members(topology, &demand->to_word, cursor, &receivers);
+        status = find_members(world, &demand->to_word, cursor, &receivers);
     traffic->senders.items = senders.items;
     traffic->senders.count = senders.count;
     traffic->senders.capacity = senders.capacity;
@@ -352,7 +358,7 @@ static int bind_hot(const struct word *word, const struct topology *topology,
     const uint32_t *receivers = traffic->receivers.items;
     for (uint32_t i = 0; receivers && i < traffic->receivers.count; i++) {
         uint32_t port = receivers[i];
-        if (topology->ports.items[port].node == node &&
+        if (port < DATA_GUEST && topology->ports.items[port].node == node &&
             (number == 0 || topology_port_number(topology, port) == number)) {
             traffic->hot = i;
             return 0;
@@ -377,8 +383,13 @@ static int bind_load(const struct demand *demand, const struct topology *topolog
                      const struct cursor *cursor, struct traffic *traffic)
 {
     const uint32_t *senders = traffic->senders.items;
-    uint64_t rate = senders ? sender_rate(topology, senders[0]) : 0;
     double bytes = 0, weights = 0;
+    for (size_t i = 0; i < traffic->senders.count; i++)
+        if (senders[i] >= DATA_GUEST)
+            return word_error(cursor, &demand->word,
+                              "machines have no link of their own to load: "
+                              "say a rate");
+    uint64_t rate = senders ? sender_rate(topology, senders[0]) : 0;
     for (size_t i = 1; i < traffic->senders.count; i++)
         if (sender_rate(topology, senders[i]) != rate)
             return word_error(cursor, &demand->word,
@@ -462,7 +473,7 @@ int demand_bind(const struct demand *demand, const struct demand_world *world,
 {
     struct err reason = {0};
     *traffic = demand->traffic;
-    int status = bind_members(demand, world->topology, cursor, traffic);
+    int status = bind_members(demand, world, cursor, traffic);
     if (status == 0 && (!traffic->senders.items || !traffic->receivers.items))
         status = word_error(cursor, &demand->word, "no adapter has a cable");
     if (status == 0)

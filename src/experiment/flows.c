@@ -79,7 +79,10 @@ int flows_bind(struct stage *stage, const struct stage_options *options, struct 
     struct cursor cursor = scenario_cursor(scenario, err);
     char file[4096];
     snprintf(file, sizeof file, "%s", scenario->file);
-    struct demand_world world = {&stage->topology, &stage->options, dirname(file)};
+    const char **machines;
+    size_t machine_count = machines_names(stage, &machines);
+    struct demand_world world = {&stage->topology, &stage->options, dirname(file), machines,
+                                 machine_count};
     int status = 0;
     for (size_t i = 0; i < scenario->statements.count && status == 0; i++) {
         const struct statement *statement = &scenario->statements.items[i];
@@ -87,14 +90,17 @@ int flows_bind(struct stage *stage, const struct stage_options *options, struct 
             continue;
         struct demand demand = *statement->demand;
         struct flow flow = {.stopped = demand.stopped};
-        if (stage->flows.count == FLOWS_MOST)
-            return word_error(&cursor, &statement->word, "more than %d traffics", FLOWS_MOST);
-        status = apply_settings(&demand, stage->flows.count + 1, stage, options, err);
+        status = stage->flows.count < FLOWS_MOST
+                     ? 0
+                     : word_error(&cursor, &statement->word, "more than %d traffics", FLOWS_MOST);
+        if (status == 0)
+            status = apply_settings(&demand, stage->flows.count + 1, stage, options, err);
         if (status == 0)
             status = demand_bind(&demand, &world, &cursor, &flow.traffic);
         if (status == 0)
             vec_push(&stage->flows, flow);
     }
+    mem_free(machines);
     return status ? status : check_numbers(stage, options, err);
 }
 

@@ -59,6 +59,7 @@ static void hear_lost(void *context, uint64_t now, const struct data_packet *pac
     for (size_t i = 0; i < metrics->collectors.count; i++)
         collector_lost(&metrics->collectors.items[i], now, cause, port);
     unaffected_lost(metrics->stage->unaffected, now, packet, cause);
+    machines_lost(metrics->stage, packet);
 }
 
 static bool is_open(const struct metrics *metrics, uint32_t port)
@@ -179,6 +180,10 @@ void metrics_add_traffic(struct metrics *metrics, const struct traffic *traffic,
 {
     for (size_t i = 0; i < traffic->senders.count; i++) {
         uint32_t port = traffic->senders.items[i];
+        if (port >= DATA_GUEST) { /* a machine: no gate is its own */
+            metrics->senders++;
+            continue;
+        }
         metrics->senders += !metrics->sends[port];
         metrics->sends[port] = true;
     }
@@ -288,6 +293,7 @@ void metrics_publish(struct metrics *metrics, uint64_t now)
     struct stage *stage = metrics->stage;
     if (metrics->any)
         metrics_publish_traffic(metrics, now);
+    machines_publish(stage, now);
     if (stage->unaffected)
         results_set(&stage->story->results, "unaffected.lost",
                     (double)unaffected_losses(stage->unaffected),

@@ -75,6 +75,10 @@ static int perform(struct stage *stage, const struct action *action, struct err 
         return fabric_add_bit_errors(fabric, action->port, (unsigned)action->value, err);
     case ACTION_START_TRAFFIC: return flows_start(stage, action->value, err);
     case ACTION_STOP_TRAFFIC: return flows_stop(stage, action->value, err);
+    case ACTION_START_MACHINE:
+    case ACTION_STOP_MACHINE:
+    case ACTION_MOVE_MACHINE:
+    case ACTION_CHURN: return machines_perform(stage, action, err);
     case ACTION_KILL_MANAGER:
     case ACTION_START_MANAGER:
     case ACTION_STOP_MANAGER:
@@ -116,7 +120,7 @@ int perform_action(struct stage *stage, const struct statement *statement, struc
     uint64_t now = sim_now(stage->sim);
     enum action_kind kind = statement->action.kind;
     story_tell(stage->story, STORY_ACTION, now, "scenario", "%s", without_time(statement));
-    if (kind != ACTION_START_TRAFFIC && kind != ACTION_STOP_TRAFFIC)
+    if (kind < ACTION_START_TRAFFIC || kind > ACTION_CHURN)
         stage->disturbed = now;
     if (is_fault(kind))
         stage->fault = now;

@@ -87,6 +87,7 @@ static int perform_due(struct play *play)
 static void look(struct play *play)
 {
     struct stage *stage = &play->stage;
+    machines_look(stage, sim_now(stage->sim));
     metrics_look(stage->metrics, sim_now(stage->sim));
     unaffected_look(stage->unaffected, sim_now(stage->sim));
     if (stage->stop_on_deadlock && metrics_saw_deadlock(stage->metrics) && !play->halted) {
@@ -96,11 +97,18 @@ static void look(struct play *play)
     }
 }
 
+/* When something must be looked at, or done. */
+static uint64_t next_look(const struct stage *stage)
+{
+    uint64_t own = machines_next(stage), next = metrics_next(stage->metrics);
+    return own < next ? own : next;
+}
+
 /* As sim_step(), but no farther than to where something must be looked at. */
 static bool step(struct play *play, uint64_t until)
 {
     struct stage *stage = &play->stage;
-    uint64_t now = sim_now(stage->sim), next = metrics_next(stage->metrics);
+    uint64_t now = sim_now(stage->sim), next = next_look(stage);
     if (next < now)
         next = now;
     if (next > until)
@@ -124,12 +132,12 @@ static void pass_time(struct play *play, uint64_t until)
     uint64_t said = sim_now(stage->sim), slice = (until - said) / SLICES + 1;
     look(play);
     while (!play->halted) {
-        uint64_t now = sim_now(stage->sim), next = metrics_next(stage->metrics);
+        uint64_t now = sim_now(stage->sim), next = next_look(stage);
         if (options->progress && said + slice < next)
             next = said + slice;
         next = next < until ? next : until;
         next = next < now ? now : next;
-        if (unaffected_wants_all(stage->unaffected))
+        if (unaffected_wants_all(stage->unaffected) || machines_are_busy(stage))
             step(play, next);
         else
             sim_run(stage->sim, next);
@@ -172,6 +180,22 @@ static bool is_reported(const struct stage *stage, struct complaint *complaint)
     return true;
 }
 
+/* What can be said without a look at the whole fabric, which would take longer than most steps. */
+static bool is_quiet(const struct stage *stage, struct complaint *complaint)
+{
+    for (size_t i = 0; i < stage->seats.count; i++) {
+        const struct sm *sm = stage_manager(stage, i);
+        if (!sm ||
+            (sm_state(sm) != SM_DISCOVERING && (sm_state(sm) != SM_MASTER || sm_is_settled(sm))))
+            continue;
+        snprintf(complaint->text, sizeof complaint->text, "the manager at '%.80s' is still %s",
+                 stage->seats.items[i]->name,
+                 sm_state(sm) == SM_MASTER ? "at work" : "discovering");
+        return false;
+    }
+    return true;
+}
+
 /* Nothing left to do, and what managers know is what is there: a fault that nobody has noticed yet
  * is not settled. */
 static bool is_settled(const struct stage *stage, struct complaint *complaint)
@@ -179,6 +203,8 @@ static bool is_settled(const struct stage *stage, struct complaint *complaint)
     static const enum check_kind kinds[] = {CHECK_SETTLED, CHECK_ONE_MASTER, CHECK_DISCOVERED,
                                             CHECK_ACTIVE};
     struct check_view view = stage_view(stage);
+    if (!is_quiet(stage, complaint) || !machines_are_settled(stage, complaint))
+        return false;
     for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (!check_holds(&view, kinds[i], complaint))
             return false;

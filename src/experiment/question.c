@@ -27,6 +27,7 @@ static const struct {
     {"deadlock", QUESTION_DEADLOCK, 0},
     {"no-deadlock", QUESTION_NO_DEADLOCK, 0},
     {"no-loss-of", QUESTION_UNAFFECTED, 0},
+    {"machines", QUESTION_MACHINES, 0},
 };
 enum { QUESTIONS = sizeof questions / sizeof questions[0] };
 
@@ -158,7 +159,9 @@ static int read_figure(struct question *question, struct cursor *cursor)
 
 static int read_details(struct question *question, struct cursor *cursor, struct arena *arena)
 {
+    static const char *const groups[] = {"unaffected", "others"};
     struct word word;
+    unsigned group = 0;
     int status;
     switch (question->kind) {
     case QUESTION_MASTER: return cursor_take(cursor, "a node", &question->node_word);
@@ -171,7 +174,10 @@ static int read_details(struct question *question, struct cursor *cursor, struct
         status = cursor_take(cursor, "a part of an event's text, in quotes", &word);
         question->text = word.text;
         return status;
-    case QUESTION_UNAFFECTED: return cursor_take_exact(cursor, "unaffected");
+    case QUESTION_UNAFFECTED:
+        status = cursor_take_choice(cursor, "group", groups, 2, &group);
+        question->kind = group ? QUESTION_OTHERS : QUESTION_UNAFFECTED;
+        return status;
     default: return 0;
     }
 }

@@ -17,6 +17,8 @@ enum question_kind {
     QUESTION_DEADLOCK,    /* packets wait for each other in a circle, or did … */
     QUESTION_NO_DEADLOCK, /* … and never did */
     QUESTION_UNAFFECTED,  /* no loss of those who did not depend on what failed */
+    QUESTION_OTHERS,      /* no loss of those who did not move */
+    QUESTION_MACHINES,    /* every machine is where it should be, once, and no LID got lost */
     QUESTION_FIGURE,      /* any of the results, by name */
 };
 

@@ -37,7 +37,8 @@ static const char *find_setting(const char *setting, const char *prefix, const c
 static bool is_of_stage(const char *setting)
 {
     return strncmp(setting, "sm.", 3) == 0 || strncmp(setting, "topology.", 9) == 0 ||
-           strncmp(setting, "preset=", 7) == 0 || flows_is_setting(setting);
+           strncmp(setting, "preset=", 7) == 0 || strncmp(setting, "vm.", 3) == 0 ||
+           flows_is_setting(setting);
 }
 
 /* Errors about a setting have no place in the file. */
@@ -166,8 +167,12 @@ static int set_attributes(struct stage *stage, const struct stage_options *optio
     int status = 0;
     for (size_t i = 0; i < stage->scenario->statements.count && status == 0; i++) {
         const struct statement *statement = &stage->scenario->statements.items[i];
-        if (statement->kind == STATEMENT_SET && strcmp(statement->words[0].text, "sm") != 0)
-            status = set_attribute(stage, statement->words, err);
+        if (statement->kind != STATEMENT_SET || strcmp(statement->words[0].text, "sm") == 0)
+            continue;
+        struct cursor cursor = scenario_cursor(stage->scenario, err);
+        status = strcmp(statement->words[0].text, "vm") == 0
+                     ? machines_set(&statement->words[1], &statement->words[2], &cursor)
+                     : set_attribute(stage, statement->words, err);
     }
     for (size_t i = 0; i < options->setting_count && status == 0; i++) {
         const char *setting = options->settings[i], *key = NULL, *value;
@@ -334,6 +339,8 @@ static int bind_action(struct stage *stage, struct action *action, const struct 
     if (status == 0 && of_traffic && action->value > stage->flows.count)
         return word_error(cursor, &action->value_word, "there are %zu 'traffic' statements",
                           stage->flows.count);
+    if (status == 0 && action->kind >= ACTION_START_MACHINE && action->kind <= ACTION_CHURN)
+        return machines_bind_action(stage, action, cursor);
     return status;
 }
 
@@ -435,6 +442,8 @@ int stage_build(struct stage *stage, struct scenario *scenario, const struct sta
     if (status == 0)
         status = add_managers(stage, preset, options, err);
     if (status == 0)
+        status = machines_bind(stage, options, err);
+    if (status == 0)
         status = flows_bind(stage, options, err);
     if (status == 0)
         status = bind_statements(stage, err);
@@ -450,6 +459,7 @@ int stage_build(struct stage *stage, struct scenario *scenario, const struct sta
     stage->sim = sim_new(stage->fabric);
     ledger_listen(stage);
     stage->paths = sim_paths_new(stage->sim, stage->fabric);
+    machines_begin(stage);
     begin_measuring(stage);
     flows_begin(stage);
     for (size_t i = 0; i < stage->seats.count; i++)
@@ -462,6 +472,7 @@ void stage_release(struct stage *stage)
 {
     metrics_free(stage->metrics);
     unaffected_free(stage->unaffected);
+    machines_release(stage);
     sim_paths_free(stage->paths);
     sim_free(stage->sim);
     fabric_free(stage->fabric);

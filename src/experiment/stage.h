@@ -8,6 +8,7 @@
 
 #include "experiment/changes.h"
 #include "experiment/flows.h"
+#include "experiment/machines.h"
 #include "experiment/scenario.h"
 #include "experiment/story.h"
 #include "host/config.h"
@@ -52,6 +53,7 @@ struct stage {
     uint64_t trained;              /* when the last link that was mended is up */
     uint64_t fault;                /* that no change has been tied to yet; TIME_NEVER */
     VEC(struct flow) flows;
+    struct machines machines;
     bool stop_on_deadlock;
     struct sim_paths *paths;
     struct metrics *metrics;

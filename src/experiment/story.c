@@ -2,6 +2,7 @@
 
 #include "base/time.h"
 #include "experiment/series_text.h"
+#include "experiment/story_machines.h"
 #include "experiment/story_traffic.h"
 
 #include <stdarg.h>
@@ -15,6 +16,7 @@ void story_release(struct story *story)
     vec_release(&story->events);
     vec_release(&story->changes);
     vec_release(&story->checks);
+    vec_release(&story->machines);
     results_release(&story->results);
     arena_release(&story->arena);
     *story = (struct story){0};
@@ -126,6 +128,7 @@ void story_write_summary(const struct story *story, struct text *out)
             write_change(&story->changes.items[i], out);
     }
     story_write_pictures(story, out);
+    story_write_machines(story, out);
     story_write_traffic(story, out);
     if (story->checks.count) {
         text_printf(out, "\n%12s\n", "checked at");

@@ -41,10 +41,20 @@ struct story_check {
     const char *finding; /* what is wrong, or what was measured; may be "" */
 };
 
+/* A virtual machine that the scenario names; costs are those of its last move, or its start. */
+struct story_machine {
+    const char *name;
+    unsigned lid, moves, switches, table_smps; /* lid 0: it was stopped */
+    uint64_t time_ps;
+    bool has_traffic; /* then also: */
+    uint64_t downtime_ps, lost;
+};
+
 struct story {
     VEC(struct story_event) events;
     VEC(struct story_change) changes;
     VEC(struct story_check) checks;
+    VEC(struct story_machine) machines;
     const char *file;
     uint64_t seed, end, hash;
     uint64_t smps, lost,

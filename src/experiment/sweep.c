@@ -2,6 +2,7 @@
  * and column: in the sweep's file, or in the scenario's for a placeholder that nothing varies. */
 #include "experiment/sweep.h"
 
+#include "base/file.h"
 #include "base/time.h"
 #include "experiment/sweep_template.h"
 
@@ -301,28 +302,13 @@ static int read_lines(struct reader *reader, const char *text, size_t length, st
 
 /* ---- the scenario ---- */
 
-static int read_file(const char *path, struct text *text, struct err *err)
-{
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return err_at(err, errno, path, 0, "%s", strerror(errno));
-    int status = text_read(text, file, FILE_LIMIT);
-    fclose(file);
-    if (status)
-        return err_at(err, -status, path, 0, "%s", strerror(-status));
-    text_puts(text, "");
-    if (strlen(text->data) != text->length)
-        return err_at(err, EINVAL, path, 0, "has a zero byte: it is no text");
-    return 0;
-}
-
 static int read_template(struct sweep *sweep, const struct word *word, struct err *err)
 {
     struct cursor cursor = {.file = sweep->file, .err = err};
     struct text text = {0};
     struct err reason = {0};
     char message[1024];
-    int status = read_file(sweep->scenario, &text, &reason);
+    int status = file_read(sweep->scenario, FILE_LIMIT, &text, &reason);
     if (status)
         word_error(&cursor, word, "%.400s", err_text(&reason, message, sizeof message));
     else
@@ -366,7 +352,7 @@ int sweep_read_text(struct sweep *sweep, const char *name, const char *text, siz
 int sweep_read(struct sweep *sweep, const char *path, struct err *err)
 {
     struct text text = {0};
-    int status = read_file(path, &text, err);
+    int status = file_read(path, FILE_LIMIT, &text, err);
     if (status == 0)
         status = sweep_read_text(sweep, path, text.data, text.length, err);
     text_release(&text);

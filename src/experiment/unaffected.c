@@ -26,6 +26,8 @@ struct unaffected {
 
 static void add_port(struct unaffected *u, uint32_t port)
 {
+    if (port >= DATA_GUEST) /* a machine: `no-loss-of others` is about these */
+        return;
     if (u->index[port] != TOPOLOGY_NONE)
         return;
     u->index[port] = (uint32_t)u->ports.count;

@@ -1,5 +1,6 @@
 #include "host/config.h"
 
+#include "base/file.h"
 #include "base/time.h"
 
 #include <ctype.h>
@@ -455,16 +456,8 @@ static int read_line(struct config *config, const char *path, unsigned number, c
 
 int config_read(struct config *config, const char *path, struct err *err)
 {
-    struct text content = {0};
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return err_at(err, errno, path, 0, "%s", strerror(errno));
-    int status = text_read(&content, file, FILE_LIMIT);
-    fclose(file);
-    if (status < 0)
-        err_at(err, -status, path, 0, "%s", strerror(-status));
-    else if (content.length && memchr(content.data, 0, content.length))
-        status = err_at(err, EINVAL, path, 0, "not a text file: it has NUL bytes");
+    struct text content;
+    int status = file_read(path, FILE_LIMIT, &content, err);
     char *line = content.data;
     for (unsigned number = 1; status == 0 && line && *line; number++) {
         char *end = strchrnul(line, '\n');

@@ -518,40 +518,35 @@ void dump_print_lanes(const struct dump_picture *picture, FILE *out)
 /* The ports of one group at a switch: `blocks` are those of its 32, one for each position. */
 static void print_ports(const struct picture_block *blocks, size_t count, unsigned entry, FILE *out)
 {
+    unsigned lid = LID_MULTICAST_FIRST + (blocks->part & 0x1FFu) * GROUPS_A_BLOCK + entry;
+    bool any = false;
     for (size_t i = 0; i < count; i++) {
         uint64_t mask = wire_get_at(blocks[i].data, MULTICAST_FORWARDING_TABLE_PORT_MASK, entry);
-        for (unsigned bit = 0; bit < 16; bit++)
-            if (mask >> bit & 1)
-                fprintf(out, " 0x%03X ", (blocks[i].part >> 9) * 16u + bit);
+        for (unsigned bit = 0; bit < 16; bit++) {
+            if (!(mask >> bit & 1))
+                continue;
+            if (!any)
+                fprintf(out, "0x%04X :", lid);
+            any = true;
+            fprintf(out, " 0x%03X ", (blocks[i].part >> 9) * 16u + bit);
+        }
     }
-    fputc('\n', out);
+    if (any)
+        fputc('\n', out);
 }
 
-static bool has_group(const struct picture_block *blocks, size_t count, unsigned entry)
-{
-    uint64_t any = 0;
-    for (size_t i = 0; i < count; i++)
-        any |= wire_get_at(blocks[i].data, MULTICAST_FORWARDING_TABLE_PORT_MASK, entry);
-    return any != 0;
-}
-
+/* A switch without groups has its name there all the same: ibdmchk does not mind. */
 static void print_switch_groups(const struct picture_node *node, FILE *out)
 {
-    bool begun = false;
+    if (node->block_count)
+        fprintf(out, "\nSwitch 0x%016" PRIx64 "\nLID    : Out Port(s)\n", node->guid);
     for (size_t i = 0, count; i < node->block_count; i += count) {
         const struct picture_block *blocks = &node->blocks[i];
-        unsigned number = blocks->part & 0x1FF;
-        for (count = 1; i + count < node->block_count && (blocks[count].part & 0x1FFu) == number;)
+        for (count = 1;
+             i + count < node->block_count && !((blocks[count].part ^ blocks->part) & 0x1FF);)
             count++;
-        for (unsigned entry = 0; entry < GROUPS_A_BLOCK; entry++) {
-            if (!has_group(blocks, count, entry))
-                continue;
-            if (!begun)
-                fprintf(out, "\nSwitch 0x%016" PRIx64 "\nLID    : Out Port(s)\n", node->guid);
-            begun = true;
-            fprintf(out, "0x%04X :", LID_MULTICAST_FIRST + number * GROUPS_A_BLOCK + entry);
+        for (unsigned entry = 0; entry < GROUPS_A_BLOCK; entry++)
             print_ports(blocks, count, entry, out);
-        }
     }
 }
 

@@ -7,6 +7,8 @@
 #include "experiment/words.h"
 #include "reproduce/claims.h"
 
+#include "base/file.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,16 +76,10 @@ static int read_lines(struct expectations *expectations, const char *path, const
 
 int expectations_read(struct expectations *expectations, const char *path, struct err *err)
 {
-    struct text text = {0};
+    struct text text;
     *expectations = (struct expectations){0};
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return err_at(err, errno, path, 0, "%s", strerror(errno));
-    int status = text_read(&text, file, FILE_LIMIT);
-    fclose(file);
-    if (status)
-        err_at(err, -status, path, 0, "%s", strerror(-status));
-    else
+    int status = file_read(path, FILE_LIMIT, &text, err);
+    if (!status)
         status = read_lines(expectations, path, &text, err);
     text_release(&text);
     if (status)

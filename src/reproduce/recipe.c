@@ -1,5 +1,6 @@
 #include "reproduce/recipe.h"
 
+#include "base/file.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "experiment/words.h"
@@ -211,16 +212,6 @@ static int read_lines(struct recipe *recipe, const char *file, const struct text
     return recipe->title ? 0 : err_at(err, EINVAL, file, 0, "no 'title' statement");
 }
 
-static int read_file(const char *path, struct text *text, struct err *err)
-{
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return err_at(err, errno, path, 0, "%s", strerror(errno));
-    int status = text_read(text, file, FILE_LIMIT);
-    fclose(file);
-    return status ? err_at(err, -status, path, 0, "%s", strerror(-status)) : 0;
-}
-
 int recipe_read(struct recipe *recipe, const char *folder, struct err *err)
 {
     struct text text = {0};
@@ -229,7 +220,7 @@ int recipe_read(struct recipe *recipe, const char *folder, struct err *err)
     recipe->folder = arena_strdup(&recipe->arena, folder);
     recipe->name = arena_strdup(&recipe->arena, slash ? slash + 1 : folder);
     const char *file = join(&recipe->arena, folder, "figure");
-    int status = read_file(file, &text, err);
+    int status = file_read(file, FILE_LIMIT, &text, err);
     if (status == 0)
         status = read_lines(recipe, file, &text, err);
     text_release(&text);

@@ -10,8 +10,14 @@
  * outwards, since a route can only fit if the rest of its way does.
  *
  * A route is a pair (source switch, LID): all sources at a switch share it. On its way through the
- * layers it stays in place: only its service level changes. */
+ * layers it stays in place: only its service level changes.
+ *
+ * That is the paper's way, and it may part the two directions of a pair. Most clients use one
+ * service level for both, so where the lanes suffice the routes are then laid again, by pairs of
+ * switches (layers_pairs.h). Where they do not, the note says so, or the engine refuses: see
+ * `reversible` in engine.h. */
 #include "routing/column.h"
+#include "routing/layers_pairs.h"
 #include "routing/paper_cost.h"
 #include "routing/sssp.h"
 
@@ -32,6 +38,7 @@ struct layering {
     uint8_t *open;   /* by LID: OPEN_NOW, OPEN_NEXT */
     uint8_t *fits;   /* by switch: its route for the column fits into the layer */
     uint8_t *needed;
+    struct layers_pairs pairs;
 };
 
 static uint8_t *level_of(const struct layering *layering, uint32_t at, uint32_t lid)
@@ -51,6 +58,7 @@ static void layering_init(struct layering *layering)
     layering->open = mem_alloc(network->top_lid + 1u);
     layering->fits = mem_zalloc(switches + 1, 1);
     layering->needed = mem_zalloc(switches + 1, 1);
+    layers_pairs_init(&layering->pairs, &layering->layers, routes);
 }
 
 static void layering_release(struct layering *layering)
@@ -60,6 +68,7 @@ static void layering_release(struct layering *layering)
     mem_free(layering->open);
     mem_free(layering->fits);
     mem_free(layering->needed);
+    layers_pairs_release(&layering->pairs);
 }
 
 /* Is there a route of the column that starts here and waits for this layer? First come those of
@@ -215,7 +224,7 @@ static void spread_layers(const struct layering *layering, unsigned layers, unsi
     }
 }
 
-/* Tables anew, and their layers. */
+/* Tables anew, and their layers: by pairs if both directions must share one. */
 static unsigned try_routes(struct layering *layering, const struct engine_options *options,
                            bool lowest, unsigned limit)
 {
@@ -225,7 +234,8 @@ static unsigned try_routes(struct layering *layering, const struct engine_option
     sssp_tables(layering->network, options, lowest, &layering->layers, routes);
     if (layers_sort(&layering->layers, 0))
         return 1;
-    return deal_routes(layering, limit);
+    return options->reversible ? layers_pairs_deal(&layering->pairs, limit)
+                               : deal_routes(layering, limit);
 }
 
 /* First the balanced routes; if these take too many lanes, those by the lowest ports, which are as
@@ -247,6 +257,24 @@ static unsigned lay_routes(struct layering *layering, const struct engine_option
     return balanced < layers ? balanced : layers;
 }
 
+/* The layers become lanes, of pairs if these fit. */
+static void take_lanes(struct layering *layering, const struct engine_options *options,
+                       unsigned layers, unsigned lanes)
+{
+    struct routes *routes = layering->routes;
+    unsigned paired =
+        layers == 1 || options->reversible ? layers : layers_pairs_deal(&layering->pairs, lanes);
+    if (paired <= lanes) {
+        layers_pairs_spread(&layering->pairs, paired, lanes);
+        layers_describe(routes, paired, lanes);
+        return;
+    }
+    copy_levels(layering);
+    spread_layers(layering, layers, lanes);
+    layers_describe(routes, layers, lanes);
+    layers_describe_one_way(routes);
+}
+
 static int dfsssp_compute(const struct network *network, const struct engine_options *options,
                           struct routes *routes, struct err *err)
 {
@@ -255,15 +283,14 @@ static int dfsssp_compute(const struct network *network, const struct engine_opt
     routes_init(routes, network, "dfsssp");
     layering_init(&layering);
     unsigned layers = lay_routes(&layering, options, lanes);
+    if (layers <= lanes)
+        take_lanes(&layering, options, layers, lanes);
     routes->operations += layering.layers.operations;
     layering_release(&layering);
     if (layers > lanes) {
         engine_refuse(routes);
         return layers_refusal("dfsssp", layers, lanes, err);
     }
-    copy_levels(&layering);
-    spread_layers(&layering, layers, lanes);
-    layers_describe(routes, layers, lanes);
     return engine_settle(network, options, false, routes, err);
 }
 

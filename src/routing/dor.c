@@ -309,6 +309,7 @@ static int fill_tables(struct dor *dor, const struct engine_options *options, st
     routes_reserve(dor->routes, network, "dor");
     dor->routes->operations = operations;
     dor->routes->vls = (uint8_t)(1u << dor->rings);
+    dor->routes->reversible = true; /* who crosses a dateline does so on the way back */
     if (dor->rings)
         dor->routes->service_levels =
             mem_zalloc((size_t)network->switches.count * dor->routes->stride, 1);

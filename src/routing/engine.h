@@ -39,6 +39,7 @@ struct engine_options {
     bool leave_proof;  /* the caller verifies the tables before it uses them: see engine_judge() */
     bool seed_balance; /* user routes count as load before the engine spreads its own */
     bool allow_cycles; /* minhop: give tables that could deadlock, with a note */
+    bool reversible;   /* dfsssp, nue: no tables rather than such as are not routes.reversible */
     unsigned max_vls;  /* data lanes that an engine may use; 0: 8 */
     uint32_t shard, shards; /* trees of minhop, updn, ftree: only this part of all destinations, see
                                turns.h; 0, 0: all */

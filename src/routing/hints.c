@@ -1,8 +1,8 @@
 /* Reading lists of GUIDs and of weights, and finding what they name in a network. */
 #include "routing/hints.h"
 
+#include "base/file.h"
 #include "base/map.h"
-#include "routing/file.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -263,6 +263,7 @@ static int lash_compute(const struct network *network, const struct engine_optio
         spread_pairs(&lash, layers, lanes);
         write_levels(&lash);
         layers_describe(routes, layers, lanes);
+        routes->reversible = true;
     }
     mem_free(lash.level);
     if (layers > lanes) {

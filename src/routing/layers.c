@@ -482,3 +482,10 @@ void layers_describe(struct routes *routes, unsigned layers, unsigned lanes)
     snprintf(routes->note + length, sizeof routes->note - length, "%u layer%s over %u lane%s",
              layers, layers == 1 ? "" : "s", lanes, lanes == 1 ? "" : "s");
 }
+
+void layers_describe_one_way(struct routes *routes)
+{
+    size_t length = strlen(routes->note);
+    snprintf(routes->note + length, sizeof routes->note - length,
+             "; too few to have both directions of a pair on one: reversible paths are not proved");
+}

@@ -110,6 +110,8 @@ static inline unsigned layers_lightest(const struct layers_share *share, const u
 int layers_refusal(const char *engine, unsigned layers, unsigned lanes, struct err *err);
 /* Notes in the routes how many lanes they use, and why. */
 void layers_describe(struct routes *routes, unsigned layers, unsigned lanes);
+/* And that a pair's two directions may differ in them. */
+void layers_describe_one_way(struct routes *routes);
 
 static inline size_t layers_row(const struct layers *layers, uint32_t channel)
 {

@@ -1,6 +1,6 @@
 #include "routing/lfts.h"
 
-#include "routing/file.h"
+#include "base/file.h"
 
 #include "base/map.h"
 

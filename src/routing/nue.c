@@ -14,8 +14,16 @@
  * take the same links for themselves.
  * - A destination goes to the lane of its neighbours (nue_lanes.c) only if its routes are all
  * shortest there; else to that lane of all where the sum of detours is least.
- * - Where loads come out uneven, trees are taken back and chosen again, as in sssp. */
+ * - Where loads come out uneven, trees are taken back and chosen again, as in sssp.
+ *
+ * Lanes of destinations part the two directions of a pair, and most clients use one service level
+ * for both. So lanes are only how routes are found: the finished tables are laid over the lanes
+ * again, by pairs of switches (layers_pairs.h). What was found with many lanes does not always fit;
+ * what was found with one does, as it has no cycle at all. Where `reversible` (engine.h) asks for
+ * it, routes are then found again with one lane; else they stay on the lanes of their destinations,
+ * and the note says so. (With two or four lanes they hardly ever fit either.) */
 #include "routing/column.h"
+#include "routing/layers_pairs.h"
 #include "routing/nue_lanes.h"
 #include "routing/nue_tree.h"
 #include "routing/paper_cost.h"
@@ -39,8 +47,8 @@ struct nue {
     uint8_t *home;    /* by switch: the lane of its terminals, if nothing is against it */
     uint8_t *lane_of; /* by LID */
     uint32_t *detour; /* by LID: hops above the shortest, of all switches with terminals */
-    unsigned lanes;
-    bool escape; /* lanes have escape trees */
+    unsigned lanes;   /* to find routes with */
+    bool escape;      /* lanes have escape trees */
     uint64_t load[LAYERS_LIMIT];
 };
 
@@ -322,16 +330,13 @@ static bool place_all(struct nue *nue, const uint32_t *destinations, uint32_t co
     return true;
 }
 
-/* One row of lanes for all sources, but for those that moved, and a word about it. */
+/* One row of lanes for all sources, but for those that moved. */
 static void write_levels(struct nue *nue)
 {
     struct routes *routes = nue->routes;
-    uint64_t detours = 0;
-    for (uint32_t lid = 1; lid <= nue->network->top_lid; lid++) {
-        detours += nue->detour[lid];
+    for (uint32_t lid = 1; lid <= nue->network->top_lid; lid++)
         if (nue->lane_of[lid] >= routes->vls)
             routes->vls = nue->lane_of[lid] + 1;
-    }
     for (size_t i = 0; i < nue->tree.moved.count; i++)
         if (nue->tree.moved.items[i].lane >= routes->vls)
             routes->vls = nue->tree.moved.items[i].lane + 1;
@@ -345,9 +350,56 @@ static void write_levels(struct nue *nue)
         const struct nue_move *move = &nue->tree.moved.items[i];
         routes->service_levels[(size_t)move->from * routes->stride + move->lid] = move->lane;
     }
+}
+
+static void describe(const struct nue *nue)
+{
+    struct routes *routes = nue->routes;
+    uint64_t detours = 0;
+    for (uint32_t lid = 1; lid <= nue->network->top_lid; lid++)
+        detours += nue->detour[lid];
     snprintf(routes->note, sizeof routes->note, "%u lane%s, %llu hops of detours%s", routes->vls,
              routes->vls == 1 ? "" : "s", (unsigned long long)detours,
              nue->escape ? ", with escape trees" : "");
+    if (nue->lanes < routes->vls) {
+        size_t length = strlen(routes->note);
+        snprintf(routes->note + length, sizeof routes->note - length,
+                 ", found with %u so that both directions of a pair share one", nue->lanes);
+    }
+}
+
+/* Would all routes fit on one lane? Leaves their dependencies in the first, which is empty. */
+static bool fits_one_lane(struct nue *nue)
+{
+    struct column *column = &nue->column;
+    for (uint32_t lid = 1; lid <= nue->network->top_lid; lid++) {
+        if (!column_read(column, &nue->layers, nue->routes, lid))
+            continue;
+        for (uint32_t i = 1; i < column->count; i++) {
+            uint32_t at = column->order[i];
+            if (column->next[at] != column->target)
+                layers_note(&nue->layers, 0, column->out[at], column->out[column->next[at]]);
+        }
+        nue->routes->operations += column->count;
+    }
+    return layers_sort(&nue->layers, 0);
+}
+
+/* Lays the tables over so many lanes, by pairs; false if they are too few. */
+static bool lay_pairs(struct nue *nue, unsigned lanes)
+{
+    struct layers_pairs pairs;
+    layers_clear(&nue->layers, 0);
+    layers_pairs_init(&pairs, &nue->layers, nue->routes);
+    unsigned layers = nue->lanes == 1 || fits_one_lane(nue) ? 1 : layers_pairs_deal(&pairs, lanes);
+    if (layers <= lanes) {
+        nue->routes->vls = (uint8_t)lanes;
+        if (lanes > 1)
+            layers_pairs_spread(&pairs, layers, lanes);
+        nue->routes->reversible = true;
+    }
+    layers_pairs_release(&pairs);
+    return layers <= lanes;
 }
 
 /* False if a destination is stuck on all lanes; with escape trees none is. */
@@ -398,11 +450,12 @@ static void place_best(struct nue *nue, const struct engine_options *options)
     mem_free(best_detour);
 }
 
-static int nue_compute(const struct network *network, const struct engine_options *options,
-                       struct routes *routes, struct err *err)
+/* Tables found with so many lanes, and laid over those that there are; false if they do not fit but
+ * should. */
+static bool find_routes(struct routes *routes, const struct network *network,
+                        const struct engine_options *options, unsigned lanes)
 {
     struct nue nue = {.network = network, .routes = routes};
-    routes_init(routes, network, "nue");
     nue_init(&nue, options);
     nue_divide(network, nue.lanes, nue.home);
     if (!place_with(&nue, options)) {
@@ -410,9 +463,29 @@ static int nue_compute(const struct network *network, const struct engine_option
         place_best(&nue, options);
     }
     sssp_fill_here(network, routes);
-    write_levels(&nue);
+    bool paired = lay_pairs(&nue, lanes);
+    if (!paired && !options->reversible)
+        write_levels(&nue);
+    describe(&nue);
+    if (!paired)
+        layers_describe_one_way(routes);
     routes->operations += nue.layers.operations + nue.tree.operations;
     nue_release(&nue);
+    return paired || !options->reversible;
+}
+
+static int nue_compute(const struct network *network, const struct engine_options *options,
+                       struct routes *routes, struct err *err)
+{
+    struct engine_options tried = *options;
+    unsigned lanes = layers_wanted(options->max_vls);
+    routes_init(routes, network, "nue");
+    tried.max_vls = lanes;
+    if (!find_routes(routes, network, &tried, lanes)) {
+        memset(routes->ports, PORT_NONE, (size_t)routes->switch_count * routes->stride);
+        tried.max_vls = 1;
+        find_routes(routes, network, &tried, lanes);
+    }
     return engine_settle(network, options, false, routes, err);
 }
 

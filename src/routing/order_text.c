@@ -1,7 +1,7 @@
 /* Update plans as text, for `weft verify --transition` and for people. */
 #include "routing/order.h"
 
-#include "routing/file.h"
+#include "base/file.h"
 
 #include "base/map.h"
 

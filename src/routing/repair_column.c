@@ -60,6 +60,7 @@ static inline struct repair_cell *cell_of(struct repair_column *column, uint32_t
                                      .state = STATE_NEW,
                                      .old = port_of(column, at),
                                      .changed = NETWORK_NONE,
+                                     .level = NETWORK_NONE,
                                      .lanes = LANES_UNKNOWN};
     return cell;
 }
@@ -191,8 +192,12 @@ static uint32_t hops_from(struct repair_column *column, uint32_t at)
     return cell->state == STATE_SETTLED ? cell->hops : NETWORK_NONE;
 }
 
+/* It could be that near; noted once, the nearest. */
 static void put_level(struct repair_column *column, uint32_t hops, uint32_t at)
 {
+    if (column->cells[at].level <= hops)
+        return;
+    column->cells[at].level = hops;
     vec_push(&column->level[hops], at);
     if (hops > column->top_level)
         column->top_level = hops;
@@ -444,47 +449,40 @@ static void settle(struct repair_column *column, uint32_t at, const struct netwo
     }
 }
 
-/* Less is better: what agrees with the order, the old port, links with less use, lower ports. */
-static uint64_t rate(const struct repair_column *column, uint32_t at,
-                     const struct network_edge *hop, const struct arrivals *arrivals)
-{
-    const struct network_switch *node = &column->network->switches.items[at];
-    uint64_t load = column->repair->standing.load[node->first_port + hop->port];
-    uint64_t other = hop->port != column->cells[at].old;
-    uint64_t strange = goes_with_order(column, hop, arrivals->together) ? 0 : 2;
-    if (strange && !column->strange)
-        return UINT64_MAX;
-    strange += !comes_with_order(column, at, hop->port, arrivals);
-    return strange << 62 | other << 61 | (load & (UINT64_MAX >> 11)) << 8 | hop->port;
-}
-
-/* Hops that make a switch this near, the best first. */
-struct choices {
-    unsigned count;
-    struct choice {
-        uint64_t rating;
-        const struct network_edge *hop;
-    } items[256];
-};
-
-static void find_choices(struct repair_column *column, uint32_t at, uint32_t hops,
-                         const struct arrivals *arrivals, struct choices *choices)
+/* The best hop of those that make a switch this near and come after `after`, which becomes its
+ * rating; NULL: none. Less is better: what agrees with the order, the old port, links with less
+ * use, lower ports. What agrees takes longest to tell, so it is asked last. */
+static const struct network_edge *next_choice(struct repair_column *column, uint32_t at,
+                                              uint32_t hops, const struct arrivals *arrivals,
+                                              uint64_t *after)
 {
     const struct network *network = column->network;
-    choices->count = 0;
-    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-        struct choice choice = {.hop = &network->edges[e]};
-        if (hops_from(column, choice.hop->to) != hops - 1)
-            continue;
-        choice.rating = rate(column, at, choice.hop, arrivals);
-        if (choice.rating == UINT64_MAX)
-            continue;
-        unsigned place = choices->count++;
-        for (; place && choices->items[place - 1].rating > choice.rating; place--)
-            choices->items[place] = choices->items[place - 1];
-        choices->items[place] = choice;
-    }
+    const uint64_t *load = column->repair->standing.load + network->switches.items[at].first_port;
+    const struct network_edge *best = NULL;
+    uint64_t least = UINT64_MAX;
     column->repair->operations += network->first_edge[at + 1] - network->first_edge[at];
+    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+        const struct network_edge *hop = &network->edges[e];
+        if (hops_from(column, hop->to) != hops - 1)
+            continue;
+        uint64_t other = hop->port != column->cells[at].old, strange = 0;
+        uint64_t rating = 1 | other << 61 | (load[hop->port] & (UINT64_MAX >> 11)) << 9 |
+                          (uint64_t)hop->port << 1;
+        if (rating >= least)
+            continue;
+        if (!goes_with_order(column, hop, arrivals->together))
+            strange = 2;
+        if (strange && !column->strange)
+            continue;
+        strange += !comes_with_order(column, at, hop->port, arrivals);
+        rating |= strange << 62;
+        if (rating < least && rating > *after) {
+            least = rating;
+            best = hop;
+        }
+    }
+    *after = least;
+    return best;
 }
 
 /* What arrives at a switch by old entries or new ones, for one that arrives itself. */
@@ -558,23 +556,24 @@ enum how { AT_ONCE, DETOUR, LATE };
 static uint32_t try_level(struct repair_column *column, uint32_t at, uint32_t hops)
 {
     struct arrivals arrivals;
-    struct choices choices;
+    const struct network_edge *hop;
+    bool refused = column->refused;
     find_arrivals(column, at, &arrivals);
-    find_choices(column, at, hops, &arrivals, &choices);
     for (enum how how = AT_ONCE; how <= LATE; how++) {
         if ((how == DETOUR && (!column->strange || hops == 1)) || (how == LATE && !column->drains))
             continue;
-        for (unsigned i = 0; i < choices.count; i++) {
-            const struct network_edge *hop = choices.items[i].hop;
+        uint64_t rating = 0;
+        while ((hop = next_choice(column, at, hops, &arrivals, &rating)) != NULL) {
+            column->refused = true;
             if (how == AT_ONCE  ? try_hop(column, at, hop, &arrivals)
                 : how == DETOUR ? try_detour(column, at, hop, &arrivals)
                                 : try_hop_late(column, at, hop, &arrivals)) {
                 settle(column, at, hop, &arrivals, hops);
+                column->refused = refused;
                 return 0;
             }
         }
     }
-    column->refused |= choices.count > 0;
     return later_than(column, at, hops);
 }
 
@@ -589,6 +588,7 @@ static size_t offer_levels(struct repair_column *column)
         if (column->cells[at].state != STATE_BROKEN)
             continue;
         left++;
+        column->cells[at].level = NETWORK_NONE;
         bool fed = false;
         for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
             const struct network_edge *edge = &network->edges[e];
@@ -616,6 +616,7 @@ static bool settle_broken(struct repair_column *column, bool strange, bool drain
             uint32_t at = column->level[hops].items[i];
             if (column->cells[at].state != STATE_BROKEN)
                 continue;
+            column->cells[at].level = NETWORK_NONE;
             uint32_t later = try_level(column, at, hops);
             left -= later == 0;
             if (later != 0 && later != NETWORK_NONE)

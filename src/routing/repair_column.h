@@ -9,6 +9,7 @@
 struct repair_cell {
     uint32_t epoch;
     uint32_t hops;    /* to the destination's switch, if it arrives */
+    uint32_t level;   /* how near it could be, if it is broken and noted there */
     uint32_t changed; /* its index in repair->entries, or NETWORK_NONE */
     uint16_t lanes;   /* on which traffic leaves by the old entry; or not asked yet */
     uint8_t state;

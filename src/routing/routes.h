@@ -28,6 +28,9 @@ struct routes {
                                 source's terminals add to a terminal's base LID; NULL: 0 */
     uint8_t *service_levels; /* [source switch * stride + DLID]; NULL: 0 */
     uint32_t *ranks;         /* the engine's up*-down* order by switch: lower is up; or NULL */
+    bool reversible;         /* a pair of switches has one service level for all packets between
+                                them, and both directions were proved with it. Who changes a level
+                                must change that of the way back, too */
     uint8_t lmc_needed;      /* by destination renaming */
     uint32_t edits;          /* entries that routes_set() changed since they were computed */
     uint64_t operations;     /* what computing them took: see engine.h; 0: they were not computed */

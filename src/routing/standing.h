@@ -8,9 +8,10 @@
  *
  * An order of all channels, in which every dependency leads forwards, shows that there is no cycle.
  * Where the tables come from up*-down* directions it is that of the directions: up before down. An
- * edge that agrees with it costs nothing. For another one, everything that its tail can wait behind
- * is searched; if its head is not among that, all of it goes to the front. The front grows behind
- * itself, so that what is there already is not looked at again. */
+ * edge that agrees with it costs nothing. For another one, everything that leads to its tail and
+ * has no place before its head is searched (half of what Pearce and Kelly's algorithm does); if the
+ * head is not among that, all of it goes as far to the front as what leads there allows, so that
+ * later edges of the same kind find it in its place. */
 #ifndef WEFT_ROUTING_STANDING_H
 #define WEFT_ROUTING_STANDING_H
 
@@ -28,16 +29,17 @@ struct standing {
     bool known;    /* the tables have passed a check, deliver everywhere, and this describes them */
     bool directed; /* the order is that of directions */
     struct dependency_graph graph;
-    int64_t *label;      /* by node of the graph: its place in the order */
-    int64_t front, back; /* the next labels at the end of the front, and before all of it */
-    uint64_t *refused;   /* like graph.bits: edges that closed a circle once; or NULL */
-    uint64_t *load;      /* by channel, switch.first_port + port: pairs of terminals, about */
-    uint64_t peak;       /* the highest of links between switches when an engine last computed */
-    uint32_t repairs;    /* since then */
+    struct dependency_graph behind; /* the same with inputs and outputs exchanged */
+    int64_t *label;                 /* by node of the graph: its place in the order */
+    int64_t front;                  /* no label is lower */
+    uint64_t *refused;              /* like graph.bits: edges that closed a circle once; or NULL */
+    uint64_t *load;   /* by channel, switch.first_port + port: pairs of terminals, about */
+    uint64_t peak;    /* the highest of links between switches when an engine last computed */
+    uint32_t repairs; /* since then */
     VEC(struct standing_edge) added; /* since the last standing_keep() */
     VEC(uint32_t) found;             /* scratch */
-    uint8_t *mark;
-    uint64_t operations; /* of keeping the order, as engine.h counts */
+    uint64_t *mark;                  /* what a search has met */
+    uint64_t operations;             /* of keeping the order, as engine.h counts */
 };
 
 /* Takes over the dependencies and loads that a check found (its report then has none). False if

@@ -3,9 +3,10 @@
  * LID, for management) by going down and up again, and it them. Such packets have their tables,
  * which lead to the nearest switch that has a legal route; but together with all others they could
  * close a circle. So they get lanes of their own, by service levels from 1 on: the legal routes
- * stay among themselves on lane 0, as safe as ever, and of the strays each is put on the first lane
- * where it closes no circle with those before it (the idea of layers, as in Skeie, Lysne and
- * Theiss, "Layered shortest path (LASH) routing in irregular system area networks", 2002).
+ * stay among themselves on lane 0, as safe as ever, and of the strays each is put, with its way
+ * back, on the first lane where they close no circle with those before (the idea of layers, as in
+ * Skeie, Lysne and Theiss, "Layered shortest path (LASH) routing in irregular system area
+ * networks", 2002).
  *
  * Where there is one lane only, all stays on it, and is proved or refused. */
 #include "routing/strays.h"
@@ -18,19 +19,25 @@
 
 enum { LANES_DEFAULT = 8, LANES_TOP = 15 };
 
+/* Channels as entries of the network's ports. */
+struct dependency {
+    uint32_t from, to;
+};
+
 struct strays {
     const struct network *network;
     struct routes *routes;
     struct acyclic lanes[LANES_TOP]; /* without the first */
     unsigned lane_limit, lane_count; /* of these */
-    VEC(uint32_t) way;               /* channels of one route */
+    VEC(struct dependency) needed;   /* of a pair, in both directions */
     uint64_t operations;
 };
 
+/* What a packet from a switch to a LID waits for on its way. */
 static void trace_way(struct strays *strays, uint32_t at, uint32_t lid)
 {
     const struct network *network = strays->network;
-    strays->way.count = 0;
+    uint32_t last = NETWORK_NONE;
     for (uint32_t hops = 0; hops < network->switches.count; hops++) {
         const struct network_switch *node = &network->switches.items[at];
         uint8_t port = routes_port(strays->routes, at, lid);
@@ -39,66 +46,92 @@ static void trace_way(struct strays *strays, uint32_t at, uint32_t lid)
                           : NETWORK_NONE;
         if (to >= network->switches.count)
             break;
-        vec_push(&strays->way, node->first_port + port);
+        if (last != NETWORK_NONE)
+            vec_push(&strays->needed,
+                     ((struct dependency){.from = last, .to = node->first_port + port}));
+        last = node->first_port + port;
         at = to;
+        strays->operations++;
     }
-    strays->operations += strays->way.count;
 }
 
-/* All of the way's dependencies on a lane, or none. */
+/* All that the pair needs on a lane, or nothing. */
 static bool fits_lane(struct strays *strays, struct acyclic *lane)
 {
     VEC(size_t) added = {0};
     bool fits = true;
-    for (size_t i = 0; i + 1 < strays->way.count && fits; i++) {
-        uint32_t from = strays->way.items[i], to = strays->way.items[i + 1];
-        if (acyclic_has(lane, from, to))
+    for (size_t i = 0; i < strays->needed.count && fits; i++) {
+        const struct dependency *needed = &strays->needed.items[i];
+        if (acyclic_has(lane, needed->from, needed->to))
             continue;
-        fits = acyclic_add(lane, from, to);
+        fits = acyclic_add(lane, needed->from, needed->to);
         if (fits)
             vec_push(&added, i);
     }
-    for (size_t i = 0; !fits && i < added.count; i++)
-        acyclic_remove(lane, strays->way.items[added.items[i]],
-                       strays->way.items[added.items[i] + 1]);
+    for (size_t i = 0; !fits && i < added.count; i++) {
+        const struct dependency *needed = &strays->needed.items[added.items[i]];
+        acyclic_remove(lane, needed->from, needed->to);
+    }
     vec_release(&added);
     return fits;
 }
 
-/* False if there is no lane left. */
-static bool place_lid(struct strays *strays, uint32_t from, uint32_t lid)
+/* For all LIDs at a switch, its own and those of its terminals. */
+static void each_lid(struct strays *strays, uint32_t from, uint32_t to,
+                     void (*visit)(struct strays *, uint32_t from, uint32_t lid, unsigned lane),
+                     unsigned lane)
 {
-    struct routes *routes = strays->routes;
-    trace_way(strays, from, lid);
+    const struct network *network = strays->network;
+    const struct network_switch *target = &network->switches.items[to];
+    for (uint32_t k = 0; target->lid && k < UINT32_C(1) << target->lmc; k++)
+        visit(strays, from, target->lid + k, lane);
+    for (uint32_t i = network->first_terminal[to]; i < network->first_terminal[to + 1]; i++) {
+        const struct network_terminal *terminal =
+            &network->terminals.items[network->terminals_at[i]];
+        for (uint32_t k = 0; terminal->lid && k < UINT32_C(1) << terminal->lmc; k++)
+            visit(strays, from, terminal->lid + k, lane);
+    }
+}
+
+/* What two switches say to each other does not count as traffic. */
+static void trace_lid(struct strays *strays, uint32_t from, uint32_t lid, unsigned lane)
+{
+    (void)lane;
+    if (!(strays->network->owner[lid] & NETWORK_SWITCH) ||
+        network_terminal_count(strays->network, from))
+        trace_way(strays, from, lid);
+}
+
+static void write_level(struct strays *strays, uint32_t from, uint32_t lid, unsigned lane)
+{
+    strays->routes->service_levels[(size_t)from * strays->routes->stride + lid] = (uint8_t)lane;
+}
+
+/* Both directions of a pair go to the same lane; false if there is none left. */
+static bool place_pair(struct strays *strays, uint32_t a, uint32_t b)
+{
+    strays->needed.count = 0;
+    each_lid(strays, a, b, trace_lid, 0);
+    each_lid(strays, b, a, trace_lid, 0);
     for (unsigned lane = 0; lane < strays->lane_limit; lane++) {
         if (lane == strays->lane_count)
-            acyclic_init(&strays->lanes[strays->lane_count++], strays->network, routes->ranks);
+            acyclic_init(&strays->lanes[strays->lane_count++], strays->network,
+                         strays->routes->ranks);
         if (!fits_lane(strays, &strays->lanes[lane]))
             continue;
-        routes->service_levels[(size_t)from * routes->stride + lid] = (uint8_t)(lane + 1);
+        each_lid(strays, a, b, write_level, lane + 1);
+        each_lid(strays, b, a, write_level, lane + 1);
         return true;
     }
     return false;
 }
 
-/* What a stray's switch may send: to terminals always, to the other switch for its own terminals.
- */
+/* A way without a legal order has none backwards either, so the list has every pair twice: the one
+ * from the switch with terminals is taken. */
 static bool place_stray(struct strays *strays, const struct ways_stray *stray)
 {
-    const struct network *network = strays->network;
-    const struct network_switch *target = &network->switches.items[stray->to];
-    bool placed = true;
-    if (network_terminal_count(network, stray->from) && target->lid)
-        for (uint32_t k = 0; k < UINT32_C(1) << target->lmc && placed; k++)
-            placed = place_lid(strays, stray->from, target->lid + k);
-    for (uint32_t i = network->first_terminal[stray->to];
-         i < network->first_terminal[stray->to + 1] && placed; i++) {
-        const struct network_terminal *terminal =
-            &network->terminals.items[network->terminals_at[i]];
-        for (uint32_t k = 0; terminal->lid && k < UINT32_C(1) << terminal->lmc && placed; k++)
-            placed = place_lid(strays, stray->from, terminal->lid + k);
-    }
-    return placed;
+    return !network_terminal_count(strays->network, stray->from) ||
+           place_pair(strays, stray->from, stray->to);
 }
 
 static int find_lanes(const struct network *network, unsigned lanes, const struct ways_strays *list,
@@ -111,6 +144,7 @@ static int find_lanes(const struct network *network, unsigned lanes, const struc
         placed = place_stray(&strays, &list->items.items[i]);
     routes->operations += strays.operations;
     routes->vls = (uint8_t)(1 + strays.lane_count);
+    routes->reversible = true;
     size_t length = strlen(routes->note);
     snprintf(routes->note + length, sizeof routes->note - length,
              "; %zu pairs of a switch with and one without hosts have no route up and down: they "
@@ -118,7 +152,7 @@ static int find_lanes(const struct network *network, unsigned lanes, const struc
              list->items.count);
     for (unsigned lane = 0; lane < strays.lane_count; lane++)
         acyclic_release(&strays.lanes[lane]);
-    vec_release(&strays.way);
+    vec_release(&strays.needed);
     return placed ? 0
                   : err_set(err, EDEADLK,
                             "%s: %zu pairs of a switch with and one without hosts have no route up "

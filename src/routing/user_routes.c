@@ -1,6 +1,6 @@
 #include "routing/user_routes.h"
 
-#include "routing/file.h"
+#include "base/file.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -25,6 +25,8 @@ struct check {
     const struct network *network;
     const struct routes *routes;
     const struct lanes *lanes;
+    uint16_t *back; /* see walk.h; or NULL */
+    bool reversible;
     uint32_t switch_count;
     unsigned vls, slices;
     uint32_t *part; /* by switch: connected part */
@@ -193,6 +195,27 @@ static uint8_t level_of_source(const struct check *check, const struct verify_ta
     return 0;
 }
 
+/* Service levels by which an end point may send to the target: its own, and that of the way back.
+ */
+static uint16_t levels_of_source(const struct check *check, const struct verify_target *target,
+                                 uint32_t end_point, uint32_t at)
+{
+    const struct network *network = check->network;
+    uint16_t levels = (uint16_t)(1u << level_of_source(check, target, end_point, at));
+    if (!check->reversible)
+        return levels;
+    bool is_switch = end_point & NETWORK_SWITCH;
+    uint32_t lid =
+        is_switch ? network->switches.items[at].lid : network->terminals.items[end_point].lid;
+    uint32_t lmc =
+        is_switch ? network->switches.items[at].lmc : network->terminals.items[end_point].lmc;
+    for (uint32_t k = 0; lid && k < UINT32_C(1) << lmc; k++) {
+        const struct verify_target source = {.lid = (uint16_t)(lid + k)};
+        levels |= (uint16_t)(1u << level_of_source(check, &source, target->owner, target->at));
+    }
+    return levels;
+}
+
 static unsigned lane_at(const struct check *check, uint32_t at, uint8_t in, uint8_t out, uint8_t sl)
 {
     unsigned lane = check->lanes ? lanes_vl(check->lanes, at, in, out, sl) : sl;
@@ -212,16 +235,16 @@ static uint16_t lanes_of_senders(const struct check *check, const struct verify_
     }
     for (uint32_t i = network->first_terminal[at]; i < network->first_terminal[at + 1]; i++) {
         uint32_t terminal = network->terminals_at[i];
-        uint8_t own = level_of_source(check, target, terminal, at);
-        *levels |= (uint16_t)(1u << own);
-        if (own == sl)
+        uint16_t own = levels_of_source(check, target, terminal, at);
+        *levels |= own;
+        if (own >> sl & 1)
             lanes |= (uint16_t)(1u << lane_at(check, at, network->terminals.items[terminal].port,
                                               out, sl));
     }
     if (!target->is_switch) {
-        uint8_t own = level_of_source(check, target, NETWORK_SWITCH | at, at);
-        *levels |= (uint16_t)(1u << own);
-        if (own == sl)
+        uint16_t own = levels_of_source(check, target, NETWORK_SWITCH | at, at);
+        *levels |= own;
+        if (own >> sl & 1)
             lanes |= (uint16_t)(1u << lane_at(check, at, 0, out, sl));
     }
     return lanes & (uint16_t) ~(1u << LANES_DISCARD);
@@ -346,7 +369,7 @@ static void check_slice(void *context, size_t index)
     slice->sum.load = mem_zalloc(check->network->ports.count + 1, sizeof *slice->sum.load);
     dependency_init(&slice->dependencies, check->network, check->vls);
     if (check->quick)
-        walk_init(&slice->walk, check->network, check->routes, check->vls);
+        walk_init(&slice->walk, check->network, check->routes, check->vls, check->back);
     while ((first = __atomic_fetch_add(&check->next_lid, ROUTES_BLOCK, __ATOMIC_RELAXED)) <=
            check->network->top_lid)
         check_block(check, slice, first);
@@ -511,6 +534,7 @@ void verify_routes(const struct network *network, const struct routes *routes,
         .routes = routes,
         .lanes = options->lanes,
         .switch_count = (uint32_t)network->switches.count,
+        .reversible = options->reversible,
         .vls = lanes_in_use(routes, options),
         .slices = workers_count(options->workers),
     };
@@ -523,6 +547,8 @@ void verify_routes(const struct network *network, const struct routes *routes,
         if (options->root_count)
             label_keys(&check, options->roots, options->root_count);
         check.quick = !check.lanes && !check.key && !routes->offsets && is_in_one_part(&check);
+        if (check.quick && check.reversible && check.vls > 1)
+            check.back = walk_levels_back(network, routes);
         check.slice = mem_zalloc(check.slices, sizeof *check.slice);
         workers_run(options->workers, check.slices, check_slice, &check);
         if (check.quick && check.vls == 1) {
@@ -542,6 +568,7 @@ void verify_routes(const struct network *network, const struct routes *routes,
     mem_free(check.slice);
     mem_free(check.part);
     mem_free(check.key);
+    mem_free(check.back);
 }
 
 /* For every LID in use each switch is resolved, counted, and met on the way back with its load and

@@ -7,6 +7,9 @@
  * - on no virtual lane can packets wait for each other in a circle (the channel dependency graph of
  *   Dally and Seitz has no cycle). All traffic with a terminal at one end counts; traffic between
  *   switches is management and is only checked for delivery.
+ *   Clients that ask for a reversible path use the service level of the way there for the way back,
+ *   too. With `reversible` such packets count as well: what is sent to a terminal (or by it) also
+ *   travels by every service level that belongs to the opposite direction.
  * It also counts down-up transitions where roots are given, hops, and the load of each link: the
  * ordered pairs of terminals whose route crosses it in one direction. */
 #ifndef WEFT_ROUTING_VERIFY_H
@@ -25,6 +28,7 @@ struct verify_options {
     const uint32_t *roots;     /* switches; their up*-down* directions are checked too */
     size_t root_count;
     const struct workers *workers; /* NULL: one thread */
+    bool reversible; /* the way back may use the service level of the way there, see below */
     struct dependency_graph *keep; /* gets the graph of all dependencies, or NULL */
 };
 

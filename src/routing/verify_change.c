@@ -164,7 +164,7 @@ static void gather(struct walk *walk, const struct repair_entry *entry, bool lat
     uint32_t at = entry->at, lid = entry->lid;
     const uint64_t *rows = dependency_row(walk->graph, at, 0, 0) + entry->after / 64;
     size_t words = dependency_row_words(walk->graph, at);
-    bool one_lane = walk->graph->vls == 1;
+    bool one_lane = walk->graph->vls == 1 && entry->after <= network->switches.items[at].port_count;
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
         const struct network_edge *edge = &network->edges[e];
         if (one_lane && rows[edge->port * words] >> (entry->after % 64) & 1)

@@ -9,13 +9,14 @@
 enum { HOPS_UNKNOWN = 0x7FFFFFFF, OUTPUTS = 256, OUTPUT_WORDS = OUTPUTS / 64 };
 
 void walk_init(struct walk *walk, const struct network *network, const struct routes *routes,
-               unsigned vls)
+               unsigned vls, const uint16_t *back)
 {
     uint32_t switches = (uint32_t)network->switches.count;
     *walk = (struct walk){
         .network = network,
         .routes = routes,
         .vls = vls,
+        .back = back,
         .switch_count = switches,
         .first_lid = UINT32_MAX,
         .columns = mem_alloc((size_t)switches * ROUTES_BLOCK),
@@ -162,25 +163,46 @@ static void add_loads(struct walk *walk)
     }
 }
 
-/* Who sends to this LID, by which service level. */
-static uint16_t own_level(const struct walk *walk, const struct verify_target *target, uint32_t at)
+static uint8_t level_to(const struct routes *routes, uint32_t from, uint32_t lid)
+{
+    return routes->service_levels ? routes->service_levels[(size_t)from * routes->stride + lid] & 15
+                                  : 0;
+}
+
+uint16_t *walk_levels_back(const struct network *network, const struct routes *routes)
+{
+    size_t switches = network->switches.count;
+    uint16_t *back = mem_zalloc(switches * switches + 1, sizeof *back);
+    for (uint32_t to = 0; to < switches; to++)
+        for (uint32_t lid = 1; lid <= network->top_lid; lid++)
+            if (!(network->owner[lid] & NETWORK_SWITCH))
+                back[to * switches + network->terminals.items[network->owner[lid]].at] |=
+                    (uint16_t)(1u << level_to(routes, to, lid));
+    return back;
+}
+
+/* Who sends to this LID, by which service levels. */
+static uint16_t own_levels(const struct walk *walk, const struct verify_target *target, uint32_t at)
 {
     if (target->is_switch && !walk->terminals[at])
         return 0;
     if (walk->vls == 1)
         return 1;
-    uint8_t level =
-        walk->routes->service_levels
-            ? walk->routes->service_levels[(size_t)at * walk->routes->stride + target->lid]
-            : 0;
-    return level < walk->vls ? (uint16_t)(1u << level) : 0;
+    uint32_t levels = 1u << level_to(walk->routes, at, target->lid);
+    if (walk->back)
+        levels |= walk->back[(size_t)target->at * walk->switch_count + at];
+    /* A switch without terminals sends for itself. */
+    const struct network_switch *node = &walk->network->switches.items[at];
+    for (uint32_t k = 0; walk->back && !target->is_switch && node->lid && k < 1u << node->lmc; k++)
+        levels |= 1u << level_to(walk->routes, target->at, node->lid + k);
+    return (uint16_t)(levels & ((1u << walk->vls) - 1));
 }
 
 static void add_dependencies(struct walk *walk, const struct verify_target *target,
                              const uint8_t *column, struct dependency_graph *graph)
 {
     for (uint32_t at = 0; at < walk->switch_count; at++)
-        walk->levels[at] = own_level(walk, target, at);
+        walk->levels[at] = own_levels(walk, target, at);
     for (uint32_t i = walk->switch_count; i-- > 1;) {
         uint32_t at = walk->order[i], to = walk->next[at];
         walk->levels[to] |= walk->levels[at];

@@ -22,6 +22,8 @@ struct walk {
     const struct network *network;
     const struct routes *routes;
     unsigned vls;
+    const uint16_t *back; /* [to * switches + from]: service levels from `to` to the terminals at
+                             `from`, by which these may send to it; or NULL */
     uint32_t switch_count, first_lid; /* of the block in `columns` */
     uint8_t *columns;                 /* [(LID - first_lid) * switch_count + switch] */
     uint32_t *order;                  /* switches by distance from the owner of the last LID */
@@ -38,7 +40,10 @@ struct walk {
 /* For networks in one piece, and routes that neither rename destinations nor have lanes given from
  * outside (service levels of their own are fine). */
 void walk_init(struct walk *walk, const struct network *network, const struct routes *routes,
-               unsigned vls);
+               unsigned vls, const uint16_t *back);
+/* What `back` is for tables whose service levels are used in both directions; the caller frees it.
+ */
+uint16_t *walk_levels_back(const struct network *network, const struct routes *routes);
 void walk_release(struct walk *walk);
 /* Adds the LID to the sums, and what it makes channels wait for to the graph, unless that is left
  * to walk_scan_dependencies(). False if some switch does not deliver it: then nothing was added. */

@@ -606,7 +606,9 @@ uint16_t trace_records(struct sa *sa, const struct query *query, struct answer *
         if (at == ends.destination)
             return STATUS_OK;
         entry = network->ports.items[here->first_port + port].peer_port;
-        at = network->ports.items[here->first_port + port].peer;
+        at = network_leads_to(network, at & ~NETWORK_SWITCH, port, ends.destination)
+                 ? ends.destination
+                 : network->ports.items[here->first_port + port].peer;
     }
     if (ends.source != ends.destination)
         add_terminal_step(sa, answer, at, false);

@@ -24,10 +24,11 @@
  *   sync.c           how standbys come by them
  *
  * Queries wait in a queue for each client (source LID); clients are answered in turn. Bounds: at
- * most `queue_limit` queries wait in all and `client_limit` of one client, then the answer is BUSY,
- * and beyond as many BUSY answers again silence. One call of sa_expire() lets sa_next_output() do
- * about `turn_work` records' worth of work before it says that there is nothing now, so that the
- * owner gets to do other things; a table of paths is made in as many turns as it takes. */
+ * most `queue_limit` queries wait in all and `client_limit` of one client, then the answer is BUSY;
+ * what cannot be told so in half a turn hears nothing. One call of sa_expire() lets
+ * sa_next_output() do about `turn_work` records' worth of work before it says that there is nothing
+ * now, so that the owner gets to do other things; a table of paths is made in as many turns as it
+ * takes. */
 #ifndef WEFT_SA_SA_H
 #define WEFT_SA_SA_H
 

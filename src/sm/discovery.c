@@ -192,7 +192,8 @@ static void read_ports(struct sm *sm, uint32_t node)
 {
     uint32_t first = node_at(sm, node)->first_port;
     for (unsigned number = 0; number <= node_at(sm, node)->port_count; number++)
-        discovery_read_port(sm, first + number);
+        if (!subnet_is_socket(&sm->subnet, first + number) || !port_at(sm, first + number)->known)
+            discovery_read_port(sm, first + number); /* functions do not change by themselves */
 }
 
 void discovery_read_node(struct sm *sm, uint32_t node)

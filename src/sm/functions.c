@@ -107,12 +107,23 @@ static void fill_in(struct sm *sm, uint32_t socket)
 
 /* ---- machines ---- */
 
+/* It is not here any more; if it was seen at another place meanwhile, it is there. */
+static void miss_machine(struct sm *sm, uint32_t socket, uint64_t guid)
+{
+    map_remove(&sm->machines, guid);
+    for (size_t i = 0; i < sm->doubles.count; i++) {
+        uint32_t other = sm->doubles.items[i].second;
+        if (other != socket && port_at(sm, other)->attached && port_at(sm, other)->guid == guid)
+            map_set(&sm->machines, guid, other);
+    }
+}
+
 static void note_machine(struct sm *sm, uint32_t socket, uint64_t guid, bool attached)
 {
     struct subnet_port *there = port_at(sm, socket);
     if (there->attached && (!attached || there->guid != guid) &&
         map_get(&sm->machines, there->guid) == socket)
-        map_remove(&sm->machines, there->guid);
+        miss_machine(sm, socket, there->guid);
     there->attached = attached;
     there->guid = guid;
     if (!attached)
@@ -374,7 +385,8 @@ void functions_answered(struct sm *sm, const struct request *request, uint16_t s
     bool was_down = port == SUBNET_NONE || actual_lid(port_at(sm, port)) == 0;
     bool planned = sm->planned_generation == sm->subnet.generation;
     take(sm, socket, data);
-    if (sm_port_work(sm, socket)->held && planned) /* whoever asked for it will say what it means for routes */
+    /* Whoever asked for it will say what it means for routes. */
+    if (sm_port_work(sm, socket)->held && planned)
         sm->planned_generation = sm->subnet.generation;
     port = port_at(sm, socket)->peer;
     if (port != SUBNET_NONE && was_down && actual_lid(port_at(sm, port)))

@@ -372,6 +372,7 @@ void functions_unanswered(struct sm *sm, uint64_t now, const struct request *req
 void functions_flush(struct sm *sm);
 
 /* moves.c */
+void moves_take_stock(struct sm *sm);
 uint16_t moves_spare_top(const struct sm *sm, const struct subnet_node *node);
 
 /* random_table.c */

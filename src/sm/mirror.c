@@ -245,8 +245,8 @@ void mirror_expire(struct sm *sm, uint64_t now)
 
 /* ---- taking over ---- */
 
-/* A link that is up and leads nowhere: whoever is there had been asked, and the question was dropped
- * with all others. */
+/* A link that is up and leads nowhere: whoever is there had been asked, and the question was
+ * dropped with all others. */
 static bool misses_somebody(struct sm *sm, uint32_t node)
 {
     const struct subnet_node *n = node_at(sm, node);

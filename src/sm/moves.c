@@ -82,6 +82,7 @@ void sm_place_functions(struct sm *sm, uint64_t now, const struct sm_placement *
     for (size_t i = 0; quiet && i < count; i++)
         drop_terminal(sm, &sm->serving->network, before[i]);
     mem_free(before);
+    sm->subnet.generation++; /* port GUIDs may be others */
     if (!quiet)
         return; /* the subnet's generation tells that routes are to be planned anew */
     sm->planned_generation = sm->subnet.generation;
@@ -156,6 +157,18 @@ void sm_copy_levels(struct sm *sm, uint16_t lid, uint16_t like)
     if (lid > routes->top_lid)
         routes_grow(routes, lid);
     routes_copy_levels(routes, lid, like);
+}
+
+/* Before routes are planned: what is known of the tables in force, for mending them (mend.c), is
+ * brought up to date once for all the entries that machines have changed. Where the books and the
+ * switches disagree, all is computed anew. */
+void moves_take_stock(struct sm *sm)
+{
+    struct sm_job *job = sm->serving;
+    struct err err;
+    if (job && job == sm->current && job->routes.edits && job->standing.known &&
+        plan_check(job, &job->routes, &err) == 0)
+        job->routes.edits = 0;
 }
 
 bool sm_tables_are_written(const struct sm *sm)

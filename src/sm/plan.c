@@ -75,6 +75,7 @@ void plan_routes(struct sm *sm, const struct engine *engine, bool provisional)
     }
     network_finish(&job->network);
     distribute_snapshot(sm, job);
+    moves_take_stock(sm);
     mend_prepare(sm, job, index);
     mem_free(index);
     sm_job_free(sm->job);

@@ -381,7 +381,8 @@ static void switch_written(struct sm *sm, const struct request *request, uint16_
         const struct subnet_port *p = port_at(sm, port);
         uint64_t state = wire_get(p->info, PORT_INFO_PORT_STATE);
         bool rises = p->peer != SUBNET_NONE && state > PORT_STATE_DOWN && state < PORT_STATE_ACTIVE;
-        if (wire_get(request->data, SWITCH_INFO_PORT_STATE_CHANGE) && p->known && !rises)
+        if (wire_get(request->data, SWITCH_INFO_PORT_STATE_CHANGE) && p->known && !rises &&
+            !subnet_is_socket(&sm->subnet, port))
             discovery_read_port(sm, port);
     }
     program_node_ports(sm, node);

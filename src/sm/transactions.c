@@ -7,12 +7,13 @@
  * again, each time with twice the patience, and then given up: its destination counts as gone.
  *
  * The transaction id names the request's slot and the slot's generation, so that late or duplicate
- * answers find nothing. */
+ * answers find nothing. There are slots for every block of the full tables of 5,000 switches. */
 #include "sm/internal.h"
 
 #include <string.h>
 
-enum { SLOT_BITS = 20, WINDOW_UNIT = 256, WINDOW_START = 16 * WINDOW_UNIT, SUSPICIOUS = 4 };
+enum { SLOT_BITS = 22, GENERATIONS = 1 << (32 - SLOT_BITS) };
+enum { WINDOW_UNIT = 256, WINDOW_START = 16 * WINDOW_UNIT, SUSPICIOUS = 4 };
 
 void transactions_init(struct transactions *transactions)
 {
@@ -222,7 +223,7 @@ bool transactions_next(struct sm *sm, uint64_t now, struct sm_message *message)
     struct transactions *t = &sm->transactions;
     for (uint32_t slot; (slot = next_slot(sm)) != SUBNET_NONE;) {
         struct request *request = &t->requests.items[slot];
-        uint32_t id = (request->generation & 0xFFFu) << SLOT_BITS | slot;
+        uint32_t id = (request->generation & (GENERATIONS - 1u)) << SLOT_BITS | slot;
         if (!compose(sm, request, id, message)) {
             struct request gone = *request;
             retire(t, slot);
@@ -278,7 +279,7 @@ void transactions_receive(struct sm *sm, uint64_t now, const struct sm_message *
     if (slot >= t->requests.count)
         return;
     struct request *request = &t->requests.items[slot];
-    if (!request->outstanding || (request->generation & 0xFFF) != id >> SLOT_BITS ||
+    if (!request->outstanding || (request->generation & (GENERATIONS - 1u)) != id >> SLOT_BITS ||
         request->attribute != wire_get(message->mad, MAD_ATTRIBUTE_ID) ||
         request->modifier != wire_get(message->mad, MAD_ATTRIBUTE_MODIFIER))
         return; /* late, twice, or not ours */

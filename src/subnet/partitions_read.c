@@ -10,6 +10,7 @@
  * Where OpenSM passes over what it does not understand, and takes a mistyped membership for a
  * limited one, this reader says what is wrong and where, and takes nothing. It differs in one more
  * thing: a partition without a key gets one that the file has nowhere, not just not yet. */
+#include "base/file.h"
 #include "base/text.h"
 #include "subnet/partitions.h"
 
@@ -535,19 +536,11 @@ int partitions_read_text(struct partitions *partitions, const char *name, const 
 
 int partitions_read(struct partitions *partitions, const char *path, struct err *err)
 {
-    struct text text = {0};
+    struct text text;
     *partitions = (struct partitions){0};
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return err_at(err, errno, path, 0, "%s", strerror(errno));
-    int status = text_read(&text, file, FILE_LIMIT);
-    fclose(file);
-    if (status < 0)
-        err_at(err, -status, path, 0, "%s", strerror(-status));
-    else if (text.length && memchr(text.data, 0, text.length))
-        status = err_at(err, EINVAL, path, 0, "not a text file: it has NUL bytes");
-    else
-        status = partitions_read_text(partitions, path, text.data ? text.data : "", err);
+    int status = file_read(path, FILE_LIMIT, &text, err);
+    if (!status)
+        status = partitions_read_text(partitions, path, text.data, err);
     text_release(&text);
     return status;
 }

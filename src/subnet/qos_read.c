@@ -13,6 +13,8 @@
  * effect as a whole or not at all. */
 #include "subnet/qos.h"
 
+#include "base/file.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -574,19 +576,10 @@ int qos_parse(struct qos *qos, const char *name, char *text, struct err *err)
 
 int qos_read(struct qos *qos, const char *path, struct err *err)
 {
-    struct text text = {0};
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return err_at(err, errno, path, 0, "%s", strerror(errno));
-    int status = text_read(&text, file, FILE_LIMIT);
-    fclose(file);
-    if (status)
-        err_at(err, -status, path, 0, "%s", strerror(-status));
-    else if (text.length && memchr(text.data, 0, text.length))
-        status = err_at(err, EINVAL, path, 0, "not a text file: it has NUL bytes");
-    char nothing[] = "";
+    struct text text;
+    int status = file_read(path, FILE_LIMIT, &text, err);
     if (!status)
-        status = qos_parse(qos, path, text.length ? text.data : nothing, err);
+        status = qos_parse(qos, path, text.data, err);
     text_release(&text);
     return status;
 }

@@ -70,5 +70,14 @@ bool placement_is_taken(const struct vswitch *vswitch, uint32_t socket);
 
 /* machines.c */
 void operation_free(struct operation *operation);
+void operation_end(struct operation *operation, enum vswitch_state state, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void operation_succeed(struct vswitch *vswitch, struct operation *operation);
+
+/* waves.c */
+/* True if it got any further. */
+bool waves_plan(struct vswitch *vswitch, struct operation *operation, uint64_t now);
+/* What all requests have to write now; true if one of them is over. */
+bool waves_write(struct vswitch *vswitch, uint64_t now);
 
 #endif

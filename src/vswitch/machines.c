@@ -55,10 +55,7 @@ static bool is_present(const struct vswitch *vswitch, uint32_t socket)
 
 /* ---- ends ---- */
 
-static void end(struct operation *operation, enum vswitch_state state, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void end(struct operation *operation, enum vswitch_state state, const char *format, ...)
+void operation_end(struct operation *operation, enum vswitch_state state, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -68,7 +65,7 @@ static void end(struct operation *operation, enum vswitch_state state, const cha
     operation->step = STEP_OVER;
 }
 
-static void succeed(struct vswitch *vswitch, struct operation *operation)
+void operation_succeed(struct vswitch *vswitch, struct operation *operation)
 {
     struct vswitch_result *result = &operation->result;
     const char *place =
@@ -76,17 +73,18 @@ static void succeed(struct vswitch *vswitch, struct operation *operation)
     switch (result->request.verb) {
     case VSWITCH_CREATE:
         vswitch->counts.created++;
-        end(operation, VSWITCH_DONE, "at %s, LID %u", place, result->lid);
+        operation_end(operation, VSWITCH_DONE, "at %s, LID %u", place, result->lid);
         break;
     case VSWITCH_DESTROY:
         vswitch->counts.destroyed++;
-        end(operation, VSWITCH_DONE, "gone from %s", place);
+        operation_end(operation, VSWITCH_DONE, "gone from %s", place);
         break;
     case VSWITCH_MIGRATE:
         vswitch->counts.migrated++;
-        end(operation, VSWITCH_DONE, "at %s, LID %u, %u switches, %u table SMPs%s", place,
-            result->lid, result->switches, result->table_smps,
-            result->rerouted ? ", routes computed anew" : "");
+        operation_end(operation, VSWITCH_DONE, "at %s, LID %u, %u switch%s, %u table SMP%s%s",
+                      place, result->lid, result->switches, result->switches == 1 ? "" : "es",
+                      result->table_smps, result->table_smps == 1 ? "" : "s",
+                      result->rerouted ? ", routes computed anew" : "");
         break;
     }
 }
@@ -176,17 +174,17 @@ static bool find_target(struct vswitch *vswitch, struct operation *operation)
     if (!*name) {
         operation->target = placement_auto(vswitch, operation->source);
         if (operation->target == SUBNET_NONE)
-            end(operation, VSWITCH_FAILED, "no hypervisor has a free function");
+            operation_end(operation, VSWITCH_FAILED, "no hypervisor has a free function");
         return operation->target != SUBNET_NONE;
     }
     uint32_t node = placement_find(vswitch, name);
     if (node == SUBNET_NONE) {
-        end(operation, VSWITCH_FAILED, "there is no hypervisor '%s'", name);
+        operation_end(operation, VSWITCH_FAILED, "there is no hypervisor '%s'", name);
         return false;
     }
     operation->target = placement_function(vswitch, node);
     if (operation->target == SUBNET_NONE)
-        end(operation, VSWITCH_FAILED, "'%s' has no free function", name);
+        operation_end(operation, VSWITCH_FAILED, "'%s' has no free function", name);
     return operation->target != SUBNET_NONE;
 }
 
@@ -202,7 +200,7 @@ static void begin_at_target(struct vswitch *vswitch, struct operation *operation
     operation->result.to = node_of(vswitch, operation->target);
     if (!operation->lid) {
         operation->target = SUBNET_NONE;
-        end(operation, VSWITCH_FAILED, "there is no free LID");
+        operation_end(operation, VSWITCH_FAILED, "there is no free LID");
         return;
     }
     tell_target(vswitch, operation);
@@ -224,24 +222,25 @@ static void begin_create(struct vswitch *vswitch, struct operation *operation, u
     operation->result.lid = lid_at(vswitch, socket);
     operation->result.to = node_of(vswitch, socket);
     if (*operation->hypervisor && !is_asked_for_here(vswitch, operation, socket))
-        end(operation, VSWITCH_FAILED, "it is at %s already: migrate it",
-            vswitch_hypervisor_name(vswitch, node_of(vswitch, socket)));
+        operation_end(operation, VSWITCH_FAILED, "it is at %s already: migrate it",
+                      vswitch_hypervisor_name(vswitch, node_of(vswitch, socket)));
     else
-        end(operation, VSWITCH_DONE, "at %s already, LID %u",
-            vswitch_hypervisor_name(vswitch, node_of(vswitch, socket)), operation->result.lid);
+        operation_end(operation, VSWITCH_DONE, "at %s already, LID %u",
+                      vswitch_hypervisor_name(vswitch, node_of(vswitch, socket)),
+                      operation->result.lid);
 }
 
 static void begin_destroy(struct vswitch *vswitch, struct operation *operation, uint32_t socket)
 {
     if (socket == SUBNET_NONE) {
-        end(operation, VSWITCH_DONE, "there is none");
+        operation_end(operation, VSWITCH_DONE, "there is none");
         return;
     }
     operation->result.from = node_of(vswitch, socket);
     operation->lid = operation->result.lid = lid_at(vswitch, socket);
     if (!is_present(vswitch, socket)) {
         sm_forget_machine(vswitch->sm, operation->result.request.guid);
-        succeed(vswitch, operation);
+        operation_succeed(vswitch, operation);
         return;
     }
     operation->source = socket;
@@ -251,7 +250,7 @@ static void begin_destroy(struct vswitch *vswitch, struct operation *operation, 
 static void begin_migrate(struct vswitch *vswitch, struct operation *operation, uint32_t socket)
 {
     if (socket == SUBNET_NONE) {
-        end(operation, VSWITCH_FAILED, "there is no such machine");
+        operation_end(operation, VSWITCH_FAILED, "there is no such machine");
         return;
     }
     operation->result.from = node_of(vswitch, socket);
@@ -259,8 +258,9 @@ static void begin_migrate(struct vswitch *vswitch, struct operation *operation, 
     if (is_present(vswitch, socket) && *operation->hypervisor &&
         is_asked_for_here(vswitch, operation, socket)) {
         operation->result.to = node_of(vswitch, socket);
-        end(operation, VSWITCH_DONE, "at %s already, LID %u",
-            vswitch_hypervisor_name(vswitch, node_of(vswitch, socket)), operation->result.lid);
+        operation_end(operation, VSWITCH_DONE, "at %s already, LID %u",
+                      vswitch_hypervisor_name(vswitch, node_of(vswitch, socket)),
+                      operation->result.lid);
         return;
     }
     operation->source = socket;
@@ -301,7 +301,7 @@ static void place(struct vswitch *vswitch, struct operation *operation, uint64_t
     bool moved = operation->target != SUBNET_NONE && operation->lid != operation->other;
     operation->step = !moved ? STEP_OVER : quiet ? STEP_PLANNING : STEP_REROUTING;
     if (!moved)
-        succeed(vswitch, operation);
+        operation_succeed(vswitch, operation);
 }
 
 /* Everything is as it was before. */
@@ -327,11 +327,12 @@ static bool hear_target(struct vswitch *vswitch, struct operation *operation, ui
         break;
     case SM_FUNCTION_REFUSED:
         leave(vswitch, operation, now);
-        end(operation, VSWITCH_FAILED, "%s refuses it", name);
+        operation_end(operation, VSWITCH_FAILED, "%s refuses it", name);
         break;
     case SM_FUNCTION_LOST:
         leave(vswitch, operation, now);
-        end(operation, VSWITCH_FAILED, "the hypervisor does not answer: nothing has changed");
+        operation_end(operation, VSWITCH_FAILED,
+                      "the hypervisor does not answer: nothing has changed");
         break;
     }
     return true;
@@ -350,7 +351,7 @@ static bool hear_source(struct vswitch *vswitch, struct operation *operation, ui
     case SM_FUNCTION_REFUSED:
         if (operation->target == SUBNET_NONE) {
             leave(vswitch, operation, now);
-            end(operation, VSWITCH_FAILED, "the hypervisor refuses to let it go");
+            operation_end(operation, VSWITCH_FAILED, "the hypervisor refuses to let it go");
             break;
         }
         operation->step = STEP_BACK;
@@ -365,184 +366,8 @@ static bool hear_back(struct vswitch *vswitch, struct operation *operation, uint
     if (sm_function_outcome(vswitch->sm, operation->target) == SM_FUNCTION_PENDING)
         return false;
     leave(vswitch, operation, now);
-    end(operation, VSWITCH_FAILED, "the hypervisor refuses to let it go");
+    operation_end(operation, VSWITCH_FAILED, "the hypervisor refuses to let it go");
     return true;
-}
-
-/* ---- entries ---- */
-
-static void give_up_planning(struct vswitch *vswitch, struct operation *operation, uint64_t now)
-{
-    if (operation->result.rerouted) { /* that did not help */
-        end(operation, VSWITCH_FAILED, "there are no routes to where it is now");
-        return;
-    }
-    operation->step = STEP_REROUTING;
-    operation->result.rerouted = true;
-    vswitch->counts.reroutes++;
-    sm_reroute(vswitch->sm, now);
-}
-
-static bool is_alone(const struct vswitch *vswitch, const struct operation *operation)
-{
-    for (size_t i = 0; i < vswitch->operations.count; i++)
-        if (vswitch->operations.items[i] != operation &&
-            vswitch->operations.items[i]->step == STEP_WRITING)
-            return false;
-    return true;
-}
-
-static void flatten(struct column_plan *plan)
-{
-    for (size_t i = 0; i < plan->changes.count; i++)
-        plan->changes.items[i].wave = 0;
-    plan->waves = plan->changes.count > 0;
-    plan->drains = 0;
-}
-
-/* Without ranks: false if it has to wait. */
-static bool judge(struct vswitch *vswitch, struct operation *operation, uint64_t now)
-{
-    struct sm_paths paths = sm_paths(vswitch->sm);
-    safety_use(vswitch->safety, paths.network, paths.routes, paths.job);
-    flatten(&operation->plan);
-    switch (safety_judge(vswitch->safety, &operation->plan, is_alone(vswitch, operation))) {
-    case SAFETY_FREE: break;
-    case SAFETY_GATED: operation->gated = true; break;
-    case SAFETY_LATER: return false;
-    case SAFETY_NEVER:
-        if (operation->result.request.mode == VSWITCH_MINIMAL && !operation->in_balance)
-            operation->in_balance = true; /* once more, with the way that is known to be good */
-        else
-            give_up_planning(vswitch, operation, now);
-        return true;
-    }
-    operation->step = STEP_WRITING;
-    return true;
-}
-
-static bool plan(struct vswitch *vswitch, struct operation *operation, uint64_t now)
-{
-    if (!sm_is_quiet(vswitch->sm))
-        return false;
-    struct sm_paths paths = sm_paths(vswitch->sm);
-    if (paths.job != operation->edition) { /* routes were computed for the new places */
-        operation->result.rerouted = true;
-        succeed(vswitch, operation);
-        return true;
-    }
-    bool swap = !is_dynamic(vswitch);
-    uint32_t pf = subnet_pf_of(subnet_of(vswitch), node_of(vswitch, operation->target));
-    uint16_t like = swap ? operation->other : pf == SUBNET_NONE ? 0 : port_of(vswitch, pf)->lid;
-    bool starts = operation->source == SUBNET_NONE;
-    if (starts)
-        sm_copy_levels(vswitch->sm, operation->lid, like);
-    enum vswitch_mode mode =
-        operation->in_balance ? VSWITCH_BALANCED : operation->result.request.mode;
-    columns_plan_release(&operation->plan);
-    if (!like ||
-        columns_plan(&operation->plan, paths.network, paths.routes, operation->lid, like,
-                     1u << sm_lmc(vswitch->sm), swap, starts ? VSWITCH_BALANCED : mode) < 0) {
-        give_up_planning(vswitch, operation, now);
-        return true;
-    }
-    if (operation->plan.ranked && !paths.overlaid)
-        operation->step = STEP_WRITING;
-    else if (!judge(vswitch, operation, now))
-        return false;
-    return true;
-}
-
-static void add_entry(struct vswitch *vswitch, const struct column_change *change, uint8_t port)
-{
-    vec_push(&vswitch->entries, ((struct sm_entry){change->at, change->lid, port}));
-}
-
-static void wait_for_drain(struct vswitch *vswitch, struct operation *operation, uint64_t now)
-{
-    operation->resume_at = now + sm_drain_time(vswitch->sm, operation->plan.hops);
-    operation->drained = true;
-    operation->result.drains++;
-    vswitch->counts.drains++;
-}
-
-static void begin_wave(struct vswitch *vswitch, struct operation *operation)
-{
-    const struct column_plan *p = &operation->plan;
-    for (size_t i = 0; i < p->changes.count; i++)
-        if (p->changes.items[i].wave == operation->wave)
-            add_entry(vswitch, &p->changes.items[i], p->changes.items[i].after);
-    operation->wave++;
-    operation->drained = false;
-    operation->result.waves++;
-}
-
-static void fence(struct vswitch *vswitch, struct operation *operation)
-{
-    for (size_t i = 0; i < operation->plan.changes.count; i++)
-        add_entry(vswitch, &operation->plan.changes.items[i], PORT_NONE);
-    operation->fenced = true;
-    operation->result.table_smps += operation->plan.blocks;
-}
-
-/* All that was written is acknowledged. */
-static void next_wave(struct vswitch *vswitch, struct operation *operation, uint64_t now)
-{
-    const struct column_plan *p = &operation->plan;
-    if (operation->edition != sm_paths(vswitch->sm).job) {
-        operation->result.rerouted = true;
-        succeed(vswitch, operation);
-        return;
-    }
-    if (operation->resume_at > now)
-        return;
-    if (operation->wave >= p->waves) {
-        operation->result.table_smps += p->blocks;
-        operation->result.switches = p->switches;
-        succeed(vswitch, operation);
-        return;
-    }
-    bool drains = operation->gated ? operation->wave == 0 : p->drains >> operation->wave & 1;
-    if (operation->gated && !operation->fenced)
-        fence(vswitch, operation);
-    else if (drains && !operation->drained)
-        wait_for_drain(vswitch, operation, now);
-    else
-        begin_wave(vswitch, operation);
-}
-
-static uint64_t count_blocks(const struct vswitch *vswitch)
-{
-    struct map blocks = {0};
-    uint64_t count = 0;
-    for (size_t i = 0; i < vswitch->entries.count; i++) {
-        const struct sm_entry *entry = &vswitch->entries.items[i];
-        uint64_t key = (uint64_t)entry->at << 10 | entry->lid / ROUTES_BLOCK;
-        count += map_add(&blocks, key, (uint32_t)i) == i;
-    }
-    map_release(&blocks);
-    return count;
-}
-
-static bool write_waves(struct vswitch *vswitch, uint64_t now)
-{
-    bool over = false;
-    if (!sm_is_quiet(vswitch->sm) || !sm_tables_are_written(vswitch->sm))
-        return false;
-    vswitch->entries.count = 0;
-    for (size_t i = 0; i < vswitch->operations.count; i++) {
-        struct operation *operation = vswitch->operations.items[i];
-        if (operation->step != STEP_WRITING)
-            continue;
-        next_wave(vswitch, operation, now);
-        over |= operation->step == STEP_OVER;
-    }
-    if (vswitch->entries.count) {
-        vswitch->counts.table_smps += count_blocks(vswitch);
-        sm_change_entries(vswitch->sm, now, vswitch->entries.items, vswitch->entries.count);
-        over |= sm_tables_are_written(vswitch->sm); /* nothing differed: nobody would wake us */
-    }
-    return over;
 }
 
 /* ---- turns ---- */
@@ -555,7 +380,7 @@ static bool take_step(struct vswitch *vswitch, struct operation *operation, uint
     case STEP_SOURCE: return hear_source(vswitch, operation, now);
     case STEP_BACK: return hear_back(vswitch, operation, now);
     case STEP_REROUTING: /* or it came to nothing, and entries have to be changed after all */
-    case STEP_PLANNING: return plan(vswitch, operation, now);
+    case STEP_PLANNING: return waves_plan(vswitch, operation, now);
     default: return false;
     }
 }
@@ -567,7 +392,8 @@ static void resign(struct vswitch *vswitch)
         if (operation->step == STEP_TARGET || operation->step == STEP_SOURCE ||
             operation->step == STEP_BACK)
             leave(vswitch, operation, 0);
-        end(operation, VSWITCH_FAILED,
+        operation_end(
+            operation, VSWITCH_FAILED,
             "this manager is not master any more: ask its successor where the machine is");
     }
 }
@@ -589,7 +415,7 @@ void vswitch_advance(struct vswitch *vswitch, uint64_t now)
         progress = false;
         for (size_t i = 0; i < vswitch->operations.count; i++)
             progress |= take_step(vswitch, vswitch->operations.items[i], now);
-        progress |= write_waves(vswitch, now);
+        progress |= waves_write(vswitch, now);
         bury(vswitch, now);
     }
     bury(vswitch, now);

@@ -7,6 +7,7 @@
  *
  *   machines.c   requests, one state machine each
  *   placement.c  which hypervisor, which function
+ *   waves.c      entries that follow a machine
  *   columns.c    which entries change, and in which order
  *   safety.c     whether that can deadlock, where ranks do not say
  *   vswitch.c    birth, lists

@@ -4,8 +4,10 @@
  * fail and come back, SMPs get lost, and routes are computed anew. After each operation, when all
  * is quiet: every machine that should be is reached at its own LID, exactly once; no LID is lost or
  * given twice; the routes in force are those in the switches, deliver everything, and cannot
- * deadlock; and no other host's addresses have changed. */
+ * deadlock; and no other host's addresses have changed. All the while everybody sends to everybody,
+ * and nobody may lose a packet who has nothing to do with it (machines_traffic.h). */
 #include "../unit/host/vswitch_world.h"
+#include "machines_traffic.h"
 
 #include "base/rng.h"
 #include "topology/virtual.h"
@@ -35,15 +37,25 @@ struct machine {
     bool may_be_off; /* its hypervisor lost power while it was on its way */
 };
 
+/* A request on its way. */
+struct order {
+    struct machine *machine;
+    uint64_t ticket; /* 0: there is none */
+    uint32_t from;   /* port that the machine was at */
+    bool begun, resumed, over;
+};
+
 struct run {
     struct world world;
+    struct watch *watch;
     struct rng rng;
     struct sm_config config;
     struct machine machines[MACHINES];
     unsigned manager, hypervisors;
     uint32_t seat; /* the manager's port */
     uint64_t operation;
-    uint16_t *lids; /* by port of the topology: of everybody but functions */
+    const char *kind; /* of operation */
+    uint16_t *lids;   /* by port of the topology: of everybody but functions */
 };
 
 static unsigned below(struct run *run, unsigned bound)
@@ -53,7 +65,12 @@ static unsigned below(struct run *run, unsigned bound)
 
 static void complain(const struct run *run, const char *what)
 {
-    fail_msg("operation %llu: %s", (unsigned long long)run->operation, what);
+    fail_msg("operation %llu (%s): %s", (unsigned long long)run->operation, run->kind, what);
+}
+
+static void pass(struct run *run, uint64_t time)
+{
+    sim_run(run->world.sim, sim_now(run->world.sim) + time);
 }
 
 /* ---- places ---- */
@@ -75,14 +92,33 @@ static const char *place_name(const struct run *run, uint32_t node, char name[32
     return name;
 }
 
-static uint32_t place_of(const struct run *run, uint64_t guid)
+static bool is_in_use(const struct run *run, uint32_t port, uint64_t guid)
+{
+    return fabric_link_is_up(run->world.fabric, port) &&
+           fabric_port_guid(run->world.fabric, port, 0) == guid;
+}
+
+/* The function that has this machine, but for one; or TOPOLOGY_NONE. */
+static uint32_t find_port(const struct run *run, uint64_t guid, uint32_t but)
 {
     const struct topology *topology = &run->world.topology;
     for (uint32_t port = 0; port < topology->ports.count; port++)
-        if (topology_function(topology, port) > 0 && fabric_link_is_up(run->world.fabric, port) &&
-            fabric_port_guid(run->world.fabric, port, 0) == guid)
-            return topology->ports.items[topology->ports.items[port].peer].node;
+        if (port != but && topology_function(topology, port) > 0 && is_in_use(run, port, guid))
+            return port;
     return TOPOLOGY_NONE;
+}
+
+static uint32_t place_of(const struct run *run, uint64_t guid)
+{
+    const struct topology *topology = &run->world.topology;
+    uint32_t port = find_port(run, guid, TOPOLOGY_NONE);
+    return port == TOPOLOGY_NONE ? port
+                                 : topology->ports.items[topology->ports.items[port].peer].node;
+}
+
+static unsigned number_of(const struct run *run, const struct machine *machine)
+{
+    return (unsigned)(machine - run->machines);
 }
 
 /* ---- what must hold ---- */
@@ -97,6 +133,25 @@ static void settle_down(struct run *run)
             return;
     }
     complain(run, "the manager does not come to rest");
+}
+
+static const char *describe(const struct run *run, const struct machine *machine, uint32_t place)
+{
+    static char text[160];
+    struct vswitch_machine known = {0};
+    const struct vswitch *vswitch = sim_machines(run->world.sim, run->manager);
+    uint64_t guid = vswitch_guid(machine->name);
+    bool is_known = vswitch_find_machine(vswitch, guid, &known);
+    uint32_t port = find_port(run, guid, TOPOLOGY_NONE);
+    char name[32];
+    snprintf(text, sizeof text,
+             "%s had LID %u, has %u and is at %s; the manager says: LID %u, at %s, %s",
+             machine->name, machine->lid,
+             (unsigned)wire_get(fabric_port_info(run->world.fabric, port), PORT_INFO_LID),
+             place_name(run, place, name), known.lid,
+             is_known ? vswitch_hypervisor_name(vswitch, known.vswitch) : "nowhere",
+             known.reachable ? "reachable" : "not reachable");
+    return text;
 }
 
 static void check_machines(struct run *run)
@@ -123,7 +178,7 @@ static void check_machines(struct run *run)
         machine->place = place;
         if (!is_at(&run->world, run->manager, machine->name, place_name(run, place, name),
                    machine->lid))
-            complain(run, "a machine has another LID, or the manager thinks it elsewhere");
+            complain(run, describe(run, machine, place));
     }
     while (vswitch_next_machine(sim_machines(run->world.sim, run->manager), &cursor, &found))
         listed++;
@@ -152,6 +207,25 @@ static void check_lids(struct run *run)
             complain(run, "somebody else has another LID than before");
 }
 
+/* Those that were on their way are somewhere now, or nowhere. */
+static void end_journeys(struct run *run)
+{
+    for (unsigned i = 0; i < MACHINES; i++)
+        watch_arrives(run->watch, i,
+                      find_port(run, vswitch_guid(run->machines[i].name), TOPOLOGY_NONE));
+}
+
+static void check_traffic(struct run *run)
+{
+    const char *fault = watch_fault(run->watch);
+    if (!fault) {
+        watch_probe(run->watch);
+        fault = watch_fault(run->watch);
+    }
+    if (fault)
+        complain(run, fault);
+}
+
 static void check(struct run *run)
 {
     const char *fault = world_fault(&run->world, run->manager);
@@ -159,37 +233,47 @@ static void check(struct run *run)
         complain(run, fault);
     check_machines(run);
     check_lids(run);
+    end_journeys(run);
+    check_traffic(run);
 }
 
 /* ---- operations ---- */
 
-static uint64_t send_request(struct run *run, struct machine *machine)
+static struct order send_order(struct run *run, struct machine *machine, enum vswitch_verb verb,
+                               const char *place)
 {
-    char name[32];
     struct err err = {0};
-    bool somewhere = below(run, 3) != 0;
     struct vswitch_request request = {
-        .verb = !machine->lid   ? VSWITCH_CREATE
-                : below(run, 5) ? VSWITCH_MIGRATE
-                                : VSWITCH_DESTROY,
+        .verb = verb,
         .guid = vswitch_guid(machine->name),
         .name = machine->name,
-        .hypervisor =
-            somewhere ? place_name(run, hypervisor(run, below(run, run->hypervisors)), name) : NULL,
+        .hypervisor = place,
         .mode = below(run, 2) ? VSWITCH_MINIMAL : VSWITCH_BALANCED,
     };
-    uint64_t ticket = sim_vm_ask(run->world.sim, run->manager, &request, &err);
-    if (!ticket)
+    struct order order = {
+        .machine = machine,
+        .from = find_port(run, request.guid, TOPOLOGY_NONE),
+        .ticket = sim_vm_ask(run->world.sim, run->manager, &request, &err),
+    };
+    if (!order.ticket)
         complain(run, err.message);
-    return ticket;
+    return order;
 }
 
-static void take_result(struct run *run, struct machine *machine, uint64_t ticket)
+static struct order send_request(struct run *run, struct machine *machine)
 {
-    const struct vswitch_result *result =
-        sim_vm_wait(run->world.sim, run->manager, ticket, sim_now(run->world.sim) + 120 * TIME_S);
-    if (!result || result->state == VSWITCH_PENDING)
-        complain(run, "a request is not over after two minutes");
+    char name[32];
+    bool somewhere = below(run, 3) != 0;
+    enum vswitch_verb verb = !machine->lid   ? VSWITCH_CREATE
+                             : below(run, 5) ? VSWITCH_MIGRATE
+                                             : VSWITCH_DESTROY;
+    uint32_t place = hypervisor(run, below(run, run->hypervisors));
+    return send_order(run, machine, verb, somewhere ? place_name(run, place, name) : NULL);
+}
+
+static void take_result(struct run *run, struct machine *machine,
+                        const struct vswitch_result *result)
+{
     if (result->state != VSWITCH_DONE)
         return; /* full, most likely: it must be where it was */
     if (machine->lid && result->request.verb != VSWITCH_DESTROY && result->lid != machine->lid)
@@ -197,113 +281,236 @@ static void take_result(struct run *run, struct machine *machine, uint64_t ticke
     machine->lid = result->request.verb == VSWITCH_DESTROY ? 0 : result->lid;
 }
 
+/* The machine stops when its move begins, and goes on as soon as the function at the new place is
+ * up. */
+static void follow(struct run *run, struct order *order)
+{
+    struct vswitch *vswitch = sim_machines(run->world.sim, run->manager);
+    const struct vswitch_result *result = vswitch ? vswitch_result(vswitch, order->ticket) : NULL;
+    unsigned number = number_of(run, order->machine);
+    uint64_t guid = vswitch_guid(order->machine->name);
+    if (order->over || !result)
+        return;
+    if (result->began && !order->begun) {
+        order->begun = true;
+        watch_departs(run->watch, number);
+    }
+    order->over = result->state != VSWITCH_PENDING;
+    if (order->over) {
+        take_result(run, order->machine, result);
+        watch_arrives(run->watch, number, find_port(run, guid, TOPOLOGY_NONE));
+        return;
+    }
+    uint32_t port = find_port(run, guid, order->from);
+    if (!order->begun || order->resumed || port == TOPOLOGY_NONE ||
+        (order->from != TOPOLOGY_NONE && is_in_use(run, order->from, guid)))
+        return;
+    order->resumed = true;
+    watch_resumes(run->watch, number, port);
+}
+
+/* True if all are over in time. */
+static bool follow_all(struct run *run, struct order *orders, unsigned count, uint64_t time)
+{
+    uint64_t limit = sim_now(run->world.sim) + time;
+    for (unsigned pending = 1; pending;) {
+        pending = 0;
+        for (unsigned i = 0; i < count; i++) {
+            follow(run, &orders[i]);
+            pending += !orders[i].over;
+        }
+        if (pending && !sim_step(run->world.sim, limit))
+            return false;
+    }
+    return true;
+}
+
 static void do_requests(struct run *run, unsigned count)
 {
-    uint64_t tickets[MACHINES];
+    struct order orders[MACHINES];
     unsigned first = below(run, MACHINES);
     for (unsigned i = 0; i < count; i++)
-        tickets[i] = send_request(run, &run->machines[(first + i) % MACHINES]);
-    for (unsigned i = 0; i < count; i++)
-        take_result(run, &run->machines[(first + i) % MACHINES], tickets[i]);
+        orders[i] = send_request(run, &run->machines[(first + i) % MACHINES]);
+    if (!follow_all(run, orders, count, 120 * TIME_S))
+        complain(run, "a request is not over after two minutes");
 }
 
 /* Something goes wrong in the middle of a move of somebody. */
 static struct machine *set_one_out(struct run *run)
 {
-    struct err err = {0};
     for (unsigned i = 0, at = below(run, MACHINES); i < MACHINES; i++) {
         struct machine *machine = &run->machines[(at + i) % MACHINES];
         if (!machine->lid)
             continue;
-        struct vswitch_request request = {.verb = VSWITCH_MIGRATE,
-                                          .guid = vswitch_guid(machine->name),
-                                          .mode =
-                                              below(run, 2) ? VSWITCH_MINIMAL : VSWITCH_BALANCED};
-        sim_vm_ask(run->world.sim, run->manager, &request, &err);
-        sim_run(run->world.sim, sim_now(run->world.sim) + below(run, 200) * TIME_US);
+        struct order order = send_order(run, machine, VSWITCH_MIGRATE, NULL);
+        follow_all(run, &order, 1, below(run, 200) * TIME_US);
+        if (!order.begun)
+            watch_departs(run->watch, number_of(run, machine));
         return machine;
     }
     return NULL;
 }
 
+/* Killed and started again, with nothing but the fabric to read from. */
 static void do_manager(struct run *run)
 {
     set_one_out(run);
     sim_kill_manager(run->world.sim, run->manager);
-    sim_run(run->world.sim, sim_now(run->world.sim) + TIME_MS);
+    pass(run, TIME_MS);
     run->manager = sim_add_manager(run->world.sim, run->seat, &run->config);
+}
+
+static void lose_smps(struct run *run, unsigned percent)
+{
+    struct err err = {0};
+    fabric_set_loss(run->world.fabric, TOPOLOGY_NONE, 0, RNG_CERTAIN / 100 * percent, &err);
+}
+
+/* A standby takes over in the middle of a move: its master dies, or hands over; now and then SMPs
+ * get lost, too. */
+static void do_failover(struct run *run)
+{
+    uint32_t node = hypervisor(run, below(run, run->hypervisors));
+    char name[32];
+    uint32_t seat = host(&run->world, place_name(run, node, name));
+    if (seat == run->seat)
+        return;
+    unsigned master = run->manager, standby = sim_add_manager(run->world.sim, seat, &run->config);
+    pass(run, below(run, 2) ? 10 * TIME_S : TIME_MS); /* with a copy of the subnet, or without */
+    if (sm_state(sim_manager(run->world.sim, master)) != SM_MASTER) { /* it gave way */
+        run->manager = standby;
+        run->seat = seat;
+        sim_kill_manager(run->world.sim, master);
+        return;
+    }
+    if (below(run, 3) == 0)
+        lose_smps(run, 2);
+    set_one_out(run);
+    if (below(run, 2) == 0 &&
+        sm_hand_over(sim_manager(run->world.sim, master), sim_now(run->world.sim)))
+        pass(run, below(run, 1000) * TIME_US);
+    sim_kill_manager(run->world.sim, master);
+    run->manager = standby;
+    run->seat = seat;
+    pass(run, 5 * TIME_S);
+    lose_smps(run, 0);
+    pass(run, 15 * TIME_S);
+}
+
+static uint32_t some_other_hypervisor(struct run *run)
+{
+    const struct topology *topology = &run->world.topology;
+    uint32_t own = topology->ports.items[topology->ports.items[run->seat].peer].node, node;
+    do
+        node = hypervisor(run, below(run, run->hypervisors));
+    while (node == own);
+    return node;
+}
+
+static void cut_power(struct run *run, uint32_t node, struct machine *on_its_way)
+{
+    struct err err = {0};
+    for (unsigned i = 0; i < MACHINES; i++)
+        if (run->machines[i].lid && run->machines[i].place == node)
+            run->machines[i].may_be_off = true;
+    if (on_its_way)
+        on_its_way->may_be_off = true;
+    fabric_set_node(run->world.fabric, node, false, &err);
+    pass(run, 5 * TIME_S);
+    fabric_set_node(run->world.fabric, node, true, &err);
 }
 
 static void do_hypervisor(struct run *run)
 {
     struct err err = {0};
-    uint32_t node = hypervisor(run, 1 + below(run, run->hypervisors - 1)); /* not the manager's */
+    uint32_t node = some_other_hypervisor(run);
     struct machine *machine = below(run, 2) ? set_one_out(run) : NULL;
+    watch_fails_node(run->watch, node);
     if (below(run, 2)) { /* its agent keeps silent for a while */
         fabric_set_agent_delay(run->world.fabric, node, TIME_NEVER, &err);
-        sim_run(run->world.sim, sim_now(run->world.sim) + 15 * TIME_S);
+        pass(run, 15 * TIME_S);
         fabric_set_agent_delay(run->world.fabric, node, 0, &err);
     } else {
-        for (unsigned i = 0; i < MACHINES; i++)
-            if (run->machines[i].lid && run->machines[i].place == node)
-                run->machines[i].may_be_off = true;
-        if (machine)
-            machine->may_be_off = true;
-        fabric_set_node(run->world.fabric, node, false, &err);
-        sim_run(run->world.sim, sim_now(run->world.sim) + 5 * TIME_S);
-        fabric_set_node(run->world.fabric, node, true, &err);
+        cut_power(run, node, machine);
     }
-    sim_run(run->world.sim, sim_now(run->world.sim) + 15 * TIME_S);
+    pass(run, 15 * TIME_S);
+}
+
+static bool is_between_switches(const struct run *run, uint32_t port)
+{
+    const struct topology *topology = &run->world.topology;
+    uint32_t peer = topology->ports.items[port].peer, node = topology->ports.items[port].node;
+    if (peer == TOPOLOGY_NONE)
+        return false;
+    uint32_t other = topology->ports.items[peer].node;
+    return topology->nodes.items[node].kind == NODE_SWITCH &&
+           topology->nodes.items[other].kind == NODE_SWITCH &&
+           !topology_is_vswitch(topology, node) && !topology_is_vswitch(topology, other);
 }
 
 static void do_link(struct run *run)
 {
-    const struct topology *topology = &run->world.topology;
     struct err err = {0};
-    for (unsigned i = 0; i < 100; i++) {
-        uint32_t port = below(run, (unsigned)topology->ports.count);
-        uint32_t peer = topology->ports.items[port].peer;
-        uint32_t node = topology->ports.items[port].node;
-        if (peer == TOPOLOGY_NONE || topology->nodes.items[node].kind != NODE_SWITCH ||
-            topology->nodes.items[topology->ports.items[peer].node].kind != NODE_SWITCH ||
-            topology_is_vswitch(topology, node) ||
-            topology_is_vswitch(topology, topology->ports.items[peer].node))
-            continue;
-        set_one_out(run);
-        fabric_set_link(run->world.fabric, port, false, &err);
-        sim_run(run->world.sim, sim_now(run->world.sim) + below(run, 3) * TIME_S);
-        fabric_set_link(run->world.fabric, port, true, &err);
-        return;
+    uint32_t port;
+    do
+        port = below(run, (unsigned)run->world.topology.ports.count);
+    while (!is_between_switches(run, port));
+    set_one_out(run);
+    watch_fails_link(run->watch, port);
+    fabric_set_link(run->world.fabric, port, false, &err);
+    if (below(run, 2)) { /* it comes back when all is well again: that costs nobody anything */
+        settle_down(run);
+        end_journeys(run);
+        watch_begin(run->watch);
+    } else {
+        pass(run, below(run, 3000) * TIME_US);
     }
+    fabric_set_link(run->world.fabric, port, true, &err);
 }
 
 static void do_loss(struct run *run)
 {
-    struct err err = {0};
-    fabric_set_loss(run->world.fabric, TOPOLOGY_NONE, 0, RNG_CERTAIN / 50, &err);
+    lose_smps(run, 2);
     set_one_out(run);
-    sim_run(run->world.sim, sim_now(run->world.sim) + 2 * TIME_S);
-    fabric_set_loss(run->world.fabric, TOPOLOGY_NONE, 0, 0, &err);
-    sim_run(run->world.sim, sim_now(run->world.sim) + 15 * TIME_S);
+    pass(run, 2 * TIME_S);
+    lose_smps(run, 0);
+    pass(run, 15 * TIME_S);
 }
+
+static void do_reroute(struct run *run)
+{
+    sm_reroute(sim_manager(run->world.sim, run->manager), sim_now(run->world.sim));
+}
+
+static void do_one(struct run *run)
+{
+    do_requests(run, 1);
+}
+
+static void do_several(struct run *run)
+{
+    do_requests(run, 2 + below(run, 6));
+}
+
+static const struct {
+    const char *name;
+    unsigned percent;
+    void (*perform)(struct run *run);
+} operations_known[] = {
+    {"a request", 58, do_one},      {"several requests", 20, do_several},
+    {"routes anew", 5, do_reroute}, {"another manager", 3, do_manager},
+    {"a standby", 3, do_failover},  {"a hypervisor fails", 4, do_hypervisor},
+    {"a link fails", 4, do_link},   {"SMPs get lost", 3, do_loss},
+};
 
 static void operate(struct run *run)
 {
-    unsigned dice = below(run, 100);
-    if (dice < 60)
-        do_requests(run, 1);
-    else if (dice < 80)
-        do_requests(run, 2 + below(run, 6));
-    else if (dice < 85)
-        sm_reroute(sim_manager(run->world.sim, run->manager), sim_now(run->world.sim));
-    else if (dice < 89)
-        do_manager(run);
-    else if (dice < 93)
-        do_hypervisor(run);
-    else if (dice < 97)
-        do_link(run);
-    else
-        do_loss(run);
+    unsigned dice = below(run, 100), i = 0;
+    while (dice >= operations_known[i].percent)
+        dice -= operations_known[i++].percent;
+    run->kind = operations_known[i].name;
+    watch_begin(run->watch);
+    operations_known[i].perform(run);
     settle_down(run);
     check(run);
 }
@@ -323,6 +530,14 @@ static void note_lids(struct run *run)
     }
 }
 
+static struct watch *watch_over(struct run *run)
+{
+    uint64_t guids[MACHINES];
+    for (unsigned i = 0; i < MACHINES; i++)
+        guids[i] = vswitch_guid(run->machines[i].name);
+    return watch_new(&run->world, guids, MACHINES);
+}
+
 static void play(const struct fabric_kind *kind, bool dynamic, uint64_t operations, uint64_t seed)
 {
     static struct run run;
@@ -333,6 +548,7 @@ static void play(const struct fabric_kind *kind, bool dynamic, uint64_t operatio
     rng_seed(&run.rng, seed, dynamic);
     sm_config_init(&run.config);
     run.config.dynamic_lids = dynamic;
+    run.config.drain_ps = 5 * TIME_MS; /* longer than any packet of these fabrics stays */
     run.config.engine = engine_find(kind->engine);
     run.hypervisors = world_hosts(&run.world);
     run.seat = host(&run.world, "H0");
@@ -340,8 +556,14 @@ static void play(const struct fabric_kind *kind, bool dynamic, uint64_t operatio
     for (unsigned i = 0; i < MACHINES; i++)
         snprintf(run.machines[i].name, sizeof run.machines[i].name, "vm%u", i);
     note_lids(&run);
+    run.watch = watch_over(&run);
     for (run.operation = 0; run.operation < operations; run.operation++)
         operate(&run);
+    struct watch_sums sums = watch_sums(run.watch);
+    print_message("  %llu packets arrived, %llu of them at machines; %llu lost with an excuse\n",
+                  (unsigned long long)sums.delivered, (unsigned long long)sums.to_machines,
+                  (unsigned long long)sums.excused);
+    watch_free(run.watch);
     mem_free(run.lids);
     world_close(&run.world);
 }

@@ -25,7 +25,7 @@ groups_made() {
 newer_dump() { [ dump/opensm.mcfdbs -nt asked ]; }
 dumped() { # the groups' file is the last; a dump waits until everything is written
     touch asked && "$WEFT" ctl --socket "$work/sm.socket" dump >dump.out 2>&1 || { cat dump.out && return 1; }
-    wait_until 20 newer_dump
+    wait_until 120 newer_dump
 }
 
 # "SWITCH MLID PORT" of the dump, and of the switches themselves
@@ -77,6 +77,7 @@ for net; do
     weft_start "$net.net" || exit
     rm -rf dump
     manager_starts --dump dump --control "$work/sm.socket" || exit
+    wait_until 120 test -e dump/opensm.mcfdbs || exit # that of the bring-up
     claim "$net: a hundred groups are joined" groups_made 1
     claim "$net: what switches have is dumped" dumped
     claim "$net: every member that receives has its port, and nobody else" members_have_their_ports

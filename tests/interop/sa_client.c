@@ -30,7 +30,7 @@
 
 #define PREFIX UINT64_C(0xFE80000000000000)
 /* What the kernel of a host without a manager says: nobody is there. */
-enum { NOBODY = 0x0C };
+enum { NOBODY = 0x0C, PATIENCE_S = 20 };
 enum { TIMEOUT_MS = 250, TABLE_BYTES = 64 << 20, LATENCIES = 1 << 20, TRIES = 40 };
 
 struct host {
@@ -310,7 +310,7 @@ static int watch(struct client *client, unsigned duration_s)
             again = status < 0 || status == STATUS_BUSY || status == NOBODY;
             if (again)
                 give_it_time(client);
-        } while (again && !stopped);
+        } while (again && clock_us() < sent + PATIENCE_S * UINT64_C(1000000));
         if (again)
             break;
         figures.answered += status == 0;

@@ -49,7 +49,7 @@ static int bind(const char *line, const char *kind, const char *mtu, struct traf
     assert_int_equal(topology_generate(&topology, kind, NULL, 0, 1, err), 0);
     assert_int_equal(fabric_options_preset(&options, "today", err), 0);
     assert_int_equal(fabric_options_set(&options, "mtu", mtu, err), 0);
-    struct demand_world world = {&topology, &options, "."};
+    struct demand_world world = {.topology = &topology, .options = &options, .folder = "."};
     struct cursor cursor = scenario_cursor(&scenario, err);
     int status = demand_bind(scenario.statements.items[0].demand, &world, &cursor, traffic);
     topology_release(&topology);
@@ -284,7 +284,8 @@ static void figures_are_compared_in_their_unit(void **state)
     scenario_release(&scenario);
     assert_refused("check latency <= 5parsecs", "x.weft:1:18: '5parsecs': expected a number such");
     assert_refused("check latency <=", "x.weft:1:17: the line ends here: expected a number");
-    assert_refused("check no-loss-of anybody", "x.weft:1:18: 'anybody': expected unaffected");
+    assert_refused("check no-loss-of anybody",
+                   "x.weft:1:18: 'anybody' is no group: expected unaffected or others");
     assert_refused("check conservd",
                    "x.weft:1:7: 'conservd' is no check; did you mean 'conserved'?");
 }

@@ -237,6 +237,8 @@ static void a_machine_asked_for_during_a_change_waits_for_it(void **state)
     const struct vswitch_result *result =
         sim_vm_wait(world.sim, manager, ticket, sim_now(world.sim) + 10 * TIME_S);
     assert_int_equal(result->state, VSWITCH_DONE);
+    assert_false(result->rerouted);
+    assert_true(result->began > result->asked);
     check_world(&world, manager);
     world_close(&world);
 }

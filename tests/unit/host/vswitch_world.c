@@ -237,6 +237,21 @@ static bool check_tables(const struct world *world, const struct sm_paths *paths
     return true;
 }
 
+/* Everybody who has a LID is a terminal, and nobody else is. */
+static bool check_terminals(const struct world *world, const struct network *network)
+{
+    unsigned there = 0;
+    for (uint32_t port = 0; port < world->topology.ports.count; port++)
+        there +=
+            has_lid(world, port) && lid_of(world, port) &&
+            world->topology.nodes.items[world->topology.ports.items[port].node].kind != NODE_SWITCH;
+    if (there == network->terminals.count)
+        return true;
+    snprintf(fault, sizeof fault, "%u adapters' ports have LIDs, and %zu are terminals", there,
+             network->terminals.count);
+    return false;
+}
+
 static bool check_routes(struct world *world, unsigned manager)
 {
     struct sm_paths paths = sm_paths(sim_manager(world->sim, manager));
@@ -251,7 +266,7 @@ static bool check_routes(struct world *world, unsigned manager)
         snprintf(fault, sizeof fault, "%s",
                  report.findings.count ? report.findings.items[0] : "the routes do not hold");
     verify_report_release(&report);
-    return fine && check_tables(world, &paths);
+    return fine && check_tables(world, &paths) && check_terminals(world, paths.network);
 }
 
 const char *world_fault(struct world *world, unsigned manager)

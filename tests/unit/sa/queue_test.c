@@ -65,13 +65,31 @@ static void beyond_all_bounds_there_is_silence_and_no_growth(void **state)
     assert_int_equal(counts.waiting, QUEUE_LIMIT);
     assert_int_equal(counts.busy, QUEUE_LIMIT);
     assert_int_equal(counts.dropped, 100000 - 2 * QUEUE_LIMIT);
-    unsigned taken = 0;
+    unsigned answered = 0, refused = 0;
     while (sa_deadline(world->sa) == 0) {
         sa_expire(world->sa, world->now);
         while (sa_next_output(world->sa, world->now, &answer))
-            taken++;
+            (*(wire_get(answer.data, MAD_STATUS) ? &refused : &answered))++;
     }
-    assert_int_equal(taken, 2 * QUEUE_LIMIT);
+    /* Those who wait are answered, all of them; of the others some are told. */
+    assert_int_equal(answered, QUEUE_LIMIT);
+    assert_true(refused > 0 && refused <= QUEUE_LIMIT);
+    sa_counts(world->sa, &counts);
+    assert_int_equal(counts.dropped, 100000 - QUEUE_LIMIT - refused);
+}
+
+static void refusals_take_no_more_than_half_of_a_turn(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa_message answer;
+    for (unsigned i = 0; i < 1000; i++)
+        send(world, (uint16_t)(1 + i % 15), i);
+    unsigned answered = 0, refused = 0;
+    sa_expire(world->sa, world->now);
+    while (sa_next_output(world->sa, world->now, &answer))
+        (*(wire_get(answer.data, MAD_STATUS) ? &refused : &answered))++;
+    assert_true(refused > 0 && answered > 0);
+    assert_true(refused <= answered + answered / 2 + 2 || answered == QUEUE_LIMIT);
 }
 
 static void clients_are_answered_in_turn(void **state)
@@ -175,6 +193,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(who_asks_too_much_is_told_that_we_are_busy),
         TEST(beyond_all_bounds_there_is_silence_and_no_growth),
+        TEST(refusals_take_no_more_than_half_of_a_turn),
         TEST(clients_are_answered_in_turn),
         TEST(a_client_that_comes_back_waits_for_all_others),
         TEST(a_long_table_takes_several_turns_and_others_get_between),

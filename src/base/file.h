@@ -1,6 +1,6 @@
 /* Reading an input file whole. */
-#ifndef WEFT_ROUTING_FILE_H
-#define WEFT_ROUTING_FILE_H
+#ifndef WEFT_BASE_FILE_H
+#define WEFT_BASE_FILE_H
 
 #include "base/err.h"
 #include "base/text.h"

@@ -1,11 +1,11 @@
-#include "routing/file.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <string.h>
 
 int file_read(const char *path, size_t limit, struct text *text, struct err *err)
 {
-    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
+    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
     *text = (struct text){0};
     if (!file)
         return err_at(err, errno, path, 0, "%s", strerror(errno));

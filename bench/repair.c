@@ -1,0 +1,189 @@
+/* repair: what it takes to mend the tables of a large fat tree after one loss.
+ *
+ * On the 11,664-host tree a link or a switch of each level is taken away, and the tables that an
+ * engine computed are repaired (routing/repair.h), checked (routing/verify_change.h) and the order
+ * of the updates planned. Time is that of the processor, of one thread; beside it stand the entries
+ * that changed, those whose old route was broken, and how long the engine and the full check take.
+ */
+#include "routing/repair.h"
+#include "routing/engine.h"
+#include "routing/verify.h"
+#include "routing/verify_change.h"
+#include "topology/generate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+/* What is taken away: a switch, or the link at one of its ports. */
+struct loss {
+    const char *name;
+    uint32_t at;
+    uint8_t port; /* 0: the switch */
+};
+
+static bool is_lost(const struct network *network, const struct loss *loss, uint32_t at,
+                    unsigned port)
+{
+    const struct network_port *link =
+        &network->ports.items[network->switches.items[at].first_port + port];
+    uint32_t far = link->peer & ~NETWORK_SWITCH;
+    if (loss->port == 0)
+        return far == loss->at && (link->peer & NETWORK_SWITCH);
+    return (at == loss->at && port == loss->port) ||
+           ((link->peer & NETWORK_SWITCH) && far == loss->at && link->peer_port == loss->port);
+}
+
+static void copy_without(struct network *to, const struct network *from, const struct loss *loss,
+                         uint32_t *to_new)
+{
+    network_init(to);
+    for (uint32_t i = 0; i < from->switches.count; i++) {
+        const struct network_switch *node = &from->switches.items[i];
+        to_new[i] = loss->port == 0 && i == loss->at
+                        ? NETWORK_NONE
+                        : network_add_switch(to, node->guid, node->lid, 0, node->port_count);
+    }
+    for (uint32_t i = 0; i < from->switches.count; i++)
+        for (unsigned port = 1; port <= from->switches.items[i].port_count; port++) {
+            const struct network_port *link =
+                &from->ports.items[from->switches.items[i].first_port + port];
+            uint32_t far = link->peer & ~NETWORK_SWITCH;
+            if (to_new[i] == NETWORK_NONE || link->peer == NETWORK_NONE ||
+                is_lost(from, loss, i, port))
+                continue;
+            if (!(link->peer & NETWORK_SWITCH))
+                network_add_terminal(to, from->terminals.items[far].guid,
+                                     from->terminals.items[far].lid, 0, to_new[i], port);
+            else if (far > i)
+                network_link(to, to_new[i], port, to_new[far], link->peer_port);
+        }
+    network_finish(to);
+    to->manager = 0;
+}
+
+struct state {
+    struct network network;
+    struct routes routes;
+    struct standing standing;
+    struct dependency_graph graph;
+};
+
+static void lose(const struct state *state, const struct loss *loss)
+{
+    struct network network;
+    struct routes held;
+    struct repair repair = {0};
+    struct dependency_graph graph;
+    struct order_plan plan = {0};
+    struct verify_report report;
+    struct err err = {0};
+    uint32_t *to_new = mem_alloc(state->network.switches.count * sizeof *to_new);
+    copy_without(&network, &state->network, loss, to_new);
+    routes_init(&held, &network, state->routes.engine);
+    held.vls = state->routes.vls;
+    for (uint32_t old = 0; old < state->network.switches.count; old++)
+        if (to_new[old] != NETWORK_NONE)
+            memcpy(routes_row(&held, to_new[old]), routes_row(&state->routes, old), held.stride);
+    double begin = now_ms();
+    repair_compare(&repair, &state->standing, &state->network, &state->routes, &network, &held,
+                   to_new);
+    dependency_move(&graph, &state->graph, &network, to_new, repair.fresh);
+    double compared = now_ms();
+    int status = repair_tables(&repair, &network, &held, &err);
+    double repaired = now_ms();
+    if (!status)
+        status = verify_change(&network, &held, &repair, &graph, &repair.operations, &err);
+    double checked = now_ms();
+    if (!status && !repair_plan(&repair, &held, &plan))
+        status = -1;
+    double end = now_ms();
+    verify_routes(&network, &held, &(struct verify_options){0}, &report);
+    printf("  %-14s %6.2f ms (compare %.2f, repair %.2f, check %.2f, order %.2f), %zu entries for "
+           "%llu broken, %zu waves, %u drains%s\n",
+           loss->name, end - begin, compared - begin, repaired - compared, checked - repaired,
+           end - checked, repair.entries.count, (unsigned long long)repair.broken, plan.waves.count,
+           order_drains(&plan),
+           status                  ? ", NOT REPAIRED"
+           : verify_holds(&report) ? ""
+                                   : ", WRONG");
+    verify_report_release(&report);
+    order_release(&plan);
+    repair_release(&repair);
+    dependency_release(&graph);
+    routes_release(&held);
+    network_release(&network);
+    mem_free(to_new);
+}
+
+/* A switch so many hops above the last leaf. */
+static uint32_t switch_at_level(const struct network *network, unsigned level)
+{
+    uint32_t at = network->terminals.items[network->terminals.count - 1].at;
+    for (; level; level--)
+        at = network->edges[network->first_edge[at + 1] - 1].to;
+    return at;
+}
+
+static void measure(const struct network *network, const char *engine)
+{
+    struct state state = {.network = *network};
+    struct engine_options options = {.leave_proof = true};
+    struct dependency_graph found;
+    struct verify_report report;
+    struct err err;
+    double begin = now_ms();
+    if (engine_find(engine)->compute(&state.network, &options, &state.routes, &err)) {
+        fprintf(stderr, "repair: %s: %s\n", engine, err.message);
+        exit(1);
+    }
+    double computed = now_ms();
+    verify_routes(&state.network, &state.routes, &(struct verify_options){.keep = &found}, &report);
+    printf("%s: %zu hosts; all computed in %.1f ms and checked in %.1f ms\n", engine,
+           network->terminals.count, computed - begin, now_ms() - computed);
+    dependency_copy(&state.graph, &found);
+    standing_take(&state.standing, &found, &report, state.routes.ranks);
+    verify_report_release(&report);
+    uint32_t leaf = switch_at_level(network, 0), middle = switch_at_level(network, 1);
+    uint32_t top = switch_at_level(network, 2);
+    const struct loss losses[] = {
+        {"leaf link", leaf, network->edges[network->first_edge[leaf + 1] - 1].port},
+        {"top link", middle, network->edges[network->first_edge[middle + 1] - 1].port},
+        {"leaf switch", leaf, 0},
+        {"middle switch", middle, 0},
+        {"top switch", top, 0},
+    };
+    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
+        lose(&state, &losses[i]);
+    standing_release(&state.standing);
+    dependency_release(&state.graph);
+    routes_release(&state.routes);
+}
+
+int main(void)
+{
+    const char *words[] = {"size=11664"};
+    struct topology topology;
+    struct network network;
+    struct err err;
+    topology_init(&topology);
+    if (topology_generate(&topology, "fattree", words, 1, 1, &err) ||
+        network_from_topology(&network, &topology, &err)) {
+        fprintf(stderr, "repair: %s\n", err.message);
+        return 1;
+    }
+    measure(&network, "ftree");
+    measure(&network, "updn");
+    measure(&network, "minhop");
+    network_release(&network);
+    topology_release(&topology);
+    return 0;
+}

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# bench/vswitch.sh [HOSTS...]: what a migration costs beside a reconfiguration, and fabrics at the
+# limit of LIDs.
+#
+# For each fat tree: the CPU time in which a move is decided (vswitch_move), and the time of routes by
+# OpenSM on ibsim and by weft (routing.sh, with plain hosts), which a traditional reconfiguration
+# needs before its first SMP. Then the scenarios of experiments/vswitch at the limit, with wall time
+# and the peak of memory; wanted: two minutes and 4 GiB. The default is 324 and 648 hosts; 5832 and
+# 11664 keep OpenSM busy for minutes. The machine is noisy: only ratios of one run mean anything.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(dirname "$here")
+WEFT=$(realpath "${WEFT:-$root/build/weft}")
+PRELOAD=$(realpath "${PRELOAD:-$(dirname "$WEFT")/preload/libweft-umad.so}")
+export WEFT PRELOAD
+move=$(dirname "$WEFT")/bench/vswitch_move
+[ $# -gt 0 ] || set -- 324 648
+
+functions() { # that fit into 49,151 LIDs
+    case $1 in
+    5832) echo 7 ;;
+    11664) echo 3 ;;
+    *) echo 16 ;;
+    esac
+}
+
+for hosts; do
+    "$move" "$hosts" "$(functions "$hosts")"
+done
+echo
+ENGINES=${ENGINES:-minhop updn ftree} SAMPLES=10 bash "$here/routing.sh" "$@"
+echo
+for scenario in capacity spare; do
+    report=$(mktemp)
+    /usr/bin/time -f '%e %M' -o "$report" "$WEFT" sim "$root/experiments/vswitch/$scenario.weft" --quiet
+    awk -v name="$scenario" '{ printf "%-10s %6.1f s of wall time, %.2f GiB at the most\n", name, $1, $2 / 1048576 }' <(tail -n 1 "$report")
+    rm -f "$report"
+done

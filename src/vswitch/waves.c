@@ -1,0 +1,179 @@
+/* Entries that follow a machine: planned when its addresses are where they should be, judged, and
+ * written in waves. All requests that have something to write do it in step, so that blocks are
+ * shared; each waits for its own drains. */
+#include "vswitch/internal.h"
+
+static void give_up_planning(struct vswitch *vswitch, struct operation *operation, uint64_t now)
+{
+    if (operation->result.rerouted) { /* that did not help */
+        operation_end(operation, VSWITCH_FAILED, "there are no routes to where it is now");
+        return;
+    }
+    operation->step = STEP_REROUTING;
+    operation->result.rerouted = true;
+    vswitch->counts.reroutes++;
+    sm_reroute(vswitch->sm, now);
+}
+
+static bool is_alone(const struct vswitch *vswitch, const struct operation *operation)
+{
+    for (size_t i = 0; i < vswitch->operations.count; i++)
+        if (vswitch->operations.items[i] != operation &&
+            vswitch->operations.items[i]->step == STEP_WRITING)
+            return false;
+    return true;
+}
+
+static void flatten(struct column_plan *plan)
+{
+    for (size_t i = 0; i < plan->changes.count; i++)
+        plan->changes.items[i].wave = 0;
+    plan->waves = plan->changes.count > 0;
+    plan->drains = 0;
+}
+
+/* Without ranks: false if it has to wait. */
+static bool judge(struct vswitch *vswitch, struct operation *operation, uint64_t now)
+{
+    struct sm_paths paths = sm_paths(vswitch->sm);
+    safety_use(vswitch->safety, paths.network, paths.routes, paths.job);
+    flatten(&operation->plan);
+    switch (safety_judge(vswitch->safety, &operation->plan, is_alone(vswitch, operation))) {
+    case SAFETY_FREE: break;
+    case SAFETY_GATED: operation->gated = true; break;
+    case SAFETY_LATER: return false;
+    case SAFETY_NEVER:
+        if (operation->result.request.mode == VSWITCH_MINIMAL && !operation->in_balance)
+            operation->in_balance = true; /* once more, with the way that is known to be good */
+        else
+            give_up_planning(vswitch, operation, now);
+        return true;
+    }
+    operation->step = STEP_WRITING;
+    return true;
+}
+
+bool waves_plan(struct vswitch *vswitch, struct operation *operation, uint64_t now)
+{
+    if (!sm_is_quiet(vswitch->sm))
+        return false;
+    struct sm_paths paths = sm_paths(vswitch->sm);
+    if (paths.job != operation->edition) { /* routes were computed for the new places */
+        operation->result.rerouted = true;
+        operation_succeed(vswitch, operation);
+        return true;
+    }
+    const struct subnet *subnet = subnet_of(vswitch);
+    bool swap = !sm_has_dynamic_lids(vswitch->sm);
+    uint32_t pf = subnet_pf_of(subnet, subnet->ports.items[operation->target].node);
+    uint16_t like = swap ? operation->other : pf == SUBNET_NONE ? 0 : subnet->ports.items[pf].lid;
+    bool starts = operation->source == SUBNET_NONE;
+    if (starts)
+        sm_copy_levels(vswitch->sm, operation->lid, like);
+    enum vswitch_mode mode =
+        operation->in_balance ? VSWITCH_BALANCED : operation->result.request.mode;
+    columns_plan_release(&operation->plan);
+    if (!like ||
+        columns_plan(&operation->plan, paths.network, paths.routes, operation->lid, like,
+                     1u << sm_lmc(vswitch->sm), swap, starts ? VSWITCH_BALANCED : mode) < 0) {
+        give_up_planning(vswitch, operation, now);
+        return true;
+    }
+    if (operation->plan.ranked && !paths.overlaid)
+        operation->step = STEP_WRITING;
+    else if (!judge(vswitch, operation, now))
+        return false;
+    return true;
+}
+
+static void add_entry(struct vswitch *vswitch, const struct column_change *change, uint8_t port)
+{
+    vec_push(&vswitch->entries, ((struct sm_entry){change->at, change->lid, port}));
+}
+
+static void wait_for_drain(struct vswitch *vswitch, struct operation *operation, uint64_t now)
+{
+    operation->resume_at = now + sm_drain_time(vswitch->sm, operation->plan.hops);
+    operation->drained = true;
+    operation->result.drains++;
+    vswitch->counts.drains++;
+}
+
+static void begin_wave(struct vswitch *vswitch, struct operation *operation)
+{
+    const struct column_plan *p = &operation->plan;
+    for (size_t i = 0; i < p->changes.count; i++)
+        if (p->changes.items[i].wave == operation->wave)
+            add_entry(vswitch, &p->changes.items[i], p->changes.items[i].after);
+    operation->wave++;
+    operation->drained = false;
+    operation->result.waves++;
+}
+
+static void fence(struct vswitch *vswitch, struct operation *operation)
+{
+    for (size_t i = 0; i < operation->plan.changes.count; i++)
+        add_entry(vswitch, &operation->plan.changes.items[i], PORT_NONE);
+    operation->fenced = true;
+    operation->result.table_smps += operation->plan.blocks;
+}
+
+/* All that was written is acknowledged. */
+static void next_wave(struct vswitch *vswitch, struct operation *operation, uint64_t now)
+{
+    const struct column_plan *p = &operation->plan;
+    if (operation->edition != sm_paths(vswitch->sm).job) {
+        operation->result.rerouted = true;
+        operation_succeed(vswitch, operation);
+        return;
+    }
+    if (operation->resume_at > now)
+        return;
+    if (operation->wave >= p->waves) {
+        operation->result.table_smps += p->blocks;
+        operation->result.switches = p->switches;
+        operation_succeed(vswitch, operation);
+        return;
+    }
+    bool drains = operation->gated ? operation->wave == 0 : p->drains >> operation->wave & 1;
+    if (operation->gated && !operation->fenced)
+        fence(vswitch, operation);
+    else if (drains && !operation->drained)
+        wait_for_drain(vswitch, operation, now);
+    else
+        begin_wave(vswitch, operation);
+}
+
+static uint64_t count_blocks(const struct vswitch *vswitch)
+{
+    struct map blocks = {0};
+    uint64_t count = 0;
+    for (size_t i = 0; i < vswitch->entries.count; i++) {
+        const struct sm_entry *entry = &vswitch->entries.items[i];
+        uint64_t key = (uint64_t)entry->at << 10 | entry->lid / ROUTES_BLOCK;
+        count += map_add(&blocks, key, (uint32_t)i) == i;
+    }
+    map_release(&blocks);
+    return count;
+}
+
+bool waves_write(struct vswitch *vswitch, uint64_t now)
+{
+    bool over = false;
+    if (!sm_is_quiet(vswitch->sm) || !sm_tables_are_written(vswitch->sm))
+        return false;
+    vswitch->entries.count = 0;
+    for (size_t i = 0; i < vswitch->operations.count; i++) {
+        struct operation *operation = vswitch->operations.items[i];
+        if (operation->step != STEP_WRITING)
+            continue;
+        next_wave(vswitch, operation, now);
+        over |= operation->step == STEP_OVER;
+    }
+    if (vswitch->entries.count) {
+        vswitch->counts.table_smps += count_blocks(vswitch);
+        sm_change_entries(vswitch->sm, now, vswitch->entries.items, vswitch->entries.count);
+        over |= sm_tables_are_written(vswitch->sm); /* nothing differed: nobody would wake us */
+    }
+    return over;
+}

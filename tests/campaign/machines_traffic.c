@@ -1,0 +1,345 @@
+#include "machines_traffic.h"
+
+#include "base/bitset.h"
+#include "host/sim_paths.h"
+#include "topology/virtual.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { PAYLOAD = 256, PROBE_PACKETS = 4 };
+#define REST_INTERVAL  (50 * TIME_MS)
+#define DENSE_INTERVAL (40 * TIME_US)
+#define DENSE_TIME     (3 * TIME_MS)
+
+struct watched {
+    uint32_t number;   /* end port or guest, as traffic knows it */
+    uint64_t departed; /* TIME_NEVER: it does not move in this operation */
+    uint64_t arrived;  /* TIME_NEVER: it is on its way */
+    uint64_t got;
+    bool runs; /* guests: it is somewhere */
+};
+
+struct watch {
+    struct world *world;
+    struct sim_paths *paths;
+    VEC(struct watched) all; /* hosts, then guests */
+    size_t hosts;
+    VEC(uint32_t) order; /* of all in lists of traffic: hosts between guests */
+    uint64_t *excused;   /* bits: sender * count + receiver */
+    struct watch_sums sums;
+    char fault[256];
+};
+
+/* ---- who ---- */
+
+static uint32_t index_of(const struct watch *watch, uint32_t port, uint32_t guest)
+{
+    if (guest != TOPOLOGY_NONE)
+        return (uint32_t)(watch->hosts + (guest - DATA_GUEST));
+    for (uint32_t i = 0; i < watch->hosts; i++)
+        if (watch->all.items[i].number == port)
+            return i;
+    return TOPOLOGY_NONE;
+}
+
+static struct watched *machine_at(const struct watch *watch, unsigned machine)
+{
+    return &watch->all.items[watch->hosts + machine];
+}
+
+static const char *name_of(const struct watch *watch, uint32_t i, char name[16])
+{
+    if (i == TOPOLOGY_NONE)
+        return "nobody";
+    snprintf(name, 16, "%s%u", i < watch->hosts ? "host" : "vm",
+             (unsigned)(i < watch->hosts ? i : i - watch->hosts));
+    return name;
+}
+
+static void find(struct watch *watch, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The first finding counts. */
+static void find(struct watch *watch, const char *format, ...)
+{
+    va_list arguments;
+    if (watch->fault[0])
+        return;
+    va_start(arguments, format);
+    vsnprintf(watch->fault, sizeof watch->fault, format, arguments);
+    va_end(arguments);
+}
+
+/* ---- what happens to packets ---- */
+
+static void note_delivered(void *context, uint64_t now, const struct data_packet *packet)
+{
+    struct watch *watch = context;
+    (void)now;
+    uint32_t to = index_of(watch, packet->destination, packet->to_guest);
+    watch->sums.delivered++;
+    watch->sums.to_machines += packet->to_guest != TOPOLOGY_NONE;
+    if (to != TOPOLOGY_NONE)
+        watch->all.items[to].got++;
+}
+
+static bool is_travellers(const struct watched *end, uint64_t now, const struct data_packet *packet)
+{
+    return now >= end->departed && packet->entered <= end->arrived;
+}
+
+static void note_lost(void *context, uint64_t now, const struct data_packet *packet,
+                      enum loss cause, uint32_t port)
+{
+    struct watch *watch = context;
+    uint32_t from = index_of(watch, packet->source, packet->from_guest);
+    uint32_t to = index_of(watch, packet->destination, packet->to_guest);
+    if (from != TOPOLOGY_NONE && to != TOPOLOGY_NONE &&
+        (bitset_has(watch->excused, from * watch->all.count + to) ||
+         is_travellers(&watch->all.items[from], now, packet) ||
+         is_travellers(&watch->all.items[to], now, packet))) {
+        watch->sums.excused++;
+        return;
+    }
+    const struct topology *topology = &watch->world->topology;
+    uint32_t node = topology->ports.items[port].node;
+    char text[2][TIME_TEXT_BYTES], names[2][16];
+    find(watch, "a packet from %s to %s (LID %u, sent at %s) is lost at %s at '%s' port %u: %s",
+         name_of(watch, from, names[0]), name_of(watch, to, names[1]), packet->dlid,
+         time_text(packet->entered, text[0]), time_text(now, text[1]),
+         topology->nodes.items[node].description ? topology->nodes.items[node].description
+                                                 : topology->nodes.items[node].name,
+         port - topology->nodes.items[node].first_port, loss_names[cause]);
+}
+
+static void note_deadlock(void *context, uint64_t now, const char *cycle)
+{
+    (void)now;
+    find(context, "packets wait for each other: %.160s", cycle);
+}
+
+/* ---- ways ---- */
+
+struct failure {
+    uint32_t port, node; /* one of them is TOPOLOGY_NONE */
+};
+
+static bool touches(const struct watch *watch, const struct failure *failure, uint32_t port)
+{
+    const struct topology *topology = &watch->world->topology;
+    if (failure->node != TOPOLOGY_NONE)
+        return topology->ports.items[port].node == failure->node;
+    return port == failure->port || topology->ports.items[port].peer == failure->port;
+}
+
+/* Whether the way through the tables that are in the switches now meets the failure; also if it
+ * leads nowhere, so that nothing can be said. */
+static bool way_meets(struct watch *watch, uint32_t from, uint32_t to, uint16_t dlid,
+                      const struct failure *failure)
+{
+    const struct topology *topology = &watch->world->topology;
+    uint32_t at = from;
+    for (size_t hops = 0; dlid && hops <= topology->nodes.count; hops++) {
+        uint32_t peer = topology->ports.items[at].peer, top = 0;
+        if (touches(watch, failure, at) || peer == TOPOLOGY_NONE || touches(watch, failure, peer))
+            return true;
+        uint32_t node = topology->ports.items[peer].node;
+        if (topology->nodes.items[node].kind != NODE_SWITCH)
+            return peer != to;
+        const uint8_t *table = fabric_linear_table(watch->world->fabric, node, &top);
+        if (!table || dlid > top || !table[dlid] ||
+            table[dlid] > topology->nodes.items[node].port_count)
+            return true;
+        at = topology_port_index(topology, node, table[dlid]);
+    }
+    return true;
+}
+
+static uint32_t port_of(const struct watch *watch, size_t i)
+{
+    uint32_t number = watch->all.items[i].number;
+    return i < watch->hosts ? number : fabric_guest(watch->world->fabric, number)->port;
+}
+
+static void fails(struct watch *watch, const struct failure *failure)
+{
+    for (size_t i = 0; i < watch->all.count; i++)
+        for (size_t j = 0; j < watch->all.count; j++) {
+            uint32_t from = port_of(watch, i), to = port_of(watch, j);
+            if (i == j || bitset_has(watch->excused, i * watch->all.count + j))
+                continue;
+            if (from == TOPOLOGY_NONE || to == TOPOLOGY_NONE ||
+                way_meets(watch, from, to,
+                          sim_paths_find(watch->paths, from, watch->all.items[j].number).dlid,
+                          failure))
+                bitset_add(watch->excused, i * watch->all.count + j);
+        }
+}
+
+void watch_fails_link(struct watch *watch, uint32_t port)
+{
+    fails(watch, &(struct failure){.port = port, .node = TOPOLOGY_NONE});
+}
+
+void watch_fails_node(struct watch *watch, uint32_t node)
+{
+    fails(watch, &(struct failure){.port = TOPOLOGY_NONE, .node = node});
+}
+
+/* ---- traffic ---- */
+
+static void send(struct watch *watch, enum traffic_pattern pattern, uint64_t interval,
+                 uint64_t length)
+{
+    struct traffic traffic;
+    struct err err = {0};
+    traffic_init(&traffic);
+    traffic.pattern = pattern;
+    traffic.arrival = ARRIVAL_CONSTANT;
+    traffic.interval_ps = interval;
+    traffic.start_ps = sim_now(watch->world->sim);
+    traffic.stop_ps = length == TIME_NEVER ? length : traffic.start_ps + length;
+    traffic.sizes[0].payload_bytes = PAYLOAD;
+    for (size_t i = 0; i < watch->order.count; i++) {
+        vec_push(&traffic.senders, watch->all.items[watch->order.items[i]].number);
+        vec_push(&traffic.receivers, watch->all.items[watch->order.items[i]].number);
+    }
+    if (fabric_check_traffic(watch->world->fabric, &traffic, &err) < 0)
+        fail_msg("%s", err.message);
+    fabric_add_traffic(watch->world->fabric, &traffic);
+    traffic_release(&traffic);
+}
+
+void watch_excuse_nobody(struct watch *watch)
+{
+    memset(watch->excused, 0,
+           BITSET_WORDS(watch->all.count * watch->all.count) * sizeof *watch->excused);
+    for (size_t i = 0; i < watch->all.count; i++)
+        watch->all.items[i].departed = watch->all.items[i].arrived = TIME_NEVER;
+}
+
+void watch_begin(struct watch *watch)
+{
+    watch_excuse_nobody(watch);
+    send(watch, PATTERN_UNIFORM, DENSE_INTERVAL, DENSE_TIME);
+    sim_run(watch->world->sim, sim_now(watch->world->sim) + 2 * DENSE_INTERVAL);
+}
+
+void watch_probe(struct watch *watch)
+{
+    watch_excuse_nobody(watch);
+    for (size_t i = 0; i < watch->all.count; i++)
+        watch->all.items[i].got = 0;
+    send(watch, PATTERN_ALL_TO_ALL, DENSE_INTERVAL, PROBE_PACKETS * DENSE_INTERVAL);
+    sim_run(watch->world->sim, sim_now(watch->world->sim) + (PROBE_PACKETS + 10) * DENSE_INTERVAL);
+    for (size_t i = 0; i < watch->all.count; i++)
+        if ((i < watch->hosts || watch->all.items[i].runs) && !watch->all.items[i].got)
+            find(watch, "%s %zu gets nothing", i < watch->hosts ? "host" : "machine",
+                 i < watch->hosts ? i : i - watch->hosts);
+}
+
+const char *watch_fault(struct watch *watch)
+{
+    struct err err = {0};
+    struct text cycle = {0};
+    struct data_totals totals;
+    fabric_data_totals(watch->world->fabric, &totals);
+    if (fabric_find_deadlock(watch->world->fabric, &cycle) || totals.deadlocks)
+        find(watch, "packets wait for each other: %.160s", cycle.data ? cycle.data : "once");
+    if (fabric_check_data(watch->world->fabric, &err) < 0)
+        find(watch, "%.200s", err.message);
+    if (totals.duplicates)
+        find(watch, "a packet came twice");
+    text_release(&cycle);
+    return watch->fault[0] ? watch->fault : NULL;
+}
+
+struct watch_sums watch_sums(const struct watch *watch)
+{
+    return watch->sums;
+}
+
+/* ---- machines ---- */
+
+void watch_departs(struct watch *watch, unsigned machine)
+{
+    struct watched *watched = machine_at(watch, machine);
+    watched->departed = sim_now(watch->world->sim);
+    fabric_move_guest(watch->world->fabric, watched->number, TOPOLOGY_NONE);
+}
+
+void watch_resumes(struct watch *watch, unsigned machine, uint32_t port)
+{
+    fabric_move_guest(watch->world->fabric, machine_at(watch, machine)->number, port);
+}
+
+void watch_arrives(struct watch *watch, unsigned machine, uint32_t port)
+{
+    struct watched *watched = machine_at(watch, machine);
+    watched->arrived = sim_now(watch->world->sim);
+    watched->runs = port != TOPOLOGY_NONE;
+    fabric_move_guest(watch->world->fabric, watched->number, port);
+    if (port == TOPOLOGY_NONE)
+        sim_paths_forget_guest(watch->paths, watched->number);
+}
+
+bool watch_is_travelling(const struct watch *watch, unsigned machine)
+{
+    const struct watched *watched = machine_at(watch, machine);
+    return watched->departed != TIME_NEVER && watched->arrived == TIME_NEVER;
+}
+
+/* ---- birth ---- */
+
+static void add_hosts(struct watch *watch)
+{
+    const struct topology *topology = &watch->world->topology;
+    for (uint32_t port = 0; port < topology->ports.count; port++)
+        if (topology_function(topology, port) == 0)
+            vec_push(&watch->all, ((struct watched){port, TIME_NEVER, TIME_NEVER, 0, true}));
+    watch->hosts = watch->all.count;
+}
+
+/* So that of any few neighbours in the list one is a host, which always sends. */
+static void mix(struct watch *watch, unsigned machines)
+{
+    size_t host = 0, guest = 0;
+    while (host < watch->hosts || guest < machines) {
+        if (host < watch->hosts && host * machines <= guest * watch->hosts)
+            vec_push(&watch->order, (uint32_t)host++);
+        else
+            vec_push(&watch->order, (uint32_t)(watch->hosts + guest++));
+    }
+}
+
+struct watch *watch_new(struct world *world, const uint64_t *guids, unsigned machines)
+{
+    struct watch *watch = mem_zalloc(1, sizeof *watch);
+    watch->world = world;
+    watch->paths = sim_paths_new(world->sim, world->fabric);
+    add_hosts(watch);
+    for (unsigned i = 0; i < machines; i++) {
+        uint32_t guest = fabric_add_guest(world->fabric);
+        sim_paths_add_guest(watch->paths, guest, guids[i]);
+        vec_push(&watch->all, ((struct watched){guest, TIME_NEVER, TIME_NEVER, 0, false}));
+    }
+    mix(watch, machines);
+    watch->excused =
+        mem_zalloc(BITSET_WORDS(watch->all.count * watch->all.count), sizeof *watch->excused);
+    fabric_observe_data(world->fabric, &(struct data_observer){.context = watch,
+                                                               .delivered = note_delivered,
+                                                               .lost = note_lost,
+                                                               .deadlock = note_deadlock});
+    send(watch, PATTERN_UNIFORM, REST_INTERVAL, TIME_NEVER);
+    return watch;
+}
+
+void watch_free(struct watch *watch)
+{
+    sim_paths_free(watch->paths);
+    vec_release(&watch->all);
+    vec_release(&watch->order);
+    mem_free(watch->excused);
+    mem_free(watch);
+}
