@@ -49,6 +49,7 @@ static const char help[] =
     "  --user-routes FILE  lay entries \"SWITCH LID PORT\" over the tables\n"
     "  --seed-balance      and count them as load before the engine spreads its own\n"
     "  --allow-cycles      minhop: accept tables that could deadlock\n"
+    "  --reversible        dfsssp, nue: both directions of every pair on one lane, or no tables\n"
     "  --from FILE         plan the update from these tables to the new ones\n"
     "  --order FILE        and write the plan, for 'weft verify --transition'\n"
     "  --json              for programs\n"

@@ -46,7 +46,7 @@ void route_verify(const struct network *network, const struct routes *routes,
                   const struct workers *workers, struct route_cost *cost,
                   struct verify_report *report)
 {
-    struct verify_options options = {.workers = workers};
+    struct verify_options options = {.workers = workers, .reversible = routes->reversible};
     double start = now_seconds();
     verify_routes(network, routes, &options, report);
     cost->verify_seconds = now_seconds() - start;

@@ -29,6 +29,8 @@ static const char help[] =
     "\n"
     "  --path-sl FILE  service levels of paths  (both in the formats that ibdmchk reads;\n"
     "  --sl2vl FILE    lanes of service levels   default: SL 0, and lane = SL)\n"
+    "  --reversible    packets may also use the service level of the way back, as those of a\n"
+    "                  reversible path do\n"
     "  --root R        also count down-up transitions with these roots: GUIDs (0x...,0x...),\n"
     "                  manager, centre or detect\n"
     "  --lmc N         LIDs as 'weft route --lmc N' gives them\n"
@@ -50,7 +52,7 @@ static const char help[] =
 
 struct options {
     const char *lfts, *path_sl, *sl2vl, *root, *lmc, *threads;
-    bool transition, links, json;
+    bool transition, reversible, links, json;
 };
 
 static double ratio(uint64_t sum, uint64_t count)
@@ -305,11 +307,14 @@ static int run_with(int argc, char **argv, const struct options *options)
                                            : "expected one net file");
     if (!options->transition && !options->lfts)
         return command_usage("verify", "expected --lfts FILE, or --transition OLD NEW ORDER");
+    if (options->transition && options->reversible)
+        return command_usage("verify", "--reversible goes with --lfts");
     if (options->threads && !parse_unsigned(options->threads, 1, WORKERS_LIMIT, &threads))
         return command_usage("verify", "--threads %s: expected 1 to %d", options->threads,
                              WORKERS_LIMIT);
     workers = workers_of_threads((unsigned)threads);
     wanted.workers = &workers;
+    wanted.reversible = options->reversible;
     int status = load_network("verify", argv[0], options->lmc, false, &network);
     if (status == EXIT_HOLDS)
         status = find_roots(&network, options, &wanted, &roots);
@@ -332,6 +337,7 @@ static int run_verify(int argc, char **argv)
         {.name = "lmc", .value = &options.lmc},
         {.name = "threads", .value = &options.threads},
         {.name = "transition", .flag = &options.transition},
+        {.name = "reversible", .flag = &options.reversible},
         {.name = "links", .flag = &options.links},
         {.name = "json", .flag = &options.json},
         {0},

@@ -251,6 +251,7 @@ TIME_KEY(timeout, sm.timeout_ps)
 TIME_KEY(poll, sm.poll_ps)
 NUMBER_KEY(full_sweep_every, unsigned, sm.full_every, 0, 100000)
 FLAG_KEY(allow_cycles, sm.engine_options.allow_cycles)
+FLAG_KEY(reversible, sm.engine_options.reversible)
 FLAG_KEY(seed_balance, sm.engine_options.seed_balance)
 FLAG_KEY(repair, sm.repair)
 FLAG_KEY(lid_route, sm.lid_route)
@@ -330,6 +331,7 @@ static const struct key keys[] = {
     {"user_routes", set_user_routes, true, "none"},
     {"seed_balance", set_seed_balance, true, "no"},
     {"allow_cycles", set_allow_cycles, true, "no"},
+    {"reversible", set_reversible, true, "no"},
     {"partitions", set_partitions, true, "none"},
     {"part_enforce", set_part_enforce, true, "both"},
     {"allow_both_pkeys", set_allow_both_pkeys, true, "no"},

@@ -12,6 +12,11 @@
  * that do not cross it never close the circle; those that do go at most half way round, so that no
  * packet of theirs waits on the far side. A grid with r rings takes 2^r lanes, each its own.
  *
+ * Clients use one service level for both directions of a pair. Those that go exactly half way round
+ * a ring come back by its other half where half the ring is an even number of hops, so that one of
+ * the two crosses the seam. Where `reversible` (engine.h) asks for it they go and come by the same
+ * side, which loads the links of the last dimension less evenly; else the note says so.
+ *
  * Where a link is missing, a ring is left the other way round, and the result is proved; anything
  * else that is missing is a refusal that names it. Left out: other orders of dimensions for further
  * LIDs of a terminal, which would need lanes of their own. */
@@ -43,7 +48,7 @@ struct dor {
     uint8_t *ports;
     unsigned ring_bit[GRID_DIMENSIONS]; /* of the service level */
     unsigned rings;
-    bool damaged;
+    bool damaged, same_side;
     uint32_t lost_from, lost_to; /* a pair that cannot be routed, or NETWORK_NONE */
 };
 
@@ -126,14 +131,29 @@ static bool is_open(const struct dor *dor, uint32_t at, unsigned d, uint32_t pla
     return true;
 }
 
-/* Up (0) or down (1) from a switch to a place in a line or ring. */
-static unsigned choose_way(const struct dor *dor, uint32_t at, unsigned d, uint32_t place)
+/* The way to the opposite place in a ring. By the same side as back: low places go up and high ones
+ * down, or the other way round, over the seam. Which, may depend on what is the same from both
+ * ends, and is still known when the turn comes to this dimension. */
+static unsigned choose_side(const struct dor *dor, uint32_t at, unsigned d, uint32_t destination)
+{
+    uint32_t here = grid_place(&dor->grid, at, d), place = grid_place(&dor->grid, destination, d);
+    if (!dor->same_side)
+        return here % 2;
+    uint32_t side = here < place ? here : place;
+    for (unsigned e = d + 1; e < dor->grid.dimensions; e++)
+        side += grid_place(&dor->grid, at, e) + grid_place(&dor->grid, destination, e);
+    return side % 2 ? here < place : here > place;
+}
+
+/* Up (0) or down (1) from a switch to the place of another in a line or ring. */
+static unsigned choose_way(const struct dor *dor, uint32_t at, unsigned d, uint32_t destination)
 {
     uint32_t here = grid_place(&dor->grid, at, d), size = dor->grid.dimension[d].size;
+    uint32_t place = grid_place(&dor->grid, destination, d);
     if (dor->grid.dimension[d].shape == GRID_LINE)
         return place < here;
     uint32_t up = (place + size - here) % size;
-    unsigned way = 2 * up == size ? here % 2 : 2 * up > size;
+    unsigned way = 2 * up == size ? choose_side(dor, at, d, destination) : 2 * up > size;
     return dor->damaged && !is_open(dor, at, d, place, way) ? !way : way;
 }
 
@@ -145,7 +165,7 @@ static const struct bundle *next_step(const struct dor *dor, uint32_t at, uint32
         if (grid_place(&dor->grid, at, d) == place)
             continue;
         bool full = dor->grid.dimension[d].shape == GRID_FULL;
-        return bundle_at(dor, at, d, full ? place : choose_way(dor, at, d, place));
+        return bundle_at(dor, at, d, full ? place : choose_way(dor, at, d, destination));
     }
     return NULL;
 }
@@ -159,7 +179,7 @@ static uint8_t service_level(const struct dor *dor, uint32_t at, uint32_t destin
         uint32_t place = grid_place(&dor->grid, destination, d);
         if (dor->grid.dimension[d].shape != GRID_RING || here == place)
             continue;
-        bool crosses = choose_way(dor, at, d, place) == 0 ? place < here : place > here;
+        bool crosses = choose_way(dor, at, d, destination) == 0 ? place < here : place > here;
         level |= (uint8_t)(crosses << dor->ring_bit[d]);
     }
     return level;
@@ -309,7 +329,6 @@ static int fill_tables(struct dor *dor, const struct engine_options *options, st
     routes_reserve(dor->routes, network, "dor");
     dor->routes->operations = operations;
     dor->routes->vls = (uint8_t)(1u << dor->rings);
-    dor->routes->reversible = true; /* who crosses a dateline does so on the way back */
     if (dor->rings)
         dor->routes->service_levels =
             mem_zalloc((size_t)network->switches.count * dor->routes->stride, 1);
@@ -317,6 +336,32 @@ static int fill_tables(struct dor *dor, const struct engine_options *options, st
              missing ? ", with links missing" : "");
     workers_run(options->workers, network->switches.count, fill_row, dor);
     return dor->lost_from == NETWORK_NONE ? 0 : refuse_lost(dor, err);
+}
+
+/* Do all pairs cross the same seams there and back? */
+static bool is_reversible(const struct dor *dor)
+{
+    uint32_t switches = (uint32_t)dor->network->switches.count;
+    for (uint32_t a = 0; dor->rings && a < switches; a++)
+        for (uint32_t b = a + 1; b < switches; b++)
+            if (service_level(dor, a, b) != service_level(dor, b, a))
+                return false;
+    return true;
+}
+
+static int promise(const struct dor *dor, struct err *err)
+{
+    struct routes *routes = dor->routes;
+    size_t length = strlen(routes->note);
+    routes->reversible = is_reversible(dor);
+    if (routes->reversible)
+        return 0;
+    if (dor->same_side)
+        return err_set(err, EDEADLK,
+                       "dor: with links missing, some pairs' two directions take other lanes");
+    snprintf(routes->note + length, sizeof routes->note - length,
+             ", two lanes for some pairs' directions: reversible paths are not proved");
+    return 0;
 }
 
 static int dor_compute(const struct network *network, const struct engine_options *options,
@@ -329,7 +374,10 @@ static int dor_compute(const struct network *network, const struct engine_option
     int rc = grid_recognise(&dor.grid, network, &reason);
     if (rc)
         return err_set(err, -rc, "dor: %.500s", reason.message);
+    dor.same_side = options->reversible;
     rc = fill_tables(&dor, options, err);
+    if (!rc)
+        rc = promise(&dor, err);
     grid_release(&dor.grid);
     mem_free(dor.bundles);
     mem_free(dor.ports);

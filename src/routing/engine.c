@@ -78,7 +78,7 @@ static int prove(const struct network *network, const struct engine_options *opt
                  struct routes *routes, struct err *err)
 {
     struct verify_report report;
-    struct verify_options wanted = {.workers = options->workers};
+    struct verify_options wanted = {.workers = options->workers, .reversible = routes->reversible};
     verify_routes(network, routes, &wanted, &report);
     routes->operations += verify_operations(network, routes);
     int rc = engine_judge(&report, options, routes, err);

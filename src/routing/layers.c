@@ -93,14 +93,25 @@ void layers_init(struct layers *layers, const struct network *network)
     find_first_places(layers);
 }
 
+static void layer_release(struct layer *layer)
+{
+    mem_free(layer->after);
+    mem_free(layer->before);
+    mem_free(layer->refused);
+    mem_free(layer->place);
+    *layer = (struct layer){0};
+}
+
+void layers_close(struct layers *layers)
+{
+    while (layers->count > 1)
+        layer_release(&layers->layer[--layers->count]);
+}
+
 void layers_release(struct layers *layers)
 {
-    for (unsigned i = 0; i < layers->count; i++) {
-        mem_free(layers->layer[i].after);
-        mem_free(layers->layer[i].before);
-        mem_free(layers->layer[i].refused);
-        mem_free(layers->layer[i].place);
-    }
+    for (unsigned i = 0; i < layers->count; i++)
+        layer_release(&layers->layer[i]);
     mem_free(layers->of_port);
     mem_free(layers->twin);
     mem_free(layers->first_place);

@@ -207,9 +207,9 @@ void layers_pairs_spread(struct layers_pairs *pairs, unsigned layers, unsigned l
     uint64_t load[LAYERS_LIMIT] = {0};
     layers_share(share, pairs->weight, layers, lanes);
     for (uint32_t a = 0; a < switches; a++) {
-        for (uint32_t b = a; b < switches; b++) {
+        for (uint32_t b = a + 1; b < switches; b++) {
             uint8_t *level = &pairs->level[(size_t)a * switches + b];
-            unsigned lane = layers_lightest(&share[*level], load);
+            unsigned lane = layers_lightest(&share[layers > 1 ? *level : 0], load);
             load[lane] += terminal_pairs(pairs, a, b);
             *level = (uint8_t)lane;
             pairs->level[(size_t)b * switches + a] = (uint8_t)lane;

@@ -20,8 +20,7 @@ struct layers_pairs {
     uint64_t weight[LAYERS_LIMIT]; /* by layer: pairs of terminals */
 };
 
-/* All pairs begin on the first layer, as is right for routes that are known to have no cycle
- * together. The routes may change later on. */
+/* The routes may change later on. */
 void layers_pairs_init(struct layers_pairs *pairs, struct layers *layers, struct routes *routes);
 void layers_pairs_release(struct layers_pairs *pairs);
 
@@ -30,7 +29,8 @@ void layers_pairs_release(struct layers_pairs *pairs);
  * dealt out: what switches say to each other does not count as traffic. */
 unsigned layers_pairs_deal(struct layers_pairs *pairs, unsigned limit);
 /* Spreads the layers over the lanes, pair by pair, writes the service levels, and notes in the
- * routes that they hold for both directions. Once, at the end. */
+ * routes that they hold for both directions. Once, at the end. A single layer need not have been
+ * dealt out: all pairs are on it. */
 void layers_pairs_spread(struct layers_pairs *pairs, unsigned layers, unsigned lanes);
 
 #endif

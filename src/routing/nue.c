@@ -389,6 +389,7 @@ static bool fits_one_lane(struct nue *nue)
 static bool lay_pairs(struct nue *nue, unsigned lanes)
 {
     struct layers_pairs pairs;
+    layers_close(&nue->layers);
     layers_clear(&nue->layers, 0);
     layers_pairs_init(&pairs, &nue->layers, nue->routes);
     unsigned layers = nue->lanes == 1 || fits_one_lane(nue) ? 1 : layers_pairs_deal(&pairs, lanes);

@@ -156,6 +156,7 @@ void repair_release(struct repair *repair)
     vec_release(&repair->entries);
     vec_release(&repair->waits);
     mem_free(repair->fresh);
+    mem_free(repair->live);
     *repair = (struct repair){0};
 }
 
@@ -216,6 +217,15 @@ static bool take_hop(struct repair_column *column, uint32_t at, uint32_t lid,
     return fits;
 }
 
+/* Whether a hop leads to somebody who is that near, and may be taken by what comes here, if
+ * anything does that counts. */
+static bool serves(struct repair_column *column, const struct repair_end *end, uint32_t goal,
+                   const struct network_edge *hop, bool carries)
+{
+    return arrives_in(column, hop->to, end->lid, goal, end->hops - 1u) &&
+           (!carries || take_hop(column, end->at, end->lid, hop));
+}
+
 /* The least used hop of those in the set, or NULL. */
 static const struct network_edge *least_used(const struct repair_column *column, uint32_t at,
                                              const uint64_t *ports)
@@ -250,16 +260,15 @@ static bool replace_end(struct repair_column *column, const struct repair_end *e
     uint64_t left[4];
     if (goal == lesson->lost_goal)
         return false;
+    bool carries = !(owner & NETWORK_SWITCH) || repair_column_carries(column, end->lid, at);
     memcpy(left, lesson->likely, sizeof left);
     while ((hop = least_used(column, at, left)) != NULL &&
-           !(arrives_in(column, hop->to, end->lid, goal, end->hops - 1u) &&
-             take_hop(column, at, end->lid, hop))) {
+           !serves(column, end, goal, hop, carries)) {
         bitset_drop(left, hop->port);
         bitset_drop(lesson->likely, hop->port);
     }
     for (uint32_t e = network->first_edge[at]; !hop && e < network->first_edge[at + 1]; e++)
-        if (arrives_in(column, network->edges[e].to, end->lid, goal, end->hops - 1u) &&
-            take_hop(column, at, end->lid, &network->edges[e]))
+        if (serves(column, end, goal, &network->edges[e], carries))
             hop = &network->edges[e];
     if (!hop) {
         lesson->lost_goal = goal;
@@ -340,6 +349,10 @@ static void close_old_ways(struct repair_column *column)
 {
     const struct network *network = column->network;
     const struct repair *repair = column->repair;
+    VEC(uint32_t) nobodys = {0};
+    for (uint32_t lid = 1; lid <= column->routes->top_lid; lid++)
+        if (lid > network->top_lid || network->owner[lid] == NETWORK_NONE)
+            vec_push(&nobodys, lid);
     for (uint32_t at = 0; at < network->switches.count; at++) {
         const struct network_switch *node = &network->switches.items[at];
         const uint8_t *row = routes_row(column->routes, at);
@@ -349,10 +362,11 @@ static void close_old_ways(struct repair_column *column)
                 repair->tidy ||
                 (repair->fresh[node->first_port + port] &&
                  network->ports.items[node->first_port + port].peer != NETWORK_NONE);
-        for (uint32_t lid = 1; any && lid < column->routes->stride; lid++)
-            if (close[row[lid]] && (lid > network->top_lid || network->owner[lid] == NETWORK_NONE))
-                repair_change_entry(column, at, lid, PORT_NONE);
+        for (size_t i = 0; any && i < nobodys.count; i++)
+            if (close[row[nobodys.items[i]]])
+                repair_change_entry(column, at, nobodys.items[i], PORT_NONE);
     }
+    vec_release(&nobodys);
 }
 
 /* By LID, those of one LID in the order in which they came. */

@@ -56,6 +56,7 @@ struct repair {
     VEC(struct repair_channel) channels;
     VEC(uint32_t) switches; /* that are new */
     VEC(uint16_t) lids;     /* that are new or have moved */
+    uint64_t *live;         /* those of `lids` whose routes carry traffic already; NULL: none */
     uint8_t *fresh;         /* by port: those of `channels` */
     bool tidy;              /* entries for addresses that are gone go, too */
     bool patient; /* packets in flight do not count: the updates will be ordered with drains */

@@ -14,9 +14,6 @@
 
 #include <string.h>
 
-enum { STATE_NEW, STATE_OPEN, STATE_BROKEN, STATE_VOID, STATE_SETTLED };
-enum { LANES_UNKNOWN = 0x8000 };
-
 void repair_column_init(struct repair_column *column, const struct network *network,
                         struct routes *routes, struct repair *repair)
 {
@@ -46,24 +43,6 @@ void repair_column_release(struct repair_column *column)
 }
 
 /* ---- cells and entries ---- */
-
-static inline uint8_t port_of(const struct repair_column *column, uint32_t at)
-{
-    return column->entries[(size_t)at * column->routes->stride];
-}
-
-static inline struct repair_cell *cell_of(struct repair_column *column, uint32_t at)
-{
-    struct repair_cell *cell = &column->cells[at];
-    if (cell->epoch != column->epoch)
-        *cell = (struct repair_cell){.epoch = column->epoch,
-                                     .state = STATE_NEW,
-                                     .old = port_of(column, at),
-                                     .changed = NETWORK_NONE,
-                                     .level = NETWORK_NONE,
-                                     .lanes = LANES_UNKNOWN};
-    return cell;
-}
 
 static uint64_t weight_of(struct repair_column *column, uint32_t at)
 {
@@ -110,7 +89,7 @@ void repair_column_begin(struct repair_column *column, uint32_t lid)
     uint32_t owner = network->owner[lid], index = owner & ~NETWORK_SWITCH;
     column->epoch++;
     column->broken.count = column->late.count = 0;
-    column->uncounted = false;
+    column->uncounted = column->hopeless = false;
     column->lid = lid;
     column->entries = column->routes->ports + lid;
     column->to_switch = owner & NETWORK_SWITCH;
@@ -118,9 +97,9 @@ void repair_column_begin(struct repair_column *column, uint32_t lid)
     column->last_port = column->to_switch ? 0 : network->terminals.items[index].port;
     column->offset = lid - (column->to_switch ? network->switches.items[index].lid
                                               : network->terminals.items[index].lid);
-    struct repair_cell *cell = cell_of(column, column->at);
+    struct repair_cell *cell = repair_column_cell(column, column->at);
     cell->state = STATE_SETTLED;
-    if (port_of(column, column->at) != column->last_port) {
+    if (repair_column_port(column, column->at) != column->last_port) {
         column->repair->broken++;
         cell->changed = repair_change_entry(column, column->at, lid, column->last_port);
     }
@@ -151,7 +130,7 @@ static void mark_broken(struct repair_column *column, uint32_t at)
 
 void repair_column_tell(struct repair_column *column, uint32_t at)
 {
-    if (cell_of(column, at)->state == STATE_NEW)
+    if (repair_column_cell(column, at)->state == STATE_NEW)
         mark_broken(column, at);
     column->cells[at].told = true;
 }
@@ -161,10 +140,10 @@ static void resolve(struct repair_column *column, uint32_t at)
 {
     uint8_t in;
     column->stack.count = 0;
-    while (cell_of(column, at)->state == STATE_NEW) {
+    while (repair_column_cell(column, at)->state == STATE_NEW) {
         column->cells[at].state = STATE_OPEN;
         vec_push(&column->stack, at);
-        uint32_t to = standing_next(column->network, at, port_of(column, at), &in);
+        uint32_t to = standing_next(column->network, at, repair_column_port(column, at), &in);
         if (to == NETWORK_NONE)
             break;
         at = to;
@@ -186,7 +165,7 @@ static void resolve(struct repair_column *column, uint32_t at)
 /* Hops from a switch to the destination's, or NETWORK_NONE as long as it does not arrive. */
 static uint32_t hops_from(struct repair_column *column, uint32_t at)
 {
-    struct repair_cell *cell = cell_of(column, at);
+    struct repair_cell *cell = repair_column_cell(column, at);
     if (cell->state == STATE_NEW)
         resolve(column, at);
     return cell->state == STATE_SETTLED ? cell->hops : NETWORK_NONE;
@@ -209,154 +188,26 @@ static void clear_levels(struct repair_column *column)
         column->level[column->top_level].count = 0;
 }
 
-/* ---- what a hop gives rise to ---- */
-
-/* The lanes on which traffic to the LID that counts begins at a switch. */
-static uint16_t own_lanes(const struct repair_column *column, uint32_t at)
-{
-    const struct routes *routes = column->routes;
-    if (column->to_switch && network_terminal_count(column->network, at) == 0)
-        return 0;
-    if (!routes->service_levels || column->repair->standing.graph.vls == 1)
-        return 1;
-    return (
-        uint16_t)(1u << (routes->service_levels[(size_t)at * routes->stride + column->lid] & 15));
-}
-
-/* The lanes of all traffic that leaves a switch by its old entry. */
-static uint16_t lanes_from(struct repair_column *column, uint32_t at)
-{
-    const struct network *network = column->network;
-    uint16_t all = (uint16_t)((1u << column->repair->standing.graph.vls) - 1);
-    if (cell_of(column, at)->lanes != LANES_UNKNOWN)
-        return column->cells[at].lanes;
-    column->cells[at].lanes = 0; /* old tables may go in circles that nobody is sent into */
-    uint16_t lanes = own_lanes(column, at);
-    for (uint32_t e = network->first_edge[at]; lanes != all && e < network->first_edge[at + 1];
-         e++) {
-        const struct network_edge *edge = &network->edges[e];
-        if (cell_of(column, edge->to)->old == edge->to_port)
-            lanes |= lanes_from(column, edge->to);
-    }
-    column->cells[at].lanes = lanes & all;
-    return lanes & all;
-}
-
-/* What arrives at a switch that is to be settled: by old entries only, those who send here by new
- * ones are settled after it. */
-struct arrivals {
-    unsigned count;
-    uint16_t together; /* lanes, with those of its own traffic */
-    struct {
-        uint32_t from;
-        uint16_t lanes;
-        uint8_t in;
-    } items[256];
-};
-
-static void find_arrivals(struct repair_column *column, uint32_t at, struct arrivals *arrivals)
-{
-    const struct network *network = column->network;
-    arrivals->count = 0;
-    arrivals->together = own_lanes(column, at);
-    if (!column->cells[at].fed || column->repair->patient)
-        return;
-    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-        const struct network_edge *edge = &network->edges[e];
-        if (cell_of(column, edge->to)->old != edge->to_port)
-            continue;
-        uint16_t lanes = lanes_from(column, edge->to);
-        arrivals->together |= lanes;
-        arrivals->items[arrivals->count].from = edge->to;
-        arrivals->items[arrivals->count].in = edge->port;
-        arrivals->items[arrivals->count++].lanes = lanes;
-    }
-}
-
-static bool add_on_lanes(struct repair_column *column, uint32_t at, uint8_t in, uint8_t out,
-                         uint16_t lanes)
-{
-    for (unsigned left = lanes; left; left &= left - 1)
-        if (!standing_add(&column->repair->standing,
-                          (struct standing_edge){at, in, out, (uint8_t)__builtin_ctz(left)}))
-            return false;
-    return true;
-}
-
-/* All that follows a hop, on these lanes, up to the destination. */
-static bool add_onwards(struct repair_column *column, const struct network_edge *hop,
-                        uint16_t lanes)
-{
-    uint32_t next = hop->to;
-    uint8_t in = hop->to_port, onward_in = 0;
-    bool fine = true;
-    while (fine && next != column->at) {
-        uint8_t port = port_of(column, next);
-        uint32_t onward = standing_next(column->network, next, port, &onward_in);
-        fine = onward != NETWORK_NONE && add_on_lanes(column, next, in, port, lanes);
-        next = onward;
-        in = onward_in;
-        column->repair->operations++;
-    }
-    return fine;
-}
-
-/* Everything that the hop gives rise to; false, and nothing has happened, if it closes a circle. */
-static bool try_hop(struct repair_column *column, uint32_t at, const struct network_edge *hop,
-                    const struct arrivals *arrivals)
-{
-    const struct repair_cell *cell = &column->cells[at];
-    /* What arrives and leaves by old entries has been counted. */
-    bool fine = true, counted = hop->port == cell->old && !column->uncounted && !cell->told;
-    for (unsigned i = 0; fine && !counted && i < arrivals->count; i++)
-        fine = add_on_lanes(column, at, arrivals->items[i].in, hop->port, arrivals->items[i].lanes);
-    fine = fine && add_onwards(column, hop, arrivals->together);
-    if (fine)
-        standing_keep(&column->repair->standing);
-    else
-        standing_undo(&column->repair->standing);
-    return fine;
-}
-
-/* The same, but what an old entry may have sent here and must not go on this way is waited for. Its
- * sender cannot keep that entry then. */
-static bool try_hop_late(struct repair_column *column, uint32_t at, const struct network_edge *hop,
-                         const struct arrivals *arrivals)
-{
-    struct standing *standing = &column->repair->standing;
-    if (!add_onwards(column, hop, arrivals->together)) {
-        standing_undo(standing);
-        return false;
-    }
-    standing_keep(standing);
-    for (unsigned i = 0; i < arrivals->count; i++) {
-        if (add_on_lanes(column, at, arrivals->items[i].in, hop->port, arrivals->items[i].lanes)) {
-            standing_keep(standing);
-            continue;
-        }
-        standing_undo(standing);
-        vec_push(&column->late, ((struct repair_wait){at, arrivals->items[i].from, true}));
-    }
-    return true;
-}
+/* ---- what is not counted ---- */
 
 /* A route that arrives may still be one that nobody has counted: its address was gone meanwhile.
  * The nearest switches come first, so that whoever leads to a refused one is refused, too. */
 static void confirm(struct repair_column *column, uint32_t at)
 {
-    struct arrivals arrivals;
+    struct repair_arrivals arrivals;
     struct network_edge hop = {.port = column->cells[at].old};
     hop.to = standing_next(column->network, at, hop.port, &hop.to_port);
     column->cells[at].fed = true;
-    find_arrivals(column, at, &arrivals);
-    if (column->cells[hop.to].state != STATE_SETTLED || !try_hop(column, at, &hop, &arrivals))
+    repair_find_arrivals(column, at, &arrivals);
+    if (column->cells[hop.to].state != STATE_SETTLED ||
+        !repair_try_hop(column, at, &hop, &arrivals))
         mark_broken(column, at);
 }
 
 void repair_column_look(struct repair_column *column)
 {
     for (uint32_t at = 0; at < column->network->switches.count; at++)
-        if (cell_of(column, at)->state == STATE_NEW)
+        if (repair_column_cell(column, at)->state == STATE_NEW)
             resolve(column, at);
 }
 
@@ -364,6 +215,10 @@ void repair_column_search(struct repair_column *column)
 {
     uint32_t switches = (uint32_t)column->network->switches.count;
     repair_column_look(column);
+    if (column->repair->live && bitset_has(column->repair->live, column->lid)) {
+        column->hopeless = !repair_count_traffic(column);
+        return;
+    }
     column->uncounted = true;
     for (uint32_t at = 0; at < switches; at++)
         if (column->cells[at].state == STATE_SETTLED && at != column->at)
@@ -376,69 +231,14 @@ void repair_column_search(struct repair_column *column)
 
 /* ---- choosing ---- */
 
-static inline bool fits_on_lanes(const struct repair_column *column, uint32_t at, uint8_t in,
-                                 uint8_t out, uint16_t lanes)
-{
-    for (unsigned left = lanes; left; left &= left - 1)
-        if (!standing_fits(&column->repair->standing,
-                           (struct standing_edge){at, in, out, (uint8_t)__builtin_ctz(left)}))
-            return false;
-    return true;
-}
-
-/* Whether what follows the hop agrees with the order of channels. */
-static bool goes_with_order(const struct repair_column *column, const struct network_edge *hop,
-                            uint16_t lanes)
-{
-    uint8_t out = port_of(column, hop->to), in;
-    return standing_next(column->network, hop->to, out, &in) == NETWORK_NONE ||
-           fits_on_lanes(column, hop->to, hop->to_port, out, lanes);
-}
-
-static bool comes_with_order(const struct repair_column *column, uint32_t at, uint8_t out,
-                             const struct arrivals *arrivals)
-{
-    for (unsigned i = 0; i < arrivals->count; i++)
-        if (!fits_on_lanes(column, at, arrivals->items[i].in, out, arrivals->items[i].lanes))
-            return false;
-    return true;
-}
-
-/* Switches on the way that get a new entry forward by the old one until it is there. That is no
- * matter if it agrees with the order, or leads out of a dead link (unless this traffic `arrived` so
- * far); otherwise this entry has to wait. */
-static void find_waits(struct repair_column *column, uint32_t at, const struct arrivals *arrivals,
-                       bool arrived)
-{
-    struct repair_wait wait = {.entry = column->cells[at].changed};
-    uint8_t in = 0, unused;
-    while (at != column->at) {
-        at = standing_next(column->network, at, port_of(column, at), &in);
-        struct repair_cell *cell = cell_of(column, at);
-        wait.first = cell->changed;
-        uint32_t first_port = column->network->switches.items[at].first_port;
-        bool dead = standing_next(column->network, at, cell->old, &unused) == NETWORK_NONE ||
-                    column->repair->fresh[first_port + cell->old];
-        if (wait.first == NETWORK_NONE || (dead && !arrived))
-            continue;
-        bool counted = !dead && !(arrivals->together & ~lanes_from(column, at));
-        if (counted && fits_on_lanes(column, at, in, cell->old, arrivals->together)) {
-            add_on_lanes(column, at, in, cell->old, arrivals->together);
-            standing_keep(&column->repair->standing);
-        } else {
-            vec_push(&column->repair->waits, wait);
-        }
-    }
-}
-
 static void settle(struct repair_column *column, uint32_t at, const struct network_edge *hop,
-                   const struct arrivals *arrivals, uint32_t hops)
+                   const struct repair_arrivals *arrivals, uint32_t hops)
 {
     const struct network *network = column->network;
     struct repair_cell *cell = &column->cells[at];
     if (hop->port != cell->old) {
         cell->changed = repair_change_entry(column, at, column->lid, hop->port);
-        find_waits(column, at, arrivals, false);
+        repair_find_waits(column, at, arrivals, false);
     }
     cell->state = STATE_SETTLED;
     cell->hops = hops;
@@ -453,7 +253,7 @@ static void settle(struct repair_column *column, uint32_t at, const struct netwo
  * rating; NULL: none. Less is better: what agrees with the order, the old port, links with less
  * use, lower ports. What agrees takes longest to tell, so it is asked last. */
 static const struct network_edge *next_choice(struct repair_column *column, uint32_t at,
-                                              uint32_t hops, const struct arrivals *arrivals,
+                                              uint32_t hops, const struct repair_arrivals *arrivals,
                                               uint64_t *after)
 {
     const struct network *network = column->network;
@@ -470,11 +270,11 @@ static const struct network_edge *next_choice(struct repair_column *column, uint
                           (uint64_t)hop->port << 1;
         if (rating >= least)
             continue;
-        if (!goes_with_order(column, hop, arrivals->together))
+        if (!repair_goes_with_order(column, hop, arrivals->together))
             strange = 2;
         if (strange && !column->strange)
             continue;
-        strange += !comes_with_order(column, at, hop->port, arrivals);
+        strange += !repair_comes_with_order(column, at, hop->port, arrivals);
         rating |= strange << 62;
         if (rating < least && rating > *after) {
             least = rating;
@@ -485,42 +285,24 @@ static const struct network_edge *next_choice(struct repair_column *column, uint
     return best;
 }
 
-/* What arrives at a switch by old entries or new ones, for one that arrives itself. */
-static void find_flow(struct repair_column *column, uint32_t at, struct arrivals *arrivals)
-{
-    const struct network *network = column->network;
-    uint16_t all = (uint16_t)((1u << column->repair->standing.graph.vls) - 1);
-    arrivals->count = 0;
-    arrivals->together = all;
-    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-        const struct network_edge *edge = &network->edges[e];
-        if (port_of(column, edge->to) != edge->to_port &&
-            cell_of(column, edge->to)->old != edge->to_port)
-            continue;
-        arrivals->items[arrivals->count].from = edge->to;
-        arrivals->items[arrivals->count].in = edge->port;
-        arrivals->items[arrivals->count++].lanes = all;
-    }
-}
-
 /* Lets a neighbour that arrives take another hop that is as near, so that this one may follow it.
  */
 static bool try_detour(struct repair_column *column, uint32_t at, const struct network_edge *hop,
-                       const struct arrivals *arrivals)
+                       const struct repair_arrivals *arrivals)
 {
     const struct network *network = column->network;
     uint32_t by = hop->to, near = column->cells[by].hops;
     uint8_t *entry = routes_row(column->routes, by) + column->lid, present = *entry;
     struct repair_cell *cell = &column->cells[by];
-    struct arrivals flow;
-    find_flow(column, by, &flow);
+    struct repair_arrivals flow;
+    repair_find_flow(column, by, &flow);
     for (uint32_t e = network->first_edge[by]; e < network->first_edge[by + 1]; e++) {
         const struct network_edge *other = &network->edges[e];
         if (other->port == present || other->port == cell->old || other->to == at ||
-            hops_from(column, other->to) != near - 1 || !try_hop(column, by, other, &flow))
+            hops_from(column, other->to) != near - 1 || !repair_try_hop(column, by, other, &flow))
             continue;
         *entry = other->port;
-        bool fine = try_hop(column, at, hop, arrivals);
+        bool fine = repair_try_hop(column, at, hop, arrivals);
         *entry = present;
         if (!fine)
             continue;
@@ -530,7 +312,7 @@ static bool try_detour(struct repair_column *column, uint32_t at, const struct n
             shift_load(column, by, column->lid, other->port);
             column->repair->entries.items[cell->changed].after = *entry = other->port;
         }
-        find_waits(column, by, &flow, true);
+        repair_find_waits(column, by, &flow, true);
         return true;
     }
     return false;
@@ -555,19 +337,19 @@ enum how { AT_ONCE, DETOUR, LATE };
  * there are others; returns how near it could be then. */
 static uint32_t try_level(struct repair_column *column, uint32_t at, uint32_t hops)
 {
-    struct arrivals arrivals;
+    struct repair_arrivals arrivals;
     const struct network_edge *hop;
     bool refused = column->refused;
-    find_arrivals(column, at, &arrivals);
+    repair_find_arrivals(column, at, &arrivals);
     for (enum how how = AT_ONCE; how <= LATE; how++) {
         if ((how == DETOUR && (!column->strange || hops == 1)) || (how == LATE && !column->drains))
             continue;
         uint64_t rating = 0;
         while ((hop = next_choice(column, at, hops, &arrivals, &rating)) != NULL) {
             column->refused = true;
-            if (how == AT_ONCE  ? try_hop(column, at, hop, &arrivals)
+            if (how == AT_ONCE  ? repair_try_hop(column, at, hop, &arrivals)
                 : how == DETOUR ? try_detour(column, at, hop, &arrivals)
-                                : try_hop_late(column, at, hop, &arrivals)) {
+                                : repair_try_hop_late(column, at, hop, &arrivals)) {
                 settle(column, at, hop, &arrivals, hops);
                 column->refused = refused;
                 return 0;
@@ -664,6 +446,8 @@ static bool note_late(struct repair_column *column)
 
 bool repair_column_mend(struct repair_column *column)
 {
+    if (column->hopeless)
+        return false;
     if (!column->repair->standing.directed)
         settle_broken(column, true, true);
     else if (!settle_broken(column, false, false) &&

@@ -5,6 +5,9 @@
 
 #include "routing/repair.h"
 
+enum { STATE_NEW, STATE_OPEN, STATE_BROKEN, STATE_VOID, STATE_SETTLED };
+enum { LANES_UNKNOWN = 0x8000 };
+
 /* A switch's place in the column; it means something where `epoch` is the column's own. */
 struct repair_cell {
     uint32_t epoch;
@@ -30,7 +33,8 @@ struct repair_column {
     uint8_t last_port;      /* from there */
     uint32_t offset;        /* from its owner's base LID */
     bool to_switch;
-    bool uncounted; /* old entries of this column may not be in the graph */
+    bool uncounted; /* old entries of this column may not be in the graph … */
+    bool hopeless;  /* … and cannot be, though they carry traffic */
     uint32_t epoch;
     struct repair_cell *cells; /* by switch */
 
@@ -48,6 +52,9 @@ void repair_column_init(struct repair_column *column, const struct network *netw
                         struct routes *routes, struct repair *repair);
 void repair_column_release(struct repair_column *column);
 
+/* Whether any traffic that counts leaves a switch for the LID. */
+bool repair_column_carries(struct repair_column *column, uint32_t lid, uint32_t at);
+
 /* Begins with a LID that somebody has; then its broken ends are told, or all are looked for; an
  * address that is new has routes that nobody knows the dependencies of. */
 void repair_column_begin(struct repair_column *column, uint32_t lid);
@@ -59,5 +66,52 @@ bool repair_column_mend(struct repair_column *column);
 
 /* Writes an entry and notes it. */
 uint32_t repair_change_entry(struct repair_column *column, uint32_t at, uint32_t lid, uint8_t port);
+
+static inline uint8_t repair_column_port(const struct repair_column *column, uint32_t at)
+{
+    return column->entries[(size_t)at * column->routes->stride];
+}
+
+static inline struct repair_cell *repair_column_cell(struct repair_column *column, uint32_t at)
+{
+    struct repair_cell *cell = &column->cells[at];
+    if (cell->epoch != column->epoch)
+        *cell = (struct repair_cell){.epoch = column->epoch,
+                                     .state = STATE_NEW,
+                                     .old = repair_column_port(column, at),
+                                     .changed = NETWORK_NONE,
+                                     .level = NETWORK_NONE,
+                                     .lanes = LANES_UNKNOWN};
+    return cell;
+}
+
+/* What arrives at a switch that is to be settled: by old entries only, those who send here by new
+ * ones are settled after it. */
+struct repair_arrivals {
+    unsigned count;
+    uint16_t together; /* lanes, with those of its own traffic */
+    struct {
+        uint32_t from;
+        uint16_t lanes;
+        uint8_t in;
+    } items[256];
+};
+
+/* repair_hop.c */
+void repair_find_arrivals(struct repair_column *column, uint32_t at,
+                          struct repair_arrivals *arrivals);
+/* By old entries or new ones, for a switch that arrives itself. */
+void repair_find_flow(struct repair_column *column, uint32_t at, struct repair_arrivals *arrivals);
+bool repair_try_hop(struct repair_column *column, uint32_t at, const struct network_edge *hop,
+                    const struct repair_arrivals *arrivals);
+bool repair_try_hop_late(struct repair_column *column, uint32_t at, const struct network_edge *hop,
+                         const struct repair_arrivals *arrivals);
+bool repair_count_traffic(struct repair_column *column);
+bool repair_goes_with_order(const struct repair_column *column, const struct network_edge *hop,
+                            uint16_t lanes);
+bool repair_comes_with_order(const struct repair_column *column, uint32_t at, uint8_t out,
+                             const struct repair_arrivals *arrivals);
+void repair_find_waits(struct repair_column *column, uint32_t at,
+                       const struct repair_arrivals *arrivals, bool arrived);
 
 #endif

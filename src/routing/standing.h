@@ -80,6 +80,11 @@ static inline bool standing_has(const struct standing *standing, struct standing
     return bitset_has(dependency_row(&standing->graph, edge.at, edge.in, edge.lane),
                       edge.out * standing->graph.vls + edge.lane);
 }
+/* standing_add(), quick where the edge is there already. */
+static inline bool standing_put(struct standing *standing, struct standing_edge edge)
+{
+    return standing_has(standing, edge) || standing_add(standing, edge);
+}
 static inline uint32_t standing_tail(const struct standing *standing, struct standing_edge edge)
 {
     return standing->graph.first_node[edge.at] + edge.in * standing->graph.vls + edge.lane;

@@ -27,6 +27,7 @@ struct walk {
     uint32_t column;
     struct place *places; /* by switch */
     uint64_t *changed;    /* switches whose entry changed */
+    uint8_t *full;        /* by channel: all that arrives there may leave by it, as is known */
     VEC(uint32_t) path;
     bool self_link; /* an entry leads a switch to itself */
     uint64_t operations;
@@ -156,26 +157,42 @@ static void put(struct walk *walk, uint32_t at, uint8_t in, uint8_t out, uint16_
     }
 }
 
-/* All that comes to the switch and leaves by the changed entry, and how that goes on. `late`: those
- * who are waited for send nothing here any more. */
-static void gather(struct walk *walk, const struct repair_entry *entry, bool late)
+/* All that comes to the switch and leaves by the changed entry. `late`: those who are waited for
+ * send nothing here any more. */
+static void gather_arrivals(struct walk *walk, const struct repair_entry *entry, bool late)
 {
     const struct network *network = walk->network;
     uint32_t at = entry->at, lid = entry->lid;
+    bool one_lane = walk->graph->vls == 1 && entry->after <= network->switches.items[at].port_count;
+    uint8_t *full =
+        one_lane ? &walk->full[network->switches.items[at].first_port + entry->after] : NULL;
+    if (full && *full)
+        return;
     const uint64_t *rows = dependency_row(walk->graph, at, 0, 0) + entry->after / 64;
     size_t words = dependency_row_words(walk->graph, at);
-    bool one_lane = walk->graph->vls == 1 && entry->after <= network->switches.items[at].port_count;
+    bool all = true;
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
         const struct network_edge *edge = &network->edges[e];
         if (one_lane && rows[edge->port * words] >> (entry->after % 64) & 1)
             continue; /* known */
+        all = false;
         if (routes_row(walk->routes, edge->to)[lid] == edge->to_port)
             put(walk, at, edge->port, entry->after, lanes_from(walk, edge->to, lid, NEW));
         bool gone = late && walk->places[edge->to].waited_for == walk->column;
         if (!gone && old_port(walk, edge->to, lid) == edge->to_port)
             put(walk, at, edge->port, entry->after, lanes_from(walk, edge->to, lid, OLD));
     }
+    if (full)
+        *full = all;
     walk->operations += network->first_edge[at + 1] - network->first_edge[at];
+}
+
+/* The same, and how that goes on. */
+static void gather(struct walk *walk, const struct repair_entry *entry, bool late)
+{
+    const struct network *network = walk->network;
+    uint32_t at = entry->at, lid = entry->lid;
+    gather_arrivals(walk, entry, late);
     uint16_t lanes = lanes_from(walk, at, lid, NEW);
     uint8_t port = entry->after;
     for (uint32_t hops = 0; hops < network->switches.count; hops++) {
@@ -186,6 +203,23 @@ static void gather(struct walk *walk, const struct repair_entry *entry, bool lat
         at = end & ~NETWORK_SWITCH;
         port = routes_port(walk->routes, at, lid);
         put(walk, at, in, port, lanes);
+    }
+}
+
+/* What the old entries of one LID give rise to. */
+static void put_old(struct walk *walk, const struct repair *repair, uint32_t lid)
+{
+    const struct network *network = walk->network;
+    for (uint32_t at = 0; at < network->switches.count; at++) {
+        uint8_t port = old_port(walk, at, lid);
+        uint32_t end = end_behind(walk, at, port);
+        if (port == 0 || end == NETWORK_NONE || !(end & NETWORK_SWITCH))
+            continue;
+        uint32_t channel = network->switches.items[at].first_port + port;
+        uint32_t to = end & ~NETWORK_SWITCH;
+        if (!repair->fresh[channel])
+            put(walk, to, network->ports.items[channel].peer_port, old_port(walk, to, lid),
+                lanes_from(walk, at, lid, OLD));
     }
 }
 
@@ -266,11 +300,14 @@ static int check_column(struct walk *walk, const struct repair *repair, const st
         for (uint32_t w = late->first[i]; w < late->first[i + 1]; w++)
             walk->places[late->waited_for[w]].waited_for = 0;
     }
+    bool live = all && repair->live && bitset_has(repair->live, lid);
+    if (live)
+        put_old(walk, repair, lid);
     for (uint32_t at = 0; all && at < walk->network->switches.count && !rc; at++) {
         struct repair_entry entry = {.at = at, .lid = (uint16_t)lid};
         entry.after = routes_port(walk->routes, at, lid);
         rc = check_arrival(walk, at, lid, err);
-        if (!bitset_has(walk->changed, at))
+        if (!live && !bitset_has(walk->changed, at))
             gather(walk, &entry, false);
     }
     for (size_t i = first; i < end; i++)
@@ -333,6 +370,7 @@ int verify_change(const struct network *network, const struct routes *routes,
     walk.part = mem_alloc((switches + 1) * sizeof *walk.part);
     walk.places = mem_zalloc(switches + 1, sizeof *walk.places);
     walk.changed = mem_zalloc(BITSET_WORDS(switches + 1u), sizeof *walk.changed);
+    walk.full = mem_zalloc(network->ports.count + 1, 1);
     network_parts(network, walk.part);
     int rc = check_columns(&walk, repair, err);
     if (!rc)
@@ -343,6 +381,7 @@ int verify_change(const struct network *network, const struct routes *routes,
     mem_free(walk.part);
     mem_free(walk.places);
     mem_free(walk.changed);
+    mem_free(walk.full);
     vec_release(&walk.path);
     return rc;
 }

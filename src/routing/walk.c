@@ -165,8 +165,10 @@ static void add_loads(struct walk *walk)
 
 static uint8_t level_to(const struct routes *routes, uint32_t from, uint32_t lid)
 {
-    return routes->service_levels ? routes->service_levels[(size_t)from * routes->stride + lid] & 15
-                                  : 0;
+    if (!routes->service_levels)
+        return 0;
+    uint8_t level = routes->service_levels[(size_t)from * routes->stride + lid];
+    return level < LANES_SLS ? level : LANES_DISCARD;
 }
 
 uint16_t *walk_levels_back(const struct network *network, const struct routes *routes)

@@ -20,7 +20,8 @@ static bool same_routes(const struct sm_config *a, const struct sm_config *b)
            a->engine_options.root_count == b->engine_options.root_count &&
            !a->engine_options.root_count && !a->engine_options.user && !b->engine_options.user &&
            a->engine_options.seed_balance == b->engine_options.seed_balance &&
-           a->engine_options.allow_cycles == b->engine_options.allow_cycles;
+           a->engine_options.allow_cycles == b->engine_options.allow_cycles &&
+           a->engine_options.reversible == b->engine_options.reversible;
 }
 
 void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config)

@@ -57,6 +57,7 @@ void sm_job_free(struct sm_job *job)
     repair_release(&job->repair);
     standing_release(&job->standing);
     dependency_release(&job->checked);
+    mem_free(job->edited);
     vec_release(&job->nodes);
     mem_free(job);
 }
@@ -154,22 +155,40 @@ static void finish_change(struct sm *sm, uint64_t now)
            change->ports);
 }
 
+/* Whether its coming or going is news. That of a virtual machine's adapter is not: its hypervisor
+ * was announced. */
+static bool is_news(struct sm *sm, uint32_t index)
+{
+    const struct subnet_node *node = &sm->subnet.nodes.items[index];
+    return node->present != sm_node_work(sm, index)->announced &&
+           (node->kind == SUBNET_SWITCH ||
+            subnet_socket_of(&sm->subnet, node->first_port + 1) == SUBNET_NONE);
+}
+
+/* One by one while people can follow, else how many. */
 static void announce_nodes(struct sm *sm)
 {
+    enum { MANY = 100 };
+    uint32_t counts[2][2] = {{0}}; /* adapters and switches, gone and in */
+    for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
+        if (is_news(sm, i))
+            counts[node_at(sm, i)->kind == SUBNET_SWITCH][node_at(sm, i)->present]++;
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
         const struct subnet_node *node = &sm->subnet.nodes.items[i];
-        struct node_work *work = sm_node_work(sm, i);
-        if (node->present == work->announced)
+        bool in = node->present, is_switch = node->kind == SUBNET_SWITCH;
+        if (!is_news(sm, i))
             continue;
-        if (node->kind != SUBNET_SWITCH &&
-            subnet_socket_of(&sm->subnet, node->first_port + 1) != SUBNET_NONE)
-            continue; /* its hypervisor was announced */
-        work->announced = node->present;
-        work->described &= node->present;
-        sm_say(sm, node->present ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, "%s 0x%016llx \"%s\" %s",
-               node->kind == SUBNET_SWITCH ? "switch" : "adapter", (unsigned long long)node->guid,
-               node->description, node->present ? "is in" : "is gone");
+        sm_node_work(sm, i)->announced = in;
+        sm_node_work(sm, i)->described &= in;
+        if (counts[0][in] + counts[1][in] < MANY)
+            sm_say(sm, in ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, "%s 0x%016llx \"%s\" %s",
+                   is_switch ? "switch" : "adapter", (unsigned long long)node->guid,
+                   node->description, in ? "is in" : "is gone");
     }
+    for (unsigned in = 0; in < 2; in++)
+        if (counts[0][in] + counts[1][in] >= MANY)
+            sm_say(sm, in ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, "%u switches and %u adapters %s",
+                   counts[1][in], counts[0][in], in ? "are in" : "are gone");
 }
 
 /* A hybrid starts with the tables that are quick to have. */

@@ -411,6 +411,13 @@ void functions_flush(struct sm *sm)
             sm->port_work.items[i].outcome = SM_FUNCTION_LOST;
 }
 
+/* Whether this is the port of a function whose address is about to be another one. */
+bool functions_is_held(struct sm *sm, uint32_t port)
+{
+    uint32_t socket = subnet_socket_of(&sm->subnet, port);
+    return socket != SUBNET_NONE && sm_port_work(sm, socket)->held;
+}
+
 /* ---- for the vswitch library ---- */
 
 void sm_set_function(struct sm *sm, uint32_t socket, const struct sm_function *wanted)

@@ -194,6 +194,7 @@ struct sm {
     bool stale;          /* something was read or lost: compare wanted and actual again */
     bool afresh;         /* the next routes are to be computed, not mended */
     bool rebalancing;    /* … for balance only */
+    uint64_t rebalancing_for; /* … of the subnet in this generation */
     uint64_t planned_generation;
     uint64_t jobs, awaited_job; /* numbers */
     uint32_t discovering;       /* discovery requests under way */
@@ -201,6 +202,7 @@ struct sm {
     struct change change;
     struct distribution distribution;
     uint32_t tables_under_way; /* Sets of table blocks and tops, in all switches */
+    bool only_moves;           /* all of these move machines (moves.c) */
     struct partition_work partitioning;
     struct service_work service;
     uint32_t blocks_under_way;    /* Sets of partitions, lanes, multicast */
@@ -369,6 +371,7 @@ void functions_program_all(struct sm *sm, uint32_t vswitch);
 void functions_answered(struct sm *sm, const struct request *request, uint16_t status,
                         const uint8_t *data);
 void functions_unanswered(struct sm *sm, uint64_t now, const struct request *request);
+bool functions_is_held(struct sm *sm, uint32_t port);
 void functions_flush(struct sm *sm);
 
 /* moves.c */

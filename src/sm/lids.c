@@ -26,17 +26,40 @@ static bool held(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid)
     return *lid && wire_get(info, PORT_INFO_LMC) == lmc;
 }
 
-static bool lowest_free(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid)
+/* A manager that has just begun finds entries for the LID in the tables: somebody may have it who
+ * keeps silent now. */
+static bool is_in_tables(const struct sm *sm, unsigned lid, unsigned span)
+{
+    for (uint32_t node = 0; node < sm->subnet.nodes.count && !sm->current; node++) {
+        const struct subnet_tables *tables = sm->subnet.nodes.items[node].tables;
+        bool found = false;
+        if (!tables || !subnet_block_known(tables, lid / LFT_BLOCK))
+            continue;
+        for (unsigned i = 0; i < span; i++)
+            found |= tables->actual[lid + i] != PORT_NONE;
+        return found; /* one switch is as good as another */
+    }
+    return false;
+}
+
+static bool find_free(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid, bool unheard_of)
 {
     unsigned span = 1u << lmc;
     for (*lid = span > sm->next_lid ? span : (sm->next_lid + span - 1u) / span * span;
          *lid + span - 1 <= LID_UNICAST_LAST; *lid += span)
-        if (subnet_lid_range_free(&sm->subnet, port, *lid, lmc)) {
-            if (span == 1)
-                sm->next_lid = (uint16_t)*lid;
+        if (subnet_lid_range_free(&sm->subnet, port, *lid, lmc) &&
+            !(unheard_of && is_in_tables(sm, *lid, span)))
             return true;
-        }
     return false;
+}
+
+static bool lowest_free(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid)
+{
+    if (!find_free(sm, port, lmc, lid, true) && !find_free(sm, port, lmc, lid, false))
+        return false;
+    if (lmc == 0)
+        sm->next_lid = (uint16_t)*lid;
+    return true;
 }
 
 static unsigned wanted_lmc(struct sm *sm, const struct subnet_port *port)

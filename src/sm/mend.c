@@ -13,6 +13,8 @@
 #include "routing/verify_change.h"
 #include "sm/internal.h"
 
+#include "base/bitset.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,8 +26,6 @@ static bool may_mend(const struct sm *sm, const struct sm_job *job)
 {
     const struct sm_job *last = sm->current;
     const struct user_routes *user = job->options.user;
-    if (last && last->routes.edits)
-        return false; /* virtual machines moved: entries are not those that were checked */
     return sm->config.repair && !sm->config.paper && !sm->afresh && job->mode == SM_ORDERED &&
            job->has_before && !job->adopt && last && last->standing.known && !last->provisional &&
            !(user && user->entries.count);
@@ -137,9 +137,32 @@ static void keep_paths(const struct sm_job *last, struct sm_job *job, const uint
     }
 }
 
+/* Addresses whose entries virtual machines changed are looked at like new ones: what is remembered
+ * does not have their routes. */
+static void add_edited(const struct sm_job *last, struct sm_job *job)
+{
+    struct repair *repair = &job->repair;
+    size_t words = BITSET_WORDS(LFT_ENTRIES);
+    if (!last->edited)
+        return;
+    uint64_t *all = mem_zalloc(words, sizeof *all);
+    repair->live = mem_alloc(words * sizeof *all);
+    memcpy(repair->live, last->edited, words * sizeof *all);
+    memcpy(all, last->edited, words * sizeof *all);
+    for (size_t i = 0; i < repair->lids.count; i++)
+        bitset_add(all, repair->lids.items[i]);
+    repair->lids.count = 0;
+    for (uint32_t lid = 1; lid <= job->network.top_lid; lid++)
+        if (bitset_has(all, lid) && job->network.owner[lid] != NETWORK_NONE)
+            vec_push(&repair->lids, (uint16_t)lid);
+    mem_free(all);
+}
+
 void mend_prepare(struct sm *sm, struct sm_job *job, const uint32_t *index)
 {
     const struct sm_job *last = sm->current;
+    if (sm->rebalancing && sm->rebalancing_for != sm->subnet.generation)
+        sm->afresh = sm->rebalancing = false; /* something has happened: that comes first */
     bool possible = may_mend(sm, job);
     job->optional = sm->rebalancing;
     sm->afresh = sm->rebalancing = false;
@@ -152,6 +175,7 @@ void mend_prepare(struct sm *sm, struct sm_job *job, const uint32_t *index)
                        &job->before, to_new)) {
         dependency_move(&job->checked, &last->checked, &job->network, to_new, job->repair.fresh);
         keep_paths(last, job, to_new);
+        add_edited(last, job);
         job->mend = true;
     }
     mem_free(to_new);
@@ -164,6 +188,7 @@ void mend_rebalance(struct sm *sm, uint64_t now)
         return;
     sm->current->imbalance = 0; /* once */
     sm->afresh = sm->rebalancing = true;
+    sm->rebalancing_for = sm->subnet.generation;
     sm->planned_generation = 0;
     sm_begin_change(sm, now, "links are used unevenly after repairs");
 }

@@ -276,7 +276,8 @@ bool mirror_take_over(struct sm *sm)
         p->rival = false;
         if (!node_at(sm, p->node)->present)
             continue;
-        if (sm_port_work(sm, port)->failures)
+        /* Machines may have moved right before the master's end, faster than it could say so. */
+        if (sm_port_work(sm, port)->failures || subnet_is_socket(&sm->subnet, port))
             discovery_read_port(sm, port);
         if (p->manager)
             mastership_ask(sm, port);

@@ -9,6 +9,8 @@
  * So that this does not happen with every machine, tables are made longer in steps. */
 #include "sm/internal.h"
 
+#include "base/bitset.h"
+
 enum { TOP_STEP = 1024 };
 
 /* ---- places ---- */
@@ -132,14 +134,18 @@ void sm_change_entries(struct sm *sm, uint64_t now, const struct sm_entry *entri
         top = entries[i].lid > top ? entries[i].lid : top;
     if (top > routes->top_lid)
         routes_grow(routes, top);
+    if (!sm->serving->edited)
+        sm->serving->edited = mem_zalloc(BITSET_WORDS(LFT_ENTRIES), sizeof(uint64_t));
     for (size_t i = 0; i < count; i++) {
         const struct sm_entry *entry = &entries[i];
         struct subnet_tables *tables = node_at(sm, sm->serving->nodes.items[entry->at])->tables;
         routes_set(routes, entry->at, entry->lid, entry->port);
+        bitset_add(sm->serving->edited, entry->lid);
         tables->wanted[entry->lid] = entry->port;
         if (tables->wanted_top < entry->lid)
             tables->wanted_top = entry->lid;
     }
+    sm->only_moves = idle;
     /* Only now, so that entries of one block go out together. */
     for (size_t i = 0; idle && i < count; i++) {
         uint32_t block = entries[i].lid / LFT_BLOCK;

@@ -102,7 +102,8 @@ int plan_check(struct sm_job *job, const struct routes *routes, struct err *err)
 {
     struct verify_report report;
     struct dependency_graph graph;
-    struct verify_options options = {.workers = job->options.workers, .keep = &graph};
+    struct verify_options options = {
+        .workers = job->options.workers, .keep = &graph, .reversible = routes->reversible};
     verify_routes(&job->network, routes, &options, &report);
     bool fine = job->options.allow_cycles ? verify_delivers(&report) : verify_holds(&report);
     if (!fine)

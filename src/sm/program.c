@@ -154,7 +154,7 @@ void program_port(struct sm *sm, uint32_t port)
         return; /* all else is as at the PF's */
     }
     if (sm->state != SM_MASTER || !node->present || !p->known || work->writing || work->failures ||
-        sm->config.paper)
+        sm->config.paper || functions_is_held(sm, port))
         return;
     if ((end && !p->lid) || (!management && p->peer == SUBNET_NONE))
         return;
@@ -273,6 +273,7 @@ void program_switch(struct sm *sm, uint32_t node)
     if (sm_node_work(sm, node)->writing_tables || !n->tables)
         return; /* looked at again when they are through; or nobody's business */
     if (random_table_is_used(n)) {
+        sm->only_moves = false;
         random_table_program(sm, node);
         return;
     }
@@ -282,8 +283,10 @@ void program_switch(struct sm *sm, uint32_t node)
     for (unsigned block = 0; block <= last; block++)
         if (!subnet_block_known(n->tables, block) ||
             memcmp(n->tables->wanted + block * LFT_BLOCK, n->tables->actual + block * LFT_BLOCK,
-                   LFT_BLOCK) != 0)
+                   LFT_BLOCK) != 0) {
+            sm->only_moves = false;
             write_block(sm, node, block);
+        }
 }
 
 void program_block(struct sm *sm, uint32_t node, unsigned block)

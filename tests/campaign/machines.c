@@ -1,4 +1,5 @@
-/* machines [OPERATIONS [SEED]]: virtual machines on three fabrics, at random, in virtual time.
+/* machines [OPERATIONS [SEED [talk]]]: virtual machines on three fabrics, at random, in virtual
+ * time.
  *
  * Machines start, move and end, alone and several at once, while links, hypervisors and managers
  * fail and come back, SMPs get lost, and routes are computed anew. After each operation, when all
@@ -54,8 +55,9 @@ struct run {
     unsigned manager, hypervisors;
     uint32_t seat; /* the manager's port */
     uint64_t operation;
-    const char *kind; /* of operation */
-    uint16_t *lids;   /* by port of the topology: of everybody but functions */
+    const char *kind;    /* of operation */
+    struct order astray; /* whose end nobody waits for */
+    uint16_t *lids;      /* by port of the topology: of everybody but functions */
 };
 
 static unsigned below(struct run *run, unsigned bound)
@@ -71,6 +73,27 @@ static void complain(const struct run *run, const char *what)
 static void pass(struct run *run, uint64_t time)
 {
     sim_run(run->world.sim, sim_now(run->world.sim) + time);
+}
+
+static bool talks;
+
+static void hear(void *context, uint64_t now, unsigned manager, const struct sm_event *event)
+{
+    struct run *run = context;
+    char time[TIME_TEXT_BYTES];
+    if (talks)
+        print_message("  %s, manager %u: %s\n", time_text(now, time), manager, event->text);
+    if (strstr(event->text, "no safe order"))
+        watch_stops(run->watch);
+}
+
+static void note_routes(void *context, uint64_t now, unsigned manager,
+                        const struct sim_computation *computation)
+{
+    struct run *run = context;
+    (void)now, (void)manager;
+    if (!computation->job->repaired)
+        watch_recomputes(run->watch);
 }
 
 /* ---- places ---- */
@@ -154,6 +177,19 @@ static const char *describe(const struct run *run, const struct machine *machine
     return text;
 }
 
+static bool is_as_the_manager_says(const struct run *run, const struct machine *machine)
+{
+    const struct topology *topology = &run->world.topology;
+    const struct subnet *subnet = sm_subnet(sim_manager(run->world.sim, run->manager));
+    struct vswitch_machine known;
+    uint64_t guid = vswitch_guid(machine->name);
+    uint32_t port = find_port(run, guid, TOPOLOGY_NONE);
+    return vswitch_find_machine(sim_machines(run->world.sim, run->manager), guid, &known) &&
+           known.reachable && known.lid == machine->lid &&
+           subnet->nodes.items[known.vswitch].guid == topology->nodes.items[machine->place].guid &&
+           wire_get(fabric_port_info(run->world.fabric, port), PORT_INFO_LID) == machine->lid;
+}
+
 static void check_machines(struct run *run)
 {
     unsigned expected = 0, listed = 0;
@@ -172,12 +208,10 @@ static void check_machines(struct run *run)
         if (!machine->lid)
             continue;
         expected++;
-        char name[32];
         if (places != 1 || place == TOPOLOGY_NONE)
             complain(run, places ? "a machine is at two places" : "a machine is nowhere");
         machine->place = place;
-        if (!is_at(&run->world, run->manager, machine->name, place_name(run, place, name),
-                   machine->lid))
+        if (!is_as_the_manager_says(run, machine))
             complain(run, describe(run, machine, place));
     }
     while (vswitch_next_machine(sim_machines(run->world.sim, run->manager), &cursor, &found))
@@ -213,6 +247,7 @@ static void end_journeys(struct run *run)
     for (unsigned i = 0; i < MACHINES; i++)
         watch_arrives(run->watch, i,
                       find_port(run, vswitch_guid(run->machines[i].name), TOPOLOGY_NONE));
+    pass(run, TIME_MS); /* what was sent to them before gets lost still */
 }
 
 static void check_traffic(struct run *run)
@@ -281,6 +316,14 @@ static void take_result(struct run *run, struct machine *machine,
     machine->lid = result->request.verb == VSWITCH_DESTROY ? 0 : result->lid;
 }
 
+static void say(const struct run *run, const struct order *order, const char *what)
+{
+    char time[TIME_TEXT_BYTES];
+    if (talks)
+        print_message("  %s, %s (port %d): %s\n", time_text(sim_now(run->world.sim), time),
+                      order->machine->name, (int)order->from, what);
+}
+
 /* The machine stops when its move begins, and goes on as soon as the function at the new place is
  * up. */
 static void follow(struct run *run, struct order *order)
@@ -293,10 +336,12 @@ static void follow(struct run *run, struct order *order)
         return;
     if (result->began && !order->begun) {
         order->begun = true;
+        say(run, order, "begins");
         watch_departs(run->watch, number);
     }
     order->over = result->state != VSWITCH_PENDING;
     if (order->over) {
+        say(run, order, result->text);
         take_result(run, order->machine, result);
         watch_arrives(run->watch, number, find_port(run, guid, TOPOLOGY_NONE));
         return;
@@ -306,6 +351,7 @@ static void follow(struct run *run, struct order *order)
         (order->from != TOPOLOGY_NONE && is_in_use(run, order->from, guid)))
         return;
     order->resumed = true;
+    say(run, order, "goes on");
     watch_resumes(run->watch, number, port);
 }
 
@@ -344,8 +390,9 @@ static struct machine *set_one_out(struct run *run)
             continue;
         struct order order = send_order(run, machine, VSWITCH_MIGRATE, NULL);
         follow_all(run, &order, 1, below(run, 200) * TIME_US);
-        if (!order.begun)
+        if (!order.begun && !order.over)
             watch_departs(run->watch, number_of(run, machine));
+        run->astray = order;
         return machine;
     }
     return NULL;
@@ -436,6 +483,14 @@ static void do_hypervisor(struct run *run)
     pass(run, 15 * TIME_S);
 }
 
+static void hear_of_the_stray(struct run *run)
+{
+    const struct vswitch_result *result =
+        vswitch_result(sim_machines(run->world.sim, run->manager), run->astray.ticket);
+    if (run->astray.machine && result)
+        say(run, &run->astray, result->text);
+}
+
 static bool is_between_switches(const struct run *run, uint32_t port)
 {
     const struct topology *topology = &run->world.topology;
@@ -460,12 +515,14 @@ static void do_link(struct run *run)
     fabric_set_link(run->world.fabric, port, false, &err);
     if (below(run, 2)) { /* it comes back when all is well again: that costs nobody anything */
         settle_down(run);
-        end_journeys(run);
+        hear_of_the_stray(run);
+        check(run);
         watch_begin(run->watch);
     } else {
         pass(run, below(run, 3000) * TIME_US);
     }
     fabric_set_link(run->world.fabric, port, true, &err);
+    pass(run, 2 * TIME_S); /* its switches may have to say so twice */
 }
 
 static void do_loss(struct run *run)
@@ -509,7 +566,10 @@ static void operate(struct run *run)
     while (dice >= operations_known[i].percent)
         dice -= operations_known[i++].percent;
     run->kind = operations_known[i].name;
+    if (talks)
+        print_message("operation %llu: %s\n", (unsigned long long)run->operation, run->kind);
     watch_begin(run->watch);
+    run->astray.machine = NULL;
     operations_known[i].perform(run);
     settle_down(run);
     check(run);
@@ -557,12 +617,16 @@ static void play(const struct fabric_kind *kind, bool dynamic, uint64_t operatio
         snprintf(run.machines[i].name, sizeof run.machines[i].name, "vm%u", i);
     note_lids(&run);
     run.watch = watch_over(&run);
+    sim_set_listener(run.world.sim, &(struct sim_listener){
+                                        .context = &run, .event = hear, .computed = note_routes});
     for (run.operation = 0; run.operation < operations; run.operation++)
         operate(&run);
     struct watch_sums sums = watch_sums(run.watch);
-    print_message("  %llu packets arrived, %llu of them at machines; %llu lost with an excuse\n",
+    print_message("  %llu packets arrived, %llu of them at machines; %llu lost with an excuse, "
+                  "%llu where traffic had to stop, %llu after a failure in a move\n",
                   (unsigned long long)sums.delivered, (unsigned long long)sums.to_machines,
-                  (unsigned long long)sums.excused);
+                  (unsigned long long)sums.excused, (unsigned long long)sums.stopped,
+                  (unsigned long long)sums.recomputed);
     watch_free(run.watch);
     mem_free(run.lids);
     world_close(&run.world);
@@ -590,5 +654,6 @@ int main(int argc, char **argv)
         operations = strtoull(argv[1], NULL, 10);
     if (argc > 2)
         seed = strtoull(argv[2], NULL, 10);
+    talks = argc > 3;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

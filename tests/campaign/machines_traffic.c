@@ -27,6 +27,7 @@ struct watch {
     size_t hosts;
     VEC(uint32_t) order; /* of all in lists of traffic: hosts between guests */
     uint64_t *excused;   /* bits: sender * count + receiver */
+    bool stops;          /* the manager has said that it does, in this operation */
     struct watch_sums sums;
     char fault[256];
 };
@@ -102,6 +103,14 @@ static void note_lost(void *context, uint64_t now, const struct data_packet *pac
         watch->sums.excused++;
         return;
     }
+    if (watch->stops && cause == LOSS_NO_ROUTE) {
+        watch->sums.stopped++;
+        return;
+    }
+    if (watch->failed && watch->recomputed && (cause == LOSS_DEAD_LINK || cause == LOSS_NO_ROUTE)) {
+        watch->sums.recomputed++;
+        return;
+    }
     const struct topology *topology = &watch->world->topology;
     uint32_t node = topology->ports.items[port].node;
     char text[2][TIME_TEXT_BYTES], names[2][16];
@@ -164,6 +173,7 @@ static uint32_t port_of(const struct watch *watch, size_t i)
 
 static void fails(struct watch *watch, const struct failure *failure)
 {
+    watch->failed = true;
     for (size_t i = 0; i < watch->all.count; i++)
         for (size_t j = 0; j < watch->all.count; j++) {
             uint32_t from = port_of(watch, i), to = port_of(watch, j);
@@ -211,8 +221,19 @@ static void send(struct watch *watch, enum traffic_pattern pattern, uint64_t int
     traffic_release(&traffic);
 }
 
+void watch_stops(struct watch *watch)
+{
+    watch->stops = true;
+}
+
+void watch_recomputes(struct watch *watch)
+{
+    watch->recomputed = true;
+}
+
 void watch_excuse_nobody(struct watch *watch)
 {
+    watch->stops = watch->failed = watch->recomputed = false;
     memset(watch->excused, 0,
            BITSET_WORDS(watch->all.count * watch->all.count) * sizeof *watch->excused);
     for (size_t i = 0; i < watch->all.count; i++)
@@ -266,6 +287,7 @@ void watch_departs(struct watch *watch, unsigned machine)
 {
     struct watched *watched = machine_at(watch, machine);
     watched->departed = sim_now(watch->world->sim);
+    watched->arrived = TIME_NEVER;
     fabric_move_guest(watch->world->fabric, watched->number, TOPOLOGY_NONE);
 }
 

@@ -4,7 +4,13 @@
  * machines, as guests of the fabric. All the time a little, and densely for some milliseconds when
  * an operation begins. A packet may be lost only if there is an excuse for it:
  *   - it is to or from a machine that is on its way, and was sent before that was over;
- *   - its path crossed what failed, when it failed.
+ *   - its path crossed what failed, when it failed;
+ *   - it met an entry that drops, and the manager said that it stops traffic to some LIDs because
+ *     new tables have no safe order (decision 005). Engines with lanes need that when all routes
+ *     are computed anew; such losses are counted by themselves.
+ *   - something failed in the middle of a move, so that the manager could not mend its tables and
+ *     computed all anew: until the last of them is written, new entries may lead to old ones over
+ *     what failed. These are counted by themselves, too.
  * Excuses hold for one operation. Everything else that is lost is a finding, as are packets that
  * wait for each other in a circle, and books that do not balance. */
 #ifndef WEFT_TESTS_CAMPAIGN_MACHINES_TRAFFIC_H
@@ -26,6 +32,11 @@ void watch_excuse_nobody(struct watch *watch);
 void watch_fails_link(struct watch *watch, uint32_t port);
 void watch_fails_node(struct watch *watch, uint32_t node);
 
+/* Traffic to some LIDs has to stop for a while: the manager says so. */
+void watch_stops(struct watch *watch);
+/* All routes are others now. */
+void watch_recomputes(struct watch *watch);
+
 /* The machine stops for its journey … */
 void watch_departs(struct watch *watch, unsigned machine);
 /* … goes on at another port, while some switches may not lead there yet … */
@@ -40,7 +51,7 @@ void watch_probe(struct watch *watch);
 const char *watch_fault(struct watch *watch);
 
 struct watch_sums {
-    uint64_t delivered, to_machines, excused;
+    uint64_t delivered, to_machines, excused, stopped, recomputed;
 };
 struct watch_sums watch_sums(const struct watch *watch);
 

