@@ -10,7 +10,7 @@ HOURS ?= 24
 NETWORKS ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build demo check check-full format tidy bench bench-routing fuzz campaign soak install clean help
+.PHONY: build demo check check-full format tidy bench bench-routing fuzz campaign campaign-machines soak install clean help
 
 build: $(BUILD)/build.ninja ## build build/weft (the default)
 	@ninja -C $(BUILD) --quiet
@@ -57,6 +57,11 @@ campaign: ## managers under random faults: COUNT seeded runs from seed FIRST on
 	@$(MAKE) --no-print-directory build
 	@$(BUILD)/tests/campaign/campaign $(FIRST) $(COUNT)
 
+campaign-machines: ## 10,200 random operations on virtual machines, under traffic, from seed FIRST
+	@tools/setup build check
+	@$(MAKE) --no-print-directory build
+	@$(BUILD)/tests/campaign/machines 1700 $(FIRST)
+
 soak: ## HOURS of virtual time with a fault every minute; memory stays flat
 	@tools/setup build check
 	@$(MAKE) --no-print-directory build
@@ -70,4 +75,4 @@ clean: ## remove everything that was built
 	rm -rf build build-asan build-fuzz
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile

@@ -52,7 +52,7 @@ uint64_t sim_vm_ask(struct sim *sim, unsigned manager, const struct vswitch_requ
 /* Runs until it is done or failed, or `limit` has passed; NULL if the manager was killed. */
 const struct vswitch_result *sim_vm_wait(struct sim *sim, unsigned manager, uint64_t ticket,
                                          uint64_t limit);
-unsigned sim_manager_count(const struct sim *sim);         /* killed ones too */
+unsigned sim_manager_count(const struct sim *sim); /* killed ones too */
 
 /* Seats a subnet administration beside every manager that is there or comes later; without it hosts
  * can ask nobody (data traffic need not: sim_paths.h). */

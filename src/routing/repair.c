@@ -289,13 +289,36 @@ struct columns {
     uint8_t *all; /* by LID: every switch has to be looked at */
 };
 
+/* Where ends of a LID are left its column is mended as a whole, with the entries as they were: what
+ * was replaced may lead to those that are left. `count` ends are; returns how many there are then.
+ */
+static size_t take_back(struct repair_column *column, struct columns *columns, size_t first,
+                        size_t count)
+{
+    struct repair *repair = column->repair;
+    size_t replaced = repair->entries.count, kept = first;
+    for (size_t i = first; i < replaced; i++) {
+        struct repair_entry entry = repair->entries.items[i];
+        if (columns->first[entry.lid + 1] == 0) {
+            repair->entries.items[kept++] = entry;
+            continue;
+        }
+        repair_change_entry(column, entry.at, entry.lid, entry.before);
+        columns->first[entry.lid + 1]++;
+        repair->broken--;
+        repair->ends.items[count++] = (struct repair_end){entry.at, entry.lid, 0};
+    }
+    repair->entries.count = kept;
+    return count;
+}
+
 static void replace_ends(struct repair_column *column, struct columns *columns)
 {
     struct repair *repair = column->repair;
     const struct network *network = column->network;
     uint32_t lids = network->top_lid + 1u, at = NETWORK_NONE;
     struct lesson lesson;
-    size_t left = 0;
+    size_t left = 0, first = repair->entries.count;
     for (size_t i = 0; i < repair->lids.count; i++)
         columns->all[repair->lids.items[i]] = 1;
     for (size_t i = 0; i < repair->ends.count; i++) {
@@ -310,6 +333,7 @@ static void replace_ends(struct repair_column *column, struct columns *columns)
         columns->first[end->lid + 1]++;
         repair->ends.items[left++] = *end;
     }
+    left = take_back(column, columns, first, left);
     repair->ends.count = left;
     for (uint32_t lid = 0; lid < lids; lid++)
         columns->first[lid + 1] += columns->first[lid];

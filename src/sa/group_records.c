@@ -156,8 +156,8 @@ static void look_up(const struct sa *sa, const struct query *query, struct answe
         const struct group *group = sa->registry.groups.all.items[i];
         uint8_t record[WIRE_BYTES_MC_MEMBER_RECORD] = {0};
         fill_record(group, record);
-        if (!access_sees_group(sa, query, group) ||
-            !matcher_accepts(&of_group, record) || !values_fit(query, group))
+        if (!access_sees_group(sa, query, group) || !matcher_accepts(&of_group, record) ||
+            !values_fit(query, group))
             continue;
         if (query_is_trusted(query))
             add_members(group, &of_member, answer);

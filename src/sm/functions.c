@@ -428,6 +428,18 @@ void sm_set_function(struct sm *sm, uint32_t socket, const struct sm_function *w
     write_function(sm, socket, wanted);
 }
 
+void sm_hold_function(struct sm *sm, uint32_t socket)
+{
+    sm_port_work(sm, socket)->held = true;
+}
+
+bool sm_function_is_busy(struct sm *sm, uint32_t socket)
+{
+    uint32_t port = sm_function_port(sm, socket);
+    return sm_port_work(sm, socket)->writing ||
+           (port != SUBNET_NONE && sm_port_work(sm, port)->writing);
+}
+
 enum sm_function_outcome sm_function_outcome(const struct sm *sm, uint32_t socket)
 {
     return socket < sm->port_work.count ? sm->port_work.items[socket].outcome : SM_FUNCTION_LOST;

@@ -113,6 +113,7 @@ static void keep_paths(const struct sm_job *last, struct sm_job *job, const uint
     uint32_t stride = to->stride < from->stride ? to->stride : from->stride;
     to->engine = from->engine;
     to->vls = from->vls;
+    to->reversible = from->reversible;
     to->lmc_needed = from->lmc_needed;
     if (from->offsets)
         to->offsets = mem_zalloc((size_t)to->switch_count * to->switch_count + 1, 1);

@@ -562,7 +562,9 @@ void multicast_plan(struct sm *sm, uint64_t now)
         return;
     if (!anew && m->groups == sm->groups->generation)
         return;
-    if (other_routes) {
+    /* Entries that machines have changed keep to the ranks; without any, trees must be tried
+     * against them anew. */
+    if (other_routes || (anew && !sm->current->routes.ranks)) {
         drop_grounds(m);
         m->check = multicast_check_new(&sm->current->network, &sm->current->routes);
     }

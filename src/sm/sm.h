@@ -233,6 +233,11 @@ uint32_t sm_function_port(const struct sm *sm, uint32_t socket);
 /* Asks the vSwitch for this. From then on, until sm_place_functions(), nobody else writes it. */
 void sm_set_function(struct sm *sm, uint32_t socket, const struct sm_function *wanted);
 enum sm_function_outcome sm_function_outcome(const struct sm *sm, uint32_t socket);
+/* Nobody else writes it from now on, though nothing is asked for yet. */
+void sm_hold_function(struct sm *sm, uint32_t socket);
+/* Settings are on their way to it, by its own port: they would overtake an address, or be
+ * overtaken. */
+bool sm_function_is_busy(struct sm *sm, uint32_t socket);
 /* Without any placement: it stays as it was. */
 void sm_release_function(struct sm *sm, uint32_t socket);
 /* Where these LIDs are now, all at once; 0: the function has none any more. The network of

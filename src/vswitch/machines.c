@@ -138,6 +138,8 @@ static void tell(struct vswitch *vswitch, struct operation *operation, uint32_t 
 static void tell_target(struct vswitch *vswitch, struct operation *operation)
 {
     operation->step = STEP_TARGET;
+    if (operation->source != SUBNET_NONE)
+        sm_hold_function(vswitch->sm, operation->source);
     tell(vswitch, operation, operation->target, operation->lid, true);
 }
 
@@ -192,6 +194,11 @@ static void begin_at_target(struct vswitch *vswitch, struct operation *operation
 {
     if (!find_target(vswitch, operation))
         return;
+    if (sm_function_is_busy(vswitch->sm, operation->target)) { /* it goes on waiting */
+        operation->target = SUBNET_NONE;
+        operation->result.began = 0;
+        return;
+    }
     operation->other = lid_at(vswitch, operation->target);
     operation->lid = operation->source != SUBNET_NONE ? lid_at(vswitch, operation->source)
                      : is_dynamic(vswitch)            ? sm_next_free_lid(vswitch->sm)
@@ -272,7 +279,8 @@ static bool begin(struct vswitch *vswitch, struct operation *operation, uint64_t
     uint32_t socket = sm_find_machine(vswitch->sm, operation->result.request.guid);
     if (!sm_is_quiet(vswitch->sm) || !is_first_of_its_machine(vswitch, operation))
         return false;
-    if (socket != SUBNET_NONE && placement_is_taken(vswitch, socket))
+    if (socket != SUBNET_NONE &&
+        (placement_is_taken(vswitch, socket) || sm_function_is_busy(vswitch->sm, socket)))
         return false;
     operation->result.began = now;
     switch (operation->result.request.verb) {
@@ -280,7 +288,7 @@ static bool begin(struct vswitch *vswitch, struct operation *operation, uint64_t
     case VSWITCH_DESTROY: begin_destroy(vswitch, operation, socket); break;
     case VSWITCH_MIGRATE: begin_migrate(vswitch, operation, socket); break;
     }
-    return true;
+    return operation->step != STEP_WAITING;
 }
 
 /* ---- addresses ---- */

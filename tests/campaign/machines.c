@@ -55,6 +55,7 @@ struct run {
     unsigned manager, hypervisors;
     uint32_t seat; /* the manager's port */
     uint64_t operation;
+    bool lossy;          /* SMPs get lost in this operation */
     const char *kind;    /* of operation */
     struct order astray; /* whose end nobody waits for */
     uint16_t *lids;      /* by port of the topology: of everybody but functions */
@@ -87,13 +88,29 @@ static void hear(void *context, uint64_t now, unsigned manager, const struct sm_
         watch_stops(run->watch);
 }
 
+/* So many SMPs got lost that the manager takes somebody for dead. */
+static void excuse_the_missing(struct run *run, unsigned manager)
+{
+    const struct topology *topology = &run->world.topology;
+    const struct subnet *subnet = sm_subnet(sim_manager(run->world.sim, manager));
+    for (uint32_t node = 0; node < topology->nodes.count; node++) {
+        uint32_t row = map_get(&subnet->by_guid, topology->nodes.items[node].guid);
+        uint32_t port = topology->nodes.items[node].first_port + 1;
+        if (topology_function(topology, port) <= 0 && /* functions come and go */
+            (row == MAP_NONE || !subnet->nodes.items[row].present))
+            watch_fails_node(run->watch, node);
+    }
+}
+
 static void note_routes(void *context, uint64_t now, unsigned manager,
                         const struct sim_computation *computation)
 {
     struct run *run = context;
-    (void)now, (void)manager;
+    (void)now;
     if (!computation->job->repaired)
         watch_recomputes(run->watch);
+    if (run->lossy)
+        excuse_the_missing(run, manager);
 }
 
 /* ---- places ---- */
@@ -410,6 +427,7 @@ static void do_manager(struct run *run)
 static void lose_smps(struct run *run, unsigned percent)
 {
     struct err err = {0};
+    run->lossy |= percent != 0;
     fabric_set_loss(run->world.fabric, TOPOLOGY_NONE, 0, RNG_CERTAIN / 100 * percent, &err);
 }
 
@@ -570,6 +588,7 @@ static void operate(struct run *run)
         print_message("operation %llu: %s\n", (unsigned long long)run->operation, run->kind);
     watch_begin(run->watch);
     run->astray.machine = NULL;
+    run->lossy = false;
     operations_known[i].perform(run);
     settle_down(run);
     check(run);

@@ -28,6 +28,8 @@ struct watch {
     VEC(uint32_t) order; /* of all in lists of traffic: hosts between guests */
     uint64_t *excused;   /* bits: sender * count + receiver */
     bool stops;          /* the manager has said that it does, in this operation */
+    bool failed;         /* something has, in this operation … */
+    bool recomputed;     /* … and routes were computed anew */
     struct watch_sums sums;
     char fault[256];
 };
@@ -85,9 +87,10 @@ static void note_delivered(void *context, uint64_t now, const struct data_packet
         watch->all.items[to].got++;
 }
 
+/* A machine that has ended can still be found for a while, if the manager is busy. */
 static bool is_travellers(const struct watched *end, uint64_t now, const struct data_packet *packet)
 {
-    return now >= end->departed && packet->entered <= end->arrived;
+    return !end->runs || (now >= end->departed && packet->entered <= end->arrived);
 }
 
 static void note_lost(void *context, uint64_t now, const struct data_packet *packet,

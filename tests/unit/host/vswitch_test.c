@@ -462,6 +462,30 @@ static void lids_of_dead_machines_can_be_had_back(void **state)
     world_close(&world);
 }
 
+/* The new place is read before the old one: the machine is seen at both for a moment. */
+static void a_standby_that_watched_a_move_knows_where_the_machine_is(void **state)
+{
+    struct world world;
+    struct sm_config config;
+    (void)state;
+    open_hypervisors(&world, "4", "2", "3");
+    sm_config_init(&config);
+    unsigned master = settle(&world, host(&world, "H0"), &config);
+    struct vswitch_result created =
+        must(&world, master, VSWITCH_CREATE, "vm", "H9", VSWITCH_BALANCED);
+    unsigned standby = sim_add_manager(world.sim, host(&world, "H4"), &config);
+    sim_run(world.sim, sim_now(world.sim) + 10 * TIME_S);
+    must(&world, master, VSWITCH_MIGRATE, "vm", "H2", VSWITCH_BALANCED);
+    sim_run(world.sim, sim_now(world.sim) + 10 * TIME_S);
+    assert_true(sm_has_copy(sim_manager(world.sim, standby)));
+    sim_kill_manager(world.sim, master);
+    sim_run(world.sim, sim_now(world.sim) + 5 * TIME_S);
+    assert_true(sim_run_until_settled(world.sim, standby, sim_now(world.sim) + 30 * TIME_S));
+    assert_true(is_at(&world, standby, "vm", "H2", created.lid));
+    check_world(&world, standby);
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -481,6 +505,7 @@ int main(void)
         cmocka_unit_test(lost_smps_only_delay_a_move),
         cmocka_unit_test(a_machine_of_a_dead_hypervisor_starts_elsewhere_with_its_lid),
         cmocka_unit_test(lids_of_dead_machines_can_be_had_back),
+        cmocka_unit_test(a_standby_that_watched_a_move_knows_where_the_machine_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

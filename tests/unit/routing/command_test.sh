@@ -86,6 +86,20 @@ part='credit loop on VL 0'
 claim 'verify finds the cycle too' status 1 verify circle --lfts ring.lfts
 part='"cycle": ['
 claim 'and has it in JSON' status 1 verify circle --lfts ring.lfts --json
+# Two lanes. Clockwise (port 1) the second is for those who cross the seam between the last switch and
+# the first, the other way round for those who do not: safe, unless answers take the lane of questions.
+awk -F"'" '/^Unicast/ { from = substr($2, 2) + 0 }
+    /^0x/ {
+        split($1, entry, " ")
+        to = substr($2, 2) + 0
+        level = to < from # clockwise: crosses; else: does not
+        printf "0x%x %s %d\n0x%x %s %d\n", 2097152 + from, entry[1], level,
+            1048576 + 2 * from, entry[1], level
+    }' ring.lfts >ring.psl
+part='none, 2 lanes'
+claim 'two lanes keep a ring apart one way' status 0 verify circle --lfts ring.lfts --path-sl ring.psl
+part='credit loop on VL'
+claim 'but not if answers take the lane back' status 1 verify circle --lfts ring.lfts --path-sl ring.psl --reversible
 
 "$weft" route paper --engine pira --lfts pira.lfts >/dev/null
 part='0 drains'
@@ -122,6 +136,7 @@ for try in "no engine 'best'|route|paper|--engine|best" "did you mean 'ftree'|ro
     'user:1: expected SWITCH PORT WEIGHT|route|paper|--engine|updn|--weights|user' \
     'expected --lfts|verify|paper' 'No such file|verify|paper|--lfts|absent' \
     'OLD NEW ORDER|verify|paper|--transition|pira.lfts' \
+    '--reversible goes with --lfts|verify|circle|--transition|ring.lfts|ring.lfts|plan|--reversible' \
     'plan:1: the network has no switch|verify|circle|--transition|ring.lfts|ring.lfts|plan'; do
     part=${try%%|*}
     rest=${try#"$part"}

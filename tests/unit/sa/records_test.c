@@ -38,6 +38,45 @@ static void tables_have_a_record_for_everything(void **state)
     assert_int_equal(table(world, WIRE_ID_INFORM_INFO_RECORD), 0);
 }
 
+static void learn_masks(struct sa_world *world, const char *name, unsigned block, unsigned entry,
+                        unsigned mask)
+{
+    uint8_t data[BLOCK_BYTES] = {0};
+    uint32_t port = (uint32_t)(world_port(world, name, 0) - world->subnet->ports.items);
+    wire_set_at(data, MULTICAST_FORWARDING_TABLE_PORT_MASK, entry, mask);
+    blocks_learn(&world->subnet->blocks, port, BLOCK_MULTICAST, block, data);
+}
+
+/* What switches have confirmed, up to the last block in which there is anything. */
+static void groups_tables_are_asked_for_by_switch_and_block(void **state)
+{
+    struct sa_world *world = *state;
+    learn_masks(world, "S1", 0, 3, 0x6);
+    learn_masks(world, "S1", 1, 0, 0x8);
+    learn_masks(world, "S2", 0, 3, 0x10);
+    learn_masks(world, "S3", 0, 3, 0); /* nothing in it */
+    assert_int_equal(table(world, WIRE_ID_MULTICAST_FORWARDING_TABLE_RECORD), 3);
+    uint8_t *record = world_question(world, METHOD_GET_TABLE,
+                                     WIRE_ID_MULTICAST_FORWARDING_TABLE_RECORD, BIT(0) | BIT(3));
+    wire_set(record, MULTICAST_FORWARDING_TABLE_RECORD_LID, world_port(world, "S1", 0)->lid);
+    wire_set(record, MULTICAST_FORWARDING_TABLE_RECORD_BLOCK, 1);
+    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_record_count(world), 1);
+    const uint8_t *found = world_record(world, 0);
+    assert_int_equal(wire_get(found, MULTICAST_FORWARDING_TABLE_RECORD_LID),
+                     world_port(world, "S1", 0)->lid);
+    assert_int_equal(wire_get(found, MULTICAST_FORWARDING_TABLE_RECORD_BLOCK), 1);
+    assert_int_equal(
+        wire_get_at(found + MULTICAST_FORWARDING_TABLE_RECORD_AT_MULTICAST_FORWARDING_TABLE,
+                    MULTICAST_FORWARDING_TABLE_PORT_MASK, 0),
+        0x8);
+    record =
+        world_question(world, METHOD_GET_TABLE, WIRE_ID_MULTICAST_FORWARDING_TABLE_RECORD, BIT(1));
+    wire_set(record, MULTICAST_FORWARDING_TABLE_RECORD_POSITION, 1); /* ports from 16 on */
+    world_ask(world);
+    assert_int_equal(world_record_count(world), 0);
+}
+
 static void a_node_is_found_by_every_component(void **state)
 {
     struct sa_world *world = *state;
@@ -168,6 +207,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(tables_have_a_record_for_everything),
+        TEST(groups_tables_are_asked_for_by_switch_and_block),
         TEST(a_node_is_found_by_every_component),
         TEST(get_wants_one_record_and_no_more),
         TEST(m_keys_are_for_the_trusted_only),
