@@ -54,9 +54,10 @@ static void collect_marks(struct multicast_terrain *terrain, struct multicast_tr
     for (size_t i = 0; i < scratch->touched.count; i++) {
         uint32_t at = scratch->touched.items[i];
         uint16_t *masks = scratch->masks + (size_t)at * MULTICAST_POSITIONS;
-        for (uint16_t position = 0; position < MULTICAST_POSITIONS; position++) {
+        for (unsigned position = 0; position < MULTICAST_POSITIONS; position++) {
             if (masks[position])
-                vec_push(&tree->arms, ((struct multicast_arm){at, position, masks[position]}));
+                vec_push(&tree->arms,
+                         ((struct multicast_arm){at, (uint16_t)position, masks[position]}));
             masks[position] = 0;
         }
     }

@@ -317,14 +317,16 @@ static void replace_ends(struct repair_column *column, struct columns *columns)
     struct repair *repair = column->repair;
     const struct network *network = column->network;
     uint32_t lids = network->top_lid + 1u, at = NETWORK_NONE;
-    struct lesson lesson;
+    static const struct lesson nothing = {{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX},
+                                          NETWORK_NONE};
+    struct lesson lesson = nothing;
     size_t left = 0, first = repair->entries.count;
     for (size_t i = 0; i < repair->lids.count; i++)
         columns->all[repair->lids.items[i]] = 1;
     for (size_t i = 0; i < repair->ends.count; i++) {
         const struct repair_end *end = &repair->ends.items[i];
         if (end->at != at) {
-            memset(&lesson, 0xFF, sizeof lesson);
+            lesson = nothing;
             at = end->at;
         }
         if (end->hops && repair->standing.graph.vls == 1 && !columns->all[end->lid] &&

@@ -219,9 +219,9 @@ static bool settle_rate(const struct query *query, unsigned best, uint8_t *rate)
     unsigned code = (unsigned)wire_get(query_data(query), MC_MEMBER_RECORD_RATE);
     unsigned order = settle(query, GROUP_RATE_SELECTOR, GROUP_RATE, MC_MEMBER_RECORD_RATE_SELECTOR,
                             rate_order(code), rate_order(rate_below(code)), rate_order(best));
-    for (uint8_t other = RATE_LOWEST; other < RATE_COUNT; other++)
+    for (unsigned other = RATE_LOWEST; other < RATE_COUNT; other++)
         if (order && rate_order(other) == order) {
-            *rate = other;
+            *rate = (uint8_t)other;
             return true;
         }
     return false;
