@@ -454,7 +454,10 @@ static void the_check_sees_loops_lies_and_unusable_switches(void **state)
         for (uint32_t i = world.network.first_edge[at]; i < world.network.first_edge[at + 1]; i++)
             if (!(looped.arms.items[at].mask >> world.network.edges[i].port & 1))
                 edge = &world.network.edges[i];
-    assert_non_null(edge);
+    if (!edge) {
+        fail_msg("there is no edge outside the tree");
+        return;
+    }
     looped.arms.items[at].mask |= (uint16_t)(1u << edge->port);
     looped.arms.items[edge->to].mask |= (uint16_t)(1u << edge->to_port);
     assert_int_not_equal(check_tree(&world, &members, &looped, &err), 0);

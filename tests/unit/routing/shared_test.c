@@ -99,10 +99,10 @@ static void sharers_are_spread_over_the_ways_up(void **state)
         uint32_t hosts = (uint32_t)network.terminals.count / (SHARERS + 1);
         uint32_t at = network.terminals.items[hosts - 1].at; /* another leaf than host 0's */
         assert_int_not_equal(at, network.terminals.items[0].at);
-        uint64_t ways = UINT64_C(1) << routes_port(&routes, at, network.terminals.items[0].lid);
+        unsigned first = routes_port(&routes, at, network.terminals.items[0].lid), others = 0;
         for (unsigned i = 0; i < SHARERS; i++)
-            ways |= UINT64_C(1) << routes_port(&routes, at, network.terminals.items[hosts + i].lid);
-        if (!(ways & (ways - 1)))
+            others += routes_port(&routes, at, network.terminals.items[hosts + i].lid) != first;
+        if (!others)
             fail_msg("%s sends all functions of a hypervisor the same way", engines[e]);
         routes_release(&routes);
         network_release(&network);

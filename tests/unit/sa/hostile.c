@@ -45,7 +45,8 @@ static void fill_query(struct sa_world *world, struct rng *rng, uint8_t *mad)
     wire_set(mad, MAD_METHOD, methods[rng_below(rng, sizeof methods)]);
     wire_set(mad, MAD_ATTRIBUTE_ID,
              attributes[rng_below(rng, sizeof attributes / sizeof *attributes)]);
-    wire_set(mad, SA_COMPONENT_MASK, rng_next(rng) & rng_next(rng) & 0x3FFFFFF);
+    uint64_t mask = rng_next(rng);
+    wire_set(mad, SA_COMPONENT_MASK, mask & rng_next(rng) & 0x3FFFFFF);
     wire_set(mad, SA_SM_KEY, rng_below(rng, 4) == 0);
     for (unsigned i = 0; i < 2; i++) { /* where paths, groups and services have their GIDs */
         uint8_t *gid = mad + SA_DATA_OFFSET + 8 * rng_below(rng, 6);
