@@ -82,7 +82,6 @@ void routes_grow(struct routes *routes, uint16_t top_lid)
 void routes_set(struct routes *routes, uint32_t at, uint32_t lid, uint8_t port)
 {
     size_t bit = (size_t)at * routes->stride + lid;
-    routes->edits++;
     routes->ports[bit] = port;
     if (!routes->explicit_bits)
         return;

@@ -32,7 +32,6 @@ struct routes {
                                 them, and both directions were proved with it. Who changes a level
                                 must change that of the way back, too */
     uint8_t lmc_needed;      /* by destination renaming */
-    uint32_t edits;          /* entries that routes_set() changed since they were computed */
     uint64_t operations;     /* what computing them took: see engine.h; 0: they were not computed */
     char note[512];          /* what a person should know: roots chosen, fall-backs taken */
 };

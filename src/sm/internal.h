@@ -202,7 +202,6 @@ struct sm {
     struct change change;
     struct distribution distribution;
     uint32_t tables_under_way; /* Sets of table blocks and tops, in all switches */
-    bool only_moves;           /* all of these move machines (moves.c) */
     struct partition_work partitioning;
     struct service_work service;
     uint32_t blocks_under_way;    /* Sets of partitions, lanes, multicast */

@@ -136,6 +136,7 @@ void sm_change_entries(struct sm *sm, uint64_t now, const struct sm_entry *entri
         routes_grow(routes, top);
     if (!sm->serving->edited)
         sm->serving->edited = mem_zalloc(BITSET_WORDS(LFT_ENTRIES), sizeof(uint64_t));
+    sm->serving->unseen = true;
     for (size_t i = 0; i < count; i++) {
         const struct sm_entry *entry = &entries[i];
         struct subnet_tables *tables = node_at(sm, sm->serving->nodes.items[entry->at])->tables;
@@ -145,7 +146,6 @@ void sm_change_entries(struct sm *sm, uint64_t now, const struct sm_entry *entri
         if (tables->wanted_top < entry->lid)
             tables->wanted_top = entry->lid;
     }
-    sm->only_moves = idle;
     /* Only now, so that entries of one block go out together. */
     for (size_t i = 0; idle && i < count; i++) {
         uint32_t block = entries[i].lid / LFT_BLOCK;
@@ -165,16 +165,16 @@ void sm_copy_levels(struct sm *sm, uint16_t lid, uint16_t like)
     routes_copy_levels(routes, lid, like);
 }
 
-/* Before routes are planned: what is known of the tables in force, for mending them (mend.c), is
- * brought up to date once for all the entries that machines have changed. Where the books and the
- * switches disagree, all is computed anew. */
+/* Before routes are planned: what is remembered of the tables in force, for mending them (mend.c),
+ * is found anew once for all the entries that machines have changed. It has only grown since, and
+ * what is there no more may close circles. Where the check refuses, all is computed anew. */
 void moves_take_stock(struct sm *sm)
 {
     struct sm_job *job = sm->serving;
     struct err err;
-    if (job && job == sm->current && job->routes.edits && job->standing.known &&
+    if (job && job == sm->current && job->unseen && job->standing.known &&
         plan_check(job, &job->routes, &err) == 0)
-        job->routes.edits = 0;
+        job->unseen = false;
 }
 
 bool sm_tables_are_written(const struct sm *sm)

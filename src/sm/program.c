@@ -189,6 +189,13 @@ static void program_node_ports(struct sm *sm, uint32_t node)
     }
 }
 
+static bool block_differs(const struct subnet_tables *tables, unsigned block)
+{
+    size_t at = (size_t)block * LFT_BLOCK;
+    return !subnet_block_known(tables, block) ||
+           memcmp(tables->wanted + at, tables->actual + at, LFT_BLOCK) != 0;
+}
+
 static void write_block(struct sm *sm, uint32_t node, unsigned block)
 {
     const struct subnet_tables *tables = node_at(sm, node)->tables;
@@ -273,7 +280,6 @@ void program_switch(struct sm *sm, uint32_t node)
     if (sm_node_work(sm, node)->writing_tables || !n->tables)
         return; /* looked at again when they are through; or nobody's business */
     if (random_table_is_used(n)) {
-        sm->only_moves = false;
         random_table_program(sm, node);
         return;
     }
@@ -281,22 +287,15 @@ void program_switch(struct sm *sm, uint32_t node)
     if (sm->config.paper)
         last = PAPER_BLOCKS - 1;
     for (unsigned block = 0; block <= last; block++)
-        if (!subnet_block_known(n->tables, block) ||
-            memcmp(n->tables->wanted + block * LFT_BLOCK, n->tables->actual + block * LFT_BLOCK,
-                   LFT_BLOCK) != 0) {
-            sm->only_moves = false;
+        if (block_differs(n->tables, block))
             write_block(sm, node, block);
-        }
 }
 
 void program_block(struct sm *sm, uint32_t node, unsigned block)
 {
-    const struct subnet_tables *tables = node_at(sm, node)->tables;
     if (random_table_is_used(node_at(sm, node)))
         program_switch(sm, node);
-    else if (!subnet_block_known(tables, block) ||
-             memcmp(tables->wanted + block * LFT_BLOCK, tables->actual + block * LFT_BLOCK,
-                    LFT_BLOCK) != 0)
+    else if (block_differs(node_at(sm, node)->tables, block))
         write_block(sm, node, block);
 }
 

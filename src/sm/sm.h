@@ -111,6 +111,7 @@ struct sm_job {
     struct standing standing;        /* what is known of the tables that came out … */
     struct dependency_graph checked; /* … and what the check knows of them */
     uint64_t *edited; /* LIDs with entries that virtual machines changed since then; NULL: none */
+    bool unseen;      /* … some of them since the routes were last checked */
 };
 void sm_job_free(struct sm_job *job);
 

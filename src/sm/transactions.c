@@ -115,12 +115,12 @@ static uint64_t key_for(const struct sm *sm, uint32_t target)
     return shown ? shown : sm->config.m_key;
 }
 
-/* Machines that move change no entry that leads to a switch. */
+/* Outside a change, tables are written only where machines move, and that changes no entry that
+ * leads to a switch. */
 static bool tables_are_good(const struct sm *sm)
 {
-    return sm->state == SM_MASTER && !sm->change.open && !sm->computing &&
-           (!sm->tables_under_way || sm->only_moves) && sm->serving && sm->serving == sm->current &&
-           sm->subnet.generation == sm->planned_generation;
+    return sm->state == SM_MASTER && !sm->change.open && !sm->computing && sm->serving &&
+           sm->serving == sm->current && sm->subnet.generation == sm->planned_generation;
 }
 
 /* Tables, not the directed route, lead to the last switch before the end. Whoever got no answer,

@@ -48,6 +48,12 @@ sma_access sma_get_linear, sma_set_linear;
 sma_access sma_get_random, sma_set_random;
 sma_access sma_get_multicast, sma_set_multicast;
 
+/* From one PortInfo to another: the fields named; what a manager sets of a link, but for payload,
+ * lanes, width and speed (port_info.c). */
+void sma_copy_fields(uint8_t *info, const uint8_t *data, const enum wire_field *fields,
+                     size_t count);
+void sma_copy_link_settings(uint8_t *info, const uint8_t *data);
+
 /* Virtual switches and the functions behind them (virtual.c). */
 sma_access sma_get_virtual_function, sma_set_virtual_function;
 void sma_device_init(struct sma *sma);

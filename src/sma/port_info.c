@@ -157,10 +157,10 @@ static bool lanes_valid(const uint8_t *info, const uint8_t *data)
            wire_get(data, PORT_INFO_LINK_DOWN_DEFAULT_STATE) <= PHYSICAL_POLLING;
 }
 
-static void copy_fields(uint8_t *info, const uint8_t *data, const enum wire_field *fields,
-                        unsigned count)
+void sma_copy_fields(uint8_t *info, const uint8_t *data, const enum wire_field *fields,
+                     size_t count)
 {
-    for (unsigned i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         wire_set(info, fields[i], wire_get(data, fields[i]));
 }
 
@@ -193,7 +193,7 @@ static void apply_end_port(struct sma_port *port, const uint8_t *data)
         PORT_INFO_MULTICAST_P_KEY_TRAP_SUPPRESSION,
         PORT_INFO_SUBNET_TIME_OUT,
     };
-    copy_fields(port->info, data, fields, sizeof fields / sizeof fields[0]);
+    sma_copy_fields(port->info, data, fields, sizeof fields / sizeof fields[0]);
     clear_violations(port->info, data);
     port->lease_end = TIME_NEVER;
 }
@@ -207,10 +207,9 @@ static void apply_choice(uint8_t *info, const uint8_t *data, enum wire_field fie
         wire_set(info, field, value == all ? supported : value);
 }
 
-static void apply_link_settings(struct sma_port *port, const uint8_t *data)
+void sma_copy_link_settings(uint8_t *info, const uint8_t *data)
 {
     static const enum wire_field fields[] = {
-        PORT_INFO_NEIGHBOR_MTU,
         PORT_INFO_VL_HIGH_LIMIT,
         PORT_INFO_VL_STALL_COUNT,
         PORT_INFO_HOQ_LIFE,
@@ -221,8 +220,14 @@ static void apply_link_settings(struct sma_port *port, const uint8_t *data)
         PORT_INFO_LOCAL_PHY_ERRORS,
         PORT_INFO_OVERRUN_ERRORS,
     };
+    sma_copy_fields(info, data, fields, sizeof fields / sizeof fields[0]);
+}
+
+static void apply_link_settings(struct sma_port *port, const uint8_t *data)
+{
     uint8_t *info = port->info;
-    copy_fields(info, data, fields, sizeof fields / sizeof fields[0]);
+    sma_copy_link_settings(info, data);
+    wire_set(info, PORT_INFO_NEIGHBOR_MTU, wire_get(data, PORT_INFO_NEIGHBOR_MTU));
     apply_choice(info, data, PORT_INFO_LINK_WIDTH_ENABLED, WIDTHS_AS_SUPPORTED, port->link_widths);
     apply_choice(info, data, PORT_INFO_LINK_SPEED_ENABLED, SPEEDS_AS_SUPPORTED, port->link_speeds);
     apply_choice(info, data, PORT_INFO_OPERATIONAL_VLS, UINT64_MAX, 0);

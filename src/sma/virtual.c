@@ -255,19 +255,7 @@ static void copy_settings(struct sma *to, unsigned to_port, const struct sma *fr
 {
     struct sma_port *target = &to->ports[to_port];
     const struct sma_port *model = &from->ports[from_port];
-    static const enum wire_field fields[] = {
-        PORT_INFO_VL_HIGH_LIMIT,
-        PORT_INFO_VL_STALL_COUNT,
-        PORT_INFO_HOQ_LIFE,
-        PORT_INFO_PARTITION_ENFORCEMENT_INBOUND,
-        PORT_INFO_PARTITION_ENFORCEMENT_OUTBOUND,
-        PORT_INFO_FILTER_RAW_INBOUND,
-        PORT_INFO_FILTER_RAW_OUTBOUND,
-        PORT_INFO_LOCAL_PHY_ERRORS,
-        PORT_INFO_OVERRUN_ERRORS,
-    };
-    for (unsigned i = 0; i < sizeof fields / sizeof fields[0]; i++)
-        wire_set(target->info, fields[i], wire_get(model->info, fields[i]));
+    sma_copy_link_settings(target->info, model->info);
     copy_lower(target->info, model->info, PORT_INFO_NEIGHBOR_MTU, PORT_INFO_MTU_CAP);
     copy_lower(target->info, model->info, PORT_INFO_OPERATIONAL_VLS, PORT_INFO_VL_CAP);
     if (to->options.vl_arbitration == from->options.vl_arbitration)
@@ -291,8 +279,7 @@ static void take_after(struct sma *function, const struct sma *pf)
         PORT_INFO_SUBNET_TIME_OUT,
     };
     struct sma_port *port = end_of(function);
-    for (unsigned i = 0; i < sizeof fields / sizeof fields[0]; i++)
-        wire_set(port->info, fields[i], wire_get(end_of(pf)->info, fields[i]));
+    sma_copy_fields(port->info, end_of(pf)->info, fields, sizeof fields / sizeof fields[0]);
     port->lease_end = TIME_NEVER;
     copy_settings(function, function->own_port, pf, pf->own_port);
     if (function->options.data_vls == pf->options.data_vls)
