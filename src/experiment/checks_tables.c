@@ -3,7 +3,7 @@
  * A pair counts as delivered if the LID that its source really uses leads there: the one that the
  * master's paths name, which with destination renaming is not the base LID for some. Where the
  * master has no path yet, it is the base LID. Dependencies are followed for every LID of every
- * port, used or not, and on one lane: that finds more cycles than there can be, never fewer.
+ * port, used or not, on the lane of the service level that the master tells sources to use.
  *
  * A hypervisor's functions count as terminals at the port of the switch that its cable leads to;
  * its virtual switch, which has one way in and out, is looked at by itself. */
@@ -13,6 +13,8 @@
 #include "routing/verify.h"
 #include "topology/virtual.h"
 #include "wire/vswitch.h"
+
+#include <string.h>
 
 static void add_switches(const struct part *part, struct network *network, uint32_t *index)
 {
@@ -172,6 +174,29 @@ static bool take_offsets(struct part *part, const struct network *network, struc
     return fine;
 }
 
+/* Levels go by switch and LID, both of which the master knows as the fabric has them. */
+static void take_levels(struct part *part, const struct network *network, struct routes *routes)
+{
+    const struct sm *master = part_master(part);
+    struct sm_paths paths = master ? sm_paths(master) : (struct sm_paths){0};
+    struct map by_guid = {0};
+    if (!paths.network || !paths.routes->service_levels)
+        return;
+    const struct routes *told = paths.routes;
+    uint32_t stride = told->stride < routes->stride ? told->stride : routes->stride;
+    routes->vls = told->vls;
+    routes->service_levels = mem_zalloc((size_t)routes->switch_count * routes->stride + 1, 1);
+    for (uint32_t i = 0; i < paths.network->switches.count; i++)
+        map_add(&by_guid, paths.network->switches.items[i].guid, i);
+    for (uint32_t at = 0; at < routes->switch_count; at++) {
+        uint32_t known = map_get(&by_guid, network->switches.items[at].guid);
+        if (known != NETWORK_NONE)
+            memcpy(routes->service_levels + (size_t)at * routes->stride,
+                   told->service_levels + (size_t)known * told->stride, stride);
+    }
+    map_release(&by_guid);
+}
+
 /* Looks at the tables and at one of the two questions; the finding is the verifier's own. */
 static bool verify_part(struct part *part, bool deadlock)
 {
@@ -186,6 +211,7 @@ static bool verify_part(struct part *part, bool deadlock)
     routes_init(&routes, &network, "live");
     copy_tables(part, &routes, index);
     bool named = !overlap && take_offsets(part, &network, &routes);
+    take_levels(part, &network, &routes);
     verify_routes(&network, &routes, &(struct verify_options){0}, &report);
     bool fine = deadlock ? !overlap && report.cycle.count == 0 : named && verify_delivers(&report);
     if (overlap) {

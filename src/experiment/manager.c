@@ -7,20 +7,14 @@
 /* Those of a manager on a real port that say where it sits, or where its files are, mean nothing
  * here. */
 static const char *const keys[] = {
-    "allow_cycles",  "drain",
-    "engine",        "full_sweep_every",
-    "lid_route",     "lmc",
-    "m_key",         "m_key_lease",
-    "m_key_protect", "mode",
-    "order",         "paper",
-    "poll",          "poll_retries",
-    "priority",      "retries",
-    "reversible",    "root",
-    "scope",         "seed_balance",
-    "sm_key",        "subnet_timeout",
-    "sweep",         "timeout",
-    "user_routes",   "vswitch_lids",
-    "window",
+    "allow_cycles",   "drain",     "engine",       "full_sweep_every",
+    "hold",           "lid_route", "lmc",          "rebalance",
+    "repair",         "m_key",     "m_key_lease",  "m_key_protect",
+    "mode",           "order",     "paper",        "poll",
+    "poll_retries",   "priority",  "retries",      "reversible",
+    "root",           "scope",     "seed_balance", "sm_key",
+    "subnet_timeout", "sweep",     "timeout",      "user_routes",
+    "vswitch_lids",   "window",
 };
 enum { KEYS = sizeof keys / sizeof keys[0] };
 

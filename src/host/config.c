@@ -253,6 +253,7 @@ NUMBER_KEY(full_sweep_every, unsigned, sm.full_every, 0, 100000)
 FLAG_KEY(allow_cycles, sm.engine_options.allow_cycles)
 FLAG_KEY(reversible, sm.engine_options.reversible)
 FLAG_KEY(seed_balance, sm.engine_options.seed_balance)
+FLAG_KEY(hold, sm.hold)
 FLAG_KEY(repair, sm.repair)
 FLAG_KEY(lid_route, sm.lid_route)
 FLAG_KEY(json, json)
@@ -376,6 +377,7 @@ static const struct key keys[] = {
     {"full_sweep_every", set_full_sweep_every, true, "6"},
     {"mode", set_mode, true, "ordered"},
     {"drain", set_drain, true, "auto"},
+    {"hold", set_hold, true, "yes"},
     {"repair", set_repair, true, "yes"},
     {"rebalance", set_rebalance, true, "150"},
     {"vswitch_lids", set_vswitch_lids, false, "prepopulated"},

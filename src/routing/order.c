@@ -383,6 +383,7 @@ static void plan_by(struct planner *planner, enum strategy strategy)
         make_waves(planner, strategy);
     for (size_t i = 0; i < planner->left.count; i++)
         vec_push(&planner->plan->stuck, planner->left.items[i]);
+    planner->plan->stuck_lanes = planner->left.count > 0;
     if (planner->left.count)
         planner->plan->stuck_hops = hops_to_drain(planner, true);
 }

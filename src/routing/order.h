@@ -32,6 +32,7 @@ struct order_plan {
     VEC(struct order_update) updates;
     VEC(struct order_wave) waves;
     VEC(struct order_update) stuck; /* for these there is no safe order: traffic must stop, … */
+    uint16_t stuck_lanes;           /* … on these lanes (bits), … */
     uint32_t stuck_hops;            /* … for a drain of so many */
     uint64_t work;                  /* table entries looked at */
     uint64_t operations;            /* all that planning took, as engine.h counts */

@@ -23,6 +23,7 @@ void sm_config_init(struct sm_config *config)
         .poll_ps = 100 * TIME_MS,
         .poll_retries = 2,
         .mirror_rate = 10000,
+        .hold = true,
         .repair = true,
         .rebalance = 150,
         .part_enforce = SM_ENFORCE_BOTH,
@@ -471,11 +472,14 @@ void sm_computed(struct sm *sm, uint64_t now, struct sm_job *job, const struct e
         sm->refused = true;
         sm_say(sm, SM_EVENT_ERROR, "no routes, the old ones stay: %.200s", refusal->message);
         sm_job_free(job);
-    } else if (job->optional && job->plan.stuck.count) {
+        hold_end(sm);
+    } else if (job->optional && (job->plan.stuck.count || job->plan.stuck_lanes)) {
         sm_say(sm, SM_EVENT_CHANGE, "the tables stay as they are: others have no safe order");
         sm_job_free(job);
     } else {
         sm->refused = false;
+        if (!sm->current && (job->has_before || job->adopt))
+            hold_inherit(sm);
         plan_take_routes(sm, job);
     }
     advance(sm, now);

@@ -2,9 +2,9 @@
  *
  * Modes:
  *   ordered  traffic goes on. The plan's waves are written one after the other, each acknowledged
- *            before the next, with a drain where the plan asks for one. Entries for which no safe
- * order exists are first set to drop, which stops only the traffic to those LIDs, and written after
- *            a drain.
+ *            before the next, with a drain where the plan asks for one. While entries without a
+ *            safe order are written, sources wait (hold.c); where they cannot be told to, these
+ *            entries are first set to drop, which loses the traffic to their LIDs.
  *   static   traffic is stopped at every switch port, all tables are written, traffic is started:
  * the seeds' way. It relies on agents that accept Set(PortState = Init). naive    everything at
  * once, as other managers do. Safe only while there is no traffic. With blank switches there is
@@ -149,31 +149,71 @@ static void drain(struct sm *sm, uint64_t now, uint32_t hops)
     sm->distribution.drained = true;
 }
 
+/* What is left when the waves are through: entries without a safe order, or levels that cannot
+ * change under way. */
+static void begin_rest(struct sm *sm)
+{
+    struct distribution *d = &sm->distribution;
+    const struct order_plan *plan = &sm->current->plan;
+    const char *why_not;
+    if (hold_is_possible(sm, &why_not)) {
+        sm_say(sm, SM_EVENT_CHANGE, "%zu table ranges have no safe order: sources wait for them",
+               plan->stuck.count);
+        d->stage = STAGE_HOLD;
+        hold_begin(sm, UINT16_MAX);
+        return;
+    }
+    sm_say(sm, SM_EVENT_WARNING,
+           "%zu table ranges have no safe order: their traffic is lost for a while (%s)",
+           plan->stuck.count, why_not);
+    d->stage = STAGE_STUCK;
+    want_stuck(sm, true);
+}
+
+static void write_the_rest(struct sm *sm, enum stage next)
+{
+    sm->distribution.stage = next;
+    want_everything(sm);
+    sm->stale = true;
+}
+
+/* Everything is there, and nothing is under way. */
+static void go_on(struct sm *sm)
+{
+    sm->distribution.stage = STAGE_IDLE;
+    plan_serve(sm);
+    qos_serve(sm);
+    hold_end(sm);
+}
+
 /* Ordered: what comes after everything so far has been acknowledged. */
 static void next_wave(struct sm *sm, uint64_t now)
 {
     struct distribution *d = &sm->distribution;
     const struct order_plan *plan = &sm->current->plan;
-    if (d->wave < plan->waves.count) {
+    if (d->stage == STAGE_HELD) {
+        go_on(sm);
+    } else if (d->stage == STAGE_HOLD && hold_has_leaks(sm)) {
+        sm_say(sm, SM_EVENT_WARNING, "adapters that cannot be held: traffic is lost for a while");
+        hold_end(sm);
+        d->stage = STAGE_STUCK;
+        want_stuck(sm, true);
+    } else if (d->stage != STAGE_WAVES && !d->drained) {
+        drain(sm, now, d->stage == STAGE_HOLD ? 0 : plan->stuck_hops);
+    } else if (d->stage != STAGE_WAVES) {
+        write_the_rest(sm, d->stage == STAGE_HOLD ? STAGE_HELD : STAGE_IDLE);
+    } else if (d->wave < plan->waves.count) {
         if (plan->waves.items[d->wave].drain && !d->drained) {
             drain(sm, now, plan->waves.items[d->wave].drain_hops);
             return;
         }
         d->drained = false;
         begin_wave(sm);
-    } else if (plan->stuck.count && d->stage == STAGE_WAVES) {
-        sm_say(sm, SM_EVENT_WARNING,
-               "%zu table ranges have no safe order: their traffic stops briefly",
-               plan->stuck.count);
-        d->stage = STAGE_STUCK;
+    } else if (plan->stuck.count || plan->stuck_lanes) {
         d->drained = false;
-        want_stuck(sm, true);
-    } else if (d->stage == STAGE_STUCK && !d->drained) {
-        drain(sm, now, plan->stuck_hops);
+        begin_rest(sm);
     } else {
-        d->stage = STAGE_IDLE;
-        want_everything(sm);
-        sm->stale = true;
+        write_the_rest(sm, STAGE_IDLE);
     }
 }
 
@@ -246,6 +286,10 @@ void distribute_begin(struct sm *sm)
         d->stage = STAGE_STOPPING;
         want_what_is(sm);
         set_all_ports(sm, PORT_STATE_INIT);
+    } else if (hold_is_on(sm)) { /* a distribution was broken off meanwhile */
+        d->stage = STAGE_HOLD;
+        hold_begin(sm, UINT16_MAX);
+        want_what_is(sm);
     } else if (job->mode == SM_ORDERED && job->has_before) {
         d->stage = STAGE_WAVES;
         want_what_is(sm);
@@ -255,7 +299,8 @@ void distribute_begin(struct sm *sm)
     sm->stale = true;
 }
 
-/* What was on its way is taken as it is: the next plan starts from the tables that are there. */
+/* What was on its way is taken as it is: the next plan starts from the tables that are there.
+ * Sources that wait do so until its tables are there. */
 void distribute_abort(struct sm *sm)
 {
     sm->distribution = (struct distribution){.resume_at = TIME_NEVER};
@@ -266,9 +311,9 @@ void distribute_advance(struct sm *sm, uint64_t now)
 {
     struct distribution *d = &sm->distribution;
     if (d->stage == STAGE_IDLE || d->pending || sm->tables_under_way || sm->stale ||
-        d->resume_at != TIME_NEVER)
+        d->resume_at != TIME_NEVER || (d->stage == STAGE_HOLD && !hold_is_settled(sm)))
         return;
-    if (d->stage == STAGE_WAVES || d->stage == STAGE_STUCK)
+    if (d->stage <= STAGE_HELD)
         next_wave(sm, now);
     else
         next_static_stage(sm);

@@ -96,7 +96,9 @@ struct node_work {
 enum stage {
     STAGE_IDLE,
     STAGE_WAVES,    /* ordered: wave after wave */
-    STAGE_STUCK,    /* ordered: entries without a safe order are set to drop */
+    STAGE_STUCK,    /* ordered: entries without a safe order are set to drop, … */
+    STAGE_HOLD,     /* … or their sources are told to wait, … */
+    STAGE_HELD,     /* … and do while everything is written */
     STAGE_STOPPING, /* static: ports to Init */
     STAGE_WRITING,  /* static: tables */
     STAGE_STARTING, /* static: ports to Active */
@@ -149,6 +151,9 @@ struct service_work {          /* see qos.c */
     bool written;  /* tables are ours to write */
     bool stale;    /* the policy is another one */
     bool unserved; /* tables may be on their way */
+    bool sources;  /* arbitration of adapters is ours to write, whatever else is */
+    bool unheld;   /* the last master was not in the middle of a change */
+    uint16_t held; /* lanes of routes on which sources wait: see hold.c */
     uint64_t planned_generation, epoch;
     VEC(uint64_t) signatures; /* by node: of what its tables were planned for */
 };
@@ -312,6 +317,15 @@ uint64_t distribute_packet_life(const struct sm *sm); /* in one switch */
 void distribute_answered(struct sm *sm, const struct request *request, uint16_t status,
                          const uint8_t *data);
 
+/* hold.c */
+bool hold_is_possible(struct sm *sm, const char **why_not);
+void hold_begin(struct sm *sm, uint16_t lanes); /* of routes; more than before, if some were held */
+void hold_end(struct sm *sm);
+bool hold_is_on(const struct sm *sm);
+bool hold_is_settled(const struct sm *sm); /* all sources have been told, … */
+bool hold_has_leaks(struct sm *sm);        /* … but some do not listen */
+void hold_inherit(struct sm *sm);          /* whoever was master before may have left a hold */
+
 /* program.c */
 void program_forget_tables(struct sm *sm);
 void program_all(struct sm *sm);
@@ -351,6 +365,8 @@ bool qos_is_settled(const struct sm *sm);                       /* no table is o
 void qos_serve(struct sm *sm);                                  /* sources may be told */
 void qos_set_port(struct sm *sm, uint32_t port, uint8_t *info); /* VLHighLimit */
 uint8_t qos_master_sl(struct sm *sm, const struct subnet_port *port);
+bool qos_is_source(struct sm *sm, uint32_t port); /* an adapter's, with a link */
+void qos_want_sources(struct sm *sm);             /* their arbitration, as it is now */
 void multicast_plan(struct sm *sm, uint64_t now); /* when routes are in force */
 uint64_t multicast_deadline(const struct sm *sm);
 bool multicast_is_settled(const struct sm *sm);

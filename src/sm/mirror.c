@@ -284,6 +284,7 @@ bool mirror_take_over(struct sm *sm)
     }
     discovery_read_port(sm, sm->subnet.own_port);
     sm->audit.due = true;
+    sm->service.unheld = true;
     return true;
 }
 

@@ -62,6 +62,7 @@ void plan_routes(struct sm *sm, const struct engine *engine, bool provisional)
     job->provisional = provisional;
     job->options = sm->config.engine_options;
     job->options.generation = job->generation;
+    job->held = hold_is_on(sm);
     job->options.max_vls = qos_limit_lanes(sm);
     network_init(&job->network);
     add_switches(sm, job, index);
@@ -152,7 +153,7 @@ int sm_job_run(struct sm_job *job, struct err *err)
     int status = job->mend ? mend_run(job, &unfit) : -EAGAIN;
     if (status)
         status = compute(job, err);
-    if (!status && (job->plan.stuck.count || order_drains(&job->plan)))
+    if (!status && (job->held || job->plan.stuck_lanes || order_drains(&job->plan)))
         job->longest = longest_of(job);
     return status;
 }
@@ -186,5 +187,7 @@ void plan_drop(struct sm *sm)
         sm_job_free(sm->current);
     sm_job_free(sm->serving);
     sm->current = sm->serving = NULL;
+    sm->service.held = 0; /* the next one sees to that: hold_inherit() */
+    sm->service.unheld = false;
     sm->paths_generation++;
 }

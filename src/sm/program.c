@@ -73,7 +73,7 @@ static bool tables_confirmed(struct sm *sm, uint32_t node)
 static unsigned next_state(struct sm *sm, uint32_t port, const struct subnet_port *peer)
 {
     struct subnet_port *p = port_at(sm, port);
-    if (sm->distribution.stage > STAGE_STUCK)
+    if (sm->distribution.stage >= STAGE_STOPPING)
         return PORT_STATE_NO_CHANGE; /* stopped on purpose */
     switch (wire_get(p->info, PORT_INFO_PORT_STATE)) {
     case PORT_STATE_INIT: return PORT_STATE_ARMED;

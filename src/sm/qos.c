@@ -116,6 +116,32 @@ static bool needs_lanes(const struct sm *sm)
     return sm->current && sm->current->routes.vls > 1;
 }
 
+/* The lanes of an adapter's link that carry what is held (hold.c). */
+static unsigned held_vls(struct sm *sm, const struct qos_port *described)
+{
+    const struct service_work *work = &sm->service;
+    uint8_t map[QOS_SLS / 2];
+    unsigned vls = 0;
+    if (!work->held || !work->written)
+        return work->held ? UINT16_MAX : 0;
+    qos_make_map(&work->policy, &work->layout, described, map);
+    for (unsigned sl = 0; sl < QOS_SLS; sl++)
+        for (unsigned lane = 0; lane < QOS_SLS; lane++)
+            if (work->held >> lane & 1 &&
+                qos_allows(&work->served_layout, (uint8_t)sl, (uint8_t)lane))
+                vls |= 1u << (map[sl / 2] >> (sl % 2 ? 0 : 4) & 15);
+    return vls;
+}
+
+static void leave_out(struct qos_list *list, unsigned vls)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < list->count; i++)
+        if (!(vls >> list->entries[i].vl & 1))
+            list->entries[kept++] = list->entries[i];
+    list->count = (uint8_t)kept;
+}
+
 static void want_arbitration(struct sm *sm, uint32_t port, const struct qos_port *described,
                              bool high)
 {
@@ -123,6 +149,8 @@ static void want_arbitration(struct sm *sm, uint32_t port, const struct qos_port
     struct qos_list list;
     unsigned cap = high ? described->high_cap : described->low_cap;
     qos_make_arbitration(&sm->service.policy, &sm->service.layout, described, high, &list);
+    if (qos_is_source(sm, port))
+        leave_out(&list, held_vls(sm, described));
     for (unsigned half = 0; half * ENTRIES < cap && half < 2; half++) {
         uint8_t block[BLOCK_BYTES] = {0};
         for (unsigned i = half * ENTRIES; i < list.count && i < (half + 1) * ENTRIES; i++) {
@@ -164,9 +192,12 @@ static void plan_port(struct sm *sm, uint32_t port)
     struct qos_port described;
     if (!describe_port(sm, port, &described))
         return;
-    want_maps(sm, port, &described);
-    want_arbitration(sm, port, &described, false);
-    want_arbitration(sm, port, &described, true);
+    if (sm->service.written)
+        want_maps(sm, port, &described);
+    if (sm->service.written || qos_is_source(sm, port)) {
+        want_arbitration(sm, port, &described, false);
+        want_arbitration(sm, port, &described, true);
+    }
 }
 
 /* Of all that a node's tables depend on: most nodes are as they were after most changes. */
@@ -213,21 +244,20 @@ static bool same_maps(const struct qos_layout *a, const struct qos_layout *b)
 void qos_plan(struct sm *sm)
 {
     struct service_work *work = &sm->service;
-    bool wanted = is_asked_for(sm) || needs_lanes(sm) || work->written;
-    if (!wanted || sm->config.paper ||
-        (work->written && work->planned_generation == sm->subnet.generation && !work->stale))
+    bool all = is_asked_for(sm) || needs_lanes(sm) || work->written;
+    bool planned = work->planned_generation == sm->subnet.generation && !work->stale;
+    if (sm->config.paper || !(all || work->sources) || (planned && work->written == all))
         return;
-    if (!work->written || work->stale || work->planned_generation != sm->subnet.generation)
-        lay_out(sm);
+    lay_out(sm);
     bool other = !same_maps(&work->layout, &work->written_layout);
-    if (work->stale || other) {
+    if (work->stale || other || work->written != all) {
         if (other && work->written && sm->serving && sm->serving->routes.vls > 1)
             sm_say(sm, SM_EVENT_WARNING,
                    "levels of service change under routes on several lanes: "
                    "packets under way may change lanes");
         work->epoch++; /* all maps are others */
     }
-    work->written = true;
+    work->written = all;
     work->stale = false;
     work->unserved = true;
     work->written_layout = work->layout;
@@ -238,6 +268,23 @@ void qos_plan(struct sm *sm)
 }
 
 /* ---- what others ask ---- */
+
+bool qos_is_source(struct sm *sm, uint32_t port)
+{
+    const struct subnet_port *p = port_at(sm, port);
+    const struct subnet_node *node = node_at(sm, p->node);
+    return node->present && node->kind != SUBNET_SWITCH && p->number && p->peer != SUBNET_NONE;
+}
+
+/* Those that are not there now are planned anew when they come. */
+void qos_want_sources(struct sm *sm)
+{
+    for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
+        if (node_at(sm, node)->kind != SUBNET_SWITCH) {
+            *signature_at(sm, node) = 0;
+            plan_node(sm, node);
+        }
+}
 
 bool qos_is_settled(const struct sm *sm)
 {

@@ -66,6 +66,7 @@ struct sm_config {
     uint8_t life_time;  /* of a packet in a switch: 4.096 us * 2^n, told to every switch */
     uint64_t drain_ps;  /* how long a packet can stay in the fabric at the most; 0: its life in a
                            switch times the longest route */
+    bool hold;          /* where tables have no safe order sources wait; else packets are lost */
     bool repair;        /* after a change only what it broke is routed anew */
     unsigned rebalance; /* percent of the most used link's load at the last computation: above that
                            repaired tables are computed anew when there is time; 0: never */
@@ -98,6 +99,7 @@ struct sm_job {
     bool adopt;             /* a new master: keep the tables that are there if they are right … */
     bool only_adopt;        /* … and compute none */
     bool has_before;        /* there are tables in the switches to start from */
+    bool held;              /* … that are a mixture, and sources wait (sm/hold.c) */
     struct routes before;   /* these */
     struct routes routes;   /* sm_job_run() fills this … */
     struct order_plan plan; /* … and this, */

@@ -1,0 +1,79 @@
+/* Holding: sources wait while tables without a safe order are written.
+ *
+ * Where old and new tables cannot be mixed in any order (routing/order.h), nothing may be under way
+ * while the rest of them is written. Adapters can be told to wait without losing anything: a lane
+ * that is in neither of a port's arbitration tables sends nothing (7.6.9), and what is posted to it
+ * waits in its queue. So the lanes concerned are taken out of the tables of every adapter, what is
+ * in the fabric drains, the tables go out, sources learn of the new routes, and the lanes come
+ * back. Lanes that are not concerned go on all the while.
+ *
+ * What it leaves to chance: packets that an adapter had made and not sent are of the old service
+ * level, and go by the new tables. They are few (a queue's worth for each source), and what a
+ * switch does not get rid of in a packet's lifetime it drops.
+ *
+ * A manager that dies in between leaves sources that wait. A standby was told that a change had
+ * begun, and anyone who starts on a fabric that somebody managed before cannot know: so they write
+ * the tables of all adapters once (hold_inherit). Ports
+ * without arbitration tables cannot be held; if there is one, the entries concerned are dropped
+ * first, as they are if `hold` is off. */
+#include "sm/internal.h"
+
+bool hold_is_possible(struct sm *sm, const char **why_not)
+{
+    *why_not = "hold is off";
+    if (!sm->config.hold)
+        return false;
+    *why_not = "not every adapter has arbitration tables";
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
+        if (qos_is_source(sm, port) &&
+            !wire_get(port_at(sm, port)->info, PORT_INFO_VL_ARBITRATION_LOW_CAP))
+            return false;
+    return true;
+}
+
+bool hold_is_on(const struct sm *sm)
+{
+    return sm->service.held != 0;
+}
+
+void hold_begin(struct sm *sm, uint16_t lanes)
+{
+    sm->service.sources = true;
+    sm->service.held |= lanes;
+    qos_want_sources(sm);
+    blocks_program(sm);
+}
+
+void hold_end(struct sm *sm)
+{
+    if (!hold_is_on(sm))
+        return;
+    sm->service.held = 0;
+    qos_want_sources(sm);
+    blocks_program(sm);
+}
+
+bool hold_is_settled(const struct sm *sm)
+{
+    return sm->blocks_under_way == 0 &&
+           sm->subnet.blocks.queue_taken == sm->subnet.blocks.queue.count;
+}
+
+bool hold_has_leaks(struct sm *sm)
+{
+    const struct blocks *blocks = &sm->subnet.blocks;
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
+        for (uint32_t row = BLOCKS_NONE;
+             qos_is_source(sm, port) &&
+             (row = blocks_next_of_port(blocks, port, row)) != BLOCKS_NONE;)
+            if (blocks->rows.items[row].kind == BLOCK_ARBITRATION &&
+                blocks->rows.items[row].refused)
+                return true;
+    return false;
+}
+
+void hold_inherit(struct sm *sm)
+{
+    if (sm->config.hold && !sm->config.paper && !sm->service.unheld)
+        sm->service.sources = true;
+}
