@@ -157,7 +157,7 @@ compare_threads() {
         make_network $network >net || exit
         for engine in minhop updn ftree; do
             for threads in 1 2; do
-                "$WEFT" route net --compare $engine --threads $threads --samples 1 --repeat 25 --json >result.$threads
+                "$WEFT" route net --compare $engine --threads $threads --samples 1 --repeat 60 --json >result.$threads
             done
             awk -v n="$network" -v e="$engine" -v a="$(field $engine compute_s <result.1)" -v b="$(field $engine compute_s <result.2)" \
                 -v c="$(field $engine verify_s <result.1)" -v d="$(field $engine verify_s <result.2)" \

@@ -30,6 +30,10 @@ done
 echo
 ENGINES=${ENGINES:-minhop updn ftree} SAMPLES=10 bash "$here/routing.sh" "$@"
 echo
+for hosts; do # with levels of service: bring-up, a move, a standby that takes over
+    "$(dirname "$move")/vswitch_large" "$hosts" "$(functions "$hosts")"
+done
+echo
 for scenario in capacity spare; do
     report=$(mktemp)
     /usr/bin/time -f '%e %M' -o "$report" "$WEFT" sim "$root/experiments/vswitch/$scenario.weft" --quiet

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { ARENA_BLOCK_BYTES = 64 * 1024, ARENA_ALIGNMENT = 16 };
 
@@ -23,6 +24,20 @@ static void *checked(void *memory, size_t count, size_t bytes)
 void *mem_alloc(size_t bytes)
 {
     return checked(malloc(bytes), 1, bytes);
+}
+
+/* A page fault can take microseconds: with small pages, more than writing what is on them. Asking
+ * for aligned memory would spare the ends their small pages, but the library's heap does not keep
+ * such pieces for the next time. */
+void *mem_alloc_large(size_t bytes)
+{
+    const uintptr_t page = (uintptr_t)2 << 20;
+    void *memory = mem_alloc(bytes);
+    uintptr_t first = ((uintptr_t)memory + page - 1) & ~(page - 1);
+    uintptr_t end = ((uintptr_t)memory + bytes) & ~(page - 1);
+    if (first < end) /* a hint only: it may be refused */
+        madvise((void *)first, end - first, MADV_HUGEPAGE);
+    return memory;
 }
 
 void *mem_zalloc(size_t count, size_t bytes)

@@ -10,6 +10,8 @@
 #include <stdint.h>
 
 void *mem_alloc(size_t bytes);
+/* The same for what is large and written all over at once: of large pages, if there are any. */
+void *mem_alloc_large(size_t bytes);
 void *mem_zalloc(size_t count, size_t bytes);
 /* The same, beginning on a cache line. */
 void *mem_zalloc_lines(size_t count, size_t bytes);

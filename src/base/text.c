@@ -217,3 +217,9 @@ void json_bool(struct json *json, const char *key, bool value)
     json_lead(json, key);
     text_puts(json->out, value ? "true" : "false");
 }
+
+void json_null(struct json *json, const char *key)
+{
+    json_lead(json, key);
+    text_puts(json->out, "null");
+}

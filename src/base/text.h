@@ -42,5 +42,6 @@ void json_number(struct json *json, const char *key, int64_t value);
 void json_unsigned(struct json *json, const char *key, uint64_t value);
 void json_double(struct json *json, const char *key, double value);
 void json_bool(struct json *json, const char *key, bool value);
+void json_null(struct json *json, const char *key);
 
 #endif

@@ -10,13 +10,15 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum { EXIT_HOLDS = 0, EXIT_FAILS = 1, EXIT_USAGE = 2 };
 
 struct command {
     const char *name;
     const char *summary; /* one line for `weft --help` */
-    const char *help;    /* the whole of `weft NAME --help`: usage, options, examples */
+    const char *help;    /* the whole of `weft NAME --help`: usage, options, examples … */
+    void (*print_more)(FILE *out);     /* … and what is known only when it runs; or NULL */
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 };
 

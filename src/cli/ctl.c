@@ -13,20 +13,22 @@
 #include <unistd.h>
 
 static const char help[] =
-    "usage: weft ctl [--socket PATH] [--json] COMMAND ...\n"
+    "usage: weft ctl [--socket PATH] [--json] [--] COMMAND ...\n"
     "\n"
-    "Talks to the fabric that 'weft fabric' serves: at PATH, or where WEFT_SOCKET says, or where\n"
-    "a fabric without --socket listens. NODE is a name, a description or a GUID (0x...).\n"
+    "Talks to the fabric that 'weft fabric' serves: at PATH, or where WEFT_SOCKET\n"
+    "says, or where a fabric without --socket listens. NODE is a name, a description\n"
+    "or a GUID (0x...).\n"
     "\n"
     "  status                           what is up, what passed, who is attached\n"
     "  counters [NODE [PORT]]           performance counters\n"
     "  link down|up NODE PORT           cut a cable, plug it in again\n"
-    "  switch down|up NODE              switch a switch off and on; it comes back blank\n"
+    "  switch down|up NODE              switch a switch off and on; it comes back\n"
+    "                                   blank\n"
     "  node down|up NODE                the same for any node\n"
     "  flap NODE PORT                   a link goes down and trains again\n"
     "  drop P% [NODE PORT] [attribute NAME|0x..]\n"
-    "                                   lose SMPs: on all links or one, of all attributes or one;\n"
-    "                                   0% takes the rule back\n"
+    "                                   lose SMPs: on all links or one, of all\n"
+    "                                   attributes or one; 0% takes the rule back\n"
     "  agent slow NODE TIME             an agent answers that much later (50ms, 2s)\n"
     "  agent mute|heal NODE             never, or as it used to\n"
     "  guid NODE GUID                   give a node another GUID\n"
@@ -36,19 +38,26 @@ static const char help[] =
     "At the control socket of a manager ('weft sm --control PATH') the commands are:\n"
     "\n"
     "  status                           master or not, what it manages, SMPs\n"
-    "  topology | routes | events       end ports, confirmed tables, what happened lately\n"
+    "  topology | routes | events       end ports, confirmed tables, what happened\n"
+    "                                   lately\n"
     "  reroute | sweep                  compute routes anew; look at everything anew\n"
     "  handover                         to a standby, and give way to it\n"
     "  dump                             write the files of --dump now\n"
-    "  vm create NAME [--on HOST]       a virtual machine gets a function of a hypervisor\n"
+    "  vm create NAME [--on HOST]       a virtual machine gets a function of a\n"
+    "                                   hypervisor\n"
     "  vm migrate NAME [--to HOST] [--mode balanced|minimal]\n"
     "                                   it moves, and its addresses with it\n"
     "  vm destroy NAME                  it gives its function back\n"
     "  vm list | vm show NAME           which there are; where one is\n"
+    "  vm ticket NUMBER                 how a request went that nobody waited for\n"
     "\n"
-    "HOST is a hypervisor's name or GUID, or auto (the default): the one with the fewest\n"
-    "machines, for a move at the same leaf switch if possible. NAME may be a GUID. These wait\n"
-    "until all is done, for at most --timeout (60s), unless there is --no-wait.\n"
+    "HOST is a hypervisor's name or GUID, or auto (the default): the one with the\n"
+    "fewest machines, for a move at the same leaf switch if possible. NAME may be a\n"
+    "GUID (0x...). These wait until all is done, for at most --timeout (60s), unless\n"
+    "there is --no-wait. Behind '--' words are no options, whatever they begin with.\n"
+    "\n"
+    "exit status: 0 done, 1 a request for a machine failed or is not done yet, 2 bad\n"
+    "usage, or nobody listens.\n"
     "\n"
     "examples:\n"
     "  weft ctl link down leaf3 12\n"
@@ -124,6 +133,24 @@ int ctl_ask(const char *path, const char *const *words, size_t count, bool json,
     return status;
 }
 
+void ctl_print(FILE *to, const struct text *text)
+{
+    for (size_t i = 0; i < text->length; i++) {
+        unsigned char c = (unsigned char)text->data[i];
+        if ((c < ' ' && c != '\n' && c != '\t') || c == 0x7f)
+            fprintf(to, "\\x%02x", c);
+        else
+            putc(c, to);
+    }
+}
+
+void ctl_complain(const struct text *text)
+{
+    fputs("weft ctl: ", stderr);
+    ctl_print(stderr, text);
+    putc('\n', stderr);
+}
+
 static int ask_plainly(const char *path, int argc, char **argv, bool json)
 {
     struct err err = {0};
@@ -136,11 +163,25 @@ static int ask_plainly(const char *path, int argc, char **argv, bool json)
         return command_error("ctl", &err);
     }
     if (result < 0)
-        fprintf(stderr, "weft ctl: %s\n", out.data ? out.data : "");
-    else if (out.length)
-        fwrite(out.data, 1, out.length, stdout);
+        ctl_complain(&out);
+    else
+        ctl_print(stdout, &out);
     text_release(&out);
     return result < 0 ? EXIT_USAGE : EXIT_HOLDS;
+}
+
+/* The "--" that ends options says nothing to the server. */
+static int drop_mark(int argc, char **argv)
+{
+    int at = 1;
+    while (at < argc && strcmp(argv[at], "--") != 0)
+        at++;
+    if (at == argc)
+        return argc;
+    for (; at + 1 < argc; at++)
+        argv[at] = argv[at + 1];
+    argv[argc - 1] = NULL;
+    return argc - 1;
 }
 
 static int run(int argc, char **argv)
@@ -155,6 +196,7 @@ static int run(int argc, char **argv)
     argc = command_options("ctl", argc, argv, specs);
     if (argc < 0)
         return EXIT_USAGE;
+    argc = drop_mark(argc, argv);
     if (argc < 2)
         return command_usage("ctl", "no command");
     if (strcmp(argv[1], "vm") == 0) {

@@ -10,6 +10,10 @@
 int ctl_ask(const char *path, const char *const *words, size_t count, bool json, struct text *out,
             int *result, struct err *err);
 
+/* What a server says, for a terminal: of control characters only ends of lines and tabs pass. */
+void ctl_print(FILE *to, const struct text *text);
+void ctl_complain(const struct text *text); /* the same, as an error */
+
 /* weft ctl vm … */
 struct ctl_machine_options {
     const char *path, *place, *mode, *patience;

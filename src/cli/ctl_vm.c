@@ -72,6 +72,20 @@ static int pack(const struct ctl_machine_options *options, int argc, char **argv
     return 0;
 }
 
+/* An answer is one line, or several that end in one. */
+static void print_answer(const struct ctl_machine_options *options, struct text *out, int result)
+{
+    while (out->length && out->data[out->length - 1] == '\n')
+        out->data[--out->length] = 0;
+    if (result < 0 && !options->json) {
+        ctl_complain(out);
+        return;
+    }
+    if (out->length)
+        text_putc(out, '\n');
+    ctl_print(stdout, out);
+}
+
 int ctl_machines(const struct ctl_machine_options *options, int argc, char **argv)
 {
     const char *words[WORDS_MOST];
@@ -88,15 +102,11 @@ int ctl_machines(const struct ctl_machine_options *options, int argc, char **arg
     int status = ctl_ask(options->path, words, count, options->json, &out, &result, &err);
     if (status == 0 && result == PENDING && !options->no_wait)
         status = wait_for(options, until, &out, &result, &err);
-    if (status == 0 && result < 0 && !options->json)
-        fprintf(stderr, "weft ctl: %s\n", out.data ? out.data : "refused");
-    else if (status == 0 && out.data)
-        fputs(out.data, stdout);
-    if (status == 0 && options->json)
-        putchar('\n');
+    if (status == 0)
+        print_answer(options, &out, result);
     text_release(&out);
     if (status < 0)
         return status == -ETIMEDOUT ? (command_error("ctl", &err), EXIT_FAILS)
                                     : command_error("ctl", &err);
-    return result == -EIO ? EXIT_FAILS : result < 0 ? EXIT_USAGE : EXIT_HOLDS;
+    return result >= 0 ? EXIT_HOLDS : result == -EINVAL ? EXIT_USAGE : EXIT_FAILS;
 }

@@ -49,6 +49,8 @@ int main(int argc, char **argv)
             continue;
         if (help || asks_help(argc - 1, argv + 1)) {
             fputs(commands[i]->help, stdout);
+            if (commands[i]->print_more)
+                commands[i]->print_more(stdout);
             return EXIT_HOLDS;
         }
         return commands[i]->run(argc - 1, argv + 1);

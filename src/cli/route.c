@@ -11,6 +11,7 @@
 #include "experiment/chart_gnuplot.h"
 #include "routing/lfts.h"
 #include "routing/order.h"
+#include "routing/path_levels.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -24,48 +25,53 @@ static const char help[] =
     "       weft route NET --compare E[,E ...] [option ...]\n"
     "       weft route --engines\n"
     "\n"
-    "NET is the output of ibnetdiscover or a net file of ibsim; '-' is standard input. LIDs are "
-    "those\n"
-    "of the file; ports without one get the next free, breadth first from the first node, where "
-    "the\n"
-    "manager sits.\n"
+    "NET is the output of ibnetdiscover or a net file of ibsim; '-' is standard\n"
+    "input. LIDs are those of the file; ports without one get the next free, breadth\n"
+    "first from the first node, where the manager sits.\n"
     "\n"
-    "  --engine E          the engine; of several the first that does not refuse; --engines lists "
-    "them\n"
+    "  --engine E          the engine; of several the first that does not refuse;\n"
+    "                      --engines lists them\n"
     "  --lfts FILE         write the tables as OpenSM dumps them (opensm-lfts.dump)\n"
+    "  --path-sl FILE      and the service levels of paths, as ibdmchk reads them\n"
     "  --provisional FILE  write the first tables of a hybrid engine\n"
     "  --threads N         compute with N threads; the tables are the same for any N\n"
-    "  --root R            up*-down* roots, and the top of ftree: GUIDs (0x...,0x...), manager, "
-    "centre\n"
-    "                      or detect\n"
-    "  --lmc N             give every adapter port 2^N LIDs, new ones (dr and pira+dr: default 2)\n"
+    "  --root R            up*-down* roots, and the top of ftree: GUIDs\n"
+    "                      (0x...,0x...), manager, centre or detect\n"
+    "  --lmc N             give every adapter port 2^N LIDs, new ones (dr and\n"
+    "                      pira+dr: default 2)\n"
     "  --max-vls N         virtual lanes that engines may use (default 8)\n"
-    "  --first FILE        GUIDs of adapter ports that are served before all others (minhop, "
-    "updn), or\n"
-    "                      numbered without counting the others (ftree)\n"
-    "  --scatter SEED      another order of equal ways at each switch (sssp, dfsssp, nue: of\n"
-    "                      destinations)\n"
+    "  --first FILE        GUIDs of adapter ports that are served before all others\n"
+    "                      (minhop, updn), or numbered without counting the others\n"
+    "                      (ftree)\n"
+    "  --scatter SEED      another order of equal ways at each switch (sssp, dfsssp,\n"
+    "                      nue: of destinations)\n"
     "  --weights FILE      lines \"SWITCH PORT WEIGHT\"; 2 gets half as much as 1\n"
     "  --user-routes FILE  lay entries \"SWITCH LID PORT\" over the tables\n"
     "  --seed-balance      and count them as load before the engine spreads its own\n"
     "  --allow-cycles      minhop: accept tables that could deadlock\n"
-    "  --reversible        dfsssp, nue: both directions of every pair on one lane, or no tables\n"
+    "  --reversible        dfsssp, nue: both directions of every pair on one lane, or\n"
+    "                      no tables\n"
     "  --from FILE         plan the update from these tables to the new ones\n"
+    "  --from-path-sl FILE\n"
+    "                      which have these service levels (default: SL 0)\n"
+    "  --first-path-sl FILE\n"
+    "                  let service levels change first, and write those\n"
     "  --order FILE        and write the plan, for 'weft verify --transition'\n"
     "  --json              for programs\n"
     "\n"
-    "  --compare E,...     one line for each engine: time, memory, lanes, hops, link load, "
-    "effective\n"
-    "                      bisection bandwidth, contention in shift permutations\n"
-    "  --lfts FILE         with --compare: also judge these tables, as OpenSM dumps them\n"
+    "  --compare E,...     one line for each engine: time, memory, lanes, hops, link\n"
+    "                      load, effective bisection bandwidth, contention in shift\n"
+    "                      permutations\n"
+    "  --lfts FILE         with --compare: also judge these tables, as OpenSM dumps\n"
+    "                      them\n"
     "  --samples N         random pairings, and at most so many shifts (default 1000)\n"
     "  --seed N            of the pairings (default 1)\n"
     "  --plot FILE         draw it, too (.svg or .png)\n"
-    "  --repeat N          compute and check N times; the best times count (default 1)\n"
+    "  --repeat N          compute and check N times; the best times count (default\n"
+    "                      1)\n"
     "\n"
-    "Exit status 1: the engine refuses, because its tables would not deliver or could deadlock, "
-    "or\n"
-    "because the network is not of its kind.\n"
+    "Exit status 1: the engine refuses, because its tables would not deliver or could\n"
+    "deadlock, or because the network is not of its kind.\n"
     "\n"
     "examples:\n"
     "  weft route net --engine updn --lfts net.lfts\n"
@@ -77,7 +83,8 @@ static const char help[] =
 struct options {
     const char *engine, *compare, *plot, *seed, *samples, *repeat, *lfts, *provisional, *threads,
         *root, *lmc;
-    const char *first, *scatter, *weights, *vls, *user, *from, *order;
+    const char *first, *scatter, *weights, *vls, *user, *from, *from_path_sl, *first_path_sl,
+        *order, *path_sl;
     bool seed_balance, allow_cycles, reversible, json, engines;
 };
 
@@ -134,6 +141,7 @@ static void print_json(const struct result *result)
         json_unsigned(&json, "waves", result->plan.waves.count);
         json_unsigned(&json, "drains", order_drains(&result->plan));
         json_unsigned(&json, "stuck", result->plan.stuck.count);
+        json_unsigned(&json, "held_lanes", result->plan.stuck_lanes);
     }
     json_end_object(&json);
     fputs(text.data, stdout);
@@ -174,7 +182,7 @@ static void print_table(const struct result *result)
         printf("update        %" PRIu64 " entries in %" PRIu64 " blocks: %zu waves, %u drains%s\n",
                result->difference.entries, result->difference.blocks, result->plan.waves.count,
                order_drains(&result->plan),
-               result->plan.stuck.count ? "; NO safe order for some" : "");
+               result->plan.stuck_lanes ? "; NO safe order unless lanes are held" : "");
 }
 
 static int write_text(const char *path, const struct text *text, struct err *err)
@@ -201,6 +209,34 @@ static int write_lfts(const char *path, const struct routes *routes, const struc
     return rc;
 }
 
+static int write_levels(const char *path, const struct routes *routes,
+                        const struct network *network, struct err *err)
+{
+    struct text text = {0};
+    if (!path)
+        return 0;
+    path_levels_write(routes, network, &text);
+    int rc = write_text(path, &text, err);
+    text_release(&text);
+    return rc;
+}
+
+/* Service levels that spare traffic a stop; they are checked again then. */
+static void make_plan(struct result *result, const struct routes *before, bool first)
+{
+    const struct verify_options options = {.reversible = result->routes.reversible};
+    if (first) {
+        order_ease(&result->plan, result->network, before, &result->routes);
+    } else {
+        order_keep_levels(result->network, before, &result->routes);
+        order_make(&result->plan, result->network, before, &result->routes);
+    }
+    if (!before->service_levels)
+        return;
+    verify_report_release(&result->report);
+    verify_routes(result->network, &result->routes, &options, &result->report);
+}
+
 static int plan_update(struct result *result, const struct options *options, struct err *err)
 {
     struct routes before;
@@ -208,9 +244,13 @@ static int plan_update(struct result *result, const struct options *options, str
     if (!options->from)
         return 0;
     int rc = lfts_read(&before, result->network, options->from, err);
-    if (rc)
+    if (!rc && options->from_path_sl)
+        rc = path_levels_read(&before, result->network, options->from_path_sl, err);
+    if (rc) {
+        routes_release(&before);
         return rc;
-    order_make(&result->plan, result->network, &before, &result->routes);
+    }
+    make_plan(result, &before, options->first_path_sl);
     result->difference = routes_compare(&before, &result->routes);
     result->planned = true;
     if (options->order) {
@@ -218,6 +258,13 @@ static int plan_update(struct result *result, const struct options *options, str
         rc = write_text(options->order, &text, err);
         text_release(&text);
     }
+    if (result->plan.first_levels) {
+        mem_free(before.service_levels);
+        before.service_levels = result->plan.first_levels;
+        result->plan.first_levels = NULL;
+    }
+    if (!rc)
+        rc = write_levels(options->first_path_sl, &before, result->network, err);
     routes_release(&before);
     return rc;
 }
@@ -250,6 +297,8 @@ static int compute_all(struct result *result, const struct engine_options *wante
         rc = write_lfts(options->provisional, &result->provisional, result->network, err);
     if (!rc)
         rc = write_lfts(options->lfts, &result->routes, result->network, err);
+    if (!rc)
+        rc = write_levels(options->path_sl, &result->routes, result->network, err);
     return rc;
 }
 
@@ -353,8 +402,11 @@ static int check_options(const struct options *options, struct engine_list *engi
         return command_usage("route", "expected an engine, --engine E; --engines lists them");
     if (engine_list_parse(engines, names, &err))
         return command_usage("route", "%s; --engines lists them", err.message);
-    if (options->order && !options->from)
-        return command_usage("route", "--order needs --from: the tables that are in place");
+    if ((options->order || options->from_path_sl || options->first_path_sl) && !options->from)
+        return command_usage("route", "%s needs --from: the tables that are in place",
+                             options->order          ? "--order"
+                             : options->from_path_sl ? "--from-path-sl"
+                                                     : "--first-path-sl");
     if (options->plot && !options->compare)
         return command_usage("route", "--plot needs --compare");
     if (options->plot && !chart_format_of(options->plot, &format))
@@ -425,6 +477,9 @@ static int run_route(int argc, char **argv)
         {.name = "max-vls", .value = &options.vls},
         {.name = "user-routes", .value = &options.user},
         {.name = "from", .value = &options.from},
+        {.name = "from-path-sl", .value = &options.from_path_sl},
+        {.name = "first-path-sl", .value = &options.first_path_sl},
+        {.name = "path-sl", .value = &options.path_sl},
         {.name = "order", .value = &options.order},
         {.name = "seed-balance", .flag = &options.seed_balance},
         {.name = "allow-cycles", .flag = &options.allow_cycles},
@@ -437,8 +492,7 @@ static int run_route(int argc, char **argv)
     if (argc < 0)
         return EXIT_USAGE;
     if (options.engines) {
-        for (size_t i = 0; engine_at(i); i++)
-            printf("%-10s %s\n", engine_at(i)->name, engine_at(i)->summary);
+        print_engines(stdout, 0);
         return EXIT_HOLDS;
     }
     if (argc != 2)

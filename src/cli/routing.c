@@ -49,6 +49,32 @@ int root_list_find(const struct root_list *roots, const struct network *network,
     return rc;
 }
 
+/* Words up to the 80th column; what is left. */
+static const char *print_line(FILE *out, const char *text, size_t room)
+{
+    size_t length = strlen(text);
+    if (length > room)
+        for (length = room; length > 1 && text[length] != ' ';)
+            length--;
+    fprintf(out, "%.*s\n", (int)length, text);
+    text += length;
+    return text + strspn(text, " ");
+}
+
+void print_engines(FILE *out, int indent)
+{
+    enum { NAME = 11, COLUMNS = 80 };
+    size_t room = COLUMNS - NAME - (size_t)indent;
+    for (size_t i = 0; engine_at(i); i++) {
+        fprintf(out, "%*s%-*s", indent, "", NAME, engine_at(i)->name);
+        const char *rest = print_line(out, engine_at(i)->summary, room);
+        while (*rest) {
+            fprintf(out, "%*s", indent + NAME, "");
+            rest = print_line(out, rest, room);
+        }
+    }
+}
+
 static bool has_lids(const struct topology *topology)
 {
     for (size_t i = 0; i < topology->ports.count; i++)

@@ -26,4 +26,7 @@ int root_list_find(const struct root_list *roots, const struct network *network,
 int load_network(const char *command, const char *path, const char *lmc, bool renames,
                  struct network *network);
 
+/* All engines, one after the other, in lines that fit a terminal. */
+void print_engines(FILE *out, int indent);
+
 #endif

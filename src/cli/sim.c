@@ -17,18 +17,20 @@
 static const char help[] =
     "usage: weft sim FILE [OPTION ...]\n"
     "\n"
-    "Runs a scenario in virtual time: a fabric, managers, traffic, faults, and what must hold.\n"
-    "Prints a timeline, then tables and pictures: the managers' changes by phase, what became of\n"
-    "the traffic, the checks. The same file and seed give the same run, and the same trace hash,\n"
-    "everywhere.\n"
+    "Runs a scenario in virtual time: a fabric, managers, traffic, faults, and what\n"
+    "must hold. Prints a timeline, then tables and pictures: the managers' changes by\n"
+    "phase, what became of the traffic, the checks. The same file and seed give the\n"
+    "same run, and the same trace hash, everywhere.\n"
     "\n"
     "  --seed N         of everything random (default: the file's, else 1)\n"
-    "  --set KEY=VALUE  one setting over the file's: an attribute of the fabric (mtu=2048,\n"
-    "                   'S1*:traps=no'), of all managers (sm.engine=fera), of traffic\n"
-    "                   (traffic.rate=20e3, traffic.2.size=64), of a generated topology\n"
-    "                   (topology.switches=64), or preset=paper; may be repeated\n"
+    "  --set KEY=VALUE  one setting over the file's: an attribute of the fabric\n"
+    "                   (mtu=2048, 'S1*:traps=no'), of all managers (sm.engine=fera),\n"
+    "                   of traffic (traffic.rate=20e3, traffic.2.size=64), of a\n"
+    "                   generated topology (topology.switches=64), or preset=paper;\n"
+    "                   may be repeated\n"
     "  --pcap FILE      write every packet on every link there\n"
-    "  --out DIR        also write everything there: report.html, run.json, CSV, a result store\n"
+    "  --out DIR        also write everything there: report.html, run.json, CSV, a\n"
+    "                   result store\n"
     "  --json           print one JSON object instead of text\n"
     "  --quiet          print only checks that fail, and the last line\n"
     "\n"
@@ -45,7 +47,7 @@ static const char help[] =
     "\n"
     "examples:\n"
     "  weft sim death.weft --out death\n"
-    "  weft sim death.weft --set sm.engine=pira --set traffic.load=0.3 --seed 7 --json\n";
+    "  weft sim death.weft --set sm.engine=pira --set traffic.load=0.3 --json\n";
 
 struct progress;
 

@@ -2,43 +2,57 @@
  */
 #include "base/mem.h"
 #include "cli/command.h"
+#include "cli/routing.h"
 #include "cli/workers.h"
 #include "host/daemon.h"
 
 static const char help[] =
     "usage: weft sm [OPTION ...]\n"
     "\n"
-    "Runs a subnet manager on an InfiniBand port of this machine, in the foreground: brings the\n"
-    "subnet up, keeps it up, and logs one line for each thing that happens. Uses libibumad, so it\n"
-    "runs on hardware, on ibsim ('ibsim-run weft sm') and on a weft fabric ('weft fabric NET --\n"
-    "weft sm').\n"
+    "Runs a subnet manager on an InfiniBand port of this machine, in the foreground:\n"
+    "brings the subnet up, keeps it up, and logs one line for each thing that\n"
+    "happens. Uses libibumad, so it runs on hardware, on ibsim ('ibsim-run weft sm')\n"
+    "and on a weft fabric ('weft fabric NET -- weft sm').\n"
     "\n"
-    "  --once           end when the subnet is up: 0 if it is, 1 if it could not be brought up\n"
-    "  --engine E       how to route: updn, fera, pira, dr, minhop, pira+fera, pira+dr\n"
-    "                   (default: updn)\n"
-    "  --config FILE    'key value' lines, explained in weft-sm.conf(5); options here go before "
-    "it\n"
+    "  --once           end when the subnet is up: 0 if it is, 1 if it could not be\n"
+    "                   brought up\n"
+    "  --engine E[,E ...]\n"
+    "                   how to route (default: updn); of several engines the first\n"
+    "                   that does not refuse its task: see below\n"
+    "  --config FILE    'key value' lines, explained in weft-sm.conf(5); options here\n"
+    "                   go before it\n"
     "  --guid G         the port with this GUID\n"
     "  --ca NAME        a port of this adapter\n"
-    "  --port N         the port with this number (default: the first InfiniBand port that is up)\n"
-    "  --priority N     0 to 15: the highest of several managers is master (default: 0)\n"
+    "  --port N         the port with this number (default: the first InfiniBand port\n"
+    "                   that is up)\n"
+    "  --priority N     0 to 15: the highest of several managers is master (default:\n"
+    "                   0)\n"
     "  --lmc N          2^N addresses for each adapter port (default: 0)\n"
-    "  --sweep TIME     how often switches are asked for changes, or 'never' (default: 10s)\n"
+    "  --sweep TIME     how often switches are asked for changes, or 'never'\n"
+    "                   (default: 10s)\n"
     "  --partitions FILE\n"
-    "                   partitions in OpenSM's format (default: none, all may talk with all)\n"
+    "                   partitions in OpenSM's format (default: none, all may talk\n"
+    "                   with all)\n"
     "  --control PATH   answer 'weft ctl --socket PATH' there\n"
-    "  --state DIR      keep addresses there over restarts (guid2lid, as OpenSM's)\n"
-    "  --dump DIR       after each change write opensm-lfts.dump, opensm-subnet.lst and\n"
-    "                   opensm.fdbs there\n"
+    "  --state DIR      keep addresses (guid2lid) and what clients registered\n"
+    "                   (opensm-sa.dump) there over restarts, in OpenSM's formats\n"
+    "  --dump DIR       after each change write opensm-lfts.dump, opensm-subnet.lst,\n"
+    "                   opensm.fdbs, opensm-sl2vl.dump and opensm.mcfdbs there\n"
     "  --log FILE       append the log to this file (default: standard output)\n"
     "  --json           log JSON objects, one a line\n"
     "\n"
-    "signals: SIGTERM and SIGINT hand over and end, SIGHUP reads the configuration again, SIGUSR1\n"
-    "looks at the whole subnet again.\n"
+    "signals: SIGTERM and SIGINT hand over and end, SIGHUP reads the configuration\n"
+    "again, SIGUSR1 looks at the whole subnet again.\n"
     "\n"
     "examples:\n"
     "  weft sm --engine fera --dump /var/lib/weft/dump\n"
     "  weft fabric cluster.net -- weft sm --once --json\n";
+
+static void print_more(FILE *out)
+{
+    fputs("\nengines:\n", out);
+    print_engines(out, 2);
+}
 
 enum { SETTING_COUNT = 12 };
 
@@ -76,5 +90,6 @@ const struct command command_sm = {
     .name = "sm",
     .summary = "run the subnet manager",
     .help = help,
+    .print_more = print_more,
     .run = run,
 };

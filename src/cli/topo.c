@@ -21,24 +21,33 @@
 static const char help[] =
     "weft topo: make, inspect, draw and convert topologies\n"
     "\n"
-    "usage: weft topo gen KIND [NAME=VALUE ...] [--seed N]   a new fabric, to standard output\n"
-    "       weft topo info NET [--json]                      counts, levels, what it looks like\n"
-    "       weft topo draw NET [-o FILE] [--hosts N]         SVG, PNG, PDF or dot, by FILE's name\n"
-    "       weft topo convert NET --to FORMAT [-o FILE]      ibnetdiscover, dot, json or slurm\n"
+    "usage: weft topo gen KIND [NAME=VALUE ...] [--seed N]\n"
+    "       weft topo info NET [--json]\n"
+    "       weft topo draw NET [-o FILE] [--hosts N]\n"
+    "       weft topo convert NET --to FORMAT [-o FILE]\n"
     "\n"
-    "NET is the output of ibnetdiscover or a net file of ibsim; '-' is standard input.\n"
+    "gen writes a new fabric to standard output; info prints counts, levels and what\n"
+    "the fabric looks like; draw makes SVG, PNG, PDF or dot, by FILE's name; convert\n"
+    "writes ibnetdiscover, dot, json or slurm.\n"
     "\n"
-    "  --seed N     for the kinds that are random (default 1); the same seed, the same fabric\n"
+    "NET is the output of ibnetdiscover or a net file of ibsim; '-' is standard\n"
+    "input.\n"
+    "\n"
+    "  --seed N     for the kinds that are random (default 1); the same seed, the\n"
+    "               same fabric\n"
     "  --json       for programs\n"
     "  -o FILE      where to write; default: standard output (draw then writes dot)\n"
     "  --hosts N    draw hosts one by one if there are no more than N (default 80)\n"
     "  --to FORMAT  slurm is topology.conf of the tree plugin\n"
-    "  --vfs N      gen, convert: make a hypervisor with N virtual functions of every host\n"
-    "  --hypervisors N   the same of no more than the first N\n"
+    "  --vfs N      gen, convert: make a hypervisor with N virtual functions of\n"
+    "               every host\n"
+    "  --hypervisors N\n"
+    "               the same of no more than the first N\n"
     "  --kinds      list the kinds of fabric and their parameters\n"
     "\n"
-    "Bare values are taken in the order in which --kinds lists the parameters. Every kind also\n"
-    "takes width=4x, speed=SDR and length=20m for its links.\n"
+    "Bare values are taken in the order in which --kinds lists the parameters. Every\n"
+    "kind also takes width=4x, speed=SDR and length=20m for its links, and vfs= and\n"
+    "hypervisors=, which mean the same as the options.\n"
     "\n"
     "examples:\n"
     "  weft topo gen fattree 648 speed=HDR >net      36 leaves, 18 spines, 648 hosts\n"
@@ -145,7 +154,7 @@ static void print_links(const struct topology *topology, struct text *text, stru
 }
 
 static void print_summary(const struct topology *topology, const struct topology_summary *s,
-                          struct text *text)
+                          const struct virtual_counts *virtual, struct text *text)
 {
     text_printf(text, "looks like    %s\n", s->kind);
     text_printf(text, "switches      %u", s->switches);
@@ -156,6 +165,9 @@ static void print_summary(const struct topology *topology, const struct topology
     text_printf(text, "\nadapters      %u", s->adapters);
     if (s->loose_nodes)
         text_printf(text, " (%u without a link)", s->loose_nodes);
+    if (virtual->hypervisors)
+        text_printf(text, "\nhypervisors   %u, functions %u", virtual->hypervisors,
+                    virtual->functions);
     if (s->routers)
         text_printf(text, "\nrouters       %u", s->routers);
     text_printf(text, "\nlinks         %u between switches", s->switch_links);
@@ -180,7 +192,7 @@ static void print_summary(const struct topology *topology, const struct topology
 }
 
 static void print_summary_json(const struct topology *topology, const struct topology_summary *s,
-                               struct text *text)
+                               const struct virtual_counts *virtual, struct text *text)
 {
     struct json json = {.out = text, .pretty = true};
     json_begin_object(&json, NULL);
@@ -188,6 +200,8 @@ static void print_summary_json(const struct topology *topology, const struct top
     json_unsigned(&json, "switches", s->switches);
     json_unsigned(&json, "adapters", s->adapters);
     json_unsigned(&json, "routers", s->routers);
+    json_unsigned(&json, "hypervisors", virtual->hypervisors);
+    json_unsigned(&json, "functions", virtual->functions);
     json_unsigned(&json, "switch_links", s->switch_links);
     json_unsigned(&json, "parallel_links", s->parallel_links);
     json_unsigned(&json, "host_links", s->host_links);
@@ -211,20 +225,26 @@ static void print_summary_json(const struct topology *topology, const struct top
     json_end_object(&json);
 }
 
+/* Of cables and boxes: what is inside a hypervisor's adapter has no shape of its own. */
 static int run_info(const struct topology *topology, const struct options *options)
 {
     struct graph graph;
+    struct topology plain;
+    struct virtual_counts virtual;
     struct topology_summary summary;
     struct text text = {0};
-    graph_init(&graph, topology);
-    topology_summarise(topology, &graph, &summary);
+    topology_init(&plain);
+    topology_without_functions(&plain, topology, &virtual);
+    graph_init(&graph, &plain);
+    topology_summarise(&plain, &graph, &summary);
     if (options->json)
-        print_summary_json(topology, &summary, &text);
+        print_summary_json(&plain, &summary, &virtual, &text);
     else
-        print_summary(topology, &summary, &text);
+        print_summary(&plain, &summary, &virtual, &text);
     int status = put_text(&text, options->out);
     text_release(&text);
     graph_release(&graph);
+    topology_release(&plain);
     return status;
 }
 

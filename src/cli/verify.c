@@ -5,6 +5,7 @@
 #include "cli/routing.h"
 #include "cli/workers.h"
 #include "routing/lfts.h"
+#include "routing/path_levels.h"
 #include "routing/transition.h"
 #include "routing/verify.h"
 
@@ -18,40 +19,47 @@ static const char help[] =
     "usage: weft verify NET --lfts FILE [option ...]\n"
     "       weft verify NET --transition OLD NEW ORDER [option ...]\n"
     "\n"
-    "All pairs of ports must be delivered, no entry may lead into a loop, and on no virtual lane "
-    "may\n"
-    "packets wait for each other in a circle. With --transition the same must hold for circles in\n"
-    "every state on the way from the tables OLD to NEW, written in the given ORDER.\n"
+    "All pairs of ports must be delivered, no entry may lead into a loop, and on no\n"
+    "virtual lane may packets wait for each other in a circle. With --transition the\n"
+    "same must hold for circles in every state on the way from the tables OLD to NEW,\n"
+    "written in the given ORDER.\n"
     "\n"
-    "NET is the output of ibnetdiscover or a net file of ibsim. LIDs are those of the file, or "
-    "given\n"
-    "as 'weft route' gives them. Tables are in the format of OpenSM's opensm-lfts.dump.\n"
+    "NET is the output of ibnetdiscover or a net file of ibsim. LIDs are those of the\n"
+    "file, or given as 'weft route' gives them. Tables are in the format of OpenSM's\n"
+    "opensm-lfts.dump.\n"
     "\n"
-    "  --path-sl FILE  service levels of paths  (both in the formats that ibdmchk reads;\n"
-    "  --sl2vl FILE    lanes of service levels   default: SL 0, and lane = SL)\n"
-    "  --reversible    packets may also use the service level of the way back, as those of a\n"
-    "                  reversible path do\n"
-    "  --root R        also count down-up transitions with these roots: GUIDs (0x...,0x...),\n"
-    "                  manager, centre or detect\n"
+    "  --path-sl FILE  service levels of paths, in the format that ibdmchk reads\n"
+    "                  (default: SL 0)\n"
+    "  --sl2vl FILE    lanes of service levels, the same (default: lane = SL)\n"
+    "  --old-path-sl FILE    service levels of OLD; --path-sl has those of NEW then\n"
+    "  --first-path-sl FILE\n"
+    "                  by which sources send before the first update, in place of\n"
+    "                  those\n"
+    "  --reversible    packets may also use the service level of the way back, as\n"
+    "                  those of a reversible path do\n"
+    "  --root R        also count down-up transitions with these roots: GUIDs\n"
+    "                  (0x...,0x...), manager, centre or detect\n"
     "  --lmc N         LIDs as 'weft route --lmc N' gives them\n"
     "  --threads N     use N threads\n"
     "  --links         print the load of every link between switches\n"
     "  --json          for programs\n"
     "\n"
-    "ORDER has one statement a line: 'update SWITCH-GUID [LID[-LID]]' writes entries, 'wait' waits "
-    "for\n"
-    "all acknowledgements, 'drain' also until no packet from before is left in the fabric.\n"
-    "'weft route --from OLD --order ORDER' makes one.\n"
+    "ORDER has one statement a line: 'update SWITCH-GUID [LID[-LID]]' writes entries,\n"
+    "'wait' waits for all acknowledgements, 'drain' also until no packet from before\n"
+    "is left in the fabric. After 'hold LANE ...' sources do not send on these lanes\n"
+    "until all is written. 'weft route --from OLD --order ORDER' makes one.\n"
     "\n"
     "Exit status: 0 all holds, 1 it does not, 2 bad usage or input.\n"
     "\n"
     "examples:\n"
     "  weft verify net --lfts opensm-lfts.dump\n"
     "  weft verify net --lfts t --path-sl t.psl --sl2vl t.slvl --json\n"
-    "  weft verify net --transition old.lfts new.lfts plan\n";
+    "  weft verify net --transition old.lfts new.lfts plan\n"
+    "  weft verify net --transition old.lfts new.lfts plan \\\n"
+    "      --old-path-sl old.psl --path-sl new.psl\n";
 
 struct options {
-    const char *lfts, *path_sl, *sl2vl, *root, *lmc, *threads;
+    const char *lfts, *path_sl, *old_path_sl, *first_path_sl, *sl2vl, *root, *lmc, *threads;
     bool transition, reversible, links, json;
 };
 
@@ -218,6 +226,15 @@ static int check_tables(const struct network *network, const struct options *opt
     return status;
 }
 
+static void print_hold(const struct order_plan *plan)
+{
+    printf("hold          lanes");
+    for (unsigned lane = 0; lane < ORDER_LANES; lane++)
+        if (plan->stuck_lanes >> lane & 1)
+            printf(" %u", lane);
+    printf(", for %zu writes\n", plan->stuck.count);
+}
+
 static void print_transition(const struct network *network, const struct transition_report *report,
                              const struct order_plan *plan, bool as_json)
 {
@@ -227,6 +244,8 @@ static void print_transition(const struct network *network, const struct transit
     if (!as_json) {
         printf("update        %zu writes in %zu waves, %" PRIu64 " drains\n", plan->updates.count,
                plan->waves.count, report->drains);
+        if (plan->stuck_lanes)
+            print_hold(plan);
         printf("safe          %s\n", report->safe ? "in every state" : "NO");
         if (report->left_out)
             printf("incomplete    %" PRIu64 " entries differ that the order does not write\n",
@@ -241,6 +260,8 @@ static void print_transition(const struct network *network, const struct transit
     json_unsigned(&json, "updates", plan->updates.count);
     json_unsigned(&json, "waves", plan->waves.count);
     json_unsigned(&json, "drains", report->drains);
+    json_unsigned(&json, "held_lanes", plan->stuck_lanes);
+    json_unsigned(&json, "held_updates", plan->stuck.count);
     json_unsigned(&json, "left_out", report->left_out);
     if (!report->safe)
         json_unsigned(&json, "wave", report->wave + 1);
@@ -249,6 +270,16 @@ static void print_transition(const struct network *network, const struct transit
     json_end_object(&json);
     fputs(text.data, stdout);
     text_release(&text);
+}
+
+static int read_first_levels(struct order_plan *plan, const struct network *network,
+                             const struct routes *before, const struct options *options,
+                             struct err *err)
+{
+    struct routes first = {.switch_count = before->switch_count, .stride = before->stride};
+    int rc = path_levels_read(&first, network, options->first_path_sl, err);
+    plan->first_levels = first.service_levels;
+    return rc;
 }
 
 static int check_transition(const struct network *network, char **files,
@@ -260,7 +291,10 @@ static int check_transition(const struct network *network, char **files,
     struct err err;
     int status = EXIT_HOLDS;
     if (lfts_read(&before, network, files[0], &err) || lfts_read(&after, network, files[1], &err) ||
-        order_read(&plan, network, files[2], &err))
+        (options->old_path_sl && path_levels_read(&before, network, options->old_path_sl, &err)) ||
+        (options->path_sl && path_levels_read(&after, network, options->path_sl, &err)) ||
+        order_read(&plan, network, files[2], &err) ||
+        (options->first_path_sl && read_first_levels(&plan, network, &before, options, &err)))
         status = command_error("verify", &err);
     if (status == EXIT_HOLDS) {
         verify_transition(network, &before, &after, &plan, &report);
@@ -307,8 +341,12 @@ static int run_with(int argc, char **argv, const struct options *options)
                                            : "expected one net file");
     if (!options->transition && !options->lfts)
         return command_usage("verify", "expected --lfts FILE, or --transition OLD NEW ORDER");
-    if (options->transition && options->reversible)
-        return command_usage("verify", "--reversible goes with --lfts");
+    if (options->transition && (options->reversible || options->sl2vl))
+        return command_usage("verify", "%s goes with --lfts",
+                             options->reversible ? "--reversible" : "--sl2vl");
+    if (!options->transition && (options->old_path_sl || options->first_path_sl))
+        return command_usage("verify", "%s goes with --transition",
+                             options->old_path_sl ? "--old-path-sl" : "--first-path-sl");
     if (options->threads && !parse_unsigned(options->threads, 1, WORKERS_LIMIT, &threads))
         return command_usage("verify", "--threads %s: expected 1 to %d", options->threads,
                              WORKERS_LIMIT);
@@ -332,6 +370,8 @@ static int run_verify(int argc, char **argv)
     const struct option_spec specs[] = {
         {.name = "lfts", .value = &options.lfts},
         {.name = "path-sl", .value = &options.path_sl},
+        {.name = "old-path-sl", .value = &options.old_path_sl},
+        {.name = "first-path-sl", .value = &options.first_path_sl},
         {.name = "sl2vl", .value = &options.sl2vl},
         {.name = "root", .value = &options.root},
         {.name = "lmc", .value = &options.lmc},

@@ -6,7 +6,7 @@
 
 enum { WORKERS_LIMIT = 256 };
 
-/* `count` threads, started anew for every batch of jobs. */
+/* `count` threads, this one among them. The others are started when first needed, and stay. */
 struct workers workers_of_threads(unsigned count);
 
 #endif

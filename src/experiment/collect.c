@@ -39,6 +39,15 @@ const struct measure_info measures[MEASURES] = {
     [MEASURE_UTILISATION] = {"utilisation", "share", MEASURE_COUNTER, AT_PORTS, 1e12},
     [MEASURE_OPEN] = {"open", "ports", MEASURE_LEVEL, PLACE_FABRIC, 1},
     [MEASURE_SMPS] = {"smps", "SMPs", MEASURE_OF_EVENTS, PLACE_FABRIC | PLACE_NODE, 1},
+    [MEASURE_MACHINES_RUNNING] = {"vm.running", "machines", MEASURE_LEVEL, PLACE_FABRIC, 1},
+    [MEASURE_MACHINES_WAITING] = {"vm.waiting", "orders", MEASURE_LEVEL, PLACE_FABRIC, 1},
+    [MEASURE_MACHINES_STARTS] = {"vm.starts", "starts", MEASURE_OF_EVENTS, PLACE_FABRIC, 1},
+    [MEASURE_MACHINES_STOPS] = {"vm.stops", "stops", MEASURE_OF_EVENTS, PLACE_FABRIC, 1},
+    [MEASURE_MACHINES_MOVES] = {"vm.moves", "moves", MEASURE_OF_EVENTS, PLACE_FABRIC, 1},
+    [MEASURE_MACHINES_FAILED] = {"vm.failed", "orders", MEASURE_OF_EVENTS, PLACE_FABRIC, 1},
+    [MEASURE_MACHINES_SMPS] = {"vm.smps", "SMPs", MEASURE_OF_EVENTS, PLACE_FABRIC, 1},
+    [MEASURE_MACHINES_TIME] = {"vm.time", "s", MEASURE_OF_PACKETS, PLACE_FABRIC, 1e12},
+    [MEASURE_MACHINES_PAUSE] = {"vm.pause", "s", MEASURE_OF_PACKETS, PLACE_FABRIC, 1e12},
 };
 
 static const char *const hows[COLLECT_HOWS] = {"all",      "samples",   "buckets", "total",

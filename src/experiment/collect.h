@@ -35,10 +35,19 @@ enum measure {
     MEASURE_UTILISATION,
     MEASURE_OPEN,
     MEASURE_SMPS,
+    MEASURE_MACHINES_RUNNING,
+    MEASURE_MACHINES_WAITING,
+    MEASURE_MACHINES_STARTS,
+    MEASURE_MACHINES_STOPS,
+    MEASURE_MACHINES_MOVES,
+    MEASURE_MACHINES_FAILED,
+    MEASURE_MACHINES_SMPS,
+    MEASURE_MACHINES_TIME,
+    MEASURE_MACHINES_PAUSE,
     MEASURES,
 };
 enum measure_kind {
-    MEASURE_OF_PACKETS, /* each delivered packet has a value */
+    MEASURE_OF_PACKETS, /* each delivered packet, or move of a machine, has a value */
     MEASURE_OF_EVENTS,  /* counts, and is told of each */
     MEASURE_LEVEL,      /* a level, and is told when it changes */
     MEASURE_COUNTER,    /* counts, and has to be looked at */

@@ -309,6 +309,18 @@ void collector_set_level(struct collector *collector, uint64_t now, enum measure
         add_point(collector, now, (double)level);
 }
 
+void collector_count(struct collector *collector, uint64_t now, enum measure what, uint64_t amount)
+{
+    if (collector->collection->what == what && is_on(collector))
+        hear_events(collector, now, amount);
+}
+
+void collector_value(struct collector *collector, uint64_t now, enum measure what, uint64_t value)
+{
+    if (collector->collection->what == what && is_on(collector))
+        hear_packet(collector, now, value);
+}
+
 /* ---- birth, end, figures ---- */
 
 void collector_init(struct collector *collector, const struct collection *collection,

@@ -1,6 +1,7 @@
 #include "experiment/machines.h"
 
 #include "base/time.h"
+#include "experiment/metrics.h"
 #include "experiment/shared_port.h"
 #include "experiment/stage.h"
 #include "topology/virtual.h"
@@ -167,6 +168,12 @@ static void ask(struct stage *stage, struct machine_order *order)
         order->ticket = sim_vm_ask(stage->sim, order->manager, &request, &reason);
 }
 
+static void note_waiting(struct stage *stage)
+{
+    metrics_level(stage->metrics, sim_now(stage->sim), MEASURE_MACHINES_WAITING,
+                  stage->machines.orders.count);
+}
+
 void machines_order(struct stage *stage, uint32_t number, enum vswitch_verb verb,
                     uint32_t hypervisor, enum vswitch_mode mode)
 {
@@ -187,6 +194,7 @@ void machines_order(struct stage *stage, uint32_t number, enum vswitch_verb verb
     }
     ask(stage, &order);
     vec_push(&machines->orders, order);
+    note_waiting(stage);
 }
 
 int machines_perform(struct stage *stage, const struct action *action, struct err *err)
@@ -265,6 +273,25 @@ static void tell(struct stage *stage, const struct machine_order *order,
                    time_text(result->ended - order->asked, took), result->text);
 }
 
+/* Series: what they hear of an order that is over. */
+static void note_order(struct stage *stage, const struct machine_order *order,
+                       const struct vswitch_result *result)
+{
+    static const enum measure counts[] = {[VSWITCH_CREATE] = MEASURE_MACHINES_STARTS,
+                                          [VSWITCH_DESTROY] = MEASURE_MACHINES_STOPS,
+                                          [VSWITCH_MIGRATE] = MEASURE_MACHINES_MOVES};
+    struct metrics *metrics = stage->metrics;
+    uint64_t now = sim_now(stage->sim);
+    bool done = result->state == VSWITCH_DONE;
+    metrics_count(metrics, now, done ? counts[order->verb] : MEASURE_MACHINES_FAILED, 1);
+    if (!done)
+        return;
+    metrics_count(metrics, now, MEASURE_MACHINES_SMPS,
+                  (uint64_t)result->function_smps + result->table_smps);
+    metrics_value(metrics, now, MEASURE_MACHINES_TIME, result->ended - order->asked);
+    metrics_level(metrics, now, MEASURE_MACHINES_RUNNING, stage->machines.running);
+}
+
 void machines_done(struct stage *stage, const struct machine_order *order,
                    const struct vswitch_result *result)
 {
@@ -274,7 +301,9 @@ void machines_done(struct stage *stage, const struct machine_order *order,
     add_up(&machines->sums[order->verb], order, result);
     machine->orders--;
     if (done) {
+        machines->running -= machine->running;
         machine->running = order->verb != VSWITCH_DESTROY;
+        machines->running += machine->running;
         machine->lid = order->verb == VSWITCH_DESTROY ? 0 : result->lid;
         machine->moves += order->verb == VSWITCH_MIGRATE;
         if (order->verb != VSWITCH_DESTROY)
@@ -282,6 +311,7 @@ void machines_done(struct stage *stage, const struct machine_order *order,
         machines->last_done = result->ended;
     }
     machine->wanted &= done || order->verb != VSWITCH_CREATE;
+    note_order(stage, order, result);
     tell(stage, order, result);
 }
 
@@ -374,7 +404,10 @@ static void look_at_orders(struct stage *stage)
         if (!look_at(stage, &order))
             machines->orders.items[kept++] = order;
     }
+    if (kept == machines->orders.count)
+        return;
     machines->orders.count = kept;
+    note_waiting(stage);
 }
 
 void machines_look(struct stage *stage, uint64_t now)
@@ -408,7 +441,28 @@ bool machines_are_settled(const struct stage *stage, struct complaint *complaint
     return !machines_are_busy(stage) && !churning;
 }
 
-/* ---- losses ---- */
+/* ---- packets ---- */
+
+/* The first packet after a move tells how long there was none. */
+static void note_downtime(struct stage *stage, uint64_t now, const struct guest_side *side,
+                          uint32_t *heard)
+{
+    if (side->interruptions == *heard)
+        return;
+    *heard = side->interruptions;
+    metrics_value(stage->metrics, now, MEASURE_MACHINES_PAUSE, side->downtime_ps);
+}
+
+void machines_delivered(struct stage *stage, uint64_t now, const struct data_packet *packet)
+{
+    struct machine *items = stage->machines.items.items;
+    if (packet->to_guest != TOPOLOGY_NONE)
+        note_downtime(stage, now, &fabric_guest(stage->fabric, packet->to_guest)->to,
+                      &items[packet->to_guest - DATA_GUEST].heard_to);
+    if (packet->from_guest != TOPOLOGY_NONE)
+        note_downtime(stage, now, &fabric_guest(stage->fabric, packet->from_guest)->from,
+                      &items[packet->from_guest - DATA_GUEST].heard_from);
+}
 
 /* A guest's own move may cost it what was under way at the time. */
 static bool is_excused(const struct stage *stage, uint32_t guest, const struct data_packet *packet)

@@ -35,7 +35,8 @@ struct machine {
     uint32_t orders; /* that are open */
     uint16_t lid;
     uint32_t moves;
-    struct vswitch_result last; /* move, or start if there was none yet */
+    uint32_t heard_to, heard_from; /* interruptions of its traffic that series have */
+    struct vswitch_result last;    /* move, or start if there was none yet */
 };
 
 struct machine_order {
@@ -78,6 +79,7 @@ struct machines {
     uint64_t first_order, first_churn, last_done;
     uint64_t others_lost; /* packets of those who did not move, made since the first order */
     uint64_t skipped;     /* by churns */
+    uint64_t running;     /* machines */
     bool is_shared;
     struct shared_port *shared; /* NULL: machines have LIDs of their own */
 };
@@ -102,6 +104,7 @@ void machines_order(struct stage *stage, uint32_t machine, enum vswitch_verb ver
 uint64_t machines_next(const struct stage *stage);
 bool machines_are_busy(const struct stage *stage); /* every event may matter */
 void machines_look(struct stage *stage, uint64_t now);
+void machines_delivered(struct stage *stage, uint64_t now, const struct data_packet *packet);
 void machines_lost(struct stage *stage, const struct data_packet *packet);
 bool machines_are_settled(const struct stage *stage, struct complaint *complaint);
 

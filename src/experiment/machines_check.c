@@ -1,9 +1,11 @@
-/* `check machines`: every machine is at one place with the LID it was given, no LID got lost, and
- * nobody lost packets through the moves of others. Asked of the fabric: what agents hold. */
+/* `check machines`: every machine is at one place with the LID it was given, no LID got lost,
+ * whoever has a function has its own partition keys and nobody else's, and nobody lost packets
+ * through the moves of others. Asked of the fabric: what agents hold. */
 #include "experiment/stage.h"
 #include "topology/virtual.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static bool complain(struct complaint *complaint, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -17,16 +19,24 @@ static bool complain(struct complaint *complaint, const char *format, ...)
     return false;
 }
 
-/* Ports of functions by the GUID they have now; those that two have are lost here, and counted. */
+/* Ports of functions by the GUID they have now; those that two have are lost here, and counted. A
+ * function whose hypervisor is not there is none. */
 struct functions {
     struct map by_guid;
     uint32_t twice, with_lid, all;
 };
 
+static bool has_hypervisor(const struct stage *stage, uint32_t port)
+{
+    uint32_t socket = stage->topology.ports.items[port].peer;
+    return topology_function(&stage->topology, port) > 0 &&
+           fabric_node_is_up(stage->fabric, stage->topology.ports.items[socket].node);
+}
+
 static void find_functions(const struct stage *stage, struct functions *functions)
 {
     for (uint32_t port = 0; port < stage->topology.ports.count; port++) {
-        if (topology_function(&stage->topology, port) <= 0)
+        if (!has_hypervisor(stage, port))
             continue;
         uint64_t lid = wire_get(fabric_port_info(stage->fabric, port), PORT_INFO_LID);
         uint64_t guid = fabric_port_guid(stage->fabric, port, 0);
@@ -69,6 +79,62 @@ static bool are_lids_conserved(const struct stage *stage, const struct functions
                     wanted);
 }
 
+/* ---- partitions ---- */
+
+enum { KEYS_MOST = 1024 };
+
+static int ascending(const void *a, const void *b)
+{
+    return *(const uint16_t *)a - *(const uint16_t *)b;
+}
+
+/* Sorts them, the blanks taken out; how many are left. */
+static unsigned tidy_keys(uint16_t *keys, unsigned count)
+{
+    unsigned left = 0;
+    for (unsigned i = 0; i < count; i++)
+        if (keys[i])
+            keys[left++] = keys[i];
+    qsort(keys, left, sizeof *keys, ascending);
+    return left;
+}
+
+static bool has_its_keys(const struct stage *stage, const struct partitions *rules, uint32_t port,
+                         struct partition_keys *wanted, struct complaint *complaint)
+{
+    uint64_t guid = fabric_port_guid(stage->fabric, port, 0);
+    struct partition_port who = {.guid = guid, .kind = SUBNET_ADAPTER};
+    uint16_t keys[KEYS_MOST];
+    unsigned count = tidy_keys(keys, fabric_p_keys(stage->fabric, port, keys, KEYS_MOST));
+    partitions_find_keys(rules, &who, wanted);
+    unsigned due = tidy_keys(wanted->keys.items, (unsigned)wanted->keys.count);
+    for (unsigned i = 0; i < count && i < due; i++)
+        if (keys[i] != wanted->keys.items[i])
+            return complain(complaint,
+                            "0x%016llx at '%.80s' has the key 0x%04x where 0x%04x is due",
+                            (unsigned long long)guid,
+                            stage_node_name(stage, stage->topology.ports.items[port].node), keys[i],
+                            wanted->keys.items[i]);
+    return count == due ||
+           complain(complaint, "0x%016llx at '%.80s' has %u keys where %u are due",
+                    (unsigned long long)guid,
+                    stage_node_name(stage, stage->topology.ports.items[port].node), count, due);
+}
+
+static bool have_their_keys(const struct stage *stage, struct complaint *complaint)
+{
+    const struct partitions *rules =
+        stage->seats.count ? stage->seats.items[0]->config.sm.partitions : NULL;
+    struct partition_keys wanted = {0};
+    bool fine = true;
+    for (uint32_t port = 0; rules && fine && port < stage->topology.ports.count; port++)
+        if (has_hypervisor(stage, port) &&
+            wire_get(fabric_port_info(stage->fabric, port), PORT_INFO_LID))
+            fine = has_its_keys(stage, rules, port, &wanted, complaint);
+    partition_keys_release(&wanted);
+    return fine;
+}
+
 bool machines_hold(const struct stage *stage, struct complaint *complaint)
 {
     static const enum check_kind kinds[] = {CHECK_LIDS_UNIQUE, CHECK_REACHABLE};
@@ -82,7 +148,8 @@ bool machines_hold(const struct stage *stage, struct complaint *complaint)
         fine = complain(complaint, "%u GUIDs are at two places", functions.twice);
     for (size_t i = 0; fine && i < stage->machines.items.count; i++)
         fine = is_in_place(stage, &stage->machines.items.items[i], &functions, complaint);
-    fine = fine && are_lids_conserved(stage, &functions, complaint);
+    fine = fine && are_lids_conserved(stage, &functions, complaint) &&
+           have_their_keys(stage, complaint);
     map_release(&functions.by_guid);
     for (unsigned i = 0; fine && i < 2; i++)
         fine = check_holds(&view, kinds[i], complaint);

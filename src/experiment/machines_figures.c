@@ -159,12 +159,10 @@ void machines_publish(struct stage *stage, uint64_t now)
     static const char *const kinds[] = {
         [VSWITCH_CREATE] = "start", [VSWITCH_DESTROY] = "stop", [VSWITCH_MIGRATE] = "move"};
     struct machines *machines = &stage->machines;
-    uint64_t running = 0, failed = 0, smps[2] = {0};
+    uint64_t failed = 0, smps[2] = {0};
     if (machines->items.count == 0 && machines->churns.count == 0)
         return;
-    for (size_t i = 0; i < machines->items.count; i++)
-        running += machines->items.items[i].running;
-    set(stage, "", "running", (double)running, "machines");
+    set(stage, "", "running", (double)machines->running, "machines");
     set(stage, "", "waiting", (double)machines->orders.count, "orders");
     for (unsigned i = 0; i < 3; i++) {
         const struct order_sums *sums = &machines->sums[i];

@@ -49,6 +49,7 @@ static void hear_delivered(void *context, uint64_t now, const struct data_packet
     buckets_add(&metrics->timeline, now, TIMELINE_LATENCY, (double)latency);
     for (size_t i = 0; i < metrics->collectors.count; i++)
         collector_delivered(&metrics->collectors.items[i], now, packet);
+    machines_delivered(metrics->stage, now, packet);
 }
 
 static void hear_lost(void *context, uint64_t now, const struct data_packet *packet,
@@ -86,14 +87,31 @@ static void hear_gate(void *context, uint64_t now, uint32_t port, bool open)
     metrics->open_ports += before ? -1u : 1u;
     if (metrics->sends[end])
         stoppage_change(&metrics->stoppage, now, !before);
-    for (size_t i = 0; i < metrics->collectors.count; i++)
-        collector_set_level(&metrics->collectors.items[i], now, MEASURE_OPEN, metrics->open_ports);
+    metrics_level(metrics, now, MEASURE_OPEN, metrics->open_ports);
 }
 
 void metrics_sent_smp(struct metrics *metrics, uint64_t now, uint32_t node, unsigned method)
 {
     for (size_t i = 0; i < metrics->collectors.count; i++)
         collector_sent_smp(&metrics->collectors.items[i], now, node, method);
+}
+
+void metrics_level(struct metrics *metrics, uint64_t now, enum measure what, uint64_t level)
+{
+    for (size_t i = 0; i < metrics->collectors.count; i++)
+        collector_set_level(&metrics->collectors.items[i], now, what, level);
+}
+
+void metrics_count(struct metrics *metrics, uint64_t now, enum measure what, uint64_t amount)
+{
+    for (size_t i = 0; i < metrics->collectors.count; i++)
+        collector_count(&metrics->collectors.items[i], now, what, amount);
+}
+
+void metrics_value(struct metrics *metrics, uint64_t now, enum measure what, uint64_t value)
+{
+    for (size_t i = 0; i < metrics->collectors.count; i++)
+        collector_value(&metrics->collectors.items[i], now, what, value);
 }
 
 /* ---- birth ---- */

@@ -25,6 +25,10 @@ void metrics_add_traffic(struct metrics *metrics, const struct traffic *traffic,
 uint64_t metrics_next(const struct metrics *metrics);
 void metrics_look(struct metrics *metrics, uint64_t now);
 void metrics_sent_smp(struct metrics *metrics, uint64_t now, uint32_t node, unsigned method);
+/* What machines do (machines.c). */
+void metrics_level(struct metrics *metrics, uint64_t now, enum measure what, uint64_t level);
+void metrics_count(struct metrics *metrics, uint64_t now, enum measure what, uint64_t amount);
+void metrics_value(struct metrics *metrics, uint64_t now, enum measure what, uint64_t value);
 bool metrics_has_traffic(const struct metrics *metrics);
 bool metrics_saw_deadlock(const struct metrics *metrics);
 

@@ -75,18 +75,25 @@ static int parse_word(const char *value, const char *const *words, unsigned *ind
 
 /* ---- keys ---- */
 
+/* "ftree,updn": the first that does not refuse. */
 static int set_engine(struct config *config, const char *value, struct err *err)
 {
-    char expected[256] = "";
-    config->sm.engine = engine_find(value);
-    if (config->sm.engine)
-        return 0;
-    for (size_t i = 0; engine_at(i); i++) {
-        size_t length = strlen(expected);
-        snprintf(expected + length, sizeof expected - length, "%s%s", i ? ", " : "",
-                 engine_at(i)->name);
-    }
-    return err_set(err, EINVAL, "there is no engine '%s': expected one of %s", value, expected);
+    struct engine_list list;
+    struct err reason = {0};
+    char names[ENGINE_NAMES];
+    if (engine_list_parse(&list, value, &reason) < 0)
+        return err_set(err, EINVAL, "%s: expected one of %s", reason.message,
+                       engine_list_names(names));
+    for (size_t i = 0; i < list.count && list.count > 1; i++)
+        if (list.items[i]->renames || list.items[i]->provisional)
+            return err_set(err, EINVAL, "%s cannot be one of several: it %s", list.items[i]->name,
+                           list.items[i]->renames ? "gives ports several LIDs"
+                                                  : "is a pair of engines already");
+    config->sm.engine = list.items[0];
+    config->sm.others = (struct engine_list){.count = list.count - 1};
+    for (size_t i = 1; i < list.count; i++)
+        config->sm.others.items[i - 1] = list.items[i];
+    return 0;
 }
 
 static int set_root(struct config *config, const char *value, struct err *err)

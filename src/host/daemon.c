@@ -40,6 +40,7 @@ enum {
     TURNS_BLIND = 256, /* turns of a busy loop between looks at the other descriptors */
 };
 static const uint64_t stop_patience = 2 * TIME_S; /* for a handover */
+static const uint64_t file_pause = 5 * TIME_S;    /* before a file that failed is tried again */
 
 /* What the loop watches beside the port; poll(2) passes over a descriptor of -1. */
 enum { WATCH_SIGNALS, WATCH_ROUTER, WATCH_WRITER, WATCH_CONTROL, WATCH_COUNT };
@@ -60,7 +61,9 @@ struct daemon {
     struct registrations registrations;
     struct pollfd watched[WATCH_COUNT];
     bool facts_due, dump_due, ready;
-    bool refused; /* the last job gave no routes */
+    bool files_failed;       /* the last time, which was told */
+    uint64_t files_again_at; /* no sooner if they did */
+    bool refused;            /* the last job gave no routes */
     bool ending;
     int status; /* to end with */
     uint64_t stop_at;
@@ -118,26 +121,29 @@ struct file_task {
     struct dump_picture *picture;     /* or NULL */
     struct text facts, registrations; /* empty: leave the file alone */
     char *dump_directory, *state_directory;
-    struct err err;
-    int status;
+    struct err err; /* of the last that failed */
+    bool dump_failed, facts_failed, registrations_failed;
 };
 
-static void keep(struct file_task *task, const char *name, const struct text *content,
+/* Whether it failed. */
+static bool keep(struct file_task *task, const char *name, const struct text *content,
                  const char *what)
 {
     int status = content->length ? store_replace(task->state_directory, name, content) : 0;
     if (status < 0)
-        task->status = err_at(&task->err, -status, task->state_directory, 0,
-                              "%s cannot be kept: %s", what, strerror(-status));
+        err_at(&task->err, -status, task->state_directory, 0, "%s cannot be kept: %s", what,
+               strerror(-status));
+    return status < 0;
 }
 
 static void write_files(void *argument)
 {
     struct file_task *task = argument;
-    if (task->picture)
-        task->status = dump_write(task->picture, task->dump_directory, &task->err);
-    keep(task, "guid2lid", &task->facts, "addresses");
-    keep(task, REGISTRATIONS_FILE, &task->registrations, "registrations");
+    task->dump_failed =
+        task->picture && dump_write(task->picture, task->dump_directory, &task->err) < 0;
+    task->facts_failed = keep(task, "guid2lid", &task->facts, "addresses");
+    task->registrations_failed =
+        keep(task, REGISTRATIONS_FILE, &task->registrations, "registrations");
 }
 
 static void file_task_free(struct file_task *task)
@@ -150,27 +156,60 @@ static void file_task_free(struct file_task *task)
     mem_free(task);
 }
 
-static void take_files(struct daemon *daemon)
+/* What failed is due again. Trouble is told once, and so is its end. */
+static void judge_files(struct daemon *daemon, uint64_t now, const struct file_task *task)
 {
     char text[1024];
+    bool failed = task->dump_failed || task->facts_failed || task->registrations_failed;
+    if (failed && (!daemon->files_failed || daemon->ending))
+        event_log_write(&daemon->log, "error", "%s%s", err_text(&task->err, text, sizeof text),
+                        daemon->ending ? "" : "; it is tried again");
+    else if (!failed && daemon->files_failed)
+        event_log_write(&daemon->log, "files", "written as they should be, at last");
+    daemon->files_failed = failed;
+    daemon->files_again_at = failed ? now + file_pause : 0;
+    daemon->dump_due |= task->dump_failed;
+    daemon->facts_due |= task->facts_failed;
+    if (task->registrations_failed)
+        registrations_failed(&daemon->registrations);
+}
+
+static void take_files(struct daemon *daemon, uint64_t now)
+{
     for (struct file_task *task; (task = worker_take(daemon->writer)) != NULL;) {
-        if (task->status < 0)
-            event_log_write(&daemon->log, "error", "%s", err_text(&task->err, text, sizeof text));
+        judge_files(daemon, now, task);
         file_task_free(task);
     }
 }
 
-/* One task at a time: what changes meanwhile goes into the next. Dumps and addresses wait until a
- * change is through. */
+/* Dumps and addresses wait until a change is through; addresses not beyond the end. */
+static bool wants_dump(const struct daemon *daemon)
+{
+    return daemon->dump_due && daemon->config->dump && sm_is_settled(daemon->sm);
+}
+
+static bool wants_facts(const struct daemon *daemon)
+{
+    return daemon->facts_due && daemon->config->state &&
+           (daemon->ending || sm_is_settled(daemon->sm));
+}
+
+static uint64_t files_deadline(const struct daemon *daemon)
+{
+    uint64_t due = registrations_deadline(&daemon->registrations, daemon->sa);
+    if (worker_is_busy(daemon->writer))
+        return TIME_NEVER;
+    if (wants_dump(daemon) || wants_facts(daemon))
+        due = 0;
+    return due < daemon->files_again_at ? daemon->files_again_at : due;
+}
+
+/* One task at a time: what changes meanwhile goes into the next. */
 static void give_files(struct daemon *daemon, uint64_t now)
 {
-    bool settled = sm_is_settled(daemon->sm);
-    bool dump = settled && daemon->dump_due && daemon->config->dump;
-    bool facts = settled && daemon->facts_due && daemon->config->state;
-    bool clients =
-        daemon->ending || registrations_deadline(&daemon->registrations, daemon->sa) <= now;
-    if ((!dump && !facts && !clients) || worker_is_busy(daemon->writer))
+    if (worker_is_busy(daemon->writer) || (!daemon->ending && files_deadline(daemon) > now))
         return;
+    bool dump = wants_dump(daemon), facts = wants_facts(daemon);
     struct file_task *task = mem_zalloc(1, sizeof *task);
     if (dump) {
         task->picture = dump_picture_take(sm_subnet(daemon->sm));
@@ -178,12 +217,12 @@ static void give_files(struct daemon *daemon, uint64_t now)
     }
     if (facts)
         store_print(&daemon->store, &task->facts);
-    if (clients)
+    if (daemon->ending || registrations_deadline(&daemon->registrations, daemon->sa) <= now)
         registrations_take(&daemon->registrations, now, daemon->sa, &task->registrations);
     if (daemon->config->state)
         task->state_directory = mem_strdup(daemon->config->state);
-    if (settled)
-        daemon->dump_due = daemon->facts_due = false;
+    daemon->dump_due &= !dump;
+    daemon->facts_due &= !facts;
     worker_give(daemon->writer, write_files, task);
 }
 
@@ -274,11 +313,13 @@ static void administer(struct daemon *daemon, uint64_t now)
     if (sa_deadline(daemon->sa) > now)
         return;
     sa_expire(daemon->sa, now);
-    while (sa_next_output(daemon->sa, now, &message)) {
-        int status = mad_port_answer(daemon->port, &message);
-        if (status < 0 && daemon->send_failures++ == 0)
-            event_log_write(&daemon->log, "warning", "cannot answer: %s", strerror(-status));
-    }
+    do { /* those who registered are answered when that is written down */
+        while (sa_next_output(daemon->sa, now, &message)) {
+            int status = mad_port_answer(daemon->port, &message);
+            if (status < 0 && daemon->send_failures++ == 0)
+                event_log_write(&daemon->log, "warning", "cannot answer: %s", strerror(-status));
+        }
+    } while (registrations_commit(&daemon->registrations, daemon->sa));
     if (sa_groups(daemon->sa)->generation != daemon->groups_generation) {
         daemon->groups_generation = sa_groups(daemon->sa)->generation;
         sm_groups_changed(daemon->sm, now);
@@ -450,9 +491,8 @@ static void rest(struct daemon *daemon, uint64_t now)
         until = vswitch_deadline(daemon->machines);
     if (sa_deadline(daemon->sa) < until)
         until = sa_deadline(daemon->sa);
-    if (!worker_is_busy(daemon->writer) &&
-        registrations_deadline(&daemon->registrations, daemon->sa) < until)
-        until = registrations_deadline(&daemon->registrations, daemon->sa);
+    if (files_deadline(daemon) < until)
+        until = files_deadline(daemon);
     if (daemon->stop_at < until)
         until = daemon->stop_at;
     event_log_flush(&daemon->log);
@@ -513,7 +553,7 @@ static void serve(struct daemon *daemon)
             take_questions(daemon, now);
         }
         take_routes(daemon);
-        take_files(daemon);
+        take_files(daemon, now);
         if (sm_deadline(daemon->sm) <= now)
             sm_expire(daemon->sm, now);
         vswitch_advance(daemon->machines, now);
@@ -599,7 +639,7 @@ static void close_all(struct daemon *daemon)
         for (unsigned round = 0; round < 2; round++) { /* one may have been under way */
             while (worker_is_busy(daemon->writer)) {
                 poll(&daemon->watched[WATCH_WRITER], 1, -1);
-                take_files(daemon);
+                take_files(daemon, clock_now());
             }
             if (round == 0)
                 give_files(daemon, clock_now());
@@ -613,7 +653,7 @@ static void close_all(struct daemon *daemon)
     manager_control_close(daemon->control);
     mad_port_close(daemon->port);
     store_close(&daemon->store);
-    mem_free(daemon->registrations.directory);
+    registrations_close(&daemon->registrations);
     event_log_close(&daemon->log);
     close(daemon->watched[WATCH_SIGNALS].fd);
     free_retired(daemon);

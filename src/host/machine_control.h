@@ -7,7 +7,8 @@
 
 enum { MACHINE_PENDING = 1 }; /* not over yet: the answer names a ticket to ask for again */
 
-/* `words` follow "vm". Returns 0, MACHINE_PENDING, or -errno with the reason in `out`:
+/* `words` follow "vm". Returns 0, MACHINE_PENDING, or -errno with the reason in `out`,
+ * with `json` as {"error": …, "code": "ENOENT"}:
  *   create NAME [on HYPERVISOR] [mode MODE]     list
  *   migrate NAME [to HYPERVISOR] [mode MODE]    show NAME
  *   destroy NAME                                ticket NUMBER

@@ -38,6 +38,11 @@ void mad_layer_free(struct mad_layer *layer)
     mem_free(layer);
 }
 
+struct fabric *mad_layer_fabric(struct mad_layer *layer)
+{
+    return layer->fabric;
+}
+
 struct mad_port *mad_layer_port(struct mad_layer *layer, uint32_t port)
 {
     uint32_t slot = map_get(&layer->port_slots, port);

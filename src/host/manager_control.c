@@ -2,6 +2,7 @@
 
 #include "base/time.h"
 #include "host/dumps.h"
+#include "host/listener.h"
 #include "host/machine_control.h"
 #include "host/protocol.h"
 
@@ -10,8 +11,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,44 +25,19 @@ struct past_event {
 struct manager_control {
     int listener, epoll;
     unsigned clients; /* connected, their question not here yet */
-    char path[108];
+    char *path;
     struct past_event events[EVENTS_KEPT]; /* a ring */
     uint64_t event_count;
 };
 
-static int listen_at(struct manager_control *control, const char *path, struct err *err)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (strlen(path) >= sizeof address.sun_path)
-        return err_set(err, ENAMETOOLONG, "the control socket's path is too long");
-    strcpy(address.sun_path, path);
-    strcpy(control->path, path);
-    control->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    /* A socket that nobody listens at is left from a manager that was killed. */
-    if (connect(control->listener, (struct sockaddr *)&address, sizeof address) == 0)
-        return err_set(err, EADDRINUSE, "another manager listens at '%s'", path);
-    close(control->listener);
-    unlink(path);
-    control->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    mode_t mask = umask(0177);
-    int status = bind(control->listener, (struct sockaddr *)&address, sizeof address);
-    int error = errno;
-    umask(mask);
-    if (status < 0 || listen(control->listener, CLIENTS_MOST) < 0)
-        return err_set(err, status < 0 ? error : errno, "cannot listen at '%s': %s", path,
-                       strerror(status < 0 ? error : errno));
-    return 0;
-}
-
 int manager_control_open(struct manager_control **result, const char *path, struct err *err)
 {
+    int listener = listener_open(path, true, err);
+    if (listener < 0)
+        return listener;
     struct manager_control *control = mem_zalloc(1, sizeof *control);
-    int status = listen_at(control, path, err);
-    if (status < 0) {
-        close(control->listener);
-        mem_free(control);
-        return status;
-    }
+    control->listener = listener;
+    control->path = mem_strdup(path);
     control->epoll = epoll_create1(EPOLL_CLOEXEC);
     struct epoll_event event = {.events = EPOLLIN, .data.fd = control->listener};
     epoll_ctl(control->epoll, EPOLL_CTL_ADD, control->listener, &event);
@@ -78,6 +52,7 @@ void manager_control_close(struct manager_control *control)
     unlink(control->path);
     close(control->listener);
     close(control->epoll);
+    mem_free(control->path);
     mem_free(control);
 }
 

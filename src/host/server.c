@@ -9,6 +9,7 @@
 #include "host/server.h"
 #include "base/time.h"
 #include "host/connection.h"
+#include "host/listener.h"
 #include "host/tree.h"
 
 #include <errno.h>
@@ -20,8 +21,6 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -42,7 +41,7 @@ struct server {
     struct fabric *fabric;
     uint64_t pace_millionths;
     char pace[32];
-    struct sockaddr_un address;
+    char *path; /* of the listener's file */
     int epoll, listener, signals, reserve;
     pid_t child;
     int child_status;
@@ -74,45 +73,6 @@ static int watch(struct server *server, int fd, void *what)
     return epoll_ctl(server->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
-/* A socket file that nobody listens on is what a killed server left: it goes. */
-static void remove_stale_socket(const struct sockaddr_un *address)
-{
-    struct stat status;
-    if (lstat(address->sun_path, &status) < 0 || !S_ISSOCK(status.st_mode))
-        return;
-    int probe = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (probe < 0)
-        return;
-    if (connect(probe, (const struct sockaddr *)address, sizeof *address) < 0 &&
-        errno == ECONNREFUSED)
-        unlink(address->sun_path);
-    close(probe);
-}
-
-static int listen_at(struct server *server, const char *path, struct err *err)
-{
-    struct sockaddr_un *address = &server->address;
-    address->sun_family = AF_UNIX;
-    if (strlen(path) >= sizeof address->sun_path)
-        return err_set(err, ENAMETOOLONG, "socket path '%s' is longer than %zu bytes", path,
-                       sizeof address->sun_path - 1);
-    strcpy(address->sun_path, path);
-    remove_stale_socket(address);
-    server->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (server->listener < 0)
-        return err_set(err, errno, "cannot make a socket: %s", strerror(errno));
-    if (bind(server->listener, (struct sockaddr *)address, sizeof *address) < 0) {
-        int error = errno;
-        address->sun_path[0] = 0; /* not ours to remove */
-        if (error == EADDRINUSE)
-            return err_set(err, error, "'%s' is in use: another server's, or a file", path);
-        return err_set(err, error, "cannot listen at '%s': %s", path, strerror(error));
-    }
-    if (listen(server->listener, SOMAXCONN) < 0)
-        return err_set(err, errno, "cannot listen at '%s': %s", path, strerror(errno));
-    return 0;
-}
-
 static int open_descriptors(struct server *server, const char *path, struct err *err)
 {
     sigset_t signals;
@@ -121,9 +81,10 @@ static int open_descriptors(struct server *server, const char *path, struct err 
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGHUP);
     sigaddset(&signals, SIGCHLD);
-    int result = listen_at(server, path, err);
-    if (result < 0)
-        return result;
+    server->listener = listener_open(path, false, err);
+    if (server->listener < 0)
+        return server->listener;
+    server->path = mem_strdup(path);
     server->epoll = epoll_create1(EPOLL_CLOEXEC);
     server->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     server->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -186,8 +147,9 @@ void server_free(struct server *server)
     vec_release(&server->orphans);
     tree_free(server->lobby.tree);
     lobby_release(&server->lobby);
-    if (server->address.sun_path[0])
-        unlink(server->address.sun_path);
+    if (server->path)
+        unlink(server->path);
+    mem_free(server->path);
     close_descriptor(server->listener);
     close_descriptor(server->signals);
     close_descriptor(server->reserve);

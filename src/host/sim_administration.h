@@ -11,7 +11,10 @@ struct sim_administration_options {
     struct sa_config config; /* but for the instance */
     uint64_t query_ps;       /* what the administration's processor spends on one query */
     bool synchronised;       /* standbys learn from their master */
-    bool kept;               /* a manager that is seated where another one died finds its file */
+    /* It sits at another port than its manager, where clients are redirected from. */
+    bool elsewhere;
+    uint32_t port; /* of the fabric */
+    bool kept;     /* a manager that is seated where another one died finds its file */
 };
 void sim_administration_options_init(struct sim_administration_options *options);
 

@@ -16,6 +16,9 @@ struct host {
     struct mad_file *file;
     uint32_t agent;
     uint64_t reports;
+    uint8_t notice[WIRE_BYTES_NOTICE]; /* the last one's */
+    struct redirect seat; /* of the administration, as this host was told; LID 0: at the master */
+    uint16_t told_by;     /* the master's LID then */
 };
 
 struct sim_clients {
@@ -39,10 +42,16 @@ struct sim_clients *sim_clients_new(struct sim *sim, struct fabric *fabric)
     return clients;
 }
 
+static void free_question(struct sim_question *question)
+{
+    mem_free(question->answer);
+    mem_free(question->trouble);
+}
+
 void sim_clients_forget(struct sim_clients *clients)
 {
     for (size_t i = 0; i < clients->questions.count; i++)
-        mem_free(clients->questions.items[i].answer);
+        free_question(&clients->questions.items[i]);
     clients->questions.count = clients->again_at.count = clients->open = 0;
 }
 
@@ -83,22 +92,51 @@ static uint32_t host_at(struct sim_clients *clients, uint32_t port)
 
 /* ---- out ---- */
 
+/* From the master, or from where this host knows that it is sent to. */
+static void begin_trail(struct host *host, const uint8_t *info, struct redirect_trail *trail)
+{
+    struct redirect master = {.lid = (uint16_t)wire_get(info, PORT_INFO_MASTER_SM_LID),
+                              .p_key = P_KEY_DEFAULT,
+                              .sl = (uint8_t)wire_get(info, PORT_INFO_MASTER_SM_SL),
+                              .qp = QP_GSI,
+                              .q_key = Q_KEY_GSI};
+    if (host->told_by != master.lid)
+        host->seat.lid = 0;
+    redirect_begin(trail, host->seat.lid ? &host->seat : &master);
+}
+
+static uint16_t p_key_index(const struct sim_clients *clients, uint32_t port, uint16_t p_key)
+{
+    uint16_t p_keys[PORT_P_KEYS];
+    unsigned count = fabric_p_keys(clients->fabric, port, p_keys, PORT_P_KEYS);
+    for (unsigned i = 0; i < count; i++)
+        if ((p_keys[i] & 0x7FFF) == (p_key & 0x7FFF))
+            return (uint16_t)i;
+    return 0;
+}
+
 static void post(struct sim_clients *clients, uint32_t number, uint64_t now)
 {
     struct sim_question *question = &clients->questions.items[number];
     uint32_t index = host_at(clients, question->port); /* may move them */
-    const struct host *host = &clients->hosts.items[index];
+    struct host *host = &clients->hosts.items[index];
     const uint8_t *info = fabric_port_info(clients->fabric, question->port);
+    if (!question->trail.count)
+        begin_trail(host, info, &question->trail);
+    const struct redirect *to = redirect_target(&question->trail);
     struct mad_head head = {.agent = host->agent,
                             .timeout_ms = TIMEOUT_MS,
-                            .qpn = htonl(QP_GSI),
-                            .q_key = htonl(Q_KEY_GSI),
-                            .lid = htons((uint16_t)wire_get(info, PORT_INFO_MASTER_SM_LID)),
-                            .sl = (uint8_t)wire_get(info, PORT_INFO_MASTER_SM_SL)};
+                            .qpn = htonl(to->qp),
+                            .q_key = htonl(to->q_key),
+                            .lid = htons(to->lid),
+                            .sl = to->sl,
+                            .p_key_index = p_key_index(clients, question->port, to->p_key)};
     wire_set(question->mad, MAD_TID, number + 1);
     bool sent = head.lid && wire_get(info, PORT_INFO_LID) &&
                 mad_file_send(host->file, now, &head, question->mad, MAD_BYTES) == 0;
     question->tries++;
+    if (!sent)
+        question->trail.count = 0;
     clients->again_at.items[number] = sent ? TIME_NEVER : now + busy_pause;
 }
 
@@ -129,6 +167,28 @@ static void close_question(struct sim_clients *clients, uint32_t number, uint64_
     clients->open--;
 }
 
+/* What it asked is elsewhere: there it asks again, and whatever it asks next. */
+static void follow(struct sim_clients *clients, uint32_t number,
+                   const struct mad_received *received, uint64_t now)
+{
+    struct sim_question *question = &clients->questions.items[number];
+    const uint8_t *info = fabric_port_info(clients->fabric, question->port);
+    struct host *host = &clients->hosts.items[map_get(&clients->by_port, question->port)];
+    struct err err = {0};
+    if (redirect_follow(&question->trail, received->data,
+                        received->head.length - sizeof(struct mad_head), SA_DATA_OFFSET,
+                        &err) < 0) {
+        host->seat.lid = 0;
+        question->status = STATUS_REDIRECT;
+        question->trouble = mem_strdup(err.message);
+        close_question(clients, number, now, SIM_UNANSWERED);
+        return;
+    }
+    host->seat = *redirect_target(&question->trail);
+    host->told_by = (uint16_t)wire_get(info, PORT_INFO_MASTER_SM_LID);
+    clients->again_at.items[number] = now;
+}
+
 /* Without an answer, or with one that says "later" or "not here", it is asked again. */
 static void take_answer(struct sim_clients *clients, const struct mad_received *received,
                         uint64_t now)
@@ -141,7 +201,15 @@ static void take_answer(struct sim_clients *clients, const struct mad_received *
     unsigned status =
         received->head.status ? STATUS_BUSY : (unsigned)wire_get(received->data, MAD_STATUS);
     question->busy += !received->head.status && status == STATUS_BUSY;
+    if (status == STATUS_REDIRECT && question->tries < TRIES) {
+        follow(clients, number, received, now);
+        return;
+    }
     if ((status == STATUS_BUSY || status == NOBODY) && question->tries < TRIES) {
+        if (received->head.status || status == NOBODY) { /* nobody is there (any more) */
+            clients->hosts.items[map_get(&clients->by_port, question->port)].seat.lid = 0;
+            question->trail.count = 0;
+        }
         clients->again_at.items[number] = received->head.status ? now : now + busy_pause;
         return;
     }
@@ -161,6 +229,7 @@ static void take_report(struct host *host, const struct mad_received *received, 
     head.agent = host->agent;
     head.timeout_ms = head.retries = 0;
     host->reports++;
+    memcpy(host->notice, received->data + SA_DATA_OFFSET, sizeof host->notice);
     mad_file_send(host->file, now, &head, mad, MAD_BYTES);
 }
 
@@ -204,6 +273,13 @@ uint64_t sim_clients_reports(const struct sim_clients *clients, uint32_t port)
 {
     uint32_t index = map_get(&clients->by_port, port);
     return index == MAP_NONE ? 0 : clients->hosts.items[index].reports;
+}
+
+const uint8_t *sim_clients_last_notice(const struct sim_clients *clients, uint32_t port)
+{
+    uint32_t index = map_get(&clients->by_port, port);
+    const struct host *host = index == MAP_NONE ? NULL : &clients->hosts.items[index];
+    return host && host->reports ? host->notice : NULL;
 }
 
 /* ---- questions ---- */

@@ -87,28 +87,67 @@ static const char *holds_text(const struct verdict *verdict)
     return paper ? "paper" : today ? "today" : "no";
 }
 
-/* Why it does not hold, as far as that is known; once if both presets have the same reason. */
-static void put_reasons(struct text *out, const struct verdict *verdict)
+const char *verdict_reason(const struct verdict *verdict, enum claim_preset preset)
+{
+    const struct expectation *expected = verdict->expected[preset];
+    return expected && verdict->findings[preset].outcome != OUTCOME_HOLDS ? expected->reason : NULL;
+}
+
+size_t exhibit_count_reason(const struct exhibit *exhibit, enum claim_preset preset,
+                            const char *reason, size_t *first)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < exhibit->verdicts.count; i++) {
+        const char *other = verdict_reason(&exhibit->verdicts.items[i], preset);
+        if (other && strcmp(other, reason) == 0 && count++ == 0)
+            *first = i;
+    }
+    return count;
+}
+
+/* Reasons that several claims have are told once, after them. */
+static void put_common_reasons(struct text *out, const struct exhibit *exhibit)
+{
+    for (size_t i = 0; i < exhibit->verdicts.count; i++)
+        for (unsigned p = 0; p < CLAIM_PRESETS; p++) {
+            const char *reason = verdict_reason(&exhibit->verdicts.items[i], p);
+            size_t first = 0,
+                   claims = reason ? exhibit_count_reason(exhibit, p, reason, &first) : 0;
+            if (claims < 2 || first != i)
+                continue;
+            struct text line = {0};
+            text_printf(&line, "%s, %zu claims: %s", claim_preset_names[p], claims, reason);
+            put_wrapped(out, "      ", line.data);
+            text_release(&line);
+        }
+}
+
+/* Once if both presets have the same reason. */
+static void put_reasons(struct text *out, const struct exhibit *exhibit,
+                        const struct verdict *verdict)
 {
     const struct expectation *const *expected = verdict->expected;
     bool same = expected[0] && expected[1] && strcmp(expected[0]->reason, expected[1]->reason) == 0;
     for (unsigned p = 0; p < CLAIM_PRESETS; p++) {
         struct text line = {0};
-        if (!expected[p] || verdict->findings[p].outcome == OUTCOME_HOLDS || (same && p > 0))
+        const char *reason = verdict_reason(verdict, p);
+        size_t first;
+        if (!reason || (same && p > 0) || exhibit_count_reason(exhibit, p, reason, &first) > 1)
             continue;
-        text_printf(&line, "%s: %s", same ? "both" : claim_preset_names[p], expected[p]->reason);
+        text_printf(&line, "%s: %s", same ? "both" : claim_preset_names[p], reason);
         put_wrapped(out, "      ", line.data);
         text_release(&line);
     }
 }
 
-static void put_verdict(struct text *out, const struct verdict *verdict)
+static void put_verdict(struct text *out, const struct exhibit *exhibit,
+                        const struct verdict *verdict)
 {
     put_row(out, (const char *const[COLUMNS]){verdict->claim->text, verdict->claim->paper,
                                               verdict->findings[PRESET_PAPER].measured,
                                               verdict->findings[PRESET_TODAY].measured,
                                               holds_text(verdict)});
-    put_reasons(out, verdict);
+    put_reasons(out, exhibit, verdict);
 }
 
 static void put_unexpected(struct text *out, const struct verdict *verdict)
@@ -154,7 +193,8 @@ void reproduction_write_table(const struct reproduction *reproduction, struct te
         const struct exhibit *exhibit = &reproduction->exhibits.items[e];
         text_printf(out, "%s  %s\n", exhibit->recipe->name, exhibit->recipe->title);
         for (size_t i = 0; i < exhibit->verdicts.count; i++)
-            put_verdict(out, &exhibit->verdicts.items[i]);
+            put_verdict(out, exhibit, &exhibit->verdicts.items[i]);
+        put_common_reasons(out, exhibit);
     }
     text_putc(out, '\n');
     for (size_t e = 0; e < reproduction->exhibits.count; e++)

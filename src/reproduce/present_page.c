@@ -34,7 +34,7 @@ static void put_claims(struct page *page, const struct exhibit *exhibit)
     page_end_table(page);
 }
 
-/* Once where both presets have the same reason. */
+/* Once where several claims, or both presets of one, have the same reason. */
 static void put_reasons(struct page *page, const struct exhibit *exhibit)
 {
     for (size_t i = 0; i < exhibit->verdicts.count; i++) {
@@ -42,10 +42,17 @@ static void put_reasons(struct page *page, const struct exhibit *exhibit)
         const struct expectation *const *expected = verdict->expected;
         bool same =
             expected[0] && expected[1] && strcmp(expected[0]->reason, expected[1]->reason) == 0;
-        for (unsigned p = 0; p < CLAIM_PRESETS; p++)
-            if (expected[p] && verdict->findings[p].outcome != OUTCOME_HOLDS && !(same && p > 0))
+        for (unsigned p = 0; p < CLAIM_PRESETS; p++) {
+            const char *reason = verdict_reason(verdict, p);
+            size_t first = i,
+                   claims = reason ? exhibit_count_reason(exhibit, p, reason, &first) : 0;
+            if (claims > 1 && first == i)
+                page_note(page, "%zu claims, preset %s: %s.", claims, claim_preset_names[p],
+                          reason);
+            else if (claims == 1 && !(same && p > 0))
                 page_note(page, "%s, %s%s: %s.", verdict->claim->text, same ? "" : "preset ",
-                          same ? "both presets" : claim_preset_names[p], expected[p]->reason);
+                          same ? "both presets" : claim_preset_names[p], reason);
+        }
     }
 }
 

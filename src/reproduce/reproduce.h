@@ -75,6 +75,11 @@ bool verdict_is_expected(const struct verdict *verdict, enum claim_preset preset
 size_t reproduction_unexpected(const struct reproduction *reproduction);
 
 /* present.c, present_page.c: the table of claims in 80 columns, all as JSON, and the page. */
+/* Why a claim does not hold; NULL: it does, or nobody knows. How many of an exhibit's claims have
+ * this reason with a preset, and which is the first: it is told once for all of them. */
+const char *verdict_reason(const struct verdict *verdict, enum claim_preset preset);
+size_t exhibit_count_reason(const struct exhibit *exhibit, enum claim_preset preset,
+                            const char *reason, size_t *first);
 void reproduction_write_table(const struct reproduction *reproduction, struct text *out);
 void reproduction_write_json(const struct reproduction *reproduction, struct text *out);
 int reproduction_write_page(const struct reproduction *reproduction, const char *path,

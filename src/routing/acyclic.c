@@ -12,9 +12,8 @@ static int compare_keys(const void *a, const void *b)
 }
 
 /* Channels that lead up come first, from the bottom to the top; then those that lead down. */
-static void order_channels(struct acyclic *graph, const uint32_t *rank)
+static uint64_t *order_by_rank(const struct network *network, const uint32_t *rank)
 {
-    const struct network *network = graph->network;
     uint64_t *keys = mem_zalloc(network->ports.count, sizeof *keys);
     uint64_t switches = network->switches.count;
     for (uint32_t at = 0; at < switches; at++) {
@@ -26,13 +25,10 @@ static void order_channels(struct acyclic *graph, const uint32_t *rank)
             keys[channel] = (up ? switches - rank[at] : switches + 1 + rank[at]) << 32 | channel;
         }
     }
-    qsort(keys, network->ports.count, sizeof *keys, compare_keys);
-    for (uint32_t i = 0; i < network->ports.count; i++)
-        graph->place[(uint32_t)keys[i]] = i;
-    mem_free(keys);
+    return keys;
 }
 
-void acyclic_init(struct acyclic *graph, const struct network *network, const uint32_t *rank)
+void acyclic_init_order(struct acyclic *graph, const struct network *network, uint64_t *order)
 {
     unsigned most_ports = 0;
     size_t channels = network->ports.count;
@@ -48,7 +44,16 @@ void acyclic_init(struct acyclic *graph, const struct network *network, const ui
     };
     graph->bits = mem_zalloc(channels * graph->row_words, sizeof *graph->bits);
     graph->refused = mem_zalloc(channels * graph->row_words, sizeof *graph->refused);
-    order_channels(graph, rank);
+    qsort(order, channels, sizeof *order, compare_keys);
+    for (uint32_t i = 0; i < channels; i++)
+        graph->place[(uint32_t)order[i]] = i;
+}
+
+void acyclic_init(struct acyclic *graph, const struct network *network, const uint32_t *rank)
+{
+    uint64_t *order = order_by_rank(network, rank);
+    acyclic_init_order(graph, network, order);
+    mem_free(order);
 }
 
 void acyclic_release(struct acyclic *graph)

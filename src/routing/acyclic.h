@@ -28,6 +28,9 @@ struct acyclic {
 /* A channel is named by where it starts, switch.first_port + port. `rank` (by switch, lower is up)
  * gives the order to begin with: up, then down. */
 void acyclic_init(struct acyclic *graph, const struct network *network, const uint32_t *rank);
+/* The same with another order: for each channel a number, with the channel in the lower 32 bits. It
+ * is sorted. */
+void acyclic_init_order(struct acyclic *graph, const struct network *network, uint64_t *order);
 void acyclic_release(struct acyclic *graph);
 
 bool acyclic_has(const struct acyclic *graph, uint32_t from, uint32_t to);

@@ -16,6 +16,26 @@ static const char *nearest_engine(const char *name)
     return nearest_word(name, names, count);
 }
 
+const char *engine_list_names(char buffer[ENGINE_NAMES])
+{
+    size_t length = 0;
+    buffer[0] = 0;
+    for (size_t i = 0; engine_at(i) && length < ENGINE_NAMES; i++)
+        length += (size_t)snprintf(buffer + length, ENGINE_NAMES - length, "%s%s", i ? ", " : "",
+                                   engine_at(i)->name);
+    return buffer;
+}
+
+bool engine_list_same(const struct engine_list *a, const struct engine_list *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (a->items[i] != b->items[i])
+            return false;
+    return true;
+}
+
 int engine_list_parse(struct engine_list *list, const char *text, struct err *err)
 {
     char name[32];

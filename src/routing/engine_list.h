@@ -16,6 +16,10 @@ struct engine_list {
 
 /* "ftree,updn": -EINVAL, with a hint, for a name that is none. */
 int engine_list_parse(struct engine_list *list, const char *text, struct err *err);
+/* "fera, pira, …": all there are. Returns the buffer, which ENGINE_NAMES bytes are enough for. */
+enum { ENGINE_NAMES = 256 };
+const char *engine_list_names(char buffer[ENGINE_NAMES]);
+bool engine_list_same(const struct engine_list *a, const struct engine_list *b);
 void engine_list_add(struct engine_list *list, const char *name); /* unless there is no such one */
 
 /* Whether an error of an engine is its answer to the network, and not a mistake of the user's. */

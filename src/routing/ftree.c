@@ -39,7 +39,6 @@ static int ftree_compute(const struct network *network, const struct engine_opti
         routes->operations = tree.operations;
         return err_set(err, -rc, "ftree: %.500s", reason.message);
     }
-    tree_directions(&tree, network, &updown);
     routes_reserve(routes, network, "ftree");
     routes->operations = tree.operations;
     snprintf(routes->note, sizeof routes->note, "a tree of %u levels with %u roots", tree.levels,

@@ -1,4 +1,4 @@
-/* Pearce and Kelly's order on rows of bits.
+/* Orders on rows of bits.
  *
  * The first order is up*-down*: with stages counted from the hosts, all channels that lead up come
  * first, from the hosts to the top, then all that lead down. On trees in stages no dependency of a
@@ -45,7 +45,7 @@ static int compare_keys(const void *a, const void *b)
 }
 
 /* A switch lies above another with a lower stage, or with the same and a lower index. */
-static void find_first_places(struct layers *layers)
+static void find_first_order(struct layers *layers)
 {
     const struct network *network = layers->network;
     uint32_t switches = (uint32_t)network->switches.count, top = 0;
@@ -63,7 +63,7 @@ static void find_first_places(struct layers *layers)
     if (layers->channels)
         qsort(keys, layers->channels, sizeof *keys, compare_keys);
     for (uint32_t i = 0; i < layers->channels; i++)
-        layers->first_place[(uint32_t)keys[i]] = i;
+        layers->first_order[i] = (uint32_t)keys[i];
     mem_free(keys);
     mem_free(stage);
 }
@@ -82,7 +82,7 @@ void layers_init(struct layers *layers, const struct network *network)
     }
     layers->words = (most + 63) / 64;
     layers->twin = mem_alloc((layers->channels + 1) * sizeof *layers->twin);
-    layers->first_place = mem_alloc((layers->channels + 1) * sizeof *layers->first_place);
+    layers->first_order = mem_alloc((layers->channels + 1) * sizeof *layers->first_order);
     layers->seen = mem_zalloc(layers->channels + 1, 1);
     layers->trial = mem_zalloc(layers_row(layers, layers->channels) + 1, sizeof *layers->trial);
     for (uint32_t e = 0; e < layers->channels; e++) {
@@ -90,7 +90,7 @@ void layers_init(struct layers *layers, const struct network *network)
         layers->twin[e] =
             layers->of_port[network->switches.items[edge->to].first_port + edge->to_port];
     }
-    find_first_places(layers);
+    find_first_order(layers);
 }
 
 static void layer_release(struct layer *layer)
@@ -99,6 +99,8 @@ static void layer_release(struct layer *layer)
     mem_free(layer->before);
     mem_free(layer->refused);
     mem_free(layer->place);
+    mem_free(layer->next);
+    mem_free(layer->last);
     *layer = (struct layer){0};
 }
 
@@ -114,16 +116,14 @@ void layers_release(struct layers *layers)
         layer_release(&layers->layer[i]);
     mem_free(layers->of_port);
     mem_free(layers->twin);
-    mem_free(layers->first_place);
+    mem_free(layers->first_order);
     mem_free(layers->seen);
     mem_free(layers->trial);
     vec_release(&layers->try.added);
     vec_release(&layers->try.refused);
     vec_release(&layers->ahead);
     vec_release(&layers->behind);
-    vec_release(&layers->sorted);
-    vec_release(&layers->spare);
-    vec_release(&layers->places);
+    vec_release(&layers->moved);
     *layers = (struct layers){0};
 }
 
@@ -135,7 +135,34 @@ void layers_open(struct layers *layers)
     layer->before = mem_alloc((words + 1) * sizeof *layer->before);
     layer->refused = mem_alloc((words + 1) * sizeof *layer->refused);
     layer->place = mem_alloc((layers->channels + 1) * sizeof *layer->place);
+    layer->next = mem_alloc((layers->channels + 1) * sizeof *layer->next);
+    layer->last = mem_alloc((layers->channels + 1) * sizeof *layer->last);
     layers_clear(layers, layers->count - 1);
+}
+
+/* Numbers with the same gap everywhere. */
+static void number_order(const struct layers *layers, struct layer *layer)
+{
+    uint64_t gap = UINT64_MAX / (layers->channels + UINT64_C(1)), place = 0;
+    for (uint32_t at = layer->next[layers->channels]; at != layers->channels; at = layer->next[at])
+        layer->place[at] = place += gap;
+}
+
+static void link_behind(struct layer *layer, uint32_t channel, uint32_t last)
+{
+    layer->next[channel] = layer->next[last];
+    layer->last[channel] = last;
+    layer->last[layer->next[last]] = channel;
+    layer->next[last] = channel;
+}
+
+static void set_order(const struct layers *layers, struct layer *layer, const uint32_t *order)
+{
+    uint32_t end = layers->channels;
+    layer->next[end] = layer->last[end] = end;
+    for (uint32_t i = 0; i < layers->channels; i++)
+        link_behind(layer, order[i], layer->last[end]);
+    number_order(layers, layer);
 }
 
 void layers_clear(struct layers *layers, unsigned index)
@@ -145,7 +172,7 @@ void layers_clear(struct layers *layers, unsigned index)
     memset(layer->after, 0, words * sizeof *layer->after);
     memset(layer->before, 0, words * sizeof *layer->before);
     memset(layer->refused, 0, words * sizeof *layer->refused);
-    memcpy(layer->place, layers->first_place, layers->channels * sizeof *layer->place);
+    set_order(layers, layer, layers->first_order);
 }
 
 static void flip(const struct layers *layers, uint64_t *rows, uint32_t row, uint32_t bit)
@@ -202,7 +229,6 @@ bool layers_sort(struct layers *layers, unsigned index)
     for (uint32_t head = 0; head < tail; head++) {
         uint32_t first = network->first_edge[network->edges[queue[head]].to];
         const uint64_t *row = layer->after + layers_row(layers, layers->twin[queue[head]]);
-        layer->place[queue[head]] = head;
         for (uint32_t word = 0; word < layers->words; word++, first += 64) {
             for (uint64_t bits = row[word]; bits; bits &= bits - 1) {
                 uint32_t out = first + (uint32_t)__builtin_ctzll(bits);
@@ -212,6 +238,8 @@ bool layers_sort(struct layers *layers, unsigned index)
             }
         }
     }
+    if (tail == layers->channels)
+        set_order(layers, layer, queue);
     mem_free(leading);
     mem_free(queue);
     return tail == layers->channels;
@@ -243,7 +271,7 @@ static bool take_found(struct layers *layers, uint32_t channel, uint8_t how)
 
 /* All that a channel leads to up to the place `limit`. */
 static bool look_ahead(struct layers *layers, const struct layer *layer, uint32_t channel,
-                       uint32_t limit, uint32_t *met)
+                       uint64_t limit, uint32_t *met)
 {
     uint32_t first = layers->network->first_edge[layers->network->edges[channel].to];
     size_t row = layers_row(layers, layers->twin[channel]);
@@ -263,7 +291,7 @@ static bool look_ahead(struct layers *layers, const struct layer *layer, uint32_
 
 /* All that leads to a channel from the place `limit` on. */
 static bool look_behind(struct layers *layers, const struct layer *layer, uint32_t channel,
-                        uint32_t limit, uint32_t *met)
+                        uint64_t limit, uint32_t *met)
 {
     uint32_t first = layers->network->first_edge[layers->network->edges[layers->twin[channel]].to];
     uint32_t offset = channel - first;
@@ -282,28 +310,28 @@ static bool look_behind(struct layers *layers, const struct layer *layer, uint32
     return false;
 }
 
-/* Looks from both ends of a new dependency, always where there is less to do, for a way from `out`
- * to `in`, which must lie between their places. If there is none, all that lies ahead of `out` and
- * behind `in` there has been found in the end. */
-static bool search(struct layers *layers, const struct layer *layer, uint32_t in, uint32_t out,
-                   uint32_t *met)
+/* Looks from both ends of a new dependency, always where there is less so far, for a way from `out`
+ * to `in`, which must lie between their places. If there is none, one of the two has found all that
+ * lies ahead of `out` or behind `in` there: returns which, or 0 if there is a way. */
+static unsigned search(struct layers *layers, const struct layer *layer, uint32_t in, uint32_t out,
+                       uint32_t *met)
 {
-    uint32_t low = layer->place[out], high = layer->place[in];
+    uint64_t low = layer->place[out], high = layer->place[in];
     size_t ahead = 0, behind = 0;
     layers->ahead.count = layers->behind.count = 0;
-    if (take_found(layers, out, AHEAD) || take_found(layers, in, BEHIND)) {
-        *met = in;
-        return true;
+    *met = in;
+    if (take_found(layers, out, AHEAD) || take_found(layers, in, BEHIND))
+        return 0;
+    for (;;) {
+        if (ahead == layers->ahead.count)
+            return AHEAD;
+        if (behind == layers->behind.count)
+            return BEHIND;
+        if (layers->ahead.count <= layers->behind.count
+                ? look_ahead(layers, layer, layers->ahead.items[ahead++], high, met)
+                : look_behind(layers, layer, layers->behind.items[behind++], low, met))
+            return 0;
     }
-    while (ahead < layers->ahead.count || behind < layers->behind.count) {
-        size_t more_ahead = layers->ahead.count - ahead;
-        size_t more_behind = layers->behind.count - behind;
-        bool forward = more_ahead && (!more_behind || more_ahead <= more_behind);
-        if (forward ? look_ahead(layers, layer, layers->ahead.items[ahead++], high, met)
-                    : look_behind(layers, layer, layers->behind.items[behind++], low, met))
-            return true;
-    }
-    return false;
 }
 
 static void forget_search(struct layers *layers)
@@ -314,68 +342,61 @@ static void forget_search(struct layers *layers)
         layers->seen[layers->behind.items[i]] = 0;
 }
 
-static void sort_few(uint64_t *keys, size_t count)
+static int compare_places(const void *a, const void *b)
 {
+    uint64_t left = ((const struct layers_place *)a)->place;
+    uint64_t right = ((const struct layers_place *)b)->place;
+    return (left > right) - (left < right);
+}
+
+/* In the order that they have now. Mostly there are a handful. */
+static void sort_moved(struct layers_place *moved, size_t count)
+{
+    if (count > 32) {
+        qsort(moved, count, sizeof *moved, compare_places);
+        return;
+    }
     for (size_t i = 1; i < count; i++) {
-        uint64_t key = keys[i];
+        struct layers_place one = moved[i];
         size_t hole = i;
-        for (; hole && keys[hole - 1] > key; hole--)
-            keys[hole] = keys[hole - 1];
-        keys[hole] = key;
+        for (; hole && moved[hole - 1].place > one.place; hole--)
+            moved[hole] = moved[hole - 1];
+        moved[hole] = one;
     }
 }
 
-/* By place, in the upper half of a key, byte after byte from the lowest: there are no two alike. */
-static void sort_many(struct layers *layers, uint64_t *keys, size_t count)
+/* Takes channels out of the order and puts them in again behind `last`. */
+static void move_behind(struct layers *layers, struct layer *layer, uint32_t last)
 {
-    vec_reserve(&layers->spare, count);
-    uint64_t *from = keys, *to = layers->spare.items;
-    for (unsigned shift = 32; layers->channels >> (shift - 32); shift += 8) {
-        size_t first[257] = {0};
-        for (size_t i = 0; i < count; i++)
-            first[(from[i] >> shift & 255) + 1]++;
-        for (unsigned byte = 1; byte < 256; byte++)
-            first[byte] += first[byte - 1];
-        for (size_t i = 0; i < count; i++)
-            to[first[from[i] >> shift & 255]++] = from[i];
-        uint64_t *last = from;
-        from = to;
-        to = last;
-    }
-    if (from != keys)
-        memcpy(keys, from, count * sizeof *keys);
-}
-
-static void sort_found(struct layers *layers, const struct layer *layer, const uint32_t *found,
-                       size_t count)
-{
-    size_t first = layers->sorted.count;
+    const struct layers_place *moved = layers->moved.items;
+    size_t count = layers->moved.count;
+    uint32_t end = layers->channels, next = layer->next[last];
+    uint64_t place = last == end ? 0 : layer->place[last];
+    uint64_t gap = ((next == end ? UINT64_MAX : layer->place[next]) - place) / (count + 1);
     for (size_t i = 0; i < count; i++) {
-        vec_push(&layers->sorted, (uint64_t)layer->place[found[i]] << 32 | found[i]);
+        uint32_t channel = moved[i].channel;
+        layer->next[layer->last[channel]] = layer->next[channel];
+        layer->last[layer->next[channel]] = layer->last[channel];
+        link_behind(layer, channel, last);
+        layer->place[channel] = place += gap;
+        last = channel;
     }
-    if (count < 64)
-        sort_few(layers->sorted.items + first, count);
-    else
-        sort_many(layers, layers->sorted.items + first, count);
+    if (gap == 0)
+        number_order(layers, layer);
+    layers->operations += gap ? count : end;
 }
 
-/* The places of all that was found are dealt out anew: what lies behind comes before what lies
- * ahead, each in the order that it had. */
-static void reorder(struct layers *layers, struct layer *layer)
+/* What lies ahead of `out` goes to just behind `in`, or what lies behind `in` to before `out`. */
+static void reorder(struct layers *layers, struct layer *layer, uint32_t in, uint32_t out,
+                    unsigned side)
 {
-    layers->sorted.count = 0;
-    sort_found(layers, layer, layers->behind.items, layers->behind.count);
-    sort_found(layers, layer, layers->ahead.items, layers->ahead.count);
-    size_t middle = layers->behind.count, end = layers->sorted.count;
-    const uint64_t *sorted = layers->sorted.items;
-    layers->places.count = 0;
-    for (size_t a = 0, b = middle; a < middle || b < end;) {
-        bool left = b == end || (a < middle && sorted[a] < sorted[b]);
-        vec_push(&layers->places, (uint32_t)(sorted[left ? a++ : b++] >> 32));
-    }
-    for (size_t i = 0; i < end; i++)
-        layer->place[(uint32_t)sorted[i]] = layers->places.items[i];
-    layers->operations += end;
+    size_t count = side == AHEAD ? layers->ahead.count : layers->behind.count;
+    const uint32_t *found = side == AHEAD ? layers->ahead.items : layers->behind.items;
+    layers->moved.count = 0;
+    for (size_t i = 0; i < count; i++)
+        vec_push(&layers->moved, ((struct layers_place){layer->place[found[i]], found[i]}));
+    sort_moved(layers->moved.items, count);
+    move_behind(layers, layer, side == AHEAD ? in : layer->last[out]);
 }
 
 enum layers_answer layers_add(struct layers *layers, unsigned index, uint32_t in, uint32_t out)
@@ -389,16 +410,16 @@ enum layers_answer layers_add(struct layers *layers, unsigned index, uint32_t in
     if (layers_row_has(layers, layer->refused, in, out))
         return LAYERS_REFUSED;
     if (layer->place[in] >= layer->place[out]) {
-        bool closes = search(layers, layer, in, out, &met);
+        unsigned side = search(layers, layer, in, out, &met);
         /* A cycle that needs a dependency on trial is no reason to refuse for ever. */
-        if (closes && layers->seen[met] & ON_TRIAL)
+        if (!side && layers->seen[met] & ON_TRIAL)
             vec_push(&layers->try.refused, dependency);
         forget_search(layers);
-        if (closes) {
+        if (!side) {
             flip(layers, layer->refused, layers->twin[in], layers_offset(layers, in, out));
             return LAYERS_REFUSED;
         }
-        reorder(layers, layer);
+        reorder(layers, layer, in, out, side);
     }
     flip_dependency(layers, layer, in, out);
     if (layers->try.running) {

@@ -7,9 +7,15 @@
  * one row for each of its links.
  *
  * Every layer keeps its channels in a topological order and repairs it when a dependency points
- * backwards (Pearce and Kelly, "A dynamic topological sort algorithm for directed acyclic graphs",
- * 2006): most additions cost one look at two places in the order. What would close a cycle is
- * refused, and remembered, because a graph that only grows will refuse it for ever. */
+ * backwards: most additions cost one look at two places in the order. What would close a cycle is
+ * refused, and remembered, because a graph that only grows will refuse it for ever.
+ *
+ * A repair looks from both ends of the new dependency at what lies between them in the order, as
+ * Pearce and Kelly do ("A dynamic topological sort algorithm for directed acyclic graphs", 2006);
+ * but it stops as soon as one end has seen everything, and moves only that to beyond the other end.
+ * Mostly one of the two has a few channels to look at and the other hundreds. For that the order is
+ * a list whose members have ascending numbers with gaps between them (Dietz and Sleator, "Two
+ * algorithms for maintaining order in a list", 1987, in its simplest form). */
 #ifndef WEFT_ROUTING_LAYERS_H
 #define WEFT_ROUTING_LAYERS_H
 
@@ -29,7 +35,14 @@ struct layer {
     uint64_t *after;   /* rows by the twin of an arriving channel: those that it leads to */
     uint64_t *before;  /* rows by leaving channel: twins of those that lead to it */
     uint64_t *refused; /* as `after` */
-    uint32_t *place;   /* by channel: its place in the topological order */
+    uint64_t *place;   /* by channel: a number that ascends along the topological order */
+    uint32_t *next;    /* the order as a ring, which begins and ends at `channels` */
+    uint32_t *last;    /* the same backwards */
+};
+
+struct layers_place {
+    uint64_t place;
+    uint32_t channel;
 };
 
 struct layers {
@@ -38,7 +51,7 @@ struct layers {
     uint32_t words;        /* of a row */
     uint32_t *twin;        /* by channel: the other direction of its link */
     uint32_t *of_port;     /* by entry of the network's ports: the channel out of it, or NONE */
-    uint32_t *first_place; /* by channel: up towards the stages without hosts, then down */
+    uint32_t *first_order; /* channels: up towards the stages without hosts, then down */
     unsigned count;
     struct layer layer[LAYERS_LIMIT];
     uint64_t operations; /* as engine.h counts them */
@@ -54,9 +67,7 @@ struct layers {
     uint8_t *seen; /* by channel: 0, or how it was found */
     VEC(uint32_t) ahead;
     VEC(uint32_t) behind;
-    VEC(uint64_t) sorted;
-    VEC(uint64_t) spare;
-    VEC(uint32_t) places;
+    VEC(struct layers_place) moved;
 };
 
 /* Lanes to use, as engine options have them. */

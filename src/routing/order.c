@@ -5,7 +5,8 @@
  * off. What is left is tried again in the next wave, when more switches have acknowledged and their
  * old entries no longer count; if a whole pass adds nothing, a drain lets the planner forget all
  * that earlier tables left behind; if even that does not help, the remaining tables are split, into
- * blocks and then into single entries; what still cannot go is reported as stuck.
+ * blocks and then into single entries; what still cannot go is reported as stuck, together with the
+ * lanes on which writing it, all at once and after a drain, could close a circle.
  *
  * The order in which updates are tried is a strategy. For up*-down* tables children go before
  * parents, and parents only when all their children have acknowledged: PIRa followed by FERa needs
@@ -17,129 +18,15 @@
  */
 #include "routing/order.h"
 
-#include "routing/order_graph.h"
-
-#include "base/bitset.h"
+#include "routing/order_planner.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum phase {
-    PHASE_OLD,   /* not yet written */
-    PHASE_SENT,  /* in this wave: forwards by old and new */
-    PHASE_ACKED, /* in an earlier wave since the last drain: packets that the old entry sent may
-                    still be on their way */
-    PHASE_NEW,   /* before the last drain */
+enum {
+    WORK_LIMIT = 2000000000,
+    SPLIT_MOST = 4096, /* blocks; if lanes are held anyway, more are not worth the time */
 };
-enum { WORK_LIMIT = 2000000000 };
-
-struct planner {
-    const struct network *network;
-    const struct routes *before, *after;
-    struct order_plan *plan;
-    struct order_graph graph;
-    uint32_t stride;
-    uint8_t *phase;   /* [switch * stride + LID] */
-    uint64_t **carry; /* by LID, for LIDs of switches: bits of the switches that pass on traffic of
-                         terminals to it; NULL: all do */
-    VEC(struct order_update) left;
-    uint32_t *pending;   /* by switch: updates that are left or not yet acknowledged */
-    bool forgetful;      /* nothing was written since the last drain */
-    uint32_t drain_hops; /* of the last drain */
-};
-
-static uint8_t old_port(const struct planner *planner, uint32_t at, uint32_t lid)
-{
-    return routes_port(planner->before, at, lid);
-}
-
-static uint8_t new_port(const struct planner *planner, uint32_t at, uint32_t lid)
-{
-    return routes_port(planner->after, at, lid);
-}
-
-static enum phase phase_of(const struct planner *planner, uint32_t at, uint32_t lid)
-{
-    return planner->phase[(size_t)at * planner->stride + lid];
-}
-
-/* The switch that a port leads to, or NETWORK_NONE: nothing waits there. */
-static uint32_t switch_behind(const struct planner *planner, uint32_t at, uint8_t port, uint8_t *in)
-{
-    const struct network_switch *node = &planner->network->switches.items[at];
-    if (port == 0 || port > node->port_count)
-        return NETWORK_NONE;
-    const struct network_port *link = &planner->network->ports.items[node->first_port + port];
-    if (link->peer == NETWORK_NONE || !(link->peer & NETWORK_SWITCH))
-        return NETWORK_NONE;
-    *in = link->peer_port;
-    return link->peer & ~NETWORK_SWITCH;
-}
-
-static bool carries(const struct planner *planner, uint32_t at, uint32_t lid)
-{
-    return !planner->carry[lid] || bitset_has(planner->carry[lid], at);
-}
-
-/* Packets to the LID that arrive at port `in` may leave by `out`. */
-static bool add(struct planner *planner, uint32_t at, uint8_t in, uint8_t out)
-{
-    uint8_t unused;
-    return switch_behind(planner, at, out, &unused) == NETWORK_NONE ||
-           order_graph_add(&planner->graph, at, in, out);
-}
-
-/* Packets that came to `at` by any table since the last drain, and now leave by `port`. */
-static bool add_arrivals(struct planner *planner, uint32_t at, uint32_t lid, uint8_t port)
-{
-    const struct network *network = planner->network;
-    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-        const struct network_edge *edge = &network->edges[e];
-        enum phase phase = phase_of(planner, edge->to, lid);
-        bool came = (phase != PHASE_NEW && old_port(planner, edge->to, lid) == edge->to_port) ||
-                    (phase != PHASE_OLD && new_port(planner, edge->to, lid) == edge->to_port);
-        if (came && carries(planner, edge->to, lid) && !add(planner, at, edge->port, port))
-            return false;
-    }
-    return true;
-}
-
-/* Packets that leave by the new port and are forwarded by whatever the next switch has now. */
-static bool add_departures(struct planner *planner, uint32_t at, uint32_t lid, uint8_t port)
-{
-    uint8_t in;
-    uint32_t to = switch_behind(planner, at, port, &in);
-    if (to == NETWORK_NONE || !carries(planner, at, lid))
-        return true;
-    enum phase phase = phase_of(planner, to, lid);
-    return (phase > PHASE_SENT || add(planner, to, in, old_port(planner, to, lid))) &&
-           (phase < PHASE_SENT || add(planner, to, in, new_port(planner, to, lid)));
-}
-
-/* Adds everything that can happen once the update is on the wire; undoes it and returns false if
- * that could go round in a circle. */
-static bool try_update(struct planner *planner, const struct order_update *update)
-{
-    uint32_t end = update->first_lid + update->lid_count;
-    for (uint32_t lid = update->first_lid; lid < end; lid++) {
-        uint8_t port = new_port(planner, update->at, lid);
-        if (port == old_port(planner, update->at, lid))
-            continue;
-        uint32_t edges =
-            planner->network->first_edge[update->at + 1] - planner->network->first_edge[update->at];
-        planner->plan->work += edges;
-        planner->plan->operations += edges + 1;
-        if (!add_arrivals(planner, update->at, lid, port) ||
-            !add_departures(planner, update->at, lid, port)) {
-            order_graph_undo(&planner->graph);
-            return false;
-        }
-    }
-    order_graph_keep(&planner->graph);
-    memset(planner->phase + (size_t)update->at * planner->stride + update->first_lid, PHASE_SENT,
-           update->lid_count);
-    return true;
-}
 
 enum strategy { CHILDREN_FIRST, PARENTS_FIRST, ANY_ORDER };
 
@@ -178,7 +65,7 @@ static bool make_wave(struct planner *planner, enum strategy strategy, bool drai
     for (size_t i = 0; i < planner->left.count; i++) {
         struct order_update update = planner->left.items[i];
         if (plan->work < WORK_LIMIT && may_go(planner, strategy, update.at) &&
-            try_update(planner, &update))
+            planner_try(planner, &update))
             vec_push(&plan->updates, update);
         else
             planner->left.items[kept++] = update;
@@ -193,85 +80,10 @@ static bool make_wave(struct planner *planner, enum strategy strategy, bool drai
     return true;
 }
 
-/* After a drain only the present tables count. False if they have a cycle. */
-static bool forget(struct planner *planner)
-{
-    const struct network *network = planner->network;
-    order_graph_clear(&planner->graph);
-    size_t cells = (size_t)network->switches.count * planner->stride;
-    for (size_t i = 0; i < cells; i++)
-        if (planner->phase[i] == PHASE_ACKED)
-            planner->phase[i] = PHASE_NEW;
-    for (uint32_t at = 0; at < network->switches.count; at++) {
-        for (uint32_t lid = 0; lid < planner->stride; lid++) {
-            uint8_t in, onward_in;
-            uint8_t port = phase_of(planner, at, lid) == PHASE_NEW ? new_port(planner, at, lid)
-                                                                   : old_port(planner, at, lid);
-            uint32_t to = switch_behind(planner, at, port, &in);
-            if (to == NETWORK_NONE || !carries(planner, at, lid))
-                continue;
-            port = phase_of(planner, to, lid) == PHASE_NEW ? new_port(planner, to, lid)
-                                                           : old_port(planner, to, lid);
-            if (switch_behind(planner, to, port, &onward_in) != NETWORK_NONE)
-                order_graph_put(&planner->graph, to, in, port);
-        }
-    }
-    planner->plan->operations += cells;
-    planner->forgetful = true;
-    return order_graph_sort(&planner->graph);
-}
-
-/* For a switch's LID: the switches where traffic of terminals can come by, in the old tables, the
- * new ones or a mixture. */
-static uint64_t *find_carriers(const struct planner *planner, uint32_t lid, uint32_t *queue)
-{
-    const struct network *network = planner->network;
-    uint32_t switches = (uint32_t)network->switches.count, tail = 0;
-    uint64_t *bits = mem_zalloc(BITSET_WORDS(switches), sizeof *bits);
-    for (uint32_t at = 0; at < switches; at++) {
-        if (network_terminal_count(network, at) == 0)
-            continue;
-        bitset_add(bits, at);
-        queue[tail++] = at;
-    }
-    for (uint32_t head = 0; head < tail; head++) {
-        uint8_t ports[2] = {old_port(planner, queue[head], lid),
-                            new_port(planner, queue[head], lid)};
-        for (int i = 0; i < 2; i++) {
-            uint8_t in;
-            uint32_t to = switch_behind(planner, queue[head], ports[i], &in);
-            if (to == NETWORK_NONE || bitset_has(bits, to))
-                continue;
-            bitset_add(bits, to);
-            queue[tail++] = to;
-        }
-    }
-    return bits;
-}
-
-/* Traffic between switches is management. It counts like all other traffic, unless that alone makes
- * the old or the new tables cyclic (up*-down* with several roots has such tables): then, as in
- * verify.h, only traffic with a terminal at one end does. */
-static void choose_traffic(struct planner *planner)
-{
-    const struct network *network = planner->network;
-    planner->carry = mem_zalloc(planner->stride, sizeof *planner->carry);
-    memset(planner->phase, PHASE_ACKED, (size_t)network->switches.count * planner->stride);
-    bool new_is_acyclic = forget(planner);
-    memset(planner->phase, PHASE_OLD, (size_t)network->switches.count * planner->stride);
-    if (new_is_acyclic && forget(planner))
-        return;
-    uint32_t *queue = mem_alloc(network->switches.count * sizeof *queue);
-    for (uint32_t lid = 0; lid <= network->top_lid; lid++)
-        if (network->owner[lid] != NETWORK_NONE && (network->owner[lid] & NETWORK_SWITCH))
-            planner->carry[lid] = find_carriers(planner, lid, queue);
-    mem_free(queue);
-}
-
 static bool entries_differ(const struct planner *planner, uint32_t at, uint32_t lid, uint32_t count)
 {
     for (uint32_t end = lid + count; lid < end; lid++)
-        if (old_port(planner, at, lid) != new_port(planner, at, lid))
+        if (planner_old(planner, at, lid) != planner_new(planner, at, lid))
             return true;
     return false;
 }
@@ -326,25 +138,24 @@ static void split_left(struct planner *planner, uint32_t piece)
     mem_free(whole);
 }
 
-/* How far a packet may have to go that somebody sent on by an entry which is there no more: the
- * entries written since the last drain, and those that are stuck, if these are set to drop. */
-static uint32_t hops_to_drain(const struct planner *planner, bool drop)
+/* How far a packet may have to go that somebody sent on by an entry which is there no more: those
+ * written since the last drain. */
+static uint32_t hops_to_drain(const struct planner *planner)
 {
     const struct network *network = planner->network;
     uint32_t most = 1;
     for (uint32_t at = 0; at < network->switches.count; at++)
         for (uint32_t lid = 1; lid < planner->stride; lid++) {
-            enum phase phase = phase_of(planner, at, lid);
-            bool changes = old_port(planner, at, lid) != new_port(planner, at, lid);
-            if (!changes || phase == PHASE_NEW || (phase == PHASE_OLD && !drop))
+            uint8_t in, port = planner_old(planner, at, lid);
+            if (planner_phase(planner, at, lid) != PHASE_ACKED ||
+                port == planner_new(planner, at, lid))
                 continue;
-            uint8_t in, port = old_port(planner, at, lid);
-            uint32_t hops = 0, next = switch_behind(planner, at, port, &in);
+            uint32_t hops = 0, next = planner_next(planner, at, port, &in);
             while (next != NETWORK_NONE && hops <= network->switches.count) {
+                bool written = planner_phase(planner, next, lid) >= PHASE_ACKED;
+                port = written ? planner_new(planner, next, lid) : planner_old(planner, next, lid);
+                next = planner_next(planner, next, port, &in);
                 hops++;
-                port = phase_of(planner, next, lid) >= PHASE_ACKED ? new_port(planner, next, lid)
-                                                                   : old_port(planner, next, lid);
-                next = switch_behind(planner, next, port, &in);
             }
             most = hops > most ? hops : most;
         }
@@ -352,21 +163,22 @@ static uint32_t hops_to_drain(const struct planner *planner, bool drop)
 }
 
 /* Waves until nothing is left or nothing helps. */
-static void make_waves(struct planner *planner, enum strategy strategy)
+static void make_waves(struct planner *planner, enum strategy strategy, bool drains)
 {
     uint32_t piece = planner->stride;
     bool drain = false;
     while (planner->left.count && planner->plan->work < WORK_LIMIT) {
         if (make_wave(planner, strategy, drain)) {
             drain = false;
-        } else if (!planner->forgetful) {
-            planner->drain_hops = hops_to_drain(planner, false);
-            if (!forget(planner))
+        } else if (drains && !planner->forgetful) {
+            planner->drain_hops = hops_to_drain(planner);
+            if (!planner_forget(planner))
                 break;
             drain = true;
         } else if (strategy != ANY_ORDER) {
             strategy = ANY_ORDER; /* the old tables had other directions */
-        } else if (piece > 1) {
+        } else if (piece > 1 &&
+                   (drains || piece > ROUTES_BLOCK || planner->left.count < SPLIT_MOST)) {
             piece = piece > ROUTES_BLOCK ? ROUTES_BLOCK : 1;
             split_left(planner, piece);
         } else {
@@ -375,17 +187,40 @@ static void make_waves(struct planner *planner, enum strategy strategy)
     }
 }
 
-static void plan_by(struct planner *planner, enum strategy strategy)
+/* What comes after the waves: all that is left, after a drain, with sources held on some lanes; or
+ * only a drain, if sources must not hear of new service levels before. */
+static void settle(struct planner *planner)
+{
+    struct order_plan *plan = planner->plan;
+    struct order_wave last = {.first = (uint32_t)plan->updates.count,
+                              .drain = true,
+                              .drain_hops = hops_to_drain(planner)};
+    uint16_t lanes = planner_finish(planner);
+    bool drained = planner->left.count > 0;
+    if (lanes && !drained && plan->waves.count) {
+        planner_forget(planner);
+        lanes = planner_finish(planner);
+        drained = true;
+    }
+    for (size_t i = 0; i < planner->left.count; i++)
+        if (lanes)
+            vec_push(&plan->stuck, planner->left.items[i]);
+        else
+            vec_push(&plan->updates, planner->left.items[i]);
+    last.count = (uint32_t)plan->updates.count - last.first;
+    if (drained && !lanes)
+        vec_push(&plan->waves, last);
+    plan->stuck_lanes = lanes;
+    plan->stuck_hops = lanes ? last.drain_hops : 0;
+}
+
+static void plan_by(struct planner *planner, enum strategy strategy, bool drains)
 {
     gather_updates(planner, strategy);
-    memset(planner->phase, PHASE_OLD, (size_t)planner->network->switches.count * planner->stride);
-    if (forget(planner))
-        make_waves(planner, strategy);
-    for (size_t i = 0; i < planner->left.count; i++)
-        vec_push(&planner->plan->stuck, planner->left.items[i]);
-    planner->plan->stuck_lanes = planner->left.count > 0;
-    if (planner->left.count)
-        planner->plan->stuck_hops = hops_to_drain(planner, true);
+    if (planner_begin(planner))
+        make_waves(planner, strategy, drains);
+    if (planner->left.count || planner->levels)
+        settle(planner);
 }
 
 static uint64_t entries_of(const struct order_update *updates, size_t count)
@@ -396,65 +231,95 @@ static uint64_t entries_of(const struct order_update *updates, size_t count)
     return entries;
 }
 
-/* Less is better: what is stuck, then drains, then waves. */
-static bool is_better(const struct order_plan *plan, const struct order_plan *other)
+/* Less is better: lanes to hold, what is stuck, then drains, then waves. What is written during a
+ * hold costs less than the time of a drain. */
+static bool is_better(const struct order_plan *plan, const struct order_plan *other, bool hold)
 {
-    uint64_t stuck = entries_of(plan->stuck.items, plan->stuck.count);
-    uint64_t other_stuck = entries_of(other->stuck.items, other->stuck.count);
-    uint32_t drains = order_drains(plan), other_drains = order_drains(other);
-    if (stuck != other_stuck)
-        return stuck < other_stuck;
-    if (drains != other_drains)
-        return drains < other_drains;
+    const uint64_t costs[2][4] = {
+        {(uint64_t)__builtin_popcount(plan->stuck_lanes), hold ? order_drains(plan) : 0,
+         entries_of(plan->stuck.items, plan->stuck.count), order_drains(plan)},
+        {(uint64_t)__builtin_popcount(other->stuck_lanes), hold ? order_drains(other) : 0,
+         entries_of(other->stuck.items, other->stuck.count), order_drains(other)},
+    };
+    for (int i = 0; i < 4; i++)
+        if (costs[0][i] != costs[1][i])
+            return costs[0][i] < costs[1][i];
     return plan->waves.count < other->waves.count;
 }
 
-static void release_planner(struct planner *planner)
+/* One more plan; the better one is kept. */
+static void try_plan(struct planner *planner, enum strategy strategy, bool drains, bool hold)
 {
-    for (size_t lid = 0; lid < planner->stride; lid++)
-        mem_free(planner->carry[lid]);
-    mem_free(planner->carry);
-    mem_free(planner->phase);
-    mem_free(planner->pending);
-    vec_release(&planner->left);
-    order_graph_release(&planner->graph);
+    struct order_plan *plan = planner->plan;
+    struct order_plan other = {.work = plan->work, .operations = plan->operations};
+    planner->plan = &other;
+    plan_by(planner, strategy, drains);
+    planner->plan = plan;
+    plan->work = other.work;
+    plan->operations = other.operations;
+    if (is_better(&other, plan, hold)) {
+        struct order_plan worse = *plan;
+        *plan = other;
+        other = worse;
+    }
+    order_release(&other);
+}
+
+static void plan_with(struct planner *planner)
+{
+    const struct order_plan *plan = planner->plan;
+    bool ranked = planner->after->ranks;
+    uint16_t lanes = planner_doomed_lanes(planner);
+    plan_by(planner, ranked && !lanes ? CHILDREN_FIRST : ANY_ORDER, !lanes);
+    if (lanes && plan->stuck_lanes == lanes)
+        return;
+    if (lanes)
+        try_plan(planner, ranked ? CHILDREN_FIRST : ANY_ORDER, true, true);
+    for (int strategy = PARENTS_FIRST; ranked && strategy <= ANY_ORDER; strategy++)
+        if (plan->stuck_lanes || order_drains(plan))
+            try_plan(planner, (enum strategy)strategy, true, lanes);
+}
+
+/* Packets on lanes that are held leave by the tables that are there before the stuck entries are
+ * written, however far they have to go. */
+static void add_hops_to_empty(struct order_plan *plan, const struct planner *planner)
+{
+    const struct network *network = planner->network;
+    size_t cells = (size_t)network->switches.count * planner->stride;
+    struct routes mixed = {.switch_count = (uint32_t)network->switches.count,
+                           .stride = planner->stride,
+                           .top_lid = (uint16_t)(planner->stride - 1),
+                           .ports = mem_alloc(cells)};
+    for (uint32_t at = 0; at < network->switches.count; at++)
+        for (uint32_t lid = 0; lid < planner->stride; lid++)
+            routes_row(&mixed, at)[lid] = planner_new(planner, at, lid);
+    for (size_t i = 0; i < plan->stuck.count; i++) {
+        const struct order_update *update = &plan->stuck.items[i];
+        for (uint32_t k = 0; k < update->lid_count; k++)
+            routes_row(&mixed, update->at)[update->first_lid + k] =
+                planner_old(planner, update->at, update->first_lid + k);
+    }
+    uint32_t hops = routes_longest(&mixed, network);
+    plan->stuck_hops = hops > plan->stuck_hops ? hops : plan->stuck_hops;
+    mem_free(mixed.ports);
 }
 
 void order_make(struct order_plan *plan, const struct network *network, const struct routes *before,
                 const struct routes *after)
 {
-    uint32_t switches = (uint32_t)network->switches.count;
     uint32_t stride = before->stride > after->stride ? before->stride : after->stride;
     struct planner planner = {
         .network = network, .before = before, .after = after, .plan = plan, .stride = stride};
     *plan = (struct order_plan){0};
-    if (switches == 0)
+    if (network->switches.count == 0)
         return;
-    planner.phase = mem_alloc((size_t)switches * stride);
-    planner.pending = mem_alloc(switches * sizeof *planner.pending);
-    order_graph_init(&planner.graph, network);
-    choose_traffic(&planner);
-    if (after->ranks)
-        plan_by(&planner, CHILDREN_FIRST);
-    else
-        plan_by(&planner, ANY_ORDER);
-    for (int strategy = PARENTS_FIRST; after->ranks && strategy <= ANY_ORDER; strategy++) {
-        struct order_plan other = {.work = plan->work, .operations = plan->operations};
-        if (plan->stuck.count == 0 && order_drains(plan) == 0)
-            break;
-        planner.plan = &other;
-        plan_by(&planner, (enum strategy)strategy);
-        plan->work = other.work;
-        plan->operations = other.operations;
-        if (is_better(&other, plan)) {
-            struct order_plan worse = *plan;
-            *plan = other;
-            other = worse;
-        }
-        order_release(&other);
-    }
-    plan->operations += planner.graph.operations;
-    release_planner(&planner);
+    planner_init(&planner);
+    plan_with(&planner);
+    if (plan->stuck_lanes)
+        add_hops_to_empty(plan, &planner);
+    for (unsigned lane = 0; lane < planner.lanes; lane++)
+        plan->operations += planner.graphs[lane].operations;
+    planner_release(&planner);
 }
 
 uint32_t order_drains(const struct order_plan *plan)
@@ -470,4 +335,6 @@ void order_release(struct order_plan *plan)
     vec_release(&plan->updates);
     vec_release(&plan->waves);
     vec_release(&plan->stuck);
+    mem_free(plan->first_levels);
+    plan->first_levels = NULL;
 }

@@ -15,9 +15,9 @@
 enum { FILE_LIMIT = 1 << 30 };
 
 static void write_update(const struct order_update *update, const struct network *network,
-                         const char *what, struct text *out)
+                         struct text *out)
 {
-    text_printf(out, "%s 0x%016" PRIx64 " %u", what, network->switches.items[update->at].guid,
+    text_printf(out, "update 0x%016" PRIx64 " %u", network->switches.items[update->at].guid,
                 update->first_lid);
     if (update->lid_count > 1)
         text_printf(out, "-%u", update->first_lid + update->lid_count - 1u);
@@ -31,10 +31,17 @@ void order_write(const struct order_plan *plan, const struct network *network, s
         if (wave || item->drain)
             text_puts(out, item->drain ? "drain\n" : "wait\n");
         for (uint32_t i = item->first; i < item->first + item->count; i++)
-            write_update(&plan->updates.items[i], network, "update", out);
+            write_update(&plan->updates.items[i], network, out);
+    }
+    if (plan->stuck_lanes) {
+        text_puts(out, "hold");
+        for (unsigned lane = 0; lane < ORDER_LANES; lane++)
+            if (plan->stuck_lanes >> lane & 1)
+                text_printf(out, " %u", lane);
+        text_putc(out, '\n');
     }
     for (size_t i = 0; i < plan->stuck.count; i++)
-        write_update(&plan->stuck.items[i], network, "# no safe order:", out);
+        write_update(&plan->stuck.items[i], network, out);
 }
 
 struct order_reader {
@@ -65,6 +72,28 @@ static bool scan_lid(char **at, uint32_t *lid)
     return true;
 }
 
+static void open_wave(struct order_reader *reader)
+{
+    struct order_plan *plan = reader->plan;
+    vec_push(&plan->waves,
+             ((struct order_wave){.first = (uint32_t)plan->updates.count, .drain = reader->drain}));
+    reader->open = true;
+    reader->drain = false;
+}
+
+static void add_update(struct order_reader *reader, struct order_update update)
+{
+    struct order_plan *plan = reader->plan;
+    if (plan->stuck_lanes) {
+        vec_push(&plan->stuck, update);
+        return;
+    }
+    if (!reader->open)
+        open_wave(reader);
+    vec_push(&plan->updates, update);
+    plan->waves.items[plan->waves.count - 1].count++;
+}
+
 static int take_update(struct order_reader *reader, char *at)
 {
     static const char expected[] = "expected \"update <switch GUID> [<LID>[-<LID>]]\"";
@@ -87,17 +116,24 @@ static int take_update(struct order_reader *reader, char *at)
         if (at[strspn(at, " \t")] || last < first)
             return fail(reader, expected);
     }
+    struct order_update update = {
+        .at = index, .first_lid = (uint16_t)first, .lid_count = (uint16_t)(last - first + 1)};
+    add_update(reader, update);
+    return 0;
+}
+
+static int take_hold(struct order_reader *reader, char *at)
+{
     struct order_plan *plan = reader->plan;
-    if (!reader->open) {
-        vec_push(&plan->waves, ((struct order_wave){.first = (uint32_t)plan->updates.count,
-                                                    .drain = reader->drain}));
-        reader->open = true;
-        reader->drain = false;
+    for (at += strspn(at, " \t"); *at; at += strspn(at, " \t")) {
+        uint32_t lane;
+        if (!scan_lid(&at, &lane) || lane >= ORDER_LANES || (*at && !strchr(" \t", *at)))
+            return fail(reader, "expected \"hold <lane> ...\"");
+        plan->stuck_lanes |= (uint16_t)(1u << lane);
     }
-    vec_push(&plan->updates, ((struct order_update){.at = index,
-                                                    .first_lid = (uint16_t)first,
-                                                    .lid_count = (uint16_t)(last - first + 1)}));
-    plan->waves.items[plan->waves.count - 1].count++;
+    if (!plan->stuck_lanes)
+        return fail(reader, "expected \"hold <lane> ...\"");
+    reader->drain = false; /* a hold has one */
     return 0;
 }
 
@@ -112,9 +148,13 @@ static int take_line(struct order_reader *reader, char *line)
         return 0;
     if (length == 6 && strncmp(line, "update", length) == 0)
         return take_update(reader, line + length);
+    if (reader->plan->stuck_lanes)
+        return fail(reader, "after a hold there are only updates");
+    if (length == 4 && strncmp(line, "hold", length) == 0)
+        return take_hold(reader, line + length);
     bool drain = length == 5 && strncmp(line, "drain", length) == 0;
     if (!alone || (!drain && !(length == 4 && strncmp(line, "wait", length) == 0)))
-        return fail(reader, "expected update, wait or drain");
+        return fail(reader, "expected update, wait, drain or hold");
     reader->open = false;
     reader->drain |= drain;
     return 0;
@@ -136,6 +176,8 @@ int order_parse(struct order_plan *plan, const struct network *network, const ch
         rc = text + length < end ? fail(&reader, "the line is too long") : take_line(&reader, line);
         text = *end ? end + 1 : end;
     }
+    if (reader.drain)
+        open_wave(&reader); /* before sources hear of new service levels */
     map_release(&reader.by_guid);
     if (rc)
         order_release(plan);

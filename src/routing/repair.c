@@ -1,11 +1,12 @@
-/* What a change touches, and what is mended row by row; the rest is for repair_column.c.
+/* The work of a repair, and what is mended row by row; the rest is for repair_batch.c and
+ * repair_column.c.
  *
  * Rows of neighbours lie close together in memory, and the entries of one row that lead out of one
  * port have much in common; so the entries that lead out of links which are gone are replaced
  * switch by switch, without looking at anybody who sends to them. */
 #include "routing/repair.h"
 
-#include "routing/repair_column.h"
+#include "routing/repair_batch.h"
 #include "routing/verify.h"
 
 #include <errno.h>
@@ -13,138 +14,6 @@
 
 /* Beyond this an engine is quicker. */
 enum { WORK_LIMIT = 200000000 };
-
-/* ---- what is different ---- */
-
-struct comparison {
-    struct repair *repair;
-    const struct network *before, *network;
-    const struct routes *routes, *held;
-    const uint32_t *to_new;
-};
-
-static bool same_end(const struct comparison *comparison, uint32_t old, uint32_t now)
-{
-    const uint32_t *to_new = comparison->to_new;
-    if (old == NETWORK_NONE || now == NETWORK_NONE ||
-        (old & NETWORK_SWITCH) != (now & NETWORK_SWITCH))
-        return old == now;
-    if (old & NETWORK_SWITCH)
-        return to_new[old & ~NETWORK_SWITCH] == (now & ~NETWORK_SWITCH);
-    const struct network_terminal *a = &comparison->before->terminals.items[old];
-    const struct network_terminal *b = &comparison->network->terminals.items[now];
-    return a->guid == b->guid && a->port == b->port && to_new[a->at] == b->at;
-}
-
-static void compare_ports(const struct comparison *comparison, uint32_t old)
-{
-    const struct network *network = comparison->network;
-    const struct network_switch *a = &comparison->before->switches.items[old];
-    const struct network_switch *b = &network->switches.items[comparison->to_new[old]];
-    for (unsigned port = 1; port <= b->port_count; port++) {
-        const struct network_port *was = &comparison->before->ports.items[a->first_port + port];
-        const struct network_port *is = &network->ports.items[b->first_port + port];
-        if (same_end(comparison, was->peer, is->peer) &&
-            (is->peer == NETWORK_NONE || !(is->peer & NETWORK_SWITCH) ||
-             was->peer_port == is->peer_port))
-            continue;
-        comparison->repair->fresh[b->first_port + port] = 1;
-        vec_push(&comparison->repair->channels,
-                 ((struct repair_channel){comparison->to_new[old], (uint8_t)port}));
-    }
-}
-
-/* How many hops a route had, 0 if that cannot be told. */
-static uint16_t old_hops(const struct comparison *comparison, uint32_t at, uint32_t lid)
-{
-    const struct network *before = comparison->before;
-    uint16_t hops = 0;
-    uint8_t in;
-    if (lid > before->top_lid || before->owner[lid] == NETWORK_NONE)
-        return 0;
-    uint32_t owner = before->owner[lid];
-    uint32_t end =
-        owner & NETWORK_SWITCH ? owner & ~NETWORK_SWITCH : before->terminals.items[owner].at;
-    while (at != end && at != NETWORK_NONE && hops < 64) {
-        at = standing_next(before, at, routes_port(comparison->routes, at, lid), &in);
-        hops++;
-    }
-    return at == end ? hops : 0;
-}
-
-/* Entries of one switch that lead out of ports which are not what they were. */
-static void find_ends(const struct comparison *comparison, uint32_t old)
-{
-    const struct network *network = comparison->network;
-    struct repair *repair = comparison->repair;
-    uint32_t at = comparison->to_new[old];
-    const struct network_switch *node = &network->switches.items[at];
-    const uint8_t *row = routes_row(comparison->held, at);
-    uint8_t touched[256] = {0};
-    bool any = false;
-    for (unsigned port = 1; port <= node->port_count; port++)
-        any |= touched[port] = repair->fresh[node->first_port + port];
-    for (uint32_t lid = 1; any && lid <= network->top_lid; lid++)
-        if (touched[row[lid]] && network->owner[lid] != NETWORK_NONE &&
-            row[lid] == routes_port(comparison->routes, old, lid))
-            vec_push(&repair->ends,
-                     ((struct repair_end){at, (uint16_t)lid, old_hops(comparison, old, lid)}));
-    repair->operations += any ? network->top_lid / 16u : 0;
-}
-
-static void compare_lids(const struct comparison *comparison)
-{
-    const struct network *before = comparison->before, *network = comparison->network;
-    for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
-        uint32_t was = lid <= before->top_lid ? before->owner[lid] : NETWORK_NONE;
-        if (network->owner[lid] != NETWORK_NONE && !same_end(comparison, was, network->owner[lid]))
-            vec_push(&comparison->repair->lids, (uint16_t)lid);
-    }
-}
-
-/* Where terminals are the first of their switch, traffic to switches begins that did not count. */
-static bool senders_came(const struct comparison *comparison)
-{
-    for (uint32_t old = 0; old < comparison->before->switches.count; old++) {
-        uint32_t at = comparison->to_new[old];
-        if (at != NETWORK_NONE && network_terminal_count(comparison->before, old) == 0 &&
-            network_terminal_count(comparison->network, at) > 0)
-            return true;
-    }
-    return false;
-}
-
-bool repair_compare(struct repair *repair, const struct standing *standing,
-                    const struct network *before, const struct routes *routes,
-                    const struct network *network, const struct routes *held,
-                    const uint32_t *to_new)
-{
-    struct comparison comparison = {repair, before, network, routes, held, to_new};
-    if (senders_came(&comparison))
-        return false;
-    uint8_t *stays = mem_zalloc(network->switches.count + 1, 1);
-    repair->fresh = mem_zalloc(network->ports.count + 1, 1);
-    for (uint32_t old = 0; old < before->switches.count; old++)
-        if (to_new[old] != NETWORK_NONE) {
-            stays[to_new[old]] = 1;
-            compare_ports(&comparison, old);
-            find_ends(&comparison, old);
-        }
-    for (uint32_t at = 0; at < network->switches.count; at++) {
-        const struct network_switch *node = &network->switches.items[at];
-        if (stays[at])
-            continue;
-        vec_push(&repair->switches, at);
-        memset(repair->fresh + node->first_port, 1, node->port_count + 1u);
-        for (uint32_t lid = 1; lid <= network->top_lid; lid++)
-            if (network->owner[lid] != NETWORK_NONE)
-                vec_push(&repair->ends, ((struct repair_end){at, (uint16_t)lid, 0}));
-    }
-    compare_lids(&comparison);
-    standing_move(&repair->standing, standing, network, to_new, repair->fresh);
-    mem_free(stays);
-    return true;
-}
 
 void repair_release(struct repair *repair)
 {
@@ -200,15 +69,19 @@ static bool take_hop(struct repair_column *column, uint32_t at, uint32_t lid,
         fits = standing_fits(standing, edge) && standing_add(standing, edge);
     }
     column->repair->operations += network->first_edge[at + 1] - network->first_edge[at];
+    /* To a terminal everybody sends; so what follows is known, because the next one arrives. */
+    bool brief = !(network->owner[lid] & NETWORK_SWITCH), more = true;
     edge = (struct standing_edge){hop->to, hop->to_port, 0, 0};
-    while (fits) {
+    while (fits && more) {
         uint8_t in;
         edge.out = routes_port(column->routes, edge.at, lid);
         uint32_t to = standing_next(network, edge.at, edge.out, &in);
         if (to == NETWORK_NONE)
             break;
-        fits = standing_fits(standing, edge) && standing_add(standing, edge);
+        fits = standing_has(standing, edge) ||
+               (standing_fits(standing, edge) && standing_add(standing, edge));
         edge = (struct standing_edge){to, in, 0, 0};
+        more = !brief;
     }
     if (fits)
         standing_keep(standing);
@@ -347,27 +220,78 @@ static void replace_ends(struct repair_column *column, struct columns *columns)
     mem_free(next);
 }
 
+/* Whether a column has to be mended that is one of switches, or of terminals. */
+static bool is_due(const struct repair_column *column, const struct columns *columns, uint32_t lid,
+                   bool of_switches)
+{
+    uint32_t owner = column->network->owner[lid];
+    return owner != NETWORK_NONE && !(owner & NETWORK_SWITCH) != of_switches &&
+           (columns->all[lid] || columns->first[lid] < columns->first[lid + 1]);
+}
+
+/* Finds what is broken in the entries for some LIDs. */
+static void look_at_block(struct repair_column *column, const struct columns *columns,
+                          uint32_t first, uint64_t lids)
+{
+    repair_block_begin(&column->block, first, lids);
+    for (; lids; lids &= lids - 1) {
+        uint32_t lid = first + (uint32_t)__builtin_ctzll(lids);
+        for (uint32_t i = columns->first[lid]; i < columns->first[lid + 1]; i++)
+            repair_block_tell(&column->block, lid, columns->at[i]);
+    }
+    repair_block_spread(&column->block);
+}
+
+static bool mend_column(struct repair_column *column, const struct columns *columns, uint32_t lid)
+{
+    repair_column_begin(column, lid);
+    for (uint32_t i = columns->first[lid]; i < columns->first[lid + 1]; i++)
+        repair_column_tell(column, columns->at[i]);
+    if (columns->all[lid])
+        repair_column_search(column);
+    else
+        repair_column_take(column);
+    return repair_column_mend(column) &&
+           column->repair->operations + column->repair->standing.operations <= WORK_LIMIT;
+}
+
 /* Columns of switches, or those of terminals. */
 static bool mend_columns(struct repair_column *column, const struct columns *columns,
                          bool of_switches)
 {
-    const struct repair *repair = column->repair;
+    uint32_t top = column->network->top_lid;
+    struct repair_batch batch;
+    bool mended = true;
+    repair_batch_init(&batch, column);
+    for (uint32_t first = 0; first <= top && mended; first += ROUTES_BLOCK) {
+        uint64_t due = 0, told = 0;
+        for (uint32_t lid = first ? first : 1; lid <= top && lid < first + ROUTES_BLOCK; lid++) {
+            uint64_t bit = is_due(column, columns, lid, of_switches);
+            due |= bit << (lid - first);
+            told |= (bit & !columns->all[lid]) << (lid - first);
+        }
+        if (told)
+            look_at_block(column, columns, first, told);
+        if (told && column->block.counted)
+            due &= ~repair_batch_mend(&batch);
+        for (; due && mended; due &= due - 1)
+            mended = mend_column(column, columns, first + (uint32_t)__builtin_ctzll(due));
+    }
+    repair_batch_release(&batch);
+    return mended;
+}
+
+/* Distances are needed for all columns that are mended. */
+static void want_goals(struct repair_column *column, const struct columns *columns)
+{
     const struct network *network = column->network;
     for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
         uint32_t owner = network->owner[lid];
-        if (owner == NETWORK_NONE || !(owner & NETWORK_SWITCH) == of_switches ||
-            (!columns->all[lid] && columns->first[lid] == columns->first[lid + 1]))
-            continue;
-        repair_column_begin(column, lid);
-        for (uint32_t i = columns->first[lid]; i < columns->first[lid + 1]; i++)
-            repair_column_tell(column, columns->at[i]);
-        if (columns->all[lid])
-            repair_column_search(column);
-        if (!repair_column_mend(column) ||
-            repair->operations + repair->standing.operations > WORK_LIMIT)
-            return false;
+        if (is_due(column, columns, lid, true))
+            repair_near_want(&column->distances, owner & ~NETWORK_SWITCH);
+        else if (is_due(column, columns, lid, false))
+            repair_near_want(&column->distances, network->terminals.items[owner].at);
     }
-    return true;
 }
 
 /* Entries for addresses that nobody has: those that led nowhere, but would not now, or all. */
@@ -433,10 +357,12 @@ int repair_tables(struct repair *repair, const struct network *network, struct r
     standing_begin(&repair->standing);
     close_old_ways(&column);
     replace_ends(&column, &columns);
+    want_goals(&column, &columns);
     /* Switches first: there is less choice. Where a part of a tree can be reached only down and up
      * again, terminals find other ways around that than those that lead to its switches. */
     bool mended = mend_columns(&column, &columns, true) && mend_columns(&column, &columns, false);
-    repair->operations += repair->standing.operations;
+    repair->operations +=
+        repair->standing.operations + column.distances.operations + column.block.operations;
     repair->standing.operations = 0;
     standing_end(&repair->standing);
     repair_column_release(&column);

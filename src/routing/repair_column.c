@@ -22,6 +22,8 @@ void repair_column_init(struct repair_column *column, const struct network *netw
     column->cells = mem_zalloc(switches + 1, sizeof *column->cells);
     column->weight = mem_zalloc(switches + 1, sizeof *column->weight);
     column->level = mem_zalloc(switches + 2, sizeof *column->level);
+    repair_near_init(&column->distances, network);
+    repair_block_init(&column->block, network, routes, &repair->standing, repair->fresh);
     column->part = mem_alloc((switches + 1) * sizeof *column->part);
     if (network_parts(network, column->part) <= 1) {
         mem_free(column->part);
@@ -34,6 +36,8 @@ void repair_column_release(struct repair_column *column)
     mem_free(column->cells);
     mem_free(column->weight);
     mem_free(column->part);
+    repair_near_release(&column->distances);
+    repair_block_release(&column->block);
     for (size_t i = 0; i < column->network->switches.count + 2; i++)
         vec_release(&column->level[i]);
     mem_free(column->level);
@@ -89,12 +93,14 @@ void repair_column_begin(struct repair_column *column, uint32_t lid)
     uint32_t owner = network->owner[lid], index = owner & ~NETWORK_SWITCH;
     column->epoch++;
     column->broken.count = column->late.count = 0;
-    column->uncounted = column->hopeless = false;
+    column->bit = 0;
+    column->uncounted = column->hopeless = column->settling = column->detours = false;
     column->lid = lid;
     column->entries = column->routes->ports + lid;
     column->to_switch = owner & NETWORK_SWITCH;
     column->at = column->to_switch ? index : network->terminals.items[index].at;
     column->last_port = column->to_switch ? 0 : network->terminals.items[index].port;
+    column->brief = !column->to_switch && column->repair->standing.graph.vls == 1;
     column->offset = lid - (column->to_switch ? network->switches.items[index].lid
                                               : network->terminals.items[index].lid);
     struct repair_cell *cell = repair_column_cell(column, column->at);
@@ -117,6 +123,63 @@ static bool is_wanted(const struct repair_column *column, uint32_t at)
     return column->offset == 0 || column->offset == offset;
 }
 
+static uint32_t hops_from(struct repair_column *column, uint32_t at);
+
+/* It could be that near; noted once, the nearest. */
+static void put_level(struct repair_column *column, uint32_t hops, uint32_t at)
+{
+    uint32_t level = hops > column->now ? hops : column->now;
+    if (column->cells[at].level <= hops)
+        return;
+    column->cells[at].level = (uint16_t)hops;
+    vec_push(&column->level[level], at);
+    if (level > column->top_level)
+        column->top_level = level;
+}
+
+static void clear_levels(struct repair_column *column)
+{
+    for (; column->top_level; column->top_level--)
+        column->level[column->top_level].count = 0;
+}
+
+/* The nearest that a broken switch could be. */
+static void offer_level(struct repair_column *column, uint32_t at)
+{
+    uint32_t least = column->near[at] ? column->near[at] : 1;
+    column->cells[at].level = LEVEL_NONE;
+    column->left++;
+    if (least != NEAR_NONE)
+        put_level(column, least, at);
+}
+
+static bool is_fed(struct repair_column *column, uint32_t at)
+{
+    const struct network *network = column->network;
+    bool fed = false;
+    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1] && !fed; e++)
+        fed = repair_column_cell(column, network->edges[e].to)->old == network->edges[e].to_port;
+    column->repair->operations += network->first_edge[at + 1] - network->first_edge[at];
+    return fed;
+}
+
+/* How near it could be, through a neighbour that arrives, if that is more than `hops`; NETWORK_NONE
+ * as things are. */
+static uint32_t later_than(struct repair_column *column, uint32_t at, uint32_t hops)
+{
+    const struct network *network = column->network;
+    uint32_t later = NETWORK_NONE;
+    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+        uint32_t to = network->edges[e].to;
+        if (column->near[to] + 1u >= later)
+            continue;
+        uint32_t near = hops_from(column, to);
+        if (near != NETWORK_NONE && near + 1 > hops && near + 1 < later)
+            later = near + 1;
+    }
+    return later;
+}
+
 static void mark_broken(struct repair_column *column, uint32_t at)
 {
     struct repair_cell *cell = &column->cells[at];
@@ -135,6 +198,21 @@ void repair_column_tell(struct repair_column *column, uint32_t at)
     column->cells[at].told = true;
 }
 
+void repair_column_take(struct repair_column *column)
+{
+    const struct repair_block *block = &column->block;
+    uint64_t bit = UINT64_C(1) << (column->lid - block->first);
+    column->bit = bit;
+    for (size_t i = 0; i < block->met.count; i++) {
+        uint32_t at = block->met.items[i];
+        if (!(block->broken[at] & bit))
+            continue;
+        if (repair_column_cell(column, at)->state == STATE_NEW)
+            mark_broken(column, at);
+        column->cells[at].fed = block->fed[at] & bit;
+    }
+}
+
 /* Follows the entries until it is clear whether they arrive. */
 static void resolve(struct repair_column *column, uint32_t at)
 {
@@ -149,16 +227,22 @@ static void resolve(struct repair_column *column, uint32_t at)
         at = to;
     }
     bool arrives = column->cells[at].state == STATE_SETTLED;
+    bool steady = at == column->at || column->cells[at].steady;
     uint32_t hops = arrives ? column->cells[at].hops : 0;
     column->repair->operations += column->stack.count;
     while (column->stack.count) {
         uint32_t back = column->stack.items[--column->stack.count];
         if (!arrives) {
             mark_broken(column, back);
+            if (column->settling && column->cells[back].state == STATE_BROKEN) {
+                column->cells[back].fed = is_fed(column, back);
+                offer_level(column, back);
+            }
             continue;
         }
         column->cells[back].state = STATE_SETTLED;
-        column->cells[back].hops = ++hops;
+        column->cells[back].hops = (uint16_t)++hops;
+        column->cells[back].steady = steady;
     }
 }
 
@@ -169,23 +253,6 @@ static uint32_t hops_from(struct repair_column *column, uint32_t at)
     if (cell->state == STATE_NEW)
         resolve(column, at);
     return cell->state == STATE_SETTLED ? cell->hops : NETWORK_NONE;
-}
-
-/* It could be that near; noted once, the nearest. */
-static void put_level(struct repair_column *column, uint32_t hops, uint32_t at)
-{
-    if (column->cells[at].level <= hops)
-        return;
-    column->cells[at].level = hops;
-    vec_push(&column->level[hops], at);
-    if (hops > column->top_level)
-        column->top_level = hops;
-}
-
-static void clear_levels(struct repair_column *column)
-{
-    for (; column->top_level; column->top_level--)
-        column->level[column->top_level].count = 0;
 }
 
 /* ---- what is not counted ---- */
@@ -220,6 +287,8 @@ void repair_column_search(struct repair_column *column)
         return;
     }
     column->uncounted = true;
+    column->brief = false;
+    column->now = 0;
     for (uint32_t at = 0; at < switches; at++)
         if (column->cells[at].state == STATE_SETTLED && at != column->at)
             put_level(column, column->cells[at].hops, at);
@@ -241,48 +310,94 @@ static void settle(struct repair_column *column, uint32_t at, const struct netwo
         repair_find_waits(column, at, arrivals, false);
     }
     cell->state = STATE_SETTLED;
-    cell->hops = hops;
-    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+    cell->hops = (uint16_t)hops;
+    /* Those who are still waiting at the least that they can do need not hear of it. */
+    for (uint32_t e = network->first_edge[at]; column->failed && e < network->first_edge[at + 1];
+         e++) {
         uint32_t to = network->edges[e].to;
         if (column->cells[to].epoch == column->epoch && column->cells[to].state == STATE_BROKEN)
             put_level(column, hops + 1, to);
     }
 }
 
-/* The best hop of those that make a switch this near and come after `after`, which becomes its
- * rating; NULL: none. Less is better: what agrees with the order, the old port, links with less
- * use, lower ports. What agrees takes longest to tell, so it is asked last. */
-static const struct network_edge *next_choice(struct repair_column *column, uint32_t at,
-                                              uint32_t hops, const struct repair_arrivals *arrivals,
-                                              uint64_t *after)
+/* Hops that may make a switch as near as is wanted. Less is better: what agrees with the order, the
+ * old port, links with less use, lower ports. */
+struct choices {
+    unsigned count;
+    struct choice {
+        uint64_t rating;
+        const struct network_edge *hop;
+    } items[NETWORK_TOP_PORT + 1];
+};
+
+enum { RATING_OLD = 61, RATING_COMES = 62, RATING_GOES = 63 }; /* bits that say that it does not */
+#define RATING_ASKED UINT64_C(1)
+
+/* For switches that have their old entry it is known for all LIDs of the block whether it agrees
+ * with the order; others are asked later. */
+static void find_choices(struct repair_column *column, uint32_t at, uint32_t hops, uint16_t lanes,
+                         struct choices *choices)
 {
     const struct network *network = column->network;
-    const uint64_t *load = column->repair->standing.load + network->switches.items[at].first_port;
-    const struct network_edge *best = NULL;
-    uint64_t least = UINT64_MAX;
-    column->repair->operations += network->first_edge[at + 1] - network->first_edge[at];
+    struct repair_block *block = &column->block;
+    uint32_t first_port = network->switches.items[at].first_port;
+    const uint64_t *load = column->repair->standing.load + first_port;
+    uint8_t old = column->cells[at].old;
+    uint64_t bit = lanes == 1 && !column->detours && block->counted ? column->bit : 0;
+    struct choice *next = choices->items;
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
         const struct network_edge *hop = &network->edges[e];
-        if (hops_from(column, hop->to) != hops - 1)
+        uint64_t against = 0, other = hop->port != old;
+        if (column->near[hop->to] >= hops)
             continue;
-        uint64_t other = hop->port != column->cells[at].old, strange = 0;
-        uint64_t rating = 1 | other << 61 | (load[hop->port] & (UINT64_MAX >> 11)) << 9 |
-                          (uint64_t)hop->port << 1;
-        if (rating >= least)
+        if (bit & ~block->broken[hop->to])
+            against = !(repair_block_fitting(block, first_port + hop->port, hop) & bit);
+        if (against && !column->strange)
             continue;
-        if (!repair_goes_with_order(column, hop, arrivals->together))
-            strange = 2;
-        if (strange && !column->strange)
-            continue;
-        strange += !repair_comes_with_order(column, at, hop->port, arrivals);
-        rating |= strange << 62;
-        if (rating < least && rating > *after) {
-            least = rating;
-            best = hop;
-        }
+        next->rating = against << RATING_GOES | other << RATING_OLD |
+                       (load[hop->port] & (UINT64_MAX >> 11)) << 9 | (uint64_t)hop->port << 1;
+        next++->hop = hop;
     }
-    *after = least;
-    return best;
+    choices->count = (unsigned)(next - choices->items);
+    column->repair->operations += network->first_edge[at + 1] - network->first_edge[at];
+}
+
+/* How far a hop disagrees with the order, as bits of its rating; all of them if it does not lead to
+ * somebody who is near enough. */
+static uint64_t ask_choice(struct repair_column *column, uint32_t at, uint32_t hops,
+                           const struct network_edge *hop, const struct repair_arrivals *arrivals)
+{
+    if (hops_from(column, hop->to) != hops - 1)
+        return UINT64_MAX;
+    uint64_t against = !repair_goes_with_order(column, hop, arrivals->together);
+    if (against && !column->strange)
+        return UINT64_MAX;
+    uint64_t comes = !repair_comes_with_order(column, at, hop->port, arrivals);
+    return against << RATING_GOES | comes << RATING_COMES;
+}
+
+/* The best that is left, which is taken out, or NULL. What takes long to tell is asked only of
+ * those whose turn it is. */
+static const struct network_edge *next_choice(struct repair_column *column, uint32_t at,
+                                              uint32_t hops, const struct repair_arrivals *arrivals,
+                                              struct choices *choices)
+{
+    while (choices->count) {
+        struct choice *best = choices->items;
+        for (struct choice *other = best + 1; other < choices->items + choices->count; other++)
+            best = other->rating < best->rating ? other : best;
+        struct choice choice = *best;
+        uint64_t against =
+            choice.rating & RATING_ASKED ? 0 : ask_choice(column, at, hops, choice.hop, arrivals);
+        if (against != UINT64_MAX && (choice.rating | against) != choice.rating) {
+            best->rating |= against | RATING_ASKED;
+            continue;
+        }
+        *best = choices->items[--choices->count];
+        if (against != UINT64_MAX)
+            return choice.hop;
+    }
+    return NULL;
 }
 
 /* Lets a neighbour that arrives take another hop that is as near, so that this one may follow it.
@@ -299,7 +414,8 @@ static bool try_detour(struct repair_column *column, uint32_t at, const struct n
     for (uint32_t e = network->first_edge[by]; e < network->first_edge[by + 1]; e++) {
         const struct network_edge *other = &network->edges[e];
         if (other->port == present || other->port == cell->old || other->to == at ||
-            hops_from(column, other->to) != near - 1 || !repair_try_hop(column, by, other, &flow))
+            column->near[other->to] >= near || hops_from(column, other->to) != near - 1 ||
+            !repair_try_hop(column, by, other, &flow))
             continue;
         *entry = other->port;
         bool fine = repair_try_hop(column, at, hop, arrivals);
@@ -312,23 +428,11 @@ static bool try_detour(struct repair_column *column, uint32_t at, const struct n
             shift_load(column, by, column->lid, other->port);
             column->repair->entries.items[cell->changed].after = *entry = other->port;
         }
+        column->detours = true;
         repair_find_waits(column, by, &flow, true);
         return true;
     }
     return false;
-}
-
-/* How near it could be next, or NETWORK_NONE as things are. */
-static uint32_t later_than(struct repair_column *column, uint32_t at, uint32_t hops)
-{
-    const struct network *network = column->network;
-    uint32_t later = NETWORK_NONE;
-    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-        uint32_t near = hops_from(column, network->edges[e].to);
-        if (near != NETWORK_NONE && near + 1 > hops && near + 1 < later)
-            later = near + 1;
-    }
-    return later;
 }
 
 enum how { AT_ONCE, DETOUR, LATE };
@@ -338,14 +442,15 @@ enum how { AT_ONCE, DETOUR, LATE };
 static uint32_t try_level(struct repair_column *column, uint32_t at, uint32_t hops)
 {
     struct repair_arrivals arrivals;
+    struct choices choices;
     const struct network_edge *hop;
     bool refused = column->refused;
     repair_find_arrivals(column, at, &arrivals);
     for (enum how how = AT_ONCE; how <= LATE; how++) {
         if ((how == DETOUR && (!column->strange || hops == 1)) || (how == LATE && !column->drains))
             continue;
-        uint64_t rating = 0;
-        while ((hop = next_choice(column, at, hops, &arrivals, &rating)) != NULL) {
+        find_choices(column, at, hops, arrivals.together, &choices);
+        while ((hop = next_choice(column, at, hops, &arrivals, &choices)) != NULL) {
             column->refused = true;
             if (how == AT_ONCE  ? repair_try_hop(column, at, hop, &arrivals)
                 : how == DETOUR ? try_detour(column, at, hop, &arrivals)
@@ -356,57 +461,42 @@ static uint32_t try_level(struct repair_column *column, uint32_t at, uint32_t ho
             }
         }
     }
+    column->failed = true;
     return later_than(column, at, hops);
-}
-
-/* The nearest that each broken switch could be, through a neighbour that arrives. Neighbours that
- * do not are found to be broken on the way, and so everybody whose entries lead to a broken end. */
-static size_t offer_levels(struct repair_column *column)
-{
-    const struct network *network = column->network;
-    size_t left = 0;
-    for (size_t i = 0; i < column->broken.count; i++) {
-        uint32_t at = column->broken.items[i], nearest = NETWORK_NONE;
-        if (column->cells[at].state != STATE_BROKEN)
-            continue;
-        left++;
-        column->cells[at].level = NETWORK_NONE;
-        bool fed = false;
-        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-            const struct network_edge *edge = &network->edges[e];
-            uint32_t near = hops_from(column, edge->to);
-            nearest = near < nearest ? near : nearest;
-            fed |= column->cells[edge->to].old == edge->to_port;
-        }
-        column->cells[at].fed = fed;
-        if (nearest != NETWORK_NONE)
-            put_level(column, nearest + 1, at);
-        column->repair->operations += network->first_edge[at + 1] - network->first_edge[at];
-    }
-    return left;
 }
 
 /* One round; false if somebody is left. */
 static bool settle_broken(struct repair_column *column, bool strange, bool drains)
 {
-    size_t left = offer_levels(column);
+    column->left = column->now = 0;
+    column->settling = true;
+    column->failed = column->refused = false;
     column->strange = strange;
     column->drains = drains;
-    column->refused = false;
-    for (uint32_t hops = 1; hops <= column->top_level && left; hops++) {
-        for (size_t i = 0; i < column->level[hops].count; i++) {
-            uint32_t at = column->level[hops].items[i];
-            if (column->cells[at].state != STATE_BROKEN)
+    for (size_t i = 0; i < column->broken.count; i++) {
+        uint32_t at = column->broken.items[i];
+        if (column->cells[at].state != STATE_BROKEN)
+            continue;
+        if (!column->bit)
+            column->cells[at].fed = is_fed(column, at);
+        offer_level(column, at);
+    }
+    for (column->now = 1; column->now <= column->top_level && column->left; column->now++) {
+        for (size_t i = 0; i < column->level[column->now].count; i++) {
+            uint32_t at = column->level[column->now].items[i];
+            struct repair_cell *cell = &column->cells[at];
+            uint32_t hops = cell->level;
+            if (cell->state != STATE_BROKEN || hops > column->now)
                 continue;
-            column->cells[at].level = NETWORK_NONE;
+            cell->level = LEVEL_NONE;
             uint32_t later = try_level(column, at, hops);
-            left -= later == 0;
+            column->left -= later == 0;
             if (later != 0 && later != NETWORK_NONE)
                 put_level(column, later, at);
         }
     }
     clear_levels(column);
-    return left == 0;
+    return column->left == 0;
 }
 
 /* What could not be settled: not connected, or not wanted, or a failure. */
@@ -448,6 +538,7 @@ bool repair_column_mend(struct repair_column *column)
 {
     if (column->hopeless)
         return false;
+    column->near = repair_near_to(&column->distances, column->at);
     if (!column->repair->standing.directed)
         settle_broken(column, true, true);
     else if (!settle_broken(column, false, false) &&

@@ -4,21 +4,24 @@
 #define WEFT_ROUTING_REPAIR_COLUMN_H
 
 #include "routing/repair.h"
+#include "routing/repair_block.h"
+#include "routing/repair_near.h"
 
 enum { STATE_NEW, STATE_OPEN, STATE_BROKEN, STATE_VOID, STATE_SETTLED };
-enum { LANES_UNKNOWN = 0x8000 };
+enum { LANES_UNKNOWN = 0x8000, LEVEL_NONE = UINT16_MAX };
 
 /* A switch's place in the column; it means something where `epoch` is the column's own. */
 struct repair_cell {
     uint32_t epoch;
-    uint32_t hops;    /* to the destination's switch, if it arrives */
-    uint32_t level;   /* how near it could be, if it is broken and noted there */
     uint32_t changed; /* its index in repair->entries, or NETWORK_NONE */
+    uint16_t hops;    /* to the destination's switch, if it arrives */
+    uint16_t level;   /* how near it could be, if it is broken and noted there */
     uint16_t lanes;   /* on which traffic leaves by the old entry; or not asked yet */
     uint8_t state;
-    uint8_t old; /* the entry as it was */
-    bool told;   /* it was said to be broken */
-    bool fed;    /* somebody sends here, by an old entry */
+    uint8_t old;     /* the entry as it was */
+    bool told : 1;   /* it was said to be broken */
+    bool fed : 1;    /* somebody sends here, by an old entry */
+    bool steady : 1; /* it arrives by old entries all the way */
 };
 
 struct repair_column {
@@ -27,6 +30,8 @@ struct repair_column {
     struct repair *repair;
     uint32_t *part;   /* by switch: its connected part; NULL: there is one */
     uint64_t *weight; /* by switch: pairs that one of its entries stands for, about; 0: not asked */
+    struct repair_near distances;
+    struct repair_block block;
 
     const uint8_t *entries; /* of the LID: one in every `stride` */
     uint32_t lid, at;       /* the LID and its switch */
@@ -37,12 +42,19 @@ struct repair_column {
     bool hopeless;  /* … and cannot be, though they carry traffic */
     uint32_t epoch;
     struct repair_cell *cells; /* by switch */
+    const uint8_t *near;       /* by switch: how many hops it takes at least */
+    bool brief;                /* what follows the next hop of a switch that arrives is counted */
+    uint64_t bit;              /* its place in the block; 0: it is not taken from there */
 
     VEC(uint32_t) broken;
     VEC(uint32_t) stack;
     VEC(struct repair_wait) late; /* entry: here; first: a switch, whose entry must go first */
     VEC(uint32_t) * level;        /* by hops: switches that could be that near */
-    uint32_t top_level;
+    uint32_t top_level, now;      /* the last that has any; the one that is looked at */
+    size_t left;                  /* switches that are broken */
+    bool settling;                /* that has begun */
+    bool failed;                  /* somebody could not be as near as was hoped */
+    bool detours;                 /* somebody who arrived goes another way now */
     bool strange; /* hops that do not agree with the order of channels may be tried … */
     bool drains;  /* … and those that need a drain */
     bool refused; /* some hop would have been near enough */
@@ -55,13 +67,16 @@ void repair_column_release(struct repair_column *column);
 /* Whether any traffic that counts leaves a switch for the LID. */
 bool repair_column_carries(struct repair_column *column, uint32_t lid, uint32_t at);
 
-/* Begins with a LID that somebody has; then its broken ends are told, or all are looked for; an
- * address that is new has routes that nobody knows the dependencies of. */
+/* Begins with a LID that somebody has; then its broken ends are told and what leads to them is
+ * taken from the block, or all are looked for; an address that is new has routes that nobody knows
+ * the dependencies of. */
 void repair_column_begin(struct repair_column *column, uint32_t lid);
 void repair_column_tell(struct repair_column *column, uint32_t at);
+void repair_column_take(struct repair_column *column);
 void repair_column_look(struct repair_column *column);
 void repair_column_search(struct repair_column *column);
-/* False if a switch that should arrive cannot. */
+/* False if a switch that should arrive cannot. Its destination's switch is one of the goals of
+ * `distances`. */
 bool repair_column_mend(struct repair_column *column);
 
 /* Writes an entry and notes it. */
@@ -80,7 +95,7 @@ static inline struct repair_cell *repair_column_cell(struct repair_column *colum
                                      .state = STATE_NEW,
                                      .old = repair_column_port(column, at),
                                      .changed = NETWORK_NONE,
-                                     .level = NETWORK_NONE,
+                                     .level = LEVEL_NONE,
                                      .lanes = LANES_UNKNOWN};
     return cell;
 }

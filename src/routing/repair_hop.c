@@ -80,7 +80,7 @@ static bool add_onwards(struct repair_column *column, const struct network_edge 
         uint8_t port = repair_column_port(column, next);
         uint32_t onward = standing_next(column->network, next, port, &onward_in);
         fine = onward != NETWORK_NONE && add_on_lanes(column, next, in, port, lanes);
-        next = onward;
+        next = column->brief ? column->at : onward;
         in = onward_in;
         column->repair->operations++;
     }
@@ -205,6 +205,8 @@ void repair_find_waits(struct repair_column *column, uint32_t at,
     while (at != column->at) {
         at = standing_next(column->network, at, repair_column_port(column, at), &in);
         struct repair_cell *cell = repair_column_cell(column, at);
+        if (cell->steady && !column->detours)
+            return;
         wait.first = cell->changed;
         uint32_t first_port = column->network->switches.items[at].first_port;
         bool dead = standing_next(column->network, at, cell->old, &unused) == NETWORK_NONE ||

@@ -12,7 +12,7 @@ void routes_reserve(struct routes *routes, const struct network *network, const 
         .top_lid = network->top_lid,
         .vls = 1,
     };
-    routes->ports = mem_alloc((size_t)routes->switch_count * routes->stride);
+    routes->ports = mem_alloc_large((size_t)routes->switch_count * routes->stride);
 }
 
 void routes_init(struct routes *routes, const struct network *network, const char *engine)

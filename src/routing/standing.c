@@ -17,9 +17,13 @@ static uint32_t node_count(const struct standing *standing)
 static void reserve(struct standing *standing)
 {
     standing->label = mem_alloc((node_count(standing) + 1u) * sizeof *standing->label);
-    standing->mark =
-        mem_zalloc(node_count(standing) / 64u + standing->graph.network->switches.count + 1,
-                   sizeof *standing->mark);
+    standing->moved = mem_zalloc(node_count(standing) + 1u, sizeof *standing->moved);
+    standing->moved_from =
+        mem_zalloc(standing->graph.network->switches.count + 1, sizeof *standing->moved_from);
+    size_t words = node_count(standing) / 64u + standing->graph.network->switches.count + 1;
+    standing->mark = mem_zalloc(words, sizeof *standing->mark);
+    standing->ahead_mark = mem_zalloc(words, sizeof *standing->ahead_mark);
+    standing->left_mark = mem_zalloc(words, sizeof *standing->left_mark);
 }
 
 /* ---- the order to begin with ---- */
@@ -55,23 +59,57 @@ static bool check_edge(void *context, uint32_t tail, uint32_t head)
     return standing->known;
 }
 
+static int compare_ranks(const void *a, const void *b, void *context)
+{
+    const uint32_t *ranks = context;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    if (ranks[x] != ranks[y])
+        return ranks[x] < ranks[y] ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+/* How many switches can be above each one: an order like that of ranks, with as few places as
+ * there can be. What is alike has the same place, and can be moved at once. */
+static uint32_t *find_depths(const struct network *network, const uint32_t *ranks)
+{
+    uint32_t count = (uint32_t)network->switches.count;
+    uint32_t *depth = mem_zalloc(count + 1u, sizeof *depth);
+    uint32_t *order = mem_alloc((count + 1u) * sizeof *order);
+    for (uint32_t at = 0; at < count; at++)
+        order[at] = at;
+    qsort_r(order, count, sizeof *order, compare_ranks, (void *)ranks);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = order[i];
+        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+            uint32_t to = network->edges[e].to;
+            if (ranks[to] < ranks[at] && depth[to] >= depth[at])
+                depth[at] = depth[to] + 1;
+        }
+    }
+    mem_free(order);
+    return depth;
+}
+
 /* Up before down; up from low ranks, down to them. False if an edge says otherwise. */
 static bool order_by_ranks(struct standing *standing, const uint32_t *ranks)
 {
     const struct network *network = standing->graph.network;
     uint32_t vls = standing->graph.vls;
+    uint32_t *depth = find_depths(network, ranks);
     int64_t span = (int64_t)network->switches.count;
     for (uint32_t at = 0; at < network->switches.count; at++)
         for (unsigned in = 0; in <= network->switches.items[at].port_count; in++) {
             uint32_t from = network->ports.items[network->switches.items[at].first_port + in].peer;
             int64_t label = 0;
             if (from != NETWORK_NONE && (from & NETWORK_SWITCH)) {
-                int64_t far = ranks[from & ~NETWORK_SWITCH], near = ranks[at];
-                label = GAP * (near < far ? span - far : span + 1 + far);
+                from &= ~NETWORK_SWITCH;
+                label =
+                    GAP * (ranks[at] < ranks[from] ? span - depth[from] : span + 1 + depth[from]);
             }
             for (uint32_t lane = 0; lane < vls; lane++)
                 standing->label[standing->graph.first_node[at] + in * vls + lane] = label;
         }
+    mem_free(depth);
     standing->known = true;
     each_edge(standing, check_edge, standing);
     return standing->known;
@@ -201,89 +239,31 @@ void standing_release(struct standing *standing)
     mem_free(standing->refused);
     mem_free(standing->load);
     mem_free(standing->mark);
+    mem_free(standing->ahead_mark);
+    mem_free(standing->left_mark);
+    mem_free(standing->moved);
+    mem_free(standing->moved_from);
     vec_release(&standing->added);
     vec_release(&standing->found);
+    vec_release(&standing->found_root);
+    vec_release(&standing->ahead);
     *standing = (struct standing){0};
 }
 
 void standing_begin(struct standing *standing)
 {
-    size_t words = standing->graph.first_word[standing->graph.network->switches.count];
-    standing->refused = mem_zalloc(words + 1, sizeof *standing->refused);
+    standing->begun = true;
+    standing->witness_count = 0;
 }
 
 void standing_end(struct standing *standing)
 {
     mem_free(standing->refused);
     standing->refused = NULL;
+    standing->begun = false;
 }
 
 /* ---- keeping it ---- */
-
-/* The marks of what arrives at a switch. */
-static inline uint64_t *marks_at(const struct standing *standing, uint32_t at)
-{
-    return standing->mark + standing->graph.first_node[at] / 64 + at;
-}
-
-/* The switch that a channel comes from, or NETWORK_NONE; `out` is the node's row there. */
-static inline uint32_t switch_behind(const struct standing *standing, uint32_t node, uint32_t *out)
-{
-    unsigned vls = standing->graph.vls;
-    const struct network_port *link = &standing->graph.network->ports.items[node / vls];
-    if (link->peer == NETWORK_NONE || !(link->peer & NETWORK_SWITCH))
-        return NETWORK_NONE;
-    *out = link->peer_port * vls + node % vls;
-    return link->peer & ~NETWORK_SWITCH;
-}
-
-/* Notes those who wait right before a node and have no place before `head`, once; `last` becomes
- * the last place of the others. True if `head` is among them. */
-static bool look_behind(struct standing *standing, uint32_t node, uint32_t head, int64_t *last)
-{
-    int64_t floor = standing->label[head];
-    uint32_t out, from = switch_behind(standing, node, &out);
-    if (from == NETWORK_NONE)
-        return false;
-    size_t words = dependency_row_words(&standing->behind, from);
-    const uint64_t *row = dependency_row(&standing->behind, from, 0, 0) + out * words;
-    uint64_t *mark = marks_at(standing, from);
-    for (size_t word = 0; word < words; word++) {
-        uint64_t left = row[word] & ~mark[word];
-        mark[word] |= left;
-        for (standing->operations++; left; left &= left - 1) {
-            uint32_t before = standing->graph.first_node[from] + (uint32_t)(word * 64) +
-                              (uint32_t)__builtin_ctzll(left);
-            int64_t label = standing->label[before];
-            if (before == head)
-                return true;
-            if (label >= floor)
-                vec_push(&standing->found, before);
-            else if (label > *last)
-                *last = label;
-            standing->operations++;
-        }
-    }
-    return false;
-}
-
-/* Finds all that leads to `tail` and has no place before `head`. True if `head` is among that. */
-static bool find_behind(struct standing *standing, uint32_t tail, uint32_t head, int64_t *last)
-{
-    bool circle = false;
-    uint32_t out;
-    standing->found.count = 0;
-    vec_push(&standing->found, tail); /* not marked: found again only if there was a circle */
-    for (size_t i = 0; i < standing->found.count && !circle; i++)
-        circle = look_behind(standing, standing->found.items[i], head, last);
-    for (size_t i = 0; i < standing->found.count; i++) {
-        uint32_t from = switch_behind(standing, standing->found.items[i], &out);
-        if (from != NETWORK_NONE)
-            memset(marks_at(standing, from), 0,
-                   dependency_row_words(&standing->behind, from) * sizeof *standing->mark);
-    }
-    return circle;
-}
 
 static int compare_labels(const void *a, const void *b, void *context)
 {
@@ -314,6 +294,9 @@ static void spread_labels(struct standing *standing)
         nodes[node] = node;
     qsort_r(nodes, count, sizeof *nodes, compare_labels, standing->label);
     relabel(standing, nodes, count, 0, GAP);
+    standing->moves++;
+    for (uint32_t at = 0; at < standing->graph.network->switches.count; at++)
+        standing->moved_from[at] = standing->moves;
     standing->operations += count * 16u;
     standing->front = 0;
     mem_free(nodes);
@@ -353,20 +336,41 @@ static void place_found(struct standing *standing, uint32_t head, int64_t last)
     relabel(standing, standing->found.items, count, last + step, step);
 }
 
+static void note_moves(struct standing *standing)
+{
+    uint32_t out;
+    standing->moves++;
+    for (size_t i = 0; i < standing->found.count; i++) {
+        uint32_t node = standing->found.items[i], from = standing_behind(standing, node, &out);
+        standing->moved[node] = standing->moves;
+        if (from != NETWORK_NONE)
+            standing->moved_from[from] = standing->moves;
+    }
+}
+
 /* Moves `tail`, and all that leads to it, before `head`; false if `head` is among that. */
-static bool bring_forward(struct standing *standing, uint32_t tail, uint32_t head)
+static bool bring_forward(struct standing *standing, uint32_t tail, struct standing_node head)
 {
     int64_t last = INT64_MIN;
-    if (find_behind(standing, tail, head, &last))
+    if (standing_find_behind(standing, tail, head, &last))
         return false;
     bool far = last == INT64_MIN && standing->front < FAR;
-    if (far ||
-        (last != INT64_MIN && standing->label[head] - last <= (int64_t)standing->found.count)) {
+    if (far || (last != INT64_MIN &&
+                standing->label[head.node] - last <= (int64_t)standing->found.count)) {
         spread_labels(standing);
         return bring_forward(standing, tail, head);
     }
-    place_found(standing, head, last);
+    place_found(standing, head.node, last);
+    note_moves(standing);
     return true;
+}
+
+static void refuse(struct standing *standing, size_t row, uint32_t bit)
+{
+    size_t words = standing->graph.first_word[standing->graph.network->switches.count];
+    if (!standing->refused)
+        standing->refused = mem_zalloc(words + 1, sizeof *standing->refused);
+    bitset_add(standing->refused + row, bit);
 }
 
 bool standing_add(struct standing *standing, struct standing_edge edge)
@@ -383,9 +387,11 @@ bool standing_add(struct standing *standing, struct standing_edge edge)
             standing->refused ? standing->refused + (row - standing->graph.bits) : NULL;
         if (refused && bitset_has(refused, bit))
             return false;
-        if (!bring_forward(standing, tail, head)) {
-            if (refused && standing->added.count == 0)
-                bitset_add(refused, bit); /* whatever is taken back */
+        uint8_t in;
+        uint32_t to = standing_next(standing->graph.network, edge.at, edge.out, &in);
+        if (!bring_forward(standing, tail, (struct standing_node){to, head, head, NETWORK_NONE})) {
+            if (standing->begun && standing->added.count == 0) /* whatever is taken back */
+                refuse(standing, (size_t)(row - standing->graph.bits), bit);
             return false;
         }
     }

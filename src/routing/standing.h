@@ -25,6 +25,20 @@ struct standing_edge {
     uint8_t in, out, lane;
 };
 
+/* A node of the graph and the switch where its channel arrives. */
+struct standing_node {
+    uint32_t at, node;
+    uint32_t root;   /* the first after a head that leads here … */
+    uint32_t second; /* … and the second, or NETWORK_NONE */
+};
+
+/* A way through the graph that closed a circle once: `first` leads to `last`. */
+struct standing_witness {
+    uint32_t first, last;
+    uint32_t second, second_last; /* the next to these on the way; or NETWORK_NONE */
+};
+enum { STANDING_WITNESSES = 4 };
+
 struct standing {
     bool known;    /* the tables have passed a check, deliver everywhere, and this describes them */
     bool directed; /* the order is that of directions */
@@ -32,14 +46,23 @@ struct standing {
     struct dependency_graph behind; /* the same with inputs and outputs exchanged */
     int64_t *label;                 /* by node of the graph: its place in the order */
     int64_t front;                  /* no label is lower */
-    uint64_t *refused;              /* like graph.bits: edges that closed a circle once; or NULL */
+    uint32_t moves;                 /* how often labels have changed against others … */
+    uint32_t *moved;                /* … and when last, by node, … */
+    uint32_t *moved_from;           /* … and by switch, for any channel that begins there */
+    bool begun;                     /* see standing_begin() */
+    uint64_t *refused;              /* like graph.bits: edges that closed a circle since; or NULL */
     uint64_t *load;   /* by channel, switch.first_port + port: pairs of terminals, about */
     uint64_t peak;    /* the highest of links between switches when an engine last computed */
     uint32_t repairs; /* since then */
     VEC(struct standing_edge) added; /* since the last standing_keep() */
-    VEC(uint32_t) found;             /* scratch */
-    uint64_t *mark;                  /* what a search has met */
-    uint64_t operations;             /* of keeping the order, as engine.h counts */
+    struct standing_witness witnesses[STANDING_WITNESSES];
+    unsigned witness_count;               /* since standing_begin() */
+    VEC(uint32_t) found;                  /* scratch: what leads to a tail, … */
+    VEC(struct standing_node) found_root; /* … by which of those that wait right before it … */
+    VEC(struct standing_node) ahead;      /* … and what a head leads to */
+    uint64_t *mark, *ahead_mark;          /* the same as sets … */
+    uint64_t *left_mark;                  /* … and what was looked at by outputs */
+    uint64_t operations;                  /* of keeping the order, as engine.h counts */
 };
 
 /* Takes over the dependencies and loads that a check found (its report then has none). False if
@@ -97,6 +120,17 @@ static inline uint32_t standing_head(const struct standing *standing, struct sta
     return standing->graph.first_node[link->peer & ~NETWORK_SWITCH] +
            link->peer_port * standing->graph.vls + edge.lane;
 }
+/* The switch that a channel comes from, or NETWORK_NONE; `out` is the node's row there. */
+static inline uint32_t standing_behind(const struct standing *standing, uint32_t node,
+                                       uint32_t *out)
+{
+    unsigned vls = standing->graph.vls;
+    const struct network_port *link = &standing->graph.network->ports.items[node / vls];
+    if (link->peer == NETWORK_NONE || !(link->peer & NETWORK_SWITCH))
+        return NETWORK_NONE;
+    *out = link->peer_port * vls + node % vls;
+    return link->peer & ~NETWORK_SWITCH;
+}
 /* Whether the edge is there or agrees with the order as it is. */
 static inline bool standing_fits(const struct standing *standing, struct standing_edge edge)
 {
@@ -104,5 +138,10 @@ static inline bool standing_fits(const struct standing *standing, struct standin
                standing->label[standing_head(standing, edge)] ||
            standing_has(standing, edge);
 }
+
+/* standing_search.c: fills `found` with all that leads to `tail` and has no place before `head`;
+ * `last` is the last place of others that lead there. True if `head` is among that. */
+bool standing_find_behind(struct standing *standing, uint32_t tail, struct standing_node head,
+                          int64_t *last);
 
 #endif

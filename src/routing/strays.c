@@ -1,12 +1,13 @@
 /* Directions with several roots cannot serve everybody: in a tree of three levels that lost the
  * link between a leaf and a middle switch, hosts at that leaf can only reach that switch (its own
  * LID, for management) by going down and up again, and it them. Such packets have their tables,
- * which lead to the nearest switch that has a legal route; but together with all others they could
- * close a circle. So they get lanes of their own, by service levels from 1 on: the legal routes
- * stay among themselves on lane 0, as safe as ever, and of the strays each is put, with its way
- * back, on the first lane where they close no circle with those before (the idea of layers, as in
- * Skeie, Lysne and Theiss, "Layered shortest path (LASH) routing in irregular system area
- * networks", 2002).
+ * which lead to a switch that has a legal route and where they may turn (turnabouts.h); but
+ * together with all others they could close a circle. So they get lanes of their own, by service
+ * levels from 1 on: the legal routes stay among themselves on lane 0, as safe as ever, and of the
+ * strays each is put, with its way back, on the first lane where they close no circle with those
+ * before (the idea of layers, as in Skeie, Lysne and Theiss, "Layered shortest path (LASH) routing
+ * in irregular system area networks", 2002). That is tried out, not assumed: two or three lanes are
+ * enough for fat trees, and each of them begins with the order that its turnabout promises.
  *
  * Where there is one lane only, all stays on it, and is proved or refused. */
 #include "routing/strays.h"
@@ -28,6 +29,7 @@ struct strays {
     const struct network *network;
     struct routes *routes;
     struct acyclic lanes[LANES_TOP]; /* without the first */
+    struct turnabouts turnabouts;    /* one for each lane, as far as there are */
     unsigned lane_limit, lane_count; /* of these */
     VEC(struct dependency) needed;   /* of a pair, in both directions */
     uint64_t operations;
@@ -107,6 +109,21 @@ static void write_level(struct strays *strays, uint32_t from, uint32_t lid, unsi
     strays->routes->service_levels[(size_t)from * strays->routes->stride + lid] = (uint8_t)lane;
 }
 
+static void open_lane(struct strays *strays)
+{
+    const uint32_t *ranks = strays->routes->ranks;
+    struct acyclic *lane = &strays->lanes[strays->lane_count];
+    if (strays->lane_count < strays->turnabouts.count) {
+        uint64_t *order =
+            turnabouts_order(&strays->turnabouts, strays->lane_count, strays->network, ranks);
+        acyclic_init_order(lane, strays->network, order);
+        mem_free(order);
+    } else {
+        acyclic_init(lane, strays->network, ranks);
+    }
+    strays->lane_count++;
+}
+
 /* Both directions of a pair go to the same lane; false if there is none left. */
 static bool place_pair(struct strays *strays, uint32_t a, uint32_t b)
 {
@@ -115,8 +132,7 @@ static bool place_pair(struct strays *strays, uint32_t a, uint32_t b)
     each_lid(strays, b, a, trace_lid, 0);
     for (unsigned lane = 0; lane < strays->lane_limit; lane++) {
         if (lane == strays->lane_count)
-            acyclic_init(&strays->lanes[strays->lane_count++], strays->network,
-                         strays->routes->ranks);
+            open_lane(strays);
         if (!fits_lane(strays, &strays->lanes[lane]))
             continue;
         each_lid(strays, a, b, write_level, lane + 1);
@@ -139,6 +155,7 @@ static int find_lanes(const struct network *network, unsigned lanes, const struc
 {
     struct strays strays = {.network = network, .routes = routes, .lane_limit = lanes - 1};
     bool placed = true;
+    turnabouts_choose(&strays.turnabouts, network, routes->ranks);
     routes->service_levels = mem_zalloc((size_t)routes->switch_count * routes->stride, 1);
     for (size_t i = 0; i < list->items.count && placed; i++)
         placed = place_stray(&strays, &list->items.items[i]);
@@ -153,6 +170,7 @@ static int find_lanes(const struct network *network, unsigned lanes, const struc
     for (unsigned lane = 0; lane < strays.lane_count; lane++)
         acyclic_release(&strays.lanes[lane]);
     vec_release(&strays.needed);
+    turnabouts_release(&strays.turnabouts);
     return placed ? 0
                   : err_set(err, EDEADLK,
                             "%s: %zu pairs of a switch with and one without hosts have no route up "

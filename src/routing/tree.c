@@ -81,7 +81,9 @@ static void turn_over(struct tree *tree, uint32_t switches)
         tree->level[at] = deepest - tree->level[at];
 }
 
-static void level_from_terminals(struct tree *tree, const struct network *network, uint32_t *queue)
+/* `used`: by switch whether its part has terminals. */
+static void level_from_terminals(struct tree *tree, const struct network *network, uint32_t *queue,
+                                 bool *used)
 {
     uint32_t tail = 0;
     forget(tree->level, (uint32_t)network->switches.count);
@@ -92,6 +94,8 @@ static void level_from_terminals(struct tree *tree, const struct network *networ
         queue[tail++] = at;
     }
     spread_distances(tree, network, tree->level, queue, tail);
+    for (uint32_t at = 0; at < network->switches.count; at++)
+        used[at] = tree->level[at] != NETWORK_NONE;
     level_other_parts(tree, network, queue);
 }
 
@@ -194,19 +198,17 @@ static int refuse_flaw(const struct tree *tree, const struct network *network, u
 }
 
 /* By switch: whether its part has terminals. */
-static bool *used_parts(const struct network *network)
+static void find_used_parts(const struct network *network, bool *used)
 {
     uint32_t switches = (uint32_t)network->switches.count;
     uint32_t *part = mem_alloc(switches * sizeof *part);
-    bool *used = mem_zalloc(switches, sizeof *used), *by_part;
-    by_part = mem_zalloc(network_parts(network, part), sizeof *by_part);
+    bool *by_part = mem_zalloc(network_parts(network, part), sizeof *by_part);
     for (uint32_t at = 0; at < switches; at++)
         by_part[part[at]] |= network_terminal_count(network, at) > 0;
     for (uint32_t at = 0; at < switches; at++)
         used[at] = by_part[part[at]];
     mem_free(by_part);
     mem_free(part);
-    return used;
 }
 
 static void count_tops(struct tree *tree, const struct network *network, const bool *used)
@@ -226,14 +228,15 @@ int tree_recognise(struct tree *tree, const struct network *network,
 {
     uint32_t switches = (uint32_t)network->switches.count, from = 0;
     uint32_t *queue = mem_alloc(switches * sizeof *queue);
-    bool *used = used_parts(network);
+    bool *used = mem_alloc(switches * sizeof *used);
     const struct network_edge *flaw = NULL;
     int rc = 0;
     *tree = (struct tree){.level = mem_zalloc(switches, sizeof *tree->level)};
     if (options->root == ROOT_LIST) {
+        find_used_parts(network, used);
         rc = level_from_list(tree, network, options, queue, err);
     } else {
-        level_from_terminals(tree, network, queue);
+        level_from_terminals(tree, network, queue, used);
         flaw = find_flaw(tree, network, used, &from);
         if (flaw) {
             int first = refuse_flaw(tree, network, from, flaw, err);
@@ -284,16 +287,31 @@ static uint32_t find_leader(const struct numbering *numbering, uint32_t at)
     return at;
 }
 
-static void join(const struct numbering *numbering, uint32_t a, uint32_t b)
+/* Two groups become one, the first given by its leader; returns the leader of both. */
+static uint32_t join(const struct numbering *numbering, uint32_t a, uint32_t b)
 {
-    a = find_leader(numbering, a);
+    if (numbering->group[b] == a)
+        return a;
     b = find_leader(numbering, b);
     if (a == b)
-        return;
+        return a;
     uint32_t leader = a < b ? a : b, other = a < b ? b : a;
     numbering->group[other] = leader;
     if (numbering->least[other] < numbering->least[leader])
         numbering->least[leader] = numbering->least[other];
+    return leader;
+}
+
+/* A switch and those of its neighbours that are on the given side of it. */
+static void join_neighbours(const struct numbering *numbering, const struct tree *tree,
+                            const struct network *network, uint32_t at, bool above)
+{
+    uint32_t leader = find_leader(numbering, at), level = tree->level[at];
+    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+        uint32_t to = network->edges[e].to;
+        if (above ? tree->level[to] > level : tree->level[to] < level)
+            leader = join(numbering, leader, to);
+    }
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -338,10 +356,8 @@ static uint32_t order_switches(const struct tree *tree, const struct network *ne
     }
     for (uint32_t level = 0; level < tree->levels && count; level++) {
         for (uint32_t at = 0; at < switches; at++)
-            for (uint32_t e = network->first_edge[at];
-                 tree->level[at] == level && e < network->first_edge[at + 1]; e++)
-                if (tree->level[network->edges[e].to] < level)
-                    join(&numbering, at, network->edges[e].to);
+            if (tree->level[at] == level)
+                join_neighbours(&numbering, tree, network, at, false);
         sort_groups(&numbering, order, count, keys);
     }
     mem_free(keys);
@@ -375,10 +391,8 @@ uint32_t *tree_planes(const struct tree *tree, const struct network *network)
     }
     for (uint32_t level = tree->levels; level-- > 0;) {
         for (uint32_t at = 0; at < switches; at++)
-            for (uint32_t e = network->first_edge[at];
-                 tree->level[at] == level && e < network->first_edge[at + 1]; e++)
-                if (tree->level[network->edges[e].to] > level)
-                    join(&numbering, at, network->edges[e].to);
+            if (tree->level[at] == level)
+                join_neighbours(&numbering, tree, network, at, true);
         for (uint32_t at = 0; at < switches; at++)
             if (tree->level[at] == level)
                 plane[at] = numbering.least[find_leader(&numbering, at)];

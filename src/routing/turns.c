@@ -35,10 +35,11 @@ struct filling {
     struct routes *routes;
     struct ways ways;
     uint32_t *divider; /* by switch, at most NUMBERS */
-    uint8_t *port;     /* by slot */
     uint16_t *lids;    /* base LIDs in the order of network->terminals_at */
     uint32_t *numbers; /* in the same order */
     bool *plain;       /* by switch: its terminals have consecutive LIDs and numbers, LMC 0 */
+    uint16_t *own_lid; /* by switch */
+    uint64_t *bare;    /* by tile, its lanes: switches with one LID, and no terminals */
     bool fresh;        /* the first tiles: rows hold nothing yet */
 };
 
@@ -84,7 +85,7 @@ static uint32_t group_links(const struct filling *filling, uint32_t at, const ui
     const uint32_t *to = filling->ways.to + first;
     turns->even = true;
     for (unsigned i = 0; i < count; i++) {
-        turns->ports[i] = filling->port[first + places[i]];
+        turns->ports[i] = filling->ways.port[first + places[i]];
         if (i == 0 || to[places[i]] != to[places[i - 1]]) {
             turns->first[groups] = (uint8_t)i;
             turns->links[groups++] = 0;
@@ -167,6 +168,33 @@ static void fill_lids(uint8_t *table, uint16_t lid, uint8_t lmc, uint8_t port)
         memset(table + lid, port, (size_t)1 << lmc);
 }
 
+/* Destinations to which there is one way only. Returns how many entries. */
+static uint32_t fill_single(const struct filling *filling, uint32_t at, uint8_t port,
+                            uint64_t lanes, uint32_t first_destination)
+{
+    const struct network *network = filling->network;
+    uint8_t *table = routes_row(filling->routes, at);
+    const uint16_t *own_lid = filling->own_lid + first_destination;
+    uint64_t bare = filling->bare[first_destination / WAYS_LANES] & lanes;
+    uint32_t entries = (uint32_t)__builtin_popcountll(lanes);
+    for (uint64_t left = bare; left; left &= left - 1)
+        table[own_lid[__builtin_ctzll(left)]] = port;
+    for (uint64_t left = lanes & ~bare; left; left &= left - 1) {
+        uint32_t destination = first_destination + (unsigned)__builtin_ctzll(left);
+        const struct network_switch *target = &network->switches.items[destination];
+        uint32_t first = network->first_terminal[destination];
+        uint32_t end = network->first_terminal[destination + 1];
+        fill_lids(table, target->lid, target->lmc, port);
+        if (end > first && filling->plain[destination])
+            memset(table + filling->lids[first], port, end - first);
+        for (uint32_t i = first; i < end && !filling->plain[destination]; i++)
+            fill_lids(table, filling->lids[i],
+                      network->terminals.items[network->terminals_at[i]].lmc, port);
+        entries += end - first;
+    }
+    return entries;
+}
+
 /* Returns how many entries. */
 static uint32_t fill_fan(const struct filling *filling, uint32_t at, const struct fan *fan,
                          uint32_t first_destination)
@@ -210,7 +238,7 @@ static bool are_alike(const struct filling *filling, uint32_t a, uint32_t b)
     const uint32_t *first = filling->network->first_edge, *to = filling->ways.to;
     uint32_t slots = first[a + 1] - first[a];
     if (first[b + 1] - first[b] != slots || filling->divider[a] != filling->divider[b] ||
-        memcmp(filling->port + first[a], filling->port + first[b], slots) != 0)
+        memcmp(filling->ways.port + first[a], filling->ways.port + first[b], slots) != 0)
         return false;
     for (uint32_t i = 1; i < slots; i++)
         if ((to[first[a] + i] == to[first[a] + i - 1]) !=
@@ -249,14 +277,23 @@ static uint64_t fill_tile(const struct filling *filling, uint32_t tile, uint32_t
 {
     const struct ways *ways = &filling->ways;
     uint32_t first = (ways->first_tile + tile) * WAYS_LANES, left = ways->switch_count - first;
-    uint64_t entries = 0, lost = left < WAYS_LANES ? (UINT64_C(1) << left) - 1 : UINT64_MAX;
+    uint32_t start = filling->network->first_edge[at], end = filling->network->first_edge[at + 1];
+    const uint64_t *lanes = ways->lanes + (size_t)tile * ways->slot_count;
+    uint64_t entries = 0, all = left < WAYS_LANES ? (UINT64_C(1) << left) - 1 : UINT64_MAX;
+    uint64_t once = 0, twice = 0;
     struct fans fans;
-    ways_gather_fans(ways, tile, at, &fans);
-    for (unsigned i = 0; i < fans.count; i++) {
-        entries += fill_fan(filling, at, &fans.items[i], first);
-        lost &= ~fans.items[i].lanes;
+    for (uint32_t slot = start; slot < end; slot++) {
+        twice |= once & lanes[slot];
+        once |= lanes[slot];
     }
-    clear_lost(filling, at, lost, first);
+    for (uint32_t slot = start; slot < end; slot++)
+        if (lanes[slot] & ~twice)
+            entries +=
+                fill_single(filling, at, filling->ways.port[slot], lanes[slot] & ~twice, first);
+    ways_gather_fans(ways, tile, at, twice, &fans);
+    for (unsigned i = 0; i < fans.count; i++)
+        entries += fill_fan(filling, at, &fans.items[i], first);
+    clear_lost(filling, at, all & ~once, first);
     return entries;
 }
 
@@ -378,6 +415,20 @@ static uint32_t *number_terminals(const struct filling *filling, const struct gu
     return number;
 }
 
+static void list_switches(struct filling *filling)
+{
+    const struct network *network = filling->network;
+    size_t switches = network->switches.count;
+    filling->own_lid = mem_alloc(switches * sizeof *filling->own_lid);
+    filling->bare = mem_zalloc((switches + WAYS_LANES - 1) / WAYS_LANES, sizeof *filling->bare);
+    for (uint32_t at = 0; at < switches; at++) {
+        const struct network_switch *node = &network->switches.items[at];
+        bool bare = node->lid && !node->lmc && !network_terminal_count(network, at);
+        filling->own_lid[at] = node->lid;
+        filling->bare[at / WAYS_LANES] |= (uint64_t)bare << at % WAYS_LANES;
+    }
+}
+
 static void list_terminals(struct filling *filling, const struct guid_list *list,
                            enum turns_order order)
 {
@@ -401,30 +452,53 @@ static void list_terminals(struct filling *filling, const struct guid_list *list
     mem_free(number);
 }
 
-static void prepare(struct filling *filling, const struct updown *updown,
+/* What does not depend on each other, side by side. */
+struct preparation {
+    struct filling *filling;
+    const struct engine_options *options;
+    enum turns_order order;
+    struct updown *updown; /* or NULL */
+    uint64_t *keys;        /* of links */
+};
+
+static void prepare_part(void *context, size_t part)
+{
+    struct preparation *preparation = context;
+    struct filling *filling = preparation->filling;
+    uint64_t scatter = preparation->options->scatter;
+    if (part == 0) {
+        list_terminals(filling, preparation->options->first, preparation->order);
+    } else if (part == 1) {
+        preparation->keys =
+            scatter ? ways_scatter(filling->network, scatter) : order_links(filling);
+    } else if (part == 2) {
+        find_dividers(filling);
+        list_switches(filling);
+    } else if (preparation->updown) {
+        tree_directions(filling->tree, filling->network, preparation->updown);
+    }
+}
+
+static void prepare(struct filling *filling, struct updown *updown,
                     const struct engine_options *options, enum turns_order order)
 {
-    const struct network *network = filling->network;
-    uint64_t *keys =
-        options->scatter ? ways_scatter(network, options->scatter) : order_links(filling);
-    ways_init(&filling->ways, network, updown, options->workers,
-              options->scratch_bytes ? options->scratch_bytes : WAYS_BYTES, keys);
-    mem_free(keys);
-    filling->port = mem_alloc(filling->ways.slot_count);
-    for (uint32_t slot = 0; slot < filling->ways.slot_count; slot++)
-        filling->port[slot] = network->edges[filling->ways.edge[slot]].port;
-    find_dividers(filling);
-    list_terminals(filling, options->first, order);
+    struct preparation preparation = {
+        .filling = filling, .options = options, .order = order, .updown = updown};
+    workers_run(options->workers, 4, prepare_part, &preparation);
+    ways_init(&filling->ways, filling->network, updown, options->workers,
+              options->scratch_bytes ? options->scratch_bytes : WAYS_BYTES, preparation.keys);
+    mem_free(preparation.keys);
 }
 
 static void release(struct filling *filling)
 {
     ways_release(&filling->ways);
     mem_free(filling->divider);
-    mem_free(filling->port);
     mem_free(filling->lids);
     mem_free(filling->numbers);
     mem_free(filling->plain);
+    mem_free(filling->own_lid);
+    mem_free(filling->bare);
 }
 
 struct turns_shard turns_shard(const struct network *network, uint32_t shard, uint32_t shards)
@@ -436,9 +510,9 @@ struct turns_shard turns_shard(const struct network *network, uint32_t shard, ui
     return (struct turns_shard){first, end < switches ? end : switches};
 }
 
-void turns_tables(const struct network *network, const struct tree *tree,
-                  const struct updown *updown, const struct engine_options *options,
-                  enum turns_order order, struct routes *routes, struct ways_gaps *gaps)
+void turns_tables(const struct network *network, const struct tree *tree, struct updown *updown,
+                  const struct engine_options *options, enum turns_order order,
+                  struct routes *routes, struct ways_gaps *gaps)
 {
     struct filling filling = {.network = network, .tree = tree, .routes = routes};
     *gaps = (struct ways_gaps){0};

@@ -15,12 +15,13 @@ struct turns_shard {
 struct turns_shard turns_shard(const struct network *network, uint32_t shard, uint32_t shards);
 
 /* Fills the routes' tables, which must be reserved (routes_reserve) and may hold anything: along
- * minimal routes, or by the directions of `updown` if that is not NULL. `gaps` tells what the
+ * minimal routes, or, if `updown` is not NULL, by the directions of the tree, which are left there
+ * for the caller (tree_directions()). `gaps` tells what the
  * directions leave without a legal route: such entries lead to the nearest switch that has one.
  * With shards there is nothing in the tables but the switches' own LIDs and the shard's
  * destinations. */
-void turns_tables(const struct network *network, const struct tree *tree,
-                  const struct updown *updown, const struct engine_options *options,
-                  enum turns_order order, struct routes *routes, struct ways_gaps *gaps);
+void turns_tables(const struct network *network, const struct tree *tree, struct updown *updown,
+                  const struct engine_options *options, enum turns_order order,
+                  struct routes *routes, struct ways_gaps *gaps);
 
 #endif

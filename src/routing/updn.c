@@ -21,8 +21,8 @@
 
 /* What the directions are, and how they were found. */
 struct directions {
-    struct updown updown;
-    struct tree tree; /* if they are the tree's; then its levels are not NULL */
+    struct updown updown; /* not yet made if they are the tree's */
+    struct tree tree;     /* if they are; then its levels are not NULL */
     char note[sizeof((struct roots *)0)->note];
     uint64_t operations;
 };
@@ -41,7 +41,6 @@ static bool follow_levels(struct directions *directions, const struct network *n
         tree_release(tree);
         return false;
     }
-    tree_directions(tree, network, &directions->updown);
     snprintf(directions->note, sizeof directions->note,
              options->root == ROOT_LIST ? "%u roots, the top of a tree by the roots given"
                                         : "%u roots, the top stage of a tree",
@@ -91,11 +90,14 @@ static int compute_with(const struct network *network, const struct engine_optio
     routes_reserve(routes, network, "updn");
     memcpy(routes->note, directions.note, sizeof directions.note);
     routes->operations = directions.operations;
-    if (directions.tree.level && !weigh_is_wanted(options))
+    if (directions.tree.level && !weigh_is_wanted(options)) {
         turns_tables(network, &directions.tree, &directions.updown, options, TURNS_LIST, routes,
                      &gaps);
-    else
+    } else {
+        if (directions.tree.level)
+            tree_directions(&directions.tree, network, &directions.updown);
         weigh_tables(network, &directions.updown, options, routes, &gaps);
+    }
     routes->ranks = directions.updown.rank;
     directions.updown.rank = NULL;
     updown_release(&directions.updown);

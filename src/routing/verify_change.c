@@ -1,11 +1,19 @@
 /* Changed entries come column by column, so each column is looked at once: its old entries are laid
  * out by switch, every changed entry is walked to the end, and what arrives there is asked of the
- * neighbours. */
+ * neighbours.
+ *
+ * With one lane, every switch counts as a sender to a terminal. Then it is enough to note what an
+ * entry and the next one give rise to: what follows is due to the next switch's own route, which is
+ * either unchanged and known, or looked at itself.
+ *
+ * Where many entries for the same 64 LIDs have changed, these columns are copied first, so that
+ * they lie close together. */
 #include "routing/verify_change.h"
 
 #include "base/bitset.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum age { OLD, NEW };
@@ -27,11 +35,23 @@ struct walk {
     uint32_t column;
     struct place *places; /* by switch */
     uint64_t *changed;    /* switches whose entry changed */
-    uint8_t *full;        /* by channel: all that arrives there may leave by it, as is known */
+    uint64_t *unknown; /* by channel of switches with few ports, if it was asked: inputs that … */
+    uint8_t *asked;    /* … are not known to be followed by it */
+    const uint8_t *ports; /* the entries that are looked at: [switch * row + LID - first] */
+    uint8_t *copy;        /* those of a block */
+    const uint8_t *fresh; /* by channel: its link is another one */
+    bool whole;           /* the old entries for this LID may be ones that nobody has seen */
+    uint32_t row, first;
     VEC(uint32_t) path;
     bool self_link; /* an entry leads a switch to itself */
     uint64_t operations;
 };
+
+/* An entry of the block that is looked at. */
+static inline uint8_t port_of(const struct walk *walk, uint32_t at, uint32_t lid)
+{
+    return walk->ports[(size_t)at * walk->row + lid - walk->first];
+}
 
 static uint32_t owner_of(const struct walk *walk, uint32_t lid)
 {
@@ -54,7 +74,7 @@ static bool arrives(struct walk *walk, uint32_t from, uint32_t lid, uint32_t own
     uint32_t at = from;
     walk->path.count = 0;
     while (walk->places[at].arrives != walk->column) {
-        uint8_t port = routes_port(walk->routes, at, lid);
+        uint8_t port = port_of(walk, at, lid);
         uint32_t end = end_behind(walk, at, port);
         vec_push(&walk->path, at);
         walk->operations++;
@@ -103,7 +123,7 @@ static int check_arrival(struct walk *walk, uint32_t from, uint32_t lid, struct 
 
 static uint8_t old_port(const struct walk *walk, uint32_t at, uint32_t lid)
 {
-    return bitset_has(walk->changed, at) ? walk->places[at].old : routes_row(walk->routes, at)[lid];
+    return bitset_has(walk->changed, at) ? walk->places[at].old : port_of(walk, at, lid);
 }
 
 /* The lanes on which traffic that counts begins at a switch. */
@@ -137,7 +157,7 @@ static uint16_t lanes_from(struct walk *walk, uint32_t at, uint32_t lid, enum ag
         const struct network_edge *edge = &network->edges[e];
         if (old_port(walk, edge->to, lid) == edge->to_port)
             lanes |= lanes_from(walk, edge->to, lid, OLD);
-        if (age == NEW && routes_port(walk->routes, edge->to, lid) == edge->to_port)
+        if (age == NEW && port_of(walk, edge->to, lid) == edge->to_port)
             lanes |= lanes_from(walk, edge->to, lid, NEW);
     }
     place->lanes[age] = lanes;
@@ -146,8 +166,11 @@ static uint16_t lanes_from(struct walk *walk, uint32_t at, uint32_t lid, enum ag
 
 static void put(struct walk *walk, uint32_t at, uint8_t in, uint8_t out, uint16_t lanes)
 {
-    uint32_t end = end_behind(walk, at, out);
     walk->operations++;
+    if (walk->graph->vls == 1 && out <= walk->network->switches.items[at].port_count &&
+        bitset_has(dependency_row(walk->graph, at, in, 0), out))
+        return;
+    uint32_t end = end_behind(walk, at, out);
     if (out == 0 || end == NETWORK_NONE || !(end & NETWORK_SWITCH))
         return;
     walk->self_link |= end == (NETWORK_SWITCH | at);
@@ -157,51 +180,89 @@ static void put(struct walk *walk, uint32_t at, uint8_t in, uint8_t out, uint16_
     }
 }
 
-/* All that comes to the switch and leaves by the changed entry. `late`: those who are waited for
- * send nothing here any more. */
+/* What comes to a switch from one neighbour and leaves by the changed entry. `late`: those who are
+ * waited for send nothing here any more. */
+static void gather_from(struct walk *walk, const struct repair_entry *entry,
+                        const struct network_edge *edge, bool late)
+{
+    uint32_t lid = entry->lid;
+    if (port_of(walk, edge->to, lid) == edge->to_port)
+        put(walk, entry->at, edge->port, entry->after, lanes_from(walk, edge->to, lid, NEW));
+    bool gone = late && walk->places[edge->to].waited_for == walk->column;
+    if (!gone && old_port(walk, edge->to, lid) == edge->to_port)
+        put(walk, entry->at, edge->port, entry->after, lanes_from(walk, edge->to, lid, OLD));
+}
+
+/* The inputs of which it is not known that they are followed by an output; one lane, few ports. */
+static uint64_t *ask_unknown(struct walk *walk, uint32_t at, uint8_t out)
+{
+    const struct network *network = walk->network;
+    uint32_t channel = network->switches.items[at].first_port + out;
+    if (!walk->asked[channel]) {
+        const uint64_t *rows = dependency_row(walk->graph, at, 0, 0);
+        uint64_t unknown = 0;
+        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++)
+            unknown |= (~rows[network->edges[e].port] >> out & 1) << network->edges[e].port;
+        walk->asked[channel] = 1;
+        walk->unknown[channel] = unknown;
+        walk->operations += network->first_edge[at + 1] - network->first_edge[at];
+    }
+    return &walk->unknown[channel];
+}
+
+/* Everybody sends to a terminal. Those who do it by a new entry note what follows themselves; by an
+ * old one came only what is known to have left by the old entry here, if that link is still the
+ * same. */
+static void gather_old_arrivals(struct walk *walk, const struct repair_entry *entry, bool late)
+{
+    const struct network *network = walk->network;
+    const struct network_switch *node = &network->switches.items[entry->at];
+    uint64_t *unknown = ask_unknown(walk, entry->at, entry->after), left = *unknown;
+    if (entry->before && entry->before <= node->port_count &&
+        !walk->fresh[node->first_port + entry->before] && !walk->whole)
+        left &= ~*ask_unknown(walk, entry->at, entry->before);
+    for (; left; left &= left - 1) {
+        unsigned in = (unsigned)__builtin_ctzll(left);
+        const struct network_port *link = &network->ports.items[node->first_port + in];
+        uint32_t from = link->peer & ~NETWORK_SWITCH;
+        walk->operations++;
+        if (old_port(walk, from, entry->lid) != link->peer_port ||
+            (late && walk->places[from].waited_for == walk->column))
+            continue;
+        put(walk, entry->at, (uint8_t)in, entry->after, 1);
+        *unknown &= ~(UINT64_C(1) << in);
+    }
+}
+
 static void gather_arrivals(struct walk *walk, const struct repair_entry *entry, bool late)
 {
     const struct network *network = walk->network;
-    uint32_t at = entry->at, lid = entry->lid;
-    bool one_lane = walk->graph->vls == 1 && entry->after <= network->switches.items[at].port_count;
-    uint8_t *full =
-        one_lane ? &walk->full[network->switches.items[at].first_port + entry->after] : NULL;
-    if (full && *full)
-        return;
-    const uint64_t *rows = dependency_row(walk->graph, at, 0, 0) + entry->after / 64;
-    size_t words = dependency_row_words(walk->graph, at);
-    bool all = true;
-    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-        const struct network_edge *edge = &network->edges[e];
-        if (one_lane && rows[edge->port * words] >> (entry->after % 64) & 1)
-            continue; /* known */
-        all = false;
-        if (routes_row(walk->routes, edge->to)[lid] == edge->to_port)
-            put(walk, at, edge->port, entry->after, lanes_from(walk, edge->to, lid, NEW));
-        bool gone = late && walk->places[edge->to].waited_for == walk->column;
-        if (!gone && old_port(walk, edge->to, lid) == edge->to_port)
-            put(walk, at, edge->port, entry->after, lanes_from(walk, edge->to, lid, OLD));
-    }
-    if (full)
-        *full = all;
-    walk->operations += network->first_edge[at + 1] - network->first_edge[at];
+    uint32_t first = network->first_edge[entry->at], end = network->first_edge[entry->at + 1];
+    for (uint32_t e = first; e < end; e++)
+        gather_from(walk, entry, &network->edges[e], late);
+    walk->operations += end - first;
 }
 
 /* The same, and how that goes on. */
 static void gather(struct walk *walk, const struct repair_entry *entry, bool late)
 {
     const struct network *network = walk->network;
-    uint32_t at = entry->at, lid = entry->lid;
-    gather_arrivals(walk, entry, late);
-    uint16_t lanes = lanes_from(walk, at, lid, NEW);
+    uint32_t at = entry->at, lid = entry->lid, owner = owner_of(walk, lid);
+    bool brief = walk->graph->vls == 1 && !(owner & NETWORK_SWITCH);
+    if (brief && network->switches.items[at].port_count < 64 &&
+        entry->after <= network->switches.items[at].port_count)
+        gather_old_arrivals(walk, entry, late);
+    else
+        gather_arrivals(walk, entry, late);
+    uint16_t lanes = brief ? 1 : lanes_from(walk, at, lid, NEW);
     uint8_t port = entry->after;
-    for (uint32_t hops = 0; hops < network->switches.count; hops++) {
+    for (uint32_t hops = 0; hops < (brief ? 1 : network->switches.count); hops++) {
         uint32_t end = end_behind(walk, at, port);
         if (port == 0 || end == NETWORK_NONE || !(end & NETWORK_SWITCH))
             return;
         uint8_t in = network->ports.items[network->switches.items[at].first_port + port].peer_port;
         at = end & ~NETWORK_SWITCH;
-        port = routes_port(walk->routes, at, lid);
+        port = port_of(walk, at, lid);
         put(walk, at, in, port, lanes);
     }
 }
@@ -282,82 +343,192 @@ static void sort_late(const struct repair *repair, struct lateness *late)
                 repair->entries.items[repair->waits.items[i].first].at;
 }
 
-/* Entries of one LID: those from `first` to `end`, or all of them if the address is new. */
-static int check_column(struct walk *walk, const struct repair *repair, const struct lateness *late,
-                        size_t first, size_t end, uint32_t lid, bool all, struct err *err)
+/* Entries that are as they were, but lead out of a link that is another one, or are those of a new
+ * switch: all that they give rise to is new. By LID. */
+struct kept {
+    uint16_t lid;
+    uint32_t at;
+};
+
+struct change {
+    const struct repair *repair;
+    struct lateness late;
+    VEC(struct kept) kept;
+    size_t entry, kept_next, lid_next; /* what is next in each of the lists */
+};
+
+/* Entries that come soon: what their routes meet first is fetched meanwhile. */
+static void fetch_ahead(const struct walk *walk, const struct repair *repair, size_t i)
 {
+    enum { SOON = 4, LATER = 10 };
+    if (i + LATER >= repair->entries.count)
+        return;
+    const struct repair_entry *soon = &repair->entries.items[i + SOON],
+                              *later = soon - SOON + LATER;
+    uint32_t next = end_behind(walk, later->at, later->after) & ~NETWORK_SWITCH;
+    if (next < walk->routes->switch_count)
+        __builtin_prefetch(routes_row(walk->routes, next) + later->lid);
+    next = end_behind(walk, soon->at, soon->after) & ~NETWORK_SWITCH;
+    if (next >= walk->routes->switch_count)
+        return;
+    next = end_behind(walk, next, routes_row(walk->routes, next)[soon->lid]) & ~NETWORK_SWITCH;
+    if (next < walk->routes->switch_count)
+        __builtin_prefetch(routes_row(walk->routes, next) + soon->lid);
+}
+
+/* Entries of one LID that changed, up to `end`. */
+static int check_entries(struct walk *walk, const struct change *change, size_t end, uint32_t lid,
+                         struct err *err)
+{
+    const struct repair_entry *entries = change->repair->entries.items;
+    const struct lateness *late = &change->late;
     int rc = 0;
-    walk->column++;
-    for (size_t i = first; i < end; i++) {
-        walk->places[repair->entries.items[i].at].old = repair->entries.items[i].before;
-        bitset_add(walk->changed, repair->entries.items[i].at);
-    }
-    for (size_t i = first; i < end && !rc; i++) {
+    for (size_t i = change->entry; i < end && !rc; i++) {
+        if (walk->ports != walk->copy)
+            fetch_ahead(walk, change->repair, i);
         for (uint32_t w = late->first[i]; w < late->first[i + 1]; w++)
             walk->places[late->waited_for[w]].waited_for = walk->column;
-        rc = check_arrival(walk, repair->entries.items[i].at, lid, err);
-        gather(walk, &repair->entries.items[i], late->first[i] < late->first[i + 1]);
+        rc = check_arrival(walk, entries[i].at, lid, err);
+        gather(walk, &entries[i], late->first[i] < late->first[i + 1]);
         for (uint32_t w = late->first[i]; w < late->first[i + 1]; w++)
             walk->places[late->waited_for[w]].waited_for = 0;
     }
+    return rc;
+}
+
+/* One that is as it was. */
+static int check_kept(struct walk *walk, uint32_t at, uint32_t lid, struct err *err)
+{
+    struct repair_entry entry = {.at = at, .lid = (uint16_t)lid};
+    entry.after = port_of(walk, at, lid);
+    int rc = check_arrival(walk, at, lid, err);
+    if (!bitset_has(walk->changed, at))
+        gather(walk, &entry, false);
+    return rc;
+}
+
+/* Entries of one LID; all of them if the address is new. */
+static int check_column(struct walk *walk, struct change *change, uint32_t lid, bool all,
+                        struct err *err)
+{
+    const struct repair *repair = change->repair;
+    size_t end = change->entry;
+    walk->column++;
+    walk->whole = all;
+    for (; end < repair->entries.count && repair->entries.items[end].lid == lid; end++) {
+        walk->places[repair->entries.items[end].at].old = repair->entries.items[end].before;
+        bitset_add(walk->changed, repair->entries.items[end].at);
+    }
+    int rc = check_entries(walk, change, end, lid, err);
+    for (;
+         change->kept_next < change->kept.count && change->kept.items[change->kept_next].lid == lid;
+         change->kept_next++)
+        if (!rc && owner_of(walk, lid) != NETWORK_NONE)
+            rc = check_kept(walk, change->kept.items[change->kept_next].at, lid, err);
     bool live = all && repair->live && bitset_has(repair->live, lid);
     if (live)
         put_old(walk, repair, lid);
-    for (uint32_t at = 0; all && at < walk->network->switches.count && !rc; at++) {
-        struct repair_entry entry = {.at = at, .lid = (uint16_t)lid};
-        entry.after = routes_port(walk->routes, at, lid);
-        rc = check_arrival(walk, at, lid, err);
-        if (!live && !bitset_has(walk->changed, at))
-            gather(walk, &entry, false);
-    }
-    for (size_t i = first; i < end; i++)
-        bitset_drop(walk->changed, repair->entries.items[i].at);
+    for (uint32_t at = 0; all && at < walk->network->switches.count && !rc; at++)
+        rc = live ? check_arrival(walk, at, lid, err) : check_kept(walk, at, lid, err);
+    for (; change->entry < end; change->entry++)
+        bitset_drop(walk->changed, repair->entries.items[change->entry].at);
     return rc;
 }
 
-/* Both lists are in the order of LIDs. */
-static int check_columns(struct walk *walk, const struct repair *repair, struct err *err)
+/* The lowest LID of what is left to be looked at, or UINT32_MAX. */
+static uint32_t next_lid(const struct change *change)
 {
-    size_t count = repair->entries.count, next = 0, i = 0;
-    struct lateness late;
-    int rc = 0;
-    sort_late(repair, &late);
-    while ((i < count || next < repair->lids.count) && !rc) {
-        uint32_t lid = i < count ? repair->entries.items[i].lid : UINT32_MAX;
-        bool all = next < repair->lids.count && repair->lids.items[next] <= lid;
-        if (all)
-            lid = repair->lids.items[next++];
-        size_t end = i;
-        while (end < count && repair->entries.items[end].lid == lid)
-            end++;
-        rc = check_column(walk, repair, &late, i, end, lid, all, err);
-        i = end;
+    const struct repair *repair = change->repair;
+    uint32_t lid = UINT32_MAX;
+    if (change->entry < repair->entries.count)
+        lid = repair->entries.items[change->entry].lid;
+    if (change->kept_next < change->kept.count && change->kept.items[change->kept_next].lid < lid)
+        lid = change->kept.items[change->kept_next].lid;
+    if (change->lid_next < repair->lids.count && repair->lids.items[change->lid_next] < lid)
+        lid = repair->lids.items[change->lid_next];
+    return lid;
+}
+
+/* Many entries of one block are worth a copy of its columns. */
+static void begin_block(struct walk *walk, const struct change *change, uint32_t lid)
+{
+    const struct routes *routes = walk->routes;
+    const struct repair *repair = change->repair;
+    uint32_t first = lid - lid % ROUTES_BLOCK;
+    size_t far = change->entry + routes->switch_count / 2;
+    walk->first = first;
+    walk->row = routes->stride;
+    walk->ports = routes->ports + first;
+    if (far >= repair->entries.count || repair->entries.items[far].lid >= first + ROUTES_BLOCK)
+        return;
+    enum { AHEAD = 16 };
+    for (uint32_t at = 0; at < routes->switch_count; at++) {
+        if (at + AHEAD < routes->switch_count)
+            __builtin_prefetch(routes_row(routes, at + AHEAD) + first);
+        memcpy(walk->copy + (size_t)at * ROUTES_BLOCK, routes_row(routes, at) + first,
+               ROUTES_BLOCK);
     }
-    mem_free(late.first);
-    mem_free(late.waited_for);
+    walk->operations += routes->switch_count;
+    walk->ports = walk->copy;
+    walk->row = ROUTES_BLOCK;
+}
+
+/* All lists are in the order of LIDs. */
+static int check_columns(struct walk *walk, struct change *change, struct err *err)
+{
+    const struct repair *repair = change->repair;
+    uint32_t lid;
+    int rc = 0;
+    walk->first = UINT32_MAX;
+    while ((lid = next_lid(change)) != UINT32_MAX && !rc) {
+        bool all =
+            change->lid_next < repair->lids.count && repair->lids.items[change->lid_next] == lid;
+        if (lid - lid % ROUTES_BLOCK != walk->first)
+            begin_block(walk, change, lid);
+        rc = check_column(walk, change, lid, all, err);
+        change->lid_next += all;
+    }
     return rc;
+}
+
+static int compare_kept(const void *a, const void *b)
+{
+    const struct kept *x = a, *y = b;
+    if (x->lid != y->lid)
+        return x->lid < y->lid ? -1 : 1;
+    return (x->at > y->at) - (x->at < y->at);
 }
 
 /* Entries that lead out of a port whose link changed, and all of new switches. */
-static int check_rows(struct walk *walk, const struct repair *repair, struct err *err)
+static void find_kept(const struct walk *walk, struct change *change)
 {
     const struct network *network = walk->network;
-    int rc = 0;
-    for (size_t i = 0; i < repair->channels.count && !rc; i++) {
-        uint32_t at = repair->channels.items[i].at;
-        const uint8_t *row = routes_row(walk->routes, at);
-        for (uint32_t lid = 1; lid <= network->top_lid && !rc; lid++)
-            if (row[lid] == repair->channels.items[i].port) {
-                walk->column++;
-                rc = check_arrival(walk, at, lid, err);
-            }
-        walk->operations += network->top_lid / 16;
+    const struct repair *repair = change->repair;
+    uint32_t end =
+        network->top_lid < walk->routes->stride ? network->top_lid + 1u : walk->routes->stride;
+    for (size_t i = 0; i < repair->channels.count; i++) {
+        struct repair_channel channel = repair->channels.items[i];
+        const uint8_t *row = routes_row(walk->routes, channel.at), *found = row;
+        while ((found = memchr(found + 1, channel.port, (size_t)(row + end - (found + 1)))) != NULL)
+            vec_push(&change->kept, ((struct kept){(uint16_t)(found - row), channel.at}));
     }
-    for (size_t i = 0; i < repair->switches.count && !rc; i++)
-        for (uint32_t lid = 1; lid <= network->top_lid && !rc; lid++) {
-            walk->column++;
-            rc = check_arrival(walk, repair->switches.items[i], lid, err);
-        }
+    for (size_t i = 0; i < repair->switches.count; i++)
+        for (uint32_t lid = 1; lid < end; lid++)
+            vec_push(&change->kept, ((struct kept){(uint16_t)lid, repair->switches.items[i]}));
+    if (change->kept.count)
+        qsort(change->kept.items, change->kept.count, sizeof *change->kept.items, compare_kept);
+}
+
+static int check_change(struct walk *walk, const struct repair *repair, struct err *err)
+{
+    struct change change = {.repair = repair};
+    sort_late(repair, &change.late);
+    find_kept(walk, &change);
+    walk->operations += repair->channels.count * (walk->network->top_lid / 16u);
+    int rc = check_columns(walk, &change, err);
+    mem_free(change.late.first);
+    mem_free(change.late.waited_for);
+    vec_release(&change.kept);
     return rc;
 }
 
@@ -366,22 +537,25 @@ int verify_change(const struct network *network, const struct routes *routes,
                   struct err *err)
 {
     uint32_t switches = (uint32_t)network->switches.count;
-    struct walk walk = {.network = network, .routes = routes, .graph = graph};
+    struct walk walk = {
+        .network = network, .routes = routes, .graph = graph, .fresh = repair->fresh};
     walk.part = mem_alloc((switches + 1) * sizeof *walk.part);
     walk.places = mem_zalloc(switches + 1, sizeof *walk.places);
     walk.changed = mem_zalloc(BITSET_WORDS(switches + 1u), sizeof *walk.changed);
-    walk.full = mem_zalloc(network->ports.count + 1, 1);
+    walk.asked = mem_zalloc(network->ports.count + 1, 1);
+    walk.unknown = mem_alloc((network->ports.count + 1) * sizeof *walk.unknown);
+    walk.copy = mem_alloc((size_t)(switches + 1) * ROUTES_BLOCK);
     network_parts(network, walk.part);
-    int rc = check_columns(&walk, repair, err);
-    if (!rc)
-        rc = check_rows(&walk, repair, err);
+    int rc = check_change(&walk, repair, err);
     if (!rc && !order_fits(&walk, repair->standing.label))
         rc = err_set(err, EDEADLK, "the repaired tables could deadlock");
     *operations += walk.operations;
     mem_free(walk.part);
     mem_free(walk.places);
     mem_free(walk.changed);
-    mem_free(walk.full);
+    mem_free(walk.asked);
+    mem_free(walk.unknown);
+    mem_free(walk.copy);
     vec_release(&walk.path);
     return rc;
 }

@@ -10,10 +10,9 @@
  * kept, and then one along links up that takes up those rings as it meets them.
  *
  * With several roots some switches have no legal route (root to root in a fat tree, say). These are
- * strays: they are sent towards the nearest switch that has one, in a third round. */
+ * strays: they are sent towards the nearest switch that has one, in a third round; where terminals
+ * are concerned, to one where they may turn (turnabouts.h). */
 #include "routing/ways.h"
-
-#include "base/map.h"
 
 #include <string.h>
 
@@ -46,7 +45,7 @@ struct range {
     uint32_t first, end;
 };
 
-static struct range slots_of(const struct ways *ways, uint32_t at, enum side side)
+static inline struct range slots_of(const struct ways *ways, uint32_t at, enum side side)
 {
     return (struct range){
         side & SIDE_UP ? ways->network->first_edge[at] : ways->first_down[at],
@@ -204,31 +203,42 @@ static void count_gap(const struct ways *ways, struct ways_gaps *gaps, uint32_t 
     }
 }
 
-/* The lanes in which a switch is a stray: connected by cables, but without a legal route. */
-static void find_strays(struct search *search, uint32_t tile, uint64_t *stray)
+/* By switch the lanes in which it is a stray: connected by cables, but without a legal route. They
+ * are also listed as active. */
+static uint64_t *find_strays(struct search *search, uint32_t tile)
 {
     const struct ways *ways = search->ways;
     const struct updown *updown = ways->updown;
     uint32_t first = (ways->first_tile + tile) * WAYS_LANES;
+    uint64_t *stray = mem_alloc(ways->switch_count * sizeof *stray);
     uint64_t *lanes_of_part = mem_zalloc(updown->part_count, sizeof *lanes_of_part);
-    uint64_t terminals = 0; /* lanes of destinations that have some */
-    for (uint32_t lane = 0; lane < lane_count(ways, tile); lane++) {
+    for (uint32_t lane = 0; lane < lane_count(ways, tile); lane++)
         lanes_of_part[updown->part[first + lane]] |= UINT64_C(1) << lane;
-        terminals |= (uint64_t)(network_terminal_count(ways->network, first + lane) > 0) << lane;
-    }
     search->active_count = 0;
     for (uint32_t at = 0; at < ways->switch_count; at++) {
         stray[at] = lanes_of_part[updown->part[at]] & ~search->settled[at];
-        if (!stray[at])
-            continue;
-        search->active[search->active_count++] = at;
+        if (stray[at])
+            search->active[search->active_count++] = at;
+    }
+    search->operations += ways->switch_count;
+    mem_free(lanes_of_part);
+    return stray;
+}
+
+static void count_gaps(const struct search *search, uint32_t tile, const uint64_t *stray)
+{
+    const struct ways *ways = search->ways;
+    uint32_t first = (ways->first_tile + tile) * WAYS_LANES;
+    uint64_t terminals = 0; /* lanes of destinations that have some */
+    for (uint32_t lane = 0; lane < lane_count(ways, tile); lane++)
+        terminals |= (uint64_t)(network_terminal_count(ways->network, first + lane) > 0) << lane;
+    for (uint32_t i = 0; i < search->active_count; i++) {
+        uint32_t at = search->active[i];
         uint64_t left =
             network_terminal_count(ways->network, at) ? stray[at] : stray[at] & terminals;
         for (; left; left &= left - 1)
             count_gap(ways, &ways->gaps[tile], at, first + (unsigned)__builtin_ctzll(left));
     }
-    search->operations += ways->switch_count;
-    mem_free(lanes_of_part);
 }
 
 /* A stray goes to a neighbour that is one ring nearer, of several to the one farthest up. Returns
@@ -249,11 +259,10 @@ static uint64_t place_stray(struct search *search, uint32_t at, uint64_t open)
     return open & ~left;
 }
 
-static void place_strays(struct search *search, uint32_t tile)
+/* Ring by ring to whoever has a route. */
+static void place_rings(struct search *search, uint64_t *stray)
 {
     const struct ways *ways = search->ways;
-    uint64_t *stray = mem_alloc(ways->switch_count * sizeof *stray);
-    find_strays(search, tile, stray);
     memcpy(search->front, search->settled, ways->switch_count * sizeof *search->front);
     while (search->active_count) {
         uint32_t kept = 0;
@@ -269,51 +278,154 @@ static void place_strays(struct search *search, uint32_t tile)
         }
         search->active_count = kept;
     }
+}
+
+/* Of the open lanes those that a neighbour on this side has, each by the first such neighbour. */
+static uint64_t follow_first(struct search *search, uint32_t at, enum side side, uint64_t open,
+                             const uint64_t *have)
+{
+    const struct ways *ways = search->ways;
+    struct range slots = slots_of(ways, at, side);
+    uint64_t left = open;
+    uint32_t slot = slots.first;
+    for (; left && slot < slots.end; slot++) {
+        uint64_t found = have[ways->to[slot]] & left;
+        search->lanes[slot] |= found;
+        left &= ~found;
+    }
+    search->operations += slot - slots.first;
+    return open & ~left;
+}
+
+/* Strays that can climb until they are above the turnabout, and then come down to somebody there
+ * who has a legal route. */
+static void place_by_turnabout(struct search *search, unsigned index, uint64_t *stray)
+{
+    const struct ways *ways = search->ways;
+    const struct updown *updown = ways->updown;
+    uint64_t *have = search->front, *placed = search->fresh;
+    for (uint32_t at = 0; at < ways->switch_count; at++) {
+        have[at] = turnabouts_has(&ways->turnabouts, index, at) ? search->settled[at] : 0;
+        placed[at] = 0;
+    }
+    for (uint32_t rank = ways->switch_count; rank-- > 0;) {
+        uint32_t at = updown->order[rank];
+        if (!stray[at] || !turnabouts_has(&ways->turnabouts, index, at))
+            continue;
+        placed[at] = follow_first(search, at, SIDE_DOWN, stray[at], have);
+        have[at] |= placed[at];
+    }
+    for (uint32_t rank = 0; rank < ways->switch_count; rank++) {
+        uint32_t at = updown->order[rank];
+        if (stray[at] && !turnabouts_has(&ways->turnabouts, index, at))
+            placed[at] = follow_first(search, at, SIDE_UP, stray[at], placed);
+    }
+    for (uint32_t at = 0; at < ways->switch_count; at++)
+        stray[at] &= ~placed[at];
+}
+
+static void search_init(struct search *search, struct ways *ways, uint32_t tile)
+{
+    uint32_t switches = ways->switch_count;
+    *search = (struct search){
+        .ways = ways,
+        .lanes = ways->lanes + (size_t)tile * ways->slot_count,
+        .front = mem_zalloc(switches, sizeof(uint64_t)),
+        .fresh = mem_alloc(switches * sizeof(uint64_t)),
+        .active = mem_alloc(switches * sizeof(uint32_t)),
+    };
+}
+
+static void search_release(struct search *search)
+{
+    __atomic_fetch_add(&search->ways->operations, search->operations, __ATOMIC_RELAXED);
+    vec_release(&search->descents);
+    vec_release(&search->first_descent);
+    mem_free(search->settled);
+    mem_free(search->front);
+    mem_free(search->fresh);
+    mem_free(search->active);
+    mem_free(search->touched);
+    mem_free(search->mark);
+}
+
+/* Strays of a whole tree are switches among themselves, and it does not matter how they go. Those
+ * that matter are left until it is known where they may turn. */
+static void settle_strays(struct search *search, uint32_t tile)
+{
+    uint64_t *stray = find_strays(search, tile);
+    count_gaps(search, tile, stray);
+    if (search->ways->gaps[tile].stray_count == 0) {
+        place_rings(search, stray);
+    } else {
+        search->ways->unfinished[tile] = search->settled;
+        search->settled = NULL;
+    }
     mem_free(stray);
 }
 
 static void compute_tile(void *context, size_t index)
 {
     struct ways *ways = context;
-    uint32_t tile = (uint32_t)index, switches = ways->switch_count;
-    struct search search = {
-        .ways = ways,
-        .lanes = ways->lanes + (size_t)tile * ways->slot_count,
-        .settled = mem_zalloc(switches, sizeof(uint64_t)),
-        .front = mem_zalloc(switches, sizeof(uint64_t)),
-        .fresh = mem_alloc(switches * sizeof(uint64_t)),
-        .active = mem_alloc(switches * sizeof(uint32_t)),
-        .touched = mem_alloc(switches * sizeof(uint32_t)),
-        .mark = mem_zalloc(switches, sizeof(uint32_t)),
-    };
+    uint32_t tile = (uint32_t)index;
+    struct search search;
+    search_init(&search, ways, tile);
+    search.settled = mem_zalloc(ways->switch_count, sizeof(uint64_t));
+    search.touched = mem_alloc(ways->switch_count * sizeof(uint32_t));
+    search.mark = mem_zalloc(ways->switch_count, sizeof(uint32_t));
     memset(search.lanes, 0, ways->slot_count * sizeof *search.lanes);
     ways_gaps_release(&ways->gaps[tile]);
     start_at_destinations(&search, tile);
     if (ways->updown) {
         search_down(&search);
         search_up(&search);
-        place_strays(&search, tile);
+        settle_strays(&search, tile);
     } else {
         search_any_way(&search);
     }
-    __atomic_fetch_add(&ways->operations, search.operations, __ATOMIC_RELAXED);
-    vec_release(&search.descents);
-    vec_release(&search.first_descent);
-    mem_free(search.settled);
-    mem_free(search.front);
-    mem_free(search.fresh);
-    mem_free(search.active);
-    mem_free(search.touched);
-    mem_free(search.mark);
+    search_release(&search);
+}
+
+static void finish_tile(void *context, size_t index)
+{
+    struct ways *ways = context;
+    struct search search;
+    if (!ways->unfinished[index])
+        return;
+    search_init(&search, ways, (uint32_t)index);
+    search.settled = ways->unfinished[index];
+    ways->unfinished[index] = NULL;
+    uint64_t *stray = find_strays(&search, (uint32_t)index);
+    for (unsigned i = 0; i < ways->turnabouts.count; i++)
+        place_by_turnabout(&search, i, stray);
+    mem_free(stray);
+    /* The rest go to whoever has a route by now. */
+    for (uint32_t slot = 0, at = 0; slot < ways->slot_count; slot++) {
+        while (slot == ways->network->first_edge[at + 1])
+            at++;
+        search.settled[at] |= search.lanes[slot];
+    }
+    stray = find_strays(&search, (uint32_t)index);
+    place_rings(&search, stray);
+    mem_free(stray);
+    search_release(&search);
 }
 
 void ways_compute(struct ways *ways, const struct workers *workers, uint32_t first_tile)
 {
+    bool finished = true;
     ways->first_tile = first_tile;
     ways->tile_count = ways_tiles(ways) - first_tile;
     if (ways->tile_count > ways->tile_limit)
         ways->tile_count = ways->tile_limit;
     workers_run(workers, ways->tile_count, compute_tile, ways);
+    for (uint32_t tile = 0; tile < ways->tile_count; tile++)
+        finished &= !ways->unfinished[tile];
+    if (finished)
+        return;
+    if (!ways->turnabouts.count)
+        turnabouts_choose(&ways->turnabouts, ways->network, ways->updown->rank);
+    workers_run(workers, ways->tile_count, finish_tile, ways);
 }
 
 void ways_add_gaps(const struct ways *ways, struct ways_gaps *sum)
@@ -339,43 +451,6 @@ void ways_gaps_release(struct ways_gaps *gaps)
     *gaps = (struct ways_gaps){0};
 }
 
-/* Slots. */
-
-/* One side of a row, sorted by insertion: rows are short, and mostly in order already. */
-static uint32_t add_slots(struct ways *ways, uint32_t at, bool up, uint32_t slot,
-                          const uint64_t *keys)
-{
-    const struct network *network = ways->network;
-    uint32_t first = slot;
-    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-        uint32_t to = network->edges[e].to, place = slot;
-        if (ways->updown ? updown_is_up(ways->updown, at, to) != up : !up)
-            continue;
-        for (; keys && place > first && keys[ways->edge[place - 1]] > keys[e]; place--)
-            ways->edge[place] = ways->edge[place - 1];
-        ways->edge[place] = e;
-        slot++;
-    }
-    return slot;
-}
-
-/* The slots of each switch, the farthest up first: by insertion, since they are so nearly. */
-static void rank_slots(struct ways *ways)
-{
-    const uint32_t *first = ways->network->first_edge, *rank = ways->updown->rank;
-    ways->by_rank = mem_alloc(ways->slot_count * sizeof *ways->by_rank);
-    for (uint32_t at = 0; at < ways->switch_count; at++) {
-        for (uint32_t slot = first[at]; slot < first[at + 1]; slot++) {
-            uint32_t place = slot;
-            for (; place > first[at] &&
-                   rank[ways->to[ways->by_rank[place - 1]]] > rank[ways->to[slot]];
-                 place--)
-                ways->by_rank[place] = ways->by_rank[place - 1];
-            ways->by_rank[place] = slot;
-        }
-    }
-}
-
 void ways_init(struct ways *ways, const struct network *network, const struct updown *updown,
                const struct workers *workers, size_t memory_bytes, const uint64_t *keys)
 {
@@ -386,15 +461,10 @@ void ways_init(struct ways *ways, const struct network *network, const struct up
                           .slot_count = slots,
                           .edge = mem_alloc(slots * sizeof *ways->edge),
                           .to = mem_alloc(slots * sizeof *ways->to),
-                          .first_down = mem_alloc(switches * sizeof *ways->first_down)};
-    for (uint32_t at = 0; at < switches; at++) {
-        ways->first_down[at] = add_slots(ways, at, true, network->first_edge[at], keys);
-        add_slots(ways, at, false, ways->first_down[at], keys);
-    }
-    for (uint32_t slot = 0; slot < slots; slot++)
-        ways->to[slot] = network->edges[ways->edge[slot]].to;
-    if (updown)
-        rank_slots(ways);
+                          .port = mem_alloc(slots),
+                          .first_down = mem_alloc(switches * sizeof *ways->first_down),
+                          .by_rank = updown ? mem_alloc(slots * sizeof *ways->by_rank) : NULL};
+    ways_lay_slots(ways, workers, keys);
     size_t tile_bytes = slots * sizeof *ways->lanes;
     size_t limit = tile_bytes ? memory_bytes / tile_bytes : 1;
     if (limit < workers_count(workers))
@@ -402,86 +472,28 @@ void ways_init(struct ways *ways, const struct network *network, const struct up
     if (limit > ways_tiles(ways))
         limit = ways_tiles(ways);
     ways->tile_limit = (uint32_t)limit;
-    ways->lanes = mem_alloc(limit * tile_bytes);
+    ways->lanes = mem_alloc_large(limit * tile_bytes);
     ways->gaps = mem_zalloc(limit, sizeof *ways->gaps);
-}
-
-uint64_t *ways_scatter(const struct network *network, uint64_t seed)
-{
-    uint32_t switches = (uint32_t)network->switches.count;
-    uint64_t *keys = mem_alloc(network->first_edge[switches] * sizeof *keys);
-    for (uint32_t at = 0; at < switches; at++)
-        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++)
-            keys[e] = hash_mix(hash_mix(seed ^ network->switches.items[at].guid) +
-                               network->edges[e].port);
-    return keys;
+    ways->unfinished = mem_zalloc(limit, sizeof *ways->unfinished);
 }
 
 void ways_release(struct ways *ways)
 {
     mem_free(ways->edge);
     mem_free(ways->to);
+    mem_free(ways->port);
     mem_free(ways->first_down);
     mem_free(ways->by_rank);
     mem_free(ways->lanes);
     for (uint32_t tile = 0; tile < ways->tile_limit; tile++)
         ways_gaps_release(&ways->gaps[tile]);
     mem_free(ways->gaps);
+    mem_free(ways->unfinished);
+    turnabouts_release(&ways->turnabouts);
     *ways = (struct ways){0};
 }
 
 uint32_t ways_tiles(const struct ways *ways)
 {
     return (ways->switch_count + WAYS_LANES - 1) / WAYS_LANES;
-}
-
-/* Fans. */
-
-/* Adds slots that all have the same lanes: fans that these cut in two are split. */
-static void refine_fans(struct fans *fans, uint64_t lanes, const uint64_t *slots)
-{
-    unsigned before = fans->count;
-    for (unsigned i = 0; i < before && lanes; i++) {
-        struct fan *fan = &fans->items[i];
-        uint64_t common = fan->lanes & lanes;
-        if (!common)
-            continue;
-        lanes &= ~common;
-        if (common != fan->lanes) {
-            fan->lanes &= ~common;
-            fans->items[fans->count] = *fan;
-            fan = &fans->items[fans->count++];
-            fan->lanes = common;
-        }
-        for (int word = 0; word < FAN_WORDS; word++)
-            fan->slots[word] |= slots[word];
-    }
-    if (!lanes)
-        return;
-    fans->items[fans->count].lanes = lanes;
-    memcpy(fans->items[fans->count].slots, slots, sizeof fans->items->slots);
-    fans->count++;
-}
-
-void ways_gather_fans(const struct ways *ways, uint32_t tile, uint32_t at, struct fans *fans)
-{
-    uint32_t first = ways->network->first_edge[at], end = ways->network->first_edge[at + 1];
-    const uint64_t *lanes = ways->lanes + (size_t)tile * ways->slot_count;
-    fans->count = 0;
-    for (uint32_t slot = first; slot < end;) {
-        uint64_t slots[FAN_WORDS] = {0}, same = lanes[slot];
-        for (; slot < end && lanes[slot] == same; slot++)
-            slots[(slot - first) / 64] |= UINT64_C(1) << (slot - first) % 64;
-        if (same)
-            refine_fans(fans, same, slots);
-    }
-}
-
-unsigned fan_places(const struct fan *fan, uint8_t places[NETWORK_TOP_PORT + 1])
-{
-    unsigned count = 0;
-    for (unsigned word = 0; word < FAN_WORDS; word++)
-        for (uint64_t left = fan->slots[word]; left; left &= left - 1)
-            places[count++] = (uint8_t)(word * 64 + (unsigned)__builtin_ctzll(left));
-    return count;
 }

@@ -10,6 +10,7 @@
 #ifndef WEFT_ROUTING_WAYS_H
 #define WEFT_ROUTING_WAYS_H
 
+#include "routing/turnabouts.h"
 #include "routing/updown.h"
 #include "routing/workers.h"
 
@@ -40,6 +41,7 @@ struct ways {
     /* Slots: a row for each switch, at network->first_edge; those that lead up come first. */
     uint32_t *edge;       /* by slot: the edge of the network */
     uint32_t *to;         /* by slot: the switch at the other end */
+    uint8_t *port;        /* by slot */
     uint32_t *first_down; /* by switch; without directions all slots count as leading up */
     uint32_t *by_rank;    /* rows as above, of slots, the farthest up first; or NULL */
 
@@ -48,12 +50,16 @@ struct ways {
     uint64_t *lanes;                 /* [tile * slot_count + slot] */
     struct ways_gaps *gaps;          /* by tile; all zero without directions */
     uint64_t operations;             /* of all tiles computed so far */
+    struct turnabouts turnabouts;    /* once there were strays that matter */
+    uint64_t **unfinished;           /* by tile, while it has such: the lanes settled, by switch */
 };
 
 /* The order of slots that lead the same way is that of their edges' keys and then of ports; `keys`
  * may be NULL. */
 void ways_init(struct ways *ways, const struct network *network, const struct updown *updown,
                const struct workers *workers, size_t memory_bytes, const uint64_t *keys);
+/* A part of that: `edge` and what follows it, which have their memory already. */
+void ways_lay_slots(struct ways *ways, const struct workers *workers, const uint64_t *keys);
 /* Keys that make another order at each switch, by a seed; the caller frees them. */
 uint64_t *ways_scatter(const struct network *network, uint64_t seed);
 void ways_release(struct ways *ways);
@@ -74,7 +80,9 @@ struct fans {
     unsigned count;
     struct fan items[FANS_LIMIT];
 };
-void ways_gather_fans(const struct ways *ways, uint32_t tile, uint32_t at, struct fans *fans);
+/* Of the wanted lanes. */
+void ways_gather_fans(const struct ways *ways, uint32_t tile, uint32_t at, uint64_t wanted,
+                      struct fans *fans);
 /* The places in the row, ascending; returns how many. */
 unsigned fan_places(const struct fan *fan, uint8_t places[NETWORK_TOP_PORT + 1]);
 

@@ -29,6 +29,7 @@ void access_release(struct access *access)
     vec_release(&access->sets);
     vec_release(&access->keys);
     map_release(&access->by_guid);
+    map_release(&access->ports);
     map_release(&access->by_hash);
     mem_free(access->common);
     *access = (struct access){0};
@@ -99,11 +100,15 @@ static void build(struct access *access, const struct subnet *subnet)
     access_release(access);
     for (uint32_t port = 0; port < subnet->ports.count; port++) {
         const struct subnet_port *p = &subnet->ports.items[port];
+        bool present = subnet->nodes.items[p->node].present;
         if (!p->guid || !subnet_is_end_port(subnet, port))
             continue; /* those who left count: others are told that they did */
         uint32_t set = set_of_port(access, subnet, port);
-        access->sets.items[set].present |= subnet->nodes.items[p->node].present;
+        access->sets.items[set].present |= present;
+        if (!present && map_get(&access->by_guid, p->guid) != MAP_NONE)
+            continue; /* a virtual machine's: it is somewhere else now */
         map_set(&access->by_guid, p->guid, set);
+        map_set(&access->ports, p->guid, port);
     }
     size_t count = access->sets.count;
     if (!count || count > SETS_CACHED)
@@ -126,6 +131,7 @@ void access_look(struct sa *sa)
     access->keys_generation = keys;
     access->subnet_generation = subnet->generation;
     access->view_generation = sa->view.generation;
+    groups_expel(sa);
     if (sa->index.guids.count)
         partition_groups_make(sa); /* a partition may have got its first member, or lost its last */
 }
@@ -203,6 +209,30 @@ bool access_has_key(const struct sa *sa, uint64_t port_guid, unsigned p_key)
     if (!sa->access.keys_generation)
         return partition_of(p_key) == PARTITION_DEFAULT;
     return partition_of(p_key) && key_in(sa, port_guid, partition_of(p_key));
+}
+
+static bool table_has(const struct blocks *blocks, uint32_t port, bool wanted, unsigned partition)
+{
+    for (unsigned part = 0;; part++) {
+        const uint8_t *block = wanted ? blocks_wanted(blocks, port, BLOCK_PARTITIONS, part)
+                                      : blocks_actual(blocks, port, BLOCK_PARTITIONS, part);
+        if (!block)
+            return false;
+        for (unsigned i = 0; i < PARTITION_BLOCK; i++)
+            if (partition_of((unsigned)wire_get_at(block, P_KEY_TABLE_P_KEY, i)) == partition)
+                return true;
+    }
+}
+
+bool access_lost_key(const struct sa *sa, uint64_t port_guid, unsigned p_key)
+{
+    const struct blocks *blocks = &sa->view.subnet->blocks;
+    uint32_t port = map_get(&sa->access.ports, port_guid);
+    return sa->access.keys_generation && port != MAP_NONE &&
+           blocks_wanted(blocks, port, BLOCK_PARTITIONS, 0) &&
+           blocks_actual(blocks, port, BLOCK_PARTITIONS, 0) &&
+           !table_has(blocks, port, true, partition_of(p_key)) &&
+           !table_has(blocks, port, false, partition_of(p_key));
 }
 
 bool access_shares_key(const struct sa *sa, uint64_t one_guid, uint64_t other_guid, unsigned p_key)

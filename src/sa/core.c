@@ -89,6 +89,7 @@ static void forget_queries(struct sa *sa)
         close_long_query(&sa->long_queries[i]);
     sa->busy_addresses.count = sa->busy_mads.count = sa->busy_taken = 0;
     sa->reports.pending.count = sa->reports.taken = sa->reports.flying_count = 0;
+    sa->held.answers.count = sa->held.taken = 0;
 }
 
 void sa_free(struct sa *sa)
@@ -102,6 +103,7 @@ void sa_free(struct sa *sa)
     vec_release(&sa->registry.services);
     vec_release(&sa->registry.subscriptions);
     vec_release(&sa->reports.pending);
+    vec_release(&sa->held.answers);
     vec_release(&sa->busy_addresses);
     vec_release(&sa->busy_mads);
     vec_release(&sa->asks);
@@ -392,6 +394,25 @@ static void hand_out(struct sa *sa, const struct query *query, struct sa_message
         .address = query->address, .data = sa->out.bytes, .bytes = sa->out.used};
 }
 
+/* Who asks for it gets ClassPortInfo as the answer, everybody else as the reason why there is none.
+ */
+static void redirect(struct sa *sa, const struct query *query)
+{
+    static const struct handler own = {.answer_id = WIRE_ID_CLASS_PORT_INFO,
+                                       .record_bytes = WIRE_BYTES_CLASS_PORT_INFO};
+    bool asked = wire_get(query->mad, MAD_ATTRIBUTE_ID) == WIRE_ID_CLASS_PORT_INFO;
+    answer_begin(sa, &sa->out, &own);
+    class_port_info(sa, query, &sa->out);
+    finish(sa, &sa->out, query, &own, STATUS_OK);
+    if (asked && query_method(query) == METHOD_GET)
+        return;
+    head(sa->out.bytes, query, STATUS_REDIRECT);
+    wire_set(sa->out.bytes, MAD_ATTRIBUTE_ID, WIRE_ID_CLASS_PORT_INFO);
+    if (sa->out.used < MAD_BYTES) /* of a table, which is not filled up */
+        memset(sa->out.bytes + sa->out.used, 0, MAD_BYTES - sa->out.used);
+    sa->out.used = MAD_BYTES;
+}
+
 /* True: there is an answer; false: silence, or later. */
 static bool attend(struct sa *sa, struct query *query, struct sa_message *message)
 {
@@ -399,13 +420,18 @@ static bool attend(struct sa *sa, struct query *query, struct sa_message *messag
     const struct handler *handler = find_handler(query, &status);
     if (!sa_requester_guid(sa, query)) {
         sa->counts.dropped++;
+    } else if (sa->elsewhere.lid) {
+        redirect(sa, query);
+        hand_out(sa, query, message);
+        return true;
     } else if (!handler) {
         sa->counts.refusals++;
         refuse(&sa->out, query, status);
         hand_out(sa, query, message);
         return true;
-    } else if (handler->handle == path_records && path_query_is_long(sa, query)) {
-        if (open_long_query(sa, query, handler))
+    } else if ((handler->handle == path_records && path_query_is_long(sa, query)) ||
+               held_is_full(sa, query)) {
+        if (handler->handle == path_records && open_long_query(sa, query, handler))
             return false;
         sa->counts.busy++;
         refuse(&sa->out, query, STATUS_BUSY);
@@ -416,6 +442,8 @@ static bool attend(struct sa *sa, struct query *query, struct sa_message *messag
         status = handler->handle(sa, query, &sa->out);
         sa->budget -= sa->out.count;
         finish(sa, &sa->out, query, handler, status);
+        if (held_keep(sa, query))
+            return false;
         hand_out(sa, query, message);
         return true;
     }
@@ -483,7 +511,8 @@ void sa_receive(struct sa *sa, uint64_t now, const struct sa_message *message)
         message->bytes >= SA_DATA_OFFSET && wire_get(message->data, MAD_CLASS) == CLASS_SUBN_ADM;
     unsigned method = valid ? (unsigned)wire_get(message->data, MAD_METHOD) : 0;
     bool own = valid && wire_get(message->data, MAD_ATTRIBUTE_ID) == SA_ATTRIBUTE_REGISTRATIONS;
-    if (own && method == METHOD_GET_TABLE_RESP) {
+    bool sent_away = valid && wire_get(message->data, MAD_STATUS) == STATUS_REDIRECT;
+    if ((own || sent_away) && method == METHOD_GET_TABLE_RESP) {
         sync_receive(sa, message);
         return;
     }
@@ -499,7 +528,7 @@ void sa_receive(struct sa *sa, uint64_t now, const struct sa_message *message)
         reports_receive(sa, message);
     } else if (!question || (key && key != sa->config.key)) {
         sa->counts.dropped++;
-    } else if (own && method == METHOD_GET_TABLE && key) {
+    } else if (own && method == METHOD_GET_TABLE && key && !sa->elsewhere.lid) {
         sync_ask(sa, message);
     } else {
         sa->counts.queries++;
@@ -554,8 +583,11 @@ uint64_t sa_deadline(const struct sa *sa)
     uint64_t deadline = reports_deadline(sa), sync = sync_deadline(sa);
     if (has_work(sa))
         return 0;
+    uint64_t held = sa->serves ? held_deadline(sa) : TIME_NEVER;
     if (sync < deadline)
         deadline = sync;
+    if (held < deadline)
+        deadline = held;
     return sa->registrations_due < deadline ? sa->registrations_due : deadline;
 }
 
@@ -567,7 +599,7 @@ bool sa_next_output(struct sa *sa, uint64_t now, struct sa_message *message)
         return true;
     if (!sa->serves)
         return false;
-    if (next_busy(sa, message) || reports_next(sa, message))
+    if (next_busy(sa, message) || held_next(sa, message) || reports_next(sa, message))
         return true;
     while (sa->budget > 0 && queue_take(&sa->queue, &query)) {
         sa->budget -= ANSWER_WORK;
@@ -591,32 +623,4 @@ void sa_counts(const struct sa *sa, struct sa_counts *counts)
     counts->groups = (uint32_t)sa->registry.groups.all.count;
     counts->services = (uint32_t)sa->registry.services.count;
     counts->subscriptions = (uint32_t)sa->registry.subscriptions.count;
-}
-
-uint16_t class_port_info(struct sa *sa, const struct query *query, struct answer *answer)
-{
-    enum {
-        NOTICES = 1 << 1,
-        MULTICAST = 1 << 9,
-        MULTI_PATH = 1 << 10,
-        CAPABILITY_MATCH = 1 << 13,
-        FULL_PORT_INFO = 1 << 6,
-        EXTENDED_SPEEDS = 1 << 7,
-        CAPABILITY2_MATCH = 1 << 10,
-        LINK_WIDTH_2X = 1 << 12,
-        SEND_ONLY_FULL = 1 << 13,
-    };
-    uint8_t *info = answer_add(answer);
-    (void)query;
-    wire_set(info, CLASS_PORT_INFO_BASE_VERSION, 1);
-    wire_set(info, CLASS_PORT_INFO_CLASS_VERSION, 2);
-    wire_set(info, CLASS_PORT_INFO_CAPABILITY_MASK,
-             NOTICES | MULTICAST | MULTI_PATH | CAPABILITY_MATCH);
-    wire_set(info, CLASS_PORT_INFO_CAPABILITY_MASK2,
-             FULL_PORT_INFO | EXTENDED_SPEEDS | CAPABILITY2_MATCH | LINK_WIDTH_2X | SEND_ONLY_FULL);
-    wire_set(info, CLASS_PORT_INFO_RESP_TIME_VALUE, sa->config.response_time);
-    wire_set(info, CLASS_PORT_INFO_REDIRECT_QP, 1);
-    wire_set(info, CLASS_PORT_INFO_REDIRECT_Q_KEY, UINT32_C(0x80010000));
-    wire_set(info, CLASS_PORT_INFO_TRAP_Q_KEY, UINT32_C(0x80010000));
-    return STATUS_OK;
 }

@@ -288,7 +288,7 @@ static uint16_t create(struct sa *sa, const struct query *query, uint64_t guid,
     if (!group.mlid)
         return STATUS_SA_NO_RESOURCES;
     *result = groups_add(&sa->registry.groups, &group);
-    report_gid(sa, WIRE_ID_TRAP_GROUP_CREATED, group.mgid);
+    report_group(sa, WIRE_ID_TRAP_GROUP_CREATED, &group);
     return STATUS_OK;
 }
 
@@ -300,7 +300,7 @@ void groups_end_deserted(struct sa *sa, struct group *group)
         groups_leave(&sa->registry.groups, group, group->members.items[0].guid, 0xF);
     if (group->permanent)
         return;
-    report_gid(sa, WIRE_ID_TRAP_GROUP_DELETED, group->mgid);
+    report_group(sa, WIRE_ID_TRAP_GROUP_DELETED, group);
     groups_remove(&sa->registry.groups, group);
 }
 
@@ -403,6 +403,20 @@ void groups_forget_absent(struct sa *sa)
             if (sa_is_lost(sa, member->guid, &member->absent_since))
                 groups_leave(groups, group, member->guid, 0xF);
         }
+        if (group->members.count != before)
+            groups_end_deserted(sa, group);
+    }
+}
+
+void groups_expel(struct sa *sa)
+{
+    struct groups *groups = &sa->registry.groups;
+    for (size_t i = groups->all.count; i-- > 0;) {
+        struct group *group = groups->all.items[i];
+        size_t before = group->members.count;
+        for (size_t j = group->members.count; j-- > 0;)
+            if (access_lost_key(sa, group->members.items[j].guid, group->p_key))
+                groups_leave(groups, group, group->members.items[j].guid, 0xF);
         if (group->members.count != before)
             groups_end_deserted(sa, group);
     }

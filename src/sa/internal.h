@@ -134,6 +134,7 @@ struct access {
     VEC(struct key_set) sets; /* each once */
     VEC(uint16_t) keys;
     struct map by_guid, by_hash; /* port GUID, contents → set */
+    struct map ports;            /* port GUID → port of the subnet */
     uint16_t *common;            /* by two sets: the first one's key; NULL: there are too many */
     uint64_t keys_generation, subnet_generation, view_generation; /* that it was made from */
 };
@@ -142,6 +143,9 @@ void access_release(struct access *access);
 /* Whether it is a member, full or limited, of this key's partition. */
 bool access_has_key(const struct sa *sa, uint64_t port_guid, unsigned p_key);
 bool access_partition_has_members(const struct sa *sa, unsigned partition);
+/* Whether it is out of this key's partition for good: it has not got the key, nor will it get it.
+ * Tables that are still to be read or written do not count. */
+bool access_lost_key(const struct sa *sa, uint64_t port_guid, unsigned p_key);
 /* Whether the two may talk in this key's partition. */
 bool access_shares_key(const struct sa *sa, uint64_t one_guid, uint64_t other_guid, unsigned p_key);
 /* Who asks, as access_sees() knows it: the port, or somebody who has the SM_Key and sees all. */
@@ -212,7 +216,7 @@ struct registry {
 /* A standby that waits for news. */
 struct watcher {
     bool waits;
-    uint64_t asked, not_before;
+    uint64_t asked, told, not_before;
     struct sa_address address;
     uint64_t instance;
     struct sa_generations since;
@@ -222,11 +226,29 @@ enum { WATCHERS = 8 };
 /* A standby that we are. */
 struct follower {
     bool active;
-    struct sa_address address; /* of the master */
-    uint64_t instance;         /* of it, and what we have of its; 0: nothing */
+    uint16_t master;             /* its LID */
+    struct redirect_trail trail; /* from there to where its registrations are */
+    bool sent_away;              /* in vain; said once for each master */
+    struct err trouble;          /* not told yet if it has a message */
+    uint64_t instance;           /* of it, and what we have of its; 0: nothing */
     struct sa_generations have;
     uint64_t next_at; /* when to ask (again) */
     uint32_t tid, asked;
+};
+
+/* An answer that waits (held.c). */
+struct held_answer {
+    struct sa_address address;
+    struct sa_generations after; /* that must be safe */
+    uint64_t until;
+    uint8_t mad[MAD_BYTES];
+};
+struct held_answers {
+    VEC(struct held_answer) answers; /* in the order of their generations */
+    size_t taken;                    /* of them */
+    bool journaled;                  /* the owner keeps registrations … */
+    struct sa_generations kept;      /* … up to these */
+    uint8_t mad[MAD_BYTES];          /* that was handed out last */
 };
 
 struct report {
@@ -249,7 +271,8 @@ struct sa {
     struct sa_config config;
     uint64_t guid;
     struct sa_view view;
-    bool serves; /* there is a network */
+    bool serves;               /* there is a network */
+    struct redirect elsewhere; /* where we sit instead; LID 0: here */
     struct path_index index;
     struct access access;
     struct query_queue queue;
@@ -267,6 +290,7 @@ struct sa {
     uint8_t report_mad[MAD_BYTES];
     struct watcher watchers[WATCHERS];
     struct follower follower;
+    struct held_answers held;
     uint16_t heritage;    /* LID of the master whose registrations these are; 0: nobody's */
     struct map forgotten; /* GUIDs of ports whose registrations were given up … */
     VEC(uint64_t) asks;   /* … and that came back */
@@ -321,10 +345,14 @@ void partition_groups_make(struct sa *sa);
 /* group_records.c */
 void groups_end_deserted(struct sa *sa, struct group *group); /* unless somebody keeps it alive */
 void groups_forget_absent(struct sa *sa);
+void groups_expel(struct sa *sa); /* members that are not in the group's partition any more */
 
 /* services.c, subscriptions.c */
 void services_expire(struct sa *sa);
 void service_put(struct sa *sa, const struct service *service);
+/* When a lease ends that has so many seconds left. One of more than TIME_LONGEST does not: time has
+ * not enough bits for it (base/time.h), and no manager runs that long without a restart. */
+uint64_t service_lease_end(const struct sa *sa, uint64_t seconds);
 void service_drop(struct sa *sa, struct service *service);
 void subscriptions_forget_absent(struct sa *sa);
 /* LIDs of subscribers may be others than they were. */
@@ -361,9 +389,20 @@ void sync_receive(struct sa *sa, const struct sa_message *message);
 uint64_t sync_deadline(const struct sa *sa);
 bool sync_next(struct sa *sa, struct sa_message *message);
 
+/* held.c */
+/* Whether its answer would have to wait, and there is no room. */
+bool held_is_full(const struct sa *sa, const struct query *query);
+/* Whether the answer in sa->out waits for something; then it is taken over. */
+bool held_keep(struct sa *sa, const struct query *query);
+bool held_next(struct sa *sa, struct sa_message *message);
+uint64_t held_deadline(const struct sa *sa);
+/* Whether answers may wait for this standby. */
+bool held_for(const struct sa *sa, const struct watcher *watcher);
+
 /* reports.c */
 /* Tells subscribers of 64 to 67: a GID that came or went, a group made or deleted. */
 void report_gid(struct sa *sa, unsigned trap, const uint8_t gid[16]);
+void report_group(struct sa *sa, unsigned trap, const struct group *group);
 void report_notice(struct sa *sa, const uint8_t *notice);
 void reports_receive(struct sa *sa, const struct sa_message *message);
 void reports_expire(struct sa *sa);

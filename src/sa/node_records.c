@@ -242,12 +242,13 @@ static const struct component link_components[] = {
     NO_MORE,
 };
 
-static void add_link(const struct sa *sa, uint32_t port, const struct matcher *matcher,
-                     struct answer *answer)
+/* A link is told to those who may know of both ends. */
+static void add_link(const struct sa *sa, const struct query *query, uint32_t port,
+                     const struct matcher *matcher, struct answer *answer)
 {
     const struct subnet *subnet = sa->view.subnet;
     const struct subnet_port *near = &subnet->ports.items[port], *far;
-    if (near->peer == SUBNET_NONE)
+    if (near->peer == SUBNET_NONE || !may_see(sa, query, subnet_end_port(subnet, near->peer)))
         return;
     far = &subnet->ports.items[near->peer];
     uint8_t *record = answer_add(answer);
@@ -271,10 +272,10 @@ uint16_t link_records(struct sa *sa, const struct query *query, struct answer *a
         if (!may_see(sa, query, end))
             continue;
         if (node->kind != SUBNET_SWITCH)
-            add_link(sa, end, &matcher, answer);
+            add_link(sa, query, end, &matcher, answer);
         else
             for (unsigned number = 1; number <= node->port_count; number++)
-                add_link(sa, node->first_port + number, &matcher, answer);
+                add_link(sa, query, node->first_port + number, &matcher, answer);
     }
     return STATUS_OK;
 }

@@ -3,11 +3,27 @@
  *
  * A partition's groups are there as long as it has a member in the subnet. Groups that are named no
  * longer become like any other: they end with their last member. A group that hosts made before it
- * was named keeps the values that its members use. */
+ * was named keeps the values that its members use.
+ *
+ * Where the file names no service level, and the routes use several lanes and leave one free, the
+ * groups are on that lane: multicast has it to itself then, and every member can be reached
+ * (routing/multicast.h). IPoIB makes all its groups like the broadcast group. */
 #include "sa/internal.h"
 #include "subnet/partitions.h"
 
 enum { HOP_LIMIT_MOST = 0xFF, SCOPE_LINK_LOCAL = 2 };
+
+/* The service level of a group for which nobody chose one: the first on the last lane if no route
+ * uses that, else 0. */
+static uint8_t free_level(const struct sa *sa)
+{
+    const struct qos_layout *layout = &sa->view.layout;
+    unsigned used = sa->view.routes->vls, lane = layout->lanes - 1u;
+    for (uint8_t sl = 0; used > 1 && layout->lanes > used && sl < QOS_SLS; sl++)
+        if (layout->valid >> sl & 1 && (layout->levels ? sl / layout->stride : sl) == lane)
+            return sl;
+    return 0;
+}
 
 static void make(struct sa *sa, const struct partitions *partitions,
                  const struct partition_group *from)
@@ -25,7 +41,7 @@ static void make(struct sa *sa, const struct partitions *partitions,
         .mtu = from->mtu,
         .rate = from->rate,
         .life_time = sa->config.subnet_timeout,
-        .sl = from->sl,
+        .sl = from->sl_given ? from->sl : free_level(sa),
         .hop_limit = from->scope == SCOPE_LINK_LOCAL ? 0 : HOP_LIMIT_MOST,
         .traffic_class = from->traffic_class,
         .scope = from->scope,

@@ -173,9 +173,9 @@ struct way {
     uint8_t life, lane;
 };
 
-/* From one end to a LID of the other, if it can be had as wished. */
-static bool find_way(const struct sa *sa, const struct path_wish *wish, const struct end *from,
-                     const struct end *to, unsigned dlid, struct way *way)
+/* From one end to a LID of the other: the best that it can do. */
+static bool find_way(const struct sa *sa, const struct end *from, const struct end *to,
+                     unsigned dlid, struct way *way)
 {
     const struct routes *routes = sa->view.routes;
     struct path_trace trace;
@@ -185,8 +185,7 @@ static bool find_way(const struct sa *sa, const struct path_wish *wish, const st
     way->life = from->point == to->point ? 0 : sa->config.subnet_timeout;
     if (routes->service_levels && dlid < routes->stride)
         way->lane = routes->service_levels[(size_t)from->at * routes->stride + dlid];
-    return wish_grant(&wish->mtu, &way->quality.mtu) &&
-           wish_grant_rate(&wish->rate, &way->quality.rate) && wish_grant(&wish->life, &way->life);
+    return true;
 }
 
 /* The key to use; -1: there is none as wished. */
@@ -219,10 +218,20 @@ static void lower(struct way *way, const struct qos_level *level)
         way->life = level->life;
 }
 
-/* The path's service level, of the level of service that whoever asks gets; false: it insists on
- * another one, and that would be another lane, which can close a cycle. */
+/* Wishes are for what the level leaves of the way (NULL: all of it). */
+static bool grant(const struct path_wish *wish, const struct qos_level *level, struct way *way)
+{
+    if (level)
+        lower(way, level);
+    return wish_grant(&wish->mtu, &way->quality.mtu) &&
+           wish_grant_rate(&wish->rate, &way->quality.rate) && wish_grant(&wish->life, &way->life);
+}
+
+/* The level of service that whoever asks gets (NULL: there are none), and the path's service level;
+ * false: it insists on another one, and that would be another lane, which can close a cycle. */
 static bool choose_level(const struct sa *sa, const struct path_wish *wish, const struct end *from,
-                         const struct end *to, unsigned key, struct way *way, uint8_t *sl)
+                         const struct end *to, unsigned key, unsigned lane,
+                         const struct qos_level **chosen, uint8_t *sl)
 {
     const struct sa_view *view = &sa->view;
     struct qos_question question = {
@@ -238,13 +247,12 @@ static bool choose_level(const struct sa *sa, const struct path_wish *wish, cons
     };
     struct qos_layout layout = view->layout;
     layout.used = view->routes->service_levels ? view->routes->vls : 1;
-    uint8_t level = qos_answer(view->qos, &layout, &question, way->lane, sl);
-    if (level != QOS_NO_LEVEL)
-        lower(way, &view->qos->levels.items[level]);
+    uint8_t level = qos_answer(view->qos, &layout, &question, lane, sl);
+    *chosen = level == QOS_NO_LEVEL ? NULL : &view->qos->levels.items[level];
     if (!wish->has_sl)
         return true;
     *sl = wish->sl;
-    return qos_allows(&layout, wish->sl, way->lane);
+    return qos_allows(&layout, wish->sl, lane);
 }
 
 static bool add_path(const struct sa *sa, const struct path_wish *wish, const struct end *from,
@@ -254,10 +262,12 @@ static bool add_path(const struct sa *sa, const struct path_wish *wish, const st
     struct way there, back;
     uint8_t sl = 0;
     int key = choose_key(sa, wish, from, to);
-    if (key < 0 || !find_way(sa, wish, from, to, dlid, &there) ||
-        !choose_level(sa, wish, from, to, (unsigned)key, &there, &sl))
+    const struct qos_level *level = NULL;
+    if (key < 0 || !find_way(sa, from, to, dlid, &there) ||
+        !choose_level(sa, wish, from, to, (unsigned)key, there.lane, &level, &sl) ||
+        !grant(wish, level, &there))
         return false;
-    bool returns = find_way(sa, wish, to, from, slid, &back);
+    bool returns = find_way(sa, to, from, slid, &back) && grant(wish, level, &back);
     if (wish->reversible && !returns)
         return false;
     uint8_t *record = answer_add(answer);
@@ -586,6 +596,9 @@ uint16_t trace_records(struct sa *sa, const struct query *query, struct answer *
         return status;
     if (ends.source == NETWORK_NONE || ends.destination == NETWORK_NONE)
         return STATUS_SA_TOO_FEW_COMPONENTS;
+    if (!access_sees(sa, access_asker(sa, query), path_index_guid(sa, ends.source)) ||
+        !access_sees(sa, access_asker(sa, query), path_index_guid(sa, ends.destination)))
+        return STATUS_SA_NO_RECORDS;
     unsigned dlid = query_has(query, PATH_DLID)
                         ? (unsigned)wire_get(query_data(query), PATH_RECORD_DLID)
                         : path_lookup(sa->view.routes, network, ends.source, ends.destination).dlid;

@@ -210,6 +210,21 @@ void registry_print(const struct sa *sa, uint64_t wall_s, const struct sa_genera
             print_subscription(out, &registry->subscriptions.items[i]);
 }
 
+void sa_registry_print_changes(const struct sa *sa, uint64_t wall_s,
+                               const struct sa_generations *since, struct text *out)
+{
+    registry_print(sa, wall_s, since, out);
+}
+
+bool sa_registry_mark(const char *content, struct sa_registry_mark *mark)
+{
+    return sscanf(content,
+                  "# weft: registrations of 0x%*x instance 0x%" SCNx64 " generations 0x%" SCNx64
+                  " 0x%" SCNx64 " since 0x%" SCNx64 " 0x%" SCNx64,
+                  &mark->instance, &mark->generations.groups, &mark->generations.others,
+                  &mark->since.groups, &mark->since.others) == 5;
+}
+
 void sa_registry_print(const struct sa *sa, uint64_t wall_s, struct text *out)
 {
     registry_print(sa, wall_s, &(struct sa_generations){0}, out);

@@ -148,9 +148,9 @@ static int read_member(struct reader *reader, const char *line)
 static uint64_t end_of_lease(const struct reader *reader, uint64_t written_s, uint64_t left_s)
 {
     uint64_t gone = written_s && reader->wall_s > written_s ? reader->wall_s - written_s : 0;
-    if (left_s == UINT32_MAX || left_s * TIME_S > TIME_LONGEST)
+    if (left_s == UINT32_MAX)
         return TIME_NEVER;
-    return reader->sa->now + (left_s > gone ? left_s - gone : 0) * TIME_S;
+    return service_lease_end(reader->sa, left_s > gone ? left_s - gone : 0);
 }
 
 /* Behind what OpenSM writes: the number, and names that cannot be printed. */

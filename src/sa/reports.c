@@ -32,7 +32,7 @@ static bool is_wanted(const uint8_t *inform, const uint8_t *notice)
            (producer == ANY24 || producer == wire_get(notice, NOTICE_PRODUCER_TYPE));
 }
 
-/* Whom the notice is about, for those who may know; 0: nobody in particular. */
+/* Whom the notice is about; 0: nobody in particular. */
 static uint64_t subject_of(const uint8_t *notice)
 {
     uint64_t trap = wire_get(notice, NOTICE_TRAP_NUMBER);
@@ -44,14 +44,17 @@ static uint64_t subject_of(const uint8_t *notice)
     return gid_guid(wire_bytes_const(notice, NOTICE_ISSUER_GID));
 }
 
-static void spread(struct sa *sa, const uint8_t *notice)
+/* To those who may know: who shares a partition with its subject, or is in that of its group
+ * (p_key; 0: it is about none). */
+static void spread(struct sa *sa, const uint8_t *notice, unsigned p_key)
 {
     struct reports *reports = &sa->reports;
     uint64_t subject = subject_of(notice);
     for (size_t i = 0; i < sa->registry.subscriptions.count; i++) {
         const struct subscription *subscription = &sa->registry.subscriptions.items[i];
         if (!is_wanted(subscription->inform, notice) ||
-            (subject && !access_sees(sa, subscription->guid, subject)))
+            (subject && !access_sees(sa, subscription->guid, subject)) ||
+            (p_key && !access_has_key(sa, subscription->guid, p_key)))
             continue;
         if (reports->pending.count - reports->taken >= sa->config.report_limit) {
             sa->counts.reports_lost++;
@@ -63,7 +66,7 @@ static void spread(struct sa *sa, const uint8_t *notice)
     }
 }
 
-void report_gid(struct sa *sa, unsigned trap, const uint8_t gid[16])
+static void tell(struct sa *sa, unsigned trap, const uint8_t gid[16], unsigned p_key)
 {
     uint8_t notice[WIRE_BYTES_NOTICE] = {0};
     wire_set(notice, NOTICE_IS_GENERIC, 1);
@@ -75,7 +78,17 @@ void report_gid(struct sa *sa, unsigned trap, const uint8_t gid[16])
     gid_set(wire_bytes(notice, NOTICE_ISSUER_GID), GID_PREFIX, sa->guid);
     /* 64 to 67 have the same details. */
     memcpy(wire_bytes(notice + NOTICE_AT_DETAILS, TRAP_GID_IN_SERVICE_GID), gid, 16);
-    spread(sa, notice);
+    spread(sa, notice, p_key);
+}
+
+void report_gid(struct sa *sa, unsigned trap, const uint8_t gid[16])
+{
+    tell(sa, trap, gid, 0);
+}
+
+void report_group(struct sa *sa, unsigned trap, const struct group *group)
+{
+    tell(sa, trap, group->mgid, group->p_key);
 }
 
 void report_notice(struct sa *sa, const uint8_t *notice)
@@ -85,7 +98,7 @@ void report_notice(struct sa *sa, const uint8_t *notice)
     uint32_t port = sa_port_at(sa, (unsigned)wire_get(notice, NOTICE_ISSUER_LID));
     uint64_t guid = port == SUBNET_NONE ? 0 : sa->view.subnet->ports.items[port].guid;
     gid_set(wire_bytes(whole, NOTICE_ISSUER_GID), GID_PREFIX, guid);
-    spread(sa, whole);
+    spread(sa, whole, 0);
 }
 
 static void land(struct reports *reports, unsigned place)

@@ -6,6 +6,7 @@
  * Messages are whole: a table is one run of bytes, which RMPP cuts up further down.
  *
  *   core.c           birth, the verbs, who handles what, how an answer is made
+ *   class_port_info.c  what it can do, and where it is
  *   queue.c          who is answered next, and who is told that we are busy
  *   components.c     component masks, selectors
  *   access.c         partitions: who may know of whom
@@ -19,6 +20,7 @@
  *   services.c       ServiceRecord, with leases
  *   subscriptions.c  InformInfo and InformInfoRecord
  *   reports.c        notices on their way to subscribers
+ *   held.c           answers that wait until what they say is safe
  *   persist.c        registrations as text …
  *   persist_read.c   … and back
  *   sync.c           how standbys come by them
@@ -39,6 +41,7 @@
 #include "subnet/partitions.h"
 #include "subnet/qos.h"
 #include "subnet/subnet.h"
+#include "wire/redirect.h"
 
 struct sa_config {
     uint64_t key;           /* SM_Key of trusted queries */
@@ -104,6 +107,9 @@ bool sa_next_output(struct sa *sa, uint64_t now, struct sa_message *message);
 /* Other partitions, and so other groups that are there without members. */
 void sa_use_partitions(struct sa *sa, const struct partitions *partitions);
 
+/* From now on everybody is told to ask there; NULL: we answer. */
+void sa_redirect(struct sa *sa, const struct redirect *to);
+
 /* What hosts joined; for whoever makes multicast trees. */
 const struct groups *sa_groups(const struct sa *sa);
 
@@ -117,6 +123,9 @@ struct sa_generations sa_registry_generations(const struct sa *sa);
 /* All that is registered, in the format of persist.c; `wall_s` is the wall clock's time, by which
  * leases go on while nobody is there. */
 void sa_registry_print(const struct sa *sa, uint64_t wall_s, struct text *out);
+/* Only what changed since. */
+void sa_registry_print_changes(const struct sa *sa, uint64_t wall_s,
+                               const struct sa_generations *since, struct text *out);
 struct sa_registry_file {
     const char *path; /* for messages */
     const char *content;
@@ -128,6 +137,19 @@ struct sa_registry_file {
 int sa_registry_read(struct sa *sa, uint64_t now, const struct sa_registry_file *file,
                      struct err *err);
 
+/* What a text of this format says that it is: changes of one life of a manager, from … to. */
+struct sa_registry_mark {
+    uint64_t instance;
+    struct sa_generations since, generations;
+};
+bool sa_registry_mark(const char *content, struct sa_registry_mark *mark);
+
+/* Registrations are kept in a file from now on, which has all so far: answers to who registers wait
+ * until the owner says that what was registered is in it. */
+void sa_keep_registrations(struct sa *sa, bool kept);
+bool sa_waits_for_keeping(const struct sa *sa);
+void sa_kept(struct sa *sa, const struct sa_generations *generations);
+
 /* The master that this one stands by. If it tells us its registrations we ask for them from now on;
  * if it does not, ours are out of date and go. NULL: there is no such master. */
 struct sa_master {
@@ -136,6 +158,8 @@ struct sa_master {
     bool tells;
 };
 void sa_follow(struct sa *sa, uint64_t now, const struct sa_master *master);
+/* Why the master's registrations do not come, each trouble once. */
+bool sa_next_trouble(struct sa *sa, struct err *err);
 /* The LID of the master whose clients need not register again, since what they registered is here;
  * 0: there is none. */
 uint16_t sa_heritage(const struct sa *sa);

@@ -96,6 +96,11 @@ static bool is_allowed(const struct sa *sa, const struct query *query)
            (map_get(&sa->index.by_guid, guid) != MAP_NONE && access_has_key(sa, guid, key));
 }
 
+uint64_t service_lease_end(const struct sa *sa, uint64_t seconds)
+{
+    return seconds > TIME_LONGEST / TIME_S ? TIME_NEVER : sa->now + seconds * TIME_S;
+}
+
 static uint16_t announce(struct sa *sa, const struct query *query, struct answer *answer)
 {
     const uint8_t *data = query_data(query);
@@ -113,9 +118,7 @@ static uint16_t announce(struct sa *sa, const struct query *query, struct answer
     memcpy(service->record, data, WIRE_BYTES_SERVICE_RECORD);
     if (!query_has(query, SERVICE_LEASE))
         wire_set(service->record, SERVICE_RECORD_LEASE, LEASE_FOREVER);
-    uint64_t lease = wire_get(service->record, SERVICE_RECORD_LEASE);
-    bool ends = lease != LEASE_FOREVER && lease * TIME_S <= TIME_LONGEST;
-    service->expires = ends ? sa->now + lease * TIME_S : TIME_NEVER;
+    service->expires = service_lease_end(sa, wire_get(service->record, SERVICE_RECORD_LEASE));
     if (service->expires < sa->registrations_due)
         sa->registrations_due = service->expires;
     add_service(query, service, answer);

@@ -5,19 +5,23 @@
  * to the master's port like any host's query; it carries the SM_Key and says which instance of a
  * master and which generations the standby has. The master keeps it until something has changed,
  * but no longer than HOLD, and answers with the text of persist.c: all that changed since, or
- * everything if the instance is not its own. The standby takes it in and asks again. So a
- * registration is at the standby about one round trip after the host got its answer, and while
- * nothing changes two MADs go to and fro every half second.
+ * everything if the instance is not its own. The standby takes it in and asks again. While nothing
+ * changes two MADs go to and fro every half second.
  *
  * Answers to one standby are at least GAP apart, so that a storm of joins makes larger answers and
- * not more of them. A master that steps down answers at once: what came last is not lost. There are
- * WATCHERS places; beyond, the one that was answered last waits for the next time.
+ * not more of them. Where clients wait for it (held.c) SHORT_GAP is enough: what comes while the
+ * standby is at it makes the next one larger. A master that steps down answers at once: what came
+ * last is not lost. There are WATCHERS places; beyond, the one that was answered last waits for the
+ * next time.
  *
- * What a host registers within that round trip of its master's death is lost; the host sees its
- * master change and, as after any other change of managers, asks whether it is still registered. */
+ * A master whose administration is elsewhere redirects its standbys like everybody else; they
+ * follow.
+ *
+ * What a host has been told that it registered is here already: its answer waits for that. */
 #include "sa/internal.h"
 
-static const uint64_t gap = 20 * TIME_MS, hold = 500 * TIME_MS, patience = 2 * TIME_S;
+static const uint64_t gap = 20 * TIME_MS, short_gap = 50 * TIME_US, hold = 500 * TIME_MS,
+                      patience = 2 * TIME_S;
 enum { AT_INSTANCE = 0, AT_GROUPS = 64, AT_OTHERS = 128 }; /* bits, in the question's data */
 #define TID_MARK UINT32_C(0x80000000)                      /* reports count below */
 
@@ -36,7 +40,9 @@ static uint64_t due_at(const struct sa *sa, const struct watcher *watcher)
         return TIME_NEVER;
     if (!sa->serves)
         return 0;
-    return is_news(sa, watcher) ? watcher->not_before : watcher->asked + hold;
+    if (!is_news(sa, watcher))
+        return watcher->asked + hold;
+    return held_for(sa, watcher) ? watcher->told + short_gap : watcher->not_before;
 }
 
 void sync_ask(struct sa *sa, const struct sa_message *message)
@@ -81,6 +87,7 @@ static void tell(struct sa *sa, struct watcher *watcher, struct sa_message *mess
         .address = watcher->address, .data = sa->out.bytes, .bytes = sa->out.used};
     text_release(&text);
     watcher->waits = false;
+    watcher->told = sa->now;
     watcher->not_before = sa->now + gap;
 }
 
@@ -89,7 +96,7 @@ static void tell(struct sa *sa, struct watcher *watcher, struct sa_message *mess
 void sa_follow(struct sa *sa, uint64_t now, const struct sa_master *master)
 {
     struct follower *follower = &sa->follower;
-    bool same = master && follower->active && follower->address.lid == master->lid;
+    bool same = master && follower->active && follower->master == master->lid;
     sa->now = now;
     if (!master) {
         follower->active = false;
@@ -104,9 +111,13 @@ void sa_follow(struct sa *sa, uint64_t now, const struct sa_master *master)
     if (same)
         return;
     sa->heritage = 0;
-    *follower = (struct follower){.active = true, .next_at = now, .tid = follower->tid};
-    follower->address = (struct sa_address){
-        .lid = master->lid, .sl = master->sl, .qp = 1, .q_key = UINT32_C(0x80010000)};
+    *follower = (struct follower){
+        .active = true, .master = master->lid, .next_at = now, .asked = follower->asked};
+    redirect_begin(&follower->trail, &(struct redirect){.lid = master->lid,
+                                                        .p_key = 0xFFFF,
+                                                        .sl = master->sl,
+                                                        .qp = 1,
+                                                        .q_key = UINT32_C(0x80010000)});
 }
 
 uint16_t sa_heritage(const struct sa *sa)
@@ -131,11 +142,45 @@ static bool is_expected(const struct sa *sa, const struct registry_header *heade
     return header->given && (whole || next);
 }
 
+/* All of it again, in a while and from the master itself. */
+static void begin_anew(struct sa *sa)
+{
+    struct follower *follower = &sa->follower;
+    follower->trail.count = 1;
+    follower->instance = 0;
+    follower->next_at = sa->now + patience;
+}
+
+static void go_elsewhere(struct sa *sa, const struct sa_message *message)
+{
+    struct follower *follower = &sa->follower;
+    struct err err;
+    if (redirect_follow(&follower->trail, message->data, message->bytes, SA_DATA_OFFSET, &err) ==
+        0) {
+        follower->next_at = sa->now;
+        return;
+    }
+    if (!follower->sent_away)
+        follower->trouble = err;
+    follower->sent_away = true;
+    begin_anew(sa);
+}
+
+bool sa_next_trouble(struct sa *sa, struct err *err)
+{
+    if (!*sa->follower.trouble.message)
+        return false;
+    *err = sa->follower.trouble;
+    *sa->follower.trouble.message = 0;
+    return true;
+}
+
 void sync_receive(struct sa *sa, const struct sa_message *message)
 {
     struct follower *follower = &sa->follower;
     struct registry_header header = {0};
-    if (!follower->active || sa->serves || message->address.lid != follower->address.lid ||
+    if (!follower->active || sa->serves ||
+        message->address.lid != redirect_target(&follower->trail)->lid ||
         (uint32_t)wire_get(message->data, MAD_TID) != follower->tid)
         return;
     struct registry_source source = {.content = (const char *)message->data + SA_DATA_OFFSET,
@@ -143,21 +188,27 @@ void sync_receive(struct sa *sa, const struct sa_message *message)
                                      .path = "the master's registrations",
                                      .accept = is_expected};
     follower->tid = 0; /* no second time */
+    if (wire_get(message->data, MAD_STATUS) == STATUS_REDIRECT) {
+        go_elsewhere(sa, message);
+        return;
+    }
     if (wire_get(message->data, MAD_STATUS) || registry_read(sa, &source, &header, NULL) < 0) {
-        follower->instance = 0; /* all of it, in a while */
-        follower->next_at = sa->now + patience;
+        begin_anew(sa);
         return;
     }
     follower->instance = header.instance;
     follower->have = header.generations;
     follower->next_at = sa->now;
-    sa->heritage = follower->address.lid;
+    sa->heritage = follower->master;
 }
 
 static void ask(struct sa *sa, struct sa_message *message)
 {
     struct follower *follower = &sa->follower;
     uint8_t *mad = sa->report_mad, *data = mad + SA_DATA_OFFSET;
+    if (follower->tid) /* no answer: what sent us there may know better by now */
+        follower->trail.count = 1;
+    const struct redirect *to = redirect_target(&follower->trail);
     follower->tid = TID_MARK | ++follower->asked;
     follower->next_at = sa->now + patience;
     memset(mad, 0, MAD_BYTES);
@@ -172,10 +223,11 @@ static void ask(struct sa *sa, struct sa_message *message)
     wire_set_bits(data, AT_INSTANCE, 64, follower->instance);
     wire_set_bits(data, AT_GROUPS, 64, follower->have.groups);
     wire_set_bits(data, AT_OTHERS, 64, follower->have.others);
-    *message = (struct sa_message){.address = follower->address,
-                                   .data = mad,
-                                   .bytes = MAD_BYTES,
-                                   .patience_ps = patience - 100 * TIME_MS};
+    *message = (struct sa_message){
+        .address = {.lid = to->lid, .sl = to->sl, .qp = to->qp, .q_key = to->q_key},
+        .data = mad,
+        .bytes = MAD_BYTES,
+        .patience_ps = patience - 100 * TIME_MS};
 }
 
 /* ---- both ---- */

@@ -8,13 +8,18 @@
 
 enum { BLOCK_BIT = 1 };
 
-/* The next end port that the query can mean; *lid begins with 0. */
+/* The next end port that the query can mean and whoever asks may know of; *lid begins with 0. */
 static uint32_t next_end(const struct sa *sa, const struct query *query, unsigned named,
                          unsigned *lid)
 {
-    if (!query_has(query, 0))
-        return sa_next_end_port(sa, lid);
-    return (*lid)++ ? SUBNET_NONE : sa_port_at(sa, named);
+    uint64_t asker = access_asker(sa, query);
+    for (;;) {
+        uint32_t port = !query_has(query, 0) ? sa_next_end_port(sa, lid)
+                        : (*lid)++           ? SUBNET_NONE
+                                             : sa_port_at(sa, named);
+        if (port == SUBNET_NONE || access_sees(sa, asker, sa->view.subnet->ports.items[port].guid))
+            return port;
+    }
 }
 
 /* The next switch among them. */
@@ -24,8 +29,7 @@ static const struct subnet_node *next_switch(const struct sa *sa, const struct q
     const struct subnet *subnet = sa->view.subnet;
     for (uint32_t port; (port = next_end(sa, query, named, lid)) != SUBNET_NONE;) {
         const struct subnet_node *node = &subnet->nodes.items[subnet->ports.items[port].node];
-        if (node->tables &&
-            access_sees(sa, access_asker(sa, query), subnet->ports.items[port].guid))
+        if (node->tables)
             return node;
     }
     return NULL;

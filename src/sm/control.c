@@ -16,7 +16,8 @@ static bool same_routes(const struct sm_config *a, const struct sm_config *b)
 {
     /* User routes and roots are lists in the owner's memory: other lists may hold the same, but
      * that is not worth a comparison. */
-    return a->engine == b->engine && a->engine_options.root == b->engine_options.root &&
+    return a->engine == b->engine && engine_list_same(&a->others, &b->others) &&
+           a->engine_options.root == b->engine_options.root &&
            a->engine_options.root_count == b->engine_options.root_count &&
            !a->engine_options.root_count && !a->engine_options.user && !b->engine_options.user &&
            a->engine_options.seed_balance == b->engine_options.seed_balance &&

@@ -312,6 +312,7 @@ void sm_answered(struct sm *sm, uint64_t now, const struct request *request, uin
     case PURPOSE_SET_BLOCK: blocks_answered(sm, request, status); break;
     case PURPOSE_SET_FUNCTION: functions_answered(sm, request, status, data); break;
     case PURPOSE_READ_KEYS: partitions_answered(sm, request, status, data); break;
+    case PURPOSE_READ_HOLD: hold_answered(sm, status ? NULL : data); break;
     case PURPOSE_STAGE: distribute_answered(sm, request, status, data); break;
     case PURPOSE_SWEEP: change_swept(sm, now, request, status ? NULL : data); break;
     case PURPOSE_AUDIT: audit_answered(sm, now, request, status ? NULL : data); break;
@@ -343,6 +344,7 @@ void sm_unanswered(struct sm *sm, uint64_t now, const struct request *request)
     case PURPOSE_SET_BLOCK: blocks_unanswered(sm, now, request); break;
     case PURPOSE_SET_FUNCTION: functions_unanswered(sm, now, request); break;
     case PURPOSE_READ_KEYS: partitions_unanswered(sm, now, request); break;
+    case PURPOSE_READ_HOLD: hold_answered(sm, NULL); break;
     case PURPOSE_SWEEP: change_swept(sm, now, request, NULL); break;
     case PURPOSE_AUDIT: audit_answered(sm, now, request, NULL); break;
     case PURPOSE_MANAGER:
@@ -473,14 +475,14 @@ void sm_computed(struct sm *sm, uint64_t now, struct sm_job *job, const struct e
         sm_say(sm, SM_EVENT_ERROR, "no routes, the old ones stay: %.200s", refusal->message);
         sm_job_free(job);
         hold_end(sm);
-    } else if (job->optional && (job->plan.stuck.count || job->plan.stuck_lanes)) {
-        sm_say(sm, SM_EVENT_CHANGE, "the tables stay as they are: others have no safe order");
+    } else if (job->optional && !mend_is_gain(sm, job)) {
         sm_job_free(job);
     } else {
         sm->refused = false;
-        if (!sm->current && (job->has_before || job->adopt))
-            hold_inherit(sm);
+        bool first = !sm->current && (job->has_before || job->adopt);
         plan_take_routes(sm, job);
+        if (first)
+            hold_inherit(sm);
     }
     advance(sm, now);
 }

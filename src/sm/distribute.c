@@ -149,6 +149,14 @@ static void drain(struct sm *sm, uint64_t now, uint32_t hops)
     sm->distribution.drained = true;
 }
 
+/* All lanes, unless the plan knows better. */
+static void begin_hold(struct sm *sm, uint16_t lanes, const char *why)
+{
+    sm->distribution.stage = STAGE_HOLD;
+    sm_say(sm, SM_EVENT_CHANGE, "%s: sources wait", why);
+    hold_begin(sm, lanes);
+}
+
 /* What is left when the waves are through: entries without a safe order, or levels that cannot
  * change under way. */
 static void begin_rest(struct sm *sm)
@@ -156,11 +164,11 @@ static void begin_rest(struct sm *sm)
     struct distribution *d = &sm->distribution;
     const struct order_plan *plan = &sm->current->plan;
     const char *why_not;
+    char text[80];
     if (hold_is_possible(sm, &why_not)) {
-        sm_say(sm, SM_EVENT_CHANGE, "%zu table ranges have no safe order: sources wait for them",
-               plan->stuck.count);
-        d->stage = STAGE_HOLD;
-        hold_begin(sm, UINT16_MAX);
+        snprintf(text, sizeof text, "%zu table ranges have no safe order", plan->stuck.count);
+        bool lanes = sm->serving && sm->serving->routes.vls > 1;
+        begin_hold(sm, lanes ? plan->stuck_lanes : UINT16_MAX, text);
         return;
     }
     sm_say(sm, SM_EVENT_WARNING,
@@ -186,6 +194,26 @@ static void go_on(struct sm *sm)
     hold_end(sm);
 }
 
+/* Sources change to other levels while the old tables are there: what is under way on both goes
+ * together (routing/order.h). The plan knows its own job's switches, the paths in force theirs. */
+static void tell_first_levels(struct sm *sm)
+{
+    const struct sm_job *job = sm->current;
+    struct routes *routes = &sm->serving->routes;
+    uint32_t stride = job->before.stride < routes->stride ? job->before.stride : routes->stride;
+    struct map by_node = {0};
+    for (uint32_t at = 0; at < job->nodes.count; at++)
+        map_add(&by_node, job->nodes.items[at], at);
+    for (uint32_t at = 0; at < sm->serving->nodes.count; at++) {
+        uint32_t now = map_get(&by_node, sm->serving->nodes.items[at]);
+        if (now != MAP_NONE)
+            memcpy(routes->service_levels + (size_t)at * routes->stride,
+                   job->plan.first_levels + (size_t)now * job->before.stride, stride);
+    }
+    map_release(&by_node);
+    sm->paths_generation++;
+}
+
 /* Ordered: what comes after everything so far has been acknowledged. */
 static void next_wave(struct sm *sm, uint64_t now)
 {
@@ -199,9 +227,13 @@ static void next_wave(struct sm *sm, uint64_t now)
         d->stage = STAGE_STUCK;
         want_stuck(sm, true);
     } else if (d->stage != STAGE_WAVES && !d->drained) {
-        drain(sm, now, d->stage == STAGE_HOLD ? 0 : plan->stuck_hops);
+        drain(sm, now, d->early ? sm->current->longest_before : plan->stuck_hops);
     } else if (d->stage != STAGE_WAVES) {
         write_the_rest(sm, d->stage == STAGE_HOLD ? STAGE_HELD : STAGE_IDLE);
+    } else if (plan->first_levels && !d->told) {
+        d->told = true;
+        tell_first_levels(sm);
+        drain(sm, now, plan->first_hops);
     } else if (d->wave < plan->waves.count) {
         if (plan->waves.items[d->wave].drain && !d->drained) {
             drain(sm, now, plan->waves.items[d->wave].drain_hops);
@@ -281,18 +313,22 @@ void distribute_begin(struct sm *sm)
 {
     struct distribution *d = &sm->distribution;
     const struct sm_job *job = sm->current;
+    const char *why_not;
     *d = (struct distribution){.resume_at = TIME_NEVER};
     if (job->mode == SM_STATIC) {
         d->stage = STAGE_STOPPING;
         want_what_is(sm);
         set_all_ports(sm, PORT_STATE_INIT);
     } else if (hold_is_on(sm)) { /* a distribution was broken off meanwhile */
-        d->stage = STAGE_HOLD;
-        hold_begin(sm, UINT16_MAX);
+        d->early = true;
         want_what_is(sm);
+        begin_hold(sm, UINT16_MAX, "the last tables were not all written");
     } else if (job->mode == SM_ORDERED && job->has_before) {
         d->stage = STAGE_WAVES;
         want_what_is(sm);
+        d->early = job->hurry && hold_is_possible(sm, &why_not);
+        if (d->early)
+            begin_hold(sm, UINT16_MAX, "routes are broken and would be for long");
     } else {
         want_everything(sm);
     }
@@ -311,7 +347,8 @@ void distribute_advance(struct sm *sm, uint64_t now)
 {
     struct distribution *d = &sm->distribution;
     if (d->stage == STAGE_IDLE || d->pending || sm->tables_under_way || sm->stale ||
-        d->resume_at != TIME_NEVER || (d->stage == STAGE_HOLD && !hold_is_settled(sm)))
+        d->resume_at != TIME_NEVER || (d->stage == STAGE_HOLD && !hold_is_settled(sm)) ||
+        (d->stage == STAGE_WAVES && program_links_rise(sm)))
         return;
     if (d->stage <= STAGE_HELD)
         next_wave(sm, now);

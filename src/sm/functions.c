@@ -105,6 +105,52 @@ static void fill_in(struct sm *sm, uint32_t socket)
     own->device = node_at(sm, port_at(sm, pf)->node)->device;
 }
 
+static bool is_being_written(const struct blocks *blocks, uint32_t port)
+{
+    bool writing = false;
+    for (uint32_t row = BLOCKS_NONE; (row = blocks_next_of_port(blocks, port, row)) != BLOCKS_NONE;)
+        writing |= blocks->rows.items[row].writing;
+    return writing;
+}
+
+static void learn_tables(struct sm *sm, uint32_t from, uint32_t to)
+{
+    struct blocks *blocks = &sm->subnet.blocks;
+    if (is_being_written(blocks, to))
+        return;
+    for (uint32_t row = blocks_next_of_port(blocks, from, BLOCKS_NONE); row != BLOCKS_NONE;
+         row = blocks_next_of_port(blocks, from, row)) {
+        const struct block *block = &blocks->rows.items[row];
+        const uint8_t *actual = blocks_content(blocks, block->actual);
+        if (actual && (block->kind == BLOCK_LANES || block->kind == BLOCK_ARBITRATION))
+            blocks_learn(blocks, to, block->kind, block->part, actual);
+    }
+}
+
+/* So has it the maps and arbitration tables of the PF, and its socket those of the PF's: they are
+ * known without being written. (Keys are read before they are written, whoever's they are.) */
+static void inherit_tables(struct sm *sm, uint32_t socket)
+{
+    uint32_t host = vswitch_of(sm, socket), pf = subnet_pf_of(&sm->subnet, host);
+    uint32_t own = node_at(sm, host)->first_port + VSWITCH_PF, port = port_at(sm, socket)->peer;
+    blocks_forget(&sm->subnet.blocks, port);
+    blocks_forget(&sm->subnet.blocks, socket);
+    if (pf == SUBNET_NONE || hold_is_on(sm) || !blocks_port_is_settled(&sm->subnet.blocks, pf) ||
+        !blocks_port_is_settled(&sm->subnet.blocks, own))
+        return;
+    learn_tables(sm, pf, port);
+    learn_tables(sm, own, socket);
+}
+
+/* Levels and keys of functions that came up are planned for all of them at once. */
+static void plan_for_the_risen(struct sm *sm)
+{
+    if (!sm->functions_risen || sm->functions_under_way)
+        return;
+    sm->functions_risen = false;
+    sm->service.planned_generation = sm->partitioning.generation = UINT64_MAX; /* of no subnet */
+}
+
 /* ---- machines ---- */
 
 /* It is not here any more; if it was seen at another place meanwhile, it is there. */
@@ -346,8 +392,9 @@ void functions_program(struct sm *sm, uint32_t socket)
         return;
     struct sm_function wanted = {.attached = there->attached, .guid = there->guid};
     if (there->peer != SUBNET_NONE) {
-        wanted.lid = port_at(sm, there->peer)->lid;
-        wanted.lmc = port_at(sm, there->peer)->lmc;
+        bool empty = sm->config.dynamic_lids && !there->attached; /* opened, and then left so */
+        wanted.lid = empty ? 0 : port_at(sm, there->peer)->lid;
+        wanted.lmc = empty ? 0 : port_at(sm, there->peer)->lmc;
         if (actual_lid(port_at(sm, there->peer)) == wanted.lid && !work->evict)
             return;
     } else if (!work->evict) {
@@ -389,8 +436,13 @@ void functions_answered(struct sm *sm, const struct request *request, uint16_t s
     if (sm_port_work(sm, socket)->held && planned)
         sm->planned_generation = sm->subnet.generation;
     port = port_at(sm, socket)->peer;
-    if (port != SUBNET_NONE && was_down && actual_lid(port_at(sm, port)))
+    if (port != SUBNET_NONE && was_down && actual_lid(port_at(sm, port))) {
         fill_in(sm, socket);
+        inherit_tables(sm, socket);
+        partitions_came_up(sm, socket);
+        sm->functions_risen = true;
+    }
+    plan_for_the_risen(sm);
 }
 
 void functions_unanswered(struct sm *sm, uint64_t now, const struct request *request)
@@ -399,6 +451,7 @@ void functions_unanswered(struct sm *sm, uint64_t now, const struct request *req
     sm->functions_under_way--;
     work->writing = false;
     work->outcome = SM_FUNCTION_LOST;
+    plan_for_the_risen(sm);
     discovery_lost_contact(sm, now, request->target);
 }
 
@@ -437,7 +490,8 @@ bool sm_function_is_busy(struct sm *sm, uint32_t socket)
 {
     uint32_t port = sm_function_port(sm, socket);
     return sm_port_work(sm, socket)->writing ||
-           (port != SUBNET_NONE && sm_port_work(sm, port)->writing);
+           (port != SUBNET_NONE &&
+            (sm_port_work(sm, port)->writing || partitions_are_under_way(sm, port)));
 }
 
 enum sm_function_outcome sm_function_outcome(const struct sm *sm, uint32_t socket)
@@ -450,6 +504,7 @@ void sm_release_function(struct sm *sm, uint32_t socket)
     if (socket >= sm->subnet.ports.count)
         return;
     sm_port_work(sm, socket)->held = false;
+    partitions_let_go(sm, socket);
     if (node_at(sm, vswitch_of(sm, socket))->present)
         discovery_read_port(sm, socket); /* whatever it is now */
 }

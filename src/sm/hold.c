@@ -12,10 +12,10 @@
  * switch does not get rid of in a packet's lifetime it drops.
  *
  * A manager that dies in between leaves sources that wait. A standby was told that a change had
- * begun, and anyone who starts on a fabric that somebody managed before cannot know: so they write
- * the tables of all adapters once (hold_inherit). Ports
- * without arbitration tables cannot be held; if there is one, the entries concerned are dropped
- * first, as they are if `hold` is off. */
+ * begun, and anyone who starts on a fabric that somebody managed before cannot know: they read the
+ * tables of all adapters (hold_inherit), in which a mark tells, or write them all anyway where
+ * levels of service or lanes are theirs. Ports without arbitration tables cannot be held; if there
+ * is one, the entries concerned are dropped first, as they are if `hold` is off. */
 #include "sm/internal.h"
 
 bool hold_is_possible(struct sm *sm, const char **why_not)
@@ -26,6 +26,7 @@ bool hold_is_possible(struct sm *sm, const char **why_not)
     *why_not = "not every adapter has arbitration tables";
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
         if (qos_is_source(sm, port) &&
+            port_at(sm, port)->known && /* else it is a function without LID */
             !wire_get(port_at(sm, port)->info, PORT_INFO_VL_ARBITRATION_LOW_CAP))
             return false;
     return true;
@@ -74,6 +75,30 @@ bool hold_has_leaks(struct sm *sm)
 
 void hold_inherit(struct sm *sm)
 {
-    if (sm->config.hold && !sm->config.paper && !sm->service.unheld)
-        sm->service.sources = true;
+    bool written = sm->service.policy.on || sm->current->routes.vls > 1;
+    if (!sm->config.hold || sm->config.paper || sm->service.unheld || written)
+        return;
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
+        const uint8_t *info = port_at(sm, port)->info;
+        if (!qos_is_source(sm, port) || !wire_get(info, PORT_INFO_VL_ARBITRATION_LOW_CAP))
+            continue;
+        struct request *request =
+            sm_request(sm, PURPOSE_READ_HOLD, port, subnet_end_port(&sm->subnet, port));
+        request->method = METHOD_GET;
+        request->attribute = ATTRIBUTE_VL_ARBITRATION_TABLE;
+        request->modifier = 1u << 16 | port_at(sm, port)->number;
+        sm_submit(sm, request, HASTE_NONE);
+    }
+}
+
+void hold_answered(struct sm *sm, const uint8_t *data)
+{
+    if (!data || sm->service.sources ||
+        wire_get_at(data, VL_ARBITRATION_TABLE_VL, 0) != HOLD_MARK_VL ||
+        wire_get_at(data, VL_ARBITRATION_TABLE_WEIGHT, 0) != 0)
+        return;
+    sm_say(sm, SM_EVENT_WARNING, "sources were left waiting by the last manager: they go on");
+    sm->service.sources = true;
+    qos_want_sources(sm);
+    blocks_program(sm);
 }

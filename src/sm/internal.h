@@ -25,6 +25,7 @@ enum sm_purpose {
     PURPOSE_NOTICE,        /* tell the manager at port a that a change begins */
     PURPOSE_SET_BLOCK,     /* row a of the subnet's blocks */
     PURPOSE_READ_KEYS,     /* of end port a, block b of its partitions */
+    PURPOSE_READ_HOLD,     /* is adapter port a held? */
     PURPOSE_AUDIT,         /* has node a the block b that a copy says? */
     PURPOSE_READ_FUNCTION, /* behind port a of a vSwitch */
     PURPOSE_SET_FUNCTION,  /* the same */
@@ -109,6 +110,8 @@ struct distribution {
     uint32_t pending;   /* Sets of port states under way */
     uint64_t resume_at; /* end of a drain */
     bool drained;
+    bool told;  /* … which followed first levels */
+    bool early; /* sources wait from the start: what is under way goes by the old tables */
 };
 
 struct mirror {      /* see mirror.c; tokens are 0 where there is none */
@@ -129,13 +132,18 @@ struct audit {
     uint64_t next_at;
 };
 
-struct partition_work {  /* see partitions.c */
-    bool used;           /* tables are ours to write */
-    bool stale;          /* the rules may be others than those that were planned with */
-    uint64_t generation; /* of the subnet that was planned for */
-    uint32_t reading;    /* requests under way */
-    VEC(uint8_t) reads;  /* by end port: whether its table was read … */
-    VEC(uint32_t) done;  /* … and 1 + the peer that it was planned with; 0: not yet, or in vain */
+struct guest {
+    uint64_t guid;
+    enum { GUEST_WAITS, GUEST_PLANNED, GUEST_CROWDED, GUEST_LOST } state;
+};
+struct partition_work {       /* see partitions.c */
+    bool used;                /* tables are ours to write */
+    bool stale;               /* the rules may be others than those that were planned with */
+    uint64_t generation;      /* of the subnet that was planned for */
+    uint32_t reading;         /* requests under way */
+    VEC(uint8_t) reads;       /* by end port: whether its table was read … */
+    VEC(uint64_t) done;       /* … and what it was planned for; 0: nothing yet, or in vain */
+    VEC(struct guest) guests; /* by end port: who is about to get the function */
     /* Scratch: of the port that is planned. */
     struct partition_keys keys;
     VEC(uint16_t) before, table;
@@ -199,6 +207,7 @@ struct sm {
     bool stale;          /* something was read or lost: compare wanted and actual again */
     bool afresh;         /* the next routes are to be computed, not mended */
     bool rebalancing;    /* … for balance only */
+    uint64_t uneven;     /* … of a link that so many pairs use */
     uint64_t rebalancing_for; /* … of the subnet in this generation */
     uint64_t planned_generation;
     uint64_t jobs, awaited_job; /* numbers */
@@ -211,6 +220,7 @@ struct sm {
     struct service_work service;
     uint32_t blocks_under_way;    /* Sets of partitions, lanes, multicast */
     uint32_t functions_under_way; /* Sets of virtual functions */
+    bool functions_risen;         /* some came up since services were last planned */
     bool hypervisors;             /* there is one at least, or was */
     uint16_t next_machine_lid;    /* where the search for a free one goes on */
     struct map machines;          /* port GUID of a virtual machine → its socket */
@@ -307,6 +317,7 @@ int plan_check(struct sm_job *job, const struct routes *routes, struct err *err)
 void mend_prepare(struct sm *sm, struct sm_job *job, const uint32_t *index);
 int mend_run(struct sm_job *job, struct err *err);
 void mend_rebalance(struct sm *sm, uint64_t now); /* if repairs made that desirable */
+bool mend_is_gain(struct sm *sm, const struct sm_job *job);
 
 /* distribute.c */
 void distribute_snapshot(struct sm *sm, struct sm_job *job);
@@ -318,6 +329,7 @@ void distribute_answered(struct sm *sm, const struct request *request, uint16_t 
                          const uint8_t *data);
 
 /* hold.c */
+enum { HOLD_MARK_VL = 14 }; /* with a weight of 0, in the first entry of tables that hold a lane */
 bool hold_is_possible(struct sm *sm, const char **why_not);
 void hold_begin(struct sm *sm, uint16_t lanes); /* of routes; more than before, if some were held */
 void hold_end(struct sm *sm);
@@ -325,11 +337,13 @@ bool hold_is_on(const struct sm *sm);
 bool hold_is_settled(const struct sm *sm); /* all sources have been told, … */
 bool hold_has_leaks(struct sm *sm);        /* … but some do not listen */
 void hold_inherit(struct sm *sm);          /* whoever was master before may have left a hold */
+void hold_answered(struct sm *sm, const uint8_t *data);
 
 /* program.c */
 void program_forget_tables(struct sm *sm);
 void program_all(struct sm *sm);
 void program_port(struct sm *sm, uint32_t port);
+bool program_links_rise(struct sm *sm); /* before the first wave of tables */
 void program_paper_port(struct sm *sm, uint32_t port);
 void program_switch(struct sm *sm, uint32_t node);
 void program_block(struct sm *sm, uint32_t node, unsigned block); /* if it differs */
@@ -352,6 +366,11 @@ void partitions_unanswered(struct sm *sm, uint64_t now, const struct request *re
 void partitions_forget(struct sm *sm); /* another manager may have written tables */
 void partitions_flush(struct sm *sm);  /* requests under way were forgotten */
 void partitions_release_work(struct sm *sm);
+/* A function came up: it has the keys of its physical one, and so has the switch's port. */
+void partitions_came_up(struct sm *sm, uint32_t socket);
+/* A function is held no more: what was planned for a guest may not be for whoever has it now. */
+void partitions_let_go(struct sm *sm, uint32_t socket);
+bool partitions_are_under_way(const struct sm *sm, uint32_t port); /* Sets of this port's */
 /* Whether a port may become Active: its keys have been looked at. */
 bool partitions_are_settled(struct sm *sm, uint32_t port);
 /* Sets what a switch port is to enforce, in its PortInfo. */
@@ -367,6 +386,7 @@ void qos_set_port(struct sm *sm, uint32_t port, uint8_t *info); /* VLHighLimit *
 uint8_t qos_master_sl(struct sm *sm, const struct subnet_port *port);
 bool qos_is_source(struct sm *sm, uint32_t port); /* an adapter's, with a link */
 void qos_want_sources(struct sm *sm);             /* their arbitration, as it is now */
+bool multicast_wants_lane(const struct sm *sm, unsigned lanes);
 void multicast_plan(struct sm *sm, uint64_t now); /* when routes are in force */
 uint64_t multicast_deadline(const struct sm *sm);
 bool multicast_is_settled(const struct sm *sm);

@@ -28,7 +28,7 @@ static bool may_mend(const struct sm *sm, const struct sm_job *job)
     const struct user_routes *user = job->options.user;
     return sm->config.repair && !sm->config.paper && !sm->afresh && job->mode == SM_ORDERED &&
            job->has_before && !job->adopt && last && last->standing.known && !last->provisional &&
-           !(user && user->entries.count);
+           (last == sm->serving || last->routes.vls <= 1) && !(user && user->entries.count);
 }
 
 /* What became of the last job's switches. */
@@ -105,7 +105,7 @@ static bool compare_tables(const struct sm_job *last, struct sm_job *job, const 
     return known;
 }
 
-/* Choices of paths that go with the tables. */
+/* Choices of paths that go with the tables, or that sources go by. */
 static void keep_paths(const struct sm_job *last, struct sm_job *job, const uint32_t *to_new)
 {
     const struct routes *from = &last->routes;
@@ -159,16 +159,9 @@ static void add_edited(const struct sm_job *last, struct sm_job *job)
     mem_free(all);
 }
 
-void mend_prepare(struct sm *sm, struct sm_job *job, const uint32_t *index)
+static void prepare(struct sm *sm, struct sm_job *job, const uint32_t *index)
 {
     const struct sm_job *last = sm->current;
-    if (sm->rebalancing && sm->rebalancing_for != sm->subnet.generation)
-        sm->afresh = sm->rebalancing = false; /* something has happened: that comes first */
-    bool possible = may_mend(sm, job);
-    job->optional = sm->rebalancing;
-    sm->afresh = sm->rebalancing = false;
-    if (!possible)
-        return;
     uint32_t *to_new = follow_switches(last, job, index);
     job->repair.tidy = sm->hypervisors; /* addresses of virtual machines are given to others */
     if (compare_tables(last, job, to_new) &&
@@ -182,16 +175,55 @@ void mend_prepare(struct sm *sm, struct sm_job *job, const uint32_t *index)
     mem_free(to_new);
 }
 
+/* What a job is told of the tables that are there, for mending them or for putting others in their
+ * place. */
+void mend_prepare(struct sm *sm, struct sm_job *job, const uint32_t *index)
+{
+    if (sm->rebalancing && sm->rebalancing_for != sm->subnet.generation)
+        sm->afresh = sm->rebalancing = false; /* something has happened: that comes first */
+    bool possible = may_mend(sm, job);
+    job->optional = sm->rebalancing;
+    sm->afresh = sm->rebalancing = false;
+    if (possible)
+        prepare(sm, job, index);
+    if (!job->mend && job->has_before && sm->serving) {
+        uint32_t *to_new = follow_switches(sm->serving, job, index);
+        keep_paths(sm->serving, job, to_new);
+        mem_free(to_new);
+    }
+    job->levels_known = sm->serving != NULL;
+}
+
 void mend_rebalance(struct sm *sm, uint64_t now)
 {
     if (!sm->config.rebalance || !sm_is_settled(sm) || !sm->current || !sm->current->repaired ||
         sm->current->imbalance <= sm->config.rebalance)
         return;
+    sm->uneven = sm->current->standing.peak * sm->current->imbalance / 100;
     sm->current->imbalance = 0; /* once */
     sm->afresh = sm->rebalancing = true;
     sm->rebalancing_for = sm->subnet.generation;
     sm->planned_generation = 0;
     sm_begin_change(sm, now, "links are used unevenly after repairs");
+}
+
+/* Whether tables that nothing but balance was computed for are worth writing. If not, they show at
+ * least how even links can be now. */
+bool mend_is_gain(struct sm *sm, const struct sm_job *job)
+{
+    const char *reason = NULL;
+    if (job->plan.stuck.count || job->plan.stuck_lanes)
+        reason = "others have no safe order";
+    else if (job->routes.vls > sm->current->routes.vls)
+        reason = "others need more lanes";
+    else if (job->standing.known && job->standing.peak >= sm->uneven)
+        reason = "no others are more even";
+    if (!reason)
+        return true;
+    sm_say(sm, SM_EVENT_CHANGE, "the tables stay as they are: %s", reason);
+    if (sm->current->standing.known && job->standing.known)
+        sm->current->standing.peak = job->standing.peak;
+    return false;
 }
 
 /* ---- in the job ---- */
@@ -260,7 +292,10 @@ static int mend_patiently(struct sm_job *job, struct err *err)
                                   .switch_count = routes->switch_count,
                                   .stride = routes->stride,
                                   .top_lid = routes->top_lid,
+                                  .vls = routes->vls,
                                   .ports = held};
+    if (routes->service_levels)
+        job->before.service_levels = memcpy(mem_alloc(cells + 1), routes->service_levels, cells);
     order_make(&job->plan, &job->network, &job->before, routes);
     return 0;
 }

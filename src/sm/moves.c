@@ -70,6 +70,7 @@ void sm_place_functions(struct sm *sm, uint64_t now, const struct sm_placement *
     for (size_t i = 0; i < count; i++) {
         uint32_t socket = placements[i].socket, port = sm_function_port(sm, socket);
         sm_port_work(sm, socket)->held = false;
+        partitions_let_go(sm, socket);
         if (port == SUBNET_NONE)
             continue;
         if (!placements[i].lid) {
@@ -89,6 +90,8 @@ void sm_place_functions(struct sm *sm, uint64_t now, const struct sm_placement *
         return; /* the subnet's generation tells that routes are to be planned anew */
     sm->planned_generation = sm->subnet.generation;
     sm->paths_generation++;
+    partitions_plan(sm); /* functions that were left have nobody's keys any more */
+    blocks_program(sm);
 }
 
 uint16_t sm_next_free_lid(struct sm *sm)

@@ -42,6 +42,7 @@ struct grown {
 struct ground {
     unsigned lane;
     uint32_t switches; /* that can be used: tells the sets apart, since they are nested */
+    bool refused;      /* its trees do not go together with those of others: there are none */
     bool *usable;
     struct multicast_terrain *terrain;
 };
@@ -309,7 +310,8 @@ static unsigned lane_of(const struct sm *sm, unsigned sl)
     const struct qos_layout *layout = &sm->service.served_layout;
     if (sm->current->routes.vls <= 1)
         return 0;
-    return layout->levels && layout->stride ? sl / layout->stride : sl;
+    unsigned lane = layout->levels && layout->stride ? sl / layout->stride : sl;
+    return layout->lanes ? lane % layout->lanes : lane; /* as links map it (subnet/qos.h) */
 }
 
 /* ---- making trees ---- */
@@ -353,6 +355,13 @@ static void aim(struct sm *sm, struct grown *grown, const struct multicast_tree 
         tree->missed.count ? sm->multicast->guids.items[tree->missed.items[0]] : 0;
 }
 
+static void miss_all(struct multicast *m, struct multicast_tree *tree)
+{
+    tree->arms.count = tree->missed.count = tree->depth = 0;
+    for (uint32_t i = 0; i < m->members.count; i++)
+        vec_push(&tree->missed, i);
+}
+
 /* Makes the group's tree its goal; one that does not pass the check changes nothing. */
 static void grow(struct sm *sm, uint32_t mlid_index, const struct group *group,
                  struct multicast_tree *tree)
@@ -363,10 +372,10 @@ static void grow(struct sm *sm, uint32_t mlid_index, const struct group *group,
     struct err err;
     gather_members(sm, group);
     grown->touched = group ? group->touched : 0;
-    if (!m->members.count) {
-        tree->arms.count = tree->missed.count = tree->depth = 0;
+    const struct ground *ground = m->members.count ? ground_for(sm, mlid_index, lane) : NULL;
+    if (!ground || ground->refused) {
+        miss_all(m, tree);
     } else {
-        const struct ground *ground = ground_for(sm, mlid_index, lane);
         multicast_tree_make(ground->terrain, MLID_FIRST + mlid_index, m->members.items,
                             m->members.count, tree);
         if (multicast_check_tree(m->check, lane, ground->usable, m->members.items, m->members.count,
@@ -504,34 +513,76 @@ static void report_missed(struct sm *sm)
     m->told = told;
     if (missed)
         sm_say(sm, SM_EVENT_WARNING,
-               "multicast does not reach %llu members of %llu groups, which are behind switches "
-               "that cannot carry it: the first is port 0x%016llx",
+               "multicast does not reach %llu members of %llu groups: switches before them cannot "
+               "carry it, or unicast leaves no safe way on its lane; the first is port 0x%016llx",
                (unsigned long long)missed, (unsigned long long)groups, (unsigned long long)first);
     else
         sm_say(sm, SM_EVENT_CHANGE, "multicast reaches all members again");
 }
 
-/* Trees for groups that have none of this round, and for those that changed. */
-static void grow_all(struct sm *sm, bool anew)
+/* Trees on one lane that use different sets of switches, where unicast follows no order, may wait
+ * for each other in a circle. Then those with the fewest switches are given up; false: there are
+ * none beside others. */
+static bool refuse_ground(struct multicast *m)
+{
+    struct ground *least = NULL;
+    for (size_t i = 0; i < m->grounds.count; i++)
+        for (size_t j = 0; j < m->grounds.count; j++) {
+            struct ground *one = &m->grounds.items[i], *other = &m->grounds.items[j];
+            if (i != j && one->lane == other->lane && !one->refused && !other->refused &&
+                (!least || one->switches < least->switches))
+                least = one;
+        }
+    if (least)
+        least->refused = true;
+    return least != NULL;
+}
+
+/* As if this round had not been; when anything changes all groups are looked at again. */
+static void take_round_back(struct multicast *m)
+{
+    for (uint32_t i = 0; i < m->trees.count; i++) {
+        struct grown *grown = &m->trees.items[i];
+        grown->touched = 0;
+        if (grown->number != m->round)
+            continue;
+        copy_arms(&grown->goal, &grown->held);
+        grown->goal_depth = grown->depth;
+        grown->number = 0;
+    }
+}
+
+static void grow_trees(struct sm *sm, bool anew)
 {
     struct multicast *m = sm->multicast;
     struct multicast_tree tree = {0};
-    struct err err;
-    m->round++;
-    for (size_t i = 0; i < sm->groups->all.count; i++)
-        while (m->trees.count <= (size_t)(sm->groups->all.items[i]->mlid - MLID_FIRST))
-            vec_push(&m->trees, (struct grown){0});
     for (uint32_t i = 0; i < m->trees.count; i++) {
         const struct group *group = groups_at(sm->groups, MLID_FIRST + i);
         if (anew || m->trees.items[i].touched != (group ? group->touched : 0))
             grow(sm, i, group, &tree);
     }
     multicast_tree_release(&tree);
-    if (multicast_check_lanes(m->check, &err)) {
-        sm_say(sm, SM_EVENT_ERROR, "new trees are refused: %.200s", err.message);
+}
+
+/* Trees for groups that have none of this round, and for those that changed. */
+static void grow_all(struct sm *sm, bool anew)
+{
+    struct multicast *m = sm->multicast;
+    struct err err;
+    m->round++;
+    for (size_t i = 0; i < sm->groups->all.count; i++)
+        while (m->trees.count <= (size_t)(sm->groups->all.items[i]->mlid - MLID_FIRST))
+            vec_push(&m->trees, (struct grown){0});
+    grow_trees(sm, anew);
+    while (multicast_check_lanes(m->check, &err)) {
         multicast_check_free(m->check);
         m->check = multicast_check_new(&sm->current->network, &sm->current->routes);
-        return;
+        if (!refuse_ground(m)) {
+            sm_say(sm, SM_EVENT_ERROR, "new trees are refused: %.200s", err.message);
+            take_round_back(m);
+            return;
+        }
+        grow_trees(sm, true);
     }
     use_blocks(sm, anew);
     for (uint32_t i = 0; i < m->trees.count; i++)
@@ -539,6 +590,13 @@ static void grow_all(struct sm *sm, bool anew)
             step(sm, i);
     apply_edits(sm);
     report_missed(sm);
+}
+
+/* Whether the last of the lanes that routes may use should be left to groups: routes that use
+ * several follow no order that trees could follow (decision 012). */
+bool multicast_wants_lane(const struct sm *sm, unsigned lanes)
+{
+    return sm->groups && !sm->config.paper && lanes > 2 && lanes == sm->service.layout.lanes;
 }
 
 /* Whether all switches have the tables of the current routes, and these fit what is there. */

@@ -9,6 +9,11 @@
  * is first written, whoever wrote it last, and new keys go where there is room. A port whose table
  * is too small keeps the one it has; one error tells of all such ports.
  *
+ * Keys are those of the port GUID. A virtual function has that of its machine, so it is planned
+ * again when a machine comes or goes, and the other way round for one that is about to come: its
+ * keys are written to the function first (sm_prepare_keys()), and only then is the machine
+ * attached.
+ *
  * Rules that are taken away again leave the default partition, of which everybody is a full member.
  */
 #include "sm/internal.h"
@@ -27,8 +32,22 @@ static uint8_t *reads_of(struct sm *sm, uint32_t port)
     while (sm->partitioning.reads.count <= port) {
         vec_push(&sm->partitioning.reads, NOT_READ);
         vec_push(&sm->partitioning.done, 0);
+        vec_push(&sm->partitioning.guests, (struct guest){0});
     }
     return &sm->partitioning.reads.items[port];
+}
+
+/* Whose keys this port should have: its own GUID's, or those of a machine that is about to come. */
+static uint64_t tenant_of(struct sm *sm, uint32_t end)
+{
+    const struct guest *guest = &sm->partitioning.guests.items[end];
+    return guest->guid && functions_is_held(sm, end) ? guest->guid : port_at(sm, end)->guid;
+}
+
+/* What keys depend on beside the rules; never 0. */
+static uint64_t situation_of(struct sm *sm, uint32_t end)
+{
+    return hash_mix(tenant_of(sm, end) ^ hash_mix(port_at(sm, end)->peer)) | 1;
 }
 
 static const struct partitions *rules_of(struct sm *sm)
@@ -175,13 +194,13 @@ void partitions_enforce(struct sm *sm, uint32_t port, uint8_t *info)
 
 /* ---- planning ---- */
 
-/* The switch first: it lets nothing new pass before the adapter knows of it. */
-static void plan_port(struct sm *sm, uint32_t end)
+/* The switch first: it lets nothing new pass before the adapter knows of it. False: no room. */
+static bool plan_port(struct sm *sm, uint32_t end)
 {
     struct partition_work *work = &sm->partitioning;
     const struct partitions *rules = rules_of(sm);
     unsigned room = room_of(sm, end);
-    struct partition_port port = {.guid = port_at(sm, end)->guid,
+    struct partition_port port = {.guid = tenant_of(sm, end),
                                   .kind = node_at(sm, port_at(sm, end)->node)->kind,
                                   .self = end == sm->subnet.own_port};
     load_table(sm, end, room);
@@ -189,13 +208,14 @@ static void plan_port(struct sm *sm, uint32_t end)
     if (!partitions_place(rules, &work->keys, work->before.items, room, work->table.items)) {
         if (work->crowded++ == 0)
             work->first_crowded = end;
-        return;
+        return false;
     }
     uint32_t unguarded = work->unguarded;
     plan_guard(sm, end);
     want_table(sm, end, room);
     if (work->unguarded == unguarded)
-        work->done.items[end] = port_at(sm, end)->peer + 1;
+        work->done.items[end] = situation_of(sm, end);
+    return true;
 }
 
 /* Once for the same ports. */
@@ -239,7 +259,7 @@ static void read_block(struct sm *sm, uint32_t end, unsigned block)
 static void finish_port(struct sm *sm, uint32_t end)
 {
     *reads_of(sm, end) = READ;
-    plan_port(sm, end);
+    sm->partitioning.guests.items[end].state = plan_port(sm, end) ? GUEST_PLANNED : GUEST_CROWDED;
     if (!sm->partitioning.reading)
         report_trouble(sm);
     blocks_program(sm);
@@ -269,6 +289,7 @@ void partitions_unanswered(struct sm *sm, uint64_t now, const struct request *re
     sm->partitioning.reading--;
     sm->partitioning.stale = true;
     *reads_of(sm, request->a) = READ;
+    sm->partitioning.guests.items[request->a].state = GUEST_LOST;
     discovery_lost_contact(sm, now, request->target);
 }
 
@@ -276,8 +297,10 @@ void partitions_flush(struct sm *sm)
 {
     struct partition_work *work = &sm->partitioning;
     for (size_t port = 0; port < work->reads.count; port++)
-        if (work->reads.items[port] == READING)
+        if (work->reads.items[port] == READING) {
             work->reads.items[port] = NOT_READ;
+            work->guests.items[port].state = GUEST_LOST;
+        }
     work->reading = 0;
     work->stale = true;
 }
@@ -287,7 +310,7 @@ void partitions_forget(struct sm *sm)
     struct partition_work *work = &sm->partitioning;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
         waive_table(sm, port);
-    work->reads.count = work->done.count = 0;
+    work->reads.count = work->done.count = work->guests.count = 0;
     work->reading = 0;
     work->stale = true;
 }
@@ -305,17 +328,17 @@ bool partitions_are_settled(struct sm *sm, uint32_t port)
 /* ---- when ---- */
 
 /* A port that comes back gets what was wanted of it without being planned again. */
-static void consider(struct sm *sm, uint32_t end, bool other_rules)
+static void consider(struct sm *sm, uint32_t end)
 {
     const struct subnet_port *port = port_at(sm, end);
     if (!port->known || !port->lid)
         return;
+    uint8_t read = *reads_of(sm, end);
     if (!room_of(sm, end))
         *reads_of(sm, end) = READ;
-    else if (*reads_of(sm, end) == NOT_READ)
+    else if (read == NOT_READ)
         read_block(sm, end, 0);
-    else if (*reads_of(sm, end) == READ &&
-             (other_rules || sm->partitioning.done.items[end] != port->peer + 1))
+    else if (read == READ && sm->partitioning.done.items[end] != situation_of(sm, end))
         plan_port(sm, end);
 }
 
@@ -326,7 +349,8 @@ void partitions_plan(struct sm *sm)
         return;
     if (!work->stale && work->used && work->generation == sm->subnet.generation)
         return;
-    bool other_rules = work->stale;
+    for (size_t i = 0; work->stale && i < work->done.count; i++)
+        work->done.items[i] = 0; /* also of those that are away */
     work->used = true;
     work->stale = false;
     work->generation = sm->subnet.generation;
@@ -337,11 +361,106 @@ void partitions_plan(struct sm *sm)
             continue;
         for (unsigned number = 0; number <= node->port_count; number++)
             if (subnet_is_end_port(&sm->subnet, node->first_port + number))
-                consider(sm, node->first_port + number, other_rules);
+                consider(sm, node->first_port + number);
     }
     if (!work->reading)
         report_trouble(sm);
     sm->stale = true; /* what switches enforce is a setting of their ports */
+}
+
+void partitions_let_go(struct sm *sm, uint32_t socket)
+{
+    uint32_t end = sm_function_port(sm, socket);
+    if (end == SUBNET_NONE || end >= sm->partitioning.guests.count)
+        return;
+    sm->partitioning.guests.items[end].guid = 0;
+    sm->partitioning.generation = UINT64_MAX; /* of no subnet: all is looked at again */
+}
+
+/* ---- machines ---- */
+
+bool sm_uses_partitions(const struct sm *sm)
+{
+    return (sm->config.partitions || sm->partitioning.used) && !sm->config.paper;
+}
+
+static void forget_table(struct sm *sm, uint32_t port)
+{
+    struct blocks *blocks = &sm->subnet.blocks;
+    waive_table(sm, port);
+    for (uint32_t row = blocks_next_of_port(blocks, port, BLOCKS_NONE); row != BLOCKS_NONE;
+         row = blocks_next_of_port(blocks, port, row))
+        if (blocks->rows.items[row].kind == BLOCK_PARTITIONS && !blocks->rows.items[row].writing)
+            blocks_lose(blocks, row);
+}
+
+void partitions_came_up(struct sm *sm, uint32_t socket)
+{
+    uint32_t end = sm_function_port(sm, socket);
+    if (end == SUBNET_NONE || end >= sm->partitioning.reads.count)
+        return;
+    forget_table(sm, socket);
+    forget_table(sm, end);
+    sm->partitioning.done.items[end] = 0;
+    if (sm->partitioning.reads.items[end] == READ)
+        sm->partitioning.reads.items[end] = NOT_READ;
+}
+
+void sm_prepare_keys(struct sm *sm, uint32_t socket, uint64_t guid)
+{
+    uint32_t end = sm_function_port(sm, socket);
+    if (end == SUBNET_NONE)
+        return;
+    uint8_t read = *reads_of(sm, end);
+    struct guest *guest = &sm->partitioning.guests.items[end];
+    *guest = (struct guest){.guid = guid, .state = GUEST_WAITS};
+    if (!room_of(sm, end))
+        guest->state = GUEST_PLANNED;
+    else if (read == NOT_READ)
+        read_block(sm, end, 0);
+    else if (read == READ)
+        guest->state = plan_port(sm, end) ? GUEST_PLANNED : GUEST_CROWDED;
+    blocks_program(sm);
+}
+
+static enum sm_function_outcome table_outcome(const struct sm *sm, uint32_t port)
+{
+    const struct blocks *blocks = &sm->subnet.blocks;
+    for (uint32_t row = blocks_next_of_port(blocks, port, BLOCKS_NONE); row != BLOCKS_NONE;
+         row = blocks_next_of_port(blocks, port, row)) {
+        const struct block *block = &blocks->rows.items[row];
+        if (block->kind == BLOCK_PARTITIONS && block->wanted != BLOCKS_NONE &&
+            block->wanted != block->actual)
+            return block->refused ? SM_FUNCTION_REFUSED : SM_FUNCTION_PENDING;
+    }
+    return SM_FUNCTION_DONE;
+}
+
+enum sm_function_outcome sm_keys_outcome(struct sm *sm, uint32_t socket)
+{
+    uint32_t end = sm_function_port(sm, socket);
+    if (end == SUBNET_NONE || end >= sm->partitioning.guests.count ||
+        !node_at(sm, port_at(sm, end)->node)->present ||
+        !node_at(sm, port_at(sm, socket)->node)->present)
+        return SM_FUNCTION_LOST;
+    switch (sm->partitioning.guests.items[end].state) {
+    case GUEST_WAITS: return SM_FUNCTION_PENDING;
+    case GUEST_CROWDED: return SM_FUNCTION_REFUSED;
+    case GUEST_LOST: return SM_FUNCTION_LOST;
+    case GUEST_PLANNED: break;
+    }
+    enum sm_function_outcome guard = table_outcome(sm, socket);
+    return guard == SM_FUNCTION_DONE ? table_outcome(sm, end) : guard;
+}
+
+bool partitions_are_under_way(const struct sm *sm, uint32_t port)
+{
+    const struct blocks *blocks = &sm->subnet.blocks;
+    for (uint32_t row = blocks_next_of_port(blocks, port, BLOCKS_NONE); row != BLOCKS_NONE;
+         row = blocks_next_of_port(blocks, port, row))
+        if (blocks->rows.items[row].kind == BLOCK_PARTITIONS && blocks->rows.items[row].writing)
+            return true;
+    return false;
 }
 
 void partitions_release_work(struct sm *sm)
@@ -349,6 +468,7 @@ void partitions_release_work(struct sm *sm)
     struct partition_work *work = &sm->partitioning;
     vec_release(&work->reads);
     vec_release(&work->done);
+    vec_release(&work->guests);
     vec_release(&work->before);
     vec_release(&work->table);
     partition_keys_release(&work->keys);

@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
+enum { LANES_AT_MOST = 15 }; /* for data, of any link */
+
 static void add_switch(struct sm *sm, struct sm_job *job, uint32_t *index, uint32_t i)
 {
     const struct subnet_node *node = &sm->subnet.nodes.items[i];
@@ -59,11 +61,14 @@ void plan_routes(struct sm *sm, const struct engine *engine, bool provisional)
     job->number = ++sm->jobs;
     job->generation = sm->subnet.generation;
     job->engine = engine;
+    job->others = sm->config.others;
     job->provisional = provisional;
     job->options = sm->config.engine_options;
     job->options.generation = job->generation;
     job->held = hold_is_on(sm);
     job->options.max_vls = qos_limit_lanes(sm);
+    job->spares_lane = multicast_wants_lane(sm, job->options.max_vls);
+    job->options.max_vls -= job->spares_lane;
     network_init(&job->network);
     add_switches(sm, job, index);
     if (sm->subnet.ports.items[sm->subnet.own_port].number == 0)
@@ -118,24 +123,88 @@ int plan_check(struct sm_job *job, const struct routes *routes, struct err *err)
 }
 
 /* What is in the fabric travels by old or new tables, or by a mixture of both. */
-static uint32_t longest_of(const struct sm_job *job)
+static void find_longest(struct sm_job *job)
 {
-    uint32_t before = routes_longest(&job->before, &job->network);
-    uint32_t after = routes_longest(&job->routes, &job->network);
-    return before + after;
+    job->longest_before = routes_longest(&job->before, &job->network);
+    job->longest = job->longest_before + routes_longest(&job->routes, &job->network);
 }
 
-/* All tables anew. */
+/* Whether there are routes that lead into what is gone. */
+static bool is_broken(const struct sm_job *job)
+{
+    const struct network *network = &job->network;
+    uint32_t top = job->before.top_lid < network->top_lid ? job->before.top_lid : network->top_lid;
+    for (uint32_t at = 0; at < job->before.switch_count; at++) {
+        const struct network_switch *node = &network->switches.items[at];
+        const uint8_t *row = routes_row(&job->before, at);
+        for (uint32_t lid = 1; lid <= top; lid++)
+            if (row[lid] && row[lid] <= node->port_count && network->owner[lid] != NETWORK_NONE &&
+                network->ports.items[node->first_port + row[lid]].peer == NETWORK_NONE)
+                return true;
+    }
+    return false;
+}
+
+/* Waves that wait for drains spare those whose routes are good a stop, and cost those whose routes
+ * are broken their packets all the while: with more than one, it is better if all wait for one. */
+static void decide_haste(struct sm_job *job)
+{
+    unsigned drains = order_drains(&job->plan) + (job->plan.first_levels != NULL);
+    bool slow = drains > (job->plan.stuck_lanes ? 0 : 1);
+    if (job->plan.stuck_lanes || drains)
+        find_longest(job);
+    job->hurry = slow && is_broken(job);
+}
+
+static bool is_one_way(const struct routes *routes)
+{
+    return routes->vls > 1 && !routes->reversible;
+}
+
+/* With a lane less than there are, which is then for groups. The engines get all if the first one
+ * cannot do with that, or if its levels hold both ways only so. */
+static int compute_sparingly(struct sm_job *job, const struct engine_list *engines, struct err *err)
+{
+    struct engine_list first = {.count = 1, .items = {job->engine}};
+    int spared =
+        engine_list_compute(&first, &job->network, &job->options, &job->routes, &job->engine, err);
+    struct routes sparing = job->routes;
+    if (!spared && !is_one_way(&sparing))
+        return 0;
+    job->options.max_vls++;
+    int status =
+        engine_list_compute(engines, &job->network, &job->options, &job->routes, &job->engine, err);
+    job->spares_lane = !spared && (status || is_one_way(&job->routes));
+    if (!job->spares_lane) {
+        if (!spared)
+            routes_release(&sparing);
+        return status;
+    }
+    if (!status)
+        routes_release(&job->routes);
+    job->routes = sparing;
+    job->engine = first.items[0];
+    job->options.max_vls--;
+    return 0;
+}
+
+/* All tables anew, of the first engine that does not refuse. */
 static int compute(struct sm_job *job, struct err *err)
 {
     uint64_t spent = job->routes.operations;
-    int status = job->engine->compute(&job->network, &job->options, &job->routes, err);
+    struct engine_list engines = {.count = 1, .items = {job->engine}};
+    for (size_t i = 0; i < job->others.count && engines.count < ENGINE_LIST_TOP; i++)
+        engines.items[engines.count++] = job->others.items[i];
+    int status = job->spares_lane ? compute_sparingly(job, &engines, err)
+                                  : engine_list_compute(&engines, &job->network, &job->options,
+                                                        &job->routes, &job->engine, err);
     job->routes.operations += spent;
-    if (!status)
-        status = plan_check(job, &job->routes, err);
-    if (!status && job->mode == SM_ORDERED && job->has_before)
-        order_make(&job->plan, &job->network, &job->before, &job->routes);
-    return status;
+    bool ordered = !status && job->mode == SM_ORDERED && job->has_before && !job->held;
+    if (ordered && !job->levels_known && job->routes.vls > 1)
+        job->before.vls = LANES_AT_MOST; /* anything may be on any lane */
+    if (ordered)
+        order_ease(&job->plan, &job->network, &job->before, &job->routes);
+    return status ? status : plan_check(job, &job->routes, err);
 }
 
 int sm_job_run(struct sm_job *job, struct err *err)
@@ -153,8 +222,10 @@ int sm_job_run(struct sm_job *job, struct err *err)
     int status = job->mend ? mend_run(job, &unfit) : -EAGAIN;
     if (status)
         status = compute(job, err);
-    if (!status && (job->held || job->plan.stuck_lanes || order_drains(&job->plan)))
-        job->longest = longest_of(job);
+    if (!status && job->held)
+        find_longest(job);
+    else if (!status && job->before.ports)
+        decide_haste(job);
     return status;
 }
 

@@ -2,8 +2,9 @@
  *
  * There is one way to write: compare, and send what differs. A port's settings and its step to
  * Armed go in one Set; it becomes Active when its switch's tables are confirmed and the other end
- * is at least Armed. A switch's top LID is raised before its blocks. What is right already costs
- * nothing. */
+ * is at least Armed. Where traffic is running, links between switches come first: no table leads
+ * over one that does not carry anything yet. A switch's top LID is raised before its blocks. What
+ * is right already costs nothing. */
 #include "sm/internal.h"
 
 #include <string.h>
@@ -70,6 +71,24 @@ static bool tables_confirmed(struct sm *sm, uint32_t node)
             sm->distribution.stage == STAGE_IDLE);
 }
 
+/* Between switches, as tables know them: behind a vSwitch nobody is reached but its own. */
+static bool is_trunk(const struct sm *sm, uint32_t port)
+{
+    const struct subnet_port *p = &sm->subnet.ports.items[port];
+    if (p->peer == SUBNET_NONE || p->number == 0)
+        return false;
+    const struct subnet_node *near = &sm->subnet.nodes.items[p->node];
+    const struct subnet_node *far = &sm->subnet.nodes.items[sm->subnet.ports.items[p->peer].node];
+    return near->kind == SUBNET_SWITCH && far->kind == SUBNET_SWITCH && !near->vswitch &&
+           !far->vswitch;
+}
+
+/* New tables may lead over it, and none is written before it is Active. */
+static bool precedes_tables(const struct sm *sm, uint32_t port)
+{
+    return sm->distribution.stage == STAGE_WAVES && is_trunk(sm, port);
+}
+
 static unsigned next_state(struct sm *sm, uint32_t port, const struct subnet_port *peer)
 {
     struct subnet_port *p = port_at(sm, port);
@@ -78,7 +97,8 @@ static unsigned next_state(struct sm *sm, uint32_t port, const struct subnet_por
     switch (wire_get(p->info, PORT_INFO_PORT_STATE)) {
     case PORT_STATE_INIT: return PORT_STATE_ARMED;
     case PORT_STATE_ARMED:
-        return tables_confirmed(sm, p->node) && tables_confirmed(sm, peer->node) &&
+        return (precedes_tables(sm, port) ||
+                (tables_confirmed(sm, p->node) && tables_confirmed(sm, peer->node))) &&
                        blocks_port_is_settled(&sm->subnet.blocks, port) &&
                        partitions_are_settled(sm, port) &&
                        wire_get(peer->info, PORT_INFO_PORT_STATE) >= PORT_STATE_ARMED
@@ -177,6 +197,22 @@ void program_port(struct sm *sm, uint32_t port)
     if (memcmp(wanted, p->info, sizeof wanted) == 0 && state == PORT_STATE_NO_CHANGE)
         return;
     send_settings(sm, port, wanted, state);
+}
+
+/* Whether a link between switches is on its way to Active; one that a port refuses is not. */
+bool program_links_rise(struct sm *sm)
+{
+    if (sm->distribution.wave)
+        return false; /* what appears from now on is for the next plan */
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
+        const struct subnet_port *p = port_at(sm, port);
+        uint64_t state = wire_get(p->info, PORT_INFO_PORT_STATE);
+        if (p->known && node_at(sm, p->node)->present && is_trunk(sm, port) &&
+            state > PORT_STATE_DOWN && state < PORT_STATE_ACTIVE && port_at(sm, p->peer)->known &&
+            !sm_port_work(sm, port)->failures && !sm_port_work(sm, p->peer)->failures)
+            return true;
+    }
+    return false;
 }
 
 static void program_node_ports(struct sm *sm, uint32_t node)

@@ -133,13 +133,19 @@ static unsigned held_vls(struct sm *sm, const struct qos_port *described)
     return vls;
 }
 
+/* Leaves lanes out, and a mark in the place of the first, by which others can tell. */
 static void leave_out(struct qos_list *list, unsigned vls)
 {
-    unsigned kept = 0;
-    for (unsigned i = 0; i < list->count; i++)
-        if (!(vls >> list->entries[i].vl & 1))
-            list->entries[kept++] = list->entries[i];
-    list->count = (uint8_t)kept;
+    struct qos_list all = *list;
+    list->count = 0;
+    for (unsigned i = 0; i < all.count; i++)
+        if (vls >> all.entries[i].vl & 1) {
+            list->entries[list->count++] = (struct qos_entry){HOLD_MARK_VL, 0};
+            break;
+        }
+    for (unsigned i = 0; i < all.count; i++)
+        if (!(vls >> all.entries[i].vl & 1))
+            list->entries[list->count++] = all.entries[i];
 }
 
 static void want_arbitration(struct sm *sm, uint32_t port, const struct qos_port *described,

@@ -28,7 +28,7 @@
 
 #include "base/err.h"
 #include "base/text.h"
-#include "routing/engine.h"
+#include "routing/engine_list.h"
 #include "routing/network.h"
 #include "routing/order.h"
 #include "routing/repair.h"
@@ -46,6 +46,8 @@ enum sm_order { SM_ORDER_PROPAGATION, SM_ORDER_BREADTH, SM_ORDER_DEPTH };
 
 struct sm_config {
     const struct engine *engine;
+    struct engine_list others; /* tried in this order when it refuses; if there are any, none, nor
+                                  it, is a hybrid or renames */
     struct engine_options engine_options;
     uint8_t priority; /* 0 … 15 */
     uint8_t lmc;      /* of adapter ports */
@@ -92,23 +94,28 @@ struct sm_job {
     uint64_t number;     /* counts jobs */
     uint64_t generation; /* of the subnet */
     const struct engine *engine;
+    struct engine_list others;
     struct engine_options options;
     struct network network;
+    bool spares_lane; /* the engine gets one less than there are: groups have that */
     enum sm_mode mode;
     bool provisional;       /* of a hybrid: the quick tables that go out first */
     bool adopt;             /* a new master: keep the tables that are there if they are right … */
     bool only_adopt;        /* … and compute none */
     bool has_before;        /* there are tables in the switches to start from */
+    bool levels_known;      /* … with the service levels that sources use */
     bool held;              /* … that are a mixture, and sources wait (sm/hold.c) */
     struct routes before;   /* these */
     struct routes routes;   /* sm_job_run() fills this … */
     struct order_plan plan; /* … and this, */
-    uint32_t longest;       /* and the longest route of old and new tables, where it matters */
-    VEC(uint32_t) nodes;    /* the subnet's node, by switch of the network */
-    bool mend;              /* try to mend the tables that are there first … */
-    bool repaired;          /* … which is what was done */
-    bool optional;          /* nothing is wrong with the present tables */
-    unsigned imbalance;     /* of repaired tables: see repair.h */
+    uint32_t longest;       /* and the longest route of old and new tables, … */
+    uint32_t longest_before; /* … and of the old ones alone, where it matters; */
+    bool hurry;              /* there is no time for the plan's waves if sources can be held */
+    VEC(uint32_t) nodes;     /* the subnet's node, by switch of the network */
+    bool mend;               /* try to mend the tables that are there first … */
+    bool repaired;           /* … which is what was done */
+    bool optional;           /* nothing is wrong with the present tables */
+    unsigned imbalance;      /* of repaired tables: see repair.h */
     struct repair repair;
     struct standing standing;        /* what is known of the tables that came out … */
     struct dependency_graph checked; /* … and what the check knows of them */
@@ -243,6 +250,11 @@ void sm_hold_function(struct sm *sm, uint32_t socket);
 bool sm_function_is_busy(struct sm *sm, uint32_t socket);
 /* Without any placement: it stays as it was. */
 void sm_release_function(struct sm *sm, uint32_t socket);
+/* Keys go before machines: a function whose LID is up and that is held gets those of the machine
+ * that is about to have it, so that nobody ever starts with another's. */
+bool sm_uses_partitions(const struct sm *sm); /* else there is nothing to prepare */
+void sm_prepare_keys(struct sm *sm, uint32_t socket, uint64_t guid);
+enum sm_function_outcome sm_keys_outcome(struct sm *sm, uint32_t socket);
 /* Where these LIDs are now, all at once; 0: the function has none any more. The network of
  * sm_paths() follows if the manager is quiet; if it is not, routes are planned anew. */
 struct sm_placement {

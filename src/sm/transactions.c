@@ -202,12 +202,23 @@ static bool is_last_appeal(const struct sm *sm, const struct request *request)
     return request->purpose == PURPOSE_MANAGER && request->a == sm->given_up;
 }
 
+/* Whoever is behind a port that is Active may be sending: before it is taken for gone it is asked
+ * for some time more. */
+static bool looks_for_a_sender(const struct sm *sm, const struct request *request)
+{
+    return request->purpose == PURPOSE_PROBE && request->through != SUBNET_NONE &&
+           !sm->config.paper &&
+           wire_get(sm->subnet.ports.items[request->through].info, PORT_INFO_PORT_STATE) ==
+               PORT_STATE_ACTIVE;
+}
+
 /* A standby gives up on its master after several polls; each of them is sent once, and waited for
  * no longer than it takes to have time for the others. */
 static uint64_t patience(const struct sm *sm, const struct request *request)
 {
     bool short_lived = request->purpose == PURPOSE_POLL || is_last_appeal(sm, request);
-    uint64_t longest = sm->config.timeout_ps << request->tries;
+    bool late = looks_for_a_sender(sm, request) && request->tries > sm->config.retries;
+    uint64_t longest = sm->config.timeout_ps << (late ? 0 : request->tries);
     if (short_lived && sm->config.poll_ps / 2 < longest)
         return sm->config.poll_ps / 2;
     return longest;
@@ -215,7 +226,8 @@ static uint64_t patience(const struct sm *sm, const struct request *request)
 
 static bool is_last_try(const struct sm *sm, const struct request *request)
 {
-    unsigned retries = sm->config.retries * (is_last_appeal(sm, request) ? 2 : 1);
+    bool twice = is_last_appeal(sm, request) || looks_for_a_sender(sm, request);
+    unsigned retries = sm->config.retries * (twice ? 2 : 1);
     return request->tries > retries || request->purpose == PURPOSE_POLL;
 }
 

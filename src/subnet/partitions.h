@@ -50,6 +50,7 @@ struct partition_group {
     uint8_t mgid[16];
     uint32_t q_key, flow_label;
     uint8_t mtu, rate, sl, traffic_class, scope; /* codes of MCMemberRecord */
+    bool sl_given;                               /* else it may be any */
 };
 
 struct partitions {

@@ -44,6 +44,7 @@ struct group_values {
     uint32_t q_key, flow_label;
     uint16_t scopes; /* a bit each */
     uint8_t mtu, rate, sl, traffic_class;
+    bool sl_given;
 };
 
 /* The statement that is being read. */
@@ -164,7 +165,10 @@ static int set_group_flag(struct reader *reader, struct span flag, struct span v
     case 2: values->scopes |= (uint16_t)(1u << result); break;
     case 3: values->q_key = (uint32_t)result; break;
     case 4: values->traffic_class = (uint8_t)result; break;
-    case 5: values->sl = (uint8_t)result; break;
+    case 5:
+        values->sl = (uint8_t)result;
+        values->sl_given = true;
+        break;
     default: values->flow_label = (uint32_t)result; break;
     }
     return 0;
@@ -298,6 +302,7 @@ static void add_group(struct reader *reader, const struct definition *definition
             .mtu = values->mtu,
             .rate = values->rate,
             .sl = values->sl,
+            .sl_given = values->sl_given,
             .traffic_class = values->traffic_class,
             .scope = scope,
         };

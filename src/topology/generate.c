@@ -43,7 +43,7 @@ static const struct kind kinds[] = {
       {"degree", "5", 1, PORTS, false, "ports of each switch that lead to other switches"},
       {"hosts", NULL, 0, PORTS, false, "at each switch; default: all other ports"}}},
     {"clos",
-     "folded Clos network: m middle switches, r edge switches with n hosts each",
+     "folded Clos: m middle switches, r edge switches with n hosts each",
      generate_clos,
      {{"m", "3", 1, MANY, false, "middle switches"},
       {"n", "1", 0, PORTS, false, "hosts at each edge switch"},
@@ -97,7 +97,7 @@ static const struct kind kinds[] = {
       {"h", "2", 1, PORTS, false, "links of each switch to other groups"},
       {"g", NULL, 1, MANY, false, "groups; default: a*h+1"}}},
     {"figure1",
-     "the 8 switches and 7 hosts on which the routing algorithms FERa and PIRa were published",
+     "the 8 switches and 7 hosts on which FERa and PIRa were published",
      generate_figure1,
      {{0}}},
 };
@@ -330,4 +330,9 @@ void topology_describe_kinds(struct text *out)
                         parameter->fallback ? parameter->fallback : "", parameter->help);
         }
     }
+    text_puts(out,
+              "\n"
+              "  every kind also takes width=4x, speed=SDR and length=20m for its links, and\n"
+              "  vfs= and hypervisors=: the first so many hosts (all) become hypervisors with\n"
+              "  so many virtual functions\n");
 }

@@ -156,3 +156,65 @@ int topology_virtualise(struct topology *topology, unsigned vfs, struct err *err
 {
     return topology_virtualise_first(topology, vfs, UINT32_MAX, err);
 }
+
+/* ---- the way back ---- */
+
+/* A port's other end, through virtual switches. */
+static uint32_t real_peer(const struct topology *topology, uint32_t port)
+{
+    uint32_t peer = topology->ports.items[port].peer;
+    if (peer == TOPOLOGY_NONE || !topology_is_vswitch(topology, topology->ports.items[peer].node))
+        return peer;
+    const struct topology_node *box = &topology->nodes.items[topology->ports.items[peer].node];
+    unsigned number = topology_port_number(topology, peer);
+    unsigned other = number == VSWITCH_UPLINK ? VSWITCH_PF : VSWITCH_UPLINK;
+    return number > VSWITCH_PF || other > box->port_count
+               ? TOPOLOGY_NONE
+               : topology->ports.items[box->first_port + other].peer;
+}
+
+static bool is_virtual_function(const struct topology *topology, uint32_t node)
+{
+    const struct topology_node *at = &topology->nodes.items[node];
+    return at->kind == NODE_ADAPTER && at->port_count == 1 &&
+           topology_function(topology, at->first_port + 1) > 0;
+}
+
+static void link_as_before(struct topology *plain, const struct topology *topology,
+                           const uint32_t *moved, uint32_t node)
+{
+    const struct topology_node *at = &topology->nodes.items[node];
+    for (unsigned number = 1; number <= at->port_count; number++) {
+        uint32_t port = at->first_port + number, peer = real_peer(topology, port);
+        if (peer == TOPOLOGY_NONE || peer < port)
+            continue;
+        uint32_t far = moved[topology->ports.items[peer].node];
+        if (far == TOPOLOGY_NONE)
+            continue;
+        connect(plain, topology_port_index(plain, moved[node], number),
+                topology_port_index(plain, far, topology_port_number(topology, peer)),
+                topology->ports.items[port].length_mm, &topology->ports.items[port]);
+    }
+}
+
+void topology_without_functions(struct topology *plain, const struct topology *topology,
+                                struct virtual_counts *counts)
+{
+    uint32_t *moved = mem_alloc((topology->nodes.count + 1) * sizeof *moved);
+    *counts = (struct virtual_counts){0};
+    for (uint32_t node = 0; node < topology->nodes.count; node++) {
+        const struct topology_node *at = &topology->nodes.items[node];
+        bool is_box = topology_is_vswitch(topology, node);
+        bool is_function = is_virtual_function(topology, node);
+        counts->hypervisors += is_box;
+        counts->functions += is_function;
+        moved[node] = TOPOLOGY_NONE;
+        if (!is_box && !is_function)
+            topology_add_bare_node(plain, at->kind, at->name, at->port_count, at->guid,
+                                   &moved[node], NULL);
+    }
+    for (uint32_t node = 0; node < topology->nodes.count; node++)
+        if (moved[node] != TOPOLOGY_NONE)
+            link_as_before(plain, topology, moved, node);
+    mem_free(moved);
+}

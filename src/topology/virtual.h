@@ -20,4 +20,12 @@ bool topology_is_vswitch(const struct topology *topology, uint32_t node);
  * v; -1 if it is neither. */
 int topology_function(const struct topology *topology, uint32_t port);
 
+/* The cables and boxes alone: without virtual switches and functions, and with every hypervisor's
+ * adapter where its cable leads. `plain` is initialised, and the caller's to release. */
+struct virtual_counts {
+    uint32_t hypervisors, functions;
+};
+void topology_without_functions(struct topology *plain, const struct topology *topology,
+                                struct virtual_counts *counts);
+
 #endif

@@ -12,6 +12,7 @@ struct columns {
     uint32_t *hops;                 /* by switch: switches passed on the way by `like` */
     uint32_t *order;                /* switches by these hops */
     uint8_t *wave;
+    bool too_long; /* more waves than a plan can have */
 };
 
 void columns_plan_release(struct column_plan *plan)
@@ -178,6 +179,15 @@ static bool changes(const struct columns *columns, uint32_t at)
     return columns->before[at] != columns->after[at];
 }
 
+/* Behind the wave of another; past the last one it stays where it is, and the order is none. */
+static void put_behind(struct columns *columns, uint32_t at, uint32_t other)
+{
+    if (columns->wave[other] + 1 >= COLUMN_WAVES)
+        columns->too_long = true;
+    else
+        columns->wave[at] = (uint8_t)(columns->wave[other] + 1);
+}
+
 /* One more wave for those that have to wait; true if anybody has. */
 static bool push_back(struct columns *columns, uint32_t *drains)
 {
@@ -191,7 +201,7 @@ static bool push_back(struct columns *columns, uint32_t *drains)
             leads_down(columns, at, columns->after[at]) &&
             leads_up(columns, below, columns->before[below]) &&
             columns->wave[at] <= columns->wave[below]) {
-            columns->wave[at] = (uint8_t)(columns->wave[below] + 1);
+            put_behind(columns, at, below);
             pushed = true;
         }
         below = columns_next(columns->network, at, columns->before[at]);
@@ -200,10 +210,10 @@ static bool push_back(struct columns *columns, uint32_t *drains)
             leads_down(columns, at, columns->before[at]) &&
             leads_up(columns, below, columns->after[below])) {
             if (columns->wave[below] <= columns->wave[at]) {
-                columns->wave[below] = (uint8_t)(columns->wave[at] + 1);
+                put_behind(columns, below, at);
                 pushed = true;
             }
-            *drains |= UINT32_C(1) << (columns->wave[below] % COLUMN_WAVES);
+            *drains |= UINT32_C(1) << columns->wave[below];
         }
     }
     return pushed;
@@ -213,9 +223,10 @@ static bool find_waves(struct columns *columns, uint32_t *drains)
 {
     memset(columns->wave, 0, columns->count);
     *drains = 0;
+    columns->too_long = false;
     if (!columns->ranks)
         return false;
-    for (unsigned turn = 0; turn < COLUMN_WAVES; turn++) {
+    for (unsigned turn = 0; turn < COLUMN_WAVES && !columns->too_long; turn++) {
         *drains = 0;
         if (!push_back(columns, drains))
             return true;

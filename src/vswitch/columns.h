@@ -33,12 +33,13 @@ struct column_plan {
     uint16_t lid, like, span;          /* LIDs that it is about: as many from each on */
     bool swap;
     unsigned waves;
-    uint32_t drains;   /* bit i: before wave i */
+    uint32_t drains;   /* bit i: before wave i, of COLUMN_WAVES */
     unsigned hops;     /* the most switches that a packet passes on its way by any mixture */
     uint32_t switches; /* that get anything … */
     uint32_t blocks;   /* … and how many blocks of 64 LIDs: SMPs, if nothing else goes out */
     bool ranked;       /* the order is safe as it is */
 };
+/* An order that takes more is not `ranked`: to let the LIDs drop for one drain is quicker then. */
 enum { COLUMN_WAVES = 32 };
 
 void columns_plan_release(struct column_plan *plan);

@@ -10,9 +10,11 @@
 /* How far a request is (docs/decisions/015-vswitch.md has the picture). */
 enum step {
     STEP_WAITING,   /* for the manager to be quiet, for a function to be free */
+    STEP_OPENING,   /* the new place gets a LID, so that keys can be written there */
+    STEP_KEYS,      /* the machine's keys are written to the new place */
     STEP_TARGET,    /* the new place is being told */
     STEP_SOURCE,    /* the old place is being told */
-    STEP_BACK,      /* the old place refuses: the new one is taken back */
+    STEP_BACK,      /* it cannot be: the new place is taken back */
     STEP_PLANNING,  /* addresses are where they should be; entries are to follow */
     STEP_WRITING,   /* wave after wave */
     STEP_REROUTING, /* the manager computes routes anyway, and they will fit */
@@ -21,10 +23,11 @@ enum step {
 
 struct operation {
     struct vswitch_result result;
-    char name[64], hypervisor[64];
+    char name[VSWITCH_NAME_MOST + 1], hypervisor[VSWITCH_NAME_MOST + 1];
     enum step step;
     uint32_t source, target; /* sockets; SUBNET_NONE: none */
     uint16_t lid, other;     /* of the machine; of the target before (0: none) */
+    const char *why;         /* the new place is taken back */
     bool in_balance;         /* minimal was tried and cannot be had */
     struct column_plan plan;
     unsigned wave;
@@ -34,7 +37,7 @@ struct operation {
 };
 
 struct machine_name {
-    char text[64];
+    char text[VSWITCH_NAME_MOST + 1];
 };
 
 struct vswitch {
@@ -58,6 +61,8 @@ static inline const struct subnet *subnet_of(const struct vswitch *vswitch)
 /* vswitch.c */
 void names_keep(struct vswitch *vswitch, uint64_t guid, const char *name);
 void names_drop(struct vswitch *vswitch, uint64_t guid);
+/* Who has this GUID, if it is anybody but a machine; NULL: nobody. */
+const char *names_owner(const struct vswitch *vswitch, uint64_t guid);
 
 /* placement.c */
 /* The vSwitch of a hypervisor by name or GUID, or SUBNET_NONE. */

@@ -81,10 +81,13 @@ void operation_succeed(struct vswitch *vswitch, struct operation *operation)
         break;
     case VSWITCH_MIGRATE:
         vswitch->counts.migrated++;
-        operation_end(operation, VSWITCH_DONE, "at %s, LID %u, %u switch%s, %u table SMP%s%s",
-                      place, result->lid, result->switches, result->switches == 1 ? "" : "es",
-                      result->table_smps, result->table_smps == 1 ? "" : "s",
-                      result->rerouted ? ", routes computed anew" : "");
+        if (result->rerouted) /* whose entries are whose nobody can tell */
+            operation_end(operation, VSWITCH_DONE, "at %s, LID %u, routes computed anew", place,
+                          result->lid);
+        else
+            operation_end(operation, VSWITCH_DONE, "at %s, LID %u, %u switch%s, %u table SMP%s",
+                          place, result->lid, result->switches, result->switches == 1 ? "" : "es",
+                          result->table_smps, result->table_smps == 1 ? "" : "s");
         break;
     }
 }
@@ -111,7 +114,9 @@ static void bury(struct vswitch *vswitch, uint64_t now)
         result->ended = now;
         result->request.name = result->request.hypervisor = NULL;
         vswitch->counts.failed += result->state == VSWITCH_FAILED;
-        if (result->state == VSWITCH_DONE && result->request.verb == VSWITCH_DESTROY)
+        if (sm_find_machine(vswitch->sm, result->request.guid) != SUBNET_NONE)
+            names_keep(vswitch, result->request.guid, operation->name);
+        else
             names_drop(vswitch, result->request.guid);
         keep_result(vswitch, result);
         operation_free(operation);
@@ -141,6 +146,44 @@ static void tell_target(struct vswitch *vswitch, struct operation *operation)
     if (operation->source != SUBNET_NONE)
         sm_hold_function(vswitch->sm, operation->source);
     tell(vswitch, operation, operation->target, operation->lid, true);
+}
+
+/* Everything is as it was before. */
+static void leave(struct vswitch *vswitch, struct operation *operation)
+{
+    if (operation->target != SUBNET_NONE)
+        sm_release_function(vswitch->sm, operation->target);
+    if (operation->source != SUBNET_NONE)
+        sm_release_function(vswitch->sm, operation->source);
+}
+
+static void give_keys(struct vswitch *vswitch, struct operation *operation)
+{
+    operation->step = STEP_KEYS;
+    sm_prepare_keys(vswitch->sm, operation->target, operation->result.request.guid);
+}
+
+/* Where there are partitions: the new place has the machine's keys before it has the machine, and
+ * nobody else's. One without a LID cannot be told any: it gets one for the while, of its own if the
+ * machine's is still in use. */
+static void prepare_target(struct vswitch *vswitch, struct operation *operation)
+{
+    if (operation->source != SUBNET_NONE)
+        sm_hold_function(vswitch->sm, operation->source);
+    if (!is_dynamic(vswitch)) {
+        sm_hold_function(vswitch->sm, operation->target);
+        give_keys(vswitch, operation);
+        return;
+    }
+    bool moves = operation->source != SUBNET_NONE;
+    uint16_t lid = moves ? sm_next_free_lid(vswitch->sm) : operation->lid;
+    operation->step = STEP_OPENING;
+    if (lid) {
+        tell(vswitch, operation, operation->target, lid, false);
+        return;
+    }
+    leave(vswitch, operation);
+    operation_end(operation, VSWITCH_FAILED, "there is no free LID");
 }
 
 /* What the old place has from now on: the LID that was at the new one, or none. */
@@ -210,7 +253,10 @@ static void begin_at_target(struct vswitch *vswitch, struct operation *operation
         operation_end(operation, VSWITCH_FAILED, "there is no free LID");
         return;
     }
-    tell_target(vswitch, operation);
+    if (sm_uses_partitions(vswitch->sm))
+        prepare_target(vswitch, operation);
+    else
+        tell_target(vswitch, operation);
 }
 
 static bool is_asked_for_here(const struct vswitch *vswitch, const struct operation *operation,
@@ -221,6 +267,14 @@ static bool is_asked_for_here(const struct vswitch *vswitch, const struct operat
 
 static void begin_create(struct vswitch *vswitch, struct operation *operation, uint32_t socket)
 {
+    const char *owner =
+        socket == SUBNET_NONE ? names_owner(vswitch, operation->result.request.guid) : NULL;
+    if (owner) {
+        operation_end(operation, VSWITCH_FAILED,
+                      "0x%016llx is the GUID of '%s', which is no machine",
+                      (unsigned long long)operation->result.request.guid, owner);
+        return;
+    }
     if (socket == SUBNET_NONE || !is_present(vswitch, socket)) {
         operation->source = socket; /* if any: it takes its LID along */
         begin_at_target(vswitch, operation);
@@ -312,33 +366,50 @@ static void place(struct vswitch *vswitch, struct operation *operation, uint64_t
         operation_succeed(vswitch, operation);
 }
 
-/* Everything is as it was before. */
-static void leave(struct vswitch *vswitch, struct operation *operation, uint64_t now)
+static void take_back(struct vswitch *vswitch, struct operation *operation, const char *why)
 {
-    (void)now;
-    if (operation->target != SUBNET_NONE)
-        sm_release_function(vswitch->sm, operation->target);
-    if (operation->source != SUBNET_NONE)
-        sm_release_function(vswitch->sm, operation->source);
+    operation->step = STEP_BACK;
+    operation->why = why;
+    tell(vswitch, operation, operation->target, operation->other, false);
 }
 
+static bool hear_keys(struct vswitch *vswitch, struct operation *operation)
+{
+    switch (sm_keys_outcome(vswitch->sm, operation->target)) {
+    case SM_FUNCTION_PENDING: return false;
+    case SM_FUNCTION_DONE: tell_target(vswitch, operation); break;
+    case SM_FUNCTION_REFUSED:
+        take_back(vswitch, operation, "the function does not take its partitions");
+        break;
+    case SM_FUNCTION_LOST:
+        leave(vswitch, operation);
+        operation_end(operation, VSWITCH_FAILED,
+                      "the hypervisor does not answer: nothing has changed");
+        break;
+    }
+    return true;
+}
+
+/* The new place was opened for its keys, or has the machine. */
 static bool hear_target(struct vswitch *vswitch, struct operation *operation, uint64_t now)
 {
     const char *name = vswitch_hypervisor_name(vswitch, node_of(vswitch, operation->target));
     switch (sm_function_outcome(vswitch->sm, operation->target)) {
     case SM_FUNCTION_PENDING: return false;
     case SM_FUNCTION_DONE:
-        if (operation->source != SUBNET_NONE && is_present(vswitch, operation->source))
+        if (operation->step == STEP_OPENING)
+            give_keys(vswitch, operation);
+        else if (operation->source != SUBNET_NONE && is_present(vswitch, operation->source))
             tell_source(vswitch, operation);
         else
             place(vswitch, operation, now);
         break;
     case SM_FUNCTION_REFUSED:
-        leave(vswitch, operation, now);
+        leave(vswitch, operation);
         operation_end(operation, VSWITCH_FAILED, "%s refuses it", name);
         break;
     case SM_FUNCTION_LOST:
-        leave(vswitch, operation, now);
+        leave(vswitch, operation);
         operation_end(operation, VSWITCH_FAILED,
                       "the hypervisor does not answer: nothing has changed");
         break;
@@ -358,23 +429,22 @@ static bool hear_source(struct vswitch *vswitch, struct operation *operation, ui
     case SM_FUNCTION_DONE: place(vswitch, operation, now); break;
     case SM_FUNCTION_REFUSED:
         if (operation->target == SUBNET_NONE) {
-            leave(vswitch, operation, now);
+            leave(vswitch, operation);
             operation_end(operation, VSWITCH_FAILED, "the hypervisor refuses to let it go");
             break;
         }
-        operation->step = STEP_BACK;
-        tell(vswitch, operation, operation->target, operation->other, false);
+        take_back(vswitch, operation, "the hypervisor refuses to let it go");
         break;
     }
     return true;
 }
 
-static bool hear_back(struct vswitch *vswitch, struct operation *operation, uint64_t now)
+static bool hear_back(struct vswitch *vswitch, struct operation *operation)
 {
     if (sm_function_outcome(vswitch->sm, operation->target) == SM_FUNCTION_PENDING)
         return false;
-    leave(vswitch, operation, now);
-    operation_end(operation, VSWITCH_FAILED, "the hypervisor refuses to let it go");
+    leave(vswitch, operation);
+    operation_end(operation, VSWITCH_FAILED, "%s", operation->why);
     return true;
 }
 
@@ -384,9 +454,11 @@ static bool take_step(struct vswitch *vswitch, struct operation *operation, uint
 {
     switch (operation->step) {
     case STEP_WAITING: return begin(vswitch, operation, now);
+    case STEP_KEYS: return hear_keys(vswitch, operation);
+    case STEP_OPENING:
     case STEP_TARGET: return hear_target(vswitch, operation, now);
     case STEP_SOURCE: return hear_source(vswitch, operation, now);
-    case STEP_BACK: return hear_back(vswitch, operation, now);
+    case STEP_BACK: return hear_back(vswitch, operation);
     case STEP_REROUTING: /* or it came to nothing, and entries have to be changed after all */
     case STEP_PLANNING: return waves_plan(vswitch, operation, now);
     default: return false;
@@ -397,9 +469,8 @@ static void resign(struct vswitch *vswitch)
 {
     for (size_t i = 0; i < vswitch->operations.count; i++) {
         struct operation *operation = vswitch->operations.items[i];
-        if (operation->step == STEP_TARGET || operation->step == STEP_SOURCE ||
-            operation->step == STEP_BACK)
-            leave(vswitch, operation, 0);
+        if (operation->step >= STEP_OPENING && operation->step <= STEP_BACK)
+            leave(vswitch, operation);
         operation_end(
             operation, VSWITCH_FAILED,
             "this manager is not master any more: ask its successor where the machine is");
@@ -442,6 +513,27 @@ uint64_t vswitch_deadline(const struct vswitch *vswitch)
 
 /* ---- asking ---- */
 
+static bool is_printable(const char *text)
+{
+    for (; *text; text++)
+        if ((uint8_t)*text < ' ' || *text == 0x7f)
+            return false;
+    return true;
+}
+
+int vswitch_check(const struct vswitch_request *request, struct err *err)
+{
+    const char *name = request->name ? request->name : "";
+    if (!request->guid)
+        return err_set(err, EINVAL, "a machine needs a name, or a GUID of 64 bits that is not 0");
+    if (request->verb != VSWITCH_CREATE)
+        return 0; /* what there is may be called anything */
+    if (strlen(name) > VSWITCH_NAME_MOST)
+        return err_set(err, EINVAL, "a machine's name has at most %d bytes", VSWITCH_NAME_MOST);
+    return is_printable(name) ? 0
+                              : err_set(err, EINVAL, "a machine's name has no control characters");
+}
+
 uint64_t vswitch_ask(struct vswitch *vswitch, uint64_t now, const struct vswitch_request *request,
                      struct err *err)
 {
@@ -449,10 +541,8 @@ uint64_t vswitch_ask(struct vswitch *vswitch, uint64_t now, const struct vswitch
         err_set(err, EPERM, "only a master can do that, and this manager is none");
         return 0;
     }
-    if (!request->guid) {
-        err_set(err, EINVAL, "a machine needs a name or a GUID");
+    if (vswitch_check(request, err) < 0)
         return 0;
-    }
     if (vswitch->operations.count >= WAITING_MOST) {
         err_set(err, EBUSY, "%d requests are waiting already", WAITING_MOST);
         return 0;
@@ -467,7 +557,6 @@ uint64_t vswitch_ask(struct vswitch *vswitch, uint64_t now, const struct vswitch
     snprintf(operation->name, sizeof operation->name, "%s", request->name ? request->name : "");
     snprintf(operation->hypervisor, sizeof operation->hypervisor, "%s",
              request->hypervisor ? request->hypervisor : "");
-    names_keep(vswitch, request->guid, operation->name);
     vec_push(&vswitch->operations, operation);
     vswitch_advance(vswitch, now);
     return vswitch->tickets;

@@ -1,6 +1,7 @@
 /* Birth, names and lists. */
 #include "vswitch/internal.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,9 +37,10 @@ uint64_t vswitch_guid(const char *name)
     if (!name || !*name)
         return 0;
     if (strncmp(name, "0x", 2) == 0) {
+        errno = 0;
         uint64_t guid = strtoull(name, &end, 16);
         if (*end == 0)
-            return guid;
+            return errno ? 0 : guid;
     }
     uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
     for (; *name; name++)
@@ -49,7 +51,12 @@ uint64_t vswitch_guid(const char *name)
 static const char *name_of(const struct vswitch *vswitch, uint64_t guid)
 {
     uint32_t at = map_get(&vswitch->names, guid);
-    return at == MAP_NONE ? "" : vswitch->name_texts.items[at].text;
+    if (at != MAP_NONE)
+        return vswitch->name_texts.items[at].text;
+    for (size_t i = 0; i < vswitch->operations.count; i++)
+        if (vswitch->operations.items[i]->result.request.guid == guid)
+            return vswitch->operations.items[i]->name;
+    return "";
 }
 
 void names_keep(struct vswitch *vswitch, uint64_t guid, const char *name)
@@ -74,6 +81,44 @@ void names_drop(struct vswitch *vswitch, uint64_t guid)
     map_remove(&vswitch->names, guid);
     vec_push(&vswitch->free_names, at);
 }
+
+/* ---- GUIDs that are others' ---- */
+
+static bool is_function(const struct vswitch *vswitch, uint32_t port)
+{
+    const struct subnet *subnet = subnet_of(vswitch);
+    for (uint32_t socket = 0; socket < subnet->ports.count; socket++)
+        if (subnet_is_socket(subnet, socket) && sm_function_port(vswitch->sm, socket) == port)
+            return true;
+    return false;
+}
+
+/* Rows of functions keep the GUID of whoever had them last: what counts is what their sockets
+ * show. */
+static bool has_guid_of_its_own(const struct vswitch *vswitch, uint32_t port, uint64_t guid)
+{
+    const struct subnet *subnet = subnet_of(vswitch);
+    const struct subnet_port *p = &subnet->ports.items[port];
+    if (p->guid != guid)
+        return false;
+    if (subnet_is_socket(subnet, port))
+        return p->known && !p->attached && subnet->nodes.items[p->node].present;
+    return subnet_is_end_port(subnet, port) && !is_function(vswitch, port);
+}
+
+const char *names_owner(const struct vswitch *vswitch, uint64_t guid)
+{
+    const struct subnet *subnet = subnet_of(vswitch);
+    for (uint32_t node = 0; node < subnet->nodes.count; node++)
+        if (subnet->nodes.items[node].guid == guid)
+            return subnet->nodes.items[node].description;
+    for (uint32_t port = 0; port < subnet->ports.count; port++)
+        if (has_guid_of_its_own(vswitch, port, guid))
+            return subnet->nodes.items[subnet->ports.items[port].node].description;
+    return NULL;
+}
+
+/* ---- lists ---- */
 
 static bool is_moving(const struct vswitch *vswitch, uint64_t guid)
 {

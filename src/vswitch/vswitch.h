@@ -20,6 +20,8 @@
 #include "sm/sm.h"
 #include "vswitch/columns.h"
 
+enum { VSWITCH_NAME_MOST = 64 }; /* bytes of a machine's name, and of a hypervisor's description */
+
 enum vswitch_verb { VSWITCH_CREATE, VSWITCH_DESTROY, VSWITCH_MIGRATE };
 
 struct vswitch_request {
@@ -42,7 +44,8 @@ struct vswitch_result {
     uint32_t from, to;             /* vSwitches (nodes of the subnet), or SUBNET_NONE */
     unsigned function_smps;        /* to hypervisors */
     unsigned table_smps, switches; /* blocks written and switches touched on its account; blocks
-                                      that others share count for each */
+                                      that others share count for each. If it was rerouted nobody
+                                      knows: they are not to be shown */
     unsigned waves, drains;
     bool rerouted; /* routes were computed anew meanwhile, or had to be */
     char text[256];
@@ -53,10 +56,14 @@ struct vswitch *vswitch_new(struct sm *sm); /* the manager stays the caller's, a
 void vswitch_free(struct vswitch *vswitch); /* accepts NULL */
 
 /* "0x…" is that GUID; any other name stands for one that follows from it, the same everywhere. 0
- * if there is no name. */
+ * if there is no name, or more than 64 bits of a GUID. */
 uint64_t vswitch_guid(const char *name);
 
-/* Returns the ticket, or 0 with the reason. The same request twice is carried out once: what is as
+/* Whether a request makes sense: a new machine's name must not be too long, nor have control
+ * characters. 0 or -EINVAL. */
+int vswitch_check(const struct vswitch_request *request, struct err *err);
+/* Returns the ticket, or 0 with the reason. A GUID that a node or port has which is no machine
+ * cannot be a machine's. The same request twice is carried out once: what is as
  * it is asked to be is done at once. */
 uint64_t vswitch_ask(struct vswitch *vswitch, uint64_t now, const struct vswitch_request *request,
                      struct err *err);

@@ -74,6 +74,7 @@ enum mad_attribute_id {
 enum mad_status {
     STATUS_OK = 0,
     STATUS_BUSY = 0x0001,
+    STATUS_REDIRECT = 0x0002, /* ask elsewhere: redirect.h */
     STATUS_BAD_VERSION = 0x0004,
     STATUS_BAD_METHOD = 0x0008,
     STATUS_BAD_ATTRIBUTE = 0x000C, /* method and attribute do not go together */

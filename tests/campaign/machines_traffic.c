@@ -1,6 +1,5 @@
 #include "machines_traffic.h"
 
-#include "base/bitset.h"
 #include "host/sim_paths.h"
 #include "topology/virtual.h"
 
@@ -13,11 +12,30 @@ enum { PAYLOAD = 256, PROBE_PACKETS = 4 };
 #define DENSE_TIME     (3 * TIME_MS)
 
 struct watched {
-    uint32_t number;   /* end port or guest, as traffic knows it */
-    uint64_t departed; /* TIME_NEVER: it does not move in this operation */
-    uint64_t arrived;  /* TIME_NEVER: it is on its way */
-    uint64_t got;
-    bool runs; /* guests: it is somewhere */
+    uint32_t number;    /* end port or guest, as traffic knows it */
+    uint64_t departed;  /* TIME_NEVER: it does not move in this operation */
+    uint64_t arrived;   /* TIME_NEVER: it is on its way */
+    uint64_t got, gave; /* packets, since the probe began */
+    bool runs;          /* guests: it is somewhere */
+};
+
+struct failure {
+    uint32_t port, node; /* one of them is TOPOLOGY_NONE, or both: there is none */
+};
+
+/* When a way was cut, and when a packet was sent that found it whole again. */
+struct cut {
+    uint64_t since, until; /* TIME_NEVER: not in this operation; not yet */
+    bool silent;           /* the way is there, but somebody's agent keeps silent */
+};
+
+const char *const watch_cause_names[WATCH_CAUSES] = {
+    [WATCH_MOVING] = "of machines on their way",
+    [WATCH_CUT] = "whose way was cut",
+    [WATCH_STOPPED] = "where traffic was stopped",
+    [WATCH_MIXED] = "between old and new entries",
+    [WATCH_PATHLESS] = "never sent for want of a path",
+    [WATCH_OTHER] = "for no reason",
 };
 
 struct watch {
@@ -25,11 +43,11 @@ struct watch {
     struct sim_paths *paths;
     VEC(struct watched) all; /* hosts, then guests */
     size_t hosts;
-    VEC(uint32_t) order; /* of all in lists of traffic: hosts between guests */
-    uint64_t *excused;   /* bits: sender * count + receiver */
-    bool stops;          /* the manager has said that it does, in this operation */
-    bool failed;         /* something has, in this operation … */
-    bool recomputed;     /* … and routes were computed anew */
+    VEC(uint32_t) order;   /* of all in lists of traffic: hosts between guests */
+    struct cut *cuts;      /* by sender * count + receiver */
+    bool stops;            /* the manager has said that it does, in this operation */
+    struct failure failed; /* both TOPOLOGY_NONE: nothing has, in this operation */
+    bool recomputed;       /* routes were computed anew since */
     struct watch_sums sums;
     char fault[256];
 };
@@ -74,23 +92,70 @@ static void find(struct watch *watch, const char *format, ...)
     va_end(arguments);
 }
 
+static uint32_t port_of(const struct watch *watch, size_t i)
+{
+    uint32_t number = watch->all.items[i].number;
+    return i < watch->hosts ? number : fabric_guest(watch->world->fabric, number)->port;
+}
+
+/* Whoever is at this port: a host, or the machine that has the function. */
+static uint32_t sender_at(const struct watch *watch, uint32_t port)
+{
+    for (size_t i = 0; i < watch->all.count; i++)
+        if (port_of(watch, i) == port)
+            return (uint32_t)i;
+    return TOPOLOGY_NONE;
+}
+
 /* ---- what happens to packets ---- */
+
+static bool touches(const struct watch *watch, const struct failure *failure, uint32_t port)
+{
+    const struct topology *topology = &watch->world->topology;
+    if (failure->node != TOPOLOGY_NONE)
+        return topology->ports.items[port].node == failure->node;
+    return failure->port != TOPOLOGY_NONE &&
+           (port == failure->port || topology->ports.items[port].peer == failure->port);
+}
+
+static struct cut *cut_of(const struct watch *watch, uint32_t from, uint32_t to)
+{
+    return &watch->cuts[from * watch->all.count + to];
+}
 
 static void note_delivered(void *context, uint64_t now, const struct data_packet *packet)
 {
     struct watch *watch = context;
     (void)now;
+    uint32_t from = index_of(watch, packet->source, packet->from_guest);
     uint32_t to = index_of(watch, packet->destination, packet->to_guest);
     watch->sums.delivered++;
     watch->sums.to_machines += packet->to_guest != TOPOLOGY_NONE;
-    if (to != TOPOLOGY_NONE)
-        watch->all.items[to].got++;
+    if (from == TOPOLOGY_NONE || to == TOPOLOGY_NONE)
+        return;
+    watch->all.items[to].got++;
+    watch->all.items[from].gave++;
+    struct cut *cut = cut_of(watch, from, to);
+    if (!cut->silent && packet->entered > cut->since && packet->entered < cut->until)
+        cut->until = packet->entered;
 }
 
 /* A machine that has ended can still be found for a while, if the manager is busy. */
-static bool is_travellers(const struct watched *end, uint64_t now, const struct data_packet *packet)
+static bool is_travellers(const struct watched *end, uint64_t now, uint64_t sent)
 {
-    return !end->runs || (now >= end->departed && packet->entered <= end->arrived);
+    return !end->runs || (now >= end->departed && sent <= end->arrived);
+}
+
+static enum watch_cause judge(const struct watch *watch, uint32_t from, uint32_t to, uint64_t now,
+                              uint64_t sent)
+{
+    if (from == TOPOLOGY_NONE || to == TOPOLOGY_NONE)
+        return WATCH_OTHER;
+    const struct cut *cut = cut_of(watch, from, to);
+    if (is_travellers(&watch->all.items[from], now, sent) ||
+        is_travellers(&watch->all.items[to], now, sent))
+        return WATCH_MOVING;
+    return cut->since != TIME_NEVER && sent <= cut->until ? WATCH_CUT : WATCH_OTHER;
 }
 
 static void note_lost(void *context, uint64_t now, const struct data_packet *packet,
@@ -99,30 +164,42 @@ static void note_lost(void *context, uint64_t now, const struct data_packet *pac
     struct watch *watch = context;
     uint32_t from = index_of(watch, packet->source, packet->from_guest);
     uint32_t to = index_of(watch, packet->destination, packet->to_guest);
-    if (from != TOPOLOGY_NONE && to != TOPOLOGY_NONE &&
-        (bitset_has(watch->excused, from * watch->all.count + to) ||
-         is_travellers(&watch->all.items[from], now, packet) ||
-         is_travellers(&watch->all.items[to], now, packet))) {
-        watch->sums.excused++;
+    enum watch_cause why = judge(watch, from, to, now, packet->entered);
+    if (why == WATCH_OTHER && watch->stops && cause == LOSS_NO_ROUTE)
+        why = WATCH_STOPPED;
+    else if (why == WATCH_OTHER && watch->recomputed && touches(watch, &watch->failed, port))
+        why = WATCH_MIXED;
+    watch->sums.lost[why]++;
+    if (why <= WATCH_MIXED)
         return;
-    }
-    if (watch->stops && cause == LOSS_NO_ROUTE) {
-        watch->sums.stopped++;
-        return;
-    }
-    if (watch->failed && watch->recomputed && (cause == LOSS_DEAD_LINK || cause == LOSS_NO_ROUTE)) {
-        watch->sums.recomputed++;
-        return;
-    }
     const struct topology *topology = &watch->world->topology;
     uint32_t node = topology->ports.items[port].node;
     char text[2][TIME_TEXT_BYTES], names[2][16];
-    find(watch, "a packet from %s to %s (LID %u, sent at %s) is lost at %s at '%s' port %u: %s",
+    find(watch,
+         "a packet from %s to %s (LID %u, sent at %s) is lost at %s at '%s' port %u: %s (%s)",
          name_of(watch, from, names[0]), name_of(watch, to, names[1]), packet->dlid,
          time_text(packet->entered, text[0]), time_text(now, text[1]),
          topology->nodes.items[node].description ? topology->nodes.items[node].description
                                                  : topology->nodes.items[node].name,
-         port - topology->nodes.items[node].first_port, loss_names[cause]);
+         port - topology->nodes.items[node].first_port, loss_names[cause], watch_cause_names[why]);
+}
+
+/* Senders ask the managers; whoever has an address must have a path. */
+static struct data_path find_path(void *context, uint32_t source, uint32_t destination)
+{
+    struct watch *watch = context;
+    struct data_path path = sim_paths_find(watch->paths, source, destination);
+    bool is_guest = destination >= DATA_GUEST;
+    uint32_t to = index_of(watch, destination, is_guest ? destination : TOPOLOGY_NONE);
+    uint32_t from = sender_at(watch, source);
+    uint64_t now = sim_now(watch->world->sim);
+    if (path.dlid || from == TOPOLOGY_NONE || judge(watch, from, to, now, now) != WATCH_OTHER)
+        return path;
+    char text[TIME_TEXT_BYTES], names[2][16];
+    watch->sums.lost[WATCH_PATHLESS]++;
+    find(watch, "%s is told at %s that there is no path to %s", name_of(watch, from, names[0]),
+         time_text(now, text), name_of(watch, to, names[1]));
+    return path;
 }
 
 static void note_deadlock(void *context, uint64_t now, const char *cycle)
@@ -133,71 +210,66 @@ static void note_deadlock(void *context, uint64_t now, const char *cycle)
 
 /* ---- ways ---- */
 
-struct failure {
-    uint32_t port, node; /* one of them is TOPOLOGY_NONE */
-};
-
-static bool touches(const struct watch *watch, const struct failure *failure, uint32_t port)
-{
-    const struct topology *topology = &watch->world->topology;
-    if (failure->node != TOPOLOGY_NONE)
-        return topology->ports.items[port].node == failure->node;
-    return port == failure->port || topology->ports.items[port].peer == failure->port;
-}
-
-/* Whether the way through the tables that are in the switches now meets the failure; also if it
- * leads nowhere, so that nothing can be said. */
-static bool way_meets(struct watch *watch, uint32_t from, uint32_t to, uint16_t dlid,
+/* Whether the way through the tables that are in the switches now meets the failure. */
+static bool way_meets(struct watch *watch, uint32_t from, uint32_t to,
                       const struct failure *failure)
 {
     const struct topology *topology = &watch->world->topology;
+    struct fabric *fabric = watch->world->fabric;
+    unsigned dlid = (unsigned)wire_get(fabric_port_info(fabric, to), PORT_INFO_LID);
     uint32_t at = from;
-    for (size_t hops = 0; dlid && hops <= topology->nodes.count; hops++) {
+    for (size_t hops = 0; hops <= topology->nodes.count; hops++) {
         uint32_t peer = topology->ports.items[at].peer, top = 0;
-        if (touches(watch, failure, at) || peer == TOPOLOGY_NONE || touches(watch, failure, peer))
+        if (peer == TOPOLOGY_NONE)
+            return false;
+        if (touches(watch, failure, at) || touches(watch, failure, peer))
             return true;
         uint32_t node = topology->ports.items[peer].node;
         if (topology->nodes.items[node].kind != NODE_SWITCH)
-            return peer != to;
-        const uint8_t *table = fabric_linear_table(watch->world->fabric, node, &top);
+            return false;
+        const uint8_t *table = fabric_linear_table(fabric, node, &top);
         if (!table || dlid > top || !table[dlid] ||
             table[dlid] > topology->nodes.items[node].port_count)
-            return true;
+            return false;
         at = topology_port_index(topology, node, table[dlid]);
     }
-    return true;
+    return false;
 }
 
-static uint32_t port_of(const struct watch *watch, size_t i)
+static void fails(struct watch *watch, const struct failure *failure, bool silent)
 {
-    uint32_t number = watch->all.items[i].number;
-    return i < watch->hosts ? number : fabric_guest(watch->world->fabric, number)->port;
-}
-
-static void fails(struct watch *watch, const struct failure *failure)
-{
-    watch->failed = true;
-    for (size_t i = 0; i < watch->all.count; i++)
-        for (size_t j = 0; j < watch->all.count; j++) {
+    uint64_t now = sim_now(watch->world->sim);
+    watch->failed = *failure;
+    watch->recomputed = false;
+    for (uint32_t i = 0; i < watch->all.count; i++)
+        for (uint32_t j = 0; j < watch->all.count; j++) {
             uint32_t from = port_of(watch, i), to = port_of(watch, j);
-            if (i == j || bitset_has(watch->excused, i * watch->all.count + j))
-                continue;
-            if (from == TOPOLOGY_NONE || to == TOPOLOGY_NONE ||
-                way_meets(watch, from, to,
-                          sim_paths_find(watch->paths, from, watch->all.items[j].number).dlid,
-                          failure))
-                bitset_add(watch->excused, i * watch->all.count + j);
+            if (i != j && from != TOPOLOGY_NONE && to != TOPOLOGY_NONE &&
+                way_meets(watch, from, to, failure))
+                *cut_of(watch, i, j) = (struct cut){now, TIME_NEVER, silent};
         }
 }
 
 void watch_fails_link(struct watch *watch, uint32_t port)
 {
-    fails(watch, &(struct failure){.port = port, .node = TOPOLOGY_NONE});
+    fails(watch, &(struct failure){.port = port, .node = TOPOLOGY_NONE}, false);
 }
 
 void watch_fails_node(struct watch *watch, uint32_t node)
 {
-    fails(watch, &(struct failure){.port = TOPOLOGY_NONE, .node = node});
+    fails(watch, &(struct failure){.port = TOPOLOGY_NONE, .node = node}, false);
+}
+
+void watch_silences_node(struct watch *watch, uint32_t node)
+{
+    fails(watch, &(struct failure){.port = TOPOLOGY_NONE, .node = node}, true);
+}
+
+void watch_hears_all(struct watch *watch)
+{
+    for (size_t i = 0; i < watch->all.count * watch->all.count; i++)
+        if (watch->cuts[i].silent)
+            watch->cuts[i] = (struct cut){sim_now(watch->world->sim), TIME_NEVER, false};
 }
 
 /* ---- traffic ---- */
@@ -236,9 +308,10 @@ void watch_recomputes(struct watch *watch)
 
 void watch_excuse_nobody(struct watch *watch)
 {
-    watch->stops = watch->failed = watch->recomputed = false;
-    memset(watch->excused, 0,
-           BITSET_WORDS(watch->all.count * watch->all.count) * sizeof *watch->excused);
+    watch->stops = watch->recomputed = false;
+    watch->failed = (struct failure){TOPOLOGY_NONE, TOPOLOGY_NONE};
+    for (size_t i = 0; i < watch->all.count * watch->all.count; i++)
+        watch->cuts[i] = (struct cut){TIME_NEVER, TIME_NEVER, false};
     for (size_t i = 0; i < watch->all.count; i++)
         watch->all.items[i].departed = watch->all.items[i].arrived = TIME_NEVER;
 }
@@ -254,13 +327,16 @@ void watch_probe(struct watch *watch)
 {
     watch_excuse_nobody(watch);
     for (size_t i = 0; i < watch->all.count; i++)
-        watch->all.items[i].got = 0;
+        watch->all.items[i].got = watch->all.items[i].gave = 0;
     send(watch, PATTERN_ALL_TO_ALL, DENSE_INTERVAL, PROBE_PACKETS * DENSE_INTERVAL);
     sim_run(watch->world->sim, sim_now(watch->world->sim) + (PROBE_PACKETS + 10) * DENSE_INTERVAL);
-    for (size_t i = 0; i < watch->all.count; i++)
-        if ((i < watch->hosts || watch->all.items[i].runs) && !watch->all.items[i].got)
-            find(watch, "%s %zu gets nothing", i < watch->hosts ? "host" : "machine",
-                 i < watch->hosts ? i : i - watch->hosts);
+    for (uint32_t i = 0; i < watch->all.count; i++) {
+        const struct watched *watched = &watch->all.items[i];
+        char name[16];
+        if (watched->runs && (!watched->got || !watched->gave))
+            find(watch, "%s %s", name_of(watch, i, name),
+                 watched->got ? "sends, and nothing arrives" : "gets nothing");
+    }
 }
 
 const char *watch_fault(struct watch *watch)
@@ -277,6 +353,11 @@ const char *watch_fault(struct watch *watch)
         find(watch, "a packet came twice");
     text_release(&cycle);
     return watch->fault[0] ? watch->fault : NULL;
+}
+
+void watch_forgive(struct watch *watch)
+{
+    watch->fault[0] = 0;
 }
 
 struct watch_sums watch_sums(const struct watch *watch)
@@ -322,7 +403,7 @@ static void add_hosts(struct watch *watch)
     const struct topology *topology = &watch->world->topology;
     for (uint32_t port = 0; port < topology->ports.count; port++)
         if (topology_function(topology, port) == 0)
-            vec_push(&watch->all, ((struct watched){port, TIME_NEVER, TIME_NEVER, 0, true}));
+            vec_push(&watch->all, ((struct watched){port, TIME_NEVER, TIME_NEVER, 0, 0, true}));
     watch->hosts = watch->all.count;
 }
 
@@ -347,11 +428,12 @@ struct watch *watch_new(struct world *world, const uint64_t *guids, unsigned mac
     for (unsigned i = 0; i < machines; i++) {
         uint32_t guest = fabric_add_guest(world->fabric);
         sim_paths_add_guest(watch->paths, guest, guids[i]);
-        vec_push(&watch->all, ((struct watched){guest, TIME_NEVER, TIME_NEVER, 0, false}));
+        vec_push(&watch->all, ((struct watched){guest, TIME_NEVER, TIME_NEVER, 0, 0, false}));
     }
     mix(watch, machines);
-    watch->excused =
-        mem_zalloc(BITSET_WORDS(watch->all.count * watch->all.count), sizeof *watch->excused);
+    watch->cuts = mem_alloc(watch->all.count * watch->all.count * sizeof *watch->cuts);
+    watch_excuse_nobody(watch);
+    fabric_set_paths(world->fabric, &(struct data_paths){.context = watch, .find = find_path});
     fabric_observe_data(world->fabric, &(struct data_observer){.context = watch,
                                                                .delivered = note_delivered,
                                                                .lost = note_lost,
@@ -365,6 +447,6 @@ void watch_free(struct watch *watch)
     sim_paths_free(watch->paths);
     vec_release(&watch->all);
     vec_release(&watch->order);
-    mem_free(watch->excused);
+    mem_free(watch->cuts);
     mem_free(watch);
 }

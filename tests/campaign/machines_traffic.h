@@ -2,17 +2,16 @@
  *
  * Everybody sends to everybody: physical functions of hypervisors, as ordinary hosts do, and
  * machines, as guests of the fabric. All the time a little, and densely for some milliseconds when
- * an operation begins. A packet may be lost only if there is an excuse for it:
+ * an operation begins. A packet may be lost for two reasons:
  *   - it is to or from a machine that is on its way, and was sent before that was over;
- *   - its path crossed what failed, when it failed;
- *   - it met an entry that drops, and the manager said that it stops traffic to some LIDs because
- *     new tables have no safe order (decision 005). Engines with lanes need that when all routes
- *     are computed anew; such losses are counted by themselves.
- *   - something failed in the middle of a move, so that the manager could not mend its tables and
- *     computed all anew: until the last of them is written, new entries may lead to old ones over
- *     what failed. These are counted by themselves, too.
- * Excuses hold for one operation. Everything else that is lost is a finding, as are packets that
- * wait for each other in a circle, and books that do not balance. */
+ *   - its own way, by the tables that were in the switches when something failed, crossed what
+ *     failed. As soon as one packet of this sender to this receiver that was sent after the
+ *     failure has arrived, the way is whole again, and nothing that is sent later may be lost.
+ * A third is counted by itself, and should never be: after a failure that could not be mended all
+ * tables are new, and while they are written a new entry led to an old one over what failed.
+ * Reasons hold for one operation. Everything else that is lost is a finding, as are senders that
+ * are told that there is no path, packets that wait for each other in a circle, and books that do
+ * not balance. Of findings it is said what the manager was doing, where that is known. */
 #ifndef WEFT_TESTS_CAMPAIGN_MACHINES_TRAFFIC_H
 #define WEFT_TESTS_CAMPAIGN_MACHINES_TRAFFIC_H
 
@@ -31,10 +30,13 @@ void watch_excuse_nobody(struct watch *watch);
  */
 void watch_fails_link(struct watch *watch, uint32_t port);
 void watch_fails_node(struct watch *watch, uint32_t node);
+/* Its agent keeps silent, so that the manager cannot but take it for lost; and speaks again. */
+void watch_silences_node(struct watch *watch, uint32_t node);
+void watch_hears_all(struct watch *watch);
 
-/* Traffic to some LIDs has to stop for a while: the manager says so. */
+/* What the manager says that it does, for those who read findings: it stops traffic to some LIDs;
+ * it has computed all routes anew. */
 void watch_stops(struct watch *watch);
-/* All routes are others now. */
 void watch_recomputes(struct watch *watch);
 
 /* The machine stops for its journey … */
@@ -49,9 +51,21 @@ bool watch_is_travelling(const struct watch *watch, unsigned machine);
 void watch_probe(struct watch *watch);
 /* NULL, or what was found. */
 const char *watch_fault(struct watch *watch);
+void watch_forgive(struct watch *watch); /* what was found is not found any more */
 
+/* Why a packet was lost. */
+enum watch_cause {
+    WATCH_MOVING,   /* its own machine moves */
+    WATCH_CUT,      /* its own way was cut */
+    WATCH_MIXED,    /* new entries led it to an old one over what failed */
+    WATCH_STOPPED,  /* findings from here on: the manager stopped traffic, … */
+    WATCH_PATHLESS, /* … told its sender that there is no path, … */
+    WATCH_OTHER,    /* … or did something else */
+    WATCH_CAUSES,
+};
+extern const char *const watch_cause_names[WATCH_CAUSES];
 struct watch_sums {
-    uint64_t delivered, to_machines, excused, stopped, recomputed;
+    uint64_t delivered, to_machines, lost[WATCH_CAUSES];
 };
 struct watch_sums watch_sums(const struct watch *watch);
 

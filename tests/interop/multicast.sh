@@ -25,7 +25,7 @@ groups_made() {
 newer_dump() { [ dump/opensm.mcfdbs -nt asked ]; }
 dumped() { # the groups' file is the last; a dump waits until everything is written
     touch asked && "$WEFT" ctl --socket "$work/sm.socket" dump >dump.out 2>&1 || { cat dump.out && return 1; }
-    wait_until 120 newer_dump
+    wait_until "${SM_LIMIT:-120}" newer_dump
 }
 
 # "SWITCH MLID PORT" of the dump, and of the switches themselves
@@ -43,8 +43,16 @@ members_have_their_ports() {
         sort -u >reached
     [ -s wanted ] && diff wanted reached
 }
-trees_checked() {
-    (cd dump && ibdmchk -v -s opensm-subnet.lst -f opensm.fdbs -m opensm.mcfdbs -d opensm-sl2vl.dump -M -a) >checked.out 2>&1
+# Paths from and to switches are among those whose packets may wait for each other, but for trees of
+# three stages: there, two switches of the middle stage that share no upper one can reach each other
+# only through a leaf, so any tables make circles of what switches say to each other (which is
+# management; hosts' packets never turn at a leaf). Not verbose: ibdmchk would write a line for every
+# hop of every pair, gigabytes of them.
+trees_checked() { # NET
+    local all=-a
+    case $1 in fattree-5832 | fattree-11664) all= ;; esac
+    # shellcheck disable=SC2086 # nothing, or an option
+    (cd dump && ibdmchk -s opensm-subnet.lst -f opensm.fdbs -m opensm.mcfdbs -d opensm-sl2vl.dump -M $all) >checked.out 2>&1
     contains 'no credit loops found' checked.out && lacks '^-[EW]-|Unassigned|failed' checked.out &&
         [ "$(grep -c 'Multicast Group:0xC0' checked.out)" -ge 100 ]
 }
@@ -77,11 +85,11 @@ for net; do
     weft_start "$net.net" || exit
     rm -rf dump
     manager_starts --dump dump --control "$work/sm.socket" || exit
-    wait_until 120 test -e dump/opensm.mcfdbs || exit # that of the bring-up
+    wait_until "${SM_LIMIT:-120}" test -e dump/opensm.mcfdbs || exit # that of the bring-up
     claim "$net: a hundred groups are joined" groups_made 1
     claim "$net: what switches have is dumped" dumped
     claim "$net: every member that receives has its port, and nobody else" members_have_their_ports
-    claim "$net: ibdmchk finds every group whole, without loops, and no credit loop with unicast" trees_checked
+    claim "$net: ibdmchk finds every group whole, without loops, and no credit loop with unicast" trees_checked "$net"
     claim "$net: ibroute shows what was dumped" switches_agree
     claim "$net: records of the tables say the same" records_agree
     stop "$manager_id"

@@ -66,10 +66,30 @@ first_starts || exit
 claim "the file is read when it starts again" read_again
 claim "all are there after a restart" all_are_there restarted
 claim "and nobody is asked to register again" asks_nobody manager.log
-kill -KILL "$manager_id" && wait_until 5 has_ended "$manager_id" && first_starts || exit
+killed() { kill -KILL "$manager_id" && wait_until 10 has_ended "$manager_id" && wait_until 10 flock -n first/lock true; }
+killed && first_starts || exit
 claim "all are there after a crash" all_are_there crashed
 claim "and nobody is asked to register again" asks_nobody manager.log
 claim "path queries were answered all along" watched 3000
+
+# What a client was told a moment before a crash.
+registers_and_crash() {
+    WEFT_ATTACH=H2 on_running_weft "$SA_CLIENT" groups 50 7 >late || return
+    killed
+}
+late_ones_are_there() { # by MLID and the lower half of the port's GUID
+    awk '{ print $1, substr($2, 11) }' late | sort -u >expected
+    saq MCMR --smkey 1 >records || return
+    awk -F '\\.\\.+' 'function four(part) { return substr("0000" part, length(part) + 1) }
+        /PortGid/ { count = split($2, part, ":"); guid = four(part[count - 1]) four(part[count]) }
+        /mlid/ { print $2, guid }' records | sort -u >known
+    [ "$(wc -l <expected)" -gt 500 ] && ! comm -23 expected known | grep .
+}
+claim "groups are made, and the manager is killed at once" registers_and_crash
+first_starts || exit
+claim "all of them are there" late_ones_are_there
+claim "and nobody is asked to register again" asks_nobody manager.log
+what_is_there before
 
 second_starts || exit
 watching

@@ -65,12 +65,24 @@ same_state() { # elsewhere, with the same directory
 }
 claim "and so is one that shares its directory" same_state
 
+# The directory is away for a while, as one on a file server may be.
+: "${SA_CLIENT:?the path of sa_client}"
+registers() { WEFT_ATTACH=H2 on_running_weft "$SA_CLIENT" register "$1" "$1" "$1"; }
+goes_unwritten() { mv state away && happens 'error .*registrations cannot be kept.*tried again' registers "$1"; }
+has_services() { [ "$(grep -c '^Service' state/opensm-sa.dump)" -eq "$1" ]; }
+is_made_good() { mv away state && wait_until 20 has_services 2 && wait_until 5 grep -qE 'files +written' manager.log; }
+claim "what cannot be written is an error" goes_unwritten 2
+claim "and is written when the directory is back" is_made_good
+claim "it goes away again" goes_unwritten 4
+mv away state
+
 ends() { kill -TERM "$manager_id" && wait_until 5 has_ended "$manager_id" && contains 'state +not active' manager.log; }
 claim "SIGTERM ends it" ends
 no_trace() { on_running_weft smpquery portinfo -D 0 1 >port.out && lacks 'IsSM' port.out; }
 claim "and its port says so" no_trace
 addresses_kept() { [ "$(grep -c '^0x' state/guid2lid)" -eq 30 ] || { cat state/guid2lid && return 1; }; }
 claim "every port's address is in the store" addresses_kept
+claim "and what failed to be written before" has_services 4
 
 # systemd's protocol of readiness, and a fabric that goes away
 background python3 -c '

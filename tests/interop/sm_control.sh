@@ -36,6 +36,12 @@ for size in (0, 1, 100, 2000, 60000):
 END
     says master status
 }
+# What is at the path and is not a socket that was left behind is nobody's to delete.
+spares_a_file() {
+    echo precious >precious.txt
+    exits_with 2 env LD_PRELOAD="$PRELOAD" timeout 20 "$WEFT" sm --control "$work/precious.txt" >spared.out 2>&1 &&
+        contains 'precious.txt. is in use' spared.out && contains '^precious$' precious.txt
+}
 claim "status says that it is master" says 'state +master' status
 claim "status as JSON counts switches" json
 claim "topology lists every end port" lists
@@ -46,3 +52,4 @@ claim "a handover without a standby is refused" refuses handover
 claim "an unknown command is refused" refuses nonsense
 claim "the socket is for its owner only" private
 claim "garbage on it disturbs nothing" garbage
+claim "a file at the socket's place is spared" spares_a_file

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2154 # its variables are of those who source it
-# What the tests of `weft sm` share; sourced after lib.sh.
+# What the tests of `weft sm` share; sourced after lib.sh. SM_LIMIT: seconds that a bring-up may take.
 # shellcheck disable=SC2154 # work and background_id are fabrics.sh's, running is the test's
 
 # sm_once [OPTION...]: bring the running fabric up; $running is on_running_weft or on_running_ibsim.
@@ -38,7 +38,7 @@ manager_starts() { # [OPTION...]: as a daemon on the running fabric; its log is 
     background "${attached[@]}" "$WEFT" sm --log "$work/manager.log" --sweep 1s "$@" >manager.out 2>&1
     manager_id=$background_id
     export manager_id
-    serving "$manager_id" 20 grep -qE ' (up|state) +(subnet up|standby)' manager.log ||
+    serving "$manager_id" "${SM_LIMIT:-20}" grep -qE ' (up|state) +(subnet up|standby)' manager.log ||
         { cat manager.out manager.log && return 1; }
 }
 count() { grep -cE -- "$1" manager.log; }

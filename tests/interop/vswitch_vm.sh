@@ -62,22 +62,94 @@ refused() {
 }
 gone() { vm vm destroy web1 && vm vm destroy web1 && [ -z "$(vm vm list)" ]; }
 
+# What must not be: each of these once did harm.
+own_guid_is_safe() { # the manager's own, and a host's
+    local guid before status
+    for guid in $(on_running_weft saquery NR | sed -n 's/.*port_guid\.*\(0x[0-9a-f]*\)$/\1/p' | sort -u); do
+        status=0 before=$(vm topology)
+        vm vm create "$guid" --on H0 >refused.out 2>&1 || status=$?
+        [ "$status" = 1 ] && grep -q 'which is no machine' refused.out || { echo "$guid" && cat refused.out && return 1; }
+        [ "$(vm topology)" = "$before" ] || { echo "$guid changed something" && return 1; }
+    done
+    status=0
+    vm vm create 0x1ffffffffffffffff >refused.out 2>&1 || status=$?
+    [ "$status" = 2 ] && [ -n "$guid" ]
+}
+refused_in_json() { # STATUS CODE WORD ...
+    local status=0 wanted=$1 code=$2
+    shift 2
+    vm --json "$@" >refused.json 2>refused.err || status=$?
+    [ "$status" = "$wanted" ] && [ "$(field code <refused.json)" = "$code" ] && [ -n "$(field error <refused.json)" ] &&
+        [ "$(wc -l <refused.json)" = 1 ] && [ ! -s refused.err ] ||
+        { echo "$status" && cat refused.json refused.err && return 1; }
+}
+refusals_in_json() {
+    refused_in_json 1 ENOENT vm show nobody && refused_in_json 1 ENOENT vm ticket 9999 &&
+        refused_in_json 2 EINVAL vm create a --mode sideways && refused_in_json 1 EIO vm migrate nobody
+}
+any_name() { # options and control characters
+    local status=0
+    vm vm create --on H1 -- --help && vm vm show -- --help | grep -q ' H1 function' &&
+        vm vm destroy -- --help && vm vm create $'\033[2J' >refused.out 2>&1 || status=$?
+    [ "$status" = 2 ] || return
+    vm vm show $'\033[2J' >refused.out 2>&1 || status=$?
+    [ "$status" = 1 ] && grep -qF "'\\x1b[2J'" refused.out && ! grep -q $'\033' refused.out
+}
+
 # The sample hook for libvirt, as the hosts of a machine call it.
-hook() { # HOST OPERATION PHASE
-    WEFT_HOOK_HOST=$1 && shift
-    mkdir -p bin && printf '#!/bin/sh\necho %s\n' "$WEFT_HOOK_HOST" >bin/hostname &&
-        printf '#!/bin/sh\nshift 3\nexec "%s" ctl --socket "%s" "$@"\n' "$WEFT" "$work/manager.socket" >bin/weft &&
-        chmod +x bin/hostname bin/weft
-    PATH=$PWD/bin:$PATH "$(dirname "$hook_script")/libvirt-hook" db1 "$@" - <<<'<domain/>'
+hook() { # HOST NAME OPERATION PHASE REASON
+    local host=$1 manager=${manager_host-}
+    shift
+    mkdir -p bin "marks.$host"
+    printf '#!/bin/sh\necho %s\n' "$host" >bin/hostname
+    printf '#!/bin/sh\nexec "%s" "$@"\n' "$WEFT" >bin/weft
+    # shellcheck disable=SC2016 # for the script
+    printf '#!/bin/sh\nfor last; do :; done\nexec sh -c "$last"\n' >bin/ssh
+    chmod +x bin/*
+    printf '%s\n' "WEFT_CONTROL='$work/manager.socket'" "WEFT_MANAGER='$manager'" "WEFT_MARKS='$PWD/marks.$host'" \
+        "${hook_setting-}" >hook.conf
+    WEFT_HOOK_CONF=$PWD/hook.conf PATH=$PWD/bin:$PATH "$hook_script" "$@" <<<'<domain/>'
 }
 hook_script=$(dirname "$(readlink -f "$0")")/../../examples/libvirt-hook
-db1_is_at() { vm vm show db1 | grep -q " $1 function"; }
+name_is_at() { vm vm show -- "$1" | grep -q " $2 function"; }
+arrives() { # HOST NAME: as libvirt calls the hook there
+    hook "$1" "$2" migrate begin - && hook "$1" "$2" prepare begin - && hook "$1" "$2" start begin - &&
+        hook "$1" "$2" started begin -
+}
 hooked() {
-    hook H1 prepare begin && db1_is_at H1 || return
-    hook H9 prepare begin && db1_is_at H1 || return # an incoming migration
-    hook H9 migrate begin && db1_is_at H9 || return
-    hook H1 release end && db1_is_at H9 || return
-    hook H9 release end && ! vm vm show db1
+    hook H1 db1 prepare begin - && name_is_at db1 H1 || return
+    hook H9 db1 migrate begin - && name_is_at db1 H1 || return
+    arrives H9 db1 && name_is_at db1 H9 || return
+    hook H1 db1 stopped end migrated && hook H1 db1 release end migrated && name_is_at db1 H9 || return
+    hook H9 db1 release end shutdown && ! vm vm show db1
+}
+failed_migration() { # REASON
+    hook H1 db2 prepare begin - && arrives H3 db2 && name_is_at db2 H3 || return
+    hook H3 db2 stopped end "$1" && hook H3 db2 release end "$1" && name_is_at db2 H1 || return
+    arrives H3 db2 && find marks.H3 -type f -exec touch -d '2 hours ago' {} + || return
+    hook H1 db2 release end migrated && hook H3 db2 release end destroyed && ! vm vm show db2
+}
+no_address_is_taken_away() {
+    local evil='evil H0 function 9'
+    hook H2 db3 prepare begin - || return
+    ! hook H4 db3 prepare begin - && hook H4 db3 release end failed && name_is_at db3 H2 || return
+    vm vm create --on H1 -- "$evil" && ! hook H0 "$evil" release end shutdown && name_is_at "$evil" H1 || return
+    vm vm destroy "$evil" && hook H2 db3 release end - && ! vm vm show db3
+}
+no_shell() {
+    local name manager_host=sm-host
+    for name in 'vm1;touch pwned;#' '$(touch pwned)' $'vm1\ntouch pwned' --help --json -h ../vm1 0x100011 "it's"; do
+        ! hook H1 "$name" prepare begin - >hook.out 2>&1 && grep -q 'no addresses for' hook.out ||
+            { echo "$name" && cat hook.out && return 1; }
+    done
+    hook H1 db4 prepare begin - && name_is_at db4 H1 && hook H1 db4 release end shutdown || return
+    hook_setting="WEFT_HOST=\"it's; touch pwned; \\\$(touch pwned)\""
+    ! hook H1 db4 prepare begin - >hook.out 2>&1 && grep -q 'no hypervisor' hook.out || { cat hook.out && return 1; }
+    [ ! -e pwned ]
+}
+silent_manager() { # nobody knows where the machine is: nothing is done
+    local work=nowhere
+    ! hook H1 db5 prepare begin - && ! hook H1 db5 release end shutdown
 }
 
 "$WEFT" topo gen kary 4 2 --vfs 2 >cloud.net
@@ -103,4 +175,13 @@ claim 'a manager that starts anew finds it' kept
 claim 'and moves it' moved H5
 claim 'saquery and ibtracert follow' is_at H5
 claim 'it ends, once' gone
+claim 'no GUID of a node or port becomes that of a machine' own_guid_is_safe
+claim 'refusals are JSON if that was asked for' refusals_in_json
+claim 'words behind -- are names; control characters are refused, and never printed' any_name
 claim 'the sample hook for libvirt does the same' hooked
+for reason in failed destroyed crashed -; do
+    claim "after a migration that failed ('$reason') the address is back" failed_migration "$reason"
+done
+claim 'the hook takes no address away from a machine that runs' no_address_is_taken_away
+claim 'the hook runs no part of a name, over ssh either' no_shell
+claim 'the hook does nothing while the manager is silent' silent_manager

@@ -59,6 +59,16 @@ static double figure(const struct story *story, const char *name)
     return found ? found->value : NAN;
 }
 
+static double last_of(const struct story *story, const char *name)
+{
+    for (size_t i = 0; i < story->results.series.count; i++) {
+        const struct series *series = &story->results.series.items[i];
+        if (strcmp(series->name, name) == 0 && series->points.count)
+            return series->points.items[series->points.count - 1].value;
+    }
+    return NAN;
+}
+
 static void assert_all_hold(const struct story *story)
 {
     for (size_t i = 0; i < story->checks.count; i++)
@@ -205,6 +215,33 @@ static void a_churn_is_the_same_for_the_same_seed(void **state)
     story_release(&two);
 }
 
+static void what_machines_do_is_kept_over_time(void **state)
+{
+    (void)state;
+    struct story story = play_well(
+        TREE "sm H0\ntraffic uniform rate 100e3 size 256 from H[56] to a start 5ms\n"
+             "collect vm.running as all called running\ncollect vm.moves as all called moves\n"
+             "collect vm.smps as samples 1ms called smps\ncollect vm.pause as max from 0s\n"
+             "collect vm.time as all called times\ncollect vm.waiting as max from 0s every 1us\n"
+             "collect vm.starts as total from 0s\ncollect vm.stops as total from 0s\n"
+             "collect vm.failed as total from 0s\nrun until settled\n"
+             "vm start a at H1\nvm start b at H2\nrun 6ms\nvm migrate a to H10\n"
+             "run until settled\nvm stop b\nrun until settled\nrun for 2ms\ncheck machines\n");
+    assert_all_hold(&story);
+    assert_true(last_of(&story, "running") == 1);
+    assert_true(last_of(&story, "moves") == 1);
+    assert_true(last_of(&story, "smps") ==
+                figure(&story, "vm.smps.hypervisors") + figure(&story, "vm.smps.tables"));
+    assert_true(last_of(&story, "times") > 0);
+    assert_true(figure(&story, "vm.pause.max") == figure(&story, "vm.downtime.most"));
+    assert_true(figure(&story, "vm.waiting.max") == 2);
+    assert_true(figure(&story, "vm.starts.total") == 2);
+    assert_true(figure(&story, "vm.stops.total") == 1);
+    assert_true(figure(&story, "vm.failed.total") == 0);
+    story_release(&story);
+    assert_refused(THERE "collect vm.running of H1 as max\n", "there is no 'vm.running' of a node");
+}
+
 static void at_a_shared_port_every_peer_asks_again(void **state)
 {
     (void)state;
@@ -232,6 +269,7 @@ int main(void)
         cmocka_unit_test(what_fails_is_told_and_counted),
         cmocka_unit_test(an_order_is_given_to_the_next_master),
         cmocka_unit_test(a_churn_is_the_same_for_the_same_seed),
+        cmocka_unit_test(what_machines_do_is_kept_over_time),
         cmocka_unit_test(at_a_shared_port_every_peer_asks_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

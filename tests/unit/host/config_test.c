@@ -78,6 +78,10 @@ static void an_error_names_file_and_line(void **state)
         {"sweep soon\n", 1, "expected a time"},
         {"sweep 0s\n", 1, "expected a time"},
         {"engine fastest\n", 1, "expected one of"},
+        {"engine ftree,updm\n", 1, "did you mean 'updn'?: expected one of fera, "},
+        {"engine ftree,\n", 1, "there is no engine ''"},
+        {"engine ftree,dr\n", 1, "dr cannot be one of several: it gives ports several LIDs"},
+        {"engine pira+fera,updn\n", 1, "pira+fera cannot be one of several: it is a pair"},
         {"json maybe\n", 1, "expected yes or no"},
         {"root middle\n", 1, "expected one of default, manager, centre, detect"},
         {"root 0x1 zzz\n", 1, "expected a GUID"},
@@ -152,6 +156,18 @@ static void renaming_engines_get_several_addresses_a_port(void **state)
     assert_int_equal(config_finish(&f->config, &f->err), -EINVAL);
     assert_int_equal(config_set(&f->config, "lmc", "3", &f->err), 0);
     assert_int_equal(config_finish(&f->config, &f->err), 0);
+}
+
+static void a_list_of_engines_is_kept_in_order(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(config_set(&f->config, "engine", "ftree,dor,updn", &f->err), 0);
+    assert_ptr_equal(f->config.sm.engine, &engine_ftree);
+    assert_int_equal(f->config.sm.others.count, 2);
+    assert_ptr_equal(f->config.sm.others.items[0], &engine_dor);
+    assert_ptr_equal(f->config.sm.others.items[1], &engine_updn);
+    assert_int_equal(config_set(&f->config, "engine", "nue", &f->err), 0);
+    assert_int_equal(f->config.sm.others.count, 0);
 }
 
 struct told {
@@ -235,6 +251,7 @@ int main(void)
                                         end),
         cmocka_unit_test_setup_teardown(a_file_that_is_not_there_is_an_error, make, end),
         cmocka_unit_test_setup_teardown(renaming_engines_get_several_addresses_a_port, make, end),
+        cmocka_unit_test_setup_teardown(a_list_of_engines_is_kept_in_order, make, end),
         cmocka_unit_test_setup_teardown(a_reload_tells_what_changes_and_keeps_what_cannot, make,
                                         end),
         cmocka_unit_test_setup_teardown(a_reload_cannot_take_an_engine_that_needs_more_addresses,

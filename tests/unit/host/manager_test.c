@@ -488,6 +488,28 @@ static void a_mute_switch_is_left_out_and_taken_back(void **state)
     world_close(&world);
 }
 
+static void of_several_engines_the_first_that_does_not_refuse_routes(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"dims=4x4"};
+    struct world world;
+    struct sm_config config;
+    sm_config_init(&config);
+    config.engine = engine_find("ftree");
+    config.others = (struct engine_list){.count = 1, .items = {engine_find("updn")}};
+    world_open(&world, "today", "torus", words, 1);
+    unsigned manager = settle(&world, host(&world, "H0"), &config);
+    struct sm_paths paths = sm_paths(sim_manager(world.sim, manager));
+    assert_string_equal(paths.routes->engine, "updn");
+    assert_non_null(strstr(paths.routes->note, "ftree refused: "));
+    assert_true(all_delivered(&world));
+    config.others.items[0] = engine_find("nue"); /* another list is another wish */
+    sm_configure(sim_manager(world.sim, manager), sim_now(world.sim), &config);
+    assert_true(sim_run_until_settled(world.sim, manager, sim_now(world.sim) + 30 * TIME_S));
+    assert_string_equal(sm_paths(sim_manager(world.sim, manager)).routes->engine, "nue");
+    world_close(&world);
+}
+
 static void random_answers_never_wedge_it(void **state)
 {
     (void)state;
@@ -543,6 +565,7 @@ int main(void)
         cmocka_unit_test(only_a_master_has_paths),
         cmocka_unit_test(smps_may_go_by_tables_where_these_are_good),
         cmocka_unit_test(a_mute_switch_is_left_out_and_taken_back),
+        cmocka_unit_test(of_several_engines_the_first_that_does_not_refuse_routes),
         cmocka_unit_test(random_answers_never_wedge_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

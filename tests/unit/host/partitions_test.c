@@ -596,6 +596,24 @@ static void an_adapter_that_restarts_gets_its_keys_before_it_is_active(void **st
     end(&parted);
 }
 
+static void rules_that_changed_while_a_port_was_away_hold_when_it_is_back(void **state)
+{
+    struct parted parted;
+    struct partitions fresh;
+    struct err err = {0};
+    (void)state;
+    begin(&parted, two_partitions, SM_ENFORCE_BOTH);
+    uint32_t node = parted.world.topology.ports.items[parted.hosts[0]].node;
+    assert_int_equal(fabric_set_node(parted.world.fabric, node, false, &err), 0);
+    run(&parted, 2 * TIME_S);
+    reload(&parted, &fresh, "Blue=2: %0=full;\n");
+    assert_int_equal(fabric_set_node(parted.world.fabric, node, true, &err), 0);
+    run(&parted, 2 * TIME_S);
+    assert_table(&parted, parted.hosts[0], "7fff 8002");
+    end(&parted);
+    partitions_release(&fresh);
+}
+
 /* ---- too much ---- */
 
 static void a_table_that_is_too_small_is_an_error_and_stays(void **state)
@@ -645,6 +663,7 @@ int main(void)
         cmocka_unit_test(switches_enforce_when_they_have_the_keys),
         cmocka_unit_test(a_master_that_returns_leaves_keys_where_they_are),
         cmocka_unit_test(an_adapter_that_restarts_gets_its_keys_before_it_is_active),
+        cmocka_unit_test(rules_that_changed_while_a_port_was_away_hold_when_it_is_back),
         cmocka_unit_test(a_table_that_is_too_small_is_an_error_and_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -311,6 +311,30 @@ static void uneven_links_lead_to_one_computation_at_the_next_sweep(void **state)
     assert_int_equal(count_rebalancing(10000), 0);
 }
 
+/* In a full tree each link leads to one host a leaf, and to two if its neighbour is lost, whoever
+ * computes. */
+static void tables_that_are_no_more_even_are_not_written(void **state)
+{
+    const char *words[] = {"324"};
+    struct world world;
+    struct sm_config config;
+    struct watch watch;
+    (void)state;
+    world_open(&world, "today", "fattree", words, 1);
+    sm_config_init(&config);
+    config.engine = engine_find("ftree");
+    unsigned manager = settle(&world, host(&world, "H0"), &config);
+    fabric_set_link(world.fabric, trunk(&world, 5), false, NULL);
+    run_on(&world, manager);
+    struct tables before = read_tables(&world);
+    watch_jobs(&world, &watch);
+    sim_run(world.sim, sim_now(world.sim) + 60 * TIME_S);
+    assert_int_equal(watch.computed, 1);
+    assert_int_equal(compare(&world, &before).entries, 0);
+    mem_free(before.rows);
+    world_close(&world);
+}
+
 /* A host that is alone at its switch, or TOPOLOGY_NONE. */
 static uint32_t lonely_host(const struct topology *topology)
 {
@@ -415,6 +439,7 @@ int main(void)
         cmocka_unit_test(a_lost_switch_is_routed_around_and_comes_back),
         cmocka_unit_test(repair_can_be_turned_off),
         cmocka_unit_test(uneven_links_lead_to_one_computation_at_the_next_sweep),
+        cmocka_unit_test(tables_that_are_no_more_even_are_not_written),
         cmocka_unit_test(the_first_host_of_a_switch_makes_the_engine_compute),
         cmocka_unit_test(machines_that_move_do_not_turn_repair_off),
     };

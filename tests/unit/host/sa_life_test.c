@@ -328,6 +328,68 @@ static void a_master_that_told_its_standby_nothing_has_clients_that_are_asked_on
     close_life(&life);
 }
 
+/* Of the hosts that were told that they have joined, how many a manager does not know of. */
+static unsigned forgotten(struct life *life, unsigned manager, uint32_t questions)
+{
+    const struct group *group = groups_find(sa_groups(sim_sa(life->world.sim, manager)), mgid);
+    unsigned count = 0;
+    for (uint32_t i = 0; i < questions; i++) {
+        const struct sim_question *question = sim_clients_question(life->clients, i);
+        uint64_t guid = fabric_port_guid(life->world.fabric, question->port, 0);
+        if (question->state == SIM_ANSWERED && question->status == STATUS_OK)
+            count += !group || !group_find_member(group, guid);
+    }
+    return count;
+}
+
+/* One host after the other joins; the master dies a little later each time. */
+static void what_a_host_was_told_its_standby_knows_whenever_the_master_dies(void **state)
+{
+    (void)state;
+    unsigned answered = 0, kills = 0;
+    for (uint64_t delay = 20 * TIME_US; delay < 40 * TIME_MS; delay = delay * 7 / 4) {
+        struct life life;
+        uint32_t questions = 0;
+        open_life(&life, true, false);
+        unsigned standby = stand_by(&life);
+        uint64_t end = sim_now(life.world.sim) + delay;
+        while (sim_now(life.world.sim) < end) {
+            char name[8] = {'H', (char)('1' + questions % 9)};
+            if (questions < 9)
+                sim_clients_join(life.clients, host(&life.world, name), mgid), questions++;
+            uint64_t next = sim_now(life.world.sim) + delay / 5;
+            sim_run(life.world.sim, next < end ? next : end);
+        }
+        for (uint32_t i = 0; i < questions; i++)
+            answered += sim_clients_question(life.clients, i)->state == SIM_ANSWERED;
+        sim_kill_manager(life.world.sim, 0);
+        kills++;
+        assert_int_equal(forgotten(&life, standby, questions), 0);
+        close_life(&life);
+    }
+    assert_true(kills > 10);
+    assert_true(answered > kills); /* some were told before the end */
+}
+
+/* It is waited for no longer than a moment, and once. */
+static void a_standby_that_died_delays_answers_only_once(void **state)
+{
+    (void)state;
+    struct life life;
+    open_life(&life, true, false);
+    unsigned standby = stand_by(&life);
+    sim_kill_manager(life.world.sim, standby);
+    for (unsigned i = 0; i < 3; i++) {
+        char name[8] = {'H', (char)('1' + i)};
+        uint32_t number = sim_clients_join(life.clients, host(&life.world, name), mgid);
+        assert_int_equal(status_of(&life, number), STATUS_OK);
+        const struct sim_question *question = sim_clients_question(life.clients, number);
+        uint64_t took = question->answered - question->asked;
+        assert_true(i ? took < 1 * TIME_MS : took < 150 * TIME_MS);
+    }
+    close_life(&life);
+}
+
 static void start_again(struct life *life)
 {
     struct sm_config config = life_config(5);
@@ -375,6 +437,8 @@ int main(void)
         cmocka_unit_test(a_path_is_answered_at_every_step_of_a_re_route),
         cmocka_unit_test(after_a_fail_over_all_is_there_and_nobody_is_asked),
         cmocka_unit_test(a_master_that_told_its_standby_nothing_has_clients_that_are_asked_once),
+        cmocka_unit_test(what_a_host_was_told_its_standby_knows_whenever_the_master_dies),
+        cmocka_unit_test(a_standby_that_died_delays_answers_only_once),
         cmocka_unit_test(a_manager_that_starts_again_with_its_file_asks_nobody),
         cmocka_unit_test(a_manager_that_starts_again_without_one_asks_each_once),
     };

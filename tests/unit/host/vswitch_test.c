@@ -139,6 +139,27 @@ static void a_minimal_move_inside_a_leaf_writes_one_switch(void **state)
     }
 }
 
+/* More waves than a plan can have: the LID drops for a while instead. */
+static void a_machine_moves_from_end_to_end_of_a_long_line(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"dims=45"};
+    struct world world;
+    struct sm_config config;
+    open_virtual(&world, "mesh", words, 1, "2");
+    sm_config_init(&config);
+    config.dynamic_lids = true;
+    unsigned manager = settle(&world, host(&world, "H0"), &config);
+    struct vswitch_result made =
+        must(&world, manager, VSWITCH_CREATE, "alpha", "H0", VSWITCH_BALANCED);
+    must(&world, manager, VSWITCH_MIGRATE, "alpha", "H44", VSWITCH_BALANCED);
+    assert_true(is_at(&world, manager, "alpha", "H44", made.lid));
+    must(&world, manager, VSWITCH_MIGRATE, "alpha", "H0", VSWITCH_BALANCED);
+    assert_true(is_at(&world, manager, "alpha", "H0", made.lid));
+    check_world(&world, manager);
+    world_close(&world);
+}
+
 static void what_is_asked_twice_is_done_once(void **state)
 {
     struct world world;
@@ -495,6 +516,7 @@ int main(void)
         cmocka_unit_test(a_machine_lives_and_moves_with_prepopulated_lids),
         cmocka_unit_test(a_machine_lives_and_moves_with_dynamic_lids),
         cmocka_unit_test(a_minimal_move_inside_a_leaf_writes_one_switch),
+        cmocka_unit_test(a_machine_moves_from_end_to_end_of_a_long_line),
         cmocka_unit_test(what_is_asked_twice_is_done_once),
         cmocka_unit_test(moves_at_the_same_time_share_blocks),
         cmocka_unit_test(a_reroute_keeps_machines_and_their_lids),

@@ -71,6 +71,22 @@ static void a_claim_that_does_not_hold_stays_with_its_reason(void **state)
     reproduction_release(&reproduction);
 }
 
+static void a_reason_that_several_claims_share_is_told_once(void **state)
+{
+    struct reproduction reproduction = make(OUTCOME_HOLDS, OUTCOME_DIFFERS);
+    struct text out = {0};
+    (void)state;
+    struct verdict again = reproduction.exhibits.items[0].verdicts.items[0];
+    vec_push(&reproduction.exhibits.items[0].verdicts, again);
+    reproduction_write_table(&reproduction, &out);
+    char *told = strstr(out.data, "a reason with so many words");
+    assert_non_null(told);
+    assert_null(strstr(told + 1, "a reason with so many words"));
+    assert_non_null(strstr(out.data, "today, 2 claims: a reason"));
+    text_release(&out);
+    reproduction_release(&reproduction);
+}
+
 static void outcomes_that_are_not_on_record_are_named(void **state)
 {
     struct reproduction worse = make(OUTCOME_DIFFERS, OUTCOME_DIFFERS);
@@ -115,6 +131,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_table_keeps_to_80_columns),
         cmocka_unit_test(a_claim_that_does_not_hold_stays_with_its_reason),
+        cmocka_unit_test(a_reason_that_several_claims_share_is_told_once),
         cmocka_unit_test(outcomes_that_are_not_on_record_are_named),
         cmocka_unit_test(names_choose_by_pattern_and_beginning),
     };

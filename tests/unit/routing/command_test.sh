@@ -106,6 +106,38 @@ part='0 drains'
 claim 'route plans an update' status 0 route paper --engine fera --lfts fera.lfts --from pira.lfts --order plan
 part='in every state'
 claim 'the plan is safe' status 0 verify paper --transition pira.lfts fera.lfts plan
+# Layered tables of one network, computed twice: old and new paths do not go together on every lane.
+"$weft" topo gen torus dims=5x5 >grid
+"$weft" route grid --engine dfsssp --lfts old.lfts --path-sl old.psl >/dev/null
+part='none, 8 lanes'
+claim 'route writes service levels that verify reads' status 0 verify grid --lfts old.lfts --path-sl old.psl
+part='unless lanes are held'
+claim 'route plans an update by lanes' status 0 route grid --engine dfsssp --scatter 3 --lfts new.lfts \
+    --path-sl new.psl --from old.lfts --from-path-sl old.psl --order lanes
+part='in every state'
+claim 'that plan is safe, too' status 0 verify grid --transition old.lfts new.lfts lanes \
+    --old-path-sl old.psl --path-sl new.psl
+part='hold          lanes 0'
+claim 'and says which lanes are held' status 0 verify grid --transition old.lfts new.lfts lanes \
+    --old-path-sl old.psl --path-sl new.psl
+sed 's/^hold 0/hold/' lanes >loose
+part='while lanes are held: circle on VL 0'
+claim 'but not if one of them is not held' status 1 verify grid --transition old.lfts new.lfts loose \
+    --old-path-sl old.psl --path-sl new.psl
+sed '/^update/d' lanes >empty
+part=incomplete
+claim 'nor if it leaves out what is stuck' status 1 verify grid --transition old.lfts new.lfts empty \
+    --old-path-sl old.psl --path-sl new.psl
+part=' drains'
+claim 'levels that change first spare the hold' status 0 route grid --engine dfsssp --scatter 3 --lfts new.lfts \
+    --path-sl new.psl --from old.lfts --from-path-sl old.psl --first-path-sl first.psl --order lanes
+claim 'of any lane' sh -c '! grep hold lanes'
+part='in every state'
+claim 'which is safe' status 0 verify grid --transition old.lfts new.lfts lanes \
+    --old-path-sl old.psl --first-path-sl first.psl --path-sl new.psl
+part='circle on VL'
+claim 'but not without these levels' status 1 verify grid --transition old.lfts new.lfts lanes \
+    --old-path-sl old.psl --path-sl new.psl
 part='down-up       0 transitions'
 claim 'verify counts down-up transitions' status 0 verify paper --lfts fera.lfts --root manager --links
 sed '/^0x000d/d' fera.lfts >hole.lfts
@@ -128,6 +160,11 @@ for try in "no engine 'best'|route|paper|--engine|best" "did you mean 'ftree'|ro
     'GUIDs, manager, centre|route|paper|--engine|fera|--root|top' \
     'none of the 1 roots|route|paper|--engine|fera|--root|0x77' \
     '--order needs --from|route|paper|--engine|fera|--order|x' \
+    '--from-path-sl needs --from|route|paper|--engine|fera|--from-path-sl|x' \
+    '--first-path-sl needs --from|route|paper|--engine|fera|--first-path-sl|x' \
+    '--first-path-sl goes with --transition|verify|paper|--lfts|fera.lfts|--first-path-sl|x' \
+    '--old-path-sl goes with --transition|verify|paper|--lfts|fera.lfts|--old-path-sl|x' \
+    '--sl2vl goes with --lfts|verify|paper|--transition|pira.lfts|fera.lfts|plan|--sl2vl|x' \
     '--plot needs --compare|route|paper|--engine|fera|--plot|x.svg' \
     'ends in .svg or .png|route|paper|--compare|fera|--plot|x.txt' \
     'expected one of them|route|paper|--engine|fera|--compare|fera' \

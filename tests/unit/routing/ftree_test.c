@@ -386,6 +386,26 @@ static void what_has_to_go_down_and_up_has_a_lane_of_its_own(void **state)
     network_release(&network);
 }
 
+/* 1,024 hosts, and one link in sixteen is missing: hundreds of pairs have to go down and up. */
+static void those_who_turn_at_the_same_place_share_a_lane(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        struct network network;
+        struct routes routes;
+        struct verify_report report;
+        build_kind(&network, "fattree", (const char *const[]){"m=16,8,8", "w=1,8,8"}, 2, 0, 1);
+        cut_links(&network, seed, 16);
+        compute(&network, &(struct engine_options){0}, &routes);
+        assert_int_equal(routes.vls, 2);
+        verify_routes(&network, &routes, &(struct verify_options){.reversible = true}, &report);
+        assert_true(verify_holds(&report));
+        verify_report_release(&report);
+        routes_release(&routes);
+        network_release(&network);
+    }
+}
+
 static void badly_damaged_trees_take_lanes_or_are_refused(void **state)
 {
     struct network network;
@@ -393,7 +413,7 @@ static void badly_damaged_trees_take_lanes_or_are_refused(void **state)
     struct err err = {0};
     (void)state;
     build_kind(&network, "kary", (const char *const[]){"k=6", "n=3"}, 2, 0, 1);
-    cut_links(&network, 1, 25);
+    cut_links(&network, 1, 10);
     compute(&network, &(struct engine_options){0}, &routes);
     assert_true(routes.vls > 1);
     routes_release(&routes);
@@ -543,6 +563,7 @@ int main(void)
         cmocka_unit_test(damage_is_shared_by_what_is_left),
         cmocka_unit_test(one_lost_link_disturbs_few),
         cmocka_unit_test(what_has_to_go_down_and_up_has_a_lane_of_its_own),
+        cmocka_unit_test(those_who_turn_at_the_same_place_share_a_lane),
         cmocka_unit_test(badly_damaged_trees_take_lanes_or_are_refused),
         cmocka_unit_test(little_memory_changes_nothing),
         cmocka_unit_test(shards_put_together_are_the_whole),

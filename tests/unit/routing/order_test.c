@@ -257,6 +257,8 @@ static void a_cycle_in_the_old_tables_is_reported_as_stuck(void **state)
     order_make(&plan, &network, &ring, &tree);
     assert_int_equal(plan.updates.count, 0);
     assert_true(plan.stuck.count > 0);
+    assert_int_equal(plan.stuck_lanes, 1);
+    assert_true(plan.stuck_hops >= 4); /* half way round, and the first switch */
     order_release(&plan);
     routes_release(&ring);
     routes_release(&tree);
@@ -324,12 +326,48 @@ static void plans_are_read_back_as_they_were_written(void **state)
     network_release(&network);
 }
 
+static void a_plan_may_end_with_a_hold_or_a_drain(void **state)
+{
+    static const char *const written[] = {
+        "update 0x00000000000000a0 0-63\n"
+        "hold 0 2 15\n"
+        "update 0x00000000000000a1 7\n",
+        "hold 3\n",
+        "update 0x00000000000000a0 0-63\n"
+        "drain\n",
+    };
+    const struct {
+        size_t waves, updates, stuck;
+        uint16_t lanes;
+    } wanted[] = {{1, 1, 1, 0x8005}, {0, 0, 0, 8}, {2, 1, 0, 0}};
+    struct network network;
+    (void)state;
+    build_ring(&network, 6);
+    for (size_t i = 0; i < 3; i++) {
+        struct order_plan plan;
+        struct err err = {0};
+        struct text text = {0};
+        assert_int_equal(order_parse(&plan, &network, "plan", written[i], &err), 0);
+        assert_int_equal(plan.waves.count, wanted[i].waves);
+        assert_int_equal(plan.updates.count, wanted[i].updates);
+        assert_int_equal(plan.stuck.count, wanted[i].stuck);
+        assert_int_equal(plan.stuck_lanes, wanted[i].lanes);
+        order_write(&plan, &network, &text);
+        assert_string_equal(text.data, written[i]);
+        text_release(&text);
+        order_release(&plan);
+    }
+    network_release(&network);
+}
+
 static void a_bad_plan_is_an_error_with_its_line(void **state)
 {
     static const char *const bad[] = {
         "wait\nupdate 0x1\n",      "wait\nupdate a0\n",         "wait\nupdate 0xa0 x\n",
         "wait\nupdate 0xa0 9-3\n", "wait\nupdate 0xa0 1 2\n",   "wait\nstop\n",
-        "wait\nwait for it\n",     "wait\nupdate 0xa0 99999\n",
+        "wait\nwait for it\n",     "wait\nupdate 0xa0 99999\n", "wait\nhold\n",
+        "wait\nhold 16\n",         "wait\nhold 1,2\n",          "wait\nhold one\n",
+        "hold 1\ndrain\n",         "hold 1\nhold 2\n",
     };
     struct network network;
     (void)state;
@@ -355,6 +393,7 @@ int main(void)
         cmocka_unit_test(a_cycle_in_the_old_tables_is_reported_as_stuck),
         cmocka_unit_test(a_plan_does_not_drain_without_need),
         cmocka_unit_test(plans_are_read_back_as_they_were_written),
+        cmocka_unit_test(a_plan_may_end_with_a_hold_or_a_drain),
         cmocka_unit_test(a_bad_plan_is_an_error_with_its_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

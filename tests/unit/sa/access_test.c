@@ -97,6 +97,31 @@ static void nobody_hears_of_paths_of_strangers(void **state)
     assert_int_equal(ask_path(world, "H11", "H4", "H7", 0, 0), STATUS_OK);
 }
 
+static unsigned trace(struct sa_world *world, const char *asker, const char *from, const char *to,
+                      uint64_t sm_key)
+{
+    uint8_t *path = world_question(world, METHOD_GET_TRACE_TABLE, WIRE_ID_PATH_RECORD,
+                                   BIT(SGID_BIT) | BIT(DGID_BIT));
+    set_gid(wire_bytes(path, PATH_RECORD_SGID), PREFIX, world_guid(world, from));
+    set_gid(wire_bytes(path, PATH_RECORD_DGID), PREFIX, world_guid(world, to));
+    wire_set(world->question, SA_SM_KEY, sm_key);
+    world->from = world_lid(world, asker);
+    return world_ask(world);
+}
+
+static void nobody_follows_the_paths_of_strangers(void **state)
+{
+    struct sa_world *world = *state;
+    assert_int_equal(trace(world, "H15", "H4", "H7", 0), STATUS_OK); /* nothing is known yet */
+    make_partitions(world);
+    assert_int_equal(trace(world, "H15", "H4", "H7", 0), STATUS_SA_NO_RECORDS);
+    assert_int_equal(trace(world, "H15", "H15", "H7", 0), STATUS_SA_NO_RECORDS);
+    assert_int_equal(trace(world, "H15", "H4", "H15", 0), STATUS_SA_NO_RECORDS);
+    assert_int_equal(trace(world, "H15", "H4", "H7", 1), STATUS_OK);
+    assert_int_equal(trace(world, "H4", "H4", "H7", 0), STATUS_OK);
+    assert_int_equal(trace(world, "H11", "H4", "H7", 0), STATUS_OK);
+}
+
 static unsigned seen_by(struct sa_world *world, const char *asker, unsigned attribute,
                         uint64_t sm_key)
 {
@@ -119,6 +144,24 @@ static void records_are_of_ports_that_share_a_partition(void **state)
     assert_int_equal(seen_by(world, "H15", WIRE_ID_NODE_RECORD, 1), all);
     assert_int_equal(seen_by(world, "H15", WIRE_ID_GUID_INFO_RECORD, 0),
                      seen_by(world, "H15", WIRE_ID_GUID_INFO_RECORD, 1) - 4);
+    /* Their links, from either end. */
+    assert_int_equal(seen_by(world, "H15", WIRE_ID_LINK_RECORD, 0),
+                     seen_by(world, "H15", WIRE_ID_LINK_RECORD, 1) - 8);
+}
+
+/* An adapter's port has one map of service levels and four blocks of arbitration. */
+static void tables_are_of_ports_that_share_a_partition(void **state)
+{
+    struct sa_world *world = *state;
+    make_partitions(world);
+    unsigned maps = seen_by(world, "H15", WIRE_ID_SL2VL_TABLE_RECORD, 1);
+    unsigned blocks = seen_by(world, "H15", WIRE_ID_VL_ARBITRATION_TABLE_RECORD, 1);
+    assert_int_equal(seen_by(world, "H15", WIRE_ID_SL2VL_TABLE_RECORD, 0), maps - 4);
+    assert_int_equal(seen_by(world, "H15", WIRE_ID_VL_ARBITRATION_TABLE_RECORD, 0), blocks - 16);
+    uint8_t *wanted = world_question(world, METHOD_GET_TABLE, WIRE_ID_SL2VL_TABLE_RECORD, BIT(0));
+    wire_set(wanted, SL2VL_TABLE_RECORD_LID, world_lid(world, "H4"));
+    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_record_count(world), 0);
 }
 
 static void key_records_tell_what_ports_have(void **state)
@@ -187,15 +230,99 @@ static void partitions_bring_their_groups_along(void **state)
     partitions_release(&partitions);
 }
 
+static unsigned create(struct sa_world *world, const char *host, const uint8_t mgid[16],
+                       unsigned p_key)
+{
+    enum { Q_KEY_BIT = 2, CLASS_BIT = 6, KEY_BIT = 7, SL_BIT = 12, LABEL_BIT = 13 };
+    uint8_t *record =
+        world_question(world, METHOD_SET, WIRE_ID_MC_MEMBER_RECORD,
+                       BIT(0) | BIT(1) | BIT(Q_KEY_BIT) | BIT(CLASS_BIT) | BIT(KEY_BIT) |
+                           BIT(SL_BIT) | BIT(LABEL_BIT) | BIT(JOIN_BIT));
+    memcpy(wire_bytes(record, MC_MEMBER_RECORD_MGID), mgid, 16);
+    set_gid(wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), PREFIX, world_guid(world, host));
+    wire_set(record, MC_MEMBER_RECORD_P_KEY, p_key);
+    wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, JOIN_FULL);
+    world->from = world_lid(world, host);
+    return world_ask(world);
+}
+
+/* What the manager wants of a host's table; it is there at once, or is still to be written. */
+static void want_keys(struct sa_world *world, const char *host, uint16_t first, uint16_t second,
+                      bool written)
+{
+    uint8_t block[BLOCK_BYTES] = {0};
+    struct blocks *blocks = &world->subnet->blocks;
+    uint32_t port = (uint32_t)(world_port(world, host, 1) - world->subnet->ports.items);
+    wire_set_at(block, P_KEY_TABLE_P_KEY, 0, first);
+    wire_set_at(block, P_KEY_TABLE_P_KEY, 1, second);
+    blocks_want(blocks, port, BLOCK_PARTITIONS, 0, block);
+    uint32_t row = written ? blocks_take(blocks) : BLOCKS_NONE;
+    if (row != BLOCKS_NONE)
+        blocks_confirm(blocks, row, block);
+    sa_look(world->sa, world->now, &world->view);
+}
+
+static bool is_in(const struct sa_world *world, const uint8_t mgid[16], const char *host)
+{
+    const struct group *group = groups_find(sa_groups(world->sa), mgid);
+    return group && group_find_member(group, world_guid(world, host));
+}
+
+static void members_that_lose_the_partition_leave_the_group(void **state)
+{
+    static const uint8_t mgid[16] = {0xFF, 0x12, 0x12, 0x34, 1};
+    struct sa_world *world = *state;
+    make_partitions(world);
+    assert_int_equal(create(world, "H4", mgid, 0x8001), STATUS_OK);
+    assert_int_equal(join(world, "H7", mgid), STATUS_OK);
+    assert_int_equal(join(world, "H11", mgid), STATUS_OK);
+    want_keys(world, "H7", 0x7FFF, 0x8001, true);
+    want_keys(world, "H7", 0x7FFF, 0x0001, true); /* a limited member is one */
+    assert_true(is_in(world, mgid, "H7"));
+    want_keys(world, "H7", 0x7FFF, 0, false); /* it still has the key … */
+    give_keys(world, "H15", 0x7FFF, 0x8003);  /* … when all are looked at */
+    sa_look(world->sa, world->now, &world->view);
+    assert_true(is_in(world, mgid, "H7"));
+    want_keys(world, "H7", 0x7FFF, 0, true);
+    assert_false(is_in(world, mgid, "H7"));
+    assert_true(is_in(world, mgid, "H4"));
+    assert_true(is_in(world, mgid, "H11"));
+    assert_int_equal(join(world, "H7", mgid), STATUS_SA_BAD_REQUEST);
+    want_keys(world, "H11", 0x7FFF, 0, true);
+    want_keys(world, "H4", 0x7FFF, 0x8002, true); /* the last one takes the group along */
+    assert_null(groups_find(sa_groups(world->sa), mgid));
+}
+
+/* As after a restart, when an adapter is blank: it is to get the key, and has not got it yet. */
+static void members_that_wait_for_their_key_stay(void **state)
+{
+    static const uint8_t mgid[16] = {0xFF, 0x12, 0x12, 0x34, 2};
+    struct sa_world *world = *state;
+    make_partitions(world);
+    assert_int_equal(create(world, "H4", mgid, 0x8001), STATUS_OK);
+    give_keys(world, "H4", 0xFFFF, 0); /* read, and not planned yet */
+    sa_look(world->sa, world->now, &world->view);
+    assert_true(is_in(world, mgid, "H4"));
+    want_keys(world, "H4", 0x7FFF, 0x8001, false);
+    assert_true(is_in(world, mgid, "H4"));
+    give_keys(world, "H4", 0x7FFF, 0);
+    sa_look(world->sa, world->now, &world->view);
+    assert_true(is_in(world, mgid, "H4"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(paths_have_the_sender_s_key_of_a_common_partition),
         TEST(a_path_with_a_key_needs_both_ends_in_its_partition),
         TEST(nobody_hears_of_paths_of_strangers),
+        TEST(nobody_follows_the_paths_of_strangers),
         TEST(records_are_of_ports_that_share_a_partition),
+        TEST(tables_are_of_ports_that_share_a_partition),
         TEST(key_records_tell_what_ports_have),
         TEST(partitions_bring_their_groups_along),
+        TEST(members_that_lose_the_partition_leave_the_group),
+        TEST(members_that_wait_for_their_key_stay),
     };
     return RUN(tests);
 }

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+static bool in_step; /* a standby is */
+
 static int open_world(void **state)
 {
     struct sa_world *world = mem_zalloc(1, sizeof *world);
@@ -11,6 +13,7 @@ static int open_world(void **state)
     config.instance = 77;
     world_open(world, &(struct sa_world_shape){.kind = "figure1", .config = &config});
     *state = world;
+    in_step = false;
     return 0;
 }
 
@@ -22,6 +25,14 @@ static int close_world(void **state)
 }
 
 /* ---- registering ---- */
+
+/* Beside a standby that is in step the answer waits until that one knows. */
+static void register_now(struct sa_world *world)
+{
+    unsigned status = world_ask(world);
+    if (!in_step || status != NO_ANSWER)
+        assert_int_equal(status, STATUS_OK);
+}
 
 static void join(struct sa_world *world, unsigned group, const char *host)
 {
@@ -35,7 +46,7 @@ static void join(struct sa_world *world, unsigned group, const char *host)
     wire_set(record, MC_MEMBER_RECORD_FLOW_LABEL, 0x54321);
     wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, JOIN_FULL);
     world->from = world_lid(world, host);
-    assert_int_equal(world_ask(world), STATUS_OK);
+    register_now(world);
 }
 
 static void leave(struct sa_world *world, unsigned group, const char *host)
@@ -46,7 +57,7 @@ static void leave(struct sa_world *world, unsigned group, const char *host)
     set_gid(wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), PREFIX, world_guid(world, host));
     wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, JOIN_FULL);
     world->from = world_lid(world, host);
-    assert_int_equal(world_ask(world), STATUS_OK);
+    register_now(world);
 }
 
 static void service(struct sa_world *world, unsigned method, uint64_t id, uint32_t lease_s,
@@ -62,7 +73,7 @@ static void service(struct sa_world *world, unsigned method, uint64_t id, uint32
     for (unsigned i = 0; i < 16; i++)
         wire_set_at(record, SERVICE_RECORD_DATA8, i, i + 1);
     wire_set_at(record, SERVICE_RECORD_DATA64, 1, UINT64_C(0x0102030405060708));
-    assert_int_equal(world_ask(world), STATUS_OK);
+    register_now(world);
 }
 
 static void inform(struct sa_world *world, const char *host, unsigned trap, bool subscribe)
@@ -75,7 +86,7 @@ static void inform(struct sa_world *world, const char *host, unsigned trap, bool
     wire_set(info, INFORM_INFO_TRAP_NUMBER, trap);
     wire_set(info, INFORM_INFO_PRODUCER_TYPE, 0xFFFFFF);
     world->from = world_lid(world, host);
-    assert_int_equal(world_ask(world), STATUS_OK);
+    register_now(world);
 }
 
 static void register_things(struct sa_world *world)
@@ -149,6 +160,30 @@ static void what_is_written_down_is_read_as_it_was(void **state)
     assert_int_equal(sa_heritage(reader), world->subnet->ports.items[world->subnet->own_port].lid);
     text_release(&text);
     sa_free(reader);
+}
+
+/* The second is 19,000,000 seconds: more picoseconds than 64 bits can count. */
+static void a_lease_too_long_to_count_is_read_as_one_without_end(void **state)
+{
+    static const char line[] =
+        "Service Record: id=0x%016x gid=0xfe80000000000000:0x0002c90000000001 pkey=0xffff "
+        "lease=0x%x key=0x0000000000000000:0x0000000000000000 name='it' "
+        "data8=0x0000000000000000:0x0000000000000000 data16=0x0000000000000000:0x0000000000000000 "
+        "data32=0x0000000000000000:0x0000000000000000 data64=0x0000000000000000:0x0000000000000000 "
+        "modified_time=0x5 lease_period=0x%x\n\n";
+    static const unsigned leases[] = {60, 19000000};
+    struct sa *reader = another(1);
+    struct text text = {0};
+    for (unsigned i = 0; i < 2; i++)
+        text_printf(&text, line, i + 1, leases[i], leases[i]);
+    assert_int_equal(read_text(reader, 5 * TIME_S, text.data, 5, NULL), 0);
+    sa_expire(reader, 5 * TIME_S);
+    assert_int_equal(sa_deadline(reader), 65 * TIME_S);
+    sa_expire(reader, 5 * TIME_S + TIME_LONGEST);
+    assert_int_equal(counts_of(reader).services, 1);
+    text_release(&text);
+    sa_free(reader);
+    (void)state;
 }
 
 static void leases_go_on_while_nobody_is_there(void **state)
@@ -259,6 +294,7 @@ static size_t talk(struct sa_world *world, struct sa *standby)
     struct sa_message message;
     size_t longest = 0;
     bool any = true;
+    in_step = true;
     while (any) {
         any = false;
         sa_expire(standby, world->now);
@@ -446,6 +482,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_is_written_down_is_read_as_it_was),
         TEST(leases_go_on_while_nobody_is_there),
+        TEST(a_lease_too_long_to_count_is_read_as_one_without_end),
         TEST(a_file_of_opensm_is_read),
         TEST(a_line_that_is_wrong_is_named_and_changes_nothing),
         TEST(nul_bytes_are_no_text),

@@ -160,6 +160,50 @@ static void a_level_can_lower_mtu_rate_and_life(void **state)
     assert_int_equal(wire_get(world_record(world, 0), PATH_RECORD_PACKET_LIFE_TIME), 9);
 }
 
+/* One selector and its value; the status. */
+static unsigned ask_for(struct sa_world *world, unsigned bit, enum wire_field selector_field,
+                        unsigned selector, enum wire_field field, unsigned value)
+{
+    uint8_t *path = between(world, "H7", "H12", BIT(bit) | BIT(bit + 1));
+    wire_set(path, selector_field, selector);
+    wire_set(path, field, value);
+    return world_ask(world);
+}
+
+/* Values are those of a_level_can_lower_mtu_rate_and_life(); the way itself could do more. */
+static void what_a_level_leaves_is_what_selectors_choose_from(void **state)
+{
+    static const struct {
+        unsigned bit;
+        enum wire_field selector, field;
+        unsigned limit; /* the level's */
+        unsigned below; /* what is answered when less is asked for; 0: there is none */
+    } kinds[] = {
+        {16, PATH_RECORD_MTU_SELECTOR, PATH_RECORD_MTU, 3, 2},
+        {18, PATH_RECORD_RATE_SELECTOR, PATH_RECORD_RATE, 2, 0},
+        {20, PATH_RECORD_PACKET_LIFE_TIME_SELECTOR, PATH_RECORD_PACKET_LIFE_TIME, 9, 8},
+    };
+    enum { GREATER, LESS, EXACTLY };
+    struct sa_world *world = *state;
+    policy.levels.items[policy.fallback].mtu = 3;
+    policy.levels.items[policy.fallback].rate = 2;
+    policy.levels.items[policy.fallback].life = 9;
+    for (unsigned i = 0; i < 3; i++) {
+        unsigned bit = kinds[i].bit, limit = kinds[i].limit;
+        enum wire_field selector = kinds[i].selector, field = kinds[i].field;
+        assert_int_equal(ask_for(world, bit, selector, GREATER, field, limit),
+                         STATUS_SA_NO_RECORDS);
+        assert_int_equal(ask_for(world, bit, selector, EXACTLY, field, limit + 1),
+                         STATUS_SA_NO_RECORDS);
+        assert_int_equal(ask_for(world, bit, selector, EXACTLY, field, limit), STATUS_OK);
+        assert_int_equal(wire_get(world_record(world, 0), field), limit);
+        unsigned status = ask_for(world, bit, selector, LESS, field, limit);
+        assert_int_equal(status, kinds[i].below ? STATUS_OK : STATUS_SA_NO_RECORDS);
+        if (kinds[i].below)
+            assert_int_equal(wire_get(world_record(world, 0), field), kinds[i].below);
+    }
+}
+
 static void records_show_confirmed_tables(void **state)
 {
     struct sa_world *world = *state;
@@ -199,6 +243,8 @@ int main(void)
                                         open_ring, close_world),
         cmocka_unit_test_setup_teardown(a_level_can_lower_mtu_rate_and_life, open_world,
                                         close_world),
+        cmocka_unit_test_setup_teardown(what_a_level_leaves_is_what_selectors_choose_from,
+                                        open_world, close_world),
         cmocka_unit_test_setup_teardown(records_show_confirmed_tables, open_world, close_world),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

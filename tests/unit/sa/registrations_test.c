@@ -95,6 +95,22 @@ static void leases_end_unless_they_are_renewed(void **state)
     assert_int_equal(sa_deadline(world->sa), TIME_NEVER);
 }
 
+/* 18,446,745 seconds are more picoseconds than 64 bits can count. */
+static void a_lease_too_long_to_count_does_not_end_early(void **state)
+{
+    struct sa_world *world = *state;
+    announce_for(world, 1, 18446745);
+    announce_for(world, 2, UINT32_MAX - 1);
+    announce_for(world, 3, TIME_LONGEST / TIME_S);
+    assert_int_equal(sa_deadline(world->sa), world->now + TIME_LONGEST);
+    world->now += 99 * UINT64_C(86400) * TIME_S;
+    sa_expire(world->sa, world->now);
+    assert_int_equal(services(world), 3);
+    world->now += UINT64_C(86400) * TIME_S;
+    sa_expire(world->sa, world->now);
+    assert_int_equal(services(world), 2);
+}
+
 /* ---- subscriptions ---- */
 
 static uint8_t *inform(struct sa_world *world, const char *host, unsigned trap, bool subscribe)
@@ -281,6 +297,7 @@ int main(void)
         TEST(a_service_is_announced_found_and_withdrawn),
         TEST(a_service_needs_an_id_and_a_gid),
         TEST(leases_end_unless_they_are_renewed),
+        TEST(a_lease_too_long_to_count_does_not_end_early),
         TEST(subscribers_hear_of_what_they_asked_for),
         TEST(a_report_is_repeated_until_it_is_answered_and_then_given_up),
         TEST(a_confirmation_from_somebody_else_does_not_count),

@@ -31,6 +31,9 @@ claim 'what gen writes is what convert writes' same irregular 16 hosts=14 --seed
 claim 'standard input is a net' sh -c "'$weft' topo gen clos 3 1 4 | '$weft' topo info - | grep -q 'folded Clos (3,1,4)'"
 "$weft" topo gen fattree 324 --seed=3 -o net
 claim 'info tells the kind' sh -c "'$weft' topo info net | grep -q '18-ary 2-tree'"
+claim 'info counts hypervisors, and sees the network behind them' sh -c \
+    "'$weft' topo gen kary 3 2 vfs=2 | '$weft' topo info - >info && grep -q 'XGFT(2; 3,3' info &&
+    grep -q '^switches      6 ' info && grep -q 'hypervisors   9, functions 18' info"
 claim 'info --json is JSON' sh -c "'$weft' topo info net --json | python3 -c 'import json,sys; assert json.load(sys.stdin)[\"levels\"] == [18, 18]'"
 claim 'convert --to json is JSON' sh -c "'$weft' topo convert net --to json | python3 -c 'import json,sys; n = json.load(sys.stdin); assert len(n[\"nodes\"]) == 360 and len(n[\"links\"]) == 648'"
 claim 'convert --to slurm names the leaves' sh -c "'$weft' topo convert net --to slurm | grep -q 'SwitchName=L17 Nodes=H\[306-323\]'"

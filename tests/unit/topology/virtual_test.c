@@ -194,6 +194,30 @@ static void the_pair_keeps_the_lid_of_the_file(void **state)
     topology_release(&topology);
 }
 
+static void without_functions_it_is_what_it_was(void **state)
+{
+    (void)state;
+    struct topology before = generate("clos 3 2 4 speed=HDR length=7m");
+    struct topology topology = generate("clos 3 2 4 speed=HDR length=7m"), plain;
+    struct virtual_counts counts;
+    assert_int_equal(topology_virtualise_first(&topology, 3, 5, NULL), 0);
+    topology_init(&plain);
+    topology_without_functions(&plain, &topology, &counts);
+    assert_int_equal(counts.hypervisors, 5);
+    assert_int_equal(counts.functions, 15);
+    assert_int_equal(plain.nodes.count, before.nodes.count);
+    assert_int_equal(plain.ports.count, before.ports.count);
+    for (uint32_t i = 0; i < plain.ports.count; i++) {
+        assert_int_equal(plain.ports.items[i].peer, before.ports.items[i].peer);
+        assert_int_equal(plain.ports.items[i].speed, before.ports.items[i].speed);
+        if (before.nodes.items[before.ports.items[i].node].kind == NODE_SWITCH)
+            assert_int_equal(plain.ports.items[i].length_mm, before.ports.items[i].length_mm);
+    }
+    topology_release(&plain);
+    topology_release(&topology);
+    topology_release(&before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +228,7 @@ int main(void)
         cmocka_unit_test(names_that_are_taken_or_too_long_find_another),
         cmocka_unit_test(too_many_and_too_few_functions_are_refused),
         cmocka_unit_test(the_pair_keeps_the_lid_of_the_file),
+        cmocka_unit_test(without_functions_it_is_what_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

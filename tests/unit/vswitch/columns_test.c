@@ -304,6 +304,38 @@ static void a_lid_without_a_way_cannot_be_copied(void **state)
     network_release(&network);
 }
 
+/* On a long line each switch would have to wait for its neighbour. */
+static void an_order_of_too_many_waves_is_none(void **state)
+{
+    static const char *const lines[] = {"dims=30", "dims=45", "dims=300"};
+    unsigned ordered = 0;
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        struct network network;
+        struct routes routes;
+        struct column_plan plan;
+        build_virtual(&network, "mesh", &lines[i], 1, 2);
+        route(&network, "updn", &routes);
+        uint32_t hosts = (uint32_t)network.terminals.count / 3;
+        uint32_t ends[2] = {0, hosts - 1};
+        for (unsigned end = 0; end < 2; end++) {
+            uint16_t lid = network.terminals.items[hosts + 2 * ends[end]].lid;
+            uint16_t like = network.terminals.items[ends[!end]].lid;
+            assert_int_equal(
+                columns_plan(&plan, &network, &routes, lid, like, 1, false, VSWITCH_BALANCED), 0);
+            assert_true(plan.waves <= COLUMN_WAVES);
+            assert_int_equal(plan.ranked, i == 0);
+            for (size_t c = 0; c < plan.changes.count; c++)
+                assert_true(plan.changes.items[c].wave < plan.waves);
+            ordered += plan.ranked && plan.waves > COLUMN_WAVES / 2;
+            columns_plan_release(&plan);
+        }
+        routes_release(&routes);
+        network_release(&network);
+    }
+    assert_true(ordered > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +344,7 @@ int main(void)
         cmocka_unit_test(machines_may_wander_for_ever),
         cmocka_unit_test(no_packet_is_sent_up_that_came_down),
         cmocka_unit_test(a_lid_without_a_way_cannot_be_copied),
+        cmocka_unit_test(an_order_of_too_many_waves_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,39 @@
+/* Mending the entries of up to 64 terminals' LIDs together. Internal to repair.c. */
+#ifndef WEFT_ROUTING_REPAIR_BATCH_H
+#define WEFT_ROUTING_REPAIR_BATCH_H
+
+#include "routing/repair_column.h"
+
+enum { BATCH_LIDS = ROUTES_BLOCK, BATCH_DETOUR = 4, BATCH_LEVELS = NEAR_FAR + BATCH_DETOUR + 2 };
+
+/* LIDs for which a switch is to be settled at one distance. */
+struct repair_task {
+    uint32_t at;
+    uint64_t lids;
+};
+
+struct repair_batch {
+    struct repair_column *column;
+    struct repair_block *block;
+    uint64_t hard;         /* LIDs that are left to be mended one by one */
+    uint64_t *settled;     /* by switch: LIDs for which it was broken, and arrives now */
+    uint8_t *hops;         /* [switch * BATCH_LIDS + LID]: one more than its hops; 0: not known */
+    uint32_t *slot;        /* by switch that is broken for some: its row in … */
+    VEC(uint32_t) changed; /* [slot * BATCH_LIDS + LID]: in repair->entries, or NETWORK_NONE */
+    unsigned goal_count;
+    struct repair_goal {
+        uint32_t at;
+        uint64_t lids;
+        const uint8_t *near;
+    } goals[BATCH_LIDS];
+    VEC(struct repair_task) levels[BATCH_LEVELS];
+    unsigned level, top_level;
+};
+
+void repair_batch_init(struct repair_batch *batch, struct repair_column *column);
+void repair_batch_release(struct repair_batch *batch);
+/* The column's block has all that is broken. Returns the LIDs that are mended; for the others
+ * everything is as it was. */
+uint64_t repair_batch_mend(struct repair_batch *batch);
+
+#endif

@@ -1,0 +1,247 @@
+/* What leads to a broken entry is broken, too. Found column by column that takes a look at all
+ * neighbours of every switch that does not arrive, and their entries lie a row apart. Here a line
+ * of the cache, which has the entries of one switch for 64 LIDs, is compared with a port at once.
+ *
+ * The dependencies that are remembered tell whom to ask: somebody who sends here, and whose packets
+ * leave by the broken entry, has given rise to one. */
+#include "routing/repair_block.h"
+
+#include <string.h>
+
+void repair_block_init(struct repair_block *block, const struct network *network,
+                       const struct routes *routes, const struct standing *standing,
+                       const uint8_t *fresh)
+{
+    size_t switches = network->switches.count + 1, ports = network->ports.count + 1;
+    *block = (struct repair_block){
+        .network = network, .routes = routes, .standing = standing, .fresh = fresh};
+    block->broken = mem_zalloc(switches, sizeof *block->broken);
+    block->fed = mem_zalloc(switches, sizeof *block->fed);
+    block->open = mem_zalloc(switches, sizeof *block->open);
+    block->told = mem_zalloc(switches, sizeof *block->told);
+    block->ends = mem_zalloc(switches, sizeof *block->ends);
+    block->coming = mem_alloc(ports * sizeof *block->coming);
+    block->fitting = mem_zalloc(ports, sizeof *block->fitting);
+    block->lowest = mem_zalloc(switches, sizeof *block->lowest);
+    block->rows = mem_alloc(switches * ROUTES_BLOCK);
+    block->next = mem_alloc(ports * sizeof *block->next);
+    for (size_t i = 0; i < network->ports.count; i++) {
+        uint32_t to = network->ports.items[i].peer ^ NETWORK_SWITCH;
+        block->next[i] = (uint16_t)(to < network->switches.count ? to : BLOCK_NOWHERE);
+    }
+}
+
+void repair_block_release(struct repair_block *block)
+{
+    mem_free(block->broken);
+    mem_free(block->fed);
+    mem_free(block->open);
+    mem_free(block->told);
+    mem_free(block->ends);
+    mem_free(block->coming);
+    mem_free(block->fitting);
+    mem_free(block->lowest);
+    mem_free(block->rows);
+    mem_free(block->next);
+    vec_release(&block->met);
+    vec_release(&block->queue);
+}
+
+static uint32_t switch_of(const struct network *network, uint32_t lid)
+{
+    uint32_t owner = network->owner[lid];
+    return owner & NETWORK_SWITCH ? owner & ~NETWORK_SWITCH : network->terminals.items[owner].at;
+}
+
+static void copy_rows(struct repair_block *block)
+{
+    enum { AHEAD = 16 };
+    uint32_t switches = (uint32_t)block->network->switches.count;
+    for (uint32_t at = 0; at < switches; at++) {
+        if (at + AHEAD < switches)
+            __builtin_prefetch(routes_row(block->routes, at + AHEAD) + block->first);
+        memcpy(repair_block_entry(block, at, 0), routes_row(block->routes, at) + block->first,
+               ROUTES_BLOCK);
+    }
+    block->operations += switches;
+}
+
+void repair_block_begin(struct repair_block *block, uint32_t first, uint64_t lids)
+{
+    const struct network *network = block->network;
+    for (uint64_t left = block->lids; left; left &= left - 1)
+        block->ends[switch_of(network, block->first + (uint32_t)__builtin_ctzll(left))] = 0;
+    for (size_t i = 0; i < block->met.count; i++) {
+        uint32_t at = block->met.items[i];
+        block->broken[at] = block->fed[at] = block->told[at] = 0;
+    }
+    block->met.count = block->queue.count = 0;
+    block->first = first;
+    block->lids = lids;
+    block->counted = block->standing->graph.vls == 1;
+    block->number++;
+    copy_rows(block);
+    for (uint64_t left = lids; left; left &= left - 1) {
+        uint32_t bit = (uint32_t)__builtin_ctzll(left);
+        bitset_add(block->ends + switch_of(network, first + bit), bit);
+        block->counted &= !(network->owner[first + bit] & NETWORK_SWITCH);
+    }
+}
+
+static inline void mark(struct repair_block *block, uint32_t at, uint64_t lids)
+{
+    if (!block->broken[at]) {
+        const struct network_switch *node = &block->network->switches.items[at];
+        memset(block->coming + node->first_port, 0,
+               (node->port_count + 1u) * sizeof *block->coming);
+        vec_push(&block->met, at);
+    }
+    if (!block->open[at])
+        vec_push(&block->queue, at);
+    block->broken[at] |= lids;
+    block->open[at] |= lids;
+}
+
+void repair_block_tell(struct repair_block *block, uint32_t lid, uint32_t at)
+{
+    uint64_t bit = UINT64_C(1) << (lid - block->first);
+    if ((block->ends[at] | block->broken[at]) & bit)
+        return;
+    mark(block, at, bit);
+    block->told[at] |= bit;
+}
+
+/* The LIDs of the block whose entry at a switch is this port: eight bytes at a time, each of which
+ * is zero after exclusive or if it is the one. */
+static inline uint64_t leaving(const struct repair_block *block, uint32_t at, uint8_t port)
+{
+    const uint64_t low = UINT64_C(0x7F7F7F7F7F7F7F7F), ones = UINT64_C(0x0101010101010101);
+    const uint8_t *row = repair_block_entry(block, at, 0);
+    uint64_t lids = 0;
+    for (unsigned i = 0; i < 8; i++) {
+        uint64_t word;
+        memcpy(&word, row + i * 8, sizeof word);
+        word ^= port * ones;
+        word = ~(((word & low) + low) | word | low) >> 7;
+        lids |= (word * UINT64_C(0x0102040810204080) >> 56) << (i * 8);
+    }
+    return lids & block->lids;
+}
+
+/* The inputs by which a switch may get what leaves it by the entries for these LIDs. */
+static void find_inputs(const struct repair_block *block, uint32_t at, uint64_t lids,
+                        uint64_t ins[4])
+{
+    const struct dependency_graph *behind = &block->standing->behind;
+    size_t words = dependency_row_words(behind, at);
+    const uint8_t *row = repair_block_entry(block, at, 0);
+    unsigned last = PORT_NONE;
+    memset(ins, block->counted && !(lids & block->told[at]) ? 0 : 0xFF, 4 * sizeof *ins);
+    if (ins[0])
+        return;
+    for (; lids; lids &= lids - 1) {
+        unsigned out = row[__builtin_ctzll(lids)];
+        if (out == last)
+            continue;
+        for (size_t word = 0; word < words; word++)
+            ins[word] |= dependency_row(behind, at, out, 0)[word];
+        last = out;
+    }
+}
+
+void repair_block_spread(struct repair_block *block)
+{
+    const struct network *network = block->network;
+    uint64_t ins[4];
+    for (size_t i = 0; i < block->queue.count; i++) {
+        uint32_t at = block->queue.items[i];
+        uint64_t lids = block->open[at];
+        block->open[at] = 0;
+        find_inputs(block, at, lids, ins);
+        uint32_t first_port = network->switches.items[at].first_port;
+        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+            const struct network_edge *edge = &network->edges[e];
+            if (!bitset_has(ins, edge->port) && !block->fresh[first_port + edge->port])
+                continue;
+            uint64_t come = leaving(block, edge->to, edge->to_port) & lids;
+            uint64_t fresh = come & ~(block->broken[edge->to] | block->ends[edge->to]);
+            block->fed[at] |= come;
+            block->coming[first_port + edge->port] |= come;
+            block->operations += 4;
+            if (fresh)
+                mark(block, edge->to, fresh);
+        }
+        block->operations += network->first_edge[at + 1] - network->first_edge[at];
+    }
+}
+
+/* ---- what agrees with the order ---- */
+
+static int64_t lowest_from(struct repair_block *block, uint32_t at)
+{
+    const struct network *network = block->network;
+    const struct standing *standing = block->standing;
+    struct repair_lowest *lowest = &block->lowest[at];
+    if (lowest->order > standing->moved_from[at])
+        return lowest->label;
+    *lowest = (struct repair_lowest){INT64_MAX, standing->moves + 1};
+    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+        const struct network_edge *edge = &network->edges[e];
+        int64_t label = standing->label[standing->graph.first_node[edge->to] + edge->to_port];
+        lowest->label = label < lowest->label ? label : lowest->label;
+    }
+    block->operations += network->first_edge[at + 1] - network->first_edge[at];
+    return lowest->label;
+}
+
+/* Outputs of the next switch that have their place before the hop's own channel. */
+static void find_before(struct repair_block *block, const struct network_edge *hop,
+                        uint64_t before[4])
+{
+    const struct network *network = block->network;
+    const struct standing *standing = block->standing;
+    int64_t label = standing->label[standing->graph.first_node[hop->to] + hop->to_port];
+    memset(before, 0, 4 * sizeof *before);
+    for (uint32_t e = network->first_edge[hop->to]; e < network->first_edge[hop->to + 1]; e++) {
+        const struct network_edge *edge = &network->edges[e];
+        if (label >= standing->label[standing->graph.first_node[edge->to] + edge->to_port])
+            bitset_add(before, edge->port);
+    }
+    block->operations += network->first_edge[hop->to + 1] - network->first_edge[hop->to];
+}
+
+/* Those that leave by such an output do not fit. */
+static uint64_t find_fitting(struct repair_block *block, const struct network_edge *hop,
+                             const uint64_t before[4])
+{
+    const uint8_t *row = repair_block_entry(block, hop->to, 0);
+    uint64_t lids = block->lids;
+    for (uint64_t left = block->lids; left; left &= left - 1) {
+        size_t lid = (size_t)__builtin_ctzll(left);
+        lids ^= (uint64_t)bitset_has(before, row[lid]) << lid;
+    }
+    block->operations += ROUTES_BLOCK / 4;
+    return lids;
+}
+
+uint64_t repair_block_fitting(struct repair_block *block, uint32_t channel,
+                              const struct network_edge *hop)
+{
+    const struct standing *standing = block->standing;
+    struct repair_fitting *fitting = &block->fitting[channel];
+    uint32_t node = standing->graph.first_node[hop->to] + hop->to_port;
+    if (standing->label[node] < lowest_from(block, hop->to))
+        return block->lids;
+    bool valid =
+        fitting->order == standing->moves + 1 ||
+        (fitting->order > standing->moved[node] && fitting->order > standing->moved_from[hop->to]);
+    uint64_t before[4] = {fitting->before};
+    if (valid && fitting->number == block->number)
+        return fitting->lids;
+    valid &= block->network->switches.items[hop->to].port_count < 64;
+    if (!valid)
+        find_before(block, hop, before);
+    *fitting = (struct repair_fitting){find_fitting(block, hop, before), before[0],
+                                       standing->moves + 1, block->number};
+    return fitting->lids;
+}

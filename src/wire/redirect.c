@@ -1,0 +1,56 @@
+#include "wire/redirect.h"
+
+#include <errno.h>
+
+void redirect_begin(struct redirect_trail *trail, const struct redirect *first)
+{
+    trail->steps[0] = *first;
+    trail->count = 1;
+}
+
+static int read_target(const uint8_t *info, unsigned by, struct redirect *to, struct err *err)
+{
+    *to = (struct redirect){.lid = (uint16_t)wire_get(info, CLASS_PORT_INFO_REDIRECT_LID),
+                            .p_key = (uint16_t)wire_get(info, CLASS_PORT_INFO_REDIRECT_P_KEY),
+                            .sl = (uint8_t)wire_get(info, CLASS_PORT_INFO_REDIRECT_SL),
+                            .qp = (uint32_t)wire_get(info, CLASS_PORT_INFO_REDIRECT_QP),
+                            .q_key = (uint32_t)wire_get(info, CLASS_PORT_INFO_REDIRECT_Q_KEY)};
+    if (!to->lid || to->lid > LID_UNICAST_LAST)
+        return err_set(err, EPROTO, "LID %u redirects us and names no LID to ask instead", by);
+    if (!to->qp)
+        return err_set(err, EPROTO, "LID %u redirects us to LID %u and names no queue pair there",
+                       by, to->lid);
+    return 0;
+}
+
+int redirect_follow(struct redirect_trail *trail, const uint8_t *answer, size_t bytes, size_t at,
+                    struct err *err)
+{
+    const unsigned by = redirect_target(trail)->lid;
+    struct redirect to;
+    if (bytes < at + WIRE_BYTES_CLASS_PORT_INFO ||
+        wire_get(answer, MAD_ATTRIBUTE_ID) != WIRE_ID_CLASS_PORT_INFO)
+        return err_set(err, EPROTO, "LID %u redirects us and does not say where to", by);
+    int status = read_target(answer + at, by, &to, err);
+    if (status < 0)
+        return status;
+    for (unsigned i = 0; i < trail->count; i++)
+        if (trail->steps[i].lid == to.lid && trail->steps[i].qp == to.qp)
+            return err_set(err, ELOOP,
+                           "LID %u redirects us to LID %u, which has redirected us already", by,
+                           to.lid);
+    if (trail->count > REDIRECT_STEPS)
+        return err_set(err, ELOOP, "LID %u redirects us to LID %u, the fifth after LID %u; enough",
+                       by, to.lid, trail->steps[0].lid);
+    trail->steps[trail->count++] = to;
+    return 0;
+}
+
+void redirect_write(const struct redirect *to, uint8_t *class_port_info)
+{
+    wire_set(class_port_info, CLASS_PORT_INFO_REDIRECT_LID, to->lid);
+    wire_set(class_port_info, CLASS_PORT_INFO_REDIRECT_SL, to->sl);
+    wire_set(class_port_info, CLASS_PORT_INFO_REDIRECT_P_KEY, to->p_key);
+    wire_set(class_port_info, CLASS_PORT_INFO_REDIRECT_QP, to->qp);
+    wire_set(class_port_info, CLASS_PORT_INFO_REDIRECT_Q_KEY, to->q_key);
+}

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# What --help and the manual pages say: that it fits a terminal, and that it names what there is.
+set -u
+weft=$1 man=$2
+failed=0
+
+claim() { # TEXT COMMAND ...
+    local text=$1 && shift
+    if "$@"; then echo "ok - $text"; else echo "not ok - $text" && failed=1; fi
+}
+commands() { "$weft" --help | sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p'; }
+engines() { "$weft" route --engines | sed -n 's/^\([a-z+]*\)  *.*/\1/p'; }
+
+no_long_line() { # COMMAND ...
+    local long
+    long=$("$@" | awk 'length($0) > 80')
+    [ -z "$long" ] || { printf '%s:\n%s\n' "$*" "$long" && return 1; }
+}
+no_long_example() { # PAGE: what the page shows as it is
+    local long
+    long=$(sed 's/\\-/-/g; s/\\f[BIR]//g; s/\\e/\\/g' "$1" |
+        awk '/^\.nf/ { shown = 1 } /^\.fi/ { shown = 0 } shown && length($0) > 80 - 7')
+    [ -z "$long" ] || { printf '%s:\n%s\n' "$1" "$long" && return 1; }
+}
+names_all_engines() { # reads a text
+    local engine text missing=0
+    text=$(sed 's/\\-/-/g; s/\\f[BIR]/ /g')
+    for engine in $(engines); do
+        grep -qE "(^|[^a-z+])${engine/+/\\+}([^a-z+]|$)" <<<"$text" || { echo "no $engine" && missing=1; }
+    done
+    return $missing
+}
+help_names() { # COMMAND WORD ...
+    local text word missing=0
+    text=$("$weft" "$1" --help) && shift
+    for word; do
+        grep -qF -- "$word" <<<"$text" || { echo "no $word" && missing=1; }
+    done
+    return $missing
+}
+
+[ "$(commands | wc -l)" -ge 10 ] && [ "$(engines | wc -l)" -ge 14 ] || { echo 'not ok - lists' && exit 1; }
+claim 'weft --help fits 80 columns' no_long_line "$weft" --help
+for command in $(commands); do
+    claim "weft $command --help fits 80 columns" no_long_line "$weft" "$command" --help
+done
+claim 'weft route --engines fits 80 columns' no_long_line "$weft" route --engines
+for page in "$man"/*.[1-9]; do
+    claim "the examples of ${page##*/} fit 80 columns" no_long_example "$page"
+done
+claim 'weft sm --help names every engine' names_all_engines < <("$weft" sm --help)
+part() { # PAGE FIRST END: from the line that begins with one to the next that begins with the other
+    awk -v first="$2" -v end="$3" 'index($0, end) == 1 { shown = 0 } index($0, first) == 1 { shown = 1 } shown' \
+        "$man/$1"
+}
+claim 'weft-sm(1) names every engine' names_all_engines < <(part weft-sm.1 '.BI \\-\\-engine' .TP)
+claim 'weft-sm.conf(5) names every engine' names_all_engines < <(part weft-sm.conf.5 '.BR engine' .TP)
+claim 'weft-route(1) explains every engine' names_all_engines < <(part weft-route.1 '.SH ENGINES' .SH)
+claim 'weft ctl --help has every word about machines' help_names ctl \
+    'vm create' 'vm migrate' 'vm destroy' 'vm list' 'vm show' 'vm ticket'
+claim 'weft sm --help names all that it dumps and keeps' help_names sm opensm-lfts.dump \
+    opensm-subnet.lst opensm.fdbs opensm-sl2vl.dump opensm.mcfdbs guid2lid opensm-sa.dump
+claim 'weft topo --help names all that every kind takes' help_names topo \
+    width= speed= length= vfs= hypervisors=
+claim 'and so does --kinds' grep -q 'width=.*speed=.*length=.*vfs=.*hypervisors=' \
+    < <("$weft" topo --kinds | tr '\n' ' ')
+exit $failed

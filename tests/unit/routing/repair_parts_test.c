@@ -1,0 +1,238 @@
+/* What a repair is made of: distances, what is broken in a block of LIDs, and LIDs that are mended
+ * together. */
+#include "networks.h"
+
+#include "routing/repair.h"
+#include "routing/repair_block.h"
+#include "routing/repair_near.h"
+#include "routing/verify.h"
+#include "routing/verify_change.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+static void plain_search(const struct network *network, uint32_t goal, uint32_t *hops)
+{
+    bool found = true;
+    for (uint32_t at = 0; at < network->switches.count; at++)
+        hops[at] = at == goal ? 0 : NEAR_NONE;
+    for (uint32_t ring = 0; found; ring++) {
+        found = false;
+        for (uint32_t at = 0; at < network->switches.count; at++)
+            for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++)
+                if (hops[at] == ring && hops[network->edges[e].to] == NEAR_NONE) {
+                    hops[network->edges[e].to] = ring + 1;
+                    found = true;
+                }
+    }
+}
+
+static void distances_are_those_of_a_plain_search(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        struct network network;
+        struct repair_near near;
+        build_odd(&network, seed, 90);
+        uint32_t *hops = mem_alloc((network.switches.count + 1) * sizeof *hops);
+        repair_near_init(&near, &network);
+        for (uint32_t goal = 0; goal < network.switches.count; goal++)
+            repair_near_want(&near, goal * 7 % (uint32_t)network.switches.count);
+        for (uint32_t i = 0; i < near.goals.count; i++) {
+            uint32_t goal = near.goals.items[i];
+            const uint8_t *measured = repair_near_to(&near, goal);
+            plain_search(&network, goal, hops);
+            for (uint32_t at = 0; at < network.switches.count; at++)
+                assert_int_equal(measured[at], hops[at]);
+        }
+        repair_near_release(&near);
+        mem_free(hops);
+        network_release(&network);
+    }
+}
+
+/* ---- a tree that loses a switch ---- */
+
+struct tree {
+    struct network before, after;
+    struct routes routes, held;
+    struct standing standing;
+    struct dependency_graph graph;
+    uint32_t *to_new;
+};
+
+static void tree_init(struct tree *tree, const char *engine)
+{
+    const char *words[] = {"k=6", "n=3"};
+    struct engine_options options = {.leave_proof = true};
+    struct dependency_graph found;
+    struct verify_report report;
+    struct err err;
+    build_kind(&tree->before, "kary", words, 2, 0, 1);
+    assert_int_equal(engine_find(engine)->compute(&tree->before, &options, &tree->routes, &err), 0);
+    verify_routes(&tree->before, &tree->routes, &(struct verify_options){.keep = &found}, &report);
+    assert_true(verify_holds(&report));
+    dependency_copy(&tree->graph, &found);
+    assert_true(standing_take(&tree->standing, &found, &report, tree->routes.ranks));
+    tree->standing.known = true;
+    verify_report_release(&report);
+}
+
+/* The network without a switch, and the tables of the others. */
+static void tree_lose(struct tree *tree, uint32_t lost)
+{
+    const struct network *before = &tree->before;
+    tree->to_new = mem_alloc(before->switches.count * sizeof *tree->to_new);
+    network_init(&tree->after);
+    for (uint32_t at = 0; at < before->switches.count; at++) {
+        const struct network_switch *node = &before->switches.items[at];
+        tree->to_new[at] = at == lost ? NETWORK_NONE
+                                      : network_add_switch(&tree->after, node->guid, node->lid, 0,
+                                                           node->port_count);
+    }
+    for (uint32_t at = 0; at < before->switches.count; at++)
+        for (uint32_t e = before->first_edge[at]; e < before->first_edge[at + 1]; e++) {
+            const struct network_edge *edge = &before->edges[e];
+            if (at < edge->to && at != lost && edge->to != lost)
+                network_link(&tree->after, tree->to_new[at], edge->port, tree->to_new[edge->to],
+                             edge->to_port);
+        }
+    for (size_t i = 0; i < before->terminals.count; i++) {
+        const struct network_terminal *terminal = &before->terminals.items[i];
+        if (terminal->at != lost)
+            network_add_terminal(&tree->after, terminal->guid, terminal->lid, 0,
+                                 tree->to_new[terminal->at], terminal->port);
+    }
+    network_finish(&tree->after);
+    routes_init(&tree->held, &tree->after, tree->routes.engine);
+    tree->held.vls = tree->routes.vls;
+    for (uint32_t at = 0; at < before->switches.count; at++)
+        if (at != lost)
+            memcpy(routes_row(&tree->held, tree->to_new[at]), routes_row(&tree->routes, at),
+                   tree->held.stride);
+}
+
+static void tree_release(struct tree *tree)
+{
+    dependency_release(&tree->graph);
+    standing_release(&tree->standing);
+    routes_release(&tree->routes);
+    routes_release(&tree->held);
+    network_release(&tree->before);
+    network_release(&tree->after);
+    mem_free(tree->to_new);
+}
+
+/* Whether an entry arrives, by a plain walk. */
+static bool arrives(const struct tree *tree, uint32_t at, uint32_t lid)
+{
+    const struct network *network = &tree->after;
+    uint8_t in;
+    for (size_t hops = 0; hops <= network->switches.count; hops++) {
+        uint8_t port = routes_port(&tree->held, at, lid);
+        if (port <= network->switches.items[at].port_count &&
+            network_leads_to(network, at, port, network->owner[lid]))
+            return true;
+        at = standing_next(network, at, port, &in);
+        if (at == NETWORK_NONE)
+            return false;
+    }
+    return false;
+}
+
+/* A switch of the middle of the tree: it has no terminals, and a neighbour that has. */
+static uint32_t middle_switch(const struct network *network)
+{
+    uint32_t leaf = network->terminals.items[network->terminals.count - 1].at;
+    return network->edges[network->first_edge[leaf + 1] - 1].to;
+}
+
+static void all_that_leads_to_a_broken_end_is_found(void **state)
+{
+    const char *names[] = {"ftree", "minhop"};
+    unsigned broken = 0, fed = 0;
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct tree tree = {0};
+        struct repair repair = {0};
+        struct repair_block block;
+        tree_init(&tree, names[i]);
+        tree_lose(&tree, middle_switch(&tree.before));
+        assert_true(repair_compare(&repair, &tree.standing, &tree.before, &tree.routes, &tree.after,
+                                   &tree.held, tree.to_new));
+        repair_block_init(&block, &tree.after, &tree.held, &repair.standing, repair.fresh);
+        for (uint32_t first = 0; first <= tree.after.top_lid; first += ROUTES_BLOCK) {
+            uint64_t lids = 0;
+            for (uint32_t lid = first; lid < first + ROUTES_BLOCK; lid++)
+                if (lid && lid <= tree.after.top_lid && tree.after.owner[lid] != NETWORK_NONE &&
+                    !(tree.after.owner[lid] & NETWORK_SWITCH))
+                    lids |= UINT64_C(1) << (lid - first);
+            repair_block_begin(&block, first, lids);
+            for (size_t e = 0; e < repair.ends.count; e++)
+                if (repair.ends.items[e].lid / ROUTES_BLOCK * ROUTES_BLOCK == first &&
+                    bitset_has(&lids, repair.ends.items[e].lid - first))
+                    repair_block_tell(&block, repair.ends.items[e].lid, repair.ends.items[e].at);
+            repair_block_spread(&block);
+            for (; lids; lids &= lids - 1)
+                for (uint32_t at = 0; at < tree.after.switches.count; at++) {
+                    uint32_t bit = (uint32_t)__builtin_ctzll(lids);
+                    bool is_broken = block.broken[at] >> bit & 1;
+                    assert_int_equal(is_broken, !arrives(&tree, at, first + bit));
+                    broken += is_broken;
+                    fed += block.fed[at] >> bit & 1;
+                }
+        }
+        repair_block_release(&block);
+        repair_release(&repair);
+        tree_release(&tree);
+    }
+    assert_true(broken > 500 && fed > 50);
+}
+
+static void a_lost_middle_switch_costs_the_broken_entries_only(void **state)
+{
+    const char *names[] = {"ftree", "updn", "minhop"};
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        struct tree tree = {0};
+        struct repair repair = {0};
+        struct dependency_graph graph;
+        struct verify_report report;
+        struct err err;
+        uint64_t operations = 0, broken = 0;
+        tree_init(&tree, names[i]);
+        tree_lose(&tree, middle_switch(&tree.before));
+        assert_true(repair_compare(&repair, &tree.standing, &tree.before, &tree.routes, &tree.after,
+                                   &tree.held, tree.to_new));
+        for (uint32_t lid = 1; lid <= tree.after.top_lid; lid++)
+            for (uint32_t at = 0; at < tree.after.switches.count; at++)
+                broken += tree.after.owner[lid] != NETWORK_NONE && !arrives(&tree, at, lid);
+        dependency_move(&graph, &tree.graph, &tree.after, tree.to_new, repair.fresh);
+        assert_int_equal(repair_tables(&repair, &tree.after, &tree.held, &err), 0);
+        assert_int_equal(verify_change(&tree.after, &tree.held, &repair, &graph, &operations, &err),
+                         0);
+        verify_routes(&tree.after, &tree.held, &(struct verify_options){0}, &report);
+        assert_true(verify_holds(&report));
+        /* Some keep their port, because somebody else goes another way; few move aside for them. */
+        assert_true(repair.entries.count * 100 <= broken * 105);
+        verify_report_release(&report);
+        dependency_release(&graph);
+        repair_release(&repair);
+        tree_release(&tree);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(distances_are_those_of_a_plain_search),
+        cmocka_unit_test(all_that_leads_to_a_broken_end_is_found),
+        cmocka_unit_test(a_lost_middle_switch_costs_the_broken_entries_only),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
