@@ -40,6 +40,18 @@ void *mem_alloc_large(size_t bytes)
     return memory;
 }
 
+void *mem_map(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return checked(memory == MAP_FAILED ? NULL : memory, 1, bytes);
+}
+
+void mem_unmap(void *memory, size_t bytes)
+{
+    if (memory)
+        munmap(memory, bytes);
+}
+
 void *mem_zalloc(size_t count, size_t bytes)
 {
     return checked(calloc(count, bytes), count, bytes);

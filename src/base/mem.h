@@ -12,6 +12,10 @@
 void *mem_alloc(size_t bytes);
 /* The same for what is large and written all over at once: of large pages, if there are any. */
 void *mem_alloc_large(size_t bytes);
+/* Pages straight from the system, zeroed, which go back there at once: for what is large and needed
+ * for a while only. As many bytes must be given up as were asked for. */
+void *mem_map(size_t bytes);
+void mem_unmap(void *memory, size_t bytes);
 void *mem_zalloc(size_t count, size_t bytes);
 /* The same, beginning on a cache line. */
 void *mem_zalloc_lines(size_t count, size_t bytes);

@@ -351,7 +351,8 @@ static bool offer_next(struct fabric *fabric, uint32_t number, uint32_t turn)
     return true;
 }
 
-void sender_offer(struct fabric *fabric, uint32_t number)
+/* All that one sender can do now. The line that it was in, or NOBODY. */
+static uint32_t take_turn(struct fabric *fabric, uint32_t number)
 {
     uint32_t turn = sender_at(fabric, number)->waiting_for;
     if (turn != NOBODY)
@@ -361,12 +362,20 @@ void sender_offer(struct fabric *fabric, uint32_t number)
         while (more)
             more = offer_next(fabric, number, NOBODY);
     }
-    if (turn == NOBODY || sender_at(fabric, number)->waiting_for == turn)
-        return;
-    /* The others in that line may go now. */
-    uint32_t next = fabric->data->outputs[turn].first_waiting;
-    if (next != NOBODY && channel_has_room(fabric, turn, fabric->data->largest_blocks))
-        sender_offer(fabric, next);
+    return turn;
+}
+
+/* Then the others in its line may go, too, unless it is first in it still: whoever had its turn and
+ * put nothing into the lane would not be followed by anybody else. */
+void sender_offer(struct fabric *fabric, uint32_t number)
+{
+    uint32_t turn = take_turn(fabric, number);
+    while (turn != NOBODY && fabric->data->outputs[turn].first_waiting != NOBODY &&
+           fabric->data->outputs[turn].first_waiting != number &&
+           channel_has_room(fabric, turn, fabric->data->largest_blocks)) {
+        number = fabric->data->outputs[turn].first_waiting;
+        take_turn(fabric, number);
+    }
 }
 
 void sender_due(struct fabric *fabric, uint32_t number)

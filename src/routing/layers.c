@@ -93,27 +93,31 @@ void layers_init(struct layers *layers, const struct network *network)
     find_first_order(layers);
 }
 
-static void layer_release(struct layer *layer)
+/* A layer is one piece of memory: three rows of words for each channel, and the order. */
+static size_t layer_bytes(const struct layers *layers)
 {
-    mem_free(layer->after);
-    mem_free(layer->before);
-    mem_free(layer->refused);
-    mem_free(layer->place);
-    mem_free(layer->next);
-    mem_free(layer->last);
+    const struct layer *layer = layers->layer;
+    size_t order = sizeof *layer->place + sizeof *layer->next + sizeof *layer->last;
+    return 3 * layers_row(layers, layers->channels) * sizeof *layer->after +
+           (layers->channels + (size_t)1) * order;
+}
+
+static void layer_release(const struct layers *layers, struct layer *layer)
+{
+    mem_unmap(layer->after, layer_bytes(layers));
     *layer = (struct layer){0};
 }
 
-void layers_close(struct layers *layers)
+void layers_close(struct layers *layers, unsigned left)
 {
-    while (layers->count > 1)
-        layer_release(&layers->layer[--layers->count]);
+    while (layers->count > left)
+        layer_release(layers, &layers->layer[--layers->count]);
 }
 
 void layers_release(struct layers *layers)
 {
     for (unsigned i = 0; i < layers->count; i++)
-        layer_release(&layers->layer[i]);
+        layer_release(layers, &layers->layer[i]);
     mem_free(layers->of_port);
     mem_free(layers->twin);
     mem_free(layers->first_order);
@@ -131,12 +135,12 @@ void layers_open(struct layers *layers)
 {
     size_t words = layers_row(layers, layers->channels);
     struct layer *layer = &layers->layer[layers->count++];
-    layer->after = mem_alloc((words + 1) * sizeof *layer->after);
-    layer->before = mem_alloc((words + 1) * sizeof *layer->before);
-    layer->refused = mem_alloc((words + 1) * sizeof *layer->refused);
-    layer->place = mem_alloc((layers->channels + 1) * sizeof *layer->place);
-    layer->next = mem_alloc((layers->channels + 1) * sizeof *layer->next);
-    layer->last = mem_alloc((layers->channels + 1) * sizeof *layer->last);
+    layer->after = mem_map(layer_bytes(layers));
+    layer->before = layer->after + words;
+    layer->refused = layer->before + words;
+    layer->place = layer->refused + words;
+    layer->next = (uint32_t *)(layer->place + layers->channels + 1);
+    layer->last = layer->next + layers->channels + 1;
     layers_clear(layers, layers->count - 1);
 }
 

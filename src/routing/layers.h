@@ -81,7 +81,7 @@ static inline unsigned layers_wanted(unsigned max_vls)
 void layers_init(struct layers *layers, const struct network *network);
 void layers_release(struct layers *layers);
 void layers_open(struct layers *layers);                  /* one more, empty */
-void layers_close(struct layers *layers);                 /* gives up all but the first */
+void layers_close(struct layers *layers, unsigned left);  /* gives up all but the first few */
 void layers_clear(struct layers *layers, unsigned layer); /* empty again */
 
 /* Many dependencies at once: notes them without a look at the order, then finds an order for all;

@@ -389,11 +389,12 @@ static bool fits_one_lane(struct nue *nue)
 static bool lay_pairs(struct nue *nue, unsigned lanes)
 {
     struct layers_pairs pairs;
-    layers_close(&nue->layers);
     layers_clear(&nue->layers, 0);
     layers_pairs_init(&pairs, &nue->layers, nue->routes);
+    layers_close(&nue->layers, 1);
     unsigned layers = nue->lanes == 1 || fits_one_lane(nue) ? 1 : layers_pairs_deal(&pairs, lanes);
     if (layers <= lanes) {
+        layers_close(&nue->layers, 0); /* levels take as much memory as tables do */
         nue->routes->vls = (uint8_t)lanes;
         if (lanes > 1)
             layers_pairs_spread(&pairs, layers, lanes);

@@ -135,7 +135,8 @@ static void inherit_tables(struct sm *sm, uint32_t socket)
     uint32_t own = node_at(sm, host)->first_port + VSWITCH_PF, port = port_at(sm, socket)->peer;
     blocks_forget(&sm->subnet.blocks, port);
     blocks_forget(&sm->subnet.blocks, socket);
-    if (pf == SUBNET_NONE || hold_is_on(sm) || !blocks_port_is_settled(&sm->subnet.blocks, pf) ||
+    bool held = hold_is_on(sm) || sm_port_work(sm, socket)->holds != sm->service.holds;
+    if (pf == SUBNET_NONE || held || !blocks_port_is_settled(&sm->subnet.blocks, pf) ||
         !blocks_port_is_settled(&sm->subnet.blocks, own))
         return;
     learn_tables(sm, pf, port);
@@ -377,6 +378,7 @@ static void write_function(struct sm *sm, uint32_t socket, const struct sm_funct
     wire_set(request->data, VIRTUAL_FUNCTION_ATTACHED, wanted->attached);
     wire_set(request->data, VIRTUAL_FUNCTION_PORT_GUID, wanted->guid);
     sm_port_work(sm, socket)->writing = true;
+    sm_port_work(sm, socket)->holds = sm->service.holds;
     sm->functions_under_way++;
     sm_submit(sm, request, HASTE_NONE);
 }

@@ -40,6 +40,7 @@ bool hold_is_on(const struct sm *sm)
 void hold_begin(struct sm *sm, uint16_t lanes)
 {
     sm->service.sources = true;
+    sm->service.holds += !hold_is_on(sm);
     sm->service.held |= lanes;
     qos_want_sources(sm);
     blocks_program(sm);
@@ -50,6 +51,7 @@ void hold_end(struct sm *sm)
     if (!hold_is_on(sm))
         return;
     sm->service.held = 0;
+    sm->service.holds++;
     qos_want_sources(sm);
     blocks_program(sm);
 }

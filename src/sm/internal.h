@@ -79,6 +79,7 @@ struct port_work {
     bool evict;        /* the machine that it shows is somewhere else */
     uint8_t outcome;   /* of enum sm_function_outcome: the last Set's */
     uint32_t function; /* the port that is or was plugged in; 0: none yet */
+    uint32_t holds;    /* … so many holds had begun or ended when it was last written */
     uint32_t judged;   /* the mastership in which it was found out whether … */
     bool ask;          /* … its clients have to register again */
 };
@@ -156,12 +157,13 @@ struct partition_work {       /* see partitions.c */
 struct service_work {          /* see qos.c */
     struct qos policy, served; /* what was asked for; what sources are told */
     struct qos_layout layout, written_layout, served_layout;
-    bool written;  /* tables are ours to write */
-    bool stale;    /* the policy is another one */
-    bool unserved; /* tables may be on their way */
-    bool sources;  /* arbitration of adapters is ours to write, whatever else is */
-    bool unheld;   /* the last master was not in the middle of a change */
-    uint16_t held; /* lanes of routes on which sources wait: see hold.c */
+    bool written;   /* tables are ours to write */
+    bool stale;     /* the policy is another one */
+    bool unserved;  /* tables may be on their way */
+    bool sources;   /* arbitration of adapters is ours to write, whatever else is */
+    bool unheld;    /* the last master was not in the middle of a change */
+    uint16_t held;  /* lanes of routes on which sources wait: see hold.c */
+    uint32_t holds; /* counts their beginnings and ends */
     uint64_t planned_generation, epoch;
     VEC(uint64_t) signatures; /* by node: of what its tables were planned for */
 };

@@ -55,6 +55,15 @@ static void drop_terminal(struct sm *sm, struct network *network, unsigned lid)
         network_drop_terminal(network, terminal);
 }
 
+void sm_show_function(struct sm *sm, uint32_t socket)
+{
+    uint32_t port = sm_function_port(sm, socket);
+    if (port == SUBNET_NONE || port_at(sm, socket)->peer != port)
+        return;
+    place_terminal(sm, &sm->serving->network, port);
+    sm->paths_generation++;
+}
+
 void sm_place_functions(struct sm *sm, uint64_t now, const struct sm_placement *placements,
                         size_t count)
 {
@@ -79,8 +88,8 @@ void sm_place_functions(struct sm *sm, uint64_t now, const struct sm_placement *
         }
         subnet_set_lid(&sm->subnet, port, placements[i].lid, sm->config.lmc);
         remember(sm, port_at(sm, port)->guid, placements[i].lid, sm->config.lmc);
-        if (quiet && port_at(sm, socket)->peer == port)
-            place_terminal(sm, &sm->serving->network, port);
+        if (quiet && terminal_of(&sm->serving->network, placements[i].lid) != NETWORK_NONE)
+            sm_show_function(sm, socket);
     }
     for (size_t i = 0; quiet && i < count; i++)
         drop_terminal(sm, &sm->serving->network, before[i]);

@@ -256,13 +256,16 @@ bool sm_uses_partitions(const struct sm *sm); /* else there is nothing to prepar
 void sm_prepare_keys(struct sm *sm, uint32_t socket, uint64_t guid);
 enum sm_function_outcome sm_keys_outcome(struct sm *sm, uint32_t socket);
 /* Where these LIDs are now, all at once; 0: the function has none any more. The network of
- * sm_paths() follows if the manager is quiet; if it is not, routes are planned anew. */
+ * sm_paths() follows if the manager is quiet; if it is not, routes are planned anew. But a LID that
+ * nobody had is no terminal of that network before sm_show_function(): entries of tables for it may
+ * be left from whoever had it last. */
 struct sm_placement {
     uint32_t socket;
     uint16_t lid;
 };
 void sm_place_functions(struct sm *sm, uint64_t now, const struct sm_placement *placements,
                         size_t count);
+void sm_show_function(struct sm *sm, uint32_t socket); /* only while the manager is quiet */
 /* The next LID (range) that nobody has; 0: there is none. */
 uint16_t sm_next_free_lid(struct sm *sm);
 /* Entries of tables are changed: those of sm_paths() at once, those in the fabric as fast as

@@ -360,10 +360,12 @@ static void place(struct vswitch *vswitch, struct operation *operation, uint64_t
             (struct sm_placement){operation->source, lid_left(vswitch, operation)};
     operation->edition = sm_paths(vswitch->sm).job;
     sm_place_functions(vswitch->sm, now, placements, count);
-    bool moved = operation->target != SUBNET_NONE && operation->lid != operation->other;
-    operation->step = !moved ? STEP_OVER : quiet ? STEP_PLANNING : STEP_REROUTING;
-    if (!moved)
+    bool ends = operation->target == SUBNET_NONE;
+    bool moved = !ends && operation->lid != operation->other;
+    if (ends || (!moved && quiet)) /* else paths do not show it yet, whatever the tables have */
         operation_succeed(vswitch, operation);
+    else
+        operation->step = quiet ? STEP_PLANNING : STEP_REROUTING;
 }
 
 static void take_back(struct vswitch *vswitch, struct operation *operation, const char *why)

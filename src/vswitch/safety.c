@@ -66,7 +66,8 @@ static unsigned level_of(const struct routes *routes, uint32_t at, uint32_t lid)
 /* All traffic counts that has a terminal at one end. */
 static bool sends(const struct safety *safety, uint32_t at, uint32_t lid, unsigned lane)
 {
-    bool to_switch = safety->network->owner[lid] & NETWORK_SWITCH;
+    uint32_t owner = lid <= safety->network->top_lid ? safety->network->owner[lid] : NETWORK_NONE;
+    bool to_switch = owner != NETWORK_NONE && owner & NETWORK_SWITCH; /* nobody's: of one to come */
     return (!to_switch || network_terminal_count(safety->network, at)) &&
            level_of(safety->routes, at, lid) == lane;
 }

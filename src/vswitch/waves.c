@@ -132,6 +132,7 @@ static void next_wave(struct vswitch *vswitch, struct operation *operation, uint
     if (operation->wave >= p->waves) {
         operation->result.table_smps += p->blocks;
         operation->result.switches = p->switches;
+        sm_show_function(vswitch->sm, operation->target); /* somebody may send there now */
         operation_succeed(vswitch, operation);
         return;
     }

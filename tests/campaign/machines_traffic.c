@@ -170,7 +170,7 @@ static void note_lost(void *context, uint64_t now, const struct data_packet *pac
     else if (why == WATCH_OTHER && watch->recomputed && touches(watch, &watch->failed, port))
         why = WATCH_MIXED;
     watch->sums.lost[why]++;
-    if (why <= WATCH_MIXED)
+    if (why < WATCH_MIXED)
         return;
     const struct topology *topology = &watch->world->topology;
     uint32_t node = topology->ports.items[port].node;

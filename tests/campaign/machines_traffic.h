@@ -55,10 +55,10 @@ void watch_forgive(struct watch *watch); /* what was found is not found any more
 
 /* Why a packet was lost. */
 enum watch_cause {
-    WATCH_MOVING,   /* its own machine moves */
-    WATCH_CUT,      /* its own way was cut */
-    WATCH_MIXED,    /* new entries led it to an old one over what failed */
-    WATCH_STOPPED,  /* findings from here on: the manager stopped traffic, … */
+    WATCH_MOVING, /* its own machine moves */
+    WATCH_CUT,    /* its own way was cut */
+    WATCH_MIXED, /* findings from here on: new entries led it to an old one over what failed, … */
+    WATCH_STOPPED,  /* … the manager stopped traffic, … */
     WATCH_PATHLESS, /* … told its sender that there is no path, … */
     WATCH_OTHER,    /* … or did something else */
     WATCH_CAUSES,

@@ -541,6 +541,40 @@ static void larger_packets_that_come_later_get_their_credits(void **state)
     net_end(&net);
 }
 
+/* Whoever has its turn in the line and finds that its packet has no path any more puts nothing into
+ * the lane, and may have to wait with the next; the others must not wait for that. */
+static void those_who_cannot_send_do_not_stop_the_line(void **state)
+{
+    enum { SENDERS = 6, DUE = 40 };
+    struct net net;
+    (void)state;
+    net_init(&net);
+    net.options.node.buffer_bytes = 512; /* one packet, or none would be the last of its lane */
+    begin_star(&net);
+    uint32_t here = net_port(&net, 1, 1), there = net_port(&net, 2, 1);
+    for (unsigned i = 0; i < SENDERS; i++) {
+        struct traffic traffic;
+        traffic_init(&traffic);
+        traffic.arrival = ARRIVAL_CONSTANT;
+        traffic.interval_ps = TIME_NS; /* far more than the link carries, all at once */
+        traffic.start_ps = fabric_network_time(net.fabric);
+        traffic.stop_ps = traffic.start_ps + DUE * TIME_NS;
+        vec_push(&traffic.senders, here);
+        vec_push(&traffic.receivers, there);
+        vec_push(&traffic.receivers, net_port(&net, 3, 1));
+        fabric_add_traffic(net.fabric, &traffic);
+        traffic_release(&traffic);
+    }
+    net_run(&net, 10 * TIME_US);
+    net.lids[net_port(&net, 3, 1)] = 0;
+    net_run(&net, 10 * TIME_MS);
+    struct data_totals totals = net_totals(&net);
+    assert_int_equal(totals.waiting, 0);
+    assert_int_equal(totals.delivered + totals.unroutable, SENDERS * DUE);
+    assert_true(totals.delivered > 50 && totals.unroutable > 50);
+    net_end(&net);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -565,6 +599,7 @@ int main(void)
         cmocka_unit_test(a_link_with_few_errors_keeps_its_rate),
         cmocka_unit_test(the_largest_buffers_fill_and_empty_without_overflow),
         cmocka_unit_test(larger_packets_that_come_later_get_their_credits),
+        cmocka_unit_test(those_who_cannot_send_do_not_stop_the_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
