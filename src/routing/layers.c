@@ -96,9 +96,9 @@ void layers_init(struct layers *layers, const struct network *network)
 /* A layer is one piece of memory: three rows of words for each channel, and the order. */
 static size_t layer_bytes(const struct layers *layers)
 {
-    const struct layer *layer = layers->layer;
-    size_t order = sizeof *layer->place + sizeof *layer->next + sizeof *layer->last;
-    return 3 * layers_row(layers, layers->channels) * sizeof *layer->after +
+    const struct layer *any = NULL;
+    size_t order = sizeof *any->place + sizeof *any->next + sizeof *any->last;
+    return 3 * layers_row(layers, layers->channels) * sizeof *any->after +
            (layers->channels + (size_t)1) * order;
 }
 

@@ -48,30 +48,42 @@ static bool arrives_in(const struct repair_column *column, uint32_t at, uint32_t
     return at == end && hops == 0;
 }
 
-/* Whether all that comes to a switch now may leave by the hop, and go on from there; if so it is
- * noted. */
-static bool take_hop(struct repair_column *column, uint32_t at, uint32_t lid,
-                     const struct network_edge *hop)
+/* Whether a hop may follow those of the inputs that are used, where that is not known. */
+static bool take_inputs(struct repair_column *column, uint32_t at, uint32_t lid, uint8_t out,
+                        const uint64_t *ins)
 {
     const struct network *network = column->network;
     struct standing *standing = &column->repair->standing;
-    struct standing_edge edge = {at, 0, hop->port, 0};
-    const uint64_t *rows = dependency_row(&standing->graph, at, 0, 0) + hop->port / 64;
-    size_t words = dependency_row_words(&standing->graph, at);
+    const struct network_port *ports =
+        &network->ports.items[network->switches.items[at].first_port];
+    size_t words = dependency_row_words(&standing->behind, at);
+    const uint64_t *known = dependency_row(&standing->behind, at, out, 0);
     bool fits = true;
-    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1] && fits; e++) {
-        const struct network_edge *other = &network->edges[e];
-        edge.in = other->port;
-        if (rows[other->port * words] >> (hop->port % 64) & 1)
-            continue; /* known */
-        if (routes_row(column->routes, other->to)[lid] != other->to_port)
-            continue;
-        fits = standing_fits(standing, edge) && standing_add(standing, edge);
+    for (size_t word = 0; word < words && fits; word++) {
+        column->repair->operations++;
+        for (uint64_t left = ins[word] & ~known[word]; left && fits; left &= left - 1) {
+            struct standing_edge edge = {at, (uint8_t)(word * 64 + (unsigned)__builtin_ctzll(left)),
+                                         out, 0};
+            const struct network_port *link = &ports[edge.in];
+            column->repair->operations++;
+            if (routes_row(column->routes, link->peer & ~NETWORK_SWITCH)[lid] == link->peer_port)
+                fits = standing_fits(standing, edge) && standing_add(standing, edge);
+        }
     }
-    column->repair->operations += network->first_edge[at + 1] - network->first_edge[at];
+    return fits;
+}
+
+/* Whether all that comes to a switch now, by some of the inputs, may leave by the hop, and go on
+ * from there; if so it is noted. */
+static bool take_hop(struct repair_column *column, uint32_t at, uint32_t lid,
+                     const struct network_edge *hop, const uint64_t *ins)
+{
+    const struct network *network = column->network;
+    struct standing *standing = &column->repair->standing;
+    struct standing_edge edge = {hop->to, hop->to_port, 0, 0};
+    bool fits = take_inputs(column, at, lid, hop->port, ins);
     /* To a terminal everybody sends; so what follows is known, because the next one arrives. */
     bool brief = !(network->owner[lid] & NETWORK_SWITCH), more = true;
-    edge = (struct standing_edge){hop->to, hop->to_port, 0, 0};
     while (fits && more) {
         uint8_t in;
         edge.out = routes_port(column->routes, edge.at, lid);
@@ -90,38 +102,129 @@ static bool take_hop(struct repair_column *column, uint32_t at, uint32_t lid,
     return fits;
 }
 
-/* Whether a hop leads to somebody who is that near, and may be taken by what comes here, if
- * anything does that counts. */
-static bool serves(struct repair_column *column, const struct repair_end *end, uint32_t goal,
-                   const struct network_edge *hop, bool carries)
-{
-    return arrives_in(column, hop->to, end->lid, goal, end->hops - 1u) &&
-           (!carries || take_hop(column, end->at, end->lid, hop));
-}
-
-/* The least used hop of those in the set, or NULL. */
-static const struct network_edge *least_used(const struct repair_column *column, uint32_t at,
-                                             const uint64_t *ports)
-{
-    const struct network *network = column->network;
-    const uint64_t *load = column->repair->standing.load + network->switches.items[at].first_port;
-    const struct network_edge *best = NULL;
-    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-        const struct network_edge *hop = &network->edges[e];
-        if (bitset_has(ports, hop->port) && (!best || load[hop->port] < load[best->port]))
-            best = hop;
-    }
-    return best;
-}
-
-/* What the last entries of the same switch taught. */
+/* What is known of the switch whose entries are replaced, and what the last of them taught. */
 struct lesson {
-    uint64_t likely[4]; /* by port: it served, or was not tried */
+    uint64_t links[4]; /* its ports that lead to switches */
+    uint64_t fresh[4]; /* those of them that are not what they were */
+    size_t channel;    /* where its first is in repair->channels, if there is any */
+    uint8_t before;    /* the last entry that was replaced … */
+    uint64_t ins[4];   /* … and the inputs that may be used by what left by it */
+    /* The ports that served, or were not tried: a heap, the least used one first. */
+    unsigned likely_count;
+    struct likely {
+        uint64_t use; /* lower ports come first where that is the same */
+        const struct network_edge *hop;
+    } likely[NETWORK_TOP_PORT + 1];
     uint32_t lost_goal; /* for this switch there was no port */
 };
 
-/* Replaces an entry by one that leads to somebody as near: the least used of the ports that served
- * before, else any. */
+static void sink(struct lesson *lesson, unsigned i)
+{
+    struct likely moved = lesson->likely[i];
+    for (unsigned child; (child = 2 * i + 1) < lesson->likely_count; i = child) {
+        if (child + 1 < lesson->likely_count &&
+            lesson->likely[child + 1].use < lesson->likely[child].use)
+            child++;
+        if (moved.use <= lesson->likely[child].use)
+            break;
+        lesson->likely[i] = lesson->likely[child];
+    }
+    lesson->likely[i] = moved;
+}
+
+static uint64_t use_of(const struct repair_column *column, uint32_t at, uint8_t port)
+{
+    const struct repair *repair = column->repair;
+    return repair->standing.load[column->network->switches.items[at].first_port + port] << 8 | port;
+}
+
+/* Of all that are in the heap. */
+static void sort_likely(const struct repair_column *column, uint32_t at, struct lesson *lesson)
+{
+    for (unsigned i = 0; i < lesson->likely_count; i++)
+        lesson->likely[i].use = use_of(column, at, lesson->likely[i].hop->port);
+    for (unsigned i = lesson->likely_count / 2; i-- > 0;)
+        sink(lesson, i);
+}
+
+static void begin_lesson(struct repair_column *column, uint32_t at, struct lesson *lesson)
+{
+    const struct network *network = column->network;
+    const struct repair *repair = column->repair;
+    memset(lesson->links, 0, sizeof lesson->links);
+    memset(lesson->fresh, 0, sizeof lesson->fresh);
+    lesson->likely_count = 0;
+    lesson->before = PORT_NONE;
+    for (size_t i = 0; i < repair->channels.count; i++) {
+        size_t channel = (lesson->channel + i) % repair->channels.count;
+        if (repair->channels.items[channel].at == at) {
+            lesson->channel = channel;
+            break;
+        }
+    }
+    lesson->lost_goal = NETWORK_NONE;
+    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+        uint8_t port = network->edges[e].port;
+        bitset_add(lesson->links, port);
+        if (repair->fresh[network->switches.items[at].first_port + port])
+            bitset_add(lesson->fresh, port);
+        lesson->likely[lesson->likely_count++].hop = &network->edges[e];
+    }
+    sort_likely(column, at, lesson);
+    column->repair->operations += lesson->likely_count;
+}
+
+/* The inputs by which somebody may send what is to leave by another port than this: those that are
+ * known to have done so, and links that are new to the tables. */
+static const uint64_t *inputs_of(const struct repair *repair, uint32_t at, uint8_t before,
+                                 struct lesson *lesson)
+{
+    size_t i = lesson->channel, count = repair->channels.count;
+    if (before == lesson->before)
+        return lesson->ins;
+    lesson->before = before;
+    memcpy(lesson->ins, lesson->links, sizeof lesson->ins);
+    while (i < count && repair->channels.items[i].at == at &&
+           repair->channels.items[i].port != before)
+        i++;
+    if (i == count || repair->channels.items[i].at != at)
+        return lesson->ins;
+    for (unsigned word = 0; word < 4; word++)
+        lesson->ins[word] &= repair->channels.items[i].ins[word] | lesson->fresh[word];
+    return lesson->ins;
+}
+
+/* Whether a hop leads to somebody who is that near, and may be taken by what comes here, if
+ * anything does that counts. */
+static bool serves(struct repair_column *column, const struct repair_end *end, uint32_t goal,
+                   const struct network_edge *hop, const uint64_t *ins)
+{
+    return arrives_in(column, hop->to, end->lid, goal, end->hops - 1u) &&
+           (!ins || take_hop(column, end->at, end->lid, hop, ins));
+}
+
+/* The least used of the ports that served before, else any; NULL: none. It is the first of the heap
+ * then. */
+static const struct network_edge *find_hop(struct repair_column *column,
+                                           const struct repair_end *end, uint32_t goal,
+                                           const uint64_t *ins, struct lesson *lesson)
+{
+    const struct network *network = column->network;
+    while (lesson->likely_count) {
+        if (serves(column, end, goal, lesson->likely[0].hop, ins))
+            return lesson->likely[0].hop;
+        lesson->likely[0] = lesson->likely[--lesson->likely_count];
+        sink(lesson, 0);
+    }
+    for (uint32_t e = network->first_edge[end->at]; e < network->first_edge[end->at + 1]; e++)
+        if (serves(column, end, goal, &network->edges[e], ins)) {
+            lesson->likely[lesson->likely_count++].hop = &network->edges[e];
+            return &network->edges[e];
+        }
+    return NULL;
+}
+
+/* Replaces an entry by one that leads to somebody as near. */
 static bool replace_end(struct repair_column *column, const struct repair_end *end,
                         struct lesson *lesson)
 {
@@ -129,26 +232,21 @@ static bool replace_end(struct repair_column *column, const struct repair_end *e
     uint32_t owner = network->owner[end->lid], at = end->at;
     uint32_t goal =
         owner & NETWORK_SWITCH ? owner & ~NETWORK_SWITCH : network->terminals.items[owner].at;
-    const struct network_edge *hop = NULL;
-    uint64_t left[4];
     if (goal == lesson->lost_goal)
         return false;
     bool carries = !(owner & NETWORK_SWITCH) || repair_column_carries(column, end->lid, at);
-    memcpy(left, lesson->likely, sizeof left);
-    while ((hop = least_used(column, at, left)) != NULL &&
-           !serves(column, end, goal, hop, carries)) {
-        bitset_drop(left, hop->port);
-        bitset_drop(lesson->likely, hop->port);
-    }
-    for (uint32_t e = network->first_edge[at]; !hop && e < network->first_edge[at + 1]; e++)
-        if (serves(column, end, goal, &network->edges[e], carries))
-            hop = &network->edges[e];
+    uint8_t before = routes_port(column->routes, at, end->lid);
+    const uint64_t *ins = carries ? inputs_of(column->repair, at, before, lesson) : NULL;
+    const struct network_edge *hop = find_hop(column, end, goal, ins, lesson);
     if (!hop) {
         lesson->lost_goal = goal;
         return false;
     }
-    bitset_add(lesson->likely, hop->port);
     repair_change_entry(column, at, end->lid, hop->port);
+    lesson->likely[0].use = use_of(column, at, hop->port);
+    sink(lesson, 0);
+    if (bitset_has(lesson->links, before)) /* which is another link now, and is used less */
+        sort_likely(column, at, lesson);
     column->repair->broken++;
     return true;
 }
@@ -190,17 +288,15 @@ static void replace_ends(struct repair_column *column, struct columns *columns)
     struct repair *repair = column->repair;
     const struct network *network = column->network;
     uint32_t lids = network->top_lid + 1u, at = NETWORK_NONE;
-    static const struct lesson nothing = {{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX},
-                                          NETWORK_NONE};
-    struct lesson lesson = nothing;
+    struct lesson lesson = {0};
     size_t left = 0, first = repair->entries.count;
     for (size_t i = 0; i < repair->lids.count; i++)
         columns->all[repair->lids.items[i]] = 1;
     for (size_t i = 0; i < repair->ends.count; i++) {
         const struct repair_end *end = &repair->ends.items[i];
         if (end->at != at) {
-            lesson = nothing;
             at = end->at;
+            begin_lesson(column, at, &lesson);
         }
         if (end->hops && repair->standing.graph.vls == 1 && !columns->all[end->lid] &&
             replace_end(column, end, &lesson))
@@ -281,16 +377,13 @@ static bool mend_columns(struct repair_column *column, const struct columns *col
     return mended;
 }
 
-/* Distances are needed for all columns that are mended. */
+/* Distances are needed for all columns of terminals that are mended. */
 static void want_goals(struct repair_column *column, const struct columns *columns)
 {
     const struct network *network = column->network;
     for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
-        uint32_t owner = network->owner[lid];
-        if (is_due(column, columns, lid, true))
-            repair_near_want(&column->distances, owner & ~NETWORK_SWITCH);
-        else if (is_due(column, columns, lid, false))
-            repair_near_want(&column->distances, network->terminals.items[owner].at);
+        if (is_due(column, columns, lid, false))
+            repair_near_want(&column->distances, network->terminals.items[network->owner[lid]].at);
     }
 }
 

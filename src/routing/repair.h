@@ -47,6 +47,7 @@ struct repair_end {
 struct repair_channel {
     uint32_t at;
     uint8_t port;
+    uint64_t ins[4]; /* the inputs of what left by it, on any lane */
 };
 
 struct repair {

@@ -215,7 +215,10 @@ static void rate(struct repair_batch *batch, const struct settling *settling,
     uint64_t broken = batch->block->broken[hop->to];
     candidate->rated = true;
     candidate->open &= ~broken | batch->settled[hop->to];
-    candidate->goes = broken | repair_block_fitting(batch->block, first_port + hop->port, hop);
+    candidate->goes = broken;
+    if (candidate->open & ~broken)
+        candidate->goes |= repair_block_fitting(batch->block, first_port + hop->port, hop,
+                                                candidate->open & ~broken);
     candidate->late = 0;
     for (unsigned i = 0; i < settling->inflow_count; i++)
         if (standing->label[standing->graph.first_node[settling->at] + settling->inflows[i].in] >=

@@ -21,7 +21,8 @@ void repair_block_init(struct repair_block *block, const struct network *network
     block->told = mem_zalloc(switches, sizeof *block->told);
     block->ends = mem_zalloc(switches, sizeof *block->ends);
     block->coming = mem_alloc(ports * sizeof *block->coming);
-    block->fitting = mem_zalloc(ports, sizeof *block->fitting);
+    block->fitting = mem_alloc(ports * sizeof *block->fitting);
+    block->fitting_order = mem_zalloc(ports, sizeof *block->fitting_order);
     block->lowest = mem_zalloc(switches, sizeof *block->lowest);
     block->rows = mem_alloc(switches * ROUTES_BLOCK);
     block->next = mem_alloc(ports * sizeof *block->next);
@@ -40,6 +41,7 @@ void repair_block_release(struct repair_block *block)
     mem_free(block->ends);
     mem_free(block->coming);
     mem_free(block->fitting);
+    mem_free(block->fitting_order);
     mem_free(block->lowest);
     mem_free(block->rows);
     mem_free(block->next);
@@ -111,21 +113,23 @@ void repair_block_tell(struct repair_block *block, uint32_t lid, uint32_t at)
     block->told[at] |= bit;
 }
 
-/* The LIDs of the block whose entry at a switch is this port: eight bytes at a time, each of which
- * is zero after exclusive or if it is the one. */
-static inline uint64_t leaving(const struct repair_block *block, uint32_t at, uint8_t port)
+/* Those of the LIDs whose entry at a switch is this port: eight bytes at a time, each of which is
+ * zero after exclusive or if it is the one. */
+static inline uint64_t leaving(struct repair_block *block, uint32_t at, uint8_t port, uint64_t lids)
 {
     const uint64_t low = UINT64_C(0x7F7F7F7F7F7F7F7F), ones = UINT64_C(0x0101010101010101);
     const uint8_t *row = repair_block_entry(block, at, 0);
-    uint64_t lids = 0;
-    for (unsigned i = 0; i < 8; i++) {
+    uint64_t leave = 0;
+    for (uint64_t left = lids; left; block->operations++) {
+        unsigned i = (unsigned)__builtin_ctzll(left) & ~7u;
         uint64_t word;
-        memcpy(&word, row + i * 8, sizeof word);
+        memcpy(&word, row + i, sizeof word);
         word ^= port * ones;
         word = ~(((word & low) + low) | word | low) >> 7;
-        lids |= (word * UINT64_C(0x0102040810204080) >> 56) << (i * 8);
+        leave |= (word * UINT64_C(0x0102040810204080) >> 56) << i;
+        left &= ~(UINT64_C(0xFF) << i);
     }
-    return lids & block->lids;
+    return leave & lids;
 }
 
 /* The inputs by which a switch may get what leaves it by the entries for these LIDs. */
@@ -163,11 +167,10 @@ void repair_block_spread(struct repair_block *block)
             const struct network_edge *edge = &network->edges[e];
             if (!bitset_has(ins, edge->port) && !block->fresh[first_port + edge->port])
                 continue;
-            uint64_t come = leaving(block, edge->to, edge->to_port) & lids;
+            uint64_t come = leaving(block, edge->to, edge->to_port, lids);
             uint64_t fresh = come & ~(block->broken[edge->to] | block->ends[edge->to]);
             block->fed[at] |= come;
             block->coming[first_port + edge->port] |= come;
-            block->operations += 4;
             if (fresh)
                 mark(block, edge->to, fresh);
         }
@@ -212,36 +215,41 @@ static void find_before(struct repair_block *block, const struct network_edge *h
 
 /* Those that leave by such an output do not fit. */
 static uint64_t find_fitting(struct repair_block *block, const struct network_edge *hop,
-                             const uint64_t before[4])
+                             const uint64_t before[4], uint64_t lids)
 {
     const uint8_t *row = repair_block_entry(block, hop->to, 0);
-    uint64_t lids = block->lids;
-    for (uint64_t left = block->lids; left; left &= left - 1) {
+    uint64_t fitting = lids;
+    for (uint64_t left = lids; left; left &= left - 1) {
         size_t lid = (size_t)__builtin_ctzll(left);
-        lids ^= (uint64_t)bitset_has(before, row[lid]) << lid;
+        fitting ^= (uint64_t)bitset_has(before, row[lid]) << lid;
+        block->operations++;
     }
-    block->operations += ROUTES_BLOCK / 4;
-    return lids;
+    return fitting;
 }
 
 uint64_t repair_block_fitting(struct repair_block *block, uint32_t channel,
-                              const struct network_edge *hop)
+                              const struct network_edge *hop, uint64_t lids)
 {
     const struct standing *standing = block->standing;
     struct repair_fitting *fitting = &block->fitting[channel];
     uint32_t node = standing->graph.first_node[hop->to] + hop->to_port;
     if (standing->label[node] < lowest_from(block, hop->to))
-        return block->lids;
-    bool valid =
-        fitting->order == standing->moves + 1 ||
-        (fitting->order > standing->moved[node] && fitting->order > standing->moved_from[hop->to]);
-    uint64_t before[4] = {fitting->before};
-    if (valid && fitting->number == block->number)
-        return fitting->lids;
-    valid &= block->network->switches.items[hop->to].port_count < 64;
-    if (!valid)
-        find_before(block, hop, before);
-    *fitting = (struct repair_fitting){find_fitting(block, hop, before), before[0],
-                                       standing->moves + 1, block->number};
-    return fitting->lids;
+        return lids;
+    uint32_t order = block->fitting_order[channel];
+    bool valid = order == standing->moves + 1 ||
+                 (order > standing->moved[node] && order > standing->moved_from[hop->to]);
+    if (!valid || fitting->number != block->number)
+        fitting->asked = fitting->lids = 0;
+    uint64_t missing = lids & ~fitting->asked;
+    if (missing) {
+        uint64_t before[4] = {valid ? fitting->before : 0};
+        if (!valid || block->network->switches.items[hop->to].port_count >= 64)
+            find_before(block, hop, before);
+        fitting->lids |= find_fitting(block, hop, before, missing);
+        fitting->asked |= missing;
+        fitting->before = before[0];
+        fitting->number = block->number;
+        block->fitting_order[channel] = standing->moves + 1;
+    }
+    return fitting->lids & lids;
 }

@@ -29,11 +29,12 @@ struct repair_block {
 
     /* By channel: see repair_block_fitting(). */
     struct repair_fitting {
-        uint64_t lids;
-        uint64_t before; /* outputs of the next switch that have their place before it, … */
-        uint32_t order; /* … one more than the moves of labels that this takes into account … */
-        uint32_t number; /* … and the block that `lids` is for */
+        uint64_t asked;  /* LIDs of which it is known … */
+        uint64_t lids;   /* … and those that fit */
+        uint64_t before; /* outputs of the next switch that have their place before it … */
+        uint32_t number; /* … and the block that the LIDs are of */
     } * fitting;
+    uint32_t *fitting_order; /* by channel: one more than the moves of labels that it knows of */
     uint32_t number;
     /* By switch: the first place of all its outputs. */
     struct repair_lowest {
@@ -54,10 +55,10 @@ void repair_block_begin(struct repair_block *block, uint32_t first, uint64_t lid
 void repair_block_tell(struct repair_block *block, uint32_t lid, uint32_t at);
 void repair_block_spread(struct repair_block *block);
 
-/* The LIDs that may leave a switch by this hop, and go on from there by the entries as they were,
- * in agreement with the order of channels. There must be one lane. */
+/* Which of these LIDs may leave a switch by this hop, and go on from there by the entries as they
+ * were, in agreement with the order of channels. There must be one lane. */
 uint64_t repair_block_fitting(struct repair_block *block, uint32_t channel,
-                              const struct network_edge *hop);
+                              const struct network_edge *hop, uint64_t lids);
 /* The entry of a switch for the LID of a bit, as it is now. */
 static inline uint8_t *repair_block_entry(const struct repair_block *block, uint32_t at,
                                           unsigned bit)

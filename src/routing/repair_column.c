@@ -143,14 +143,19 @@ static void clear_levels(struct repair_column *column)
         column->level[column->top_level].count = 0;
 }
 
-/* The nearest that a broken switch could be. */
-static void offer_level(struct repair_column *column, uint32_t at)
+/* How near a switch is at least. */
+static uint32_t least_from(const struct repair_column *column, uint32_t at)
 {
-    uint32_t least = column->near[at] ? column->near[at] : 1;
+    return column->near ? column->near[at] : 0;
+}
+
+/* The nearest that a broken switch could be. */
+static void offer_level(struct repair_column *column, uint32_t at, uint32_t least)
+{
     column->cells[at].level = LEVEL_NONE;
     column->left++;
-    if (least != NEAR_NONE)
-        put_level(column, least, at);
+    if (least != NEAR_NONE && least != NETWORK_NONE)
+        put_level(column, least ? least : 1, at);
 }
 
 static bool is_fed(struct repair_column *column, uint32_t at)
@@ -171,7 +176,7 @@ static uint32_t later_than(struct repair_column *column, uint32_t at, uint32_t h
     uint32_t later = NETWORK_NONE;
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
         uint32_t to = network->edges[e].to;
-        if (column->near[to] + 1u >= later)
+        if (least_from(column, to) + 1 >= later)
             continue;
         uint32_t near = hops_from(column, to);
         if (near != NETWORK_NONE && near + 1 > hops && near + 1 < later)
@@ -236,7 +241,7 @@ static void resolve(struct repair_column *column, uint32_t at)
             mark_broken(column, back);
             if (column->settling && column->cells[back].state == STATE_BROKEN) {
                 column->cells[back].fed = is_fed(column, back);
-                offer_level(column, back);
+                offer_level(column, back, least_from(column, back));
             }
             continue;
         }
@@ -348,10 +353,10 @@ static void find_choices(struct repair_column *column, uint32_t at, uint32_t hop
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
         const struct network_edge *hop = &network->edges[e];
         uint64_t against = 0, other = hop->port != old;
-        if (column->near[hop->to] >= hops)
+        if (column->near ? column->near[hop->to] >= hops : hops_from(column, hop->to) != hops - 1)
             continue;
         if (bit & ~block->broken[hop->to])
-            against = !(repair_block_fitting(block, first_port + hop->port, hop) & bit);
+            against = !repair_block_fitting(block, first_port + hop->port, hop, bit);
         if (against && !column->strange)
             continue;
         next->rating = against << RATING_GOES | other << RATING_OLD |
@@ -414,7 +419,7 @@ static bool try_detour(struct repair_column *column, uint32_t at, const struct n
     for (uint32_t e = network->first_edge[by]; e < network->first_edge[by + 1]; e++) {
         const struct network_edge *other = &network->edges[e];
         if (other->port == present || other->port == cell->old || other->to == at ||
-            column->near[other->to] >= near || hops_from(column, other->to) != near - 1 ||
+            least_from(column, other->to) >= near || hops_from(column, other->to) != near - 1 ||
             !repair_try_hop(column, by, other, &flow))
             continue;
         *entry = other->port;
@@ -465,22 +470,30 @@ static uint32_t try_level(struct repair_column *column, uint32_t at, uint32_t ho
     return later_than(column, at, hops);
 }
 
-/* One round; false if somebody is left. */
-static bool settle_broken(struct repair_column *column, bool strange, bool drains)
+/* Neighbours that are asked how near they are may turn out to be broken themselves. */
+static void offer_levels(struct repair_column *column)
 {
     column->left = column->now = 0;
-    column->settling = true;
-    column->failed = column->refused = false;
-    column->strange = strange;
-    column->drains = drains;
+    column->settling = false;
     for (size_t i = 0; i < column->broken.count; i++) {
         uint32_t at = column->broken.items[i];
         if (column->cells[at].state != STATE_BROKEN)
             continue;
-        if (!column->bit)
+        if (!(column->block.broken[at] & column->bit))
             column->cells[at].fed = is_fed(column, at);
-        offer_level(column, at);
+        offer_level(column, at, column->near ? column->near[at] : later_than(column, at, 0));
     }
+    column->settling = true;
+}
+
+/* One round; false if somebody is left. */
+static bool settle_broken(struct repair_column *column, bool strange, bool drains)
+{
+    offer_levels(column);
+    column->failed = !column->near;
+    column->refused = false;
+    column->strange = strange;
+    column->drains = drains;
     for (column->now = 1; column->now <= column->top_level && column->left; column->now++) {
         for (size_t i = 0; i < column->level[column->now].count; i++) {
             uint32_t at = column->level[column->now].items[i];

@@ -42,7 +42,7 @@ struct repair_column {
     bool hopeless;  /* … and cannot be, though they carry traffic */
     uint32_t epoch;
     struct repair_cell *cells; /* by switch */
-    const uint8_t *near;       /* by switch: how many hops it takes at least */
+    const uint8_t *near;       /* by switch: how many hops it takes at least; NULL: not known */
     bool brief;                /* what follows the next hop of a switch that arrives is counted */
     uint64_t bit;              /* its place in the block; 0: it is not taken from there */
 
@@ -75,8 +75,8 @@ void repair_column_tell(struct repair_column *column, uint32_t at);
 void repair_column_take(struct repair_column *column);
 void repair_column_look(struct repair_column *column);
 void repair_column_search(struct repair_column *column);
-/* False if a switch that should arrive cannot. Its destination's switch is one of the goals of
- * `distances`. */
+/* False if a switch that should arrive cannot. If its destination's switch is none of the goals of
+ * `distances`, neighbours are asked in place of that. */
 bool repair_column_mend(struct repair_column *column);
 
 /* Writes an entry and notes it. */

@@ -6,6 +6,7 @@
 
 struct comparison {
     struct repair *repair;
+    const struct standing *standing;
     const struct network *before, *network;
     const struct routes *routes, *held;
     const uint32_t *to_new;
@@ -28,6 +29,18 @@ static bool same_end(const struct comparison *comparison, uint32_t old, uint32_t
     return a->guid == b->guid && a->port == b->port && to_new[a->at] == b->at;
 }
 
+/* The inputs of what left a switch by a port. */
+static void find_inputs(const struct standing *standing, uint32_t at, unsigned port,
+                        uint64_t ins[4])
+{
+    const struct dependency_graph *behind = &standing->behind;
+    unsigned rows = (behind->network->switches.items[at].port_count + 1u) * behind->vls;
+    for (unsigned lane = 0; lane < behind->vls; lane++)
+        for (unsigned in = 0; in < rows; in++)
+            if (bitset_has(dependency_row(behind, at, port, lane), in))
+                bitset_add(ins, in / behind->vls);
+}
+
 static void compare_ports(const struct comparison *comparison, uint32_t old)
 {
     const struct network *network = comparison->network;
@@ -40,9 +53,10 @@ static void compare_ports(const struct comparison *comparison, uint32_t old)
             (is->peer == NETWORK_NONE || !(is->peer & NETWORK_SWITCH) ||
              was->peer_port == is->peer_port))
             continue;
+        struct repair_channel channel = {.at = comparison->to_new[old], .port = (uint8_t)port};
+        find_inputs(comparison->standing, old, port, channel.ins);
         comparison->repair->fresh[b->first_port + port] = 1;
-        vec_push(&comparison->repair->channels,
-                 ((struct repair_channel){comparison->to_new[old], (uint8_t)port}));
+        vec_push(&comparison->repair->channels, channel);
     }
 }
 
@@ -87,16 +101,26 @@ static void find_ends(const struct comparison *comparison, uint32_t old)
     uint32_t at = comparison->to_new[old];
     const struct network_switch *node = &network->switches.items[at];
     const uint8_t *row = routes_row(comparison->held, at);
-    uint8_t touched[256] = {0};
-    bool any = false;
+    uint8_t touched[256] = {0}, last = 0;
+    unsigned count = 0;
     for (unsigned port = 1; port <= node->port_count; port++)
-        any |= touched[port] = repair->fresh[node->first_port + port];
-    for (uint32_t lid = 1; any && lid <= network->top_lid; lid++)
+        if ((touched[port] = repair->fresh[node->first_port + port])) {
+            last = (uint8_t)port;
+            count++;
+        }
+    for (uint32_t lid = 1; count && lid <= network->top_lid; lid++) {
+        if (count == 1) { /* as nearly always: there are quick ways to find it */
+            const uint8_t *found = memchr(row + lid, last, network->top_lid + 1u - lid);
+            if (!found)
+                break;
+            lid = (uint32_t)(found - row);
+        }
         if (touched[row[lid]] && network->owner[lid] != NETWORK_NONE &&
             row[lid] == routes_port(comparison->routes, old, lid))
             vec_push(&repair->ends,
                      ((struct repair_end){at, (uint16_t)lid, old_hops(comparison, old, lid)}));
-    repair->operations += any ? network->top_lid / 16u : 0;
+    }
+    repair->operations += count ? network->top_lid / 16u : 0;
 }
 
 static void compare_lids(const struct comparison *comparison)
@@ -126,7 +150,7 @@ bool repair_compare(struct repair *repair, const struct standing *standing,
                     const struct network *network, const struct routes *held,
                     const uint32_t *to_new)
 {
-    struct comparison comparison = {repair, before, network, routes, held, to_new, NULL};
+    struct comparison comparison = {repair, standing, before, network, routes, held, to_new, NULL};
     if (senders_came(&comparison))
         return false;
     comparison.walked = mem_zalloc(before->top_lid + 1u, sizeof *comparison.walked);

@@ -56,19 +56,22 @@ static void widen(struct repair_near *near, uint8_t *tile, uint8_t hops)
     for (size_t i = 0; i < ring.switches.count; i++) {
         uint32_t at = ring.switches.items[i];
         near->seen[at] |= ring.goals[at];
+        near->unseen -= (size_t)__builtin_popcountll(ring.goals[at]);
         for (uint64_t left = ring.goals[at]; left; left &= left - 1, near->operations++)
             tile[(size_t)__builtin_ctzll(left) * network->switches.count + at] = hops;
     }
     for (size_t i = 0; i < ring.switches.count; i++) {
         uint32_t at = ring.switches.items[i];
         uint64_t goals = ring.goals[at];
+        ring.goals[at] = 0;
+        if (!near->unseen)
+            continue;
         for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
             uint64_t fresh = goals & ~near->seen[network->edges[e].to];
             if (fresh)
                 put_on_ring(&near->wider, network->edges[e].to, fresh);
         }
         near->operations += network->first_edge[at + 1] - network->first_edge[at];
-        ring.goals[at] = 0;
     }
     ring.switches.count = 0;
     near->ring = near->wider;
@@ -82,6 +85,7 @@ static uint8_t *measure(struct repair_near *near, size_t first)
     uint8_t *tile = mem_alloc(count * switches + 1);
     memset(tile, NEAR_NONE, count * switches);
     memset(near->seen, 0, switches * sizeof *near->seen);
+    near->unseen = count * switches;
     for (size_t i = 0; i < count; i++)
         put_on_ring(&near->ring, near->goals.items[first + i], UINT64_C(1) << i);
     for (uint8_t hops = 0; near->ring.switches.count; hops += hops < NEAR_FAR)
@@ -92,6 +96,8 @@ static uint8_t *measure(struct repair_near *near, size_t first)
 const uint8_t *repair_near_to(struct repair_near *near, uint32_t goal)
 {
     size_t place = near->place[goal], tile = place / TILE;
+    if (near->place[goal] == NETWORK_NONE)
+        return NULL;
     if (!near->tiles.items[tile])
         near->tiles.items[tile] = measure(near, tile * TILE);
     return near->tiles.items[tile] + place % TILE * near->network->switches.count;

@@ -16,6 +16,7 @@ struct repair_near {
         VEC(uint32_t) switches; /* … from any of these */
     } ring, wider;
     uint64_t *seen; /* by switch: the goals that are not further away */
+    size_t unseen;  /* pairs of a switch and a goal that are */
     uint64_t operations;
 };
 
@@ -23,7 +24,7 @@ void repair_near_init(struct repair_near *near, const struct network *network);
 void repair_near_release(struct repair_near *near);
 /* All goals are named before the first question. */
 void repair_near_want(struct repair_near *near, uint32_t goal);
-/* By switch: hops to the goal. */
+/* By switch: hops to the goal; NULL if it is none. */
 const uint8_t *repair_near_to(struct repair_near *near, uint32_t goal);
 
 #endif
