@@ -537,8 +537,11 @@ int verify_change(const struct network *network, const struct routes *routes,
                   struct err *err)
 {
     uint32_t switches = (uint32_t)network->switches.count;
-    struct walk walk = {
-        .network = network, .routes = routes, .graph = graph, .fresh = repair->fresh};
+    struct walk walk = {.network = network,
+                        .routes = routes,
+                        .graph = graph,
+                        .fresh = repair->fresh,
+                        .ports = routes->ports};
     walk.part = mem_alloc((switches + 1) * sizeof *walk.part);
     walk.places = mem_zalloc(switches + 1, sizeof *walk.places);
     walk.changed = mem_zalloc(BITSET_WORDS(switches + 1u), sizeof *walk.changed);
