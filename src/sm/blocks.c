@@ -104,6 +104,12 @@ void blocks_unanswered(struct sm *sm, uint64_t now, const struct request *reques
     discovery_lost_contact(sm, now, request->target);
 }
 
+bool blocks_are_written(const struct sm *sm)
+{
+    return sm->blocks_under_way == 0 &&
+           sm->subnet.blocks.queue_taken == sm->subnet.blocks.queue.count;
+}
+
 /* Requests under way were forgotten. */
 void blocks_flush(struct sm *sm)
 {

@@ -149,7 +149,7 @@ static void drain(struct sm *sm, uint64_t now, uint32_t hops)
     sm->distribution.drained = true;
 }
 
-/* All lanes, unless the plan knows better. */
+/* Lanes of routes; what is left to write waits until nothing is on them. */
 static void begin_hold(struct sm *sm, uint16_t lanes, const char *why)
 {
     sm->distribution.stage = STAGE_HOLD;
@@ -157,11 +157,20 @@ static void begin_hold(struct sm *sm, uint16_t lanes, const char *why)
     hold_begin(sm, lanes);
 }
 
+/* The way out where sources cannot be held. */
+static void drop_stuck(struct sm *sm, const char *why)
+{
+    sm_say(sm, SM_EVENT_WARNING,
+           "%zu table ranges have no safe order: their traffic is lost for a while (%s)",
+           sm->current->plan.stuck.count, why);
+    sm->distribution.stage = STAGE_STUCK;
+    want_stuck(sm, true);
+}
+
 /* What is left when the waves are through: entries without a safe order, or levels that cannot
  * change under way. */
 static void begin_rest(struct sm *sm)
 {
-    struct distribution *d = &sm->distribution;
     const struct order_plan *plan = &sm->current->plan;
     const char *why_not;
     char text[80];
@@ -171,11 +180,7 @@ static void begin_rest(struct sm *sm)
         begin_hold(sm, lanes ? plan->stuck_lanes : UINT16_MAX, text);
         return;
     }
-    sm_say(sm, SM_EVENT_WARNING,
-           "%zu table ranges have no safe order: their traffic is lost for a while (%s)",
-           plan->stuck.count, why_not);
-    d->stage = STAGE_STUCK;
-    want_stuck(sm, true);
+    drop_stuck(sm, why_not);
 }
 
 static void write_the_rest(struct sm *sm, enum stage next)
@@ -222,10 +227,8 @@ static void next_wave(struct sm *sm, uint64_t now)
     if (d->stage == STAGE_HELD) {
         go_on(sm);
     } else if (d->stage == STAGE_HOLD && hold_has_leaks(sm)) {
-        sm_say(sm, SM_EVENT_WARNING, "adapters that cannot be held: traffic is lost for a while");
         hold_end(sm);
-        d->stage = STAGE_STUCK;
-        want_stuck(sm, true);
+        drop_stuck(sm, "an adapter refuses to be held");
     } else if (d->stage != STAGE_WAVES && !d->drained) {
         drain(sm, now, d->early ? sm->current->longest_before : plan->stuck_hops);
     } else if (d->stage != STAGE_WAVES) {
@@ -347,7 +350,7 @@ void distribute_advance(struct sm *sm, uint64_t now)
 {
     struct distribution *d = &sm->distribution;
     if (d->stage == STAGE_IDLE || d->pending || sm->tables_under_way || sm->stale ||
-        d->resume_at != TIME_NEVER || (d->stage == STAGE_HOLD && !hold_is_settled(sm)) ||
+        d->resume_at != TIME_NEVER || (d->stage == STAGE_HOLD && !blocks_are_written(sm)) ||
         (d->stage == STAGE_WAVES && program_links_rise(sm)))
         return;
     if (d->stage <= STAGE_HELD)

@@ -56,12 +56,6 @@ void hold_end(struct sm *sm)
     blocks_program(sm);
 }
 
-bool hold_is_settled(const struct sm *sm)
-{
-    return sm->blocks_under_way == 0 &&
-           sm->subnet.blocks.queue_taken == sm->subnet.blocks.queue.count;
-}
-
 bool hold_has_leaks(struct sm *sm)
 {
     const struct blocks *blocks = &sm->subnet.blocks;

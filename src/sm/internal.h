@@ -336,9 +336,8 @@ bool hold_is_possible(struct sm *sm, const char **why_not);
 void hold_begin(struct sm *sm, uint16_t lanes); /* of routes; more than before, if some were held */
 void hold_end(struct sm *sm);
 bool hold_is_on(const struct sm *sm);
-bool hold_is_settled(const struct sm *sm); /* all sources have been told, … */
-bool hold_has_leaks(struct sm *sm);        /* … but some do not listen */
-void hold_inherit(struct sm *sm);          /* whoever was master before may have left a hold */
+bool hold_has_leaks(struct sm *sm); /* some sources were told and do not listen */
+void hold_inherit(struct sm *sm);   /* whoever was master before may have left a hold */
 void hold_answered(struct sm *sm, const uint8_t *data);
 
 /* program.c */
@@ -358,6 +357,7 @@ void blocks_program(struct sm *sm);
 void blocks_answered(struct sm *sm, const struct request *request, uint16_t status);
 void blocks_unanswered(struct sm *sm, uint64_t now, const struct request *request);
 void blocks_flush(struct sm *sm);
+bool blocks_are_written(const struct sm *sm); /* none waits or is on its way */
 
 /* Planners of blocks. Each is called at every turn and does nothing unless something that it
  * depends on has changed. */

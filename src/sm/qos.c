@@ -296,8 +296,7 @@ bool qos_is_settled(const struct sm *sm)
 {
     if (!sm->service.written)
         return sm->config.paper || !(is_asked_for(sm) || needs_lanes(sm));
-    return sm->blocks_under_way == 0 &&
-           sm->subnet.blocks.queue_taken == sm->subnet.blocks.queue.count;
+    return blocks_are_written(sm);
 }
 
 /* Levels as they are in the fabric now; with new routes, or without. */

@@ -375,6 +375,12 @@ static void take_back(struct vswitch *vswitch, struct operation *operation, cons
     tell(vswitch, operation, operation->target, operation->other, false);
 }
 
+static void lose_target(struct vswitch *vswitch, struct operation *operation)
+{
+    leave(vswitch, operation);
+    operation_end(operation, VSWITCH_FAILED, "the hypervisor does not answer: nothing has changed");
+}
+
 static bool hear_keys(struct vswitch *vswitch, struct operation *operation)
 {
     switch (sm_keys_outcome(vswitch->sm, operation->target)) {
@@ -383,11 +389,7 @@ static bool hear_keys(struct vswitch *vswitch, struct operation *operation)
     case SM_FUNCTION_REFUSED:
         take_back(vswitch, operation, "the function does not take its partitions");
         break;
-    case SM_FUNCTION_LOST:
-        leave(vswitch, operation);
-        operation_end(operation, VSWITCH_FAILED,
-                      "the hypervisor does not answer: nothing has changed");
-        break;
+    case SM_FUNCTION_LOST: lose_target(vswitch, operation); break;
     }
     return true;
 }
@@ -410,11 +412,7 @@ static bool hear_target(struct vswitch *vswitch, struct operation *operation, ui
         leave(vswitch, operation);
         operation_end(operation, VSWITCH_FAILED, "%s refuses it", name);
         break;
-    case SM_FUNCTION_LOST:
-        leave(vswitch, operation);
-        operation_end(operation, VSWITCH_FAILED,
-                      "the hypervisor does not answer: nothing has changed");
-        break;
+    case SM_FUNCTION_LOST: lose_target(vswitch, operation); break;
     }
     return true;
 }

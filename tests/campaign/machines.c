@@ -79,22 +79,10 @@ static bool talks, counts_only;
 
 static void hear(void *context, uint64_t now, unsigned manager, const struct sm_event *event)
 {
-    struct run *run = context;
     char time[TIME_TEXT_BYTES];
+    (void)context;
     if (talks)
         print_message("  %s, manager %u: %s\n", time_text(now, time), manager, event->text);
-    if (strstr(event->text, "no safe order"))
-        watch_stops(run->watch);
-}
-
-static void note_routes(void *context, uint64_t now, unsigned manager,
-                        const struct sim_computation *computation)
-{
-    struct run *run = context;
-    (void)now;
-    (void)manager;
-    if (!computation->job->repaired)
-        watch_recomputes(run->watch);
 }
 
 /* ---- places ---- */
@@ -627,8 +615,7 @@ static void play(const struct fabric_kind *kind, bool dynamic, uint64_t operatio
         snprintf(run.machines[i].name, sizeof run.machines[i].name, "vm%u", i);
     note_lids(&run);
     run.watch = watch_over(&run);
-    sim_set_listener(run.world.sim, &(struct sim_listener){
-                                        .context = &run, .event = hear, .computed = note_routes});
+    sim_set_listener(run.world.sim, &(struct sim_listener){.event = hear});
     for (run.operation = 0; run.operation < operations; run.operation++)
         operate(&run);
     struct watch_sums sums = watch_sums(run.watch);

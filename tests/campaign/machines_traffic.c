@@ -32,8 +32,6 @@ struct cut {
 const char *const watch_cause_names[WATCH_CAUSES] = {
     [WATCH_MOVING] = "of machines on their way",
     [WATCH_CUT] = "whose way was cut",
-    [WATCH_STOPPED] = "where traffic was stopped",
-    [WATCH_MIXED] = "between old and new entries",
     [WATCH_PATHLESS] = "never sent for want of a path",
     [WATCH_OTHER] = "for no reason",
 };
@@ -43,11 +41,8 @@ struct watch {
     struct sim_paths *paths;
     VEC(struct watched) all; /* hosts, then guests */
     size_t hosts;
-    VEC(uint32_t) order;   /* of all in lists of traffic: hosts between guests */
-    struct cut *cuts;      /* by sender * count + receiver */
-    bool stops;            /* the manager has said that it does, in this operation */
-    struct failure failed; /* both TOPOLOGY_NONE: nothing has, in this operation */
-    bool recomputed;       /* routes were computed anew since */
+    VEC(uint32_t) order; /* of all in lists of traffic: hosts between guests */
+    struct cut *cuts;    /* by sender * count + receiver */
     struct watch_sums sums;
     char fault[256];
 };
@@ -165,12 +160,8 @@ static void note_lost(void *context, uint64_t now, const struct data_packet *pac
     uint32_t from = index_of(watch, packet->source, packet->from_guest);
     uint32_t to = index_of(watch, packet->destination, packet->to_guest);
     enum watch_cause why = judge(watch, from, to, now, packet->entered);
-    if (why == WATCH_OTHER && watch->stops && cause == LOSS_NO_ROUTE)
-        why = WATCH_STOPPED;
-    else if (why == WATCH_OTHER && watch->recomputed && touches(watch, &watch->failed, port))
-        why = WATCH_MIXED;
     watch->sums.lost[why]++;
-    if (why < WATCH_MIXED)
+    if (why < WATCH_PATHLESS)
         return;
     const struct topology *topology = &watch->world->topology;
     uint32_t node = topology->ports.items[port].node;
@@ -239,8 +230,6 @@ static bool way_meets(struct watch *watch, uint32_t from, uint32_t to,
 static void fails(struct watch *watch, const struct failure *failure, bool silent)
 {
     uint64_t now = sim_now(watch->world->sim);
-    watch->failed = *failure;
-    watch->recomputed = false;
     for (uint32_t i = 0; i < watch->all.count; i++)
         for (uint32_t j = 0; j < watch->all.count; j++) {
             uint32_t from = port_of(watch, i), to = port_of(watch, j);
@@ -296,20 +285,8 @@ static void send(struct watch *watch, enum traffic_pattern pattern, uint64_t int
     traffic_release(&traffic);
 }
 
-void watch_stops(struct watch *watch)
-{
-    watch->stops = true;
-}
-
-void watch_recomputes(struct watch *watch)
-{
-    watch->recomputed = true;
-}
-
 void watch_excuse_nobody(struct watch *watch)
 {
-    watch->stops = watch->recomputed = false;
-    watch->failed = (struct failure){TOPOLOGY_NONE, TOPOLOGY_NONE};
     for (size_t i = 0; i < watch->all.count * watch->all.count; i++)
         watch->cuts[i] = (struct cut){TIME_NEVER, TIME_NEVER, false};
     for (size_t i = 0; i < watch->all.count; i++)

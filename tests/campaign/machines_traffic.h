@@ -7,11 +7,9 @@
  *   - its own way, by the tables that were in the switches when something failed, crossed what
  *     failed. As soon as one packet of this sender to this receiver that was sent after the
  *     failure has arrived, the way is whole again, and nothing that is sent later may be lost.
- * A third is counted by itself, and should never be: after a failure that could not be mended all
- * tables are new, and while they are written a new entry led to an old one over what failed.
  * Reasons hold for one operation. Everything else that is lost is a finding, as are senders that
  * are told that there is no path, packets that wait for each other in a circle, and books that do
- * not balance. Of findings it is said what the manager was doing, where that is known. */
+ * not balance. */
 #ifndef WEFT_TESTS_CAMPAIGN_MACHINES_TRAFFIC_H
 #define WEFT_TESTS_CAMPAIGN_MACHINES_TRAFFIC_H
 
@@ -34,11 +32,6 @@ void watch_fails_node(struct watch *watch, uint32_t node);
 void watch_silences_node(struct watch *watch, uint32_t node);
 void watch_hears_all(struct watch *watch);
 
-/* What the manager says that it does, for those who read findings: it stops traffic to some LIDs;
- * it has computed all routes anew. */
-void watch_stops(struct watch *watch);
-void watch_recomputes(struct watch *watch);
-
 /* The machine stops for its journey … */
 void watch_departs(struct watch *watch, unsigned machine);
 /* … goes on at another port, while some switches may not lead there yet … */
@@ -55,12 +48,10 @@ void watch_forgive(struct watch *watch); /* what was found is not found any more
 
 /* Why a packet was lost. */
 enum watch_cause {
-    WATCH_MOVING, /* its own machine moves */
-    WATCH_CUT,    /* its own way was cut */
-    WATCH_MIXED, /* findings from here on: new entries led it to an old one over what failed, … */
-    WATCH_STOPPED,  /* … the manager stopped traffic, … */
-    WATCH_PATHLESS, /* … told its sender that there is no path, … */
-    WATCH_OTHER,    /* … or did something else */
+    WATCH_MOVING,   /* its own machine moves */
+    WATCH_CUT,      /* its own way was cut */
+    WATCH_PATHLESS, /* findings from here on: its sender was told that there is no path */
+    WATCH_OTHER,
     WATCH_CAUSES,
 };
 extern const char *const watch_cause_names[WATCH_CAUSES];
