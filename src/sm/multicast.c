@@ -242,9 +242,9 @@ static void clear_elsewhere(struct sm *sm, unsigned block)
 }
 
 /* Tops go up before blocks are written beyond them. */
-static void raise_tops(struct sm *sm, unsigned block)
+static void raise_tops(struct sm *sm, unsigned blocks)
 {
-    uint16_t top = (uint16_t)(MLID_FIRST + (block + 1) * BLOCK_MLIDS - 1);
+    uint16_t top = (uint16_t)(MLID_FIRST + blocks * BLOCK_MLIDS - 1);
     if (top <= sm->multicast_top)
         return;
     sm->multicast_top = top;
@@ -256,6 +256,7 @@ static void raise_tops(struct sm *sm, unsigned block)
 static void use_blocks(struct sm *sm, bool everywhere)
 {
     struct multicast *m = sm->multicast;
+    unsigned blocks = 0; /* up to the last that is used for the first time */
     for (unsigned block = 0; block < MLID_BLOCKS; block++) {
         bool used = false;
         for (uint32_t i = block * BLOCK_MLIDS;
@@ -264,11 +265,13 @@ static void use_blocks(struct sm *sm, bool everywhere)
         bool before = bitset_has(m->used, block);
         if (used && !before) {
             bitset_add(m->used, block);
-            raise_tops(sm, block);
+            blocks = block + 1;
         }
         if ((used && !before) || (before && everywhere))
             clear_elsewhere(sm, block);
     }
+    if (blocks > 0)
+        raise_tops(sm, blocks);
 }
 
 /* ---- the network ---- */

@@ -265,6 +265,18 @@ static unsigned multicast_top(const struct sm *sm, uint32_t node)
     return sm->multicast_top < last ? sm->multicast_top : last;
 }
 
+/* What a switch is to be told; the rest as in what it says itself. */
+static void want_switch_info(const struct sm *sm, uint32_t node, uint8_t *info)
+{
+    const struct subnet_node *n = &sm->subnet.nodes.items[node];
+    if (random_table_is_used(n))
+        wire_set(info, SWITCH_INFO_DEFAULT_PORT, random_table_default(sm, node));
+    else if (n->tables)
+        wire_set(info, SWITCH_INFO_LINEAR_FDB_TOP, moves_spare_top(sm, n));
+    wire_set(info, SWITCH_INFO_MULTICAST_FDB_TOP, multicast_top(sm, node));
+    wire_set(info, SWITCH_INFO_LIFE_TIME_VALUE, sm->config.life_time);
+}
+
 static void write_switch_info(struct sm *sm, uint32_t node)
 {
     struct subnet_node *n = node_at(sm, node);
@@ -272,12 +284,7 @@ static void write_switch_info(struct sm *sm, uint32_t node)
     request->method = METHOD_SET;
     request->attribute = ATTRIBUTE_SWITCH_INFO;
     memcpy(request->data, n->switch_info, sizeof n->switch_info);
-    if (random_table_is_used(n))
-        wire_set(request->data, SWITCH_INFO_DEFAULT_PORT, random_table_default(sm, node));
-    else if (n->tables)
-        wire_set(request->data, SWITCH_INFO_LINEAR_FDB_TOP, moves_spare_top(sm, n));
-    wire_set(request->data, SWITCH_INFO_MULTICAST_FDB_TOP, multicast_top(sm, node));
-    wire_set(request->data, SWITCH_INFO_LIFE_TIME_VALUE, sm->config.life_time);
+    want_switch_info(sm, node, request->data);
     wire_set(n->switch_info, SWITCH_INFO_PORT_STATE_CHANGE, 0); /* acknowledged by this, if set */
     sm_node_work(sm, node)->writing_switch = true;
     sm->tables_under_way++;
@@ -404,6 +411,9 @@ static void switch_written(struct sm *sm, const struct request *request, uint16_
                            const uint8_t *data)
 {
     uint32_t node = request->a;
+    uint8_t wanted[sizeof node_at(sm, node)->switch_info];
+    memcpy(wanted, request->data, sizeof wanted);
+    want_switch_info(sm, node, wanted);
     sm_node_work(sm, node)->writing_switch = false;
     sm->tables_under_way--;
     if (!status)
@@ -423,6 +433,8 @@ static void switch_written(struct sm *sm, const struct request *request, uint16_
             !subnet_is_socket(&sm->subnet, port))
             discovery_read_port(sm, port);
     }
+    if (memcmp(wanted, request->data, sizeof wanted) != 0)
+        program_switch(sm, node); /* something else is wanted since it was sent */
     program_node_ports(sm, node);
 }
 

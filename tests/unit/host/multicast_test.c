@@ -623,6 +623,33 @@ static void a_join_touches_only_the_switches_of_the_tree(void **state)
     end(&world);
 }
 
+/* Groups of two blocks at once, more than switches are told of one after the other. */
+static void switches_know_all_blocks_of_groups_that_come_together(void **state)
+{
+    struct group_world world;
+    (void)state;
+    begin(&world, "fattree", TREE, NULL, NULL);
+    groups_remove(&world.groups, world.list[2]);
+    world.list[2] = groups_add(&world.groups,
+                               &(struct group){.mgid = {0xFF, 0x12, [15] = 40}, .mlid = MLID + 40});
+    for (unsigned i = 0; i < 24; i += 6) {
+        join(&world, 1, host_number(&world, i), JOIN_FULL);
+        join(&world, 2, host_number(&world, i + 1), JOIN_FULL);
+    }
+    come_to_rest(&world);
+    const struct subnet *subnet = sm_subnet(manager_of(&world));
+    unsigned switches = 0;
+    for (uint32_t node = 0; node < subnet->nodes.count; node++)
+        if (subnet->nodes.items[node].kind == SUBNET_SWITCH) {
+            assert_int_equal(
+                wire_get(subnet->nodes.items[node].switch_info, SWITCH_INFO_MULTICAST_FDB_TOP),
+                MLID + 63);
+            switches++;
+        }
+    assert_int_equal(switches, 10);
+    end(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -639,6 +666,7 @@ int main(void)
         cmocka_unit_test(a_new_master_writes_the_same_trees),
         cmocka_unit_test(a_master_that_returns_brings_no_old_trees),
         cmocka_unit_test(a_join_touches_only_the_switches_of_the_tree),
+        cmocka_unit_test(switches_know_all_blocks_of_groups_that_come_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
