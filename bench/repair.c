@@ -2,10 +2,11 @@
  *
  * On the 11,664-host tree a link or a switch of each level is taken away, and the tables that an
  * engine computed are repaired (routing/repair.h), checked (routing/verify_change.h) and the order
- * of the updates planned. Time is that of the processor, of one thread; beside it stand the entries
- * that changed, those whose old route was broken, and how long the engine and the full check take.
- */
+ * of the updates planned. Times are the best of several, with one thread (its parts follow) and
+ * with two; beside them stand the entries that changed, those whose old route was broken, and how
+ * long the engine and the full check take. */
 #include "routing/repair.h"
+#include "cli/workers.h"
 #include "routing/engine.h"
 #include "routing/verify.h"
 #include "routing/verify_change.h"
@@ -19,7 +20,7 @@
 static double now_ms(void)
 {
     struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
@@ -77,51 +78,101 @@ struct state {
     struct dependency_graph graph;
 };
 
-static void lose(const struct state *state, const struct loss *loss)
-{
+/* What is left of the fabric, and the tables that its switches still have. */
+struct rest {
     struct network network;
     struct routes held;
+    uint32_t *to_new;
+};
+
+static void take_away(struct rest *rest, const struct state *state, const struct loss *loss)
+{
+    rest->to_new = mem_alloc(state->network.switches.count * sizeof *rest->to_new);
+    copy_without(&rest->network, &state->network, loss, rest->to_new);
+    routes_init(&rest->held, &rest->network, state->routes.engine);
+    rest->held.vls = state->routes.vls;
+    for (uint32_t old = 0; old < state->network.switches.count; old++)
+        if (rest->to_new[old] != NETWORK_NONE)
+            memcpy(routes_row(&rest->held, rest->to_new[old]), routes_row(&state->routes, old),
+                   rest->held.stride);
+}
+
+enum { COMPARE, REPAIR, CHECK, ORDER, PARTS, REPEATS = 7 };
+
+struct outcome {
+    double part[PARTS], all; /* ms */
+    size_t entries, waves;
+    unsigned long long broken;
+    unsigned drains;
+    const char *fault;
+};
+
+static void mend(const struct state *state, struct rest *rest, const struct workers *workers,
+                 bool judge, struct outcome *outcome)
+{
     struct repair repair = {0};
     struct dependency_graph graph;
     struct order_plan plan = {0};
     struct verify_report report;
     struct err err = {0};
-    uint32_t *to_new = mem_alloc(state->network.switches.count * sizeof *to_new);
-    copy_without(&network, &state->network, loss, to_new);
-    routes_init(&held, &network, state->routes.engine);
-    held.vls = state->routes.vls;
-    for (uint32_t old = 0; old < state->network.switches.count; old++)
-        if (to_new[old] != NETWORK_NONE)
-            memcpy(routes_row(&held, to_new[old]), routes_row(&state->routes, old), held.stride);
-    double begin = now_ms();
-    repair_compare(&repair, &state->standing, &state->network, &state->routes, &network, &held,
-                   to_new);
-    dependency_move(&graph, &state->graph, &network, to_new, repair.fresh);
-    double compared = now_ms();
-    int status = repair_tables(&repair, &network, &held, &err);
-    double repaired = now_ms();
+    double times[PARTS + 1] = {now_ms()};
+    repair_compare(&repair, &state->standing, &state->network, &state->routes, &rest->network,
+                   &rest->held, rest->to_new);
+    dependency_move(&graph, &state->graph, &rest->network, rest->to_new, repair.fresh);
+    times[1] = now_ms();
+    int status = repair_tables(&repair, &rest->network, &rest->held, &err);
+    times[2] = now_ms();
     if (!status)
-        status = verify_change(&network, &held, &repair, &graph, &repair.operations, &err);
-    double checked = now_ms();
-    if (!status && !repair_plan(&repair, &held, &plan))
+        status = verify_change(&rest->network, &rest->held, &repair, workers, &graph,
+                               &repair.operations, &err);
+    times[3] = now_ms();
+    if (!status && !repair_plan(&repair, &rest->held, &plan))
         status = -1;
-    double end = now_ms();
-    verify_routes(&network, &held, &(struct verify_options){0}, &report);
-    printf("  %-14s %6.2f ms (compare %.2f, repair %.2f, check %.2f, order %.2f), %zu entries for "
-           "%llu broken, %zu waves, %u drains%s\n",
-           loss->name, end - begin, compared - begin, repaired - compared, checked - repaired,
-           end - checked, repair.entries.count, (unsigned long long)repair.broken, plan.waves.count,
-           order_drains(&plan),
-           status                  ? ", NOT REPAIRED"
-           : verify_holds(&report) ? ""
-                                   : ", WRONG");
-    verify_report_release(&report);
+    times[4] = now_ms();
+    *outcome = (struct outcome){.all = times[PARTS] - times[0],
+                                .entries = repair.entries.count,
+                                .waves = plan.waves.count,
+                                .broken = repair.broken,
+                                .drains = order_drains(&plan),
+                                .fault = status ? ", NOT REPAIRED" : ""};
+    for (unsigned i = 0; i < PARTS; i++)
+        outcome->part[i] = times[i + 1] - times[i];
+    if (judge && !status) {
+        verify_routes(&rest->network, &rest->held, &(struct verify_options){0}, &report);
+        outcome->fault = verify_holds(&report) ? "" : ", WRONG";
+        verify_report_release(&report);
+    }
     order_release(&plan);
     repair_release(&repair);
     dependency_release(&graph);
-    routes_release(&held);
-    network_release(&network);
-    mem_free(to_new);
+}
+
+/* The tables are judged once for each number of threads. */
+static struct outcome lose(const struct state *state, const struct loss *loss, unsigned threads)
+{
+    struct workers workers = workers_of_threads(threads);
+    struct outcome best = {0}, outcome;
+    for (unsigned i = 0; i < REPEATS && !*(i ? best.fault : ""); i++) {
+        struct rest rest;
+        take_away(&rest, state, loss);
+        mend(state, &rest, &workers, i == 0, &outcome);
+        if (i == 0 || outcome.all < best.all || *outcome.fault)
+            best = outcome;
+        routes_release(&rest.held);
+        network_release(&rest.network);
+        mem_free(rest.to_new);
+    }
+    return best;
+}
+
+static void lose_and_tell(const struct state *state, const struct loss *loss)
+{
+    struct outcome one = lose(state, loss, 1), two = lose(state, loss, 2);
+    printf("  %-14s %6.2f ms (compare %.2f, repair %.2f, check %.2f, order %.2f); two threads "
+           "%.2f ms; %zu entries for %llu broken, %zu waves, %u drains%s\n",
+           loss->name, one.all, one.part[COMPARE], one.part[REPAIR], one.part[CHECK],
+           one.part[ORDER], two.all, one.entries, one.broken, one.waves, one.drains,
+           *one.fault ? one.fault : two.fault);
 }
 
 /* A switch so many hops above the last leaf. */
@@ -162,7 +213,7 @@ static void measure(const struct network *network, const char *engine)
         {"top switch", top, 0},
     };
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
-        lose(&state, &losses[i]);
+        lose_and_tell(&state, &losses[i]);
     standing_release(&state.standing);
     dependency_release(&state.graph);
     routes_release(&state.routes);

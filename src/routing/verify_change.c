@@ -7,7 +7,9 @@
  * either unchanged and known, or looked at itself.
  *
  * Where many entries for the same 64 LIDs have changed, these columns are copied first, so that
- * they lie close together. */
+ * they lie close together.
+ *
+ * Workers take a range of LIDs each, and find what these give rise to in a graph of their own. */
 #include "routing/verify_change.h"
 
 #include "base/bitset.h"
@@ -31,7 +33,7 @@ struct walk {
     const struct network *network;
     const struct routes *routes;
     struct dependency_graph *graph;
-    uint32_t *part;
+    const uint32_t *part;
     uint32_t column;
     struct place *places; /* by switch */
     uint64_t *changed;    /* switches whose entry changed */
@@ -312,9 +314,9 @@ static bool order_fits_at(struct walk *walk, uint32_t at, const int64_t *label)
     return true;
 }
 
-static bool order_fits(struct walk *walk, const int64_t *label)
+static bool order_fits(struct walk *walk, const int64_t *label, uint32_t first, uint32_t end)
 {
-    for (uint32_t at = 0; at < walk->network->switches.count; at++)
+    for (uint32_t at = first; at < end; at++)
         if (!order_fits_at(walk, at, label))
             return false;
     return !walk->self_link;
@@ -354,7 +356,11 @@ struct change {
     const struct repair *repair;
     struct lateness late;
     VEC(struct kept) kept;
-    size_t entry, kept_next, lid_next; /* what is next in each of the lists */
+};
+
+/* What is next in each of the lists; all are in the order of LIDs. */
+struct cursor {
+    size_t entry, kept, lid;
 };
 
 /* Entries that come soon: what their routes meet first is fetched meanwhile. */
@@ -377,18 +383,18 @@ static void fetch_ahead(const struct walk *walk, const struct repair *repair, si
 }
 
 /* Entries of one LID that changed, up to `end`. */
-static int check_entries(struct walk *walk, const struct change *change, size_t end, uint32_t lid,
+static int check_entries(struct walk *walk, const struct change *change, size_t first, size_t end,
                          struct err *err)
 {
     const struct repair_entry *entries = change->repair->entries.items;
     const struct lateness *late = &change->late;
     int rc = 0;
-    for (size_t i = change->entry; i < end && !rc; i++) {
+    for (size_t i = first; i < end && !rc; i++) {
         if (walk->ports != walk->copy)
             fetch_ahead(walk, change->repair, i);
         for (uint32_t w = late->first[i]; w < late->first[i + 1]; w++)
             walk->places[late->waited_for[w]].waited_for = walk->column;
-        rc = check_arrival(walk, entries[i].at, lid, err);
+        rc = check_arrival(walk, entries[i].at, entries[i].lid, err);
         gather(walk, &entries[i], late->first[i] < late->first[i + 1]);
         for (uint32_t w = late->first[i]; w < late->first[i + 1]; w++)
             walk->places[late->waited_for[w]].waited_for = 0;
@@ -408,54 +414,57 @@ static int check_kept(struct walk *walk, uint32_t at, uint32_t lid, struct err *
 }
 
 /* Entries of one LID; all of them if the address is new. */
-static int check_column(struct walk *walk, struct change *change, uint32_t lid, bool all,
-                        struct err *err)
+static int check_column(struct walk *walk, const struct change *change, struct cursor *next,
+                        uint32_t lid, struct err *err)
 {
     const struct repair *repair = change->repair;
-    size_t end = change->entry;
+    bool all = next->lid < repair->lids.count && repair->lids.items[next->lid] == lid;
+    size_t first = next->entry;
     walk->column++;
     walk->whole = all;
-    for (; end < repair->entries.count && repair->entries.items[end].lid == lid; end++) {
-        walk->places[repair->entries.items[end].at].old = repair->entries.items[end].before;
-        bitset_add(walk->changed, repair->entries.items[end].at);
+    for (; next->entry < repair->entries.count && repair->entries.items[next->entry].lid == lid;
+         next->entry++) {
+        walk->places[repair->entries.items[next->entry].at].old =
+            repair->entries.items[next->entry].before;
+        bitset_add(walk->changed, repair->entries.items[next->entry].at);
     }
-    int rc = check_entries(walk, change, end, lid, err);
-    for (;
-         change->kept_next < change->kept.count && change->kept.items[change->kept_next].lid == lid;
-         change->kept_next++)
+    int rc = check_entries(walk, change, first, next->entry, err);
+    for (; next->kept < change->kept.count && change->kept.items[next->kept].lid == lid;
+         next->kept++)
         if (!rc && owner_of(walk, lid) != NETWORK_NONE)
-            rc = check_kept(walk, change->kept.items[change->kept_next].at, lid, err);
+            rc = check_kept(walk, change->kept.items[next->kept].at, lid, err);
     bool live = all && repair->live && bitset_has(repair->live, lid);
     if (live)
         put_old(walk, repair, lid);
     for (uint32_t at = 0; all && at < walk->network->switches.count && !rc; at++)
         rc = live ? check_arrival(walk, at, lid, err) : check_kept(walk, at, lid, err);
-    for (; change->entry < end; change->entry++)
-        bitset_drop(walk->changed, repair->entries.items[change->entry].at);
+    for (size_t i = first; i < next->entry; i++)
+        bitset_drop(walk->changed, repair->entries.items[i].at);
+    next->lid += all;
     return rc;
 }
 
 /* The lowest LID of what is left to be looked at, or UINT32_MAX. */
-static uint32_t next_lid(const struct change *change)
+static uint32_t next_lid(const struct change *change, const struct cursor *next)
 {
     const struct repair *repair = change->repair;
     uint32_t lid = UINT32_MAX;
-    if (change->entry < repair->entries.count)
-        lid = repair->entries.items[change->entry].lid;
-    if (change->kept_next < change->kept.count && change->kept.items[change->kept_next].lid < lid)
-        lid = change->kept.items[change->kept_next].lid;
-    if (change->lid_next < repair->lids.count && repair->lids.items[change->lid_next] < lid)
-        lid = repair->lids.items[change->lid_next];
+    if (next->entry < repair->entries.count)
+        lid = repair->entries.items[next->entry].lid;
+    if (next->kept < change->kept.count && change->kept.items[next->kept].lid < lid)
+        lid = change->kept.items[next->kept].lid;
+    if (next->lid < repair->lids.count && repair->lids.items[next->lid] < lid)
+        lid = repair->lids.items[next->lid];
     return lid;
 }
 
 /* Many entries of one block are worth a copy of its columns. */
-static void begin_block(struct walk *walk, const struct change *change, uint32_t lid)
+static void begin_block(struct walk *walk, const struct change *change, size_t entry, uint32_t lid)
 {
     const struct routes *routes = walk->routes;
     const struct repair *repair = change->repair;
     uint32_t first = lid - lid % ROUTES_BLOCK;
-    size_t far = change->entry + routes->switch_count / 2;
+    size_t far = entry + routes->switch_count / 2;
     walk->first = first;
     walk->row = routes->stride;
     walk->ports = routes->ports + first;
@@ -473,20 +482,25 @@ static void begin_block(struct walk *walk, const struct change *change, uint32_t
     walk->row = ROUTES_BLOCK;
 }
 
-/* All lists are in the order of LIDs. */
-static int check_columns(struct walk *walk, struct change *change, struct err *err)
+/* LIDs from `first` up to, not including, `end`. */
+static int check_columns(struct walk *walk, const struct change *change, uint32_t first,
+                         uint32_t end, struct err *err)
 {
-    const struct repair *repair = change->repair;
+    struct cursor next = {0};
     uint32_t lid;
     int rc = 0;
+    while (next.entry < change->repair->entries.count &&
+           change->repair->entries.items[next.entry].lid < first)
+        next.entry++;
+    while (next.kept < change->kept.count && change->kept.items[next.kept].lid < first)
+        next.kept++;
+    while (next.lid < change->repair->lids.count && change->repair->lids.items[next.lid] < first)
+        next.lid++;
     walk->first = UINT32_MAX;
-    while ((lid = next_lid(change)) != UINT32_MAX && !rc) {
-        bool all =
-            change->lid_next < repair->lids.count && repair->lids.items[change->lid_next] == lid;
+    while ((lid = next_lid(change, &next)) < end && !rc) {
         if (lid - lid % ROUTES_BLOCK != walk->first)
-            begin_block(walk, change, lid);
-        rc = check_column(walk, change, lid, all, err);
-        change->lid_next += all;
+            begin_block(walk, change, next.entry, lid);
+        rc = check_column(walk, change, &next, lid, err);
     }
     return rc;
 }
@@ -500,15 +514,14 @@ static int compare_kept(const void *a, const void *b)
 }
 
 /* Entries that lead out of a port whose link changed, and all of new switches. */
-static void find_kept(const struct walk *walk, struct change *change)
+static void find_kept(const struct network *network, const struct routes *routes,
+                      struct change *change)
 {
-    const struct network *network = walk->network;
     const struct repair *repair = change->repair;
-    uint32_t end =
-        network->top_lid < walk->routes->stride ? network->top_lid + 1u : walk->routes->stride;
+    uint32_t end = network->top_lid < routes->stride ? network->top_lid + 1u : routes->stride;
     for (size_t i = 0; i < repair->channels.count; i++) {
         struct repair_channel channel = repair->channels.items[i];
-        const uint8_t *row = routes_row(walk->routes, channel.at), *found = row;
+        const uint8_t *row = routes_row(routes, channel.at), *found = row;
         while ((found = memchr(found + 1, channel.port, (size_t)(row + end - (found + 1)))) != NULL)
             vec_push(&change->kept, ((struct kept){(uint16_t)(found - row), channel.at}));
     }
@@ -519,46 +532,137 @@ static void find_kept(const struct walk *walk, struct change *change)
         qsort(change->kept.items, change->kept.count, sizeof *change->kept.items, compare_kept);
 }
 
-static int check_change(struct walk *walk, const struct repair *repair, struct err *err)
+/* ---- the work ---- */
+
+enum { SLICES = 16 };
+
+struct slice {
+    struct walk walk;
+    uint32_t first, end; /* LIDs */
+    struct dependency_graph graph;
+    struct err err;
+    int rc;
+    bool ordered;
+};
+
+struct check {
+    struct change change;
+    unsigned slice_count;
+    struct slice slices[SLICES];
+};
+
+static void walk_init(struct walk *walk, const struct network *network, const struct routes *routes,
+                      const struct change *change)
 {
-    struct change change = {.repair = repair};
-    sort_late(repair, &change.late);
-    find_kept(walk, &change);
-    walk->operations += repair->channels.count * (walk->network->top_lid / 16u);
-    int rc = check_columns(walk, &change, err);
-    mem_free(change.late.first);
-    mem_free(change.late.waited_for);
-    vec_release(&change.kept);
+    uint32_t switches = (uint32_t)network->switches.count;
+    *walk = (struct walk){.network = network, .routes = routes, .fresh = change->repair->fresh};
+    walk->places = mem_zalloc(switches + 1, sizeof *walk->places);
+    walk->changed = mem_zalloc(BITSET_WORDS(switches + 1u), sizeof *walk->changed);
+    walk->asked = mem_zalloc(network->ports.count + 1, 1);
+    walk->unknown = mem_alloc((network->ports.count + 1) * sizeof *walk->unknown);
+    walk->copy = mem_alloc((size_t)(switches + 1) * ROUTES_BLOCK);
+}
+
+static void walk_release(struct walk *walk)
+{
+    mem_free(walk->places);
+    mem_free(walk->changed);
+    mem_free(walk->asked);
+    mem_free(walk->unknown);
+    mem_free(walk->copy);
+    vec_release(&walk->path);
+}
+
+static void check_slice(void *context, size_t index)
+{
+    struct check *check = context;
+    struct slice *slice = &check->slices[index];
+    slice->rc = check_columns(&slice->walk, &check->change, slice->first, slice->end, &slice->err);
+}
+
+static void order_slice(void *context, size_t index)
+{
+    struct check *check = context;
+    struct slice *slice = &check->slices[index];
+    size_t switches = slice->walk.network->switches.count;
+    slice->ordered = order_fits(&slice->walk, check->change.repair->standing.label,
+                                (uint32_t)(index * switches / check->slice_count),
+                                (uint32_t)((index + 1) * switches / check->slice_count));
+}
+
+/* Slices have about as many entries each, and blocks of LIDs as a whole. More than one is worth it
+ * where entries are more work than other graphs. */
+static void cut_slices(struct check *check, const struct dependency_graph *graph,
+                       const struct workers *workers)
+{
+    const struct repair *repair = check->change.repair;
+    size_t words = graph->first_word[graph->network->switches.count];
+    size_t count = repair->entries.count;
+    unsigned wanted = words / 16 < count ? workers_count(workers) : 1;
+    check->slice_count = wanted < SLICES ? wanted : SLICES;
+    for (unsigned i = 0; i < check->slice_count; i++) {
+        uint32_t lid = i ? repair->entries.items[i * count / check->slice_count].lid : 0;
+        check->slices[i].first = lid - lid % ROUTES_BLOCK;
+        check->slices[i].end = UINT32_MAX;
+        if (i)
+            check->slices[i - 1].end = check->slices[i].first;
+    }
+}
+
+/* The first error, by LID. */
+static int join_slices(struct check *check, struct dependency_graph *graph, struct err *err)
+{
+    int rc = 0;
+    for (unsigned i = 0; i < check->slice_count; i++) {
+        struct slice *slice = &check->slices[i];
+        if (i) {
+            dependency_merge(graph, &slice->graph);
+            dependency_release(&slice->graph);
+        }
+        slice->walk.graph = graph;
+        if (slice->rc && !rc) {
+            rc = slice->rc;
+            if (err)
+                *err = slice->err;
+        }
+    }
     return rc;
 }
 
 int verify_change(const struct network *network, const struct routes *routes,
-                  const struct repair *repair, struct dependency_graph *graph, uint64_t *operations,
-                  struct err *err)
+                  const struct repair *repair, const struct workers *workers,
+                  struct dependency_graph *graph, uint64_t *operations, struct err *err)
 {
-    uint32_t switches = (uint32_t)network->switches.count;
-    struct walk walk = {.network = network,
-                        .routes = routes,
-                        .graph = graph,
-                        .fresh = repair->fresh,
-                        .ports = routes->ports};
-    walk.part = mem_alloc((switches + 1) * sizeof *walk.part);
-    walk.places = mem_zalloc(switches + 1, sizeof *walk.places);
-    walk.changed = mem_zalloc(BITSET_WORDS(switches + 1u), sizeof *walk.changed);
-    walk.asked = mem_zalloc(network->ports.count + 1, 1);
-    walk.unknown = mem_alloc((network->ports.count + 1) * sizeof *walk.unknown);
-    walk.copy = mem_alloc((size_t)(switches + 1) * ROUTES_BLOCK);
-    network_parts(network, walk.part);
-    int rc = check_change(&walk, repair, err);
-    if (!rc && !order_fits(&walk, repair->standing.label))
+    struct check check = {.change = {.repair = repair}};
+    uint32_t *part = mem_alloc((network->switches.count + 1) * sizeof *part);
+    bool ordered = true;
+    network_parts(network, part);
+    sort_late(repair, &check.change.late);
+    find_kept(network, routes, &check.change);
+    *operations += repair->channels.count * (network->top_lid / 16u);
+    cut_slices(&check, graph, workers);
+    for (unsigned i = 0; i < check.slice_count; i++) {
+        struct slice *slice = &check.slices[i];
+        walk_init(&slice->walk, network, routes, &check.change);
+        if (i)
+            dependency_copy(&slice->graph, graph);
+        slice->walk.graph = i ? &slice->graph : graph;
+        slice->walk.part = part;
+    }
+    workers_run(workers, check.slice_count, check_slice, &check);
+    int rc = join_slices(&check, graph, err);
+    if (!rc)
+        workers_run(workers, check.slice_count, order_slice, &check);
+    for (unsigned i = 0; i < check.slice_count; i++) {
+        ordered &= check.slices[i].ordered;
+        *operations += check.slices[i].walk.operations;
+        walk_release(&check.slices[i].walk);
+    }
+    if (!rc && !ordered)
         rc = err_set(err, EDEADLK, "the repaired tables could deadlock");
-    *operations += walk.operations;
-    mem_free(walk.part);
-    mem_free(walk.places);
-    mem_free(walk.changed);
-    mem_free(walk.asked);
-    mem_free(walk.unknown);
-    mem_free(walk.copy);
-    vec_release(&walk.path);
+    mem_free(part);
+    mem_free(check.change.late.first);
+    mem_free(check.change.late.waited_for);
+    vec_release(&check.change.kept);
     return rc;
 }

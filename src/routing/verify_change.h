@@ -15,12 +15,13 @@
 
 #include "routing/dependency.h"
 #include "routing/repair.h"
+#include "routing/workers.h"
 
 /* `graph` has the dependencies of the tables before, in the network of today (dependency_move());
- * those of the change are added. 0, or -errno with the reason. *operations counts as engine.h does.
- */
+ * those of the change are added. `workers` may be NULL. 0, or -errno with the reason. *operations
+ * counts as engine.h does. */
 int verify_change(const struct network *network, const struct routes *routes,
-                  const struct repair *repair, struct dependency_graph *graph, uint64_t *operations,
-                  struct err *err);
+                  const struct repair *repair, const struct workers *workers,
+                  struct dependency_graph *graph, uint64_t *operations, struct err *err);
 
 #endif

@@ -266,8 +266,8 @@ static int mend_quickly(struct sm_job *job, struct err *err)
     struct repair *repair = &job->repair;
     int status = repair_tables(repair, &job->network, &job->routes, err);
     if (!status)
-        status = verify_change(&job->network, &job->routes, repair, &job->checked,
-                               &repair->operations, err);
+        status = verify_change(&job->network, &job->routes, repair, job->options.workers,
+                               &job->checked, &repair->operations, err);
     if (!status && !repair_plan(repair, &job->routes, &job->plan))
         status = err_set(err, EDEADLK, "the new entries would wait for each other");
     return status;

@@ -29,7 +29,8 @@ static bool check_repair(struct world *world, struct step *step, struct tally *t
     uint64_t operations = 0;
     struct verify_report report;
     struct order_plan plan;
-    if (verify_change(step->network, &step->after, &step->repair, &step->graph, &operations, &err))
+    if (verify_change(step->network, &step->after, &step->repair, NULL, &step->graph, &operations,
+                      &err))
         fail_msg("%s: %s", world->engine->name, err.message);
     verify_routes(step->network, &step->after, &(struct verify_options){0}, &report);
     if (!verify_holds(&report))
@@ -113,7 +114,7 @@ static void spoilt_repairs_do_not_pass(void **state)
             entry->after = entry->before;
             routes_row(&step.after, entry->at)[entry->lid] = entry->before;
             tried++;
-            passed += verify_change(step.network, &step.after, &step.repair, &step.graph,
+            passed += verify_change(step.network, &step.after, &step.repair, NULL, &step.graph,
                                     &operations, &err) == 0;
         }
         step_release(&step);
@@ -138,8 +139,9 @@ static void an_order_that_does_not_fit_does_not_pass(void **state)
     uint32_t nodes = standing->graph.first_node[step.network->switches.count];
     for (uint32_t i = 0; i < nodes; i++)
         standing->label[i] = -standing->label[i];
-    assert_int_not_equal(
-        verify_change(step.network, &step.after, &step.repair, &step.graph, &operations, &err), 0);
+    assert_int_not_equal(verify_change(step.network, &step.after, &step.repair, NULL, &step.graph,
+                                       &operations, &err),
+                         0);
     step_release(&step);
     world_release(&world);
 }
@@ -243,8 +245,8 @@ static void entries_that_others_changed_are_counted(void **state)
             vec_push(&step.repair.lids, lid);
             if (repair_tables(&step.repair, step.network, &step.after, &err) == 0 &&
                 tables_hold(step.network, &step.after)) {
-                assert_int_equal(verify_change(step.network, &step.after, &step.repair, &step.graph,
-                                               &operations, &err),
+                assert_int_equal(verify_change(step.network, &step.after, &step.repair, NULL,
+                                               &step.graph, &operations, &err),
                                  0);
                 assert_true(
                     are_in(step.network, &step.after, &step.repair.standing.graph, &step.graph));
