@@ -256,6 +256,7 @@ NUMBER_KEY(port, int, port.number, 0, 254)
 NUMBER_KEY(threads, unsigned, threads, 0, 256)
 TIME_KEY(timeout, sm.timeout_ps)
 TIME_KEY(poll, sm.poll_ps)
+TIME_KEY(renew, renew_ps)
 NUMBER_KEY(full_sweep_every, unsigned, sm.full_every, 0, 100000)
 FLAG_KEY(allow_cycles, sm.engine_options.allow_cycles)
 FLAG_KEY(reversible, sm.engine_options.reversible)
@@ -326,6 +327,7 @@ static const struct key keys[] = {
     {"port", set_port, false, "any"},
     {"state", set_state, false, "none"},
     {"threads", set_threads, false, "0"},
+    {"renew", set_renew, true, "8640000s"},
     {"priority", set_priority, true, "0"},
     {"lmc", set_lmc, false, "0"},
     {"m_key", set_m_key, false, "0"},
@@ -403,7 +405,7 @@ const char *config_key(size_t index)
 
 void config_init(struct config *config)
 {
-    *config = (struct config){.port.number = MAD_PORT_ANY};
+    *config = (struct config){.port.number = MAD_PORT_ANY, .renew_ps = TIME_LONGEST};
     sm_config_init(&config->sm);
     qos_init(&config->qos);
     config->qos_wanted = -1;

@@ -16,7 +16,8 @@ struct config {
     struct mad_port_choice port;
     const char *dump, *state, *log, *control; /* NULL: none */
     bool json;
-    unsigned threads; /* 0: one for each processor */
+    unsigned threads;  /* 0: one for each processor */
+    uint64_t renew_ps; /* the age at which it starts anew */
     bool lmc_given;
     VEC(uint64_t) root_guids;
     struct user_routes user_routes;

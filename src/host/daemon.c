@@ -17,6 +17,7 @@
 #include "host/config.h"
 #include "host/dumps.h"
 #include "host/event_log.h"
+#include "host/file_task.h"
 #include "host/mad_port.h"
 #include "host/manager_control.h"
 #include "host/readiness.h"
@@ -67,16 +68,25 @@ struct daemon {
     bool ending;
     int status; /* to end with */
     uint64_t stop_at;
+    bool again;      /* in another life */
+    uint64_t origin; /* of its clock, ns */
+    uint64_t born;
     uint64_t send_failures;
     uint64_t groups_generation; /* that the manager was last told of */
     struct sm_counts counted;
 };
 
-static uint64_t clock_now(void)
+static uint64_t machine_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * TIME_S + (uint64_t)now.tv_nsec * TIME_NS;
+    return (uint64_t)now.tv_sec * (TIME_S / TIME_NS) + (uint64_t)now.tv_nsec;
+}
+
+/* Picoseconds last for 213 days, so they are counted from the daemon's birth on. */
+static uint64_t clock_now(const struct daemon *daemon)
+{
+    return (machine_ns() - daemon->origin) * TIME_NS;
 }
 
 static void end(struct daemon *daemon, int status)
@@ -110,51 +120,12 @@ static void take_routes(struct daemon *daemon)
 {
     for (struct route_task *task; (task = worker_take(daemon->router)) != NULL;) {
         daemon->refused = task->status < 0;
-        sm_computed(daemon->sm, clock_now(), task->job, task->status < 0 ? &task->err : NULL);
+        sm_computed(daemon->sm, clock_now(daemon), task->job, task->status < 0 ? &task->err : NULL);
         mem_free(task);
     }
 }
 
 /* ---- files ---- */
-
-struct file_task {
-    struct dump_picture *picture;     /* or NULL */
-    struct text facts, registrations; /* empty: leave the file alone */
-    char *dump_directory, *state_directory;
-    struct err err; /* of the last that failed */
-    bool dump_failed, facts_failed, registrations_failed;
-};
-
-/* Whether it failed. */
-static bool keep(struct file_task *task, const char *name, const struct text *content,
-                 const char *what)
-{
-    int status = content->length ? store_replace(task->state_directory, name, content) : 0;
-    if (status < 0)
-        err_at(&task->err, -status, task->state_directory, 0, "%s cannot be kept: %s", what,
-               strerror(-status));
-    return status < 0;
-}
-
-static void write_files(void *argument)
-{
-    struct file_task *task = argument;
-    task->dump_failed =
-        task->picture && dump_write(task->picture, task->dump_directory, &task->err) < 0;
-    task->facts_failed = keep(task, "guid2lid", &task->facts, "addresses");
-    task->registrations_failed =
-        keep(task, REGISTRATIONS_FILE, &task->registrations, "registrations");
-}
-
-static void file_task_free(struct file_task *task)
-{
-    dump_picture_free(task->picture);
-    text_release(&task->facts);
-    text_release(&task->registrations);
-    mem_free(task->dump_directory);
-    mem_free(task->state_directory);
-    mem_free(task);
-}
 
 /* What failed is due again. Trouble is told once, and so is its end. */
 static void judge_files(struct daemon *daemon, uint64_t now, const struct file_task *task)
@@ -223,7 +194,7 @@ static void give_files(struct daemon *daemon, uint64_t now)
         task->state_directory = mem_strdup(daemon->config->state);
     daemon->dump_due &= !dump;
     daemon->facts_due &= !facts;
-    worker_give(daemon->writer, write_files, task);
+    worker_give(daemon->writer, file_task_run, task);
 }
 
 /* ---- events ---- */
@@ -382,7 +353,7 @@ static void reload(struct daemon *daemon, uint64_t now)
     struct err err = {0};
     struct config *fresh = NULL;
     char text[1024];
-    readiness_tell("RELOADING=1\nMONOTONIC_USEC=%" PRIu64, now / TIME_US);
+    readiness_tell("RELOADING=1\nMONOTONIC_USEC=%" PRIu64, machine_ns() / (TIME_US / TIME_NS));
     int status = make_config(daemon->options, &fresh, &err);
     if (status == 0) {
         config_compare(daemon->config, fresh, tell_difference, daemon);
@@ -450,6 +421,24 @@ static int watch_signals(void)
 /* ---- the loop ---- */
 
 /* Whether there is nothing more to wait for. */
+static uint64_t renewal(const struct daemon *daemon)
+{
+    return daemon->born + daemon->config->renew_ps;
+}
+
+/* Long before its clock is worn out, and while nothing happens, the manager starts anew: it finds
+ * everything as it should be, and leaves it so. */
+static void consider_renewal(struct daemon *daemon, uint64_t now)
+{
+    enum sm_state state = sm_state(daemon->sm);
+    bool quiet = state == SM_MASTER ? sm_is_settled(daemon->sm) : state == SM_STANDBY;
+    if (now < renewal(daemon) || !quiet || vswitch_pending(daemon->machines))
+        return;
+    event_log_write(&daemon->log, "stop", "starts anew");
+    daemon->again = true;
+    end(daemon, 0);
+}
+
 static void consider_ending(struct daemon *daemon, uint64_t now)
 {
     enum sm_state state = sm_state(daemon->sm);
@@ -463,8 +452,10 @@ static void consider_ending(struct daemon *daemon, uint64_t now)
         end(daemon, 1);
         return;
     }
-    if (!daemon->options->once)
+    if (!daemon->options->once) {
+        consider_renewal(daemon, now);
         return;
+    }
     if (sm_is_settled(daemon->sm)) {
         end(daemon, daemon->refused ? 1 : 0);
     } else if (state == SM_STANDBY) {
@@ -495,6 +486,8 @@ static void rest(struct daemon *daemon, uint64_t now)
         until = files_deadline(daemon);
     if (daemon->stop_at < until)
         until = daemon->stop_at;
+    if (now < renewal(daemon) && renewal(daemon) < until)
+        until = renewal(daemon); /* later ones wait for something else to end */
     event_log_flush(&daemon->log);
     mad_port_wait(daemon->port, daemon->watched, WATCH_COUNT,
                   until == TIME_NEVER ? TIME_NEVER
@@ -536,9 +529,9 @@ static unsigned receive(struct daemon *daemon, uint64_t now)
 
 static void serve(struct daemon *daemon)
 {
-    sm_start(daemon->sm, clock_now());
+    sm_start(daemon->sm, clock_now(daemon));
     for (unsigned turn = 0; !daemon->ending; turn++) {
-        uint64_t now = clock_now();
+        uint64_t now = clock_now(daemon);
         unsigned received = receive(daemon, now);
         if (received && turn % TURNS_BLIND == 0) {
             event_log_flush(&daemon->log);
@@ -568,7 +561,8 @@ static void serve(struct daemon *daemon)
         if (!daemon->ending && !received)
             rest(daemon, now);
     }
-    readiness_tell("STOPPING=1");
+    if (!daemon->again)
+        readiness_tell("STOPPING=1");
 }
 
 /* ---- birth and end ---- */
@@ -582,7 +576,7 @@ static uint64_t new_instance(void)
            1;
 }
 
-static int open_all(struct daemon *daemon, struct err *err)
+static int open_all(struct daemon *daemon, uint64_t instance, struct err *err)
 {
     struct config *config = daemon->config;
     daemon->watched[WATCH_SIGNALS].fd = watch_signals();
@@ -614,7 +608,7 @@ static int open_all(struct daemon *daemon, struct err *err)
     administration.key = config->sm.sm_key;
     administration.subnet_timeout = config->sm.subnet_timeout;
     administration.partitions = config->sm.partitions;
-    administration.instance = new_instance();
+    administration.instance = instance;
     daemon->sa = sa_new(&administration, mad_port_guid(daemon->port));
     sm_use_groups(daemon->sm, sa_groups(daemon->sa));
     daemon->registrations = (struct registrations){
@@ -622,7 +616,7 @@ static int open_all(struct daemon *daemon, struct err *err)
         .log = &daemon->log,
         .silent = daemon->options->once,
     };
-    registrations_open(&daemon->registrations, daemon->sa, clock_now());
+    registrations_open(&daemon->registrations, daemon->sa, clock_now(daemon));
     for (size_t i = 0; i < daemon->store.facts.count; i++)
         sm_remember(daemon->sm, &daemon->store.facts.items[i]);
     return 0;
@@ -639,10 +633,10 @@ static void close_all(struct daemon *daemon)
         for (unsigned round = 0; round < 2; round++) { /* one may have been under way */
             while (worker_is_busy(daemon->writer)) {
                 poll(&daemon->watched[WATCH_WRITER], 1, -1);
-                take_files(daemon, clock_now());
+                take_files(daemon, clock_now(daemon));
             }
             if (round == 0)
-                give_files(daemon, clock_now());
+                give_files(daemon, clock_now(daemon));
         }
     }
     worker_free(daemon->router);
@@ -658,24 +652,42 @@ static void close_all(struct daemon *daemon)
     close(daemon->watched[WATCH_SIGNALS].fd);
     free_retired(daemon);
     vec_release(&daemon->retired);
-    config_release(daemon->config);
-    mem_free(daemon->config);
+}
+
+/* One life. The configuration is that of the last one, if there was any: it was right then. */
+static int live(struct daemon *daemon, struct err *err)
+{
+    uint64_t instance = new_instance(), day_ns = 24 * 3600 * (TIME_S / TIME_NS);
+    daemon->stop_at = TIME_NEVER;
+    daemon->store.lock = -1;
+    daemon->origin = machine_ns() - instance % day_ns; /* no two lives have the same times */
+    daemon->born = clock_now(daemon);
+    int status = open_all(daemon, instance, err);
+    if (status == 0) {
+        event_log_write(&daemon->log, "start", "engine %s at %s", daemon->config->sm.engine->name,
+                        mad_port_name(daemon->port));
+        tell_remarks(daemon);
+        serve(daemon);
+        status = daemon->status;
+    }
+    close_all(daemon);
+    return status;
 }
 
 int daemon_run(const struct daemon_options *options, struct err *err)
 {
-    struct daemon daemon = {.options = options, .stop_at = TIME_NEVER, .store.lock = -1};
-    int status = make_config(options, &daemon.config, err);
+    struct config *config = NULL;
+    bool again = false;
+    int status = make_config(options, &config, err);
     if (status < 0)
         return status;
-    status = open_all(&daemon, err);
-    if (status == 0) {
-        event_log_write(&daemon.log, "start", "engine %s at %s", daemon.config->sm.engine->name,
-                        mad_port_name(daemon.port));
-        tell_remarks(&daemon);
-        serve(&daemon);
-        status = daemon.status;
-    }
-    close_all(&daemon);
+    do {
+        struct daemon daemon = {.options = options, .config = config};
+        status = live(&daemon, err);
+        config = daemon.config;
+        again = daemon.again;
+    } while (again);
+    config_release(config);
+    mem_free(config);
     return status;
 }
