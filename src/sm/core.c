@@ -133,9 +133,11 @@ static void finish_change(struct sm *sm, uint64_t now)
 {
     struct change *change = &sm->change;
     unsigned switches = 0, adapters = 0;
-    for (size_t i = 0; i < sm->subnet.nodes.count; i++)
-        if (sm->subnet.nodes.items[i].present)
-            (*(sm->subnet.nodes.items[i].kind == SUBNET_SWITCH ? &switches : &adapters))++;
+    for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
+        if (node_at(sm, i)->present) {
+            (*(node_at(sm, i)->kind == SUBNET_SWITCH ? &switches : &adapters))++;
+            sm_node_work(sm, i)->silences = 0;
+        }
     /* A change that needed no new routes has no such phases. */
     uint64_t discovered = change->discovered ? change->discovered : now;
     uint64_t computed = change->computed ? change->computed : discovered;

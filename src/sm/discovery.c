@@ -61,6 +61,21 @@ void discovery_restart(struct sm *sm)
     discovery_start(sm);
 }
 
+/* A node that answers some questions and never others would come and go for ever. */
+static void note_silence(struct sm *sm, uint64_t now, uint32_t node)
+{
+    enum { SILENCES_ALLOWED = 2, MOST_STEPS = 4 };
+    struct node_work *work = sm_node_work(sm, node);
+    work->silences += work->silences < SILENCES_ALLOWED + MOST_STEPS;
+    if (work->silences <= SILENCES_ALLOWED)
+        return;
+    unsigned steps = work->silences - (unsigned)SILENCES_ALLOWED;
+    work->silent_until = now + (TIME_S << steps);
+    sm_say(sm, SM_EVENT_WARNING, "%s 0x%016llx leaves answers out: left alone for %u s",
+           node_at(sm, node)->kind == SUBNET_SWITCH ? "switch" : "adapter",
+           (unsigned long long)node_at(sm, node)->guid, 1u << steps);
+}
+
 /* A node that does not answer is as good as gone. The ports that led to it are asked again by the
  * next sweep: if it was only the way to it that failed, it is found by another one. */
 void discovery_lost_contact(struct sm *sm, uint64_t now, uint32_t end)
@@ -77,6 +92,7 @@ void discovery_lost_contact(struct sm *sm, uint64_t now, uint32_t end)
         if (peer != SUBNET_NONE)
             sm_port_work(sm, peer)->failures = 1;
     }
+    note_silence(sm, now, index);
     subnet_remove_node(&sm->subnet, index);
     sm->ways_stale = true;
 }
@@ -317,6 +333,11 @@ static void probed(struct sm *sm, uint64_t now, const struct request *request, c
     }
     uint32_t known = map_get(&sm->subnet.by_guid, guid);
     bool present = known != MAP_NONE && node_at(sm, known)->present;
+    if (known != MAP_NONE && !present && now < sm_node_work(sm, known)->silent_until) {
+        if (through != SUBNET_NONE)
+            sm_port_work(sm, through)->failures = 1; /* a later sweep looks again */
+        return;
+    }
     uint32_t node = subnet_add_node(&sm->subnet, guid, kind, ports);
     if (node == SUBNET_NONE) {
         sm_say(sm, SM_EVENT_ERROR, "two nodes share the GUID 0x%016llx: the second is left out",

@@ -87,11 +87,13 @@ struct node_work {
     uint32_t writing_tables, reading; /* requests under way */
     uint32_t reads_for, mirrored; /* tokens: all of it is being read under, has been read under */
     bool reading_switch, writing_switch, described, announced;
-    bool own_life;  /* keeps packets as long as it likes, whatever it is told */
-    bool own_top;   /* the same for the last MLID */
-    bool too_small; /* its table cannot hold the routes, and that was said */
-    bool babbling;  /* sends more traps than anyone can use, and that was said */
-    uint32_t traps; /* since `traps_since` */
+    bool own_life;         /* keeps packets as long as it likes, whatever it is told */
+    bool own_top;          /* the same for the last MLID */
+    bool too_small;        /* its table cannot hold the routes, and that was said */
+    bool babbling;         /* sends more traps than anyone can use, and that was said */
+    uint8_t silences;      /* how often it was met and left an answer out since all was well … */
+    uint64_t silent_until; /* … and is not met again */
+    uint32_t traps;        /* since `traps_since` */
     uint64_t traps_since;
 };
 

@@ -407,7 +407,10 @@ void transactions_flush(struct sm *sm)
     }
     for (size_t i = 0; i < sm->node_work.count; i++) {
         struct node_work *work = &sm->node_work.items[i];
-        *work = (struct node_work){.announced = work->announced, .mirrored = work->mirrored};
+        *work = (struct node_work){.announced = work->announced,
+                                   .mirrored = work->mirrored,
+                                   .silences = work->silences,
+                                   .silent_until = work->silent_until};
     }
     sm->audit = (struct audit){0};
     blocks_flush(sm);

@@ -462,6 +462,15 @@ static void smps_may_go_by_tables_where_these_are_good(void **state)
     world_close(&world);
 }
 
+static unsigned switches_present(struct world *world, unsigned manager)
+{
+    const struct subnet *subnet = sm_subnet(sim_manager(world->sim, manager));
+    unsigned present = 0;
+    for (size_t i = 0; i < subnet->nodes.count; i++)
+        present += subnet->nodes.items[i].present && subnet->nodes.items[i].kind == SUBNET_SWITCH;
+    return present;
+}
+
 static void a_mute_switch_is_left_out_and_taken_back(void **state)
 {
     (void)state;
@@ -475,16 +484,37 @@ static void a_mute_switch_is_left_out_and_taken_back(void **state)
     uint32_t mute = topology_find(&world.topology, "S9");
     assert_int_equal(fabric_set_agent_delay(world.fabric, mute, TIME_NEVER, NULL), 0);
     sim_run(world.sim, sim_now(world.sim) + 20 * TIME_S);
-    unsigned present = 0;
-    const struct subnet *subnet = sm_subnet(sim_manager(world.sim, manager));
-    for (size_t i = 0; i < subnet->nodes.count; i++)
-        present += subnet->nodes.items[i].present && subnet->nodes.items[i].kind == SUBNET_SWITCH;
-    assert_true(present < 12);
+    assert_true(switches_present(&world, manager) < 12);
     assert_int_equal(fabric_set_agent_delay(world.fabric, mute, 0, NULL), 0);
     sim_run(world.sim, sim_now(world.sim) + 20 * TIME_S);
     assert_true(sm_is_settled(sim_manager(world.sim, manager)));
-    for (size_t i = 0; i < subnet->nodes.count; i++)
-        assert_true(subnet->nodes.items[i].present);
+    assert_true(all_active(&world));
+    assert_int_equal(switches_present(&world, manager), 12);
+    world_close(&world);
+}
+
+/* It says who it is, and nothing of its tables. */
+static void a_switch_that_leaves_answers_out_keeps_nobody_waiting(void **state)
+{
+    (void)state;
+    struct world world;
+    struct sm_config config;
+    const char *words[] = {"switches=6", "hosts=1"};
+    sm_config_init(&config);
+    config.sweep_ps = 1 * TIME_S;
+    world_open(&world, "today", "ring", words, 2);
+    uint32_t odd = management_port(&world, "S3");
+    for (unsigned port = 1; port <= 2; port++)
+        fabric_set_loss(world.fabric, odd + port, ATTRIBUTE_SWITCH_INFO, UINT64_C(1) << 32, NULL);
+    unsigned manager = sim_add_manager(world.sim, host(&world, "H0"), &config);
+    assert_true(sim_run_until_settled(world.sim, manager, 15 * TIME_S));
+    assert_int_equal(switches_present(&world, manager), 5);
+    for (unsigned port = 1; port <= 2; port++)
+        fabric_set_loss(world.fabric, odd + port, ATTRIBUTE_SWITCH_INFO, 0, NULL);
+    sim_run(world.sim, sim_now(world.sim) + 30 * TIME_S);
+    assert_true(sm_is_settled(sim_manager(world.sim, manager)));
+    assert_int_equal(switches_present(&world, manager), 6);
+    assert_true(all_active(&world));
     world_close(&world);
 }
 
@@ -565,6 +595,7 @@ int main(void)
         cmocka_unit_test(only_a_master_has_paths),
         cmocka_unit_test(smps_may_go_by_tables_where_these_are_good),
         cmocka_unit_test(a_mute_switch_is_left_out_and_taken_back),
+        cmocka_unit_test(a_switch_that_leaves_answers_out_keeps_nobody_waiting),
         cmocka_unit_test(of_several_engines_the_first_that_does_not_refuse_routes),
         cmocka_unit_test(random_answers_never_wedge_it),
     };
