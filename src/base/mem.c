@@ -80,10 +80,8 @@ void mem_free(void *memory)
     free(memory);
 }
 
-void *mem_reserve(void *items, size_t *capacity, size_t wanted, size_t bytes)
+void *mem_grow(void *items, size_t *capacity, size_t wanted, size_t bytes)
 {
-    if (wanted <= *capacity)
-        return items;
     size_t grown = *capacity * 2 > wanted ? *capacity * 2 : wanted;
     if (grown < 8)
         grown = 8;

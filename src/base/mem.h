@@ -36,7 +36,11 @@ char *mem_strdup(const char *text);
     (mem_free((vec)->items), (vec)->items = NULL, (vec)->count = (vec)->capacity = 0)
 
 /* Grow `items` so that it holds `wanted` elements; doubles, so that pushes cost O(1) each. */
-void *mem_reserve(void *items, size_t *capacity, size_t wanted, size_t bytes);
+void *mem_grow(void *items, size_t *capacity, size_t wanted, size_t bytes);
+static inline void *mem_reserve(void *items, size_t *capacity, size_t wanted, size_t bytes)
+{
+    return wanted <= *capacity ? items : mem_grow(items, capacity, wanted, bytes);
+}
 void mem_free(void *memory);
 
 /* An arena: many small pieces with one owner and one end. */

@@ -7,6 +7,7 @@
 #include "routing/engine_list.h"
 #include "routing/grid.h"
 #include "routing/paper_cost.h"
+#include "routing/roots.h"
 #include "routing/tree.h"
 
 #include <stdio.h>
@@ -80,4 +81,5 @@ const struct engine engine_auto = {
     .summary = "looks at the network and picks: ftree, dor, dfsssp, nue or updn",
     .compute = auto_compute,
     .paper_steps = paper_steps_fera,
+    .ranks = roots_ranks,
 };

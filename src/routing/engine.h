@@ -58,6 +58,10 @@ struct engine {
     bool renames;                     /* wants terminals with more than one LID */
     /* What the published algorithm would do in place of `compute`: see paper_cost.h. */
     uint64_t (*paper_steps)(const struct network *network, const struct updown *updown);
+    /* NULL, or: the directions that its tables keep to, or NULL, without the tables. As
+     * routes.ranks.
+     */
+    uint32_t *(*ranks)(const struct network *network, const struct engine_options *options);
 };
 
 extern const struct engine engine_fera, engine_pira, engine_dr, engine_minhop, engine_updn,

@@ -9,6 +9,7 @@
  * With a list of hosts those are numbered first, so that the others do not disturb them. With a
  * list of roots these are the top. */
 #include "routing/paper_cost.h"
+#include "routing/roots.h"
 #include "routing/strays.h"
 #include "routing/turns.h"
 
@@ -63,4 +64,5 @@ const struct engine engine_ftree = {
     .summary = "fat trees in closed form, also damaged ones; refused where there is no tree",
     .compute = ftree_compute,
     .paper_steps = paper_steps_fera,
+    .ranks = roots_ranks,
 };

@@ -65,6 +65,24 @@ static int find_directions(struct directions *directions, const struct network *
     return 0;
 }
 
+uint32_t *roots_ranks(const struct network *network, const struct engine_options *options)
+{
+    struct engine_options chosen = *options;
+    struct directions directions;
+    struct err ignored;
+    if (chosen.root == ROOT_DEFAULT)
+        chosen.root = ROOT_DETECT;
+    if (find_directions(&directions, network, &chosen, &ignored))
+        return NULL;
+    if (directions.tree.level)
+        tree_directions(&directions.tree, network, &directions.updown);
+    uint32_t *ranks = directions.updown.rank;
+    directions.updown.rank = NULL;
+    updown_release(&directions.updown);
+    tree_release(&directions.tree);
+    return ranks;
+}
+
 static int refuse_gaps(const struct network *network, const struct ways_gaps *gaps, struct err *err)
 {
     char from[NETWORK_LABEL_BYTES], to[NETWORK_LABEL_BYTES];
@@ -138,4 +156,5 @@ const struct engine engine_updn = {
     .summary = "up*-down* with detected or given roots, balanced over equal ways",
     .compute = updn_compute,
     .paper_steps = paper_steps_fera,
+    .ranks = roots_ranks,
 };

@@ -207,16 +207,35 @@ static int compute(struct sm_job *job, struct err *err)
     return status ? status : plan_check(job, &job->routes, err);
 }
 
+/* Keeps the tables that are there, if they are right; and if they keep to the directions that the
+ * engine would give, that is remembered: repairs and machines that move can rely on it then. */
+static bool adopt(struct sm_job *job)
+{
+    struct err unfit;
+    struct routes *there = &job->before;
+    if (!job->adopt || !job->has_before)
+        return false;
+    if (job->engine->ranks)
+        there->ranks = job->engine->ranks(&job->network, &job->options);
+    bool right = plan_check(job, there, &unfit) == 0;
+    if (!right || !job->standing.directed) {
+        mem_free(there->ranks);
+        there->ranks = NULL;
+    }
+    if (!right)
+        return false;
+    job->routes = *there;
+    job->before = (struct routes){0};
+    job->has_before = false;
+    strcpy(job->routes.note, "the tables that are in the switches are right and stay");
+    return true;
+}
+
 int sm_job_run(struct sm_job *job, struct err *err)
 {
     struct err unfit;
-    if (job->adopt && job->has_before && plan_check(job, &job->before, &unfit) == 0) {
-        job->routes = job->before;
-        job->before = (struct routes){0};
-        job->has_before = false;
-        strcpy(job->routes.note, "the tables that are in the switches are right and stay");
+    if (adopt(job))
         return 0;
-    }
     if (job->only_adopt)
         return err_set(err, EINVAL, "the tables that are in the switches are not right");
     int status = job->mend ? mend_run(job, &unfit) : -EAGAIN;

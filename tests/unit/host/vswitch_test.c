@@ -370,6 +370,33 @@ static void a_standby_that_takes_over_in_the_middle_finds_one_machine(void **sta
     }
 }
 
+/* Routes that a new master keeps have the directions that they were computed with. */
+static void a_move_costs_no_more_after_a_takeover(void **state)
+{
+    (void)state;
+    struct world world;
+    struct sm_config config;
+    open_hypervisors(&world, "2", "3", "3");
+    sm_config_init(&config);
+    unsigned manager = settle(&world, host(&world, "H0"), &config);
+    must(&world, manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED);
+    struct vswitch_result there =
+        must(&world, manager, VSWITCH_MIGRATE, "alpha", "H5", VSWITCH_BALANCED);
+    unsigned standby = sim_add_manager(world.sim, host(&world, "H2"), &config);
+    for (unsigned i = 0; i < 200 && !sm_has_copy(sim_manager(world.sim, standby)); i++)
+        sim_run(world.sim, sim_now(world.sim) + 100 * TIME_MS);
+    sim_kill_manager(world.sim, manager);
+    sim_run(world.sim, sim_now(world.sim) + 5 * TIME_S);
+    assert_true(sim_run_until_settled(world.sim, standby, sim_now(world.sim) + 30 * TIME_S));
+    struct vswitch_result back =
+        must(&world, standby, VSWITCH_MIGRATE, "alpha", "H1", VSWITCH_BALANCED);
+    assert_false(back.rerouted);
+    assert_int_equal(back.table_smps, there.table_smps);
+    assert_int_equal(back.drains, there.drains);
+    check_world(&world, standby);
+    world_close(&world);
+}
+
 /* One of the two hypervisors dies in the middle, and comes back blank, or only its agent keeps
  * silent, and comes back as it was. */
 static void a_hypervisor_that_dies_in_the_middle_leaves_one_machine(void **state)
@@ -523,6 +550,7 @@ int main(void)
         cmocka_unit_test(a_machine_asked_for_during_a_change_waits_for_it),
         cmocka_unit_test(a_manager_that_dies_in_the_middle_leaves_one_machine),
         cmocka_unit_test(a_standby_that_takes_over_in_the_middle_finds_one_machine),
+        cmocka_unit_test(a_move_costs_no_more_after_a_takeover),
         cmocka_unit_test(a_hypervisor_that_dies_in_the_middle_leaves_one_machine),
         cmocka_unit_test(lost_smps_only_delay_a_move),
         cmocka_unit_test(a_machine_of_a_dead_hypervisor_starts_elsewhere_with_its_lid),
