@@ -13,7 +13,7 @@
 # A dash: that one refuses. 'threads' sets one thread of weft beside two, for tables and their check;
 # 'large' takes fabrics that fill the space of LIDs, without OpenSM, which would need hours; dfsssp may
 # use fifteen lanes there if eight are too few.
-# The default is all of it, for the better part of an hour. The machine is noisy: only ratios of one
+# The default is all of it, for more than an hour. The machine is noisy: only ratios of one
 # run mean anything, and nothing is judged by them here.
 #
 # ENGINES lists the engines, SAMPLES the random pairings, OPENSM_LIMIT the seconds that OpenSM gets.
@@ -172,7 +172,7 @@ compare_threads() {
 compute_large() {
     local network engine
     printf '%-28s %9s %9s %9s %5s\n' 'large' 'tables s' 'check s' 'peak MiB' 'lanes'
-    for network in tree-27648 tree-44640 jellyfish-45000; do
+    for network in 11664 tree-27648 tree-44640 jellyfish-45000; do
         make_network $network >net || exit
         echo "$network: $("$WEFT" topo info net | sed -n 's/^switches *\([0-9]*\).*/\1 switches, /p' | head -n 1)$("$WEFT" route net --engine pira --json | awk '$1 == "\"top_lid\":" { print $2 + 0 " LIDs" }')"
         for engine in ${ENGINES:-fera pira minhop updn ftree sssp dfsssp nue lash auto}; do
