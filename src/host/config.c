@@ -246,6 +246,7 @@ NUMBER_KEY(m_key, uint64_t, sm.m_key, 0, UINT64_MAX)
 NUMBER_KEY(sm_key, uint64_t, sm.sm_key, 0, UINT64_MAX)
 NUMBER_KEY(m_key_lease, uint16_t, sm.m_key_lease_s, 0, UINT16_MAX)
 NUMBER_KEY(m_key_protect, uint8_t, sm.m_key_protect, 0, 3)
+NUMBER_KEY(subnet_prefix, uint64_t, sm.subnet_prefix, 1, UINT64_MAX)
 NUMBER_KEY(subnet_timeout, uint8_t, sm.subnet_timeout, 0, 31)
 NUMBER_KEY(life_time, uint8_t, sm.life_time, 0, 18)
 NUMBER_KEY(window, uint32_t, sm.window, 1, 65536)
@@ -334,6 +335,7 @@ static const struct key keys[] = {
     {"sm_key", set_sm_key, false, "1"},
     {"m_key_lease", set_m_key_lease, true, "0"},
     {"m_key_protect", set_m_key_protect, true, "0"},
+    {"subnet_prefix", set_subnet_prefix, false, "0xfe80000000000000"},
     {"subnet_timeout", set_subnet_timeout, true, "18"},
     {"life_time", set_life_time, true, "10"},
     {"engine", set_engine, true, "updn"},
@@ -538,4 +540,5 @@ void config_keep_fixed(const struct config *before, struct config *after)
     after->sm.lmc = before->sm.lmc;
     after->sm.m_key = before->sm.m_key;
     after->sm.sm_key = before->sm.sm_key;
+    after->sm.subnet_prefix = before->sm.subnet_prefix;
 }

@@ -606,6 +606,7 @@ static int open_all(struct daemon *daemon, uint64_t instance, struct err *err)
     struct sa_config administration;
     sa_config_init(&administration);
     administration.key = config->sm.sm_key;
+    administration.prefix = config->sm.subnet_prefix;
     administration.subnet_timeout = config->sm.subnet_timeout;
     administration.partitions = config->sm.partitions;
     administration.instance = instance;

@@ -9,7 +9,6 @@
 
 enum { TRIES = 50, TIMEOUT_MS = 200 };
 static const uint64_t busy_pause = 50 * TIME_MS;
-#define LOCAL_PREFIX UINT64_C(0xFE80000000000000)
 
 struct host {
     uint32_t port;
@@ -295,7 +294,7 @@ static uint8_t *begin(uint8_t mad[MAD_BYTES], unsigned method, unsigned attribut
 
 static void set_gid(const struct sim_clients *clients, uint8_t *gid, uint32_t port)
 {
-    wire_set_bits(gid, 0, 64, LOCAL_PREFIX);
+    wire_set_bits(gid, 0, 64, GID_PREFIX_LOCAL);
     wire_set_bits(gid, 64, 64, fabric_port_guid(clients->fabric, port, 0));
 }
 

@@ -47,6 +47,7 @@ void sa_config_init(struct sa_config *config)
 {
     *config = (struct sa_config){
         .key = 1,
+        .prefix = GID_PREFIX_LOCAL,
         .subnet_timeout = 18,
         .response_time = 16,
         .queue_limit = 16384,
@@ -120,12 +121,12 @@ static void report_changes(struct sa *sa, const struct path_index *before)
     uint8_t gid[16];
     for (size_t i = 0; i < before->guids.count; i++)
         if (map_get(&sa->index.by_guid, before->guids.items[i]) == MAP_NONE) {
-            gid_set(gid, GID_PREFIX, before->guids.items[i]);
+            gid_set(gid, sa->config.prefix, before->guids.items[i]);
             report_gid(sa, WIRE_ID_TRAP_GID_OUT_OF_SERVICE, gid);
         }
     for (size_t i = 0; i < sa->index.guids.count; i++)
         if (map_get(&before->by_guid, sa->index.guids.items[i]) == MAP_NONE) {
-            gid_set(gid, GID_PREFIX, sa->index.guids.items[i]);
+            gid_set(gid, sa->config.prefix, sa->index.guids.items[i]);
             report_gid(sa, WIRE_ID_TRAP_GID_IN_SERVICE, gid);
             if (map_remove(&sa->forgotten, sa->index.guids.items[i]))
                 vec_push(&sa->asks, sa->index.guids.items[i]);
@@ -199,9 +200,9 @@ uint64_t sa_requester_guid(const struct sa *sa, const struct query *query)
     return end_point == NETWORK_NONE ? 0 : path_index_guid(sa, end_point);
 }
 
-bool sa_is_local_prefix(uint64_t prefix)
+bool sa_is_local_prefix(const struct sa *sa, uint64_t prefix)
 {
-    return prefix == GID_PREFIX;
+    return prefix == sa->config.prefix || prefix == GID_PREFIX_LOCAL;
 }
 
 bool sa_is_lost(struct sa *sa, uint64_t guid, uint64_t *absent_since)

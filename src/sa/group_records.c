@@ -190,7 +190,7 @@ static bool make_mgid(struct sa *sa, const struct query *query, uint8_t *mgid)
     mgid[1] = (uint8_t)(0x10 | scope);
     mgid[2] = 0xA0;
     mgid[3] = 0x1B;
-    wire_set_bits(mgid, 32, 64, GID_PREFIX);
+    wire_set_bits(mgid, 32, 64, sa->config.prefix);
     for (unsigned tries = 0; tries <= MLID_COUNT; tries++) {
         wire_set_bits(mgid, 96, 32, sa->registry.next_mgid++);
         if (!groups_find(&sa->registry.groups, mgid))
@@ -350,7 +350,7 @@ static uint16_t join(struct sa *sa, const struct query *query, struct answer *an
     groups_join(&sa->registry.groups, group,
                 &(struct group_member){
                     .guid = guid,
-                    .prefix = GID_PREFIX,
+                    .prefix = sa->config.prefix,
                     .join_state = (uint8_t)wire_get(data, MC_MEMBER_RECORD_JOIN_STATE),
                     .proxy = guid != requester,
                 });

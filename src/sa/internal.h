@@ -8,7 +8,6 @@
 #include "sa/sa.h"
 
 /* The subnet prefix: the one that ports have from the start. */
-#define GID_PREFIX UINT64_C(0xFE80000000000000)
 
 /* ---- queries and answers ---- */
 
@@ -316,7 +315,7 @@ void answer_text(struct sa *sa, const struct query *query, const struct text *te
 uint32_t sa_next_end_port(const struct sa *sa, unsigned *lid);
 /* The port that asks; 0 if its LID is nobody's. */
 uint64_t sa_requester_guid(const struct sa *sa, const struct query *query);
-bool sa_is_local_prefix(uint64_t prefix);
+bool sa_is_local_prefix(const struct sa *sa, uint64_t prefix);
 /* Whether a registered port has been away for too long; notes since when it is away. */
 bool sa_is_lost(struct sa *sa, uint64_t guid, uint64_t *absent_since);
 static inline uint64_t gid_prefix(const uint8_t *gid)

@@ -271,8 +271,8 @@ static bool add_path(const struct sa *sa, const struct path_wish *wish, const st
     if (wish->reversible && !returns)
         return false;
     uint8_t *record = answer_add(answer);
-    gid_set(wire_bytes(record, PATH_RECORD_DGID), GID_PREFIX, to->guid);
-    gid_set(wire_bytes(record, PATH_RECORD_SGID), GID_PREFIX, from->guid);
+    gid_set(wire_bytes(record, PATH_RECORD_DGID), sa->config.prefix, to->guid);
+    gid_set(wire_bytes(record, PATH_RECORD_SGID), sa->config.prefix, from->guid);
     wire_set(record, PATH_RECORD_DLID, dlid);
     wire_set(record, PATH_RECORD_SLID, slid);
     wire_set(record, PATH_RECORD_RAW_TRAFFIC, wish->raw);
@@ -340,7 +340,7 @@ struct ends {
 static uint32_t by_gid(const struct sa *sa, const uint8_t *gid)
 {
     uint32_t point = map_get(&sa->index.by_guid, gid_guid(gid));
-    return sa_is_local_prefix(gid_prefix(gid)) && point != MAP_NONE ? point : NETWORK_NONE;
+    return sa_is_local_prefix(sa, gid_prefix(gid)) && point != MAP_NONE ? point : NETWORK_NONE;
 }
 
 static uint32_t by_lid(const struct sa *sa, unsigned lid)
@@ -560,11 +560,11 @@ uint16_t multi_path_records(struct sa *sa, const struct query *query, struct ans
 
 /* ---- the nodes along a path ---- */
 
-static void add_step(struct answer *answer, unsigned kind, uint64_t guid, unsigned entry,
-                     unsigned exit, uint64_t entry_guid, uint64_t exit_guid)
+static void add_step(const struct sa *sa, struct answer *answer, unsigned kind, uint64_t guid,
+                     unsigned entry, unsigned exit, uint64_t entry_guid, uint64_t exit_guid)
 {
     uint8_t *record = answer_add(answer);
-    wire_set(record, TRACE_RECORD_GID_PREFIX, GID_PREFIX);
+    wire_set(record, TRACE_RECORD_GID_PREFIX, sa->config.prefix);
     wire_set(record, TRACE_RECORD_NODE_TYPE, kind);
     wire_set(record, TRACE_RECORD_NODE_ID, guid);
     wire_set(record, TRACE_RECORD_ENTRY_PORT_ID, entry_guid);
@@ -582,7 +582,7 @@ static void add_terminal_step(const struct sa *sa, struct answer *answer, uint32
     if (port == SUBNET_NONE)
         return;
     unsigned number = subnet->ports.items[port].number;
-    add_step(answer, SUBNET_ADAPTER, subnet->nodes.items[subnet->ports.items[port].node].guid,
+    add_step(sa, answer, SUBNET_ADAPTER, subnet->nodes.items[subnet->ports.items[port].node].guid,
              leaving ? 0 : number, leaving ? number : 0, leaving ? 0 : guid, leaving ? guid : 0);
 }
 
@@ -615,7 +615,7 @@ uint16_t trace_records(struct sa *sa, const struct query *query, struct answer *
         const struct network_switch *here = &network->switches.items[at & ~NETWORK_SWITCH];
         unsigned port =
             at == ends.destination ? 0 : routes_port(sa->view.routes, at & ~NETWORK_SWITCH, dlid);
-        add_step(answer, SUBNET_SWITCH, here->guid, entry, port, here->guid, here->guid);
+        add_step(sa, answer, SUBNET_SWITCH, here->guid, entry, port, here->guid, here->guid);
         if (at == ends.destination)
             return STATUS_OK;
         entry = network->ports.items[here->first_port + port].peer_port;

@@ -109,7 +109,8 @@ static void print_service(struct text *out, const struct sa *sa, const struct se
 
 /* ---- subscriptions ---- */
 
-static void print_subscription(struct text *out, const struct subscription *subscription)
+static void print_subscription(struct text *out, uint64_t prefix,
+                               const struct subscription *subscription)
 {
     const uint8_t *inform = subscription->inform, *gid = wire_bytes_const(inform, INFORM_INFO_GID);
     const struct sa_address *address = &subscription->address;
@@ -120,7 +121,7 @@ static void print_subscription(struct text *out, const struct subscription *subs
                 "trap_type=0x%x trap_num=0x%x qpn_resp_time_val=0x%x node_type=0x%06x rep_addr: "
                 "lid=0x%04x path_bits=0x%02x static_rate=0x00 remote_qp=0x%08x "
                 "remote_qkey=0x%08x pkey_ix=0x%04x sl=0x%02x\n\n",
-                GID_PREFIX, subscription->guid, subscription->number, word(gid, 0), word(gid, 1),
+                prefix, subscription->guid, subscription->number, word(gid, 0), word(gid, 1),
                 (unsigned)wire_get(inform, INFORM_INFO_LID_RANGE_BEGIN),
                 (unsigned)wire_get(inform, INFORM_INFO_LID_RANGE_END),
                 (unsigned)wire_get(inform, INFORM_INFO_IS_GENERIC),
@@ -207,7 +208,7 @@ void registry_print(const struct sa *sa, uint64_t wall_s, const struct sa_genera
             print_service(out, sa, &registry->services.items[i], wall_s);
     for (size_t i = 0; i < registry->subscriptions.count; i++)
         if (registry->subscriptions.items[i].changed > since->others)
-            print_subscription(out, &registry->subscriptions.items[i]);
+            print_subscription(out, sa->config.prefix, &registry->subscriptions.items[i]);
 }
 
 void sa_registry_print_changes(const struct sa *sa, uint64_t wall_s,

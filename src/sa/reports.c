@@ -75,7 +75,7 @@ static void tell(struct sa *sa, unsigned trap, const uint8_t gid[16], unsigned p
     wire_set(notice, NOTICE_TRAP_NUMBER, trap);
     wire_set(notice, NOTICE_ISSUER_LID,
              sa->view.subnet->ports.items[sa->view.subnet->own_port].lid);
-    gid_set(wire_bytes(notice, NOTICE_ISSUER_GID), GID_PREFIX, sa->guid);
+    gid_set(wire_bytes(notice, NOTICE_ISSUER_GID), sa->config.prefix, sa->guid);
     /* 64 to 67 have the same details. */
     memcpy(wire_bytes(notice + NOTICE_AT_DETAILS, TRAP_GID_IN_SERVICE_GID), gid, 16);
     spread(sa, notice, p_key);
@@ -97,7 +97,7 @@ void report_notice(struct sa *sa, const uint8_t *notice)
     memcpy(whole, notice, wire_fields[NOTICE_ISSUER_GID].offset / 8);
     uint32_t port = sa_port_at(sa, (unsigned)wire_get(notice, NOTICE_ISSUER_LID));
     uint64_t guid = port == SUBNET_NONE ? 0 : sa->view.subnet->ports.items[port].guid;
-    gid_set(wire_bytes(whole, NOTICE_ISSUER_GID), GID_PREFIX, guid);
+    gid_set(wire_bytes(whole, NOTICE_ISSUER_GID), sa->config.prefix, guid);
     spread(sa, whole, 0);
 }
 

@@ -45,6 +45,7 @@
 
 struct sa_config {
     uint64_t key;           /* SM_Key of trusted queries */
+    uint64_t prefix;        /* of GIDs */
     uint8_t subnet_timeout; /* told as the packet life time: 4.096 us * 2^n */
     uint8_t response_time;  /* of ClassPortInfo */
     uint32_t queue_limit, client_limit;

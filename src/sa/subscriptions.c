@@ -183,7 +183,7 @@ uint16_t inform_info_records(struct sa *sa, const struct query *query, struct an
     for (size_t i = 0; i < sa->registry.subscriptions.count; i++) {
         const struct subscription *subscription = &sa->registry.subscriptions.items[i];
         uint8_t *record = answer_add(answer);
-        gid_set(wire_bytes(record, INFORM_INFO_RECORD_SUBSCRIBER_GID), GID_PREFIX,
+        gid_set(wire_bytes(record, INFORM_INFO_RECORD_SUBSCRIBER_GID), sa->config.prefix,
                 subscription->guid);
         wire_set(record, INFORM_INFO_RECORD_ENUM, subscription->number);
         memcpy(record + INFORM_INFO_RECORD_AT_INFORM_INFO, subscription->inform,

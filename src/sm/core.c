@@ -13,6 +13,7 @@ void sm_config_init(struct sm_config *config)
 {
     *config = (struct sm_config){
         .engine = &engine_updn,
+        .subnet_prefix = GID_PREFIX_LOCAL,
         .subnet_timeout = 18,
         .window = 256,
         .timeout_ps = 200 * TIME_MS,

@@ -22,6 +22,7 @@ static uint64_t smaller(const uint8_t *a, const uint8_t *b, enum wire_field fiel
 /* Settings of an end port: address, keys, and where the manager is. */
 static void want_end_port(struct sm *sm, const struct subnet_port *port, uint8_t *info)
 {
+    wire_set(info, PORT_INFO_GID_PREFIX, sm->config.subnet_prefix);
     wire_set(info, PORT_INFO_LID, port->lid);
     wire_set(info, PORT_INFO_LMC, port->lmc);
     wire_set(info, PORT_INFO_MASTER_SM_LID, port_at(sm, sm->subnet.own_port)->lid);

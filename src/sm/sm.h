@@ -52,6 +52,7 @@ struct sm_config {
     uint8_t priority; /* 0 … 15 */
     uint8_t lmc;      /* of adapter ports */
     uint64_t m_key, sm_key;
+    uint64_t subnet_prefix; /* of GIDs, told to every end port */
     uint16_t m_key_lease_s;
     uint8_t m_key_protect;
     uint8_t subnet_timeout; /* 4.096 us * 2^n, told to every port */

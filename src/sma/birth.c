@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#define GID_PREFIX_DEFAULT 0xFE80000000000000u
-
 static unsigned mtu_code(unsigned bytes)
 {
     unsigned code = 1;
@@ -86,7 +84,7 @@ static void init_port_info(struct sma *sma, unsigned port)
     bool management = sma->kind == KIND_SWITCH && port == 0;
     wire_set(info, PORT_INFO_CAPABILITY_MASK, capabilities(sma, port));
     if (sma_is_end_port(sma, port)) {
-        wire_set(info, PORT_INFO_GID_PREFIX, GID_PREFIX_DEFAULT);
+        wire_set(info, PORT_INFO_GID_PREFIX, GID_PREFIX_LOCAL);
         wire_set(info, PORT_INFO_CAPABILITY_MASK2, CAPABILITY2_PORT_INFO_EXTENDED);
         wire_set(info, PORT_INFO_GUID_CAP, options->guids);
         wire_set(info, PORT_INFO_SUBNET_TIME_OUT, 18);

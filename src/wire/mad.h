@@ -101,6 +101,9 @@ enum port_capability2 {
 /* RMPP header: types, flags and the version in use (13.6.2). */
 enum rmpp_type { RMPP_NONE, RMPP_DATA, RMPP_ACK, RMPP_STOP, RMPP_ABORT };
 enum rmpp_flag { RMPP_FLAG_ACTIVE = 1, RMPP_FLAG_FIRST = 2, RMPP_FLAG_LAST = 4 };
+/* The prefix of GIDs in a subnet that has no other, and one that always means this subnet. */
+#define GID_PREFIX_LOCAL UINT64_C(0xFE80000000000000)
+
 enum { RMPP_THIS_VERSION = 1 };
 
 enum lid_space {

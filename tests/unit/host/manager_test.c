@@ -63,6 +63,22 @@ static void a_paper_distribution_takes_24_smps_a_switch(void **state)
     world_close(&world);
 }
 
+static void every_end_port_is_told_the_prefix_of_its_gids(void **state)
+{
+    (void)state;
+    struct world world;
+    struct sm_config config;
+    sm_config_init(&config);
+    config.subnet_prefix = UINT64_C(0xFEC0000000000001);
+    world_open(&world, "today", "figure1", NULL, 0);
+    settle(&world, management_port(&world, "S1"), &config);
+    for (uint32_t node = 0; node < world.topology.nodes.count; node++)
+        assert_int_equal(
+            wire_get(fabric_port_info(world.fabric, end_port(&world, node)), PORT_INFO_GID_PREFIX),
+            config.subnet_prefix);
+    world_close(&world);
+}
+
 static void a_fabric_comes_up_with_every_engine_and_mode(void **state)
 {
     static const char *const engines[] = {"fera", "pira", "updn", "dr", "pira+fera", "pira+dr"};
@@ -578,6 +594,7 @@ int main(void)
         cmocka_unit_test(figure_1_takes_81_requests_to_discover_in_paper_mode),
         cmocka_unit_test(figure_1_gets_its_printed_lids_in_paper_mode),
         cmocka_unit_test(a_paper_distribution_takes_24_smps_a_switch),
+        cmocka_unit_test(every_end_port_is_told_the_prefix_of_its_gids),
         cmocka_unit_test(a_fabric_comes_up_with_every_engine_and_mode),
         cmocka_unit_test(every_order_of_discovery_finds_everyone),
         cmocka_unit_test(a_port_that_flaps_is_left_alone_and_taken_back),

@@ -31,6 +31,16 @@ static int open_renamed(void **state)
                                                .lmc = 3});
 }
 
+static const uint64_t other_prefix = UINT64_C(0xFEC0000000000001);
+
+static int open_prefix(void **state)
+{
+    struct sa_config config;
+    sa_config_init(&config);
+    config.prefix = other_prefix;
+    return open_shape(state, &(struct sa_world_shape){.kind = "figure1", .config = &config});
+}
+
 static int close_world(void **state)
 {
     world_close(*state);
@@ -162,6 +172,26 @@ static void gids_that_nobody_has_are_said_to_be_wrong(void **state)
     wire_set(path, PATH_RECORD_SLID, world_lid(world, "H4"));
     wire_set(path, PATH_RECORD_DLID, 0xB000);
     assert_int_equal(world_ask(world), STATUS_SA_NO_RECORDS);
+}
+
+/* By the prefix of this subnet or the one that always means it; answers have the former. */
+static void a_subnet_with_a_prefix_is_asked_by_it(void **state)
+{
+    struct sa_world *world = *state;
+    const uint64_t prefixes[] = {other_prefix, PREFIX};
+    uint8_t expected[16];
+    set_gid(expected, other_prefix, world_guid(world, "H15"));
+    for (unsigned i = 0; i < 2; i++) {
+        uint8_t *path = between(world, METHOD_GET, "H4", "H15", 0);
+        set_gid(wire_bytes(path, PATH_RECORD_SGID), prefixes[i], world_guid(world, "H4"));
+        set_gid(wire_bytes(path, PATH_RECORD_DGID), prefixes[i], world_guid(world, "H15"));
+        assert_int_equal(world_ask(world), STATUS_OK);
+        assert_memory_equal(wire_bytes_const(world_record(world, 0), PATH_RECORD_DGID), expected,
+                            16);
+    }
+    uint8_t *path = between(world, METHOD_GET, "H4", "H15", 0);
+    set_gid(wire_bytes(path, PATH_RECORD_DGID), other_prefix + 1, world_guid(world, "H15"));
+    assert_int_equal(world_ask(world), STATUS_SA_BAD_GID);
 }
 
 static void a_lid_and_a_gid_of_different_ports_give_no_path(void **state)
@@ -349,6 +379,7 @@ int main(void)
         TEST(a_selector_without_its_value_does_not_count),
         TEST(a_key_that_nobody_has_gives_no_path),
         TEST(gids_that_nobody_has_are_said_to_be_wrong),
+        WITH(open_prefix, a_subnet_with_a_prefix_is_asked_by_it),
         TEST(a_lid_and_a_gid_of_different_ports_give_no_path),
         TEST(a_table_of_all_paths_has_every_pair_once),
         WITH(open_ranges, a_range_of_lids_gives_several_paths_the_most_different_first),
