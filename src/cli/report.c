@@ -39,8 +39,9 @@ static const char help[] =
     "\n"
     "examples:\n"
     "  weft sim death.weft --out death && weft report death\n"
-    "  weft report load.db --x rate --y latency.mean --by engine --plot latency.svg\n"
-    "  weft report load.db --x throughput.received --y latency.mean --html load.html\n";
+    "  weft report load.db --x traffic.rate --y latency.mean --by sm.engine \\\n"
+    "      --plot latency.svg\n"
+    "  weft report load.db --x accepted --y latency.mean --html load.html\n";
 
 struct report_arguments {
     const char *path, *html, *csv, *plot, *out;

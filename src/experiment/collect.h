@@ -4,7 +4,7 @@
  *   every T sample WHAT [of PLACE] ...
  *
  * One table says of each WHAT of what kind it is, in which unit, and where it can be asked for; the
- * kind says which ways of keeping it make sense. (Seed 001, section V-B: any statistic as all
+ * kind says which ways of keeping it make sense. (Paper 001, section V-B: any statistic as all
  * values, samples, buckets, or one figure that stands for all.) */
 #ifndef WEFT_EXPERIMENT_COLLECT_H
 #define WEFT_EXPERIMENT_COLLECT_H

@@ -4,7 +4,7 @@
  * their own beside it. No manager is needed for a move, but the machine has another LID afterwards,
  * and everybody who sends to it must ask the subnet administration for the new path; until the
  * answer is there packets go to the old place, where the machine is not. Peers ask at the moment
- * when it arrives, which is as early as they could possibly know. (Seed 004, section IV.) */
+ * when it arrives, which is as early as they could possibly know. (Paper 004, section IV.) */
 #ifndef WEFT_EXPERIMENT_SHARED_PORT_H
 #define WEFT_EXPERIMENT_SHARED_PORT_H
 

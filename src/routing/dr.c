@@ -1,4 +1,5 @@
-/* DR: destination renaming (Lopez, Flich and Duato, as in seed 002 section 2.4).
+/* DR: destination renaming (Lopez, Flich and Duato, as in section 2.4 of Bermudez, Casado, Quiles
+ * and Duato, "Fast routing computation on InfiniBand networks", 2006).
  *
  * Tables that ignore the input port force some sources onto longer routes than up*-down* allows.
  * Renaming gives a destination several LIDs, each a table of its own, and hands every source the
@@ -314,7 +315,7 @@ static int dr_compute(const struct network *network, const struct engine_options
 
 const struct engine engine_dr = {
     .name = "dr",
-    .summary = "shortest up*-down* routes by destination renaming; needs LMC (seed 002)",
+    .summary = "shortest up*-down* routes by destination renaming; needs LMC",
     .compute = dr_compute,
     .paper_steps = paper_steps_dr,
     .renames = true,

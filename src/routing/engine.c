@@ -22,14 +22,14 @@ static int hybrid_dr(const struct network *network, const struct engine_options 
 
 const struct engine engine_pira_fera = {
     .name = "pira+fera",
-    .summary = "PIRa's tables at once, FERa's when they are ready (seed 002)",
+    .summary = "PIRa's tables at once, FERa's when they are ready",
     .compute = hybrid_fera,
     .provisional = &engine_pira,
     .paper_steps = paper_steps_fera,
 };
 const struct engine engine_pira_dr = {
     .name = "pira+dr",
-    .summary = "PIRa's tables at once, DR's when they are ready (seed 002)",
+    .summary = "PIRa's tables at once, DR's when they are ready",
     .compute = hybrid_dr,
     .provisional = &engine_pira,
     .renames = true,

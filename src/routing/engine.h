@@ -2,7 +2,7 @@
  *
  * Every engine has the same shape and one file. `compute` either fills the routes with tables that
  * are known to deliver and to be free of deadlock, or gives an error that says why not; nothing
- * falls back in silence (what was chosen on the way stands in routes->note). Hybrids (seed 002
+ * falls back in silence (what was chosen on the way stands in routes->note). Hybrids (paper 002
  * section 3.4) name a second engine whose tables are quick to have: `provisional` goes to the
  * switches first, `compute` follows.
  *

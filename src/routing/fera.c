@@ -1,7 +1,8 @@
-/* FERa: fully explicit routing (seed 002 section 2.3), with one root.
+/* FERa: fully explicit routing (Bermudez, Casado, Quiles and Duato, "Fast routing computation on
+ * InfiniBand networks", 2006, section 2.3), with one root.
  *
  * The reference form: distances as distance.c computes them, ties to the lowest port. It gives the
- * entries and hops of the seed's Fig. 6. The order in which the seed's own flooding finds them is
+ * entries and hops of the paper's Fig. 6. The order in which the paper's own flooding finds them is
  * in flood.c. */
 #include "routing/fera.h"
 
@@ -59,7 +60,7 @@ static int fera_compute(const struct network *network, const struct engine_optio
 
 const struct engine engine_fera = {
     .name = "fera",
-    .summary = "fully explicit up*-down* routes, lowest ports (seed 002)",
+    .summary = "fully explicit up*-down* routes, lowest ports",
     .compute = fera_compute,
     .paper_steps = paper_steps_fera,
 };

@@ -1,4 +1,4 @@
-/* Controlled flooding (seed 002 section 2.3), kept to reproduce the printed sequence of Fig. 6.
+/* Controlled flooding (paper 002 section 2.3), kept to reproduce the printed sequence of Fig. 6.
  *
  * From the destination outwards, first come first served, ports in ascending order. A visited
  * switch takes the port towards the one that visited it, unless that makes a down-up transition.

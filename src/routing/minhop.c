@@ -1,9 +1,10 @@
-/* minhop: minimum-hop routes (seed 003 section 6.4.5), spread over equal ways.
+/* minhop: minimum-hop routes, as OpenSM's (Villar, "Estudio y puesta en marcha de una subred
+ * InfiniBand", 2004, section 6.4.5), spread over equal ways.
  *
- * The seed's algorithm propagates LID/port/hops from neighbour to neighbour; breadth-first
- * distances are its fixed point. Nothing about it prevents deadlock, and its users have been
- * bitten: here the tables are proved free of dependency cycles before anybody gets them, or refused
- * with the cycle, unless cycles are explicitly allowed.
+ * The original propagates LID/port/hops from neighbour to neighbour; breadth-first distances are
+ * its fixed point. Nothing about it prevents deadlock, and its users have been bitten: here the
+ * tables are proved free of dependency cycles before anybody gets them, or refused with the cycle,
+ * unless cycles are explicitly allowed.
  *
  * In a tree the terminals take equal ways in turn, in any other network that with the least load.
  */
@@ -31,7 +32,7 @@ static int minhop_compute(const struct network *network, const struct engine_opt
 
 const struct engine engine_minhop = {
     .name = "minhop",
-    .summary = "minimum hops, balanced; refused where it could deadlock (seed 003)",
+    .summary = "minimum hops, balanced; refused where it could deadlock",
     .compute = minhop_compute,
     .paper_steps = paper_steps_minhop,
 };

@@ -3,7 +3,7 @@
  * A tree that follows the up*-down* order of the unicast routes (its root above all else of it)
  * makes packets turn only in ways that the order allows, up and then down, whoever sends: together
  * with unicast by the same order it cannot deadlock. Of the switches from which all members can be
- * reached by going down, the root is the one with the least mean distance to them (seed 003,
+ * reached by going down, the root is the one with the least mean distance to them (paper 003,
  * section 6.4.6); equals are told apart by a hash of their GUID and the group's LID, so that groups
  * spread over them and none moves because another equal came or went.
  *

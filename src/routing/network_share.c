@@ -1,6 +1,6 @@
 /* Terminals that share a port, and terminals that move.
  *
- * The functions of a hypervisor's adapter hang on one port of a leaf switch (seed 004). The port
+ * The functions of a hypervisor's adapter hang on one port of a leaf switch (paper 004). The port
  * names the first of them, each of them the next. A virtual machine that starts, ends or moves
  * changes a network that is in use: the rows of terminals and the owners of LIDs are kept right
  * without building them anew, since there may be tens of thousands. */

@@ -2,8 +2,8 @@
  *
  * LIDs that the file gives are kept. All others are handed out in the order in which a manager at
  * the first node would meet the ports: breadth first through switches, each switch's ports in
- * ascending order (adapters do not forward). On seed 002's Fig. 1 this gives the printed LIDs. What
- * cannot be reached from the first node follows, part by part, in file order. */
+ * ascending order (adapters do not forward). On paper 002's Fig. 1 this gives the printed LIDs.
+ * What cannot be reached from the first node follows, part by part, in file order. */
 #include "routing/network.h"
 
 #include "base/bitset.h"

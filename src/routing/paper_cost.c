@@ -2,8 +2,8 @@
  *
  * FERa (section 2.3): for every destination, switches and hosts alike, a controlled flooding; a
  * step is a port that a visited switch looks at. On networks of small switches that is O(n) for a
- * destination and O(n^2) in all, the growth that seed 000 measured (Fig. 8a); the O(n^3) of seed
- * 002 is the bound with Dijkstra's search over an array in place of the flooding.
+ * destination and O(n^2) in all, the growth that paper 000 measured (Fig. 8a); the O(n^3) of
+ * paper 002 is the bound with Dijkstra's search over an array in place of the flooding.
  *
  * PIRa (section 3.2): each new node looks at its ports for neighbours already visited, then every
  * switch visited before is considered for an entry.

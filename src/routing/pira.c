@@ -1,4 +1,5 @@
-/* PIRa: partially implicit routing (seed 002 section 3), with one root.
+/* PIRa: partially implicit routing (Bermudez, Casado, Quiles and Duato, "Fast routing computation
+ * on InfiniBand networks", 2006, section 3), with one root.
  *
  * Up segments follow default ports, which all lead to the root; only down segments need entries.
  * Nodes are visited in ascending key order. A new switch takes the up-neighbour with the highest
@@ -185,7 +186,7 @@ static int pira_compute(const struct network *network, const struct engine_optio
 
 const struct engine engine_pira = {
     .name = "pira",
-    .summary = "partially implicit routes over default ports, quick to compute (seed 002)",
+    .summary = "partially implicit routes over default ports, quick to compute",
     .compute = pira_compute,
     .paper_steps = paper_steps_pira,
 };

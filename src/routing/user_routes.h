@@ -2,7 +2,7 @@
  *
  * A file has one entry a line, "SWITCH LID PORT": the switch by GUID (0x…) or by LID (a decimal
  * number), the destination's LID (decimal or 0x…), the port out of the switch. '#' starts a remark.
- * Seed 003 section 6.4.5 lets its user do this without a check; here the tables that result are
+ * Paper 003 section 6.4.5 lets its user do this without a check; here the tables that result are
  * verified like any others, and refused if they do not deliver or could deadlock. */
 #ifndef WEFT_ROUTING_USER_ROUTES_H
 #define WEFT_ROUTING_USER_ROUTES_H

@@ -4,7 +4,7 @@
  * index, cut into tiles of 64 lanes, a bit for each in one word. A link of a switch is a slot; the
  * slots of a switch stand in one row, and bit k of a slot's word says that this link is a way to
  * destination k of the tile: the next step of a shortest route, of any kind or legal by FERa's rule
- * (seed 002 section 2.3). No distances are kept: breadth-first search meets them ring by ring, and
+ * (paper 002 section 2.3). No distances are kept: breadth-first search meets them ring by ring, and
  * the words are all that tables need. Tiles do not depend on each other and may be computed side by
  * side. */
 #ifndef WEFT_ROUTING_WAYS_H

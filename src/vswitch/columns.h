@@ -1,7 +1,7 @@
 /* Which entries of which tables change when a LID goes another way, and in which order.
  *
  * Pure: a network, the routes in force, and who goes where. Nothing is computed anew: the new way
- * is that of another LID that leads to the same place (seed 004, section V-C). Two modes:
+ * is that of another LID that leads to the same place (paper 004, section V-C). Two modes:
  *   balanced  every switch gets the entry by which it reaches that other LID, which keeps the
  *             balance of the routes;
  *   minimal   switches that reach the new place by the entries they have keep them. Inside a leaf

@@ -1,4 +1,4 @@
-/* Requests for machines, one state machine each (seed 004, algorithm 1).
+/* Requests for machines, one state machine each (paper 004, algorithm 1).
  *
  * A move: the new place is told first, with one Set(VirtualFunction), then the old one; after both
  * have answered, the addresses change places in the manager's books, and the entries of switches

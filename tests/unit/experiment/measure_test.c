@@ -350,7 +350,8 @@ static void changes_have_figures_by_phase(void **state)
     story_release(&story);
 }
 
-/* Seed 000 on figure1: 19 NodeInfo, 47 and 15 PortInfo to discover; 24 SMPs a switch to distribute.
+/* Paper 000 on figure1: 19 NodeInfo, 47 and 15 PortInfo to discover; 24 SMPs a switch to
+ * distribute.
  */
 static void phases_have_their_own_smps(void **state)
 {

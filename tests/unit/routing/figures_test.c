@@ -215,7 +215,7 @@ static void hops_of_figure_1_add_up_to_273_with_fera_and_277_with_pira(void **st
     assert_int_equal(hop_sum("pira"), 277);
 }
 
-/* Seed 003 section 6.4.5: two upper switches, three leaves with two links to each. */
+/* Paper 003 section 6.4.5: two upper switches, three leaves with two links to each. */
 static void build_thesis_network(struct network *network)
 {
     static const struct {

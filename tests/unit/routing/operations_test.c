@@ -299,7 +299,7 @@ static void hosts_that_share_a_switch_are_all_counted(void **state)
     network_release(&network);
 }
 
-/* Seed 002: PIRa about five times faster than FERa, and more so on larger networks; seed 000: the
+/* Paper 002: PIRa about five times faster than FERa, and more so on larger networks; paper 000: the
  * growth is quadratic. DR is slower than both; ten times slower than PIRa on the smaller ones. */
 static void the_papers_ratios_come_out_of_the_counts(void **state)
 {

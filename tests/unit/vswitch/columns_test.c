@@ -1,4 +1,4 @@
-/* What moves cost, and that they arrive: on the fat trees of seed 004's table and on others.
+/* What moves cost, and that they arrive: on the fat trees of paper 004's table and on others.
  *
  * WEFT_FULL=1 takes the two large trees, too. */
 #include "fabrics.h"
