@@ -4,6 +4,7 @@
  * fabric stays until somebody stops it. This file reads the options and sets the stage: a private
  * directory, the socket's path, the environment of the command. The rest is in src/host. */
 #include "base/mem.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "host/place.h"
 #include "host/server.h"
@@ -25,6 +26,7 @@ enum { EXIT_CANNOT_EXECUTE = 126, EXIT_NOT_FOUND = 127 };
 
 static const char help[] =
     "usage: weft fabric NET [OPTION ...] [-- COMMAND ...]\n"
+    "       weft fabric --attributes [--preset P]\n"
     "\n"
     "Serves a simulated InfiniBand fabric to real tools: opensm, ibnetdiscover,\n"
     "saquery and every other program that uses libibumad. NET is a file in\n"
@@ -42,20 +44,24 @@ static const char help[] =
     "                        speed (default: fast)\n"
     "  --preset today|paper  attributes and processing times of nodes (default:\n"
     "                        today)\n"
-    "  --set KEY=VALUE       one attribute, such as mtu=2048 or 'S1*:traps=no'; may\n"
-    "                        be repeated\n"
+    "  --set KEY=VALUE       one attribute: mtu=2048; of some nodes only:\n"
+    "                        switches:mtu=2048, adapters:data_vls=1, 'S1*:traps=no';\n"
+    "                        may be repeated\n"
+    "  --attributes          list all attributes with value, range and meaning\n"
     "  --seed N              of everything random (default: 1)\n"
     "  --pcap FILE           write every packet on every link there\n"
     "\n"
     "examples:\n"
     "  weft fabric cluster.net -- ibnetdiscover\n"
-    "  weft fabric cluster.net -- sh -c 'opensm -B; sleep 5; saquery'\n"
-    "  weft fabric cluster.net --attach leaf3 --pcap bringup.pcap -- opensm -o\n";
+    "  weft fabric cluster.net -- sh -c 'opensm -o -f stdout >osm.log; ibhosts'\n"
+    "  weft fabric cluster.net --pcap up.pcap -- opensm -o -f stdout\n"
+    "  weft fabric --attributes --preset paper\n";
 
 struct fabric_arguments {
     const char *net, *attach, *socket, *pace, *preset, *seed, *pcap;
     struct option_values settings;
-    char **command; /* NULL: none */
+    bool attributes; /* only list them */
+    char **command;  /* NULL: none */
     uint64_t seed_value, pace_millionths;
 };
 
@@ -80,10 +86,14 @@ static int parse_arguments(struct fabric_arguments *arguments, int argc, char **
                                         {.name = "seed", .value = &arguments->seed},
                                         {.name = "pcap", .value = &arguments->pcap},
                                         {.name = "set", .values = &arguments->settings},
+                                        {.name = "attributes", .flag = &arguments->attributes},
                                         {0}};
     argc = command_options("fabric", argc, argv, specs);
     if (argc < 0)
         return EXIT_USAGE;
+    if (arguments->attributes)
+        return argc > 1 ? command_usage("fabric", "--attributes takes no network: '%s'", argv[1])
+                        : 0;
     if (argc < 2 || strcmp(argv[1], "--") == 0)
         return command_usage("fabric", "which network?");
     arguments->net = argv[1];
@@ -145,6 +155,31 @@ static void find_preload(char *path, size_t size)
     snprintf(path, size, "%s", WEFT_PRELOAD_PATH);
 }
 
+static bool has_directory(const char *path, const char *directory)
+{
+    size_t length = strlen(directory);
+    for (const char *at = path; at; at = strchr(at, ':')) {
+        at += *at == ':';
+        if (strcspn(at, ":") == length && strncmp(at, directory, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Debian's users have no directory with opensm and ibnetdiscover in their PATH. */
+static void extend_path(void)
+{
+    const char *given = getenv("PATH");
+    struct text path = {0};
+    text_puts(&path, given ? given : "/usr/bin:/bin");
+    if (!has_directory(path.data, "/usr/sbin"))
+        text_puts(&path, ":/usr/sbin");
+    if (!has_directory(path.data, "/sbin"))
+        text_puts(&path, ":/sbin");
+    setenv("PATH", path.data, 1);
+    text_release(&path);
+}
+
 static void prepare_environment(const char *socket, const char *preload, const struct place *place)
 {
     char text[8192];
@@ -156,6 +191,7 @@ static void prepare_environment(const char *socket, const char *preload, const s
     /* OpenSM keeps its files in /var otherwise, which takes root and outlives the fabric. */
     setenv("OSM_CACHE_DIR", place->scratch, 0);
     setenv("OSM_TMP_DIR", place->scratch, 0);
+    extend_path();
 }
 
 static pid_t start_command(char **command, const sigset_t *mask, const char *socket,
@@ -255,13 +291,27 @@ static int run_fabric(struct fabric_arguments *arguments, struct err *err)
     return result;
 }
 
+static int list_attributes(const struct fabric_arguments *arguments, struct err *err)
+{
+    struct fabric_options options;
+    struct text list = {0};
+    int result = make_options(arguments, &options, err);
+    if (result < 0)
+        return result;
+    fabric_options_list(&options, &list);
+    fputs(list.data, stdout);
+    text_release(&list);
+    return 0;
+}
+
 static int run(int argc, char **argv)
 {
     struct fabric_arguments arguments;
     struct err err = {0};
     int result = parse_arguments(&arguments, argc, argv);
     if (result == 0)
-        result = run_fabric(&arguments, &err);
+        result =
+            arguments.attributes ? list_attributes(&arguments, &err) : run_fabric(&arguments, &err);
     vec_release(&arguments.settings);
     return result < 0 ? command_error("fabric", &err) : result;
 }

@@ -15,7 +15,7 @@ static const char help[] =
     "and on a weft fabric ('weft fabric NET -- weft sm').\n"
     "\n"
     "  --once           end when the subnet is up: 0 if it is, 1 if it could not be\n"
-    "                   brought up\n"
+    "                   brought up, or a file of --dump or --state not be written\n"
     "  --engine E[,E ...]\n"
     "                   how to route (default: updn); of several engines the first\n"
     "                   that does not refuse its task: see below\n"

@@ -1,6 +1,7 @@
 /* The table of attributes: names, ranges, units and what they mean, in one place. */
 #include "fabric/options.h"
 
+#include "base/nearest.h"
 #include "base/time.h"
 #include "fabric/internal.h"
 
@@ -8,6 +9,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,20 +25,20 @@ static const struct attribute {
 } attributes[] = {
 #define NODE(field)   true, offsetof(struct node_options, field)
 #define FABRIC(field) false, offsetof(struct fabric_options, field)
-    {"data_vls", KIND_U8, NODE(agent.data_vls), 1, 15, 1, "data lanes: 1, 2, 4, 8 or 15"},
+    {"data_vls", KIND_U8, NODE(agent.data_vls), 1, 15, 1, "data lanes of a port"},
     {"sl2vl_wildcards", KIND_BOOL, NODE(agent.sl2vl_wildcards), 0, 1, 1,
      "switches take one SL to VL map for many ports"},
     {"mtu", KIND_U16, NODE(agent.mtu), 256, 4096, 256, "largest payload in bytes"},
     {"vl_arbitration", KIND_U8, NODE(agent.vl_arbitration), 0, 64, 1,
      "entries of each arbitration table"},
     {"linear_entries", KIND_U16, NODE(agent.linear_entries), 0, 49152, 64,
-     "linear forwarding table; 0: a random one"},
+     "entries of the linear forwarding table; 0: a random one"},
     {"random_entries", KIND_U16, NODE(agent.random_entries), 16, 49152, 16,
-     "random forwarding table"},
+     "entries of the random forwarding table"},
     {"multicast_entries", KIND_U16, NODE(agent.multicast_entries), 0, 16352, 32,
-     "multicast table; 0: no multicast"},
-    {"p_keys", KIND_U16, NODE(agent.p_keys), 32, 4096, 32, "partition table"},
-    {"guids", KIND_U16, NODE(agent.guids), 8, 248, 8, "GUID table of an end port"},
+     "entries of the multicast table; 0: no multicast"},
+    {"p_keys", KIND_U16, NODE(agent.p_keys), 32, 4096, 32, "entries of the partition table"},
+    {"guids", KIND_U16, NODE(agent.guids), 8, 248, 8, "entries of an end port's GUID table"},
     {"traps", KIND_BOOL, NODE(agent.traps), 0, 1, 1, "switches tell of changes by trap"},
     {"response_time", KIND_U8, NODE(agent.response_time), 0, 31, 1,
      "RespTimeValue: 4.096 us * 2^n"},
@@ -70,9 +72,10 @@ static const struct attribute {
     {"internal", KIND_U32, NODE(internal_percent), 10, 1000, 1,
      "crossbar's bandwidth, in percent of the link's"},
     {"life_time", KIND_U8, NODE(agent.life_time), 0, 31, 1,
-     "in a switch: 4.096 us * 2^n; from 20 on: for ever"},
+     "of packets in a switch: 4.096 us * 2^n; from 20 on: for ever"},
     {"queue_life", KIND_U8, NODE(agent.queue_life), 0, 31, 1, "the same, first in line for a link"},
-    {"mapping", KIND_TIME, FABRIC(mapping_ps), 0, TIME_S, 1, "a look-up of the lane"},
+    {"mapping", KIND_TIME, FABRIC(mapping_ps), 0, TIME_S, 1,
+     "a look-up of the lane in the SL to VL map"},
     {"crossbar", KIND_TIME, FABRIC(crossbar_ps), 0, TIME_S, 1, "an arbitration of the crossbar"},
     {"channel", KIND_TIME, FABRIC(channel_ps), 0, TIME_S, 1, "an arbitration of a link's lanes"},
     {"routing_shared", KIND_BOOL, FABRIC(routing_shared), 0, 1, 1,
@@ -183,14 +186,18 @@ static bool parse_value(const struct attribute *attribute, const char *text, uin
     return isdigit((unsigned char)text[0]) && !*end && !errno;
 }
 
+/* Few numbers, that are best named one by one. */
+static bool is_a_choice(const struct attribute *attribute)
+{
+    return strcmp(attribute->key, "data_vls") == 0 || strcmp(attribute->key, "mtu") == 0;
+}
+
 static bool fits(const struct attribute *attribute, uint64_t value)
 {
     if (value < attribute->low || value > attribute->high || value % attribute->multiple)
         return false;
-    if (strcmp(attribute->key, "data_vls") == 0)
-        return value == 15 || (value & (value - 1)) == 0;
-    if (strcmp(attribute->key, "mtu") == 0)
-        return (value & (value - 1)) == 0;
+    if (is_a_choice(attribute)) /* powers of two, and all lanes that there are */
+        return (value & (value - 1)) == 0 || value == 15;
     return true;
 }
 
@@ -229,6 +236,50 @@ static const struct attribute *find(const char *key)
     return NULL;
 }
 
+/* What fits: "1, 2, 4, 8 or 15", "512 to 131008 in steps of 64", "yes or no". */
+static void print_range(const struct attribute *attribute, struct text *out)
+{
+    char time[TIME_TEXT_BYTES];
+    unsigned long long low = attribute->low, high = attribute->high;
+    if (attribute->kind == KIND_BOOL) {
+        text_puts(out, "yes or no");
+    } else if (attribute->kind == KIND_TIME) {
+        text_printf(out, "a time such as 5us, up to %s", time_text(attribute->high, time));
+    } else if (is_a_choice(attribute)) {
+        for (uint64_t value = low; value <= high; value++)
+            if (fits(attribute, value))
+                text_printf(out, "%s%llu",
+                            value == low    ? ""
+                            : value == high ? " or "
+                                            : ", ",
+                            (unsigned long long)value);
+    } else {
+        text_printf(out, "%llu to %llu", low, high);
+        if (attribute->multiple > 1)
+            text_printf(out, " in steps of %llu", (unsigned long long)attribute->multiple);
+    }
+}
+
+static int refuse_key(const char *key, struct err *err)
+{
+    const char *names[ATTRIBUTES];
+    for (unsigned i = 0; i < ATTRIBUTES; i++)
+        names[i] = attributes[i].key;
+    const char *near = nearest_word(key, names, ATTRIBUTES);
+    return err_set(err, EINVAL, "no attribute '%.80s'; %s%s%s'weft fabric --attributes' lists them",
+                   key, near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");
+}
+
+static int refuse_value(const struct attribute *attribute, const char *value, struct err *err)
+{
+    struct text range = {0};
+    print_range(attribute, &range);
+    int status = err_set(err, EINVAL, "%s: '%.80s' does not fit: expected %s (%s)", attribute->key,
+                         value, range.data, attribute->meaning);
+    text_release(&range);
+    return status;
+}
+
 static int add_override(struct fabric_options *options, const char *pattern, size_t length,
                         const char *key, const char *value, struct err *err)
 {
@@ -252,10 +303,9 @@ int fabric_options_set(struct fabric_options *options, const char *key, const ch
     const struct attribute *attribute = find(colon ? colon + 1 : key);
     uint64_t parsed;
     if (!attribute)
-        return err_set(err, EINVAL, "no attribute '%s'", colon ? colon + 1 : key);
+        return refuse_key(colon ? colon + 1 : key, err);
     if (!parse_value(attribute, value, &parsed) || !fits(attribute, parsed))
-        return err_set(err, EINVAL, "%s: '%s' does not fit (%s)", attribute->key, value,
-                       attribute->meaning);
+        return refuse_value(attribute, value, err);
     if (colon && !attribute->of_node)
         return err_set(err, EINVAL, "%s is the same for the whole fabric", attribute->key);
     if (colon)
@@ -295,11 +345,16 @@ void fabric_options_list(const struct fabric_options *options, struct text *out)
 {
     for (unsigned i = 0; i < ATTRIBUTES; i++) {
         const struct attribute *a = &attributes[i];
-        char time[TIME_TEXT_BYTES];
+        char text[TIME_TEXT_BYTES];
         uint64_t value = load(a, a->of_node ? (const void *)&options->node : (const void *)options);
         if (a->kind == KIND_TIME)
-            text_printf(out, "%-18s %10s  %s\n", a->key, time_text(value, time), a->meaning);
+            time_text(value, text);
+        else if (a->kind == KIND_BOOL)
+            snprintf(text, sizeof text, "%s", value ? "yes" : "no");
         else
-            text_printf(out, "%-18s %10llu  %s\n", a->key, (unsigned long long)value, a->meaning);
+            snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+        text_printf(out, "%-20s %8s  ", a->key, text);
+        print_range(a, out);
+        text_printf(out, "\n    %s\n", a->meaning);
     }
 }

@@ -64,7 +64,7 @@ struct node_options fabric_options_for(const struct fabric_options *options, con
 /* Those that a fabric was made with. */
 struct fabric;
 const struct fabric_options *fabric_options_of(const struct fabric *fabric);
-/* One line an attribute: "key  value  what it is". */
+/* Two lines an attribute: "key  value  what fits", and indented what it is. */
 void fabric_options_list(const struct fabric_options *options, struct text *out);
 
 #endif

@@ -1,6 +1,7 @@
 #include "host/config.h"
 
 #include "base/file.h"
+#include "base/nearest.h"
 #include "base/time.h"
 
 #include <ctype.h>
@@ -13,6 +14,7 @@ enum {
     OPENSM_SM_KEY = 1, /* OpenSM ignores managers with another key than its own, which is 1 */
     RENAMING_LMC = 2,
     WINDOW = 64, /* more does not fill the wire any better, and queues up in front of it */
+    LANES_MOST = 15,
     FILE_LIMIT = 16 * 1024 * 1024
 };
 
@@ -50,10 +52,11 @@ static int parse_time(const char *value, uint64_t *time, struct err *err)
     return 0;
 }
 
+/* "TRUE" and "FALSE" stand in OpenSM's files. */
 static int parse_flag(const char *value, bool *flag, struct err *err)
 {
-    *flag = strcmp(value, "yes") == 0;
-    if (!*flag && strcmp(value, "no") != 0)
+    *flag = strcasecmp(value, "yes") == 0 || strcasecmp(value, "true") == 0;
+    if (!*flag && strcasecmp(value, "no") != 0 && strcasecmp(value, "false") != 0)
         return err_set(err, EINVAL, "'%s': expected yes or no", value);
     return 0;
 }
@@ -71,6 +74,27 @@ static int parse_word(const char *value, const char *const *words, unsigned *ind
         snprintf(expected + length, sizeof expected - length, "%s%s", i ? ", " : "", words[i]);
     }
     return err_set(err, EINVAL, "'%s': expected one of %s", value, expected);
+}
+
+static bool is_none(const char *value)
+{
+    return strcmp(value, "none") == 0;
+}
+
+/* An error about a file that a key names: where it is named, too. */
+static void tell_source(const struct config_source *source, struct err *err)
+{
+    struct err reason = *err;
+    const char *file = source->file ? source->file : "";
+    if (!reason.line)
+        err_at(err, 0, file, source->line, "%s: %s: %.200s", source->key, reason.file,
+               reason.message);
+    else if (source->file)
+        snprintf(err->message, sizeof err->message, "%.200s ('%s' in %.200s:%u names this file)",
+                 reason.message, source->key, file, source->line);
+    else
+        snprintf(err->message, sizeof err->message, "%.400s ('%s' names this file)", reason.message,
+                 source->key);
 }
 
 /* ---- keys ---- */
@@ -101,13 +125,12 @@ static int set_root(struct config *config, const char *value, struct err *err)
     static const char *const words[] = {"default", "manager", "centre", "detect", NULL};
     static const enum root_choice choices[] = {ROOT_DEFAULT, ROOT_MANAGER, ROOT_CENTRE,
                                                ROOT_DETECT};
-    struct engine_options *options = &config->sm.engine_options;
     unsigned index;
-    config->root_guids.count = 0;
+    config->root_guids.items.count = 0;
     if (isalpha((unsigned char)value[0])) {
         int status = parse_word(value, words, &index, err);
         if (status == 0)
-            options->root = choices[index];
+            config->root = choices[index];
         return status;
     }
     char *list = arena_strdup(&config->strings, value), *rest = NULL;
@@ -116,25 +139,46 @@ static int set_root(struct config *config, const char *value, struct err *err)
         int status = parse_guid(word, &guid, err);
         if (status < 0)
             return status;
-        vec_push(&config->root_guids, guid);
+        vec_push(&config->root_guids.items, guid);
     }
-    options->root = ROOT_LIST;
-    return config->root_guids.count ? 0 : parse_word(value, words, &index, err);
+    config->root = ROOT_LIST;
+    return config->root_guids.items.count ? 0 : parse_word(value, words, &index, err);
+}
+
+static int set_root_file(struct config *config, const char *value, struct err *err)
+{
+    guid_list_release(&config->root_file);
+    int status = is_none(value) ? 0 : guid_list_read(&config->root_file, value, err);
+    if (status == 0 && !is_none(value) && config->root_file.items.count == 0)
+        return err_set(err, EINVAL, "'%.200s' names no switch: expected one GUID a line", value);
+    return status;
+}
+
+static int set_first(struct config *config, const char *value, struct err *err)
+{
+    guid_list_release(&config->first);
+    config->sm.engine_options.first = is_none(value) ? NULL : &config->first;
+    return is_none(value) ? 0 : guid_list_read(&config->first, value, err);
+}
+
+static int set_weights(struct config *config, const char *value, struct err *err)
+{
+    port_weights_release(&config->weights);
+    config->sm.engine_options.weights = is_none(value) ? NULL : &config->weights;
+    return is_none(value) ? 0 : port_weights_read(&config->weights, value, err);
 }
 
 static int set_user_routes(struct config *config, const char *value, struct err *err)
 {
     user_routes_release(&config->user_routes);
     config->user_routes = (struct user_routes){0};
-    if (strcmp(value, "none") == 0)
-        return 0;
-    return user_routes_read(&config->user_routes, value, err);
+    return is_none(value) ? 0 : user_routes_read(&config->user_routes, value, err);
 }
 
 static int set_partitions(struct config *config, const char *value, struct err *err)
 {
     partitions_release(&config->partitions);
-    return strcmp(value, "none") == 0 ? 0 : partitions_read(&config->partitions, value, err);
+    return is_none(value) ? 0 : partitions_read(&config->partitions, value, err);
 }
 
 static int set_part_enforce(struct config *config, const char *value, struct err *err)
@@ -212,7 +256,7 @@ static int set_ca(struct config *config, const char *value, struct err *err)
 
 static int set_path(struct config *config, const char **path, const char *value)
 {
-    *path = strcmp(value, "none") == 0 ? NULL : arena_strdup(&config->strings, value);
+    *path = is_none(value) ? NULL : arena_strdup(&config->strings, value);
     return 0;
 }
 
@@ -259,6 +303,8 @@ TIME_KEY(timeout, sm.timeout_ps)
 TIME_KEY(poll, sm.poll_ps)
 TIME_KEY(renew, renew_ps)
 NUMBER_KEY(full_sweep_every, unsigned, sm.full_every, 0, 100000)
+NUMBER_KEY(scatter, uint64_t, sm.engine_options.scatter, 0, UINT64_MAX)
+NUMBER_KEY(max_vls, unsigned, sm.engine_options.max_vls, 1, LANES_MOST)
 FLAG_KEY(allow_cycles, sm.engine_options.allow_cycles)
 FLAG_KEY(reversible, sm.engine_options.reversible)
 FLAG_KEY(seed_balance, sm.engine_options.seed_balance)
@@ -274,18 +320,25 @@ PATH_KEY(control)
 
 static int set_qos(struct config *config, const char *value, struct err *err)
 {
-    bool wanted = strcasecmp(value, "true") == 0; /* as OpenSM's file has it */
-    int status = wanted || strcasecmp(value, "false") == 0 ? 0 : parse_flag(value, &wanted, err);
+    bool wanted = false;
+    int status = parse_flag(value, &wanted, err);
     if (status == 0)
         config->qos_wanted = wanted;
     return status;
 }
 
+/* OpenSM's own configuration names a file that nobody has, and switches it off. */
 static int set_qos_policy(struct config *config, const char *value, struct err *err)
 {
-    if (strcmp(value, "none") == 0 || strcmp(value, "(null)") == 0)
+    config->policy_absent = (struct err){0};
+    if (is_none(value) || strcmp(value, "(null)") == 0)
         return 0;
-    return qos_read(&config->qos, value, err);
+    int status = qos_read(&config->qos, value, err);
+    if (status != -ENOENT)
+        return status;
+    config->policy_absent = *err;
+    tell_source(&config->source, &config->policy_absent);
+    return 0;
 }
 
 static int set_mode(struct config *config, const char *value, struct err *err)
@@ -340,6 +393,11 @@ static const struct key keys[] = {
     {"life_time", set_life_time, true, "10"},
     {"engine", set_engine, true, "updn"},
     {"root", set_root, true, "default"},
+    {"root_file", set_root_file, true, "none"},
+    {"first", set_first, true, "none"},
+    {"weights", set_weights, true, "none"},
+    {"scatter", set_scatter, true, "0"},
+    {"max_vls", set_max_vls, true, "8"},
     {"user_routes", set_user_routes, true, "none"},
     {"seed_balance", set_seed_balance, true, "no"},
     {"allow_cycles", set_allow_cycles, true, "no"},
@@ -400,6 +458,41 @@ static const struct key keys[] = {
 enum { KEY_COUNT = sizeof keys / sizeof *keys };
 _Static_assert(sizeof keys / sizeof *keys <= (size_t)CONFIG_KEYS, "room for every key");
 
+/* OpenSM's names for what has another one here. NULL: what there is not, whose name is like that of
+ * another thing. */
+static const struct {
+    const char *theirs, *ours;
+} opensm_names[] = {
+    {"cc_key", NULL},
+    {"cn_guid_file", "first"},
+    {"dump_files_dir", "dump"},
+    {"force_heavy_sweep", "full_sweep_every"},
+    {"guid_routing_order_file", "first"},
+    {"hop_weights_file", "weights"},
+    {"lfts_file", NULL},
+    {"log_file", "log"},
+    {"m_key_lease_period", "m_key_lease"},
+    {"m_key_lookup", NULL},
+    {"m_key_protection_level", "m_key_protect"},
+    {"max_op_vls", NULL},
+    {"max_wire_smps", "window"},
+    {"no_partition_enforcement", "part_enforce"},
+    {"nue_max_num_vls", "max_vls"},
+    {"packet_life_time", "life_time"},
+    {"partition_config_file", "partitions"},
+    {"polling_retry_number", "poll_retries"},
+    {"root_guid_file", "root_file"},
+    {"routing_engine", "engine"},
+    {"sa_key", "sm_key"},
+    {"scatter_ports", "scatter"},
+    {"sm_priority", "priority"},
+    {"sminfo_polling_timeout", "poll"},
+    {"sweep_interval", "sweep"},
+    {"transaction_retries", "retries"},
+    {"transaction_timeout", "timeout"},
+};
+enum { OPENSM_COUNT = sizeof opensm_names / sizeof *opensm_names };
+
 const char *config_key(size_t index)
 {
     return index < KEY_COUNT ? keys[index].name : NULL;
@@ -417,12 +510,34 @@ void config_init(struct config *config)
 
 void config_release(struct config *config)
 {
-    vec_release(&config->root_guids);
+    guid_list_release(&config->root_guids);
+    guid_list_release(&config->root_file);
+    guid_list_release(&config->first);
+    port_weights_release(&config->weights);
     user_routes_release(&config->user_routes);
     partitions_release(&config->partitions);
     qos_release(&config->qos);
     arena_release(&config->strings);
     *config = (struct config){0};
+}
+
+static int refuse_key(const char *key, struct err *err)
+{
+    const char *names[KEY_COUNT];
+    size_t i = 0;
+    while (i < OPENSM_COUNT && strcmp(opensm_names[i].theirs, key) != 0)
+        i++;
+    if (i < OPENSM_COUNT && !opensm_names[i].ours)
+        return err_set(err, EINVAL, "there is nothing like OpenSM's '%s' here: leave it out", key);
+    if (i < OPENSM_COUNT)
+        return err_set(err, EINVAL, "OpenSM's '%s' is '%s' here: see weft-sm.conf(5)", key,
+                       opensm_names[i].ours);
+    for (i = 0; i < KEY_COUNT; i++)
+        names[i] = keys[i].name;
+    const char *near = nearest_word(key, names, KEY_COUNT);
+    return err_set(err, EINVAL, "there is no key '%.80s'; %s%s%s", key,
+                   near ? "did you mean '" : "weft-sm.conf(5) has them all", near ? near : "",
+                   near ? "'?" : "");
 }
 
 int config_set(struct config *config, const char *key, const char *value, struct err *err)
@@ -431,18 +546,21 @@ int config_set(struct config *config, const char *key, const char *value, struct
         if (strcmp(keys[i].name, key) != 0)
             continue;
         struct err reason = {0};
+        config->source.key = keys[i].name;
         int status = keys[i].set
                          ? keys[i].set(config, value, &reason)
                          : qos_set_option(&config->qos, key + strlen("qos_"), value, &reason);
-        if (status == 0)
+        if (status == 0) {
             config->values[i] = arena_strdup(&config->strings, value);
-        else if (reason.file[0])
-            *err = reason; /* about a file that the value names */
-        else
+        } else if (reason.file[0]) {
+            *err = reason;
+            tell_source(&config->source, err);
+        } else {
             err_set(err, -status, "%s: %s", key, reason.message);
+        }
         return status;
     }
-    return err_set(err, EINVAL, "there is no key '%s'", key);
+    return refuse_key(key, err);
 }
 
 static int read_line(struct config *config, const char *path, unsigned number, char *line,
@@ -461,7 +579,9 @@ static int read_line(struct config *config, const char *path, unsigned number, c
         *--end = 0;
     if (*value == 0)
         return err_at(err, EINVAL, path, number, "'%s' has no value", key);
+    config->source = (struct config_source){.file = path, .line = number};
     int status = config_set(config, key, value, &reason);
+    config->source = (struct config_source){0};
     if (status < 0 && reason.file[0])
         *err = reason;
     else if (status < 0)
@@ -495,8 +615,17 @@ int config_finish(struct config *config, struct err *err)
                        config->sm.engine->name);
     config->qos.on = config->qos_wanted < 0 ? config->qos.given : config->qos_wanted;
     config->sm.qos = config->qos.on ? &config->qos : NULL;
-    options->root_guids = config->root_guids.items;
-    options->root_count = config->root_guids.count;
+    if (config->policy_absent.message[0] && config->qos_wanted != 0) {
+        *err = config->policy_absent;
+        return -ENOENT;
+    }
+    bool listed = config->root_file.items.count > 0;
+    const struct guid_list *roots = listed ? &config->root_file : &config->root_guids;
+    if (listed && config->root != ROOT_DEFAULT)
+        return err_set(err, EINVAL, "root and root_file say the same thing twice: leave one out");
+    options->root = listed ? ROOT_LIST : config->root;
+    options->root_guids = roots->items.items;
+    options->root_count = roots->items.count;
     config->partitions.allow_both = config->allow_both_pkeys;
     config->sm.partitions = config->partitions.all.count ? &config->partitions : NULL;
     options->user = config->user_routes.entries.count ? &config->user_routes : NULL;
@@ -541,4 +670,5 @@ void config_keep_fixed(const struct config *before, struct config *after)
     after->sm.m_key = before->sm.m_key;
     after->sm.sm_key = before->sm.sm_key;
     after->sm.subnet_prefix = before->sm.subnet_prefix;
+    after->sm.dynamic_lids = before->sm.dynamic_lids;
 }

@@ -7,6 +7,7 @@
 #define WEFT_HOST_CONFIG_H
 
 #include "host/mad_port.h"
+#include "routing/hints.h"
 #include "sm/sm.h"
 
 enum { CONFIG_KEYS = 96 }; /* room for; the table has its own length */
@@ -19,13 +20,20 @@ struct config {
     unsigned threads;  /* 0: one for each processor */
     uint64_t renew_ps; /* the age at which it starts anew */
     bool lmc_given;
-    VEC(uint64_t) root_guids;
+    enum root_choice root;
+    struct guid_list root_guids, root_file, first;
+    struct port_weights weights;
     struct user_routes user_routes;
     struct qos qos;
-    int qos_wanted; /* -1: as it follows from the rest */
+    int qos_wanted;           /* -1: as it follows from the rest */
+    struct err policy_absent; /* "": it is there. Else an error, unless qos is off */
     struct partitions partitions;
     bool allow_both_pkeys;
     const char *values[CONFIG_KEYS]; /* as given, by key; NULL: not given */
+    struct config_source {
+        const char *key, *file; /* file: NULL if it is the command line */
+        unsigned line;
+    } source; /* of the value that is being set */
     struct arena strings;
 };
 

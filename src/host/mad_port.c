@@ -31,7 +31,6 @@ enum {
     QUIET_MS = 20,
     QUIET_ROUNDS = 100,
     KERNEL_EARLY_MS = 10, /* by which the kernel gives up before the core does */
-    STATE_NAMES = 5,
     PHYSICALLY_UP = 5,
     QUERY_BYTES = 8192, /* no query is longer; answers may be */
     ANSWER_BYTES = 128 << 20,
@@ -129,13 +128,11 @@ static int no_port(const struct search *search, struct err *err)
     return err_set(err, ENODEV, "this machine has no InfiniBand port%s", meant);
 }
 
+/* Without what changes while it is open, such as its state. */
 static void describe(struct mad_port *port, const umad_port_t *info)
 {
-    static const char *const states[STATE_NAMES] = {"no state", "Down", "Initialize", "Armed",
-                                                    "Active"};
-    snprintf(port->name, sizeof port->name, "%s port %d (0x%016" PRIx64 "), %u Gb/s, %s",
-             info->ca_name, info->portnum, port->guid, info->rate,
-             states[info->state < STATE_NAMES ? info->state : 0]);
+    snprintf(port->name, sizeof port->name, "%s port %d (0x%016" PRIx64 "), %u Gb/s", info->ca_name,
+             info->portnum, port->guid, info->rate);
 }
 
 /* ---- opening ---- */

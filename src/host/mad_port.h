@@ -27,7 +27,7 @@ int mad_port_open(struct mad_port **result, const struct mad_port_choice *choice
 void mad_port_close(struct mad_port *port);
 
 uint64_t mad_port_guid(const struct mad_port *port);
-const char *mad_port_name(const struct mad_port *port); /* "mlx5_0 port 1 (0x…), 4X, Initialize" */
+const char *mad_port_name(const struct mad_port *port); /* "mlx5_0 port 1 (0x…), 100 Gb/s" */
 bool mad_port_is_gone(const struct mad_port *port);     /* the device was taken away */
 
 /* Hands a MAD over; 0 or -errno. What is lost is the core's business: it times out. */

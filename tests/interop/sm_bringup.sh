@@ -107,6 +107,35 @@ for net in figure1 irregular-16; do
     claim "$net with dr: ibdmchk finds no credit loop and all routes" engine_checked "$net" dr
 done
 
+# What a person knows about the fabric. Addresses are the same each time, so that tables differ only by what is said.
+tables_with() { # NET LINE...: of the configuration; the tables are in told.facts
+    local net=$1 status
+    shift
+    printf '%s\n' "$@" >hints.conf
+    weft_start "$net.net" && rm -rf dump && sm_once --config hints.conf --dump dump --state hints.state
+    status=$?
+    weft_stop
+    table_facts dump/opensm-lfts.dump >told.facts
+    return "$status"
+}
+makes_a_difference() { # NET ENGINE LINE: and is the same each time
+    rm -rf hints.state
+    tables_with "$1" "engine $2" && mv told.facts plain.facts && tables_with "$1" "engine $2" "$3" &&
+        mv told.facts first.facts && tables_with "$1" "engine $2" "$3" && diff first.facts told.facts >tables.diff &&
+        ! diff plain.facts told.facts >/dev/null
+}
+sed -nE 's/^\[1\]\(([0-9a-f]+)\).*/0x\1/p' fattree-324.net | awk 'NR % 3 == 0' >first # GUIDs of ports
+grep -oE '^switchguid=0x[0-9a-f]+' fattree-324.net | sed 's/.*=//' | awk '{ print $1, 19 + NR % 18, 9 }' >weights
+echo 0x200005 >roots # not the centre
+grep -oE '^caguid=0x[0-9a-f]+' fattree-324.net | sed 's/.*=//' | awk 'NR % 3 == 0' >first.adapters
+claim "hosts that come first make a difference" makes_a_difference fattree-324 ftree 'first first'
+claim "by the GUIDs of their adapters, too" makes_a_difference fattree-324 ftree 'first first.adapters'
+claim "and so do weights" makes_a_difference fattree-324 updn 'weights weights'
+claim "and an order of equal ways" makes_a_difference fattree-324 updn 'scatter 7'
+claim "and roots from a file" makes_a_difference irregular-16 updn 'root_file roots'
+fewer_lanes() { tables_with ring 'engine nue' 'max_vls 1' && contains 'nue: 1 lane,' sm.out; }
+claim "and fewer lanes" fewer_lanes
+
 # Lanes of service levels: printed where the manager can know them, which is where there is one lane.
 lane_facts() { awk '/^(Switch|Channel)/ { node = $0; sub(/, base LID.*/, "", node) } /^[0-9]/ { print node, $0 }' "$1" | sort; }
 lanes_as_opensm() {
@@ -154,3 +183,8 @@ no_device() { exits_with 2 "$WEFT" sm --once >sm.out 2>&1 && contains 'no Infini
 [ -d /sys/class/infiniband ] || claim "without a device there is one clear line" no_device
 other_port() { exits_with 2 on_weft figure1.net "$WEFT" sm --once --guid 0xdead >sm.out 2>&1 && contains '0x000000000000dead' sm.out; }
 claim "a port that is not there is named" other_port
+no_dump() {
+    exits_with 1 on_weft figure1.net "$WEFT" sm --once --dump missing/dir >sm.out 2>&1 && contains 'subnet up' sm.out &&
+        contains 'error +cannot make .missing/dir.' sm.out
+}
+claim "once, but without its dump, is a failure" no_dump

@@ -30,13 +30,21 @@ names_all_engines() { # reads a text
     done
     return $missing
 }
-help_names() { # COMMAND WORD ...
+names_all() { # WORD ...: reads a text
     local text word missing=0
-    text=$("$weft" "$1" --help) && shift
+    text=$(sed 's/\\-/-/g')
     for word; do
         grep -qF -- "$word" <<<"$text" || { echo "no $word" && missing=1; }
     done
     return $missing
+}
+help_names() { # COMMAND WORD ...
+    local command=$1 && shift
+    names_all "$@" < <("$weft" "$command" --help)
+}
+pages() { basename -a "$man"/weft-*.[1-9] | sed 's/\(.*\)\.\(.\)/\1 (\2)/'; }
+keys_of_managers() { # in scenarios
+    sed -n '/^static const char \*const keys/,/^}/s/^ *"\(.*\)",/\1/p' "$man/../../src/experiment/manager.c"
 }
 
 [ "$(commands | wc -l)" -ge 10 ] && [ "$(engines | wc -l)" -ge 14 ] || { echo 'not ok - lists' && exit 1; }
@@ -56,6 +64,12 @@ part() { # PAGE FIRST END: from the line that begins with one to the next that b
 claim 'weft-sm(1) names every engine' names_all_engines < <(part weft-sm.1 '.BI \\-\\-engine' .TP)
 claim 'weft-sm.conf(5) names every engine' names_all_engines < <(part weft-sm.conf.5 '.BR engine' .TP)
 claim 'weft-route(1) explains every engine' names_all_engines < <(part weft-route.1 '.SH ENGINES' .SH)
+mapfile -t words < <(commands | sed 's/.*/.RB ( weft-& (1))/')
+claim 'weft(1) has every command' names_all "${words[@]}" < <(part weft.1 '.SH COMMANDS' .SH)
+mapfile -t words < <(pages)
+claim 'weft(1) refers to every page' names_all "${words[@]}" < <(part weft.1 '.SH SEE ALSO' .SH)
+mapfile -t words < <(keys_of_managers | grep -vx paper | sed 's/.*/.BR & /') # paper is not in a list
+claim 'weft-scenario(5) has every key of managers' names_all "${words[@]}" < <(part weft-scenario.5 '.BI sm ' .SH)
 claim 'weft ctl --help has every word about machines' help_names ctl \
     'vm create' 'vm migrate' 'vm destroy' 'vm list' 'vm show' 'vm ticket'
 claim 'weft sm --help names all that it dumps and keeps' help_names sm opensm-lfts.dump \
@@ -64,4 +78,14 @@ claim 'weft topo --help names all that every kind takes' help_names topo \
     width= speed= length= vfs= hypervisors=
 claim 'and so does --kinds' grep -q 'width=.*speed=.*length=.*vfs=.*hypervisors=' \
     < <("$weft" topo --kinds | tr '\n' ' ')
+
+# The attributes of a fabric.
+attributes() { "$weft" fabric --attributes | sed -n 's/^\([a-z0-9_][a-z0-9_]*\) .*/\1/p'; }
+page_attributes() { part weft-fabric.1 '.SH ATTRIBUTES' .SH | sed -n '/^\.TP$/{n;s/^\.B //p;}'; }
+page_names_attributes() { diff <(attributes | sort) <(page_attributes | sort); }
+[ "$(attributes | wc -l)" -ge 40 ] || { echo 'not ok - attributes' && failed=1; }
+claim 'weft fabric --attributes fits 80 columns' no_long_line "$weft" fabric --attributes
+claim 'it has the values of a preset' grep -qE '^mtu +256 ' < <("$weft" fabric --attributes --preset paper)
+claim 'and of what is set' grep -qE '^mtu +512 ' < <("$weft" fabric --attributes --set mtu=512)
+claim 'weft-fabric(1) names every attribute, and no other' page_names_attributes
 exit $failed

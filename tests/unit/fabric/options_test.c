@@ -61,20 +61,22 @@ static void values_are_set_by_name(void **state)
 static void values_that_do_not_fit_are_refused_with_the_reason(void **state)
 {
     (void)state;
-    refused("colour", "red", "colour");
-    refused("mtu", "1000", "mtu");
+    refused("colour", "red", "no attribute 'colour'; 'weft fabric --attributes' lists them");
+    refused("mut", "2048", "no attribute 'mut'; did you mean 'mtu'? 'weft fabric --attributes'");
+    refused("mtu", "1000", "mtu: '1000' does not fit: expected 256, 512, 1024, 2048 or 4096 (");
     refused("mtu", "128", "mtu");
     refused("mtu", "8192", "mtu");
     refused("mtu", "", "mtu");
     refused("mtu", "2048x", "2048x");
-    refused("data_vls", "3", "data_vls");
+    refused("data_vls", "3", "expected 1, 2, 4, 8 or 15 (");
     refused("data_vls", "16", "data_vls");
     refused("data_vls", "-1", "data_vls");
     refused("linear_entries", "65536", "linear_entries");
     refused("linear_entries", "100", "linear_entries");
-    refused("p_keys", "0", "p_keys");
-    refused("traps", "maybe", "traps");
-    refused("sma", "5", "sma");
+    refused("p_keys", "0", "expected 32 to 4096 in steps of 32 (");
+    refused("response_time", "32", "expected 0 to 31 (");
+    refused("traps", "maybe", "expected yes or no (");
+    refused("sma", "5", "expected a time such as 5us, up to 1s (");
     refused("sma", "5 us", "sma");
     refused("sma", "-1us", "sma");
     refused("sma", "2000000s", "sma");
@@ -135,6 +137,10 @@ static void every_attribute_is_listed(void **state)
                                        "sma_per_node", "training",       "agent_buffer"};
     for (unsigned i = 0; i < sizeof some / sizeof some[0]; i++)
         assert_non_null(strstr(text.data, some[i]));
+    assert_non_null(strstr(text.data,
+                           "\nmtu                       256  256, 512, 1024, 2048 or 4096\n"
+                           "    largest payload in bytes\n"));
+    assert_non_null(strstr(text.data, "\ntraps                      no  yes or no\n"));
     text_release(&text);
 }
 

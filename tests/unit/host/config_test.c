@@ -74,7 +74,11 @@ static void an_error_names_file_and_line(void **state)
         {"engine updn\npriority 16\n", 2, "priority: '16': expected a number from 0 to 15"},
         {"priority -1\n", 1, "expected a number"},
         {"priority\n", 1, "'priority' has no value"},
-        {"\n\nsweeep 1s\n", 3, "there is no key 'sweeep'"},
+        {"\n\nsweeep 1s\n", 3, "there is no key 'sweeep'; did you mean 'sweep'?"},
+        {"colour red\n", 1, "there is no key 'colour'; weft-sm.conf(5) has them all"},
+        {"routing_engine updn\n", 1, "OpenSM's 'routing_engine' is 'engine' here"},
+        {"root_guid_file roots\n", 1, "OpenSM's 'root_guid_file' is 'root_file' here"},
+        {"max_op_vls 5\n", 1, "nothing like OpenSM's 'max_op_vls' here: leave it out"},
         {"sweep soon\n", 1, "expected a time"},
         {"sweep 0s\n", 1, "expected a time"},
         {"engine fastest\n", 1, "expected one of"},
@@ -89,6 +93,9 @@ static void an_error_names_file_and_line(void **state)
         {"guid 0\n", 1, "expected a GUID"},
         {"m_key 0x10000000000000000\n", 1, "expected a number"},
         {"order sideways\n", 1, "expected one of propagation, breadth, depth"},
+        {"max_vls 16\n", 1, "max_vls: '16': expected a number from 1 to 15"},
+        {"scatter many\n", 1, "scatter: 'many': expected a number"},
+        {"root_file /dev/null\n", 1, "root_file: '/dev/null' names no switch"},
     };
     struct fixture *f = *state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -112,6 +119,99 @@ static void an_error_in_a_file_of_user_routes_names_that_file(void **state)
     assert_string_equal(f->err.file, routes);
     assert_int_equal(f->err.line, 2);
     unlink(routes);
+}
+
+static void an_error_about_a_file_tells_who_names_it(void **state)
+{
+    static const char *const keys[] = {"user_routes", "partitions", "qos_policy",
+                                       "root_file",   "first",      "weights"};
+    struct fixture *f = *state;
+    char other[64], text[128], who[256];
+    make_path(other);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        write_file(other, "\nthis is nothing;\n");
+        snprintf(text, sizeof text, "priority 1\n%s %s\n", keys[i], other);
+        assert_int_equal(read_text(f, text), -EINVAL);
+        assert_string_equal(f->err.file, other);
+        assert_int_equal(f->err.line, 2);
+        snprintf(who, sizeof who, "('%s' in %s:2 names this file)", keys[i], f->path);
+        assert_non_null(strstr(f->err.message, who));
+        assert_int_equal(config_set(&f->config, keys[i], other, &f->err), -EINVAL);
+        snprintf(who, sizeof who, "('%s' names this file)", keys[i]);
+        assert_non_null(strstr(f->err.message, who));
+        unlink(other);
+        if (strcmp(keys[i], "qos_policy") == 0)
+            continue; /* perhaps it is not wanted: see below */
+        assert_int_equal(read_text(f, text), -ENOENT);
+        assert_string_equal(f->err.file, f->path);
+        assert_int_equal(f->err.line, 2);
+        snprintf(who, sizeof who, "%s: %s: No such file", keys[i], other);
+        assert_non_null(strstr(f->err.message, who));
+    }
+}
+
+static void a_policy_that_is_not_there_is_an_error_only_if_it_is_wanted(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(read_text(f, "qos_policy_file /nowhere/policy\nqos FALSE\n"), 0);
+    assert_int_equal(config_finish(&f->config, &f->err), 0);
+    assert_null(f->config.sm.qos);
+    assert_int_equal(read_text(f, "\nqos_policy_file /nowhere/policy\nqos TRUE\n"), 0);
+    assert_int_equal(config_finish(&f->config, &f->err), -ENOENT);
+    assert_string_equal(f->err.file, f->path);
+    assert_int_equal(f->err.line, 2);
+    assert_non_null(strstr(f->err.message, "qos_policy_file: /nowhere/policy: No such file"));
+    assert_int_equal(config_set(&f->config, "qos_policy", "none", &f->err), 0);
+    assert_int_equal(config_finish(&f->config, &f->err), 0);
+}
+
+static void flags_are_taken_as_opensm_writes_them(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(read_text(f, "json TRUE\nhold False\nrepair no\nreversible Yes\n"), 0);
+    assert_true(f->config.json);
+    assert_false(f->config.sm.hold);
+    assert_false(f->config.sm.repair);
+    assert_true(f->config.sm.engine_options.reversible);
+}
+
+static void what_a_person_knows_about_the_fabric_reaches_the_engine(void **state)
+{
+    struct fixture *f = *state;
+    const struct engine_options *options = &f->config.sm.engine_options;
+    char roots[64], first[64], weights[64], text[512];
+    make_path(roots);
+    make_path(first);
+    make_path(weights);
+    write_file(roots, "# the spines\n0x10\n0x20 # this one, too\n");
+    write_file(first, "0x30\n");
+    write_file(weights, "0x10 3 7\n");
+    snprintf(text, sizeof text, "root_file %s\nfirst %s\nweights %s\nscatter 0x9\nmax_vls 4\n",
+             roots, first, weights);
+    assert_int_equal(read_text(f, text), 0);
+    unlink(roots);
+    unlink(first);
+    unlink(weights);
+    assert_int_equal(config_finish(&f->config, &f->err), 0);
+    assert_int_equal(options->root, ROOT_LIST);
+    assert_int_equal(options->root_count, 2);
+    assert_true(options->root_guids[1] == 0x20);
+    assert_int_equal(options->first->items.count, 1);
+    assert_true(options->first->items.items[0] == 0x30);
+    assert_int_equal(options->weights->items.count, 1);
+    assert_int_equal(options->weights->items.items[0].weight, 7);
+    assert_true(options->scatter == 9);
+    assert_int_equal(options->max_vls, 4);
+    assert_int_equal(config_set(&f->config, "root", "detect", &f->err), 0);
+    assert_int_equal(config_finish(&f->config, &f->err), -EINVAL);
+    assert_non_null(strstr(f->err.message, "root and root_file"));
+    assert_int_equal(config_set(&f->config, "root_file", "none", &f->err), 0);
+    assert_int_equal(config_set(&f->config, "first", "none", &f->err), 0);
+    assert_int_equal(config_set(&f->config, "weights", "none", &f->err), 0);
+    assert_int_equal(config_finish(&f->config, &f->err), 0);
+    assert_int_equal(options->root, ROOT_DETECT);
+    assert_null(options->first);
+    assert_null(options->weights);
 }
 
 static void partitions_are_read_from_their_file(void **state)
@@ -208,6 +308,18 @@ static void a_reload_tells_what_changes_and_keeps_what_cannot(void **state)
     config_release(&fresh);
 }
 
+static void a_reload_keeps_what_the_page_says_it_keeps(void **state)
+{
+    struct fixture *f = *state;
+    struct config fresh;
+    assert_int_equal(read_text(f, "subnet_prefix 0xfec0000000000001\nvswitch_lids dynamic\n"), 0);
+    config_init(&fresh);
+    config_keep_fixed(&f->config, &fresh);
+    assert_true(fresh.sm.subnet_prefix == 0xfec0000000000001);
+    assert_true(fresh.sm.dynamic_lids);
+    config_release(&fresh);
+}
+
 static void a_reload_cannot_take_an_engine_that_needs_more_addresses(void **state)
 {
     struct fixture *f = *state;
@@ -220,24 +332,76 @@ static void a_reload_cannot_take_an_engine_that_needs_more_addresses(void **stat
     config_release(&fresh);
 }
 
+static void read_manual(struct text *page)
+{
+    FILE *file = fopen(MANUAL, "r");
+    *page = (struct text){0};
+    assert_non_null(file);
+    assert_int_equal(text_read(page, file, 1 << 20), 0);
+    fclose(file);
+}
+
+/* Where a key stands, alone or in a list; NULL: nowhere. */
+static const char *in_manual(const struct text *page, const char *key)
+{
+    char pattern[64];
+    snprintf(pattern, sizeof pattern, "\n.BR %s \"", key);
+    const char *found = strstr(page->data, pattern);
+    snprintf(pattern, sizeof pattern, ", \" %s \" ", key);
+    return found ? found + 1 : strstr(page->data, pattern);
+}
+
 static void every_key_is_in_the_manual(void **state)
 {
-    struct text page = {0};
-    char pattern[64];
+    struct text page;
     (void)state;
-    FILE *file = fopen(MANUAL, "r");
-    assert_non_null(file);
-    assert_int_equal(text_read(&page, file, 1 << 20), 0);
-    fclose(file);
-    for (size_t i = 0; config_key(i); i++) {
-        snprintf(pattern, sizeof pattern, "\n.BR %s \"",
-                 config_key(i)); /* alone, or first of a list */
-        bool found = strstr(page.data, pattern) != NULL;
-        snprintf(pattern, sizeof pattern, ", \" %s \" ", config_key(i));
-        found |= strstr(page.data, pattern) != NULL;
-        if (!found)
+    read_manual(&page);
+    for (size_t i = 0; config_key(i); i++)
+        if (!in_manual(&page, config_key(i)))
             fail_msg("'%s' is not in weft-sm.conf(5)", config_key(i));
+    text_release(&page);
+}
+
+static void the_manual_says_what_takes_a_restart(void **state)
+{
+    struct fixture *f = *state;
+    struct config fresh;
+    struct text page;
+    read_manual(&page);
+    config_init(&fresh);
+    for (size_t i = 0; config_key(i); i++) {
+        struct told told = {0};
+        fresh.values[i] = "something else";
+        config_compare(&f->config, &fresh, note, &told);
+        fresh.values[i] = NULL;
+        const char *line = in_manual(&page, config_key(i));
+        const char *mark = strstr(line, "(restart)");
+        if ((mark && mark < strchr(line, '\n')) != (told.fixed == 1))
+            fail_msg("'%s': whether it takes a restart", config_key(i));
     }
+    config_release(&fresh);
+    text_release(&page);
+}
+
+static void names_of_opensm_are_those_of_the_manual(void **state)
+{
+    struct fixture *f = *state;
+    struct text page;
+    char theirs[64], ours[64], part[160];
+    unsigned seen = 0;
+    read_manual(&page);
+    char *line = strstr(page.data, "\n.SH COMING FROM OPENSM\n");
+    assert_non_null(line);
+    line = strstr(line, "\n.nf\n") + strlen("\n.nf\n");
+    for (; line[0] == ' '; line = strchr(line, '\n') + 1, seen++) {
+        assert_int_equal(sscanf(line, " %63s %63s", theirs, ours), 2);
+        assert_int_equal(config_set(&f->config, theirs, "1", &f->err), -EINVAL);
+        snprintf(part, sizeof part, "OpenSM's '%s' is '%s' here", theirs, ours);
+        if (!strstr(f->err.message, part))
+            fail_msg("'%s' is not in '%s'", part, f->err.message);
+        assert_non_null(in_manual(&page, ours));
+    }
+    assert_true(seen > 20);
     text_release(&page);
 }
 
@@ -249,6 +413,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(partitions_are_read_from_their_file, make, end),
         cmocka_unit_test_setup_teardown(an_error_in_a_file_of_user_routes_names_that_file, make,
                                         end),
+        cmocka_unit_test_setup_teardown(an_error_about_a_file_tells_who_names_it, make, end),
+        cmocka_unit_test_setup_teardown(a_policy_that_is_not_there_is_an_error_only_if_it_is_wanted,
+                                        make, end),
+        cmocka_unit_test_setup_teardown(flags_are_taken_as_opensm_writes_them, make, end),
+        cmocka_unit_test_setup_teardown(what_a_person_knows_about_the_fabric_reaches_the_engine,
+                                        make, end),
+        cmocka_unit_test_setup_teardown(a_reload_keeps_what_the_page_says_it_keeps, make, end),
         cmocka_unit_test_setup_teardown(a_file_that_is_not_there_is_an_error, make, end),
         cmocka_unit_test_setup_teardown(renaming_engines_get_several_addresses_a_port, make, end),
         cmocka_unit_test_setup_teardown(a_list_of_engines_is_kept_in_order, make, end),
@@ -257,6 +428,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_reload_cannot_take_an_engine_that_needs_more_addresses,
                                         make, end),
         cmocka_unit_test(every_key_is_in_the_manual),
+        cmocka_unit_test_setup_teardown(the_manual_says_what_takes_a_restart, make, end),
+        cmocka_unit_test_setup_teardown(names_of_opensm_are_those_of_the_manual, make, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
