@@ -89,6 +89,17 @@ void *mem_grow(void *items, size_t *capacity, size_t wanted, size_t bytes)
     return mem_realloc(items, grown, bytes);
 }
 
+size_t mem_forget(void *items, size_t *count, size_t taken, size_t bytes)
+{
+    enum { FEW = 1024 };
+    if (taken < *count && (taken < FEW || taken < *count / 2))
+        return taken;
+    *count -= taken;
+    if (*count)
+        memmove(items, (char *)items + taken * bytes, *count * bytes);
+    return 0;
+}
+
 void *arena_alloc(struct arena *arena, size_t bytes)
 {
     size_t need = (bytes + ARENA_ALIGNMENT - 1) / ARENA_ALIGNMENT * ARENA_ALIGNMENT;

@@ -41,6 +41,11 @@ static inline void *mem_reserve(void *items, size_t *capacity, size_t wanted, si
 {
     return wanted <= *capacity ? items : mem_grow(items, capacity, wanted, bytes);
 }
+/* Of what waits in an array, `taken` are through: gives their room back now and then. Returns how
+ * many such there are then. */
+size_t mem_forget(void *items, size_t *count, size_t taken, size_t bytes);
+#define vec_forget(vec, taken)                                                                     \
+    mem_forget((vec)->items, &(vec)->count, (taken), sizeof *(vec)->items)
 void mem_free(void *memory);
 
 /* An arena: many small pieces with one owner and one end. */

@@ -68,7 +68,6 @@ struct daemon {
     bool ending;
     int status; /* to end with */
     uint64_t stop_at;
-    bool again;      /* in another life */
     uint64_t origin; /* of its clock, ns */
     uint64_t born;
     uint64_t send_failures;
@@ -83,7 +82,7 @@ static uint64_t machine_ns(void)
     return (uint64_t)now.tv_sec * (TIME_S / TIME_NS) + (uint64_t)now.tv_nsec;
 }
 
-/* Picoseconds last for 213 days, so they are counted from the daemon's birth on. */
+/* Picoseconds last for 213 days, so they are counted from the core's birth on. */
 static uint64_t clock_now(const struct daemon *daemon)
 {
     return (machine_ns() - daemon->origin) * TIME_NS;
@@ -372,6 +371,7 @@ static void reload(struct daemon *daemon, uint64_t now)
         fresh->sm.engine_options.workers = &daemon->workers;
         sm_configure(daemon->sm, now, &fresh->sm);
         sa_use_partitions(daemon->sa, fresh->sm.partitions);
+        sa_use_timeout(daemon->sa, fresh->sm.subnet_timeout);
         daemon->dump_due |= fresh->dump != NULL;
         event_log_write(&daemon->log, "config", "read again");
         tell_remarks(daemon);
@@ -409,6 +409,7 @@ static void take_signals(struct daemon *daemon, uint64_t now)
 static int watch_signals(void)
 {
     sigset_t signals;
+    signal(SIGPIPE, SIG_IGN); /* a log may be a pipe */
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
@@ -418,27 +419,67 @@ static int watch_signals(void)
     return signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
+/* ---- the core ---- */
+
+/* No two have the same times: some of what is told to others follows from them. */
+static void make_core(struct daemon *daemon)
+{
+    struct config *config = daemon->config;
+    struct sa_config administration;
+    uint64_t day_ns = 24 * 3600 * (TIME_S / TIME_NS);
+    sa_config_init(&administration);
+    administration.key = config->sm.sm_key;
+    administration.prefix = config->sm.subnet_prefix;
+    administration.subnet_timeout = config->sm.subnet_timeout;
+    administration.partitions = config->sm.partitions;
+    administration.instance = registrations_new_instance();
+    daemon->origin = machine_ns() - administration.instance % day_ns;
+    daemon->born = clock_now(daemon);
+    daemon->stop_at = TIME_NEVER;
+    daemon->groups_generation = 0;
+    daemon->counted = (struct sm_counts){0};
+    daemon->sm = sm_new(&config->sm, mad_port_guid(daemon->port));
+    daemon->machines = vswitch_new(daemon->sm);
+    daemon->sa = sa_new(&administration, mad_port_guid(daemon->port));
+    sm_use_groups(daemon->sm, sa_groups(daemon->sa));
+    for (size_t i = 0; i < daemon->store.facts.count; i++)
+        sm_remember(daemon->sm, &daemon->store.facts.items[i]);
+}
+
+/* Whether nobody would miss the core for a moment. */
+static bool is_quiet(const struct daemon *daemon)
+{
+    enum sm_state state = sm_state(daemon->sm);
+    return !daemon->ending && daemon->stop_at == TIME_NEVER && !vswitch_pending(daemon->machines) &&
+           (state == SM_MASTER ? sm_is_settled(daemon->sm) : state == SM_STANDBY) &&
+           !worker_is_busy(daemon->router) && !worker_is_busy(daemon->writer) &&
+           !daemon->files_failed && files_deadline(daemon) == TIME_NEVER;
+}
+
+/* Long before its clock is worn out another core takes the place of this one. It finds everything
+ * as it should be, and leaves it so. */
+static void renew(struct daemon *daemon)
+{
+    struct sm *sm = daemon->sm;
+    struct sa *sa = daemon->sa;
+    struct vswitch *machines = daemon->machines;
+    struct text registered = {0};
+    event_log_write(&daemon->log, "start", "anew, because of its age");
+    sa_registry_print(sa, (uint64_t)time(NULL), &registered);
+    make_core(daemon);
+    sm_replace(daemon->sm, sm);
+    vswitch_take_names(daemon->machines, machines);
+    registrations_renew(&daemon->registrations, daemon->sa, clock_now(daemon), &registered);
+    text_release(&registered);
+    sa_free(sa);
+    vswitch_free(machines);
+    sm_free(sm);
+    sm_start(daemon->sm, clock_now(daemon));
+}
+
 /* ---- the loop ---- */
 
 /* Whether there is nothing more to wait for. */
-static uint64_t renewal(const struct daemon *daemon)
-{
-    return daemon->born + daemon->config->renew_ps;
-}
-
-/* Long before its clock is worn out, and while nothing happens, the manager starts anew: it finds
- * everything as it should be, and leaves it so. */
-static void consider_renewal(struct daemon *daemon, uint64_t now)
-{
-    enum sm_state state = sm_state(daemon->sm);
-    bool quiet = state == SM_MASTER ? sm_is_settled(daemon->sm) : state == SM_STANDBY;
-    if (now < renewal(daemon) || !quiet || vswitch_pending(daemon->machines))
-        return;
-    event_log_write(&daemon->log, "stop", "starts anew");
-    daemon->again = true;
-    end(daemon, 0);
-}
-
 static void consider_ending(struct daemon *daemon, uint64_t now)
 {
     enum sm_state state = sm_state(daemon->sm);
@@ -452,10 +493,8 @@ static void consider_ending(struct daemon *daemon, uint64_t now)
         end(daemon, 1);
         return;
     }
-    if (!daemon->options->once) {
-        consider_renewal(daemon, now);
+    if (!daemon->options->once)
         return;
-    }
     if (sm_is_settled(daemon->sm)) {
         end(daemon, daemon->refused ? 1 : 0);
     } else if (state == SM_STANDBY) {
@@ -470,8 +509,8 @@ static void consider_ending(struct daemon *daemon, uint64_t now)
 static void take_questions(struct daemon *daemon, uint64_t now)
 {
     if (manager_control_serve(daemon->control, now, daemon->sm, daemon->machines,
-                              daemon->config->sm.engine->name,
-                              mad_port_name(daemon->port)) == WISH_DUMP)
+                              daemon->config->sm.engine->name, mad_port_name(daemon->port),
+                              daemon->config->dump != NULL) == WISH_DUMP)
         daemon->dump_due = true;
 }
 
@@ -486,8 +525,9 @@ static void rest(struct daemon *daemon, uint64_t now)
         until = files_deadline(daemon);
     if (daemon->stop_at < until)
         until = daemon->stop_at;
-    if (now < renewal(daemon) && renewal(daemon) < until)
-        until = renewal(daemon); /* later ones wait for something else to end */
+    uint64_t renewal = daemon->born + daemon->config->renew_ps;
+    if (now < renewal && renewal < until)
+        until = renewal; /* later ones wait for something else to end */
     event_log_flush(&daemon->log);
     mad_port_wait(daemon->port, daemon->watched, WATCH_COUNT,
                   until == TIME_NEVER ? TIME_NEVER
@@ -556,27 +596,19 @@ static void serve(struct daemon *daemon)
             continue;
         give_files(daemon, now);
         consider_ending(daemon, now);
+        if (now - daemon->born >= daemon->config->renew_ps && is_quiet(daemon))
+            renew(daemon);
         if (daemon->retired.count && !worker_is_busy(daemon->router))
             free_retired(daemon);
         if (!daemon->ending && !received)
             rest(daemon, now);
     }
-    if (!daemon->again)
-        readiness_tell("STOPPING=1");
+    readiness_tell("STOPPING=1");
 }
 
 /* ---- birth and end ---- */
 
-/* Standbys tell one life of a manager from the next by it. */
-static uint64_t new_instance(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return hash_mix((uint64_t)now.tv_sec << 30 ^ (uint64_t)now.tv_nsec ^ (uint64_t)getpid() << 50) |
-           1;
-}
-
-static int open_all(struct daemon *daemon, uint64_t instance, struct err *err)
+static int open_all(struct daemon *daemon, struct err *err)
 {
     struct config *config = daemon->config;
     daemon->watched[WATCH_SIGNALS].fd = watch_signals();
@@ -601,25 +633,13 @@ static int open_all(struct daemon *daemon, uint64_t instance, struct err *err)
     for (int i = 0; i < WATCH_COUNT; i++)
         daemon->watched[i].events = POLLIN;
     config->sm.engine_options.workers = &daemon->workers;
-    daemon->sm = sm_new(&config->sm, mad_port_guid(daemon->port));
-    daemon->machines = vswitch_new(daemon->sm);
-    struct sa_config administration;
-    sa_config_init(&administration);
-    administration.key = config->sm.sm_key;
-    administration.prefix = config->sm.subnet_prefix;
-    administration.subnet_timeout = config->sm.subnet_timeout;
-    administration.partitions = config->sm.partitions;
-    administration.instance = instance;
-    daemon->sa = sa_new(&administration, mad_port_guid(daemon->port));
-    sm_use_groups(daemon->sm, sa_groups(daemon->sa));
+    make_core(daemon);
     daemon->registrations = (struct registrations){
         .directory = config->state ? mem_strdup(config->state) : NULL,
         .log = &daemon->log,
         .silent = daemon->options->once,
     };
     registrations_open(&daemon->registrations, daemon->sa, clock_now(daemon));
-    for (size_t i = 0; i < daemon->store.facts.count; i++)
-        sm_remember(daemon->sm, &daemon->store.facts.items[i]);
     return 0;
 }
 
@@ -653,42 +673,24 @@ static void close_all(struct daemon *daemon)
     close(daemon->watched[WATCH_SIGNALS].fd);
     free_retired(daemon);
     vec_release(&daemon->retired);
-}
-
-/* One life. The configuration is that of the last one, if there was any: it was right then. */
-static int live(struct daemon *daemon, struct err *err)
-{
-    uint64_t instance = new_instance(), day_ns = 24 * 3600 * (TIME_S / TIME_NS);
-    daemon->stop_at = TIME_NEVER;
-    daemon->store.lock = -1;
-    daemon->origin = machine_ns() - instance % day_ns; /* no two lives have the same times */
-    daemon->born = clock_now(daemon);
-    int status = open_all(daemon, instance, err);
-    if (status == 0) {
-        event_log_write(&daemon->log, "start", "engine %s at %s", daemon->config->sm.engine->name,
-                        mad_port_name(daemon->port));
-        tell_remarks(daemon);
-        serve(daemon);
-        status = daemon->status;
-    }
-    close_all(daemon);
-    return status;
+    config_release(daemon->config);
+    mem_free(daemon->config);
 }
 
 int daemon_run(const struct daemon_options *options, struct err *err)
 {
-    struct config *config = NULL;
-    bool again = false;
-    int status = make_config(options, &config, err);
+    struct daemon daemon = {.options = options, .store.lock = -1};
+    int status = make_config(options, &daemon.config, err);
     if (status < 0)
         return status;
-    do {
-        struct daemon daemon = {.options = options, .config = config};
-        status = live(&daemon, err);
-        config = daemon.config;
-        again = daemon.again;
-    } while (again);
-    config_release(config);
-    mem_free(config);
-    return status;
+    status = open_all(&daemon, err);
+    if (status == 0) {
+        event_log_write(&daemon.log, "start", "engine %s at %s", daemon.config->sm.engine->name,
+                        mad_port_name(daemon.port));
+        tell_remarks(&daemon);
+        serve(&daemon);
+        status = daemon.status;
+    }
+    close_all(&daemon);
+    return status == 0 && options->once && daemon.files_failed ? 1 : status;
 }

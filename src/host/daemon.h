@@ -20,7 +20,8 @@ struct daemon_options {
 };
 
 /* Runs until a signal asks for the end (SIGINT, SIGTERM), or once. 0: done; 1: the subnet could not
- * be brought up, or the port went away; -errno with the reason in *err: it never began. */
+ * be brought up, the port went away, or (once) a file could not be written; -errno with the reason
+ * in *err: it never began. */
 int daemon_run(const struct daemon_options *options, struct err *err);
 
 #endif

@@ -77,10 +77,11 @@ struct question {
     struct vswitch *machines;
     uint64_t now;
     const char *engine, *place;
-    bool json;
+    bool can_dump, json;
     const char *words[WORDS_MOST];
     unsigned count;
     enum manager_wish wish;
+    struct dump_picture *picture; /* tables to be printed in place of words; or NULL */
 };
 
 static const char *const state_names[] = {"not active", "discovering", "standby", "master"};
@@ -161,21 +162,6 @@ static void answer_topology(struct question *question, struct text *out)
         json_end_array(&json);
 }
 
-static void answer_routes(struct question *question, struct text *out)
-{
-    struct dump_picture *picture = dump_picture_take(sm_subnet(question->sm));
-    char *data = NULL;
-    size_t length = 0;
-    FILE *file = open_memstream(&data, &length);
-    if (file) {
-        dump_print_lfts(picture, file);
-        fclose(file);
-        text_append(out, data, length);
-        free(data);
-    }
-    dump_picture_free(picture);
-}
-
 static void answer_events(struct question *question, struct text *out)
 {
     const struct manager_control *control = question->control;
@@ -224,10 +210,13 @@ static int answer(struct question *question, struct text *out)
     } else if (strcmp(command, "topology") == 0) {
         answer_topology(question, out);
     } else if (strcmp(command, "routes") == 0) {
-        answer_routes(question, out);
+        question->picture = dump_picture_take(sm_subnet(question->sm));
     } else if (strcmp(command, "events") == 0) {
         answer_events(question, out);
     } else if (strcmp(command, "dump") == 0) {
+        if (!question->can_dump)
+            return refuse(out, "this manager has no directory for dumps: start it with --dump DIR, "
+                               "or put 'dump DIR' into its configuration and send it SIGHUP");
         question->wish = WISH_DUMP;
     } else if (!master) {
         return refuse(out, "only a master can do that, and this manager is none");
@@ -250,11 +239,33 @@ static int answer(struct question *question, struct text *out)
 struct parcel {
     int fd;
     struct text text; /* a struct answer, then the words */
+    struct dump_picture *picture;
 };
+
+/* That takes seconds on large fabrics. */
+static void print_picture(struct parcel *parcel)
+{
+    struct answer head = {0};
+    char *words = NULL;
+    size_t length = 0;
+    FILE *file = open_memstream(&words, &length);
+    if (file) {
+        dump_print_lfts(parcel->picture, file);
+        fclose(file);
+    }
+    head.bytes = (uint32_t)length;
+    text_clear(&parcel->text);
+    text_append(&parcel->text, (const char *)&head, sizeof head);
+    text_append(&parcel->text, words ? words : "", length);
+    free(words);
+    dump_picture_free(parcel->picture);
+}
 
 static void *deliver(void *argument)
 {
     struct parcel *parcel = argument;
+    if (parcel->picture)
+        print_picture(parcel);
     for (size_t at = 0; at < parcel->text.length;) {
         size_t length = parcel->text.length - at < CHUNK ? parcel->text.length - at : CHUNK;
         if (send(parcel->fd, parcel->text.data + at, length, MSG_NOSIGNAL) < 0)
@@ -267,13 +278,14 @@ static void *deliver(void *argument)
     return NULL;
 }
 
-static void reply(int fd, int result, const struct text *words)
+static void reply(int fd, int result, const struct text *words, struct dump_picture *picture)
 {
     struct parcel *parcel = mem_zalloc(1, sizeof *parcel);
     struct answer head = {result, (uint32_t)words->length};
     struct timeval patience = {.tv_sec = 5};
     pthread_t thread;
     parcel->fd = fd;
+    parcel->picture = picture;
     text_append(&parcel->text, (const char *)&head, sizeof head);
     text_append(&parcel->text, words->data ? words->data : "", words->length);
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
@@ -313,8 +325,9 @@ static void take_question(struct question *question, int fd)
         return;
     }
     struct text words = {0};
+    question->picture = NULL;
     int result = answer(question, &words);
-    reply(fd, result, &words);
+    reply(fd, result, &words, question->picture);
     text_release(&words);
 }
 
@@ -334,14 +347,15 @@ static void take_client(struct manager_control *control)
 
 enum manager_wish manager_control_serve(struct manager_control *control, uint64_t now,
                                         struct sm *sm, struct vswitch *machines, const char *engine,
-                                        const char *place)
+                                        const char *place, bool can_dump)
 {
     struct question question = {.control = control,
                                 .sm = sm,
                                 .machines = machines,
                                 .now = now,
                                 .engine = engine,
-                                .place = place};
+                                .place = place,
+                                .can_dump = can_dump};
     struct epoll_event events[CLIENTS_MOST + 1];
     int count = epoll_wait(control->epoll, events, CLIENTS_MOST + 1, 0);
     for (int i = 0; i < count; i++) {

@@ -18,10 +18,11 @@ void manager_control_close(struct manager_control *control);   /* accepts NULL *
 int manager_control_fd(const struct manager_control *control); /* readable: call serve */
 void manager_control_note(struct manager_control *control, const char *event, const char *text);
 
-/* What the daemon itself has to do about an answered question. */
+/* What the daemon itself has to do about an answered question; it has a directory for dumps if
+ * `can_dump`. */
 enum manager_wish { WISH_NOTHING, WISH_DUMP };
 enum manager_wish manager_control_serve(struct manager_control *control, uint64_t now,
                                         struct sm *sm, struct vswitch *machines, const char *engine,
-                                        const char *place);
+                                        const char *place, bool can_dump);
 
 #endif

@@ -1,5 +1,6 @@
 #include "host/registrations.h"
 
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "host/administration.h"
@@ -9,12 +10,21 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-static const uint64_t pause = 1 * TIME_S; /* between two writings */
+static const uint64_t between_writings = 1 * TIME_S;
 
 static uint64_t wall_clock(void)
 {
     return (uint64_t)time(NULL);
+}
+
+uint64_t registrations_new_instance(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return hash_mix((uint64_t)now.tv_sec << 30 ^ (uint64_t)now.tv_nsec ^ (uint64_t)getpid() << 50) |
+           1;
 }
 
 static void tell(struct registrations *registrations, const struct sa *sa, const char *where)
@@ -130,6 +140,22 @@ void registrations_open(struct registrations *registrations, struct sa *sa, uint
     text_release(&content);
 }
 
+void registrations_renew(struct registrations *registrations, struct sa *sa, uint64_t now,
+                         const struct text *content)
+{
+    const struct sa_registry_file file = {"registrations", content->data, content->length,
+                                          wall_clock()};
+    struct err err;
+    if (sa_registry_read(sa, now, &file, &err) < 0)
+        event_log_write(registrations->log, "warning", "%s", err.message);
+    if (registrations->directory)
+        journal_close(&registrations->journal); /* it goes on with the whole */
+    registrations->written = sa_registry_generations(sa);
+    registrations->heritage = sa_heritage(sa);
+    registrations->next_at = 0;
+    sa_keep_registrations(sa, registrations->directory != NULL);
+}
+
 void registrations_close(struct registrations *registrations)
 {
     if (registrations->directory)
@@ -209,7 +235,7 @@ void registrations_take(struct registrations *registrations, uint64_t now, const
     sa_registry_print(sa, wall_clock(), content);
     registrations->written = sa_registry_generations(sa);
     registrations->heritage = sa_heritage(sa);
-    registrations->next_at = now + pause;
+    registrations->next_at = now + between_writings;
     registrations->lost = false;
 }
 

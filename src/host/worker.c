@@ -96,8 +96,8 @@ void *worker_take(struct worker *worker)
 {
     if (worker->taken == atomic_load(&worker->done))
         return NULL;
+    pthread_mutex_lock(&worker->lock); /* what is done has been told of */
     eventfd_read(worker->fd, &(eventfd_t){0});
-    pthread_mutex_lock(&worker->lock);
     void *task = worker->pieces.items[worker->taken++].task;
     if (worker->taken < worker->done)
         eventfd_write(worker->fd, 1);

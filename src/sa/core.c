@@ -43,6 +43,11 @@ static const struct handler {
     RECORD(INFORM_INFO_RECORD, BY_GET | BY_TABLE, inform_info_records),
 };
 
+void sa_use_timeout(struct sa *sa, uint8_t subnet_timeout)
+{
+    sa->config.subnet_timeout = subnet_timeout;
+}
+
 void sa_config_init(struct sa_config *config)
 {
     *config = (struct sa_config){
@@ -236,6 +241,7 @@ uint8_t *answer_add(struct answer *answer)
     memset(record, 0, answer->record_bytes);
     answer->used += answer->record_bytes;
     answer->count++;
+    answer->considered++;
     return record;
 }
 
@@ -250,7 +256,7 @@ static void answer_begin(struct sa *sa, struct answer *answer, const struct hand
     answer->limit = sa->config.answer_limit;
     answer->record_bytes = handler->record_bytes;
     answer->used = SA_DATA_OFFSET;
-    answer->count = 0;
+    answer->count = answer->considered = 0;
     answer->over = false;
     answer->bytes = mem_reserve(answer->bytes, &answer->capacity, MAD_BYTES, 1);
 }
@@ -441,7 +447,7 @@ static bool attend(struct sa *sa, struct query *query, struct sa_message *messag
     } else {
         answer_begin(sa, &sa->out, handler);
         status = handler->handle(sa, query, &sa->out);
-        sa->budget -= sa->out.count;
+        sa->budget -= sa->out.considered;
         finish(sa, &sa->out, query, handler, status);
         if (held_keep(sa, query))
             return false;

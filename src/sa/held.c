@@ -69,9 +69,7 @@ bool held_next(struct sa *sa, struct sa_message *message)
     memcpy(held->mad, answer->mad, MAD_BYTES);
     *message =
         (struct sa_message){.address = answer->address, .data = held->mad, .bytes = MAD_BYTES};
-    held->taken++;
-    if (held->taken == held->answers.count)
-        held->taken = held->answers.count = 0;
+    held->taken = vec_forget(&held->answers, held->taken + 1);
     return true;
 }
 

@@ -49,7 +49,8 @@ struct answer {
     size_t used, capacity, limit;
     size_t record_bytes;
     uint32_t count;
-    bool over; /* longer than the limit: nothing of it counts */
+    uint32_t considered; /* records, those that were dropped again among them, or pairs */
+    bool over;           /* longer than the limit: nothing of it counts */
 };
 /* Room for one more record, zeroed; somewhere harmless if there is none. */
 uint8_t *answer_add(struct answer *answer);

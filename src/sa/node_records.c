@@ -292,7 +292,7 @@ static const struct component manager_components[] = {
 
 uint16_t manager_records(struct sa *sa, const struct query *query, struct answer *answer)
 {
-    enum { STANDBY = 2, MASTER = 3 };
+    enum { MASTER = 3 };
     const struct subnet *subnet = sa->view.subnet;
     unsigned named = (unsigned)wire_get(query_data(query), SM_INFO_RECORD_LID), lid = 0;
     struct matcher matcher;
@@ -305,9 +305,9 @@ uint16_t manager_records(struct sa *sa, const struct query *query, struct answer
         uint8_t *record = answer_add(answer), *info = record + SM_INFO_RECORD_AT_SM_INFO;
         wire_set(record, SM_INFO_RECORD_LID, end->lid);
         wire_set(info, SM_INFO_GUID, end->guid);
-        wire_set(info, SM_INFO_PRIORITY, own ? sa->view.priority : 0);
-        wire_set(info, SM_INFO_ACT_COUNT, own ? sa->view.act_count : 0);
-        wire_set(info, SM_INFO_STATE, own || end->rival ? MASTER : STANDBY);
+        wire_set(info, SM_INFO_PRIORITY, own ? sa->view.priority : end->manager_priority);
+        wire_set(info, SM_INFO_ACT_COUNT, own ? sa->view.act_count : end->manager_acts);
+        wire_set(info, SM_INFO_STATE, own ? MASTER : end->manager_state);
         if (!matcher_accepts(&matcher, record))
             answer_drop(answer);
     }

@@ -506,6 +506,7 @@ static void first_path(const struct sa *sa, const struct path_wish *wish, const 
         uint32_t destination = ends->destination == NETWORK_NONE
                                    ? numbered(network, tried % destinations)
                                    : ends->destination;
+        answer->considered++;
         if (add_pair(sa, wish, source, destination, answer))
             return;
     }
@@ -549,10 +550,10 @@ uint16_t multi_path_records(struct sa *sa, const struct query *query, struct ans
             return STATUS_SA_BAD_GID;
     read_multi_path_wish(sa, query, &wish);
     for (unsigned i = 0; i < sources; i++)
-        for (unsigned j = 0; j < destinations && wish.most; j++) {
+        for (unsigned j = 0; j < destinations && wish.most && !answer->over; j++) {
             unsigned found = add_pair(sa, &wish, by_gid(sa, gids + i * GID_BYTES),
                                       by_gid(sa, gids + (sources + j) * GID_BYTES), answer);
-            sa->budget--;
+            answer->considered++;
             wish.most -= wish.most == UINT32_MAX ? 0 : found;
         }
     return STATUS_OK;

@@ -15,7 +15,7 @@ static bool in_range(const uint8_t *inform, const uint8_t *notice)
     uint64_t last = wire_get(inform, INFORM_INFO_LID_RANGE_END);
     uint64_t lid = wire_get(notice, NOTICE_ISSUER_LID);
     if (gid_prefix(gid) || gid_guid(gid))
-        return memcmp(gid, wire_bytes_const(notice, NOTICE_ISSUER_GID), 16) == 0;
+        return gid_guid(gid) == gid_guid(wire_bytes_const(notice, NOTICE_ISSUER_GID));
     return first == LIDS_ALL || (lid >= first && lid <= (last ? last : first));
 }
 
@@ -156,8 +156,7 @@ static void fly_more(struct sa *sa)
         *report = reports->pending.items[reports->taken++];
         report->tid = ++reports->next_tid;
     }
-    if (reports->taken == reports->pending.count)
-        reports->taken = reports->pending.count = 0;
+    reports->taken = vec_forget(&reports->pending, reports->taken);
 }
 
 static void fill_report(struct sa *sa, const struct report *report)
@@ -193,7 +192,7 @@ bool reports_next(struct sa *sa, struct sa_message *message)
         *message = (struct sa_message){.address = subscription->address,
                                        .data = sa->report_mad,
                                        .bytes = MAD_BYTES,
-                                       .patience_ps = sa->config.report_timeout_ps};
+                                       .patience_ps = sa->config.report_timeout_ps * 9 / 10};
         sa->counts.reports++;
         return true;
     }

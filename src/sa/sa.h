@@ -105,6 +105,7 @@ uint64_t sa_deadline(const struct sa *sa);
 /* The next message to send; its bytes last until the next call. */
 bool sa_next_output(struct sa *sa, uint64_t now, struct sa_message *message);
 
+void sa_use_timeout(struct sa *sa, uint8_t subnet_timeout); /* as in the configuration */
 /* Other partitions, and so other groups that are there without members. */
 void sa_use_partitions(struct sa *sa, const struct partitions *partitions);
 

@@ -64,7 +64,8 @@ static bool is_valid(const struct sa *sa, const struct query *query)
     unsigned last = (unsigned)wire_get(inform, INFORM_INFO_LID_RANGE_END);
     uint64_t requester = sa_requester_guid(sa, query);
     if (gid_prefix(gid) || gid_guid(gid))
-        return map_get(&sa->index.by_guid, gid_guid(gid)) != MAP_NONE &&
+        return sa_is_local_prefix(sa, gid_prefix(gid)) &&
+               map_get(&sa->index.by_guid, gid_guid(gid)) != MAP_NONE &&
                access_sees(sa, requester, gid_guid(gid));
     if (first == LIDS_ALL)
         return true;

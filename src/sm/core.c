@@ -330,7 +330,7 @@ void sm_answered(struct sm *sm, uint64_t now, const struct request *request, uin
         break;
     default:
         if (status)
-            discovery_unanswered(sm, now, request);
+            discovery_refused(sm, now, request, status);
         else
             discovery_answered(sm, now, request, data);
     }
@@ -498,6 +498,14 @@ void sm_use_groups(struct sm *sm, const struct groups *groups)
 void sm_groups_changed(struct sm *sm, uint64_t now)
 {
     advance(sm, now);
+}
+
+void sm_replace(struct sm *sm, const struct sm *before)
+{
+    sm->was_standby = true;
+    sm->gave_way = before->gave_way;
+    if (sm->gave_way)
+        sm->config.priority = 0;
 }
 
 void sm_inherit(struct sm *sm, uint16_t master_lid)

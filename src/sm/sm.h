@@ -161,6 +161,9 @@ void sm_free(struct sm *sm);
 void sm_remember(struct sm *sm,
                  const struct sm_fact *fact); /* from an earlier run, before it starts */
 void sm_start(struct sm *sm, uint64_t now);
+/* Before that: what it takes over from a manager in whose place it is started. Tables stay if they
+ * are right, and one that gave way to another still does. */
+void sm_replace(struct sm *sm, const struct sm *before);
 void sm_stop(struct sm *sm, uint64_t now); /* hand over and go inactive */
 
 void sm_receive(struct sm *sm, uint64_t now, const struct sm_message *message);

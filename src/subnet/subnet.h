@@ -23,12 +23,14 @@ struct subnet_port {
     uint32_t peer; /* the port at the other end, or SUBNET_NONE */
     uint32_t via;  /* end ports: the switch port that leads here from the manager; SUBNET_NONE for
                       the manager's own and for what cannot be reached */
-    uint8_t number, hops; /* hops: links from the manager */
-    bool known;           /* info was read since the node came */
-    bool manager;         /* another manager sits here */
-    bool rival;           /* and was master too when last heard of */
-    bool attached;        /* sockets: a virtual machine has the function that is plugged in here */
-    uint8_t lmc;          /* wanted, as is the LID; end ports only */
+    uint8_t number, hops;                    /* hops: links from the manager */
+    bool known;                              /* info was read since the node came */
+    bool manager;                            /* another manager sits here */
+    bool rival;                              /* and was master too when last heard of */
+    uint8_t manager_priority, manager_state; /* the rest of what it said then */
+    uint32_t manager_acts;
+    bool attached; /* sockets: a virtual machine has the function that is plugged in here */
+    uint8_t lmc;   /* wanted, as is the LID; end ports only */
     uint16_t lid;
     uint64_t guid;
     uint8_t info[64]; /* PortInfo */
@@ -68,12 +70,15 @@ void subnet_init(struct subnet *subnet);
 void subnet_release(struct subnet *subnet);
 
 /* The node with this GUID, made if it is new; SUBNET_NONE when there are too many, or when the GUID
- * is known with another kind or port count. */
+ * is there already, with another kind or port count. A node that comes back with another one gets
+ * another row. */
 uint32_t subnet_add_node(struct subnet *subnet, uint64_t guid, unsigned kind, unsigned port_count);
 /* It turned out to be a hypervisor's: nobody writes its table. */
 void subnet_mark_vswitch(struct subnet *subnet, uint32_t node);
 void subnet_link(struct subnet *subnet, uint32_t a, uint32_t b);
 void subnet_unlink(struct subnet *subnet, uint32_t port);
+/* It may be blank: nothing that its ports were told in blocks counts any more. */
+void subnet_forget_blocks(struct subnet *subnet, uint32_t node);
 /* Takes a node out: its links go, its row and LIDs stay. */
 void subnet_remove_node(struct subnet *subnet, uint32_t node);
 

@@ -55,6 +55,9 @@ struct vswitch;
 struct vswitch *vswitch_new(struct sm *sm); /* the manager stays the caller's, and outlives it */
 void vswitch_free(struct vswitch *vswitch); /* accepts NULL */
 
+/* The names of machines that another one was told; it has none then. */
+void vswitch_take_names(struct vswitch *vswitch, struct vswitch *from);
+
 /* "0x…" is that GUID; any other name stands for one that follows from it, the same everywhere. 0
  * if there is no name, or more than 64 bits of a GUID. */
 uint64_t vswitch_guid(const char *name);

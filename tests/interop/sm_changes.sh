@@ -18,7 +18,7 @@ dump_is_true() { # the dump on disk is what the switches have
 "$WEFT" topo gen irregular switches=16 hosts=14 --seed 1 >irregular.net || exit
 weft_start irregular.net || exit
 printf 'engine updn\nsweep 1s\npriority 3\n' >manager.conf
-manager_starts --config "$work/manager.conf" --dump "$work/dump" --state "$work/state" || exit
+manager_starts --config "$work/manager.conf" --dump "$work/dump" --state "$work/state" --control "$work/control" || exit
 all=$(active_links)
 
 cut() {
@@ -44,6 +44,29 @@ other_engine() {
         contains 'warning +lmc stays 0: it takes a restart' manager.log && wait_until 10 dump_is_true
 }
 claim "SIGHUP changes the engine, and says what it cannot change" other_engine
+ask() { ctl --socket "$work/control" "$@"; }
+no_stale_state() { ask status >status.out && contains '^port +weft0 port 1 .*Gb/s$' status.out; }
+claim "its status says nothing about the port that was true only at the start" no_stale_state
+dumps() { rm -rf dump && ask dump && wait_until 10 dump_is_true; }
+claim "a dump that is asked for is written" dumps
+root_is() { echo "$1" >roots && happens 'change +updn: 1 of 1 roots given are there' kill -HUP "$manager_id"; }
+other_root() {
+    printf 'engine updn\nsweep 1s\nroot_file %s\n' "$work/roots" >manager.conf && root_is 0x200005 &&
+        wait_until 10 dump_is_true && cp dump/opensm-lfts.dump before.dump && root_is 0x20000a &&
+        wait_until 10 dump_is_true && ! diff <(table_facts before.dump) <(table_facts dump/opensm-lfts.dump) >/dev/null
+}
+claim "SIGHUP reads the file of roots again" other_root
+bad_file() {
+    echo nonsense >roots && happens "error +the configuration stays as it was: .*roots:1: .*'root_file' in .*manager.conf:3 names" \
+        kill -HUP "$manager_id"
+}
+claim "an error in it tells who names the file" bad_file
+scattered() { # and is computed anew at once
+    printf 'engine updn\nsweep 1s\nscatter 7\n' >manager.conf && happens ' up +subnet up.*asked to;' kill -HUP "$manager_id" &&
+        printf 'engine updn\nsweep 1s\nscatter 8\n' >manager.conf &&
+        happens ' up +subnet up.*asked to;' kill -HUP "$manager_id" && wait_until 10 dump_is_true
+}
+claim "SIGHUP takes another order of equal ways" scattered
 bad_config() {
     printf 'engine fera\nsweeep 1s\n' >manager.conf
     happens "error +the configuration stays as it was: .*manager.conf:2: there is no key 'sweeep'" kill -HUP "$manager_id"
@@ -79,11 +102,11 @@ mv away state
 # Its clock does not last for ever.
 renewed() {
     printf 'engine fera\nsweep 1s\npriority 3\nrenew 1s\n' >manager.conf
-    happens ' start +engine fera' kill -HUP "$manager_id" && contains 'stop +starts anew' manager.log || return
+    happens ' start +anew' kill -HUP "$manager_id" || return
     printf 'engine fera\nsweep 1s\npriority 3\n' >manager.conf && happens ' config +read again' kill -HUP "$manager_id"
 }
 claim "it starts anew when it is old" renewed
-nothing_new() { sed '1,/starts anew/d' manager.log | grep -qE 'subnet up.*, 0 blocks, 0 port settings'; }
+nothing_new() { sed '1,/ start .*anew/d' manager.log | grep -qE 'subnet up.*, 0 blocks, 0 port settings'; }
 claim "and leaves everything as it is" wait_until 10 nothing_new
 
 ends() { kill -TERM "$manager_id" && wait_until 5 has_ended "$manager_id" && contains 'state +not active' manager.log; }
@@ -101,7 +124,9 @@ s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.bind("notify"); open("bo
 while True: print(s.recv(4096).decode(), flush=True)' >notify.out 2>&1
 wait_until 5 test -e bound
 export NOTIFY_SOCKET=$work/notify
-manager_starts || exit
+manager_starts --control "$work/control" || exit
+nowhere_to_dump() { exits_with 2 ask dump >dump.out 2>&1 && contains 'no directory for dumps.*--dump DIR' dump.out; }
+claim "a manager without a directory for dumps says so" nowhere_to_dump
 ready() { wait_until 5 grep -qx 'READY=1' notify.out && wait_until 5 grep -q 'STATUS=subnet up' notify.out; }
 claim "it tells systemd when the subnet is up" ready
 weft_stop

@@ -54,6 +54,25 @@ static void reserving_less_than_there_is_changes_nothing(void **state)
     vec_release(&numbers);
 }
 
+static void what_is_through_is_forgotten_while_more_comes(void **state)
+{
+    (void)state;
+    VEC(unsigned) line = {0};
+    size_t taken = 0;
+    for (unsigned next = 0, expected = 0; next < 100000;) {
+        for (unsigned i = 0; i < 3 && next < 100000; i++)
+            vec_push(&line, next++);
+        for (unsigned i = 0; i < 3 && line.count - taken > 10; i++) {
+            assert_int_equal(line.items[taken], expected++);
+            taken = vec_forget(&line, taken + 1);
+        }
+    }
+    assert_true(line.capacity < 10000);
+    assert_int_equal(vec_forget(&line, line.count), 0);
+    assert_int_equal(line.count, 0);
+    vec_release(&line);
+}
+
 static void pieces_of_an_arena_are_zeroed_aligned_and_apart(void **state)
 {
     (void)state;
@@ -170,6 +189,7 @@ int main(void)
         cmocka_unit_test(a_vector_keeps_what_was_pushed),
         cmocka_unit_test(pushing_grows_in_few_steps),
         cmocka_unit_test(reserving_less_than_there_is_changes_nothing),
+        cmocka_unit_test(what_is_through_is_forgotten_while_more_comes),
         cmocka_unit_test(pieces_of_an_arena_are_zeroed_aligned_and_apart),
         cmocka_unit_test(an_arena_copies_strings),
         cmocka_unit_test(an_arena_can_be_used_after_its_release),

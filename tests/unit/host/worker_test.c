@@ -54,6 +54,22 @@ static void it_sleeps_and_wakes_again(void **state)
     worker_free(worker);
 }
 
+/* Whoever takes it the moment it is done leaves nothing behind that says that there is more. */
+static void one_who_does_not_sleep_is_not_woken_for_nothing(void **state)
+{
+    struct worker *worker = worker_new();
+    struct pollfd descriptor = {.fd = worker_fd(worker), .events = POLLIN};
+    int number = 1;
+    (void)state;
+    for (unsigned i = 0; i < 20000; i++) {
+        worker_give(worker, square, &number);
+        while (!worker_take(worker))
+            ;
+        assert_int_equal(poll(&descriptor, 1, 0), 0);
+    }
+    worker_free(worker);
+}
+
 static void what_was_given_is_finished_before_the_end(void **state)
 {
     int numbers[] = {3, 4, 5};
@@ -71,6 +87,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks_come_back_done_and_in_order),
         cmocka_unit_test(it_sleeps_and_wakes_again),
+        cmocka_unit_test(one_who_does_not_sleep_is_not_woken_for_nothing),
         cmocka_unit_test(what_was_given_is_finished_before_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

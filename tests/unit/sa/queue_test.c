@@ -54,6 +54,29 @@ static void who_asks_too_much_is_told_that_we_are_busy(void **state)
     assert_int_equal(busy, 4);
 }
 
+/* Records that are looked at and not meant are work, too. */
+static void a_turn_ends_after_so_many_records_were_considered(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa_message answer;
+    unsigned turns = 0, answered = 0;
+    for (unsigned i = 0; i < QUEUE_LIMIT; i++) {
+        uint8_t *record = world_question(world, METHOD_GET, WIRE_ID_NODE_RECORD, BIT(9));
+        wire_set(record + NODE_RECORD_AT_NODE_INFO, NODE_INFO_PORT_GUID, world_guid(world, "H4"));
+        struct sa_message question = {.address = {.lid = (uint16_t)(1 + i % 15), .qp = 1},
+                                      .data = world->question,
+                                      .bytes = MAD_BYTES};
+        sa_receive(world->sa, world->now, &question);
+    }
+    for (; sa_deadline(world->sa) == 0; turns++) {
+        sa_expire(world->sa, world->now);
+        while (sa_next_output(world->sa, world->now, &answer))
+            answered++;
+    }
+    assert_int_equal(answered, QUEUE_LIMIT);
+    assert_true(turns >= QUEUE_LIMIT * 15 / TURN); /* there are 15 nodes */
+}
+
 static void beyond_all_bounds_there_is_silence_and_no_growth(void **state)
 {
     struct sa_world *world = *state;
@@ -192,6 +215,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(who_asks_too_much_is_told_that_we_are_busy),
+        TEST(a_turn_ends_after_so_many_records_were_considered),
         TEST(beyond_all_bounds_there_is_silence_and_no_growth),
         TEST(refusals_take_no_more_than_half_of_a_turn),
         TEST(clients_are_answered_in_turn),

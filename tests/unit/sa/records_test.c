@@ -38,6 +38,24 @@ static void tables_have_a_record_for_everything(void **state)
     assert_int_equal(table(world, WIRE_ID_INFORM_INFO_RECORD), 0);
 }
 
+static void other_managers_are_told_of_as_they_were_last_heard_of(void **state)
+{
+    struct sa_world *world = *state;
+    struct subnet_port *port = world_port(world, "H15", 1);
+    port->manager = true;
+    port->manager_priority = 3;
+    port->manager_state = 2;
+    port->manager_acts = 148;
+    uint8_t *record = world_question(world, METHOD_GET, WIRE_ID_SM_INFO_RECORD, BIT(0));
+    wire_set(record, SM_INFO_RECORD_LID, world_lid(world, "H15"));
+    assert_int_equal(world_ask(world), STATUS_OK);
+    const uint8_t *info = world_record(world, 0) + SM_INFO_RECORD_AT_SM_INFO;
+    assert_int_equal(wire_get(info, SM_INFO_PRIORITY), 3);
+    assert_int_equal(wire_get(info, SM_INFO_STATE), 2);
+    assert_int_equal(wire_get(info, SM_INFO_ACT_COUNT), 148);
+    port->manager = false;
+}
+
 static void learn_masks(struct sa_world *world, const char *name, unsigned block, unsigned entry,
                         unsigned mask)
 {
@@ -207,6 +225,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(tables_have_a_record_for_everything),
+        TEST(other_managers_are_told_of_as_they_were_last_heard_of),
         TEST(groups_tables_are_asked_for_by_switch_and_block),
         TEST(a_node_is_found_by_every_component),
         TEST(get_wants_one_record_and_no_more),

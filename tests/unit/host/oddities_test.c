@@ -1,0 +1,346 @@
+/* Nodes that move, come back as others, keep silent about a part or refuse to tell: the manager
+ * finds what is there, says what is wrong, and goes on with the rest. What agents of the simulated
+ * fabric would never do is done to the SMPs between them and the manager. */
+#include "sim_world.h"
+
+#include <string.h>
+
+/* Three switches in a row; the manager's adapter H0 has a port at each of the first two. */
+static const char net[] = "switchguid=0x200000\n"
+                          "Switch 4 \"S0\"\n[1] \"S1\"[2]\n[3] \"H0\"[1]\n\n"
+                          "switchguid=0x200001\n"
+                          "Switch 4 \"S1\"\n[1] \"S2\"[1]\n[2] \"S0\"[1]\n[3] \"H0\"[2]\n"
+                          "[4] \"H1\"[1]\n\n"
+                          "switchguid=0x200002\n"
+                          "Switch 4 \"S2\"\n[1] \"S1\"[1]\n[3] \"H2\"[1]\n\n"
+                          "caguid=0x100000\nCa 2 \"H0\"\n[1] \"S0\"[3]\n[2] \"S1\"[3]\n\n"
+                          "caguid=0x100002\nCa 1 \"H1\"\n[1] \"S1\"[4]\n\n"
+                          "caguid=0x100004\nCa 1 \"H2\"\n[1] \"S2\"[3]\n";
+
+struct bench;
+typedef bool meddler(struct bench *bench, const uint8_t *mad);
+
+struct bench {
+    struct world world;
+    uint32_t seat; /* the manager's port */
+    struct sm *sm;
+    meddler *refuses;       /* requests that get a status for an answer … */
+    meddler *loses;         /* … or none */
+    struct map refused;     /* transaction ids */
+    unsigned ports_of_s2;   /* as it says in NodeInfo; 0: as many as it has */
+    char said[8][256];      /* warnings and errors, the first few … */
+    unsigned count, repeat; /* … and how many; of those the last one again */
+    unsigned changes, gone;
+};
+
+static void bench_open(struct bench *bench)
+{
+    struct err err = {0};
+    struct fabric_options options;
+    struct sm_config config;
+    *bench = (struct bench){0};
+    topology_init(&bench->world.topology);
+    assert_int_equal(topology_read_text(&bench->world.topology, "net", net, sizeof net - 1, &err),
+                     0);
+    assert_int_equal(fabric_options_preset(&options, "today", &err), 0);
+    bench->world.fabric = fabric_new(&bench->world.topology, &options, 1);
+    bench->seat = host(&bench->world, "H0");
+    fabric_attach(bench->world.fabric, bench->seat);
+    fabric_set_manager(bench->world.fabric, bench->seat, true);
+    sm_config_init(&config);
+    bench->sm = sm_new(&config, fabric_port_guid(bench->world.fabric, bench->seat, 0));
+    sm_start(bench->sm, 0);
+}
+
+static void bench_close(struct bench *bench)
+{
+    sm_free(bench->sm);
+    map_release(&bench->refused);
+    fabric_free(bench->world.fabric);
+    topology_release(&bench->world.topology);
+}
+
+/* ---- between the manager and the agents ---- */
+
+static bool goes_to(const uint8_t *mad, unsigned hops, const uint8_t *path)
+{
+    if (!mad_is_directed(mad) || wire_get(mad, SMP_HOP_COUNT) != hops)
+        return false;
+    for (unsigned hop = 1; hop <= hops; hop++)
+        if (wire_get_at(mad, SMP_INITIAL_PATH, hop) != path[hop - 1])
+            return false;
+    return true;
+}
+
+static bool goes_to_s1(const uint8_t *mad)
+{
+    return goes_to(mad, 2, (const uint8_t[]){1, 1});
+}
+
+static bool is_from_s2(const uint8_t *mad)
+{
+    return wire_get(mad + SMP_DATA_OFFSET, NODE_INFO_NODE_GUID) == 0x200002;
+}
+
+static void send(struct bench *bench, const struct sm_message *message)
+{
+    struct packet_header header = {.dlid = message->lid, .sl = message->sl};
+    uint8_t mad[MAD_BYTES];
+    memcpy(mad, message->mad, sizeof mad);
+    if (bench->loses && bench->loses(bench, mad))
+        return;
+    if (bench->refuses && bench->refuses(bench, mad)) {
+        map_set(&bench->refused, wire_get(mad, MAD_TID), 1);
+        wire_set(mad, MAD_METHOD, METHOD_GET); /* so that nothing happens */
+    }
+    fabric_send(bench->world.fabric, bench->seat, &header, mad);
+}
+
+static void receive(struct bench *bench, const struct fabric_delivery *delivery)
+{
+    struct sm_message message = {.lid = delivery->header.slid, .sl = delivery->header.sl};
+    memcpy(message.mad, delivery->mad, MAD_BYTES);
+    if (map_remove(&bench->refused, wire_get(message.mad, MAD_TID)))
+        wire_set(message.mad, SMP_STATUS, STATUS_BAD_VALUE);
+    if (bench->ports_of_s2 && wire_get(message.mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_NODE_INFO &&
+        is_from_s2(message.mad))
+        wire_set(message.mad + SMP_DATA_OFFSET, NODE_INFO_NUM_PORTS, bench->ports_of_s2);
+    sm_receive(bench->sm, fabric_network_time(bench->world.fabric), &message);
+}
+
+static void hear(struct bench *bench, const struct sm_event *event)
+{
+    bench->changes += event->kind == SM_EVENT_CHANGE;
+    bench->gone += event->kind == SM_EVENT_NODE_OUT;
+    if (event->kind != SM_EVENT_WARNING && event->kind != SM_EVENT_ERROR)
+        return;
+    if (bench->count < 8)
+        snprintf(bench->said[bench->count], sizeof bench->said[0], "%s", event->text);
+    bench->count++;
+}
+
+static void drain(struct bench *bench)
+{
+    struct sm_output output;
+    struct err err = {0};
+    while (sm_next_output(bench->sm, fabric_network_time(bench->world.fabric), &output)) {
+        if (output.kind == SM_SEND)
+            send(bench, &output.message);
+        else if (output.kind == SM_EVENT)
+            hear(bench, &output.event);
+        else if (output.kind == SM_COMPUTE)
+            sm_computed(bench->sm, fabric_network_time(bench->world.fabric), output.job,
+                        sm_job_run(output.job, &err) ? &err : NULL);
+    }
+}
+
+static void run(struct bench *bench, uint64_t duration)
+{
+    struct fabric *fabric = bench->world.fabric;
+    struct fabric_delivery delivery;
+    uint64_t until = fabric_network_time(fabric) + duration;
+    do {
+        if (sm_deadline(bench->sm) <= fabric_network_time(fabric))
+            sm_expire(bench->sm, fabric_network_time(fabric));
+        drain(bench);
+        uint64_t next = sm_deadline(bench->sm);
+        fabric_run(fabric, next < until ? next : until);
+        while (fabric_next_delivery(fabric, &delivery))
+            receive(bench, &delivery);
+    } while (fabric_network_time(fabric) < until);
+}
+
+static bool has_said(const struct bench *bench, const char *text)
+{
+    bool said = false;
+    for (unsigned i = 0; i < bench->count && i < 8; i++)
+        said |= strstr(bench->said[i], text) != NULL;
+    return said;
+}
+
+static uint32_t node_named(const struct bench *bench, const char *name)
+{
+    return topology_find(&bench->world.topology, name);
+}
+
+/* Whether this port of a switch leads to a node with this GUID, as the manager sees it. */
+static bool leads_to(const struct bench *bench, uint64_t at, unsigned number, uint64_t guid)
+{
+    const struct subnet *subnet = sm_subnet(bench->sm);
+    uint32_t node = map_get(&subnet->by_guid, at);
+    if (node == MAP_NONE || !subnet->nodes.items[node].present)
+        return false;
+    uint32_t peer = subnet->ports.items[subnet->nodes.items[node].first_port + number].peer;
+    return peer != SUBNET_NONE && subnet->ports.items[peer].lid &&
+           subnet->nodes.items[subnet->ports.items[peer].node].guid == guid;
+}
+
+/* ---- places ---- */
+
+static void set_node(struct bench *bench, const char *name, bool up)
+{
+    assert_int_equal(fabric_set_node(bench->world.fabric, node_named(bench, name), up, NULL), 0);
+}
+
+/* H2's adapter is unplugged and plugged in where H1 was; that it left is not heard of. */
+static void move_h2(struct bench *bench, bool first_down)
+{
+    uint32_t s2 = topology_port_index(&bench->world.topology, node_named(bench, "S2"), 1);
+    set_node(bench, "H1", false);
+    run(bench, 100 * TIME_MS);
+    assert_false(leads_to(bench, 0x200001, 4, 0x100002));
+    assert_int_equal(fabric_set_guid(bench->world.fabric, node_named(bench, "H1"), 0x100004, NULL),
+                     0);
+    assert_int_equal(
+        fabric_set_loss(bench->world.fabric, s2, ATTRIBUTE_NOTICE, UINT64_C(1) << 32, NULL), 0);
+    if (first_down)
+        set_node(bench, "H2", false);
+    set_node(bench, "H1", true);
+}
+
+static void an_adapter_that_moved_is_found_at_once(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open(&bench);
+    run(&bench, 1 * TIME_S);
+    move_h2(&bench, true);
+    run(&bench, 200 * TIME_MS);
+    assert_true(leads_to(&bench, 0x200001, 4, 0x100004));
+    assert_int_equal(bench.count, 0); /* it was never at two places */
+    assert_true(sm_is_settled(bench.sm));
+    assert_true(all_active(&bench.world));
+    bench_close(&bench);
+}
+
+/* Two with one GUID: said once, and looked at by every sweep, not only by full ones. */
+static void the_second_of_two_is_found_when_the_first_has_gone(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open(&bench);
+    run(&bench, 1 * TIME_S);
+    move_h2(&bench, false);
+    run(&bench, 31 * TIME_S);
+    assert_true(leads_to(&bench, 0x200002, 3, 0x100004));
+    assert_int_equal(bench.count, 1);
+    assert_true(has_said(&bench, "two nodes share the GUID 0x0000000000100004"));
+    set_node(&bench, "H2", false);
+    run(&bench, 10 * TIME_S);
+    assert_true(leads_to(&bench, 0x200001, 4, 0x100004));
+    assert_int_equal(bench.count, 1);
+    bench_close(&bench);
+}
+
+static void a_switch_comes_back_with_other_ports(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open(&bench);
+    run(&bench, 1 * TIME_S);
+    const struct subnet *subnet = sm_subnet(bench.sm);
+    uint32_t before = map_get(&subnet->by_guid, 0x200002);
+    uint16_t lid = subnet->ports.items[subnet->nodes.items[before].first_port].lid;
+    set_node(&bench, "S2", false);
+    run(&bench, 1 * TIME_S);
+    bench.ports_of_s2 = 3;
+    set_node(&bench, "S2", true);
+    run(&bench, 1 * TIME_S);
+    uint32_t after = map_get(&subnet->by_guid, 0x200002);
+    assert_int_equal(bench.count, 0);
+    assert_int_not_equal(after, before);
+    assert_int_equal(subnet->nodes.items[after].port_count, 3);
+    assert_int_equal(subnet->ports.items[subnet->nodes.items[after].first_port].lid, lid);
+    assert_true(leads_to(&bench, 0x200002, 3, 0x100004));
+    assert_true(sm_is_settled(bench.sm));
+    assert_true(all_delivered(&bench.world));
+    bench_close(&bench);
+}
+
+/* ---- silence ---- */
+
+static bool is_for_the_second_port(struct bench *bench, const uint8_t *mad)
+{
+    (void)bench;
+    return goes_to(mad, 3, (const uint8_t[]){1, 1, 3});
+}
+
+static void the_managers_own_adapter_stays_when_its_second_port_falls_silent(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open(&bench);
+    run(&bench, 1 * TIME_S);
+    assert_true(leads_to(&bench, 0x200001, 3, 0x100000));
+    unsigned gone = bench.gone;
+    bench.loses = is_for_the_second_port;
+    run(&bench, 80 * TIME_S); /* more than one full sweep */
+    assert_false(leads_to(&bench, 0x200001, 3, 0x100000));
+    assert_true(leads_to(&bench, 0x200000, 3, 0x100000));
+    assert_true(leads_to(&bench, 0x200001, 4, 0x100002));
+    assert_int_equal(bench.gone, gone);
+    bench.loses = NULL;
+    run(&bench, 15 * TIME_S);
+    assert_true(leads_to(&bench, 0x200001, 3, 0x100000));
+    assert_true(sm_is_settled(bench.sm));
+    bench_close(&bench);
+}
+
+/* ---- refusals ---- */
+
+static bool is_a_port_of_s1(struct bench *bench, const uint8_t *mad)
+{
+    (void)bench;
+    return goes_to_s1(mad) && wire_get(mad, MAD_METHOD) == METHOD_GET &&
+           wire_get(mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_PORT_INFO &&
+           wire_get(mad, MAD_ATTRIBUTE_MODIFIER) == 4;
+}
+
+static void a_status_is_named(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open(&bench);
+    bench.refuses = is_a_port_of_s1;
+    run(&bench, 1 * TIME_S);
+    assert_true(has_said(&bench, "switch 0x0000000000200001 refuses PortInfo 4 (status 0x1c)"));
+    assert_false(leads_to(&bench, 0x200000, 1, 0x200001));
+    bench_close(&bench);
+}
+
+static bool acknowledges_a_change_of_s1(struct bench *bench, const uint8_t *mad)
+{
+    (void)bench;
+    return goes_to_s1(mad) && wire_get(mad, MAD_METHOD) == METHOD_SET &&
+           wire_get(mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_SWITCH_INFO;
+}
+
+static void a_change_that_cannot_be_acknowledged_is_seen_all_the_same(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open(&bench);
+    run(&bench, 1 * TIME_S);
+    bench.refuses = acknowledges_a_change_of_s1;
+    set_node(&bench, "H1", false);
+    run(&bench, 100 * TIME_MS);
+    assert_true(has_said(&bench, "does not let its port change be acknowledged (status 0x1c)"));
+    assert_true(leads_to(&bench, 0x200000, 1, 0x200001));  /* it is there … */
+    assert_false(leads_to(&bench, 0x200001, 4, 0x100002)); /* … and was read */
+    run(&bench, 30 * TIME_S);
+    assert_int_equal(bench.count, 1); /* that is said once */
+    bench_close(&bench);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_adapter_that_moved_is_found_at_once),
+        cmocka_unit_test(the_second_of_two_is_found_when_the_first_has_gone),
+        cmocka_unit_test(a_switch_comes_back_with_other_ports),
+        cmocka_unit_test(the_managers_own_adapter_stays_when_its_second_port_falls_silent),
+        cmocka_unit_test(a_status_is_named),
+        cmocka_unit_test(a_change_that_cannot_be_acknowledged_is_seen_all_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
