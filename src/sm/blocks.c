@@ -73,35 +73,57 @@ static void settle_port(struct sm *sm, uint32_t port)
         program_port(sm, port_at(sm, port)->peer);
 }
 
+static const char *name_of(const struct block *block)
+{
+    static const char *const names[BLOCK_KINDS] = {
+        [BLOCK_PARTITIONS] = "partitions",
+        [BLOCK_LANES] = "lanes",
+        [BLOCK_ARBITRATION] = "arbitration",
+        [BLOCK_MULTICAST] = "multicast table",
+    };
+    return names[block->kind];
+}
+
+/* A block is through, or given up on. */
+static void go_on(struct sm *sm, uint32_t row)
+{
+    settle_port(sm, sm->subnet.blocks.rows.items[row].port);
+    blocks_program(sm); /* what became wanted of this block meanwhile */
+}
+
 void blocks_answered(struct sm *sm, const struct request *request, uint16_t status)
 {
     const struct block *block = &sm->subnet.blocks.rows.items[request->a];
     const struct subnet_port *port = port_at(sm, block->port);
-    uint32_t owner = block->port;
     sm->blocks_under_way--;
     if (status) {
-        static const char *const names[BLOCK_KINDS] = {
-            [BLOCK_PARTITIONS] = "partitions",
-            [BLOCK_LANES] = "lanes",
-            [BLOCK_ARBITRATION] = "arbitration",
-            [BLOCK_MULTICAST] = "multicast table",
-        };
         sm_say(sm, SM_EVENT_WARNING, "port %u of 0x%016llx refuses its %s (status 0x%x)",
-               port->number, (unsigned long long)node_at(sm, port->node)->guid, names[block->kind],
+               port->number, (unsigned long long)node_at(sm, port->node)->guid, name_of(block),
                status);
         blocks_refuse(&sm->subnet.blocks, request->a);
     } else {
         blocks_confirm(&sm->subnet.blocks, request->a, request->data);
     }
-    settle_port(sm, owner);
-    blocks_program(sm); /* what became wanted of this block meanwhile */
+    go_on(sm, request->a);
 }
 
+/* Whoever does not answer is taken out, and its blocks wait until it is back. The manager's own
+ * node stays: there it counts as a refusal, or it would be tried for ever. */
 void blocks_unanswered(struct sm *sm, uint64_t now, const struct request *request)
 {
+    const struct block *block = &sm->subnet.blocks.rows.items[request->a];
+    const struct subnet_port *port = port_at(sm, block->port);
     sm->blocks_under_way--;
-    blocks_lose(&sm->subnet.blocks, request->a);
-    discovery_lost_contact(sm, now, request->target);
+    if (request->target != sm->subnet.own_port) {
+        blocks_lose(&sm->subnet.blocks, request->a);
+        discovery_lost_contact(sm, now, request->target);
+        return;
+    }
+    sm_say(sm, SM_EVENT_WARNING,
+           "port %u of 0x%016llx, the manager's own node, does not answer to its %s: left as it is",
+           port->number, (unsigned long long)node_at(sm, port->node)->guid, name_of(block));
+    blocks_refuse(&sm->subnet.blocks, request->a);
+    go_on(sm, request->a);
 }
 
 bool blocks_are_written(const struct sm *sm)

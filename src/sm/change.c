@@ -1,4 +1,4 @@
-/* Change detection: light sweeps and traps (seed 000, section 2.1).
+/* Change detection: light sweeps and traps (paper 000, section 2.1).
  *
  * A light sweep asks every switch for its SwitchInfo: one SMP tells whether any of its ports
  * changed. Ports that did not answer a probe are asked again, and other managers are asked who is
@@ -42,7 +42,7 @@ void change_sweep(struct sm *sm, uint64_t now)
             discovery_read_port(sm, port);
         }
         if (p->manager)
-            mastership_ask(sm, port);
+            mastership_ask_again(sm, port);
     }
     /* Nobody sends a trap for the manager's own adapter. */
     if (sm->subnet.own_port == SUBNET_NONE)
@@ -69,6 +69,9 @@ void change_swept(struct sm *sm, uint64_t now, const struct request *request, co
         discovery_lost_contact(sm, now, node->first_port);
         return;
     }
+    if (wire_get(node->switch_info, SWITCH_INFO_LINEAR_FDB_TOP) !=
+        wire_get(data, SWITCH_INFO_LINEAR_FDB_TOP))
+        discovery_was_reset(sm, request->a);
     memcpy(node->switch_info, data, sizeof node->switch_info);
     if (!wire_get(data, SWITCH_INFO_PORT_STATE_CHANGE))
         return;

@@ -14,12 +14,15 @@ void sm_look_again(struct sm *sm, uint64_t now)
 
 static bool same_routes(const struct sm_config *a, const struct sm_config *b)
 {
-    /* User routes and roots are lists in the owner's memory: other lists may hold the same, but
-     * that is not worth a comparison. */
+    /* User routes, roots, and who comes first or weighs more, are lists in the owner's memory:
+     * other lists may hold the same, but that is not worth a comparison. */
     return a->engine == b->engine && engine_list_same(&a->others, &b->others) &&
            a->engine_options.root == b->engine_options.root &&
            a->engine_options.root_count == b->engine_options.root_count &&
            !a->engine_options.root_count && !a->engine_options.user && !b->engine_options.user &&
+           !a->engine_options.first && !b->engine_options.first && !a->engine_options.weights &&
+           !b->engine_options.weights && a->engine_options.scatter == b->engine_options.scatter &&
+           a->engine_options.max_vls == b->engine_options.max_vls &&
            a->engine_options.seed_balance == b->engine_options.seed_balance &&
            a->engine_options.allow_cycles == b->engine_options.allow_cycles &&
            a->engine_options.reversible == b->engine_options.reversible;
@@ -32,6 +35,8 @@ void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config)
     bool other_sweep = sm->config.sweep_ps != config->sweep_ps;
     sm->config = *config;
     sm->config.qos = NULL; /* was copied */
+    if (sm->gave_way)
+        sm->config.priority = 0;
     sm->partitioning.stale = true;
     if (sm->state != SM_MASTER)
         return;
@@ -61,8 +66,10 @@ bool sm_hand_over(struct sm *sm, uint64_t now)
 {
     (void)now;
     sm->yielding = ask_for_successor(sm);
-    if (sm->yielding)
+    if (sm->yielding) {
+        sm->gave_way = true;
         sm->config.priority = 0; /* or it would be handed back at once */
+    }
     return sm->yielding;
 }
 

@@ -1,4 +1,4 @@
-/* Discovery: who is there, and how it is connected (seed 000, section 2.2).
+/* Discovery: who is there, and how it is connected (paper 000, section 2.2).
  *
  * A chain reaction: each answer asks the next questions. NodeInfo, asked through a switch's port,
  * tells who is at the other end; a new node is asked for its description, its SwitchInfo and every
@@ -56,24 +56,24 @@ void discovery_restart(struct sm *sm)
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         subnet_remove_node(&sm->subnet, node);
     for (size_t port = 0; port < sm->port_work.count; port++)
-        sm->port_work.items[port].failures = 0;
+        sm->port_work.items[port].failures = sm->port_work.items[port].contender = 0;
     sm->stale = sm->ways_stale = false;
     discovery_start(sm);
 }
 
-/* A node that answers some questions and never others would come and go for ever. */
-static void note_silence(struct sm *sm, uint64_t now, uint32_t node)
+/* Another port of the manager's own adapter: the adapter itself is there. */
+static void lose_own_port(struct sm *sm, uint64_t now, uint32_t end)
 {
-    enum { SILENCES_ALLOWED = 2, MOST_STEPS = 4 };
-    struct node_work *work = sm_node_work(sm, node);
-    work->silences += work->silences < SILENCES_ALLOWED + MOST_STEPS;
-    if (work->silences <= SILENCES_ALLOWED)
-        return;
-    unsigned steps = work->silences - (unsigned)SILENCES_ALLOWED;
-    work->silent_until = now + (TIME_S << steps);
-    sm_say(sm, SM_EVENT_WARNING, "%s 0x%016llx leaves answers out: left alone for %u s",
-           node_at(sm, node)->kind == SUBNET_SWITCH ? "switch" : "adapter",
-           (unsigned long long)node_at(sm, node)->guid, 1u << steps);
+    struct subnet_port *port = port_at(sm, end);
+    if (port->peer == SUBNET_NONE && !port->known)
+        return; /* that was seen to */
+    sm_begin_change(sm, now, "port %u of the manager's own adapter does not answer", port->number);
+    if (port->peer != SUBNET_NONE)
+        faults_leave_alone(sm, now, end);
+    subnet_unlink(&sm->subnet, end);
+    port->known = port->manager = port->rival = false;
+    port->via = SUBNET_NONE;
+    sm->ways_stale = true;
 }
 
 /* A node that does not answer is as good as gone. The ports that led to it are asked again by the
@@ -84,6 +84,10 @@ void discovery_lost_contact(struct sm *sm, uint64_t now, uint32_t end)
     const struct subnet_node *node = node_at(sm, index);
     if (!node->present || end == sm->subnet.own_port)
         return;
+    if (sm->subnet.own_port != SUBNET_NONE && index == port_at(sm, sm->subnet.own_port)->node) {
+        lose_own_port(sm, now, end);
+        return;
+    }
     sm_begin_change(sm, now, "%s 0x%016llx does not answer",
                     node->kind == SUBNET_SWITCH ? "switch" : "adapter",
                     (unsigned long long)node->guid);
@@ -92,7 +96,7 @@ void discovery_lost_contact(struct sm *sm, uint64_t now, uint32_t end)
         if (peer != SUBNET_NONE)
             sm_port_work(sm, peer)->failures = 1;
     }
-    note_silence(sm, now, index);
+    faults_note_silence(sm, now, index);
     subnet_remove_node(&sm->subnet, index);
     sm->ways_stale = true;
 }
@@ -252,16 +256,6 @@ static void read_tables(struct sm *sm, uint32_t node)
     }
 }
 
-/* A GUID that is seen at two places at once: the second place is fenced off. */
-static bool is_duplicate(struct sm *sm, uint32_t through, uint32_t far)
-{
-    uint32_t known = port_at(sm, far)->peer;
-    return known != SUBNET_NONE && through != SUBNET_NONE && known != through &&
-           sm_port_work(sm, known)->failures == 0 &&
-           wire_get(port_at(sm, known)->info, PORT_INFO_PORT_STATE) != PORT_STATE_DOWN &&
-           port_at(sm, known)->known;
-}
-
 static void read_description(struct sm *sm, uint32_t node, uint32_t end)
 {
     if (sm_node_work(sm, node)->described || sm->config.paper)
@@ -304,18 +298,6 @@ static void meet_node(struct sm *sm, uint32_t node, uint32_t arrival)
         discovery_read_port(sm, arrival);
 }
 
-/* Somebody said to be at the other end of this port, but asked through it, another one answers: two
- * nodes have the same GUID. What is asked for directly counts; the other is fenced off. */
-static void contradict(struct sm *sm, uint32_t through)
-{
-    uint32_t claimed = port_at(sm, through)->peer;
-    if (claimed == SUBNET_NONE)
-        return;
-    sm_port_work(sm, claimed)->failures = 1;
-    sm_say(sm, SM_EVENT_ERROR, "two nodes share the GUID 0x%016llx: the second is left out",
-           (unsigned long long)node_at(sm, port_at(sm, through)->node)->guid);
-}
-
 static void probed(struct sm *sm, uint64_t now, const struct request *request, const uint8_t *data)
 {
     uint32_t through = request->a;
@@ -340,21 +322,18 @@ static void probed(struct sm *sm, uint64_t now, const struct request *request, c
     }
     uint32_t node = subnet_add_node(&sm->subnet, guid, kind, ports);
     if (node == SUBNET_NONE) {
-        sm_say(sm, SM_EVENT_ERROR, "two nodes share the GUID 0x%016llx: the second is left out",
-               (unsigned long long)guid);
+        faults_fence_off(sm, through, guid);
         return;
     }
     uint32_t arrival = node_at(sm, node)->first_port + local;
     if (through == SUBNET_NONE)
         sm->subnet.own_port = subnet_end_port(&sm->subnet, arrival);
-    else if (local && is_duplicate(sm, through, arrival)) {
-        sm_say(sm, SM_EVENT_ERROR, "two nodes share the GUID 0x%016llx: the second is left out",
-               (unsigned long long)guid);
+    else if (local && faults_contest(sm, through, arrival))
         return;
-    }
     bool new_link = local && through != SUBNET_NONE && port_at(sm, arrival)->peer != through;
     if (new_link) {
-        contradict(sm, through);
+        faults_contradict(sm, through);
+        sm_port_work(sm, through)->fenced = 0;
         subnet_link(&sm->subnet, through, arrival);
     }
     node_at(sm, node)->system_guid = wire_get(data, NODE_INFO_SYSTEM_IMAGE_GUID);
@@ -387,60 +366,6 @@ static void probed(struct sm *sm, uint64_t now, const struct request *request, c
         discovery_probe(sm, arrival); /* does it say the same when it is asked itself? */
 }
 
-/* A port that comes and goes all the time is left alone for a while, longer each time. */
-enum { FLAPS_ALLOWED = 5, FLAP_WINDOW_S = 10 };
-
-static void note_flap(struct sm *sm, uint64_t now, uint32_t port)
-{
-    struct port_work *work = sm_port_work(sm, port);
-    if (now > work->flaps_since + FLAP_WINDOW_S * TIME_S) {
-        work->flaps = 0;
-        work->flaps_since = now;
-    }
-    work->flaps += work->flaps < UINT8_MAX;
-    if (work->flaps <= FLAPS_ALLOWED)
-        return;
-    unsigned beyond = work->flaps - (unsigned)FLAPS_ALLOWED;
-    unsigned steps = beyond < 6 ? beyond : 6;
-    work->damped_until = now + (TIME_S << steps);
-    work->flaps_since = now;
-    sm_say(sm, SM_EVENT_WARNING, "port %u of 0x%016llx flaps: left alone for %u s",
-           port_at(sm, port)->number,
-           (unsigned long long)node_at(sm, port_at(sm, port)->node)->guid, 1u << steps);
-}
-
-static bool is_throttled(const uint8_t *near, const uint8_t *far)
-{
-    uint64_t widths = wire_get(near, PORT_INFO_LINK_WIDTH_SUPPORTED) &
-                      wire_get(far, PORT_INFO_LINK_WIDTH_SUPPORTED);
-    uint64_t speeds = wire_get(near, PORT_INFO_LINK_SPEED_SUPPORTED) &
-                      wire_get(far, PORT_INFO_LINK_SPEED_SUPPORTED);
-    return widths >= 2 * wire_get(near, PORT_INFO_LINK_WIDTH_ACTIVE) ||
-           speeds >= 2 * wire_get(near, PORT_INFO_LINK_SPEED_ACTIVE);
-}
-
-/* Links that came up below what both of their ends can do: bad cables, most likely. One line for
- * all that are new. */
-void discovery_report_throttled(struct sm *sm)
-{
-    unsigned found = 0;
-    uint32_t example = 0;
-    for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
-        const struct subnet_port *p = port_at(sm, port);
-        if (p->peer == SUBNET_NONE || p->peer < port || !p->known || !port_at(sm, p->peer)->known)
-            continue;
-        bool throttled = is_throttled(p->info, port_at(sm, p->peer)->info);
-        if (throttled && !sm_port_work(sm, port)->throttled && found++ == 0)
-            example = port;
-        sm_port_work(sm, port)->throttled = throttled;
-    }
-    if (found)
-        sm_say(sm, SM_EVENT_WARNING,
-               "%u links run below their best, among them port %u of 0x%016llx", found,
-               port_at(sm, example)->number,
-               (unsigned long long)node_at(sm, port_at(sm, example)->node)->guid);
-}
-
 /* Whether to ask through a port now that its state is known. */
 static bool leads_on(struct sm *sm, uint64_t now, uint32_t port)
 {
@@ -470,6 +395,27 @@ void discovery_forget_tables(struct sm *sm, uint32_t index)
     mirror_spoil(sm);
 }
 
+/* It was reset, or told otherwise by somebody else: nothing that it was told counts any more. */
+void discovery_was_reset(struct sm *sm, uint32_t node)
+{
+    discovery_forget_tables(sm, node);
+    subnet_forget_blocks(&sm->subnet, node);
+    sm->stale = true;
+}
+
+/* Down, or down and up again meanwhile: whoever is there now must be asked for. */
+static void link_lost(struct sm *sm, uint64_t now, uint32_t port, bool down)
+{
+    const struct subnet_port *p = port_at(sm, port);
+    sm_begin_change(sm, now, "link at port %u of 0x%016llx %s", p->number,
+                    (unsigned long long)node_at(sm, p->node)->guid, down ? "is down" : "was down");
+    uint32_t far = port_at(sm, p->peer)->node;
+    subnet_unlink(&sm->subnet, port);
+    sm->ways_stale = true;
+    faults_note_flap(sm, now, port);
+    suspect_switch(sm, now, far);
+}
+
 static void port_read(struct sm *sm, uint64_t now, uint32_t port, const uint8_t *data)
 {
     struct subnet_port *p = port_at(sm, port);
@@ -477,26 +423,18 @@ static void port_read(struct sm *sm, uint64_t now, uint32_t port, const uint8_t 
     unsigned before = p->known ? (unsigned)wire_get(p->info, PORT_INFO_PORT_STATE) : 0;
     bool end = subnet_is_end_port(&sm->subnet, port);
     if (end && p->known && wire_get(p->info, PORT_INFO_LID) != wire_get(data, PORT_INFO_LID))
-        discovery_forget_tables(sm, p->node); /* it was reset, or told otherwise by somebody else */
+        discovery_was_reset(sm, p->node);
     memcpy(p->info, data, sizeof p->info);
     p->known = true;
-    sm_port_work(sm, port)->failures = 0;
+    sm_port_work(sm, port)->failures = sm_port_work(sm, port)->silences = 0;
     sm->stale = true;
     bool is_switch = node_at(sm, p->node)->kind == SUBNET_SWITCH;
     bool linked =
         (is_switch ? p->number != 0 : port == sm->subnet.own_port) && p->peer != SUBNET_NONE;
     if (linked &&
-        (state == PORT_STATE_DOWN || (state == PORT_STATE_INIT && before > PORT_STATE_INIT))) {
-        /* Down, or down and up again meanwhile: whoever is there now must be asked for. */
-        sm_begin_change(sm, now, "link at port %u of 0x%016llx %s", p->number,
-                        (unsigned long long)node_at(sm, p->node)->guid,
-                        state == PORT_STATE_DOWN ? "is down" : "was down");
-        uint32_t far = port_at(sm, p->peer)->node;
-        subnet_unlink(&sm->subnet, port);
-        sm->ways_stale = true;
-        note_flap(sm, now, port);
-        suspect_switch(sm, now, far);
-    }
+        (state == PORT_STATE_DOWN || (state == PORT_STATE_INIT && before > PORT_STATE_INIT)))
+        link_lost(sm, now, port, state == PORT_STATE_DOWN);
+    faults_decide(sm, port);
     bool manager =
         end && (wire_get(data, PORT_INFO_CAPABILITY_MASK) & IS_SM) && port != sm->subnet.own_port;
     if (manager && !p->manager)
@@ -519,10 +457,10 @@ static void port_read(struct sm *sm, uint64_t now, uint32_t port, const uint8_t 
 static void switch_read(struct sm *sm, uint32_t node, const uint8_t *data)
 {
     struct subnet_node *known = node_at(sm, node);
-    /* Another top than it was told: it was reset, or somebody else told it. */
+    /* Another top than it was told. */
     if (wire_get(known->switch_info, SWITCH_INFO_LINEAR_FDB_TOP) !=
         wire_get(data, SWITCH_INFO_LINEAR_FDB_TOP))
-        discovery_forget_tables(sm, node);
+        discovery_was_reset(sm, node);
     memcpy(known->switch_info, data, sizeof known->switch_info);
     sm->stale = true;
     read_tables(sm, node);
@@ -599,4 +537,27 @@ void discovery_unanswered(struct sm *sm, uint64_t now, const struct request *req
     default: break;
     }
     discovery_lost_contact(sm, now, request->target);
+    if (request->purpose == PURPOSE_PORT_INFO)
+        faults_decide(sm, request->a);
+}
+
+/* An answer that tells nothing but why. Whoever does not let a change be acknowledged tells the
+ * rest all the same; what else is not told is as good as no answer. */
+void discovery_refused(struct sm *sm, uint64_t now, const struct request *request, uint16_t status)
+{
+    if (request->purpose != PURPOSE_CLEAR_CHANGE) {
+        faults_say_refusal(sm, request, status);
+        discovery_unanswered(sm, now, request);
+        return;
+    }
+    struct node_work *work = sm_node_work(sm, request->a);
+    if (!work->own_change)
+        sm_say(sm, SM_EVENT_WARNING,
+               "switch 0x%016llx does not let its port change be acknowledged (status 0x%x): it is "
+               "read again at every sweep",
+               (unsigned long long)node_at(sm, request->a)->guid, status);
+    work->own_change = true;
+    count_off(sm, request, true);
+    if (!sm->explore_all)
+        read_ports(sm, request->a);
 }

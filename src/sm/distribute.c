@@ -1,4 +1,5 @@
-/* Distribution: in which order the new tables go out (seed 002; decision rules in routing/order.h).
+/* Distribution: in which order the new tables go out (paper 002; decision rules in
+ * routing/order.h).
  *
  * Modes:
  *   ordered  traffic goes on. The plan's waves are written one after the other, each acknowledged
@@ -88,7 +89,7 @@ static bool copy_known_blocks(const struct subnet_tables *tables, uint8_t *row, 
 void distribute_snapshot(struct sm *sm, struct sm_job *job)
 {
     job->mode = sm->config.mode;
-    /* The final tables of a hybrid go out while traffic runs (seed 002, section 3.4). */
+    /* The final tables of a hybrid go out while traffic runs (paper 002, section 3.4). */
     if (job->mode == SM_STATIC && sm->config.engine->provisional && !job->provisional)
         job->mode = SM_ORDERED;
     job->adopt = sm->was_standby && !job->engine->renames;
@@ -269,6 +270,7 @@ static void set_all_ports(struct sm *sm, unsigned state)
             memcpy(request->data, p->info, sizeof p->info);
             wire_set(request->data, PORT_INFO_PORT_STATE, state);
             wire_set(request->data, PORT_INFO_PORT_PHYSICAL_STATE, PHYSICAL_NO_CHANGE);
+            request->b = sm->distribution.job;
             sm->distribution.pending++;
             sm_submit(sm, request, HASTE_NONE);
         }
@@ -297,11 +299,18 @@ static void next_static_stage(struct sm *sm)
     }
 }
 
+/* Nobody waits for what an earlier one has set any more. */
+void distribute_count_off(struct sm *sm, const struct request *request)
+{
+    if (request->b == sm->distribution.job)
+        sm->distribution.pending--;
+}
+
 void distribute_answered(struct sm *sm, const struct request *request, uint16_t status,
                          const uint8_t *data)
 {
     struct subnet_port *port = &sm->subnet.ports.items[request->a];
-    sm->distribution.pending--;
+    distribute_count_off(sm, request);
     if (status == STATUS_OK)
         memcpy(port->info, data, sizeof port->info);
     else if (wire_get(port->info, PORT_INFO_PORT_STATE) != PORT_STATE_DOWN)
@@ -317,7 +326,7 @@ void distribute_begin(struct sm *sm)
     struct distribution *d = &sm->distribution;
     const struct sm_job *job = sm->current;
     const char *why_not;
-    *d = (struct distribution){.resume_at = TIME_NEVER};
+    *d = (struct distribution){.job = (uint32_t)job->number, .resume_at = TIME_NEVER};
     if (job->mode == SM_STATIC) {
         d->stage = STAGE_STOPPING;
         want_what_is(sm);
@@ -339,11 +348,12 @@ void distribute_begin(struct sm *sm)
 }
 
 /* What was on its way is taken as it is: the next plan starts from the tables that are there.
- * Sources that wait do so until its tables are there. */
+ * Sources that wait do so until its tables are there. If all was there, nothing is broken off: the
+ * tables in force stay what they are, whatever becomes of the plan. */
 void distribute_abort(struct sm *sm)
 {
     sm->distribution = (struct distribution){.resume_at = TIME_NEVER};
-    sm->abandoned = true;
+    sm->abandoned = sm->current != sm->serving;
 }
 
 void distribute_advance(struct sm *sm, uint64_t now)

@@ -1,4 +1,4 @@
-/* Virtual functions: hypervisors' adapters in vSwitch mode (wire/vswitch.h, seed 004).
+/* Virtual functions: hypervisors' adapters in vSwitch mode (wire/vswitch.h, paper 004).
  *
  * A vSwitch is asked for each of its functions with one Get(VirtualFunction), and given what is
  * wanted of one with one Set. The rows of a function that has a LID, or is to get one, are made

@@ -71,7 +71,12 @@ struct port_work {
     uint64_t suspected; /* when it was last looked at because of somebody behind it */
     uint8_t failures;   /* probes without an answer: not asked again before the next sweep */
     uint64_t tried;     /* fingerprint of the last settings and of what the port made of them */
+    uint8_t refusals;   /* Sets in a row that it did not take or that did not move it */
     bool throttled;     /* runs below what both ends can do, and that was said */
+    uint8_t silences;   /* of the manager's own adapter: times that it was met in vain */
+    uint64_t fenced;    /* the GUID behind it that is somewhere else, too, as was said; 0: none */
+    uint32_t contender; /* whoever is behind it was seen behind that port, too; 0: it was not */
+    uint8_t mute;       /* another manager sits here that left so many questions unanswered */
     uint8_t flaps;      /* times it came back since `flaps_since` */
     uint64_t flaps_since, damped_until;
     /* Sockets of vSwitches. */
@@ -83,18 +88,28 @@ struct port_work {
     uint32_t judged;   /* the mastership in which it was found out whether … */
     bool ask;          /* … its clients have to register again */
 };
+struct refusal { /* what a switch did not take; it is not sent again before the next sweep */
+    uint64_t blocks[LFT_BLOCKS / 64]; /* of its table … */
+    uint64_t contents;                /* … and a fingerprint of what is wanted there; 0: none */
+    uint64_t info;                    /* fingerprint of a SwitchInfo; 0: none */
+    uint64_t sweep;                   /* when the next one is due */
+    bool told_blocks, told_info;
+    uint8_t changes; /* times in a row that it did not take back that ports changed */
+};
 struct node_work {
     uint32_t writing_tables, reading; /* requests under way */
     uint32_t reads_for, mirrored; /* tokens: all of it is being read under, has been read under */
     bool reading_switch, writing_switch, described, announced;
     bool own_life;         /* keeps packets as long as it likes, whatever it is told */
     bool own_top;          /* the same for the last MLID */
+    bool own_change;       /* does not let a port change be acknowledged, and that was said */
     bool too_small;        /* its table cannot hold the routes, and that was said */
     bool babbling;         /* sends more traps than anyone can use, and that was said */
     uint8_t silences;      /* how often it was met and left an answer out since all was well … */
     uint64_t silent_until; /* … and is not met again */
     uint32_t traps;        /* since `traps_since` */
     uint64_t traps_since;
+    struct refusal refusal;
 };
 
 enum stage {
@@ -110,7 +125,8 @@ enum stage {
 struct distribution {
     enum stage stage;
     uint32_t wave;      /* the next one */
-    uint32_t pending;   /* Sets of port states under way */
+    uint32_t job;       /* the lower half of its number; 0: none */
+    uint32_t pending;   /* its Sets of port states under way */
     uint64_t resume_at; /* end of a drain */
     bool drained;
     bool told;  /* … which followed first levels */
@@ -202,7 +218,8 @@ struct sm {
     uint64_t paths_generation;
     bool computing, stopped;
     bool refused;        /* the last job gave no routes */
-    bool yielding;       /* asked to hand over, whoever outranks whom */
+    bool yielding;       /* asked to hand over, whoever outranks whom … */
+    bool gave_way;       /* … and does not claim it back, whatever its configuration says */
     bool was_standby;    /* another one was master before: its tables may be as good as ours */
     bool ways_stale;     /* a link or node went: find the ways anew */
     bool explore_all;    /* after a change everything is discovered anew, not just the region */
@@ -298,12 +315,23 @@ void discovery_read_switch(struct sm *sm, uint32_t node); /* its SwitchInfo, and
 void discovery_read_node(struct sm *sm, uint32_t node);
 void discovery_read_all(struct sm *sm, uint32_t node); /* and what is not known of it yet */
 void discovery_forget_tables(struct sm *sm, uint32_t node);
+void discovery_was_reset(struct sm *sm, uint32_t node);
 void discovery_refresh_switch(struct sm *sm, uint32_t node);
 void discovery_answered(struct sm *sm, uint64_t now, const struct request *request,
                         const uint8_t *data);
 void discovery_unanswered(struct sm *sm, uint64_t now, const struct request *request);
+void discovery_refused(struct sm *sm, uint64_t now, const struct request *request, uint16_t status);
 
+/* discovery_faults.c */
 void discovery_report_throttled(struct sm *sm);
+void faults_note_silence(struct sm *sm, uint64_t now, uint32_t node);
+void faults_leave_alone(struct sm *sm, uint64_t now, uint32_t end);
+void faults_say_refusal(struct sm *sm, const struct request *request, uint16_t status);
+void faults_note_flap(struct sm *sm, uint64_t now, uint32_t port);
+void faults_fence_off(struct sm *sm, uint32_t through, uint64_t guid);
+bool faults_contest(struct sm *sm, uint32_t through, uint32_t far);
+void faults_decide(struct sm *sm, uint32_t port);
+void faults_contradict(struct sm *sm, uint32_t through);
 
 /* lids.c */
 void lids_assign(struct sm *sm);
@@ -331,6 +359,7 @@ void distribute_advance(struct sm *sm, uint64_t now);
 uint64_t distribute_packet_life(const struct sm *sm); /* in one switch */
 void distribute_answered(struct sm *sm, const struct request *request, uint16_t status,
                          const uint8_t *data);
+void distribute_count_off(struct sm *sm, const struct request *request);
 
 /* hold.c */
 enum { HOLD_MARK_VL = 14 }; /* with a weight of 0, in the first entry of tables that hold a lane */
@@ -430,7 +459,8 @@ void change_swept(struct sm *sm, uint64_t now, const struct request *request, co
 
 /* mastership.c */
 void mastership_receive(struct sm *sm, uint64_t now, const struct sm_message *message);
-void mastership_ask(struct sm *sm, uint32_t port);
+void mastership_ask(struct sm *sm, uint32_t port);       /* discovery waits for the answer */
+void mastership_ask_again(struct sm *sm, uint32_t port); /* by a sweep: nobody waits */
 void mastership_notify(struct sm *sm, uint32_t port);
 void mastership_rival_gone(struct sm *sm, uint64_t now, uint32_t port);
 void mastership_answered(struct sm *sm, uint64_t now, const struct request *request,

@@ -1,4 +1,4 @@
-/* Addresses: kept wherever possible (seed 003, section 6.4.3).
+/* Addresses: kept wherever possible (paper 003, section 6.4.3).
  *
  * A port keeps the LID that this manager gave it before, then the one remembered from an earlier
  * run, then the one it has (set by another manager), as long as nobody else holds it; who takes

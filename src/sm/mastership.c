@@ -3,7 +3,10 @@
  * Four states; what moves between them is in the table below. A manager that starts discovers, and
  * asks every other manager that it finds; if one is master or outranks it, it stands by and watches
  * that one, else it becomes master. A master that meets one that outranks it hands over: HANDOVER,
- * then the other's ACKNOWLEDGE. Rank is priority first, then the lower GUID. */
+ * then the other's ACKNOWLEDGE. Rank is priority first, then the lower GUID. A manager that was
+ * asked to give way has the lowest priority from then on; if that is all the others have, its GUID
+ * may still be the lowest. So it says that it gave way, in the upper bits of its ActCount, which a
+ * standby has no other use for, and is not handed back to. */
 #include "sm/internal.h"
 
 #include <string.h>
@@ -28,14 +31,33 @@ static const uint8_t reactions[4][CONTROL_COUNT] = {
     [SM_MASTER] = {[CONTROL_HANDOVER] = TAKE_OVER, [CONTROL_ACKNOWLEDGE] = LET_GO},
 };
 
+/* After so many questions without an answer, a manager is not asked by so many sweeps. */
+enum { MUTE = 2, SWEEPS_LEFT_OUT = 3 };
+
 static const char *const state_names[] = {"not active", "discovering", "standby", "master"};
+
+/* As unlikely to be another manager's count as 24 bits make it. */
+static uint32_t mark_of_one_that_gave_way(uint64_t guid)
+{
+    return (uint32_t)hash_mix(~guid) & 0xFFFFFF00;
+}
+
+static bool gave_way(const uint8_t *info)
+{
+    uint32_t mark = mark_of_one_that_gave_way(wire_get(info, SM_INFO_GUID));
+    return wire_get(info, SM_INFO_STATE) == SM_STANDBY &&
+           (wire_get(info, SM_INFO_ACT_COUNT) & 0xFFFFFF00) == mark;
+}
 
 static void fill_info(const struct sm *sm, uint8_t *data)
 {
+    uint32_t acts = mirror_act_count(sm);
+    if (sm->gave_way && sm->state == SM_STANDBY)
+        acts |= mark_of_one_that_gave_way(sm->guid);
     memset(data, 0, SMP_DATA_BYTES);
     wire_set(data, SM_INFO_GUID, sm->guid);
     wire_set(data, SM_INFO_SM_KEY, sm->config.sm_key);
-    wire_set(data, SM_INFO_ACT_COUNT, mirror_act_count(sm));
+    wire_set(data, SM_INFO_ACT_COUNT, acts);
     wire_set(data, SM_INFO_PRIORITY, sm->config.priority);
     wire_set(data, SM_INFO_STATE, sm->state);
 }
@@ -89,19 +111,36 @@ void mastership_become(struct sm *sm, uint64_t now, enum sm_state state, const c
     }
 }
 
-void mastership_ask(struct sm *sm, uint32_t port)
+static void ask(struct sm *sm, uint32_t port, bool wait)
 {
     struct request *request = sm_request(sm, PURPOSE_MANAGER, port, port);
     request->attribute = ATTRIBUTE_SM_INFO;
+    request->b = wait;
     fill_info(sm, request->data);
-    sm->discovering++;
+    (*(wait ? &sm->discovering : &sm->sweeping))++;
     sm_submit(sm, request, HASTE_URGENT);
+}
+
+void mastership_ask(struct sm *sm, uint32_t port)
+{
+    ask(sm, port, true);
+}
+
+/* Who it is was said once, or is not said at all: that is no reason to put anything off. One that
+ * hangs is asked now and then, so that there are times without a question under way. */
+void mastership_ask_again(struct sm *sm, uint32_t port)
+{
+    struct port_work *work = sm_port_work(sm, port);
+    if (work->mute >= MUTE && work->mute < MUTE + SWEEPS_LEFT_OUT)
+        work->mute++;
+    else
+        ask(sm, port, false);
 }
 
 /* By asking: a Get(SMInfo) carries that of its sender. */
 void mastership_notify(struct sm *sm, uint32_t port)
 {
-    if (port == sm->given_up)
+    if (port == sm->given_up || sm_port_work(sm, port)->mute >= MUTE)
         return;
     struct request *request = sm_request(sm, PURPOSE_NOTICE, port, port);
     request->attribute = ATTRIBUTE_SM_INFO;
@@ -154,10 +193,23 @@ void mastership_rival_gone(struct sm *sm, uint64_t now, uint32_t port)
     sm->planned_generation = 0;
 }
 
+static void begin_hand_over(struct sm *sm, uint32_t port, const uint8_t *info)
+{
+    sm->handing_over = true;
+    sm_say(sm, SM_EVENT_STATE, "handing over to 0x%016llx%s",
+           (unsigned long long)wire_get(info, SM_INFO_GUID),
+           outranks_us(sm, info) ? ", which outranks us" : "");
+    hand_over(sm, port);
+}
+
 static void meet_manager(struct sm *sm, uint64_t now, uint32_t port, const uint8_t *info)
 {
     enum sm_state theirs = (enum sm_state)wire_get(info, SM_INFO_STATE);
     bool outranked = outranks_us(sm, info);
+    struct subnet_port *seat = port_at(sm, port);
+    seat->manager_priority = (uint8_t)wire_get(info, SM_INFO_PRIORITY);
+    seat->manager_state = (uint8_t)theirs;
+    seat->manager_acts = (uint32_t)wire_get(info, SM_INFO_ACT_COUNT);
     if (sm->state == SM_DISCOVERING) {
         if (theirs == SM_MASTER || (theirs != SM_NOT_ACTIVE && outranked)) {
             sm->master_port = port;
@@ -169,18 +221,16 @@ static void meet_manager(struct sm *sm, uint64_t now, uint32_t port, const uint8
     }
     if (sm->state != SM_MASTER)
         return;
-    bool was_rival = sm->subnet.ports.items[port].rival;
-    sm->subnet.ports.items[port].rival = theirs == SM_MASTER;
-    if (was_rival && theirs != SM_MASTER) {
+    bool was_rival = seat->rival;
+    seat->rival = theirs == SM_MASTER;
+    bool has_claim =
+        outranked && !(gave_way(info) && seat->manager_priority == sm->config.priority);
+    bool succeeds = theirs == SM_STANDBY && !sm->handing_over;
+    if (was_rival && theirs != SM_MASTER)
         mastership_rival_gone(sm, now, port);
-    } else if ((outranked && theirs == SM_MASTER) || ((outranked || sm->stopped || sm->yielding) &&
-                                                      theirs == SM_STANDBY && !sm->handing_over)) {
-        sm->handing_over = true;
-        sm_say(sm, SM_EVENT_STATE, "handing over to 0x%016llx%s",
-               (unsigned long long)wire_get(info, SM_INFO_GUID),
-               sm->stopped ? "" : ", which outranks us");
-        hand_over(sm, port);
-    }
+    else if ((outranked && theirs == SM_MASTER) ||
+             (succeeds && (has_claim || sm->stopped || sm->yielding)))
+        begin_hand_over(sm, port, info);
 }
 
 static void polled(struct sm *sm, uint64_t now, const uint8_t *info)
@@ -206,13 +256,19 @@ static void poll_failed(struct sm *sm, uint64_t now)
     mastership_become(sm, now, SM_DISCOVERING, "the master does not answer");
 }
 
+static void count_off(struct sm *sm, const struct request *question)
+{
+    (*(question->b ? &sm->discovering : &sm->sweeping))--;
+}
+
 void mastership_answered(struct sm *sm, uint64_t now, const struct request *request,
                          const uint8_t *data)
 {
     if (request->a == sm->given_up)
         sm->given_up = SUBNET_NONE; /* it lives after all */
+    sm_port_work(sm, request->a)->mute = 0;
     if (request->purpose == PURPOSE_MANAGER) {
-        sm->discovering--;
+        count_off(sm, request);
         meet_manager(sm, now, request->a, data);
     } else if (request->purpose == PURPOSE_POLL) {
         polled(sm, now, data);
@@ -227,7 +283,9 @@ void mastership_answered(struct sm *sm, uint64_t now, const struct request *requ
 void mastership_unanswered(struct sm *sm, uint64_t now, const struct request *request)
 {
     if (request->purpose == PURPOSE_MANAGER) {
-        sm->discovering--; /* the next sweep asks again */
+        struct port_work *work = sm_port_work(sm, request->a);
+        count_off(sm, request); /* a later sweep asks again */
+        work->mute = work->mute < MUTE ? work->mute + 1 : MUTE;
     } else if (request->purpose == PURPOSE_HANDOVER) {
         sm->handing_over = false;
     } else if (request->purpose == PURPOSE_POLL && sm->state == SM_STANDBY) {

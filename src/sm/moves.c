@@ -127,12 +127,12 @@ uint16_t moves_spare_top(const struct sm *sm, const struct subnet_node *node)
     unsigned capacity = (unsigned)wire_get(node->switch_info, SWITCH_INFO_LINEAR_FDB_CAP);
     unsigned top = (used / TOP_STEP + 2) * TOP_STEP - 1;
     if (!sm->config.dynamic_lids || !sm->hypervisors)
-        return (uint16_t)used;
+        top = used;
     if (top > LID_UNICAST_LAST)
         top = LID_UNICAST_LAST;
     if (capacity && top >= capacity)
-        top = capacity - 1;
-    return (uint16_t)(top > used ? top : used);
+        top = capacity - 1; /* though more be used: a switch would refuse more */
+    return (uint16_t)top;
 }
 
 void sm_change_entries(struct sm *sm, uint64_t now, const struct sm_entry *entries, size_t count)

@@ -49,6 +49,7 @@ static void add_link(struct sm *sm, struct sm_job *job, const uint32_t *index, u
         return;
     uint32_t terminal = network_add_terminal(&job->network, far->guid, far->lid, far->lmc,
                                              index[near->node], near->number);
+    job->network.terminals.items[terminal].node_guid = sm->subnet.nodes.items[far->node].guid;
     network_name(&job->network, terminal, sm->subnet.nodes.items[far->node].description);
     if (near->peer == sm->subnet.own_port)
         job->network.manager = index[near->node];
@@ -279,5 +280,9 @@ void plan_drop(struct sm *sm)
     sm->current = sm->serving = NULL;
     sm->service.held = 0; /* the next one sees to that: hold_inherit() */
     sm->service.unheld = false;
+    /* Blocks that make sources wait may still be wanted: when they are ours to write again, all are
+     * planned anew before the first goes out. */
+    sm->service.epoch++;
+    sm->service.planned_generation = UINT64_MAX;
     sm->paths_generation++;
 }

@@ -4,14 +4,30 @@
  * Armed go in one Set; it becomes Active when its switch's tables are confirmed and the other end
  * is at least Armed. Where traffic is running, links between switches come first: no table leads
  * over one that does not carry anything yet. A switch's top LID is raised before its blocks. What
- * is right already costs nothing. */
+ * is right already costs nothing.
+ *
+ * Whoever does not take what it is told is left as it is until the next sweep, which tries again:
+ * the rest of the subnet does not wait for it. That is said once. */
 #include "sm/internal.h"
+
+#include "base/bitset.h"
 
 #include <string.h>
 
 enum {
-    PAPER_BLOCKS = 16
-}; /* the papers' switches have 1,024 entries, and all are always written */
+    PAPER_BLOCKS = 16, /* the papers' switches have 1,024 entries, and all are always written */
+    TRIES = 3          /* of what may have been refused because of something that just changed */
+};
+
+static uint64_t fold(uint64_t hash, const uint8_t *bytes, size_t count)
+{
+    uint64_t word;
+    for (size_t i = 0; i < count; i += sizeof word) {
+        memcpy(&word, bytes + i, sizeof word);
+        hash = hash_mix(hash ^ word) + i;
+    }
+    return hash;
+}
 
 static uint64_t smaller(const uint8_t *a, const uint8_t *b, enum wire_field field)
 {
@@ -114,18 +130,13 @@ static unsigned next_state(struct sm *sm, uint32_t port, const struct subnet_por
 static uint64_t fingerprint(const uint8_t *settings, const uint8_t *outcome)
 {
     uint8_t both[2][64];
-    uint64_t hash = 1, word;
     memcpy(both[0], settings, sizeof both[0]);
     memcpy(both[1], outcome, sizeof both[1]);
     for (unsigned i = 0; i < 2; i++) {
         wire_set(both[i], PORT_INFO_PORT_STATE, 0);
         wire_set(both[i], PORT_INFO_PORT_PHYSICAL_STATE, 0);
     }
-    for (unsigned i = 0; i < sizeof both; i += sizeof word) {
-        memcpy(&word, both[0] + i, sizeof word);
-        hash = hash_mix(hash ^ word) + i;
-    }
-    return hash;
+    return fold(1, both[0], sizeof both);
 }
 
 static void send_settings(struct sm *sm, uint32_t port, uint8_t *wanted, unsigned state)
@@ -174,6 +185,8 @@ void program_port(struct sm *sm, uint32_t port)
         functions_program(sm, port);
         return; /* all else is as at the PF's */
     }
+    if (!node->present || (!management && p->peer == SUBNET_NONE))
+        work->refusals = 0; /* whoever is there next has refused nothing yet */
     if (sm->state != SM_MASTER || !node->present || !p->known || work->writing || work->failures ||
         sm->config.paper || functions_is_held(sm, port))
         return;
@@ -292,13 +305,130 @@ static void write_switch_info(struct sm *sm, uint32_t node)
     sm_submit(sm, request, HASTE_NONE);
 }
 
+/* ---- what a switch took and what not ---- */
+
+/* A SwitchInfo, whether it acknowledges a change or not. */
+static uint64_t info_fingerprint(const uint8_t *info)
+{
+    uint8_t settings[24] = {0};
+    memcpy(settings, info, 20);
+    wire_set(settings, SWITCH_INFO_PORT_STATE_CHANGE, 0);
+    return fold(1, settings, sizeof settings);
+}
+
+static bool is_info_refused(struct sm *sm, uint32_t node)
+{
+    uint8_t wanted[sizeof node_at(sm, node)->switch_info];
+    memcpy(wanted, node_at(sm, node)->switch_info, sizeof wanted);
+    want_switch_info(sm, node, wanted);
+    return sm_node_work(sm, node)->refusal.info == info_fingerprint(wanted);
+}
+
+static uint64_t refused_contents(struct sm *sm, uint32_t node)
+{
+    const struct refusal *refusal = &sm_node_work(sm, node)->refusal;
+    uint64_t hash = 1;
+    for (unsigned block = 0; block < LFT_BLOCKS; block++)
+        if (bitset_has(refusal->blocks, block))
+            hash = fold(hash, node_at(sm, node)->tables->wanted + block * LFT_BLOCK, LFT_BLOCK);
+    return hash;
+}
+
+/* What is wanted may be something else now; or it is time to try again. */
+static void review_refusals(struct sm *sm, uint32_t node)
+{
+    struct refusal *refusal = &sm_node_work(sm, node)->refusal;
+    bool again = refusal->sweep != sm->next_sweep;
+    refusal->sweep = sm->next_sweep;
+    if (again)
+        refusal->info = 0;
+    if (refusal->contents && (again || refused_contents(sm, node) != refusal->contents)) {
+        memset(refusal->blocks, 0, sizeof refusal->blocks);
+        refusal->contents = 0;
+    }
+}
+
+/* The view by LID of a random table has it that its blocks are there: they are not sent again
+ * before something else is wanted. */
+static void block_refused(struct sm *sm, const struct request *request, uint16_t status)
+{
+    uint32_t node = request->a;
+    struct refusal *refusal = &sm_node_work(sm, node)->refusal;
+    bool linear = request->purpose == PURPOSE_SET_TABLE;
+    if (!refusal->told_blocks)
+        sm_say(sm, SM_EVENT_ERROR,
+               "switch 0x%016llx refuses table block %u (status 0x%x): it lacks routes%s",
+               (unsigned long long)node_at(sm, node)->guid, request->b, status,
+               linear ? "; sweeps ask again" : "");
+    refusal->told_blocks = true;
+    if (!linear || memcmp(node_at(sm, node)->tables->wanted + request->b * LFT_BLOCK, request->data,
+                          LFT_BLOCK) != 0)
+        return; /* or something else is wanted since it was sent */
+    review_refusals(sm, node);
+    bitset_add(refusal->blocks, request->b);
+    refusal->contents = refused_contents(sm, node);
+}
+
+static void info_refused(struct sm *sm, const struct request *request, uint16_t status)
+{
+    const struct subnet_node *n = node_at(sm, request->a);
+    struct refusal *refusal = &sm_node_work(sm, request->a)->refusal;
+    review_refusals(sm, request->a);
+    refusal->info = info_fingerprint(request->data);
+    bool random = random_table_is_used(n);
+    uint64_t kept =
+        wire_get(n->switch_info, random ? SWITCH_INFO_DEFAULT_PORT : SWITCH_INFO_LINEAR_FDB_TOP);
+    if (!refusal->told_info)
+        sm_say(sm, SM_EVENT_ERROR,
+               "switch 0x%016llx refuses its settings (status 0x%x): its %s stays %u; sweeps ask "
+               "again",
+               (unsigned long long)n->guid, status, random ? "default port" : "top LID",
+               (unsigned)kept);
+    refusal->told_info = true;
+}
+
+/* After a Set that acknowledged a change. There may have been another one right then; one that
+ * stays for good is not acknowledged again, but by sweeps, which look at the ports each time. */
+static void change_acknowledged(struct sm *sm, uint32_t node)
+{
+    const struct subnet_node *n = node_at(sm, node);
+    struct node_work *work = sm_node_work(sm, node);
+    struct refusal *refusal = &work->refusal;
+    if (!wire_get(n->switch_info, SWITCH_INFO_PORT_STATE_CHANGE)) {
+        refusal->changes = 0;
+        return;
+    }
+    refusal->changes += refusal->changes < TRIES;
+    if (refusal->changes < TRIES)
+        return;
+    if (!work->own_change)
+        sm_say(sm, SM_EVENT_WARNING,
+               "switch 0x%016llx does not take back that its ports changed: every sweep reads them",
+               (unsigned long long)n->guid);
+    work->own_change = true;
+}
+
+static void info_taken(struct sm *sm, const struct request *request, const uint8_t *data)
+{
+    struct node_work *work = sm_node_work(sm, request->a);
+    memcpy(node_at(sm, request->a)->switch_info, data, 20);
+    work->own_top = wire_get(data, SWITCH_INFO_MULTICAST_FDB_TOP) !=
+                    wire_get(request->data, SWITCH_INFO_MULTICAST_FDB_TOP);
+    work->own_life = wire_get(data, SWITCH_INFO_LIFE_TIME_VALUE) != sm->config.life_time;
+    if (wire_get(request->data, SWITCH_INFO_PORT_STATE_CHANGE))
+        change_acknowledged(sm, request->a);
+}
+
+/* ---- switches ---- */
+
 /* The top of a linear table, or the default port of a random one; the last multicast LID and the
  * life of a packet, unless the switch has one of its own; and a change of ports that nobody has
  * acknowledged, as all switches report when they start. */
 static bool switch_info_differs(struct sm *sm, uint32_t node)
 {
     const struct subnet_node *n = node_at(sm, node);
-    if (wire_get(n->switch_info, SWITCH_INFO_PORT_STATE_CHANGE))
+    if (wire_get(n->switch_info, SWITCH_INFO_PORT_STATE_CHANGE) &&
+        sm_node_work(sm, node)->refusal.changes < TRIES)
         return true;
     if (wire_get(n->switch_info, SWITCH_INFO_LIFE_TIME_VALUE) != sm->config.life_time &&
         !sm_node_work(sm, node)->own_life)
@@ -312,14 +442,40 @@ static bool switch_info_differs(struct sm *sm, uint32_t node)
            wire_get(n->switch_info, SWITCH_INFO_LINEAR_FDB_TOP) != moves_spare_top(sm, n);
 }
 
+/* The last block that is wanted and that a switch has room for. */
+static unsigned last_block(struct sm *sm, uint32_t node)
+{
+    const struct subnet_node *n = node_at(sm, node);
+    struct node_work *work = sm_node_work(sm, node);
+    unsigned top = n->tables->wanted_top;
+    unsigned capacity = (unsigned)wire_get(n->switch_info, SWITCH_INFO_LINEAR_FDB_CAP);
+    bool fits = !capacity || top < capacity;
+    if (!fits && !work->too_small)
+        sm_say(sm, SM_EVENT_ERROR,
+               "switch 0x%016llx has room for LIDs up to %u only: those up to %u have no route "
+               "there",
+               (unsigned long long)n->guid, capacity - 1, top);
+    work->too_small = !fits;
+    return (fits ? top : capacity - 1) / LFT_BLOCK;
+}
+
+static bool is_to_be_written(struct sm *sm, uint32_t node, unsigned block)
+{
+    return block_differs(node_at(sm, node)->tables, block) &&
+           !bitset_has(sm_node_work(sm, node)->refusal.blocks, block);
+}
+
 void program_switch(struct sm *sm, uint32_t node)
 {
     struct subnet_node *n = node_at(sm, node);
+    if (!n->present)
+        sm_node_work(sm, node)->refusal = (struct refusal){0}; /* it may be another when back */
     if (sm->state != SM_MASTER || !n->present || !sm->current || n->kind != SUBNET_SWITCH ||
         sm->distribution.stage == STAGE_STOPPING || sm->computing)
         return; /* traffic is still running, or what is wanted is about to change */
+    review_refusals(sm, node);
     if (switch_info_differs(sm, node) && !sm_node_work(sm, node)->writing_switch &&
-        !sm->config.paper)
+        !sm->config.paper && !is_info_refused(sm, node))
         write_switch_info(sm, node);
     if (sm_node_work(sm, node)->writing_tables || !n->tables)
         return; /* looked at again when they are through; or nobody's business */
@@ -327,19 +483,20 @@ void program_switch(struct sm *sm, uint32_t node)
         random_table_program(sm, node);
         return;
     }
-    unsigned last = n->tables->wanted_top / LFT_BLOCK;
-    if (sm->config.paper)
-        last = PAPER_BLOCKS - 1;
+    unsigned last = sm->config.paper ? PAPER_BLOCKS - 1 : last_block(sm, node);
     for (unsigned block = 0; block <= last; block++)
-        if (block_differs(n->tables, block))
+        if (is_to_be_written(sm, node, block))
             write_block(sm, node, block);
 }
 
 void program_block(struct sm *sm, uint32_t node, unsigned block)
 {
-    if (random_table_is_used(node_at(sm, node)))
+    if (random_table_is_used(node_at(sm, node))) {
         program_switch(sm, node);
-    else if (block_differs(node_at(sm, node)->tables, block))
+        return;
+    }
+    review_refusals(sm, node);
+    if (block <= last_block(sm, node) && is_to_be_written(sm, node, block))
         write_block(sm, node, block);
 }
 
@@ -368,11 +525,8 @@ static void table_written(struct sm *sm, const struct request *request, uint16_t
     work->writing_tables--;
     sm->tables_under_way--;
     if (status) {
-        sm_say(sm, SM_EVENT_ERROR, "switch 0x%016llx refuses table block %u (status 0x%x)",
-               (unsigned long long)node_at(sm, request->a)->guid, request->b, status);
-        return;
-    }
-    if (request->purpose == PURPOSE_SET_TABLE) {
+        block_refused(sm, request, status);
+    } else if (request->purpose == PURPOSE_SET_TABLE) {
         memcpy(tables->actual + request->b * LFT_BLOCK, request->data, LFT_BLOCK);
         tables->known[request->b / 64] |= UINT64_C(1) << (request->b % 64);
     }
@@ -382,23 +536,45 @@ static void table_written(struct sm *sm, const struct request *request, uint16_t
     }
 }
 
+/* It refused a Set, or took one and did not move. Its state changed under our feet, most likely:
+ * look again before trying again. */
+static void port_resists(struct sm *sm, uint32_t port, unsigned state, uint16_t status)
+{
+    const struct subnet_port *p = port_at(sm, port);
+    struct port_work *work = sm_port_work(sm, port);
+    unsigned long long guid = node_at(sm, p->node)->guid;
+    work->failures = 1;
+    work->refusals += work->refusals <= TRIES;
+    if (work->refusals < TRIES)
+        discovery_read_port(sm, port);
+    else if (work->refusals == TRIES && status)
+        sm_say(sm, SM_EVENT_WARNING,
+               "port %u of 0x%016llx refuses its settings (status 0x%x): sweeps ask again",
+               p->number, guid, status);
+    else if (work->refusals == TRIES)
+        sm_say(sm, SM_EVENT_WARNING,
+               "port %u of 0x%016llx does not become %s when it is told to: sweeps ask again",
+               p->number, guid, state == PORT_STATE_ARMED ? "Armed" : "Active");
+}
+
 static void port_written(struct sm *sm, const struct request *request, uint16_t status,
                          const uint8_t *data)
 {
     struct subnet_port *p = port_at(sm, request->a);
+    unsigned state = (unsigned)wire_get(request->data, PORT_INFO_PORT_STATE);
     sm_port_work(sm, request->a)->writing = false;
     if (status) {
-        /* Its state moved under our feet, most likely: look again before trying again. */
-        sm_port_work(sm, request->a)->failures++;
-        sm_say(sm, SM_EVENT_WARNING, "port %u of 0x%016llx refuses its settings (status 0x%x)",
-               p->number, (unsigned long long)node_at(sm, p->node)->guid, status);
-        discovery_read_port(sm, request->a);
+        port_resists(sm, request->a, state, status);
         return;
     }
     memcpy(p->info, data, sizeof p->info);
     wire_set(p->info, PORT_INFO_CLIENT_REREGISTER, 0); /* a question, not a setting */
     sm_port_work(sm, request->a)->ask &= !wire_get(request->data, PORT_INFO_CLIENT_REREGISTER);
     sm_port_work(sm, request->a)->tried = fingerprint(request->data, data);
+    if (state > wire_get(data, PORT_INFO_PORT_STATE) && !sm->config.paper)
+        port_resists(sm, request->a, state, STATUS_OK);
+    else
+        sm_port_work(sm, request->a)->refusals = 0;
     program_port(sm, request->a);
     if (p->peer != SUBNET_NONE && node_at(sm, port_at(sm, p->peer)->node)->vswitch)
         functions_program_all(sm, port_at(sm, p->peer)->node);
@@ -417,14 +593,10 @@ static void switch_written(struct sm *sm, const struct request *request, uint16_
     want_switch_info(sm, node, wanted);
     sm_node_work(sm, node)->writing_switch = false;
     sm->tables_under_way--;
-    if (!status)
-        memcpy(node_at(sm, node)->switch_info, data, 20);
-    sm_node_work(sm, node)->own_top =
-        wire_get(node_at(sm, node)->switch_info, SWITCH_INFO_MULTICAST_FDB_TOP) !=
-        wire_get(request->data, SWITCH_INFO_MULTICAST_FDB_TOP);
-    sm_node_work(sm, node)->own_life =
-        wire_get(node_at(sm, node)->switch_info, SWITCH_INFO_LIFE_TIME_VALUE) !=
-        sm->config.life_time;
+    if (status)
+        info_refused(sm, request, status);
+    else
+        info_taken(sm, request, data);
     for (unsigned number = 1; number <= node_at(sm, node)->port_count; number++) {
         uint32_t port = node_at(sm, node)->first_port + number;
         const struct subnet_port *p = port_at(sm, port);
@@ -470,7 +642,7 @@ void program_unanswered(struct sm *sm, uint64_t now, const struct request *reque
         sm_node_work(sm, request->a)->writing_switch = false;
         sm->tables_under_way--;
         break;
-    case PURPOSE_STAGE: sm->distribution.pending--; break;
+    case PURPOSE_STAGE: distribute_count_off(sm, request); break;
     default: break;
     }
     discovery_lost_contact(sm, now, request->target);

@@ -2,7 +2,7 @@
  *
  * Such a switch holds (LID, port) pairs and a default port for all other LIDs. What is wanted of it
  * is kept as for the rest, port by LID; an entry is needed wherever that is not the default port.
- * PIRa names a default port for each switch, which is what makes its tables small (seed 002); with
+ * PIRa names a default port for each switch, which is what makes its tables small (paper 002); with
  * other engines there is none and every LID has its entry. An entry that is still needed keeps its
  * place, so that a change rewrites only the blocks it touches. */
 #include "sm/internal.h"

@@ -224,11 +224,18 @@ static uint64_t patience(const struct sm *sm, const struct request *request)
     return longest;
 }
 
+/* Sweeps ask other managers who they are. Whoever hangs does not say so, ever: the next sweep asks
+ * again, and it tells nothing of the way. */
+static bool is_for_a_sweep(const struct request *request)
+{
+    return request->purpose == PURPOSE_MANAGER && !request->b;
+}
+
 static bool is_last_try(const struct sm *sm, const struct request *request)
 {
     bool twice = is_last_appeal(sm, request) || looks_for_a_sender(sm, request);
     unsigned retries = sm->config.retries * (twice ? 2 : 1);
-    return request->tries > retries || request->purpose == PURPOSE_POLL;
+    return request->tries > retries || request->purpose == PURPOSE_POLL || is_for_a_sweep(request);
 }
 
 bool transactions_next(struct sm *sm, uint64_t now, struct sm_message *message)
@@ -324,7 +331,8 @@ static void time_out(struct sm *sm, uint64_t now, uint32_t slot)
     struct request late = t->requests.items[slot];
     bool last = is_last_try(sm, &late);
     land(t, slot);
-    shrink_window(sm, now);
+    if (!is_for_a_sweep(&late))
+        shrink_window(sm, now);
     sm->counts.timeouts++;
     if (last || late.tries == 2 || ++t->silence >= SUSPICIOUS)
         discovery_suspect(sm, now, late.target, last ? SUBNET_NONE : late.through);

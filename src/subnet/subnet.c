@@ -23,9 +23,9 @@ void subnet_release(struct subnet *subnet)
     blocks_release(&subnet->blocks);
 }
 
-/* It may be blank: nothing that it was told counts any more. */
-static void forget_blocks(struct subnet *subnet, const struct subnet_node *node)
+void subnet_forget_blocks(struct subnet *subnet, uint32_t index)
 {
+    const struct subnet_node *node = &subnet->nodes.items[index];
     for (unsigned number = 0; number <= node->port_count; number++)
         blocks_forget(&subnet->blocks, node->first_port + number);
 }
@@ -40,22 +40,36 @@ static void make_ports(struct subnet *subnet, uint32_t index, unsigned port_coun
                                                        .number = (uint8_t)number}));
 }
 
+/* Its row stays, for those who remember it, and is nobody's from now on. */
+static void give_up_row(struct subnet *subnet, uint32_t index)
+{
+    const struct subnet_node *node = &subnet->nodes.items[index];
+    for (unsigned number = 0; number <= node->port_count; number++) {
+        subnet_set_lid(subnet, node->first_port + number, 0, 0);
+        subnet->ports.items[node->first_port + number].guid = 0;
+    }
+    map_remove(&subnet->by_guid, node->guid);
+}
+
 uint32_t subnet_add_node(struct subnet *subnet, uint64_t guid, unsigned kind, unsigned port_count)
 {
     uint32_t index = map_get(&subnet->by_guid, guid);
     if (index != MAP_NONE) {
         struct subnet_node *node = &subnet->nodes.items[index];
-        if (node->kind != kind || node->port_count != port_count)
-            return SUBNET_NONE;
-        if (!node->present) {
+        bool same = node->kind == kind && node->port_count == port_count;
+        if (node->present)
+            return same ? index : SUBNET_NONE;
+        if (same) {
             subnet->generation++;
-            forget_blocks(subnet, node);
+            subnet_forget_blocks(subnet, index);
+            node->present = true;
+            return index;
         }
-        node->present = true;
-        return index;
     }
     if (subnet->nodes.count >= SUBNET_NODE_LIMIT)
         return SUBNET_NONE;
+    if (index != MAP_NONE)
+        give_up_row(subnet, index); /* it came back as another one */
     index = (uint32_t)subnet->nodes.count;
     map_set(&subnet->by_guid, guid, index);
     vec_push(&subnet->nodes, ((struct subnet_node){.guid = guid,
@@ -118,7 +132,7 @@ void subnet_remove_node(struct subnet *subnet, uint32_t index)
     }
     if (node->tables)
         memset(node->tables->known, 0, sizeof node->tables->known);
-    forget_blocks(subnet, node);
+    subnet_forget_blocks(subnet, index);
     node->present = false;
     subnet->generation++;
 }

@@ -40,16 +40,22 @@ static void run_until_copied(struct pair *pair)
         assert_true(sim_step(pair->world.sim, limit));
 }
 
-static void open_pair(struct pair *pair, const struct sm_config *config)
+static void open_pair_of(struct pair *pair, const struct sm_config *first,
+                         const struct sm_config *second)
 {
     const char *words[] = {"switches=12", "ports=6", "hosts=10"};
-    struct sm_config better = *config;
     *pair = (struct pair){.standby = 1};
-    better.priority = 5;
     world_open(&pair->world, "today", "irregular", words, 3);
     sim_set_listener(pair->world.sim, &(struct sim_listener){.context = pair, .sent = count_sets});
-    pair->master = settle(&pair->world, host(&pair->world, "H0"), &better);
-    pair->standby = sim_add_manager(pair->world.sim, host(&pair->world, "H7"), config);
+    pair->master = settle(&pair->world, host(&pair->world, "H0"), first);
+    pair->standby = sim_add_manager(pair->world.sim, host(&pair->world, "H7"), second);
+}
+
+static void open_pair(struct pair *pair, const struct sm_config *config)
+{
+    struct sm_config better = *config;
+    better.priority = 5;
+    open_pair_of(pair, &better, config);
 }
 
 static void kill_master(struct pair *pair)
@@ -425,6 +431,72 @@ static void a_dead_master_that_says_nothing_is_replaced_within_a_second(void **s
     world_close(&pair.world);
 }
 
+/* They are there, their nodes say so, and they do not answer: who they are was said once. In a
+ * small subnet their silence is a good part of all that is heard. */
+static void managers_that_hang_keep_nobody_waiting(void **state)
+{
+    (void)state;
+    struct world world;
+    struct sm_config config;
+    const char *words[] = {"switches=3", "ports=8", "hosts=8"};
+    const char *const hung[] = {"H1", "H2", "H3", "H4", "H5", "H6"};
+    sm_config_init(&config);
+    config.sweep_ps = 1 * TIME_S;
+    world_open(&world, "today", "irregular", words, 3);
+    unsigned master = settle(&world, host(&world, "H0"), &config);
+    for (unsigned i = 0; i < 6; i++) {
+        unsigned other = sim_add_manager(world.sim, host(&world, hung[i]), &config);
+        while (!sm_has_copy(sim_manager(world.sim, other)))
+            assert_true(sim_step(world.sim, 60 * TIME_S));
+        assert_int_equal(fabric_set_loss(world.fabric, host(&world, hung[i]), ATTRIBUTE_SM_INFO,
+                                         RNG_CERTAIN, NULL),
+                         0);
+        sim_kill_manager(world.sim, other);
+        fabric_set_manager(world.fabric, host(&world, hung[i]), true);
+    }
+    sim_run(world.sim, sim_now(world.sim) + 10 * TIME_S);
+    for (unsigned i = 0; i < 40; i++) { /* whatever questions are under way */
+        sim_run(world.sim, sim_now(world.sim) + 1730 * TIME_MS);
+        assert_int_equal(fabric_set_link(world.fabric, host(&world, "H7"), i % 2, NULL), 0);
+        sim_run(world.sim, sim_now(world.sim) + 50 * TIME_MS);
+        assert_true(knows_the_truth(&world, master));
+        sim_run(world.sim, sim_now(world.sim) + 250 * TIME_MS);
+        assert_true(sm_is_settled(sim_manager(world.sim, master)));
+    }
+    assert_true(all_delivered(&world));
+    world_close(&world);
+}
+
+static enum sm_state state_of(struct pair *pair, unsigned manager)
+{
+    return sm_state(sim_manager(pair->world.sim, manager));
+}
+
+/* Nothing but the lower GUID makes the first one the better: a hand-over that was asked for stays,
+ * between two as among three. */
+static void a_handover_between_equals_stays(void **state)
+{
+    (void)state;
+    struct pair pair;
+    struct sm_config config = pair_config();
+    config.priority = 0;
+    open_pair_of(&pair, &config, &config);
+    run_until_copied(&pair);
+    unsigned third = sim_add_manager(pair.world.sim, host(&pair.world, "H5"), &config);
+    sim_run(pair.world.sim, sim_now(pair.world.sim) + 2 * TIME_S);
+    assert_true(sm_hand_over(sim_manager(pair.world.sim, pair.master), sim_now(pair.world.sim)));
+    sim_run(pair.world.sim, sim_now(pair.world.sim) + 10 * TIME_S);
+    assert_int_equal(state_of(&pair, pair.master), SM_STANDBY);
+    assert_int_equal(
+        (state_of(&pair, pair.standby) == SM_MASTER) + (state_of(&pair, third) == SM_MASTER), 1);
+    /* It is as good as any other when there is nobody else. */
+    sim_kill_manager(pair.world.sim, third);
+    sim_kill_manager(pair.world.sim, pair.standby);
+    sim_run(pair.world.sim, sim_now(pair.world.sim) + 10 * TIME_S);
+    assert_int_equal(state_of(&pair, pair.master), SM_MASTER);
+    world_close(&pair.world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -443,6 +515,8 @@ int main(void)
         cmocka_unit_test(the_last_masters_addresses_count_more_than_old_ones),
         cmocka_unit_test(addresses_that_another_one_gave_stay),
         cmocka_unit_test(a_manager_that_was_disabled_answers_and_can_be_enabled),
+        cmocka_unit_test(managers_that_hang_keep_nobody_waiting),
+        cmocka_unit_test(a_handover_between_equals_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
