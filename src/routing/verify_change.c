@@ -555,7 +555,10 @@ static void walk_init(struct walk *walk, const struct network *network, const st
                       const struct change *change)
 {
     uint32_t switches = (uint32_t)network->switches.count;
-    *walk = (struct walk){.network = network, .routes = routes, .fresh = change->repair->fresh};
+    *walk = (struct walk){.network = network,
+                          .routes = routes,
+                          .fresh = change->repair->fresh,
+                          .ports = routes->ports};
     walk->places = mem_zalloc(switches + 1, sizeof *walk->places);
     walk->changed = mem_zalloc(BITSET_WORDS(switches + 1u), sizeof *walk->changed);
     walk->asked = mem_zalloc(network->ports.count + 1, 1);
