@@ -1,7 +1,7 @@
 /* Nodes that move, come back as others, keep silent about a part or refuse to tell: the manager
  * finds what is there, says what is wrong, and goes on with the rest. What agents of the simulated
  * fabric would never do is done to the SMPs between them and the manager. */
-#include "sim_world.h"
+#include "meddle.h"
 
 #include "subnet/partitions.h"
 
@@ -24,11 +24,9 @@ typedef bool meddler(struct bench *bench, const uint8_t *mad);
 
 struct bench {
     struct world world;
-    uint32_t seat; /* the manager's port */
-    struct sm *sm;
+    struct meddle meddle;
     meddler *refuses;     /* requests that get a status for an answer … */
     meddler *loses;       /* … or none */
-    struct map refused;   /* transaction ids */
     unsigned ports_of_s2; /* as it says in NodeInfo; 0: as many as it has */
     struct partitions rules;
     const uint8_t *reset; /* a way of three hops to an end port that shows no LID any more, … */
@@ -36,6 +34,10 @@ struct bench {
     char said[8][256];    /* warnings and errors, the first few … */
     unsigned count, gone; /* … and how many; nodes that are gone */
 };
+
+static bool send(void *context, uint8_t *request);
+static void receive(void *context, uint8_t *answer);
+static void hear(void *context, const struct sm_event *event);
 
 static void bench_open(struct bench *bench)
 {
@@ -48,21 +50,22 @@ static void bench_open(struct bench *bench)
                      0);
     assert_int_equal(fabric_options_preset(&options, "today", &err), 0);
     bench->world.fabric = fabric_new(&bench->world.topology, &options, 1);
-    bench->seat = host(&bench->world, "H0");
-    fabric_attach(bench->world.fabric, bench->seat);
-    fabric_set_manager(bench->world.fabric, bench->seat, true);
+    bench->meddle = (struct meddle){.fabric = bench->world.fabric,
+                                    .seat = host(&bench->world, "H0"),
+                                    .context = bench,
+                                    .send = send,
+                                    .receive = receive,
+                                    .hear = hear};
     assert_int_equal(
         partitions_read_text(&bench->rules, "rules", "Default=0x7fff: ALL=full;", &err), 0);
     sm_config_init(&config);
     config.partitions = &bench->rules;
-    bench->sm = sm_new(&config, fabric_port_guid(bench->world.fabric, bench->seat, 0));
-    sm_start(bench->sm, 0);
+    meddle_start(&bench->meddle, &config);
 }
 
 static void bench_close(struct bench *bench)
 {
-    sm_free(bench->sm);
-    map_release(&bench->refused);
+    meddle_stop(&bench->meddle);
     partitions_release(&bench->rules);
     fabric_free(bench->world.fabric);
     topology_release(&bench->world.topology);
@@ -90,40 +93,32 @@ static bool is_from_s2(const uint8_t *mad)
     return wire_get(mad + SMP_DATA_OFFSET, NODE_INFO_NODE_GUID) == 0x200002;
 }
 
-static void send(struct bench *bench, const struct sm_message *message)
+static bool send(void *context, uint8_t *request)
 {
-    struct packet_header header = {.dlid = message->lid, .sl = message->sl};
-    uint8_t mad[MAD_BYTES];
-    memcpy(mad, message->mad, sizeof mad);
-    bench->keys += bench->reset && goes_to(mad, 3, bench->reset) &&
-                   wire_get(mad, MAD_METHOD) == METHOD_SET &&
-                   wire_get(mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_P_KEY_TABLE;
-    if (bench->loses && bench->loses(bench, mad))
-        return;
-    if (bench->refuses && bench->refuses(bench, mad)) {
-        map_set(&bench->refused, wire_get(mad, MAD_TID), 1);
-        wire_set(mad, MAD_METHOD, METHOD_GET); /* so that nothing happens */
-    }
-    fabric_send(bench->world.fabric, bench->seat, &header, mad);
+    struct bench *bench = context;
+    bench->keys += bench->reset && goes_to(request, 3, bench->reset) &&
+                   wire_get(request, MAD_METHOD) == METHOD_SET &&
+                   wire_get(request, MAD_ATTRIBUTE_ID) == ATTRIBUTE_P_KEY_TABLE;
+    if (bench->loses && bench->loses(bench, request))
+        return false;
+    if (bench->refuses && bench->refuses(bench, request))
+        meddle_refuse(&bench->meddle, request);
+    return true;
 }
 
-static void receive(struct bench *bench, const struct fabric_delivery *delivery)
+static void receive(void *context, uint8_t *answer)
 {
-    struct sm_message message = {.lid = delivery->header.slid, .sl = delivery->header.sl};
-    memcpy(message.mad, delivery->mad, MAD_BYTES);
-    if (map_remove(&bench->refused, wire_get(message.mad, MAD_TID)))
-        wire_set(message.mad, SMP_STATUS, STATUS_BAD_VALUE);
-    if (bench->ports_of_s2 && wire_get(message.mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_NODE_INFO &&
-        is_from_s2(message.mad))
-        wire_set(message.mad + SMP_DATA_OFFSET, NODE_INFO_NUM_PORTS, bench->ports_of_s2);
-    if (bench->reset && goes_to(message.mad, 3, bench->reset) &&
-        wire_get(message.mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_PORT_INFO)
-        wire_set(message.mad + SMP_DATA_OFFSET, PORT_INFO_LID, 0);
-    sm_receive(bench->sm, fabric_network_time(bench->world.fabric), &message);
+    const struct bench *bench = context;
+    unsigned attribute = (unsigned)wire_get(answer, MAD_ATTRIBUTE_ID);
+    if (bench->ports_of_s2 && attribute == ATTRIBUTE_NODE_INFO && is_from_s2(answer))
+        wire_set(answer + SMP_DATA_OFFSET, NODE_INFO_NUM_PORTS, bench->ports_of_s2);
+    if (bench->reset && goes_to(answer, 3, bench->reset) && attribute == ATTRIBUTE_PORT_INFO)
+        wire_set(answer + SMP_DATA_OFFSET, PORT_INFO_LID, 0);
 }
 
-static void hear(struct bench *bench, const struct sm_event *event)
+static void hear(void *context, const struct sm_event *event)
 {
+    struct bench *bench = context;
     bench->gone += event->kind == SM_EVENT_NODE_OUT;
     if (event->kind != SM_EVENT_WARNING && event->kind != SM_EVENT_ERROR)
         return;
@@ -132,35 +127,9 @@ static void hear(struct bench *bench, const struct sm_event *event)
     bench->count++;
 }
 
-static void drain(struct bench *bench)
-{
-    struct sm_output output;
-    struct err err = {0};
-    while (sm_next_output(bench->sm, fabric_network_time(bench->world.fabric), &output)) {
-        if (output.kind == SM_SEND)
-            send(bench, &output.message);
-        else if (output.kind == SM_EVENT)
-            hear(bench, &output.event);
-        else if (output.kind == SM_COMPUTE)
-            sm_computed(bench->sm, fabric_network_time(bench->world.fabric), output.job,
-                        sm_job_run(output.job, &err) ? &err : NULL);
-    }
-}
-
 static void run(struct bench *bench, uint64_t duration)
 {
-    struct fabric *fabric = bench->world.fabric;
-    struct fabric_delivery delivery;
-    uint64_t until = fabric_network_time(fabric) + duration;
-    do {
-        if (sm_deadline(bench->sm) <= fabric_network_time(fabric))
-            sm_expire(bench->sm, fabric_network_time(fabric));
-        drain(bench);
-        uint64_t next = sm_deadline(bench->sm);
-        fabric_run(fabric, next < until ? next : until);
-        while (fabric_next_delivery(fabric, &delivery))
-            receive(bench, &delivery);
-    } while (fabric_network_time(fabric) < until);
+    meddle_run(&bench->meddle, duration);
 }
 
 static bool has_said(const struct bench *bench, const char *text)
@@ -179,7 +148,7 @@ static uint32_t node_named(const struct bench *bench, const char *name)
 /* Whether this port of a switch leads to a node with this GUID, as the manager sees it. */
 static bool leads_to(const struct bench *bench, uint64_t at, unsigned number, uint64_t guid)
 {
-    const struct subnet *subnet = sm_subnet(bench->sm);
+    const struct subnet *subnet = sm_subnet(bench->meddle.sm);
     uint32_t node = map_get(&subnet->by_guid, at);
     if (node == MAP_NONE || !subnet->nodes.items[node].present)
         return false;
@@ -221,7 +190,7 @@ static void an_adapter_that_moved_is_found_at_once(void **state)
     run(&bench, 2 * TIME_S);
     assert_true(leads_to(&bench, 0x200001, 4, 0x100004));
     assert_int_equal(bench.count, 0); /* it was never at two places */
-    assert_true(sm_is_settled(bench.sm));
+    assert_true(sm_is_settled(bench.meddle.sm));
     assert_true(all_active(&bench.world));
     bench_close(&bench);
 }
@@ -251,7 +220,7 @@ static void a_switch_comes_back_with_other_ports(void **state)
     struct bench bench;
     bench_open(&bench);
     run(&bench, 1 * TIME_S);
-    const struct subnet *subnet = sm_subnet(bench.sm);
+    const struct subnet *subnet = sm_subnet(bench.meddle.sm);
     uint32_t before = map_get(&subnet->by_guid, 0x200002);
     uint16_t lid = subnet->ports.items[subnet->nodes.items[before].first_port].lid;
     set_node(&bench, "S2", false);
@@ -265,7 +234,7 @@ static void a_switch_comes_back_with_other_ports(void **state)
     assert_int_equal(subnet->nodes.items[after].port_count, 3);
     assert_int_equal(subnet->ports.items[subnet->nodes.items[after].first_port].lid, lid);
     assert_true(leads_to(&bench, 0x200002, 3, 0x100004));
-    assert_true(sm_is_settled(bench.sm));
+    assert_true(sm_is_settled(bench.meddle.sm));
     assert_true(all_delivered(&bench.world));
     bench_close(&bench);
 }
@@ -313,7 +282,7 @@ static void the_managers_own_adapter_stays_when_its_second_port_falls_silent(voi
     bench.loses = NULL;
     run(&bench, 15 * TIME_S);
     assert_true(leads_to(&bench, 0x200001, 3, 0x100000));
-    assert_true(sm_is_settled(bench.sm));
+    assert_true(sm_is_settled(bench.meddle.sm));
     bench_close(&bench);
 }
 
@@ -334,7 +303,7 @@ static void a_port_that_tells_half_keeps_nobody_waiting(void **state)
     unsigned quiet = 0;
     for (unsigned i = 0; i < 100; i++) {
         run(&bench, 1 * TIME_S);
-        quiet += sm_is_settled(bench.sm);
+        quiet += sm_is_settled(bench.meddle.sm);
     }
     assert_true(quiet > 80);
     bench_close(&bench);

@@ -1,7 +1,7 @@
 /* Agents that do not do what they are told: the rest of the subnet comes up, the manager does not
  * repeat itself, and they are asked again by sweeps, once each. What agents of the simulated fabric
  * would never do is done to the SMPs between them and the manager. */
-#include "sim_world.h"
+#include "meddle.h"
 
 #include <string.h>
 
@@ -15,16 +15,18 @@ enum how {
 
 struct bench {
     struct world world;
-    uint32_t seat; /* the manager's port */
-    struct sm *sm;
+    struct meddle meddle;
     struct sm_config config;
     enum how how;
     uint32_t node;                /* that is stubborn … */
     unsigned attribute, modifier; /* … about this */
     unsigned asked;               /* Sets that it got */
-    struct map refused;           /* TIDs */
     unsigned warnings, errors, ups;
 };
+
+static bool send(void *context, uint8_t *request);
+static void receive(void *context, uint8_t *answer);
+static void hear(void *context, const struct sm_event *event);
 
 static void bench_open(struct bench *bench, const struct fabric_options *options, const char *kind,
                        const char *const *words, size_t count, const char *seat)
@@ -33,7 +35,12 @@ static void bench_open(struct bench *bench, const struct fabric_options *options
     world_open_with(&bench->world, options, kind, words, count);
     sm_config_init(&bench->config);
     bench->config.sweep_ps = 1 * TIME_S;
-    bench->seat = host(&bench->world, seat);
+    bench->meddle = (struct meddle){.fabric = bench->world.fabric,
+                                    .seat = host(&bench->world, seat),
+                                    .context = bench,
+                                    .send = send,
+                                    .receive = receive,
+                                    .hear = hear};
 }
 
 static void bench_open_figure_1(struct bench *bench)
@@ -46,16 +53,12 @@ static void bench_open_figure_1(struct bench *bench)
 
 static void bench_start(struct bench *bench)
 {
-    fabric_attach(bench->world.fabric, bench->seat);
-    fabric_set_manager(bench->world.fabric, bench->seat, true);
-    bench->sm = sm_new(&bench->config, fabric_port_guid(bench->world.fabric, bench->seat, 0));
-    sm_start(bench->sm, fabric_network_time(bench->world.fabric));
+    meddle_start(&bench->meddle, &bench->config);
 }
 
 static void bench_close(struct bench *bench)
 {
-    sm_free(bench->sm);
-    map_release(&bench->refused);
+    meddle_stop(&bench->meddle);
     world_close(&bench->world);
 }
 
@@ -74,7 +77,7 @@ static void make_stubborn(struct bench *bench, enum how how, uint32_t port, unsi
 static uint32_t node_behind(const struct bench *bench, const uint8_t *mad)
 {
     const struct topology *topology = &bench->world.topology;
-    uint32_t node = topology->ports.items[bench->seat].node;
+    uint32_t node = topology->ports.items[bench->meddle.seat].node;
     for (unsigned hop = 1; hop <= wire_get(mad, SMP_HOP_COUNT); hop++) {
         unsigned number = (unsigned)wire_get_at(mad, SMP_INITIAL_PATH, hop);
         uint32_t peer = topology->ports.items[topology_port_index(topology, node, number)].peer;
@@ -93,72 +96,37 @@ static bool is_concerned(const struct bench *bench, const uint8_t *mad)
            node_behind(bench, mad) == bench->node;
 }
 
-static void send(struct bench *bench, struct sm_message *message)
+static bool send(void *context, uint8_t *request)
 {
-    struct packet_header header = {.dlid = message->lid, .sl = message->sl};
-    if (wire_get(message->mad, MAD_METHOD) == METHOD_SET && is_concerned(bench, message->mad)) {
-        bench->asked++;
-        if (bench->how == SILENT)
-            return;
-        if (bench->how == REFUSES)
-            map_set(&bench->refused, wire_get(message->mad, MAD_TID), 1);
-        if (bench->how != SAYS_CHANGED)
-            wire_set(message->mad, MAD_METHOD, METHOD_GET);
-    }
-    fabric_send(bench->world.fabric, bench->seat, &header, message->mad);
+    struct bench *bench = context;
+    if (wire_get(request, MAD_METHOD) != METHOD_SET || !is_concerned(bench, request))
+        return true;
+    bench->asked++;
+    if (bench->how == REFUSES)
+        meddle_refuse(&bench->meddle, request);
+    else if (bench->how == IGNORES)
+        wire_set(request, MAD_METHOD, METHOD_GET);
+    return bench->how != SILENT;
 }
 
-static void receive(struct bench *bench, const struct fabric_delivery *delivery)
+static void receive(void *context, uint8_t *answer)
 {
-    struct sm_message message = {.lid = delivery->header.slid, .sl = delivery->header.sl};
-    uint64_t tid = wire_get(delivery->mad, MAD_TID);
-    memcpy(message.mad, delivery->mad, MAD_BYTES);
-    if (map_get(&bench->refused, tid) != MAP_NONE) {
-        map_remove(&bench->refused, tid);
-        wire_set(message.mad, SMP_STATUS, STATUS_BAD_VALUE);
-    } else if (bench->how == SAYS_CHANGED && is_concerned(bench, message.mad)) {
-        wire_set(message.mad + SMP_DATA_OFFSET, SWITCH_INFO_PORT_STATE_CHANGE, 1);
-    }
-    sm_receive(bench->sm, fabric_network_time(bench->world.fabric), &message);
+    const struct bench *bench = context;
+    if (bench->how == SAYS_CHANGED && is_concerned(bench, answer))
+        wire_set(answer + SMP_DATA_OFFSET, SWITCH_INFO_PORT_STATE_CHANGE, 1);
 }
 
-static void compute(struct bench *bench, struct sm_job *job)
+static void hear(void *context, const struct sm_event *event)
 {
-    struct err err = {0};
-    bool failed = sm_job_run(job, &err) != 0;
-    sm_computed(bench->sm, fabric_network_time(bench->world.fabric), job, failed ? &err : NULL);
-}
-
-static void drain(struct bench *bench)
-{
-    struct sm_output output;
-    while (sm_next_output(bench->sm, fabric_network_time(bench->world.fabric), &output))
-        switch (output.kind) {
-        case SM_SEND: send(bench, &output.message); break;
-        case SM_COMPUTE: compute(bench, output.job); break;
-        case SM_EVENT:
-            bench->warnings += output.event.kind == SM_EVENT_WARNING;
-            bench->errors += output.event.kind == SM_EVENT_ERROR;
-            bench->ups += output.event.kind == SM_EVENT_UP;
-            break;
-        case SM_PERSIST: break;
-        }
+    struct bench *bench = context;
+    bench->warnings += event->kind == SM_EVENT_WARNING;
+    bench->errors += event->kind == SM_EVENT_ERROR;
+    bench->ups += event->kind == SM_EVENT_UP;
 }
 
 static void run(struct bench *bench, uint64_t duration)
 {
-    struct fabric *fabric = bench->world.fabric;
-    struct fabric_delivery delivery;
-    uint64_t until = fabric_network_time(fabric) + duration;
-    do {
-        if (sm_deadline(bench->sm) <= fabric_network_time(fabric))
-            sm_expire(bench->sm, fabric_network_time(fabric));
-        drain(bench);
-        uint64_t next = sm_deadline(bench->sm);
-        fabric_run(fabric, next < until ? next : until);
-        while (fabric_next_delivery(fabric, &delivery))
-            receive(bench, &delivery);
-    } while (fabric_network_time(fabric) < until);
+    meddle_run(&bench->meddle, duration);
 }
 
 static unsigned inactive_links(const struct bench *bench)
@@ -182,7 +150,7 @@ static void be_stubborn_about_a_port(enum how how)
     make_stubborn(&bench, how, port, ATTRIBUTE_PORT_INFO, 1);
     bench_start(&bench);
     run(&bench, 500 * TIME_MS);
-    assert_true(sm_is_settled(bench.sm));
+    assert_true(sm_is_settled(bench.meddle.sm));
     assert_int_equal(bench.ups, 1);
     assert_int_equal(bench.asked, 3);
     assert_int_equal(bench.warnings, 1);
@@ -200,7 +168,7 @@ static void be_stubborn_about_a_port(enum how how)
     make_stubborn(&bench, how, port, ATTRIBUTE_PORT_INFO, 1);
     assert_int_equal(fabric_flap_port(bench.world.fabric, port, NULL), 0);
     run(&bench, 5 * TIME_S);
-    assert_true(sm_is_settled(bench.sm));
+    assert_true(sm_is_settled(bench.meddle.sm));
     assert_true(bench.ups >= 2);
     assert_true(bench.asked >= 3 && bench.asked <= 3 + 5 + 3);
     assert_int_equal(bench.warnings, 2);
@@ -229,7 +197,7 @@ static void a_switch_that_always_says_changed_is_read_by_sweeps(void **state)
     make_stubborn(&bench, SAYS_CHANGED, host(&bench.world, "S3"), ATTRIBUTE_SWITCH_INFO, 0);
     bench_start(&bench);
     run(&bench, 500 * TIME_MS);
-    assert_true(sm_is_settled(bench.sm));
+    assert_true(sm_is_settled(bench.meddle.sm));
     assert_int_equal(bench.ups, 1);
     assert_int_equal(bench.warnings, 1);
     assert_int_equal(bench.asked, 3);
@@ -248,7 +216,7 @@ static void a_refused_block_is_tried_by_sweeps_and_told_once(void **state)
     make_stubborn(&bench, REFUSES, host(&bench.world, "S3"), ATTRIBUTE_LINEAR_FORWARDING_TABLE, 0);
     bench_start(&bench);
     run(&bench, 500 * TIME_MS);
-    assert_true(sm_is_settled(bench.sm));
+    assert_true(sm_is_settled(bench.meddle.sm));
     assert_int_equal(bench.asked, 1);
     assert_int_equal(bench.errors, 1);
     assert_true(all_active(&bench.world));
@@ -277,7 +245,7 @@ static void a_refused_block_is_tried_when_another_is_wanted(void **state)
     fabric_set_node(bench.world.fabric,
                     bench.world.topology.ports.items[host(&bench.world, "H15")].node, false, NULL);
     run(&bench, 2 * TIME_S);
-    assert_true(sm_is_settled(bench.sm));
+    assert_true(sm_is_settled(bench.meddle.sm));
     assert_true(all_delivered(&bench.world));
     bench_close(&bench);
 }
@@ -294,7 +262,7 @@ static void a_refused_block_of_a_random_table_keeps_no_port_waiting(void **state
     make_stubborn(&bench, REFUSES, host(&bench.world, "S3"), ATTRIBUTE_RANDOM_FORWARDING_TABLE, 0);
     bench_start(&bench);
     run(&bench, 10 * TIME_S);
-    assert_true(sm_is_settled(bench.sm));
+    assert_true(sm_is_settled(bench.meddle.sm));
     assert_int_equal(bench.asked, 1);
     assert_int_equal(bench.errors, 1);
     assert_true(all_active(&bench.world));
@@ -309,7 +277,7 @@ static void refused_switch_settings_are_told_once(void **state)
     make_stubborn(&bench, REFUSES, host(&bench.world, "S3"), ATTRIBUTE_SWITCH_INFO, 0);
     bench_start(&bench);
     run(&bench, 500 * TIME_MS);
-    assert_true(sm_is_settled(bench.sm));
+    assert_true(sm_is_settled(bench.meddle.sm));
     assert_int_equal(bench.asked, 1);
     assert_int_equal(bench.errors, 1);
     assert_true(all_active(&bench.world));
@@ -317,7 +285,7 @@ static void refused_switch_settings_are_told_once(void **state)
 
     bench.how = OBEYS;
     run(&bench, 1 * TIME_S);
-    assert_true(sm_is_settled(bench.sm));
+    assert_true(sm_is_settled(bench.meddle.sm));
     assert_int_equal(bench.errors, 1);
     assert_true(all_delivered(&bench.world));
     bench_close(&bench);
@@ -336,7 +304,7 @@ static void a_table_that_is_too_small_is_filled_and_that_is_said(void **state)
     bench_open(&bench, &options, "irregular", words, 3, "H0");
     bench_start(&bench);
     run(&bench, 10 * TIME_S);
-    assert_true(sm_is_settled(bench.sm));
+    assert_true(sm_is_settled(bench.meddle.sm));
     assert_int_equal(bench.errors, SWITCHES);
     assert_int_equal(bench.ups, 1);
     assert_true(all_active(&bench.world));
@@ -345,8 +313,8 @@ static void a_table_that_is_too_small_is_filled_and_that_is_said(void **state)
         uint64_t lid = wire_get(fabric_port_info(bench.world.fabric, end), PORT_INFO_LID);
         unsigned top = 0;
         const uint8_t *table = fabric_linear_table(bench.world.fabric, node, &top);
-        assert_true(end == bench.seat || lid >= ENTRIES ||
-                    answers_by_lid(&bench.world, bench.seat, end));
+        assert_true(end == bench.meddle.seat || lid >= ENTRIES ||
+                    answers_by_lid(&bench.world, bench.meddle.seat, end));
         assert_true(!table || top == ENTRIES - 1);
     }
     bench_close(&bench);
@@ -364,10 +332,10 @@ static void a_silent_block_of_the_own_port_does_not_last_for_ever(void **state)
     bench_open_figure_1(&bench);
     assert_int_equal(partitions_read_text(&partitions, "rules", rules, &err), 0);
     bench.config.partitions = &partitions;
-    make_stubborn(&bench, SILENT, bench.seat, ATTRIBUTE_P_KEY_TABLE, 0);
+    make_stubborn(&bench, SILENT, bench.meddle.seat, ATTRIBUTE_P_KEY_TABLE, 0);
     bench_start(&bench);
     run(&bench, 30 * TIME_S);
-    assert_true(sm_is_settled(bench.sm));
+    assert_true(sm_is_settled(bench.meddle.sm));
     assert_int_equal(bench.ups, 1);
     assert_int_equal(bench.warnings, 1);
     assert_int_equal(bench.asked, 1 + bench.config.retries);
