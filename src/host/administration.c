@@ -20,10 +20,12 @@ void administration_mind(struct sa *sa, uint64_t now, struct sm *sm, bool ask)
 {
     struct sm_master master;
     uint64_t guid;
-    if (sm_state(sm) != SM_STANDBY)
-        sa_follow(sa, now, NULL);
-    else if (sm_master(sm, &master))
+    bool follows = sm_state(sm) == SM_STANDBY && sm_master(sm, &master);
+    if (follows)
         sa_follow(sa, now, &(struct sa_master){master.lid, master.sl, master.weft});
+    else if (sm_state(sm) != SM_STANDBY)
+        sa_follow(sa, now, NULL);
+    sm_learns(sm, follows && master.weft && sa_heritage(sa) != master.lid);
     if (sm_state(sm) != SM_MASTER)
         sm_inherit(sm, sa_heritage(sa));
     else if (sm_paths(sm).network && ask)

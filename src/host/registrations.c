@@ -213,9 +213,11 @@ void registrations_mind(struct registrations *registrations, uint64_t now, struc
     while (sa_next_trouble(sa, &err))
         event_log_write(registrations->log, "warning", "no registrations of the master's: %s",
                         err.message);
-    if (standby && sa_heritage(sa) && sa_heritage(sa) != registrations->followed)
+    struct sm_master master;
+    bool copied = standby && sm_master(sm, &master) && sa_heritage(sa) == master.lid;
+    if (copied && sa_heritage(sa) != registrations->followed)
         tell(registrations, sa, "came from the master");
-    registrations->followed = standby ? sa_heritage(sa) : 0;
+    registrations->followed = copied ? sa_heritage(sa) : 0;
 }
 
 uint64_t registrations_deadline(const struct registrations *registrations, const struct sa *sa)

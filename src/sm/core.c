@@ -508,6 +508,11 @@ void sm_replace(struct sm *sm, const struct sm *before)
         sm->config.priority = 0;
 }
 
+void sm_learns(struct sm *sm, bool learns)
+{
+    sm->learns = learns;
+}
+
 void sm_inherit(struct sm *sm, uint16_t master_lid)
 {
     sm->heritage = master_lid;

@@ -218,6 +218,8 @@ struct sm {
     uint64_t paths_generation;
     bool computing, stopped;
     bool refused;        /* the last job gave no routes */
+    bool learns;         /* see sm_learns() */
+    uint64_t stood_by;   /* since then it is a standby, if it is one */
     bool yielding;       /* asked to hand over, whoever outranks whom … */
     bool gave_way;       /* … and does not claim it back, whatever its configuration says */
     bool was_standby;    /* another one was master before: its tables may be as good as ours */

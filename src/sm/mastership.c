@@ -33,6 +33,7 @@ static const uint8_t reactions[4][CONTROL_COUNT] = {
 
 /* After so many questions without an answer, a manager is not asked by so many sweeps. */
 enum { MUTE = 2, SWEEPS_LEFT_OUT = 3 };
+enum { LESSON_S = 2 }; /* so long a standby may take to learn what was registered */
 
 static const char *const state_names[] = {"not active", "discovering", "standby", "master"};
 
@@ -80,6 +81,7 @@ void mastership_become(struct sm *sm, uint64_t now, enum sm_state state, const c
     sm->yielding = false;
     sm->polls_failed = 0;
     sm->next_poll = state == SM_STANDBY ? now + sm->config.poll_ps : TIME_NEVER;
+    sm->stood_by = now;
     sm->next_sweep = TIME_NEVER;
     sm->computing = false;
     if (state == SM_STANDBY || state == SM_NOT_ACTIVE)
@@ -317,6 +319,8 @@ static bool react(struct sm *sm, uint64_t now, const struct sm_message *message)
     switch ((enum reaction)reactions[sm->state][command]) {
     case REFUSE: return false;
     case TAKE_OVER:
+        if (sm->state == SM_STANDBY && sm->learns && now < sm->stood_by + LESSON_S * TIME_S)
+            return false;
         mirror_hear(sm, now, message->mad + SMP_DATA_OFFSET);
         acknowledge(sm, message);
         if (sm->state == SM_MASTER) {

@@ -180,6 +180,9 @@ void sm_computed(struct sm *sm, uint64_t now, struct sm_job *job, const struct e
 void sm_use_groups(struct sm *sm, const struct groups *groups);
 void sm_groups_changed(struct sm *sm, uint64_t now);
 
+/* While a standby's owner learns what was registered with the master, nothing is handed over to it,
+ * for a while: the master tries again later. */
+void sm_learns(struct sm *sm, bool learns);
 /* Clients' registrations are the owner's business; the manager asks for them where they are missing
  * (ClientReregister), once. A port that was active under another master than the one with this LID,
  * whose registrations the owner has (0: it has none), is found out about when this manager becomes

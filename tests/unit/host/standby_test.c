@@ -497,6 +497,25 @@ static void a_handover_between_equals_stays(void **state)
     world_close(&pair.world);
 }
 
+/* Its owner has yet to learn what was registered; but that must not take for ever. */
+static void a_standby_that_learns_is_not_handed_over_to_at_once(void **state)
+{
+    (void)state;
+    struct pair pair;
+    struct sm_config config = pair_config(), better = config;
+    config.sweep_ps = 100 * TIME_MS;
+    open_pair_of(&pair, &config, &config);
+    better.priority = 9;
+    unsigned newcomer = sim_add_manager(pair.world.sim, host(&pair.world, "H5"), &better);
+    sm_learns(sim_manager(pair.world.sim, newcomer), true);
+    sim_run(pair.world.sim, sim_now(pair.world.sim) + 1500 * TIME_MS);
+    assert_int_equal(state_of(&pair, newcomer), SM_STANDBY);
+    assert_int_equal(state_of(&pair, pair.master), SM_MASTER);
+    sim_run(pair.world.sim, sim_now(pair.world.sim) + 1500 * TIME_MS);
+    assert_int_equal(state_of(&pair, newcomer), SM_MASTER);
+    world_close(&pair.world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -517,6 +536,7 @@ int main(void)
         cmocka_unit_test(a_manager_that_was_disabled_answers_and_can_be_enabled),
         cmocka_unit_test(managers_that_hang_keep_nobody_waiting),
         cmocka_unit_test(a_handover_between_equals_stays),
+        cmocka_unit_test(a_standby_that_learns_is_not_handed_over_to_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
