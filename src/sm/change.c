@@ -69,10 +69,7 @@ void change_swept(struct sm *sm, uint64_t now, const struct request *request, co
         discovery_lost_contact(sm, now, node->first_port);
         return;
     }
-    if (wire_get(node->switch_info, SWITCH_INFO_LINEAR_FDB_TOP) !=
-        wire_get(data, SWITCH_INFO_LINEAR_FDB_TOP))
-        discovery_was_reset(sm, request->a);
-    memcpy(node->switch_info, data, sizeof node->switch_info);
+    discovery_learn_switch(sm, request->a, data);
     if (!wire_get(data, SWITCH_INFO_PORT_STATE_CHANGE))
         return;
     sm_begin_change(sm, now, "switch 0x%016llx reports a port change (sweep)",

@@ -35,8 +35,6 @@ void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config)
     bool other_sweep = sm->config.sweep_ps != config->sweep_ps;
     sm->config = *config;
     sm->config.qos = NULL; /* was copied */
-    if (sm->gave_way)
-        sm->config.priority = 0;
     sm->partitioning.stale = true;
     if (sm->state != SM_MASTER)
         return;
@@ -66,10 +64,7 @@ bool sm_hand_over(struct sm *sm, uint64_t now)
 {
     (void)now;
     sm->yielding = ask_for_successor(sm);
-    if (sm->yielding) {
-        sm->gave_way = true;
-        sm->config.priority = 0; /* or it would be handed back at once */
-    }
+    sm->gave_way |= sm->yielding; /* or it would be handed back at once */
     return sm->yielding;
 }
 

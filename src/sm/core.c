@@ -504,8 +504,6 @@ void sm_replace(struct sm *sm, const struct sm *before)
 {
     sm->was_standby = true;
     sm->gave_way = before->gave_way;
-    if (sm->gave_way)
-        sm->config.priority = 0;
 }
 
 void sm_learns(struct sm *sm, bool learns)

@@ -396,7 +396,7 @@ void discovery_forget_tables(struct sm *sm, uint32_t index)
 }
 
 /* It was reset, or told otherwise by somebody else: nothing that it was told counts any more. */
-void discovery_was_reset(struct sm *sm, uint32_t node)
+static void was_reset(struct sm *sm, uint32_t node)
 {
     discovery_forget_tables(sm, node);
     subnet_forget_blocks(&sm->subnet, node);
@@ -423,7 +423,7 @@ static void port_read(struct sm *sm, uint64_t now, uint32_t port, const uint8_t 
     unsigned before = p->known ? (unsigned)wire_get(p->info, PORT_INFO_PORT_STATE) : 0;
     bool end = subnet_is_end_port(&sm->subnet, port);
     if (end && p->known && wire_get(p->info, PORT_INFO_LID) != wire_get(data, PORT_INFO_LID))
-        discovery_was_reset(sm, p->node);
+        was_reset(sm, p->node);
     memcpy(p->info, data, sizeof p->info);
     p->known = true;
     sm_port_work(sm, port)->failures = sm_port_work(sm, port)->silences = 0;
@@ -454,14 +454,19 @@ static void port_read(struct sm *sm, uint64_t now, uint32_t port, const uint8_t 
     }
 }
 
-static void switch_read(struct sm *sm, uint32_t node, const uint8_t *data)
+void discovery_learn_switch(struct sm *sm, uint32_t node, const uint8_t *data)
 {
     struct subnet_node *known = node_at(sm, node);
     /* Another top than it was told. */
     if (wire_get(known->switch_info, SWITCH_INFO_LINEAR_FDB_TOP) !=
         wire_get(data, SWITCH_INFO_LINEAR_FDB_TOP))
-        discovery_was_reset(sm, node);
+        was_reset(sm, node);
     memcpy(known->switch_info, data, sizeof known->switch_info);
+}
+
+static void switch_read(struct sm *sm, uint32_t node, const uint8_t *data)
+{
+    discovery_learn_switch(sm, node, data);
     sm->stale = true;
     read_tables(sm, node);
     if (wire_get(data, SWITCH_INFO_PORT_STATE_CHANGE) && sm->state == SM_MASTER)

@@ -317,7 +317,7 @@ void discovery_read_switch(struct sm *sm, uint32_t node); /* its SwitchInfo, and
 void discovery_read_node(struct sm *sm, uint32_t node);
 void discovery_read_all(struct sm *sm, uint32_t node); /* and what is not known of it yet */
 void discovery_forget_tables(struct sm *sm, uint32_t node);
-void discovery_was_reset(struct sm *sm, uint32_t node);
+void discovery_learn_switch(struct sm *sm, uint32_t node, const uint8_t *data); /* SwitchInfo */
 void discovery_refresh_switch(struct sm *sm, uint32_t node);
 void discovery_answered(struct sm *sm, uint64_t now, const struct request *request,
                         const uint8_t *data);

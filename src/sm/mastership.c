@@ -50,6 +50,11 @@ static bool gave_way(const uint8_t *info)
            (wire_get(info, SM_INFO_ACT_COUNT) & 0xFFFFFF00) == mark;
 }
 
+static unsigned own_priority(const struct sm *sm)
+{
+    return sm->gave_way ? 0 : sm->config.priority;
+}
+
 static void fill_info(const struct sm *sm, uint8_t *data)
 {
     uint32_t acts = mirror_act_count(sm);
@@ -59,15 +64,15 @@ static void fill_info(const struct sm *sm, uint8_t *data)
     wire_set(data, SM_INFO_GUID, sm->guid);
     wire_set(data, SM_INFO_SM_KEY, sm->config.sm_key);
     wire_set(data, SM_INFO_ACT_COUNT, acts);
-    wire_set(data, SM_INFO_PRIORITY, sm->config.priority);
+    wire_set(data, SM_INFO_PRIORITY, own_priority(sm));
     wire_set(data, SM_INFO_STATE, sm->state);
 }
 
 static bool outranks_us(const struct sm *sm, const uint8_t *info)
 {
     unsigned priority = (unsigned)wire_get(info, SM_INFO_PRIORITY);
-    return priority != sm->config.priority ? priority > sm->config.priority
-                                           : wire_get(info, SM_INFO_GUID) < sm->guid;
+    return priority != own_priority(sm) ? priority > own_priority(sm)
+                                        : wire_get(info, SM_INFO_GUID) < sm->guid;
 }
 
 void mastership_become(struct sm *sm, uint64_t now, enum sm_state state, const char *why)
@@ -225,8 +230,7 @@ static void meet_manager(struct sm *sm, uint64_t now, uint32_t port, const uint8
         return;
     bool was_rival = seat->rival;
     seat->rival = theirs == SM_MASTER;
-    bool has_claim =
-        outranked && !(gave_way(info) && seat->manager_priority == sm->config.priority);
+    bool has_claim = outranked && !(gave_way(info) && seat->manager_priority == own_priority(sm));
     bool succeeds = theirs == SM_STANDBY && !sm->handing_over;
     if (was_rival && theirs != SM_MASTER)
         mastership_rival_gone(sm, now, port);
