@@ -29,6 +29,7 @@ void dependency_release(struct dependency_graph *graph)
     mem_free(graph->first_word);
     mem_free(graph->first_node);
     mem_free(graph->bits);
+    vec_release(&graph->losses);
     *graph = (struct dependency_graph){0};
 }
 
@@ -39,6 +40,22 @@ void dependency_copy(struct dependency_graph *graph, const struct dependency_gra
            from->first_word[from->network->switches.count] * sizeof *graph->bits);
 }
 
+/* The inputs that lead to an output lead there no longer. */
+static void lose_output(struct dependency_graph *graph, uint32_t at, unsigned port)
+{
+    struct dependency_loss loss = {.at = at, .port = (uint8_t)port};
+    size_t words = dependency_row_words(graph, at);
+    uint64_t *row = dependency_row(graph, at, 0, 0);
+    unsigned rows = (graph->network->switches.items[at].port_count + 1u) * graph->vls;
+    for (unsigned i = 0; i < rows; i++, row += words)
+        for (unsigned bit = port * graph->vls; bit < (port + 1) * graph->vls; bit++)
+            if (bitset_has(row, bit)) {
+                bitset_drop(row, bit);
+                bitset_add(loss.ins, i / graph->vls);
+            }
+    vec_push(&graph->losses, loss);
+}
+
 static void move_rows(struct dependency_graph *graph, const struct dependency_graph *from,
                       uint32_t old, uint32_t at, const uint8_t *fresh)
 {
@@ -46,14 +63,12 @@ static void move_rows(struct dependency_graph *graph, const struct dependency_gr
     size_t words = dependency_row_words(graph, at);
     memcpy(dependency_row(graph, at, 0, 0), dependency_row(from, old, 0, 0),
            (node->port_count + 1u) * graph->vls * words * sizeof *graph->bits);
-    for (unsigned port = 1; port <= node->port_count; port++) {
-        if (!fresh[node->first_port + port])
-            continue;
-        memset(dependency_row(graph, at, port, 0), 0, graph->vls * words * sizeof *graph->bits);
-        for (unsigned row = 0; row < (node->port_count + 1u) * graph->vls; row++)
-            for (unsigned vl = 0; vl < graph->vls; vl++)
-                bitset_drop(dependency_row(graph, at, 0, 0) + row * words, port * graph->vls + vl);
-    }
+    for (unsigned port = 1; port <= node->port_count; port++)
+        if (fresh[node->first_port + port])
+            lose_output(graph, at, port);
+    for (unsigned port = 1; port <= node->port_count; port++)
+        if (fresh[node->first_port + port])
+            memset(dependency_row(graph, at, port, 0), 0, graph->vls * words * sizeof *graph->bits);
 }
 
 void dependency_move(struct dependency_graph *graph, const struct dependency_graph *from,

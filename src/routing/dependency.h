@@ -9,12 +9,20 @@
 #include "routing/network.h"
 #include "routing/verify.h"
 
+/* A port whose link is another one than it was. */
+struct dependency_loss {
+    uint32_t at;
+    uint8_t port;
+    uint64_t ins[4]; /* the inputs of what left by it, on any lane */
+};
+
 struct dependency_graph {
     const struct network *network;
     unsigned vls;
     size_t *first_word; /* by switch, one more at the end */
     uint32_t *first_node;
     uint64_t *bits;
+    VEC(struct dependency_loss) losses; /* of the last dependency_move(); those of a switch together */
 };
 
 void dependency_init(struct dependency_graph *graph, const struct network *network, unsigned vls);
@@ -22,7 +30,7 @@ void dependency_release(struct dependency_graph *graph);
 void dependency_copy(struct dependency_graph *graph, const struct dependency_graph *from);
 /* The same for another network: `to_new` has what became of each switch (NETWORK_NONE: gone);
  * channels that arrive at, or leave by, a port marked in `fresh` (by port of the new network) begin
- * without edges. */
+ * without edges, and what these were is noted. */
 void dependency_move(struct dependency_graph *graph, const struct dependency_graph *from,
                      const struct network *network, const uint32_t *to_new, const uint8_t *fresh);
 void dependency_merge(struct dependency_graph *graph, const struct dependency_graph *other);

@@ -19,7 +19,6 @@ void repair_release(struct repair *repair)
 {
     standing_release(&repair->standing);
     vec_release(&repair->ends);
-    vec_release(&repair->channels);
     vec_release(&repair->switches);
     vec_release(&repair->lids);
     vec_release(&repair->entries);
@@ -106,7 +105,7 @@ static bool take_hop(struct repair_column *column, uint32_t at, uint32_t lid,
 struct lesson {
     uint64_t links[4]; /* its ports that lead to switches */
     uint64_t fresh[4]; /* those of them that are not what they were */
-    size_t channel;    /* where its first is in repair->channels, if there is any */
+    size_t loss;       /* where its first is in standing.graph.losses, if there is any */
     uint8_t before;    /* the last entry that was replaced … */
     uint64_t ins[4];   /* … and the inputs that may be used by what left by it */
     /* The ports that served, or were not tried: a heap, the least used one first. */
@@ -155,10 +154,11 @@ static void begin_lesson(struct repair_column *column, uint32_t at, struct lesso
     memset(lesson->fresh, 0, sizeof lesson->fresh);
     lesson->likely_count = 0;
     lesson->before = PORT_NONE;
-    for (size_t i = 0; i < repair->channels.count; i++) {
-        size_t channel = (lesson->channel + i) % repair->channels.count;
-        if (repair->channels.items[channel].at == at) {
-            lesson->channel = channel;
+    const struct dependency_graph *graph = &repair->standing.graph;
+    for (size_t i = 0; i < graph->losses.count; i++) {
+        size_t loss = (lesson->loss + i) % graph->losses.count;
+        if (graph->losses.items[loss].at == at) {
+            lesson->loss = loss;
             break;
         }
     }
@@ -179,18 +179,18 @@ static void begin_lesson(struct repair_column *column, uint32_t at, struct lesso
 static const uint64_t *inputs_of(const struct repair *repair, uint32_t at, uint8_t before,
                                  struct lesson *lesson)
 {
-    size_t i = lesson->channel, count = repair->channels.count;
+    const struct dependency_loss *losses = repair->standing.graph.losses.items;
+    size_t i = lesson->loss, count = repair->standing.graph.losses.count;
     if (before == lesson->before)
         return lesson->ins;
     lesson->before = before;
     memcpy(lesson->ins, lesson->links, sizeof lesson->ins);
-    while (i < count && repair->channels.items[i].at == at &&
-           repair->channels.items[i].port != before)
+    while (i < count && losses[i].at == at && losses[i].port != before)
         i++;
-    if (i == count || repair->channels.items[i].at != at)
+    if (i == count || losses[i].at != at)
         return lesson->ins;
     for (unsigned word = 0; word < 4; word++)
-        lesson->ins[word] &= repair->channels.items[i].ins[word] | lesson->fresh[word];
+        lesson->ins[word] &= losses[i].ins[word] | lesson->fresh[word];
     return lesson->ins;
 }
 

@@ -43,22 +43,14 @@ struct repair_end {
     uint16_t hops; /* to the destination's switch, before; 0: not known */
 };
 
-/* A port whose link is another one than when the tables were checked. */
-struct repair_channel {
-    uint32_t at;
-    uint8_t port;
-    uint64_t ins[4]; /* the inputs of what left by it, on any lane */
-};
-
 struct repair {
     /* What is known, of the network of today. */
     struct standing standing;
     VEC(struct repair_end) ends; /* by switch */
-    VEC(struct repair_channel) channels;
     VEC(uint32_t) switches; /* that are new */
     VEC(uint16_t) lids;     /* that are new or have moved */
     uint64_t *live;         /* those of `lids` whose routes carry traffic already; NULL: none */
-    uint8_t *fresh;         /* by port: those of `channels` */
+    uint8_t *fresh;         /* by port: its link is another one than when the tables were checked */
     bool tidy;              /* entries for addresses that are gone go, too */
     bool patient; /* packets in flight do not count: the updates will be ordered with drains */
 

@@ -338,10 +338,42 @@ struct choices {
 enum { RATING_OLD = 61, RATING_COMES = 62, RATING_GOES = 63 }; /* bits that say that it does not */
 #define RATING_ASKED UINT64_C(1)
 
+/* AT_ONCE: by the neighbours' entries as they are. DETOUR: a neighbour takes another way, a FAMILIAR
+ * one if there is any. LATE: after a drain. */
+enum how { AT_ONCE, FAMILIAR, DETOUR, LATE };
+
+static bool was_refused(const struct repair_column *column, const struct network_edge *hop)
+{
+    uint8_t out = repair_column_port(column, hop->to);
+    return standing_refused(&column->repair->standing,
+                            (struct standing_edge){hop->to, hop->to_port, out, 0});
+}
+
+/* Whether what comes by the hop goes on from there by some other port than its entry already. */
+static bool is_familiar(const struct repair_column *column, const struct network_edge *hop)
+{
+    const struct dependency_graph *graph = &column->repair->standing.graph;
+    size_t words = dependency_row_words(graph, hop->to);
+    const uint64_t *row = dependency_row(graph, hop->to, hop->to_port, 0);
+    unsigned present = repair_column_port(column, hop->to);
+    uint64_t others = 0;
+    for (size_t word = 0; word < words; word++)
+        others |= row[word] & ~(present / 64 == word ? UINT64_C(1) << present % 64 : 0);
+    return others;
+}
+
+static bool is_worth_a_try(const struct repair_column *column, const struct network_edge *hop,
+                           enum how how)
+{
+    return how == AT_ONCE    ? !was_refused(column, hop)
+           : how == FAMILIAR ? is_familiar(column, hop)
+                             : true;
+}
+
 /* For switches that have their old entry it is known for all LIDs of the block whether it agrees
  * with the order; others are asked later. */
 static void find_choices(struct repair_column *column, uint32_t at, uint32_t hops, uint16_t lanes,
-                         struct choices *choices)
+                         enum how how, struct choices *choices)
 {
     const struct network *network = column->network;
     struct repair_block *block = &column->block;
@@ -357,7 +389,7 @@ static void find_choices(struct repair_column *column, uint32_t at, uint32_t hop
             continue;
         if (bit & ~block->broken[hop->to])
             against = !repair_block_fitting(block, first_port + hop->port, hop, bit);
-        if (against && !column->strange)
+        if ((against && !column->strange) || (lanes == 1 && !is_worth_a_try(column, hop, how)))
             continue;
         next->rating = against << RATING_GOES | other << RATING_OLD |
                        (load[hop->port] & (UINT64_MAX >> 11)) << 9 | (uint64_t)hop->port << 1;
@@ -406,9 +438,9 @@ static const struct network_edge *next_choice(struct repair_column *column, uint
 }
 
 /* Lets a neighbour that arrives take another hop that is as near, so that this one may follow it.
- */
+ * `familiar`: only one that others take. */
 static bool try_detour(struct repair_column *column, uint32_t at, const struct network_edge *hop,
-                       const struct repair_arrivals *arrivals)
+                       const struct repair_arrivals *arrivals, bool familiar)
 {
     const struct network *network = column->network;
     uint32_t by = hop->to, near = column->cells[by].hops;
@@ -418,7 +450,9 @@ static bool try_detour(struct repair_column *column, uint32_t at, const struct n
     repair_find_flow(column, by, &flow);
     for (uint32_t e = network->first_edge[by]; e < network->first_edge[by + 1]; e++) {
         const struct network_edge *other = &network->edges[e];
+        struct standing_edge turn = {by, hop->to_port, other->port, 0};
         if (other->port == present || other->port == cell->old || other->to == at ||
+            (familiar && !standing_has(&column->repair->standing, turn)) ||
             least_from(column, other->to) >= near || hops_from(column, other->to) != near - 1 ||
             !repair_try_hop(column, by, other, &flow))
             continue;
@@ -440,8 +474,6 @@ static bool try_detour(struct repair_column *column, uint32_t at, const struct n
     return false;
 }
 
-enum how { AT_ONCE, DETOUR, LATE };
-
 /* Tries the next hops that make it this near, the best first. Else it will be tried again when
  * there are others; returns how near it could be then. */
 static uint32_t try_level(struct repair_column *column, uint32_t at, uint32_t hops)
@@ -452,14 +484,15 @@ static uint32_t try_level(struct repair_column *column, uint32_t at, uint32_t ho
     bool refused = column->refused;
     repair_find_arrivals(column, at, &arrivals);
     for (enum how how = AT_ONCE; how <= LATE; how++) {
-        if ((how == DETOUR && (!column->strange || hops == 1)) || (how == LATE && !column->drains))
+        bool detour = how == FAMILIAR || how == DETOUR;
+        if ((detour && (!column->strange || hops == 1)) || (how == LATE && !column->drains))
             continue;
-        find_choices(column, at, hops, arrivals.together, &choices);
+        find_choices(column, at, hops, arrivals.together, how, &choices);
         while ((hop = next_choice(column, at, hops, &arrivals, &choices)) != NULL) {
             column->refused = true;
-            if (how == AT_ONCE  ? repair_try_hop(column, at, hop, &arrivals)
-                : how == DETOUR ? try_detour(column, at, hop, &arrivals)
-                                : repair_try_hop_late(column, at, hop, &arrivals)) {
+            if (how == AT_ONCE ? repair_try_hop(column, at, hop, &arrivals)
+                : detour       ? try_detour(column, at, hop, &arrivals, how == FAMILIAR)
+                               : repair_try_hop_late(column, at, hop, &arrivals)) {
                 settle(column, at, hop, &arrivals, hops);
                 column->refused = refused;
                 return 0;

@@ -29,18 +29,6 @@ static bool same_end(const struct comparison *comparison, uint32_t old, uint32_t
     return a->guid == b->guid && a->port == b->port && to_new[a->at] == b->at;
 }
 
-/* The inputs of what left a switch by a port. */
-static void find_inputs(const struct standing *standing, uint32_t at, unsigned port,
-                        uint64_t ins[4])
-{
-    const struct dependency_graph *behind = &standing->behind;
-    unsigned rows = (behind->network->switches.items[at].port_count + 1u) * behind->vls;
-    for (unsigned lane = 0; lane < behind->vls; lane++)
-        for (unsigned in = 0; in < rows; in++)
-            if (bitset_has(dependency_row(behind, at, port, lane), in))
-                bitset_add(ins, in / behind->vls);
-}
-
 static void compare_ports(const struct comparison *comparison, uint32_t old)
 {
     const struct network *network = comparison->network;
@@ -53,10 +41,7 @@ static void compare_ports(const struct comparison *comparison, uint32_t old)
             (is->peer == NETWORK_NONE || !(is->peer & NETWORK_SWITCH) ||
              was->peer_port == is->peer_port))
             continue;
-        struct repair_channel channel = {.at = comparison->to_new[old], .port = (uint8_t)port};
-        find_inputs(comparison->standing, old, port, channel.ins);
         comparison->repair->fresh[b->first_port + port] = 1;
-        vec_push(&comparison->repair->channels, channel);
     }
 }
 

@@ -383,9 +383,7 @@ bool standing_add(struct standing *standing, struct standing_edge edge)
     if (tail == head)
         return false;
     if (standing->label[tail] >= standing->label[head]) {
-        uint64_t *refused =
-            standing->refused ? standing->refused + (row - standing->graph.bits) : NULL;
-        if (refused && bitset_has(refused, bit))
+        if (standing_refused(standing, edge))
             return false;
         uint8_t in;
         uint32_t to = standing_next(standing->graph.network, edge.at, edge.out, &in);

@@ -103,6 +103,13 @@ static inline bool standing_has(const struct standing *standing, struct standing
     return bitset_has(dependency_row(&standing->graph, edge.at, edge.in, edge.lane),
                       edge.out * standing->graph.vls + edge.lane);
 }
+/* Whether the edge has closed a circle since standing_begin(). */
+static inline bool standing_refused(const struct standing *standing, struct standing_edge edge)
+{
+    const uint64_t *row = dependency_row(&standing->graph, edge.at, edge.in, edge.lane);
+    return standing->refused && bitset_has(standing->refused + (row - standing->graph.bits),
+                                           edge.out * standing->graph.vls + edge.lane);
+}
 /* standing_add(), quick where the edge is there already. */
 static inline bool standing_put(struct standing *standing, struct standing_edge edge)
 {
