@@ -47,6 +47,13 @@ static bool arrives_in(const struct repair_column *column, uint32_t at, uint32_t
     return at == end && hops == 0;
 }
 
+/* The last that was found to arrive, and in how many hops. An entry that is replaced leads to
+ * somebody as near, so that this stays as it is. */
+struct arrival {
+    uint32_t at;
+    uint16_t hops; /* one more; 0: none */
+};
+
 /* Whether a hop may follow those of the inputs that are used, where that is not known. */
 static bool take_inputs(struct repair_column *column, uint32_t at, uint32_t lid, uint8_t out,
                         const uint64_t *ins)
@@ -103,6 +110,7 @@ static bool take_hop(struct repair_column *column, uint32_t at, uint32_t lid,
 
 /* What is known of the switch whose entries are replaced, and what the last of them taught. */
 struct lesson {
+    struct arrival *arrivals; /* by LID, whatever the switch */
     uint64_t links[4]; /* its ports that lead to switches */
     uint64_t fresh[4]; /* those of them that are not what they were */
     size_t loss;       /* where its first is in standing.graph.losses, if there is any */
@@ -197,10 +205,14 @@ static const uint64_t *inputs_of(const struct repair *repair, uint32_t at, uint8
 /* Whether a hop leads to somebody who is that near, and may be taken by what comes here, if
  * anything does that counts. */
 static bool serves(struct repair_column *column, const struct repair_end *end, uint32_t goal,
-                   const struct network_edge *hop, const uint64_t *ins)
+                   const struct network_edge *hop, const uint64_t *ins, struct arrival *known)
 {
-    return arrives_in(column, hop->to, end->lid, goal, end->hops - 1u) &&
-           (!ins || take_hop(column, end->at, end->lid, hop, ins));
+    if (known->at != hop->to || known->hops != end->hops) {
+        if (!arrives_in(column, hop->to, end->lid, goal, end->hops - 1u))
+            return false;
+        *known = (struct arrival){hop->to, end->hops};
+    }
+    return !ins || take_hop(column, end->at, end->lid, hop, ins);
 }
 
 /* The least used of the ports that served before, else any; NULL: none. It is the first of the heap
@@ -210,14 +222,15 @@ static const struct network_edge *find_hop(struct repair_column *column,
                                            const uint64_t *ins, struct lesson *lesson)
 {
     const struct network *network = column->network;
+    struct arrival *known = &lesson->arrivals[end->lid];
     while (lesson->likely_count) {
-        if (serves(column, end, goal, lesson->likely[0].hop, ins))
+        if (serves(column, end, goal, lesson->likely[0].hop, ins, known))
             return lesson->likely[0].hop;
         lesson->likely[0] = lesson->likely[--lesson->likely_count];
         sink(lesson, 0);
     }
     for (uint32_t e = network->first_edge[end->at]; e < network->first_edge[end->at + 1]; e++)
-        if (serves(column, end, goal, &network->edges[e], ins)) {
+        if (serves(column, end, goal, &network->edges[e], ins, known)) {
             lesson->likely[lesson->likely_count++].hop = &network->edges[e];
             return &network->edges[e];
         }
@@ -288,7 +301,7 @@ static void replace_ends(struct repair_column *column, struct columns *columns)
     struct repair *repair = column->repair;
     const struct network *network = column->network;
     uint32_t lids = network->top_lid + 1u, at = NETWORK_NONE;
-    struct lesson lesson = {0};
+    struct lesson lesson = {.arrivals = mem_zalloc(lids, sizeof *lesson.arrivals)};
     size_t left = 0, first = repair->entries.count;
     for (size_t i = 0; i < repair->lids.count; i++)
         columns->all[repair->lids.items[i]] = 1;
@@ -304,6 +317,7 @@ static void replace_ends(struct repair_column *column, struct columns *columns)
         columns->first[end->lid + 1]++;
         repair->ends.items[left++] = *end;
     }
+    mem_free(lesson.arrivals);
     left = take_back(column, columns, first, left);
     repair->ends.count = left;
     for (uint32_t lid = 0; lid < lids; lid++)
@@ -325,16 +339,51 @@ static bool is_due(const struct repair_column *column, const struct columns *col
            (columns->all[lid] || columns->first[lid] < columns->first[lid + 1]);
 }
 
-/* Finds what is broken in the entries for some LIDs. */
-static void look_at_block(struct repair_column *column, const struct columns *columns,
-                          uint32_t first, uint64_t lids)
+/* The LIDs whose columns are to be mended. */
+struct due {
+    VEC(uint16_t) told; /* those with broken ends … */
+    VEC(uint16_t) many; /* … and those with many more than most have, if they are few … */
+    VEC(uint16_t) all;  /* … and those of which every switch has to be looked at */
+};
+
+/* What has as many broken ends is probably broken in the same way, and mended together. */
+static void find_due(const struct repair_column *column, const struct columns *columns,
+                     bool of_switches, struct due *due)
 {
-    repair_block_begin(&column->block, first, lids);
-    for (; lids; lids &= lids - 1) {
-        uint32_t lid = first + (uint32_t)__builtin_ctzll(lids);
-        for (uint32_t i = columns->first[lid]; i < columns->first[lid + 1]; i++)
-            repair_block_tell(&column->block, lid, columns->at[i]);
+    uint64_t ends = 0;
+    *due = (struct due){0};
+    for (uint32_t lid = 1; lid <= column->network->top_lid; lid++)
+        if (is_due(column, columns, lid, of_switches)) {
+            if (columns->all[lid])
+                vec_push(&due->all, (uint16_t)lid);
+            else
+                vec_push(&due->told, (uint16_t)lid);
+            ends += columns->all[lid] ? 0 : columns->first[lid + 1] - columns->first[lid];
+        }
+    size_t count = due->told.count, kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint16_t lid = due->told.items[i];
+        if ((columns->first[lid + 1] - columns->first[lid]) * UINT64_C(3) * count > ends * 4)
+            vec_push(&due->many, lid);
     }
+    if (due->many.count > count / 8)
+        due->many.count = 0;
+    for (size_t i = 0, next = 0; i < count; i++)
+        if (next < due->many.count && due->many.items[next] == due->told.items[i])
+            next++;
+        else
+            due->told.items[kept++] = due->told.items[i];
+    due->told.count = kept;
+}
+
+/* Finds what is broken in the entries for some LIDs. */
+static void look_at(struct repair_column *column, const struct columns *columns,
+                    const uint16_t *lids, size_t count)
+{
+    repair_block_begin(&column->block, lids, count);
+    for (size_t k = 0; k < count; k++)
+        for (uint32_t i = columns->first[lids[k]]; i < columns->first[lids[k] + 1]; i++)
+            repair_block_tell(&column->block, lids[k], columns->at[i]);
     repair_block_spread(&column->block);
 }
 
@@ -351,28 +400,38 @@ static bool mend_column(struct repair_column *column, const struct columns *colu
            column->repair->operations + column->repair->standing.operations <= WORK_LIMIT;
 }
 
+/* Columns with broken ends, up to 64 at a time. */
+static bool mend_told(struct repair_column *column, const struct columns *columns,
+                      struct repair_batch *batch, const uint16_t *lids, size_t count)
+{
+    bool mended = true;
+    for (size_t first = 0; first < count && mended; first += BATCH_LIDS) {
+        size_t some = count - first < BATCH_LIDS ? count - first : BATCH_LIDS;
+        look_at(column, columns, lids + first, some);
+        uint64_t left = column->block.lids;
+        if (column->block.counted)
+            left &= ~repair_batch_mend(batch);
+        for (; left && mended; left &= left - 1)
+            mended = mend_column(column, columns, lids[first + (size_t)__builtin_ctzll(left)]);
+    }
+    return mended;
+}
+
 /* Columns of switches, or those of terminals. */
 static bool mend_columns(struct repair_column *column, const struct columns *columns,
                          bool of_switches)
 {
-    uint32_t top = column->network->top_lid;
     struct repair_batch batch;
-    bool mended = true;
+    struct due due;
     repair_batch_init(&batch, column);
-    for (uint32_t first = 0; first <= top && mended; first += ROUTES_BLOCK) {
-        uint64_t due = 0, told = 0;
-        for (uint32_t lid = first ? first : 1; lid <= top && lid < first + ROUTES_BLOCK; lid++) {
-            uint64_t bit = is_due(column, columns, lid, of_switches);
-            due |= bit << (lid - first);
-            told |= (bit & !columns->all[lid]) << (lid - first);
-        }
-        if (told)
-            look_at_block(column, columns, first, told);
-        if (told && column->block.counted)
-            due &= ~repair_batch_mend(&batch);
-        for (; due && mended; due &= due - 1)
-            mended = mend_column(column, columns, first + (uint32_t)__builtin_ctzll(due));
-    }
+    find_due(column, columns, of_switches, &due);
+    bool mended = mend_told(column, columns, &batch, due.told.items, due.told.count) &&
+                  mend_told(column, columns, &batch, due.many.items, due.many.count);
+    for (size_t i = 0; i < due.all.count && mended; i++)
+        mended = mend_column(column, columns, due.all.items[i]);
+    vec_release(&due.told);
+    vec_release(&due.many);
+    vec_release(&due.all);
     repair_batch_release(&batch);
     return mended;
 }

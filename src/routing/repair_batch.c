@@ -31,6 +31,7 @@ struct settling {
     uint32_t at, hops;
     uint64_t lids;
     const uint64_t *load;
+    int64_t last_inflow; /* the last place of what comes in, in the order */
     unsigned inflow_count, candidate_count;
     struct inflow inflows[NETWORK_TOP_PORT + 1];
     struct candidate candidates[NETWORK_TOP_PORT + 1];
@@ -80,7 +81,8 @@ static void find_goals(struct repair_batch *batch)
     const struct routes *routes = batch->column->routes;
     batch->goal_count = 0;
     for (uint64_t left = batch->block->lids; left; left &= left - 1) {
-        uint32_t lid = batch->block->first + (uint32_t)__builtin_ctzll(left);
+        unsigned bit = (unsigned)__builtin_ctzll(left);
+        uint32_t lid = batch->block->lid[bit];
         const struct network_terminal *terminal = &network->terminals.items[network->owner[lid]];
         unsigned i = 0;
         while (i < batch->goal_count && batch->goals[i].at != terminal->at)
@@ -93,7 +95,7 @@ static void find_goals(struct repair_batch *batch)
         if (terminal->lid != lid || routes->offsets ||
             routes_port(routes, terminal->at, lid) != terminal->port)
             batch->hard |= left & -left;
-        batch->hops[(size_t)terminal->at * BATCH_LIDS + lid % BATCH_LIDS] = 1;
+        batch->hops[(size_t)terminal->at * BATCH_LIDS + bit] = 1;
     }
 }
 
@@ -153,15 +155,20 @@ static bool find_onward(const struct repair_batch *batch, const struct network_e
 static void find_inflows(struct repair_batch *batch, struct settling *settling)
 {
     const struct network *network = batch->column->network;
+    const struct standing *standing = &batch->column->repair->standing;
     uint32_t at = settling->at, first_port = network->switches.items[at].first_port;
     settling->inflow_count = 0;
+    settling->last_inflow = INT64_MIN;
     if (!(batch->block->fed[at] & settling->lids) || batch->column->repair->patient)
         return;
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
         uint8_t in = network->edges[e].port;
         uint64_t lids = batch->block->coming[first_port + in] & settling->lids;
-        if (lids)
-            settling->inflows[settling->inflow_count++] = (struct inflow){in, lids};
+        if (!lids)
+            continue;
+        int64_t label = standing->label[standing->graph.first_node[at] + in];
+        settling->inflows[settling->inflow_count++] = (struct inflow){in, lids};
+        settling->last_inflow = label > settling->last_inflow ? label : settling->last_inflow;
     }
 }
 
@@ -198,6 +205,7 @@ static void find_candidates(struct repair_batch *batch, struct settling *settlin
 /* The order has changed. */
 static void forget_ratings(struct settling *settling)
 {
+    settling->last_inflow = INT64_MAX;
     for (unsigned c = 0; c < settling->candidate_count; c++) {
         settling->candidates[c].rated = false;
         settling->candidates[c].good = settling->candidates[c].open;
@@ -220,7 +228,7 @@ static void rate(struct repair_batch *batch, const struct settling *settling,
         candidate->goes |= repair_block_fitting(batch->block, first_port + hop->port, hop,
                                                 candidate->open & ~broken);
     candidate->late = 0;
-    for (unsigned i = 0; i < settling->inflow_count; i++)
+    for (unsigned i = 0; settling->last_inflow >= label && i < settling->inflow_count; i++)
         if (standing->label[standing->graph.first_node[settling->at] + settling->inflows[i].in] >=
             label)
             candidate->late |= settling->inflows[i].lids;
@@ -231,18 +239,17 @@ static void rate(struct repair_batch *batch, const struct settling *settling,
 /* Of those that are good for a LID: the old port, or the one with the least use; NULL: none. */
 static struct candidate *best_for(struct settling *settling, uint64_t bit, uint8_t old)
 {
-    struct candidate *best = NULL, *end = settling->candidates + settling->candidate_count;
+    struct candidate *end = settling->candidates + settling->candidate_count;
     uint64_t least = UINT64_MAX;
     unsigned place = settling->place[old];
     if (place < settling->candidate_count && settling->candidates[place].hop->port == old &&
         settling->candidates[place].good & bit)
         return &settling->candidates[place];
-    for (struct candidate *candidate = settling->candidates; candidate < end; candidate++)
-        if (candidate->good & bit && candidate->use < least) {
-            least = candidate->use;
-            best = candidate;
-        }
-    return best;
+    for (struct candidate *candidate = settling->candidates; candidate < end; candidate++) {
+        uint64_t use = candidate->good & bit ? candidate->use : UINT64_MAX;
+        least = use < least ? use : least;
+    }
+    return least < UINT64_MAX ? &settling->candidates[settling->place[least & 0xFF]] : NULL;
 }
 
 /* Of the others, which are all rated. Hops that agree with the order in what follows come first, or
@@ -347,7 +354,7 @@ static void settle(struct repair_batch *batch, const struct settling *settling,
     *changed = NETWORK_NONE;
     if (hop->port == old)
         return;
-    uint32_t entry = repair_change_entry(batch->column, at, batch->block->first + lid, hop->port);
+    uint32_t entry = repair_change_entry(batch->column, at, batch->block->lid[lid], hop->port);
     *repair_block_entry(batch->block, at, lid) = hop->port;
     *changed = entry;
     find_waits(batch, at, lid, entry);
@@ -442,10 +449,10 @@ static void take_back(struct repair_batch *batch, size_t first_entry, size_t fir
     for (size_t i = first_entry; i < count; i++) {
         struct repair_entry entry = repair->entries.items[i];
         place[i - first_entry] = NETWORK_NONE;
-        if (batch->hard >> (entry.lid - batch->block->first) & 1) {
+        unsigned bit = batch->block->bit[entry.lid];
+        if (batch->hard >> bit & 1) {
             repair_change_entry(batch->column, entry.at, entry.lid, entry.before);
-            *repair_block_entry(batch->block, entry.at, entry.lid - batch->block->first) =
-                entry.before;
+            *repair_block_entry(batch->block, entry.at, bit) = entry.before;
             continue;
         }
         place[i - first_entry] = (uint32_t)kept;

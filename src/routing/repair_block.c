@@ -23,7 +23,8 @@ void repair_block_init(struct repair_block *block, const struct network *network
     block->coming = mem_alloc(ports * sizeof *block->coming);
     block->fitting = mem_alloc(ports * sizeof *block->fitting);
     block->fitting_order = mem_zalloc(ports, sizeof *block->fitting_order);
-    block->lowest = mem_zalloc(switches, sizeof *block->lowest);
+    block->span = mem_zalloc(switches, sizeof *block->span);
+    block->bit = mem_alloc(network->top_lid + 1u);
     block->rows = mem_alloc(switches * ROUTES_BLOCK);
     block->next = mem_alloc(ports * sizeof *block->next);
     for (size_t i = 0; i < network->ports.count; i++) {
@@ -42,7 +43,8 @@ void repair_block_release(struct repair_block *block)
     mem_free(block->coming);
     mem_free(block->fitting);
     mem_free(block->fitting_order);
-    mem_free(block->lowest);
+    mem_free(block->span);
+    mem_free(block->bit);
     mem_free(block->rows);
     mem_free(block->next);
     vec_release(&block->met);
@@ -55,39 +57,64 @@ static uint32_t switch_of(const struct network *network, uint32_t lid)
     return owner & NETWORK_SWITCH ? owner & ~NETWORK_SWITCH : network->terminals.items[owner].at;
 }
 
-static void copy_rows(struct repair_block *block)
+/* Entries for LIDs that follow each other are copied together. */
+struct run {
+    uint16_t lid;
+    uint8_t bit, length;
+};
+
+static unsigned find_runs(const uint16_t *lids, size_t count, struct run *runs)
+{
+    unsigned found = 0;
+    for (size_t i = 0; i < count; i++)
+        if (i > 0 && lids[i] == lids[i - 1] + 1)
+            runs[found - 1].length++;
+        else
+            runs[found++] = (struct run){lids[i], (uint8_t)i, 1};
+    return found;
+}
+
+static void copy_rows(struct repair_block *block, size_t count)
 {
     enum { AHEAD = 16 };
     uint32_t switches = (uint32_t)block->network->switches.count;
+    struct run runs[ROUTES_BLOCK];
+    unsigned run_count = find_runs(block->lid, count, runs);
     for (uint32_t at = 0; at < switches; at++) {
-        if (at + AHEAD < switches)
-            __builtin_prefetch(routes_row(block->routes, at + AHEAD) + block->first);
-        memcpy(repair_block_entry(block, at, 0), routes_row(block->routes, at) + block->first,
-               ROUTES_BLOCK);
+        const uint8_t *row = routes_row(block->routes, at);
+        uint8_t *copy = repair_block_entry(block, at, 0);
+        for (unsigned i = 0; i < run_count; i++) {
+            if (at + AHEAD < switches)
+                __builtin_prefetch(routes_row(block->routes, at + AHEAD) + runs[i].lid);
+            if (runs[i].length == 1)
+                copy[runs[i].bit] = row[runs[i].lid];
+            else
+                memcpy(copy + runs[i].bit, row + runs[i].lid, runs[i].length);
+        }
     }
-    block->operations += switches;
+    block->operations += (uint64_t)switches * run_count;
 }
 
-void repair_block_begin(struct repair_block *block, uint32_t first, uint64_t lids)
+void repair_block_begin(struct repair_block *block, const uint16_t *lids, size_t count)
 {
     const struct network *network = block->network;
     for (uint64_t left = block->lids; left; left &= left - 1)
-        block->ends[switch_of(network, block->first + (uint32_t)__builtin_ctzll(left))] = 0;
+        block->ends[switch_of(network, block->lid[__builtin_ctzll(left)])] = 0;
     for (size_t i = 0; i < block->met.count; i++) {
         uint32_t at = block->met.items[i];
         block->broken[at] = block->fed[at] = block->told[at] = 0;
     }
     block->met.count = block->queue.count = 0;
-    block->first = first;
-    block->lids = lids;
+    block->lids = count < ROUTES_BLOCK ? (UINT64_C(1) << count) - 1 : UINT64_MAX;
     block->counted = block->standing->graph.vls == 1;
     block->number++;
-    copy_rows(block);
-    for (uint64_t left = lids; left; left &= left - 1) {
-        uint32_t bit = (uint32_t)__builtin_ctzll(left);
-        bitset_add(block->ends + switch_of(network, first + bit), bit);
-        block->counted &= !(network->owner[first + bit] & NETWORK_SWITCH);
+    for (uint32_t bit = 0; bit < count; bit++) {
+        block->lid[bit] = lids[bit];
+        block->bit[lids[bit]] = (uint8_t)bit;
+        bitset_add(block->ends + switch_of(network, lids[bit]), bit);
+        block->counted &= !(network->owner[lids[bit]] & NETWORK_SWITCH);
     }
+    copy_rows(block, count);
 }
 
 static inline void mark(struct repair_block *block, uint32_t at, uint64_t lids)
@@ -106,7 +133,7 @@ static inline void mark(struct repair_block *block, uint32_t at, uint64_t lids)
 
 void repair_block_tell(struct repair_block *block, uint32_t lid, uint32_t at)
 {
-    uint64_t bit = UINT64_C(1) << (lid - block->first);
+    uint64_t bit = UINT64_C(1) << block->bit[lid];
     if ((block->ends[at] | block->broken[at]) & bit)
         return;
     mark(block, at, bit);
@@ -180,21 +207,22 @@ void repair_block_spread(struct repair_block *block)
 
 /* ---- what agrees with the order ---- */
 
-static int64_t lowest_from(struct repair_block *block, uint32_t at)
+static const struct repair_span *span_from(struct repair_block *block, uint32_t at)
 {
     const struct network *network = block->network;
     const struct standing *standing = block->standing;
-    struct repair_lowest *lowest = &block->lowest[at];
-    if (lowest->order > standing->moved_from[at])
-        return lowest->label;
-    *lowest = (struct repair_lowest){INT64_MAX, standing->moves + 1};
+    struct repair_span *span = &block->span[at];
+    if (span->order > standing->moved_from[at])
+        return span;
+    *span = (struct repair_span){INT64_MAX, INT64_MIN, standing->moves + 1};
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
         const struct network_edge *edge = &network->edges[e];
         int64_t label = standing->label[standing->graph.first_node[edge->to] + edge->to_port];
-        lowest->label = label < lowest->label ? label : lowest->label;
+        span->first = label < span->first ? label : span->first;
+        span->last = label > span->last ? label : span->last;
     }
     block->operations += network->first_edge[at + 1] - network->first_edge[at];
-    return lowest->label;
+    return span;
 }
 
 /* Outputs of the next switch that have their place before the hop's own channel. */
@@ -233,8 +261,11 @@ uint64_t repair_block_fitting(struct repair_block *block, uint32_t channel,
     const struct standing *standing = block->standing;
     struct repair_fitting *fitting = &block->fitting[channel];
     uint32_t node = standing->graph.first_node[hop->to] + hop->to_port;
-    if (standing->label[node] < lowest_from(block, hop->to))
+    const struct repair_span *span = span_from(block, hop->to);
+    if (standing->label[node] < span->first)
         return lids;
+    if (standing->label[node] >= span->last)
+        return lids & block->ends[hop->to];
     uint32_t order = block->fitting_order[channel];
     bool valid = order == standing->moves + 1 ||
                  (order > standing->moved[node] && order > standing->moved_from[hop->to]);

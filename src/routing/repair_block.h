@@ -13,8 +13,9 @@ struct repair_block {
     const struct routes *routes;
     const struct standing *standing;
     const uint8_t *fresh; /* by port: its link is another one, of which the graph knows nothing */
-    uint32_t first;       /* the LID of bit 0 */
-    uint64_t lids;        /* those that are looked at */
+    uint16_t lid[ROUTES_BLOCK]; /* what the bits stand for … */
+    uint8_t *bit;         /* … and, by LID, the bit; of these only */
+    uint64_t lids;        /* all of them */
     uint8_t *rows;        /* a copy of their entries, close together: [switch * 64 + LID] */
     uint16_t *next;       /* by port: the switch that it leads to, or BLOCK_NOWHERE */
     bool counted;         /* what all switches send to them is in the graph */
@@ -36,11 +37,11 @@ struct repair_block {
     } * fitting;
     uint32_t *fitting_order; /* by channel: one more than the moves of labels that it knows of */
     uint32_t number;
-    /* By switch: the first place of all its outputs. */
-    struct repair_lowest {
-        int64_t label;
+    /* By switch: the first and the last place of all its outputs. */
+    struct repair_span {
+        int64_t first, last;
         uint32_t order;
-    } * lowest;
+    } * span;
     uint64_t operations;
 };
 
@@ -49,9 +50,9 @@ void repair_block_init(struct repair_block *block, const struct network *network
                        const uint8_t *fresh);
 void repair_block_release(struct repair_block *block);
 
-/* Begins with these LIDs, all of which somebody has; then broken ends are told, and whatever leads
- * to them is found. */
-void repair_block_begin(struct repair_block *block, uint32_t first, uint64_t lids);
+/* Begins with these LIDs, up to 64, all of which somebody has; then broken ends are told, and
+ * whatever leads to them is found. */
+void repair_block_begin(struct repair_block *block, const uint16_t *lids, size_t count);
 void repair_block_tell(struct repair_block *block, uint32_t lid, uint32_t at);
 void repair_block_spread(struct repair_block *block);
 

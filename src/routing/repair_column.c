@@ -206,7 +206,7 @@ void repair_column_tell(struct repair_column *column, uint32_t at)
 void repair_column_take(struct repair_column *column)
 {
     const struct repair_block *block = &column->block;
-    uint64_t bit = UINT64_C(1) << (column->lid - block->first);
+    uint64_t bit = UINT64_C(1) << block->bit[column->lid];
     column->bit = bit;
     for (size_t i = 0; i < block->met.count; i++) {
         uint32_t at = block->met.items[i];
