@@ -120,7 +120,7 @@ static void mend(const struct state *state, struct rest *rest, const struct work
                    &rest->held, rest->to_new);
     dependency_move(&graph, &state->graph, &rest->network, rest->to_new, repair.fresh);
     times[1] = now_ms();
-    int status = repair_tables(&repair, &rest->network, &rest->held, &err);
+    int status = repair_tables(&repair, &rest->network, &rest->held, workers, &err);
     times[2] = now_ms();
     if (!status)
         status = verify_change(&rest->network, &rest->held, &repair, workers, &graph,

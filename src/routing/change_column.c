@@ -63,12 +63,10 @@ static void gather_from(struct change_walk *walk, const struct repair_entry *ent
 {
     uint32_t lid = entry->lid;
     if (change_port(walk, edge->to, lid) == edge->to_port)
-        change_put(walk, entry->at, edge->port, entry->after,
-                   lanes_from(walk, edge->to, lid, NEW));
+        change_put(walk, entry->at, edge->port, entry->after, lanes_from(walk, edge->to, lid, NEW));
     if (walk->places[edge->to].waited_for != walk->column &&
         change_old_port(walk, edge->to, lid) == edge->to_port)
-        change_put(walk, entry->at, edge->port, entry->after,
-                   lanes_from(walk, edge->to, lid, OLD));
+        change_put(walk, entry->at, edge->port, entry->after, lanes_from(walk, edge->to, lid, OLD));
 }
 
 /* The same for all of them, and how that goes on. */

@@ -77,7 +77,8 @@ static int check_row(struct change_walk *walk, uint32_t at, uint64_t lids, struc
         if (!link)
             continue;
         uint8_t onwards = change_port(walk, next, lid);
-        if (onwards >= 64 || !bitset_has(dependency_row(walk->graph, next, link->peer_port, 0), onwards))
+        if (onwards >= 64 ||
+            !bitset_has(dependency_row(walk->graph, next, link->peer_port, 0), onwards))
             change_put(walk, next, link->peer_port, onwards, 1);
         gather_old(walk, at, lid, out);
     }

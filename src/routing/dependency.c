@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-void dependency_init(struct dependency_graph *graph, const struct network *network, unsigned vls)
+/* All but the edges. */
+static size_t lay_out(struct dependency_graph *graph, const struct network *network, unsigned vls)
 {
     uint32_t switches = (uint32_t)network->switches.count, nodes = 0;
     size_t words = 0;
@@ -21,6 +22,12 @@ void dependency_init(struct dependency_graph *graph, const struct network *netwo
     }
     graph->first_word[switches] = words;
     graph->first_node[switches] = nodes;
+    return words;
+}
+
+void dependency_init(struct dependency_graph *graph, const struct network *network, unsigned vls)
+{
+    size_t words = lay_out(graph, network, vls);
     graph->bits = mem_zalloc(words + 1, sizeof *graph->bits);
 }
 
@@ -35,9 +42,9 @@ void dependency_release(struct dependency_graph *graph)
 
 void dependency_copy(struct dependency_graph *graph, const struct dependency_graph *from)
 {
-    dependency_init(graph, from->network, from->vls);
-    memcpy(graph->bits, from->bits,
-           from->first_word[from->network->switches.count] * sizeof *graph->bits);
+    size_t words = lay_out(graph, from->network, from->vls);
+    graph->bits = mem_alloc((words + 1) * sizeof *graph->bits);
+    memcpy(graph->bits, from->bits, words * sizeof *graph->bits);
 }
 
 /* The inputs that lead to an output lead there no longer. */
@@ -63,6 +70,8 @@ static void move_rows(struct dependency_graph *graph, const struct dependency_gr
     size_t words = dependency_row_words(graph, at);
     memcpy(dependency_row(graph, at, 0, 0), dependency_row(from, old, 0, 0),
            (node->port_count + 1u) * graph->vls * words * sizeof *graph->bits);
+    if (!memchr(fresh + node->first_port, 1, node->port_count + 1u))
+        return;
     for (unsigned port = 1; port <= node->port_count; port++)
         if (fresh[node->first_port + port])
             lose_output(graph, at, port);
@@ -74,10 +83,19 @@ static void move_rows(struct dependency_graph *graph, const struct dependency_gr
 void dependency_move(struct dependency_graph *graph, const struct dependency_graph *from,
                      const struct network *network, const uint32_t *to_new, const uint8_t *fresh)
 {
-    dependency_init(graph, network, from->vls);
+    size_t words = lay_out(graph, network, from->vls);
+    uint8_t *moved = mem_zalloc(network->switches.count + 1, 1);
+    graph->bits = mem_alloc((words + 1) * sizeof *graph->bits);
     for (uint32_t old = 0; old < from->network->switches.count; old++)
-        if (to_new[old] != NETWORK_NONE)
+        if (to_new[old] != NETWORK_NONE) {
             move_rows(graph, from, old, to_new[old], fresh);
+            moved[to_new[old]] = 1;
+        }
+    for (uint32_t at = 0; at < network->switches.count; at++)
+        if (!moved[at])
+            memset(graph->bits + graph->first_word[at], 0,
+                   (graph->first_word[at + 1] - graph->first_word[at]) * sizeof *graph->bits);
+    mem_free(moved);
 }
 
 void dependency_merge(struct dependency_graph *graph, const struct dependency_graph *other)

@@ -22,7 +22,8 @@ struct dependency_graph {
     size_t *first_word; /* by switch, one more at the end */
     uint32_t *first_node;
     uint64_t *bits;
-    VEC(struct dependency_loss) losses; /* of the last dependency_move(); those of a switch together */
+    VEC(struct dependency_loss)
+    losses; /* of the last dependency_move(); those of a switch together */
 };
 
 void dependency_init(struct dependency_graph *graph, const struct network *network, unsigned vls);

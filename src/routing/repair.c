@@ -6,14 +6,11 @@
  * switch by switch, without looking at anybody who sends to them. */
 #include "routing/repair.h"
 
-#include "routing/repair_batch.h"
+#include "routing/repair_columns.h"
 #include "routing/verify.h"
 
 #include <errno.h>
 #include <string.h>
-
-/* Beyond this an engine is quicker. */
-enum { WORK_LIMIT = 200000000 };
 
 void repair_release(struct repair *repair)
 {
@@ -111,11 +108,11 @@ static bool take_hop(struct repair_column *column, uint32_t at, uint32_t lid,
 /* What is known of the switch whose entries are replaced, and what the last of them taught. */
 struct lesson {
     struct arrival *arrivals; /* by LID, whatever the switch */
-    uint64_t links[4]; /* its ports that lead to switches */
-    uint64_t fresh[4]; /* those of them that are not what they were */
-    size_t loss;       /* where its first is in standing.graph.losses, if there is any */
-    uint8_t before;    /* the last entry that was replaced … */
-    uint64_t ins[4];   /* … and the inputs that may be used by what left by it */
+    uint64_t links[4];        /* its ports that lead to switches */
+    uint64_t fresh[4];        /* those of them that are not what they were */
+    size_t loss;              /* where its first is in standing.graph.losses, if there is any */
+    uint8_t before;           /* the last entry that was replaced … */
+    uint64_t ins[4];          /* … and the inputs that may be used by what left by it */
     /* The ports that served, or were not tried: a heap, the least used one first. */
     unsigned likely_count;
     struct likely {
@@ -266,17 +263,10 @@ static bool replace_end(struct repair_column *column, const struct repair_end *e
 
 /* ---- the work ---- */
 
-/* Ends that are left, and new addresses, by LID. */
-struct columns {
-    uint32_t *first; /* by LID, one more at the end: rows of `at` */
-    uint32_t *at;
-    uint8_t *all; /* by LID: every switch has to be looked at */
-};
-
 /* Where ends of a LID are left its column is mended as a whole, with the entries as they were: what
  * was replaced may lead to those that are left. `count` ends are; returns how many there are then.
  */
-static size_t take_back(struct repair_column *column, struct columns *columns, size_t first,
+static size_t take_back(struct repair_column *column, struct repair_columns *columns, size_t first,
                         size_t count)
 {
     struct repair *repair = column->repair;
@@ -296,7 +286,7 @@ static size_t take_back(struct repair_column *column, struct columns *columns, s
     return count;
 }
 
-static void replace_ends(struct repair_column *column, struct columns *columns)
+static void replace_ends(struct repair_column *column, struct repair_columns *columns)
 {
     struct repair *repair = column->repair;
     const struct network *network = column->network;
@@ -328,122 +318,6 @@ static void replace_ends(struct repair_column *column, struct columns *columns)
     for (size_t i = 0; i < left; i++)
         columns->at[next[repair->ends.items[i].lid]++] = repair->ends.items[i].at;
     mem_free(next);
-}
-
-/* Whether a column has to be mended that is one of switches, or of terminals. */
-static bool is_due(const struct repair_column *column, const struct columns *columns, uint32_t lid,
-                   bool of_switches)
-{
-    uint32_t owner = column->network->owner[lid];
-    return owner != NETWORK_NONE && !(owner & NETWORK_SWITCH) != of_switches &&
-           (columns->all[lid] || columns->first[lid] < columns->first[lid + 1]);
-}
-
-/* The LIDs whose columns are to be mended. */
-struct due {
-    VEC(uint16_t) told; /* those with broken ends … */
-    VEC(uint16_t) many; /* … and those with many more than most have, if they are few … */
-    VEC(uint16_t) all;  /* … and those of which every switch has to be looked at */
-};
-
-/* What has as many broken ends is probably broken in the same way, and mended together. */
-static void find_due(const struct repair_column *column, const struct columns *columns,
-                     bool of_switches, struct due *due)
-{
-    uint64_t ends = 0;
-    *due = (struct due){0};
-    for (uint32_t lid = 1; lid <= column->network->top_lid; lid++)
-        if (is_due(column, columns, lid, of_switches)) {
-            if (columns->all[lid])
-                vec_push(&due->all, (uint16_t)lid);
-            else
-                vec_push(&due->told, (uint16_t)lid);
-            ends += columns->all[lid] ? 0 : columns->first[lid + 1] - columns->first[lid];
-        }
-    size_t count = due->told.count, kept = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint16_t lid = due->told.items[i];
-        if ((columns->first[lid + 1] - columns->first[lid]) * UINT64_C(3) * count > ends * 4)
-            vec_push(&due->many, lid);
-    }
-    if (due->many.count > count / 8)
-        due->many.count = 0;
-    for (size_t i = 0, next = 0; i < count; i++)
-        if (next < due->many.count && due->many.items[next] == due->told.items[i])
-            next++;
-        else
-            due->told.items[kept++] = due->told.items[i];
-    due->told.count = kept;
-}
-
-/* Finds what is broken in the entries for some LIDs. */
-static void look_at(struct repair_column *column, const struct columns *columns,
-                    const uint16_t *lids, size_t count)
-{
-    repair_block_begin(&column->block, lids, count);
-    for (size_t k = 0; k < count; k++)
-        for (uint32_t i = columns->first[lids[k]]; i < columns->first[lids[k] + 1]; i++)
-            repair_block_tell(&column->block, lids[k], columns->at[i]);
-    repair_block_spread(&column->block);
-}
-
-static bool mend_column(struct repair_column *column, const struct columns *columns, uint32_t lid)
-{
-    repair_column_begin(column, lid);
-    for (uint32_t i = columns->first[lid]; i < columns->first[lid + 1]; i++)
-        repair_column_tell(column, columns->at[i]);
-    if (columns->all[lid])
-        repair_column_search(column);
-    else
-        repair_column_take(column);
-    return repair_column_mend(column) &&
-           column->repair->operations + column->repair->standing.operations <= WORK_LIMIT;
-}
-
-/* Columns with broken ends, up to 64 at a time. */
-static bool mend_told(struct repair_column *column, const struct columns *columns,
-                      struct repair_batch *batch, const uint16_t *lids, size_t count)
-{
-    bool mended = true;
-    for (size_t first = 0; first < count && mended; first += BATCH_LIDS) {
-        size_t some = count - first < BATCH_LIDS ? count - first : BATCH_LIDS;
-        look_at(column, columns, lids + first, some);
-        uint64_t left = column->block.lids;
-        if (column->block.counted)
-            left &= ~repair_batch_mend(batch);
-        for (; left && mended; left &= left - 1)
-            mended = mend_column(column, columns, lids[first + (size_t)__builtin_ctzll(left)]);
-    }
-    return mended;
-}
-
-/* Columns of switches, or those of terminals. */
-static bool mend_columns(struct repair_column *column, const struct columns *columns,
-                         bool of_switches)
-{
-    struct repair_batch batch;
-    struct due due;
-    repair_batch_init(&batch, column);
-    find_due(column, columns, of_switches, &due);
-    bool mended = mend_told(column, columns, &batch, due.told.items, due.told.count) &&
-                  mend_told(column, columns, &batch, due.many.items, due.many.count);
-    for (size_t i = 0; i < due.all.count && mended; i++)
-        mended = mend_column(column, columns, due.all.items[i]);
-    vec_release(&due.told);
-    vec_release(&due.many);
-    vec_release(&due.all);
-    repair_batch_release(&batch);
-    return mended;
-}
-
-/* Distances are needed for all columns of terminals that are mended. */
-static void want_goals(struct repair_column *column, const struct columns *columns)
-{
-    const struct network *network = column->network;
-    for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
-        if (is_due(column, columns, lid, false))
-            repair_near_want(&column->distances, network->terminals.items[network->owner[lid]].at);
-    }
 }
 
 /* Entries for addresses that nobody has: those that led nowhere, but would not now, or all. */
@@ -499,20 +373,18 @@ static void sort_entries(struct repair *repair, uint32_t lids)
 }
 
 int repair_tables(struct repair *repair, const struct network *network, struct routes *routes,
-                  struct err *err)
+                  const struct workers *workers, struct err *err)
 {
     struct repair_column column;
-    struct columns columns = {.first = mem_zalloc(network->top_lid + 2u, sizeof *columns.first),
-                              .all = mem_zalloc(network->top_lid + 2u, 1)};
+    struct repair_columns columns = {.first =
+                                         mem_zalloc(network->top_lid + 2u, sizeof *columns.first),
+                                     .all = mem_zalloc(network->top_lid + 2u, 1)};
     repair->whole = true;
     repair_column_init(&column, network, routes, repair);
     standing_begin(&repair->standing);
     close_old_ways(&column);
     replace_ends(&column, &columns);
-    want_goals(&column, &columns);
-    /* Switches first: there is less choice. Where a part of a tree can be reached only down and up
-     * again, terminals find other ways around that than those that lead to its switches. */
-    bool mended = mend_columns(&column, &columns, true) && mend_columns(&column, &columns, false);
+    bool mended = repair_mend_columns(&column, &columns, workers);
     repair->operations +=
         repair->standing.operations + column.distances.operations + column.block.operations;
     repair->standing.operations = 0;
@@ -580,7 +452,7 @@ int repair_patiently(struct repair *repair, const struct network *network, struc
         return err_set(err, EDEADLK, "the tables that are in the switches could deadlock");
     repair->standing.peak = peak;
     repair->standing.repairs = repairs;
-    return repair_tables(repair, network, routes, err);
+    return repair_tables(repair, network, routes, NULL, err);
 }
 
 void repair_undo(struct repair *repair, struct routes *routes)

@@ -23,6 +23,7 @@
 
 #include "routing/order.h"
 #include "routing/standing.h"
+#include "routing/workers.h"
 
 struct repair_entry {
     uint32_t at;
@@ -47,12 +48,12 @@ struct repair {
     /* What is known, of the network of today. */
     struct standing standing;
     VEC(struct repair_end) ends; /* by switch */
-    VEC(uint32_t) switches; /* that are new */
-    VEC(uint16_t) lids;     /* that are new or have moved */
-    uint64_t *live;         /* those of `lids` whose routes carry traffic already; NULL: none */
-    uint8_t *fresh;         /* by port: its link is another one than when the tables were checked */
-    bool tidy;              /* entries for addresses that are gone go, too */
-    bool patient; /* packets in flight do not count: the updates will be ordered with drains */
+    VEC(uint32_t) switches;      /* that are new */
+    VEC(uint16_t) lids;          /* that are new or have moved */
+    uint64_t *live; /* those of `lids` whose routes carry traffic already; NULL: none */
+    uint8_t *fresh; /* by port: its link is another one than when the tables were checked */
+    bool tidy;      /* entries for addresses that are gone go, too */
+    bool patient;   /* packets in flight do not count: the updates will be ordered with drains */
 
     /* What was done. */
     VEC(struct repair_entry) entries; /* by LID */
@@ -72,9 +73,10 @@ bool repair_compare(struct repair *repair, const struct standing *standing,
                     const uint32_t *to_new);
 void repair_release(struct repair *repair);
 
-/* Mends the tables in place. -EDEADLK if no acyclic choice is left; then they are as they were. */
+/* Mends the tables in place. -EDEADLK if no acyclic choice is left; then they are as they were.
+ * `workers` may be NULL; the tables are the same for any. */
 int repair_tables(struct repair *repair, const struct network *network, struct routes *routes,
-                  struct err *err);
+                  const struct workers *workers, struct err *err);
 /* The same with nothing known but the tables: what of them arrives is learnt first, and packets in
  * flight are left out of account. There is no repair_plan() after that. */
 int repair_patiently(struct repair *repair, const struct network *network, struct routes *routes,

@@ -30,7 +30,8 @@ struct inflow {
 struct settling {
     uint32_t at, hops;
     uint64_t lids;
-    const uint64_t *load;
+    uint64_t *load;
+    uint8_t turn;
     int64_t last_inflow; /* the last place of what comes in, in the order */
     unsigned inflow_count, candidate_count;
     struct inflow inflows[NETWORK_TOP_PORT + 1];
@@ -54,6 +55,8 @@ void repair_batch_release(struct repair_batch *batch)
     mem_free(batch->hops);
     mem_free(batch->slot);
     vec_release(&batch->changed);
+    vec_release(&batch->row);
+    vec_release(&batch->load);
     for (unsigned i = 0; i < BATCH_LEVELS; i++)
         vec_release(&batch->levels[i]);
 }
@@ -117,6 +120,31 @@ static void find_tasks(struct repair_batch *batch)
     }
 }
 
+/* ---- load ---- */
+
+/* All that are broken get a row of their own, with the load as it is. */
+static void copy_load(struct repair_batch *batch)
+{
+    const struct network *network = batch->column->network;
+    const uint64_t *load = batch->column->repair->standing.load;
+    batch->row.count = batch->load.count = 0;
+    for (size_t i = 0; i < batch->block->met.count; i++) {
+        const struct network_switch *node = &network->switches.items[batch->block->met.items[i]];
+        size_t first = batch->load.count, count = node->port_count + 1u;
+        vec_push(&batch->row, (uint32_t)first);
+        vec_reserve(&batch->load, first + count);
+        memcpy(batch->load.items + first, load + node->first_port, count * sizeof *load);
+        batch->load.count += count;
+    }
+}
+
+static uint64_t *load_of(const struct repair_batch *batch, uint32_t at)
+{
+    const struct standing *standing = &batch->column->repair->standing;
+    return standing->fixed ? batch->load.items + batch->row.items[batch->slot[at]]
+                           : standing->load + batch->column->network->switches.items[at].first_port;
+}
+
 /* ---- where entries lead ---- */
 
 /* Hops by entries as they are; those that are broken have none. */
@@ -174,7 +202,7 @@ static void find_inflows(struct repair_batch *batch, struct settling *settling)
 
 static uint64_t use_of(const struct settling *settling, const struct network_edge *hop)
 {
-    return settling->load[hop->port] << 8 | hop->port;
+    return settling->load[hop->port] << 8 | (uint8_t)(hop->port - settling->turn);
 }
 
 /* Neighbours that may be near enough. */
@@ -249,7 +277,9 @@ static struct candidate *best_for(struct settling *settling, uint64_t bit, uint8
         uint64_t use = candidate->good & bit ? candidate->use : UINT64_MAX;
         least = use < least ? use : least;
     }
-    return least < UINT64_MAX ? &settling->candidates[settling->place[least & 0xFF]] : NULL;
+    return least < UINT64_MAX
+               ? &settling->candidates[settling->place[(uint8_t)(least + settling->turn)]]
+               : NULL;
 }
 
 /* Of the others, which are all rated. Hops that agree with the order in what follows come first, or
@@ -354,7 +384,8 @@ static void settle(struct repair_batch *batch, const struct settling *settling,
     *changed = NETWORK_NONE;
     if (hop->port == old)
         return;
-    uint32_t entry = repair_change_entry(batch->column, at, batch->block->lid[lid], hop->port);
+    uint32_t entry = repair_change_entry_in(batch->column, at, batch->block->lid[lid], hop->port,
+                                            settling->load);
     *repair_block_entry(batch->block, at, lid) = hop->port;
     *changed = entry;
     find_waits(batch, at, lid, entry);
@@ -376,6 +407,11 @@ static bool take(struct repair_batch *batch, struct settling *settling, struct c
     candidate->good &= ~bit;
     candidate->use = use_of(settling, hop);
     settling->refused |= !fine;
+    if (batch->column->repair->standing.blocked) {
+        batch->hard |= bit;
+        batch->blocked |= bit;
+        batch->column->repair->standing.blocked = false;
+    }
     if (moves != batch->column->repair->standing.moves)
         forget_ratings(settling);
     return fine;
@@ -391,7 +427,7 @@ static bool settle_lid(struct repair_batch *batch, struct settling *settling, un
         struct candidate *best = best_for(settling, bit, old);
         if (!best)
             best = next_best_for(batch, settling, bit, old);
-        if (!best)
+        if (!best || batch->hard & bit)
             return false;
         bool rated = best->rated;
         if (!rated)
@@ -416,12 +452,11 @@ static bool is_far(const struct repair_batch *batch, uint32_t at, uint64_t bit)
 static void settle_task(struct repair_batch *batch, struct settling *settling,
                         struct repair_task task)
 {
-    const struct network *network = batch->column->network;
     settling->at = task.at;
     settling->hops = batch->level;
+    settling->turn = batch->turn;
     settling->lids = task.lids & ~batch->hard;
-    settling->load =
-        batch->column->repair->standing.load + network->switches.items[task.at].first_port;
+    settling->load = load_of(batch, task.at);
     if (!settling->lids)
         return;
     find_inflows(batch, settling);
@@ -451,7 +486,8 @@ static void take_back(struct repair_batch *batch, size_t first_entry, size_t fir
         place[i - first_entry] = NETWORK_NONE;
         unsigned bit = batch->block->bit[entry.lid];
         if (batch->hard >> bit & 1) {
-            repair_change_entry(batch->column, entry.at, entry.lid, entry.before);
+            repair_change_entry_in(batch->column, entry.at, entry.lid, entry.before,
+                                   load_of(batch, entry.at));
             *repair_block_entry(batch->block, entry.at, bit) = entry.before;
             continue;
         }
@@ -473,13 +509,15 @@ static void take_back(struct repair_batch *batch, size_t first_entry, size_t fir
 static void begin(struct repair_batch *batch)
 {
     size_t rows = batch->block->met.count;
-    batch->hard = 0;
+    batch->hard = batch->blocked = 0;
     batch->top_level = 0;
     memset(batch->hops, 0, batch->column->network->switches.count * BATCH_LIDS);
     vec_reserve(&batch->changed, rows * BATCH_LIDS);
     memset(batch->goals, 0, sizeof batch->goals);
     find_goals(batch);
     find_tasks(batch);
+    if (batch->column->repair->standing.fixed)
+        copy_load(batch);
 }
 
 uint64_t repair_batch_mend(struct repair_batch *batch)

@@ -16,10 +16,14 @@ struct repair_batch {
     struct repair_column *column;
     struct repair_block *block;
     uint64_t hard;         /* LIDs that are left to be mended one by one */
+    uint64_t blocked;      /* of these, those for which the order would have to change */
+    uint8_t turn;          /* ports come later by that where links are used alike */
     uint64_t *settled;     /* by switch: LIDs for which it was broken, and arrives now */
     uint8_t *hops;         /* [switch * BATCH_LIDS + LID]: one more than its hops; 0: not known */
     uint32_t *slot;        /* by switch that is broken for some: its row in … */
-    VEC(uint32_t) changed; /* [slot * BATCH_LIDS + LID]: in repair->entries, or NETWORK_NONE */
+    VEC(uint32_t) changed; /* [slot * BATCH_LIDS + LID]: in repair->entries, or NETWORK_NONE … */
+    VEC(uint32_t) row;     /* … and, if the order stays as it is, in … */
+    VEC(uint64_t) load;    /* … the load of its links; that of the repair is not changed then */
     unsigned goal_count;
     struct repair_goal {
         uint32_t at;

@@ -14,19 +14,19 @@ struct repair_block {
     const struct standing *standing;
     const uint8_t *fresh; /* by port: its link is another one, of which the graph knows nothing */
     uint16_t lid[ROUTES_BLOCK]; /* what the bits stand for … */
-    uint8_t *bit;         /* … and, by LID, the bit; of these only */
-    uint64_t lids;        /* all of them */
-    uint8_t *rows;        /* a copy of their entries, close together: [switch * 64 + LID] */
-    uint16_t *next;       /* by port: the switch that it leads to, or BLOCK_NOWHERE */
-    bool counted;         /* what all switches send to them is in the graph */
-    uint64_t *broken;     /* by switch: the LIDs for which it does not arrive … */
-    uint64_t *fed;        /* … and of these, those for which somebody sends here */
-    VEC(uint32_t) met;    /* the switches where there are any */
-    uint64_t *open;       /* by switch: what is broken and was not asked for yet */
-    VEC(uint32_t) queue;  /* where there is any */
-    uint64_t *told;       /* by switch: broken ends; whoever sent to them is not in the graph */
-    uint64_t *ends;       /* by switch: the LIDs whose destination it is */
-    uint64_t *coming;     /* by port of a switch that is broken: the LIDs that come in by it */
+    uint8_t *bit;               /* … and, by LID, the bit; of these only */
+    uint64_t lids;              /* all of them */
+    uint8_t *rows;              /* a copy of their entries, close together: [switch * 64 + LID] */
+    uint16_t *next;             /* by port: the switch that it leads to, or BLOCK_NOWHERE */
+    bool counted;               /* what all switches send to them is in the graph */
+    uint64_t *broken;           /* by switch: the LIDs for which it does not arrive … */
+    uint64_t *fed;              /* … and of these, those for which somebody sends here */
+    VEC(uint32_t) met;          /* the switches where there are any */
+    uint64_t *open;             /* by switch: what is broken and was not asked for yet */
+    VEC(uint32_t) queue;        /* where there is any */
+    uint64_t *told;   /* by switch: broken ends; whoever sent to them is not in the graph */
+    uint64_t *ends;   /* by switch: the LIDs whose destination it is */
+    uint64_t *coming; /* by port of a switch that is broken: the LIDs that come in by it */
 
     /* By channel: see repair_block_fitting(). */
     struct repair_fitting {

@@ -61,30 +61,48 @@ static uint64_t weight_of(struct repair_column *column, uint32_t at)
     return column->weight[at];
 }
 
-static void shift_load(struct repair_column *column, uint32_t at, uint32_t lid, uint8_t port)
+void repair_weigh_all(struct repair_column *column)
+{
+    for (uint32_t at = 0; at < column->network->switches.count; at++)
+        weight_of(column, at);
+}
+
+static void shift_load(struct repair_column *column, uint32_t at, uint8_t from, uint8_t to,
+                       uint64_t *load)
+{
+    const struct network_switch *node = &column->network->switches.items[at];
+    uint64_t weight = weight_of(column, at);
+    if (from <= node->port_count)
+        load[from] -= load[from] < weight ? load[from] : weight;
+    if (to <= node->port_count)
+        load[to] += weight;
+}
+
+/* Where load of the LID counts, or NULL. */
+static uint64_t *load_row(struct repair_column *column, uint32_t at, uint32_t lid)
 {
     const struct network *network = column->network;
-    const struct network_switch *node = &network->switches.items[at];
     uint32_t owner = lid <= network->top_lid ? network->owner[lid] : NETWORK_NONE;
     if (owner == NETWORK_NONE || (owner & NETWORK_SWITCH))
-        return;
-    uint64_t *load = column->repair->standing.load + node->first_port;
-    uint64_t weight = weight_of(column, at);
-    uint8_t old = routes_port(column->routes, at, lid);
-    if (old <= node->port_count)
-        load[old] -= load[old] < weight ? load[old] : weight;
-    if (port <= node->port_count)
-        load[port] += weight;
+        return NULL;
+    return column->repair->standing.load + network->switches.items[at].first_port;
+}
+
+uint32_t repair_change_entry_in(struct repair_column *column, uint32_t at, uint32_t lid,
+                                uint8_t port, uint64_t *load)
+{
+    uint8_t *entry = routes_row(column->routes, at) + lid;
+    struct repair_entry change = {at, (uint16_t)lid, *entry, port};
+    if (load)
+        shift_load(column, at, *entry, port, load);
+    *entry = port;
+    vec_push(&column->repair->entries, change);
+    return (uint32_t)column->repair->entries.count - 1;
 }
 
 uint32_t repair_change_entry(struct repair_column *column, uint32_t at, uint32_t lid, uint8_t port)
 {
-    uint8_t *entry = routes_row(column->routes, at) + lid;
-    struct repair_entry change = {at, (uint16_t)lid, *entry, port};
-    shift_load(column, at, lid, port);
-    *entry = port;
-    vec_push(&column->repair->entries, change);
-    return (uint32_t)column->repair->entries.count - 1;
+    return repair_change_entry_in(column, at, lid, port, load_row(column, at, lid));
 }
 
 void repair_column_begin(struct repair_column *column, uint32_t lid)
@@ -338,8 +356,8 @@ struct choices {
 enum { RATING_OLD = 61, RATING_COMES = 62, RATING_GOES = 63 }; /* bits that say that it does not */
 #define RATING_ASKED UINT64_C(1)
 
-/* AT_ONCE: by the neighbours' entries as they are. DETOUR: a neighbour takes another way, a FAMILIAR
- * one if there is any. LATE: after a drain. */
+/* AT_ONCE: by the neighbours' entries as they are. DETOUR: a neighbour takes another way, a
+ * FAMILIAR one if there is any. LATE: after a drain. */
 enum how { AT_ONCE, FAMILIAR, DETOUR, LATE };
 
 static bool was_refused(const struct repair_column *column, const struct network_edge *hop)
@@ -464,7 +482,9 @@ static bool try_detour(struct repair_column *column, uint32_t at, const struct n
         if (cell->changed == NETWORK_NONE) {
             cell->changed = repair_change_entry(column, by, column->lid, other->port);
         } else {
-            shift_load(column, by, column->lid, other->port);
+            uint64_t *load = load_row(column, by, column->lid);
+            if (load)
+                shift_load(column, by, present, other->port, load);
             column->repair->entries.items[cell->changed].after = *entry = other->port;
         }
         column->detours = true;

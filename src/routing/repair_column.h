@@ -81,6 +81,11 @@ bool repair_column_mend(struct repair_column *column);
 
 /* Writes an entry and notes it. */
 uint32_t repair_change_entry(struct repair_column *column, uint32_t at, uint32_t lid, uint8_t port);
+/* The same for a terminal's LID, with the load of the switch's links in this row. */
+uint32_t repair_change_entry_in(struct repair_column *column, uint32_t at, uint32_t lid,
+                                uint8_t port, uint64_t *load);
+/* Finds out what an entry of each switch stands for, before somebody has to ask. */
+void repair_weigh_all(struct repair_column *column);
 
 static inline uint8_t repair_column_port(const struct repair_column *column, uint32_t at)
 {

@@ -86,6 +86,8 @@ static void find_ends(const struct comparison *comparison, uint32_t old)
     uint32_t at = comparison->to_new[old];
     const struct network_switch *node = &network->switches.items[at];
     const uint8_t *row = routes_row(comparison->held, at);
+    if (!memchr(repair->fresh + node->first_port, 1, node->port_count + 1u))
+        return;
     uint8_t touched[256] = {0}, last = 0;
     unsigned count = 0;
     for (unsigned port = 1; port <= node->port_count; port++)

@@ -102,3 +102,9 @@ const uint8_t *repair_near_to(struct repair_near *near, uint32_t goal)
         near->tiles.items[tile] = measure(near, tile * TILE);
     return near->tiles.items[tile] + place % TILE * near->network->switches.count;
 }
+
+void repair_near_measure(struct repair_near *near)
+{
+    for (size_t i = 0; i < near->goals.count; i++)
+        repair_near_to(near, near->goals.items[i]);
+}

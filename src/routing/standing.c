@@ -199,11 +199,26 @@ bool standing_take(struct standing *standing, struct dependency_graph *graph,
     return acyclic;
 }
 
+/* The places and the load of a switch's channels. */
+static void move_channels(struct standing *standing, const struct standing *from, uint32_t old,
+                          uint32_t at, const uint8_t *fresh)
+{
+    uint32_t first_port = standing->graph.network->switches.items[at].first_port;
+    const struct network_switch *node = &from->graph.network->switches.items[old];
+    memcpy(standing->load + first_port, from->load + node->first_port,
+           (node->port_count + 1u) * sizeof *standing->load);
+    memcpy(standing->label + standing->graph.first_node[at],
+           from->label + from->graph.first_node[old],
+           (node->port_count + 1u) * standing->graph.vls * sizeof *standing->label);
+    const uint8_t *next = fresh + first_port, *end = next + node->port_count + 1;
+    while ((next = memchr(next, 1, (size_t)(end - next))) != NULL)
+        standing->load[next++ - fresh] = 0;
+}
+
 /* Channels that are new have nothing behind or before them, so their place is free to choose. */
 void standing_move(struct standing *standing, const struct standing *from,
                    const struct network *network, const uint32_t *to_new, const uint8_t *fresh)
 {
-    const struct network *before = from->graph.network;
     *standing = (struct standing){.known = from->known,
                                   .directed = from->directed,
                                   .peak = from->peak,
@@ -215,20 +230,9 @@ void standing_move(struct standing *standing, const struct standing *from,
     standing->load = mem_zalloc(network->ports.count + 1, sizeof *standing->load);
     for (uint32_t node = 0; node < node_count(standing); node++)
         standing->label[node] = LAST;
-    for (uint32_t old = 0; old < before->switches.count; old++) {
-        const struct network_switch *node = &before->switches.items[old];
-        uint32_t at = to_new[old];
-        if (at == NETWORK_NONE)
-            continue;
-        memcpy(standing->load + network->switches.items[at].first_port,
-               from->load + node->first_port, (node->port_count + 1u) * sizeof *standing->load);
-        memcpy(standing->label + standing->graph.first_node[at],
-               from->label + from->graph.first_node[old],
-               (node->port_count + 1u) * standing->graph.vls * sizeof *standing->label);
-        for (unsigned port = 1; port <= node->port_count; port++)
-            if (fresh[network->switches.items[at].first_port + port])
-                standing->load[network->switches.items[at].first_port + port] = 0;
-    }
+    for (uint32_t old = 0; old < from->graph.network->switches.count; old++)
+        if (to_new[old] != NETWORK_NONE)
+            move_channels(standing, from, old, to_new[old], fresh);
 }
 
 void standing_release(struct standing *standing)
@@ -365,44 +369,57 @@ static bool bring_forward(struct standing *standing, uint32_t tail, struct stand
     return true;
 }
 
-static void refuse(struct standing *standing, size_t row, uint32_t bit)
+static void refuse(struct standing *standing, struct standing_edge edge)
 {
     size_t words = standing->graph.first_word[standing->graph.network->switches.count];
+    const uint64_t *row = dependency_row(&standing->graph, edge.at, edge.in, edge.lane);
     if (!standing->refused)
         standing->refused = mem_zalloc(words + 1, sizeof *standing->refused);
-    bitset_add(standing->refused + row, bit);
+    bitset_add(standing->refused + (row - standing->graph.bits),
+               edge.out * standing->graph.vls + edge.lane);
+}
+
+/* If it does not agree with the order, all that leads to its tail goes before its head. */
+static bool make_room(struct standing *standing, struct standing_edge edge, uint32_t tail,
+                      uint32_t head)
+{
+    uint8_t in;
+    uint32_t to = standing_next(standing->graph.network, edge.at, edge.out, &in);
+    struct standing_node node = {to, head, head, NETWORK_NONE};
+    if (standing->label[tail] < standing->label[head])
+        return true;
+    if (standing_refused(standing, edge))
+        return false;
+    if (standing->fixed) {
+        standing->blocked |= !standing_is_witnessed(standing, tail, node);
+        return false;
+    }
+    bool fits = bring_forward(standing, tail, node);
+    if (!fits && standing->begun && standing->added.count == 0) /* whatever is taken back */
+        refuse(standing, edge);
+    return fits;
 }
 
 bool standing_add(struct standing *standing, struct standing_edge edge)
 {
-    uint64_t *row = dependency_row(&standing->graph, edge.at, edge.in, edge.lane);
-    uint32_t bit = edge.out * standing->graph.vls + edge.lane;
-    if (bitset_has(row, bit))
-        return true;
     uint32_t tail = standing_tail(standing, edge), head = standing_head(standing, edge);
-    if (tail == head)
+    if (standing_has(standing, edge))
+        return true;
+    if (tail == head || !make_room(standing, edge, tail, head))
         return false;
-    if (standing->label[tail] >= standing->label[head]) {
-        if (standing_refused(standing, edge))
-            return false;
-        uint8_t in;
-        uint32_t to = standing_next(standing->graph.network, edge.at, edge.out, &in);
-        if (!bring_forward(standing, tail, (struct standing_node){to, head, head, NETWORK_NONE})) {
-            if (standing->begun && standing->added.count == 0) /* whatever is taken back */
-                refuse(standing, (size_t)(row - standing->graph.bits), bit);
-            return false;
-        }
-    }
-    bitset_add(row, bit);
+    vec_push(&standing->added, edge);
+    if (standing->fixed)
+        return true;
+    bitset_add(dependency_row(&standing->graph, edge.at, edge.in, edge.lane),
+               edge.out * standing->graph.vls + edge.lane);
     bitset_add(dependency_row(&standing->behind, edge.at, edge.out, edge.lane),
                edge.in * standing->graph.vls + edge.lane);
-    vec_push(&standing->added, edge);
     return true;
 }
 
 void standing_undo(struct standing *standing)
 {
-    for (size_t i = 0; i < standing->added.count; i++) {
+    for (size_t i = 0; i < standing->added.count && !standing->fixed; i++) {
         struct standing_edge edge = standing->added.items[i];
         bitset_drop(dependency_row(&standing->graph, edge.at, edge.in, edge.lane),
                     edge.out * standing->graph.vls + edge.lane);
@@ -414,5 +431,7 @@ void standing_undo(struct standing *standing)
 
 void standing_keep(struct standing *standing)
 {
+    for (size_t i = 0; i < standing->added.count && standing->fixed; i++)
+        vec_push(&standing->news, standing->added.items[i]);
     standing->added.count = 0;
 }

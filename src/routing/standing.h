@@ -55,6 +55,9 @@ struct standing {
     uint64_t peak;    /* the highest of links between switches when an engine last computed */
     uint32_t repairs; /* since then */
     VEC(struct standing_edge) added; /* since the last standing_keep() */
+    bool fixed; /* the order and the graph stay as they are; edges that agree are noted in … */
+    VEC(struct standing_edge) news;
+    bool blocked; /* an edge was refused because of that, though it may close no circle */
     struct standing_witness witnesses[STANDING_WITNESSES];
     unsigned witness_count;               /* since standing_begin() */
     VEC(uint32_t) found;                  /* scratch: what leads to a tail, … */
@@ -146,7 +149,10 @@ static inline bool standing_fits(const struct standing *standing, struct standin
            standing_has(standing, edge);
 }
 
-/* standing_search.c: fills `found` with all that leads to `tail` and has no place before `head`;
+/* standing_search.c: whether a way is known by which an edge would close a circle. */
+bool standing_is_witnessed(const struct standing *standing, uint32_t tail,
+                           struct standing_node head);
+/* Fills `found` with all that leads to `tail` and has no place before `head`;
  * `last` is the last place of others that lead there. True if `head` is among that. */
 bool standing_find_behind(struct standing *standing, uint32_t tail, struct standing_node head,
                           int64_t *last);

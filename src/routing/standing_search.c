@@ -184,7 +184,8 @@ static bool is_witness(const struct standing *standing, const struct standing_wi
            leads_over(standing, arrival, witness->second_last, tail);
 }
 
-static bool is_witnessed(const struct standing *standing, uint32_t tail, struct standing_node head)
+bool standing_is_witnessed(const struct standing *standing, uint32_t tail,
+                           struct standing_node head)
 {
     unsigned count =
         standing->witness_count < STANDING_WITNESSES ? standing->witness_count : STANDING_WITNESSES;
@@ -220,15 +221,18 @@ static void clear_marks(struct standing *standing)
 bool standing_find_behind(struct standing *standing, uint32_t tail, struct standing_node head,
                           int64_t *last)
 {
-    if (is_witnessed(standing, tail, head))
+    if (standing_is_witnessed(standing, tail, head))
         return true;
     standing->found.count = standing->found_root.count = standing->ahead.count = 0;
     vec_push(&standing->found, tail); /* not marked: found again only if there was a circle */
     vec_push(&standing->found_root, ((struct standing_node){.node = tail}));
     bool circle = reach(standing, head, tail);
-    for (size_t i = 0; i < standing->found.count && !circle; i++)
-        circle = look_behind(standing, i, head.node, last) ||
-                 (i < standing->ahead.count && look_ahead(standing, i, tail));
+    for (size_t i = 0, next = 0; i < standing->found.count && !circle; i++) {
+        circle = look_behind(standing, i, head.node, last);
+        while (!circle && next < standing->ahead.count &&
+               standing->ahead.count <= standing->found.count)
+            circle = look_ahead(standing, next++, tail);
+    }
     clear_marks(standing);
     return circle;
 }

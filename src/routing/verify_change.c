@@ -1,5 +1,5 @@
-/* Changed entries come by LID; those for 64 LIDs, which are one line of the cache at each switch, are
- * looked at together. Where a terminal is meant and there is one lane, that is done switch by
+/* Changed entries come by LID; those for 64 LIDs, which are one line of the cache at each switch,
+ * are looked at together. Where a terminal is meant and there is one lane, that is done switch by
  * switch (change_rows.c), else column by column (change_column.c).
  *
  * Workers take a range of LIDs each, and find what these give rise to in a graph of their own. */

@@ -264,7 +264,7 @@ static void finish(struct sm_job *job)
 static int mend_quickly(struct sm_job *job, struct err *err)
 {
     struct repair *repair = &job->repair;
-    int status = repair_tables(repair, &job->network, &job->routes, err);
+    int status = repair_tables(repair, &job->network, &job->routes, job->options.workers, err);
     if (!status)
         status = verify_change(&job->network, &job->routes, repair, job->options.workers,
                                &job->checked, &repair->operations, err);

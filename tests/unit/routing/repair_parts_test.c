@@ -249,7 +249,7 @@ static void a_lost_middle_switch_costs_the_broken_entries_only(void **state)
             for (uint32_t at = 0; at < tree.after.switches.count; at++)
                 broken += tree.after.owner[lid] != NETWORK_NONE && !arrives(&tree, at, lid);
         dependency_move(&graph, &tree.graph, &tree.after, tree.to_new, repair.fresh);
-        assert_int_equal(repair_tables(&repair, &tree.after, &tree.held, &err), 0);
+        assert_int_equal(repair_tables(&repair, &tree.after, &tree.held, NULL, &err), 0);
         assert_checks_agree(&tree, &repair, &graph, 0);
         verify_routes(&tree.after, &tree.held, &(struct verify_options){0}, &report);
         assert_true(verify_holds(&report));

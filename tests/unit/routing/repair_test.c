@@ -61,7 +61,7 @@ static void play(const char *engine, uint64_t seed, unsigned steps, struct tally
         world_change(&world);
         world_begin_step(&world, &step);
         bool repaired = step.known &&
-                        repair_tables(&step.repair, step.network, &step.after, &err) == 0 &&
+                        repair_tables(&step.repair, step.network, &step.after, NULL, &err) == 0 &&
                         check_repair(&world, &step, tally);
         struct routes full = compute_routes(step.network, world.engine);
         tally->engine_changed += repaired ? routes_compare(&step.held, &full).entries : 0;
@@ -107,7 +107,7 @@ static void spoilt_repairs_do_not_pass(void **state)
         for (unsigned i = 0; i < 4; i++)
             world_change(&world);
         world_begin_step(&world, &step);
-        if (repair_tables(&step.repair, step.network, &step.after, &err) == 0 &&
+        if (repair_tables(&step.repair, step.network, &step.after, NULL, &err) == 0 &&
             step.repair.entries.count) {
             size_t spoilt = rng_below(&world.rng, step.repair.entries.count);
             struct repair_entry *entry = &step.repair.entries.items[spoilt];
@@ -134,7 +134,7 @@ static void an_order_that_does_not_fit_does_not_pass(void **state)
     world_init(&world, "updn", 3, 40);
     world_change(&world);
     world_begin_step(&world, &step);
-    assert_int_equal(repair_tables(&step.repair, step.network, &step.after, &err), 0);
+    assert_int_equal(repair_tables(&step.repair, step.network, &step.after, NULL, &err), 0);
     struct standing *standing = &step.repair.standing;
     uint32_t nodes = standing->graph.first_node[step.network->switches.count];
     for (uint32_t i = 0; i < nodes; i++)
@@ -160,7 +160,7 @@ static void routes_stay_as_short_as_they_can_be(void **state)
         bool back = world_change(&world);
         world_begin_step(&world, &step);
         if (!back && step.known &&
-            repair_tables(&step.repair, step.network, &step.after, &err) == 0) {
+            repair_tables(&step.repair, step.network, &step.after, NULL, &err) == 0) {
             struct verify_report own, fresh;
             struct routes full = compute_routes(step.network, world.engine);
             verify_routes(step.network, &step.after, &(struct verify_options){0}, &own);
@@ -243,7 +243,7 @@ static void entries_that_others_changed_are_counted(void **state)
             step.repair.live = mem_zalloc(BITSET_WORDS(NETWORK_TOP_LID + 1u), sizeof(uint64_t));
             bitset_add(step.repair.live, lid);
             vec_push(&step.repair.lids, lid);
-            if (repair_tables(&step.repair, step.network, &step.after, &err) == 0 &&
+            if (repair_tables(&step.repair, step.network, &step.after, NULL, &err) == 0 &&
                 tables_hold(step.network, &step.after)) {
                 assert_int_equal(verify_change(step.network, &step.after, &step.repair, NULL,
                                                &step.graph, &operations, &err),
