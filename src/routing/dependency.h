@@ -56,6 +56,18 @@ static inline void dependency_add(struct dependency_graph *graph, uint32_t at, u
     graph->bits[row + bit / 64] |= UINT64_C(1) << (bit % 64);
 }
 
+/* Whether an input is followed by any output but this one; one lane. */
+static inline bool dependency_has_other(const struct dependency_graph *graph, uint32_t at,
+                                        unsigned in, unsigned out)
+{
+    size_t words = dependency_row_words(graph, at);
+    const uint64_t *row = dependency_row(graph, at, in, 0);
+    uint64_t others = 0;
+    for (size_t word = 0; word < words; word++)
+        others |= row[word] & ~(out / 64 == word ? UINT64_C(1) << out % 64 : 0);
+    return others;
+}
+
 /* Fills `cycle` with a short cycle and returns true if there is one. */
 bool dependency_find_cycle(const struct dependency_graph *graph, struct verify_report *report);
 

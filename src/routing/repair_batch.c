@@ -6,39 +6,9 @@
  * It is what repair_column.c does for one LID, as far as that is easy: one lane, and hops that can
  * be taken at once. What is not is left to it, with everything as it was. Because each switch still
  * takes its LIDs in ascending order, the choice of the least used link is the same. */
-#include "routing/repair_batch.h"
+#include "routing/repair_settling.h"
 
 #include <string.h>
-
-/* A hop, and the LIDs for which … */
-struct candidate {
-    uint64_t use;  /* of the link; lower ports come first where that is the same */
-    uint64_t good; /* … it may be chosen and agrees with the order in every way, … */
-    uint64_t open; /* … it may be chosen, … */
-    uint64_t goes; /* … what follows agrees with the order, … */
-    uint64_t late; /* … what comes to the switch does not; all of that as far as is known */
-    const struct network_edge *hop;
-    bool rated; /* it is known */
-};
-
-/* What comes to a switch by one of its inputs. */
-struct inflow {
-    uint8_t in;
-    uint64_t lids;
-};
-
-struct settling {
-    uint32_t at, hops;
-    uint64_t lids;
-    uint64_t *load;
-    uint8_t turn;
-    int64_t last_inflow; /* the last place of what comes in, in the order */
-    unsigned inflow_count, candidate_count;
-    struct inflow inflows[NETWORK_TOP_PORT + 1];
-    struct candidate candidates[NETWORK_TOP_PORT + 1];
-    uint8_t place[256]; /* by port: which of them it is, if it is any */
-    bool refused;
-};
 
 void repair_batch_init(struct repair_batch *batch, struct repair_column *column)
 {
@@ -46,7 +16,7 @@ void repair_batch_init(struct repair_batch *batch, struct repair_column *column)
     *batch = (struct repair_batch){.column = column, .block = &column->block};
     batch->settled = mem_zalloc(switches, sizeof *batch->settled);
     batch->hops = mem_alloc(switches * BATCH_LIDS);
-    batch->slot = mem_alloc(switches * sizeof *batch->slot);
+    batch->slot = mem_zalloc(switches, sizeof *batch->slot);
 }
 
 void repair_batch_release(struct repair_batch *batch)
@@ -122,20 +92,16 @@ static void find_tasks(struct repair_batch *batch)
 
 /* ---- load ---- */
 
-/* All that are broken get a row of their own, with the load as it is. */
-static void copy_load(struct repair_batch *batch)
+/* A switch gets a row of its own, with the load as it is. */
+static void copy_load(struct repair_batch *batch, uint32_t at)
 {
-    const struct network *network = batch->column->network;
+    const struct network_switch *node = &batch->column->network->switches.items[at];
     const uint64_t *load = batch->column->repair->standing.load;
-    batch->row.count = batch->load.count = 0;
-    for (size_t i = 0; i < batch->block->met.count; i++) {
-        const struct network_switch *node = &network->switches.items[batch->block->met.items[i]];
-        size_t first = batch->load.count, count = node->port_count + 1u;
-        vec_push(&batch->row, (uint32_t)first);
-        vec_reserve(&batch->load, first + count);
-        memcpy(batch->load.items + first, load + node->first_port, count * sizeof *load);
-        batch->load.count += count;
-    }
+    size_t first = batch->load.count, count = node->port_count + 1u;
+    vec_push(&batch->row, (uint32_t)first);
+    vec_reserve(&batch->load, first + count);
+    memcpy(batch->load.items + first, load + node->first_port, count * sizeof *load);
+    batch->load.count += count;
 }
 
 static uint64_t *load_of(const struct repair_batch *batch, uint32_t at)
@@ -178,134 +144,11 @@ static bool find_onward(const struct repair_batch *batch, const struct network_e
     return repair_block_next(batch->block, hop->to, out) != BLOCK_NOWHERE;
 }
 
-/* ---- candidates ---- */
-
-static void find_inflows(struct repair_batch *batch, struct settling *settling)
-{
-    const struct network *network = batch->column->network;
-    const struct standing *standing = &batch->column->repair->standing;
-    uint32_t at = settling->at, first_port = network->switches.items[at].first_port;
-    settling->inflow_count = 0;
-    settling->last_inflow = INT64_MIN;
-    if (!(batch->block->fed[at] & settling->lids) || batch->column->repair->patient)
-        return;
-    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-        uint8_t in = network->edges[e].port;
-        uint64_t lids = batch->block->coming[first_port + in] & settling->lids;
-        if (!lids)
-            continue;
-        int64_t label = standing->label[standing->graph.first_node[at] + in];
-        settling->inflows[settling->inflow_count++] = (struct inflow){in, lids};
-        settling->last_inflow = label > settling->last_inflow ? label : settling->last_inflow;
-    }
-}
-
-static uint64_t use_of(const struct settling *settling, const struct network_edge *hop)
-{
-    return settling->load[hop->port] << 8 | (uint8_t)(hop->port - settling->turn);
-}
-
-/* Neighbours that may be near enough. */
-static void find_candidates(struct repair_batch *batch, struct settling *settling)
-{
-    const struct network *network = batch->column->network;
-    const struct repair_goal *goals[BATCH_LIDS];
-    uint32_t at = settling->at;
-    unsigned goal_count = 0, count = 0;
-    for (unsigned g = 0; g < batch->goal_count; g++)
-        if (batch->goals[g].lids & settling->lids)
-            goals[goal_count++] = &batch->goals[g];
-    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-        const struct network_edge *hop = &network->edges[e];
-        uint64_t near = 0;
-        for (unsigned g = 0; g < goal_count; g++)
-            near |= goals[g]->near[hop->to] < settling->hops ? goals[g]->lids : 0;
-        near &= settling->lids;
-        settling->place[hop->port] = (uint8_t)count;
-        if (near)
-            settling->candidates[count++] = (struct candidate){
-                .use = use_of(settling, hop), .good = near, .open = near, .hop = hop};
-    }
-    settling->candidate_count = count;
-    batch->column->repair->operations += network->first_edge[at + 1] - network->first_edge[at];
-}
-
-/* The order has changed. */
-static void forget_ratings(struct settling *settling)
-{
-    settling->last_inflow = INT64_MAX;
-    for (unsigned c = 0; c < settling->candidate_count; c++) {
-        settling->candidates[c].rated = false;
-        settling->candidates[c].good = settling->candidates[c].open;
-    }
-}
-
-/* Whether it leads to somebody who is not broken any more, and what agrees with the order. */
-static void rate(struct repair_batch *batch, const struct settling *settling,
-                 struct candidate *candidate)
-{
-    const struct standing *standing = &batch->column->repair->standing;
-    const struct network_edge *hop = candidate->hop;
-    uint32_t first_port = batch->column->network->switches.items[settling->at].first_port;
-    int64_t label = standing->label[standing->graph.first_node[hop->to] + hop->to_port];
-    uint64_t broken = batch->block->broken[hop->to];
-    candidate->rated = true;
-    candidate->open &= ~broken | batch->settled[hop->to];
-    candidate->goes = broken;
-    if (candidate->open & ~broken)
-        candidate->goes |= repair_block_fitting(batch->block, first_port + hop->port, hop,
-                                                candidate->open & ~broken);
-    candidate->late = 0;
-    for (unsigned i = 0; settling->last_inflow >= label && i < settling->inflow_count; i++)
-        if (standing->label[standing->graph.first_node[settling->at] + settling->inflows[i].in] >=
-            label)
-            candidate->late |= settling->inflows[i].lids;
-    candidate->good = candidate->open & candidate->goes & ~candidate->late;
-    batch->column->repair->operations += 2 + settling->inflow_count;
-}
-
-/* Of those that are good for a LID: the old port, or the one with the least use; NULL: none. */
-static struct candidate *best_for(struct settling *settling, uint64_t bit, uint8_t old)
-{
-    struct candidate *end = settling->candidates + settling->candidate_count;
-    uint64_t least = UINT64_MAX;
-    unsigned place = settling->place[old];
-    if (place < settling->candidate_count && settling->candidates[place].hop->port == old &&
-        settling->candidates[place].good & bit)
-        return &settling->candidates[place];
-    for (struct candidate *candidate = settling->candidates; candidate < end; candidate++) {
-        uint64_t use = candidate->good & bit ? candidate->use : UINT64_MAX;
-        least = use < least ? use : least;
-    }
-    return least < UINT64_MAX
-               ? &settling->candidates[settling->place[(uint8_t)(least + settling->turn)]]
-               : NULL;
-}
-
-/* Of the others, which are all rated. Hops that agree with the order in what follows come first, or
- * are the only ones where an engine gave directions. */
-static struct candidate *next_best_for(const struct repair_batch *batch, struct settling *settling,
-                                       uint64_t bit, uint8_t old)
-{
-    bool strange = !batch->column->repair->standing.directed;
-    struct candidate *best = NULL;
-    uint64_t least = UINT64_MAX;
-    for (unsigned c = 0; c < settling->candidate_count; c++) {
-        struct candidate *candidate = &settling->candidates[c];
-        uint64_t against = !(candidate->goes & bit), late = (candidate->late & bit) != 0;
-        uint64_t other = candidate->hop->port != old;
-        uint64_t rating = against << 63 | late << 62 | other << 61 | candidate->use;
-        if (!(candidate->open & bit) || (against && !strange) || rating >= least)
-            continue;
-        least = rating;
-        best = candidate;
-    }
-    return best;
-}
+/* ---- hops ---- */
 
 /* Whether it is what it looks like; if not, that is noted. */
-static bool confirm(struct repair_batch *batch, struct settling *settling,
-                    struct candidate *candidate, unsigned lid)
+static bool confirm(struct repair_batch *batch, struct repair_settling *settling,
+                    struct repair_candidate *candidate, unsigned lid)
 {
     const struct network_edge *hop = candidate->hop;
     uint64_t bit = UINT64_C(1) << lid;
@@ -325,7 +168,7 @@ static bool confirm(struct repair_batch *batch, struct settling *settling,
 }
 
 /* Everything that the hop gives rise to; false, and nothing has happened, if it closes a circle. */
-static bool add_hop(struct repair_batch *batch, const struct settling *settling,
+static bool add_hop(struct repair_batch *batch, const struct repair_settling *settling,
                     const struct network_edge *hop, unsigned lid, bool counted)
 {
     struct standing *standing = &batch->column->repair->standing;
@@ -346,6 +189,15 @@ static bool add_hop(struct repair_batch *batch, const struct settling *settling,
 
 /* ---- settling ---- */
 
+/* Where the entry of a switch is noted that has changed; NULL: it is none of those that may. */
+static uint32_t *changed_at(const struct repair_batch *batch, uint32_t at, unsigned lid)
+{
+    uint32_t slot = batch->slot[at];
+    if (slot >= batch->block->met.count || batch->block->met.items[slot] != at)
+        return NULL;
+    return &batch->changed.items[slot * BATCH_LIDS + lid];
+}
+
 /* See repair_find_waits(). */
 static void find_waits(struct repair_batch *batch, uint32_t at, unsigned lid, uint32_t entry)
 {
@@ -355,9 +207,13 @@ static void find_waits(struct repair_batch *batch, uint32_t at, unsigned lid, ui
     for (;;) {
         uint8_t port = *repair_block_entry(batch->block, at, lid);
         at = standing_next(network, at, port, &in);
-        if (at == NETWORK_NONE || !(batch->block->broken[at] >> lid & 1))
+        if (at == NETWORK_NONE)
             return;
-        uint32_t first = batch->changed.items[batch->slot[at] * BATCH_LIDS + lid];
+        const uint32_t *changed = changed_at(batch, at, lid);
+        bool broken = batch->block->broken[at] >> lid & 1;
+        uint32_t first = changed ? *changed : NETWORK_NONE;
+        if (!broken && first == NETWORK_NONE)
+            return;
         if (first == NETWORK_NONE)
             continue;
         uint8_t old = repair->entries.items[first].before;
@@ -374,26 +230,24 @@ static void find_waits(struct repair_batch *batch, uint32_t at, unsigned lid, ui
     }
 }
 
-static void settle(struct repair_batch *batch, const struct settling *settling,
+static void settle(struct repair_batch *batch, const struct repair_settling *settling,
                    const struct network_edge *hop, unsigned lid, uint8_t old)
 {
     uint32_t at = settling->at;
     batch->settled[at] |= UINT64_C(1) << lid;
     batch->hops[(size_t)at * BATCH_LIDS + lid] = (uint8_t)(settling->hops + 1);
-    uint32_t *changed = &batch->changed.items[batch->slot[at] * BATCH_LIDS + lid];
-    *changed = NETWORK_NONE;
     if (hop->port == old)
         return;
     uint32_t entry = repair_change_entry_in(batch->column, at, batch->block->lid[lid], hop->port,
                                             settling->load);
     *repair_block_entry(batch->block, at, lid) = hop->port;
-    *changed = entry;
+    batch->changed.items[batch->slot[at] * BATCH_LIDS + lid] = entry;
     find_waits(batch, at, lid, entry);
 }
 
 /* Takes the hop, if that closes no circle. */
-static bool take(struct repair_batch *batch, struct settling *settling, struct candidate *candidate,
-                 unsigned lid)
+static bool take(struct repair_batch *batch, struct repair_settling *settling,
+                 struct repair_candidate *candidate, unsigned lid)
 {
     uint64_t bit = UINT64_C(1) << lid;
     uint32_t moves = batch->column->repair->standing.moves;
@@ -405,38 +259,162 @@ static bool take(struct repair_batch *batch, struct settling *settling, struct c
         settle(batch, settling, hop, lid, old);
     candidate->open &= ~bit;
     candidate->good &= ~bit;
-    candidate->use = use_of(settling, hop);
-    settling->refused |= !fine;
+    candidate->use = settling_use(settling, hop);
+    settling->refused |= fine ? 0 : bit;
     if (batch->column->repair->standing.blocked) {
         batch->hard |= bit;
         batch->blocked |= bit;
         batch->column->repair->standing.blocked = false;
     }
     if (moves != batch->column->repair->standing.moves)
-        forget_ratings(settling);
+        settling_forget_ratings(settling);
     return fine;
 }
 
 /* False if there is no hop to be found at this distance. What takes long to tell is asked only of
  * those whose turn it is. */
-static bool settle_lid(struct repair_batch *batch, struct settling *settling, unsigned lid)
+static bool settle_lid(struct repair_batch *batch, struct repair_settling *settling, unsigned lid)
 {
     uint64_t bit = UINT64_C(1) << lid;
     uint8_t old = *repair_block_entry(batch->block, settling->at, lid);
     for (;;) {
-        struct candidate *best = best_for(settling, bit, old);
+        struct repair_candidate *best = settling_best(settling, bit, old);
         if (!best)
-            best = next_best_for(batch, settling, bit, old);
+            best = settling_next_best(batch, settling, bit, old);
         if (!best || batch->hard & bit)
             return false;
         bool rated = best->rated;
         if (!rated)
-            rate(batch, settling, best);
+            settling_rate(batch, settling, best);
         if ((rated || best->good & bit) && confirm(batch, settling, best, lid) &&
             take(batch, settling, best, lid))
             return true;
     }
 }
+
+/* ---- detours ---- */
+
+/* A switch that is not broken gets a place among those that are. */
+static uint32_t *adopt(struct repair_batch *batch, uint32_t at, unsigned lid)
+{
+    struct repair_block *block = batch->block;
+    if (!changed_at(batch, at, lid)) {
+        batch->slot[at] = (uint32_t)block->met.count;
+        vec_push(&block->met, at);
+        vec_reserve(&batch->changed, block->met.count * BATCH_LIDS);
+        memset(batch->changed.items + (size_t)batch->slot[at] * BATCH_LIDS, 0xFF,
+               BATCH_LIDS * sizeof *batch->changed.items);
+        if (batch->column->repair->standing.fixed)
+            copy_load(batch, at);
+    }
+    return changed_at(batch, at, lid);
+}
+
+/* What comes to a switch, by entries as they are or as they were, and leaves by another hop. */
+static bool add_flow(struct repair_batch *batch, uint32_t at, const struct network_edge *hop,
+                     unsigned lid)
+{
+    const struct network *network = batch->column->network;
+    struct repair *repair = batch->column->repair;
+    struct standing_edge onward;
+    bool fine = true;
+    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1] && fine; e++) {
+        const struct network_edge *edge = &network->edges[e];
+        const uint32_t *changed = changed_at(batch, edge->to, lid);
+        uint8_t now = *repair_block_entry(batch->block, edge->to, lid), old = now;
+        if (changed && *changed != NETWORK_NONE)
+            old = repair->entries.items[*changed].before;
+        if (now == edge->to_port || old == edge->to_port)
+            fine = standing_put(&repair->standing,
+                                (struct standing_edge){at, edge->port, hop->port, 0});
+    }
+    repair->operations += network->first_edge[at + 1] - network->first_edge[at];
+    return fine &&
+           (!find_onward(batch, hop, lid, &onward) || standing_put(&repair->standing, onward));
+}
+
+/* Lets the next switch take another hop, and takes the one to it. */
+static bool turn_aside(struct repair_batch *batch, struct repair_settling *settling,
+                       const struct network_edge *hop, const struct network_edge *other,
+                       unsigned lid)
+{
+    struct repair *repair = batch->column->repair;
+    uint32_t by = hop->to;
+    uint8_t *entry = repair_block_entry(batch->block, by, lid), present = *entry;
+    if (!add_flow(batch, by, other, lid)) {
+        standing_undo(&repair->standing);
+        return false;
+    }
+    *entry = other->port;
+    if (!add_hop(batch, settling, hop, lid, false)) {
+        *entry = present;
+        return false;
+    }
+    uint32_t *changed = adopt(batch, by, lid);
+    settling->load = load_of(batch, settling->at);
+    if (*changed == NETWORK_NONE) {
+        *changed = repair_change_entry_in(batch->column, by, batch->block->lid[lid], other->port,
+                                          load_of(batch, by));
+    } else {
+        repair_shift_load(batch->column, by, present, other->port, load_of(batch, by));
+        repair->entries.items[*changed].after = other->port;
+        routes_row(batch->column->routes, by)[batch->block->lid[lid]] = other->port;
+    }
+    settle(batch, settling, hop, lid, *repair_block_entry(batch->block, settling->at, lid));
+    return true;
+}
+
+/* Whether what follows is as it was before the repair. */
+static bool is_steady(const struct repair_batch *batch, uint32_t at, unsigned lid)
+{
+    const uint32_t *changed = changed_at(batch, at, lid);
+    return !(batch->block->broken[at] >> lid & 1) && (!changed || *changed == NETWORK_NONE);
+}
+
+/* A hop to a switch that is near enough, but must not go on as it does: it may have another way
+ * that is as near, and is one that others take already. */
+static bool try_detour(struct repair_batch *batch, struct repair_settling *settling,
+                       const struct network_edge *hop, unsigned lid)
+{
+    const struct network *network = batch->column->network;
+    const struct dependency_graph *graph = &batch->column->repair->standing.graph;
+    uint32_t by = hop->to, first_port = network->switches.items[by].first_port;
+    const uint64_t *row = dependency_row(graph, by, hop->to_port, 0);
+    uint8_t present = *repair_block_entry(batch->block, by, lid);
+    uint32_t next = repair_block_next(batch->block, by, present);
+    if (!dependency_has_other(graph, by, hop->to_port, present) || next == BLOCK_NOWHERE ||
+        !is_steady(batch, next, lid) || hops_from(batch, by, lid) != settling->hops - 1)
+        return false;
+    for (unsigned port = 1; port <= network->switches.items[by].port_count; port++) {
+        if (!bitset_has(row, port) || port == present)
+            continue;
+        const struct network_port *link = &network->ports.items[first_port + port];
+        struct network_edge other = {link->peer & ~NETWORK_SWITCH, (uint8_t)port, link->peer_port};
+        if (other.to != settling->at && is_steady(batch, other.to, lid) &&
+            hops_from(batch, other.to, lid) == settling->hops - 2 &&
+            turn_aside(batch, settling, hop, &other, lid))
+            return true;
+    }
+    return false;
+}
+
+/* Engines without directions promise short ways; so before a longer one others make room. */
+static bool settle_aside(struct repair_batch *batch, struct repair_settling *settling, unsigned lid)
+{
+    uint64_t bit = UINT64_C(1) << lid;
+    if (batch->column->repair->standing.directed || settling->hops < 2 ||
+        !(settling->refused & bit))
+        return false;
+    for (unsigned c = 0; c < settling->candidate_count; c++)
+        if (try_detour(batch, settling, settling->candidates[c].hop, lid)) {
+            batch->hard &= ~bit;
+            batch->blocked &= ~bit;
+            return true;
+        }
+    return false;
+}
+
+/* ---- the whole of a task ---- */
 
 /* Whether a LID was tried for long enough at ever greater distances. */
 static bool is_far(const struct repair_batch *batch, uint32_t at, uint64_t bit)
@@ -449,7 +427,7 @@ static bool is_far(const struct repair_batch *batch, uint32_t at, uint64_t bit)
 
 /* Where an engine gave directions longer ways that agree with them come first; other engines
  * promise short ones, so that a hop which was refused calls for something else. */
-static void settle_task(struct repair_batch *batch, struct settling *settling,
+static void settle_task(struct repair_batch *batch, struct repair_settling *settling,
                         struct repair_task task)
 {
     settling->at = task.at;
@@ -459,14 +437,15 @@ static void settle_task(struct repair_batch *batch, struct settling *settling,
     settling->load = load_of(batch, task.at);
     if (!settling->lids)
         return;
-    find_inflows(batch, settling);
-    find_candidates(batch, settling);
+    settling->refused = 0;
+    settling_find_inflows(batch, settling);
+    settling_find_candidates(batch, settling);
     for (uint64_t left = settling->lids; left; left &= left - 1) {
-        settling->refused = false;
-        if (settle_lid(batch, settling, (unsigned)__builtin_ctzll(left)))
+        unsigned lid = (unsigned)__builtin_ctzll(left);
+        if (settle_lid(batch, settling, lid) || settle_aside(batch, settling, lid))
             continue;
         if (is_far(batch, task.at, left & -left) ||
-            (settling->refused && !batch->column->repair->standing.directed))
+            (settling->refused & left & -left && !batch->column->repair->standing.directed))
             batch->hard |= left & -left;
         else
             put_task(batch, batch->level + 1, task.at, left & -left);
@@ -513,11 +492,14 @@ static void begin(struct repair_batch *batch)
     batch->top_level = 0;
     memset(batch->hops, 0, batch->column->network->switches.count * BATCH_LIDS);
     vec_reserve(&batch->changed, rows * BATCH_LIDS);
+    if (rows)
+        memset(batch->changed.items, 0xFF, rows * BATCH_LIDS * sizeof *batch->changed.items);
     memset(batch->goals, 0, sizeof batch->goals);
     find_goals(batch);
     find_tasks(batch);
-    if (batch->column->repair->standing.fixed)
-        copy_load(batch);
+    batch->row.count = batch->load.count = 0;
+    for (size_t i = 0; i < rows && batch->column->repair->standing.fixed; i++)
+        copy_load(batch, batch->block->met.items[i]);
 }
 
 uint64_t repair_batch_mend(struct repair_batch *batch)
@@ -525,7 +507,7 @@ uint64_t repair_batch_mend(struct repair_batch *batch)
     struct repair *repair = batch->column->repair;
     const struct repair_block *block = batch->block;
     size_t first_entry = repair->entries.count, first_wait = repair->waits.count;
-    struct settling settling = {0};
+    struct repair_settling settling = {0};
     begin(batch);
     for (batch->level = 1; batch->level <= batch->top_level; batch->level++)
         for (size_t i = 0; i < batch->levels[batch->level].count; i++)

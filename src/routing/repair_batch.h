@@ -20,7 +20,7 @@ struct repair_batch {
     uint8_t turn;          /* ports come later by that where links are used alike */
     uint64_t *settled;     /* by switch: LIDs for which it was broken, and arrives now */
     uint8_t *hops;         /* [switch * BATCH_LIDS + LID]: one more than its hops; 0: not known */
-    uint32_t *slot;        /* by switch that is broken for some: its row in … */
+    uint32_t *slot;        /* by switch of block->met: its place there, and its row in … */
     VEC(uint32_t) changed; /* [slot * BATCH_LIDS + LID]: in repair->entries, or NETWORK_NONE … */
     VEC(uint32_t) row;     /* … and, if the order stays as it is, in … */
     VEC(uint64_t) load;    /* … the load of its links; that of the repair is not changed then */

@@ -221,7 +221,6 @@ static const struct repair_span *span_from(struct repair_block *block, uint32_t 
         span->first = label < span->first ? label : span->first;
         span->last = label > span->last ? label : span->last;
     }
-    block->operations += network->first_edge[at + 1] - network->first_edge[at];
     return span;
 }
 
@@ -238,7 +237,6 @@ static void find_before(struct repair_block *block, const struct network_edge *h
         if (label >= standing->label[standing->graph.first_node[edge->to] + edge->to_port])
             bitset_add(before, edge->port);
     }
-    block->operations += network->first_edge[hop->to + 1] - network->first_edge[hop->to];
 }
 
 /* Those that leave by such an output do not fit. */

@@ -67,7 +67,7 @@ void repair_weigh_all(struct repair_column *column)
         weight_of(column, at);
 }
 
-static void shift_load(struct repair_column *column, uint32_t at, uint8_t from, uint8_t to,
+void repair_shift_load(struct repair_column *column, uint32_t at, uint8_t from, uint8_t to,
                        uint64_t *load)
 {
     const struct network_switch *node = &column->network->switches.items[at];
@@ -94,7 +94,7 @@ uint32_t repair_change_entry_in(struct repair_column *column, uint32_t at, uint3
     uint8_t *entry = routes_row(column->routes, at) + lid;
     struct repair_entry change = {at, (uint16_t)lid, *entry, port};
     if (load)
-        shift_load(column, at, *entry, port, load);
+        repair_shift_load(column, at, *entry, port, load);
     *entry = port;
     vec_push(&column->repair->entries, change);
     return (uint32_t)column->repair->entries.count - 1;
@@ -367,25 +367,14 @@ static bool was_refused(const struct repair_column *column, const struct network
                             (struct standing_edge){hop->to, hop->to_port, out, 0});
 }
 
-/* Whether what comes by the hop goes on from there by some other port than its entry already. */
-static bool is_familiar(const struct repair_column *column, const struct network_edge *hop)
-{
-    const struct dependency_graph *graph = &column->repair->standing.graph;
-    size_t words = dependency_row_words(graph, hop->to);
-    const uint64_t *row = dependency_row(graph, hop->to, hop->to_port, 0);
-    unsigned present = repair_column_port(column, hop->to);
-    uint64_t others = 0;
-    for (size_t word = 0; word < words; word++)
-        others |= row[word] & ~(present / 64 == word ? UINT64_C(1) << present % 64 : 0);
-    return others;
-}
-
 static bool is_worth_a_try(const struct repair_column *column, const struct network_edge *hop,
                            enum how how)
 {
-    return how == AT_ONCE    ? !was_refused(column, hop)
-           : how == FAMILIAR ? is_familiar(column, hop)
-                             : true;
+    return how == AT_ONCE ? !was_refused(column, hop)
+           : how == FAMILIAR
+               ? dependency_has_other(&column->repair->standing.graph, hop->to, hop->to_port,
+                                      repair_column_port(column, hop->to))
+               : true;
 }
 
 /* For switches that have their old entry it is known for all LIDs of the block whether it agrees
@@ -484,7 +473,7 @@ static bool try_detour(struct repair_column *column, uint32_t at, const struct n
         } else {
             uint64_t *load = load_row(column, by, column->lid);
             if (load)
-                shift_load(column, by, present, other->port, load);
+                repair_shift_load(column, by, present, other->port, load);
             column->repair->entries.items[cell->changed].after = *entry = other->port;
         }
         column->detours = true;

@@ -84,6 +84,9 @@ uint32_t repair_change_entry(struct repair_column *column, uint32_t at, uint32_t
 /* The same for a terminal's LID, with the load of the switch's links in this row. */
 uint32_t repair_change_entry_in(struct repair_column *column, uint32_t at, uint32_t lid,
                                 uint8_t port, uint64_t *load);
+/* Moves the load of a terminal's LID from one of the switch's links to another. */
+void repair_shift_load(struct repair_column *column, uint32_t at, uint8_t from, uint8_t to,
+                       uint64_t *load);
 /* Finds out what an entry of each switch stands for, before somebody has to ask. */
 void repair_weigh_all(struct repair_column *column);
 

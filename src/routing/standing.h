@@ -106,12 +106,18 @@ static inline bool standing_has(const struct standing *standing, struct standing
     return bitset_has(dependency_row(&standing->graph, edge.at, edge.in, edge.lane),
                       edge.out * standing->graph.vls + edge.lane);
 }
-/* Whether the edge has closed a circle since standing_begin(). */
+/* Edges of a channel that have closed a circle since standing_begin(), like a row of the graph; or
+ * NULL. */
+static inline const uint64_t *standing_refused_row(const struct standing *standing, uint32_t at,
+                                                   uint8_t in, uint8_t lane)
+{
+    const uint64_t *row = dependency_row(&standing->graph, at, in, lane);
+    return standing->refused ? standing->refused + (row - standing->graph.bits) : NULL;
+}
 static inline bool standing_refused(const struct standing *standing, struct standing_edge edge)
 {
-    const uint64_t *row = dependency_row(&standing->graph, edge.at, edge.in, edge.lane);
-    return standing->refused && bitset_has(standing->refused + (row - standing->graph.bits),
-                                           edge.out * standing->graph.vls + edge.lane);
+    const uint64_t *row = standing_refused_row(standing, edge.at, edge.in, edge.lane);
+    return row && bitset_has(row, edge.out * standing->graph.vls + edge.lane);
 }
 /* standing_add(), quick where the edge is there already. */
 static inline bool standing_put(struct standing *standing, struct standing_edge edge)

@@ -295,23 +295,33 @@ static void order_slice(void *context, size_t index)
                                 (uint32_t)((index + 1) * switches / check->slice_count));
 }
 
-/* Slices have about as many entries each, and blocks of LIDs as a whole. More than one is worth it
+/* How much work an entry is, about; a column takes longer than its share of rows. */
+static unsigned work_of(const struct network *network, const struct repair_entry *entry)
+{
+    uint32_t owner = entry->lid <= network->top_lid ? network->owner[entry->lid] : NETWORK_NONE;
+    return owner & NETWORK_SWITCH ? 4 : 1;
+}
+
+/* Slices are about as much work each, and blocks of LIDs as a whole. More than one is worth it
  * where entries are more work than other graphs. */
 static void cut_slices(struct check *check, const struct dependency_graph *graph,
                        const struct workers *workers)
 {
     const struct repair *repair = check->change.repair;
     size_t words = graph->first_word[graph->network->switches.count];
-    size_t count = repair->entries.count;
+    size_t count = repair->entries.count, work = 0, done = 0, entry = 0;
     unsigned wanted = words / 16 < count ? workers_count(workers) : 1;
     check->slice_count = wanted < SLICES ? wanted : SLICES;
-    for (unsigned i = 0; i < check->slice_count; i++) {
-        uint32_t lid = i ? repair->entries.items[i * count / check->slice_count].lid : 0;
-        check->slices[i].first = lid - lid % ROUTES_BLOCK;
-        check->slices[i].end = UINT32_MAX;
-        if (i)
-            check->slices[i - 1].end = check->slices[i].first;
+    check->slices[0].first = 0;
+    for (size_t i = 0; i < count && wanted > 1; i++)
+        work += work_of(graph->network, &repair->entries.items[i]);
+    for (unsigned i = 1; i < check->slice_count; i++) {
+        for (; done < i * work / check->slice_count; entry++)
+            done += work_of(graph->network, &repair->entries.items[entry]);
+        uint32_t lid = entry < count ? repair->entries.items[entry].lid : UINT32_MAX;
+        check->slices[i].first = check->slices[i - 1].end = lid - lid % ROUTES_BLOCK;
     }
+    check->slices[check->slice_count - 1].end = UINT32_MAX;
 }
 
 /* The first error, by LID. */

@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 static void plain_search(const struct network *network, uint32_t goal, uint32_t *hops)
@@ -67,9 +69,9 @@ struct tree {
     uint32_t *to_new;
 };
 
-static void tree_init(struct tree *tree, const char *engine)
+static void tree_init(struct tree *tree, const char *engine, const char *arity)
 {
-    const char *words[] = {"k=6", "n=3"};
+    const char *words[] = {arity, "n=3"};
     struct engine_options options = {.leave_proof = true};
     struct dependency_graph found;
     struct verify_report report;
@@ -92,6 +94,17 @@ static uint8_t exchanged_port(const struct network *network, uint32_t at, uint32
     if (at != tangled || (port != first[0].port && port != first[1].port))
         return port;
     return port == first[0].port ? first[1].port : first[0].port;
+}
+
+/* What the switches have that are left. */
+static void tree_hold(struct tree *tree)
+{
+    routes_init(&tree->held, &tree->after, tree->routes.engine);
+    tree->held.vls = tree->routes.vls;
+    for (uint32_t at = 0; at < tree->before.switches.count; at++)
+        if (tree->to_new[at] != NETWORK_NONE)
+            memcpy(routes_row(&tree->held, tree->to_new[at]), routes_row(&tree->routes, at),
+                   tree->held.stride);
 }
 
 /* The network without a switch, and with two cables of another exchanged; NETWORK_NONE: none. The
@@ -123,12 +136,7 @@ static void tree_change(struct tree *tree, uint32_t lost, uint32_t tangled)
                                  tree->to_new[terminal->at], terminal->port);
     }
     network_finish(&tree->after);
-    routes_init(&tree->held, &tree->after, tree->routes.engine);
-    tree->held.vls = tree->routes.vls;
-    for (uint32_t at = 0; at < before->switches.count; at++)
-        if (at != lost)
-            memcpy(routes_row(&tree->held, tree->to_new[at]), routes_row(&tree->routes, at),
-                   tree->held.stride);
+    tree_hold(tree);
 }
 
 static void tree_release(struct tree *tree)
@@ -175,7 +183,7 @@ static void all_that_leads_to_a_broken_end_is_found(void **state)
         struct tree tree = {0};
         struct repair repair = {0};
         struct repair_block block;
-        tree_init(&tree, names[i]);
+        tree_init(&tree, names[i], "k=6");
         tree_change(&tree, middle_switch(&tree.before), NETWORK_NONE);
         assert_true(repair_compare(&repair, &tree.standing, &tree.before, &tree.routes, &tree.after,
                                    &tree.held, tree.to_new));
@@ -241,7 +249,7 @@ static void a_lost_middle_switch_costs_the_broken_entries_only(void **state)
         struct verify_report report;
         struct err err;
         uint64_t broken = 0;
-        tree_init(&tree, names[i]);
+        tree_init(&tree, names[i], "k=6");
         tree_change(&tree, middle_switch(&tree.before), NETWORK_NONE);
         assert_true(repair_compare(&repair, &tree.standing, &tree.before, &tree.routes, &tree.after,
                                    &tree.held, tree.to_new));
@@ -262,6 +270,103 @@ static void a_lost_middle_switch_costs_the_broken_entries_only(void **state)
         assert_checks_agree(&tree, &repair, &graph, -EHOSTUNREACH);
         dependency_release(&graph);
         repair_release(&repair);
+        tree_release(&tree);
+    }
+}
+
+/* ---- side by side ---- */
+
+struct round {
+    atomic_size_t next;
+    size_t jobs;
+    void (*job)(void *context, size_t index);
+    void *context;
+};
+
+static void *take_jobs(void *argument)
+{
+    struct round *round = argument;
+    size_t index;
+    while ((index = atomic_fetch_add(&round->next, 1)) < round->jobs)
+        round->job(round->context, round->jobs - 1 - index);
+    return NULL;
+}
+
+static void run_side_by_side(const struct workers *workers, size_t jobs,
+                             void (*job)(void *context, size_t index), void *context)
+{
+    struct round round = {.jobs = jobs, .job = job, .context = context};
+    pthread_t threads[4];
+    for (unsigned i = 0; i < workers->count; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, take_jobs, &round), 0);
+    for (unsigned i = 0; i < workers->count; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static const struct workers side_by_side = {.count = 4, .run = run_side_by_side};
+
+/* A repair of the tables, which the switches hold then. */
+static void repair_by(struct tree *tree, const struct workers *workers, struct repair *repair,
+                      struct dependency_graph *graph)
+{
+    struct err err;
+    assert_true(repair_compare(repair, &tree->standing, &tree->before, &tree->routes, &tree->after,
+                               &tree->held, tree->to_new));
+    dependency_move(graph, &tree->graph, &tree->after, tree->to_new, repair->fresh);
+    assert_int_equal(repair_tables(repair, &tree->after, &tree->held, workers, &err), 0);
+}
+
+static void assert_repairs_agree(const struct repair *one, const struct repair *other,
+                                 const struct network *network)
+{
+    assert_int_equal(one->entries.count, other->entries.count);
+    for (size_t i = 0; i < one->entries.count; i++) {
+        const struct repair_entry *a = &one->entries.items[i], *b = &other->entries.items[i];
+        assert_true(a->at == b->at && a->lid == b->lid && a->before == b->before &&
+                    a->after == b->after);
+    }
+    assert_int_equal(one->waits.count, other->waits.count);
+    for (size_t i = 0; i < one->waits.count; i++)
+        assert_true(one->waits.items[i].entry == other->waits.items[i].entry &&
+                    one->waits.items[i].first == other->waits.items[i].first);
+    assert_int_equal(one->broken, other->broken);
+    assert_int_equal(one->operations, other->operations);
+    for (size_t channel = 0; channel < network->ports.count; channel++) {
+        assert_int_equal(one->standing.load[channel], other->standing.load[channel]);
+        assert_int_equal(one->standing.label[channel], other->standing.label[channel]);
+    }
+    size_t words = one->standing.graph.first_word[network->switches.count];
+    assert_memory_equal(one->standing.graph.bits, other->standing.graph.bits, words * 8);
+    assert_memory_equal(one->standing.behind.bits, other->standing.behind.bits, words * 8);
+}
+
+/* There are 144 LIDs in the part that lost a switch: more than are mended at a time. */
+static void groups_are_mended_alike_by_any_number_of_workers(void **state)
+{
+    const char *names[] = {"ftree", "updn", "minhop"};
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        struct tree tree = {0};
+        struct repair one = {0}, other = {0};
+        struct dependency_graph graph, other_graph;
+        uint64_t operations = 0;
+        struct err err;
+        tree_init(&tree, names[i], "k=12");
+        tree_change(&tree, middle_switch(&tree.before), NETWORK_NONE);
+        repair_by(&tree, NULL, &one, &graph);
+        assert_int_equal(
+            verify_change(&tree.after, &tree.held, &one, NULL, &graph, &operations, &err), 0);
+        struct routes mended = tree.held;
+        tree_hold(&tree);
+        repair_by(&tree, &side_by_side, &other, &other_graph);
+        assert_repairs_agree(&one, &other, &tree.after);
+        for (uint32_t at = 0; at < tree.after.switches.count; at++)
+            assert_memory_equal(routes_row(&mended, at), routes_row(&tree.held, at), mended.stride);
+        dependency_release(&graph);
+        dependency_release(&other_graph);
+        routes_release(&mended);
+        repair_release(&one);
+        repair_release(&other);
         tree_release(&tree);
     }
 }
@@ -293,7 +398,7 @@ static void the_check_counts_entries_that_stay_but_lead_elsewhere(void **state)
         struct dependency_graph graph;
         struct err err;
         uint64_t operations = 0;
-        tree_init(&tree, names[i]);
+        tree_init(&tree, names[i], "k=6");
         uint32_t at = middle_switch(&tree.before);
         tree_change(&tree, NETWORK_NONE, at);
         assert_true(repair_compare(&repair, &tree.standing, &tree.before, &tree.routes, &tree.after,
@@ -324,6 +429,7 @@ int main(void)
         cmocka_unit_test(distances_are_those_of_a_plain_search),
         cmocka_unit_test(all_that_leads_to_a_broken_end_is_found),
         cmocka_unit_test(a_lost_middle_switch_costs_the_broken_entries_only),
+        cmocka_unit_test(groups_are_mended_alike_by_any_number_of_workers),
         cmocka_unit_test(the_check_counts_entries_that_stay_but_lead_elsewhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
