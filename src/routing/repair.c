@@ -113,7 +113,8 @@ struct lesson {
     size_t loss;              /* where its first is in standing.graph.losses, if there is any */
     uint8_t before;           /* the last entry that was replaced … */
     uint64_t ins[4];          /* … and the inputs that may be used by what left by it */
-    /* The ports that served, or were not tried: a heap, the least used one first. */
+    /* The ports that served, or were not tried: a heap, the least used one first. Behind it are the
+     * others, which did not serve when one of these did. */
     unsigned likely_count;
     struct likely {
         uint64_t use; /* lower ports come first where that is the same */
@@ -134,6 +135,13 @@ static void sink(struct lesson *lesson, unsigned i)
         lesson->likely[i] = lesson->likely[child];
     }
     lesson->likely[i] = moved;
+}
+
+static void swap_likely(struct lesson *lesson, unsigned a, unsigned b)
+{
+    struct likely moved = lesson->likely[a];
+    lesson->likely[a] = lesson->likely[b];
+    lesson->likely[b] = moved;
 }
 
 static uint64_t use_of(const struct repair_column *column, uint32_t at, uint8_t port)
@@ -199,39 +207,55 @@ static const uint64_t *inputs_of(const struct repair *repair, uint32_t at, uint8
     return lesson->ins;
 }
 
-/* Whether a hop leads to somebody who is that near, and may be taken by what comes here, if
- * anything does that counts. */
-static bool serves(struct repair_column *column, const struct repair_end *end, uint32_t goal,
-                   const struct network_edge *hop, const uint64_t *ins, struct arrival *known)
+/* Whether a hop leads to somebody who is that near. */
+static bool leads_near(const struct repair_column *column, const struct repair_end *end,
+                       uint32_t goal, const struct network_edge *hop, struct arrival *known)
 {
-    if (known->at != hop->to || known->hops != end->hops) {
-        if (!arrives_in(column, hop->to, end->lid, goal, end->hops - 1u))
-            return false;
-        *known = (struct arrival){hop->to, end->hops};
-    }
-    return !ins || take_hop(column, end->at, end->lid, hop, ins);
+    if (known->at == hop->to && known->hops == end->hops)
+        return true;
+    if (!arrives_in(column, hop->to, end->lid, goal, end->hops - 1u))
+        return false;
+    *known = (struct arrival){hop->to, end->hops};
+    return true;
 }
 
-/* The least used of the ports that served before, else any; NULL: none. It is the first of the heap
- * then. */
+/* Looks at all ports; those that lead near are the heap then. False if there is none: that says
+ * nothing of other goals, and the heap stays as it is. */
+static bool find_likely(const struct repair_column *column, const struct repair_end *end,
+                        uint32_t goal, struct lesson *lesson)
+{
+    const struct network *network = column->network;
+    unsigned all = network->first_edge[end->at + 1] - network->first_edge[end->at], count = 0;
+    for (unsigned i = 0; i < all; i++)
+        if (leads_near(column, end, goal, lesson->likely[i].hop, &lesson->arrivals[end->lid]))
+            swap_likely(lesson, i, count++);
+    if (count) {
+        lesson->likely_count = count;
+        sort_likely(column, end->at, lesson);
+    }
+    return count;
+}
+
+/* The least used of the ports that lead near, and that what comes here may take, if anything does
+ * that counts; NULL: none. It is the first of the heap now. */
 static const struct network_edge *find_hop(struct repair_column *column,
                                            const struct repair_end *end, uint32_t goal,
                                            const uint64_t *ins, struct lesson *lesson)
 {
-    const struct network *network = column->network;
     struct arrival *known = &lesson->arrivals[end->lid];
-    while (lesson->likely_count) {
-        if (serves(column, end, goal, lesson->likely[0].hop, ins, known))
-            return lesson->likely[0].hop;
-        lesson->likely[0] = lesson->likely[--lesson->likely_count];
-        sink(lesson, 0);
-    }
-    for (uint32_t e = network->first_edge[end->at]; e < network->first_edge[end->at + 1]; e++)
-        if (serves(column, end, goal, &network->edges[e], ins, known)) {
-            lesson->likely[lesson->likely_count++].hop = &network->edges[e];
-            return &network->edges[e];
+    for (bool looked = false;;) {
+        const struct network_edge *hop = lesson->likely_count ? lesson->likely[0].hop : NULL;
+        bool near = hop && (looked || leads_near(column, end, goal, hop, known));
+        if (near && (!ins || take_hop(column, end->at, end->lid, hop, ins)))
+            return hop;
+        if (!near && (looked || !find_likely(column, end, goal, lesson)))
+            return NULL;
+        if (near) {
+            swap_likely(lesson, 0, --lesson->likely_count);
+            sink(lesson, 0);
         }
-    return NULL;
+        looked |= !near;
+    }
 }
 
 /* Replaces an entry by one that leads to somebody as near. */
