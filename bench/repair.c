@@ -117,7 +117,7 @@ static void mend(const struct state *state, struct rest *rest, const struct work
     struct err err = {0};
     double times[PARTS + 1] = {now_ms()};
     repair_compare(&repair, &state->standing, &state->network, &state->routes, &rest->network,
-                   &rest->held, rest->to_new);
+                   &rest->held, rest->to_new, workers);
     dependency_move(&graph, &state->graph, &rest->network, rest->to_new, repair.fresh);
     times[1] = now_ms();
     int status = repair_tables(&repair, &rest->network, &rest->held, workers, &err);

@@ -70,7 +70,7 @@ struct repair {
 bool repair_compare(struct repair *repair, const struct standing *standing,
                     const struct network *before, const struct routes *routes,
                     const struct network *network, const struct routes *held,
-                    const uint32_t *to_new);
+                    const uint32_t *to_new, const struct workers *workers);
 void repair_release(struct repair *repair);
 
 /* Mends the tables in place. -EDEADLK if no acyclic choice is left; then they are as they were.

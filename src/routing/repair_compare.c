@@ -132,36 +132,68 @@ static bool senders_came(const struct comparison *comparison)
     return false;
 }
 
-bool repair_compare(struct repair *repair, const struct standing *standing,
-                    const struct network *before, const struct routes *routes,
-                    const struct network *network, const struct routes *held,
-                    const uint32_t *to_new)
+/* Switches that are new, and what all their entries have to be: something else. */
+static void find_new_switches(const struct comparison *comparison)
 {
-    struct comparison comparison = {repair, standing, before, network, routes, held, to_new, NULL};
-    if (senders_came(&comparison))
-        return false;
-    comparison.walked = mem_zalloc(before->top_lid + 1u, sizeof *comparison.walked);
+    const struct network *network = comparison->network;
+    struct repair *repair = comparison->repair;
     uint8_t *stays = mem_zalloc(network->switches.count + 1, 1);
-    repair->fresh = mem_zalloc(network->ports.count + 1, 1);
-    for (uint32_t old = 0; old < before->switches.count; old++)
-        if (to_new[old] != NETWORK_NONE) {
-            stays[to_new[old]] = 1;
-            compare_ports(&comparison, old);
-            find_ends(&comparison, old);
-        }
+    for (uint32_t old = 0; old < comparison->before->switches.count; old++)
+        if (comparison->to_new[old] != NETWORK_NONE)
+            stays[comparison->to_new[old]] = 1;
     for (uint32_t at = 0; at < network->switches.count; at++) {
         const struct network_switch *node = &network->switches.items[at];
         if (stays[at])
             continue;
         vec_push(&repair->switches, at);
         memset(repair->fresh + node->first_port, 1, node->port_count + 1u);
+    }
+    mem_free(stays);
+}
+
+static void find_all_ends(struct comparison *comparison)
+{
+    const struct network *network = comparison->network;
+    struct repair *repair = comparison->repair;
+    comparison->walked = mem_zalloc(comparison->before->top_lid + 1u, sizeof *comparison->walked);
+    for (uint32_t old = 0; old < comparison->before->switches.count; old++)
+        if (comparison->to_new[old] != NETWORK_NONE)
+            find_ends(comparison, old);
+    for (size_t i = 0; i < repair->switches.count; i++)
         for (uint32_t lid = 1; lid <= network->top_lid; lid++)
             if (network->owner[lid] != NETWORK_NONE)
-                vec_push(&repair->ends, ((struct repair_end){at, (uint16_t)lid, 0}));
+                vec_push(&repair->ends,
+                         ((struct repair_end){repair->switches.items[i], (uint16_t)lid, 0}));
+    mem_free(comparison->walked);
+}
+
+/* Entries and addresses; or what is remembered. */
+static void do_job(void *context, size_t index)
+{
+    struct comparison *comparison = context;
+    struct repair *repair = comparison->repair;
+    if (index == 0) {
+        find_all_ends(comparison);
+        compare_lids(comparison);
+    } else {
+        standing_move(&repair->standing, comparison->standing, comparison->network,
+                      comparison->to_new, repair->fresh);
     }
-    compare_lids(&comparison);
-    standing_move(&repair->standing, standing, network, to_new, repair->fresh);
-    mem_free(stays);
-    mem_free(comparison.walked);
+}
+
+bool repair_compare(struct repair *repair, const struct standing *standing,
+                    const struct network *before, const struct routes *routes,
+                    const struct network *network, const struct routes *held,
+                    const uint32_t *to_new, const struct workers *workers)
+{
+    struct comparison comparison = {repair, standing, before, network, routes, held, to_new, NULL};
+    if (senders_came(&comparison))
+        return false;
+    repair->fresh = mem_zalloc(network->ports.count + 1, 1);
+    for (uint32_t old = 0; old < before->switches.count; old++)
+        if (to_new[old] != NETWORK_NONE)
+            compare_ports(&comparison, old);
+    find_new_switches(&comparison);
+    workers_run(workers, 2, do_job, &comparison);
     return true;
 }

@@ -166,7 +166,7 @@ static void prepare(struct sm *sm, struct sm_job *job, const uint32_t *index)
     job->repair.tidy = sm->hypervisors; /* addresses of virtual machines are given to others */
     if (compare_tables(last, job, to_new) &&
         repair_compare(&job->repair, &last->standing, &last->network, &last->routes, &job->network,
-                       &job->before, to_new)) {
+                       &job->before, to_new, job->options.workers)) {
         dependency_move(&job->checked, &last->checked, &job->network, to_new, job->repair.fresh);
         keep_paths(last, job, to_new);
         add_edited(last, job);

@@ -186,7 +186,7 @@ static void all_that_leads_to_a_broken_end_is_found(void **state)
         tree_init(&tree, names[i], "k=6");
         tree_change(&tree, middle_switch(&tree.before), NETWORK_NONE);
         assert_true(repair_compare(&repair, &tree.standing, &tree.before, &tree.routes, &tree.after,
-                                   &tree.held, tree.to_new));
+                                   &tree.held, tree.to_new, NULL));
         repair_block_init(&block, &tree.after, &tree.held, &repair.standing, repair.fresh);
         uint32_t lid = 1;
         while (lid <= tree.after.top_lid) { /* with gaps, so that not all follow each other */
@@ -252,7 +252,7 @@ static void a_lost_middle_switch_costs_the_broken_entries_only(void **state)
         tree_init(&tree, names[i], "k=6");
         tree_change(&tree, middle_switch(&tree.before), NETWORK_NONE);
         assert_true(repair_compare(&repair, &tree.standing, &tree.before, &tree.routes, &tree.after,
-                                   &tree.held, tree.to_new));
+                                   &tree.held, tree.to_new, NULL));
         for (uint32_t lid = 1; lid <= tree.after.top_lid; lid++)
             for (uint32_t at = 0; at < tree.after.switches.count; at++)
                 broken += tree.after.owner[lid] != NETWORK_NONE && !arrives(&tree, at, lid);
@@ -311,7 +311,7 @@ static void repair_by(struct tree *tree, const struct workers *workers, struct r
 {
     struct err err;
     assert_true(repair_compare(repair, &tree->standing, &tree->before, &tree->routes, &tree->after,
-                               &tree->held, tree->to_new));
+                               &tree->held, tree->to_new, workers));
     dependency_move(graph, &tree->graph, &tree->after, tree->to_new, repair->fresh);
     assert_int_equal(repair_tables(repair, &tree->after, &tree->held, workers, &err), 0);
 }
@@ -402,7 +402,7 @@ static void the_check_counts_entries_that_stay_but_lead_elsewhere(void **state)
         uint32_t at = middle_switch(&tree.before);
         tree_change(&tree, NETWORK_NONE, at);
         assert_true(repair_compare(&repair, &tree.standing, &tree.before, &tree.routes, &tree.after,
-                                   &tree.held, tree.to_new));
+                                   &tree.held, tree.to_new, NULL));
         dependency_move(&graph, &tree.graph, &tree.after, tree.to_new, repair.fresh);
         for (uint32_t lid = 1; lid <= tree.after.top_lid; lid++) {
             uint8_t port = routes_port(&tree.held, at, lid);

@@ -209,7 +209,7 @@ void world_begin_step(struct world *world, struct step *step)
     forget_new_parts(world, step);
     step->known = world->standing.known &&
                   repair_compare(&step->repair, &world->standing, world->network, &world->routes,
-                                 step->network, &step->held, step->to_new);
+                                 step->network, &step->held, step->to_new, NULL);
     if (step->known)
         dependency_move(&step->graph, &world->graph, step->network, step->to_new,
                         step->repair.fresh);
