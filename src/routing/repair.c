@@ -355,6 +355,8 @@ static void close_old_ways(struct repair_column *column)
             vec_push(&nobodys, lid);
     for (uint32_t at = 0; at < network->switches.count; at++) {
         const struct network_switch *node = &network->switches.items[at];
+        if (!repair->tidy && !memchr(repair->fresh + node->first_port, 1, node->port_count + 1u))
+            continue;
         const uint8_t *row = routes_row(column->routes, at);
         bool close[256] = {0}, any = false;
         for (unsigned port = 0; port <= node->port_count; port++)

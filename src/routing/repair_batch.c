@@ -16,6 +16,7 @@ void repair_batch_init(struct repair_batch *batch, struct repair_column *column)
     *batch = (struct repair_batch){.column = column, .block = &column->block};
     batch->settled = mem_zalloc(switches, sizeof *batch->settled);
     batch->hops = mem_alloc(switches * BATCH_LIDS);
+    batch->nearness = mem_zalloc(switches, sizeof *batch->nearness);
     batch->slot = mem_zalloc(switches, sizeof *batch->slot);
 }
 
@@ -24,6 +25,7 @@ void repair_batch_release(struct repair_batch *batch)
     mem_free(batch->settled);
     mem_free(batch->hops);
     mem_free(batch->slot);
+    mem_free(batch->nearness);
     vec_release(&batch->changed);
     vec_release(&batch->row);
     vec_release(&batch->load);

@@ -30,6 +30,10 @@ struct repair_batch {
         uint64_t lids;
         const uint8_t *near;
     } goals[BATCH_LIDS];
+    struct repair_nearness {
+        uint32_t number;     /* the block for which it is known */
+        uint8_t least, most; /* hops to the goals, at least */
+    } * nearness;            /* by switch */
     VEC(struct repair_task) levels[BATCH_LEVELS];
     unsigned level, top_level;
 };

@@ -63,23 +63,26 @@ struct run {
     uint8_t bit, length;
 };
 
-static unsigned find_runs(const uint16_t *lids, size_t count, struct run *runs)
+static unsigned find_runs(const struct repair_block *block, struct run *runs)
 {
-    unsigned found = 0;
-    for (size_t i = 0; i < count; i++)
-        if (i > 0 && lids[i] == lids[i - 1] + 1)
-            runs[found - 1].length++;
+    unsigned found = 0, last = ROUTES_BLOCK;
+    for (uint64_t left = block->lids; left; left &= left - 1) {
+        unsigned bit = (unsigned)__builtin_ctzll(left);
+        if (last < bit && block->lid[bit] - block->lid[last] == (int)(bit - last))
+            runs[found - 1].length = (uint8_t)(bit - runs[found - 1].bit + 1);
         else
-            runs[found++] = (struct run){lids[i], (uint8_t)i, 1};
+            runs[found++] = (struct run){block->lid[bit], (uint8_t)bit, 1};
+        last = bit;
+    }
     return found;
 }
 
-static void copy_rows(struct repair_block *block, size_t count)
+static void copy_rows(struct repair_block *block)
 {
     enum { AHEAD = 16 };
     uint32_t switches = (uint32_t)block->network->switches.count;
     struct run runs[ROUTES_BLOCK];
-    unsigned run_count = find_runs(block->lid, count, runs);
+    unsigned run_count = find_runs(block, runs);
     for (uint32_t at = 0; at < switches; at++) {
         const uint8_t *row = routes_row(block->routes, at);
         uint8_t *copy = repair_block_entry(block, at, 0);
@@ -105,16 +108,22 @@ void repair_block_begin(struct repair_block *block, const uint16_t *lids, size_t
         block->broken[at] = block->fed[at] = block->told[at] = 0;
     }
     block->met.count = block->queue.count = 0;
-    block->lids = count < ROUTES_BLOCK ? (UINT64_C(1) << count) - 1 : UINT64_MAX;
+    block->lids = 0;
     block->counted = block->standing->graph.vls == 1;
     block->number++;
-    for (uint32_t bit = 0; bit < count; bit++) {
-        block->lid[bit] = lids[bit];
-        block->bit[lids[bit]] = (uint8_t)bit;
-        bitset_add(block->ends + switch_of(network, lids[bit]), bit);
-        block->counted &= !(network->owner[lids[bit]] & NETWORK_SWITCH);
+    /* If there are gaps, but not wide ones, bits are left out for them. */
+    bool close = true;
+    for (size_t i = 1; i < count; i++)
+        close &= lids[i] > lids[i - 1] && lids[i] - lids[0] < ROUTES_BLOCK;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bit = close ? (uint32_t)(lids[i] - lids[0]) : (uint32_t)i;
+        block->lids |= UINT64_C(1) << bit;
+        block->lid[bit] = lids[i];
+        block->bit[lids[i]] = (uint8_t)bit;
+        bitset_add(block->ends + switch_of(network, lids[i]), bit);
+        block->counted &= !(network->owner[lids[i]] & NETWORK_SWITCH);
     }
-    copy_rows(block, count);
+    copy_rows(block);
 }
 
 static inline void mark(struct repair_block *block, uint32_t at, uint64_t lids)

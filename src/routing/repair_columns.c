@@ -63,11 +63,22 @@ static void part_due(const struct repair_columns *columns, struct due *due)
     due->told.list.count = kept;
 }
 
+/* How many of the LIDs make a group: if that are not much fewer, those that are close together,
+ * whose entries are copied at once. */
+static size_t group_size(const uint16_t *lids, size_t count)
+{
+    size_t most = count < BATCH_LIDS ? count : BATCH_LIDS, close = 1;
+    while (close < most && lids[close] > lids[close - 1] && lids[close] - lids[0] < BATCH_LIDS)
+        close++;
+    return close * 4 >= most * 3 ? close : most;
+}
+
 static void push_groups(struct due *due, const uint16_t *lids, size_t count)
 {
-    for (size_t i = 0; i < count; i += BATCH_LIDS)
-        vec_push(&due->groups, ((struct repair_group){
-                                   lids + i, count - i < BATCH_LIDS ? count - i : BATCH_LIDS}));
+    for (size_t size; count; lids += size, count -= size) {
+        size = group_size(lids, count);
+        vec_push(&due->groups, ((struct repair_group){lids, size}));
+    }
 }
 
 /* Those with many ends are the most work; they come soon, but not first. */
@@ -77,7 +88,8 @@ static void find_due(const struct repair_column *column, const struct repair_col
     *due = (struct due){0};
     list_due(column, columns, of_switches, due);
     part_due(columns, due);
-    size_t count = due->told.list.count, first = count < BATCH_LIDS ? count : BATCH_LIDS;
+    size_t count = due->told.list.count;
+    size_t first = count ? group_size(due->told.list.items, count) : 0;
     push_groups(due, due->told.list.items, first);
     push_groups(due, due->many.list.items, due->many.list.count);
     push_groups(due, due->told.list.items + first, count - first);
@@ -127,7 +139,7 @@ static bool mend_group(struct repair_column *column, const struct repair_columns
     if (batch && column->block.counted)
         left &= ~repair_batch_mend(batch);
     for (; left && mended; left &= left - 1)
-        mended = mend_column(column, columns, group.lids[__builtin_ctzll(left)]);
+        mended = mend_column(column, columns, column->block.lid[__builtin_ctzll(left)]);
     return mended;
 }
 

@@ -32,8 +32,7 @@ struct crew_outcome {
     VEC(struct repair_wait) waits;
     VEC(struct standing_edge) edges;
     VEC(struct crew_shift) shifts;
-    uint64_t left;    /* LIDs of the group, as bits */
-    uint64_t blocked; /* those for which the order would have to change */
+    struct repair_lids blocked, left; /* see repair_crew_mend() */
 };
 
 struct crew {
@@ -90,8 +89,12 @@ static void mend_group(void *context, size_t index)
     struct repair *part = &member->part;
     repair_look_at(member->column, crew->columns, crew->groups[index]);
     member->batch->turn = (uint8_t)(8 * index);
-    outcome->left = member->column->block.lids & ~repair_batch_mend(member->batch);
-    outcome->blocked = member->batch->blocked;
+    uint64_t left = member->column->block.lids & ~repair_batch_mend(member->batch);
+    for (; left; left &= left - 1) {
+        bool blocked = member->batch->blocked & left & -left;
+        struct repair_lids *lids = blocked ? &outcome->blocked : &outcome->left;
+        vec_push(&lids->list, member->column->block.lid[__builtin_ctzll(left)]);
+    }
     find_shifts(member, outcome);
     memcpy(&outcome->entries, &part->entries, sizeof outcome->entries);
     memcpy(&outcome->waits, &part->waits, sizeof outcome->waits);
@@ -122,6 +125,13 @@ static void gather_members(struct crew *crew, struct repair_column *column,
     }
     column->repair = &crew->members[0].part;
     column->block.standing = &crew->members[0].part.standing;
+}
+
+static void take_lids(struct repair_lids *all, struct repair_lids *some)
+{
+    for (size_t i = 0; i < some->list.count; i++)
+        vec_push(&all->list, some->list.items[i]);
+    vec_release(&some->list);
 }
 
 static void take_outcome(struct repair *repair, struct crew_outcome *outcome)
@@ -187,11 +197,8 @@ void repair_crew_mend(struct repair_column *column, struct repair_batch *batch,
         dismiss(repair, column, &crew.members[i], i == 0);
     for (size_t i = 0; i < count; i++) {
         take_outcome(repair, &crew.outcomes[i]);
-        for (uint64_t bits = crew.outcomes[i].left; bits; bits &= bits - 1) {
-            bool again = crew.outcomes[i].blocked & bits & -bits;
-            struct repair_lids *lids = again ? blocked : left;
-            vec_push(&lids->list, groups[i].lids[__builtin_ctzll(bits)]);
-        }
+        take_lids(blocked, &crew.outcomes[i].blocked);
+        take_lids(left, &crew.outcomes[i].left);
     }
     mem_free(crew.members);
     mem_free(crew.outcomes);

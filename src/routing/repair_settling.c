@@ -25,21 +25,43 @@ uint64_t settling_use(const struct repair_settling *settling, const struct netwo
     return settling->load[hop->port] << 8 | (uint8_t)(hop->port - settling->turn);
 }
 
+/* How near a switch is to any of the goals, and to all. */
+static struct repair_nearness nearness_of(struct repair_batch *batch, uint32_t at)
+{
+    struct repair_nearness *nearness = &batch->nearness[at];
+    if (nearness->number != batch->block->number) {
+        *nearness = (struct repair_nearness){batch->block->number, NEAR_NONE, 0};
+        for (unsigned g = 0; g < batch->goal_count; g++) {
+            uint8_t near = batch->goals[g].near[at];
+            nearness->least = near < nearness->least ? near : nearness->least;
+            nearness->most = near > nearness->most ? near : nearness->most;
+        }
+    }
+    return *nearness;
+}
+
+/* The LIDs for which a switch may be nearer than so many hops. */
+static uint64_t lids_near(struct repair_batch *batch, uint32_t at, uint32_t hops)
+{
+    struct repair_nearness nearness = nearness_of(batch, at);
+    uint64_t lids = 0;
+    if (nearness.least >= hops)
+        return 0;
+    if (nearness.most < hops)
+        return batch->block->lids;
+    for (unsigned g = 0; g < batch->goal_count; g++)
+        lids |= batch->goals[g].near[at] < hops ? batch->goals[g].lids : 0;
+    return lids;
+}
+
 void settling_find_candidates(struct repair_batch *batch, struct repair_settling *settling)
 {
     const struct network *network = batch->column->network;
-    const struct repair_goal *goals[BATCH_LIDS];
     uint32_t at = settling->at;
-    unsigned goal_count = 0, count = 0;
-    for (unsigned g = 0; g < batch->goal_count; g++)
-        if (batch->goals[g].lids & settling->lids)
-            goals[goal_count++] = &batch->goals[g];
+    unsigned count = 0;
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
         const struct network_edge *hop = &network->edges[e];
-        uint64_t near = 0;
-        for (unsigned g = 0; g < goal_count; g++)
-            near |= goals[g]->near[hop->to] < settling->hops ? goals[g]->lids : 0;
-        near &= settling->lids;
+        uint64_t near = lids_near(batch, hop->to, settling->hops) & settling->lids;
         settling->place[hop->port] = (uint8_t)count;
         if (near)
             settling->candidates[count++] = (struct repair_candidate){
