@@ -97,7 +97,7 @@ static void take_away(struct rest *rest, const struct state *state, const struct
                    rest->held.stride);
 }
 
-enum { COMPARE, REPAIR, CHECK, ORDER, PARTS, REPEATS = 7 };
+enum { COMPARE, REPAIR, CHECK, ORDER, PARTS, REPEATS = 15 };
 
 struct outcome {
     double part[PARTS], all; /* ms */

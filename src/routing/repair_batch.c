@@ -4,8 +4,8 @@
  * once, and what comes from whom is known as sets of LIDs.
  *
  * It is what repair_column.c does for one LID, as far as that is easy: one lane, and hops that can
- * be taken at once. What is not is left to it, with everything as it was. Because each switch still
- * takes its LIDs in ascending order, the choice of the least used link is the same. */
+ * be taken at once, or after the next switch has gone over to a way that others take already. What
+ * is not easy is left to it, with everything as it was. */
 #include "routing/repair_settling.h"
 
 #include <string.h>

@@ -24,9 +24,9 @@ void repair_near_init(struct repair_near *near, const struct network *network);
 void repair_near_release(struct repair_near *near);
 /* All goals are named before the first question. */
 void repair_near_want(struct repair_near *near, uint32_t goal);
-/* By switch: hops to the goal; NULL if it is none. */
 /* Measures all that are wanted, before somebody has to ask. */
 void repair_near_measure(struct repair_near *near);
+/* By switch: hops to the goal; NULL if it is none. */
 const uint8_t *repair_near_to(struct repair_near *near, uint32_t goal);
 
 #endif
