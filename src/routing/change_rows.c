@@ -23,18 +23,21 @@ static uint64_t *ask_unknown(struct change_walk *walk, uint32_t at, uint8_t out)
     return &walk->unknown[channel];
 }
 
-/* The inputs that are known to have been followed by an output, as it was; all, if nothing is. */
+/* The inputs that are known to have been followed by an output, as it was when the tables were
+ * checked; all, if nothing is known because it led to no switch. What comes over a link that is
+ * another one by an old entry is a matter of that entry, which is looked at itself. */
 static uint64_t known_before(struct change_walk *walk, uint32_t at, uint8_t out)
 {
-    const struct network_switch *node = &walk->network->switches.items[at];
-    if (out == 0 || out > node->port_count)
-        return UINT64_MAX;
-    if (!walk->fresh[node->first_port + out])
-        return ~*ask_unknown(walk, at, out);
+    uint64_t known = UINT64_MAX, fresh = 0;
     size_t i = walk->first_loss[at] ? walk->first_loss[at] - 1u : walk->loss_count;
-    while (i < walk->loss_count && walk->losses[i].at == at && walk->losses[i].port != out)
-        i++;
-    return i < walk->loss_count && walk->losses[i].at == at ? walk->losses[i].ins[0] : UINT64_MAX;
+    for (; i < walk->loss_count && walk->losses[i].at == at; i++) {
+        fresh |= UINT64_C(1) << walk->losses[i].port;
+        if (walk->losses[i].port == out)
+            known = walk->losses[i].ins[0];
+    }
+    if (!(fresh >> out % 64 & 1) && change_link(walk, at, out))
+        known = ~*ask_unknown(walk, at, out);
+    return known & ~fresh;
 }
 
 /* Those who send by a new entry note what follows themselves; by an old one came only what is known
@@ -44,7 +47,7 @@ static void gather_old(struct change_walk *walk, uint32_t at, uint32_t lid, uint
     const struct network *network = walk->network;
     const struct network_switch *node = &network->switches.items[at];
     uint64_t bit = UINT64_C(1) << (lid - walk->first), left = UINT64_MAX;
-    if (walk->changed[at] & ~walk->whole & bit)
+    if (walk->changed[at] & ~(walk->whole | walk->kept[at]) & bit)
         left = known_before(walk, at, change_old_port(walk, at, lid));
     if (!left)
         return;

@@ -3,9 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-/* A switch in a column; see change_column.c. */
-struct change_place;
-
 void change_walk_init(struct change_walk *walk, const struct routes *routes,
                       const struct dependency_graph *before, const uint8_t *fresh)
 {

@@ -25,7 +25,7 @@ struct change_walk {
     uint8_t *copy;      /* close together, where many have changed */
     uint64_t *changed;  /* by switch: LIDs whose entry there changed, … */
     uint8_t *old;       /* … and what it was: [switch * 64 + LID - first] */
-    uint64_t *kept;     /* by switch: those whose entry did not, but has to be looked at */
+    uint64_t *kept;     /* by switch: those whose entry has to be looked at as if it was new */
     uint64_t *arriving; /* by switch: those that are known to arrive from there */
     uint64_t whole;     /* those whose old entries may be ones that nobody has seen */
     VEC(uint32_t) met;  /* switches where something has changed or has to be looked at */

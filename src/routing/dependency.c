@@ -45,6 +45,8 @@ void dependency_copy(struct dependency_graph *graph, const struct dependency_gra
     size_t words = lay_out(graph, from->network, from->vls);
     graph->bits = mem_alloc((words + 1) * sizeof *graph->bits);
     memcpy(graph->bits, from->bits, words * sizeof *graph->bits);
+    for (size_t i = 0; i < from->losses.count; i++)
+        vec_push(&graph->losses, from->losses.items[i]);
 }
 
 /* The inputs that lead to an output lead there no longer. */

@@ -16,6 +16,7 @@ void repair_release(struct repair *repair)
 {
     standing_release(&repair->standing);
     vec_release(&repair->ends);
+    vec_release(&repair->stale);
     vec_release(&repair->switches);
     vec_release(&repair->lids);
     vec_release(&repair->entries);

@@ -47,9 +47,10 @@ struct repair_end {
 struct repair {
     /* What is known, of the network of today. */
     struct standing standing;
-    VEC(struct repair_end) ends; /* by switch */
-    VEC(uint32_t) switches;      /* that are new */
-    VEC(uint16_t) lids;          /* that are new or have moved */
+    VEC(struct repair_end) ends;  /* by switch */
+    VEC(struct repair_end) stale; /* entries that are not those that were checked */
+    VEC(uint32_t) switches;       /* that are new */
+    VEC(uint16_t) lids;           /* that are new or have moved */
     uint64_t *live; /* those of `lids` whose routes carry traffic already; NULL: none */
     uint8_t *fresh; /* by port: its link is another one than when the tables were checked */
     bool tidy;      /* entries for addresses that are gone go, too */

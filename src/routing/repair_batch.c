@@ -37,7 +37,7 @@ void repair_batch_release(struct repair_batch *batch)
 
 static void put_task(struct repair_batch *batch, unsigned level, uint32_t at, uint64_t lids)
 {
-    if (level >= BATCH_LEVELS) {
+    if (level + 1 >= NEAR_FAR) {
         batch->hard |= lids;
         return;
     }
@@ -366,7 +366,7 @@ static bool turn_aside(struct repair_batch *batch, struct repair_settling *settl
     return true;
 }
 
-/* Whether what follows is as it was before the repair. */
+/* Whether a switch sends on as it did before the repair. */
 static bool is_steady(const struct repair_batch *batch, uint32_t at, unsigned lid)
 {
     const uint32_t *changed = changed_at(batch, at, lid);
@@ -384,7 +384,8 @@ static bool try_detour(struct repair_batch *batch, struct repair_settling *settl
     const uint64_t *row = dependency_row(graph, by, hop->to_port, 0);
     uint8_t present = *repair_block_entry(batch->block, by, lid);
     uint32_t next = repair_block_next(batch->block, by, present);
-    if (!dependency_has_other(graph, by, hop->to_port, present) || next == BLOCK_NOWHERE ||
+    if (batch->block->broken[by] & ~batch->settled[by] & UINT64_C(1) << lid ||
+        !dependency_has_other(graph, by, hop->to_port, present) || next == BLOCK_NOWHERE ||
         !is_steady(batch, next, lid) || hops_from(batch, by, lid) != settling->hops - 1)
         return false;
     for (unsigned port = 1; port <= network->switches.items[by].port_count; port++) {
@@ -407,13 +408,25 @@ static bool settle_aside(struct repair_batch *batch, struct repair_settling *set
     if (batch->column->repair->standing.directed || settling->hops < 2 ||
         !(settling->refused & bit))
         return false;
-    for (unsigned c = 0; c < settling->candidate_count; c++)
-        if (try_detour(batch, settling, settling->candidates[c].hop, lid)) {
-            batch->hard &= ~bit;
-            batch->blocked &= ~bit;
-            return true;
-        }
-    return false;
+    struct standing *standing = &batch->column->repair->standing;
+    uint32_t moves = standing->moves;
+    bool settled = false;
+    for (unsigned c = 0; c < settling->candidate_count && !settled; c++) {
+        const struct network_edge *hop = settling->candidates[c].hop;
+        settled = try_detour(batch, settling, hop, lid);
+        if (settled)
+            settling->candidates[c].use = settling_use(settling, hop);
+    }
+    if (settled) {
+        batch->hard &= ~bit;
+        batch->blocked &= ~bit;
+    } else if (standing->blocked) {
+        batch->blocked |= bit;
+    }
+    standing->blocked = false;
+    if (moves != standing->moves)
+        settling_forget_ratings(settling);
+    return settled;
 }
 
 /* ---- the whole of a task ---- */

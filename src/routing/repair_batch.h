@@ -4,7 +4,7 @@
 
 #include "routing/repair_column.h"
 
-enum { BATCH_LIDS = ROUTES_BLOCK, BATCH_DETOUR = 4, BATCH_LEVELS = NEAR_FAR + BATCH_DETOUR + 2 };
+enum { BATCH_LIDS = ROUTES_BLOCK, BATCH_DETOUR = 4, BATCH_LEVELS = NEAR_FAR };
 
 /* LIDs for which a switch is to be settled at one distance. */
 struct repair_task {

@@ -57,7 +57,8 @@ static uint32_t switch_of(const struct network *network, uint32_t lid)
     return owner & NETWORK_SWITCH ? owner & ~NETWORK_SWITCH : network->terminals.items[owner].at;
 }
 
-/* Entries for LIDs that follow each other are copied together. */
+/* Entries for LIDs that follow each other are copied together, and so are those between them; but
+ * not while somebody else may write these. */
 struct run {
     uint16_t lid;
     uint8_t bit, length;
@@ -65,10 +66,11 @@ struct run {
 
 static unsigned find_runs(const struct repair_block *block, struct run *runs)
 {
-    unsigned found = 0, last = ROUTES_BLOCK;
+    unsigned found = 0, last = ROUTES_BLOCK, gap = block->standing->fixed ? 1 : ROUTES_BLOCK;
     for (uint64_t left = block->lids; left; left &= left - 1) {
         unsigned bit = (unsigned)__builtin_ctzll(left);
-        if (last < bit && block->lid[bit] - block->lid[last] == (int)(bit - last))
+        if (last < bit && bit - last <= gap &&
+            block->lid[bit] - block->lid[last] == (int)(bit - last))
             runs[found - 1].length = (uint8_t)(bit - runs[found - 1].bit + 1);
         else
             runs[found++] = (struct run){block->lid[bit], (uint8_t)bit, 1};

@@ -105,7 +105,7 @@ uint32_t repair_change_entry(struct repair_column *column, uint32_t at, uint32_t
     return repair_change_entry_in(column, at, lid, port, load_row(column, at, lid));
 }
 
-void repair_column_begin(struct repair_column *column, uint32_t lid)
+void repair_column_aim(struct repair_column *column, uint32_t lid)
 {
     const struct network *network = column->network;
     uint32_t owner = network->owner[lid], index = owner & ~NETWORK_SWITCH;
@@ -121,8 +121,13 @@ void repair_column_begin(struct repair_column *column, uint32_t lid)
     column->brief = !column->to_switch && column->repair->standing.graph.vls == 1;
     column->offset = lid - (column->to_switch ? network->switches.items[index].lid
                                               : network->terminals.items[index].lid);
+    repair_column_cell(column, column->at)->state = STATE_SETTLED;
+}
+
+void repair_column_begin(struct repair_column *column, uint32_t lid)
+{
+    repair_column_aim(column, lid);
     struct repair_cell *cell = repair_column_cell(column, column->at);
-    cell->state = STATE_SETTLED;
     if (repair_column_port(column, column->at) != column->last_port) {
         column->repair->broken++;
         cell->changed = repair_change_entry(column, column->at, lid, column->last_port);
@@ -363,7 +368,8 @@ enum how { AT_ONCE, FAMILIAR, DETOUR, LATE };
 static bool was_refused(const struct repair_column *column, const struct network_edge *hop)
 {
     uint8_t out = repair_column_port(column, hop->to);
-    return standing_refused(&column->repair->standing,
+    return out <= column->network->switches.items[hop->to].port_count &&
+           standing_refused(&column->repair->standing,
                             (struct standing_edge){hop->to, hop->to_port, out, 0});
 }
 

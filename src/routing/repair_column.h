@@ -67,6 +67,8 @@ void repair_column_release(struct repair_column *column);
 /* Whether any traffic that counts leaves a switch for the LID. */
 bool repair_column_carries(struct repair_column *column, uint32_t lid, uint32_t at);
 
+/* Turns to the column of a LID that somebody has, to ask things; nothing is changed. */
+void repair_column_aim(struct repair_column *column, uint32_t lid);
 /* Begins with a LID that somebody has; then its broken ends are told and what leads to them is
  * taken from the block, or all are looked for; an address that is new has routes that nobody knows
  * the dependencies of. */

@@ -189,6 +189,8 @@ bool repair_compare(struct repair *repair, const struct standing *standing,
     struct comparison comparison = {repair, standing, before, network, routes, held, to_new, NULL};
     if (senders_came(&comparison))
         return false;
+    for (size_t i = 0; i < repair->ends.count; i++)
+        vec_push(&repair->stale, repair->ends.items[i]);
     repair->fresh = mem_zalloc(network->ports.count + 1, 1);
     for (uint32_t old = 0; old < before->switches.count; old++)
         if (to_new[old] != NETWORK_NONE)

@@ -35,7 +35,7 @@ static uint16_t lanes_from(struct repair_column *column, uint32_t at)
 
 bool repair_column_carries(struct repair_column *column, uint32_t lid, uint32_t at)
 {
-    repair_column_begin(column, lid);
+    repair_column_aim(column, lid);
     return own_lanes(column, at) || lanes_from(column, at);
 }
 

@@ -71,8 +71,8 @@ static void sort_late(const struct repair *repair, struct lateness *late)
                 repair->entries.items[repair->waits.items[i].first].at;
 }
 
-/* Entries that are as they were, but lead out of a link that is another one, or are those of a new
- * switch: all that they give rise to is new. By LID. */
+/* Entries that are as they were, but lead out of a link that is another one, are those of a new
+ * switch, or are not those that were checked: all that they give rise to is new. By LID. */
 struct kept {
     uint16_t lid;
     uint32_t at;
@@ -121,35 +121,46 @@ static bool is_live(const struct repair *repair, uint32_t lid)
     return repair->live && bitset_has(repair->live, lid);
 }
 
+/* Whether it matters who sends to a LID: to terminals everybody does, if there is one lane.
+ * Nobody's addresses are columns, too. */
+static bool needs_column(const struct change_walk *walk, uint32_t lid)
+{
+    return walk->graph->vls > 1 || !walk->few_ports || change_owner(walk, lid) & NETWORK_SWITCH;
+}
+
 /* Notes all that is to be looked at for the LIDs of a block. Returns those that need a column of
- * their own, whose order is not that of rows. */
+ * their own; the others are `together`. */
 static uint64_t begin_block(struct change_walk *walk, const struct change *change,
-                            struct cursor begin, struct cursor end, uint32_t first)
+                            struct cursor begin, struct cursor end, uint32_t first,
+                            uint64_t *together)
 {
     const struct repair *repair = change->repair;
-    uint64_t apart = walk->graph->vls > 1 || !walk->few_ports ? UINT64_MAX : 0;
+    uint64_t all = 0, apart = 0;
     change_walk_begin(walk, first, end.entry - begin.entry > walk->routes->switch_count / 2);
     for (size_t i = begin.entry; i < end.entry; i++) {
         const struct repair_entry *entry = &repair->entries.items[i];
         uint64_t late = change->late.first[i] < change->late.first[i + 1];
         change_walk_note(walk, entry);
-        /* Nobody's addresses are columns, too. */
-        uint64_t to_switch = change_owner(walk, entry->lid) >> 31;
-        apart |= (late | to_switch) << (entry->lid - first);
+        all |= UINT64_C(1) << (entry->lid - first);
+        apart |= late << (entry->lid - first);
     }
     for (size_t i = begin.kept; i < end.kept; i++) {
-        uint32_t owner = change_owner(walk, change->kept.items[i].lid);
-        if (owner != NETWORK_NONE)
-            change_walk_keep(walk, change->kept.items[i].at, change->kept.items[i].lid);
-        apart |= (uint64_t)(owner >> 31) << (change->kept.items[i].lid - first);
+        const struct kept *kept = &change->kept.items[i];
+        if (change_owner(walk, kept->lid) != NETWORK_NONE)
+            change_walk_keep(walk, kept->at, kept->lid);
+        all |= UINT64_C(1) << (kept->lid - first);
     }
     for (size_t i = begin.lid; i < end.lid; i++) {
         uint32_t lid = repair->lids.items[i];
         walk->whole |= UINT64_C(1) << (lid - first);
-        apart |= (uint64_t)(change_owner(walk, lid) >> 31) << (lid - first);
         for (uint32_t at = 0; at < walk->network->switches.count && !is_live(repair, lid); at++)
             change_walk_keep(walk, at, lid);
     }
+    all |= walk->whole;
+    for (uint64_t left = all; left; left &= left - 1)
+        if (needs_column(walk, first + (uint32_t)__builtin_ctzll(left)))
+            apart |= left & -left;
+    *together = all & ~apart;
     return apart;
 }
 
@@ -210,6 +221,22 @@ static int check_columns(struct change_walk *walk, const struct change *change, 
     return rc;
 }
 
+/* Those who send to an alias need not have an entry that changed; and those who have one need not
+ * send there. */
+static int check_aliases(struct change_walk *walk, uint64_t lids, struct err *err)
+{
+    int rc = 0;
+    for (; walk->routes->offsets && lids && !rc; lids &= lids - 1) {
+        uint32_t lid = walk->first + (uint32_t)__builtin_ctzll(lids);
+        uint32_t owner = change_owner(walk, lid);
+        if (owner & NETWORK_SWITCH || walk->network->terminals.items[owner].lid == lid)
+            continue;
+        for (uint32_t at = 0; at < walk->network->switches.count && !rc; at++)
+            rc = change_check_arrival(walk, at, lid, err);
+    }
+    return rc;
+}
+
 /* LIDs from `first` up to, not including, `end`, which are whole blocks. */
 static int check_blocks(struct change_walk *walk, const struct change *change, uint32_t first,
                         uint32_t end, struct err *err)
@@ -221,12 +248,14 @@ static int check_blocks(struct change_walk *walk, const struct change *change, u
         uint32_t block = lid - lid % ROUTES_BLOCK;
         struct cursor begin = next;
         next = skip_to(change, next, block + ROUTES_BLOCK);
-        uint64_t apart = begin_block(walk, change, begin, next, block);
+        uint64_t together, apart = begin_block(walk, change, begin, next, block, &together);
         rc = check_live(walk, change, begin, next, err);
         if (!rc)
-            rc = change_check_rows(walk, ~apart, err);
+            rc = change_check_rows(walk, together, err);
         if (!rc && apart)
             rc = check_columns(walk, change, apart, begin, next, err);
+        if (!rc)
+            rc = check_aliases(walk, together | apart, err);
     }
     return rc;
 }
@@ -239,7 +268,7 @@ static int compare_kept(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Entries that lead out of a port whose link changed, and all of new switches. */
+/* Entries that lead out of a port whose link changed, stale ones, and all of new switches. */
 static void find_kept(const struct dependency_graph *graph, const struct routes *routes,
                       struct change *change)
 {
@@ -252,6 +281,9 @@ static void find_kept(const struct dependency_graph *graph, const struct routes 
         while ((found = memchr(found + 1, loss->port, (size_t)(row + end - (found + 1)))) != NULL)
             vec_push(&change->kept, ((struct kept){(uint16_t)(found - row), loss->at}));
     }
+    for (size_t i = 0; i < repair->stale.count; i++)
+        vec_push(&change->kept,
+                 ((struct kept){repair->stale.items[i].lid, repair->stale.items[i].at}));
     for (size_t i = 0; i < repair->switches.count; i++)
         for (uint32_t lid = 1; lid < end; lid++)
             vec_push(&change->kept, ((struct kept){(uint16_t)lid, repair->switches.items[i]}));

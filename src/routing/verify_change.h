@@ -17,9 +17,9 @@
 #include "routing/repair.h"
 #include "routing/workers.h"
 
-/* `graph` has the dependencies of the tables before, in the network of today (dependency_move());
- * those of the change are added. `workers` may be NULL. 0, or -errno with the reason. *operations
- * counts as engine.h does. */
+/* `graph` has the dependencies of the tables before, moved to the network of today by
+ * dependency_move() with the repair's `fresh` ports; those of the change are added. `workers` may
+ * be NULL. 0, or -errno with the reason. *operations counts as engine.h does. */
 int verify_change(const struct network *network, const struct routes *routes,
                   const struct repair *repair, const struct workers *workers,
                   struct dependency_graph *graph, uint64_t *operations, struct err *err);

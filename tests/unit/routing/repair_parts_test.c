@@ -9,6 +9,7 @@
 #include "routing/verify_change.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -371,6 +372,37 @@ static void groups_are_mended_alike_by_any_number_of_workers(void **state)
     }
 }
 
+/* What went up by the lost switch goes up by all the others, and about as much by each. */
+static void what_led_to_a_lost_switch_is_spread_evenly(void **state)
+{
+    const char *names[] = {"ftree", "updn", "minhop"};
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        struct tree tree = {0};
+        struct repair repair = {0};
+        struct dependency_graph graph;
+        tree_init(&tree, names[i], "k=12");
+        uint32_t leaf = tree.before.terminals.items[tree.before.terminals.count - 1].at;
+        tree_change(&tree, middle_switch(&tree.before), NETWORK_NONE);
+        repair_by(&tree, NULL, &repair, &graph);
+        unsigned moved[256] = {0}, least = UINT_MAX, most = 0;
+        for (size_t e = 0; e < repair.entries.count; e++)
+            if (repair.entries.items[e].at == tree.to_new[leaf] &&
+                !(tree.after.owner[repair.entries.items[e].lid] & NETWORK_SWITCH))
+                moved[repair.entries.items[e].after]++;
+        uint32_t at = tree.to_new[leaf];
+        for (uint32_t e = tree.after.first_edge[at]; e < tree.after.first_edge[at + 1]; e++) {
+            unsigned count = moved[tree.after.edges[e].port];
+            least = count < least ? count : least;
+            most = count > most ? count : most;
+        }
+        assert_true(most >= 10 && most <= least + 3);
+        dependency_release(&graph);
+        repair_release(&repair);
+        tree_release(&tree);
+    }
+}
+
 /* Whether a graph has all that a full check of the tables finds. */
 static bool covers(const struct dependency_graph *graph, const struct tree *tree)
 {
@@ -430,6 +462,7 @@ int main(void)
         cmocka_unit_test(all_that_leads_to_a_broken_end_is_found),
         cmocka_unit_test(a_lost_middle_switch_costs_the_broken_entries_only),
         cmocka_unit_test(groups_are_mended_alike_by_any_number_of_workers),
+        cmocka_unit_test(what_led_to_a_lost_switch_is_spread_evenly),
         cmocka_unit_test(the_check_counts_entries_that_stay_but_lead_elsewhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

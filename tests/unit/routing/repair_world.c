@@ -101,6 +101,7 @@ void world_init(struct world *world, const char *engine, uint64_t seed, uint32_t
 
 void world_release(struct world *world)
 {
+    vec_release(&world->unwritten);
     dependency_release(&world->graph);
     standing_release(&world->standing);
     routes_release(&world->routes);
@@ -193,6 +194,22 @@ static void forget_new_parts(const struct world *world, struct step *step)
     }
 }
 
+/* What was before is what the switches have still, and may have to be mended again. */
+static void put_back_unwritten(const struct world *world, struct step *step)
+{
+    for (size_t i = 0; i < world->unwritten.count; i++) {
+        struct repair_entry entry = world->unwritten.items[i];
+        uint32_t at = step->to_new[entry.at];
+        if (at == NETWORK_NONE || entry.lid > step->network->top_lid ||
+            step->network->owner[entry.lid] == NETWORK_NONE)
+            continue;
+        routes_row(&step->held, at)[entry.lid] = entry.before;
+        routes_row(&step->before, at)[entry.lid] = entry.before;
+        routes_row(&step->after, at)[entry.lid] = entry.before;
+        vec_push(&step->repair.ends, ((struct repair_end){at, entry.lid, 0}));
+    }
+}
+
 void world_begin_step(struct world *world, struct step *step)
 {
     const struct draft *draft = &world->draft;
@@ -206,6 +223,7 @@ void world_begin_step(struct world *world, struct step *step)
     copy_tables(world, step, &step->held);
     copy_tables(world, step, &step->before);
     copy_tables(world, step, &step->after);
+    put_back_unwritten(world, step);
     forget_new_parts(world, step);
     step->known = world->standing.known &&
                   repair_compare(&step->repair, &world->standing, world->network, &world->routes,

@@ -17,7 +17,8 @@ struct world {
     uint32_t *index;         /* by switch of the draft: that of the network, or NETWORK_NONE */
     struct routes routes;
     struct standing standing;
-    struct dependency_graph graph; /* the checker's own */
+    struct dependency_graph graph;      /* the checker's own */
+    VEC(struct repair_entry) unwritten; /* entries of `routes` that switches do not have yet */
 };
 
 void world_init(struct world *world, const char *engine, uint64_t seed, uint32_t largest);
