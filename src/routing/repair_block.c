@@ -66,15 +66,15 @@ struct run {
 
 static unsigned find_runs(const struct repair_block *block, struct run *runs)
 {
-    unsigned found = 0, last = ROUTES_BLOCK, gap = block->standing->fixed ? 1 : ROUTES_BLOCK;
+    unsigned found = 0, gap = block->standing->fixed ? 0 : ROUTES_BLOCK;
     for (uint64_t left = block->lids; left; left &= left - 1) {
-        unsigned bit = (unsigned)__builtin_ctzll(left);
-        if (last < bit && bit - last <= gap &&
-            block->lid[bit] - block->lid[last] == (int)(bit - last))
-            runs[found - 1].length = (uint8_t)(bit - runs[found - 1].bit + 1);
+        uint8_t bit = (uint8_t)__builtin_ctzll(left);
+        struct run *last = &runs[found ? found - 1 : 0];
+        if (found && bit - last->bit <= (int)(last->length + gap) &&
+            block->lid[bit] - last->lid == bit - last->bit)
+            last->length = (uint8_t)(bit - last->bit + 1);
         else
-            runs[found++] = (struct run){block->lid[bit], (uint8_t)bit, 1};
-        last = bit;
+            runs[found++] = (struct run){block->lid[bit], bit, 1};
     }
     return found;
 }

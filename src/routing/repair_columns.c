@@ -87,7 +87,8 @@ static void find_due(const struct repair_column *column, const struct repair_col
 {
     *due = (struct due){0};
     list_due(column, columns, of_switches, due);
-    part_due(columns, due);
+    if (!of_switches)
+        part_due(columns, due);
     size_t count = due->told.list.count;
     size_t first = count ? group_size(due->told.list.items, count) : 0;
     push_groups(due, due->told.list.items, first);

@@ -12,6 +12,43 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The places of a switch's outputs in the order that is shown, a bit of a row each. */
+struct outputs {
+    int64_t label[(NETWORK_TOP_PORT + 1) * 16];
+    int64_t lowest;
+    uint64_t before[BITSET_WORDS((NETWORK_TOP_PORT + 1) * 16)]; /* those that do not come after … */
+    int64_t own;                                                /* … this place */
+    bool known;
+};
+
+/* Whether all that a row has comes after its own place. Many rows have the same one: then it is
+ * found out for all outputs at once. */
+static bool row_fits(struct change_walk *walk, struct outputs *outputs, const uint64_t *row,
+                     size_t words, int64_t own, const uint64_t *links)
+{
+    bool again = own == outputs->own;
+    if (own < outputs->lowest)
+        return true;
+    outputs->known &= again;
+    outputs->own = own;
+    for (size_t word = 0; word < words && again && !outputs->known; word++) {
+        outputs->before[word] = 0;
+        for (uint64_t left = links[word]; left; left &= left - 1, walk->operations++) {
+            unsigned bit = (unsigned)__builtin_ctzll(left);
+            outputs->before[word] |= (uint64_t)(own >= outputs->label[word * 64 + bit]) << bit;
+        }
+    }
+    outputs->known = again;
+    for (size_t word = 0; word < words; word++) {
+        if (again && row[word] & outputs->before[word])
+            return false;
+        for (uint64_t left = again ? 0 : row[word]; left; left &= left - 1, walk->operations++)
+            if (own >= outputs->label[word * 64 + (unsigned)__builtin_ctzll(left)])
+                return false;
+    }
+    return true;
+}
+
 /* Every dependency must lead onwards in the order that is shown. */
 static bool order_fits_at(struct change_walk *walk, uint32_t at, const int64_t *label)
 {
@@ -20,23 +57,23 @@ static bool order_fits_at(struct change_walk *walk, uint32_t at, const int64_t *
     size_t words = dependency_row_words(graph, at);
     const uint64_t *row = dependency_row(graph, at, 0, 0);
     uint32_t rows = (network->switches.items[at].port_count + 1u) * graph->vls;
-    int64_t behind[(NETWORK_TOP_PORT + 1) * 16], lowest = INT64_MAX;
+    uint64_t links[BITSET_WORDS((NETWORK_TOP_PORT + 1) * 16)] = {0};
+    struct outputs outputs;
+    outputs.lowest = outputs.own = INT64_MAX;
+    outputs.known = false;
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
         const struct network_edge *edge = &network->edges[e];
         for (unsigned lane = 0; lane < graph->vls; lane++) {
             int64_t next = label[graph->first_node[edge->to] + edge->to_port * graph->vls + lane];
-            behind[edge->port * graph->vls + lane] = next;
-            lowest = next < lowest ? next : lowest;
+            outputs.label[edge->port * graph->vls + lane] = next;
+            outputs.lowest = next < outputs.lowest ? next : outputs.lowest;
+            bitset_add(links, edge->port * graph->vls + lane);
         }
     }
     walk->operations += rows;
-    for (uint32_t i = 0; i < rows; i++, row += words) {
-        int64_t own = label[graph->first_node[at] + i];
-        for (size_t word = 0; own >= lowest && word < words; word++)
-            for (uint64_t left = row[word]; left; left &= left - 1, walk->operations++)
-                if (own >= behind[word * 64 + (unsigned)__builtin_ctzll(left)])
-                    return false;
-    }
+    for (uint32_t i = 0; i < rows; i++, row += words)
+        if (!row_fits(walk, &outputs, row, words, label[graph->first_node[at] + i], links))
+            return false;
     return true;
 }
 
