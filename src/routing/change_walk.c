@@ -137,7 +137,7 @@ static bool must_arrive(const struct change_walk *walk, uint32_t from, uint32_t 
 {
     const struct network *network = walk->network;
     bool is_switch = owner & NETWORK_SWITCH;
-    uint32_t at = is_switch ? owner & ~NETWORK_SWITCH : network->terminals.items[owner].at;
+    uint32_t at = network_switch_of(network, owner);
     uint32_t base =
         is_switch ? network->switches.items[at].lid : network->terminals.items[owner].lid;
     uint32_t used = 0;

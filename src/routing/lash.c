@@ -166,11 +166,6 @@ static unsigned deal_pairs(struct lash *lash, const uint8_t *ports, unsigned lim
     return place_pairs(lash, limit, 2) && place_pairs(lash, limit, 1) ? lash->used : limit + 1;
 }
 
-static uint32_t switch_of(const struct network *network, uint32_t owner)
-{
-    return owner & NETWORK_SWITCH ? owner & ~NETWORK_SWITCH : network->terminals.items[owner].at;
-}
-
 /* All LIDs of a switch and of its terminals go the way of the switch. */
 static void write_ports(struct lash *lash)
 {
@@ -180,7 +175,8 @@ static void write_ports(struct lash *lash)
         for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
             uint32_t owner = network->owner[lid];
             if (owner != NETWORK_NONE)
-                row[lid] = lash->ports[(size_t)switch_of(network, owner) * lash->switches + from];
+                row[lid] =
+                    lash->ports[(size_t)network_switch_of(network, owner) * lash->switches + from];
         }
     }
     lash->routes->operations += (uint64_t)network->top_lid * lash->switches;
@@ -237,7 +233,7 @@ static void write_levels(struct lash *lash)
         const uint8_t *level = lash->level + (size_t)from * lash->switches;
         for (uint32_t lid = 1; lid <= network->top_lid; lid++)
             if (network->owner[lid] != NETWORK_NONE)
-                row[lid] = level[switch_of(network, network->owner[lid])];
+                row[lid] = level[network_switch_of(network, network->owner[lid])];
     }
     routes->operations += (uint64_t)network->top_lid * lash->switches;
 }

@@ -174,11 +174,6 @@ unsigned layers_pairs_deal(struct layers_pairs *pairs, unsigned limit)
     return left ? limit + 1 : layers;
 }
 
-static uint32_t switch_of(const struct network *network, uint32_t owner)
-{
-    return owner & NETWORK_SWITCH ? owner & ~NETWORK_SWITCH : network->terminals.items[owner].at;
-}
-
 /* From pairs of switches to pairs of a switch and a LID. */
 static void write_levels(struct layers_pairs *pairs)
 {
@@ -186,8 +181,9 @@ static void write_levels(struct layers_pairs *pairs)
     struct routes *routes = pairs->routes;
     uint32_t *target = mem_alloc((network->top_lid + 1u) * sizeof *target);
     for (uint32_t lid = 1; lid <= network->top_lid; lid++)
-        target[lid] = network->owner[lid] == NETWORK_NONE ? NETWORK_NONE
-                                                          : switch_of(network, network->owner[lid]);
+        target[lid] = network->owner[lid] == NETWORK_NONE
+                          ? NETWORK_NONE
+                          : network_switch_of(network, network->owner[lid]);
     if (!routes->service_levels)
         routes->service_levels = mem_zalloc((size_t)routes->switch_count, routes->stride);
     for (uint32_t from = 0; from < routes->switch_count; from++) {

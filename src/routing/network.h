@@ -112,6 +112,13 @@ const char *network_label(const struct network *network, uint32_t end_point,
 /* Numbers the connected parts: one number a switch, into `part` (by switch). Returns how many. */
 uint32_t network_parts(const struct network *network, uint32_t *part);
 
+/* The switch that an end point is, or is at. */
+static inline uint32_t network_switch_of(const struct network *network, uint32_t end_point)
+{
+    return end_point & NETWORK_SWITCH ? end_point & ~NETWORK_SWITCH
+                                      : network->terminals.items[end_point].at;
+}
+
 /* Whether what leaves switch `at` by this port (0: stays there) arrives at the end point. */
 static inline bool network_leads_to(const struct network *network, uint32_t at, unsigned port,
                                     uint32_t end_point)

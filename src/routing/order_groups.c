@@ -1,11 +1,5 @@
 #include "routing/order_groups.h"
 
-static uint32_t switch_of(const struct network *network, uint32_t end_point)
-{
-    return end_point & NETWORK_SWITCH ? end_point & ~NETWORK_SWITCH
-                                      : network->terminals.items[end_point].at;
-}
-
 void order_groups_init(struct order_groups *groups, const struct network *network, bool reversible)
 {
     uint32_t switches = (uint32_t)network->switches.count;
@@ -14,12 +8,12 @@ void order_groups_init(struct order_groups *groups, const struct network *networ
     groups->lids = mem_alloc((network->top_lid + 1u) * sizeof *groups->lids);
     for (uint32_t lid = 1; lid <= network->top_lid; lid++)
         if (network->owner[lid] != NETWORK_NONE)
-            groups->first_lid[switch_of(network, network->owner[lid]) + 2]++;
+            groups->first_lid[network_switch_of(network, network->owner[lid]) + 2]++;
     for (uint32_t at = 2; at < switches + 2; at++)
         groups->first_lid[at] += groups->first_lid[at - 1];
     for (uint32_t lid = 1; lid <= network->top_lid; lid++)
         if (network->owner[lid] != NETWORK_NONE)
-            groups->lids[groups->first_lid[switch_of(network, network->owner[lid]) + 1]++] =
+            groups->lids[groups->first_lid[network_switch_of(network, network->owner[lid]) + 1]++] =
                 (uint16_t)lid;
 }
 

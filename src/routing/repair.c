@@ -265,8 +265,7 @@ static bool replace_end(struct repair_column *column, const struct repair_end *e
 {
     const struct network *network = column->network;
     uint32_t owner = network->owner[end->lid], at = end->at;
-    uint32_t goal =
-        owner & NETWORK_SWITCH ? owner & ~NETWORK_SWITCH : network->terminals.items[owner].at;
+    uint32_t goal = network_switch_of(network, owner);
     if (goal == lesson->lost_goal)
         return false;
     bool carries = !(owner & NETWORK_SWITCH) || repair_column_carries(column, end->lid, at);

@@ -200,6 +200,13 @@ static uint32_t *changed_at(const struct repair_batch *batch, uint32_t at, unsig
     return &batch->changed.items[slot * BATCH_LIDS + lid];
 }
 
+/* Whether a switch sends on as it did before the repair. */
+static bool is_steady(const struct repair_batch *batch, uint32_t at, unsigned lid)
+{
+    const uint32_t *changed = changed_at(batch, at, lid);
+    return !(batch->block->broken[at] >> lid & 1) && (!changed || *changed == NETWORK_NONE);
+}
+
 /* See repair_find_waits(). */
 static void find_waits(struct repair_batch *batch, uint32_t at, unsigned lid, uint32_t entry)
 {
@@ -209,13 +216,9 @@ static void find_waits(struct repair_batch *batch, uint32_t at, unsigned lid, ui
     for (;;) {
         uint8_t port = *repair_block_entry(batch->block, at, lid);
         at = standing_next(network, at, port, &in);
-        if (at == NETWORK_NONE)
+        if (at == NETWORK_NONE || is_steady(batch, at, lid))
             return;
-        const uint32_t *changed = changed_at(batch, at, lid);
-        bool broken = batch->block->broken[at] >> lid & 1;
-        uint32_t first = changed ? *changed : NETWORK_NONE;
-        if (!broken && first == NETWORK_NONE)
-            return;
+        uint32_t first = batch->changed.items[batch->slot[at] * BATCH_LIDS + lid];
         if (first == NETWORK_NONE)
             continue;
         uint8_t old = repair->entries.items[first].before;
@@ -364,13 +367,6 @@ static bool turn_aside(struct repair_batch *batch, struct repair_settling *settl
     }
     settle(batch, settling, hop, lid, *repair_block_entry(batch->block, settling->at, lid));
     return true;
-}
-
-/* Whether a switch sends on as it did before the repair. */
-static bool is_steady(const struct repair_batch *batch, uint32_t at, unsigned lid)
-{
-    const uint32_t *changed = changed_at(batch, at, lid);
-    return !(batch->block->broken[at] >> lid & 1) && (!changed || *changed == NETWORK_NONE);
 }
 
 /* A hop to a switch that is near enough, but must not go on as it does: it may have another way

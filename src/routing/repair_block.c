@@ -51,12 +51,6 @@ void repair_block_release(struct repair_block *block)
     vec_release(&block->queue);
 }
 
-static uint32_t switch_of(const struct network *network, uint32_t lid)
-{
-    uint32_t owner = network->owner[lid];
-    return owner & NETWORK_SWITCH ? owner & ~NETWORK_SWITCH : network->terminals.items[owner].at;
-}
-
 /* Entries for LIDs that follow each other are copied together, and so are those between them; but
  * not while somebody else may write these. */
 struct run {
@@ -104,7 +98,8 @@ void repair_block_begin(struct repair_block *block, const uint16_t *lids, size_t
 {
     const struct network *network = block->network;
     for (uint64_t left = block->lids; left; left &= left - 1)
-        block->ends[switch_of(network, block->lid[__builtin_ctzll(left)])] = 0;
+        block->ends[network_switch_of(network, network->owner[block->lid[__builtin_ctzll(left)]])] =
+            0;
     for (size_t i = 0; i < block->met.count; i++) {
         uint32_t at = block->met.items[i];
         block->broken[at] = block->fed[at] = block->told[at] = 0;
@@ -122,7 +117,7 @@ void repair_block_begin(struct repair_block *block, const uint16_t *lids, size_t
         block->lids |= UINT64_C(1) << bit;
         block->lid[bit] = lids[i];
         block->bit[lids[i]] = (uint8_t)bit;
-        bitset_add(block->ends + switch_of(network, lids[i]), bit);
+        bitset_add(block->ends + network_switch_of(network, network->owner[lids[i]]), bit);
         block->counted &= !(network->owner[lids[i]] & NETWORK_SWITCH);
     }
     copy_rows(block);

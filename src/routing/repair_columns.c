@@ -7,13 +7,19 @@
 /* Beyond this an engine is quicker. */
 enum { WORK_LIMIT = 200000000 };
 
+/* The broken ends of a LID. */
+static uint32_t end_count(const struct repair_columns *columns, uint32_t lid)
+{
+    return columns->first[lid + 1] - columns->first[lid];
+}
+
 /* Whether a column has to be mended that is one of switches, or of terminals. */
 static bool is_due(const struct repair_column *column, const struct repair_columns *columns,
                    uint32_t lid, bool of_switches)
 {
     uint32_t owner = column->network->owner[lid];
     return owner != NETWORK_NONE && !(owner & NETWORK_SWITCH) != of_switches &&
-           (columns->all[lid] || columns->first[lid] < columns->first[lid + 1]);
+           (columns->all[lid] || end_count(columns, lid));
 }
 
 /* The LIDs whose columns are to be mended. */
@@ -23,11 +29,6 @@ struct due {
     struct repair_lids all;  /* … and those of which every switch has to be looked at */
     VEC(struct repair_group) groups; /* of the first two */
 };
-
-static uint32_t end_count(const struct repair_columns *columns, uint32_t lid)
-{
-    return columns->first[lid + 1] - columns->first[lid];
-}
 
 static void list_due(const struct repair_column *column, const struct repair_columns *columns,
                      bool of_switches, struct due *due)
@@ -67,7 +68,7 @@ static void part_due(const struct repair_columns *columns, struct due *due)
  * whose entries are copied at once. */
 static size_t group_size(const uint16_t *lids, size_t count)
 {
-    size_t most = count < BATCH_LIDS ? count : BATCH_LIDS, close = 1;
+    size_t most = count < BATCH_LIDS ? count : BATCH_LIDS, close = count > 0;
     while (close < most && lids[close] > lids[close - 1] && lids[close] - lids[0] < BATCH_LIDS)
         close++;
     return close * 4 >= most * 3 ? close : most;
@@ -89,8 +90,7 @@ static void find_due(const struct repair_column *column, const struct repair_col
     list_due(column, columns, of_switches, due);
     if (!of_switches)
         part_due(columns, due);
-    size_t count = due->told.list.count;
-    size_t first = count ? group_size(due->told.list.items, count) : 0;
+    size_t count = due->told.list.count, first = group_size(due->told.list.items, count);
     push_groups(due, due->told.list.items, first);
     push_groups(due, due->many.list.items, due->many.list.count);
     push_groups(due, due->told.list.items + first, count - first);

@@ -49,10 +49,8 @@ static void compare_ports(const struct comparison *comparison, uint32_t old)
 static uint32_t count_hops(const struct comparison *comparison, uint32_t at, uint32_t lid)
 {
     const struct network *before = comparison->before;
-    uint32_t owner = before->owner[lid], hops = 0;
+    uint32_t end = network_switch_of(before, before->owner[lid]), hops = 0;
     uint8_t in;
-    uint32_t end =
-        owner & NETWORK_SWITCH ? owner & ~NETWORK_SWITCH : before->terminals.items[owner].at;
     while (at != end && at != NETWORK_NONE && hops < 64) {
         at = standing_next(before, at, routes_port(comparison->routes, at, lid), &in);
         hops++;

@@ -39,9 +39,7 @@ struct repair_settling {
 void settling_find_inflows(struct repair_batch *batch, struct repair_settling *settling);
 void settling_find_candidates(struct repair_batch *batch, struct repair_settling *settling);
 
-/* Finds out whether it leads to somebody who is not broken any more, and what agrees with the
- * order.
- */
+/* Finds out whether it leads to somebody who arrives now, and what agrees with the order. */
 void settling_rate(struct repair_batch *batch, struct repair_settling *settling,
                    struct repair_candidate *candidate);
 /* The order has changed. */

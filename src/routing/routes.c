@@ -105,7 +105,7 @@ struct path path_lookup(const struct routes *routes, const struct network *netwo
                         uint32_t destination)
 {
     bool from_switch = source & NETWORK_SWITCH, to_switch = destination & NETWORK_SWITCH;
-    uint32_t at = from_switch ? source & ~NETWORK_SWITCH : network->terminals.items[source].at;
+    uint32_t at = network_switch_of(network, source);
     uint32_t lid;
     if (to_switch) {
         lid = network->switches.items[destination & ~NETWORK_SWITCH].lid;

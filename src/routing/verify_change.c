@@ -16,24 +16,24 @@
 struct outputs {
     int64_t label[(NETWORK_TOP_PORT + 1) * 16];
     int64_t lowest;
+    uint64_t links[BITSET_WORDS((NETWORK_TOP_PORT + 1) * 16)]; /* those that have one */
     uint64_t before[BITSET_WORDS((NETWORK_TOP_PORT + 1) * 16)]; /* those that do not come after … */
     int64_t own;                                                /* … this place */
-    bool known;
+    bool known;                                                 /* that is found out */
 };
 
 /* Whether all that a row has comes after its own place. Many rows have the same one: then it is
  * found out for all outputs at once. */
 static bool row_fits(struct change_walk *walk, struct outputs *outputs, const uint64_t *row,
-                     size_t words, int64_t own, const uint64_t *links)
+                     size_t words, int64_t own)
 {
     bool again = own == outputs->own;
     if (own < outputs->lowest)
         return true;
-    outputs->known &= again;
     outputs->own = own;
     for (size_t word = 0; word < words && again && !outputs->known; word++) {
         outputs->before[word] = 0;
-        for (uint64_t left = links[word]; left; left &= left - 1, walk->operations++) {
+        for (uint64_t left = outputs->links[word]; left; left &= left - 1, walk->operations++) {
             unsigned bit = (unsigned)__builtin_ctzll(left);
             outputs->before[word] |= (uint64_t)(own >= outputs->label[word * 64 + bit]) << bit;
         }
@@ -57,8 +57,8 @@ static bool order_fits_at(struct change_walk *walk, uint32_t at, const int64_t *
     size_t words = dependency_row_words(graph, at);
     const uint64_t *row = dependency_row(graph, at, 0, 0);
     uint32_t rows = (network->switches.items[at].port_count + 1u) * graph->vls;
-    uint64_t links[BITSET_WORDS((NETWORK_TOP_PORT + 1) * 16)] = {0};
     struct outputs outputs;
+    memset(outputs.links, 0, words * sizeof *outputs.links);
     outputs.lowest = outputs.own = INT64_MAX;
     outputs.known = false;
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
@@ -67,12 +67,12 @@ static bool order_fits_at(struct change_walk *walk, uint32_t at, const int64_t *
             int64_t next = label[graph->first_node[edge->to] + edge->to_port * graph->vls + lane];
             outputs.label[edge->port * graph->vls + lane] = next;
             outputs.lowest = next < outputs.lowest ? next : outputs.lowest;
-            bitset_add(links, edge->port * graph->vls + lane);
+            bitset_add(outputs.links, edge->port * graph->vls + lane);
         }
     }
     walk->operations += rows;
     for (uint32_t i = 0; i < rows; i++, row += words)
-        if (!row_fits(walk, &outputs, row, words, label[graph->first_node[at] + i], links))
+        if (!row_fits(walk, &outputs, row, words, label[graph->first_node[at] + i]))
             return false;
     return true;
 }

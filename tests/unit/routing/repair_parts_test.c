@@ -218,6 +218,17 @@ static void all_that_leads_to_a_broken_end_is_found(void **state)
     assert_true(broken > 500 && fed > 50);
 }
 
+/* A repair of the tables, which the switches hold then. */
+static void repair_by(struct tree *tree, const struct workers *workers, struct repair *repair,
+                      struct dependency_graph *graph)
+{
+    struct err err;
+    assert_true(repair_compare(repair, &tree->standing, &tree->before, &tree->routes, &tree->after,
+                               &tree->held, tree->to_new, workers));
+    dependency_move(graph, &tree->graph, &tree->after, tree->to_new, repair->fresh);
+    assert_int_equal(repair_tables(repair, &tree->after, &tree->held, workers, &err), 0);
+}
+
 /* One after the other, or side by side: the same dependencies, and the same complaint. */
 static void assert_checks_agree(struct tree *tree, const struct repair *repair,
                                 struct dependency_graph *graph, int expected)
@@ -248,17 +259,13 @@ static void a_lost_middle_switch_costs_the_broken_entries_only(void **state)
         struct repair repair = {0};
         struct dependency_graph graph;
         struct verify_report report;
-        struct err err;
         uint64_t broken = 0;
         tree_init(&tree, names[i], "k=6");
         tree_change(&tree, middle_switch(&tree.before), NETWORK_NONE);
-        assert_true(repair_compare(&repair, &tree.standing, &tree.before, &tree.routes, &tree.after,
-                                   &tree.held, tree.to_new, NULL));
         for (uint32_t lid = 1; lid <= tree.after.top_lid; lid++)
             for (uint32_t at = 0; at < tree.after.switches.count; at++)
                 broken += tree.after.owner[lid] != NETWORK_NONE && !arrives(&tree, at, lid);
-        dependency_move(&graph, &tree.graph, &tree.after, tree.to_new, repair.fresh);
-        assert_int_equal(repair_tables(&repair, &tree.after, &tree.held, NULL, &err), 0);
+        repair_by(&tree, NULL, &repair, &graph);
         assert_checks_agree(&tree, &repair, &graph, 0);
         verify_routes(&tree.after, &tree.held, &(struct verify_options){0}, &report);
         assert_true(verify_holds(&report));
@@ -306,17 +313,6 @@ static void run_side_by_side(const struct workers *workers, size_t jobs,
 
 static const struct workers side_by_side = {.count = 4, .run = run_side_by_side};
 
-/* A repair of the tables, which the switches hold then. */
-static void repair_by(struct tree *tree, const struct workers *workers, struct repair *repair,
-                      struct dependency_graph *graph)
-{
-    struct err err;
-    assert_true(repair_compare(repair, &tree->standing, &tree->before, &tree->routes, &tree->after,
-                               &tree->held, tree->to_new, workers));
-    dependency_move(graph, &tree->graph, &tree->after, tree->to_new, repair->fresh);
-    assert_int_equal(repair_tables(repair, &tree->after, &tree->held, workers, &err), 0);
-}
-
 static void assert_repairs_agree(const struct repair *one, const struct repair *other,
                                  const struct network *network)
 {
@@ -329,7 +325,8 @@ static void assert_repairs_agree(const struct repair *one, const struct repair *
     assert_int_equal(one->waits.count, other->waits.count);
     for (size_t i = 0; i < one->waits.count; i++)
         assert_true(one->waits.items[i].entry == other->waits.items[i].entry &&
-                    one->waits.items[i].first == other->waits.items[i].first);
+                    one->waits.items[i].first == other->waits.items[i].first &&
+                    one->waits.items[i].drain == other->waits.items[i].drain);
     assert_int_equal(one->broken, other->broken);
     assert_int_equal(one->operations, other->operations);
     for (size_t channel = 0; channel < network->ports.count; channel++) {
