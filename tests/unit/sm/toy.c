@@ -98,7 +98,7 @@ static void refresh_port(struct toy *toy, struct toy_node *node, unsigned number
              up ? PORT_STATE_INIT : PORT_STATE_DOWN);
     wire_set(node->switch_info, SWITCH_INFO_PORT_STATE_CHANGE, 1);
     if (toy->traps && node->is_switch)
-        toy_trap(toy, node->name);
+        toy_trap(toy, node->name, 128);
 }
 
 static void connect_anew(struct toy *toy, struct toy_node *a, struct toy_node *b)

@@ -135,7 +135,8 @@ void toy_pull(struct toy *toy, const char *node, unsigned port); /* out of this 
 /* All cables of a node go down, or come up; it forgets what it was told when it goes. */
 void toy_switch_off(struct toy *toy, const char *node);
 void toy_switch_on(struct toy *toy, const char *node);
-void toy_trap(struct toy *toy, const char *node);
+/* A trap that is all by itself: 128 of a switch, 144 of an adapter's port 1. */
+void toy_trap(struct toy *toy, const char *node, unsigned number);
 /* Somebody at an adapter sends this SMInfo to a manager; returns the status of the answer and puts
  * the SMInfo in it in place of the one that was sent. */
 unsigned toy_tell(struct toy *toy, const char *from, unsigned manager, unsigned method,

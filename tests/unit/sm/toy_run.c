@@ -270,12 +270,11 @@ static void arrive(struct toy *toy, struct toy_flight flight)
         receive(toy, other, &flight.message); /* its answer is among its outputs */
 }
 
-void toy_trap(struct toy *toy, const char *name)
+void toy_trap(struct toy *toy, const char *name, unsigned number)
 {
-    struct toy_node *node = toy_node(toy, name);
-    const uint8_t *info = node->ports[0].info;
-    struct toy_end end =
-        toy_forward((struct toy_end){node, 0}, (unsigned)wire_get(info, PORT_INFO_MASTER_SM_LID));
+    struct toy_end from = {toy_node(toy, name), !toy_node(toy, name)->is_switch};
+    const uint8_t *info = from.node->ports[from.port].info;
+    struct toy_end end = toy_forward(from, (unsigned)wire_get(info, PORT_INFO_MASTER_SM_LID));
     struct toy_flight flight = {.kind = FLIGHT_ANSWER, .at = toy->now + TOY_LATENCY};
     uint8_t *mad = flight.message.mad, *notice = mad + SMP_DATA_OFFSET;
     flight.manager = manager_at(toy, end);
@@ -288,7 +287,7 @@ void toy_trap(struct toy *toy, const char *name)
     wire_set(mad, MAD_METHOD, METHOD_TRAP);
     wire_set(mad, MAD_ATTRIBUTE_ID, ATTRIBUTE_NOTICE);
     wire_set(notice, NOTICE_IS_GENERIC, 1);
-    wire_set(notice, NOTICE_TRAP_NUMBER, 128);
+    wire_set(notice, NOTICE_TRAP_NUMBER, number);
     wire_set(notice, NOTICE_ISSUER_LID, flight.message.lid);
     vec_push(&toy->flights, flight);
 }
