@@ -265,6 +265,7 @@ static void a_standby_takes_over_after_so_many_polls_in_vain(void **state)
     toy_meddle(toy, (struct toy_rule){TOY_LOSE, "H1", ATTRIBUTE_SM_INFO, METHOD_GET, 2});
     toy_run(toy, 5 * TOY_S);
     assert_int_equal(state_of(toy, 1), SM_STANDBY);
+    assert_false(toy_heard(toy, "does not answer"));
     toy_kill(toy, 0);
     toy_mark(toy);
     uint64_t died = toy->now;
