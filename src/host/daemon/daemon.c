@@ -608,11 +608,25 @@ static void serve(struct daemon *daemon)
 
 /* ---- birth and end ---- */
 
+static struct event_log *failure_log; /* mem_on_failure() passes no context */
+
+/* Whatever was acknowledged is on disk already (registrations.h), so the process can end at any
+ * time; the service manager starts it again. */
+static void end_without_memory(void)
+{
+    event_log_write_last(failure_log, "out of memory; the manager ends, nothing on disk is lost");
+    _exit(2);
+}
+
 static int open_all(struct daemon *daemon, struct err *err)
 {
     struct config *config = daemon->config;
     daemon->watched[WATCH_SIGNALS].fd = watch_signals();
     int status = event_log_open(&daemon->log, config->log, config->json, err);
+    if (status == 0) {
+        failure_log = &daemon->log;
+        mem_on_failure(end_without_memory);
+    }
     if (status == 0 && config->state)
         status = store_open(&daemon->store, config->state, err);
     if (status == 0 && config->control)
@@ -669,6 +683,7 @@ static void close_all(struct daemon *daemon)
     mad_port_close(daemon->port);
     store_close(&daemon->store);
     registrations_close(&daemon->registrations);
+    mem_on_failure(NULL);
     event_log_close(&daemon->log);
     close(daemon->watched[WATCH_SIGNALS].fd);
     free_retired(daemon);
