@@ -4,7 +4,7 @@
 #define WEFT_EXPERIMENT_MANAGER_H
 
 #include "base/line_reader.h"
-#include "host/config.h"
+#include "host/manager/config.h"
 
 /* How the managers of the papers behave, or of today. */
 void manager_preset(struct config *config, const char *preset);

@@ -1,7 +1,7 @@
 #include "experiment/shared_port.h"
 
 #include "experiment/stage.h"
-#include "host/sim_clients.h"
+#include "host/sim/sim_clients.h"
 
 #include <stdio.h>
 

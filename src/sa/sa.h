@@ -36,7 +36,7 @@
 
 #include "base/err.h"
 #include "base/text.h"
-#include "routing/routes.h"
+#include "routing/model/routes.h"
 #include "subnet/groups.h"
 #include "subnet/partitions.h"
 #include "subnet/qos.h"

@@ -1,5 +1,5 @@
 /* Distribution: in which order the new tables go out (paper 002; decision rules in
- * routing/order.h).
+ * routing/update/order.h).
  *
  * Modes:
  *   ordered  traffic goes on. The plan's waves are written one after the other, each acknowledged
@@ -201,7 +201,8 @@ static void go_on(struct sm *sm)
 }
 
 /* Sources change to other levels while the old tables are there: what is under way on both goes
- * together (routing/order.h). The plan knows its own job's switches, the paths in force theirs. */
+ * together (routing/update/order.h). The plan knows its own job's switches, the paths in force
+ * theirs. */
 static void tell_first_levels(struct sm *sm)
 {
     const struct sm_job *job = sm->current;

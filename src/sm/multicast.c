@@ -1,9 +1,10 @@
 /* Multicast: a tree for each group, and its way into the switches.
  *
- * Trees are made (routing/multicast.h) whenever routes are in force that they have not been made
- * for, and for groups that changed; each is checked (routing/verify_multicast.h) before anything of
- * it is wanted. What becomes wanted are blocks of 32 groups for 16 ports (subnet/blocks.h); a block
- * that has a group is wanted of all switches, so that nothing of a predecessor's stays.
+ * Trees are made (routing/multicast/multicast.h) whenever routes are in force that they have not
+ * been made for, and for groups that changed; each is checked (routing/check/verify_multicast.h)
+ * before anything of it is wanted. What becomes wanted are blocks of 32 groups for 16 ports
+ * (subnet/blocks.h); a block that has a group is wanted of all switches, so that nothing of a
+ * predecessor's stays.
  *
  * While a tree changes, no packet may come twice or go round. A tree that only grows is written as
  * it is: whatever mixture of old and new there is, is a part of the new tree. Any other change goes
@@ -13,9 +14,9 @@
  *
  * The two steps are of all groups that change together. What the switches may have now (`held`) is
  * kept by node of the subnet, which outlives networks. */
-#include "routing/multicast.h"
+#include "routing/multicast/multicast.h"
 #include "base/bitset.h"
-#include "routing/verify_multicast.h"
+#include "routing/check/verify_multicast.h"
 #include "sm/internal.h"
 
 #include <stdlib.h>

@@ -7,8 +7,8 @@
  * given twice; the routes in force are those in the switches, deliver everything, and cannot
  * deadlock; and no other host's addresses have changed. All the while everybody sends to everybody,
  * and nobody may lose a packet who has nothing to do with it (machines_traffic.h). */
-#include "../unit/host/vswitch_world.h"
 #include "machines_traffic.h"
+#include "vswitch_world.h"
 
 #include "base/rng.h"
 #include "topology/virtual.h"

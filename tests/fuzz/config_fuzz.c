@@ -1,6 +1,6 @@
 /* The manager's configuration file: what is accepted makes sense, and is the same when its keys are
  * set one by one. Keys that name files are left out: those would be read. */
-#include "host/config.h"
+#include "host/manager/config.h"
 
 #include <stdlib.h>
 #include <string.h>
