@@ -1,13 +1,13 @@
 /* compute_price: what one counted operation of computing routes takes on this machine.
  *
- * Simulations charge operations (routing/engine.h) at a price that is an attribute of the fabric,
- * `compute`; this prints what the preset `today` was taken from: nanoseconds for each engine, for
- * the check of its tables and for the order of their updates, on networks of the papers' sizes and
- * on fat trees. Beside it stand the steps of the papers' own algorithms. */
-#include "routing/engine.h"
-#include "routing/order.h"
-#include "routing/paper_cost.h"
-#include "routing/verify.h"
+ * Simulations charge operations (routing/engine/engine.h) at a price that is an attribute of the
+ * fabric, `compute`; this prints what the preset `today` was taken from: nanoseconds for each
+ * engine, for the check of its tables and for the order of their updates, on networks of the
+ * papers' sizes and on fat trees. Beside it stand the steps of the papers' own algorithms. */
+#include "routing/check/verify.h"
+#include "routing/engine/engine.h"
+#include "routing/paper/paper_cost.h"
+#include "routing/update/order.h"
 #include "topology/generate.h"
 
 #include <stdio.h>

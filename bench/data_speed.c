@@ -5,8 +5,8 @@
  * a 4-ary 3-tree at half load, an irregular network of 64 switches at load 0.2 and a 16-ary 3-tree
  * at 0.3. Loads are shares of the links' data rate. No peer with this model is packaged, so nothing
  * runs beside it. */
-#include "host/sim.h"
-#include "host/sim_paths.h"
+#include "host/sim/sim.h"
+#include "host/sim/sim_paths.h"
 #include "topology/generate.h"
 
 #include <inttypes.h>

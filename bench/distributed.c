@@ -11,7 +11,7 @@
  * processor, which other work on the machine does not disturb so much and below which the clock
  * cannot fall. */
 #include "cli/workers.h"
-#include "routing/turns.h"
+#include "routing/engines/turns.h"
 #include "topology/generate.h"
 
 #include <arpa/inet.h>

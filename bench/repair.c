@@ -1,15 +1,15 @@
 /* repair: what it takes to mend the tables of a large fat tree after one loss.
  *
  * On the 11,664-host tree a link or a switch of each level is taken away, and the tables that an
- * engine computed are repaired (routing/repair.h), checked (routing/verify_change.h) and the order
- * of the updates planned. Times are the best of several, with one thread (its parts follow) and
- * with two; beside them stand the entries that changed, those whose old route was broken, and how
- * long the engine and the full check take. */
-#include "routing/repair.h"
+ * engine computed are repaired (routing/repair/repair.h), checked (routing/repair/verify_change.h)
+ * and the order of the updates planned. Times are the best of several, with one thread (its parts
+ * follow) and with two; beside them stand the entries that changed, those whose old route was
+ * broken, and how long the engine and the full check take. */
+#include "routing/repair/repair.h"
 #include "cli/workers.h"
-#include "routing/engine.h"
-#include "routing/verify.h"
-#include "routing/verify_change.h"
+#include "routing/check/verify.h"
+#include "routing/engine/engine.h"
+#include "routing/repair/verify_change.h"
 #include "topology/generate.h"
 
 #include <stdio.h>

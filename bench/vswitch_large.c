@@ -6,7 +6,7 @@
  * For each step: virtual time, this process's CPU time (the fabric's and the manager's), SMPs by
  * attribute, and the most memory that was ever in use. */
 #include "base/time.h"
-#include "host/sim.h"
+#include "host/sim/sim.h"
 #include "topology/generate.h"
 
 #include <stdio.h>

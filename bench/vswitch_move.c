@@ -2,7 +2,7 @@
  * migration, over moves at random on a fat tree, by swapping and by copying, beside the time of its
  * routes. */
 #include "base/rng.h"
-#include "routing/engine.h"
+#include "routing/engine/engine.h"
 #include "topology/generate.h"
 #include "vswitch/columns.h"
 

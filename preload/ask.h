@@ -2,7 +2,7 @@
 #ifndef WEFT_PRELOAD_ASK_H
 #define WEFT_PRELOAD_ASK_H
 
-#include "host/protocol.h"
+#include "host/socket/protocol.h"
 
 #include <stddef.h>
 

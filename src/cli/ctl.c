@@ -3,7 +3,7 @@
 #include "cli/ctl.h"
 
 #include "cli/command.h"
-#include "host/protocol.h"
+#include "host/socket/protocol.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -6,8 +6,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "host/place.h"
-#include "host/server.h"
+#include "host/server/place.h"
+#include "host/server/server.h"
 #include "wire/pcap.h"
 
 #include <errno.h>

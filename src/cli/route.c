@@ -9,9 +9,10 @@
 #include "cli/routing.h"
 #include "cli/workers.h"
 #include "experiment/chart_gnuplot.h"
-#include "routing/lfts.h"
-#include "routing/order.h"
-#include "routing/path_levels.h"
+#include "routing/files/lfts.h"
+#include "routing/files/order_text.h"
+#include "routing/files/path_levels.h"
+#include "routing/update/order.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,8 +2,8 @@
 #ifndef WEFT_CLI_ROUTE_H
 #define WEFT_CLI_ROUTE_H
 
-#include "routing/engine_list.h"
-#include "routing/verify.h"
+#include "routing/check/verify.h"
+#include "routing/engines/engine_list.h"
 
 /* What one computation cost, and its check. */
 struct route_cost {

@@ -1,13 +1,14 @@
 /* weft route --compare: the same network, several engines, one line each.
  *
  * Every engine is measured, its tables are verified and then judged by what they do to traffic
- * (routing/quality.h). An engine that refuses has its reason in its line. */
+ * (routing/check/quality.h). An engine that refuses has its reason in its line. */
 #include "cli/route.h"
 
 #include "cli/command.h"
 #include "experiment/chart_gnuplot.h"
-#include "routing/lfts.h"
-#include "routing/quality.h"
+#include "routing/check/quality.h"
+#include "routing/files/lfts.h"
+#include "routing/search/tree.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -50,10 +51,12 @@ static uint64_t digest_of(const struct routes *routes)
 static void judge(const struct comparison *comparison, const struct routes *routes,
                   struct compared *line)
 {
+    uint32_t *order = tree_shift_order(comparison->network);
     struct quality_options options = {
         .seed = comparison->wanted->seed,
         .pairings = (uint32_t)comparison->wanted->samples,
         .shifts = (uint32_t)comparison->wanted->samples,
+        .order = order,
         .workers = comparison->options->workers,
     };
     line->vls = line->report.vls;
@@ -62,6 +65,7 @@ static void judge(const struct comparison *comparison, const struct routes *rout
     line->table_bytes = (uint64_t)routes->switch_count * routes->stride;
     line->digest = digest_of(routes);
     quality_measure(comparison->network, routes, &options, &line->quality);
+    mem_free(order);
 }
 
 static void compare_engine(struct comparison *comparison, const struct engine *engine)

@@ -1,7 +1,7 @@
 #include "cli/routing.h"
 
 #include "cli/command.h"
-#include "routing/roots.h"
+#include "routing/search/roots.h"
 
 #include <stdlib.h>
 #include <string.h>

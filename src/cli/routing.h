@@ -2,7 +2,7 @@
 #ifndef WEFT_CLI_ROUTING_H
 #define WEFT_CLI_ROUTING_H
 
-#include "routing/engine.h"
+#include "routing/engine/engine.h"
 
 struct root_list {
     enum root_choice choice;

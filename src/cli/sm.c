@@ -1,10 +1,11 @@
-/* weft sm: the subnet manager, in the foreground. What it does is in src/sm and src/host/daemon.c.
+/* weft sm: the subnet manager, in the foreground. What it does is in src/sm and
+ * src/host/daemon/daemon.c.
  */
 #include "base/mem.h"
 #include "cli/command.h"
 #include "cli/routing.h"
 #include "cli/workers.h"
-#include "host/daemon.h"
+#include "host/daemon/daemon.h"
 
 static const char help[] =
     "usage: weft sm [OPTION ...]\n"

@@ -4,10 +4,12 @@
 
 #include "cli/routing.h"
 #include "cli/workers.h"
-#include "routing/lfts.h"
-#include "routing/path_levels.h"
-#include "routing/transition.h"
-#include "routing/verify.h"
+#include "routing/check/transition.h"
+#include "routing/check/verify.h"
+#include "routing/files/lanes_read.h"
+#include "routing/files/lfts.h"
+#include "routing/files/order_text.h"
+#include "routing/files/path_levels.h"
 
 #include <inttypes.h>
 #include <stdio.h>

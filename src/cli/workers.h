@@ -2,7 +2,7 @@
 #ifndef WEFT_CLI_WORKERS_H
 #define WEFT_CLI_WORKERS_H
 
-#include "routing/workers.h"
+#include "routing/model/workers.h"
 
 enum { WORKERS_LIMIT = 256 };
 

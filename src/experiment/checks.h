@@ -8,7 +8,7 @@
 #ifndef WEFT_EXPERIMENT_CHECKS_H
 #define WEFT_EXPERIMENT_CHECKS_H
 
-#include "host/sim.h"
+#include "host/sim/sim.h"
 
 #define NO_MANAGER UINT32_MAX
 

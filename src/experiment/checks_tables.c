@@ -10,7 +10,7 @@
 #include "experiment/checks_tables.h"
 
 #include "base/map.h"
-#include "routing/verify.h"
+#include "routing/check/verify.h"
 #include "topology/virtual.h"
 #include "wire/vswitch.h"
 

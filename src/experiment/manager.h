@@ -3,8 +3,8 @@
 #ifndef WEFT_EXPERIMENT_MANAGER_H
 #define WEFT_EXPERIMENT_MANAGER_H
 
-#include "experiment/words.h"
-#include "host/config.h"
+#include "base/line_reader.h"
+#include "host/manager/config.h"
 
 /* How the managers of the papers behave, or of today. */
 void manager_preset(struct config *config, const char *preset);

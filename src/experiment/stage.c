@@ -5,7 +5,7 @@
 #include "experiment/manager.h"
 #include "experiment/metrics.h"
 #include "experiment/unaffected.h"
-#include "host/attach.h"
+#include "host/server/attach.h"
 #include "topology/generate.h"
 
 #include <errno.h>

@@ -11,9 +11,9 @@
 #include "experiment/machines.h"
 #include "experiment/scenario.h"
 #include "experiment/story.h"
-#include "host/config.h"
-#include "host/sim.h"
-#include "host/sim_paths.h"
+#include "host/manager/config.h"
+#include "host/sim/sim.h"
+#include "host/sim/sim_paths.h"
 
 struct metrics;
 struct unaffected;

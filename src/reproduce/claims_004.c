@@ -4,7 +4,7 @@
 #include "reproduce/claims.h"
 
 #include "base/text.h"
-#include "routing/network.h"
+#include "routing/model/network.h"
 
 #include <math.h>
 #include <stdio.h>

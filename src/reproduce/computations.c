@@ -12,7 +12,7 @@
 #include "reproduce/computations.h"
 
 #include "base/rng.h"
-#include "routing/engine.h"
+#include "routing/engine/engine.h"
 #include "topology/generate.h"
 
 #include <errno.h>

@@ -7,7 +7,7 @@
  *
  * Where the file names no service level, and the routes use several lanes and leave one free, the
  * groups are on that lane: multicast has it to itself then, and every member can be reached
- * (routing/multicast.h). IPoIB makes all its groups like the broadcast group. */
+ * (routing/multicast/multicast.h). IPoIB makes all its groups like the broadcast group. */
 #include "sa/internal.h"
 #include "subnet/partitions.h"
 

@@ -107,7 +107,7 @@ static void suspect_port(struct sm *sm, uint64_t now, uint32_t port)
     struct port_work *work = sm_port_work(sm, port);
     if (work->suspected > now)
         return;
-    work->suspected = now + sm->config.timeout_ps;
+    work->suspected = now + sm->config.timeout_ns;
     work->reading = true;
     struct request *request =
         sm_request(sm, PURPOSE_PORT_INFO, port, subnet_end_port(&sm->subnet, port));

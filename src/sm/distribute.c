@@ -1,5 +1,5 @@
 /* Distribution: in which order the new tables go out (paper 002; decision rules in
- * routing/order.h).
+ * routing/update/order.h).
  *
  * Modes:
  *   ordered  traffic goes on. The plan's waves are written one after the other, each acknowledged
@@ -138,7 +138,7 @@ uint64_t distribute_packet_life(const struct sm *sm)
         if (node->present && node->kind == SUBNET_SWITCH && life > longest)
             longest = life;
     }
-    return (4096 * TIME_NS) << (longest < LIFE_LONGEST ? longest : LIFE_LONGEST);
+    return UINT64_C(4096) << (longest < LIFE_LONGEST ? longest : LIFE_LONGEST);
 }
 
 /* Long enough for packets that pass so many switches at the most; 0: as many as any. */
@@ -146,7 +146,7 @@ static void drain(struct sm *sm, uint64_t now, uint32_t hops)
 {
     hops = sm->config.paper ? 0 : hops;
     uint64_t life = distribute_packet_life(sm) * ((hops ? hops : sm->current->longest) + 1);
-    sm->distribution.resume_at = now + (sm->config.drain_ps ? sm->config.drain_ps : life);
+    sm->distribution.resume_at = now + (sm->config.drain_ns ? sm->config.drain_ns : life);
     sm->distribution.drained = true;
 }
 
@@ -201,7 +201,8 @@ static void go_on(struct sm *sm)
 }
 
 /* Sources change to other levels while the old tables are there: what is under way on both goes
- * together (routing/order.h). The plan knows its own job's switches, the paths in force theirs. */
+ * together (routing/update/order.h). The plan knows its own job's switches, the paths in force
+ * theirs. */
 static void tell_first_levels(struct sm *sm)
 {
     const struct sm_job *job = sm->current;

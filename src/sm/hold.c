@@ -1,11 +1,11 @@
 /* Holding: sources wait while tables without a safe order are written.
  *
- * Where old and new tables cannot be mixed in any order (routing/order.h), nothing may be under way
- * while the rest of them is written. Adapters can be told to wait without losing anything: a lane
- * that is in neither of a port's arbitration tables sends nothing (7.6.9), and what is posted to it
- * waits in its queue. So the lanes concerned are taken out of the tables of every adapter, what is
- * in the fabric drains, the tables go out, sources learn of the new routes, and the lanes come
- * back. Lanes that are not concerned go on all the while.
+ * Where old and new tables cannot be mixed in any order (routing/update/order.h), nothing may be
+ * under way while the rest of them is written. Adapters can be told to wait without losing
+ * anything: a lane that is in neither of a port's arbitration tables sends nothing (7.6.9), and
+ * what is posted to it waits in its queue. So the lanes concerned are taken out of the tables of
+ * every adapter, what is in the fabric drains, the tables go out, sources learn of the new routes,
+ * and the lanes come back. Lanes that are not concerned go on all the while.
  *
  * What it leaves to chance: packets that an adapter had made and not sent are of the old service
  * level, and go by the new tables. They are few (a queue's worth for each source), and what a

@@ -1,16 +1,16 @@
 /* Mending: after a change, the tables that are in the switches stay as far as they serve.
  *
- * A job that follows tables which this manager computed and checked is a repair (routing/repair.h)
- * before it is anything else: what is remembered of these tables is handed on, and only what the
- * change touched is looked at, mended and checked. Where a repair was still on its way when the
- * next change came, the entries that it had not written yet are mended again. If there is no
- * repair, the engine computes anew, as it does at first, when somebody asks for it, with the
- * papers' behaviour, with user-defined routes, and in other modes than `ordered`.
+ * A job that follows tables which this manager computed and checked is a repair
+ * (routing/repair/repair.h) before it is anything else: what is remembered of these tables is
+ * handed on, and only what the change touched is looked at, mended and checked. Where a repair was
+ * still on its way when the next change came, the entries that it had not written yet are mended
+ * again. If there is no repair, the engine computes anew, as it does at first, when somebody asks
+ * for it, with the papers' behaviour, with user-defined routes, and in other modes than `ordered`.
  *
  * Repairs cost balance. When a link carries far more than any did at the last computation, all is
  * computed anew at the next sweep, unless that would have to stop traffic. */
-#include "routing/verify.h"
-#include "routing/verify_change.h"
+#include "routing/check/verify.h"
+#include "routing/repair/verify_change.h"
 #include "sm/internal.h"
 
 #include "base/bitset.h"

@@ -1,9 +1,10 @@
 /* Multicast: a tree for each group, and its way into the switches.
  *
- * Trees are made (routing/multicast.h) whenever routes are in force that they have not been made
- * for, and for groups that changed; each is checked (routing/verify_multicast.h) before anything of
- * it is wanted. What becomes wanted are blocks of 32 groups for 16 ports (subnet/blocks.h); a block
- * that has a group is wanted of all switches, so that nothing of a predecessor's stays.
+ * Trees are made (routing/multicast/multicast.h) whenever routes are in force that they have not
+ * been made for, and for groups that changed; each is checked (routing/check/verify_multicast.h)
+ * before anything of it is wanted. What becomes wanted are blocks of 32 groups for 16 ports
+ * (subnet/blocks.h); a block that has a group is wanted of all switches, so that nothing of a
+ * predecessor's stays.
  *
  * While a tree changes, no packet may come twice or go round. A tree that only grows is written as
  * it is: whatever mixture of old and new there is, is a part of the new tree. Any other change goes
@@ -13,9 +14,9 @@
  *
  * The two steps are of all groups that change together. What the switches may have now (`held`) is
  * kept by node of the subnet, which outlives networks. */
-#include "routing/multicast.h"
+#include "routing/multicast/multicast.h"
 #include "base/bitset.h"
-#include "routing/verify_multicast.h"
+#include "routing/check/verify_multicast.h"
 #include "sm/internal.h"
 
 #include <stdlib.h>
@@ -435,8 +436,8 @@ static uint64_t longest_way(const struct sm *sm)
 {
     enum { LIFE_LONGEST = 18 }; /* from 20 on it would be for ever */
     uint64_t life = sm->config.life_time, depth = 0;
-    if (sm->config.drain_ps)
-        return sm->config.drain_ps;
+    if (sm->config.drain_ns)
+        return sm->config.drain_ns;
     for (size_t i = 0; i < sm->current->nodes.count; i++) {
         uint64_t its = wire_get(sm->subnet.nodes.items[sm->current->nodes.items[i]].switch_info,
                                 SWITCH_INFO_LIFE_TIME_VALUE);
@@ -445,7 +446,7 @@ static uint64_t longest_way(const struct sm *sm)
     for (size_t i = 0; i < sm->multicast->trees.count; i++)
         if (sm->multicast->trees.items[i].moving && sm->multicast->trees.items[i].depth > depth)
             depth = sm->multicast->trees.items[i].depth;
-    return ((4096 * TIME_NS) << (life < LIFE_LONGEST ? life : LIFE_LONGEST)) * (2 * depth + 2);
+    return (UINT64_C(4096) << (life < LIFE_LONGEST ? life : LIFE_LONGEST)) * (2 * depth + 2);
 }
 
 static bool all_written(const struct sm *sm)

@@ -3,7 +3,7 @@
  * A snapshot of the subnet goes to a routing engine as a job; the host runs it, in a thread of its
  * own if it likes, and hands it back. Tables of an older job than the one last asked for are not
  * taken. What the engine gives becomes the wanted side of every switch's table. */
-#include "routing/verify.h"
+#include "routing/check/verify.h"
 #include "sm/internal.h"
 
 #include <errno.h>

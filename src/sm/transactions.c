@@ -218,9 +218,9 @@ static uint64_t patience(const struct sm *sm, const struct request *request)
 {
     bool short_lived = request->purpose == PURPOSE_POLL || is_last_appeal(sm, request);
     bool late = looks_for_a_sender(sm, request) && request->tries > sm->config.retries;
-    uint64_t longest = sm->config.timeout_ps << (late ? 0 : request->tries);
-    if (short_lived && sm->config.poll_ps / 2 < longest)
-        return sm->config.poll_ps / 2;
+    uint64_t longest = sm->config.timeout_ns << (late ? 0 : request->tries);
+    if (short_lived && sm->config.poll_ns / 2 < longest)
+        return sm->config.poll_ns / 2;
     return longest;
 }
 
@@ -251,8 +251,8 @@ bool transactions_next(struct sm *sm, uint64_t now, struct sm_message *message)
             sm_unanswered(sm, now, &gone);
             continue;
         }
-        message->patience_ps = patience(sm, request);
-        request->deadline = now + message->patience_ps;
+        message->patience_ns = patience(sm, request);
+        request->deadline = now + message->patience_ns;
         request->tries++;
         request->outstanding = true;
         t->outstanding++;
@@ -285,7 +285,7 @@ static void grow_window(struct sm *sm)
 static void shrink_window(struct sm *sm, uint64_t now)
 {
     struct transactions *t = &sm->transactions;
-    if (t->shrunk_at && now < t->shrunk_at + sm->config.timeout_ps)
+    if (t->shrunk_at && now < t->shrunk_at + sm->config.timeout_ns)
         return;
     t->shrunk_at = now;
     t->window_256 = t->window_256 / 2 > WINDOW_UNIT ? t->window_256 / 2 : WINDOW_UNIT;

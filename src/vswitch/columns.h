@@ -16,8 +16,8 @@
 #define WEFT_VSWITCH_COLUMNS_H
 
 #include "base/mem.h"
-#include "routing/network.h"
-#include "routing/routes.h"
+#include "routing/model/network.h"
+#include "routing/model/routes.h"
 
 enum vswitch_mode { VSWITCH_BALANCED, VSWITCH_MINIMAL };
 

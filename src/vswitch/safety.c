@@ -1,6 +1,6 @@
 #include "vswitch/safety.h"
 
-#include "routing/layers.h"
+#include "routing/cdg/layers.h"
 
 #include <string.h>
 

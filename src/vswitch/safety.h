@@ -2,9 +2,9 @@
  * ranks say so at a glance.
  *
  * The dependencies between channels that the routes in force have, lane by lane, are kept as
- * routing/layers.h keeps them; what a change adds is tried on top. Dependencies of ways that are
- * not used any more stay until the routes are others, or until something is refused: then they are
- * collected anew, and it is tried once more. */
+ * routing/cdg/layers.h keeps them; what a change adds is tried on top. Dependencies of ways that
+ * are not used any more stay until the routes are others, or until something is refused: then they
+ * are collected anew, and it is tried once more. */
 #ifndef WEFT_VSWITCH_SAFETY_H
 #define WEFT_VSWITCH_SAFETY_H
 

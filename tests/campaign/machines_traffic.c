@@ -1,6 +1,6 @@
 #include "machines_traffic.h"
 
-#include "host/sim_paths.h"
+#include "host/sim/sim_paths.h"
 #include "topology/virtual.h"
 
 #include <stdio.h>

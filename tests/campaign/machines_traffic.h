@@ -13,7 +13,7 @@
 #ifndef WEFT_TESTS_CAMPAIGN_MACHINES_TRAFFIC_H
 #define WEFT_TESTS_CAMPAIGN_MACHINES_TRAFFIC_H
 
-#include "../unit/host/sim_world.h"
+#include "sim_world.h"
 
 struct watch;
 

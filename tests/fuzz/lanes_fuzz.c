@@ -1,7 +1,8 @@
 /* Files of lanes, each input read as both kinds (a line that is one kind's entry is mostly a remark
  * to the other): lanes and levels stay within their ranges, and any tables can be checked with
  * them, those with holes too. */
-#include "routing/verify.h"
+#include "routing/check/verify.h"
+#include "routing/files/lanes_read.h"
 #include "small_network.h"
 
 static void check_lanes(const struct network *network, const struct lanes *lanes)

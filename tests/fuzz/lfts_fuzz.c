@@ -1,7 +1,7 @@
 /* Dumps of forwarding tables: what is accepted can be checked and is the same after writing and
  * reading; what is refused leaves nothing behind. */
-#include "routing/lfts.h"
-#include "routing/verify.h"
+#include "routing/check/verify.h"
+#include "routing/files/lfts.h"
 #include "small_network.h"
 
 static void check_tables(const struct network *network, const struct routes *routes)

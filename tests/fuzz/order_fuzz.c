@@ -1,6 +1,7 @@
 /* Orders of updates: what is accepted can be checked as a transition and is the same after writing
  * and reading. */
-#include "routing/transition.h"
+#include "routing/check/transition.h"
+#include "routing/files/order_text.h"
 #include "small_network.h"
 
 static void check_plan(const struct network *network, const struct order_plan *plan)

@@ -5,7 +5,7 @@
  * ever get past the first check, so there are steps that make the frame right and leave the rest
  * to chance. After each step the network comes to rest and all messages are read. */
 #include "base/time.h"
-#include "host/session.h"
+#include "host/server/session.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #ifndef WEFT_FUZZ_SMALL_NETWORK_H
 #define WEFT_FUZZ_SMALL_NETWORK_H
 
-#include "routing/engine.h"
+#include "routing/engine/engine.h"
 
 #include <stdlib.h>
 #include <string.h>

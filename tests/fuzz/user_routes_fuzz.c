@@ -1,6 +1,6 @@
 /* Routes of the user: what is accepted can be laid over tables, and then either all of it is or an
  * error says why not; an engine never gives tables with them that do not hold. */
-#include "routing/verify.h"
+#include "routing/check/verify.h"
 #include "small_network.h"
 
 static void check_entries(const struct user_routes *user)

@@ -9,7 +9,7 @@
 
 #include "base/time.h"
 #include "fabric/fabric.h"
-#include "host/mad_layer.h"
+#include "host/mad/mad_layer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #define WEFT_TESTS_ROUTING_NETWORKS_H
 
 #include "base/rng.h"
-#include "routing/engine.h"
+#include "routing/engine/engine.h"
 #include "topology/generate.h"
 
 /* What a random network is made of, so that parts of it can fail and the rest be built again with

@@ -4,7 +4,7 @@
 #define WEFT_TESTS_SA_WORLD_H
 
 #include "base/time.h"
-#include "routing/engine.h"
+#include "routing/engine/engine.h"
 #include "sa/sa.h"
 #include "topology/topology.h"
 #include "wire/mad.h"

@@ -21,9 +21,9 @@
 #include <cmocka.h>
 
 /* The manager's unit of time is named here and at the top of toy_run.c, nowhere else. */
-#define TOY_US    TIME_US
-#define TOY_MS    TIME_MS
-#define TOY_S     TIME_S
+#define TOY_US    NS_PER_US
+#define TOY_MS    NS_PER_MS
+#define TOY_S     NS_PER_S
 #define TOY_NEVER TIME_NEVER
 
 #define TOY_LATENCY (10 * TOY_US)  /* of an SMP and its answer together */

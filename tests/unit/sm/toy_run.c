@@ -11,10 +11,10 @@ struct sm_config toy_config(void)
 {
     struct sm_config config;
     sm_config_init(&config);
-    config.timeout_ps = TOY_TIMEOUT;
-    config.sweep_ps = TOY_SWEEP;
-    config.poll_ps = TOY_POLL;
-    config.drain_ps = TOY_DRAIN;
+    config.timeout_ns = TOY_TIMEOUT;
+    config.sweep_ns = TOY_SWEEP;
+    config.poll_ns = TOY_POLL;
+    config.drain_ns = TOY_DRAIN;
     config.full_every = 0;
     return config;
 }
@@ -22,13 +22,13 @@ struct sm_config toy_config(void)
 struct sm_config toy_config_sweeping(uint64_t interval)
 {
     struct sm_config config = toy_config();
-    config.sweep_ps = interval;
+    config.sweep_ns = interval;
     return config;
 }
 
 static uint64_t patience_of(const struct sm_message *message)
 {
-    return message->patience_ps;
+    return message->patience_ns;
 }
 
 /* ---- managers ---- */

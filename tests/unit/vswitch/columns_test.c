@@ -4,7 +4,7 @@
 #include "fabrics.h"
 
 #include "base/rng.h"
-#include "routing/verify.h"
+#include "routing/check/verify.h"
 #include "vswitch/columns.h"
 
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #ifndef WEFT_TESTS_VSWITCH_FABRICS_H
 #define WEFT_TESTS_VSWITCH_FABRICS_H
 
-#include "routing/engine.h"
-#include "routing/network.h"
+#include "routing/engine/engine.h"
+#include "routing/model/network.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 #include "fabrics.h"
 
 #include "base/rng.h"
-#include "routing/verify.h"
+#include "routing/check/verify.h"
 #include "vswitch/safety.h"
 
 #include <string.h>

@@ -1,0 +1,38 @@
+#include "host/daemon/file_task.h"
+
+#include "base/mem.h"
+#include "host/daemon/registrations.h"
+#include "host/daemon/store.h"
+
+#include <string.h>
+
+/* Whether it failed. */
+static bool keep(struct file_task *task, const char *name, const struct text *content,
+                 const char *what)
+{
+    int status = content->length ? store_replace(task->state_directory, name, content) : 0;
+    if (status < 0)
+        err_at(&task->err, -status, task->state_directory, 0, "%s cannot be kept: %s", what,
+               strerror(-status));
+    return status < 0;
+}
+
+void file_task_run(void *argument)
+{
+    struct file_task *task = argument;
+    task->dump_failed =
+        task->picture && dump_write(task->picture, task->dump_directory, &task->err) < 0;
+    task->facts_failed = keep(task, "guid2lid", &task->facts, "addresses");
+    task->registrations_failed =
+        keep(task, REGISTRATIONS_FILE, &task->registrations, "registrations");
+}
+
+void file_task_free(struct file_task *task)
+{
+    dump_picture_free(task->picture);
+    text_release(&task->facts);
+    text_release(&task->registrations);
+    mem_free(task->dump_directory);
+    mem_free(task->state_directory);
+    mem_free(task);
+}

@@ -1,0 +1,90 @@
+#include "host/daemon/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PATH_ROOM = 1024 };
+#define HEAD "# weft: piece of "
+
+void journal_init(struct journal *journal, const char *directory, const char *name)
+{
+    *journal = (struct journal){.directory = directory, .name = name, .fd = -1};
+}
+
+void journal_close(struct journal *journal)
+{
+    if (journal->fd >= 0)
+        close(journal->fd);
+    journal->fd = -1;
+    journal->bytes = 0;
+}
+
+static int write_piece(struct journal *journal, const struct text *piece)
+{
+    struct text whole = {0};
+    int status = 0;
+    text_printf(&whole, HEAD "%zu\n", piece->length);
+    text_append(&whole, piece->data, piece->length);
+    for (size_t done = 0; done < whole.length && status == 0;) {
+        ssize_t n = write(journal->fd, whole.data + done, whole.length - done);
+        if (n < 0 && errno != EINTR)
+            status = -errno;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    journal->bytes += whole.length;
+    text_release(&whole);
+    if (status < 0)
+        journal_close(journal); /* there may be half of it: nothing can follow */
+    return status;
+}
+
+int journal_begin(struct journal *journal, const struct text *whole)
+{
+    char path[PATH_ROOM], temporary[PATH_ROOM];
+    snprintf(path, sizeof path, "%s/%s", journal->directory, journal->name);
+    snprintf(temporary, sizeof temporary, "%s/.%s.new", journal->directory, journal->name);
+    journal_close(journal);
+    journal->fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
+    if (journal->fd < 0)
+        return -errno;
+    int status = write_piece(journal, whole);
+    if (status == 0 && rename(temporary, path) < 0) {
+        status = -errno;
+        journal_close(journal);
+    }
+    if (status < 0)
+        unlink(temporary);
+    return status;
+}
+
+int journal_append(struct journal *journal, const struct text *changes)
+{
+    return journal->fd < 0 ? -EBADF : write_piece(journal, changes);
+}
+
+int journal_remove(struct journal *journal)
+{
+    char path[PATH_ROOM];
+    journal_close(journal);
+    snprintf(path, sizeof path, "%s/%s", journal->directory, journal->name);
+    return unlink(path) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+const char *journal_next(const struct text *content, size_t *at, size_t *bytes)
+{
+    const size_t head = strlen(HEAD);
+    if (*at >= content->length || content->length - *at <= head ||
+        memcmp(content->data + *at, HEAD, head) != 0)
+        return NULL;
+    char *end;
+    unsigned long long length = strtoull(content->data + *at + head, &end, 10);
+    size_t begin = (size_t)(end - content->data) + 1;
+    if (*end != '\n' || begin > content->length || length > content->length - begin)
+        return NULL;
+    *bytes = (size_t)length;
+    *at = begin + *bytes;
+    return content->data + begin;
+}

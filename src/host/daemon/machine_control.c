@@ -1,0 +1,232 @@
+#include "host/daemon/machine_control.h"
+
+#include "base/time.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const verbs[] = {
+    [VSWITCH_CREATE] = "create", [VSWITCH_DESTROY] = "destroy", [VSWITCH_MIGRATE] = "migrate"};
+static const char *const states[] = {
+    [VSWITCH_PENDING] = "pending", [VSWITCH_DONE] = "done", [VSWITCH_FAILED] = "failed"};
+
+/* What programs are told in place of a sentence. */
+static const char *name_of(int code)
+{
+    switch (code) {
+    case EINVAL: return "EINVAL";
+    case ENOENT: return "ENOENT";
+    case EPERM: return "EPERM";
+    default: return "EIO";
+    }
+}
+
+/* An answer that is a refusal, in the form that was asked for. */
+struct reply {
+    struct text *out;
+    bool json;
+};
+
+static int refuse(const struct reply *reply, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static int refuse(const struct reply *reply, int code, const char *format, ...)
+{
+    struct json json = {.out = reply->out};
+    struct text reason = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    text_vprintf(&reason, format, arguments);
+    va_end(arguments);
+    if (reply->json) {
+        json_begin_object(&json, NULL);
+        json_string(&json, "error", reason.data);
+        json_string(&json, "code", name_of(code));
+        json_end_object(&json);
+    } else {
+        text_puts(reply->out, reason.data);
+    }
+    text_release(&reason);
+    return -code;
+}
+
+/* ---- machines ---- */
+
+static const char *leaf_of(const struct subnet *subnet, uint32_t vswitch)
+{
+    uint32_t peer =
+        subnet->ports.items[subnet->nodes.items[vswitch].first_port + VSWITCH_UPLINK].peer;
+    return peer == SUBNET_NONE ? ""
+                               : subnet->nodes.items[subnet->ports.items[peer].node].description;
+}
+
+static const char *condition(const struct vswitch_machine *machine)
+{
+    return machine->moving ? "moving" : machine->reachable ? "running" : "unreachable";
+}
+
+static void print_machine(const struct vswitch *machines, const struct sm *sm,
+                          const struct vswitch_machine *machine, struct json *json,
+                          struct text *out)
+{
+    const char *hypervisor = vswitch_hypervisor_name(machines, machine->vswitch);
+    const char *leaf = leaf_of(sm_subnet(sm), machine->vswitch);
+    if (!json) {
+        text_printf(out, "0x%016llx  LID %5u  %-11s %s function %u at %s  %s\n",
+                    (unsigned long long)machine->guid, machine->lid, condition(machine), hypervisor,
+                    machine->function, *leaf ? leaf : "-", machine->name);
+        return;
+    }
+    json_begin_object(json, NULL);
+    json_string(json, "name", machine->name);
+    json_stringf(json, "guid", "0x%016llx", (unsigned long long)machine->guid);
+    json_unsigned(json, "lid", machine->lid);
+    json_string(json, "state", condition(machine));
+    json_string(json, "hypervisor", hypervisor);
+    json_unsigned(json, "function", machine->function);
+    json_string(json, "leaf", leaf);
+    json_end_object(json);
+}
+
+static int list(const struct vswitch *machines, const struct sm *sm, const struct reply *reply)
+{
+    struct json json = {.out = reply->out};
+    struct vswitch_machine machine;
+    uint32_t cursor = 0;
+    if (reply->json)
+        json_begin_array(&json, NULL);
+    while (vswitch_next_machine(machines, &cursor, &machine))
+        print_machine(machines, sm, &machine, reply->json ? &json : NULL, reply->out);
+    if (reply->json)
+        json_end_array(&json);
+    return 0;
+}
+
+static int show(const struct vswitch *machines, const struct sm *sm, const char *name,
+                const struct reply *reply)
+{
+    struct json json = {.out = reply->out};
+    struct vswitch_machine machine;
+    if (!vswitch_find_machine(machines, vswitch_guid(name), &machine))
+        return refuse(reply, ENOENT, "there is no machine '%s'", name);
+    print_machine(machines, sm, &machine, reply->json ? &json : NULL, reply->out);
+    return 0;
+}
+
+/* ---- requests ---- */
+
+/* What a move cost; of one that took new routes nobody knows which entries are its own. */
+static void print_costs(const struct vswitch_result *result, struct json *json)
+{
+    json_unsigned(json, "hypervisor_smps", result->function_smps);
+    if (result->rerouted) {
+        json_null(json, "table_smps");
+        json_null(json, "switches");
+    } else {
+        json_unsigned(json, "table_smps", result->table_smps);
+        json_unsigned(json, "switches", result->switches);
+    }
+    json_unsigned(json, "waves", result->waves);
+    json_unsigned(json, "drains", result->drains);
+    json_bool(json, "rerouted", result->rerouted);
+}
+
+static void print_json(const struct vswitch *machines, const struct vswitch_result *result,
+                       struct text *out)
+{
+    struct json json = {.out = out};
+    json_begin_object(&json, NULL);
+    json_unsigned(&json, "ticket", result->ticket);
+    json_string(&json, "request", verbs[result->request.verb]);
+    json_stringf(&json, "guid", "0x%016llx", (unsigned long long)result->request.guid);
+    json_string(&json, "state", states[result->state]);
+    json_string(&json, "text", result->text);
+    if (result->state == VSWITCH_FAILED) {
+        json_string(&json, "error", result->text);
+        json_string(&json, "code", name_of(EIO));
+    }
+    json_unsigned(&json, "lid", result->lid);
+    if (result->from != SUBNET_NONE)
+        json_string(&json, "from", vswitch_hypervisor_name(machines, result->from));
+    if (result->to != SUBNET_NONE)
+        json_string(&json, "to", vswitch_hypervisor_name(machines, result->to));
+    print_costs(result, &json);
+    if (result->state != VSWITCH_PENDING)
+        json_unsigned(&json, "microseconds", (result->ended_ns - result->asked_ns) / NS_PER_US);
+    json_end_object(&json);
+}
+
+static int print_result(const struct vswitch *machines, const struct vswitch_result *result,
+                        const struct reply *reply)
+{
+    if (reply->json)
+        print_json(machines, result, reply->out);
+    else if (result->state == VSWITCH_PENDING)
+        text_printf(reply->out, "ticket %llu\n", (unsigned long long)result->ticket);
+    else if (result->state == VSWITCH_DONE)
+        text_printf(reply->out, "%s\n", result->text);
+    else
+        text_puts(reply->out, result->text);
+    return result->state == VSWITCH_FAILED    ? -EIO
+           : result->state == VSWITCH_PENDING ? MACHINE_PENDING
+                                              : 0;
+}
+
+/* "on H", "to H", "mode M", in pairs; false if there is anything else. */
+static bool read_pairs(struct vswitch_request *request, const char *const *words, unsigned count,
+                       const struct reply *reply)
+{
+    const char *place = request->verb == VSWITCH_CREATE ? "on" : "to";
+    for (unsigned i = 0; i + 1 < count; i += 2) {
+        if (strcmp(words[i], place) == 0 && request->verb != VSWITCH_DESTROY) {
+            request->hypervisor = strcmp(words[i + 1], "auto") ? words[i + 1] : NULL;
+        } else if (strcmp(words[i], "mode") == 0 && strcmp(words[i + 1], "minimal") == 0) {
+            request->mode = VSWITCH_MINIMAL;
+        } else if (strcmp(words[i], "mode") != 0 || strcmp(words[i + 1], "balanced") != 0) {
+            refuse(reply, EINVAL, "'%s %s': expected %s HYPERVISOR, or mode balanced or minimal",
+                   words[i], words[i + 1], place);
+            return false;
+        }
+    }
+    if (count % 2)
+        refuse(reply, EINVAL, "'%s' says nothing alone", words[count - 1]);
+    return count % 2 == 0;
+}
+
+static int request(struct vswitch *machines, uint64_t now, enum vswitch_verb verb,
+                   const char *const *words, unsigned count, const struct reply *reply)
+{
+    struct err err = {0};
+    struct vswitch_request asked = {.verb = verb, .guid = vswitch_guid(words[0]), .name = words[0]};
+    if (!read_pairs(&asked, words + 1, count - 1, reply))
+        return -EINVAL;
+    if (vswitch_check(&asked, &err) < 0)
+        return refuse(reply, EINVAL, "%s", err.message);
+    uint64_t ticket = vswitch_ask(machines, now, &asked, &err);
+    if (!ticket)
+        return refuse(reply, EPERM, "%s", err.message);
+    return print_result(machines, vswitch_result(machines, ticket), reply);
+}
+
+int machine_control_answer(struct vswitch *machines, const struct sm *sm, uint64_t now,
+                           const char *const *words, unsigned count, bool json, struct text *out)
+{
+    const char *verb = count ? words[0] : "";
+    const struct reply reply = {out, json};
+    if (strcmp(verb, "list") == 0 && count == 1)
+        return list(machines, sm, &reply);
+    if (strcmp(verb, "show") == 0 && count == 2)
+        return show(machines, sm, words[1], &reply);
+    if (strcmp(verb, "ticket") == 0 && count == 2) {
+        const struct vswitch_result *result =
+            vswitch_result(machines, strtoull(words[1], NULL, 10));
+        return result ? print_result(machines, result, &reply)
+                      : refuse(&reply, ENOENT, "there is no ticket %s, or not any more", words[1]);
+    }
+    for (unsigned i = 0; i < sizeof verbs / sizeof *verbs && count >= 2; i++)
+        if (strcmp(verb, verbs[i]) == 0)
+            return request(machines, now, (enum vswitch_verb)i, words + 1, count - 1, &reply);
+    return refuse(&reply, EINVAL,
+                  "vm create, destroy, migrate or show need a name; vm list does not");
+}

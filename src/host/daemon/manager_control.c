@@ -1,0 +1,368 @@
+#include "host/daemon/manager_control.h"
+
+#include "base/time.h"
+#include "host/daemon/dumps.h"
+#include "host/daemon/machine_control.h"
+#include "host/socket/listener.h"
+#include "host/socket/protocol.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { EVENTS_KEPT = 256, CLIENTS_MOST = 32, WORDS_MOST = 8, CHUNK = 32 * 1024 };
+
+struct past_event {
+    time_t when;
+    char kind[12];
+    char text[240];
+};
+
+struct manager_control {
+    int listener, epoll;
+    unsigned clients; /* connected, their question not here yet */
+    char *path;
+    struct past_event events[EVENTS_KEPT]; /* a ring */
+    uint64_t event_count;
+};
+
+int manager_control_open(struct manager_control **result, const char *path, struct err *err)
+{
+    int listener = listener_open(path, true, err);
+    if (listener < 0)
+        return listener;
+    struct manager_control *control = mem_zalloc(1, sizeof *control);
+    control->listener = listener;
+    control->path = mem_strdup(path);
+    control->epoll = epoll_create1(EPOLL_CLOEXEC);
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = control->listener};
+    epoll_ctl(control->epoll, EPOLL_CTL_ADD, control->listener, &event);
+    *result = control;
+    return 0;
+}
+
+void manager_control_close(struct manager_control *control)
+{
+    if (!control)
+        return;
+    unlink(control->path);
+    close(control->listener);
+    close(control->epoll);
+    mem_free(control->path);
+    mem_free(control);
+}
+
+int manager_control_fd(const struct manager_control *control)
+{
+    return control->epoll;
+}
+
+void manager_control_note(struct manager_control *control, const char *event, const char *text)
+{
+    struct past_event *past = &control->events[control->event_count++ % EVENTS_KEPT];
+    past->when = time(NULL);
+    snprintf(past->kind, sizeof past->kind, "%s", event);
+    snprintf(past->text, sizeof past->text, "%s", text);
+}
+
+/* ---- answers ---- */
+
+struct question {
+    struct manager_control *control;
+    struct sm *sm;
+    struct vswitch *machines;
+    uint64_t now;
+    const char *engine, *place;
+    bool can_dump, json;
+    const char *words[WORDS_MOST];
+    unsigned count;
+    enum manager_wish wish;
+    struct dump_picture *picture; /* tables to be printed in place of words; or NULL */
+};
+
+static const char *const state_names[] = {"not active", "discovering", "standby", "master"};
+
+static void answer_status(struct question *question, struct text *out)
+{
+    const struct subnet *subnet = sm_subnet(question->sm);
+    struct sm_counts counts;
+    unsigned switches = 0, adapters = 0, links = 0;
+    sm_counts(question->sm, &counts);
+    for (size_t i = 0; i < subnet->nodes.count; i++)
+        if (subnet->nodes.items[i].present)
+            (*(subnet->nodes.items[i].kind == SUBNET_SWITCH ? &switches : &adapters))++;
+    for (size_t i = 0; i < subnet->ports.count; i++)
+        links += subnet->ports.items[i].peer != SUBNET_NONE;
+    const char *state = state_names[sm_state(question->sm)];
+    bool settled = sm_is_settled(question->sm);
+    bool copy = sm_has_copy(question->sm);
+    if (!question->json) {
+        text_printf(out, "state     %s%s%s\nport      %s\nengine    %s\n", state,
+                    settled ? ", nothing to do" : "", copy ? ", its copy is up to date" : "",
+                    question->place, question->engine);
+        text_printf(out, "subnet    %u switches, %u adapters, %u links\n", switches, adapters,
+                    links / 2);
+        text_printf(out, "SMPs      %llu sent, %llu answered, %llu time-outs, %llu given up\n",
+                    (unsigned long long)counts.sent, (unsigned long long)counts.answered,
+                    (unsigned long long)counts.timeouts, (unsigned long long)counts.gave_up);
+        return;
+    }
+    struct json json = {.out = out};
+    json_begin_object(&json, NULL);
+    json_string(&json, "state", state);
+    json_bool(&json, "settled", settled);
+    json_bool(&json, "copy", copy);
+    json_string(&json, "port", question->place);
+    json_string(&json, "engine", question->engine);
+    json_unsigned(&json, "switches", switches);
+    json_unsigned(&json, "adapters", adapters);
+    json_unsigned(&json, "links", links / 2);
+    json_unsigned(&json, "smps_sent", counts.sent);
+    json_unsigned(&json, "smps_answered", counts.answered);
+    json_unsigned(&json, "time_outs", counts.timeouts);
+    json_unsigned(&json, "given_up", counts.gave_up);
+    json_end_object(&json);
+}
+
+static void answer_topology(struct question *question, struct text *out)
+{
+    const struct subnet *subnet = sm_subnet(question->sm);
+    struct json json = {.out = out};
+    if (question->json)
+        json_begin_array(&json, NULL);
+    for (size_t i = 0; i < subnet->nodes.count; i++) {
+        const struct subnet_node *node = &subnet->nodes.items[i];
+        bool is_switch = node->kind == SUBNET_SWITCH;
+        for (unsigned n = is_switch ? 0 : 1;
+             node->present && n <= (is_switch ? 0 : node->port_count); n++) {
+            const struct subnet_port *port = &subnet->ports.items[node->first_port + n];
+            if (!port->known)
+                continue;
+            if (!question->json) {
+                text_printf(out, "%-7s 0x%016llx port %-3u LID %5u  %2u hops  %s\n",
+                            is_switch ? "switch" : "adapter", (unsigned long long)port->guid, n,
+                            port->lid, port->hops, node->description);
+                continue;
+            }
+            json_begin_object(&json, NULL);
+            json_string(&json, "kind", is_switch ? "switch" : "adapter");
+            json_stringf(&json, "guid", "0x%016llx", (unsigned long long)port->guid);
+            json_unsigned(&json, "port", n);
+            json_unsigned(&json, "lid", port->lid);
+            json_unsigned(&json, "hops", port->hops);
+            json_string(&json, "description", node->description);
+            json_end_object(&json);
+        }
+    }
+    if (question->json)
+        json_end_array(&json);
+}
+
+static void answer_events(struct question *question, struct text *out)
+{
+    const struct manager_control *control = question->control;
+    uint64_t first = control->event_count > EVENTS_KEPT ? control->event_count - EVENTS_KEPT : 0;
+    struct json json = {.out = out};
+    if (question->json)
+        json_begin_array(&json, NULL);
+    for (uint64_t i = first; i < control->event_count; i++) {
+        const struct past_event *past = &control->events[i % EVENTS_KEPT];
+        char when[32];
+        struct tm local;
+        strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", localtime_r(&past->when, &local));
+        if (!question->json) {
+            text_printf(out, "%s %-8s %s\n", when, past->kind, past->text);
+            continue;
+        }
+        json_begin_object(&json, NULL);
+        json_string(&json, "time", when);
+        json_string(&json, "event", past->kind);
+        json_string(&json, "text", past->text);
+        json_end_object(&json);
+    }
+    if (question->json)
+        json_end_array(&json);
+}
+
+static int refuse(struct text *out, const char *why)
+{
+    text_puts(out, why);
+    return -EINVAL;
+}
+
+static int answer(struct question *question, struct text *out)
+{
+    const char *command = question->count ? question->words[0] : "";
+    if (strcmp(command, "vm") == 0)
+        return machine_control_answer(question->machines, question->sm, question->now,
+                                      question->words + 1, question->count - 1, question->json,
+                                      out);
+    if (question->count != 1)
+        return refuse(out, "the manager's commands are single words: status, topology, routes, "
+                           "events, reroute, sweep, handover, dump; and vm ...");
+    bool master = sm_state(question->sm) == SM_MASTER;
+    if (strcmp(command, "status") == 0) {
+        answer_status(question, out);
+    } else if (strcmp(command, "topology") == 0) {
+        answer_topology(question, out);
+    } else if (strcmp(command, "routes") == 0) {
+        question->picture = dump_picture_take(sm_subnet(question->sm));
+    } else if (strcmp(command, "events") == 0) {
+        answer_events(question, out);
+    } else if (strcmp(command, "dump") == 0) {
+        if (!question->can_dump)
+            return refuse(out, "this manager has no directory for dumps: start it with --dump DIR, "
+                               "or put 'dump DIR' into its configuration and send it SIGHUP");
+        question->wish = WISH_DUMP;
+    } else if (!master) {
+        return refuse(out, "only a master can do that, and this manager is none");
+    } else if (strcmp(command, "reroute") == 0) {
+        sm_reroute(question->sm, question->now);
+    } else if (strcmp(command, "sweep") == 0) {
+        sm_look_again(question->sm, question->now);
+    } else if (strcmp(command, "handover") == 0) {
+        if (!sm_hand_over(question->sm, question->now))
+            return refuse(out, "there is no other manager to hand over to");
+    } else {
+        return refuse(out, "no such command: status, topology, routes, events, reroute, sweep, "
+                           "handover, dump, vm");
+    }
+    return 0;
+}
+
+/* ---- connections ---- */
+
+struct parcel {
+    int fd;
+    struct text text; /* a struct answer, then the words */
+    struct dump_picture *picture;
+};
+
+/* That takes seconds on large fabrics. */
+static void print_picture(struct parcel *parcel)
+{
+    struct answer head = {0};
+    char *words = NULL;
+    size_t length = 0;
+    FILE *file = open_memstream(&words, &length);
+    if (file) {
+        dump_print_lfts(parcel->picture, file);
+        fclose(file);
+    }
+    head.bytes = (uint32_t)length;
+    text_clear(&parcel->text);
+    text_append(&parcel->text, (const char *)&head, sizeof head);
+    text_append(&parcel->text, words ? words : "", length);
+    free(words);
+    dump_picture_free(parcel->picture);
+}
+
+static void *deliver(void *argument)
+{
+    struct parcel *parcel = argument;
+    if (parcel->picture)
+        print_picture(parcel);
+    for (size_t at = 0; at < parcel->text.length;) {
+        size_t length = parcel->text.length - at < CHUNK ? parcel->text.length - at : CHUNK;
+        if (send(parcel->fd, parcel->text.data + at, length, MSG_NOSIGNAL) < 0)
+            break; /* too slow, or gone */
+        at += length;
+    }
+    close(parcel->fd);
+    text_release(&parcel->text);
+    mem_free(parcel);
+    return NULL;
+}
+
+static void reply(int fd, int result, const struct text *words, struct dump_picture *picture)
+{
+    struct parcel *parcel = mem_zalloc(1, sizeof *parcel);
+    struct answer head = {result, (uint32_t)words->length};
+    struct timeval patience = {.tv_sec = 5};
+    pthread_t thread;
+    parcel->fd = fd;
+    parcel->picture = picture;
+    text_append(&parcel->text, (const char *)&head, sizeof head);
+    text_append(&parcel->text, words->data ? words->data : "", words->length);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    if (pthread_create(&thread, NULL, deliver, parcel) == 0)
+        pthread_detach(thread);
+    else
+        deliver(parcel);
+}
+
+/* False: not a question, or not for a manager. */
+static bool parse(const struct request *request, size_t length, struct question *question)
+{
+    if (length != sizeof *request || request->magic != PROTOCOL_MAGIC ||
+        request->version != PROTOCOL_VERSION || request->ask != ASK_CTL ||
+        request->text[CTL_BYTES - 1] != '\0')
+        return false;
+    question->json = request->json != 0;
+    for (const char *word = request->text; *word; word += strlen(word) + 1) {
+        if (question->count == WORDS_MOST)
+            return false;
+        question->words[question->count++] = word;
+    }
+    return true;
+}
+
+static void take_question(struct question *question, int fd)
+{
+    struct request request;
+    ssize_t got = recv(fd, &request, sizeof request, MSG_DONTWAIT);
+    if (got < 0 && errno == EAGAIN)
+        return;
+    epoll_ctl(question->control->epoll, EPOLL_CTL_DEL, fd, NULL);
+    question->control->clients--;
+    question->count = 0;
+    if (got <= 0 || !parse(&request, (size_t)got, question)) {
+        close(fd);
+        return;
+    }
+    struct text words = {0};
+    question->picture = NULL;
+    int result = answer(question, &words);
+    reply(fd, result, &words, question->picture);
+    text_release(&words);
+}
+
+static void take_client(struct manager_control *control)
+{
+    int fd = accept4(control->listener, NULL, NULL, SOCK_CLOEXEC);
+    if (fd < 0)
+        return;
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+    if (control->clients >= CLIENTS_MOST ||
+        epoll_ctl(control->epoll, EPOLL_CTL_ADD, fd, &event) < 0) {
+        close(fd);
+        return;
+    }
+    control->clients++;
+}
+
+enum manager_wish manager_control_serve(struct manager_control *control, uint64_t now,
+                                        struct sm *sm, struct vswitch *machines, const char *engine,
+                                        const char *place, bool can_dump)
+{
+    struct question question = {.control = control,
+                                .sm = sm,
+                                .machines = machines,
+                                .now = now,
+                                .engine = engine,
+                                .place = place,
+                                .can_dump = can_dump};
+    struct epoll_event events[CLIENTS_MOST + 1];
+    int count = epoll_wait(control->epoll, events, CLIENTS_MOST + 1, 0);
+    for (int i = 0; i < count; i++) {
+        if (events[i].data.fd == control->listener)
+            take_client(control);
+        else
+            take_question(&question, events[i].data.fd);
+    }
+    return question.wish;
+}

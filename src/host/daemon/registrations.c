@@ -1,0 +1,231 @@
+#include "host/daemon/registrations.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "host/daemon/store.h"
+#include "host/manager/administration.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const uint64_t between_writings = 1 * NS_PER_S;
+
+static uint64_t wall_clock(void)
+{
+    return (uint64_t)time(NULL);
+}
+
+uint64_t registrations_new_instance(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return hash_mix((uint64_t)now.tv_sec << 30 ^ (uint64_t)now.tv_nsec ^ (uint64_t)getpid() << 50) |
+           1;
+}
+
+static void tell(struct registrations *registrations, const struct sa *sa, const char *where)
+{
+    struct sa_counts counts;
+    sa_counts(sa, &counts);
+    event_log_write(registrations->log, "clients", "%u groups, %u services, %u subscriptions %s",
+                    counts.groups, counts.services, counts.subscriptions, where);
+}
+
+/* ---- at the start ---- */
+
+/* Whether it is worth reading after the file: it is of a later life of ours, or goes further. */
+static bool knows_more(const struct text *journal, const struct text *file)
+{
+    struct sa_registry_mark whole, last = {0}, mark;
+    const char *piece;
+    size_t at = 0, bytes;
+    while ((piece = journal_next(journal, &at, &bytes)) != NULL && sa_registry_mark(piece, &mark))
+        last = mark;
+    if (!last.instance)
+        return false;
+    if (!file->length)
+        return true;
+    if (!sa_registry_mark(file->data, &whole)) /* OpenSM's, which was here after us */
+        return false;
+    return whole.instance != last.instance || last.generations.groups > whole.generations.groups ||
+           last.generations.others > whole.generations.others;
+}
+
+/* The first piece is the whole; each of the others goes on where the one before ended. */
+static bool follows(const struct sa_registry_mark *before, const struct sa_registry_mark *mark)
+{
+    if (!before->instance)
+        return !mark->since.groups && !mark->since.others;
+    return mark->instance == before->instance && mark->since.groups == before->generations.groups &&
+           mark->since.others == before->generations.others;
+}
+
+static int read_journal(struct sa *sa, uint64_t now, const struct text *journal, const char *path,
+                        struct err *err)
+{
+    struct sa_registry_mark before = {0}, mark;
+    const char *piece;
+    size_t at = 0, bytes;
+    while ((piece = journal_next(journal, &at, &bytes)) != NULL) {
+        if (!sa_registry_mark(piece, &mark) || !follows(&before, &mark))
+            return err_at(err, EINVAL, path, 0, "a piece is missing");
+        int status = sa_registry_read(
+            sa, now, &(struct sa_registry_file){path, piece, bytes, wall_clock()}, err);
+        if (status < 0)
+            return status;
+        before = mark;
+    }
+    return 0;
+}
+
+/* What the journal knows beyond the file goes into the file, before the journal goes. Whether it
+ * knew anything. */
+static bool take_journal(struct registrations *registrations, struct sa *sa, uint64_t now,
+                         const struct text *file)
+{
+    struct text journal = {0}, whole = {0};
+    struct err err = {0};
+    char path[1024], text[1024];
+    snprintf(path, sizeof path, "%s/%s", registrations->directory, REGISTRATIONS_JOURNAL);
+    int status = store_read(registrations->directory, REGISTRATIONS_JOURNAL, &journal);
+    bool more = status == 0 && knows_more(&journal, file);
+    if (more) {
+        if (read_journal(sa, now, &journal, path, &err) < 0)
+            event_log_write(registrations->log, "warning", "%s; what comes behind is not known",
+                            err_text(&err, text, sizeof text));
+        sa_registry_print(sa, wall_clock(), &whole);
+        status = store_replace(registrations->directory, REGISTRATIONS_FILE, &whole);
+    }
+    if (status == 0)
+        status = journal_remove(&registrations->journal);
+    if (status < 0)
+        event_log_write(registrations->log, "warning", "%s: %s", path, strerror(-status));
+    text_release(&journal);
+    text_release(&whole);
+    return more;
+}
+
+void registrations_open(struct registrations *registrations, struct sa *sa, uint64_t now)
+{
+    struct text content = {0};
+    struct err err = {0};
+    char path[1024], text[1024];
+    journal_init(&registrations->journal, registrations->directory, REGISTRATIONS_JOURNAL);
+    if (!registrations->directory)
+        return;
+    snprintf(path, sizeof path, "%s/%s", registrations->directory, REGISTRATIONS_FILE);
+    int status = store_read(registrations->directory, REGISTRATIONS_FILE, &content);
+    if (status < 0)
+        err_at(&err, -status, path, 0, "%s", strerror(-status));
+    else if (content.length)
+        status = sa_registry_read(
+            sa, now, &(struct sa_registry_file){path, content.data, content.length, wall_clock()},
+            &err);
+    if (status < 0) {
+        event_log_write(registrations->log, "warning",
+                        "%s; it is set aside, and clients are asked to register again",
+                        err_text(&err, text, sizeof text));
+        store_set_aside(registrations->directory, REGISTRATIONS_FILE);
+        journal_remove(&registrations->journal);
+    } else if (take_journal(registrations, sa, now, &content) || content.length) {
+        tell(registrations, sa, "read from the last run");
+    }
+    registrations->written = sa_registry_generations(sa);
+    registrations->heritage = sa_heritage(sa);
+    sa_keep_registrations(sa, true);
+    text_release(&content);
+}
+
+void registrations_close(struct registrations *registrations)
+{
+    if (registrations->directory)
+        journal_close(&registrations->journal);
+    mem_free(registrations->directory);
+    registrations->directory = NULL;
+}
+
+/* ---- the journal ---- */
+
+static int write_journal(struct registrations *registrations, const struct sa *sa)
+{
+    enum { LEAST = 1 << 20 };
+    struct journal *journal = &registrations->journal;
+    struct text piece = {0};
+    int status = -EBADF;
+    if (journal->fd >= 0 && journal->bytes < registrations->journal_limit) {
+        sa_registry_print_changes(sa, wall_clock(), &registrations->journaled, &piece);
+        status = journal_append(journal, &piece);
+    }
+    if (status < 0) {
+        text_clear(&piece);
+        sa_registry_print(sa, wall_clock(), &piece);
+        status = journal_begin(journal, &piece);
+        registrations->journal_limit = LEAST + 2 * piece.length;
+    }
+    text_release(&piece);
+    return status;
+}
+
+bool registrations_commit(struct registrations *registrations, struct sa *sa)
+{
+    struct sa_generations now = sa_registry_generations(sa);
+    if (!registrations->directory || !sa_waits_for_keeping(sa))
+        return false;
+    int status = write_journal(registrations, sa);
+    if (status < 0 && !registrations->journal_failed)
+        event_log_write(registrations->log, "error",
+                        "%s/%s: %s; clients are answered before what they register is kept",
+                        registrations->directory, REGISTRATIONS_JOURNAL, strerror(-status));
+    registrations->journal_failed = status < 0;
+    registrations->journaled = now;
+    sa_kept(sa, &now);
+    return true;
+}
+
+/* ---- beside the manager ---- */
+
+void registrations_mind(struct registrations *registrations, uint64_t now, struct sm *sm,
+                        struct sa *sa)
+{
+    bool standby = sm_state(sm) == SM_STANDBY;
+    struct err err;
+    administration_mind(sa, now, sm, !registrations->silent);
+    while (sa_next_trouble(sa, &err))
+        event_log_write(registrations->log, "warning", "no registrations of the master's: %s",
+                        err.message);
+    struct sm_master master;
+    bool copied = standby && sm_master(sm, &master) && sa_heritage(sa) == master.lid;
+    if (copied && sa_heritage(sa) != registrations->followed)
+        tell(registrations, sa, "came from the master");
+    registrations->followed = copied ? sa_heritage(sa) : 0;
+}
+
+uint64_t registrations_deadline(const struct registrations *registrations, const struct sa *sa)
+{
+    struct sa_generations now = sa_registry_generations(sa);
+    bool same = !registrations->lost && now.groups == registrations->written.groups &&
+                now.others == registrations->written.others &&
+                sa_heritage(sa) == registrations->heritage;
+    return same || !registrations->directory ? TIME_NEVER : registrations->next_at;
+}
+
+void registrations_take(struct registrations *registrations, uint64_t now, const struct sa *sa,
+                        struct text *content)
+{
+    if (registrations_deadline(registrations, sa) == TIME_NEVER)
+        return;
+    sa_registry_print(sa, wall_clock(), content);
+    registrations->written = sa_registry_generations(sa);
+    registrations->heritage = sa_heritage(sa);
+    registrations->next_at = now + between_writings;
+    registrations->lost = false;
+}
+
+void registrations_failed(struct registrations *registrations)
+{
+    registrations->lost = true;
+}

@@ -1,0 +1,171 @@
+#include "host/daemon/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FILE_LIMIT = 64 * 1024 * 1024, PATH_ROOM = 4096 };
+
+static int take_line(struct store *store, const char *path, unsigned number, const char *line,
+                     struct err *err)
+{
+    uint64_t guid;
+    unsigned first, last;
+    int end = 0;
+    if (line[strspn(line, " \t\r")] == 0 || line[0] == '#')
+        return 0;
+    if (sscanf(line, "%" SCNx64 " %x %x %n", &guid, &first, &last, &end) != 3 || line[end] != 0)
+        return err_at(err, EINVAL, path, number, "expected 'GUID FIRST-LID LAST-LID'");
+    unsigned span = last - first + 1;
+    if (guid == 0 || first == 0 || last < first || last > LID_UNICAST_LAST || span > 128 ||
+        (span & (span - 1)) != 0)
+        return err_at(err, EINVAL, path, number,
+                      "0x%x to 0x%x are no LIDs of one port: a power of two, up to 128, within 0x1 "
+                      "to 0xbfff",
+                      first, last);
+    store_add(store, &(struct sm_fact){guid, (uint16_t)first, (uint8_t)__builtin_ctz(span)});
+    return 0;
+}
+
+static int take_text(struct store *store, const char *path, char *content, struct err *err)
+{
+    unsigned number = 1;
+    for (char *line = content; *line; number++) {
+        char *end = strchrnul(line, '\n');
+        char *next = *end ? end + 1 : end;
+        *end = 0;
+        int status = take_line(store, path, number, line, err);
+        if (status < 0)
+            return status;
+        line = next;
+    }
+    return 0;
+}
+
+static int read_facts(struct store *store, struct err *err)
+{
+    char path[PATH_ROOM];
+    struct text content = {0};
+    snprintf(path, sizeof path, "%s/guid2lid", store->directory);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return errno == ENOENT ? 0 : err_at(err, errno, path, 0, "%s", strerror(errno));
+    int status = text_read(&content, file, FILE_LIMIT);
+    fclose(file);
+    if (status < 0)
+        status = err_at(err, -status, path, 0, "%s", strerror(-status));
+    else if (content.length &&
+             memchr(content.data, 0, content.length)) /* as power cuts leave them */
+        status = err_at(err, EINVAL, path, 0, "not a text file: it has NUL bytes");
+    else if (content.length)
+        status = take_text(store, path, content.data, err);
+    text_release(&content);
+    return status;
+}
+
+static int lock_directory(struct store *store, struct err *err)
+{
+    char path[PATH_ROOM];
+    if (mkdir(store->directory, 0755) < 0 && errno != EEXIST)
+        return err_set(err, errno, "cannot make '%s': %s", store->directory, strerror(errno));
+    snprintf(path, sizeof path, "%s/lock", store->directory);
+    store->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (store->lock < 0)
+        return err_set(err, errno, "cannot open '%s': %s", path, strerror(errno));
+    if (flock(store->lock, LOCK_EX | LOCK_NB) < 0)
+        return err_set(err, EBUSY, "'%s' is in use by another manager", store->directory);
+    return 0;
+}
+
+int store_open(struct store *store, const char *directory, struct err *err)
+{
+    *store = (struct store){.directory = directory, .lock = -1};
+    int status = lock_directory(store, err);
+    if (status == 0)
+        status = read_facts(store, err);
+    if (status < 0)
+        store_close(store);
+    return status;
+}
+
+void store_close(struct store *store)
+{
+    if (store->lock >= 0)
+        close(store->lock);
+    vec_release(&store->facts);
+    map_release(&store->by_guid);
+    *store = (struct store){.lock = -1};
+}
+
+void store_add(struct store *store, const struct sm_fact *fact)
+{
+    uint32_t at = map_add(&store->by_guid, fact->guid, (uint32_t)store->facts.count);
+    if (at == store->facts.count)
+        vec_push(&store->facts, *fact);
+    else
+        store->facts.items[at] = *fact;
+}
+
+void store_print(const struct store *store, struct text *out)
+{
+    for (size_t i = 0; i < store->facts.count; i++) {
+        const struct sm_fact *fact = &store->facts.items[i];
+        text_printf(out, "0x%016" PRIx64 " 0x%04x 0x%04x\n\n", fact->guid, fact->lid,
+                    fact->lid + (1u << fact->lmc) - 1);
+    }
+}
+
+static int write_all(int fd, const struct text *content)
+{
+    for (size_t done = 0; done < content->length;) {
+        ssize_t n = write(fd, content->data + done, content->length - done);
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return fsync(fd) < 0 ? -errno : 0;
+}
+
+int store_read(const char *directory, const char *name, struct text *content)
+{
+    char path[PATH_ROOM];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return errno == ENOENT ? 0 : -errno;
+    int status = text_read(content, file, FILE_LIMIT);
+    fclose(file);
+    return status;
+}
+
+int store_set_aside(const char *directory, const char *name)
+{
+    char path[PATH_ROOM], bad[PATH_ROOM];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    snprintf(bad, sizeof bad, "%s/%s.bad", directory, name);
+    return rename(path, bad) < 0 ? -errno : 0;
+}
+
+int store_replace(const char *directory, const char *name, const struct text *content)
+{
+    char path[PATH_ROOM], temporary[PATH_ROOM];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    snprintf(temporary, sizeof temporary, "%s/.%s.new", directory, name);
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return -errno;
+    int status = write_all(fd, content);
+    if (close(fd) < 0 && status == 0)
+        status = -errno;
+    if (status == 0 && rename(temporary, path) < 0)
+        status = -errno;
+    if (status < 0)
+        unlink(temporary);
+    return status;
+}

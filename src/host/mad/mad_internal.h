@@ -1,0 +1,115 @@
+/* Shared by the files of the MAD layer; nobody else includes it. */
+#ifndef WEFT_HOST_MAD_MAD_INTERNAL_H
+#define WEFT_HOST_MAD_MAD_INTERNAL_H
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "des/des.h"
+#include "host/mad/mad_layer.h"
+
+#define NONE UINT32_MAX /* no slot */
+
+enum timer_kind { TIMER_REQUEST, TIMER_SENDER, TIMER_RECEIVER };
+
+struct mad_agent {
+    struct mad_file *file;
+    struct mad_agent *next; /* of the same port */
+    uint32_t number;        /* in its file */
+    uint32_t high_tid;      /* upper half of its transaction ids */
+    struct registration registration;
+};
+
+/* What all files at one port share. */
+struct mad_port {
+    struct mad_agent *agents;
+    uint32_t files;
+};
+
+/* A request that waits for its answer. */
+struct mad_request {
+    uint64_t tid;
+    struct mad_agent *agent; /* NULL: a free slot */
+    struct mad_head head;    /* as the program gave it */
+    struct packet_header packet;
+    uint8_t mad[MAD_BYTES];
+    uint64_t timeout_ps;
+    uint32_t retries;
+    des_handle timer;
+    uint32_t next; /* with the same transaction id; or the next free slot */
+};
+
+struct mad_file {
+    struct mad_layer *layer;
+    void *owner;
+    uint32_t port;
+    struct mad_agent *agents[FILE_AGENTS];
+    struct mad_received *first, *last;
+    uint64_t queued_bytes;
+    struct mad_file *next;       /* of all files */
+    struct mad_file *next_ready; /* of those with something new */
+    bool ready;
+    struct mad_file_status status;
+};
+
+struct mad_layer {
+    struct fabric *fabric;
+    struct mad_file *files;
+    struct mad_file *first_ready, *last_ready;
+    VEC(struct mad_port) ports;
+    struct map port_slots; /* fabric port to index in `ports` */
+    VEC(struct mad_agent *) agents;
+    struct map agent_slots; /* high_tid to index in `agents` */
+    uint32_t last_high_tid;
+    VEC(struct mad_request) requests;
+    struct map request_slots; /* transaction id to index in `requests` */
+    uint32_t free_request;
+    struct des *timers;
+    struct mad_rmpp *rmpp;
+};
+
+/* mad_layer.c */
+struct mad_port *mad_layer_port(struct mad_layer *layer, uint32_t port);
+struct packet_header mad_packet_header(const struct mad_file *file, const struct mad_head *head);
+void mad_file_enqueue(struct mad_file *file, const struct mad_head *head, const uint8_t *data,
+                      size_t bytes);
+/* The head of a message that came in such a packet, for an agent. */
+struct mad_head mad_head_of_packet(const struct mad_agent *agent,
+                                   const struct fabric_delivery *delivery);
+void mad_agent_give(struct mad_agent *agent, const struct fabric_delivery *delivery,
+                    const uint8_t *message, size_t bytes);
+
+/* mad_agents.c */
+struct mad_agent *mad_agent_by_tid(const struct mad_layer *layer, uint32_t port, uint64_t tid);
+struct mad_agent *mad_agent_by_method(const struct mad_layer *layer, uint32_t port,
+                                      const uint8_t *mad);
+/* Whether this MAD is a segment, or speaks of segments, and the agent leaves them to us. */
+bool mad_agent_has_rmpp(const struct mad_agent *agent, const uint8_t *mad);
+static inline bool mad_has_active_rmpp(const uint8_t *mad)
+{
+    /* Of what a program gives, only this flag counts; the rest of the header is filled in. */
+    return mad_class_has_rmpp((unsigned)wire_get(mad, MAD_CLASS)) &&
+           (wire_get(mad, RMPP_FLAGS) & RMPP_FLAG_ACTIVE);
+}
+void mad_agent_drop(struct mad_agent *agent);
+
+/* mad_requests.c */
+void mad_request_add(struct mad_agent *agent, uint64_t now, const struct mad_head *head,
+                     const struct packet_header *packet, const uint8_t mad[MAD_BYTES]);
+uint32_t mad_request_find(const struct mad_layer *layer, uint64_t tid, unsigned class);
+void mad_request_done(struct mad_layer *layer, uint32_t index);
+void mad_request_expire(struct mad_layer *layer, uint64_t now, uint32_t index);
+void mad_requests_drop(struct mad_agent *agent);
+
+/* mad_rmpp.c */
+struct mad_rmpp *mad_rmpp_new(void);
+void mad_rmpp_free(struct mad_rmpp *rmpp);
+int mad_rmpp_send(struct mad_agent *agent, uint64_t now, const struct mad_head *head,
+                  const struct packet_header *packet, const uint8_t *message, size_t bytes);
+/* A packet of an RMPP conversation of this agent. */
+void mad_rmpp_receive(struct mad_agent *agent, uint64_t now,
+                      const struct fabric_delivery *delivery);
+void mad_rmpp_expire(struct mad_layer *layer, uint64_t now, const struct event *event);
+void mad_rmpp_drop(struct mad_agent *agent);
+
+#endif

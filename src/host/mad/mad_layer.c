@@ -1,0 +1,365 @@
+/* Files and the way of a MAD: from a program into the fabric, from the fabric to a program.
+ *
+ * Follows drivers/infiniband/core/user_mad.c and mad.c of Linux in what a program can see. Not
+ * done: OPA, security modules, and errors that the device would report at once for what only its
+ * tables know (the socket in between does not wait for an answer). */
+#include "host/mad/mad_internal.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+enum { QUEUED_OVERHEAD = sizeof(struct mad_received), P_KEY_ROOM = PORT_P_KEYS };
+
+struct mad_layer *mad_layer_new(struct fabric *fabric)
+{
+    struct mad_layer *layer = mem_zalloc(1, sizeof *layer);
+    layer->fabric = fabric;
+    layer->free_request = NONE;
+    layer->timers = des_new();
+    layer->rmpp = mad_rmpp_new();
+    return layer;
+}
+
+void mad_layer_free(struct mad_layer *layer)
+{
+    if (!layer)
+        return;
+    while (layer->files)
+        mad_file_close(layer->files);
+    mad_rmpp_free(layer->rmpp);
+    des_free(layer->timers);
+    vec_release(&layer->requests);
+    vec_release(&layer->agents);
+    vec_release(&layer->ports);
+    map_release(&layer->port_slots);
+    map_release(&layer->agent_slots);
+    map_release(&layer->request_slots);
+    mem_free(layer);
+}
+
+struct fabric *mad_layer_fabric(struct mad_layer *layer)
+{
+    return layer->fabric;
+}
+
+struct mad_port *mad_layer_port(struct mad_layer *layer, uint32_t port)
+{
+    uint32_t slot = map_get(&layer->port_slots, port);
+    if (slot == MAP_NONE) {
+        slot = (uint32_t)layer->ports.count;
+        map_set(&layer->port_slots, port, slot);
+        vec_push(&layer->ports, (struct mad_port){0});
+    }
+    return &layer->ports.items[slot];
+}
+
+struct mad_file *mad_file_open(struct mad_layer *layer, uint32_t port, void *owner)
+{
+    struct mad_file *file = mem_zalloc(1, sizeof *file);
+    file->layer = layer;
+    file->port = port;
+    file->owner = owner;
+    file->next = layer->files;
+    layer->files = file;
+    if (mad_layer_port(layer, port)->files++ == 0)
+        fabric_attach(layer->fabric, port);
+    return file;
+}
+
+static void unlink_file(struct mad_file *file)
+{
+    struct mad_layer *layer = file->layer;
+    struct mad_file **at = &layer->files;
+    while (*at != file)
+        at = &(*at)->next;
+    *at = file->next;
+    if (!file->ready)
+        return;
+    struct mad_file *before = NULL;
+    for (struct mad_file *other = layer->first_ready; other != file; other = other->next_ready)
+        before = other;
+    if (before)
+        before->next_ready = file->next_ready;
+    else
+        layer->first_ready = file->next_ready;
+    if (layer->last_ready == file)
+        layer->last_ready = before;
+}
+
+void mad_file_close(struct mad_file *file)
+{
+    if (!file)
+        return;
+    for (unsigned i = 0; i < FILE_AGENTS; i++)
+        if (file->agents[i])
+            mad_agent_drop(file->agents[i]);
+    while (file->first)
+        mad_file_taken(file);
+    unlink_file(file);
+    if (--mad_layer_port(file->layer, file->port)->files == 0)
+        fabric_detach(file->layer->fabric, file->port);
+    mem_free(file);
+}
+
+void *mad_file_owner(const struct mad_file *file)
+{
+    return file->owner;
+}
+
+uint32_t mad_file_port(const struct mad_file *file)
+{
+    return file->port;
+}
+
+bool mad_file_is_full(const struct mad_file *file)
+{
+    return file->status.requests >= FILE_REQUESTS;
+}
+
+void mad_file_status(const struct mad_file *file, struct mad_file_status *status)
+{
+    *status = file->status;
+    status->queued_bytes = file->queued_bytes;
+}
+
+/* ---- messages waiting for their reader ---- */
+
+void mad_file_enqueue(struct mad_file *file, const struct mad_head *head, const uint8_t *data,
+                      size_t bytes)
+{
+    struct mad_layer *layer = file->layer;
+    size_t size = QUEUED_OVERHEAD + bytes;
+    if (file->first && head->status == 0 && file->queued_bytes + size > FILE_QUEUE_BYTES) {
+        file->status.dropped++;
+        return;
+    }
+    struct mad_received *message = mem_alloc(size);
+    message->next = NULL;
+    message->head = *head;
+    message->head.length = (uint32_t)(sizeof *head + bytes);
+    memcpy(message->data, data, bytes);
+    if (file->last)
+        file->last->next = message;
+    else
+        file->first = message;
+    file->last = message;
+    file->queued_bytes += size;
+    file->status.received++;
+    if (file->ready)
+        return;
+    file->ready = true;
+    file->next_ready = NULL;
+    if (layer->last_ready)
+        layer->last_ready->next_ready = file;
+    else
+        layer->first_ready = file;
+    layer->last_ready = file;
+}
+
+const struct mad_received *mad_file_next(const struct mad_file *file)
+{
+    return file->first;
+}
+
+void mad_file_taken(struct mad_file *file)
+{
+    struct mad_received *message = file->first;
+    file->first = message->next;
+    if (!file->first)
+        file->last = NULL;
+    file->queued_bytes -= QUEUED_OVERHEAD + message->head.length - sizeof message->head;
+    mem_free(message);
+}
+
+struct mad_file *mad_layer_next_ready(struct mad_layer *layer)
+{
+    struct mad_file *file = layer->first_ready;
+    if (!file)
+        return NULL;
+    layer->first_ready = file->next_ready;
+    if (!layer->first_ready)
+        layer->last_ready = NULL;
+    file->ready = false;
+    return file;
+}
+
+/* ---- out ---- */
+
+static uint16_t p_key_at(const struct mad_file *file, unsigned index)
+{
+    uint16_t p_keys[P_KEY_ROOM];
+    unsigned count = fabric_p_keys(file->layer->fabric, file->port, p_keys, P_KEY_ROOM);
+    return index < count ? p_keys[index] : P_KEY_DEFAULT;
+}
+
+struct packet_header mad_packet_header(const struct mad_file *file, const struct mad_head *head)
+{
+    struct packet_header packet = {.dlid = ntohs(head->lid),
+                                   .sl = head->sl & 15,
+                                   .dest_qp = ntohl(head->qpn) & 0xffffff,
+                                   .q_key = ntohl(head->q_key),
+                                   .p_key = P_KEY_DEFAULT,
+                                   .global = head->grh_present != 0};
+    if (packet.dest_qp != QP_SMI)
+        packet.p_key = p_key_at(file, head->p_key_index);
+    if (packet.global) {
+        struct fabric *fabric = file->layer->fabric;
+        memcpy(packet.dgid, head->gid, sizeof packet.dgid);
+        wire_set_bits(packet.sgid, 0, 64,
+                      wire_get(fabric_port_info(fabric, file->port), PORT_INFO_GID_PREFIX));
+        wire_set_bits(packet.sgid, 64, 64, fabric_port_guid(fabric, file->port, head->gid_index));
+    }
+    return packet;
+}
+
+/* An answer to two programs' requests, or two requests of one program, cannot be told apart if they
+ * have the same transaction id: the second is refused. */
+static bool is_duplicate(const struct mad_layer *layer, const uint8_t *mad)
+{
+    return !mad_is_response(mad) && mad_request_find(layer, wire_get(mad, MAD_TID),
+                                                     (unsigned)wire_get(mad, MAD_CLASS)) != NONE;
+}
+
+int mad_file_send(struct mad_file *file, uint64_t now, const struct mad_head *head,
+                  const uint8_t *data, size_t bytes)
+{
+    struct mad_layer *layer = file->layer;
+    uint8_t mad[MAD_BYTES] = {0};
+    if (bytes < WIRE_BYTES_RMPP || head->agent >= FILE_AGENTS)
+        return -EINVAL;
+    struct mad_agent *agent = file->agents[head->agent];
+    if (!agent)
+        return -EIO;
+    memcpy(mad, data, bytes < MAD_BYTES ? bytes : MAD_BYTES);
+    if (!mad_is_response(mad))
+        wire_set_bits(mad, 64, 32, agent->high_tid);
+    if (mad_is_smp(mad) != (ntohl(head->qpn) == QP_SMI))
+        return -EINVAL; /* the far end's filter would drop it anyway */
+    struct packet_header packet = mad_packet_header(file, head);
+    file->status.sent++;
+    if (mad_agent_has_rmpp(agent, mad))
+        return mad_rmpp_send(agent, now, head, &packet, data, bytes);
+    if (bytes > MAD_BYTES || is_duplicate(layer, mad))
+        return -EINVAL;
+    if (head->timeout_ms)
+        mad_request_add(agent, now, head, &packet, mad);
+    fabric_send(layer->fabric, file->port, &packet, mad);
+    return 0;
+}
+
+/* ---- in ---- */
+
+static unsigned p_key_index(const struct mad_file *file, uint16_t p_key)
+{
+    uint16_t p_keys[P_KEY_ROOM];
+    unsigned count = fabric_p_keys(file->layer->fabric, file->port, p_keys, P_KEY_ROOM);
+    for (unsigned i = 0; i < count; i++)
+        if ((p_keys[i] & 0x7fff) == (p_key & 0x7fff))
+            return i;
+    return 0;
+}
+
+struct mad_head mad_head_of_packet(const struct mad_agent *agent,
+                                   const struct fabric_delivery *delivery)
+{
+    const struct packet_header *packet = &delivery->header;
+    const struct mad_file *file = agent->file;
+    const uint8_t *port_info = fabric_port_info(file->layer->fabric, file->port);
+    unsigned path_mask = (1u << wire_get(port_info, PORT_INFO_LMC)) - 1;
+    struct mad_head head = {.agent = agent->number,
+                            .qpn = htonl(packet->src_qp),
+                            .q_key = htonl(packet->q_key),
+                            .lid = htons(packet->slid),
+                            .sl = packet->sl,
+                            .path_bits = (uint8_t)(packet->dlid & path_mask),
+                            .grh_present = packet->global};
+    if (packet->dest_qp != QP_SMI)
+        head.p_key_index = (uint16_t)p_key_index(file, packet->p_key);
+    if (packet->global) {
+        memcpy(head.gid, packet->sgid, sizeof head.gid);
+        head.hop_limit = 0xff;
+    }
+    return head;
+}
+
+void mad_agent_give(struct mad_agent *agent, const struct fabric_delivery *delivery,
+                    const uint8_t *message, size_t bytes)
+{
+    struct mad_head head = mad_head_of_packet(agent, delivery);
+    mad_file_enqueue(agent->file, &head, message, bytes);
+}
+
+/* Nobody wants this request: its sender is told so, instead of running into a time-out. */
+static void answer_unwanted(struct mad_layer *layer, const struct fabric_delivery *delivery)
+{
+    uint8_t mad[MAD_BYTES];
+    uint64_t method = wire_get(delivery->mad, MAD_METHOD);
+    if (method != METHOD_GET && method != METHOD_SET)
+        return;
+    memcpy(mad, delivery->mad, sizeof mad);
+    wire_set(mad, MAD_METHOD, METHOD_GET_RESP);
+    wire_set(mad, MAD_STATUS, STATUS_BAD_ATTRIBUTE);
+    if (mad_is_directed(mad))
+        wire_set(mad, SMP_DIRECTION, 1);
+    struct packet_header packet = delivery->header;
+    packet.dlid = delivery->header.slid;
+    packet.dest_qp = delivery->header.src_qp;
+    memcpy(packet.dgid, delivery->header.sgid, sizeof packet.dgid);
+    memcpy(packet.sgid, delivery->header.dgid, sizeof packet.sgid);
+    fabric_send(layer->fabric, delivery->port, &packet, mad);
+}
+
+static void deliver_answer(struct mad_layer *layer, struct mad_agent *agent,
+                           const struct fabric_delivery *delivery)
+{
+    uint64_t tid = wire_get(delivery->mad, MAD_TID);
+    uint32_t request = mad_request_find(layer, tid, (unsigned)wire_get(delivery->mad, MAD_CLASS));
+    bool user_segment = agent->registration.user_rmpp && mad_has_active_rmpp(delivery->mad);
+    if (request == NONE && !user_segment)
+        return; /* too late, or a repetition */
+    mad_agent_give(agent, delivery, delivery->mad, MAD_BYTES);
+    if (request != NONE)
+        mad_request_done(layer, request);
+}
+
+void mad_layer_deliver(struct mad_layer *layer, uint64_t now,
+                       const struct fabric_delivery *delivery)
+{
+    const uint8_t *mad = delivery->mad;
+    if (wire_get(mad, MAD_BASE_VERSION) != 1 ||
+        mad_is_smp(mad) != (delivery->header.dest_qp == QP_SMI))
+        return;
+    bool answer = mad_is_response(mad) && wire_get(mad, MAD_CLASS) != CLASS_CM;
+    struct mad_agent *agent = answer
+                                  ? mad_agent_by_tid(layer, delivery->port, wire_get(mad, MAD_TID))
+                                  : mad_agent_by_method(layer, delivery->port, mad);
+    if (!agent) {
+        answer_unwanted(layer, delivery);
+        return;
+    }
+    if (mad_agent_has_rmpp(agent, mad))
+        mad_rmpp_receive(agent, now, delivery);
+    else if (answer)
+        deliver_answer(layer, agent, delivery);
+    else
+        mad_agent_give(agent, delivery, mad, MAD_BYTES);
+}
+
+/* ---- time ---- */
+
+uint64_t mad_layer_deadline(const struct mad_layer *layer)
+{
+    return des_next_time(layer->timers);
+}
+
+void mad_layer_expire(struct mad_layer *layer, uint64_t now)
+{
+    struct event event;
+    while (des_pop(layer->timers, now, &event)) {
+        if (event.kind == TIMER_REQUEST)
+            mad_request_expire(layer, now, event.a);
+        else
+            mad_rmpp_expire(layer, now, &event);
+    }
+}

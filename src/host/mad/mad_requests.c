@@ -1,0 +1,105 @@
+/* Requests that wait for an answer: found by transaction id, repeated, given up.
+ *
+ * A slot in one pool each; those with the same transaction id (of different classes) hang together
+ * behind the map's entry. */
+#include "host/mad/mad_internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define KERNEL_TICK (4 * TIME_MS)
+
+static uint32_t take_slot(struct mad_layer *layer)
+{
+    uint32_t index = layer->free_request;
+    if (index != NONE) {
+        layer->free_request = layer->requests.items[index].next;
+        return index;
+    }
+    index = (uint32_t)layer->requests.count;
+    vec_push(&layer->requests, (struct mad_request){0});
+    return index;
+}
+
+/* The kernel counts in ticks and rounds up. It matters: programs that wait in poll(2) for just as
+ * long hear of the time-out from there, always, and not sometimes from here. */
+static void arm(struct mad_layer *layer, uint64_t now, uint32_t index)
+{
+    struct mad_request *request = &layer->requests.items[index];
+    uint64_t tick = (now + request->timeout_ps) / KERNEL_TICK + 1;
+    request->timer = des_schedule(layer->timers, tick * KERNEL_TICK,
+                                  (struct event){.kind = TIMER_REQUEST, .a = index});
+}
+
+void mad_request_add(struct mad_agent *agent, uint64_t now, const struct mad_head *head,
+                     const struct packet_header *packet, const uint8_t mad[MAD_BYTES])
+{
+    struct mad_layer *layer = agent->file->layer;
+    uint32_t index = take_slot(layer);
+    struct mad_request *request = &layer->requests.items[index];
+    *request = (struct mad_request){.tid = wire_get(mad, MAD_TID),
+                                    .agent = agent,
+                                    .head = *head,
+                                    .packet = *packet,
+                                    .timeout_ps = head->timeout_ms * TIME_MS,
+                                    .retries = head->retries,
+                                    .next = map_get(&layer->request_slots, wire_get(mad, MAD_TID))};
+    memcpy(request->mad, mad, MAD_BYTES);
+    map_set(&layer->request_slots, request->tid, index);
+    agent->file->status.requests++;
+    arm(layer, now, index);
+}
+
+uint32_t mad_request_find(const struct mad_layer *layer, uint64_t tid, unsigned class)
+{
+    uint32_t index = map_get(&layer->request_slots, tid);
+    while (index != NONE && wire_get(layer->requests.items[index].mad, MAD_CLASS) != class)
+        index = layer->requests.items[index].next;
+    return index;
+}
+
+void mad_request_done(struct mad_layer *layer, uint32_t index)
+{
+    struct mad_request *request = &layer->requests.items[index];
+    uint32_t first = map_get(&layer->request_slots, request->tid);
+    if (first != index) {
+        while (layer->requests.items[first].next != index)
+            first = layer->requests.items[first].next;
+        layer->requests.items[first].next = request->next;
+    } else if (request->next != NONE) {
+        map_set(&layer->request_slots, request->tid, request->next);
+    } else {
+        map_remove(&layer->request_slots, request->tid);
+    }
+    des_cancel(layer->timers, request->timer);
+    request->agent->file->status.requests--;
+    request->agent = NULL;
+    request->next = layer->free_request;
+    layer->free_request = index;
+}
+
+/* The program gets its own header back, as the kernel hands it back: with the transaction id that
+ * was really used, and no more of the MAD than the common header. */
+void mad_request_expire(struct mad_layer *layer, uint64_t now, uint32_t index)
+{
+    struct mad_request *request = &layer->requests.items[index];
+    struct mad_file *file = request->agent->file;
+    if (request->retries > 0) {
+        request->retries--;
+        arm(layer, now, index);
+        fabric_send(layer->fabric, file->port, &request->packet, request->mad);
+        return;
+    }
+    file->status.timeouts++;
+    request->head.status = ETIMEDOUT;
+    mad_file_enqueue(file, &request->head, request->mad, MAD_HEADER_BYTES);
+    mad_request_done(layer, index);
+}
+
+void mad_requests_drop(struct mad_agent *agent)
+{
+    struct mad_layer *layer = agent->file->layer;
+    for (uint32_t i = 0; i < layer->requests.count && agent->file->status.requests > 0; i++)
+        if (layer->requests.items[i].agent == agent)
+            mad_request_done(layer, i);
+}

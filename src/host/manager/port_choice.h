@@ -1,0 +1,15 @@
+/* Which port of this machine a manager uses. */
+#ifndef WEFT_HOST_MANAGER_PORT_CHOICE_H
+#define WEFT_HOST_MANAGER_PORT_CHOICE_H
+
+#include <stdint.h>
+
+enum { MAD_PORT_ANY = -1 };
+
+struct mad_port_choice {
+    uint64_t guid;  /* 0: any */
+    const char *ca; /* NULL: any */
+    int number;     /* MAD_PORT_ANY: any */
+};
+
+#endif

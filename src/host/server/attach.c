@@ -1,0 +1,168 @@
+/* Attachments: from a name to a port, and the facts that /sys would have about it.
+ *
+ * A program sees one adapter, the node it is attached to, under one name. The facts are the live
+ * ones: what a subnet manager has set in the port's agent. */
+#include "host/server/attach.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CA_NAME "weft0"
+
+static int attach_default(const struct topology *topology, struct attachment *attachment,
+                          struct err *err)
+{
+    if (topology->nodes.count == 0)
+        return err_set(err, ENODEV, "the fabric has no node to attach to");
+    *attachment = (struct attachment){.node = 0};
+    for (uint32_t i = 0; i < topology->nodes.count; i++) {
+        if (topology->nodes.items[i].kind != NODE_ADAPTER)
+            continue;
+        attachment->node = i;
+        break;
+    }
+    return 0;
+}
+
+/* NODE:PORT. Names can hold colons: the last one counts, and only with a number behind it. */
+static uint32_t find_with_port(const struct topology *topology, const char *text, unsigned *port)
+{
+    char name[ATTACH_BYTES];
+    const char *colon = strrchr(text, ':');
+    if (!colon || (size_t)(colon - text) >= sizeof name || !isdigit((unsigned char)colon[1]))
+        return TOPOLOGY_NONE;
+    char *end;
+    unsigned long number = strtoul(colon + 1, &end, 10);
+    if (*end || number > 255)
+        return TOPOLOGY_NONE;
+    memcpy(name, text, (size_t)(colon - text));
+    name[colon - text] = 0;
+    *port = (unsigned)number;
+    return topology_find(topology, name);
+}
+
+int attach_find(const struct topology *topology, const char *text, struct attachment *attachment,
+                struct err *err)
+{
+    unsigned port = 0;
+    bool named_port = false;
+    if (!text || !*text)
+        return attach_default(topology, attachment, err);
+    uint32_t node = topology_find(topology, text);
+    if (node == TOPOLOGY_NONE) {
+        node = find_with_port(topology, text, &port);
+        named_port = true;
+    }
+    if (node == TOPOLOGY_NONE)
+        return err_set(err, ENODEV, "no single node is called '%s'", text);
+    const struct topology_node *found = &topology->nodes.items[node];
+    if (found->kind == NODE_SWITCH && port != 0)
+        return err_set(err, ENODEV, "programs attach to a switch at port 0 only, not '%s'", text);
+    if (found->kind != NODE_SWITCH && named_port && (port == 0 || port > found->port_count))
+        return err_set(err, ENODEV, "'%s': %s has ports 1 to %u", text, found->name,
+                       found->port_count);
+    *attachment = (struct attachment){.node = node, .port = port};
+    return 0;
+}
+
+static unsigned port_field(const struct fabric *fabric, uint32_t port, enum wire_field field)
+{
+    return (unsigned)wire_get(fabric_port_info(fabric, port), field);
+}
+
+/* libibumad's choice among the ports of an adapter. */
+static uint32_t best_port(const struct fabric *fabric, const struct topology_node *node)
+{
+    uint32_t up = TOPOLOGY_NONE, enabled = TOPOLOGY_NONE;
+    for (uint32_t port = node->first_port + 1; port <= node->first_port + node->port_count;
+         port++) {
+        if (port_field(fabric, port, PORT_INFO_PORT_STATE) == PORT_STATE_ACTIVE)
+            return port;
+        unsigned physical = port_field(fabric, port, PORT_INFO_PORT_PHYSICAL_STATE);
+        if (up == TOPOLOGY_NONE && physical == PHYSICAL_LINK_UP)
+            up = port;
+        if (enabled == TOPOLOGY_NONE && physical != PHYSICAL_DISABLED)
+            enabled = port;
+    }
+    return up != TOPOLOGY_NONE ? up : enabled;
+}
+
+uint32_t attach_port(const struct fabric *fabric, const struct attachment *attachment,
+                     unsigned number)
+{
+    const struct topology *topology = fabric_topology(fabric);
+    const struct topology_node *node = &topology->nodes.items[attachment->node];
+    if (node->kind == NODE_SWITCH)
+        return number == 0 ? node->first_port : TOPOLOGY_NONE;
+    if (number == 0)
+        number = attachment->port;
+    if (number == 0)
+        return best_port(fabric, node);
+    return number <= node->port_count ? node->first_port + number : TOPOLOGY_NONE;
+}
+
+void attach_describe_ca(const struct fabric *fabric, uint32_t node, struct answer_ca *answer)
+{
+    const struct topology_node *described = &fabric_topology(fabric)->nodes.items[node];
+    const uint8_t *info = fabric_node_info(fabric, node);
+    memset(answer, 0, sizeof *answer);
+    snprintf(answer->name, sizeof answer->name, CA_NAME);
+    answer->node_type = (uint32_t)wire_get(info, NODE_INFO_NODE_TYPE);
+    answer->port_count = described->kind == NODE_SWITCH ? 0 : described->port_count;
+    answer->node_guid = wire_get(info, NODE_INFO_NODE_GUID);
+    answer->system_guid = wire_get(info, NODE_INFO_SYSTEM_IMAGE_GUID);
+    snprintf(answer->firmware, sizeof answer->firmware, "%s", WEFT_VERSION);
+    snprintf(answer->hardware, sizeof answer->hardware, "0x%x",
+             (unsigned)wire_get(info, NODE_INFO_REVISION));
+    snprintf(answer->type, sizeof answer->type, "weft");
+    snprintf(answer->description, sizeof answer->description, "%.64s",
+             described->description ? described->description : described->name);
+}
+
+/* Gb/s before line coding, in tenths, of one lane. */
+static const unsigned lane_rate_tenths[SPEED_COUNT] = {
+    [SPEED_SDR] = 25,    [SPEED_DDR] = 50,   [SPEED_QDR] = 100,
+    [SPEED_FDR10] = 100, [SPEED_FDR] = 140,  [SPEED_EDR] = 250,
+    [SPEED_HDR] = 500,   [SPEED_NDR] = 1000, [SPEED_XDR] = 2000,
+};
+
+/* A switch's port 0 is no link: sysfs has 1X SDR for such. */
+static void link_of(const struct topology *topology, uint32_t port, enum link_width *width,
+                    enum link_speed *speed)
+{
+    bool linked = topology->ports.items[port].peer != TOPOLOGY_NONE;
+    *width = linked ? topology->ports.items[port].width : WIDTH_1X;
+    *speed = linked ? topology->ports.items[port].speed : SPEED_SDR;
+}
+
+void attach_describe_link(const struct topology *topology, uint32_t port, char *text, size_t size)
+{
+    enum link_width width;
+    enum link_speed speed;
+    link_of(topology, port, &width, &speed);
+    snprintf(text, size, "%s %s", link_width_name(width), link_speed_name(speed));
+}
+
+void attach_describe_port(const struct fabric *fabric, uint32_t port, struct answer_port *answer)
+{
+    const struct topology *topology = fabric_topology(fabric);
+    enum link_width width;
+    enum link_speed speed;
+    link_of(topology, port, &width, &speed);
+    memset(answer, 0, sizeof *answer);
+    snprintf(answer->ca_name, sizeof answer->ca_name, CA_NAME);
+    answer->number = topology_port_number(topology, port);
+    answer->base_lid = port_field(fabric, port, PORT_INFO_LID);
+    answer->lmc = port_field(fabric, port, PORT_INFO_LMC);
+    answer->sm_lid = port_field(fabric, port, PORT_INFO_MASTER_SM_LID);
+    answer->sm_sl = port_field(fabric, port, PORT_INFO_MASTER_SM_SL);
+    answer->state = port_field(fabric, port, PORT_INFO_PORT_STATE);
+    answer->physical_state = port_field(fabric, port, PORT_INFO_PORT_PHYSICAL_STATE);
+    answer->rate = link_width_lanes(width) * lane_rate_tenths[speed] / 10;
+    answer->capability_mask = port_field(fabric, port, PORT_INFO_CAPABILITY_MASK);
+    answer->gid_prefix = wire_get(fabric_port_info(fabric, port), PORT_INFO_GID_PREFIX);
+    answer->port_guid = fabric_port_guid(fabric, port, 0);
+    answer->p_key_count = fabric_p_keys(fabric, port, answer->p_keys, PORT_P_KEYS);
+}

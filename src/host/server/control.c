@@ -1,0 +1,309 @@
+/* The commands of `weft ctl`: look at a running fabric and break it on purpose.
+ *
+ * One table of commands; each takes its words and writes text or JSON. Faults act on the fabric at
+ * once; what they cause (traps, timeouts) comes by the usual ways. */
+#include "base/rng.h"
+#include "base/time.h"
+#include "host/server/control_report.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { WORDS = 12 };
+
+struct words {
+    const char *items[WORDS + 1]; /* the rest NULL */
+    unsigned count;
+};
+
+typedef int (*control_command)(struct lobby *lobby, const struct words *words, struct text *out,
+                               struct err *err);
+
+/* ---- what words mean ---- */
+
+static int parse_node(const struct lobby *lobby, const char *word, uint32_t *node, struct err *err)
+{
+    *node = topology_find(fabric_topology(lobby->fabric), word);
+    return *node == TOPOLOGY_NONE ? err_set(err, EINVAL, "no single node is called '%s'", word) : 0;
+}
+
+static int parse_number(const char *word, const char *what, uint64_t most, uint64_t *value,
+                        struct err *err)
+{
+    char *end;
+    errno = 0;
+    unsigned long long number = strtoull(word, &end, 0);
+    if (!isdigit((unsigned char)word[0]) || *end || errno || number > most)
+        return err_set(err, EINVAL, "'%s' is no %s", word, what);
+    *value = number;
+    return 0;
+}
+
+static int parse_port(const struct lobby *lobby, const char *node_word, const char *port_word,
+                      uint32_t *port, struct err *err)
+{
+    const struct topology *topology = fabric_topology(lobby->fabric);
+    uint32_t node = TOPOLOGY_NONE;
+    uint64_t number = 0;
+    int result = parse_node(lobby, node_word, &node, err);
+    if (result == 0)
+        result = parse_number(port_word, "port number", 255, &number, err);
+    if (result < 0)
+        return result;
+    if (number > topology->nodes.items[node].port_count)
+        return err_set(err, EINVAL, "%s has ports up to %u, not %s",
+                       topology->nodes.items[node].name, topology->nodes.items[node].port_count,
+                       port_word);
+    *port = topology_port_index(topology, node, (unsigned)number);
+    return 0;
+}
+
+/* "5%", "0.25%": parts of 2^32. */
+static int parse_percent(const char *word, uint64_t *parts, struct err *err)
+{
+    uint64_t millionths = 0, scale = 1000000;
+    const char *at = word;
+    for (; isdigit((unsigned char)*at) && millionths <= 100; at++)
+        millionths = millionths * 10 + (uint64_t)(*at - '0');
+    millionths *= scale;
+    if (*at == '.')
+        for (at++; isdigit((unsigned char)*at) && scale > 1; at++) {
+            scale /= 10;
+            millionths += (uint64_t)(*at - '0') * scale;
+        }
+    if (at == word || strcmp(at, "%") != 0 || millionths > 100000000)
+        return err_set(err, EINVAL, "'%s' is no percentage: write 5%% or 0.25%%", word);
+    *parts = (millionths * RNG_CERTAIN + 50000000) / 100000000;
+    return 0;
+}
+
+static int parse_attribute(const char *word, unsigned *attribute, struct err *err)
+{
+    uint64_t number = 0;
+    for (unsigned i = 0; i < WIRE_ATTRIBUTE_COUNT; i++)
+        if ((wire_attributes[i].class == WIRE_CLASS_SMP ||
+             wire_attributes[i].class == WIRE_CLASS_COMMON) &&
+            strcasecmp(wire_attributes[i].name, word) == 0) {
+            *attribute = wire_attributes[i].id;
+            return 0;
+        }
+    int result = parse_number(word, "SMP attribute", 0xffff, &number, err);
+    if (result == 0)
+        *attribute = (unsigned)number;
+    return result;
+}
+
+static int parse_up(const char *word, bool *up, struct err *err)
+{
+    *up = strcmp(word, "up") == 0;
+    if (*up || strcmp(word, "down") == 0)
+        return 0;
+    return err_set(err, EINVAL, "'%s' is neither 'up' nor 'down'", word);
+}
+
+/* ---- faults ---- */
+
+static int control_link(struct lobby *lobby, const struct words *words, struct text *out,
+                        struct err *err)
+{
+    uint32_t port = TOPOLOGY_NONE;
+    bool up = false;
+    (void)out;
+    int result = parse_up(words->items[1], &up, err);
+    if (result == 0)
+        result = parse_port(lobby, words->items[2], words->items[3], &port, err);
+    return result < 0 ? result : fabric_set_link(lobby->fabric, port, up, err);
+}
+
+static int control_node(struct lobby *lobby, const struct words *words, struct text *out,
+                        struct err *err)
+{
+    uint32_t node = TOPOLOGY_NONE;
+    bool up = false;
+    (void)out;
+    int result = parse_up(words->items[1], &up, err);
+    if (result == 0)
+        result = parse_node(lobby, words->items[2], &node, err);
+    if (result < 0)
+        return result;
+    if (strcmp(words->items[0], "switch") == 0 &&
+        fabric_topology(lobby->fabric)->nodes.items[node].kind != NODE_SWITCH)
+        return err_set(err, EINVAL, "'%s' is no switch; say 'node' to mean any", words->items[2]);
+    return fabric_set_node(lobby->fabric, node, up, err);
+}
+
+static int control_flap(struct lobby *lobby, const struct words *words, struct text *out,
+                        struct err *err)
+{
+    uint32_t port = TOPOLOGY_NONE;
+    (void)out;
+    int result = parse_port(lobby, words->items[1], words->items[2], &port, err);
+    return result < 0 ? result : fabric_flap_port(lobby->fabric, port, err);
+}
+
+static int control_drop(struct lobby *lobby, const struct words *words, struct text *out,
+                        struct err *err)
+{
+    uint32_t port = TOPOLOGY_NONE;
+    unsigned attribute = 0, at = 2;
+    uint64_t parts = 0;
+    (void)out;
+    int result = parse_percent(words->items[1], &parts, err);
+    if (result == 0 && words->items[at] && strcmp(words->items[at], "attribute") != 0) {
+        if (!words->items[at + 1])
+            return err_set(err, EINVAL, "which port of '%s'?", words->items[at]);
+        result = parse_port(lobby, words->items[at], words->items[at + 1], &port, err);
+        at += 2;
+    }
+    if (result == 0 && words->items[at]) {
+        if (strcmp(words->items[at], "attribute") != 0 || !words->items[at + 1])
+            return err_set(err, EINVAL, "expected 'attribute NAME', not '%s'", words->items[at]);
+        result = parse_attribute(words->items[at + 1], &attribute, err);
+        at += 2;
+    }
+    if (result == 0 && words->items[at])
+        return err_set(err, EINVAL, "'%s' is one word too many", words->items[at]);
+    return result < 0 ? result : fabric_set_loss(lobby->fabric, port, attribute, parts, err);
+}
+
+static int control_agent(struct lobby *lobby, const struct words *words, struct text *out,
+                         struct err *err)
+{
+    uint32_t node = TOPOLOGY_NONE;
+    uint64_t delay = 0;
+    const char *how = words->items[1];
+    bool slow = strcmp(how, "slow") == 0, mute = strcmp(how, "mute") == 0;
+    (void)out;
+    int result = parse_node(lobby, words->items[2], &node, err);
+    if (result < 0)
+        return result;
+    if (!slow && !mute && strcmp(how, "heal") != 0)
+        return err_set(err, EINVAL, "agents can be 'slow', 'mute' or 'heal'ed, not '%s'", how);
+    if (slow != (words->items[3] != NULL))
+        return err_set(err, EINVAL, "'agent slow NODE' takes a time, such as 50ms; others none");
+    if (slow && (!time_parse(words->items[3], &delay) || delay == 0))
+        return err_set(err, EINVAL, "'%s' is no time: write 50ms or 2s", words->items[3]);
+    return fabric_set_agent_delay(lobby->fabric, node, mute ? TIME_NEVER : delay, err);
+}
+
+static int control_guid(struct lobby *lobby, const struct words *words, struct text *out,
+                        struct err *err)
+{
+    uint32_t node = TOPOLOGY_NONE;
+    uint64_t guid = 0;
+    (void)out;
+    int result = parse_node(lobby, words->items[1], &node, err);
+    if (result == 0)
+        result = parse_number(words->items[2], "GUID (0x…)", UINT64_MAX, &guid, err);
+    return result < 0 ? result : fabric_set_guid(lobby->fabric, node, guid, err);
+}
+
+static int control_errors(struct lobby *lobby, const struct words *words, struct text *out,
+                          struct err *err)
+{
+    uint32_t port = TOPOLOGY_NONE;
+    uint64_t count = 0;
+    (void)out;
+    int result = parse_port(lobby, words->items[1], words->items[2], &port, err);
+    if (result == 0)
+        result = parse_number(words->items[3], "count", UINT32_MAX, &count, err);
+    return result < 0 ? result : fabric_add_bit_errors(lobby->fabric, port, (unsigned)count, err);
+}
+
+static int control_stop(struct lobby *lobby, const struct words *words, struct text *out,
+                        struct err *err)
+{
+    (void)words;
+    (void)out;
+    (void)err;
+    lobby->stop = true;
+    return 0;
+}
+
+/* ---- reports ---- */
+
+static int control_status(struct lobby *lobby, bool json, struct text *out)
+{
+    if (json)
+        report_status_json(lobby, out);
+    else
+        report_status(lobby, out);
+    return 0;
+}
+
+static int control_counters(struct lobby *lobby, const struct words *words, bool json,
+                            struct text *out, struct err *err)
+{
+    struct counter_selection selection = {.node = TOPOLOGY_NONE, .port = TOPOLOGY_NONE};
+    int result = 0;
+    if (words->count >= 2)
+        result = parse_node(lobby, words->items[1], &selection.node, err);
+    if (result == 0 && words->count == 3)
+        result = parse_port(lobby, words->items[1], words->items[2], &selection.port, err);
+    if (result < 0)
+        return result;
+    if (json)
+        report_counters_json(lobby, &selection, out);
+    else
+        report_counters(lobby, &selection, out);
+    return 0;
+}
+
+/* ---- the table ---- */
+
+static const struct {
+    const char *name;
+    unsigned least, most; /* words, the name included */
+    control_command run;  /* NULL: a report */
+    const char *usage;
+} commands[] = {
+    {"status", 1, 1, NULL, "status"},
+    {"counters", 1, 3, NULL, "counters [NODE [PORT]]"},
+    {"link", 4, 4, control_link, "link down|up NODE PORT"},
+    {"switch", 3, 3, control_node, "switch down|up NODE"},
+    {"node", 3, 3, control_node, "node down|up NODE"},
+    {"flap", 3, 3, control_flap, "flap NODE PORT"},
+    {"drop", 2, 6, control_drop, "drop P% [NODE PORT] [attribute NAME|0x..]"},
+    {"agent", 3, 4, control_agent, "agent slow|mute|heal NODE [TIME]"},
+    {"guid", 3, 3, control_guid, "guid NODE GUID"},
+    {"errors", 4, 4, control_errors, "errors NODE PORT COUNT"},
+    {"stop", 1, 1, control_stop, "stop"},
+};
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+static int run_words(struct lobby *lobby, const struct words *words, bool json, struct text *out,
+                     struct err *err)
+{
+    if (words->count == 0)
+        return err_set(err, EINVAL, "no command");
+    for (unsigned i = 0; i < COMMANDS; i++) {
+        if (strcmp(commands[i].name, words->items[0]) != 0)
+            continue;
+        if (words->count < commands[i].least || words->count > commands[i].most)
+            return err_set(err, EINVAL, "usage: weft ctl %s", commands[i].usage);
+        if (commands[i].run)
+            return commands[i].run(lobby, words, out, err);
+        if (strcmp(commands[i].name, "status") == 0)
+            return control_status(lobby, json, out);
+        return control_counters(lobby, words, json, out, err);
+    }
+    return err_set(err, EINVAL, "no command '%s': 'weft ctl --help' lists them", words->items[0]);
+}
+
+/* Words each end with a NUL, the last with two. */
+int control_run(struct lobby *lobby, const char *command, bool json, struct text *out)
+{
+    struct words words = {0};
+    struct err err = {0};
+    for (const char *at = command; *at && words.count < WORDS; at += strlen(at) + 1)
+        words.items[words.count++] = at;
+    int result = run_words(lobby, &words, json, out, &err);
+    if (result == 0)
+        return 0;
+    text_clear(out);
+    text_puts(out, err.message);
+    return -EINVAL;
+}

@@ -1,0 +1,466 @@
+/* The event loop: one thread, epoll, the wall clock.
+ *
+ * Each round takes what clients sent, lets the fabric's network run (to rest, or as far as the pace
+ * allows), hands deliveries to the MAD layer and writes out what programs have to read. A round
+ * trip of a MAD is so one read and one write here, and discovery is nothing but round trips; waking
+ * a sleeping thread costs more than all the rest. So after a round that had work the loop looks
+ * again for a short while before it sleeps; how long adapts to whether looking has paid, so that an
+ * idle server, or one whose clients think long, sleeps. */
+#include "host/server/server.h"
+#include "base/time.h"
+#include "host/server/connection.h"
+#include "host/server/tree.h"
+#include "host/socket/listener.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    EVENTS = 64,
+    SIGNAL_EXIT_BASE = 128, /* as shells have it */
+};
+#define SPIN_MOST  (60 * TIME_US)
+#define SPIN_LEAST (2 * TIME_US)
+#define LINGER_TERM                                                                                \
+    (3 * TIME_S) /* for daemons that a command left behind, until they are killed                  \
+                  */
+#define LINGER_KILL (4 * TIME_S)
+
+struct server {
+    struct lobby lobby;
+    struct fabric *fabric;
+    uint64_t pace_millionths;
+    char pace[32];
+    char *path; /* of the listener's file */
+    int epoll, listener, signals, reserve;
+    pid_t child;
+    int child_status;
+    bool ended, lingering;
+    uint64_t linger_since;
+    VEC(pid_t) orphans; /* told to end */
+    uint64_t start_ns;
+    uint64_t spin; /* how long to look before sleeping */
+    struct connection *graveyard;
+};
+
+static uint64_t clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void update_clock(struct server *server)
+{
+    server->lobby.now = (clock_ns() - server->start_ns) * TIME_NS;
+}
+
+/* ---- setting up ---- */
+
+static int watch(struct server *server, int fd, void *what)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = what};
+    return epoll_ctl(server->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+static int open_descriptors(struct server *server, const char *path, struct err *err)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    sigaddset(&signals, SIGCHLD);
+    server->listener = listener_open(path, false, err);
+    if (server->listener < 0)
+        return server->listener;
+    server->path = mem_strdup(path);
+    server->epoll = epoll_create1(EPOLL_CLOEXEC);
+    server->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    server->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (server->epoll < 0 || server->signals < 0 || server->reserve < 0 ||
+        watch(server, server->listener, &server->listener) < 0 ||
+        watch(server, server->signals, &server->signals) < 0)
+        return err_set(err, errno, "cannot set up the event loop: %s", strerror(errno));
+    return 0;
+}
+
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+int server_new(struct server **result, struct fabric *fabric, const struct server_options *options,
+               struct err *err)
+{
+    struct server *server = mem_zalloc(1, sizeof *server);
+    server->fabric = fabric;
+    server->epoll = server->listener = server->signals = server->reserve = -1;
+    server->pace_millionths = options->pace_millionths;
+    server->start_ns = clock_ns();
+    server->spin = SPIN_LEAST;
+    lobby_init(&server->lobby, fabric, &options->attachment);
+    if (options->pace_millionths == 1000000)
+        server->lobby.pace = "real";
+    else if (options->pace_millionths != 0) {
+        snprintf(server->pace, sizeof server->pace, "%g", (double)options->pace_millionths / 1e6);
+        server->lobby.pace = server->pace;
+    }
+    if (options->directory)
+        server->lobby.tree = tree_new(options->directory);
+    raise_descriptor_limit();
+    int error = open_descriptors(server, options->socket_path, err);
+    if (error < 0) {
+        server_free(server);
+        return error;
+    }
+    *result = server;
+    return 0;
+}
+
+static void close_descriptor(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+void server_free(struct server *server)
+{
+    if (!server)
+        return;
+    while (server->lobby.first)
+        connection_free(server->lobby.first->owner);
+    vec_release(&server->orphans);
+    tree_free(server->lobby.tree);
+    lobby_release(&server->lobby);
+    if (server->path)
+        unlink(server->path);
+    mem_free(server->path);
+    close_descriptor(server->listener);
+    close_descriptor(server->signals);
+    close_descriptor(server->reserve);
+    close_descriptor(server->epoll);
+    mem_free(server);
+}
+
+/* ---- the child and the daemons it leaves ---- */
+
+void server_watch_child(struct server *server, pid_t child)
+{
+    server->child = child;
+}
+
+/* What a command leaves running (opensm -B) is reparented to us; a client that somebody else
+ * started is not ours to end. */
+static bool is_our_orphan(uint32_t pid)
+{
+    char path[64], line[512];
+    snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return false;
+    size_t length = fread(line, 1, sizeof line - 1, file);
+    fclose(file);
+    line[length] = 0;
+    const char *end = strrchr(line, ')'); /* the name before may hold anything */
+    int parent = 0;
+    return end && sscanf(end + 1, " %*c %d", &parent) == 1 && parent == (int)getpid();
+}
+
+static void find_orphans(struct server *server)
+{
+    for (struct session *session = server->lobby.first; session; session = session->after) {
+        pid_t pid = (pid_t)session->pid;
+        bool known = false;
+        for (size_t i = 0; i < server->orphans.count; i++)
+            known = known || server->orphans.items[i] == pid;
+        if (known || session->state != SESSION_OPEN || !is_our_orphan(session->pid))
+            continue;
+        vec_push(&server->orphans, pid);
+        kill(pid, SIGTERM);
+    }
+}
+
+/* Reaps the command, and whatever was orphaned to us. */
+static void reap(struct server *server)
+{
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (pid != server->child)
+            continue;
+        server->child_status =
+            WIFSIGNALED(status) ? SIGNAL_EXIT_BASE + WTERMSIG(status) : WEXITSTATUS(status);
+        server->lingering = true;
+        server->linger_since = server->lobby.now;
+    }
+}
+
+/* Daemons still get answers while they end; those that do not end are ended. */
+static void linger(struct server *server)
+{
+    uint64_t waited = server->lobby.now - server->linger_since;
+    size_t kept = 0;
+    reap(server);
+    find_orphans(server);
+    for (size_t i = 0; i < server->orphans.count; i++) {
+        pid_t pid = server->orphans.items[i];
+        if (kill(pid, 0) < 0)
+            continue;
+        if (waited >= LINGER_TERM)
+            kill(pid, SIGKILL);
+        server->orphans.items[kept++] = pid;
+    }
+    server->orphans.count = kept;
+    if (kept == 0 || waited >= LINGER_KILL)
+        server->ended = true;
+}
+
+static void handle_signals(struct server *server)
+{
+    struct signalfd_siginfo info;
+    while (read(server->signals, &info, sizeof info) == sizeof info) {
+        if (info.ssi_signo == SIGCHLD)
+            reap(server);
+        else if (!server->child)
+            server->ended = true;
+        else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP)
+            kill(server->child, (int)info.ssi_signo);
+        /* SIGINT from a terminal has reached the command by itself. */
+    }
+}
+
+/* ---- connections ---- */
+
+static void bury(struct server *server, struct connection *connection)
+{
+    connection->next = server->graveyard;
+    server->graveyard = connection;
+}
+
+/* Brings what epoll watches for in line; a dead connection goes to the graveyard, since an event of
+ * this round may still point at it. */
+static void settle(struct server *server, struct connection *connection)
+{
+    if (connection->dead) {
+        bury(server, connection);
+        return;
+    }
+    uint32_t interest = connection_interest(connection);
+    if (interest == connection->interest)
+        return;
+    struct epoll_event event = {.events = interest, .data.ptr = connection};
+    epoll_ctl(server->epoll, connection->watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, connection->fd,
+              &event);
+    connection->watched = true;
+    connection->interest = interest;
+}
+
+/* With no descriptor left, one held in reserve lets us take the client and hang up on it: it would
+ * otherwise stay in the queue and wake us for ever. */
+static void refuse_client(struct server *server)
+{
+    close(server->reserve);
+    int fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC);
+    close_descriptor(fd);
+    server->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+static void accept_clients(struct server *server)
+{
+    for (int i = 0; i < EVENTS; i++) {
+        struct connection *connection = connection_accept(server->listener, &server->lobby);
+        if (!connection) {
+            if (errno == EMFILE || errno == ENFILE)
+                refuse_client(server);
+            return;
+        }
+        /* The question is usually there already. */
+        connection_read(connection);
+        if (!connection->dead)
+            connection_write(connection);
+        settle(server, connection);
+    }
+}
+
+static void handle_connection(struct server *server, struct connection *connection, uint32_t events)
+{
+    if (connection->dead)
+        return;
+    if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+        connection_read(connection);
+    if (!connection->dead && ((events & EPOLLOUT) || connection->session->answer.length))
+        connection_write(connection);
+    settle(server, connection);
+}
+
+static void empty_graveyard(struct server *server)
+{
+    while (server->graveyard) {
+        struct connection *connection = server->graveyard;
+        server->graveyard = connection->next;
+        connection_free(connection);
+    }
+}
+
+/* ---- the fabric ---- */
+
+/* Network time at the present moment, where it follows the wall clock. */
+static uint64_t network_now(const struct server *server)
+{
+    if (server->pace_millionths == 0)
+        return TIME_NEVER;
+    return (uint64_t)((unsigned __int128)server->lobby.now * server->pace_millionths / 1000000);
+}
+
+static void run_network(struct server *server)
+{
+    struct fabric_delivery delivery;
+    uint64_t until = network_now(server);
+    bool waiting;
+    do {
+        waiting = fabric_run_network(server->fabric, until);
+        while (fabric_next_delivery(server->fabric, &delivery)) {
+            mad_layer_deliver(server->lobby.mads, server->lobby.now, &delivery);
+            waiting = true;
+        }
+    } while (waiting);
+}
+
+static void write_ready(struct server *server)
+{
+    struct mad_file *file;
+    while ((file = mad_layer_next_ready(server->lobby.mads)) != NULL) {
+        struct connection *connection = ((struct session *)mad_file_owner(file))->owner;
+        connection_write(connection);
+        settle(server, connection);
+    }
+}
+
+/* Files that were full are read again once they are not. */
+static void resume_readers(struct server *server)
+{
+    for (size_t i = 0; i < server->lobby.opened.count; i++) {
+        struct connection *connection = server->lobby.opened.items[i]->owner;
+        if (!(connection->interest & EPOLLIN))
+            settle(server, connection);
+    }
+}
+
+/* Brings the fabric's clocks up to the moment, before clients' input acts on it: what is sent or
+ * broken now happens now, not when something last happened. */
+static void catch_up(struct server *server)
+{
+    update_clock(server);
+    fabric_run_timers(server->fabric, server->lobby.now);
+    run_network(server);
+}
+
+static void run_fabric(struct server *server)
+{
+    update_clock(server);
+    if (mad_layer_deadline(server->lobby.mads) <= server->lobby.now)
+        mad_layer_expire(server->lobby.mads, server->lobby.now);
+    run_network(server);
+    write_ready(server);
+    resume_readers(server);
+    empty_graveyard(server);
+    if (server->lingering)
+        linger(server);
+    if (server->lobby.stop)
+        server->ended = true;
+}
+
+/* ---- the loop ---- */
+
+/* The next moment, on the wall clock, at which something is due. */
+static uint64_t next_deadline(struct server *server)
+{
+    uint64_t next = mad_layer_deadline(server->lobby.mads);
+    uint64_t timer = fabric_next_timer(server->fabric);
+    if (timer < next)
+        next = timer;
+    uint64_t network = fabric_next_network_event(server->fabric);
+    if (network != TIME_NEVER && server->pace_millionths != 0) {
+        unsigned __int128 wall = (unsigned __int128)network * 1000000 / server->pace_millionths + 1;
+        if (wall < next)
+            next = (uint64_t)wall;
+    }
+    uint64_t tick = server->lobby.now + 20 * TIME_MS;
+    return server->lingering && tick < next ? tick : next;
+}
+
+static int wait_until(struct server *server, uint64_t deadline, struct epoll_event *events)
+{
+    if (deadline == TIME_NEVER)
+        return epoll_wait(server->epoll, events, EVENTS, -1);
+    uint64_t left = deadline > server->lobby.now ? deadline - server->lobby.now : 0;
+    struct timespec timeout = {.tv_sec = (time_t)(left / TIME_S),
+                               .tv_nsec = (long)(left % TIME_S / TIME_NS)};
+    int count = epoll_pwait2(server->epoll, events, EVENTS, &timeout, NULL);
+    if (count >= 0 || errno != ENOSYS)
+        return count;
+    uint64_t milliseconds = left / TIME_MS + 1;
+    return epoll_wait(server->epoll, events, EVENTS,
+                      milliseconds < 60000 ? (int)milliseconds : 60000);
+}
+
+/* Looks for events without sleeping, as long as that has lately paid. */
+static int spin(struct server *server, uint64_t deadline, struct epoll_event *events)
+{
+    uint64_t start = server->lobby.now;
+    uint64_t until = start + server->spin < deadline ? start + server->spin : deadline;
+    int count = 0;
+    do {
+        count = epoll_wait(server->epoll, events, EVENTS, 0);
+        update_clock(server);
+    } while (count == 0 && server->lobby.now < until);
+    if (count > 0)
+        server->spin = server->spin * 2 < SPIN_MOST ? server->spin * 2 : SPIN_MOST;
+    else
+        server->spin = server->spin / 2 > SPIN_LEAST ? server->spin / 2 : SPIN_LEAST;
+    return count;
+}
+
+static void handle_event(struct server *server, const struct epoll_event *event)
+{
+    if (event->data.ptr == &server->listener)
+        accept_clients(server);
+    else if (event->data.ptr == &server->signals)
+        handle_signals(server);
+    else
+        handle_connection(server, event->data.ptr, event->events);
+}
+
+int server_run(struct server *server)
+{
+    struct epoll_event events[EVENTS];
+    bool worked = false;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    while (!server->ended) {
+        uint64_t deadline = next_deadline(server);
+        int count = worked ? spin(server, deadline, events) : 0;
+        if (count == 0)
+            count = wait_until(server, deadline, events);
+        catch_up(server);
+        for (int i = 0; i < count; i++)
+            handle_event(server, &events[i]);
+        run_fabric(server);
+        worked = count > 0;
+    }
+    return server->child_status;
+}

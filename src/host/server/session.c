@@ -1,0 +1,277 @@
+/* Sessions: questions, opened ports, managers.
+ *
+ * Everything that comes in is checked here; a client that sends what no client sends is cut off,
+ * and its descriptor's other promises (agents, IsSM) end with it. */
+#include "host/server/session.h"
+#include "host/server/tree.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { ANSWER_PACKET = 4096 };
+
+void lobby_init(struct lobby *lobby, struct fabric *fabric, const struct attachment *attachment)
+{
+    *lobby = (struct lobby){.fabric = fabric, .attachment = *attachment, .pace = "fast"};
+    lobby->mads = mad_layer_new(fabric);
+}
+
+void lobby_release(struct lobby *lobby)
+{
+    while (lobby->first)
+        session_end(lobby->first);
+    mad_layer_free(lobby->mads);
+    map_release(&lobby->by_handle);
+    vec_release(&lobby->opened);
+}
+
+struct session *session_begin(struct lobby *lobby, void *owner, uint32_t handle, uint32_t pid)
+{
+    struct session *session = mem_zalloc(1, sizeof *session);
+    session->lobby = lobby;
+    session->owner = owner;
+    session->handle = handle;
+    session->pid = pid;
+    session->before = lobby->last;
+    if (lobby->last)
+        lobby->last->after = session;
+    else
+        lobby->first = session;
+    lobby->last = session;
+    lobby->served++;
+    if (++lobby->count > lobby->most)
+        lobby->most = lobby->count;
+    return session;
+}
+
+static void forget_opened(struct session *session)
+{
+    struct lobby *lobby = session->lobby;
+    map_remove(&lobby->by_handle, session->handle);
+    struct session *last = lobby->opened.items[--lobby->opened.count];
+    lobby->opened.items[session->slot] = last;
+    last->slot = session->slot;
+    if (last != session)
+        map_set(&lobby->by_handle, last->handle, last->slot);
+}
+
+void session_end(struct session *session)
+{
+    struct lobby *lobby = session->lobby;
+    if (session->state == SESSION_OPEN) {
+        forget_opened(session);
+        mad_file_close(session->file);
+    } else if (session->state == SESSION_MANAGER) {
+        fabric_set_manager(lobby->fabric, session->port, false);
+    }
+    if (session->before)
+        session->before->after = session->after;
+    else
+        lobby->first = session->after;
+    if (session->after)
+        session->after->before = session->before;
+    else
+        lobby->last = session->before;
+    lobby->count--;
+    text_release(&session->answer);
+    mem_free(session);
+}
+
+/* ---- answers ---- */
+
+static void answer(struct session *session, int result, const void *data, size_t bytes)
+{
+    struct answer head = {.result = result, .bytes = (uint32_t)bytes};
+    text_append(&session->answer, (const char *)&head, sizeof head);
+    text_append(&session->answer, data ? data : "", bytes);
+    session->state = SESSION_DONE;
+}
+
+/* The first packet has the head and as much of the text as goes along. */
+bool session_next_answer(const struct session *session, const char **packet, size_t *bytes)
+{
+    size_t left = session->answer.length - session->answered;
+    if (left == 0)
+        return false;
+    *packet = session->answer.data + session->answered;
+    *bytes = left < ANSWER_PACKET ? left : ANSWER_PACKET;
+    return true;
+}
+
+void session_answer_sent(struct session *session, size_t bytes)
+{
+    session->answered += bytes;
+    if (session->answered < session->answer.length)
+        return;
+    text_release(&session->answer);
+    session->answered = 0;
+}
+
+/* ---- questions ---- */
+
+/* Where this client says it sits, and the port there; answers with an error if nowhere. */
+static bool find_attachment(struct session *session, const struct request *request,
+                            struct attachment *attachment)
+{
+    struct err err;
+    *attachment = session->lobby->attachment;
+    if (!request->attach[0])
+        return true;
+    int result =
+        attach_find(fabric_topology(session->lobby->fabric), request->attach, attachment, &err);
+    if (result < 0)
+        answer(session, result, NULL, 0);
+    return result == 0;
+}
+
+static bool find_port(struct session *session, const struct request *request, uint32_t *port)
+{
+    struct attachment attachment;
+    if (!find_attachment(session, request, &attachment))
+        return false;
+    *port = request->port < 0
+                ? TOPOLOGY_NONE
+                : attach_port(session->lobby->fabric, &attachment, (unsigned)request->port);
+    if (*port == TOPOLOGY_NONE)
+        answer(session, -ENODEV, NULL, 0);
+    return *port != TOPOLOGY_NONE;
+}
+
+static void ask_ca(struct session *session, const struct request *request)
+{
+    struct attachment attachment;
+    struct answer_ca ca;
+    if (!find_attachment(session, request, &attachment))
+        return;
+    attach_describe_ca(session->lobby->fabric, attachment.node, &ca);
+    answer(session, 0, &ca, sizeof ca);
+}
+
+static void ask_port(struct session *session, const struct request *request)
+{
+    struct answer_port described;
+    uint32_t port;
+    if (!find_port(session, request, &port))
+        return;
+    attach_describe_port(session->lobby->fabric, port, &described);
+    answer(session, 0, &described, sizeof described);
+}
+
+static void ask_open(struct session *session, const struct request *request)
+{
+    struct lobby *lobby = session->lobby;
+    if (!find_port(session, request, &session->port))
+        return;
+    if (session->handle == 0 || map_get(&lobby->by_handle, session->handle) != MAP_NONE) {
+        answer(session, -EINVAL, NULL, 0);
+        return;
+    }
+    answer(session, 0, NULL, 0);
+    session->state = SESSION_OPEN;
+    session->file = mad_file_open(lobby->mads, session->port, session);
+    session->slot = (uint32_t)lobby->opened.count;
+    map_set(&lobby->by_handle, session->handle, session->slot);
+    vec_push(&lobby->opened, session);
+}
+
+/* The opened port that a registration is about. */
+static struct session *find_opened(struct session *session, const struct request *request)
+{
+    uint32_t slot = map_get(&session->lobby->by_handle, (uint64_t)request->handle + 1);
+    if (slot != MAP_NONE)
+        return session->lobby->opened.items[slot];
+    answer(session, -EBADF, NULL, 0);
+    return NULL;
+}
+
+static void ask_register(struct session *session, const struct request *request)
+{
+    struct session *opened = find_opened(session, request);
+    if (opened)
+        answer(session, mad_file_register(opened->file, &request->registration), NULL, 0);
+}
+
+static void ask_unregister(struct session *session, const struct request *request)
+{
+    struct session *opened = find_opened(session, request);
+    if (opened)
+        answer(session, mad_file_unregister(opened->file, request->agent), NULL, 0);
+}
+
+static void ask_manager(struct session *session, const struct request *request)
+{
+    if (!find_port(session, request, &session->port))
+        return;
+    for (struct session *other = session->lobby->first; other; other = other->after)
+        if (other->state == SESSION_MANAGER && other->port == session->port) {
+            answer(session, -EBUSY, NULL, 0);
+            return;
+        }
+    fabric_set_manager(session->lobby->fabric, session->port, true);
+    answer(session, 0, NULL, 0);
+    session->state = SESSION_MANAGER;
+}
+
+static void ask_ctl(struct session *session, const struct request *request)
+{
+    struct text out = {0};
+    int result = control_run(session->lobby, request->text, request->json != 0, &out);
+    answer(session, result, out.data, out.length);
+    text_release(&out);
+}
+
+static void ask_tree(struct session *session, const struct request *request)
+{
+    struct attachment attachment;
+    struct text path = {0};
+    if (!find_attachment(session, request, &attachment))
+        return;
+    int result = tree_write(session->lobby->tree, session->lobby->fabric, &attachment, &path);
+    answer(session, result, path.data, path.length);
+    text_release(&path);
+}
+
+static int receive_question(struct session *session, const void *packet, size_t bytes)
+{
+    struct request request;
+    if (bytes != sizeof request)
+        return -EPROTO;
+    memcpy(&request, packet, sizeof request);
+    if (request.magic != PROTOCOL_MAGIC)
+        return -EPROTO;
+    request.attach[sizeof request.attach - 1] = 0;
+    request.text[sizeof request.text - 1] = 0;
+    if (request.version != PROTOCOL_VERSION) {
+        answer(session, -EPROTONOSUPPORT, NULL, 0);
+        return 0;
+    }
+    switch ((enum ask)request.ask) {
+    case ASK_CA: ask_ca(session, &request); return 0;
+    case ASK_PORT: ask_port(session, &request); return 0;
+    case ASK_OPEN: ask_open(session, &request); return 0;
+    case ASK_REGISTER: ask_register(session, &request); return 0;
+    case ASK_UNREGISTER: ask_unregister(session, &request); return 0;
+    case ASK_MANAGER: ask_manager(session, &request); return 0;
+    case ASK_CTL: ask_ctl(session, &request); return 0;
+    case ASK_TREE: ask_tree(session, &request); return 0;
+    }
+    return -EPROTO;
+}
+
+int session_receive(struct session *session, const void *packet, size_t bytes,
+                    const uint8_t *message, size_t message_bytes)
+{
+    struct mad_head head;
+    if (session->state == SESSION_ASKING)
+        return receive_question(session, packet, bytes);
+    if (session->state != SESSION_OPEN || bytes < sizeof head || bytes > MESSAGE_PACKET_BYTES)
+        return -EPROTO;
+    memcpy(&head, packet, sizeof head);
+    if (!message) {
+        message = (const uint8_t *)packet + sizeof head;
+        message_bytes = bytes - sizeof head;
+    }
+    /* A MAD that the kernel would have refused is dropped; its sender is only wrong, not mad. */
+    mad_file_send(session->file, session->lobby->now, &head, message, message_bytes);
+    return 0;
+}

@@ -1,0 +1,348 @@
+#include "host/sim/sim_clients.h"
+
+#include "base/map.h"
+#include "base/time.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRIES = 50, TIMEOUT_MS = 200 };
+static const uint64_t busy_pause = 50 * TIME_MS;
+
+struct host {
+    uint32_t port;
+    struct mad_file *file;
+    uint32_t agent;
+    uint64_t reports;
+    uint8_t notice[WIRE_BYTES_NOTICE]; /* the last one's */
+    struct redirect seat; /* of the administration, as this host was told; LID 0: at the master */
+    uint16_t told_by;     /* the master's LID then */
+};
+
+struct sim_clients {
+    struct sim *sim;
+    struct fabric *fabric;
+    VEC(struct host) hosts;
+    struct map by_port;
+    VEC(struct sim_question) questions;
+    VEC(uint64_t) again_at; /* beside the questions; TIME_NEVER: under way, or over */
+    size_t open;
+};
+
+static uint64_t attend(void *context, uint64_t now);
+
+struct sim_clients *sim_clients_new(struct sim *sim, struct fabric *fabric)
+{
+    struct sim_clients *clients = mem_zalloc(1, sizeof *clients);
+    clients->sim = sim;
+    clients->fabric = fabric;
+    sim_set_attendant(sim, &(struct sim_attendant){clients, attend});
+    return clients;
+}
+
+static void free_question(struct sim_question *question)
+{
+    mem_free(question->answer);
+    mem_free(question->trouble);
+}
+
+void sim_clients_forget(struct sim_clients *clients)
+{
+    for (size_t i = 0; i < clients->questions.count; i++)
+        free_question(&clients->questions.items[i]);
+    clients->questions.count = clients->again_at.count = clients->open = 0;
+}
+
+void sim_clients_free(struct sim_clients *clients)
+{
+    if (!clients)
+        return;
+    sim_set_attendant(clients->sim, &(struct sim_attendant){0});
+    for (size_t i = 0; i < clients->hosts.count; i++)
+        mad_file_close(clients->hosts.items[i].file);
+    sim_clients_forget(clients);
+    vec_release(&clients->hosts);
+    vec_release(&clients->questions);
+    vec_release(&clients->again_at);
+    map_release(&clients->by_port);
+    mem_free(clients);
+}
+
+static uint32_t host_at(struct sim_clients *clients, uint32_t port)
+{
+    uint32_t index = map_get(&clients->by_port, port);
+    if (index != MAP_NONE)
+        return index;
+    struct registration wanted = {
+        .class = CLASS_SUBN_ADM, .class_version = 2, .rmpp_version = RMPP_THIS_VERSION};
+    wanted.method_mask[METHOD_REPORT / 32] |= UINT32_C(1) << METHOD_REPORT % 32;
+    struct host host = {.port = port};
+    host.file = mad_file_open(sim_mads(clients->sim), port, clients);
+    int agent = mad_file_register(host.file, &wanted);
+    if (agent < 0)
+        abort(); /* a second crowd: the caller's mistake */
+    host.agent = (uint32_t)agent;
+    index = (uint32_t)clients->hosts.count;
+    vec_push(&clients->hosts, host);
+    map_set(&clients->by_port, port, index);
+    return index;
+}
+
+/* ---- out ---- */
+
+/* From the master, or from where this host knows that it is sent to. */
+static void begin_trail(struct host *host, const uint8_t *info, struct redirect_trail *trail)
+{
+    struct redirect master = {.lid = (uint16_t)wire_get(info, PORT_INFO_MASTER_SM_LID),
+                              .p_key = P_KEY_DEFAULT,
+                              .sl = (uint8_t)wire_get(info, PORT_INFO_MASTER_SM_SL),
+                              .qp = QP_GSI,
+                              .q_key = Q_KEY_GSI};
+    if (host->told_by != master.lid)
+        host->seat.lid = 0;
+    redirect_begin(trail, host->seat.lid ? &host->seat : &master);
+}
+
+static uint16_t p_key_index(const struct sim_clients *clients, uint32_t port, uint16_t p_key)
+{
+    uint16_t p_keys[PORT_P_KEYS];
+    unsigned count = fabric_p_keys(clients->fabric, port, p_keys, PORT_P_KEYS);
+    for (unsigned i = 0; i < count; i++)
+        if ((p_keys[i] & 0x7FFF) == (p_key & 0x7FFF))
+            return (uint16_t)i;
+    return 0;
+}
+
+static void post(struct sim_clients *clients, uint32_t number, uint64_t now)
+{
+    struct sim_question *question = &clients->questions.items[number];
+    uint32_t index = host_at(clients, question->port); /* may move them */
+    struct host *host = &clients->hosts.items[index];
+    const uint8_t *info = fabric_port_info(clients->fabric, question->port);
+    if (!question->trail.count)
+        begin_trail(host, info, &question->trail);
+    const struct redirect *to = redirect_target(&question->trail);
+    struct mad_head head = {.agent = host->agent,
+                            .timeout_ms = TIMEOUT_MS,
+                            .qpn = htonl(to->qp),
+                            .q_key = htonl(to->q_key),
+                            .lid = htons(to->lid),
+                            .sl = to->sl,
+                            .p_key_index = p_key_index(clients, question->port, to->p_key)};
+    wire_set(question->mad, MAD_TID, number + 1);
+    bool sent = head.lid && wire_get(info, PORT_INFO_LID) &&
+                mad_file_send(host->file, now, &head, question->mad, MAD_BYTES) == 0;
+    question->tries++;
+    if (!sent)
+        question->trail.count = 0;
+    clients->again_at.items[number] = sent ? TIME_NEVER : now + busy_pause;
+}
+
+uint32_t sim_clients_ask(struct sim_clients *clients, uint32_t port, const uint8_t mad[MAD_BYTES])
+{
+    uint32_t number = (uint32_t)clients->questions.count;
+    struct sim_question question = {.port = port, .asked = sim_now(clients->sim)};
+    memcpy(question.mad, mad, MAD_BYTES);
+    wire_set(question.mad, MAD_BASE_VERSION, 1);
+    wire_set(question.mad, MAD_CLASS, CLASS_SUBN_ADM);
+    wire_set(question.mad, MAD_CLASS_VERSION, 2);
+    wire_set(question.mad, RMPP_VERSION, RMPP_THIS_VERSION);
+    vec_push(&clients->questions, question);
+    vec_push(&clients->again_at, TIME_NEVER);
+    clients->open++;
+    post(clients, number, question.asked);
+    return number;
+}
+
+/* ---- in ---- */
+
+static void close_question(struct sim_clients *clients, uint32_t number, uint64_t now, int state)
+{
+    struct sim_question *question = &clients->questions.items[number];
+    question->state = state;
+    question->answered = now;
+    clients->again_at.items[number] = TIME_NEVER;
+    clients->open--;
+}
+
+/* What it asked is elsewhere: there it asks again, and whatever it asks next. */
+static void follow(struct sim_clients *clients, uint32_t number,
+                   const struct mad_received *received, uint64_t now)
+{
+    struct sim_question *question = &clients->questions.items[number];
+    const uint8_t *info = fabric_port_info(clients->fabric, question->port);
+    struct host *host = &clients->hosts.items[map_get(&clients->by_port, question->port)];
+    struct err err = {0};
+    if (redirect_follow(&question->trail, received->data,
+                        received->head.length - sizeof(struct mad_head), SA_DATA_OFFSET,
+                        &err) < 0) {
+        host->seat.lid = 0;
+        question->status = STATUS_REDIRECT;
+        question->trouble = mem_strdup(err.message);
+        close_question(clients, number, now, SIM_UNANSWERED);
+        return;
+    }
+    host->seat = *redirect_target(&question->trail);
+    host->told_by = (uint16_t)wire_get(info, PORT_INFO_MASTER_SM_LID);
+    clients->again_at.items[number] = now;
+}
+
+/* Without an answer, or with one that says "later" or "not here", it is asked again. */
+static void take_answer(struct sim_clients *clients, const struct mad_received *received,
+                        uint64_t now)
+{
+    enum { NOBODY = 0x0C }; /* the operating system of a host without a manager */
+    uint32_t number = (uint32_t)wire_get(received->data, MAD_TID) - 1;
+    if (number >= clients->questions.count || clients->questions.items[number].state != SIM_OPEN)
+        return;
+    struct sim_question *question = &clients->questions.items[number];
+    unsigned status =
+        received->head.status ? STATUS_BUSY : (unsigned)wire_get(received->data, MAD_STATUS);
+    question->busy += !received->head.status && status == STATUS_BUSY;
+    if (status == STATUS_REDIRECT && question->tries < TRIES) {
+        follow(clients, number, received, now);
+        return;
+    }
+    if ((status == STATUS_BUSY || status == NOBODY) && question->tries < TRIES) {
+        if (received->head.status || status == NOBODY) { /* nobody is there (any more) */
+            clients->hosts.items[map_get(&clients->by_port, question->port)].seat.lid = 0;
+            question->trail.count = 0;
+        }
+        clients->again_at.items[number] = received->head.status ? now : now + busy_pause;
+        return;
+    }
+    question->status = status;
+    question->bytes = received->head.length - sizeof received->head;
+    question->answer = mem_alloc(question->bytes);
+    memcpy(question->answer, received->data, question->bytes);
+    close_question(clients, number, now, status == STATUS_BUSY ? SIM_UNANSWERED : SIM_ANSWERED);
+}
+
+static void take_report(struct host *host, const struct mad_received *received, uint64_t now)
+{
+    uint8_t mad[MAD_BYTES] = {0};
+    struct mad_head head = received->head;
+    memcpy(mad, received->data, MAD_BYTES);
+    wire_set(mad, MAD_METHOD, METHOD_REPORT_RESP);
+    head.agent = host->agent;
+    head.timeout_ms = head.retries = 0;
+    host->reports++;
+    memcpy(host->notice, received->data + SA_DATA_OFFSET, sizeof host->notice);
+    mad_file_send(host->file, now, &head, mad, MAD_BYTES);
+}
+
+static uint64_t attend(void *context, uint64_t now)
+{
+    struct sim_clients *clients = context;
+    uint64_t next = TIME_NEVER;
+    for (size_t i = 0; i < clients->hosts.count; i++) {
+        struct host *host = &clients->hosts.items[i];
+        for (const struct mad_received *received; (received = mad_file_next(host->file)) != NULL;) {
+            if (wire_get(received->data, MAD_METHOD) == METHOD_REPORT)
+                take_report(host, received, now);
+            else
+                take_answer(clients, received, now);
+            mad_file_taken(host->file);
+        }
+    }
+    for (uint32_t i = 0; clients->open && i < clients->questions.count; i++) {
+        if (clients->again_at.items[i] <= now && clients->questions.items[i].tries >= TRIES)
+            close_question(clients, i, now, SIM_UNANSWERED);
+        else if (clients->again_at.items[i] <= now)
+            post(clients, i, now);
+        next = clients->again_at.items[i] < next ? clients->again_at.items[i] : next;
+    }
+    return next;
+}
+
+const struct sim_question *sim_clients_question(const struct sim_clients *clients, uint32_t number)
+{
+    return &clients->questions.items[number];
+}
+
+bool sim_clients_run(struct sim_clients *clients, uint64_t limit)
+{
+    while (clients->open && sim_step(clients->sim, limit))
+        ;
+    return clients->open == 0;
+}
+
+uint64_t sim_clients_reports(const struct sim_clients *clients, uint32_t port)
+{
+    uint32_t index = map_get(&clients->by_port, port);
+    return index == MAP_NONE ? 0 : clients->hosts.items[index].reports;
+}
+
+const uint8_t *sim_clients_last_notice(const struct sim_clients *clients, uint32_t port)
+{
+    uint32_t index = map_get(&clients->by_port, port);
+    const struct host *host = index == MAP_NONE ? NULL : &clients->hosts.items[index];
+    return host && host->reports ? host->notice : NULL;
+}
+
+/* ---- questions ---- */
+
+static uint8_t *begin(uint8_t mad[MAD_BYTES], unsigned method, unsigned attribute, uint64_t mask)
+{
+    memset(mad, 0, MAD_BYTES);
+    wire_set(mad, MAD_METHOD, method);
+    wire_set(mad, MAD_ATTRIBUTE_ID, attribute);
+    wire_set(mad, SA_COMPONENT_MASK, mask);
+    return mad + SA_DATA_OFFSET;
+}
+
+static void set_gid(const struct sim_clients *clients, uint8_t *gid, uint32_t port)
+{
+    wire_set_bits(gid, 0, 64, GID_PREFIX_LOCAL);
+    wire_set_bits(gid, 64, 64, fabric_port_guid(clients->fabric, port, 0));
+}
+
+static uint32_t change_membership(struct sim_clients *clients, uint32_t port,
+                                  const uint8_t mgid[16], unsigned method, uint64_t mask)
+{
+    uint8_t mad[MAD_BYTES];
+    uint8_t *record = begin(mad, method, WIRE_ID_MC_MEMBER_RECORD, mask);
+    memcpy(wire_bytes(record, MC_MEMBER_RECORD_MGID), mgid, 16);
+    set_gid(clients, wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), port);
+    wire_set(record, MC_MEMBER_RECORD_P_KEY, 0xFFFF);
+    wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, JOIN_FULL);
+    return sim_clients_ask(clients, port, mad);
+}
+
+/* Components: MGID, PortGID, JoinState; to make a group also Q_Key, TClass, P_Key, SL, FlowLabel.
+ */
+uint32_t sim_clients_join(struct sim_clients *clients, uint32_t port, const uint8_t mgid[16])
+{
+    return change_membership(clients, port, mgid, METHOD_SET, 0x130C7);
+}
+
+uint32_t sim_clients_leave(struct sim_clients *clients, uint32_t port, const uint8_t mgid[16])
+{
+    return change_membership(clients, port, mgid, METHOD_DELETE, 0x10003);
+}
+
+uint32_t sim_clients_path(struct sim_clients *clients, uint32_t port, uint32_t to)
+{
+    enum { DGID = 1 << 2, SGID = 1 << 3, NUMBER = 1 << 12 };
+    uint8_t mad[MAD_BYTES];
+    uint8_t *path = begin(mad, METHOD_GET, WIRE_ID_PATH_RECORD, DGID | SGID | NUMBER);
+    set_gid(clients, wire_bytes(path, PATH_RECORD_SGID), port);
+    set_gid(clients, wire_bytes(path, PATH_RECORD_DGID), to);
+    wire_set(path, PATH_RECORD_NUMB_PATH, 1);
+    return sim_clients_ask(clients, port, mad);
+}
+
+uint32_t sim_clients_inform(struct sim_clients *clients, uint32_t port, unsigned trap,
+                            bool subscribe)
+{
+    uint8_t mad[MAD_BYTES];
+    uint8_t *inform = begin(mad, METHOD_SET, WIRE_ID_INFORM_INFO, 0);
+    wire_set(inform, INFORM_INFO_LID_RANGE_BEGIN, 0xFFFF);
+    wire_set(inform, INFORM_INFO_IS_GENERIC, 1);
+    wire_set(inform, INFORM_INFO_SUBSCRIBE, subscribe);
+    wire_set(inform, INFORM_INFO_TYPE, 0xFFFF);
+    wire_set(inform, INFORM_INFO_TRAP_NUMBER, trap);
+    wire_set(inform, INFORM_INFO_PRODUCER_TYPE, 0xFFFFFF);
+    return sim_clients_ask(clients, port, mad);
+}

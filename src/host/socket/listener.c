@@ -1,0 +1,62 @@
+#include "host/socket/listener.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static int make_socket(void)
+{
+    return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+static void remove_if_deserted(const struct sockaddr_un *address)
+{
+    struct stat status;
+    if (lstat(address->sun_path, &status) < 0 || !S_ISSOCK(status.st_mode))
+        return;
+    int probe = make_socket();
+    if (probe < 0)
+        return;
+    if (connect(probe, (const struct sockaddr *)address, sizeof *address) < 0 &&
+        errno == ECONNREFUSED)
+        unlink(address->sun_path);
+    close(probe);
+}
+
+/* 0 or the errno. The file must never be there with more rights than it should have. */
+static int bind_as(int fd, const struct sockaddr_un *address, bool for_owner_only)
+{
+    mode_t mask = umask(0177);
+    if (!for_owner_only)
+        umask(mask);
+    int error = bind(fd, (const struct sockaddr *)address, sizeof *address) < 0 ? errno : 0;
+    umask(mask);
+    return error;
+}
+
+int listener_open(const char *path, bool for_owner_only, struct err *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof address.sun_path)
+        return err_set(err, ENAMETOOLONG, "socket path '%s' is longer than %zu bytes", path,
+                       sizeof address.sun_path - 1);
+    strcpy(address.sun_path, path);
+    remove_if_deserted(&address);
+    int fd = make_socket();
+    if (fd < 0)
+        return err_set(err, errno, "cannot make a socket: %s", strerror(errno));
+    int error = bind_as(fd, &address, for_owner_only);
+    if (!error && listen(fd, SOMAXCONN) < 0) {
+        error = errno;
+        unlink(path);
+    }
+    if (!error)
+        return fd;
+    close(fd);
+    if (error == EADDRINUSE)
+        return err_set(err, error, "'%s' is in use: another program's, or a file", path);
+    return err_set(err, error, "cannot listen at '%s': %s", path, strerror(error));
+}

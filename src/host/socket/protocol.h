@@ -1,0 +1,128 @@
+/* How programs talk to a fabric server: the preload library, `weft ctl`, and nobody else.
+ *
+ * One SOCK_SEQPACKET connection a question. The client's first packet is a `struct request`, the
+ * server answers with one packet, a `struct answer` and what it announces (ASK_CTL: and then more
+ * packets of text), and closes, except that after ASK_OPEN and ASK_MANAGER the connection stays: an
+ * opened one carries MADs both ways from then on, a manager's just lives, and when either closes
+ * (the process died, say) the server takes back what it stood for. Nothing is shared between
+ * questions, so that threads and forks of the client need no care.
+ *
+ * Even the name of an opened port is a property of its descriptor: the client binds the socket to
+ * an address of the kernel's choice before it connects (unix(7), "autobind"), and whoever holds the
+ * descriptor can read it back and register agents under it. It survives fork, dup and exec.
+ *
+ * A MAD travels as the `struct ib_user_mad` of the kernel's ABI, its header repeated below,
+ * followed by its bytes: what a program hands to umad_send() goes out as it is, what it gets from
+ * umad_recv() comes in as it is. Messages of more than MESSAGE_INLINE bytes (RMPP) come with a
+ * descriptor of memory that holds all of them; the packet itself has the first MESSAGE_INLINE.
+ * Everything is in host order (both ends are on one machine) unless named otherwise. */
+#ifndef WEFT_HOST_SOCKET_PROTOCOL_H
+#define WEFT_HOST_SOCKET_PROTOCOL_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define PROTOCOL_MAGIC       0x77656674u /* "weft" */
+#define PROTOCOL_VERSION     1
+#define WEFT_SOCKET_VARIABLE "WEFT_SOCKET" /* path of the server's socket */
+#define WEFT_ATTACH_VARIABLE "WEFT_ATTACH" /* NODE or NODE:PORT, by name, description or GUID */
+
+enum {
+    ATTACH_BYTES = 192,
+    CTL_BYTES = 1024,
+    MESSAGE_INLINE = 256,
+    MESSAGE_LIMIT = 64 * 1024 * 1024, /* longest message, RMPP reassembled */
+    PORT_P_KEYS = 128,
+    FILE_AGENTS = 32, /* that one opened port can register */
+};
+
+enum ask {
+    ASK_CA = 1,     /* → struct answer_ca: the adapter (or switch) at the attachment */
+    ASK_PORT,       /* `port` → struct answer_port */
+    ASK_OPEN,       /* `port`; then MADs */
+    ASK_REGISTER,   /* `handle`, `registration` → `result` is the agent's number */
+    ASK_UNREGISTER, /* `handle`, `agent` */
+    ASK_MANAGER,    /* `port`: IsSM while this connection lives; -EBUSY if it is set already */
+    ASK_CTL,  /* `text` (words, each ended by NUL), `json`: → text; -EINVAL: what is wrong */
+    ASK_TREE, /* → path of a directory that stands for /sys/class */
+};
+
+struct registration {
+    uint8_t class, class_version, rmpp_version;
+    uint8_t user_rmpp; /* the program does RMPP itself */
+    uint8_t oui[3];
+    uint8_t reserved;
+    uint32_t method_mask[4]; /* unsolicited methods wanted, bit by method number */
+};
+
+struct request {
+    uint32_t magic, version;
+    uint32_t ask;              /* enum ask */
+    int32_t port;              /* 0: the best port of the attachment */
+    char attach[ATTACH_BYTES]; /* "" for the server's default */
+    uint32_t handle;           /* number in the autobound address of an opened port's socket */
+    uint32_t agent;
+    uint32_t json;
+    struct registration registration;
+    char text[CTL_BYTES];
+};
+
+struct answer {
+    int32_t result; /* >= 0, or -errno */
+    uint32_t bytes; /* of the struct or text that follows in the same packet */
+};
+
+struct answer_ca {
+    char name[20]; /* "weft0" */
+    uint32_t node_type;
+    uint32_t port_count; /* the highest port number; 0 for a switch, which has port 0 only */
+    uint32_t pad;
+    uint64_t node_guid, system_guid;
+    char firmware[20], hardware[20], type[40], description[68];
+};
+
+struct answer_port {
+    char ca_name[20];
+    uint32_t number, base_lid, lmc, sm_lid, sm_sl, state, physical_state, rate, capability_mask;
+    uint64_t gid_prefix, port_guid;
+    uint32_t p_key_count;
+    uint16_t p_keys[PORT_P_KEYS];
+};
+
+/* struct ib_user_mad without its data. Towards the server `status` and `length` mean nothing;
+ * towards the client `status` is 0, or ETIMEDOUT when this is the client's own request coming back
+ * unanswered, and `length` counts this head and the whole message. */
+struct mad_head {
+    uint32_t agent;
+    uint32_t status;
+    uint32_t timeout_ms; /* 0: expect no answer */
+    uint32_t retries;
+    uint32_t length;
+    uint32_t qpn, q_key; /* these, and lid and flow_label, in network order */
+    uint16_t lid;
+    uint8_t sl, path_bits, grh_present, gid_index, hop_limit, traffic_class;
+    uint8_t gid[16];
+    uint32_t flow_label;
+    uint16_t p_key_index;
+    uint8_t reserved[6];
+};
+
+/* A packet of an opened port is never longer than this. */
+enum { MESSAGE_PACKET_BYTES = sizeof(struct mad_head) + MESSAGE_INLINE };
+
+/* Where the server is: as the environment says, or where one without --socket listens. Returns the
+ * length, which is `size` or more if it did not fit. */
+static inline int protocol_socket_path(char *path, size_t size)
+{
+    const char *given = getenv(WEFT_SOCKET_VARIABLE);
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    if (given && *given)
+        return snprintf(path, size, "%s", given);
+    if (runtime && *runtime)
+        return snprintf(path, size, "%s/weft/fabric", runtime);
+    return snprintf(path, size, "/tmp/weft-%u/fabric", (unsigned)getuid());
+}
+
+#endif

@@ -1,0 +1,74 @@
+/* The channel dependency graph, for the checkers only (no engine uses it).
+ *
+ * A node is a virtual lane of a channel, named by where the channel arrives: (switch, input port,
+ * lane). An edge says that a packet there may wait for an output port and lane of that switch. All
+ * edges of a node are bits of one row. */
+#ifndef WEFT_ROUTING_CHECK_DEPENDENCY_H
+#define WEFT_ROUTING_CHECK_DEPENDENCY_H
+
+#include "routing/check/verify.h"
+#include "routing/model/network.h"
+
+/* A port whose link is another one than it was. */
+struct dependency_loss {
+    uint32_t at;
+    uint8_t port;
+    uint64_t ins[4]; /* the inputs of what left by it, on any lane */
+};
+
+struct dependency_graph {
+    const struct network *network;
+    unsigned vls;
+    size_t *first_word; /* by switch, one more at the end */
+    uint32_t *first_node;
+    uint64_t *bits;
+    VEC(struct dependency_loss)
+    losses; /* of the last dependency_move(); those of a switch together */
+};
+
+void dependency_init(struct dependency_graph *graph, const struct network *network, unsigned vls);
+void dependency_release(struct dependency_graph *graph);
+void dependency_copy(struct dependency_graph *graph, const struct dependency_graph *from);
+/* The same for another network: `to_new` has what became of each switch (NETWORK_NONE: gone);
+ * channels that arrive at, or leave by, a port marked in `fresh` (by port of the new network) begin
+ * without edges, and what these were is noted. */
+void dependency_move(struct dependency_graph *graph, const struct dependency_graph *from,
+                     const struct network *network, const uint32_t *to_new, const uint8_t *fresh);
+void dependency_merge(struct dependency_graph *graph, const struct dependency_graph *other);
+uint64_t dependency_count(const struct dependency_graph *graph);
+
+static inline size_t dependency_row_words(const struct dependency_graph *graph, uint32_t at)
+{
+    return ((graph->network->switches.items[at].port_count + 1u) * graph->vls + 63) / 64;
+}
+static inline uint64_t *dependency_row(const struct dependency_graph *graph, uint32_t at,
+                                       unsigned in, unsigned vl)
+{
+    return graph->bits + graph->first_word[at] +
+           (in * graph->vls + vl) * dependency_row_words(graph, at);
+}
+static inline void dependency_add(struct dependency_graph *graph, uint32_t at, unsigned in,
+                                  unsigned in_vl, unsigned out, unsigned out_vl)
+{
+    size_t row =
+        graph->first_word[at] + (in * graph->vls + in_vl) * dependency_row_words(graph, at);
+    size_t bit = out * graph->vls + out_vl;
+    graph->bits[row + bit / 64] |= UINT64_C(1) << (bit % 64);
+}
+
+/* Whether an input is followed by any output but this one; one lane. */
+static inline bool dependency_has_other(const struct dependency_graph *graph, uint32_t at,
+                                        unsigned in, unsigned out)
+{
+    size_t words = dependency_row_words(graph, at);
+    const uint64_t *row = dependency_row(graph, at, in, 0);
+    uint64_t others = 0;
+    for (size_t word = 0; word < words; word++)
+        others |= row[word] & ~(out / 64 == word ? UINT64_C(1) << out % 64 : 0);
+    return others;
+}
+
+/* Fills `cycle` with a short cycle and returns true if there is one. */
+bool dependency_find_cycle(const struct dependency_graph *graph, struct verify_report *report);
+
+#endif

@@ -1,0 +1,336 @@
+/* Flows are walked through the tables one by one and counted on the channels they use. Pairings,
+ * shifts and destinations are jobs of their own; sums are of integers, so that they do not depend
+ * on the number of threads. */
+#include "routing/check/quality.h"
+
+#include "base/rng.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SLICES_PER_WORKER = 4, LOW_PERCENT = 5 };
+#define FULL_SHARE (UINT64_C(1) << 32)
+
+struct measure {
+    const struct network *network;
+    const struct routes *routes;
+    const struct quality_options *options;
+    uint32_t *order; /* terminals that take part, as shifts number them */
+    uint32_t count;
+    uint32_t slices, shifts;
+    uint64_t *bandwidth;  /* by pairing: the sum of all shares */
+    uint32_t *shift_load; /* by shift */
+    struct hops_sum {
+        uint64_t pairs, hops, least;
+        uint32_t over_max;
+    } * hops; /* by slice */
+};
+
+/* One job's scratch. */
+struct flows {
+    const struct measure *measure;
+    uint32_t *load; /* by channel */
+    VEC(uint32_t) channels;
+    uint32_t *first; /* by flow, one more at the end: its channels; empty if not delivered */
+    uint32_t count;
+};
+
+static void flows_init(struct flows *flows, const struct measure *measure)
+{
+    *flows = (struct flows){
+        .measure = measure,
+        .load = mem_zalloc(measure->network->ports.count, sizeof *flows->load),
+        .first = mem_zalloc(measure->count + 1, sizeof *flows->first),
+    };
+}
+
+static void flows_release(struct flows *flows)
+{
+    mem_free(flows->load);
+    mem_free(flows->first);
+    vec_release(&flows->channels);
+}
+
+static void flows_clear(struct flows *flows)
+{
+    for (size_t i = 0; i < flows->channels.count; i++)
+        flows->load[flows->channels.items[i]] = 0;
+    flows->channels.count = 0;
+    flows->count = 0;
+}
+
+/* The channel that a switch sends a LID by. False if there is none. */
+static bool next_channel(const struct measure *measure, uint32_t at, uint32_t lid,
+                         uint32_t *channel)
+{
+    const struct network_switch *node = &measure->network->switches.items[at];
+    uint8_t port = routes_port(measure->routes, at, lid);
+    *channel = node->first_port + port;
+    return port > 0 && port <= node->port_count;
+}
+
+/* Adds one flow and its load, the link to the destination included. */
+static void add_flow(struct flows *flows, uint32_t source, uint32_t destination)
+{
+    const struct measure *measure = flows->measure;
+    const struct network *network = measure->network;
+    uint32_t lid = path_lookup(measure->routes, network, source, destination).dlid, channel;
+    uint32_t at = network->terminals.items[source].at;
+    size_t start = flows->channels.count;
+    bool arrived = false;
+    for (uint32_t hops = 0; lid && hops < measure->routes->switch_count; hops++) {
+        if (!next_channel(measure, at, lid, &channel))
+            break;
+        vec_push(&flows->channels, channel);
+        uint32_t peer = network->ports.items[channel].peer;
+        arrived = network_leads_to(network, at, channel - network->switches.items[at].first_port,
+                                   destination);
+        if (!(peer & NETWORK_SWITCH) || peer == NETWORK_NONE)
+            break;
+        at = peer & ~NETWORK_SWITCH;
+    }
+    if (!arrived)
+        flows->channels.count = start;
+    for (size_t i = start; i < flows->channels.count; i++)
+        flows->load[flows->channels.items[i]]++;
+    flows->first[++flows->count] = (uint32_t)flows->channels.count;
+}
+
+static uint32_t busiest_channel(const struct flows *flows, uint32_t flow)
+{
+    uint32_t most = 0;
+    for (uint32_t i = flows->first[flow]; i < flows->first[flow + 1]; i++)
+        if (flows->load[flows->channels.items[i]] > most)
+            most = flows->load[flows->channels.items[i]];
+    return most;
+}
+
+static uint32_t slice_start(const struct measure *measure, uint32_t jobs, size_t slice)
+{
+    return (uint32_t)((uint64_t)jobs * slice / measure->slices);
+}
+
+/* Pairings. */
+
+static void shuffle(uint32_t *items, uint32_t count, uint64_t seed, uint64_t stream)
+{
+    struct rng rng;
+    rng_seed(&rng, seed, stream);
+    for (uint32_t i = count; i > 1; i--) {
+        uint32_t other = (uint32_t)rng_below(&rng, i), item = items[i - 1];
+        items[i - 1] = items[other];
+        items[other] = item;
+    }
+}
+
+static void try_pairings(void *context, size_t slice)
+{
+    const struct measure *measure = context;
+    struct flows flows;
+    uint32_t *order = mem_alloc(measure->count * sizeof *order);
+    uint32_t pairings = measure->options->pairings;
+    flows_init(&flows, measure);
+    for (uint32_t i = slice_start(measure, pairings, slice);
+         i < slice_start(measure, pairings, slice + 1); i++) {
+        memcpy(order, measure->order, measure->count * sizeof *order);
+        shuffle(order, measure->count, measure->options->seed, i);
+        for (uint32_t k = 0; k + 1 < measure->count; k += 2) {
+            add_flow(&flows, order[k], order[k + 1]);
+            add_flow(&flows, order[k + 1], order[k]);
+        }
+        for (uint32_t flow = 0; flow < flows.count; flow++) {
+            uint32_t load = busiest_channel(&flows, flow);
+            measure->bandwidth[i] += load ? FULL_SHARE / load : 0;
+        }
+        flows_clear(&flows);
+    }
+    flows_release(&flows);
+    mem_free(order);
+}
+
+static int compare_values(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void sum_pairings(struct measure *measure, struct quality *quality)
+{
+    uint32_t pairings = measure->options->pairings;
+    uint32_t paired = measure->count - measure->count % 2, low = pairings * LOW_PERCENT / 100;
+    double full = (double)FULL_SHARE * paired, sum = 0;
+    if (pairings == 0 || measure->count < 2)
+        return;
+    qsort(measure->bandwidth, pairings, sizeof *measure->bandwidth, compare_values);
+    for (uint32_t i = 0; i < pairings; i++)
+        sum += (double)measure->bandwidth[i];
+    quality->bandwidth_mean = sum / full / pairings;
+    quality->bandwidth_low = (double)measure->bandwidth[low] / full;
+}
+
+/* Shifts. */
+
+static void try_shifts(void *context, size_t slice)
+{
+    const struct measure *measure = context;
+    struct flows flows;
+    flows_init(&flows, measure);
+    for (uint32_t i = slice_start(measure, measure->shifts, slice);
+         i < slice_start(measure, measure->shifts, slice + 1); i++) {
+        uint64_t shift = 1 + (uint64_t)i * (measure->count - 1) / measure->shifts;
+        for (uint32_t k = 0; k < measure->count; k++)
+            add_flow(&flows, measure->order[k], measure->order[(k + shift) % measure->count]);
+        for (uint32_t flow = 0; flow < flows.count; flow++) {
+            uint32_t load = busiest_channel(&flows, flow);
+            if (load > measure->shift_load[i])
+                measure->shift_load[i] = load;
+        }
+        flows_clear(&flows);
+    }
+    flows_release(&flows);
+}
+
+static void sum_shifts(const struct measure *measure, struct quality *quality)
+{
+    uint64_t sum = 0;
+    quality->shifts = measure->shifts;
+    for (uint32_t i = 0; i < measure->shifts; i++) {
+        sum += measure->shift_load[i];
+        if (measure->shift_load[i] > quality->shift_load_max)
+            quality->shift_load_max = measure->shift_load[i];
+    }
+    quality->shift_load_mean = measure->shifts ? (double)sum / measure->shifts : 0;
+}
+
+/* Hops. */
+
+static void spread_distances(const struct network *network, uint32_t *distance, uint32_t *queue,
+                             uint32_t start)
+{
+    uint32_t tail = 1;
+    memset(distance, 0xFF, network->switches.count * sizeof *distance);
+    distance[start] = 0;
+    queue[0] = start;
+    for (uint32_t head = 0; head < tail; head++) {
+        uint32_t at = queue[head];
+        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+            uint32_t to = network->edges[e].to;
+            if (distance[to] == NETWORK_NONE) {
+                distance[to] = distance[at] + 1;
+                queue[tail++] = to;
+            }
+        }
+    }
+}
+
+/* Hops from a switch to a terminal; 0 if it is not delivered. */
+static uint32_t count_hops(const struct measure *measure, uint32_t from, uint32_t destination)
+{
+    const struct network *network = measure->network;
+    const struct routes *routes = measure->routes;
+    const struct network_terminal *target = &network->terminals.items[destination];
+    uint32_t lid = target->lid, at = from, channel;
+    if (lid && routes->offsets)
+        lid += routes->offsets[(size_t)target->at * routes->switch_count + from];
+    for (uint32_t hops = 1; lid && hops <= routes->switch_count; hops++) {
+        if (!next_channel(measure, at, lid, &channel))
+            return 0;
+        uint32_t peer = network->ports.items[channel].peer;
+        if (network_leads_to(network, at, channel - network->switches.items[at].first_port,
+                             destination))
+            return hops;
+        if (!(peer & NETWORK_SWITCH) || peer == NETWORK_NONE)
+            return 0;
+        at = peer & ~NETWORK_SWITCH;
+    }
+    return 0;
+}
+
+static void compare_hops(void *context, size_t slice)
+{
+    const struct measure *measure = context;
+    const struct network *network = measure->network;
+    uint32_t switches = (uint32_t)network->switches.count;
+    uint32_t *distance = mem_alloc(switches * sizeof *distance);
+    uint32_t *queue = mem_alloc(switches * sizeof *queue);
+    struct hops_sum *sum = &measure->hops[slice];
+    for (uint32_t at = slice_start(measure, switches, slice);
+         at < slice_start(measure, switches, slice + 1); at++) {
+        if (!network_terminal_count(network, at))
+            continue;
+        spread_distances(network, distance, queue, at);
+        for (uint32_t i = network->first_terminal[at]; i < network->first_terminal[at + 1]; i++) {
+            for (uint32_t from = 0; from < switches; from++) {
+                uint64_t senders = network_terminal_count(network, from) - (from == at);
+                uint32_t hops = senders ? count_hops(measure, from, network->terminals_at[i]) : 0;
+                if (!hops)
+                    continue;
+                uint32_t over = hops - distance[from] - 1;
+                sum->pairs += senders;
+                sum->hops += senders * hops;
+                sum->least += senders * (distance[from] + 1);
+                sum->over_max = over > sum->over_max ? over : sum->over_max;
+            }
+        }
+    }
+    mem_free(distance);
+    mem_free(queue);
+}
+
+static void sum_hops(const struct measure *measure, struct quality *quality)
+{
+    for (uint32_t i = 0; i < measure->slices; i++) {
+        const struct hops_sum *sum = &measure->hops[i];
+        quality->pairs += sum->pairs;
+        quality->hops_sum += sum->hops;
+        quality->hops_least_sum += sum->least;
+        if (sum->over_max > quality->hops_over_max)
+            quality->hops_over_max = sum->over_max;
+    }
+}
+
+/* Terminals with LIDs, in order. */
+static void list_terminals(struct measure *measure)
+{
+    const struct network *network = measure->network;
+    measure->order = mem_alloc(network->terminals.count * sizeof *measure->order);
+    if (measure->options->order) {
+        for (size_t i = 0; i < network->terminals.count; i++)
+            if (network->terminals.items[measure->options->order[i]].lid)
+                measure->order[measure->count++] = measure->options->order[i];
+        return;
+    }
+    for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
+        uint32_t owner = network->owner[lid];
+        if (!(owner & NETWORK_SWITCH) && network->terminals.items[owner].lid == lid)
+            measure->order[measure->count++] = owner;
+    }
+}
+
+void quality_measure(const struct network *network, const struct routes *routes,
+                     const struct quality_options *options, struct quality *quality)
+{
+    struct measure measure = {
+        .network = network,
+        .routes = routes,
+        .options = options,
+        .slices = workers_count(options->workers) * SLICES_PER_WORKER,
+    };
+    *quality = (struct quality){0};
+    list_terminals(&measure);
+    if (measure.count > 1)
+        measure.shifts = options->shifts < measure.count - 1 ? options->shifts : measure.count - 1;
+    measure.bandwidth = mem_zalloc(options->pairings, sizeof *measure.bandwidth);
+    measure.shift_load = mem_zalloc(measure.shifts, sizeof *measure.shift_load);
+    measure.hops = mem_zalloc(measure.slices, sizeof *measure.hops);
+    workers_run(options->workers, measure.slices, try_pairings, &measure);
+    workers_run(options->workers, measure.slices, try_shifts, &measure);
+    workers_run(options->workers, measure.slices, compare_hops, &measure);
+    sum_pairings(&measure, quality);
+    sum_shifts(&measure, quality);
+    sum_hops(&measure, quality);
+    mem_free(measure.order);
+    mem_free(measure.bandwidth);
+    mem_free(measure.shift_load);
+    mem_free(measure.hops);
+}

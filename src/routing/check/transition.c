@@ -1,0 +1,346 @@
+/* Every state on the way from old tables to new ones.
+ *
+ * Nothing is simulated step by step: between two drains dependencies only add up, so it is enough
+ * to look at each such stretch as a whole, LID by LID. A switch whose entry is written in wave w
+ * forwards by the old entry until w is acknowledged and by the new one from when w begins. Hence
+ * traffic that needs a new entry to come this far can meet an old entry only if no wave on its way
+ * is later than the receiver's; all other combinations are possible within the stretch. Only if a
+ * stretch has a cycle are its waves looked at one after the other, to name the first that is
+ * dangerous.
+ *
+ * Packets stay on the lane of their source's old service level (or of the first level, if the plan
+ * has those: then a state with the old tables and both levels comes before all others), or count on
+ * all lanes if nobody knows it. When the waves are through, the stuck entries are written as one
+ * more wave, after a drain and without the packets of held lanes; then sources may use new levels,
+ * and what these do by the new tables is added to the last stretch. An order that leaves entries
+ * out says nothing about that.
+ *
+ * The graph is built from scratch for each stretch, by other code than the planner's. */
+#include "routing/check/transition.h"
+
+#include "routing/check/dependency.h"
+
+#include <string.h>
+
+enum { WAVE_NEVER = UINT32_MAX, LANES_MOST = 16 };
+
+struct transition {
+    const struct network *network;
+    const struct routes *before, *after;
+    uint32_t stride;
+    uint32_t *wave;      /* [switch * stride + LID] */
+    uint32_t first, end; /* the waves of this stretch */
+    unsigned lanes;      /* in all */
+    unsigned lane;       /* of the packets that are followed */
+    uint16_t held;       /* no packets of old levels are on these */
+    bool changed; /* the packets that are followed have new levels, and all waves are through */
+    struct dependency_graph graph;
+    uint64_t holes;
+    uint32_t *since; /* [switch * 2 + choice]: the first wave in which traffic that counts may be
+                        forwarded so; WAVE_NEVER: not at all */
+    VEC(uint32_t) queue; /* of the same numbers */
+};
+
+/* What a switch may do with a LID during the stretch. */
+struct choice {
+    uint8_t port[2];
+    bool is_new[2];
+    unsigned count;
+    uint32_t wave;
+};
+
+static struct choice choices_of(const struct transition *transition, uint32_t at, uint32_t lid)
+{
+    struct choice choice = {0};
+    uint8_t before = routes_port(transition->before, at, lid);
+    uint8_t after = routes_port(transition->after, at, lid);
+    if (transition->changed) { /* written long ago */
+        choice.port[choice.count] = after;
+        choice.is_new[choice.count++] = true;
+        return choice;
+    }
+    choice.wave = transition->wave[(size_t)at * transition->stride + lid];
+    if (choice.wave == WAVE_NEVER || choice.wave >= transition->first) {
+        choice.port[choice.count] = before;
+        choice.is_new[choice.count++] = false;
+    }
+    if (choice.wave < transition->end) {
+        choice.port[choice.count] = after;
+        choice.is_new[choice.count++] = true;
+    }
+    return choice;
+}
+
+static uint32_t follow(const struct network *network, uint32_t at, uint8_t port, uint8_t *in)
+{
+    const struct network_switch *node = &network->switches.items[at];
+    if (port == 0 || port > node->port_count)
+        return NETWORK_NONE;
+    const struct network_port *link = &network->ports.items[node->first_port + port];
+    if (link->peer == NETWORK_NONE || !(link->peer & NETWORK_SWITCH))
+        return NETWORK_NONE;
+    *in = link->peer_port;
+    return link->peer & ~NETWORK_SWITCH;
+}
+
+static bool is_hole(const struct network *network, uint32_t at, uint8_t port)
+{
+    const struct network_switch *node = &network->switches.items[at];
+    return port > node->port_count ||
+           (port && network->ports.items[node->first_port + port].peer == NETWORK_NONE);
+}
+
+static void reach(struct transition *transition, uint32_t number, uint32_t wave)
+{
+    if (transition->since[number] <= wave)
+        return;
+    transition->since[number] = wave;
+    vec_push(&transition->queue, number);
+}
+
+/* All that packets to the LID can do at the switch behind one of `at`'s choices. */
+static void add_choice(struct transition *transition, uint32_t at, uint32_t lid,
+                       const struct choice *sender, unsigned way)
+{
+    uint8_t in, onward;
+    uint32_t to = follow(transition->network, at, sender->port[way], &in);
+    if (to == NETWORK_NONE)
+        return;
+    struct choice receiver = choices_of(transition, to, lid);
+    uint32_t since = transition->since[at * 2 + way];
+    if (sender->is_new[way] && sender->wave > since)
+        since = sender->wave;
+    for (unsigned i = 0; i < receiver.count; i++) {
+        if (!receiver.is_new[i] && since > receiver.wave)
+            continue; /* too late */
+        transition->holes += is_hole(transition->network, to, receiver.port[i]);
+        if (follow(transition->network, to, receiver.port[i], &onward) != NETWORK_NONE)
+            dependency_add(&transition->graph, to, in, transition->lane, receiver.port[i],
+                           transition->lane);
+        reach(transition, to * 2 + i, since);
+    }
+}
+
+/* The lanes on which packets from a switch to a LID may be. */
+static unsigned lanes_of_source(const struct routes *routes, uint32_t at, uint32_t lid)
+{
+    if (routes->service_levels && lid < routes->stride)
+        return 1u << routes->service_levels[(size_t)at * routes->stride + lid] % LANES_MOST;
+    if (routes->service_levels || routes->vls <= 1)
+        return 1;
+    return (1u << (routes->vls < LANES_MOST ? routes->vls : LANES_MOST)) - 1;
+}
+
+/* From every switch where traffic to the LID on this lane may begin: all of them, but for the LID
+ * of a switch, or of nobody any more, only those with terminals. */
+static void add_lane(struct transition *transition, uint32_t lid, const struct routes *levels)
+{
+    const struct network *network = transition->network;
+    uint32_t switches = (uint32_t)network->switches.count;
+    uint32_t owner = lid <= network->top_lid ? network->owner[lid] : NETWORK_NONE;
+    bool only_terminals = owner == NETWORK_NONE || (owner & NETWORK_SWITCH);
+    transition->queue.count = 0;
+    memset(transition->since, 0xFF, switches * 2u * sizeof *transition->since);
+    for (uint32_t at = 0; at < switches; at++)
+        if ((lanes_of_source(levels, at, lid) >> transition->lane & 1) &&
+            (!only_terminals || network_terminal_count(network, at) > 0))
+            for (uint32_t way = 0; way < 2; way++)
+                reach(transition, at * 2 + way, transition->first);
+    for (size_t head = 0; head < transition->queue.count; head++) {
+        uint32_t at = transition->queue.items[head] / 2, way = transition->queue.items[head] % 2;
+        struct choice sender = choices_of(transition, at, lid);
+        if (way < sender.count)
+            add_choice(transition, at, lid, &sender, way);
+    }
+}
+
+/* All packets that sources send by these service levels. */
+static void add_packets(struct transition *transition, const struct routes *levels, unsigned held)
+{
+    for (unsigned lane = 0; lane < transition->lanes; lane++) {
+        if (held >> lane & 1)
+            continue;
+        transition->lane = lane;
+        for (uint32_t lid = 1; lid < transition->stride; lid++)
+            add_lane(transition, lid, levels);
+    }
+}
+
+/* True if the waves first … end-1 together are safe, and if new service levels are, too, if sources
+ * hear of them then (`change`); else `found` has the cycle. */
+static bool stretch_is_safe(struct transition *transition, uint32_t first, uint32_t end,
+                            bool change, struct verify_report *found)
+{
+    transition->first = first;
+    transition->end = end;
+    transition->holes = 0;
+    dependency_init(&transition->graph, transition->network, transition->lanes);
+    add_packets(transition, transition->before, transition->held);
+    transition->changed = true;
+    if (change)
+        add_packets(transition, transition->after, 0);
+    transition->changed = false;
+    found->cycle.count = 0;
+    bool cyclic = dependency_find_cycle(&transition->graph, found);
+    dependency_release(&transition->graph);
+    return !cyclic;
+}
+
+/* Sources go over to first levels by the old tables. */
+static void check_first(struct transition *transition, const struct routes *first,
+                        struct transition_report *report)
+{
+    transition->first = transition->end = 0;
+    dependency_init(&transition->graph, transition->network, transition->lanes);
+    add_packets(transition, transition->before, 0);
+    add_packets(transition, first, 0);
+    report->safe = !dependency_find_cycle(&transition->graph, &report->cycle);
+    if (!report->safe)
+        report->when = TRANSITION_FIRST;
+    dependency_release(&transition->graph);
+}
+
+/* An entry is written by the first update that has it. */
+static void note_update(struct transition *transition, const struct order_update *update,
+                        uint32_t wave)
+{
+    uint32_t *cells = transition->wave + (size_t)update->at * transition->stride;
+    uint32_t end = update->first_lid + update->lid_count;
+    for (uint32_t k = update->first_lid; k < end && k < transition->stride; k++)
+        if (cells[k] == WAVE_NEVER)
+            cells[k] = wave;
+}
+
+static void note_waves(struct transition *transition, const struct order_plan *plan)
+{
+    size_t count = (size_t)transition->network->switches.count * transition->stride;
+    for (size_t i = 0; i < count; i++)
+        transition->wave[i] = WAVE_NEVER;
+    for (uint32_t wave = 0; wave < plan->waves.count; wave++) {
+        const struct order_wave *item = &plan->waves.items[wave];
+        for (uint32_t i = item->first; i < item->first + item->count; i++)
+            note_update(transition, &plan->updates.items[i], wave);
+    }
+    for (size_t i = 0; i < plan->stuck.count; i++)
+        note_update(transition, &plan->stuck.items[i], (uint32_t)plan->waves.count);
+}
+
+static uint64_t count_left_out(const struct transition *transition)
+{
+    uint64_t count = 0;
+    for (uint32_t at = 0; at < transition->network->switches.count; at++)
+        for (uint32_t lid = 0; lid < transition->stride; lid++)
+            count +=
+                transition->wave[(size_t)at * transition->stride + lid] == WAVE_NEVER &&
+                routes_port(transition->before, at, lid) != routes_port(transition->after, at, lid);
+    return count;
+}
+
+/* What comes after all waves, the first of which since the last drain is `last`. */
+static void check_end(struct transition *transition, const struct order_plan *plan, uint32_t last,
+                      struct transition_report *report)
+{
+    uint32_t waves = (uint32_t)plan->waves.count;
+    bool change = report->left_out == 0, hold = plan->stuck.count || plan->stuck_lanes;
+    transition->held = plan->stuck_lanes;
+    if (hold && !stretch_is_safe(transition, waves, waves + 1, false, &report->cycle))
+        report->when = TRANSITION_HOLD;
+    else if (change &&
+             !stretch_is_safe(transition, hold ? waves : last, waves + hold, true, &report->cycle))
+        report->when = TRANSITION_LEVELS;
+    else
+        return;
+    report->safe = false;
+    report->wave = waves;
+}
+
+static void check_stretches(struct transition *transition, const struct order_plan *plan,
+                            struct transition_report *report)
+{
+    uint32_t waves = (uint32_t)plan->waves.count, first = 0, last = 0;
+    while (first < waves && report->safe) {
+        uint32_t end = first + 1;
+        while (end < waves && !plan->waves.items[end].drain)
+            end++;
+        report->safe = stretch_is_safe(transition, first, end, false, &report->cycle);
+        report->holes += transition->holes;
+        if (!report->safe) {
+            report->wave = first;
+            while (stretch_is_safe(transition, first, (uint32_t)report->wave + 1, false,
+                                   &report->cycle))
+                report->wave++;
+        }
+        last = first;
+        first = end;
+    }
+    if (report->safe && (transition->lanes > 1 || plan->stuck.count))
+        check_end(transition, plan, last, report);
+}
+
+/* As many as any packet is on; with one, new levels cannot add anything to old ones. */
+static unsigned count_lanes(const struct routes *before, const struct routes *after)
+{
+    unsigned used = 0;
+    for (int i = 0; i < 2; i++) {
+        const struct routes *routes = i ? after : before;
+        for (uint32_t at = 0; at < routes->switch_count; at++)
+            for (uint32_t lid = 0; lid < routes->stride; lid++)
+                used |= lanes_of_source(routes, at, lid);
+    }
+    return used ? 32u - (unsigned)__builtin_clz(used) : 1;
+}
+
+static void describe(const struct network *network, struct transition_report *report)
+{
+    struct text text = {0};
+    switch (report->when) {
+    case TRANSITION_WAVE: text_printf(&text, "during wave %zu", report->wave + 1); break;
+    case TRANSITION_FIRST: text_puts(&text, "when first service levels are used"); break;
+    case TRANSITION_HOLD: text_puts(&text, "while lanes are held"); break;
+    case TRANSITION_LEVELS: text_puts(&text, "when service levels change"); break;
+    }
+    text_puts(&text, ": circle on ");
+    verify_write_cycle(network, report->cycle.cycle.items, report->cycle.cycle.count, &text);
+    vec_push(&report->cycle.findings, arena_strdup(&report->cycle.strings, text.data));
+    text_release(&text);
+}
+
+void verify_transition(const struct network *network, const struct routes *before,
+                       const struct routes *after, const struct order_plan *plan,
+                       struct transition_report *report)
+{
+    uint32_t switches = (uint32_t)network->switches.count;
+    struct transition transition = {
+        .network = network,
+        .before = before,
+        .after = after,
+        .stride = before->stride > after->stride ? before->stride : after->stride,
+        .lanes = count_lanes(before, after),
+    };
+    struct routes first = *before;
+    first.service_levels = plan->first_levels;
+    *report = (struct transition_report){.safe = true, .when = TRANSITION_WAVE};
+    transition.wave = mem_alloc((size_t)switches * transition.stride * sizeof *transition.wave);
+    transition.since = mem_alloc((switches * 2u + 1) * sizeof *transition.since);
+    note_waves(&transition, plan);
+    report->left_out = count_left_out(&transition);
+    for (size_t i = 0; i < plan->waves.count; i++)
+        report->drains += plan->waves.items[i].drain;
+    if (plan->first_levels) {
+        transition.lanes = LANES_MOST;
+        check_first(&transition, &first, report);
+        transition.before = &first;
+    }
+    if (report->safe)
+        check_stretches(&transition, plan, report);
+    if (!report->safe)
+        describe(network, report);
+    mem_free(transition.wave);
+    mem_free(transition.since);
+    vec_release(&transition.queue);
+}
+
+void transition_report_release(struct transition_report *report)
+{
+    verify_report_release(&report->cycle);
+}

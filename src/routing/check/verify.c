@@ -1,0 +1,591 @@
+/* The walk over all tables.
+ *
+ * Every thread has a slice of the work: it takes blocks of LIDs as long as there are any, with
+ * counts and a dependency graph of its own, which are added up in the end. For one LID every switch
+ * has one next step, so the walks of all sources form a forest: each switch is resolved once, in
+ * O(switches) for the LID. Going through the forest from the far end, traffic is added up towards
+ * the destination, which gives the loads, and the lanes that it arrives on, which gives the
+ * dependencies.
+ *
+ * LIDs that all switches deliver take the short way of walk.h.
+ *
+ * Left out: the links between terminals and their switches. Nothing waits behind a terminal, and
+ * their load does not depend on the tables. */
+#include "routing/check/verify.h"
+
+#include "routing/check/walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum step { STEP_MOVE, STEP_ARRIVE, STEP_LOST };
+enum state { STATE_NEW, STATE_OPEN, STATE_DELIVERED, STATE_LOST, STATE_LOOP };
+
+struct check {
+    const struct network *network;
+    const struct routes *routes;
+    const struct lanes *lanes;
+    uint16_t *back; /* see walk.h; or NULL */
+    bool reversible;
+    uint32_t switch_count;
+    unsigned vls, slices;
+    uint32_t *part; /* by switch: connected part */
+    bool quick;     /* walk.h can be used */
+    uint64_t *key;  /* by switch: (level, LID), or NULL without roots */
+    struct slice *slice;
+    uint32_t next_lid;              /* that no slice has taken yet */
+    struct dependency_graph *graph; /* of all slices */
+};
+
+/* One thread's share. */
+struct slice {
+    struct verify_report sum;   /* without `cycle` */
+    VEC(uint32_t) finding_lids; /* of its findings: they ascend */
+    struct dependency_graph dependencies;
+    struct walk walk; /* for LIDs that are in order; the rest is for all others */
+    uint8_t *state;
+    uint32_t *next;  /* by switch, where STEP_MOVE leads */
+    uint16_t *lanes; /* by switch: lanes on which this traffic leaves it */
+    uint32_t *hops;
+    uint64_t *weight;
+    uint32_t *stack, *order;
+    uint32_t order_count;
+};
+
+static enum step take_step(const struct check *check, const struct verify_target *target,
+                           uint32_t at, uint32_t *to)
+{
+    const struct network_switch *node = &check->network->switches.items[at];
+    uint8_t port = routes_port(check->routes, at, target->lid);
+    if (port > node->port_count)
+        return STEP_LOST;
+    uint32_t peer =
+        port == 0 ? NETWORK_SWITCH | at : check->network->ports.items[node->first_port + port].peer;
+    if (peer == NETWORK_NONE)
+        return STEP_LOST;
+    if (port == 0 || !(peer & NETWORK_SWITCH))
+        return network_leads_to(check->network, at, port, target->owner) ? STEP_ARRIVE : STEP_LOST;
+    *to = peer & ~NETWORK_SWITCH;
+    return STEP_MOVE;
+}
+
+/* Follows one source again, for a person. */
+static void note_walk(const struct check *check, struct slice *slice,
+                      const struct verify_target *target, uint32_t from, const char *what)
+{
+    struct text text = {0};
+    char label[NETWORK_LABEL_BYTES];
+    uint32_t at = from, to = from;
+    if (slice->sum.findings.count >= VERIFY_FINDINGS)
+        return;
+    text_printf(&text, "%s: LID %u, ", what, target->lid);
+    text_puts(&text, network_label(check->network, target->owner, label));
+    text_puts(&text, ": ");
+    for (unsigned hops = 0; hops < 12; hops++) {
+        uint8_t port = routes_port(check->routes, at, target->lid);
+        text_puts(&text, network_label(check->network, NETWORK_SWITCH | at, label));
+        if (port == PORT_NONE)
+            text_puts(&text, " has no entry");
+        else
+            text_printf(&text, " port %u", port);
+        if (take_step(check, target, at, &to) != STEP_MOVE)
+            break;
+        text_puts(&text, hops == 11 ? " -> ..." : " -> ");
+        at = to;
+    }
+    vec_push(&slice->sum.findings, arena_strdup(&slice->sum.strings, text.data));
+    vec_push(&slice->finding_lids, target->lid);
+    text_release(&text);
+}
+
+/* Follows the entries from a switch to one that is resolved, and resolves all on the way. */
+static void resolve(const struct check *check, struct slice *slice,
+                    const struct verify_target *target, uint32_t from)
+{
+    uint32_t depth = 0, at = from, hops = 0;
+    enum state end = STATE_NEW;
+    while (end == STATE_NEW) {
+        slice->state[at] = STATE_OPEN;
+        slice->stack[depth++] = at;
+        slice->next[at] = NETWORK_NONE;
+        switch (take_step(check, target, at, &slice->next[at])) {
+        case STEP_ARRIVE:
+            end = STATE_DELIVERED;
+            hops = target->is_switch ? 0 : 1;
+            break;
+        case STEP_LOST: end = STATE_LOST; break;
+        case STEP_MOVE:
+            at = slice->next[at];
+            if (slice->state[at] == STATE_OPEN)
+                end = STATE_LOOP;
+            else if (slice->state[at] != STATE_NEW)
+                end = slice->state[at];
+            hops = slice->hops[at] + 1;
+            break;
+        }
+    }
+    if (end == STATE_LOOP)
+        note_walk(check, slice, target, from, "loop");
+    while (depth) {
+        at = slice->stack[--depth];
+        slice->state[at] = (uint8_t)end;
+        slice->hops[at] = hops++;
+        slice->order[slice->order_count++] = at;
+    }
+}
+
+/* Do the terminals at this switch send to the target by this very LID? */
+static bool uses_lid(const struct check *check, const struct verify_target *target, uint32_t from)
+{
+    uint32_t offset = 0;
+    if (!target->is_switch && check->routes->offsets)
+        offset = check->routes->offsets[(size_t)target->at * check->switch_count + from];
+    return target->offset == offset;
+}
+
+/* Terminals at a switch that send to the LID, the owner itself not counted. */
+static uint64_t senders_at(const struct check *check, const struct verify_target *target,
+                           uint32_t from)
+{
+    uint64_t senders = network_terminal_count(check->network, from);
+    if (!uses_lid(check, target, from))
+        return 0;
+    return senders - (!target->is_switch && from == target->at);
+}
+
+static void count_delivery(const struct check *check, struct slice *slice,
+                           const struct verify_target *target, uint32_t from)
+{
+    struct verify_report *sum = &slice->sum;
+    uint64_t senders = senders_at(check, target, from);
+    enum state state = slice->state[from];
+    if (state == STATE_LOOP)
+        sum->loops++;
+    if (check->part[from] != check->part[target->at])
+        return;
+    if (!target->is_switch)
+        sum->pairs += senders;
+    if (state == STATE_DELIVERED) {
+        sum->table_hops_sum += slice->hops[from];
+        if (!target->is_switch && senders) {
+            sum->hops_sum += senders * slice->hops[from];
+            sum->hops_max = slice->hops[from] > sum->hops_max ? slice->hops[from] : sum->hops_max;
+        }
+        return;
+    }
+    /* The switch itself, as a source, uses base LIDs. */
+    uint64_t own = target->offset == 0;
+    uint64_t missed = target->is_switch ? senders : senders + own;
+    sum->undelivered += missed;
+    if (target->is_switch)
+        sum->switch_undelivered += own;
+    else if (missed == 0)
+        sum->alias_holes++;
+    if (missed && state == STATE_LOST)
+        note_walk(check, slice, target, from, "not delivered");
+}
+
+static uint8_t level_of_source(const struct check *check, const struct verify_target *target,
+                               uint32_t end_point, uint32_t at)
+{
+    if (check->lanes)
+        return lanes_sl(check->lanes, end_point, target->lid);
+    if (check->routes->service_levels)
+        return check->routes->service_levels[(size_t)at * check->routes->stride + target->lid];
+    return 0;
+}
+
+/* Service levels by which an end point may send to the target: its own, and that of the way back.
+ */
+static uint16_t levels_of_source(const struct check *check, const struct verify_target *target,
+                                 uint32_t end_point, uint32_t at)
+{
+    const struct network *network = check->network;
+    uint16_t levels = (uint16_t)(1u << level_of_source(check, target, end_point, at));
+    if (!check->reversible)
+        return levels;
+    bool is_switch = end_point & NETWORK_SWITCH;
+    uint32_t lid =
+        is_switch ? network->switches.items[at].lid : network->terminals.items[end_point].lid;
+    uint32_t lmc =
+        is_switch ? network->switches.items[at].lmc : network->terminals.items[end_point].lmc;
+    for (uint32_t k = 0; lid && k < UINT32_C(1) << lmc; k++) {
+        const struct verify_target source = {.lid = (uint16_t)(lid + k)};
+        levels |= (uint16_t)(1u << level_of_source(check, &source, target->owner, target->at));
+    }
+    return levels;
+}
+
+static unsigned lane_at(const struct check *check, uint32_t at, uint8_t in, uint8_t out, uint8_t sl)
+{
+    unsigned lane = check->lanes ? lanes_vl(check->lanes, at, in, out, sl) : sl;
+    return lane < check->vls ? lane : LANES_DISCARD;
+}
+
+/* Lanes on which the switch's own senders of service level `sl` leave it; *levels gathers all. */
+static uint16_t lanes_of_senders(const struct check *check, const struct verify_target *target,
+                                 uint32_t at, uint8_t sl, uint16_t *levels)
+{
+    const struct network *network = check->network;
+    uint8_t out = routes_port(check->routes, at, target->lid);
+    uint16_t lanes = 0;
+    if (check->vls == 1) {
+        *levels = 1;
+        return !target->is_switch || network_terminal_count(network, at) > 0;
+    }
+    for (uint32_t i = network->first_terminal[at]; i < network->first_terminal[at + 1]; i++) {
+        uint32_t terminal = network->terminals_at[i];
+        uint16_t own = levels_of_source(check, target, terminal, at);
+        *levels |= own;
+        if (own >> sl & 1)
+            lanes |= (uint16_t)(1u << lane_at(check, at, network->terminals.items[terminal].port,
+                                              out, sl));
+    }
+    if (!target->is_switch) {
+        uint16_t own = levels_of_source(check, target, NETWORK_SWITCH | at, at);
+        *levels |= own;
+        if (own >> sl & 1)
+            lanes |= (uint16_t)(1u << lane_at(check, at, 0, out, sl));
+    }
+    return lanes & (uint16_t) ~(1u << LANES_DISCARD);
+}
+
+/* The packets that leave `from` on `lanes` arrive at the next switch and wait there. */
+static void add_dependencies(const struct check *check, struct slice *slice,
+                             const struct verify_target *target, uint32_t from, uint8_t sl)
+{
+    const struct network *network = check->network;
+    uint32_t at = slice->next[from];
+    if (at == NETWORK_NONE || slice->next[at] == NETWORK_NONE)
+        return;
+    uint8_t port = routes_port(check->routes, from, target->lid);
+    uint8_t in = network->ports.items[network->switches.items[from].first_port + port].peer_port;
+    uint8_t out = routes_port(check->routes, at, target->lid);
+    unsigned lane = check->vls == 1 ? 0 : lane_at(check, at, in, out, sl);
+    if (check->key && check->key[at] > check->key[from] &&
+        check->key[slice->next[at]] < check->key[at])
+        slice->sum.down_up++;
+    if (lane == LANES_DISCARD)
+        return;
+    for (unsigned lanes = slice->lanes[from]; lanes; lanes &= lanes - 1)
+        dependency_add(&slice->dependencies, at, in, (unsigned)__builtin_ctz(lanes), out, lane);
+    slice->lanes[at] |= (uint16_t)(1u << lane);
+}
+
+/* One service level, from the far end of the forest. */
+static void follow_level(const struct check *check, struct slice *slice,
+                         const struct verify_target *target, uint8_t sl, uint16_t *levels)
+{
+    memset(slice->lanes, 0, check->switch_count * sizeof *slice->lanes);
+    for (uint32_t i = slice->order_count; i-- > 0;) {
+        uint32_t at = slice->order[i];
+        slice->lanes[at] |= lanes_of_senders(check, target, at, sl, levels);
+        if (slice->state[at] == STATE_LOOP)
+            slice->lanes[at] |= 1;
+        if (slice->lanes[at])
+            add_dependencies(check, slice, target, at, sl);
+    }
+}
+
+static void add_loads(const struct check *check, struct slice *slice,
+                      const struct verify_target *target)
+{
+    const struct network *network = check->network;
+    for (uint32_t i = slice->order_count; i-- > 0;)
+        slice->weight[slice->order[i]] = senders_at(check, target, slice->order[i]);
+    for (uint32_t i = slice->order_count; i-- > 0;) {
+        uint32_t at = slice->order[i];
+        if (slice->state[at] != STATE_DELIVERED || slice->next[at] == NETWORK_NONE)
+            continue;
+        uint8_t port = routes_port(check->routes, at, target->lid);
+        slice->sum.load[network->switches.items[at].first_port + port] += slice->weight[at];
+        slice->weight[slice->next[at]] += slice->weight[at];
+    }
+}
+
+static bool find_target(const struct check *check, uint32_t lid, struct verify_target *target)
+{
+    const struct network *network = check->network;
+    uint32_t owner = network->owner[lid];
+    if (owner == NETWORK_NONE)
+        return false;
+    bool is_switch = owner & NETWORK_SWITCH;
+    uint32_t index = owner & ~NETWORK_SWITCH;
+    uint16_t base =
+        is_switch ? network->switches.items[index].lid : network->terminals.items[index].lid;
+    *target = (struct verify_target){
+        .lid = (uint16_t)lid,
+        .owner = owner,
+        .at = is_switch ? index : network->terminals.items[index].at,
+        .offset = lid - base,
+        .is_switch = is_switch,
+    };
+    return true;
+}
+
+static void check_lid(const struct check *check, struct slice *slice,
+                      const struct verify_target *target)
+{
+    memset(slice->state, STATE_NEW, check->switch_count);
+    slice->order_count = 0;
+    for (uint32_t at = 0; at < check->switch_count; at++)
+        if (slice->state[at] == STATE_NEW)
+            resolve(check, slice, target, at);
+    for (uint32_t at = 0; at < check->switch_count; at++)
+        count_delivery(check, slice, target, at);
+    if (!target->is_switch)
+        add_loads(check, slice, target);
+    uint16_t levels = 0;
+    follow_level(check, slice, target, 0, &levels);
+    for (unsigned sl = 1; sl < LANES_SLS; sl++)
+        if (levels >> sl & 1)
+            follow_level(check, slice, target, (uint8_t)sl, &levels);
+}
+
+static void check_block(const struct check *check, struct slice *slice, uint32_t first)
+{
+    uint32_t lids = check->network->top_lid + 1u;
+    for (uint32_t lid = first; lid < lids && lid < first + ROUTES_BLOCK; lid++) {
+        struct verify_target target;
+        if (find_target(check, lid, &target) &&
+            !(check->quick &&
+              walk_take_lid(&slice->walk, &target, &slice->sum, &slice->dependencies)))
+            check_lid(check, slice, &target);
+    }
+}
+
+static void check_slice(void *context, size_t index)
+{
+    struct check *check = context;
+    struct slice *slice = &check->slice[index];
+    uint32_t switches = check->switch_count, first;
+    slice->state = mem_alloc(switches);
+    slice->next = mem_alloc(switches * sizeof *slice->next);
+    slice->lanes = mem_alloc(switches * sizeof *slice->lanes);
+    slice->hops = mem_zalloc(switches, sizeof *slice->hops);
+    slice->weight = mem_alloc(switches * sizeof *slice->weight);
+    slice->stack = mem_alloc(switches * sizeof *slice->stack);
+    slice->order = mem_alloc(switches * sizeof *slice->order);
+    slice->sum.load = mem_zalloc(check->network->ports.count + 1, sizeof *slice->sum.load);
+    dependency_init(&slice->dependencies, check->network, check->vls);
+    if (check->quick)
+        walk_init(&slice->walk, check->network, check->routes, check->vls, check->back);
+    while ((first = __atomic_fetch_add(&check->next_lid, ROUTES_BLOCK, __ATOMIC_RELAXED)) <=
+           check->network->top_lid)
+        check_block(check, slice, first);
+    for (size_t i = 0; check->quick && i < check->network->ports.count; i++)
+        slice->sum.load[i] += slice->walk.load[i];
+    walk_release(&slice->walk);
+    mem_free(slice->state);
+    mem_free(slice->next);
+    mem_free(slice->lanes);
+    mem_free(slice->hops);
+    mem_free(slice->weight);
+    mem_free(slice->stack);
+    mem_free(slice->order);
+}
+
+static void scan_switch(void *context, size_t index)
+{
+    const struct check *check = context;
+    walk_scan_dependencies(check->network, check->routes, (uint32_t)index, check->graph);
+}
+
+static bool is_in_one_part(const struct check *check)
+{
+    for (uint32_t at = 1; at < check->switch_count; at++)
+        if (check->part[at] != check->part[0])
+            return false;
+    return true;
+}
+
+/* Breadth first from the switches in `queue`: each new switch is labelled with `step` more than the
+ * one it was found from. Steps of 1 give levels, steps of 0 name connected parts. */
+static void spread_labels(const struct network *network, uint32_t *label, uint32_t *queue,
+                          uint32_t tail, uint32_t step)
+{
+    for (uint32_t head = 0; head < tail; head++) {
+        const struct network_switch *node = &network->switches.items[queue[head]];
+        for (unsigned port = 1; port <= node->port_count; port++) {
+            uint32_t peer = network->ports.items[node->first_port + port].peer;
+            if (peer == NETWORK_NONE || !(peer & NETWORK_SWITCH) ||
+                label[peer & ~NETWORK_SWITCH] != NETWORK_NONE)
+                continue;
+            label[peer & ~NETWORK_SWITCH] = label[queue[head]] + step;
+            queue[tail++] = peer & ~NETWORK_SWITCH;
+        }
+    }
+}
+
+static void label_parts(struct check *check)
+{
+    uint32_t *queue = mem_alloc(check->switch_count * sizeof *queue);
+    check->part = mem_alloc(check->switch_count * sizeof *check->part);
+    memset(check->part, 0xFF, check->switch_count * sizeof *check->part);
+    for (uint32_t start = 0; start < check->switch_count; start++) {
+        if (check->part[start] != NETWORK_NONE)
+            continue;
+        check->part[start] = start;
+        queue[0] = start;
+        spread_labels(check->network, check->part, queue, 1, 0);
+    }
+    mem_free(queue);
+}
+
+static void label_keys(struct check *check, const uint32_t *roots, size_t root_count)
+{
+    uint32_t *level = mem_alloc(check->switch_count * sizeof *level);
+    uint32_t *queue = mem_alloc(check->switch_count * sizeof *queue);
+    uint32_t tail = 0;
+    memset(level, 0xFF, check->switch_count * sizeof *level);
+    for (size_t i = 0; i < root_count; i++) {
+        if (level[roots[i]] == 0)
+            continue;
+        level[roots[i]] = 0;
+        queue[tail++] = roots[i];
+    }
+    spread_labels(check->network, level, queue, tail, 1);
+    check->key = mem_alloc(check->switch_count * sizeof *check->key);
+    for (uint32_t at = 0; at < check->switch_count; at++)
+        check->key[at] = (uint64_t)level[at] << 16 | check->network->switches.items[at].lid;
+    mem_free(level);
+    mem_free(queue);
+}
+
+static void add_slice(struct verify_report *report, struct dependency_graph *graph,
+                      struct slice *slice, size_t channels)
+{
+    struct verify_report *sum = &slice->sum;
+    report->pairs += sum->pairs;
+    report->undelivered += sum->undelivered;
+    report->switch_undelivered += sum->switch_undelivered;
+    report->loops += sum->loops;
+    report->alias_holes += sum->alias_holes;
+    report->down_up += sum->down_up;
+    report->hops_sum += sum->hops_sum;
+    report->hops_max = sum->hops_max > report->hops_max ? sum->hops_max : report->hops_max;
+    report->table_hops_sum += sum->table_hops_sum;
+    for (size_t i = 0; i < channels; i++)
+        report->load[i] += sum->load[i];
+    dependency_merge(graph, &slice->dependencies);
+    dependency_release(&slice->dependencies);
+    verify_report_release(sum);
+    vec_release(&slice->finding_lids);
+}
+
+/* The first of all slices' findings, in order of LIDs whoever found them. */
+static void merge_findings(const struct check *check, struct verify_report *report)
+{
+    size_t *taken = mem_zalloc(check->slices, sizeof *taken);
+    while (report->findings.count < VERIFY_FINDINGS) {
+        unsigned best = check->slices;
+        for (unsigned i = 0; i < check->slices; i++)
+            if (taken[i] < check->slice[i].finding_lids.count &&
+                (best == check->slices || check->slice[i].finding_lids.items[taken[i]] <
+                                              check->slice[best].finding_lids.items[taken[best]]))
+                best = i;
+        if (best == check->slices)
+            break;
+        const char *text = check->slice[best].sum.findings.items[taken[best]++];
+        vec_push(&report->findings, arena_strdup(&report->strings, text));
+    }
+    mem_free(taken);
+}
+
+static void sum_loads(const struct network *network, struct verify_report *report)
+{
+    for (size_t i = 0; i < network->ports.count; i++) {
+        uint32_t peer = network->ports.items[i].peer;
+        if (peer == NETWORK_NONE || !(peer & NETWORK_SWITCH))
+            continue;
+        report->channels++;
+        report->load_sum += report->load[i];
+        report->load_max = report->load[i] > report->load_max ? report->load[i] : report->load_max;
+    }
+}
+
+static void find_cycle(const struct check *check, const struct dependency_graph *graph,
+                       struct verify_report *report)
+{
+    report->dependencies = dependency_count(graph);
+    if (!dependency_find_cycle(graph, report))
+        return;
+    struct text text = {0};
+    text_puts(&text, "credit loop on ");
+    verify_write_cycle(check->network, report->cycle.items, report->cycle.count, &text);
+    vec_push(&report->findings, NULL);
+    for (size_t i = report->findings.count; i-- > 1;)
+        report->findings.items[i] = report->findings.items[i - 1];
+    report->findings.items[0] = arena_strdup(&report->strings, text.data);
+    text_release(&text);
+}
+
+static unsigned lanes_in_use(const struct routes *routes, const struct verify_options *options)
+{
+    unsigned vls = options->lanes ? options->lanes->count : routes->vls;
+    return vls ? vls : 1;
+}
+
+void verify_routes(const struct network *network, const struct routes *routes,
+                   const struct verify_options *options, struct verify_report *report)
+{
+    struct check check = {
+        .network = network,
+        .routes = routes,
+        .lanes = options->lanes,
+        .switch_count = (uint32_t)network->switches.count,
+        .reversible = options->reversible,
+        .vls = lanes_in_use(routes, options),
+        .slices = workers_count(options->workers),
+    };
+    struct dependency_graph graph;
+    *report = (struct verify_report){.vls = check.vls};
+    report->load = mem_zalloc(network->ports.count + 1, sizeof *report->load);
+    dependency_init(&graph, network, check.vls);
+    if (check.switch_count) {
+        label_parts(&check);
+        if (options->root_count)
+            label_keys(&check, options->roots, options->root_count);
+        check.quick = !check.lanes && !check.key && !routes->offsets && is_in_one_part(&check);
+        if (check.quick && check.reversible && check.vls > 1)
+            check.back = walk_levels_back(network, routes);
+        check.slice = mem_zalloc(check.slices, sizeof *check.slice);
+        workers_run(options->workers, check.slices, check_slice, &check);
+        if (check.quick && check.vls == 1) {
+            check.graph = &graph;
+            workers_run(options->workers, check.switch_count, scan_switch, &check);
+        }
+        merge_findings(&check, report);
+        for (unsigned i = 0; i < check.slices; i++)
+            add_slice(report, &graph, &check.slice[i], network->ports.count);
+    }
+    sum_loads(network, report);
+    find_cycle(&check, &graph, report);
+    if (options->keep)
+        *options->keep = graph;
+    else
+        dependency_release(&graph);
+    mem_free(check.slice);
+    mem_free(check.part);
+    mem_free(check.key);
+    mem_free(check.back);
+}
+
+/* For every LID in use each switch is resolved, counted, and met on the way back with its load and
+ * with its lanes; the rest grows with the links alone. */
+uint64_t verify_operations(const struct network *network, const struct routes *routes)
+{
+    uint64_t lids = 0, switches = network->switches.count;
+    for (uint32_t lid = 1; network->owner && lid <= network->top_lid; lid++)
+        lids += network->owner[lid] != NETWORK_NONE;
+    return lids * switches * (4 + (routes->vls ? routes->vls : 1u));
+}
+
+void verify_report_release(struct verify_report *report)
+{
+    mem_free(report->load);
+    report->load = NULL;
+    vec_release(&report->cycle);
+    vec_release(&report->findings);
+    arena_release(&report->strings);
+}

@@ -1,0 +1,298 @@
+#include "routing/check/verify_multicast.h"
+
+#include "routing/check/dependency.h"
+#include "routing/check/walk.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct multicast_check {
+    const struct network *network;
+    const struct routes *routes;
+    struct dependency_graph graph;
+    bool layered;
+    bool circular;   /* unicast alone waits in circles: nothing more can be said */
+    bool fresh;      /* something was added since lanes were last looked at */
+    uint16_t *masks; /* [switch * positions + position] of the tree that is looked at */
+    uint8_t *seen;   /* by port of the network: packets that left by it */
+    uint32_t *queue; /* switch << 8 | port of entry */
+    bool *visited;   /* by switch */
+    uint32_t *met;   /* [switch * lanes + lane]: the LID that was last followed there */
+};
+
+/* ---- unicast ---- */
+
+/* On from a switch, until one that a packet of this LID and lane has been at. */
+static void follow(struct multicast_check *check, uint32_t from, uint32_t lid, unsigned vl)
+{
+    const struct network *network = check->network;
+    uint32_t at = from;
+    while (check->met[at * check->graph.vls + vl] != lid) {
+        check->met[at * check->graph.vls + vl] = lid;
+        unsigned out = routes_port(check->routes, at, lid);
+        if (out == 0 || out > network->switches.items[at].port_count)
+            return;
+        const struct network_port *link =
+            &network->ports.items[network->switches.items[at].first_port + out];
+        if (link->peer == NETWORK_NONE || !(link->peer & NETWORK_SWITCH))
+            return;
+        at = link->peer & ~NETWORK_SWITCH;
+        unsigned next = routes_port(check->routes, at, lid);
+        if (next == 0 || next > network->switches.items[at].port_count)
+            return;
+        uint32_t peer = network->ports.items[network->switches.items[at].first_port + next].peer;
+        if (peer != NETWORK_NONE && (peer & NETWORK_SWITCH))
+            dependency_add(&check->graph, at, link->peer_port, vl, next, vl);
+    }
+}
+
+/* Packets with a terminal at one end at least. With one lane, those to terminals need no following.
+ */
+static void add_unicast(struct multicast_check *check)
+{
+    const struct network *network = check->network;
+    const struct routes *routes = check->routes;
+    uint32_t switches = (uint32_t)network->switches.count;
+    check->met = mem_zalloc((size_t)switches * check->graph.vls + 1, sizeof *check->met);
+    for (uint32_t from = 0; !check->layered && from < switches; from++)
+        walk_scan_dependencies(network, routes, from, &check->graph);
+    for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
+        uint32_t owner = network->owner[lid];
+        if (owner == NETWORK_NONE || (!check->layered && !(owner & NETWORK_SWITCH)))
+            continue;
+        for (uint32_t from = 0; from < switches; from++)
+            if (network_terminal_count(network, from))
+                follow(check, from, lid,
+                       check->layered ? routes->service_levels[(size_t)from * routes->stride + lid]
+                                      : 0);
+    }
+    mem_free(check->met);
+    check->met = NULL;
+}
+
+static bool find_circle(struct multicast_check *check, struct err *err)
+{
+    struct verify_report report = {0};
+    bool found = dependency_find_cycle(&check->graph, &report);
+    if (found && err) {
+        struct text text = {0};
+        verify_write_cycle(check->network, report.cycle.items, report.cycle.count, &text);
+        err_set(err, EDEADLK, "multicast and unicast could wait for each other: %.400s", text.data);
+        text_release(&text);
+    }
+    verify_report_release(&report);
+    return found;
+}
+
+struct multicast_check *multicast_check_new(const struct network *network,
+                                            const struct routes *routes)
+{
+    struct multicast_check *check = mem_zalloc(1, sizeof *check);
+    size_t switches = network->switches.count;
+    check->network = network;
+    check->routes = routes;
+    check->layered = routes->vls > 1 && routes->service_levels;
+    /* One lane more, for those groups that share theirs with nobody. */
+    dependency_init(&check->graph, network, check->layered ? routes->vls + 1u : 1);
+    check->masks = mem_zalloc(switches * MULTICAST_POSITIONS + 1, sizeof *check->masks);
+    check->seen = mem_zalloc(network->ports.count + 1, sizeof *check->seen);
+    check->queue = mem_zalloc(switches + 1, sizeof *check->queue);
+    check->visited = mem_zalloc(switches + 1, sizeof *check->visited);
+    add_unicast(check);
+    check->circular = find_circle(check, NULL);
+    return check;
+}
+
+void multicast_check_free(struct multicast_check *check)
+{
+    if (!check)
+        return;
+    dependency_release(&check->graph);
+    mem_free(check->masks);
+    mem_free(check->seen);
+    mem_free(check->queue);
+    mem_free(check->visited);
+    mem_free(check);
+}
+
+/* ---- one group ---- */
+
+static bool is_marked(const struct multicast_check *check, uint32_t at, unsigned port)
+{
+    return check->masks[(size_t)at * MULTICAST_POSITIONS + port / MULTICAST_POSITION_PORTS] >>
+               port % MULTICAST_POSITION_PORTS &
+           1;
+}
+
+static int lay_out(struct multicast_check *check, const bool *usable,
+                   const struct multicast_tree *tree, struct err *err)
+{
+    for (size_t i = 0; i < tree->arms.count; i++) {
+        const struct multicast_arm *arm = &tree->arms.items[i];
+        if (arm->at >= check->network->switches.count || arm->position >= MULTICAST_POSITIONS ||
+            !usable[arm->at])
+            return err_set(err, EINVAL, "a tree passes a switch that has no multicast");
+        check->masks[(size_t)arm->at * MULTICAST_POSITIONS + arm->position] |= arm->mask;
+    }
+    return 0;
+}
+
+/* A packet enters a switch by a port (its sender's, or port 0) and goes wherever masks lead. */
+static int flood(struct multicast_check *check, uint32_t first, unsigned entry, struct err *err)
+{
+    const struct network *network = check->network;
+    char label[NETWORK_LABEL_BYTES];
+    uint32_t head = 0, tail = 0;
+    check->visited[first] = true;
+    check->queue[tail++] = first << 8 | entry;
+    while (head < tail) {
+        uint32_t at = check->queue[head] >> 8;
+        unsigned from = check->queue[head++] & 0xFF;
+        const struct network_switch *node = &network->switches.items[at];
+        for (unsigned port = 0; port < MULTICAST_POSITIONS * MULTICAST_POSITION_PORTS; port++) {
+            if (!is_marked(check, at, port) || (port == from && head > 1))
+                continue;
+            if (port > node->port_count)
+                return err_set(err, EINVAL, "%s has no port %u",
+                               network_label(network, at | NETWORK_SWITCH, label), port);
+            const struct network_port *link = &network->ports.items[node->first_port + port];
+            check->seen[node->first_port + port] = 1;
+            if (port == 0 || link->peer == NETWORK_NONE || !(link->peer & NETWORK_SWITCH))
+                continue;
+            uint32_t to = link->peer & ~NETWORK_SWITCH;
+            if (check->visited[to])
+                return err_set(err, EINVAL, "a packet comes twice to %s",
+                               network_label(network, link->peer, label));
+            if (!is_marked(check, to, link->peer_port))
+                return err_set(err, EINVAL, "%s does not lead back to where packets come from",
+                               network_label(network, link->peer, label));
+            check->visited[to] = true;
+            check->queue[tail++] = to << 8 | link->peer_port;
+        }
+    }
+    return 0;
+}
+
+static uint32_t port_of(const struct multicast_check *check, uint32_t end_point, uint32_t *at)
+{
+    const struct network *network = check->network;
+    if (end_point & NETWORK_SWITCH) {
+        *at = end_point & ~NETWORK_SWITCH;
+        return network->switches.items[*at].first_port;
+    }
+    const struct network_terminal *terminal = &network->terminals.items[end_point];
+    *at = terminal->at;
+    return network->switches.items[*at].first_port + terminal->port;
+}
+
+/* Since masks are the same at both ends of each link that is used, what is reached from one member
+ * is reached from all of them, and by the same links. */
+static int compare_members(struct multicast_check *check, const struct multicast_member *members,
+                           size_t count, const struct multicast_tree *tree, struct err *err)
+{
+    const struct network *network = check->network;
+    char label[NETWORK_LABEL_BYTES];
+    size_t missed = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t at, port = port_of(check, members[i].end_point, &at);
+        bool is_missed = missed < tree->missed.count && tree->missed.items[missed] == i;
+        bool reached = check->visited[at] && (!members[i].receives || check->seen[port]);
+        missed += is_missed;
+        if (is_missed == reached)
+            return err_set(err, EINVAL, "%s is %s",
+                           network_label(network, members[i].end_point, label),
+                           reached ? "reached, and said not to be" : "not reached");
+    }
+    for (size_t i = 0; i < count; i++) { /* what is left is too much; several may share a port */
+        uint32_t at, port = port_of(check, members[i].end_point, &at);
+        check->seen[port] &= !members[i].receives;
+    }
+    for (size_t i = 0; i < tree->arms.count; i++) {
+        const struct network_switch *node = &network->switches.items[tree->arms.items[i].at];
+        if (!check->visited[tree->arms.items[i].at])
+            return err_set(err, EINVAL, "a tree is in two pieces");
+        for (unsigned port = 0; port <= node->port_count; port++) {
+            uint32_t peer = network->ports.items[node->first_port + port].peer;
+            bool between = port && peer != NETWORK_NONE && (peer & NETWORK_SWITCH);
+            if (!between && check->seen[node->first_port + port])
+                return err_set(err, EINVAL, "port %u of 0x%016llx gets what it did not ask for",
+                               port, (unsigned long long)node->guid);
+        }
+    }
+    return 0;
+}
+
+/* At every switch, whatever comes by a link of the tree can wait for each of the others. */
+static void add_waits(struct multicast_check *check, unsigned vl, const struct multicast_tree *tree)
+{
+    const struct network *network = check->network;
+    for (size_t i = 0; i < tree->arms.count; i++) {
+        uint32_t at = tree->arms.items[i].at;
+        if (i && tree->arms.items[i - 1].at == at)
+            continue;
+        uint8_t links[NETWORK_TOP_PORT + 1];
+        unsigned count = 0;
+        for (unsigned port = 1; port <= network->switches.items[at].port_count; port++) {
+            uint32_t peer =
+                network->ports.items[network->switches.items[at].first_port + port].peer;
+            if (is_marked(check, at, port) && peer != NETWORK_NONE && (peer & NETWORK_SWITCH))
+                links[count++] = (uint8_t)port;
+        }
+        for (unsigned in = 0; in < count; in++)
+            for (unsigned out = 0; out < count; out++)
+                if (in != out)
+                    dependency_add(&check->graph, at, links[in], vl, links[out], vl);
+    }
+}
+
+static void clean_up(struct multicast_check *check, const struct multicast_tree *tree)
+{
+    const struct network *network = check->network;
+    for (size_t i = 0; i < tree->arms.count; i++) {
+        uint32_t at = tree->arms.items[i].at;
+        if (at >= network->switches.count)
+            continue;
+        memset(check->masks + (size_t)at * MULTICAST_POSITIONS, 0,
+               MULTICAST_POSITIONS * sizeof *check->masks);
+        memset(check->seen + network->switches.items[at].first_port, 0,
+               network->switches.items[at].port_count + 1u);
+    }
+    memset(check->visited, 0, network->switches.count * sizeof *check->visited);
+}
+
+/* The first member that is not missed sends. */
+static int look_at(struct multicast_check *check, const bool *usable,
+                   const struct multicast_member *members, size_t count,
+                   const struct multicast_tree *tree, struct err *err)
+{
+    size_t sender = 0;
+    while (sender < tree->missed.count && tree->missed.items[sender] == sender)
+        sender++;
+    int status = lay_out(check, usable, tree, err);
+    if (!status && sender < count) {
+        uint32_t at, port = port_of(check, members[sender].end_point, &at);
+        status = flood(check, at, port - check->network->switches.items[at].first_port, err);
+    }
+    return status ? status : compare_members(check, members, count, tree, err);
+}
+
+int multicast_check_tree(struct multicast_check *check, unsigned lane, const bool *usable,
+                         const struct multicast_member *members, size_t count,
+                         const struct multicast_tree *tree, struct err *err)
+{
+    unsigned own = check->layered ? check->routes->vls : 0; /* nobody else is there */
+    int status = look_at(check, usable, members, count, tree, err);
+    if (!status) {
+        add_waits(check, check->layered && lane < own ? lane : own, tree);
+        check->fresh = true;
+    }
+    clean_up(check, tree);
+    return status;
+}
+
+int multicast_check_lanes(struct multicast_check *check, struct err *err)
+{
+    bool look = check->fresh && !check->circular;
+    check->fresh = false;
+    return look && find_circle(check, err) ? -EDEADLK : 0;
+}

@@ -1,0 +1,61 @@
+/* What all engines end with: the user's own routes, and the proof. */
+#include "routing/engine/engine.h"
+
+#include "routing/check/verify.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+int engine_judge(const struct verify_report *report, const struct engine_options *options,
+                 struct routes *routes, struct err *err)
+{
+    const char *first = report->findings.count ? report->findings.items[0] : "";
+    if (!verify_delivers(report))
+        return err_set(err, EHOSTUNREACH, "%s: the tables do not deliver: %s", routes->engine,
+                       first);
+    if (report->cycle.count && !options->allow_cycles)
+        return err_set(err, EDEADLK, "%s: the tables could deadlock: %s", routes->engine, first);
+    if (report->cycle.count) {
+        size_t length = strlen(routes->note);
+        snprintf(routes->note + length, sizeof routes->note - length,
+                 "%sCOULD DEADLOCK, as allowed", length ? "; " : "");
+    }
+    return 0;
+}
+
+/* A proof by the independent checker. */
+static int prove(const struct network *network, const struct engine_options *options,
+                 struct routes *routes, struct err *err)
+{
+    struct verify_report report;
+    struct verify_options wanted = {.workers = options->workers, .reversible = routes->reversible};
+    verify_routes(network, routes, &wanted, &report);
+    routes->operations += verify_operations(network, routes);
+    int rc = engine_judge(&report, options, routes, err);
+    verify_report_release(&report);
+    return rc;
+}
+
+void engine_refuse(struct routes *routes)
+{
+    uint64_t operations = routes->operations;
+    routes_release(routes);
+    routes->operations = operations;
+}
+
+int engine_settle(const struct network *network, const struct engine_options *options,
+                  bool unproved, struct routes *routes, struct err *err)
+{
+    int rc = 0;
+    routes->generation = options->generation;
+    if (options->user && options->user->entries.count) {
+        rc = user_routes_apply(options->user, network, routes, err);
+        unproved = true;
+    }
+    if (!rc && unproved && !options->leave_proof)
+        rc = prove(network, options, routes, err);
+    if (rc)
+        engine_refuse(routes);
+    return rc;
+}

@@ -1,0 +1,42 @@
+/* What a person knows about a fabric and an engine cannot see: who matters, and how much a link
+ * carries.
+ *
+ * A list of GUIDs has one "0x…" a line; a file of weights has lines "SWITCH PORT WEIGHT", the
+ * switch by its GUID. A port with weight 2 counts every terminal twice, so it gets half as many as
+ * one with weight 1, which is what ports have that are not listed. '#' starts a remark. */
+#ifndef WEFT_ROUTING_ENGINE_HINTS_H
+#define WEFT_ROUTING_ENGINE_HINTS_H
+
+#include "routing/model/network.h"
+
+enum { HINTS_TOP_WEIGHT = 1000 };
+
+struct guid_list {
+    VEC(uint64_t) items;
+};
+struct port_weight {
+    uint64_t guid;
+    uint8_t port;
+    uint16_t weight;
+};
+struct port_weights {
+    VEC(struct port_weight) items;
+};
+
+int guid_list_read(struct guid_list *list, const char *path, struct err *err);
+/* From memory; `name` is for messages. */
+int guid_list_parse(struct guid_list *list, const char *name, const char *text, struct err *err);
+void guid_list_release(struct guid_list *list);
+/* The terminals that are listed, by port or adapter GUID, in the order of the list and each once;
+ * the caller frees them. */
+uint32_t *guid_list_terminals(const struct guid_list *list, const struct network *network,
+                              size_t *count);
+
+int port_weights_read(struct port_weights *weights, const char *path, struct err *err);
+int port_weights_parse(struct port_weights *weights, const char *name, const char *text,
+                       struct err *err);
+void port_weights_release(struct port_weights *weights);
+/* By edge of the network; the caller frees them. */
+uint16_t *port_weights_by_edge(const struct port_weights *weights, const struct network *network);
+
+#endif

@@ -1,0 +1,34 @@
+/* Routes that a person wants: entries that go over what an engine computes.
+ *
+ * A file has one entry a line, "SWITCH LID PORT": the switch by GUID (0x…) or by LID (a decimal
+ * number), the destination's LID (decimal or 0x…), the port out of the switch. '#' starts a remark.
+ * Paper 003 section 6.4.5 lets its user do this without a check; here the tables that result are
+ * verified like any others, and refused if they do not deliver or could deadlock. */
+#ifndef WEFT_ROUTING_ENGINE_USER_ROUTES_H
+#define WEFT_ROUTING_ENGINE_USER_ROUTES_H
+
+#include "routing/model/routes.h"
+
+struct user_route {
+    uint64_t guid; /* 0: by LID */
+    uint16_t switch_lid;
+    uint16_t lid;
+    uint8_t port;
+};
+struct user_routes {
+    VEC(struct user_route) entries;
+};
+
+int user_routes_read(struct user_routes *user, const char *path, struct err *err);
+int user_routes_read_text(struct user_routes *user, const char *name, const char *text,
+                          struct err *err);
+void user_routes_release(struct user_routes *user);
+
+/* Checks that every entry names a switch, a port and a LID of the network, then overwrites. An
+ * entry whose switch is not there now is passed over: it may come back. */
+int user_routes_apply(const struct user_routes *user, const struct network *network,
+                      struct routes *routes, struct err *err);
+/* The switch of an entry, or NETWORK_NONE. */
+uint32_t user_route_switch(const struct user_route *entry, const struct network *network);
+
+#endif

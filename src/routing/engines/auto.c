@@ -1,0 +1,85 @@
+/* auto: looks at the network and picks an engine that fits it.
+ *
+ * Trees get ftree, grids dor; for anything else those that break cycles with virtual lanes come
+ * first, unless the network is so large that they would take minutes. updn is last everywhere: it
+ * always has an answer. What was seen, who was tried and why somebody refused stands in the note.
+ */
+#include "routing/engines/engine_list.h"
+#include "routing/paper/paper_cost.h"
+#include "routing/search/grid.h"
+#include "routing/search/roots.h"
+#include "routing/search/tree.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    SEEN_BYTES = 128,
+    ENTRIES_TOP = 32000000, /* of all tables; beyond, engines that weigh every path take minutes */
+};
+
+/* True if the network is a tree worth the name. */
+static bool see_tree(const struct network *network, const struct engine_options *options,
+                     char seen[SEEN_BYTES])
+{
+    struct tree tree;
+    struct err ignored;
+    if (tree_recognise(&tree, network, options, &ignored))
+        return false;
+    snprintf(seen, SEEN_BYTES, "a tree of %u levels", tree.levels);
+    bool staged = tree.levels > 1 && tree.tops > 0;
+    tree_release(&tree);
+    return staged;
+}
+
+static bool see_grid(const struct network *network, char seen[SEEN_BYTES])
+{
+    struct grid grid;
+    struct err ignored;
+    if (grid_recognise(&grid, network, &ignored))
+        return false;
+    snprintf(seen, SEEN_BYTES, "a %s", grid.name);
+    grid_release(&grid);
+    return true;
+}
+
+static void pick(struct engine_list *list, const struct network *network,
+                 const struct engine_options *options, char seen[SEEN_BYTES])
+{
+    if (see_tree(network, options, seen)) {
+        engine_list_add(list, "ftree");
+    } else if (see_grid(network, seen)) {
+        engine_list_add(list, "dor");
+    } else if ((uint64_t)network->switches.count * network->top_lid > ENTRIES_TOP) {
+        snprintf(seen, SEEN_BYTES, "neither a tree nor a grid, and too large for dfsssp and nue");
+    } else {
+        snprintf(seen, SEEN_BYTES, "neither a tree nor a grid");
+        engine_list_add(list, "dfsssp");
+        engine_list_add(list, "nue");
+    }
+    engine_list_add(list, "updn");
+}
+
+static int auto_compute(const struct network *network, const struct engine_options *options,
+                        struct routes *routes, struct err *err)
+{
+    struct engine_list list = {0};
+    const struct engine *chosen;
+    char seen[SEEN_BYTES], note[sizeof routes->note];
+    pick(&list, network, options, seen);
+    int rc = engine_list_compute(&list, network, options, routes, &chosen, err);
+    if (rc)
+        return rc;
+    snprintf(note, sizeof note, "%s, because this is %s%s%.300s", chosen->name, seen,
+             routes->note[0] ? "; " : "", routes->note);
+    memcpy(routes->note, note, sizeof note);
+    return 0;
+}
+
+const struct engine engine_auto = {
+    .name = "auto",
+    .summary = "looks at the network and picks: ftree, dor, dfsssp, nue or updn",
+    .compute = auto_compute,
+    .paper_steps = paper_steps_fera,
+    .ranks = roots_ranks,
+};

@@ -1,0 +1,91 @@
+/* Each switch has one next step, so every walk ends in the tree that earlier walks have made. */
+#include "routing/engines/column.h"
+
+#include "routing/engines/sssp.h"
+
+#include <string.h>
+
+enum { COLUMN_NEW, COLUMN_OPEN, COLUMN_IN, COLUMN_OUT };
+
+void column_init(struct column *column, const struct network *network)
+{
+    size_t switches = network->switches.count + 1;
+    *column = (struct column){0};
+    column->order = mem_alloc(switches * sizeof *column->order);
+    column->out = mem_alloc(switches * sizeof *column->out);
+    column->next = mem_alloc(switches * sizeof *column->next);
+    column->way = mem_alloc(switches * sizeof *column->way);
+    column->state = mem_alloc(switches);
+}
+
+void column_release(struct column *column)
+{
+    mem_free(column->order);
+    mem_free(column->out);
+    mem_free(column->next);
+    mem_free(column->way);
+    mem_free(column->state);
+    *column = (struct column){0};
+}
+
+static bool find_target(struct column *column, const struct network *network, uint32_t lid)
+{
+    uint32_t owner = network->owner[lid];
+    if (owner == NETWORK_NONE)
+        return false;
+    column->lid = lid;
+    column->to_terminal = !(owner & NETWORK_SWITCH);
+    if (column->to_terminal) {
+        column->target = network->terminals.items[owner].at;
+        return true;
+    }
+    column->target = owner & ~NETWORK_SWITCH;
+    return network->switches.items[column->target].lid == lid &&
+           !sssp_first_lid(network, column->target);
+}
+
+/* Walks to a switch that is known, and makes all on the way known. */
+static void walk(struct column *column, const struct layers *layers, const struct routes *routes,
+                 uint32_t at)
+{
+    const struct network *network = layers->network;
+    uint32_t length = 0;
+    while (column->state[at] == COLUMN_NEW) {
+        const struct network_switch *node = &network->switches.items[at];
+        uint8_t port = routes_port(routes, at, column->lid);
+        uint32_t out =
+            port <= node->port_count ? layers->of_port[node->first_port + port] : NETWORK_NONE;
+        if (out == NETWORK_NONE) {
+            column->state[at] = COLUMN_OUT;
+            break;
+        }
+        column->state[at] = COLUMN_OPEN;
+        column->way[length++] = at;
+        column->out[at] = out;
+        column->next[at] = network->edges[out].to;
+        at = column->next[at];
+    }
+    bool in = column->state[at] == COLUMN_IN;
+    while (length) {
+        at = column->way[--length];
+        column->state[at] = in ? COLUMN_IN : COLUMN_OUT;
+        if (in)
+            column->order[column->count++] = at;
+    }
+}
+
+bool column_read(struct column *column, const struct layers *layers, const struct routes *routes,
+                 uint32_t lid)
+{
+    uint32_t switches = (uint32_t)layers->network->switches.count;
+    if (!find_target(column, layers->network, lid))
+        return false;
+    memset(column->state, COLUMN_NEW, switches);
+    column->state[column->target] = COLUMN_IN;
+    column->order[0] = column->target;
+    column->count = 1;
+    for (uint32_t at = 0; at < switches; at++)
+        if (column->state[at] == COLUMN_NEW)
+            walk(column, layers, routes, at);
+    return true;
+}

@@ -1,0 +1,25 @@
+/* The routes to one LID as a tree: a column of the forwarding tables. */
+#ifndef WEFT_ROUTING_ENGINES_COLUMN_H
+#define WEFT_ROUTING_ENGINES_COLUMN_H
+
+#include "routing/cdg/layers.h"
+#include "routing/model/routes.h"
+
+struct column {
+    uint32_t lid;
+    uint32_t target;      /* the switch where it ends */
+    bool to_terminal;     /* then every switch is a source, else only those with terminals */
+    uint32_t count;       /* switches that it delivers from */
+    uint32_t *order;      /* these, each after the next on its way; the target comes first */
+    uint32_t *out, *next; /* by switch in `order`, the target not counted: its channel and next */
+    uint32_t *way;
+    uint8_t *state;
+};
+
+void column_init(struct column *column, const struct network *network);
+void column_release(struct column *column);
+/* False if nobody has the LID, or if it takes the same ways as another one: the LIDs of a switch
+ * that has terminals (see sssp.h), and all but the first of a switch. */
+bool column_read(struct column *column, const struct layers *layers, const struct routes *routes,
+                 uint32_t lid);
+#endif

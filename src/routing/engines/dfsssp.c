@@ -1,0 +1,302 @@
+/* dfsssp: the routes of sssp, laid over virtual lanes until no lane can deadlock.
+ *
+ * Domke, Hoefler and Nagel, "Deadlock-free oblivious routing for arbitrary topologies" (2011).
+ * Routes are dealt out to layers, each with a dependency graph without cycles, and the layers are
+ * then spread over the lanes that are left. The paper looks for cycles in a layer and moves the
+ * routes behind the weakest dependency of each to the next one. Here, as in its online variant,
+ * routes enter a layer one after the other as long as they close no cycle, and the rest goes on to
+ * the next layer: with graphs that keep their order (layers.h) that is quick, and it takes fewer
+ * layers on most networks. LIDs are taken in order, and the routes to one LID from its switch
+ * outwards, since a route can only fit if the rest of its way does.
+ *
+ * A route is a pair (source switch, LID): all sources at a switch share it. On its way through the
+ * layers it stays in place: only its service level changes.
+ *
+ * That is the paper's way, and it may part the two directions of a pair. Most clients use one
+ * service level for both, so where the lanes suffice the routes are then laid again, by pairs of
+ * switches (layers_pairs.h). Where they do not, the note says so, or the engine refuses: see
+ * `reversible` in engine.h. */
+#include "routing/engines/column.h"
+#include "routing/engines/layers_pairs.h"
+#include "routing/engines/sssp.h"
+#include "routing/paper/paper_cost.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* There are routes to the LID that wait for this layer, or for the next. */
+enum { OPEN_NOW = 1, OPEN_NEXT = 2 };
+
+struct layering {
+    const struct network *network;
+    struct routes *routes;
+    struct layers layers; /* one, for the layer that is being filled */
+    struct column column;
+    bool from_hosts; /* whose turn it is */
+    uint8_t *open;   /* by LID: OPEN_NOW, OPEN_NEXT */
+    uint8_t *fits;   /* by switch: its route for the column fits into the layer */
+    uint8_t *needed;
+    struct layers_pairs pairs;
+};
+
+static uint8_t *level_of(const struct layering *layering, uint32_t at, uint32_t lid)
+{
+    return &layering->routes->service_levels[(size_t)at * layering->routes->stride + lid];
+}
+
+static void layering_init(struct layering *layering)
+{
+    const struct network *network = layering->network;
+    uint32_t switches = (uint32_t)network->switches.count;
+    struct routes *routes = layering->routes;
+    layers_init(&layering->layers, network);
+    layers_open(&layering->layers);
+    routes->service_levels = mem_zalloc((size_t)routes->switch_count, routes->stride);
+    column_init(&layering->column, network);
+    layering->open = mem_alloc(network->top_lid + 1u);
+    layering->fits = mem_zalloc(switches + 1, 1);
+    layering->needed = mem_zalloc(switches + 1, 1);
+    layers_pairs_init(&layering->pairs, &layering->layers, routes);
+}
+
+static void layering_release(struct layering *layering)
+{
+    layers_release(&layering->layers);
+    column_release(&layering->column);
+    mem_free(layering->open);
+    mem_free(layering->fits);
+    mem_free(layering->needed);
+    layers_pairs_release(&layering->pairs);
+}
+
+/* Is there a route of the column that starts here and waits for this layer? First come those of
+ * switches with terminals, then the others. */
+static bool starts_in(const struct layering *layering, uint32_t at, uint8_t level)
+{
+    bool hosts = network_terminal_count(layering->network, at) > 0;
+    return hosts == layering->from_hosts && (hosts || layering->column.to_terminal) &&
+           *level_of(layering, at, layering->column.lid) == level;
+}
+
+/* A switch needs its dependency if a route that has no layer yet starts there or beyond. */
+static void find_needed(struct layering *layering, uint8_t level)
+{
+    const struct column *column = &layering->column;
+    memset(layering->needed, 0, layering->network->switches.count);
+    for (uint32_t i = column->count; i-- > 1;) {
+        uint32_t at = column->order[i];
+        layering->needed[at] |= starts_in(layering, at, level);
+        layering->needed[column->next[at]] |= layering->needed[at];
+    }
+}
+
+/* From the target outwards: a route fits if the rest of its way does, and its first dependency. The
+ * others are sent to the next level. Returns how many these are. */
+static uint64_t fill_from_column(struct layering *layering, uint8_t level)
+{
+    const struct column *column = &layering->column;
+    uint8_t *fits = layering->fits;
+    uint64_t left = 0;
+    find_needed(layering, level);
+    fits[column->target] = true;
+    for (uint32_t i = 1; i < column->count; i++) {
+        uint32_t at = column->order[i], next = column->next[at];
+        fits[at] = layering->needed[at] && fits[next] &&
+                   (next == column->target || layers_add(&layering->layers, 0, column->out[at],
+                                                         column->out[next]) != LAYERS_REFUSED);
+        if (fits[at] || !starts_in(layering, at, level))
+            continue;
+        *level_of(layering, at, column->lid) = level + 1;
+        left++;
+    }
+    return left;
+}
+
+static uint64_t fill_turn(struct layering *layering, uint8_t level, bool from_hosts)
+{
+    uint64_t left = 0;
+    layering->from_hosts = from_hosts;
+    for (uint32_t lid = 1; lid <= layering->network->top_lid; lid++) {
+        if (!(layering->open[lid] & OPEN_NOW))
+            continue;
+        if (!column_read(&layering->column, &layering->layers, layering->routes, lid)) {
+            layering->open[lid] = 0;
+            continue;
+        }
+        uint64_t more = fill_from_column(layering, level);
+        layering->open[lid] |= more ? OPEN_NEXT : 0;
+        layering->routes->operations += layering->column.count;
+        left += more;
+    }
+    return left;
+}
+
+static uint64_t fill_layer(struct layering *layering, uint8_t level)
+{
+    layers_clear(&layering->layers, 0);
+    uint64_t left = fill_turn(layering, level, true);
+    left += fill_turn(layering, level, false);
+    for (uint32_t lid = 1; lid <= layering->network->top_lid; lid++)
+        layering->open[lid] = layering->open[lid] & OPEN_NEXT ? OPEN_NOW : 0;
+    return left;
+}
+
+/* Deals the routes out to at most `limit` layers. Returns how many it takes; more than the limit if
+ * routes are left over. */
+static unsigned deal_routes(struct layering *layering, unsigned limit)
+{
+    unsigned layers = 0;
+    memset(layering->open, OPEN_NOW, layering->network->top_lid + 1u);
+    while (fill_layer(layering, (uint8_t)layers++))
+        if (layers == limit)
+            return limit + 1;
+    return layers;
+}
+
+/* The LIDs of a switch with terminals take the ways of its first terminal, on the same lanes. */
+static void copy_levels(const struct layering *layering)
+{
+    const struct network *network = layering->network;
+    for (uint32_t at = 0; at < network->switches.count; at++) {
+        const struct network_switch *target = &network->switches.items[at];
+        uint32_t lid = sssp_first_lid(network, at);
+        if (!target->lid)
+            continue;
+        for (uint32_t from = 0; from < network->switches.count; from++)
+            memset(level_of(layering, from, target->lid),
+                   *level_of(layering, from, lid ? lid : target->lid), (size_t)1 << target->lmc);
+    }
+}
+
+/* Pairs of terminals by LID of a block and by layer. */
+typedef uint64_t block_weights[ROUTES_BLOCK][LAYERS_LIMIT];
+
+static void weigh_block(const struct layering *layering, uint32_t block, block_weights weight)
+{
+    const struct network *network = layering->network;
+    memset(weight, 0, sizeof(block_weights));
+    for (uint32_t at = 0; at < network->switches.count; at++) {
+        uint64_t terminals = network_terminal_count(network, at);
+        const uint8_t *level = level_of(layering, at, block);
+        for (uint32_t i = 0; i < ROUTES_BLOCK; i++)
+            weight[i][level[i]] += terminals;
+    }
+    layering->routes->operations += (uint64_t)ROUTES_BLOCK * network->switches.count;
+}
+
+static bool is_terminal_lid(const struct network *network, uint32_t lid)
+{
+    return lid <= network->top_lid && network->owner[lid] != NETWORK_NONE &&
+           !(network->owner[lid] & NETWORK_SWITCH);
+}
+
+/* The routes of a layer that lead to one LID share a lane, that with the fewest routes so far. */
+static void spread_layers(const struct layering *layering, unsigned layers, unsigned lanes)
+{
+    const struct network *network = layering->network;
+    struct layers_share share[LAYERS_LIMIT];
+    uint64_t sum[LAYERS_LIMIT] = {0}, load[LAYERS_LIMIT] = {0};
+    block_weights weight;
+    for (uint32_t block = 0; block < layering->routes->stride; block += ROUTES_BLOCK) {
+        weigh_block(layering, block, weight);
+        for (uint32_t i = 0; i < ROUTES_BLOCK; i++)
+            for (unsigned k = 0; k < layers && is_terminal_lid(network, block + i); k++)
+                sum[k] += weight[i][k];
+    }
+    layers_share(share, sum, layers, lanes);
+    for (uint32_t block = 0; block < layering->routes->stride; block += ROUTES_BLOCK) {
+        uint8_t lane[ROUTES_BLOCK][LAYERS_LIMIT] = {{0}};
+        weigh_block(layering, block, weight);
+        for (uint32_t i = 0; i < ROUTES_BLOCK; i++) {
+            for (unsigned k = 0; k < layers; k++) {
+                unsigned best = layers_lightest(&share[k], load);
+                lane[i][k] = (uint8_t)best;
+                load[best] += is_terminal_lid(network, block + i) ? weight[i][k] : 0;
+            }
+        }
+        for (uint32_t at = 0; at < network->switches.count; at++) {
+            uint8_t *level = level_of(layering, at, block);
+            for (uint32_t i = 0; i < ROUTES_BLOCK; i++)
+                level[i] = lane[i][level[i]];
+        }
+    }
+}
+
+/* Tables anew, and their layers: by pairs if both directions must share one. */
+static unsigned try_routes(struct layering *layering, const struct engine_options *options,
+                           bool lowest, unsigned limit)
+{
+    struct routes *routes = layering->routes;
+    layers_clear(&layering->layers, 0);
+    memset(routes->service_levels, 0, (size_t)routes->switch_count * routes->stride);
+    sssp_tables(layering->network, options, lowest, &layering->layers, routes);
+    if (layers_sort(&layering->layers, 0))
+        return 1;
+    return options->reversible ? layers_pairs_deal(&layering->pairs, limit)
+                               : deal_routes(layering, limit);
+}
+
+/* First the balanced routes; if these take too many lanes, those by the lowest ports, which are as
+ * short and less even, but take few lanes on regular networks. Returns the layers that it takes. */
+static unsigned lay_routes(struct layering *layering, const struct engine_options *options,
+                           unsigned lanes)
+{
+    struct routes *routes = layering->routes;
+    unsigned layers = try_routes(layering, options, false, lanes);
+    if (layers <= lanes)
+        return layers;
+    layers = try_routes(layering, options, true, LAYERS_LIMIT);
+    if (layers <= lanes) {
+        snprintf(routes->note, sizeof routes->note,
+                 "lowest ports, since balanced routes take more lanes; ");
+        return layers;
+    }
+    unsigned balanced = try_routes(layering, options, false, LAYERS_LIMIT);
+    return balanced < layers ? balanced : layers;
+}
+
+/* The layers become lanes, of pairs if these fit. */
+static void take_lanes(struct layering *layering, const struct engine_options *options,
+                       unsigned layers, unsigned lanes)
+{
+    struct routes *routes = layering->routes;
+    unsigned paired =
+        layers == 1 || options->reversible ? layers : layers_pairs_deal(&layering->pairs, lanes);
+    if (paired <= lanes) {
+        layers_pairs_spread(&layering->pairs, paired, lanes);
+        layers_describe(routes, paired, lanes);
+        return;
+    }
+    copy_levels(layering);
+    spread_layers(layering, layers, lanes);
+    layers_describe(routes, layers, lanes);
+    layers_describe_one_way(routes);
+}
+
+static int dfsssp_compute(const struct network *network, const struct engine_options *options,
+                          struct routes *routes, struct err *err)
+{
+    struct layering layering = {.network = network, .routes = routes};
+    unsigned lanes = layers_wanted(options->max_vls);
+    routes_init(routes, network, "dfsssp");
+    layering_init(&layering);
+    unsigned layers = lay_routes(&layering, options, lanes);
+    if (layers <= lanes)
+        take_lanes(&layering, options, layers, lanes);
+    routes->operations += layering.layers.operations;
+    layering_release(&layering);
+    if (layers > lanes) {
+        engine_refuse(routes);
+        return layers_refusal("dfsssp", layers, lanes, err);
+    }
+    return engine_settle(network, options, false, routes, err);
+}
+
+const struct engine engine_dfsssp = {
+    .name = "dfsssp",
+    .summary = "sssp's routes laid over lanes until none can deadlock, any topology",
+    .compute = dfsssp_compute,
+    .paper_steps = paper_steps_minhop,
+};

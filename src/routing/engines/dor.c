@@ -1,0 +1,396 @@
+/* dor: dimension-order routes through grids (Dally and Seitz, "Deadlock-free message routing in
+ * multiprocessor interconnection networks", 1987).
+ *
+ * Coordinates come from the network itself (grid.h). A packet goes along the first dimension until
+ * its place there is right, then along the second, and so on; in a full mesh that is one hop, in a
+ * ring the shorter way round (of two equal ones, switches at even places go up and the others
+ * down). Parallel links share the terminals.
+ *
+ * Turns lead from lower dimensions to higher ones only, so packets can wait for each other in a
+ * circle inside a ring at most. There they are kept apart by lanes: bit i of the service level says
+ * whether a packet crosses the seam of ring i, the link between its last place and its first. Those
+ * that do not cross it never close the circle; those that do go at most half way round, so that no
+ * packet of theirs waits on the far side. A grid with r rings takes 2^r lanes, each its own.
+ *
+ * Clients use one service level for both directions of a pair. Those that go exactly half way round
+ * a ring come back by its other half where half the ring is an even number of hops, so that one of
+ * the two crosses the seam. Where `reversible` (engine.h) asks for it they go and come by the same
+ * side, which loads the links of the last dimension less evenly; else the note says so.
+ *
+ * Where a link is missing, a ring is left the other way round, and the result is proved; anything
+ * else that is missing is a refusal that names it. Left out: other orders of dimensions for further
+ * LIDs of a terminal, which would need lanes of their own. */
+#include "routing/engine/engine.h"
+#include "routing/paper/paper_cost.h"
+#include "routing/search/grid.h"
+
+#include "base/map.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VLS_DEFAULT = 8 };
+
+/* The parallel links to one neighbour: a stretch of `ports`. */
+struct bundle {
+    uint32_t first;
+    uint8_t count; /* 0: missing */
+};
+
+struct dor {
+    const struct network *network;
+    struct routes *routes;
+    struct grid grid;
+    uint32_t first_bundle[GRID_DIMENSIONS + 1]; /* in a switch's row of bundles */
+    struct bundle *bundles; /* [switch * row + …]: line or ring: up, down; full mesh: by place */
+    uint8_t *ports;
+    unsigned ring_bit[GRID_DIMENSIONS]; /* of the service level */
+    unsigned rings;
+    bool damaged, same_side;
+    uint32_t lost_from, lost_to; /* a pair that cannot be routed, or NETWORK_NONE */
+};
+
+static uint32_t row_length(const struct dor *dor)
+{
+    return dor->first_bundle[dor->grid.dimensions];
+}
+
+static struct bundle *bundle_at(const struct dor *dor, uint32_t at, unsigned d, uint32_t which)
+{
+    return &dor->bundles[(size_t)at * row_length(dor) + dor->first_bundle[d] + which];
+}
+
+/* The dimension in which two neighbours differ. */
+static unsigned dimension_between(const struct grid *grid, uint32_t a, uint32_t b)
+{
+    unsigned d = 0;
+    while (d + 1 < grid->dimensions && grid_place(grid, a, d) == grid_place(grid, b, d))
+        d++;
+    return d;
+}
+
+/* Which bundle a neighbour's links are in. */
+static uint32_t bundle_of(const struct grid *grid, unsigned d, uint32_t at, uint32_t to)
+{
+    uint32_t from = grid_place(grid, at, d), there = grid_place(grid, to, d);
+    if (grid->dimension[d].shape == GRID_FULL)
+        return there;
+    return there == (from + 1) % grid->dimension[d].size ? 0 : 1;
+}
+
+static void gather_bundles(struct dor *dor)
+{
+    const struct network *network = dor->network;
+    uint32_t switches = (uint32_t)network->switches.count;
+    for (unsigned d = 0; d < dor->grid.dimensions; d++)
+        dor->first_bundle[d + 1] =
+            dor->first_bundle[d] +
+            (dor->grid.dimension[d].shape == GRID_FULL ? dor->grid.dimension[d].size : 2);
+    dor->bundles = mem_zalloc((size_t)switches * row_length(dor) + 1, sizeof *dor->bundles);
+    dor->ports = mem_alloc(network->first_edge[switches]);
+    for (uint32_t at = 0; at < switches; at++) {
+        uint32_t used = network->first_edge[at];
+        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+            uint32_t to = network->edges[e].to;
+            unsigned d = dimension_between(&dor->grid, at, to);
+            bundle_at(dor, at, d, bundle_of(&dor->grid, d, at, to))->count++;
+        }
+        for (uint32_t i = 0; i < row_length(dor); i++) {
+            struct bundle *bundle = &dor->bundles[(size_t)at * row_length(dor) + i];
+            bundle->first = used;
+            used += bundle->count;
+            bundle->count = 0;
+        }
+        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+            uint32_t to = network->edges[e].to;
+            unsigned d = dimension_between(&dor->grid, at, to);
+            struct bundle *bundle = bundle_at(dor, at, d, bundle_of(&dor->grid, d, at, to));
+            dor->ports[bundle->first + bundle->count++] = network->edges[e].port;
+        }
+    }
+}
+
+static uint32_t neighbour_over(const struct dor *dor, uint32_t at, const struct bundle *bundle)
+{
+    const struct network_switch *node = &dor->network->switches.items[at];
+    return dor->network->ports.items[node->first_port + dor->ports[bundle->first]].peer &
+           ~NETWORK_SWITCH;
+}
+
+/* Is the way along a line or ring there, up (0) or down (1)? */
+static bool is_open(const struct dor *dor, uint32_t at, unsigned d, uint32_t place, unsigned way)
+{
+    while (grid_place(&dor->grid, at, d) != place) {
+        const struct bundle *bundle = bundle_at(dor, at, d, way);
+        if (!bundle->count)
+            return false;
+        at = neighbour_over(dor, at, bundle);
+    }
+    return true;
+}
+
+/* The way to the opposite place in a ring. By the same side as back: low places go up and high ones
+ * down, or the other way round, over the seam. Which, may depend on what is the same from both
+ * ends, and is still known when the turn comes to this dimension. */
+static unsigned choose_side(const struct dor *dor, uint32_t at, unsigned d, uint32_t destination)
+{
+    uint32_t here = grid_place(&dor->grid, at, d), place = grid_place(&dor->grid, destination, d);
+    if (!dor->same_side)
+        return here % 2;
+    uint32_t side = here < place ? here : place;
+    for (unsigned e = d + 1; e < dor->grid.dimensions; e++)
+        side += grid_place(&dor->grid, at, e) + grid_place(&dor->grid, destination, e);
+    return side % 2 ? here < place : here > place;
+}
+
+/* Up (0) or down (1) from a switch to the place of another in a line or ring. */
+static unsigned choose_way(const struct dor *dor, uint32_t at, unsigned d, uint32_t destination)
+{
+    uint32_t here = grid_place(&dor->grid, at, d), size = dor->grid.dimension[d].size;
+    uint32_t place = grid_place(&dor->grid, destination, d);
+    if (dor->grid.dimension[d].shape == GRID_LINE)
+        return place < here;
+    uint32_t up = (place + size - here) % size;
+    unsigned way = 2 * up == size ? choose_side(dor, at, d, destination) : 2 * up > size;
+    return dor->damaged && !is_open(dor, at, d, place, way) ? !way : way;
+}
+
+/* The links of the next step, or NULL at the destination's own switch. */
+static const struct bundle *next_step(const struct dor *dor, uint32_t at, uint32_t destination)
+{
+    for (unsigned d = 0; d < dor->grid.dimensions; d++) {
+        uint32_t place = grid_place(&dor->grid, destination, d);
+        if (grid_place(&dor->grid, at, d) == place)
+            continue;
+        bool full = dor->grid.dimension[d].shape == GRID_FULL;
+        return bundle_at(dor, at, d, full ? place : choose_way(dor, at, d, destination));
+    }
+    return NULL;
+}
+
+/* A bit for each ring whose seam is on the way. */
+static uint8_t service_level(const struct dor *dor, uint32_t at, uint32_t destination)
+{
+    uint8_t level = 0;
+    for (unsigned d = 0; d < dor->grid.dimensions; d++) {
+        uint32_t here = grid_place(&dor->grid, at, d);
+        uint32_t place = grid_place(&dor->grid, destination, d);
+        if (dor->grid.dimension[d].shape != GRID_RING || here == place)
+            continue;
+        bool crosses = choose_way(dor, at, d, destination) == 0 ? place < here : place > here;
+        level |= (uint8_t)(crosses << dor->ring_bit[d]);
+    }
+    return level;
+}
+
+static void fill_lids(uint8_t *row, uint16_t lid, uint8_t lmc, uint8_t value)
+{
+    if (lid)
+        memset(row + lid, value, (size_t)1 << lmc);
+}
+
+/* Terminals, and further LIDs of one, take parallel links in turn. */
+static uint32_t fill_destination(const struct dor *dor, uint32_t at, uint32_t destination,
+                                 const struct bundle *step)
+{
+    const struct network *network = dor->network;
+    const struct network_switch *target = &network->switches.items[destination];
+    const uint8_t *ports = dor->ports + step->first;
+    uint8_t *table = routes_row(dor->routes, at);
+    fill_lids(table, target->lid, target->lmc, ports[destination % step->count]);
+    for (uint32_t i = network->first_terminal[destination];
+         i < network->first_terminal[destination + 1]; i++) {
+        const struct network_terminal *terminal =
+            &network->terminals.items[network->terminals_at[i]];
+        for (uint32_t k = 0; terminal->lid && k < UINT32_C(1) << terminal->lmc; k++)
+            table[terminal->lid + k] = ports[(i + k) % step->count];
+    }
+    return 1 + network_terminal_count(network, destination);
+}
+
+static void fill_level(const struct dor *dor, uint32_t at, uint32_t destination)
+{
+    const struct network *network = dor->network;
+    const struct network_switch *target = &network->switches.items[destination];
+    uint8_t *levels = dor->routes->service_levels + (size_t)at * dor->routes->stride;
+    uint8_t level = service_level(dor, at, destination);
+    fill_lids(levels, target->lid, target->lmc, level);
+    for (uint32_t i = network->first_terminal[destination];
+         i < network->first_terminal[destination + 1]; i++) {
+        const struct network_terminal *terminal =
+            &network->terminals.items[network->terminals_at[i]];
+        fill_lids(levels, terminal->lid, terminal->lmc, level);
+    }
+}
+
+static void fill_own(const struct dor *dor, uint32_t at)
+{
+    const struct network *network = dor->network;
+    const struct network_switch *node = &network->switches.items[at];
+    uint8_t *table = routes_row(dor->routes, at);
+    fill_lids(table, node->lid, node->lmc, 0);
+    for (uint32_t i = network->first_terminal[at]; i < network->first_terminal[at + 1]; i++) {
+        const struct network_terminal *terminal =
+            &network->terminals.items[network->terminals_at[i]];
+        fill_lids(table, terminal->lid, terminal->lmc, terminal->port);
+    }
+}
+
+static void fill_row(void *context, size_t index)
+{
+    struct dor *dor = context;
+    uint32_t at = (uint32_t)index;
+    uint64_t operations = 0;
+    memset(routes_row(dor->routes, at), PORT_NONE, dor->routes->stride);
+    fill_own(dor, at);
+    for (uint32_t destination = 0; destination < dor->grid.switch_count; destination++) {
+        if (destination == at)
+            continue;
+        const struct bundle *step = next_step(dor, at, destination);
+        operations += dor->grid.dimensions;
+        if (step->count) {
+            operations += fill_destination(dor, at, destination, step);
+        } else {
+            __atomic_store_n(&dor->lost_to, destination, __ATOMIC_RELAXED);
+            __atomic_store_n(&dor->lost_from, at, __ATOMIC_RELAXED);
+        }
+        if (dor->rings)
+            fill_level(dor, at, destination);
+    }
+    engine_count(dor->routes, operations + 1 + network_terminal_count(dor->network, at));
+}
+
+/* How many of the links of a whole grid are missing, from both ends. */
+static uint64_t count_missing(const struct dor *dor)
+{
+    uint64_t missing = 0;
+    for (uint32_t at = 0; at < dor->grid.switch_count; at++) {
+        for (unsigned d = 0; d < dor->grid.dimensions; d++) {
+            const struct grid_dimension *dimension = &dor->grid.dimension[d];
+            uint32_t here = grid_place(&dor->grid, at, d);
+            if (dimension->shape == GRID_FULL) {
+                for (uint32_t place = 0; place < dimension->size; place++)
+                    missing += place != here && !bundle_at(dor, at, d, place)->count;
+                continue;
+            }
+            bool line = dimension->shape == GRID_LINE;
+            missing += !(line && here + 1 == dimension->size) && !bundle_at(dor, at, d, 0)->count;
+            missing += !(line && here == 0) && !bundle_at(dor, at, d, 1)->count;
+        }
+    }
+    return missing;
+}
+
+/* The first pair in order of index, so that the message does not depend on threads. */
+static int refuse_lost(const struct dor *dor, struct err *err)
+{
+    char from[NETWORK_LABEL_BYTES], to[NETWORK_LABEL_BYTES];
+    for (uint32_t at = 0; at < dor->grid.switch_count; at++) {
+        for (uint32_t destination = 0; destination < dor->grid.switch_count; destination++) {
+            const struct bundle *step = next_step(dor, at, destination);
+            if (step && !step->count)
+                return err_set(err, EMEDIUMTYPE,
+                               "dor: the %s lacks a link: the next step from %.100s towards "
+                               "%.100s is missing",
+                               dor->grid.name,
+                               network_label(dor->network, NETWORK_SWITCH | at, from),
+                               network_label(dor->network, NETWORK_SWITCH | destination, to));
+        }
+    }
+    return 0;
+}
+
+/* A bit of the service level for every ring. */
+static int assign_lanes(struct dor *dor, const struct engine_options *options, struct err *err)
+{
+    unsigned lanes = options->max_vls ? options->max_vls : VLS_DEFAULT;
+    for (unsigned d = 0; d < dor->grid.dimensions; d++)
+        if (dor->grid.dimension[d].shape == GRID_RING)
+            dor->ring_bit[d] = dor->rings++;
+    if (1u << dor->rings > lanes)
+        return err_set(err, ENOSPC, "dor: the %s takes %u virtual lanes, and there are %u",
+                       dor->grid.name, 1u << dor->rings, lanes);
+    return 0;
+}
+
+static int fill_tables(struct dor *dor, const struct engine_options *options, struct err *err)
+{
+    const struct network *network = dor->network;
+    uint64_t operations = (uint64_t)network->first_edge[network->switches.count] * 8;
+    int rc = assign_lanes(dor, options, err);
+    dor->routes->operations = operations;
+    if (rc)
+        return rc;
+    gather_bundles(dor);
+    uint64_t missing = count_missing(dor);
+    dor->damaged = missing > 0;
+    routes_reserve(dor->routes, network, "dor");
+    dor->routes->operations = operations;
+    dor->routes->vls = (uint8_t)(1u << dor->rings);
+    if (dor->rings)
+        dor->routes->service_levels =
+            mem_zalloc((size_t)network->switches.count * dor->routes->stride, 1);
+    snprintf(dor->routes->note, sizeof dor->routes->note, "%s%s", dor->grid.name,
+             missing ? ", with links missing" : "");
+    workers_run(options->workers, network->switches.count, fill_row, dor);
+    return dor->lost_from == NETWORK_NONE ? 0 : refuse_lost(dor, err);
+}
+
+/* Do all pairs cross the same seams there and back? */
+static bool is_reversible(const struct dor *dor)
+{
+    uint32_t switches = (uint32_t)dor->network->switches.count;
+    for (uint32_t a = 0; dor->rings && a < switches; a++)
+        for (uint32_t b = a + 1; b < switches; b++)
+            if (service_level(dor, a, b) != service_level(dor, b, a))
+                return false;
+    return true;
+}
+
+static int promise(const struct dor *dor, struct err *err)
+{
+    struct routes *routes = dor->routes;
+    size_t length = strlen(routes->note);
+    routes->reversible = is_reversible(dor);
+    if (routes->reversible)
+        return 0;
+    if (dor->same_side)
+        return err_set(err, EDEADLK,
+                       "dor: with links missing, some pairs' two directions take other lanes");
+    snprintf(routes->note + length, sizeof routes->note - length,
+             ", two lanes for some pairs' directions: reversible paths are not proved");
+    return 0;
+}
+
+static int dor_compute(const struct network *network, const struct engine_options *options,
+                       struct routes *routes, struct err *err)
+{
+    struct dor dor = {
+        .network = network, .routes = routes, .lost_from = NETWORK_NONE, .lost_to = NETWORK_NONE};
+    struct err reason;
+    *routes = (struct routes){0};
+    int rc = grid_recognise(&dor.grid, network, &reason);
+    if (rc)
+        return err_set(err, -rc, "dor: %.500s", reason.message);
+    dor.same_side = options->reversible;
+    rc = fill_tables(&dor, options, err);
+    if (!rc)
+        rc = promise(&dor, err);
+    grid_release(&dor.grid);
+    mem_free(dor.bundles);
+    mem_free(dor.ports);
+    if (rc) {
+        engine_refuse(routes);
+        return rc;
+    }
+    return engine_settle(network, options, dor.damaged, routes, err);
+}
+
+const struct engine engine_dor = {
+    .name = "dor",
+    .summary = "dimension order for meshes, tori, hypercubes and HyperX, with lanes for rings",
+    .compute = dor_compute,
+    .paper_steps = paper_steps_fera,
+};

@@ -1,0 +1,122 @@
+#include "routing/engines/engine_list.h"
+
+#include "base/nearest.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *nearest_engine(const char *name)
+{
+    const char *names[ENGINE_LIST_TOP * 2];
+    size_t count = 0;
+    for (; engine_at(count) && count < ENGINE_LIST_TOP * 2; count++)
+        names[count] = engine_at(count)->name;
+    return nearest_word(name, names, count);
+}
+
+const char *engine_list_names(char buffer[ENGINE_NAMES])
+{
+    size_t length = 0;
+    buffer[0] = 0;
+    for (size_t i = 0; engine_at(i) && length < ENGINE_NAMES; i++)
+        length += (size_t)snprintf(buffer + length, ENGINE_NAMES - length, "%s%s", i ? ", " : "",
+                                   engine_at(i)->name);
+    return buffer;
+}
+
+bool engine_list_same(const struct engine_list *a, const struct engine_list *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (a->items[i] != b->items[i])
+            return false;
+    return true;
+}
+
+int engine_list_parse(struct engine_list *list, const char *text, struct err *err)
+{
+    char name[32];
+    *list = (struct engine_list){0};
+    for (;;) {
+        size_t length = strcspn(text, ",");
+        snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1),
+                 text);
+        const struct engine *engine = length < sizeof name ? engine_find(name) : NULL;
+        if (!engine) {
+            const char *near = nearest_engine(name);
+            return err_set(err, EINVAL, "there is no engine '%s'%s%s%s", name,
+                           near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+        }
+        if (list->count == ENGINE_LIST_TOP)
+            return err_set(err, EINVAL, "more than %d engines", ENGINE_LIST_TOP);
+        list->items[list->count++] = engine;
+        if (!text[length])
+            return 0;
+        text += length + 1;
+    }
+}
+
+void engine_list_add(struct engine_list *list, const char *name)
+{
+    const struct engine *engine = engine_find(name);
+    if (engine && list->count < ENGINE_LIST_TOP)
+        list->items[list->count++] = engine;
+}
+
+bool engine_refused(int rc)
+{
+    return rc == -EMEDIUMTYPE || rc == -EDEADLK || rc == -EHOSTUNREACH || rc == -ENETUNREACH ||
+           rc == -ENOSPC;
+}
+
+static bool starts_with(const char *text, const char *word)
+{
+    return strncmp(text, word, strlen(word)) == 0;
+}
+
+/* "ftree refused: the network is no tree: …; " */
+static void note_refusal(struct text *history, const struct engine *engine, const struct err *err)
+{
+    const char *reason = err->message;
+    if (starts_with(reason, engine->name) && starts_with(reason + strlen(engine->name), ": "))
+        reason += strlen(engine->name) + 2;
+    text_printf(history, "%s refused: %s; ", engine->name, reason);
+}
+
+int engine_list_compute(const struct engine_list *list, const struct network *network,
+                        const struct engine_options *options, struct routes *routes,
+                        const struct engine **chosen, struct err *err)
+{
+    struct engine_options tried = *options;
+    struct text history = {0};
+    uint64_t in_vain = 0;
+    struct err reason = {0};
+    int rc = -EINVAL;
+    *routes = (struct routes){0};
+    for (size_t i = 0; i < list->count; i++) {
+        tried.leave_proof = options->leave_proof && i + 1 == list->count;
+        rc = list->items[i]->compute(network, &tried, routes, &reason);
+        routes->operations += in_vain;
+        if (chosen)
+            *chosen = list->items[i];
+        if (!engine_refused(rc))
+            break;
+        in_vain = routes->operations;
+        note_refusal(&history, list->items[i], &reason);
+    }
+    if (!rc && history.length) {
+        char note[sizeof routes->note];
+        snprintf(note, sizeof note, "%.380s%s%s%.100s", history.data, routes->engine,
+                 routes->note[0] ? ": " : "", routes->note);
+        memcpy(routes->note, note, sizeof note);
+    } else if (rc && history.length && list->count > 1) {
+        err_set(err, -rc, "%.*s", (int)history.length - 2, history.data);
+    } else if (rc) {
+        *err = reason;
+    }
+    text_release(&history);
+    return rc;
+}

@@ -1,0 +1,68 @@
+/* ftree: fat trees in closed form, whole or damaged.
+ *
+ * Routes go up and down again by the levels of the tree (tree.h), so they cannot deadlock, and of
+ * several ways every terminal takes the one whose turn it is by its number (turns.c has the formula
+ * and the papers). Whenever consecutive numbers send to consecutive numbers (a shift permutation),
+ * a whole tree that is not oversubscribed has no link with two of them; numbers follow the order of
+ * the tree, which is the order of LIDs where those were given out switch by switch.
+ *
+ * With a list of hosts those are numbered first, so that the others do not disturb them. With a
+ * list of roots these are the top. */
+#include "routing/engines/turns.h"
+#include "routing/paper/paper_cost.h"
+#include "routing/search/roots.h"
+#include "routing/search/strays.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static int refuse_gaps(const struct network *network, const struct ways_gaps *gaps, struct err *err)
+{
+    char from[NETWORK_LABEL_BYTES], to[NETWORK_LABEL_BYTES];
+    return err_set(err, ENETUNREACH,
+                   "ftree: too much of the tree is missing: %llu pairs of ports have no way up and "
+                   "down again (the first from %.80s to %.80s)",
+                   (unsigned long long)gaps->terminal_pairs,
+                   network_label(network, NETWORK_SWITCH | gaps->from, from),
+                   network_label(network, NETWORK_SWITCH | gaps->to, to));
+}
+
+static int ftree_compute(const struct network *network, const struct engine_options *options,
+                         struct routes *routes, struct err *err)
+{
+    struct tree tree;
+    struct updown updown;
+    struct ways_gaps gaps;
+    struct err reason;
+    *routes = (struct routes){0};
+    int rc = tree_recognise(&tree, network, options, &reason);
+    if (rc) {
+        routes->operations = tree.operations;
+        return err_set(err, -rc, "ftree: %.500s", reason.message);
+    }
+    routes_reserve(routes, network, "ftree");
+    routes->operations = tree.operations;
+    snprintf(routes->note, sizeof routes->note, "a tree of %u levels with %u roots", tree.levels,
+             tree.tops);
+    turns_tables(network, &tree, &updown, options, TURNS_TREE, routes, &gaps);
+    routes->ranks = updown.rank;
+    updown.rank = NULL;
+    updown_release(&updown);
+    tree_release(&tree);
+    if (gaps.terminal_pairs) {
+        engine_refuse(routes);
+        rc = refuse_gaps(network, &gaps, err);
+    } else {
+        rc = strays_settle(network, options, &gaps, routes, err);
+    }
+    ways_gaps_release(&gaps);
+    return rc;
+}
+
+const struct engine engine_ftree = {
+    .name = "ftree",
+    .summary = "fat trees in closed form, also damaged ones; refused where there is no tree",
+    .compute = ftree_compute,
+    .paper_steps = paper_steps_fera,
+    .ranks = roots_ranks,
+};

@@ -1,0 +1,277 @@
+/* lash: layered shortest routes between switches.
+ *
+ * Skeie, Lysne and Theiss, "Layered shortest path (LASH) routing in irregular system area networks"
+ * (2002): each pair of switches has one shortest route in each direction, and the pair goes to the
+ * first layer that takes both without a cycle. Both directions are on one lane because the answer
+ * to a packet takes its service level. A switch is one destination: all its LIDs go the same ways.
+ *
+ * Which shortest routes is left open there, and decides about both the loads and the lanes. Two
+ * sets are made, one as in sssp, by the routes that links carry so far, and one by the lowest
+ * ports, which is dimension order on meshes with their cables in order. The one with the lower
+ * loads is laid over the lanes; the other gets its turn if that takes too many.
+ *
+ * Pairs with terminals at both ends choose first, then those with terminals at one. Pairs without
+ * any are not dealt out: what switches say to each other does not count as traffic. Then the layers
+ * share the lanes that are left, pair by pair. */
+#include "routing/cdg/layers.h"
+#include "routing/engines/sssp.h"
+#include "routing/paper/paper_cost.h"
+
+#include <string.h>
+
+/* One tree for every switch. */
+struct lash_trees {
+    uint8_t *ports; /* [target * switches + at], or PORT_NONE */
+    uint64_t most;  /* the largest load of a link, and the sum of all loads' squares */
+    uint64_t squares;
+};
+
+struct lash {
+    const struct network *network;
+    struct routes *routes;
+    struct layers layers;
+    uint32_t switches;
+    const uint8_t *ports; /* of the trees that are being laid over the lanes */
+    uint8_t *level;       /* [a * switches + b] */
+    unsigned used;        /* layers */
+    uint64_t weight[LAYERS_LIMIT];
+};
+
+static uint32_t channel_out(const struct lash *lash, const uint8_t *ports, uint32_t at)
+{
+    return lash->layers.of_port[lash->network->switches.items[at].first_port + ports[at]];
+}
+
+/* The tree chosen for the target before, taken back. */
+static void take_back(struct lash *lash, struct sssp *sssp, const uint8_t *ports, int32_t terminals)
+{
+    for (uint32_t i = 1; i < sssp->reached; i++)
+        sssp->choice[sssp->order[i]] = channel_out(lash, ports, sssp->order[i]);
+    sssp_load(sssp, -terminals);
+}
+
+static void grow_trees(struct lash *lash, struct sssp *sssp, struct lash_trees *trees, bool lowest,
+                       bool again)
+{
+    const struct network *network = lash->network;
+    for (uint32_t target = 0; target < lash->switches; target++) {
+        uint8_t *ports = trees->ports + (size_t)target * lash->switches;
+        int32_t terminals = (int32_t)network_terminal_count(network, target);
+        sssp_aim(sssp, target);
+        if (again)
+            take_back(lash, sssp, ports, terminals);
+        if (lowest)
+            sssp_choose_lowest(sssp);
+        else
+            sssp_choose(sssp);
+        sssp_load(sssp, terminals);
+        for (uint32_t i = 1; i < sssp->reached; i++)
+            ports[sssp->order[i]] = network->edges[sssp->choice[sssp->order[i]]].port;
+        sssp->operations += sssp->reached;
+    }
+}
+
+static void make_trees(struct lash *lash, const struct engine_options *options, bool lowest,
+                       struct lash_trees *trees)
+{
+    size_t pairs = (size_t)lash->switches * lash->switches;
+    struct sssp sssp;
+    sssp_init(&sssp, lash->network, options);
+    *trees = (struct lash_trees){.ports = mem_alloc(pairs + 1)};
+    memset(trees->ports, PORT_NONE, pairs);
+    grow_trees(lash, &sssp, trees, lowest, false);
+    for (int round = 0; round < 2 && !lowest && sssp_heavy(sssp.weight, lash->layers.channels);
+         round++)
+        grow_trees(lash, &sssp, trees, lowest, true);
+    for (uint32_t e = 0; e < lash->layers.channels; e++) {
+        trees->most = sssp.weight[e] > trees->most ? sssp.weight[e] : trees->most;
+        trees->squares += (uint64_t)sssp.weight[e] * sssp.weight[e];
+    }
+    lash->routes->operations += sssp.operations;
+    sssp_release(&sssp);
+}
+
+/* One direction of a pair. */
+static bool add_route(struct lash *lash, unsigned layer, uint32_t from, uint32_t target)
+{
+    const struct network *network = lash->network;
+    const uint8_t *ports = lash->ports + (size_t)target * lash->switches;
+    uint32_t in = channel_out(lash, ports, from);
+    for (uint32_t at = network->edges[in].to; at != target; at = network->edges[in].to) {
+        uint32_t out = channel_out(lash, ports, at);
+        if (layers_add(&lash->layers, layer, in, out) == LAYERS_REFUSED)
+            return false;
+        in = out;
+    }
+    return true;
+}
+
+static bool add_pair(struct lash *lash, unsigned layer, uint32_t a, uint32_t b)
+{
+    layers_begin(&lash->layers, layer);
+    if (add_route(lash, layer, a, b) && add_route(lash, layer, b, a)) {
+        layers_keep(&lash->layers);
+        return true;
+    }
+    layers_undo(&lash->layers);
+    return false;
+}
+
+/* Puts a pair into the first layer that takes it; false if that would be beyond the limit. */
+static bool place_pair(struct lash *lash, unsigned limit, uint32_t a, uint32_t b)
+{
+    const struct network *network = lash->network;
+    unsigned layer = 0;
+    while (layer < lash->used && !add_pair(lash, layer, a, b))
+        layer++;
+    if (layer == limit)
+        return false;
+    if (layer == lash->used) {
+        if (++lash->used > lash->layers.count)
+            layers_open(&lash->layers);
+        add_pair(lash, layer, a, b);
+    }
+    lash->level[(size_t)a * lash->switches + b] = (uint8_t)layer;
+    lash->weight[layer] +=
+        (uint64_t)network_terminal_count(network, a) * network_terminal_count(network, b);
+    return true;
+}
+
+/* All pairs of which so many have terminals. */
+static bool place_pairs(struct lash *lash, unsigned limit, unsigned with_terminals)
+{
+    const struct network *network = lash->network;
+    for (uint32_t a = 0; a < lash->switches; a++) {
+        bool terminals = network_terminal_count(network, a) > 0;
+        for (uint32_t b = a + 1; b < lash->switches; b++) {
+            bool others = network_terminal_count(network, b) > 0;
+            if ((unsigned)terminals + others != with_terminals ||
+                lash->ports[(size_t)b * lash->switches + a] == PORT_NONE)
+                continue;
+            if (!place_pair(lash, limit, a, b))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Returns how many layers it takes, more than the limit if pairs are left over. */
+static unsigned deal_pairs(struct lash *lash, const uint8_t *ports, unsigned limit)
+{
+    lash->ports = ports;
+    lash->used = 1;
+    memset(lash->weight, 0, sizeof lash->weight);
+    for (unsigned i = 0; i < lash->layers.count; i++)
+        layers_clear(&lash->layers, i);
+    return place_pairs(lash, limit, 2) && place_pairs(lash, limit, 1) ? lash->used : limit + 1;
+}
+
+/* All LIDs of a switch and of its terminals go the way of the switch. */
+static void write_ports(struct lash *lash)
+{
+    const struct network *network = lash->network;
+    for (uint32_t from = 0; from < lash->switches; from++) {
+        uint8_t *row = routes_row(lash->routes, from);
+        for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
+            uint32_t owner = network->owner[lid];
+            if (owner != NETWORK_NONE)
+                row[lid] =
+                    lash->ports[(size_t)network_switch_of(network, owner) * lash->switches + from];
+        }
+    }
+    lash->routes->operations += (uint64_t)network->top_lid * lash->switches;
+    sssp_fill_here(network, lash->routes);
+}
+
+/* The better trees, or the others if these take too many lanes. */
+static unsigned lay_pairs(struct lash *lash, const struct engine_options *options, unsigned lanes)
+{
+    struct lash_trees balanced, lowest;
+    make_trees(lash, options, false, &balanced);
+    make_trees(lash, options, true, &lowest);
+    bool ordered = lowest.most < balanced.most ||
+                   (lowest.most == balanced.most && lowest.squares < balanced.squares);
+    unsigned layers = deal_pairs(lash, ordered ? lowest.ports : balanced.ports, LAYERS_LIMIT);
+    if (layers > lanes) {
+        unsigned first = layers;
+        layers = deal_pairs(lash, ordered ? balanced.ports : lowest.ports, LAYERS_LIMIT);
+        layers = layers > lanes && first < layers ? first : layers;
+    }
+    if (layers <= lanes)
+        write_ports(lash);
+    mem_free(balanced.ports);
+    mem_free(lowest.ports);
+    return layers;
+}
+
+static void spread_pairs(struct lash *lash, unsigned layers, unsigned lanes)
+{
+    const struct network *network = lash->network;
+    struct layers_share share[LAYERS_LIMIT];
+    uint64_t load[LAYERS_LIMIT] = {0};
+    layers_share(share, lash->weight, layers, lanes);
+    for (uint32_t a = 0; a < lash->switches; a++) {
+        for (uint32_t b = a + 1; b < lash->switches; b++) {
+            uint8_t *level = &lash->level[(size_t)a * lash->switches + b];
+            unsigned lane = layers_lightest(&share[*level], load);
+            load[lane] +=
+                (uint64_t)network_terminal_count(network, a) * network_terminal_count(network, b);
+            *level = (uint8_t)lane;
+            lash->level[(size_t)b * lash->switches + a] = (uint8_t)lane;
+        }
+    }
+}
+
+/* From pairs of switches to pairs of a switch and a LID. */
+static void write_levels(struct lash *lash)
+{
+    const struct network *network = lash->network;
+    struct routes *routes = lash->routes;
+    routes->service_levels = mem_zalloc((size_t)routes->switch_count, routes->stride);
+    for (uint32_t from = 0; from < lash->switches; from++) {
+        uint8_t *row = routes->service_levels + (size_t)from * routes->stride;
+        const uint8_t *level = lash->level + (size_t)from * lash->switches;
+        for (uint32_t lid = 1; lid <= network->top_lid; lid++)
+            if (network->owner[lid] != NETWORK_NONE)
+                row[lid] = level[network_switch_of(network, network->owner[lid])];
+    }
+    routes->operations += (uint64_t)network->top_lid * lash->switches;
+}
+
+static int lash_compute(const struct network *network, const struct engine_options *options,
+                        struct routes *routes, struct err *err)
+{
+    uint32_t switches = (uint32_t)network->switches.count;
+    unsigned lanes = layers_wanted(options->max_vls);
+    struct lash lash = {
+        .network = network,
+        .routes = routes,
+        .switches = switches,
+        .level = mem_zalloc((size_t)switches * switches + 1, 1),
+    };
+    routes_init(routes, network, "lash");
+    layers_init(&lash.layers, network);
+    layers_open(&lash.layers);
+    unsigned layers = lay_pairs(&lash, options, lanes);
+    routes->operations += lash.layers.operations;
+    layers_release(&lash.layers);
+    if (layers <= lanes) {
+        spread_pairs(&lash, layers, lanes);
+        write_levels(&lash);
+        layers_describe(routes, layers, lanes);
+        routes->reversible = true;
+    }
+    mem_free(lash.level);
+    if (layers > lanes) {
+        engine_refuse(routes);
+        return layers_refusal("lash", layers, lanes, err);
+    }
+    return engine_settle(network, options, false, routes, err);
+}
+
+const struct engine engine_lash = {
+    .name = "lash",
+    .summary = "one shortest route for each pair of switches, laid over lanes",
+    .compute = lash_compute,
+    .paper_steps = paper_steps_minhop,
+};

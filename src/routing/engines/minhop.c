@@ -1,0 +1,38 @@
+/* minhop: minimum-hop routes, as OpenSM's (Villar, "Estudio y puesta en marcha de una subred
+ * InfiniBand", 2004, section 6.4.5), spread over equal ways.
+ *
+ * The original propagates LID/port/hops from neighbour to neighbour; breadth-first distances are
+ * its fixed point. Nothing about it prevents deadlock, and its users have been bitten: here the
+ * tables are proved free of dependency cycles before anybody gets them, or refused with the cycle,
+ * unless cycles are explicitly allowed.
+ *
+ * In a tree the terminals take equal ways in turn, in any other network that with the least load.
+ */
+#include "routing/engines/turns.h"
+#include "routing/paper/paper_cost.h"
+#include "routing/search/weigh.h"
+
+static int minhop_compute(const struct network *network, const struct engine_options *options,
+                          struct routes *routes, struct err *err)
+{
+    struct engine_options detect = {.root = ROOT_DETECT};
+    struct ways_gaps gaps;
+    struct tree tree;
+    struct err ignored;
+    routes_reserve(routes, network, "minhop");
+    if (!weigh_is_wanted(options) && tree_recognise(&tree, network, &detect, &ignored) == 0) {
+        routes->operations = tree.operations;
+        turns_tables(network, &tree, NULL, options, TURNS_LIST, routes, &gaps);
+        tree_release(&tree);
+    } else {
+        weigh_tables(network, NULL, options, routes, &gaps);
+    }
+    return engine_settle(network, options, true, routes, err);
+}
+
+const struct engine engine_minhop = {
+    .name = "minhop",
+    .summary = "minimum hops, balanced; refused where it could deadlock",
+    .compute = minhop_compute,
+    .paper_steps = paper_steps_minhop,
+};

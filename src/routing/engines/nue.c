@@ -1,0 +1,499 @@
+/* nue: routes that never need more lanes than there are.
+ *
+ * Domke, Hoefler and Matsuoka, "Routing on the dependency graph: a new approach to deadlock-free
+ * high-performance routing" (2016): destinations are dealt out to the lanes, and the routes to each
+ * are searched in the complete dependency graph of its lane, which forbids what would close a cycle
+ * with the routes that are there. An escape tree in each graph from the start makes sure that there
+ * is always a way, on a single lane, too.
+ *
+ * What is done differently:
+ * - Hops come before weights, as in sssp, so that the search needs no priority queue (nue_tree.c).
+ * - Escape trees cost freedom, and many networks never need them. Lanes start without; if a
+ *   destination gets stuck on all of them, everything starts again with trees in place, and with
+ * the destinations in random order: where lanes are short, neighbours one after the other would
+ * take the same links for themselves.
+ * - A destination goes to the lane of its neighbours (nue_lanes.c) only if its routes are all
+ * shortest there; else to that lane of all where the sum of detours is least.
+ * - Where loads come out uneven, trees are taken back and chosen again, as in sssp.
+ *
+ * Lanes of destinations part the two directions of a pair, and most clients use one service level
+ * for both. So lanes are only how routes are found: the finished tables are laid over the lanes
+ * again, by pairs of switches (layers_pairs.h). What was found with many lanes does not always fit;
+ * what was found with one does, as it has no cycle at all. Where `reversible` (engine.h) asks for
+ * it, routes are then found again with one lane; else they stay on the lanes of their destinations,
+ * and the note says so. (With two or four lanes they hardly ever fit either.) */
+#include "routing/engines/column.h"
+#include "routing/engines/layers_pairs.h"
+#include "routing/engines/nue_lanes.h"
+#include "routing/engines/nue_tree.h"
+#include "routing/engines/sssp.h"
+#include "routing/paper/paper_cost.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ORDERS = 4, ORDERS_ENTRIES = 1 << 20 }; /* that are tried, in tables no larger than that */
+
+struct nue {
+    const struct network *network;
+    struct routes *routes;
+    struct layers layers;
+    struct nue_tree tree;
+    struct column column;
+    uint32_t *weight; /* by channel */
+    uint16_t *factor; /* by channel: what a route counts there; NULL: 1 */
+    uint32_t *flow;   /* by switch */
+    uint32_t *up;     /* [lane * switches + switch]: to the parent in the lane's escape tree */
+    uint8_t *home;    /* by switch: the lane of its terminals, if nothing is against it */
+    uint8_t *lane_of; /* by LID */
+    uint32_t *detour; /* by LID: hops above the shortest, of all switches with terminals */
+    unsigned lanes;   /* to find routes with */
+    bool escape;      /* lanes have escape trees */
+    uint64_t load[LAYERS_LIMIT];
+};
+
+static void nue_init(struct nue *nue, const struct engine_options *options)
+{
+    const struct network *network = nue->network;
+    size_t switches = network->switches.count;
+    nue->lanes = layers_wanted(options->max_vls);
+    layers_init(&nue->layers, network);
+    for (unsigned i = 0; i < nue->lanes; i++)
+        layers_open(&nue->layers);
+    nue_tree_init(&nue->tree, network, &nue->layers);
+    column_init(&nue->column, network);
+    nue->weight = mem_alloc((nue->layers.channels + 1) * sizeof *nue->weight);
+    nue->flow = mem_zalloc(switches + 1, sizeof *nue->flow);
+    nue->up = mem_alloc((switches * nue->lanes + 1) * sizeof *nue->up);
+    nue->home = mem_zalloc(switches + 1, 1);
+    nue->lane_of = mem_zalloc(network->top_lid + 1u, 1);
+    nue->detour = mem_zalloc(network->top_lid + 1u, sizeof *nue->detour);
+    if (options->weights)
+        nue->factor = port_weights_by_edge(options->weights, network);
+    nue->tree.weight = nue->weight;
+    nue->tree.routes = nue->routes;
+}
+
+static void nue_release(struct nue *nue)
+{
+    layers_release(&nue->layers);
+    nue_tree_release(&nue->tree);
+    column_release(&nue->column);
+    mem_free(nue->weight);
+    mem_free(nue->factor);
+    mem_free(nue->flow);
+    mem_free(nue->up);
+    mem_free(nue->home);
+    mem_free(nue->lane_of);
+    mem_free(nue->detour);
+}
+
+/* Every terminal sends this much along a tree. */
+static void carry(struct nue *nue, const uint32_t *order, uint32_t count, const uint32_t *out,
+                  int32_t amount)
+{
+    const struct network *network = nue->network;
+    for (uint32_t i = count; i-- > 1;) {
+        uint32_t at = order[i];
+        uint32_t flow = nue->flow[at] + (uint32_t)amount * network_terminal_count(network, at);
+        nue->flow[at] = 0;
+        nue->flow[network->edges[out[at]].to] += flow;
+        nue->weight[out[at]] += nue->factor ? flow * nue->factor[out[at]] : flow;
+    }
+    nue->flow[order[0]] = 0;
+}
+
+static const uint32_t *escape_tree(const struct nue *nue, unsigned lane)
+{
+    return nue->escape ? nue->up + (size_t)lane * nue->network->switches.count : NULL;
+}
+
+static enum nue_result try_lane(struct nue *nue, unsigned lane, uint64_t limit)
+{
+    nue->tree.limit = limit;
+    nue->tree.lane = lane;
+    nue->tree.up = escape_tree(nue, lane);
+    return nue_tree_grow(&nue->tree);
+}
+
+/* The lane with the least load of those that were not tried. */
+static unsigned next_lane(const struct nue *nue, unsigned tried)
+{
+    unsigned best = nue->lanes;
+    for (unsigned lane = 0; lane < nue->lanes; lane++)
+        if (!(tried >> lane & 1) && (best == nue->lanes || nue->load[lane] < nue->load[best]))
+            best = lane;
+    return best;
+}
+
+/* The tree of the LID that is set in `tree`, on the lane where it makes the least detours. */
+static bool grow_anywhere(struct nue *nue, unsigned home)
+{
+    unsigned best = nue->lanes, tried = 0;
+    uint64_t least = UINT64_MAX;
+    for (unsigned lane = home; lane < nue->lanes; lane = next_lane(nue, tried)) {
+        enum nue_result result = try_lane(nue, lane, least);
+        tried |= 1u << lane;
+        if (result == NUE_SHORTEST) {
+            nue_tree_keep(&nue->tree);
+            return true;
+        }
+        if (result == NUE_DETOURS) {
+            nue_tree_undo(&nue->tree);
+            least = nue->tree.detour;
+            best = lane;
+        }
+    }
+    if (best == nue->lanes || try_lane(nue, best, UINT64_MAX) == NUE_STUCK)
+        return false;
+    nue_tree_keep(&nue->tree);
+    return true;
+}
+
+static void write_ports(struct nue *nue, uint32_t lid, uint32_t count)
+{
+    const struct nue_tree *tree = &nue->tree;
+    for (uint32_t i = 1; i < tree->reached; i++) {
+        uint32_t at = tree->order[i];
+        memset(routes_row(nue->routes, at) + lid, nue->network->edges[tree->choice[at]].port,
+               count);
+    }
+    nue->routes->operations += tree->reached;
+}
+
+static void write_column(struct nue *nue, uint32_t lid, uint32_t count)
+{
+    write_ports(nue, lid, count);
+    memset(nue->lane_of + lid, (int)nue->tree.lane, count);
+    nue->detour[lid] = (uint32_t)nue->tree.detour;
+}
+
+static void aim_at(struct nue *nue, const struct network_terminal *terminal, uint32_t offset)
+{
+    struct nue_tree *tree = &nue->tree;
+    if (tree->target != terminal->at)
+        nue_tree_aim(tree, terminal->at);
+    tree->first_lid = terminal->lid;
+    tree->lid = terminal->lid + offset;
+}
+
+/* The LIDs `offset` of all terminals. False if one is stuck on all lanes. */
+static bool place_offset(struct nue *nue, const uint32_t *destinations, uint32_t count,
+                         uint32_t offset)
+{
+    struct nue_tree *tree = &nue->tree;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct network_terminal *terminal = &nue->network->terminals.items[destinations[i]];
+        if (offset >> terminal->lmc)
+            continue;
+        aim_at(nue, terminal, offset);
+        if (!grow_anywhere(nue, nue->home[terminal->at]))
+            return false;
+        carry(nue, tree->order, tree->reached, tree->choice, 1);
+        nue->load[tree->lane]++;
+        write_column(nue, tree->lid, 1);
+    }
+    return true;
+}
+
+static bool crosses_heavy(const struct nue *nue, uint64_t limit)
+{
+    for (uint32_t i = 1; i < nue->column.count; i++)
+        if (nue->weight[nue->column.out[nue->column.order[i]]] > limit)
+            return true;
+    return false;
+}
+
+/* One LID once more, on its lane, under the weights of all others. */
+static void choose_lid_again(struct nue *nue, uint32_t lid)
+{
+    const struct column *column = &nue->column;
+    struct nue_tree *tree = &nue->tree;
+    carry(nue, column->order, column->count, column->out, -1);
+    if (try_lane(nue, nue->lane_of[lid], nue->detour[lid] + 1) == NUE_STUCK) {
+        carry(nue, column->order, column->count, column->out, 1);
+        return;
+    }
+    nue_tree_keep(tree);
+    carry(nue, tree->order, tree->reached, tree->choice, 1);
+    write_column(nue, lid, 1);
+}
+
+/* Every terminal's first LID, or only those whose trees cross a link above the limit. The latter
+ * have sources that see each other: see sssp.c. */
+static void choose_again(struct nue *nue, const uint32_t *destinations, uint32_t count,
+                         uint64_t limit)
+{
+    size_t bytes = nue->layers.channels * sizeof *nue->tree.turns;
+    nue->tree.turns = limit ? mem_alloc(bytes + 1) : NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct network_terminal *terminal = &nue->network->terminals.items[destinations[i]];
+        aim_at(nue, terminal, 0);
+        column_read(&nue->column, &nue->layers, nue->routes, terminal->lid);
+        if (limit && !crosses_heavy(nue, limit))
+            continue;
+        if (limit)
+            memset(nue->tree.turns, 0, bytes);
+        choose_lid_again(nue, terminal->lid);
+    }
+    mem_free(nue->tree.turns);
+    nue->tree.turns = NULL;
+}
+
+/* LIDs of switches without terminals. */
+static bool place_switches(struct nue *nue)
+{
+    const struct network *network = nue->network;
+    for (uint32_t at = 0; at < network->switches.count; at++) {
+        const struct network_switch *target = &network->switches.items[at];
+        if (!target->lid || sssp_first_lid(network, at))
+            continue;
+        nue_tree_aim(&nue->tree, at);
+        nue->tree.first_lid = nue->tree.lid = target->lid;
+        if (!grow_anywhere(nue, nue->home[at]))
+            return false;
+        write_column(nue, target->lid, UINT32_C(1) << target->lmc);
+    }
+    return true;
+}
+
+/* What switches without terminals send to terminals. */
+static bool settle_idle(struct nue *nue)
+{
+    const struct network *network = nue->network;
+    struct nue_tree *tree = &nue->tree;
+    bool idle = false;
+    for (uint32_t at = 0; at < network->switches.count; at++)
+        idle |= network_terminal_count(network, at) == 0;
+    for (uint32_t lid = 1; idle && lid <= network->top_lid; lid++) {
+        if (!column_read(&nue->column, &nue->layers, nue->routes, lid) || !nue->column.to_terminal)
+            continue;
+        tree->target = nue->column.target;
+        tree->first_lid = tree->lid = lid;
+        tree->lane = nue->lane_of[lid];
+        tree->up = escape_tree(nue, tree->lane);
+        nue_tree_load(tree, &nue->column);
+        if (!nue_tree_settle(tree))
+            return false;
+        write_ports(nue, lid, 1);
+    }
+    return true;
+}
+
+/* Those of switches with terminals go the ways of the first terminal. */
+static void copy_switches(struct nue *nue)
+{
+    const struct network *network = nue->network;
+    for (uint32_t at = 0; at < network->switches.count; at++) {
+        const struct network_switch *target = &network->switches.items[at];
+        uint32_t lid = sssp_first_lid(network, at);
+        if (!target->lid || !lid)
+            continue;
+        sssp_copy_column(nue->routes, network, at, lid);
+        memset(nue->lane_of + target->lid, nue->lane_of[lid], (size_t)1 << target->lmc);
+    }
+}
+
+static void start_again(struct nue *nue, const struct engine_options *options)
+{
+    memset(nue->weight, 0, nue->layers.channels * sizeof *nue->weight);
+    sssp_weigh_user_routes(nue->network, options, nue->weight);
+    memset(nue->load, 0, sizeof nue->load);
+    nue->tree.moved.count = 0;
+    nue->tree.target = NETWORK_NONE;
+    for (unsigned i = 0; i < nue->lanes; i++)
+        layers_clear(&nue->layers, i);
+    if (nue->escape)
+        nue->routes->operations += nue_plant(&nue->layers, nue->home, nue->up);
+}
+
+static bool place_all(struct nue *nue, const uint32_t *destinations, uint32_t count)
+{
+    uint32_t lids = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t own = UINT32_C(1) << nue->network->terminals.items[destinations[i]].lmc;
+        lids = own > lids ? own : lids;
+    }
+    if (!place_offset(nue, destinations, count, 0))
+        return false;
+    for (int again = 0; again < 3; again++) {
+        uint64_t heavy = sssp_heavy(nue->weight, nue->layers.channels);
+        if (heavy)
+            choose_again(nue, destinations, count, again < 2 ? 0 : heavy);
+    }
+    for (uint32_t offset = 1; offset < lids; offset++)
+        if (!place_offset(nue, destinations, count, offset))
+            return false;
+    if (!place_switches(nue) || !settle_idle(nue))
+        return false;
+    copy_switches(nue);
+    return true;
+}
+
+/* One row of lanes for all sources, but for those that moved. */
+static void write_levels(struct nue *nue)
+{
+    struct routes *routes = nue->routes;
+    for (uint32_t lid = 1; lid <= nue->network->top_lid; lid++)
+        if (nue->lane_of[lid] >= routes->vls)
+            routes->vls = nue->lane_of[lid] + 1;
+    for (size_t i = 0; i < nue->tree.moved.count; i++)
+        if (nue->tree.moved.items[i].lane >= routes->vls)
+            routes->vls = nue->tree.moved.items[i].lane + 1;
+    if (routes->vls > 1) {
+        routes->service_levels = mem_zalloc((size_t)routes->switch_count, routes->stride);
+        for (uint32_t at = 0; at < routes->switch_count; at++)
+            memcpy(routes->service_levels + (size_t)at * routes->stride, nue->lane_of,
+                   nue->network->top_lid + 1u);
+    }
+    for (size_t i = 0; i < nue->tree.moved.count; i++) {
+        const struct nue_move *move = &nue->tree.moved.items[i];
+        routes->service_levels[(size_t)move->from * routes->stride + move->lid] = move->lane;
+    }
+}
+
+static void describe(const struct nue *nue)
+{
+    struct routes *routes = nue->routes;
+    uint64_t detours = 0;
+    for (uint32_t lid = 1; lid <= nue->network->top_lid; lid++)
+        detours += nue->detour[lid];
+    snprintf(routes->note, sizeof routes->note, "%u lane%s, %llu hops of detours%s", routes->vls,
+             routes->vls == 1 ? "" : "s", (unsigned long long)detours,
+             nue->escape ? ", with escape trees" : "");
+    if (nue->lanes < routes->vls) {
+        size_t length = strlen(routes->note);
+        snprintf(routes->note + length, sizeof routes->note - length,
+                 ", found with %u so that both directions of a pair share one", nue->lanes);
+    }
+}
+
+/* Would all routes fit on one lane? Leaves their dependencies in the first, which is empty. */
+static bool fits_one_lane(struct nue *nue)
+{
+    struct column *column = &nue->column;
+    for (uint32_t lid = 1; lid <= nue->network->top_lid; lid++) {
+        if (!column_read(column, &nue->layers, nue->routes, lid))
+            continue;
+        for (uint32_t i = 1; i < column->count; i++) {
+            uint32_t at = column->order[i];
+            if (column->next[at] != column->target)
+                layers_note(&nue->layers, 0, column->out[at], column->out[column->next[at]]);
+        }
+        nue->routes->operations += column->count;
+    }
+    return layers_sort(&nue->layers, 0);
+}
+
+/* Lays the tables over so many lanes, by pairs; false if they are too few. */
+static bool lay_pairs(struct nue *nue, unsigned lanes)
+{
+    struct layers_pairs pairs;
+    layers_clear(&nue->layers, 0);
+    layers_pairs_init(&pairs, &nue->layers, nue->routes);
+    layers_close(&nue->layers, 1);
+    unsigned layers = nue->lanes == 1 || fits_one_lane(nue) ? 1 : layers_pairs_deal(&pairs, lanes);
+    if (layers <= lanes) {
+        layers_close(&nue->layers, 0); /* levels take as much memory as tables do */
+        nue->routes->vls = (uint8_t)lanes;
+        if (lanes > 1)
+            layers_pairs_spread(&pairs, layers, lanes);
+        nue->routes->reversible = true;
+    }
+    layers_pairs_release(&pairs);
+    return layers <= lanes;
+}
+
+/* False if a destination is stuck on all lanes; with escape trees none is. */
+static bool place_with(struct nue *nue, const struct engine_options *options)
+{
+    uint32_t count;
+    uint32_t *destinations = sssp_destinations(nue->network, options, &count);
+    start_again(nue, options);
+    bool placed = place_all(nue, destinations, count);
+    mem_free(destinations);
+    return placed;
+}
+
+static uint32_t heaviest(const struct nue *nue)
+{
+    uint32_t most = 0;
+    for (uint32_t channel = 0; channel < nue->layers.channels; channel++)
+        most = nue->weight[channel] > most ? nue->weight[channel] : most;
+    return most;
+}
+
+/* With escape trees. On a single lane it is a matter of luck which links are the last ones allowed:
+ * of several orders that with the least largest load is taken. */
+static void place_best(struct nue *nue, const struct engine_options *options)
+{
+    struct engine_options tried = *options;
+    size_t entries = (size_t)nue->routes->switch_count * nue->routes->stride;
+    size_t detours = (nue->network->top_lid + 1u) * sizeof *nue->detour;
+    unsigned orders =
+        nue->lanes == 1 && !options->scatter && entries <= ORDERS_ENTRIES ? ORDERS : 1;
+    uint8_t *best = mem_alloc(entries + 1), *best_detour = mem_alloc(detours);
+    uint32_t least = UINT32_MAX, load = 0;
+    for (unsigned i = 0; i < orders; i++) {
+        tried.scatter = options->scatter ? options->scatter : 1 + i;
+        place_with(nue, &tried);
+        load = heaviest(nue);
+        if (load >= least)
+            continue;
+        least = load;
+        memcpy(best, nue->routes->ports, entries);
+        memcpy(best_detour, nue->detour, detours);
+    }
+    if (load != least) {
+        memcpy(nue->routes->ports, best, entries);
+        memcpy(nue->detour, best_detour, detours);
+    }
+    mem_free(best);
+    mem_free(best_detour);
+}
+
+/* Tables found with so many lanes, and laid over those that there are; false if they do not fit but
+ * should. */
+static bool find_routes(struct routes *routes, const struct network *network,
+                        const struct engine_options *options, unsigned lanes)
+{
+    struct nue nue = {.network = network, .routes = routes};
+    nue_init(&nue, options);
+    nue_divide(network, nue.lanes, nue.home);
+    if (!place_with(&nue, options)) {
+        nue.escape = true;
+        place_best(&nue, options);
+    }
+    sssp_fill_here(network, routes);
+    bool paired = lay_pairs(&nue, lanes);
+    if (!paired && !options->reversible)
+        write_levels(&nue);
+    describe(&nue);
+    if (!paired)
+        layers_describe_one_way(routes);
+    routes->operations += nue.layers.operations + nue.tree.operations;
+    nue_release(&nue);
+    return paired || !options->reversible;
+}
+
+static int nue_compute(const struct network *network, const struct engine_options *options,
+                       struct routes *routes, struct err *err)
+{
+    struct engine_options tried = *options;
+    unsigned lanes = layers_wanted(options->max_vls);
+    routes_init(routes, network, "nue");
+    tried.max_vls = lanes;
+    if (!find_routes(routes, network, &tried, lanes)) {
+        memset(routes->ports, PORT_NONE, (size_t)routes->switch_count * routes->stride);
+        tried.max_vls = 1;
+        find_routes(routes, network, &tried, lanes);
+    }
+    return engine_settle(network, options, false, routes, err);
+}
+
+const struct engine engine_nue = {
+    .name = "nue",
+    .summary = "routes within any number of lanes, one is enough; any topology",
+    .compute = nue_compute,
+    .paper_steps = paper_steps_minhop,
+};

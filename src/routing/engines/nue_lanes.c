@@ -1,0 +1,227 @@
+/* Lanes for nue.
+ *
+ * Destinations on one lane get along best if they are close to each other: their routes use the
+ * same links in the same direction. The paper has the network partitioned; here it is cut in two
+ * between switches that lie farthest apart, the halves are cut again, and so on. For the same
+ * reason the escape tree of a lane grows from the switch that is nearest to those at home there:
+ * detours along the tree are short for them. */
+#include "routing/engines/nue_lanes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Breadth first from one switch, over its part. Returns how many switches are in `queue`. */
+static uint32_t find_distances(const struct network *network, uint32_t from, uint32_t *distance,
+                               uint32_t *queue)
+{
+    uint32_t tail = 0;
+    memset(distance, 0xFF, network->switches.count * sizeof *distance);
+    distance[from] = 0;
+    queue[tail++] = from;
+    for (uint32_t head = 0; head < tail; head++) {
+        uint32_t at = queue[head];
+        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+            uint32_t to = network->edges[e].to;
+            if (distance[to] != NETWORK_NONE)
+                continue;
+            distance[to] = distance[at] + 1;
+            queue[tail++] = to;
+        }
+    }
+    return tail;
+}
+
+struct division {
+    const struct network *network;
+    uint8_t *home;
+    uint32_t *distance, *queue;
+    uint64_t *keys;
+};
+
+/* Of those that can be reached; the last one that was looked from if there is no other. */
+static uint32_t find_farthest(const struct division *division, const uint32_t *set, uint32_t count,
+                              uint32_t from)
+{
+    uint32_t best = from;
+    for (uint32_t i = 0; i < count; i++)
+        if (division->distance[set[i]] != NETWORK_NONE &&
+            division->distance[set[i]] > division->distance[best])
+            best = set[i];
+    return best;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* Sorts a set from one of its ends to the other; what belongs to other parts comes last. */
+static void sort_between_ends(struct division *division, uint32_t *set, uint32_t count)
+{
+    const struct network *network = division->network;
+    const uint32_t apart = UINT32_C(1) << 30;
+    uint32_t *distance = division->distance;
+    find_distances(network, set[0], distance, division->queue);
+    uint32_t one = find_farthest(division, set, count, set[0]);
+    find_distances(network, one, distance, division->queue);
+    uint32_t other = find_farthest(division, set, count, one);
+    for (uint32_t i = 0; i < count; i++)
+        division->keys[i] = distance[set[i]] == NETWORK_NONE ? 2 * apart : apart + distance[set[i]];
+    find_distances(network, other, distance, division->queue);
+    for (uint32_t i = 0; i < count; i++) {
+        if (distance[set[i]] != NETWORK_NONE)
+            division->keys[i] -= distance[set[i]];
+        division->keys[i] = division->keys[i] << 32 | set[i];
+    }
+    qsort(division->keys, count, sizeof *division->keys, compare_keys);
+    for (uint32_t i = 0; i < count; i++)
+        set[i] = (uint32_t)division->keys[i];
+}
+
+static void divide(struct division *division, uint32_t *set, uint32_t count, unsigned first_lane,
+                   unsigned lanes)
+{
+    const struct network *network = division->network;
+    uint64_t all = 0, taken = 0;
+    uint32_t cut = 0;
+    if (lanes == 1 || count < 2) {
+        for (uint32_t i = 0; i < count; i++)
+            division->home[set[i]] = (uint8_t)first_lane;
+        return;
+    }
+    sort_between_ends(division, set, count);
+    for (uint32_t i = 0; i < count; i++)
+        all += network_terminal_count(network, set[i]);
+    while (cut < count && taken * lanes < all * (lanes / 2))
+        taken += network_terminal_count(network, set[cut++]);
+    divide(division, set, cut, first_lane, lanes / 2);
+    divide(division, set + cut, count - cut, first_lane + lanes / 2, lanes - lanes / 2);
+}
+
+void nue_divide(const struct network *network, unsigned lanes, uint8_t *home)
+{
+    uint32_t switches = (uint32_t)network->switches.count;
+    uint32_t *set = mem_alloc((switches + 1) * sizeof *set);
+    struct division division = {
+        .network = network,
+        .home = home,
+        .distance = mem_alloc((switches + 1) * sizeof *division.distance),
+        .queue = mem_alloc((switches + 1) * sizeof *division.queue),
+        .keys = mem_alloc((switches + 1) * sizeof *division.keys),
+    };
+    for (uint32_t at = 0; at < switches; at++)
+        set[at] = at;
+    divide(&division, set, switches, 0, lanes);
+    mem_free(division.distance);
+    mem_free(division.queue);
+    mem_free(division.keys);
+    mem_free(set);
+}
+
+struct escape {
+    struct layers *layers;
+    const uint8_t *home;
+    uint32_t *part;
+    uint32_t *distance, *queue;
+    uint32_t *root; /* [part * lanes + lane] */
+    uint64_t operations;
+};
+
+/* For every part and lane the switch with the least sum of distances to those at home on the lane,
+ * then to all. A switch with terminals comes before one without: on a fat tree, routes along a tree
+ * that grows from a leaf turn up again at this one leaf only, which is in nobody's way. */
+static void find_roots(struct escape *escape, uint32_t parts)
+{
+    const struct network *network = escape->layers->network;
+    unsigned lanes = escape->layers->count;
+    struct sum {
+        uint64_t near, all;
+    } *least = mem_alloc(((size_t)parts * lanes + 1) * sizeof *least);
+    memset(least, 0xFF, (size_t)parts * lanes * sizeof *least);
+    for (uint32_t from = 0; from < network->switches.count; from++) {
+        uint64_t last = network_terminal_count(network, from) ? 0 : UINT64_C(1) << 62;
+        uint64_t near[LAYERS_LIMIT] = {0}, all = 0;
+        uint32_t found = find_distances(network, from, escape->distance, escape->queue);
+        for (uint32_t i = 0; i < found; i++) {
+            near[escape->home[escape->queue[i]]] += escape->distance[escape->queue[i]];
+            all += escape->distance[escape->queue[i]];
+        }
+        for (unsigned lane = 0; lane < lanes; lane++) {
+            size_t index = (size_t)escape->part[from] * lanes + lane;
+            struct sum mine = {near[lane] + last, all};
+            if (mine.near > least[index].near ||
+                (mine.near == least[index].near && mine.all >= least[index].all))
+                continue;
+            least[index] = mine;
+            escape->root[index] = from;
+        }
+        escape->operations += found;
+    }
+    mem_free(least);
+}
+
+/* Breadth first from the root of every part. */
+static void grow_tree(struct escape *escape, uint32_t parts, unsigned lane, uint32_t *up)
+{
+    const struct network *network = escape->layers->network;
+    memset(up, 0xFF, network->switches.count * sizeof *up);
+    for (uint32_t part = 0; part < parts; part++) {
+        uint32_t root = escape->root[(size_t)part * escape->layers->count + lane];
+        uint32_t tail = 0;
+        escape->queue[tail++] = root;
+        for (uint32_t head = 0; head < tail; head++) {
+            uint32_t at = escape->queue[head];
+            for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+                uint32_t to = network->edges[e].to;
+                if (to == root || up[to] != NETWORK_NONE)
+                    continue;
+                up[to] = escape->layers->twin[e];
+                escape->queue[tail++] = to;
+            }
+        }
+    }
+}
+
+static void add_tree(struct escape *escape, unsigned lane, const uint32_t *up)
+{
+    struct layers *layers = escape->layers;
+    const struct network *network = layers->network;
+    bool *planted = mem_zalloc(layers->channels + 1, sizeof *planted);
+    for (uint32_t at = 0; at < network->switches.count; at++)
+        if (up[at] != NETWORK_NONE)
+            planted[up[at]] = planted[layers->twin[up[at]]] = true;
+    for (uint32_t at = 0; at < network->switches.count; at++) {
+        uint32_t end = network->first_edge[at + 1];
+        for (uint32_t in = network->first_edge[at]; in < end; in++)
+            for (uint32_t out = network->first_edge[at]; planted[in] && out < end; out++)
+                if (in != out && planted[out])
+                    layers_add(layers, lane, layers->twin[in], out);
+    }
+    mem_free(planted);
+}
+
+uint64_t nue_plant(struct layers *layers, const uint8_t *home, uint32_t *up)
+{
+    const struct network *network = layers->network;
+    size_t switches = network->switches.count;
+    struct escape escape = {
+        .layers = layers,
+        .home = home,
+        .part = mem_alloc((switches + 1) * sizeof *escape.part),
+        .distance = mem_alloc((switches + 1) * sizeof *escape.distance),
+        .queue = mem_alloc((switches + 1) * sizeof *escape.queue),
+    };
+    uint32_t parts = network_parts(network, escape.part);
+    escape.root = mem_alloc(((size_t)parts * layers->count + 1) * sizeof *escape.root);
+    find_roots(&escape, parts);
+    for (unsigned lane = 0; lane < layers->count; lane++) {
+        grow_tree(&escape, parts, lane, up + lane * switches);
+        add_tree(&escape, lane, up + lane * switches);
+    }
+    mem_free(escape.part);
+    mem_free(escape.distance);
+    mem_free(escape.queue);
+    mem_free(escape.root);
+    return escape.operations;
+}

@@ -1,0 +1,499 @@
+/* A breadth-first search from the target that never closes a cycle of dependencies.
+ *
+ * Switches are reached ring by ring. A switch next to the last ring takes the neighbour with the
+ * least weight on the way from there to the target, provided that the lane takes the dependency
+ * between the two channels; if it does not, the next best. A switch that no neighbour can take on
+ * waits for the next ring, on which it may have others: its route then makes a detour.
+ *
+ * Sources are the switches with terminals. The dependencies of the others are only added when a
+ * source comes their way: until then they are idle, and do not restrict anyone. Where their own
+ * traffic counts, too, which is what they send to terminals, they are settled when the routes of
+ * all sources are there (nue_tree_settle).
+ *
+ * Switches may be left over in the end. If the lane has an escape tree, which means that it has all
+ * dependencies of the routes along that tree, they turn to it, and so does whoever is in conflict
+ * with them then: in the worst case all, and the routes along the tree are in conflict with nobody.
+ * Without an escape tree the attempt is given up. */
+#include "routing/engines/nue_tree.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum {
+    MARK_OFFERED = 1, /* has an offer from the last ring */
+    MARK_IDLE = 2,    /* its dependency was not added yet: no source comes through */
+    MARK_DEAD = 4,    /* and cannot be: no source may come through */
+    MARK_LOCKED = 8,  /* goes along the escape tree */
+};
+
+void nue_tree_init(struct nue_tree *tree, const struct network *network, struct layers *layers)
+{
+    size_t switches = network->switches.count + 1;
+    *tree = (struct nue_tree){.network = network, .layers = layers};
+    tree->choice = mem_alloc(switches * sizeof *tree->choice);
+    tree->order = mem_alloc(switches * sizeof *tree->order);
+    tree->hops = mem_alloc(switches * sizeof *tree->hops);
+    tree->distance = mem_alloc(switches * sizeof *tree->distance);
+    tree->cost = mem_alloc(switches * sizeof *tree->cost);
+    tree->offer = mem_alloc(switches * sizeof *tree->offer);
+    tree->mark = mem_zalloc(switches, 1);
+    tree->front = mem_alloc(switches * sizeof *tree->front);
+    tree->next = mem_alloc(switches * sizeof *tree->next);
+    tree->down = mem_alloc(switches * sizeof *tree->down);
+}
+
+void nue_tree_release(struct nue_tree *tree)
+{
+    mem_free(tree->choice);
+    mem_free(tree->order);
+    mem_free(tree->hops);
+    mem_free(tree->distance);
+    mem_free(tree->cost);
+    mem_free(tree->offer);
+    mem_free(tree->mark);
+    mem_free(tree->front);
+    mem_free(tree->next);
+    mem_free(tree->down);
+    vec_release(&tree->locked);
+    vec_release(&tree->moved);
+}
+
+void nue_tree_aim(struct nue_tree *tree, uint32_t target)
+{
+    const struct network *network = tree->network;
+    uint32_t tail = 0, *queue = tree->front;
+    memset(tree->distance, 0xFF, network->switches.count * sizeof *tree->distance);
+    tree->target = target;
+    tree->distance[target] = 0;
+    queue[tail++] = target;
+    for (uint32_t head = 0; head < tail; head++) {
+        uint32_t at = queue[head];
+        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+            uint32_t to = network->edges[e].to;
+            if (tree->distance[to] != NETWORK_NONE)
+                continue;
+            tree->distance[to] = tree->distance[at] + 1;
+            queue[tail++] = to;
+        }
+    }
+    tree->operations += tail;
+}
+
+static bool is_source(const struct nue_tree *tree, uint32_t at)
+{
+    return network_terminal_count(tree->network, at) > 0;
+}
+
+static uint32_t next_switch(const struct nue_tree *tree, uint32_t at)
+{
+    return tree->network->edges[tree->choice[at]].to;
+}
+
+/* Adds the dependency of traffic that comes by `in`. */
+static bool add_dependency(struct nue_tree *tree, uint32_t in)
+{
+    uint32_t at = tree->network->edges[in].to;
+    return at == tree->target ||
+           layers_add(tree->layers, tree->lane, in, tree->choice[at]) != LAYERS_REFUSED;
+}
+
+/* The same, and for all further dependencies on the way that no source has needed so far. */
+static bool add_way(struct nue_tree *tree, uint32_t in)
+{
+    if (!add_dependency(tree, in))
+        return false;
+    uint32_t first = tree->network->edges[in].to, at = first;
+    for (; at != tree->target && tree->mark[at] & MARK_IDLE; at = next_switch(tree, at)) {
+        if (tree->mark[at] & MARK_DEAD || !add_dependency(tree, tree->choice[at])) {
+            tree->mark[first] |= MARK_DEAD;
+            return false;
+        }
+    }
+    while (first != at) {
+        tree->mark[first] &= (uint8_t)~MARK_IDLE;
+        first = next_switch(tree, first);
+    }
+    return true;
+}
+
+/* Links that the further LIDs of a terminal share with its first ones, above all weights. */
+static uint64_t cost_of_sharing(const struct nue_tree *tree, uint32_t channel, uint32_t from)
+{
+    const uint8_t *row = routes_row(tree->routes, from);
+    uint64_t shared = 0;
+    for (uint32_t lid = tree->first_lid; lid < tree->lid; lid++)
+        shared += row[lid] == tree->network->edges[channel].port;
+    return shared << 44;
+}
+
+static uint64_t cost_of(const struct nue_tree *tree, uint32_t channel, uint32_t from, uint32_t to)
+{
+    uint64_t cost = tree->weight[channel];
+    if (tree->first_lid != tree->lid)
+        cost += cost_of_sharing(tree, channel, from);
+    if (!tree->turns)
+        return cost + tree->cost[to];
+    for (; to != tree->target; to = next_switch(tree, to))
+        cost += tree->weight[tree->choice[to]] + tree->turns[tree->choice[to]];
+    return cost;
+}
+
+/* In turn: those that follow see what this switch puts on the links. */
+static void take_turn(struct nue_tree *tree, uint32_t at)
+{
+    uint32_t terminals = network_terminal_count(tree->network, at);
+    for (; terminals && at != tree->target; at = next_switch(tree, at))
+        tree->turns[tree->choice[at]] += terminals;
+}
+
+/* Every neighbour of a switch of the last ring gets an offer. Returns how many neighbours. */
+static uint32_t make_offers(struct nue_tree *tree, uint32_t at, uint32_t *neighbours,
+                            uint32_t count)
+{
+    const struct network *network = tree->network;
+    const struct layers *layers = tree->layers;
+    const uint64_t *refused = layers->layer[tree->lane].refused;
+    uint32_t first = network->first_edge[at], bit = 0;
+    bool is_target = at == tree->target;
+    if (tree->mark[at] & MARK_DEAD)
+        return count;
+    if (!is_target)
+        bit = tree->choice[at] - first;
+    for (uint32_t e = first; e < network->first_edge[at + 1]; e++) {
+        uint32_t from = network->edges[e].to;
+        if (tree->hops[from] != NETWORK_NONE ||
+            (!is_target && refused[layers_row(layers, e) + bit / 64] >> (bit % 64) & 1))
+            continue;
+        uint32_t channel = layers->twin[e];
+        uint64_t cost = cost_of(tree, channel, from, at);
+        if (!(tree->mark[from] & MARK_OFFERED)) {
+            tree->mark[from] |= MARK_OFFERED;
+            neighbours[count++] = from;
+        } else if (cost > tree->offer[from] ||
+                   (cost == tree->offer[from] && channel > tree->choice[from])) {
+            continue;
+        }
+        tree->offer[from] = cost;
+        tree->choice[from] = channel;
+    }
+    tree->operations += network->first_edge[at + 1] - first;
+    return count;
+}
+
+/* The best offer of the ring that the lane has not refused; false if there is none. */
+static bool find_offer(struct nue_tree *tree, uint32_t at, uint32_t ring)
+{
+    const struct network *network = tree->network;
+    tree->offer[at] = UINT64_MAX;
+    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+        uint32_t to = network->edges[e].to;
+        if (tree->hops[to] != ring || tree->mark[to] & MARK_DEAD ||
+            (to != tree->target && layers_refuses(tree->layers, tree->lane, e, tree->choice[to])))
+            continue;
+        uint64_t cost = cost_of(tree, e, at, to);
+        if (cost >= tree->offer[at])
+            continue;
+        tree->offer[at] = cost;
+        tree->choice[at] = e;
+    }
+    tree->operations += (uint64_t)(network->first_edge[at + 1] - network->first_edge[at]) *
+                        (tree->turns ? 1 + ring : 1);
+    return tree->offer[at] != UINT64_MAX;
+}
+
+static bool accept_offer(struct nue_tree *tree, uint32_t at, uint32_t ring)
+{
+    if (tree->turns && !find_offer(tree, at, ring))
+        return false;
+    if (!is_source(tree, at)) {
+        tree->mark[at] |= MARK_IDLE;
+        return true;
+    }
+    while (!add_way(tree, tree->choice[at]))
+        if (!find_offer(tree, at, ring))
+            return false;
+    if (tree->turns)
+        take_turn(tree, at);
+    return true;
+}
+
+static void reach(struct nue_tree *tree, uint32_t at, uint32_t ring)
+{
+    tree->hops[at] = ring;
+    tree->cost[at] = tree->offer[at];
+    tree->order[tree->reached++] = at;
+    tree->detour += is_source(tree, at) ? ring - tree->distance[at] : 0;
+}
+
+/* All rings; false if there are too many detours. */
+static bool spread_out(struct nue_tree *tree)
+{
+    uint32_t *front = tree->front, *next = tree->next, count = 1;
+    front[0] = tree->target;
+    for (uint32_t ring = 0; count; ring++) {
+        uint32_t neighbours = 0, accepted = 0;
+        for (uint32_t i = 0; i < count; i++)
+            neighbours = make_offers(tree, front[i], next, neighbours);
+        for (uint32_t i = 0; i < neighbours; i++) {
+            uint32_t at = next[i];
+            tree->mark[at] &= (uint8_t)~MARK_OFFERED;
+            if (accept_offer(tree, at, ring)) {
+                next[accepted++] = at;
+            } else {
+                tree->choice[at] = NETWORK_NONE;
+            }
+        }
+        for (uint32_t i = 0; i < accepted; i++)
+            reach(tree, next[i], ring + 1);
+        if (tree->detour >= tree->limit)
+            return false;
+        uint32_t *last = front;
+        front = next;
+        next = last;
+        count = accepted;
+    }
+    return true;
+}
+
+static void find_way_down(struct nue_tree *tree)
+{
+    const struct network *network = tree->network;
+    memset(tree->down, 0xFF, network->switches.count * sizeof *tree->down);
+    for (uint32_t at = tree->target; tree->up[at] != NETWORK_NONE;) {
+        uint32_t parent = network->edges[tree->up[at]].to;
+        tree->down[parent] = tree->layers->twin[tree->up[at]];
+        at = parent;
+    }
+}
+
+static void lock(struct nue_tree *tree, uint32_t at)
+{
+    if (at == tree->target || tree->mark[at] & MARK_LOCKED)
+        return;
+    tree->mark[at] = MARK_LOCKED;
+    tree->choice[at] = tree->down[at] != NETWORK_NONE ? tree->down[at] : tree->up[at];
+    vec_push(&tree->locked, at);
+}
+
+/* The next switch on the way of a locked one goes along or is locked, too. Those that came through
+ * here when it went elsewhere can stay: it was locked because its old channel led, over other
+ * switches, to its neighbour on the tree and from there to the new channel, so whoever depended on
+ * the old one depended on the new one, too. */
+static void settle_locked(struct nue_tree *tree, uint32_t at)
+{
+    const struct network *network = tree->network;
+    uint32_t to = next_switch(tree, at);
+    if (to != tree->target && !(tree->mark[to] & MARK_LOCKED) &&
+        (tree->choice[to] == NETWORK_NONE || !add_way(tree, tree->choice[at])))
+        lock(tree, to);
+    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+        uint32_t from = network->edges[e].to, in = tree->layers->twin[e];
+        if (tree->choice[from] != in || tree->mark[from] & (MARK_LOCKED | MARK_IDLE))
+            continue;
+        bool added = add_dependency(tree, in);
+        assert(added);
+        (void)added;
+    }
+    tree->operations += network->first_edge[at + 1] - network->first_edge[at];
+}
+
+/* Puts all switches with a choice in order, and counts their hops again. */
+static void order_again(struct nue_tree *tree)
+{
+    uint32_t switches = (uint32_t)tree->network->switches.count;
+    memset(tree->hops, 0xFF, switches * sizeof *tree->hops);
+    tree->hops[tree->target] = 0;
+    tree->reached = 1;
+    tree->detour = 0;
+    for (uint32_t start = 0; start < switches; start++) {
+        uint32_t depth = 0, at = start;
+        if (tree->choice[start] == NETWORK_NONE)
+            continue;
+        for (; tree->hops[at] == NETWORK_NONE; at = next_switch(tree, at))
+            tree->next[depth++] = at;
+        for (uint32_t hops = tree->hops[at]; depth;) {
+            at = tree->next[--depth];
+            tree->offer[at] = 0;
+            reach(tree, at, ++hops);
+        }
+    }
+    tree->operations += tree->reached;
+}
+
+/* Does the route of the switch where `added` begins still need it? */
+static bool is_used(const void *context, struct layers_dependency added)
+{
+    const struct nue_tree *tree = context;
+    const struct network_edge *edges = tree->network->edges;
+    return tree->choice[edges[tree->layers->twin[added.in]].to] == added.in &&
+           tree->choice[edges[added.in].to] == added.out;
+}
+
+static bool is_stuck(const struct nue_tree *tree, uint32_t at)
+{
+    return tree->hops[at] == NETWORK_NONE && !(tree->mark[at] & MARK_LOCKED) &&
+           tree->distance[at] != NETWORK_NONE && is_source(tree, at);
+}
+
+/* Turns to the escape tree, with all that follows. Returns true. */
+static bool escape(struct nue_tree *tree, uint32_t at)
+{
+    if (tree->locked.count == 0)
+        find_way_down(tree);
+    size_t settled = tree->locked.count;
+    lock(tree, at);
+    for (; settled < tree->locked.count; settled++)
+        settle_locked(tree, tree->locked.items[settled]);
+    return true;
+}
+
+static bool free_stuck(struct nue_tree *tree)
+{
+    for (uint32_t at = 0; at < tree->network->switches.count; at++)
+        if (is_stuck(tree, at) && !(tree->up && escape(tree, at)))
+            return false;
+    if (tree->locked.count)
+        order_again(tree);
+    return true;
+}
+
+/* Switches that are no sources and were left over go where they like: nothing depends on them. */
+static void add_idle(struct nue_tree *tree)
+{
+    const struct network *network = tree->network;
+    for (uint32_t i = 0; i < tree->reached; i++) {
+        uint32_t at = tree->order[i];
+        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+            uint32_t from = network->edges[e].to;
+            if (tree->hops[from] != NETWORK_NONE)
+                continue;
+            tree->hops[from] = tree->hops[at] + 1;
+            tree->choice[from] = tree->layers->twin[e];
+            tree->order[tree->reached++] = from;
+        }
+    }
+}
+
+enum nue_result nue_tree_grow(struct nue_tree *tree)
+{
+    size_t switches = tree->network->switches.count;
+    memset(tree->hops, 0xFF, switches * sizeof *tree->hops);
+    memset(tree->choice, 0xFF, switches * sizeof *tree->choice);
+    memset(tree->mark, 0, switches);
+    tree->hops[tree->target] = 0;
+    tree->cost[tree->target] = 0;
+    tree->order[0] = tree->target;
+    tree->reached = 1;
+    tree->detour = 0;
+    tree->locked.count = 0;
+    layers_begin(tree->layers, tree->lane);
+    if (!spread_out(tree) || !free_stuck(tree) || tree->detour >= tree->limit) {
+        layers_undo(tree->layers);
+        return NUE_STUCK;
+    }
+    add_idle(tree);
+    return tree->detour ? NUE_DETOURS : NUE_SHORTEST;
+}
+
+void nue_tree_load(struct nue_tree *tree, const struct column *column)
+{
+    size_t switches = tree->network->switches.count;
+    memset(tree->hops, 0xFF, switches * sizeof *tree->hops);
+    memset(tree->choice, 0xFF, switches * sizeof *tree->choice);
+    memset(tree->mark, MARK_IDLE, switches);
+    memset(tree->cost, 0, switches * sizeof *tree->cost);
+    tree->hops[tree->target] = 0;
+    tree->reached = column->count;
+    for (uint32_t i = 0; i < column->count; i++) {
+        uint32_t at = column->order[i];
+        tree->order[i] = at;
+        if (i == 0)
+            continue;
+        tree->choice[at] = column->out[at];
+        tree->hops[at] = tree->hops[column->next[at]] + 1;
+    }
+    for (uint32_t i = column->count; i-- > 1;) {
+        uint32_t at = column->order[i];
+        if (is_source(tree, at))
+            tree->mark[at] = 0;
+        if (!(tree->mark[at] & MARK_IDLE))
+            tree->mark[column->next[at]] = 0;
+    }
+    tree->mark[tree->target] = 0;
+    tree->operations += column->count;
+}
+
+/* The nearest neighbour that is not idle and whose way the lane takes. */
+static bool find_company(struct nue_tree *tree, uint32_t at)
+{
+    const struct network *network = tree->network;
+    uint32_t best = NETWORK_NONE;
+    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+        uint32_t to = network->edges[e].to;
+        if (tree->mark[to] & MARK_IDLE ||
+            (to != tree->target && layers_refuses(tree->layers, tree->lane, e, tree->choice[to])))
+            continue;
+        if (best == NETWORK_NONE || tree->hops[to] < tree->hops[network->edges[best].to])
+            best = e;
+    }
+    tree->operations += network->first_edge[at + 1] - network->first_edge[at];
+    tree->choice[at] = best;
+    return best != NETWORK_NONE;
+}
+
+/* Its route as it is, on another lane. */
+static bool change_lane(struct nue_tree *tree, uint32_t from)
+{
+    for (unsigned lane = 0; lane < tree->layers->count; lane++) {
+        bool fits = true;
+        if (lane == tree->lane)
+            continue;
+        layers_begin(tree->layers, lane);
+        for (uint32_t at = from, to; fits && (to = next_switch(tree, at)) != tree->target; at = to)
+            fits = layers_add(tree->layers, lane, tree->choice[at], tree->choice[to]) !=
+                   LAYERS_REFUSED;
+        if (fits) {
+            layers_keep(tree->layers);
+            vec_push(&tree->moved, ((struct nue_move){tree->lid, from, (uint8_t)lane}));
+            return true;
+        }
+        layers_undo(tree->layers);
+    }
+    return false;
+}
+
+/* An idle switch whose way is settled: on the lane if possible, else on another one, or along the
+ * escape tree. */
+static bool settle(struct nue_tree *tree, uint32_t at)
+{
+    uint32_t choice = tree->choice[at];
+    bool added = add_way(tree, choice);
+    while (!added && find_company(tree, at))
+        added = add_dependency(tree, tree->choice[at]);
+    if (added) {
+        tree->mark[at] = 0;
+        tree->hops[at] = tree->hops[next_switch(tree, at)] + 1;
+        return true;
+    }
+    tree->choice[at] = choice;
+    return tree->up ? escape(tree, at) : change_lane(tree, at);
+}
+
+bool nue_tree_settle(struct nue_tree *tree)
+{
+    tree->locked.count = 0;
+    for (uint32_t i = 1; i < tree->reached; i++)
+        if (tree->mark[tree->order[i]] & MARK_IDLE && !settle(tree, tree->order[i]))
+            return false;
+    return true;
+}
+
+void nue_tree_keep(struct nue_tree *tree)
+{
+    layers_keep_if(tree->layers, is_used, tree);
+}
+
+void nue_tree_undo(struct nue_tree *tree)
+{
+    layers_undo(tree->layers);
+}

@@ -1,0 +1,66 @@
+/* Routes to one LID within one lane: the step that nue repeats. */
+#ifndef WEFT_ROUTING_ENGINES_NUE_TREE_H
+#define WEFT_ROUTING_ENGINES_NUE_TREE_H
+
+#include "routing/cdg/layers.h"
+#include "routing/engines/column.h"
+#include "routing/model/routes.h"
+
+enum nue_result {
+    NUE_SHORTEST, /* all switches with terminals have shortest routes */
+    NUE_DETOURS,  /* all have routes */
+    NUE_STUCK,    /* some have none, or the detours reach the limit */
+};
+
+/* A source that does not use the lane of the LID. */
+struct nue_move {
+    uint32_t lid, from;
+    uint8_t lane;
+};
+
+struct nue_tree {
+    const struct network *network;
+    struct layers *layers;
+    const uint32_t *weight; /* by channel: routes that cross it so far */
+    uint32_t *turns;        /* by channel, or NULL: what this tree adds, so that sources see it */
+    const uint32_t *up;     /* by switch: the channel to its parent in the escape tree; or NULL */
+
+    /* What to find, set by the caller. */
+    unsigned lane;
+    uint32_t target;
+    const struct routes *routes;
+    uint64_t limit;          /* of detours; see below */
+    uint32_t first_lid, lid; /* keep apart from the ways of the LIDs from first_lid to lid - 1 */
+
+    /* What was found. */
+    uint32_t *choice; /* by switch: its channel, or NETWORK_NONE */
+    uint32_t *order;  /* switches with a route, each after the next on its way */
+    uint32_t reached; /* how many, the target included */
+    uint64_t detour;  /* hops above the shortest, of all switches together */
+    uint64_t operations;
+
+    uint32_t *hops, *distance;
+    uint64_t *cost, *offer;
+    uint8_t *mark; /* by switch: bits of nue_tree.c */
+    uint32_t *front, *next, *down;
+    VEC(uint32_t) locked;
+    VEC(struct nue_move) moved; /* by all trees so far */
+};
+
+void nue_tree_init(struct nue_tree *tree, const struct network *network, struct layers *layers);
+void nue_tree_release(struct nue_tree *tree);
+/* Shortest distances to the target, for all trees to it that follow. */
+void nue_tree_aim(struct nue_tree *tree, uint32_t target);
+/* Finds routes, and what follows unless it was stuck: their dependencies stay in the lane, or do
+ * not. */
+enum nue_result nue_tree_grow(struct nue_tree *tree);
+void nue_tree_keep(struct nue_tree *tree);
+void nue_tree_undo(struct nue_tree *tree);
+
+/* For routes that are in the tables: adds the dependencies of switches without terminals, or finds
+ * other routes for these, or (without an escape tree) other lanes, which it notes in `moved`. False
+ * if that is impossible; then the lanes are of no further use. */
+void nue_tree_load(struct nue_tree *tree, const struct column *column);
+bool nue_tree_settle(struct nue_tree *tree);
+
+#endif

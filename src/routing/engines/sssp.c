@@ -1,0 +1,489 @@
+/* sssp: single-source shortest paths with growing weights.
+ *
+ * Hoefler, Schneider and Lumsdaine, "Optimized routing for large-scale InfiniBand networks" (2009):
+ * destination after destination gets a tree of shortest routes in which a link weighs as much as
+ * routes cross it already; then the weights grow by the new routes. Weights start so high there
+ * that no detour ever pays, so hops come first. Here that is made use of: which links lead closer
+ * to a switch does not depend on weights and is found once, breadth first, for all terminals of the
+ * switch; what is left for each LID is one pass over these links in order of distance, with sums in
+ * place of a priority queue.
+ *
+ * The first destinations choose among links without any weight, and choose badly. Where the loads
+ * come out uneven, every terminal's tree is therefore taken back and chosen again, under the
+ * weights of all others, twice over. What is uneven then are links that serve a terminal too many,
+ * as on a leaf of a fat tree that lost a link: all come to a terminal by the same link, the
+ * lightest one, since sources do not see each other. Trees that cross such links are chosen once
+ * more, with every source in sight of those before it.
+ *
+ * Routes are counted from terminal to terminal. Switches' own LIDs are given routes but weigh
+ * nothing. The further LIDs of a terminal keep away from the links of its earlier ones as far as
+ * shortest ways allow, and only then look at the weights.
+ *
+ * Shortest routes need not be free of deadlock. As with minhop the tables are proved to be, or
+ * refused with the cycle, unless cycles are explicitly allowed. */
+#include "routing/engines/sssp.h"
+
+#include "routing/cdg/layers.h"
+#include "routing/paper/paper_cost.h"
+
+#include "base/rng.h"
+
+#include <string.h>
+
+void sssp_weigh_user_routes(const struct network *network, const struct engine_options *options,
+                            uint32_t *weight)
+{
+    if (!options->user || !options->seed_balance)
+        return;
+    for (size_t i = 0; i < options->user->entries.count; i++) {
+        const struct user_route *entry = &options->user->entries.items[i];
+        uint32_t at = user_route_switch(entry, network);
+        if (at == NETWORK_NONE)
+            continue;
+        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++)
+            if (network->edges[e].port == entry->port)
+                weight[e] += 1 + network_terminal_count(network, at);
+    }
+}
+
+void sssp_init(struct sssp *sssp, const struct network *network,
+               const struct engine_options *options)
+{
+    size_t switches = network->switches.count, edges = network->first_edge[switches];
+    *sssp = (struct sssp){.network = network};
+    sssp->weight = mem_zalloc(edges + 1, sizeof *sssp->weight);
+    sssp->order = mem_alloc((switches + 1) * sizeof *sssp->order);
+    sssp->distance = mem_alloc((switches + 1) * sizeof *sssp->distance);
+    sssp->ways = mem_alloc((edges + 1) * sizeof *sssp->ways);
+    sssp->first_way = mem_alloc((switches + 2) * sizeof *sssp->first_way);
+    sssp->choice = mem_alloc((switches + 1) * sizeof *sssp->choice);
+    sssp->cost = mem_alloc((switches + 1) * sizeof *sssp->cost);
+    sssp->flow = mem_zalloc(switches + 1, sizeof *sssp->flow);
+    if (options->weights)
+        sssp->factor = port_weights_by_edge(options->weights, network);
+    sssp_weigh_user_routes(network, options, sssp->weight);
+}
+
+void sssp_release(struct sssp *sssp)
+{
+    mem_free(sssp->weight);
+    mem_free(sssp->factor);
+    mem_free(sssp->order);
+    mem_free(sssp->distance);
+    mem_free(sssp->ways);
+    mem_free(sssp->first_way);
+    mem_free(sssp->choice);
+    mem_free(sssp->cost);
+    mem_free(sssp->flow);
+    *sssp = (struct sssp){0};
+}
+
+static void find_distances(struct sssp *sssp, uint32_t target)
+{
+    const struct network *network = sssp->network;
+    uint32_t tail = 0;
+    memset(sssp->distance, 0xFF, network->switches.count * sizeof *sssp->distance);
+    sssp->distance[target] = 0;
+    sssp->order[tail++] = target;
+    for (uint32_t head = 0; head < tail; head++) {
+        uint32_t at = sssp->order[head], next = sssp->distance[at] + 1;
+        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+            uint32_t to = network->edges[e].to;
+            if (sssp->distance[to] != NETWORK_NONE)
+                continue;
+            sssp->distance[to] = next;
+            sssp->order[tail++] = to;
+        }
+    }
+    sssp->reached = tail;
+}
+
+void sssp_aim(struct sssp *sssp, uint32_t target)
+{
+    const struct network *network = sssp->network;
+    uint32_t ways = 0;
+    find_distances(sssp, target);
+    sssp->target = target;
+    for (uint32_t i = 0; i < sssp->reached; i++) {
+        uint32_t at = sssp->order[i], closer = sssp->distance[at] - 1;
+        sssp->first_way[i] = ways;
+        if (i == 0)
+            continue;
+        sssp->operations += network->first_edge[at + 1] - network->first_edge[at];
+        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+            uint32_t to = network->edges[e].to;
+            sssp->ways[ways] = (struct sssp_way){.edge = e, .to = to};
+            ways += sssp->distance[to] == closer;
+        }
+    }
+    sssp->first_way[sssp->reached] = ways;
+    sssp->operations += sssp->reached + ways;
+}
+
+void sssp_choose(struct sssp *sssp)
+{
+    const uint32_t *weight = sssp->weight;
+    uint64_t *cost = sssp->cost;
+    cost[sssp->target] = 0;
+    sssp->choice[sssp->target] = NETWORK_NONE;
+    for (uint32_t i = 1; i < sssp->reached; i++) {
+        const struct sssp_way *way = sssp->ways + sssp->first_way[i];
+        const struct sssp_way *end = sssp->ways + sssp->first_way[i + 1];
+        uint64_t least = UINT64_MAX;
+        uint32_t edge = way->edge;
+        for (; way < end; way++) {
+            uint64_t sum = weight[way->edge] + cost[way->to];
+            edge = sum < least ? way->edge : edge;
+            least = sum < least ? sum : least;
+        }
+        cost[sssp->order[i]] = least;
+        sssp->choice[sssp->order[i]] = edge;
+    }
+    sssp->operations += sssp->first_way[sssp->reached];
+}
+
+void sssp_choose_lowest(struct sssp *sssp)
+{
+    sssp->choice[sssp->target] = NETWORK_NONE;
+    for (uint32_t i = 1; i < sssp->reached; i++) {
+        const struct sssp_way *way = sssp->ways + sssp->first_way[i];
+        const struct sssp_way *end = sssp->ways + sssp->first_way[i + 1], *best = way;
+        for (; way < end; way++)
+            if (way->to == best->to && sssp->weight[way->edge] < sssp->weight[best->edge])
+                best = way;
+        sssp->choice[sssp->order[i]] = best->edge;
+    }
+    sssp->operations += sssp->first_way[sssp->reached];
+}
+
+static void add_weight(struct sssp *sssp, uint32_t edge, uint32_t flow)
+{
+    sssp->weight[edge] += sssp->factor ? flow * sssp->factor[edge] : flow;
+}
+
+void sssp_load(struct sssp *sssp, int32_t amount)
+{
+    const struct network *network = sssp->network;
+    for (uint32_t i = sssp->reached; i-- > 1;) {
+        uint32_t at = sssp->order[i], edge = sssp->choice[at];
+        uint32_t flow = sssp->flow[at] + (uint32_t)amount * network_terminal_count(network, at);
+        sssp->flow[at] = 0;
+        sssp->flow[network->edges[edge].to] += flow;
+        add_weight(sssp, edge, flow);
+    }
+    sssp->flow[sssp->target] = 0;
+    sssp->operations += sssp->reached;
+}
+
+/* Notes the dependencies of the routes chosen; `everywhere`: each switch is a source, not only
+ * those with terminals. */
+static void note_choice(struct sssp *sssp, bool everywhere)
+{
+    const struct network *network = sssp->network;
+    for (uint32_t i = sssp->reached; i-- > 1;) {
+        uint32_t at = sssp->order[i], in = sssp->choice[at], to = network->edges[in].to;
+        bool carries = everywhere || sssp->flow[at] || network_terminal_count(network, at);
+        sssp->flow[at] = 0;
+        if (!carries || to == sssp->target)
+            continue;
+        sssp->flow[to] = 1;
+        layers_note(sssp->layers, 0, in, sssp->choice[to]);
+    }
+    sssp->flow[sssp->target] = 0;
+}
+
+static void shuffle(uint32_t *items, uint32_t count, uint64_t seed)
+{
+    struct rng rng;
+    rng_seed(&rng, seed, 0);
+    for (uint32_t i = count; i > 1; i--) {
+        uint32_t other = (uint32_t)rng_below(&rng, i), item = items[i - 1];
+        items[i - 1] = items[other];
+        items[other] = item;
+    }
+}
+
+uint32_t *sssp_destinations(const struct network *network, const struct engine_options *options,
+                            uint32_t *count)
+{
+    uint32_t switches = (uint32_t)network->switches.count;
+    uint32_t *list = mem_alloc((network->terminals.count + 1) * sizeof *list);
+    uint32_t *by_turn = mem_alloc((switches + 1) * sizeof *by_turn);
+    bool *listed = mem_zalloc(network->terminals.count + 1, sizeof *listed);
+    size_t first_count = 0;
+    uint32_t *first =
+        options->first ? guid_list_terminals(options->first, network, &first_count) : NULL;
+    *count = 0;
+    for (uint32_t i = 0; i < network->terminals.count; i++)
+        listed[i] = network->terminals.items[i].lid == 0;
+    for (size_t i = 0; i < first_count; i++) {
+        if (!listed[first[i]])
+            list[(*count)++] = first[i];
+        listed[first[i]] = true;
+    }
+    for (uint32_t at = 0; at < switches; at++)
+        by_turn[at] = at;
+    if (options->scatter)
+        shuffle(by_turn, switches, options->scatter);
+    for (uint32_t turn = 0; turn < switches; turn++) {
+        uint32_t at = by_turn[turn];
+        for (uint32_t i = network->first_terminal[at]; i < network->first_terminal[at + 1]; i++)
+            if (!listed[network->terminals_at[i]])
+                list[(*count)++] = network->terminals_at[i];
+    }
+    mem_free(first);
+    mem_free(by_turn);
+    mem_free(listed);
+    return list;
+}
+
+void sssp_fill_here(const struct network *network, struct routes *routes)
+{
+    for (uint32_t i = 0; i < network->terminals.count; i++) {
+        const struct network_terminal *terminal = &network->terminals.items[i];
+        if (terminal->lid)
+            memset(routes_row(routes, terminal->at) + terminal->lid, terminal->port,
+                   (size_t)1 << terminal->lmc);
+    }
+    for (uint32_t at = 0; at < routes->switch_count; at++) {
+        const struct network_switch *node = &network->switches.items[at];
+        if (node->lid)
+            memset(routes_row(routes, at) + node->lid, 0, (size_t)1 << node->lmc);
+    }
+}
+
+uint32_t sssp_first_lid(const struct network *network, uint32_t at)
+{
+    for (uint32_t i = network->first_terminal[at]; i < network->first_terminal[at + 1]; i++)
+        if (network->terminals.items[network->terminals_at[i]].lid)
+            return network->terminals.items[network->terminals_at[i]].lid;
+    return 0;
+}
+
+void sssp_copy_column(struct routes *routes, const struct network *network, uint32_t at,
+                      uint32_t lid)
+{
+    const struct network_switch *target = &network->switches.items[at];
+    for (uint32_t from = 0; from < routes->switch_count; from++)
+        if (from != at)
+            memset(routes_row(routes, from) + target->lid, routes_row(routes, from)[lid],
+                   (size_t)1 << target->lmc);
+    routes->operations += routes->switch_count;
+}
+
+void sssp_write_column(struct sssp *sssp, struct routes *routes, uint32_t lid, uint32_t count)
+{
+    for (uint32_t i = 1; i < sssp->reached; i++) {
+        uint32_t at = sssp->order[i];
+        memset(routes_row(routes, at) + lid, sssp->network->edges[sssp->choice[at]].port, count);
+    }
+    sssp->operations += sssp->reached;
+}
+
+/* How often the LIDs of a terminal below `lid` leave this switch by this port. */
+static uint32_t count_used(const uint8_t *row, uint32_t first_lid, uint32_t lid, uint8_t port)
+{
+    uint32_t used = 0;
+    for (; first_lid < lid; first_lid++)
+        used += row[first_lid] == port;
+    return used;
+}
+
+/* As sssp_choose(), for a further LID of a terminal. */
+static void choose_apart(struct sssp *sssp, const struct routes *routes, uint32_t first_lid,
+                         uint32_t lid)
+{
+    const uint64_t apart = UINT64_C(1) << 44; /* above the weights of any route */
+    sssp->cost[sssp->target] = 0;
+    sssp->choice[sssp->target] = NETWORK_NONE;
+    for (uint32_t i = 1; i < sssp->reached; i++) {
+        uint32_t at = sssp->order[i];
+        uint64_t least = UINT64_MAX;
+        for (uint32_t k = sssp->first_way[i]; k < sssp->first_way[i + 1]; k++) {
+            const struct sssp_way *way = &sssp->ways[k];
+            uint32_t used = count_used(routes_row(routes, at), first_lid, lid,
+                                       sssp->network->edges[way->edge].port);
+            uint64_t sum = sssp->weight[way->edge] + sssp->cost[way->to] + used * apart;
+            if (sum >= least)
+                continue;
+            least = sum;
+            sssp->choice[at] = way->edge;
+        }
+        sssp->cost[at] = least;
+    }
+    sssp->operations += (uint64_t)sssp->first_way[sssp->reached] * (1 + lid - first_lid);
+}
+
+static void recall_choice(struct sssp *sssp, const struct routes *routes, uint32_t lid)
+{
+    for (uint32_t i = 1; i < sssp->reached; i++) {
+        uint32_t at = sssp->order[i];
+        uint32_t first_port = sssp->network->switches.items[at].first_port;
+        sssp->choice[at] = sssp->layers->of_port[first_port + routes_port(routes, at, lid)];
+    }
+    sssp->operations += sssp->reached;
+}
+
+/* Chooses and loads at once: each switch, from the target outwards, sees what those before it have
+ * put on the links. */
+static void choose_in_turn(struct sssp *sssp)
+{
+    const struct network *network = sssp->network;
+    for (uint32_t i = 1; i < sssp->reached; i++) {
+        uint32_t from = sssp->order[i], terminals = network_terminal_count(network, from);
+        uint64_t least = UINT64_MAX;
+        for (uint32_t k = sssp->first_way[i]; k < sssp->first_way[i + 1]; k++) {
+            uint64_t sum = sssp->weight[sssp->ways[k].edge];
+            for (uint32_t at = sssp->ways[k].to; at != sssp->target;
+                 at = network->edges[sssp->choice[at]].to)
+                sum += sssp->weight[sssp->choice[at]];
+            if (sum >= least)
+                continue;
+            least = sum;
+            sssp->choice[from] = sssp->ways[k].edge;
+        }
+        for (uint32_t at = from; terminals && at != sssp->target;
+             at = network->edges[sssp->choice[at]].to)
+            add_weight(sssp, sssp->choice[at], terminals);
+        sssp->operations +=
+            (uint64_t)sssp->distance[from] * (sssp->first_way[i + 1] - sssp->first_way[i] + 1);
+    }
+}
+
+static bool crosses_heavy(const struct sssp *sssp, uint64_t limit)
+{
+    for (uint32_t i = 1; i < sssp->reached; i++)
+        if (sssp->weight[sssp->choice[sssp->order[i]]] > limit)
+            return true;
+    return false;
+}
+
+/* Every terminal's first LID once more, or only those whose trees cross a link above the limit. */
+static void choose_again(struct sssp *sssp, struct routes *routes, const uint32_t *destinations,
+                         uint32_t count, uint64_t limit)
+{
+    layers_clear(sssp->layers, 0);
+    sssp->target = NETWORK_NONE;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct network_terminal *terminal = &sssp->network->terminals.items[destinations[i]];
+        if (sssp->target != terminal->at)
+            sssp_aim(sssp, terminal->at);
+        recall_choice(sssp, routes, terminal->lid);
+        if (limit == 0 || crosses_heavy(sssp, limit)) {
+            sssp_load(sssp, -1);
+            if (limit) {
+                choose_in_turn(sssp);
+            } else {
+                sssp_choose(sssp);
+                sssp_load(sssp, 1);
+            }
+            sssp_write_column(sssp, routes, terminal->lid, 1);
+        }
+        note_choice(sssp, true);
+    }
+}
+
+uint64_t sssp_heavy(const uint32_t *weight, uint64_t edges)
+{
+    uint64_t sum = 0, most = 0;
+    for (uint64_t e = 0; e < edges; e++) {
+        sum += weight[e];
+        most = weight[e] > most ? weight[e] : most;
+    }
+    uint64_t mean = edges ? sum / edges : 0;
+    return most <= mean + mean / 20 ? 0 : mean + (most - mean) * 3 / 10;
+}
+
+/* The LIDs `offset` of all terminals. */
+static bool fill_offset(struct sssp *sssp, struct routes *routes, const uint32_t *destinations,
+                        uint32_t count, uint32_t offset)
+{
+    const struct network *network = sssp->network;
+    bool more = false;
+    sssp->target = NETWORK_NONE;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct network_terminal *terminal = &network->terminals.items[destinations[i]];
+        if (offset >> terminal->lmc)
+            continue;
+        more |= (offset + 1) >> terminal->lmc == 0;
+        if (sssp->target != terminal->at)
+            sssp_aim(sssp, terminal->at);
+        if (sssp->lowest)
+            sssp_choose_lowest(sssp);
+        else if (offset)
+            choose_apart(sssp, routes, terminal->lid, terminal->lid + offset);
+        else
+            sssp_choose(sssp);
+        sssp_load(sssp, 1);
+        note_choice(sssp, true);
+        sssp_write_column(sssp, routes, terminal->lid + offset, 1);
+    }
+    return more;
+}
+
+static void fill_switches(struct sssp *sssp, struct routes *routes)
+{
+    const struct network *network = sssp->network;
+    for (uint32_t at = 0; at < network->switches.count; at++) {
+        const struct network_switch *target = &network->switches.items[at];
+        uint32_t lid = sssp_first_lid(network, at);
+        if (!target->lid)
+            continue;
+        if (lid) {
+            sssp_copy_column(routes, network, at, lid);
+            continue;
+        }
+        sssp_aim(sssp, at);
+        if (sssp->lowest)
+            sssp_choose_lowest(sssp);
+        else
+            sssp_choose(sssp);
+        note_choice(sssp, false);
+        sssp_write_column(sssp, routes, target->lid, UINT32_C(1) << target->lmc);
+    }
+}
+
+void sssp_tables(const struct network *network, const struct engine_options *options, bool lowest,
+                 struct layers *layers, struct routes *routes)
+{
+    struct sssp sssp;
+    uint32_t count;
+    uint32_t *destinations = sssp_destinations(network, options, &count);
+    sssp_init(&sssp, network, options);
+    sssp.layers = layers;
+    sssp.lowest = lowest;
+    bool more = fill_offset(&sssp, routes, destinations, count, 0);
+    for (int again = 0; again < 3 && !lowest; again++) {
+        uint64_t heavy = sssp_heavy(sssp.weight, layers->channels);
+        if (heavy)
+            choose_again(&sssp, routes, destinations, count, again < 2 ? 0 : heavy);
+    }
+    for (uint32_t offset = 1; more; offset++)
+        more = fill_offset(&sssp, routes, destinations, count, offset);
+    fill_switches(&sssp, routes);
+    sssp_fill_here(network, routes);
+    routes->operations += sssp.operations;
+    sssp_release(&sssp);
+    mem_free(destinations);
+}
+
+static int sssp_compute(const struct network *network, const struct engine_options *options,
+                        struct routes *routes, struct err *err)
+{
+    struct layers layers;
+    routes_init(routes, network, "sssp");
+    layers_init(&layers, network);
+    layers_open(&layers);
+    sssp_tables(network, options, false, &layers, routes);
+    bool cyclic = !layers_sort(&layers, 0);
+    routes->operations += layers.operations;
+    layers_release(&layers);
+    return engine_settle(network, options, cyclic, routes, err);
+}
+
+const struct engine engine_sssp = {
+    .name = "sssp",
+    .summary = "shortest routes weighed by those so far; refused where it could deadlock",
+    .compute = sssp_compute,
+    .paper_steps = paper_steps_minhop,
+};

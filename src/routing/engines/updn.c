@@ -1,0 +1,160 @@
+/* updn: FERa's rule for operators: several roots, balanced ties.
+ *
+ * With one root at a leaf, a fat tree has most of its spines below the leaves and its traffic on
+ * one of them. Here the directions follow the levels, if the network is a tree in stages, or the
+ * given roots, or else the centre. In a tree the terminals take equal ways in turn, in any other
+ * network that with the least load.
+ *
+ * Several roots can leave pairs without a legal route. Between terminals that is an error for roots
+ * that were given, and the reason to take the centre for a tree that was detected. Between a
+ * terminal and a switch (a root that lost a link) the tables lead to a legal route all the same, on
+ * lanes of their own (strays.c). */
+#include "routing/engines/turns.h"
+#include "routing/paper/paper_cost.h"
+#include "routing/search/roots.h"
+#include "routing/search/strays.h"
+#include "routing/search/weigh.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What the directions are, and how they were found. */
+struct directions {
+    struct updown updown; /* not yet made if they are the tree's */
+    struct tree tree;     /* if they are; then its levels are not NULL */
+    char note[sizeof((struct roots *)0)->note];
+    uint64_t operations;
+};
+
+/* False if the network is no tree with more than one level, or not with these roots. */
+static bool follow_levels(struct directions *directions, const struct network *network,
+                          const struct engine_options *options)
+{
+    struct err ignored;
+    struct tree *tree = &directions->tree;
+    if ((options->root != ROOT_DETECT && options->root != ROOT_LIST) ||
+        tree_recognise(tree, network, options, &ignored))
+        return false;
+    directions->operations += tree->operations;
+    if (tree->tops == 0 || tree->levels == 1) {
+        tree_release(tree);
+        return false;
+    }
+    snprintf(directions->note, sizeof directions->note,
+             options->root == ROOT_LIST ? "%u roots, the top of a tree by the roots given"
+                                        : "%u roots, the top stage of a tree",
+             tree->tops);
+    return true;
+}
+
+static int find_directions(struct directions *directions, const struct network *network,
+                           const struct engine_options *options, struct err *err)
+{
+    struct roots roots;
+    *directions = (struct directions){0};
+    if (follow_levels(directions, network, options))
+        return 0;
+    int rc = roots_choose(&roots, network, options, ROOT_DETECT, err);
+    if (rc)
+        return rc;
+    updown_init(&directions->updown, network, roots.switches.items, roots.switches.count);
+    memcpy(directions->note, roots.note, sizeof roots.note);
+    directions->operations += roots.operations;
+    roots_release(&roots);
+    return 0;
+}
+
+uint32_t *roots_ranks(const struct network *network, const struct engine_options *options)
+{
+    struct engine_options chosen = *options;
+    struct directions directions;
+    struct err ignored;
+    if (chosen.root == ROOT_DEFAULT)
+        chosen.root = ROOT_DETECT;
+    if (find_directions(&directions, network, &chosen, &ignored))
+        return NULL;
+    if (directions.tree.level)
+        tree_directions(&directions.tree, network, &directions.updown);
+    uint32_t *ranks = directions.updown.rank;
+    directions.updown.rank = NULL;
+    updown_release(&directions.updown);
+    tree_release(&directions.tree);
+    return ranks;
+}
+
+static int refuse_gaps(const struct network *network, const struct ways_gaps *gaps, struct err *err)
+{
+    char from[NETWORK_LABEL_BYTES], to[NETWORK_LABEL_BYTES];
+    return err_set(err, ENETUNREACH,
+                   "%llu pairs of ports have no up*-down* route with these roots (the first from "
+                   "%.80s to %.80s)",
+                   (unsigned long long)gaps->terminal_pairs,
+                   network_label(network, NETWORK_SWITCH | gaps->from, from),
+                   network_label(network, NETWORK_SWITCH | gaps->to, to));
+}
+
+static int compute_with(const struct network *network, const struct engine_options *options,
+                        enum root_choice choice, struct routes *routes, struct err *err)
+{
+    struct engine_options chosen = *options;
+    struct directions directions;
+    struct ways_gaps gaps;
+    chosen.root = choice;
+    *routes = (struct routes){0};
+    int rc = find_directions(&directions, network, &chosen, err);
+    if (rc)
+        return rc;
+    routes_reserve(routes, network, "updn");
+    memcpy(routes->note, directions.note, sizeof directions.note);
+    routes->operations = directions.operations;
+    if (directions.tree.level && !weigh_is_wanted(options)) {
+        turns_tables(network, &directions.tree, &directions.updown, options, TURNS_LIST, routes,
+                     &gaps);
+    } else {
+        if (directions.tree.level)
+            tree_directions(&directions.tree, network, &directions.updown);
+        weigh_tables(network, &directions.updown, options, routes, &gaps);
+    }
+    routes->ranks = directions.updown.rank;
+    directions.updown.rank = NULL;
+    updown_release(&directions.updown);
+    tree_release(&directions.tree);
+    if (gaps.terminal_pairs) {
+        engine_refuse(routes);
+        rc = refuse_gaps(network, &gaps, err);
+    } else {
+        /* If a proof of detected roots fails, there is another try: it is not left to the caller.
+         */
+        chosen.leave_proof &= choice != ROOT_DETECT;
+        rc = strays_settle(network, &chosen, &gaps, routes, err);
+    }
+    ways_gaps_release(&gaps);
+    return rc;
+}
+
+static int updn_compute(const struct network *network, const struct engine_options *options,
+                        struct routes *routes, struct err *err)
+{
+    enum root_choice choice = options->root == ROOT_DEFAULT ? ROOT_DETECT : options->root;
+    int rc = compute_with(network, options, choice, routes, err);
+    if (choice != ROOT_DETECT || (rc != -ENETUNREACH && rc != -EDEADLK))
+        return rc;
+    uint64_t in_vain = routes->operations;
+    rc = compute_with(network, options, ROOT_CENTRE, routes, err);
+    routes->operations += in_vain;
+    if (rc)
+        return rc;
+    size_t length = strlen(routes->note);
+    snprintf(routes->note + length, sizeof routes->note - length,
+             " (the top stage as roots leaves pairs without a legal route)");
+    return 0;
+}
+
+const struct engine engine_updn = {
+    .name = "updn",
+    .summary = "up*-down* with detected or given roots, balanced over equal ways",
+    .compute = updn_compute,
+    .paper_steps = paper_steps_fera,
+    .ranks = roots_ranks,
+};

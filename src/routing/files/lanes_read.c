@@ -1,0 +1,242 @@
+#include "routing/files/lanes_read.h"
+
+#include "base/file.h"
+
+#include "base/map.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILE_LIMIT = 1 << 30 };
+
+static void use_lane(struct lanes *lanes, unsigned lane)
+{
+    if (lane < LANES_DISCARD && lane >= lanes->count)
+        lanes->count = lane + 1;
+}
+
+/* Where lines come from and where their entries go. */
+struct lanes_reader {
+    struct lanes *lanes;
+    const char *name;
+    struct err *err;
+    unsigned line;
+    struct map by_port, by_node; /* GUIDs to end points; of an adapter its first port */
+    uint32_t current;            /* end point of the block, or NETWORK_NONE */
+};
+
+static bool scan_unsigned(char **at, int base, uint64_t *value)
+{
+    char *end;
+    *at += strspn(*at, " \t");
+    if (!isxdigit((unsigned char)**at))
+        return false;
+    *value = strtoull(*at, &end, base);
+    if (end == *at)
+        return false;
+    *at = end;
+    return true;
+}
+
+static bool scan_colon(char **at)
+{
+    *at += strspn(*at, " \t");
+    if (**at != ':')
+        return false;
+    ++*at;
+    return true;
+}
+
+static bool at_end(const char *at)
+{
+    return at[strspn(at, " \t\r")] == '\0';
+}
+
+static int fail(const struct lanes_reader *reader, const char *what)
+{
+    return err_at(reader->err, EINVAL, reader->name, reader->line, "%s", what);
+}
+
+/* "Channel Adapter 0x…, …" and "Switch 0x…, …" open a block. */
+static bool take_header(struct lanes_reader *reader, char *line)
+{
+    static const char *const kinds[] = {"Channel Adapter ", "Switch ", "Router "};
+    uint64_t guid;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        size_t length = strlen(kinds[i]);
+        if (strncmp(line, kinds[i], length) != 0)
+            continue;
+        line += length;
+        if (scan_unsigned(&line, 16, &guid))
+            reader->current = map_get(&reader->by_port, guid);
+        return true;
+    }
+    return false;
+}
+
+static int put_sl(struct lanes_reader *reader, uint32_t end_point, uint64_t dlid, uint64_t sl)
+{
+    struct lanes *lanes = reader->lanes;
+    if (sl >= LANES_SLS)
+        return fail(reader, "a service level is 0 to 15");
+    if (dlid > lanes->network->top_lid)
+        return 0; /* nobody has it */
+    uint8_t **row = &lanes->sl_rows[lanes_source_index(lanes, end_point)];
+    if (!*row)
+        *row = mem_zalloc(lanes->network->top_lid + 1u, 1);
+    (*row)[dlid] = (uint8_t)sl;
+    use_lane(lanes, (unsigned)sl);
+    return 0;
+}
+
+static int take_path_sl(struct lanes_reader *reader, char *line)
+{
+    uint64_t guid, dlid, sl;
+    char *at = line;
+    if (strncmp(line, "0x", 2) != 0 || !scan_unsigned(&at, 16, &guid))
+        return 0;
+    if (scan_colon(&at)) {
+        if (!scan_unsigned(&at, 10, &sl) || !at_end(at))
+            return fail(reader, "expected \"0x<dlid> : <sl>\"");
+        if (reader->current == NETWORK_NONE)
+            return fail(reader, "no source of this network before this line");
+        return put_sl(reader, reader->current, guid, sl);
+    }
+    if (!scan_unsigned(&at, 0, &dlid) || !scan_unsigned(&at, 10, &sl))
+        return 0;
+    uint32_t source = map_get(&reader->by_node, guid);
+    if (source == NETWORK_NONE)
+        return fail(reader, "no node of this network has that GUID");
+    int rc = put_sl(reader, source, dlid, sl);
+    if (source & NETWORK_SWITCH)
+        return rc;
+    const struct network *network = reader->lanes->network;
+    for (uint32_t port = source + 1;
+         port < network->terminals.count && !rc && network->terminals.items[port].node_guid == guid;
+         port++)
+        rc = put_sl(reader, port, dlid, sl);
+    return rc;
+}
+
+static int put_lanes(struct lanes_reader *reader, uint32_t end_point, uint64_t in, uint64_t out,
+                     const uint8_t lanes_of_sl[LANES_SLS])
+{
+    struct lanes *lanes = reader->lanes;
+    if (!(end_point & NETWORK_SWITCH))
+        return 0; /* an adapter's choice does not bind the switch that follows */
+    uint32_t at = end_point & ~NETWORK_SWITCH;
+    size_t ports = lanes->network->switches.items[at].port_count + 1u;
+    if (in >= ports || out >= ports)
+        return fail(reader, "the switch has no such port");
+    if (!lanes->vl_tables[at]) {
+        uint8_t *table = lanes->vl_tables[at] = mem_alloc(ports * ports * LANES_SLS);
+        for (size_t i = 0; i < ports * ports * LANES_SLS; i++)
+            table[i] = i % LANES_SLS;
+    }
+    memcpy(lanes->vl_tables[at] + (in * ports + out) * LANES_SLS, lanes_of_sl, LANES_SLS);
+    for (int sl = 0; sl < LANES_SLS; sl++)
+        use_lane(lanes, lanes_of_sl[sl]);
+    return 0;
+}
+
+/* "0x<guid> in out 0x01 0x23 …" */
+static int take_nibbles(struct lanes_reader *reader, char *at)
+{
+    uint64_t guid, in, out, pair;
+    uint8_t lanes_of_sl[LANES_SLS];
+    if (!scan_unsigned(&at, 16, &guid) || !scan_unsigned(&at, 10, &in) ||
+        !scan_unsigned(&at, 10, &out))
+        return 0;
+    for (int sl = 0; sl < LANES_SLS; sl += 2) {
+        if (!scan_unsigned(&at, 16, &pair) || pair > 0xFF)
+            return fail(reader, "expected eight bytes, two lanes each");
+        lanes_of_sl[sl] = (uint8_t)(pair >> 4);
+        lanes_of_sl[sl + 1] = pair & 15;
+    }
+    uint32_t node = map_get(&reader->by_node, guid);
+    if (node == NETWORK_NONE)
+        return fail(reader, "no node of this network has that GUID");
+    return put_lanes(reader, node, in, out, lanes_of_sl);
+}
+
+static int take_sl2vl(struct lanes_reader *reader, char *line)
+{
+    uint64_t in, out, lane;
+    uint8_t lanes_of_sl[LANES_SLS];
+    char *at = line;
+    if (strncmp(line, "0x", 2) == 0)
+        return take_nibbles(reader, line);
+    if (!isdigit((unsigned char)*line) || !scan_unsigned(&at, 10, &in) ||
+        !scan_unsigned(&at, 10, &out) || !scan_colon(&at))
+        return 0;
+    for (int sl = 0; sl < LANES_SLS; sl++) {
+        if (!scan_unsigned(&at, 10, &lane) || lane > 15)
+            return fail(reader, "expected 16 lanes, 0 to 15");
+        lanes_of_sl[sl] = (uint8_t)lane;
+    }
+    return reader->current == NETWORK_NONE
+               ? 0
+               : put_lanes(reader, reader->current, in, out, lanes_of_sl);
+}
+
+static int parse(struct lanes *lanes, const char *name, char *text,
+                 int (*take)(struct lanes_reader *, char *), struct err *err)
+{
+    struct lanes_reader reader = {
+        .lanes = lanes, .name = name, .err = err, .current = NETWORK_NONE};
+    int rc = 0;
+    for (uint32_t i = 0; i < lanes->network->terminals.count; i++) {
+        const struct network_terminal *terminal = &lanes->network->terminals.items[i];
+        map_add(&reader.by_port, terminal->guid, i);
+        map_add(&reader.by_node, terminal->node_guid ? terminal->node_guid : terminal->guid, i);
+    }
+    for (uint32_t i = 0; i < lanes->network->switches.count; i++) {
+        map_add(&reader.by_port, lanes->network->switches.items[i].guid, NETWORK_SWITCH | i);
+        map_add(&reader.by_node, lanes->network->switches.items[i].guid, NETWORK_SWITCH | i);
+    }
+    for (reader.line = 1; *text && !rc; reader.line++) {
+        char *end = strchrnul(text, '\n');
+        char *next = *end ? end + 1 : end;
+        *end = '\0';
+        if (!take_header(&reader, text))
+            rc = take(&reader, text);
+        text = next;
+    }
+    map_release(&reader.by_port);
+    map_release(&reader.by_node);
+    return rc;
+}
+
+int lanes_parse_path_sl(struct lanes *lanes, const char *name, char *text, struct err *err)
+{
+    return parse(lanes, name, text, take_path_sl, err);
+}
+
+int lanes_parse_sl2vl(struct lanes *lanes, const char *name, char *text, struct err *err)
+{
+    return parse(lanes, name, text, take_sl2vl, err);
+}
+
+static int read_with(struct lanes *lanes, const char *path,
+                     int (*take)(struct lanes_reader *, char *), struct err *err)
+{
+    struct text text;
+    int rc = file_read(path, FILE_LIMIT, &text, err);
+    if (!rc)
+        rc = parse(lanes, path, text.data, take, err);
+    text_release(&text);
+    return rc;
+}
+
+int lanes_read_path_sl(struct lanes *lanes, const char *path, struct err *err)
+{
+    return read_with(lanes, path, take_path_sl, err);
+}
+
+int lanes_read_sl2vl(struct lanes *lanes, const char *path, struct err *err)
+{
+    return read_with(lanes, path, take_sl2vl, err);
+}

@@ -1,0 +1,18 @@
+/* Reads the two kinds of files that ibdmchk reads into struct lanes, each in both of its forms:
+ *   path SL:  "0x<node guid> <dlid> <sl>", or blocks "Channel Adapter 0x<port guid>, ..." (or
+ * "Switch") followed by "0x<dlid> : <sl>" lines; SL2VL: "0x<node guid> <in> <out> 0x01 0x23 ..."
+ * (eight bytes, four bits for each SL), or blocks as above followed by "<in> <out> : <vl0> ...
+ * <vl15>" lines. Lines of any other form are comments, as they are to ibdmchk. */
+#ifndef WEFT_ROUTING_FILES_LANES_READ_H
+#define WEFT_ROUTING_FILES_LANES_READ_H
+
+#include "base/err.h"
+#include "routing/model/lanes.h"
+
+int lanes_read_path_sl(struct lanes *lanes, const char *path, struct err *err);
+int lanes_read_sl2vl(struct lanes *lanes, const char *path, struct err *err);
+/* From memory; `name` is for messages. */
+int lanes_parse_path_sl(struct lanes *lanes, const char *name, char *text, struct err *err);
+int lanes_parse_sl2vl(struct lanes *lanes, const char *name, char *text, struct err *err);
+
+#endif

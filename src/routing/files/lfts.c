@@ -1,0 +1,189 @@
+#include "routing/files/lfts.h"
+
+#include "base/file.h"
+
+#include "base/map.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILE_LIMIT = 2000000000 };
+
+struct lfts_reader {
+    struct routes *routes;
+    const struct network *network;
+    const char *name;
+    struct err *err;
+    unsigned line;
+    struct map by_guid;
+    bool *seen;  /* by switch */
+    uint32_t at; /* whose entries these are, or NETWORK_NONE */
+};
+
+static int fail(const struct lfts_reader *reader, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static int fail(const struct lfts_reader *reader, const char *format, ...)
+{
+    char message[160];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    return err_at(reader->err, EINVAL, reader->name, reader->line, "%s", message);
+}
+
+static int take_header(struct lfts_reader *reader, const char *line)
+{
+    const char *word = strstr(line, "guid 0x");
+    if (!word)
+        return fail(reader, "expected the switch's \"guid 0x...\"");
+    uint64_t guid = strtoull(word + strlen("guid "), NULL, 16);
+    reader->at = map_get(&reader->by_guid, guid);
+    if (reader->at == MAP_NONE)
+        return fail(reader, "the network has no switch 0x%016" PRIx64, guid);
+    if (reader->seen[reader->at])
+        return fail(reader, "a second table for switch 0x%016" PRIx64, guid);
+    reader->seen[reader->at] = true;
+    return 0;
+}
+
+static int take_entry(struct lfts_reader *reader, const char *line)
+{
+    char *end;
+    uint64_t lid = strtoull(line, &end, 16);
+    const char *rest = end + strspn(end, " \t");
+    if (rest == end || !isdigit((unsigned char)*rest))
+        return fail(reader, "expected \"0x<lid> <port>\"");
+    uint64_t port = strtoull(rest, &end, 10);
+    if (*end && !isspace((unsigned char)*end))
+        return fail(reader, "expected \"0x<lid> <port>\"");
+    if (reader->at == NETWORK_NONE)
+        return fail(reader, "an entry before the first switch");
+    if (lid > NETWORK_TOP_LID)
+        return fail(reader, "0x%" PRIx64 " is no unicast LID", lid);
+    if (port == PORT_NONE)
+        return 0;
+    if (port > reader->network->switches.items[reader->at].port_count)
+        return fail(reader, "the switch has no port %" PRIu64, port);
+    if (lid < reader->routes->stride)
+        routes_row(reader->routes, reader->at)[lid] = (uint8_t)port;
+    return 0;
+}
+
+int lfts_parse(struct routes *routes, const struct network *network, const char *name, char *text,
+               struct err *err)
+{
+    struct lfts_reader reader = {
+        .routes = routes,
+        .network = network,
+        .name = name,
+        .err = err,
+        .at = NETWORK_NONE,
+        .seen = mem_zalloc(network->switches.count + 1, sizeof *reader.seen),
+    };
+    int rc = 0;
+    routes_init(routes, network, "lfts");
+    for (uint32_t i = 0; i < network->switches.count; i++)
+        map_add(&reader.by_guid, network->switches.items[i].guid, i);
+    for (reader.line = 1; *text && !rc; reader.line++) {
+        char *end = strchrnul(text, '\n');
+        char *next = *end ? end + 1 : end;
+        *end = '\0';
+        text += strspn(text, " \t");
+        if (strncmp(text, "Unicast lids", strlen("Unicast lids")) == 0)
+            rc = take_header(&reader, text);
+        else if (strncmp(text, "0x", 2) == 0)
+            rc = take_entry(&reader, text);
+        text = next;
+    }
+    map_release(&reader.by_guid);
+    mem_free(reader.seen);
+    if (rc)
+        routes_release(routes);
+    return rc;
+}
+
+int lfts_read(struct routes *routes, const struct network *network, const char *path,
+              struct err *err)
+{
+    struct text text;
+    int rc = file_read(path, FILE_LIMIT, &text, err);
+    *routes = (struct routes){0};
+    if (!rc)
+        rc = lfts_parse(routes, network, path, text.data, err);
+    text_release(&text);
+    return rc;
+}
+
+static const char *name_of(const struct network *network, uint32_t end_point)
+{
+    uint32_t index = end_point & ~NETWORK_SWITCH;
+    const char *name = NULL;
+    if (end_point & NETWORK_SWITCH) {
+        if (index < network->switch_names.count)
+            name = network->switch_names.items[index];
+    } else if (index < network->terminal_names.count) {
+        name = network->terminal_names.items[index];
+    }
+    return name ? name : "";
+}
+
+/* "0x0001 000", quicker than printf: these are most of the bytes. */
+static void write_entry(struct text *out, uint32_t lid, uint8_t port)
+{
+    static const char digits[] = "0123456789abcdef";
+    char entry[] = "0x0000 000 # ";
+    for (int i = 0; i < 4; i++)
+        entry[2 + i] = digits[lid >> (12 - 4 * i) & 15];
+    entry[7] = (char)('0' + port / 100);
+    entry[8] = (char)('0' + port / 10 % 10);
+    entry[9] = (char)('0' + port % 10);
+    text_append(out, entry, sizeof entry - 1);
+}
+
+/* What every table says about a LID; the same in all of them. */
+static void write_owner(const struct network *network, uint32_t lid, struct text *out)
+{
+    uint32_t owner = lid <= network->top_lid ? network->owner[lid] : NETWORK_NONE;
+    if (owner == NETWORK_NONE) {
+        text_puts(out, "unknown node and type\n");
+        return;
+    }
+    bool is_switch = owner & NETWORK_SWITCH;
+    uint64_t guid = is_switch ? network->switches.items[owner & ~NETWORK_SWITCH].guid
+                              : network->terminals.items[owner].guid;
+    text_printf(out, "%s portguid 0x%016" PRIx64 ": '%s'\n",
+                is_switch ? "Switch" : "Channel Adapter", guid, name_of(network, owner));
+}
+
+void lfts_write(const struct routes *routes, const struct network *network, struct text *out)
+{
+    struct text owners = {0};
+    size_t *start = mem_alloc((routes->top_lid + 2u) * sizeof *start);
+    for (uint32_t lid = 0; lid <= routes->top_lid; lid++) {
+        start[lid] = owners.length;
+        write_owner(network, lid, &owners);
+    }
+    start[routes->top_lid + 1] = owners.length;
+    for (uint32_t at = 0; at < routes->switch_count; at++) {
+        const struct network_switch *node = &network->switches.items[at];
+        text_printf(out, "Unicast lids [0-%u] of switch Lid %u guid 0x%016" PRIx64 " ('%s'):\n",
+                    routes->top_lid, node->lid, node->guid, name_of(network, NETWORK_SWITCH | at));
+        for (uint32_t lid = 0; lid <= routes->top_lid; lid++) {
+            uint8_t port = routes_port(routes, at, lid);
+            if (port == PORT_NONE)
+                continue;
+            write_entry(out, lid, port);
+            text_append(out, owners.data + start[lid], start[lid + 1] - start[lid]);
+        }
+        text_printf(out, "%u lids dumped\n", routes->top_lid);
+    }
+    text_release(&owners);
+    mem_free(start);
+}

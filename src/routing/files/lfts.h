@@ -1,0 +1,23 @@
+/* OpenSM's dump of linear forwarding tables (opensm-lfts.dump; dump_fts prints nearly the same).
+ *
+ *   Unicast lids [0-6] of switch Lid 1 guid 0x0000000000200000 ('s0'):
+ *   0x0001 000 # Switch portguid 0x0000000000200000: 's0'
+ *   6 lids dumped
+ *
+ * Reading takes the GUID of each switch and the first two numbers of each entry; the rest of a line
+ * is a remark, and so is a line of any other shape. */
+#ifndef WEFT_ROUTING_FILES_LFTS_H
+#define WEFT_ROUTING_FILES_LFTS_H
+
+#include "routing/model/routes.h"
+
+/* Fills routes for the network. A switch or a port that the network lacks is an error; so are two
+ * tables for one switch. Switches without a table and LIDs without an entry drop. */
+int lfts_read(struct routes *routes, const struct network *network, const char *path,
+              struct err *err);
+/* From memory, which is overwritten; `name` is for messages. */
+int lfts_parse(struct routes *routes, const struct network *network, const char *name, char *text,
+               struct err *err);
+void lfts_write(const struct routes *routes, const struct network *network, struct text *out);
+
+#endif

@@ -1,0 +1,19 @@
+/* Service levels of routes as files, in the format that lanes.h reads ("path SL").
+ *
+ * Routes have one level for all terminals of a switch (and the switch itself) to a LID; a file has
+ * one for each source. A file in which terminals of one switch differ is refused. */
+#ifndef WEFT_ROUTING_FILES_PATH_LEVELS_H
+#define WEFT_ROUTING_FILES_PATH_LEVELS_H
+
+#include "routing/model/routes.h"
+
+/* Takes the levels into the routes. On error these stay as they are. */
+int path_levels_read(struct routes *routes, const struct network *network, const char *path,
+                     struct err *err);
+/* From memory, which is overwritten; `name` is for messages. */
+int path_levels_parse(struct routes *routes, const struct network *network, const char *name,
+                      char *text, struct err *err);
+void path_levels_write(const struct routes *routes, const struct network *network,
+                       struct text *out);
+
+#endif

@@ -1,0 +1,271 @@
+/* Building the network of switches and terminals, and its compressed graph.
+ *
+ * Whoever adds is checked (a port has one link); whoever reads is not, since indices come from
+ * here. Overlapping LIDs are reported but survived: a subnet in the middle of a repair has them. */
+#include "routing/model/network.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+void network_init(struct network *network)
+{
+    *network = (struct network){.manager = NETWORK_NONE};
+}
+
+static void release_graph(struct network *network)
+{
+    mem_free(network->first_edge);
+    mem_free(network->edges);
+    mem_free(network->first_terminal);
+    mem_free(network->terminals_at);
+    mem_free(network->owner);
+    network->first_edge = network->first_terminal = network->terminals_at = network->owner = NULL;
+    network->edges = NULL;
+}
+
+void network_release(struct network *network)
+{
+    if (!network)
+        return;
+    release_graph(network);
+    vec_release(&network->switches);
+    vec_release(&network->terminals);
+    vec_release(&network->ports);
+    vec_release(&network->switch_names);
+    vec_release(&network->terminal_names);
+    arena_release(&network->strings);
+    network_init(network);
+}
+
+uint32_t network_add_switch(struct network *network, uint64_t guid, uint16_t lid, uint8_t lmc,
+                            unsigned port_count)
+{
+    assert(port_count <= NETWORK_TOP_PORT);
+    uint32_t index = (uint32_t)network->switches.count;
+    struct network_switch added = {
+        .guid = guid,
+        .first_port = (uint32_t)network->ports.count,
+        .lid = lid,
+        .lmc = lmc,
+        .port_count = (uint8_t)port_count,
+    };
+    vec_push(&network->switches, added);
+    for (unsigned port = 0; port <= port_count; port++)
+        vec_push(&network->ports, ((struct network_port){.peer = NETWORK_NONE}));
+    return index;
+}
+
+/* NULL if there is no such port. Port 0 is the switch itself and takes no cable. */
+static struct network_port *find_port(struct network *network, uint32_t at, unsigned port)
+{
+    if (at >= network->switches.count || port == 0 || port > network->switches.items[at].port_count)
+        return NULL;
+    return &network->ports.items[network->switches.items[at].first_port + port];
+}
+
+int network_link(struct network *network, uint32_t switch_a, unsigned port_a, uint32_t switch_b,
+                 unsigned port_b)
+{
+    struct network_port *a = find_port(network, switch_a, port_a);
+    struct network_port *b = find_port(network, switch_b, port_b);
+    if (!a || !b || a == b)
+        return -EINVAL;
+    if (a->peer != NETWORK_NONE || b->peer != NETWORK_NONE)
+        return -EBUSY;
+    *a = (struct network_port){NETWORK_SWITCH | switch_b, (uint8_t)port_b};
+    *b = (struct network_port){NETWORK_SWITCH | switch_a, (uint8_t)port_a};
+    return 0;
+}
+
+uint32_t network_add_terminal(struct network *network, uint64_t guid, uint16_t lid, uint8_t lmc,
+                              uint32_t at, unsigned port)
+{
+    struct network_port *found = find_port(network, at, port);
+    if (!found || found->peer != NETWORK_NONE)
+        return NETWORK_NONE;
+    uint32_t index = (uint32_t)network->terminals.count;
+    found->peer = index;
+    vec_push(&network->terminals, ((struct network_terminal){.guid = guid,
+                                                             .at = at,
+                                                             .sharer = NETWORK_NONE,
+                                                             .lid = lid,
+                                                             .lmc = lmc,
+                                                             .port = (uint8_t)port}));
+    return index;
+}
+
+void network_name(struct network *network, uint32_t end_point, const char *name)
+{
+    bool is_switch = end_point & NETWORK_SWITCH;
+    uint32_t index = end_point & ~NETWORK_SWITCH;
+    const char *copy = arena_strdup(&network->strings, name);
+    if (is_switch) {
+        while (network->switch_names.count <= index)
+            vec_push(&network->switch_names, NULL);
+        network->switch_names.items[index] = copy;
+    } else {
+        while (network->terminal_names.count <= index)
+            vec_push(&network->terminal_names, NULL);
+        network->terminal_names.items[index] = copy;
+    }
+}
+
+const char *network_label(const struct network *network, uint32_t end_point,
+                          char buffer[NETWORK_LABEL_BYTES])
+{
+    bool is_switch = end_point & NETWORK_SWITCH;
+    uint32_t index = end_point & ~NETWORK_SWITCH;
+    const char *name = NULL;
+    uint64_t guid;
+    if (is_switch) {
+        guid = network->switches.items[index].guid;
+        if (index < network->switch_names.count)
+            name = network->switch_names.items[index];
+    } else {
+        guid = network->terminals.items[index].guid;
+        if (index < network->terminal_names.count)
+            name = network->terminal_names.items[index];
+    }
+    if (name)
+        snprintf(buffer, NETWORK_LABEL_BYTES, "'%s'", name);
+    else
+        snprintf(buffer, NETWORK_LABEL_BYTES, "%s 0x%016" PRIx64, is_switch ? "switch" : "port",
+                 guid);
+    return buffer;
+}
+
+static void build_edges(struct network *network)
+{
+    uint32_t count = 0, switches = (uint32_t)network->switches.count;
+    network->first_edge = mem_zalloc(switches + 1, sizeof *network->first_edge);
+    network->edges = mem_zalloc(network->ports.count + 1, sizeof *network->edges);
+    for (uint32_t at = 0; at < switches; at++) {
+        const struct network_switch *node = &network->switches.items[at];
+        network->first_edge[at] = count;
+        for (unsigned port = 1; port <= node->port_count; port++) {
+            const struct network_port *link = &network->ports.items[node->first_port + port];
+            if (link->peer == NETWORK_NONE || !(link->peer & NETWORK_SWITCH) ||
+                link->peer == (NETWORK_SWITCH | at))
+                continue;
+            network->edges[count++] = (struct network_edge){
+                .to = link->peer & ~NETWORK_SWITCH,
+                .port = (uint8_t)port,
+                .to_port = link->peer_port,
+            };
+        }
+    }
+    network->first_edge[switches] = count;
+}
+
+/* By switch and, in each row, in order of ports. */
+static void build_terminal_rows(struct network *network)
+{
+    uint32_t count = 0, switches = (uint32_t)network->switches.count;
+    network->first_terminal = mem_zalloc(switches + 1, sizeof *network->first_terminal);
+    network->terminals_at = mem_zalloc(network->terminals.count + 1, sizeof *network->terminals_at);
+    for (uint32_t at = 0; at < switches; at++) {
+        const struct network_switch *node = &network->switches.items[at];
+        network->first_terminal[at] = count;
+        for (unsigned port = 1; port <= node->port_count; port++) {
+            uint32_t peer = network->ports.items[node->first_port + port].peer;
+            if (peer == NETWORK_NONE || (peer & NETWORK_SWITCH))
+                continue;
+            for (; peer != NETWORK_NONE; peer = network->terminals.items[peer].sharer)
+                network->terminals_at[count++] = peer;
+        }
+    }
+    network->first_terminal[switches] = count;
+}
+
+/* The last LID of a range, or 0 if that is no range of unicast LIDs. */
+static uint32_t last_lid(uint16_t lid, uint8_t lmc)
+{
+    if (lid == 0 || lmc > NETWORK_TOP_LMC)
+        return 0;
+    uint32_t last = lid + (UINT32_C(1) << lmc) - 1;
+    return last > NETWORK_TOP_LID ? 0 : last;
+}
+
+/* Whoever comes too late for its LIDs has none. */
+static int claim_lids(struct network *network, uint32_t end_point, uint16_t *lid, uint8_t lmc)
+{
+    if (*lid == 0)
+        return 0;
+    uint32_t last = last_lid(*lid, lmc);
+    bool free = last != 0;
+    for (uint32_t at = *lid; at <= last; at++)
+        free &= network->owner[at] == NETWORK_NONE;
+    if (!free) {
+        *lid = 0;
+        return -EEXIST;
+    }
+    for (uint32_t at = *lid; at <= last; at++)
+        network->owner[at] = end_point;
+    return 0;
+}
+
+static int build_owners(struct network *network)
+{
+    uint32_t top = 0;
+    int rc = 0;
+    for (size_t i = 0; i < network->switches.count; i++) {
+        uint32_t last = last_lid(network->switches.items[i].lid, network->switches.items[i].lmc);
+        top = last > top ? last : top;
+    }
+    for (size_t i = 0; i < network->terminals.count; i++) {
+        uint32_t last = last_lid(network->terminals.items[i].lid, network->terminals.items[i].lmc);
+        top = last > top ? last : top;
+    }
+    network->top_lid = (uint16_t)top;
+    network->owner = mem_alloc((top + 1) * sizeof *network->owner);
+    for (uint32_t lid = 0; lid <= top; lid++)
+        network->owner[lid] = NETWORK_NONE;
+    for (uint32_t i = 0; i < network->switches.count; i++)
+        if (claim_lids(network, NETWORK_SWITCH | i, &network->switches.items[i].lid,
+                       network->switches.items[i].lmc))
+            rc = -EEXIST;
+    for (uint32_t i = 0; i < network->terminals.count; i++)
+        if (claim_lids(network, i, &network->terminals.items[i].lid,
+                       network->terminals.items[i].lmc))
+            rc = -EEXIST;
+    return rc;
+}
+
+int network_finish(struct network *network)
+{
+    release_graph(network);
+    build_edges(network);
+    build_terminal_rows(network);
+    return build_owners(network);
+}
+
+uint32_t network_parts(const struct network *network, uint32_t *part)
+{
+    uint32_t switches = (uint32_t)network->switches.count, parts = 0;
+    uint32_t *queue = mem_alloc(switches * sizeof *queue);
+    for (uint32_t at = 0; at < switches; at++)
+        part[at] = NETWORK_NONE;
+    for (uint32_t start = 0; start < switches; start++) {
+        if (part[start] != NETWORK_NONE)
+            continue;
+        uint32_t head = 0, tail = 0;
+        part[start] = parts;
+        queue[tail++] = start;
+        while (head < tail) {
+            uint32_t at = queue[head++];
+            for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+                uint32_t to = network->edges[e].to;
+                if (part[to] == NETWORK_NONE) {
+                    part[to] = parts;
+                    queue[tail++] = to;
+                }
+            }
+        }
+        parts++;
+    }
+    mem_free(queue);
+    return parts;
+}

@@ -1,0 +1,150 @@
+/* What a routing engine sees: switches, the links between them and the adapter ports at them.
+ *
+ * The end point of every algorithm is an adapter's *port*, here a terminal; an adapter with two
+ * ports is two terminals. A terminal hangs on one switch, so engines work on switches alone and
+ * spread their result over the terminals. Several terminals may share a port of their switch, as
+ * the functions of a hypervisor's adapter do; each is a destination of its own.
+ *
+ * Everything has a dense index. network_finish() builds the compressed (CSR) graph: the edges of a
+ * switch stand in one row in ascending port order, parallel links are separate edges, a link of a
+ * switch to itself is no edge. Engines keep their scratch beside this structure, never in it. */
+#ifndef WEFT_ROUTING_MODEL_NETWORK_H
+#define WEFT_ROUTING_MODEL_NETWORK_H
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "topology/topology.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define NETWORK_NONE UINT32_MAX
+
+/* An end point is a terminal's index, or a switch's index with this bit (its port 0). */
+#define NETWORK_SWITCH UINT32_C(0x80000000)
+
+enum {
+    NETWORK_TOP_LID = 0xBFFF,
+    NETWORK_TOP_LMC = 7,
+    NETWORK_TOP_PORT = 254,
+    PORT_NONE = 0xFF, /* in forwarding tables: drop */
+};
+
+struct network_switch {
+    uint64_t guid;
+    uint32_t first_port; /* of its row 0 … port_count in `ports`; also numbers its channels */
+    uint16_t lid;        /* 0: none, then nobody can send to it */
+    uint8_t lmc;
+    uint8_t port_count;
+};
+struct network_terminal {
+    uint64_t guid;
+    uint64_t node_guid; /* of its adapter; 0: not known */
+    uint32_t at;        /* its switch */
+    uint32_t sharer;    /* the next one at the same port, or NETWORK_NONE */
+    uint16_t lid;
+    uint8_t lmc;
+    uint8_t port; /* of the switch */
+};
+struct network_port {
+    uint32_t peer; /* end point at the other end (the first, if several share it), or NETWORK_NONE
+                    */
+    uint8_t peer_port;
+};
+struct network_edge {
+    uint32_t to;
+    uint8_t port, to_port;
+};
+
+struct network {
+    VEC(struct network_switch) switches;
+    VEC(struct network_terminal) terminals;
+    VEC(struct network_port) ports; /* of all switches, port 0 included */
+    VEC(const char *) switch_names; /* may be shorter than `switches`; NULL: none */
+    VEC(const char *) terminal_names;
+    struct arena strings;
+    uint32_t manager; /* the switch where the manager sits, or NETWORK_NONE */
+
+    /* Made by network_finish(). */
+    uint32_t *first_edge; /* by switch, one more at the end */
+    struct network_edge *edges;
+    uint32_t *first_terminal; /* by switch, one more at the end: rows of terminals_at */
+    uint32_t *terminals_at;
+    uint32_t *owner; /* by LID up to top_lid: end point or NETWORK_NONE */
+    uint16_t top_lid;
+};
+
+void network_init(struct network *network);
+void network_release(struct network *network);
+
+uint32_t network_add_switch(struct network *network, uint64_t guid, uint16_t lid, uint8_t lmc,
+                            unsigned port_count);
+/* -EINVAL for a port that does not exist, -EBUSY for one that is taken; then nothing changes. */
+int network_link(struct network *network, uint32_t switch_a, unsigned port_a, uint32_t switch_b,
+                 unsigned port_b);
+/* NETWORK_NONE if the port does not exist or is taken. */
+uint32_t network_add_terminal(struct network *network, uint64_t guid, uint16_t lid, uint8_t lmc,
+                              uint32_t at, unsigned port);
+/* One more terminal at the port where `beside` is. NETWORK_NONE if there is no such terminal. */
+uint32_t network_share_terminal(struct network *network, uint64_t guid, uint16_t lid, uint8_t lmc,
+                                uint32_t beside);
+/* Names are for messages; they are copied. */
+void network_name(struct network *network, uint32_t end_point, const char *name);
+
+/* -EEXIST if LIDs overlap or leave the unicast range: the first owner keeps them, the other has
+ * none (LID 0) from then on; all else is built. May be called again after more was added. */
+int network_finish(struct network *network);
+
+/* The fabric of a file. LIDs as in the file; ports without one get the next free, in port-ordered
+ * breadth-first order from the first node, which is where the manager sits. Adapter ports without
+ * a link to a switch are left out. Overlapping LIDs and LIDs that run out are errors. */
+int network_from_topology(struct network *network, const struct topology *topology,
+                          struct err *err);
+/* The same with fresh LIDs for all, 2^lmc for every adapter port. */
+int network_from_topology_lmc(struct network *network, const struct topology *topology, uint8_t lmc,
+                              struct err *err);
+
+/* "'name' (0x…)" or "switch 0x…"; returns buffer. */
+enum { NETWORK_LABEL_BYTES = 128 };
+const char *network_label(const struct network *network, uint32_t end_point,
+                          char buffer[NETWORK_LABEL_BYTES]);
+
+/* Numbers the connected parts: one number a switch, into `part` (by switch). Returns how many. */
+uint32_t network_parts(const struct network *network, uint32_t *part);
+
+/* The switch that an end point is, or is at. */
+static inline uint32_t network_switch_of(const struct network *network, uint32_t end_point)
+{
+    return end_point & NETWORK_SWITCH ? end_point & ~NETWORK_SWITCH
+                                      : network->terminals.items[end_point].at;
+}
+
+/* Whether what leaves switch `at` by this port (0: stays there) arrives at the end point. */
+static inline bool network_leads_to(const struct network *network, uint32_t at, unsigned port,
+                                    uint32_t end_point)
+{
+    if (end_point & NETWORK_SWITCH)
+        return port == 0
+                   ? end_point == (NETWORK_SWITCH | at)
+                   : network->ports.items[network->switches.items[at].first_port + port].peer ==
+                         end_point;
+    return port && network->terminals.items[end_point].at == at &&
+           network->terminals.items[end_point].port == port;
+}
+
+/* Changes of terminals in a network that is finished, and stays so (network_share.c). Of the order
+ * in which the terminals of a switch stand nothing is promised. */
+/* One more beside another, with LIDs that are free, or NETWORK_NONE. */
+uint32_t network_join_terminal(struct network *network, uint64_t guid, uint16_t lid, uint8_t lmc,
+                               uint32_t beside);
+/* It goes; the last of all terminals gets its index. One that has a port for itself leaves the port
+ * empty. */
+void network_drop_terminal(struct network *network, uint32_t terminal);
+void network_move_terminal(struct network *network, uint32_t terminal, uint32_t beside);
+
+static inline uint32_t network_terminal_count(const struct network *network, uint32_t at)
+{
+    return network->first_terminal[at + 1] - network->first_terminal[at];
+}
+
+#endif

@@ -1,0 +1,164 @@
+/* Terminals that share a port, and terminals that move.
+ *
+ * The functions of a hypervisor's adapter hang on one port of a leaf switch (paper 004). The port
+ * names the first of them, each of them the next. A virtual machine that starts, ends or moves
+ * changes a network that is in use: the rows of terminals and the owners of LIDs are kept right
+ * without building them anew, since there may be tens of thousands. */
+#include "routing/model/network.h"
+
+#include <string.h>
+
+static uint32_t *head_of(struct network *network, uint32_t at, unsigned port)
+{
+    return &network->ports.items[network->switches.items[at].first_port + port].peer;
+}
+
+/* Where the terminal's index stands: at its port, or in the one before it. */
+static uint32_t *link_to(struct network *network, uint32_t terminal)
+{
+    const struct network_terminal *t = &network->terminals.items[terminal];
+    uint32_t *link = head_of(network, t->at, t->port);
+    while (*link != terminal)
+        link = &network->terminals.items[*link].sharer;
+    return link;
+}
+
+uint32_t network_share_terminal(struct network *network, uint64_t guid, uint16_t lid, uint8_t lmc,
+                                uint32_t beside)
+{
+    if (beside >= network->terminals.count)
+        return NETWORK_NONE;
+    struct network_terminal added = network->terminals.items[beside];
+    uint32_t index = (uint32_t)network->terminals.count;
+    added.guid = guid;
+    added.node_guid = 0;
+    added.lid = lid;
+    added.lmc = lmc;
+    vec_push(&network->terminals, added);
+    network->terminals.items[beside].sharer = index;
+    return index;
+}
+
+/* ---- rows ---- */
+
+static uint32_t row_position(const struct network *network, uint32_t terminal)
+{
+    uint32_t at = network->first_terminal[network->terminals.items[terminal].at];
+    while (network->terminals_at[at] != terminal)
+        at++;
+    return at;
+}
+
+static void insert_into_row(struct network *network, uint32_t terminal)
+{
+    uint32_t switches = (uint32_t)network->switches.count;
+    uint32_t at = network->terminals.items[terminal].at;
+    uint32_t position = network->first_terminal[at + 1];
+    uint32_t behind = network->first_terminal[switches] - position;
+    memmove(network->terminals_at + position + 1, network->terminals_at + position,
+            behind * sizeof *network->terminals_at);
+    network->terminals_at[position] = terminal;
+    for (uint32_t i = at + 1; i <= switches; i++)
+        network->first_terminal[i]++;
+}
+
+static void remove_from_row(struct network *network, uint32_t terminal)
+{
+    uint32_t switches = (uint32_t)network->switches.count;
+    uint32_t position = row_position(network, terminal);
+    uint32_t behind = network->first_terminal[switches] - position - 1;
+    memmove(network->terminals_at + position, network->terminals_at + position + 1,
+            behind * sizeof *network->terminals_at);
+    for (uint32_t i = network->terminals.items[terminal].at + 1; i <= switches; i++)
+        network->first_terminal[i]--;
+}
+
+/* ---- LIDs ---- */
+
+static bool range_is_free(const struct network *network, uint32_t lid, uint32_t last)
+{
+    for (uint32_t l = lid; l <= last && l <= network->top_lid; l++)
+        if (network->owner[l] != NETWORK_NONE)
+            return false;
+    return true;
+}
+
+static void own_range(struct network *network, const struct network_terminal *terminal,
+                      uint32_t owner)
+{
+    for (uint32_t l = terminal->lid;
+         terminal->lid && l < terminal->lid + (UINT32_C(1) << terminal->lmc); l++)
+        network->owner[l] = owner;
+}
+
+static void raise_top(struct network *network, uint32_t last)
+{
+    if (last <= network->top_lid)
+        return;
+    network->owner = mem_realloc(network->owner, last + 1, sizeof *network->owner);
+    for (uint32_t l = network->top_lid + 1u; l <= last; l++)
+        network->owner[l] = NETWORK_NONE;
+    network->top_lid = (uint16_t)last;
+}
+
+/* ---- changes ---- */
+
+uint32_t network_join_terminal(struct network *network, uint64_t guid, uint16_t lid, uint8_t lmc,
+                               uint32_t beside)
+{
+    uint32_t last = lid + (UINT32_C(1) << lmc) - 1;
+    if (lid == 0 || lmc > NETWORK_TOP_LMC || last > NETWORK_TOP_LID ||
+        !range_is_free(network, lid, last))
+        return NETWORK_NONE;
+    uint32_t index = network_share_terminal(network, guid, lid, lmc, beside);
+    if (index == NETWORK_NONE)
+        return index;
+    network->terminals_at = mem_realloc(network->terminals_at, network->terminals.count + 1,
+                                        sizeof *network->terminals_at);
+    insert_into_row(network, index);
+    raise_top(network, last);
+    own_range(network, &network->terminals.items[index], index);
+    return index;
+}
+
+/* The terminal is known by another index from now on. */
+static void renumber(struct network *network, uint32_t from, uint32_t to)
+{
+    *link_to(network, from) = to;
+    network->terminals_at[row_position(network, from)] = to;
+    network->terminals.items[to] = network->terminals.items[from];
+    if (network->terminals.items[to].lid &&
+        network->owner[network->terminals.items[to].lid] == from)
+        own_range(network, &network->terminals.items[to], to);
+    if (to < network->terminal_names.count)
+        network->terminal_names.items[to] =
+            from < network->terminal_names.count ? network->terminal_names.items[from] : NULL;
+}
+
+void network_drop_terminal(struct network *network, uint32_t terminal)
+{
+    uint32_t last = (uint32_t)network->terminals.count - 1;
+    *link_to(network, terminal) = network->terminals.items[terminal].sharer;
+    remove_from_row(network, terminal);
+    own_range(network, &network->terminals.items[terminal], NETWORK_NONE);
+    if (terminal != last)
+        renumber(network, last, terminal);
+    network->terminals.count--;
+    if (network->terminal_names.count > last)
+        network->terminal_names.count = last;
+}
+
+void network_move_terminal(struct network *network, uint32_t terminal, uint32_t beside)
+{
+    struct network_terminal *moving = &network->terminals.items[terminal];
+    struct network_terminal *there = &network->terminals.items[beside];
+    if (terminal == beside)
+        return;
+    *link_to(network, terminal) = moving->sharer;
+    remove_from_row(network, terminal);
+    moving->at = there->at;
+    moving->port = there->port;
+    moving->sharer = there->sharer;
+    there->sharer = terminal;
+    insert_into_row(network, terminal);
+}

@@ -1,0 +1,181 @@
+/* Tables of one computation: their memory, the choice of paths, and differences. */
+#include "routing/model/routes.h"
+
+#include <string.h>
+
+void routes_reserve(struct routes *routes, const struct network *network, const char *engine)
+{
+    *routes = (struct routes){
+        .engine = engine,
+        .switch_count = (uint32_t)network->switches.count,
+        .stride = (network->top_lid / ROUTES_BLOCK + 1) * ROUTES_BLOCK,
+        .top_lid = network->top_lid,
+        .vls = 1,
+    };
+    routes->ports = mem_alloc_large((size_t)routes->switch_count * routes->stride);
+}
+
+void routes_init(struct routes *routes, const struct network *network, const char *engine)
+{
+    routes_reserve(routes, network, engine);
+    if (routes->switch_count)
+        memset(routes->ports, PORT_NONE, (size_t)routes->switch_count * routes->stride);
+}
+
+void routes_release(struct routes *routes)
+{
+    if (!routes)
+        return;
+    mem_free(routes->ports);
+    mem_free(routes->default_ports);
+    mem_free(routes->explicit_bits);
+    mem_free(routes->offsets);
+    mem_free(routes->service_levels);
+    mem_free(routes->ranks);
+    *routes = (struct routes){0};
+}
+
+static uint8_t *widen(uint8_t *old, const struct routes *routes, uint32_t stride, int fill)
+{
+    if (!old)
+        return NULL;
+    uint8_t *rows = mem_alloc((size_t)routes->switch_count * stride);
+    for (uint32_t at = 0; at < routes->switch_count; at++) {
+        uint8_t *row = rows + (size_t)at * stride;
+        memcpy(row, old + (size_t)at * routes->stride, routes->stride);
+        memset(row + routes->stride, fill, stride - routes->stride);
+    }
+    mem_free(old);
+    return rows;
+}
+
+static uint64_t *widen_bits(const struct routes *routes, uint32_t stride)
+{
+    if (!routes->explicit_bits)
+        return NULL;
+    uint64_t *bits = mem_zalloc(((size_t)routes->switch_count * stride + 63) / 64, sizeof *bits);
+    for (uint32_t at = 0; at < routes->switch_count; at++)
+        for (uint32_t lid = 0; lid < routes->stride; lid++) {
+            size_t bit = (size_t)at * stride + lid;
+            if (routes_is_explicit(routes, at, lid))
+                bits[bit / 64] |= UINT64_C(1) << (bit % 64);
+        }
+    return bits;
+}
+
+void routes_grow(struct routes *routes, uint16_t top_lid)
+{
+    enum { STEP = 16 * ROUTES_BLOCK };
+    if (top_lid >= routes->stride) {
+        uint32_t stride = (top_lid / STEP + 1u) * STEP;
+        uint64_t *bits = widen_bits(routes, stride);
+        routes->ports = widen(routes->ports, routes, stride, PORT_NONE);
+        routes->service_levels = widen(routes->service_levels, routes, stride, 0);
+        mem_free(routes->explicit_bits);
+        routes->explicit_bits = bits;
+        routes->stride = stride;
+    }
+    if (top_lid > routes->top_lid)
+        routes->top_lid = top_lid;
+}
+
+void routes_set(struct routes *routes, uint32_t at, uint32_t lid, uint8_t port)
+{
+    size_t bit = (size_t)at * routes->stride + lid;
+    routes->ports[bit] = port;
+    if (!routes->explicit_bits)
+        return;
+    bool standard = routes->default_ports && routes->default_ports[at] == port;
+    uint64_t mask = UINT64_C(1) << (bit % 64);
+    if (standard || port == PORT_NONE)
+        routes->explicit_bits[bit / 64] &= ~mask;
+    else
+        routes->explicit_bits[bit / 64] |= mask;
+}
+
+void routes_copy_levels(struct routes *routes, uint32_t lid, uint32_t like)
+{
+    for (uint32_t at = 0; routes->service_levels && at < routes->switch_count; at++) {
+        uint8_t *levels = routes->service_levels + (size_t)at * routes->stride;
+        levels[lid] = levels[like];
+    }
+}
+
+struct path path_lookup(const struct routes *routes, const struct network *network, uint32_t source,
+                        uint32_t destination)
+{
+    bool from_switch = source & NETWORK_SWITCH, to_switch = destination & NETWORK_SWITCH;
+    uint32_t at = network_switch_of(network, source);
+    uint32_t lid;
+    if (to_switch) {
+        lid = network->switches.items[destination & ~NETWORK_SWITCH].lid;
+    } else {
+        const struct network_terminal *terminal = &network->terminals.items[destination];
+        lid = terminal->lid;
+        if (lid && routes->offsets && !from_switch)
+            lid += routes->offsets[(size_t)terminal->at * routes->switch_count + at];
+    }
+    if (lid == 0 || routes_port(routes, at, lid) == PORT_NONE)
+        return (struct path){0};
+    struct path path = {.dlid = (uint16_t)lid};
+    if (routes->service_levels)
+        path.sl = routes->service_levels[(size_t)at * routes->stride + lid];
+    return path;
+}
+
+struct routes_difference routes_compare(const struct routes *before, const struct routes *after)
+{
+    struct routes_difference difference = {0};
+    uint32_t stride = before->stride > after->stride ? before->stride : after->stride;
+    for (uint32_t at = 0; at < after->switch_count; at++) {
+        uint64_t blocks = 0;
+        for (uint32_t block = 0; block < stride; block += ROUTES_BLOCK) {
+            unsigned entries = 0;
+            for (uint32_t lid = block; lid < block + ROUTES_BLOCK; lid++)
+                entries += routes_port(before, at, lid) != routes_port(after, at, lid);
+            difference.entries += entries;
+            blocks += entries != 0;
+        }
+        difference.blocks += blocks;
+        difference.switches += blocks != 0;
+    }
+    return difference;
+}
+
+/* Next switch by the tables, or NETWORK_NONE. */
+static uint32_t next_switch(const struct routes *routes, const struct network *network, uint32_t at,
+                            uint32_t lid)
+{
+    uint8_t port = routes_port(routes, at, lid);
+    const struct network_switch *from = &network->switches.items[at];
+    if (port == 0 || port > from->port_count)
+        return NETWORK_NONE;
+    uint32_t peer = network->ports.items[from->first_port + port].peer;
+    return peer == NETWORK_NONE || !(peer & NETWORK_SWITCH) ? NETWORK_NONE : peer & ~NETWORK_SWITCH;
+}
+
+uint32_t routes_longest(const struct routes *routes, const struct network *network)
+{
+    uint32_t count = routes->switch_count, longest = 0;
+    uint32_t *passed = mem_alloc(count * sizeof *passed); /* from here on; 0: not known yet */
+    uint32_t *way = mem_alloc(count * sizeof *way);
+    for (uint32_t lid = 1; lid <= routes->top_lid; lid++) {
+        memset(passed, 0, count * sizeof *passed);
+        for (uint32_t start = 0; start < count; start++) {
+            uint32_t steps = 0, at = start;
+            while (at != NETWORK_NONE && !passed[at]) {
+                passed[at] = UINT32_MAX; /* on the way: to meet it again is a loop */
+                way[steps++] = at;
+                at = next_switch(routes, network, at, lid);
+            }
+            uint32_t rest = at == NETWORK_NONE || passed[at] == UINT32_MAX ? 0 : passed[at];
+            while (steps)
+                passed[way[--steps]] = ++rest;
+            if (passed[start] > longest)
+                longest = passed[start];
+        }
+    }
+    mem_free(passed);
+    mem_free(way);
+    return longest;
+}

@@ -1,0 +1,87 @@
+/* What a routing engine gives: forwarding tables and the choice of path for every pair.
+ *
+ * Tables are linear and flat, one byte an entry, a row of `stride` LIDs for every switch of the
+ * network they were computed for. PIRa's tables are also meaningful as random forwarding tables:
+ * entries marked explicit, and a default port for the rest.
+ *
+ * path_lookup() is the only source of paths: traffic, path records and checks all ask it, so that
+ * engines which give each pair its own DLID (destination renaming) or service level are obeyed by
+ * everybody. */
+#ifndef WEFT_ROUTING_MODEL_ROUTES_H
+#define WEFT_ROUTING_MODEL_ROUTES_H
+
+#include "routing/model/network.h"
+
+enum { ROUTES_BLOCK = 64 }; /* entries of a linear forwarding table block */
+
+struct routes {
+    const char *engine;
+    uint64_t generation; /* of the network they were computed for */
+    uint32_t switch_count;
+    uint32_t stride; /* a multiple of ROUTES_BLOCK, above top_lid */
+    uint16_t top_lid;
+    uint8_t vls;             /* lanes that the tables need */
+    uint8_t *ports;          /* [switch * stride + LID]; PORT_NONE drops */
+    uint8_t *default_ports;  /* by switch, or NULL: only explicit entries */
+    uint64_t *explicit_bits; /* [(switch * stride + LID)], or NULL: all that are not PORT_NONE */
+    uint8_t *offsets;        /* [destination switch * switch_count + source switch]: what the
+                                source's terminals add to a terminal's base LID; NULL: 0 */
+    uint8_t *service_levels; /* [source switch * stride + DLID]; NULL: 0 */
+    uint32_t *ranks;         /* the engine's up*-down* order by switch: lower is up; or NULL */
+    bool reversible;         /* a pair of switches has one service level for all packets between
+                                them, and both directions were proved with it. Who changes a level
+                                must change that of the way back, too */
+    uint8_t lmc_needed;      /* by destination renaming */
+    uint64_t operations;     /* what computing them took: see engine.h; 0: they were not computed */
+    char note[512];          /* what a person should know: roots chosen, fall-backs taken */
+};
+
+/* Empty tables (all PORT_NONE) for the network. */
+void routes_init(struct routes *routes, const struct network *network, const char *engine);
+/* The same without filling them: every entry must be written before it is read. */
+void routes_reserve(struct routes *routes, const struct network *network, const char *engine);
+void routes_release(struct routes *routes); /* accepts NULL and released ones */
+
+/* Longer tables: LIDs up to this one (and some more) drop until routes_set() says otherwise. */
+void routes_grow(struct routes *routes, uint16_t top_lid);
+/* One entry; the LID must be within the tables. */
+void routes_set(struct routes *routes, uint32_t at, uint32_t lid, uint8_t port);
+/* Whoever sends to this LID uses the service level that goes with the other one. */
+void routes_copy_levels(struct routes *routes, uint32_t lid, uint32_t like);
+
+static inline uint8_t *routes_row(const struct routes *routes, uint32_t at)
+{
+    return routes->ports + (size_t)at * routes->stride;
+}
+/* PORT_NONE beyond the table. */
+static inline uint8_t routes_port(const struct routes *routes, uint32_t at, uint32_t lid)
+{
+    return lid < routes->stride ? routes->ports[(size_t)at * routes->stride + lid] : PORT_NONE;
+}
+static inline bool routes_is_explicit(const struct routes *routes, uint32_t at, uint32_t lid)
+{
+    size_t bit = (size_t)at * routes->stride + lid;
+    if (!routes->explicit_bits)
+        return routes->ports[bit] != PORT_NONE;
+    return routes->explicit_bits[bit / 64] >> (bit % 64) & 1;
+}
+
+struct path {
+    uint16_t dlid; /* 0: no path */
+    uint8_t sl;
+};
+/* Source and destination are end points of network.h. */
+struct path path_lookup(const struct routes *routes, const struct network *network, uint32_t source,
+                        uint32_t destination);
+
+/* The most switches that a packet passes on its way by these tables. Entries that lead nowhere, or
+ * into a loop, end where that shows. */
+uint32_t routes_longest(const struct routes *routes, const struct network *network);
+
+/* How two tables of the same network differ. */
+struct routes_difference {
+    uint64_t entries, blocks, switches;
+};
+struct routes_difference routes_compare(const struct routes *before, const struct routes *after);
+
+#endif

@@ -1,0 +1,39 @@
+/* A plan for replacing forwarding tables: which entries are written in which wave, and where a
+ * drain lies between two waves. update/order.h makes such plans and explains the rule that they
+ * keep; check/transition.h checks them. */
+#ifndef WEFT_ROUTING_MODEL_UPDATE_PLAN_H
+#define WEFT_ROUTING_MODEL_UPDATE_PLAN_H
+
+#include "routing/model/routes.h"
+
+enum { ORDER_LANES = 16 };
+
+/* Some LIDs of one switch's table: whole blocks where that is safe, else single entries (the block
+ * is then written with the old values of the others). */
+struct order_update {
+    uint32_t at;
+    uint16_t first_lid, lid_count;
+};
+struct order_wave {
+    uint32_t first, count; /* in `updates` */
+    bool drain;            /* wait for a drain before it … */
+    uint32_t drain_hops;   /* … of packets that pass so many switches at the most; 0: not known */
+};
+struct order_plan {
+    VEC(struct order_update) updates;
+    VEC(struct order_wave) waves;
+    VEC(struct order_update) stuck; /* for these there is no safe order … */
+    uint16_t stuck_lanes;           /* … unless these lanes are held (bit = lane), which may be
+                                       necessary for new service levels alone, … */
+    uint32_t stuck_hops;            /* … and empty: after a drain of so many */
+    uint8_t *first_levels;          /* as before->service_levels: by these sources send before the
+                                       first wave begins … */
+    uint32_t first_hops;            /* … and for a drain of so many; NULL: old ones are fine */
+    uint64_t work;                  /* table entries looked at */
+    uint64_t operations;            /* all that planning took, as engine.h counts */
+};
+
+void order_release(struct order_plan *plan);
+uint32_t order_drains(const struct order_plan *plan);
+
+#endif

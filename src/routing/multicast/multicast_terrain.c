@@ -1,0 +1,528 @@
+/* What the trees of multicast groups are made of: an order of the switches, the distances that it
+ * allows, and a tree for those who cannot have one of their own.
+ *
+ * The order is that of the unicast engine if it has one, else that of updown.h from detected roots.
+ * It is of use only if unicast's packets and packets that turn in every way that it allows cannot
+ * wait for each other in a circle. Mostly unicast itself never turns from down to up, and that is
+ * plain; where it does now and then (strays of a damaged tree), a graph of channels decides.
+ *
+ * The shared tree grows from the top switch: down as far as that goes, then one link up, and on.
+ * Each link makes channels wait for channels, at the switch where it joins the tree; links that
+ * would close a circle are left out. What cannot be joined to a piece starts one of its own; then
+ * other tops are tried, and if need be the order is given up for all, so that only unicast counts.
+ * That is decided once for all groups: those who share and those who do not must go together. */
+#include "routing/multicast/multicast_terrain.h"
+
+#include "base/bitset.h"
+#include "routing/search/roots.h"
+#include "routing/search/updown.h"
+
+#include <string.h>
+
+/* The switch behind a port, or NETWORK_NONE. */
+static uint32_t switch_behind(const struct network *network, uint32_t channel)
+{
+    uint32_t peer = network->ports.items[channel].peer;
+    return peer == NETWORK_NONE || !(peer & NETWORK_SWITCH) ? NETWORK_NONE : peer ^ NETWORK_SWITCH;
+}
+
+/* ---- unicast ---- */
+
+static uint64_t *turns_of(const struct multicast_terrain *terrain, uint32_t channel)
+{
+    return terrain->turns + (size_t)channel * terrain->row_words;
+}
+
+/* With one lane, two entries for a LID of a terminal, one behind the other, are a turn. */
+static void note_entries(struct multicast_terrain *terrain, uint32_t at)
+{
+    const struct network *network = terrain->network;
+    const struct network_switch *node = &network->switches.items[at];
+    const uint8_t *row = routes_row(terrain->routes, at), *next[PORT_NONE + 1] = {0};
+    uint64_t *turns[PORT_NONE + 1] = {0};
+    for (unsigned port = 1; port <= node->port_count; port++) {
+        uint32_t to = switch_behind(network, node->first_port + port);
+        next[port] = to == NETWORK_NONE ? NULL : routes_row(terrain->routes, to);
+        turns[port] = turns_of(terrain, node->first_port + port);
+    }
+    for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
+        unsigned out = row[lid];
+        if (!(network->owner[lid] & NETWORK_SWITCH) && next[out] &&
+            next[out][lid] <= NETWORK_TOP_PORT)
+            bitset_add(turns[out], next[out][lid]);
+    }
+}
+
+/* What terminals of `from` send to this LID, as far as it has not been met on the way of others,
+ * who have left the LID in `met`. */
+static void note_packets(struct multicast_terrain *terrain, uint32_t from, uint32_t lid,
+                         uint32_t *met)
+{
+    const struct routes *routes = terrain->routes;
+    uint32_t at = from;
+    unsigned out = routes_port(routes, at, lid);
+    while (out && out != PORT_NONE && met[at] != lid) {
+        uint32_t channel = terrain_channel(terrain, at, out);
+        met[at] = lid;
+        at = switch_behind(terrain->network, channel);
+        if (at == NETWORK_NONE)
+            break;
+        out = routes_port(routes, at, lid);
+        if (out <= NETWORK_TOP_PORT)
+            bitset_add(turns_of(terrain, channel), out);
+    }
+}
+
+/* Traffic between switches is management, and not counted here. */
+static void note_lid(struct multicast_terrain *terrain, uint32_t lid, uint32_t *met)
+{
+    const struct network *network = terrain->network;
+    const struct routes *routes = terrain->routes;
+    bool layered = routes->vls > 1 && routes->service_levels;
+    uint32_t owner = network->owner[lid];
+    if (owner == NETWORK_NONE || (!layered && !(owner & NETWORK_SWITCH)))
+        return;
+    for (uint32_t from = 0; from < network->switches.count; from++)
+        if (network_terminal_count(network, from) &&
+            (!layered ||
+             routes->service_levels[(size_t)from * routes->stride + lid] == terrain->lane))
+            note_packets(terrain, from, lid, met);
+}
+
+static void note_routes(struct multicast_terrain *terrain)
+{
+    const struct network *network = terrain->network;
+    bool layered = terrain->routes->vls > 1 && terrain->routes->service_levels;
+    memset(terrain->scratch.queue, 0, network->switches.count * sizeof *terrain->scratch.queue);
+    for (uint32_t at = 0; !layered && at < network->switches.count; at++)
+        note_entries(terrain, at);
+    for (uint32_t lid = 1; lid <= network->top_lid; lid++)
+        note_lid(terrain, lid, terrain->scratch.queue);
+}
+
+static void note_turns(struct multicast_terrain *terrain)
+{
+    unsigned most = 0;
+    for (uint32_t at = 0; at < terrain->network->switches.count; at++)
+        if (terrain->network->switches.items[at].port_count > most)
+            most = terrain->network->switches.items[at].port_count;
+    terrain->row_words = BITSET_WORDS(most + 1);
+    terrain->turns =
+        mem_zalloc(terrain->network->ports.count * terrain->row_words + 1, sizeof *terrain->turns);
+    if (terrain->routes)
+        note_routes(terrain);
+}
+
+/* ---- the order ---- */
+
+static void choose_rank(struct multicast_terrain *terrain)
+{
+    const struct network *network = terrain->network;
+    size_t bytes = network->switches.count * sizeof *terrain->rank;
+    terrain->rank = mem_alloc(bytes + 1);
+    if (terrain->routes && terrain->routes->ranks) {
+        memcpy(terrain->rank, terrain->routes->ranks, bytes);
+        return;
+    }
+    struct roots roots = {0};
+    struct engine_options options = {0};
+    struct updown updown;
+    struct err err;
+    if (network->switches.count)
+        roots_choose(&roots, network, &options, ROOT_DETECT, &err);
+    updown_init(&updown, network, roots.switches.items, roots.switches.count);
+    memcpy(terrain->rank, updown.rank, bytes);
+    updown_release(&updown);
+    roots_release(&roots);
+}
+
+/* Whether a packet that came by `channel` and leaves by `port` turns from down to up. */
+static bool turns_up(const struct multicast_terrain *terrain, uint32_t from, uint32_t at,
+                     uint32_t to)
+{
+    return terrain->rank[at] > terrain->rank[from] && terrain->rank[to] < terrain->rank[at];
+}
+
+/* Calls for every turn of unicast between switches; stops when `visit` says false. */
+static bool each_turn(const struct multicast_terrain *terrain, struct acyclic *graph,
+                      bool (*visit)(const struct multicast_terrain *terrain, struct acyclic *graph,
+                                    uint32_t from, uint32_t channel, uint32_t next))
+{
+    const struct network *network = terrain->network;
+    for (uint32_t from = 0; from < network->switches.count; from++)
+        for (unsigned port = 1; port <= network->switches.items[from].port_count; port++) {
+            uint32_t channel = terrain_channel(terrain, from, port);
+            uint32_t at = switch_behind(network, channel);
+            for (unsigned word = 0; at != NETWORK_NONE && word < terrain->row_words; word++)
+                for (uint64_t left = turns_of(terrain, channel)[word]; left; left &= left - 1) {
+                    unsigned out = word * 64 + (unsigned)__builtin_ctzll(left);
+                    if (out == 0 || out > network->switches.items[at].port_count)
+                        continue;
+                    uint32_t next = terrain_channel(terrain, at, out);
+                    if (switch_behind(network, next) != NETWORK_NONE &&
+                        !visit(terrain, graph, from, channel, next))
+                        return false;
+                }
+        }
+    return true;
+}
+
+static bool is_in_order(const struct multicast_terrain *terrain, struct acyclic *graph,
+                        uint32_t from, uint32_t channel, uint32_t next)
+{
+    (void)graph;
+    return !turns_up(terrain, from, switch_behind(terrain->network, channel),
+                     switch_behind(terrain->network, next));
+}
+
+static bool add_if_possible(const struct multicast_terrain *terrain, struct acyclic *graph,
+                            uint32_t from, uint32_t channel, uint32_t next)
+{
+    (void)terrain, (void)from;
+    return acyclic_add(graph, channel, next);
+}
+
+/* Unicast may wait in circles of its own where that was allowed: not for us to mend. */
+static bool add_anyway(const struct multicast_terrain *terrain, struct acyclic *graph,
+                       uint32_t from, uint32_t channel, uint32_t next)
+{
+    add_if_possible(terrain, graph, from, channel, next);
+    return true;
+}
+
+/* Every turn that the order allows, between switches that can be used. */
+static void add_order(const struct multicast_terrain *terrain, struct acyclic *graph)
+{
+    const struct network *network = terrain->network;
+    for (uint32_t at = 0; at < network->switches.count; at++) {
+        const struct network_edge *first = network->edges + network->first_edge[at];
+        uint32_t degree = network->first_edge[at + 1] - network->first_edge[at];
+        for (uint32_t i = 0; terrain->usable[at] && i < degree * degree; i++) {
+            const struct network_edge *in = first + i / degree, *out = first + i % degree;
+            if (in->to != out->to && terrain->usable[in->to] && terrain->usable[out->to] &&
+                !turns_up(terrain, in->to, at, out->to))
+                acyclic_add(graph, terrain_channel(terrain, in->to, in->to_port),
+                            terrain_channel(terrain, at, out->port));
+        }
+    }
+}
+
+/* Unicast, and the order if it is of use; false if the two do not go together. */
+static bool make_graph(const struct multicast_terrain *terrain, bool ordered, struct acyclic *graph)
+{
+    acyclic_init(graph, terrain->network, terrain->rank);
+    if (ordered)
+        add_order(terrain, graph);
+    return each_turn(terrain, graph, ordered ? add_if_possible : add_anyway);
+}
+
+static bool order_is_of_use(const struct multicast_terrain *terrain)
+{
+    struct acyclic graph;
+    if (each_turn(terrain, NULL, is_in_order))
+        return true;
+    bool fits = make_graph(terrain, true, &graph);
+    acyclic_release(&graph);
+    return fits;
+}
+
+/* ---- distances ---- */
+
+const uint16_t *terrain_climb(struct multicast_terrain *terrain, uint32_t to)
+{
+    const struct network *network = terrain->network;
+    if (terrain->climbs[to])
+        return terrain->climbs[to];
+    uint16_t *hops = mem_alloc(network->switches.count * sizeof *hops + 1);
+    uint32_t *queue = terrain->scratch.queue, head = 0, tail = 0;
+    memset(hops, 0xFF, network->switches.count * sizeof *hops);
+    hops[to] = 0;
+    queue[tail++] = to;
+    while (head < tail) {
+        uint32_t at = queue[head++];
+        for (uint32_t i = network->first_edge[at]; i < network->first_edge[at + 1]; i++) {
+            uint32_t above = network->edges[i].to;
+            if (terrain->rank[above] > terrain->rank[at] || hops[above] != TERRAIN_FAR ||
+                !terrain->usable[above])
+                continue;
+            hops[above] = (uint16_t)(hops[at] + 1);
+            queue[tail++] = above;
+        }
+    }
+    return terrain->climbs[to] = hops;
+}
+
+/* ---- the shared tree ---- */
+
+/* Those whose channels have been added, in case that they must be taken out again. */
+struct trial {
+    struct acyclic graph;
+    uint64_t *links; /* [switch * row_words + …]: ports that are in the tree */
+    VEC(uint32_t) added;
+};
+
+static bool try_turn(struct trial *trial, uint32_t channel, uint32_t next)
+{
+    if (acyclic_has(&trial->graph, channel, next))
+        return true;
+    if (!acyclic_add(&trial->graph, channel, next))
+        return false;
+    vec_push(&trial->added, channel);
+    vec_push(&trial->added, next);
+    return true;
+}
+
+/* Whether this link of `at`, already in the tree, can take part: turns at `at` only, since the
+ * other end has no links in the tree yet. */
+static bool try_link(const struct multicast_terrain *terrain, struct trial *trial, uint32_t at,
+                     const struct network_edge *edge)
+{
+    uint32_t out = terrain_channel(terrain, at, edge->port);
+    uint32_t in = terrain_channel(terrain, edge->to, edge->to_port);
+    bool fits = true;
+    trial->added.count = 0;
+    for (uint32_t i = terrain->network->first_edge[at];
+         fits && i < terrain->network->first_edge[at + 1]; i++) {
+        const struct network_edge *other = &terrain->network->edges[i];
+        if (!bitset_has(trial->links + (size_t)at * terrain->row_words, other->port))
+            continue;
+        uint32_t from = terrain_channel(terrain, other->to, other->to_port);
+        fits = try_turn(trial, from, out) &&
+               try_turn(trial, in, terrain_channel(terrain, at, other->port));
+    }
+    for (size_t i = 0; !fits && i < trial->added.count; i += 2)
+        acyclic_remove(&trial->graph, trial->added.items[i], trial->added.items[i + 1]);
+    return fits;
+}
+
+static bool attach(struct multicast_terrain *terrain, struct trial *trial, uint32_t at,
+                   const struct network_edge *edge)
+{
+    uint32_t to = edge->to;
+    if (!terrain->usable[to] || terrain->piece[to] != NETWORK_NONE ||
+        !try_link(terrain, trial, at, edge))
+        return false;
+    bitset_add(trial->links + (size_t)at * terrain->row_words, edge->port);
+    bitset_add(trial->links + (size_t)to * terrain->row_words, edge->to_port);
+    terrain->parent[to] = at;
+    terrain->up[to] = edge->to_port;
+    terrain->down[to] = edge->port;
+    terrain->piece[to] = terrain->piece[at];
+    vec_push(&terrain->order, to);
+    return true;
+}
+
+/* Links of one direction out of `at`; how many were taken, at most `most`. */
+static unsigned grow_from(struct multicast_terrain *terrain, struct trial *trial, uint32_t at,
+                          bool upwards, unsigned most)
+{
+    unsigned taken = 0;
+    for (uint32_t i = terrain->network->first_edge[at];
+         i < terrain->network->first_edge[at + 1] && taken < most; i++) {
+        const struct network_edge *edge = &terrain->network->edges[i];
+        if ((terrain->rank[edge->to] < terrain->rank[at]) == upwards)
+            taken += attach(terrain, trial, at, edge);
+    }
+    return taken;
+}
+
+static void grow_piece(struct multicast_terrain *terrain, struct trial *trial, uint32_t top)
+{
+    size_t first = terrain->order.count, next = first;
+    bool grown = true;
+    terrain->piece[top] = terrain->piece_count++;
+    vec_push(&terrain->order, top);
+    while (grown) {
+        for (; next < terrain->order.count; next++)
+            grow_from(terrain, trial, terrain->order.items[next], false, UINT32_MAX);
+        grown = false;
+        for (size_t i = first; i < terrain->order.count && !grown; i++)
+            grown = grow_from(terrain, trial, terrain->order.items[i], true, 1) > 0;
+    }
+}
+
+/* Tops are tried in the order of their ranks, from one on that is given. */
+static void share(struct multicast_terrain *terrain, bool ordered, uint32_t first)
+{
+    uint32_t count = (uint32_t)terrain->network->switches.count;
+    struct trial trial = {.links = mem_zalloc(count * terrain->row_words + 1, sizeof(uint64_t))};
+    uint32_t *by_rank = terrain->scratch.queue;
+    memset(terrain->parent, 0xFF, count * sizeof *terrain->parent);
+    memset(terrain->piece, 0xFF, count * sizeof *terrain->piece);
+    terrain->order.count = terrain->piece_count = 0;
+    make_graph(terrain, ordered, &trial.graph);
+    for (uint32_t at = 0; at < count; at++)
+        by_rank[terrain->rank[at]] = at;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t top = by_rank[(first + i) % count];
+        if (terrain->usable[top] && terrain->piece[top] == NETWORK_NONE)
+            grow_piece(terrain, &trial, top);
+    }
+    mem_free(trial.links);
+    vec_release(&trial.added);
+    acyclic_release(&trial.graph);
+}
+
+static void make_room(struct multicast_terrain *terrain)
+{
+    size_t count = terrain->network->switches.count;
+    terrain->shared_made = true;
+    terrain->parent = mem_alloc(count * sizeof *terrain->parent + 1);
+    terrain->piece = mem_alloc(count * sizeof *terrain->piece + 1);
+    terrain->up = mem_zalloc(count + 1, 1);
+    terrain->down = mem_zalloc(count + 1, 1);
+}
+
+void terrain_share(struct multicast_terrain *terrain)
+{
+    if (terrain->shared_made)
+        return;
+    make_room(terrain);
+    share(terrain, terrain->ordered, 0);
+}
+
+/* ---- whether the order is of use ---- */
+
+/* Everything that can be used and is connected with `from`, or lies below it, into the scratch
+ * queue; how much. */
+static uint32_t spread(struct multicast_terrain *terrain, uint32_t from, bool down, uint32_t *mark,
+                       uint32_t number)
+{
+    const struct network *network = terrain->network;
+    uint32_t *queue = terrain->scratch.queue, head = 0, tail = 0;
+    mark[from] = number;
+    queue[tail++] = from;
+    while (head < tail) {
+        uint32_t at = queue[head++];
+        for (uint32_t i = network->first_edge[at]; i < network->first_edge[at + 1]; i++) {
+            uint32_t to = network->edges[i].to;
+            if (!terrain->usable[to] || mark[to] == number ||
+                (down && terrain->rank[to] < terrain->rank[at]))
+                continue;
+            mark[to] = number;
+            queue[tail++] = to;
+        }
+    }
+    return tail;
+}
+
+static uint32_t count_homes(const struct multicast_terrain *terrain, uint32_t found)
+{
+    uint32_t homes = 0;
+    for (uint32_t i = 0; i < found; i++)
+        homes += network_terminal_count(terrain->network, terrain->scratch.queue[i]) > 0;
+    return homes;
+}
+
+/* Whether in every part some switch has all below it that have terminals; `parts` counts them. */
+static bool has_tops(struct multicast_terrain *terrain, uint32_t *parts)
+{
+    uint32_t count = (uint32_t)terrain->network->switches.count;
+    uint32_t *part = mem_zalloc(count + 1, sizeof *part),
+             *mark = mem_zalloc(count + 1, sizeof *mark);
+    uint32_t *homes = mem_zalloc(count + 1, sizeof *homes), searches = 0, topped = 0;
+    *parts = 0;
+    for (uint32_t at = 0; at < count; at++)
+        if (terrain->usable[at] && !part[at]) {
+            uint32_t found = spread(terrain, at, false, part, ++*parts);
+            homes[*parts] = count_homes(terrain, found);
+        }
+    uint8_t *done = mem_zalloc(*parts + 1, 1);
+    for (uint32_t at = 0; at < count && topped < *parts; at++) {
+        if (!terrain->usable[at] || done[part[at]])
+            continue;
+        uint32_t found = spread(terrain, at, true, mark, ++searches);
+        done[part[at]] = count_homes(terrain, found) == homes[part[at]];
+        topped += done[part[at]];
+    }
+    bool all = topped == *parts;
+    mem_free(done);
+    mem_free(homes);
+    mem_free(mark);
+    mem_free(part);
+    return all;
+}
+
+/* Where everybody can have a tree by the order, nothing else needs to be looked at. Else attempt 0
+ * is to share by the order, and the others are to share without, from other tops. */
+static void settle_order(struct multicast_terrain *terrain)
+{
+    enum { ATTEMPTS = 9 };
+    uint32_t parts, fewest = UINT32_MAX, best = 0, last = 0;
+    bool of_use = order_is_of_use(terrain), topped = has_tops(terrain, &parts);
+    terrain->ordered = of_use;
+    if (of_use && topped)
+        return;
+    make_room(terrain);
+    for (uint32_t attempt = of_use ? 0 : 1; attempt < ATTEMPTS && fewest > parts; attempt++) {
+        share(terrain, attempt == 0, attempt ? attempt - 1 : 0);
+        last = attempt;
+        if (terrain->piece_count < fewest) {
+            fewest = terrain->piece_count;
+            best = attempt;
+        }
+    }
+    if (last != best)
+        share(terrain, best == 0, best ? best - 1 : 0);
+    terrain->ordered = best == 0 && of_use;
+}
+
+/* ---- birth ---- */
+
+struct multicast_terrain *multicast_terrain_new(const struct network *network,
+                                                const struct routes *routes, unsigned lane,
+                                                const bool *usable)
+{
+    struct multicast_terrain *terrain = mem_zalloc(1, sizeof *terrain);
+    size_t count = network->switches.count;
+    terrain->network = network;
+    terrain->switch_count = (uint32_t)count;
+    terrain->lane = lane;
+    if (routes && (routes->vls <= 1 || lane < routes->vls))
+        terrain->routes = routes;
+    terrain->usable = mem_alloc(count * sizeof *usable + 1);
+    memcpy(terrain->usable, usable, count * sizeof *usable);
+    terrain->climbs = mem_zalloc(count + 1, sizeof *terrain->climbs);
+    struct terrain_scratch *scratch = &terrain->scratch;
+    scratch->weight = mem_zalloc(count + 1, sizeof *scratch->weight);
+    scratch->count = mem_zalloc(count + 1, sizeof *scratch->count);
+    scratch->sum = mem_zalloc(count + 1, sizeof *scratch->sum);
+    scratch->depth = mem_zalloc(count + 1, sizeof *scratch->depth);
+    scratch->queue = mem_zalloc(count + 1, sizeof *scratch->queue);
+    scratch->masks = mem_zalloc(count * MULTICAST_POSITIONS + 1, sizeof *scratch->masks);
+    choose_rank(terrain);
+    note_turns(terrain);
+    settle_order(terrain);
+    return terrain;
+}
+
+void multicast_terrain_free(struct multicast_terrain *terrain)
+{
+    if (!terrain)
+        return;
+    for (uint32_t i = 0; i < terrain->switch_count; i++) /* the network may be gone */
+        mem_free(terrain->climbs[i]);
+    mem_free(terrain->climbs);
+    mem_free(terrain->usable);
+    mem_free(terrain->rank);
+    mem_free(terrain->turns);
+    mem_free(terrain->parent);
+    mem_free(terrain->piece);
+    mem_free(terrain->up);
+    mem_free(terrain->down);
+    vec_release(&terrain->order);
+    mem_free(terrain->scratch.weight);
+    mem_free(terrain->scratch.count);
+    mem_free(terrain->scratch.sum);
+    mem_free(terrain->scratch.depth);
+    mem_free(terrain->scratch.queue);
+    mem_free(terrain->scratch.masks);
+    vec_release(&terrain->scratch.places);
+    vec_release(&terrain->scratch.touched);
+    mem_free(terrain);
+}
+
+bool multicast_terrain_is_ordered(const struct multicast_terrain *terrain)
+{
+    return terrain->ordered;
+}

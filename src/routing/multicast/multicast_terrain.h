@@ -1,0 +1,47 @@
+/* For multicast.c: directions, distances and the shared tree that its trees are made of. */
+#ifndef WEFT_ROUTING_MULTICAST_MULTICAST_TERRAIN_H
+#define WEFT_ROUTING_MULTICAST_MULTICAST_TERRAIN_H
+
+#include "routing/cdg/acyclic.h"
+#include "routing/multicast/multicast.h"
+
+enum { TERRAIN_FAR = 0xFFFF };
+
+struct multicast_terrain {
+    const struct network *network;
+    const struct routes *routes; /* NULL: no unicast on this lane */
+    uint32_t switch_count;
+    unsigned lane;
+    bool *usable;
+    bool ordered; /* the rank's order and unicast go together */
+    uint32_t *rank;
+    uint16_t **climbs;  /* by switch, made when first asked for: see terrain_climb() */
+    unsigned row_words; /* of `turns` */
+    uint64_t *turns;    /* [channel * row_words + …]: ports by which unicast goes on */
+    bool shared_made;   /* the shared tree: */
+    uint32_t *parent;   /* by switch; NETWORK_NONE: the top of its piece, or in none */
+    uint8_t *up, *down; /* by switch: its port to the parent, and the parent's to it */
+    uint32_t *piece;    /* by switch: number; NETWORK_NONE: cannot be used */
+    uint32_t piece_count;
+    VEC(uint32_t) order; /* switches, parents first */
+    struct terrain_scratch {
+        uint32_t *weight, *count, *sum, *depth, *queue; /* by switch */
+        uint16_t *masks;                                /* [switch * positions + position] */
+        VEC(uint32_t) places;                           /* switches with members */
+        VEC(uint32_t) touched;                          /* switches with masks */
+    } scratch;
+};
+
+/* By switch: links down from there to this one; TERRAIN_FAR: it does not lie below. */
+const uint16_t *terrain_climb(struct multicast_terrain *terrain, uint32_t to);
+/* Makes the shared tree, unless it is there. */
+void terrain_share(struct multicast_terrain *terrain);
+
+/* The channel by which a link is left, and the one by which it comes back. */
+static inline uint32_t terrain_channel(const struct multicast_terrain *terrain, uint32_t at,
+                                       unsigned port)
+{
+    return terrain->network->switches.items[at].first_port + port;
+}
+
+#endif

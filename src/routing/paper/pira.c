@@ -1,0 +1,192 @@
+/* PIRa: partially implicit routing (Bermudez, Casado, Quiles and Duato, "Fast routing computation
+ * on InfiniBand networks", 2006, section 3), with one root.
+ *
+ * Up segments follow default ports, which all lead to the root; only down segments need entries.
+ * Nodes are visited in ascending key order. A new switch takes the up-neighbour with the highest
+ * LID as its father, gets a default port to it and explicit entries for its other up-neighbours;
+ * every switch visited before reaches it as it reaches the father, or directly if they are
+ * neighbours.
+ *
+ * A switch's column of entries is therefore its father's column with a few changes, and is copied
+ * whole: columns are stored by destination, ranks as indices, so that "visited before" is a prefix.
+ * A terminal's column is its switch's, cut off where the terminal itself would have been visited.
+ *
+ * The linear tables are the full expansion (explicit entry, else default port), since default ports
+ * do not exist on switches with linear tables. */
+#include "routing/paper/paper_cost.h"
+#include "routing/search/roots.h"
+#include "routing/search/updown.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { VECTOR_BYTES = 16 }; /* that a copy moves in one operation */
+
+struct pira {
+    const struct network *network;
+    struct updown updown;
+    struct routes *routes;
+    uint8_t *columns; /* [destination's rank * switches + rank] */
+    uint32_t *cut;    /* by terminal: ranks from here on have no explicit entry for it */
+};
+
+static uint64_t edges_of(const struct pira *pira, uint32_t at)
+{
+    return pira->network->first_edge[at + 1] - pira->network->first_edge[at];
+}
+
+/* The lowest edge to the up-neighbour with the highest LID, or NETWORK_NONE at a root. */
+static uint32_t father_edge(const struct pira *pira, uint32_t at)
+{
+    const struct network *network = pira->network;
+    uint32_t best = NETWORK_NONE;
+    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+        uint32_t to = network->edges[e].to;
+        if (!updown_is_up(&pira->updown, at, to))
+            continue;
+        if (best == NETWORK_NONE ||
+            network->switches.items[to].lid > network->switches.items[network->edges[best].to].lid)
+            best = e;
+    }
+    return best;
+}
+
+/* Ports towards and back from the up-neighbours; of parallel links the lowest port of the sender.
+ */
+static void connect_up_neighbours(struct pira *pira, uint32_t at, uint32_t father)
+{
+    const struct network *network = pira->network;
+    size_t switches = network->switches.count;
+    uint32_t rank = pira->updown.rank[at];
+    uint8_t *own = pira->columns + rank * switches;
+    for (uint32_t e = network->first_edge[at + 1]; e-- > network->first_edge[at];) {
+        const struct network_edge *edge = &network->edges[e];
+        uint32_t up = pira->updown.rank[edge->to];
+        if (up < rank && edge->to != father)
+            pira->columns[up * switches + rank] = edge->port;
+        if (up < rank)
+            own[up] = PORT_NONE; /* not the father's way, but directly */
+    }
+    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+        const struct network_edge *edge = &network->edges[e];
+        uint32_t up = pira->updown.rank[edge->to];
+        if (up < rank && edge->to_port < own[up])
+            own[up] = edge->to_port;
+    }
+}
+
+static int visit_switches(struct pira *pira, struct err *err)
+{
+    const struct network *network = pira->network;
+    size_t switches = network->switches.count;
+    bool *rooted = mem_zalloc(pira->updown.part_count, sizeof *rooted);
+    int rc = 0;
+    for (uint32_t rank = 0; rank < switches && !rc; rank++) {
+        uint32_t at = pira->updown.order[rank], edge = father_edge(pira, at);
+        uint8_t *own = pira->columns + rank * switches;
+        if (edge == NETWORK_NONE) {
+            if (rooted[pira->updown.part[at]])
+                rc = err_set(err, EINVAL,
+                             "pira: the default ports of a connected network lead to "
+                             "one root; give only one");
+            rooted[pira->updown.part[at]] = true;
+        } else {
+            uint32_t father = network->edges[edge].to;
+            memcpy(own, pira->columns + pira->updown.rank[father] * switches, rank);
+            pira->routes->operations += 1 + rank / VECTOR_BYTES + 3 * edges_of(pira, at);
+            pira->routes->default_ports[at] = network->edges[edge].port;
+            connect_up_neighbours(pira, at, father);
+        }
+        own[rank] = 0;
+    }
+    mem_free(rooted);
+    return rc;
+}
+
+static uint32_t put(const struct pira *pira, uint32_t at, uint16_t lid, uint8_t lmc, uint8_t port)
+{
+    struct routes *routes = pira->routes;
+    bool explicit_entry = port != PORT_NONE;
+    if (!lid)
+        return 0;
+    if (!explicit_entry)
+        port = routes->default_ports[at];
+    for (uint32_t own = lid; own < lid + (UINT32_C(1) << lmc); own++) {
+        size_t bit = (size_t)at * routes->stride + own;
+        routes->ports[bit] = port;
+        if (explicit_entry)
+            routes->explicit_bits[bit / 64] |= UINT64_C(1) << (bit % 64);
+    }
+    return UINT32_C(1) << lmc;
+}
+
+/* One switch's row; strides are multiples of 64, so rows share no word of explicit_bits. */
+static void expand_row(void *context, size_t index)
+{
+    const struct pira *pira = context;
+    const struct network *network = pira->network;
+    size_t switches = network->switches.count;
+    uint32_t at = (uint32_t)index, rank = pira->updown.rank[at];
+    uint64_t operations = 0;
+    for (uint32_t to = 0; to < switches; to++) {
+        if (pira->updown.part[to] != pira->updown.part[at])
+            continue;
+        const struct network_switch *target = &network->switches.items[to];
+        uint8_t port = pira->columns[pira->updown.rank[to] * switches + rank];
+        operations += put(pira, at, target->lid, target->lmc, port);
+        for (uint32_t i = network->first_terminal[to]; i < network->first_terminal[to + 1]; i++) {
+            uint32_t terminal = network->terminals_at[i];
+            const struct network_terminal *node = &network->terminals.items[terminal];
+            uint8_t own = to == at ? node->port : rank < pira->cut[terminal] ? port : PORT_NONE;
+            operations += put(pira, at, node->lid, node->lmc, own);
+        }
+    }
+    engine_count(pira->routes, operations);
+}
+
+static int pira_compute(const struct network *network, const struct engine_options *options,
+                        struct routes *routes, struct err *err)
+{
+    struct roots roots;
+    size_t switches = network->switches.count;
+    *routes = (struct routes){0};
+    int rc = roots_choose(&roots, network, options, ROOT_MANAGER, err);
+    if (rc)
+        return rc;
+    routes_init(routes, network, "pira");
+    memcpy(routes->note, roots.note, sizeof roots.note);
+    routes->operations = roots.operations;
+    struct pira pira = {.network = network, .routes = routes};
+    updown_init(&pira.updown, network, roots.switches.items, roots.switches.count);
+    routes->ranks = mem_alloc(switches * sizeof *routes->ranks);
+    routes->default_ports = mem_alloc(switches);
+    routes->explicit_bits = mem_zalloc(switches * routes->stride / 64 + 1, sizeof(uint64_t));
+    pira.columns = mem_alloc(switches * switches);
+    pira.cut = mem_alloc(network->terminals.count * sizeof *pira.cut);
+    if (switches) {
+        memcpy(routes->ranks, pira.updown.rank, switches * sizeof *routes->ranks);
+        memset(routes->default_ports, PORT_NONE, switches);
+        memset(pira.columns, PORT_NONE, switches * switches);
+    }
+    for (uint32_t i = 0; i < network->terminals.count; i++)
+        pira.cut[i] = updown_terminal_rank(&pira.updown, network, i);
+    rc = visit_switches(&pira, err);
+    if (!rc)
+        workers_run(options->workers, switches, expand_row, &pira);
+    mem_free(pira.columns);
+    mem_free(pira.cut);
+    updown_release(&pira.updown);
+    roots_release(&roots);
+    if (rc) {
+        engine_refuse(routes);
+        return rc;
+    }
+    return engine_settle(network, options, false, routes, err);
+}
+
+const struct engine engine_pira = {
+    .name = "pira",
+    .summary = "partially implicit routes over default ports, quick to compute",
+    .compute = pira_compute,
+    .paper_steps = paper_steps_pira,
+};

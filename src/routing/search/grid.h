@@ -1,0 +1,34 @@
+/* Coordinates: is the network a grid, and where in it is each switch?
+ *
+ * A grid here is any product of lines, rings and full meshes: meshes, tori, hypercubes, HyperX and
+ * mixtures, with parallel links or not. Missing links do not hide it, as long as what is left tells
+ * the directions. A ring of four is the product of two lines of two, and comes out as that. */
+#ifndef WEFT_ROUTING_SEARCH_GRID_H
+#define WEFT_ROUTING_SEARCH_GRID_H
+
+#include "routing/model/network.h"
+
+enum { GRID_DIMENSIONS = 16 };
+enum grid_shape { GRID_LINE, GRID_RING, GRID_FULL };
+
+struct grid {
+    uint32_t switch_count;
+    unsigned dimensions;
+    struct grid_dimension {
+        enum grid_shape shape;
+        uint32_t size;
+    } dimension[GRID_DIMENSIONS];
+    uint32_t *place; /* [switch * dimensions + dimension] */
+    char name[80];   /* "torus 8x8x8", … */
+};
+
+/* -EMEDIUMTYPE, with the reason, if it is none. */
+int grid_recognise(struct grid *grid, const struct network *network, struct err *err);
+void grid_release(struct grid *grid);
+
+static inline uint32_t grid_place(const struct grid *grid, uint32_t at, unsigned dimension)
+{
+    return grid->place[(size_t)at * grid->dimensions + dimension];
+}
+
+#endif

@@ -1,0 +1,171 @@
+/* Choosing roots: the manager's switch, the centre, a list, or the top of a tree.
+ *
+ * Detection asks whether the network is a tree in stages: number the switches by their distance
+ * from the nearest switch with terminals; if every link joins neighbouring numbers, the switches
+ * without a higher neighbour are the top stage, and all of them are roots. This also holds for
+ * trees that lost links or switches. Anything else gets one root, in the middle, since several
+ * roots in an irregular network leave pairs without a legal route. */
+#include "routing/search/roots.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Distances from a set of switches that is in the queue with distance 0; the operations it took. */
+static uint64_t breadth_first(const struct network *network, uint32_t *distance, uint32_t *queue,
+                              uint32_t tail)
+{
+    uint64_t operations = 0;
+    for (uint32_t head = 0; head < tail; head++) {
+        uint32_t at = queue[head];
+        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+            uint32_t to = network->edges[e].to;
+            if (distance[to] == NETWORK_NONE) {
+                distance[to] = distance[at] + 1;
+                queue[tail++] = to;
+            }
+        }
+        operations += network->first_edge[at + 1] - network->first_edge[at];
+    }
+    return operations;
+}
+
+static void forget(uint32_t *distance, uint32_t count)
+{
+    for (uint32_t at = 0; at < count; at++)
+        distance[at] = NETWORK_NONE;
+}
+
+/* The centre of every part: least largest distance to another switch, then least sum of distances,
+ * then lowest index. */
+static void choose_centres(struct roots *roots, const struct network *network)
+{
+    uint32_t switches = (uint32_t)network->switches.count;
+    uint32_t *distance = mem_alloc(switches * sizeof *distance);
+    uint32_t *queue = mem_alloc(switches * sizeof *queue);
+    uint32_t *part = mem_alloc(switches * sizeof *part);
+    uint32_t parts = network_parts(network, part);
+    struct best {
+        uint32_t at, far;
+        uint64_t sum;
+    } *best = mem_alloc(parts * sizeof *best);
+    for (uint32_t i = 0; i < parts; i++)
+        best[i] = (struct best){NETWORK_NONE, NETWORK_NONE, UINT64_MAX};
+    for (uint32_t at = 0; at < switches; at++) {
+        uint32_t far = 0;
+        uint64_t sum = 0;
+        forget(distance, switches);
+        distance[at] = 0;
+        queue[0] = at;
+        roots->operations += switches + breadth_first(network, distance, queue, 1);
+        for (uint32_t other = 0; other < switches; other++) {
+            if (distance[other] == NETWORK_NONE)
+                continue;
+            far = distance[other] > far ? distance[other] : far;
+            sum += distance[other];
+        }
+        struct best *mine = &best[part[at]];
+        if (far < mine->far || (far == mine->far && sum < mine->sum))
+            *mine = (struct best){at, far, sum};
+    }
+    for (uint32_t i = 0; i < parts; i++)
+        vec_push(&roots->switches, best[i].at);
+    mem_free(best);
+    mem_free(part);
+    mem_free(queue);
+    mem_free(distance);
+}
+
+/* False, and no roots, if the network is not a tree in stages with more than one of them. */
+static bool choose_top_stage(struct roots *roots, const struct network *network)
+{
+    uint32_t switches = (uint32_t)network->switches.count, tail = 0;
+    uint32_t *stage = mem_alloc(switches * sizeof *stage);
+    uint32_t *queue = mem_alloc(switches * sizeof *queue);
+    bool staged = true;
+    forget(stage, switches);
+    for (uint32_t at = 0; at < switches; at++) {
+        if (network_terminal_count(network, at) > 0) {
+            stage[at] = 0;
+            queue[tail++] = at;
+        }
+    }
+    breadth_first(network, stage, queue, tail);
+    for (uint32_t at = 0; at < switches && staged; at++) {
+        bool top = stage[at] != NETWORK_NONE && stage[at] > 0;
+        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+            uint32_t other = stage[network->edges[e].to];
+            staged &=
+                stage[at] != NETWORK_NONE && (stage[at] + 1 == other || other + 1 == stage[at]);
+            top &= other < stage[at];
+        }
+        if (top)
+            vec_push(&roots->switches, at);
+    }
+    mem_free(stage);
+    mem_free(queue);
+    if (!staged || roots->switches.count == 0)
+        vec_release(&roots->switches);
+    return roots->switches.count > 0;
+}
+
+static int choose_listed(struct roots *roots, const struct network *network,
+                         const struct engine_options *options, struct err *err)
+{
+    for (size_t i = 0; i < options->root_count; i++)
+        for (uint32_t at = 0; at < network->switches.count; at++)
+            if (network->switches.items[at].guid == options->root_guids[i])
+                vec_push(&roots->switches, at);
+    if (roots->switches.count == 0)
+        return err_set(err, ENOENT, "none of the %zu roots given is a switch of this network",
+                       options->root_count);
+    snprintf(roots->note, sizeof roots->note, "%zu of %zu roots given are there",
+             roots->switches.count, options->root_count);
+    return 0;
+}
+
+static void note_root(struct roots *roots, const struct network *network, const char *why)
+{
+    char label[NETWORK_LABEL_BYTES];
+    if (roots->switches.count == 0)
+        return;
+    network_label(network, NETWORK_SWITCH | roots->switches.items[0], label);
+    snprintf(roots->note, sizeof roots->note, "root %.80s, %s", label, why);
+}
+
+int roots_choose(struct roots *roots, const struct network *network,
+                 const struct engine_options *options, enum root_choice fallback, struct err *err)
+{
+    enum root_choice choice = options->root == ROOT_DEFAULT ? fallback : options->root;
+    *roots = (struct roots){0};
+    if (network->switches.count == 0)
+        return 0;
+    switch (choice) {
+    case ROOT_LIST: return choose_listed(roots, network, options, err);
+    case ROOT_DETECT:
+        if (choose_top_stage(roots, network)) {
+            snprintf(roots->note, sizeof roots->note, "%zu roots, the top stage of a tree",
+                     roots->switches.count);
+            return 0;
+        }
+        choose_centres(roots, network);
+        note_root(roots, network, "the centre of the graph");
+        return 0;
+    case ROOT_CENTRE:
+        choose_centres(roots, network);
+        note_root(roots, network, "the centre of the graph");
+        return 0;
+    case ROOT_DEFAULT:
+    case ROOT_MANAGER:
+        vec_push(&roots->switches, network->manager == NETWORK_NONE ? 0 : network->manager);
+        note_root(roots, network, "the manager's switch");
+        return 0;
+    }
+    return 0;
+}
+
+void roots_release(struct roots *roots)
+{
+    vec_release(&roots->switches);
+}

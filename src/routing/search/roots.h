@@ -1,0 +1,22 @@
+/* Which switches are the roots of up*-down* routing. */
+#ifndef WEFT_ROUTING_SEARCH_ROOTS_H
+#define WEFT_ROUTING_SEARCH_ROOTS_H
+
+#include "routing/engine/engine.h"
+
+struct roots {
+    VEC(uint32_t) switches;
+    char note[160]; /* how they were chosen */
+    uint64_t operations;
+};
+
+/* As the options say; ROOT_DEFAULT means `fallback`. -ENOENT if none of the listed GUIDs is there.
+ */
+int roots_choose(struct roots *roots, const struct network *network,
+                 const struct engine_options *options, enum root_choice fallback, struct err *err);
+void roots_release(struct roots *roots);
+
+/* By switch: the ranks of a tree's stages, or from the roots; NULL: no such roots. */
+uint32_t *roots_ranks(const struct network *network, const struct engine_options *options);
+
+#endif

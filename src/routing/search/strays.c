@@ -1,0 +1,200 @@
+/* Directions with several roots cannot serve everybody: in a tree of three levels that lost the
+ * link between a leaf and a middle switch, hosts at that leaf can only reach that switch (its own
+ * LID, for management) by going down and up again, and it them. Such packets have their tables,
+ * which lead to a switch that has a legal route and where they may turn (turnabouts.h); but
+ * together with all others they could close a circle. So they get lanes of their own, by service
+ * levels from 1 on: the legal routes stay among themselves on lane 0, as safe as ever, and of the
+ * strays each is put, with its way back, on the first lane where they close no circle with those
+ * before (the idea of layers, as in Skeie, Lysne and Theiss, "Layered shortest path (LASH) routing
+ * in irregular system area networks", 2002). That is tried out, not assumed: two or three lanes are
+ * enough for fat trees, and each of them begins with the order that its turnabout promises.
+ *
+ * Where there is one lane only, all stays on it, and is proved or refused. */
+#include "routing/search/strays.h"
+
+#include "routing/cdg/acyclic.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LANES_DEFAULT = 8, LANES_TOP = 15 };
+
+/* Channels as entries of the network's ports. */
+struct dependency {
+    uint32_t from, to;
+};
+
+struct strays {
+    const struct network *network;
+    struct routes *routes;
+    struct acyclic lanes[LANES_TOP]; /* without the first */
+    struct turnabouts turnabouts;    /* one for each lane, as far as there are */
+    unsigned lane_limit, lane_count; /* of these */
+    VEC(struct dependency) needed;   /* of a pair, in both directions */
+    uint64_t operations;
+};
+
+/* What a packet from a switch to a LID waits for on its way. */
+static void trace_way(struct strays *strays, uint32_t at, uint32_t lid)
+{
+    const struct network *network = strays->network;
+    uint32_t last = NETWORK_NONE;
+    for (uint32_t hops = 0; hops < network->switches.count; hops++) {
+        const struct network_switch *node = &network->switches.items[at];
+        uint8_t port = routes_port(strays->routes, at, lid);
+        uint32_t to = port <= node->port_count
+                          ? network->ports.items[node->first_port + port].peer ^ NETWORK_SWITCH
+                          : NETWORK_NONE;
+        if (to >= network->switches.count)
+            break;
+        if (last != NETWORK_NONE)
+            vec_push(&strays->needed,
+                     ((struct dependency){.from = last, .to = node->first_port + port}));
+        last = node->first_port + port;
+        at = to;
+        strays->operations++;
+    }
+}
+
+/* All that the pair needs on a lane, or nothing. */
+static bool fits_lane(struct strays *strays, struct acyclic *lane)
+{
+    VEC(size_t) added = {0};
+    bool fits = true;
+    for (size_t i = 0; i < strays->needed.count && fits; i++) {
+        const struct dependency *needed = &strays->needed.items[i];
+        if (acyclic_has(lane, needed->from, needed->to))
+            continue;
+        fits = acyclic_add(lane, needed->from, needed->to);
+        if (fits)
+            vec_push(&added, i);
+    }
+    for (size_t i = 0; !fits && i < added.count; i++) {
+        const struct dependency *needed = &strays->needed.items[added.items[i]];
+        acyclic_remove(lane, needed->from, needed->to);
+    }
+    vec_release(&added);
+    return fits;
+}
+
+/* For all LIDs at a switch, its own and those of its terminals. */
+static void each_lid(struct strays *strays, uint32_t from, uint32_t to,
+                     void (*visit)(struct strays *, uint32_t from, uint32_t lid, unsigned lane),
+                     unsigned lane)
+{
+    const struct network *network = strays->network;
+    const struct network_switch *target = &network->switches.items[to];
+    for (uint32_t k = 0; target->lid && k < UINT32_C(1) << target->lmc; k++)
+        visit(strays, from, target->lid + k, lane);
+    for (uint32_t i = network->first_terminal[to]; i < network->first_terminal[to + 1]; i++) {
+        const struct network_terminal *terminal =
+            &network->terminals.items[network->terminals_at[i]];
+        for (uint32_t k = 0; terminal->lid && k < UINT32_C(1) << terminal->lmc; k++)
+            visit(strays, from, terminal->lid + k, lane);
+    }
+}
+
+/* What two switches say to each other does not count as traffic. */
+static void trace_lid(struct strays *strays, uint32_t from, uint32_t lid, unsigned lane)
+{
+    (void)lane;
+    if (!(strays->network->owner[lid] & NETWORK_SWITCH) ||
+        network_terminal_count(strays->network, from))
+        trace_way(strays, from, lid);
+}
+
+static void write_level(struct strays *strays, uint32_t from, uint32_t lid, unsigned lane)
+{
+    strays->routes->service_levels[(size_t)from * strays->routes->stride + lid] = (uint8_t)lane;
+}
+
+static void open_lane(struct strays *strays)
+{
+    const uint32_t *ranks = strays->routes->ranks;
+    struct acyclic *lane = &strays->lanes[strays->lane_count];
+    if (strays->lane_count < strays->turnabouts.count) {
+        uint64_t *order =
+            turnabouts_order(&strays->turnabouts, strays->lane_count, strays->network, ranks);
+        acyclic_init_order(lane, strays->network, order);
+        mem_free(order);
+    } else {
+        acyclic_init(lane, strays->network, ranks);
+    }
+    strays->lane_count++;
+}
+
+/* Both directions of a pair go to the same lane; false if there is none left. */
+static bool place_pair(struct strays *strays, uint32_t a, uint32_t b)
+{
+    strays->needed.count = 0;
+    each_lid(strays, a, b, trace_lid, 0);
+    each_lid(strays, b, a, trace_lid, 0);
+    for (unsigned lane = 0; lane < strays->lane_limit; lane++) {
+        if (lane == strays->lane_count)
+            open_lane(strays);
+        if (!fits_lane(strays, &strays->lanes[lane]))
+            continue;
+        each_lid(strays, a, b, write_level, lane + 1);
+        each_lid(strays, b, a, write_level, lane + 1);
+        return true;
+    }
+    return false;
+}
+
+/* A way without a legal order has none backwards either, so the list has every pair twice: the one
+ * from the switch with terminals is taken. */
+static bool place_stray(struct strays *strays, const struct ways_stray *stray)
+{
+    return !network_terminal_count(strays->network, stray->from) ||
+           place_pair(strays, stray->from, stray->to);
+}
+
+static int find_lanes(const struct network *network, unsigned lanes, const struct ways_strays *list,
+                      struct routes *routes, struct err *err)
+{
+    struct strays strays = {.network = network, .routes = routes, .lane_limit = lanes - 1};
+    bool placed = true;
+    turnabouts_choose(&strays.turnabouts, network, routes->ranks);
+    routes->service_levels = mem_zalloc((size_t)routes->switch_count * routes->stride, 1);
+    for (size_t i = 0; i < list->items.count && placed; i++)
+        placed = place_stray(&strays, &list->items.items[i]);
+    routes->operations += strays.operations;
+    routes->vls = (uint8_t)(1 + strays.lane_count);
+    routes->reversible = true;
+    size_t length = strlen(routes->note);
+    snprintf(routes->note + length, sizeof routes->note - length,
+             "; %zu pairs of a switch with and one without hosts have no route up and down: they "
+             "go by lanes from 1 on",
+             list->items.count);
+    for (unsigned lane = 0; lane < strays.lane_count; lane++)
+        acyclic_release(&strays.lanes[lane]);
+    vec_release(&strays.needed);
+    turnabouts_release(&strays.turnabouts);
+    return placed ? 0
+                  : err_set(err, EDEADLK,
+                            "%s: %zu pairs of a switch with and one without hosts have no route up "
+                            "and down, and %u virtual lanes are too few to keep them apart",
+                            routes->engine, list->items.count, lanes);
+}
+
+int strays_settle(const struct network *network, const struct engine_options *options,
+                  const struct ways_gaps *gaps, struct routes *routes, struct err *err)
+{
+    unsigned lanes = options->max_vls ? options->max_vls : LANES_DEFAULT;
+    struct engine_options proved = *options;
+    proved.leave_proof = false;
+    int rc = 0;
+    if (gaps->stray_count == 0) {
+        rc = engine_settle(network, options, false, routes, err);
+    } else if (lanes == 1 || gaps->stray_count > WAYS_STRAYS_TOP) {
+        rc = engine_settle(network, &proved, true, routes, err);
+    } else {
+        rc = find_lanes(network, lanes < LANES_TOP ? lanes : LANES_TOP, &gaps->strays, routes, err);
+        if (rc)
+            engine_refuse(routes);
+        else
+            rc = engine_settle(network, options, false, routes, err);
+    }
+    return rc;
+}

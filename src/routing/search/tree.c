@@ -1,0 +1,414 @@
+/* Levels of a tree, from its leaves or from its roots.
+ *
+ * First guess: terminals are at the lowest level only, and the level of a switch is its distance
+ * from the nearest one with terminals. If links then join switches that are not on neighbouring
+ * levels, some terminals may hang higher up. Second guess: the top consists of the switches from
+ * which the way to nine tenths of all terminals is shortest (in a fat tree with terminals at its
+ * leaves these are the roots, and a few terminals elsewhere do not change that); levels count down
+ * from there. A ring, a grid or an irregular network fits neither.
+ *
+ * The order of terminals is that of Dmodc's topological numbers (Gliksberg et al., "High-quality
+ * fault resiliency in fat trees", 2019): subtrees are what hangs together once all higher levels
+ * are taken away. */
+#include "routing/search/tree.h"
+
+#include "base/map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FAR = 63 }; /* distances from here on are one */
+
+/* Distances from the switches in the queue, which have distance 0. */
+static void spread_distances(struct tree *tree, const struct network *network, uint32_t *distance,
+                             uint32_t *queue, uint32_t tail)
+{
+    for (uint32_t head = 0; head < tail; head++) {
+        uint32_t at = queue[head];
+        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+            uint32_t to = network->edges[e].to;
+            if (distance[to] == NETWORK_NONE) {
+                distance[to] = distance[at] + 1;
+                queue[tail++] = to;
+            }
+        }
+        tree->operations += network->first_edge[at + 1] - network->first_edge[at];
+    }
+}
+
+static void forget(uint32_t *values, uint32_t count)
+{
+    for (uint32_t at = 0; at < count; at++)
+        values[at] = NETWORK_NONE;
+}
+
+/* What has no level yet is a part without terminals or roots. */
+static void level_other_parts(struct tree *tree, const struct network *network, uint32_t *queue)
+{
+    for (uint32_t at = 0; at < network->switches.count; at++) {
+        if (tree->level[at] != NETWORK_NONE)
+            continue;
+        tree->level[at] = 0;
+        queue[0] = at;
+        spread_distances(tree, network, tree->level, queue, 1);
+    }
+}
+
+/* The first link in a part with terminals that does not join neighbouring levels, or NULL. */
+static const struct network_edge *find_flaw(const struct tree *tree, const struct network *network,
+                                            const bool *used, uint32_t *from)
+{
+    for (uint32_t at = 0; at < network->switches.count; at++) {
+        for (uint32_t e = network->first_edge[at]; used[at] && e < network->first_edge[at + 1];
+             e++) {
+            uint32_t a = tree->level[at], b = tree->level[network->edges[e].to];
+            *from = at;
+            if (a + 1 != b && b + 1 != a)
+                return &network->edges[e];
+        }
+    }
+    return NULL;
+}
+
+/* Levels counted from the top down become levels from the bottom up. */
+static void turn_over(struct tree *tree, uint32_t switches)
+{
+    uint32_t deepest = 0;
+    for (uint32_t at = 0; at < switches; at++)
+        deepest = tree->level[at] > deepest ? tree->level[at] : deepest;
+    for (uint32_t at = 0; at < switches; at++)
+        tree->level[at] = deepest - tree->level[at];
+}
+
+/* `used`: by switch whether its part has terminals. */
+static void level_from_terminals(struct tree *tree, const struct network *network, uint32_t *queue,
+                                 bool *used)
+{
+    uint32_t tail = 0;
+    forget(tree->level, (uint32_t)network->switches.count);
+    for (uint32_t at = 0; at < network->switches.count; at++) {
+        if (network_terminal_count(network, at) == 0)
+            continue;
+        tree->level[at] = 0;
+        queue[tail++] = at;
+    }
+    spread_distances(tree, network, tree->level, queue, tail);
+    for (uint32_t at = 0; at < network->switches.count; at++)
+        used[at] = tree->level[at] != NETWORK_NONE;
+    level_other_parts(tree, network, queue);
+}
+
+static void level_from_roots(struct tree *tree, const struct network *network,
+                             const uint32_t *roots, uint32_t count, uint32_t *queue)
+{
+    forget(tree->level, (uint32_t)network->switches.count);
+    for (uint32_t i = 0; i < count; i++) {
+        tree->level[roots[i]] = 0;
+        queue[i] = roots[i];
+    }
+    spread_distances(tree, network, tree->level, queue, count);
+    level_other_parts(tree, network, queue);
+    turn_over(tree, (uint32_t)network->switches.count);
+}
+
+/* How far the nearest nine tenths of the terminals are, by switch; NETWORK_NONE if they cannot be
+ * reached. */
+static void find_reach(struct tree *tree, const struct network *network, uint32_t *reach,
+                       uint32_t *distance, uint32_t *queue)
+{
+    uint32_t switches = (uint32_t)network->switches.count;
+    uint32_t(*terminals)[FAR + 1] = mem_zalloc(switches, sizeof *terminals);
+    uint64_t enough = (network->terminals.count * 9 + 9) / 10;
+    for (uint32_t from = 0; from < switches; from++) {
+        uint32_t count = network_terminal_count(network, from);
+        if (count == 0)
+            continue;
+        forget(distance, switches);
+        distance[from] = 0;
+        queue[0] = from;
+        spread_distances(tree, network, distance, queue, 1);
+        for (uint32_t at = 0; at < switches; at++)
+            if (distance[at] != NETWORK_NONE)
+                terminals[at][distance[at] < FAR ? distance[at] : FAR] += count;
+    }
+    for (uint32_t at = 0; at < switches; at++) {
+        uint64_t within = 0;
+        reach[at] = NETWORK_NONE;
+        for (uint32_t far = 0; far <= FAR && reach[at] == NETWORK_NONE; far++) {
+            within += terminals[at][far];
+            if (within >= enough)
+                reach[at] = far;
+        }
+    }
+    mem_free(terminals);
+}
+
+static void level_from_middle(struct tree *tree, const struct network *network, uint32_t *queue)
+{
+    uint32_t switches = (uint32_t)network->switches.count, count = 0, least = NETWORK_NONE;
+    uint32_t *reach = mem_alloc(switches * sizeof *reach);
+    uint32_t *roots = mem_alloc(switches * sizeof *roots);
+    forget(tree->level, switches);
+    find_reach(tree, network, reach, tree->level, queue);
+    for (uint32_t at = 0; at < switches; at++)
+        least = reach[at] < least ? reach[at] : least;
+    for (uint32_t at = 0; at < switches; at++)
+        if (reach[at] == least)
+            roots[count++] = at;
+    level_from_roots(tree, network, roots, count, queue);
+    mem_free(reach);
+    mem_free(roots);
+}
+
+static int level_from_list(struct tree *tree, const struct network *network,
+                           const struct engine_options *options, uint32_t *queue, struct err *err)
+{
+    uint32_t *roots = mem_alloc(network->switches.count * sizeof *roots), count = 0;
+    struct map by_guid = {0};
+    for (uint32_t at = 0; at < network->switches.count; at++)
+        map_add(&by_guid, network->switches.items[at].guid, at);
+    for (size_t i = 0; i < options->root_count; i++) {
+        uint32_t at = map_get(&by_guid, options->root_guids[i]);
+        if (at == MAP_NONE)
+            continue;
+        map_remove(&by_guid, options->root_guids[i]);
+        roots[count++] = at;
+    }
+    map_release(&by_guid);
+    if (count)
+        level_from_roots(tree, network, roots, count, queue);
+    mem_free(roots);
+    if (!count)
+        return err_set(err, ENOENT, "none of the %zu roots given is a switch of this network",
+                       options->root_count);
+    return 0;
+}
+
+static int refuse_flaw(const struct tree *tree, const struct network *network, uint32_t from,
+                       const struct network_edge *edge, struct err *err)
+{
+    char a[NETWORK_LABEL_BYTES], b[NETWORK_LABEL_BYTES];
+    return err_set(err, EMEDIUMTYPE,
+                   "the network is no tree: the link from %.100s port %u to %.100s port %u joins "
+                   "levels %u and %u",
+                   network_label(network, NETWORK_SWITCH | from, a), edge->port,
+                   network_label(network, NETWORK_SWITCH | edge->to, b), edge->to_port,
+                   tree->level[from], tree->level[edge->to]);
+}
+
+/* By switch: whether its part has terminals. */
+static void find_used_parts(const struct network *network, bool *used)
+{
+    uint32_t switches = (uint32_t)network->switches.count;
+    uint32_t *part = mem_alloc(switches * sizeof *part);
+    bool *by_part = mem_zalloc(network_parts(network, part), sizeof *by_part);
+    for (uint32_t at = 0; at < switches; at++)
+        by_part[part[at]] |= network_terminal_count(network, at) > 0;
+    for (uint32_t at = 0; at < switches; at++)
+        used[at] = by_part[part[at]];
+    mem_free(by_part);
+    mem_free(part);
+}
+
+static void count_tops(struct tree *tree, const struct network *network, const bool *used)
+{
+    tree->levels = tree->tops = 0;
+    for (uint32_t at = 0; at < network->switches.count; at++) {
+        bool top = used[at];
+        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++)
+            top &= tree->level[network->edges[e].to] < tree->level[at];
+        tree->tops += top;
+        tree->levels = tree->level[at] >= tree->levels ? tree->level[at] + 1 : tree->levels;
+    }
+}
+
+int tree_recognise(struct tree *tree, const struct network *network,
+                   const struct engine_options *options, struct err *err)
+{
+    uint32_t switches = (uint32_t)network->switches.count, from = 0;
+    uint32_t *queue = mem_alloc(switches * sizeof *queue);
+    bool *used = mem_alloc(switches * sizeof *used);
+    const struct network_edge *flaw = NULL;
+    int rc = 0;
+    *tree = (struct tree){.level = mem_zalloc(switches, sizeof *tree->level)};
+    if (options->root == ROOT_LIST) {
+        find_used_parts(network, used);
+        rc = level_from_list(tree, network, options, queue, err);
+    } else {
+        level_from_terminals(tree, network, queue, used);
+        flaw = find_flaw(tree, network, used, &from);
+        if (flaw) {
+            int first = refuse_flaw(tree, network, from, flaw, err);
+            level_from_middle(tree, network, queue);
+            rc = find_flaw(tree, network, used, &from) ? first : 0;
+        }
+    }
+    if (!rc && options->root == ROOT_LIST && (flaw = find_flaw(tree, network, used, &from)))
+        rc = refuse_flaw(tree, network, from, flaw, err);
+    if (!rc)
+        count_tops(tree, network, used);
+    mem_free(used);
+    mem_free(queue);
+    if (rc)
+        tree_release(tree);
+    return rc;
+}
+
+void tree_release(struct tree *tree)
+{
+    mem_free(tree->level);
+    tree->level = NULL;
+}
+
+void tree_directions(const struct tree *tree, const struct network *network, struct updown *updown)
+{
+    uint32_t switches = (uint32_t)network->switches.count;
+    uint32_t *level = mem_alloc(switches * sizeof *level);
+    for (uint32_t at = 0; at < switches; at++)
+        level[at] = tree->levels - 1 - tree->level[at];
+    updown_init_levels(updown, network, level);
+    mem_free(level);
+}
+
+/* Subtrees. */
+
+struct numbering {
+    uint32_t *group; /* by switch: union-find, the lower index leads */
+    uint32_t *least; /* by switch that leads: the lowest LID of a terminal in its group */
+};
+
+static uint32_t find_leader(const struct numbering *numbering, uint32_t at)
+{
+    while (numbering->group[at] != at) {
+        numbering->group[at] = numbering->group[numbering->group[at]];
+        at = numbering->group[at];
+    }
+    return at;
+}
+
+/* Two groups become one, the first given by its leader; returns the leader of both. */
+static uint32_t join(const struct numbering *numbering, uint32_t a, uint32_t b)
+{
+    if (numbering->group[b] == a)
+        return a;
+    b = find_leader(numbering, b);
+    if (a == b)
+        return a;
+    uint32_t leader = a < b ? a : b, other = a < b ? b : a;
+    numbering->group[other] = leader;
+    if (numbering->least[other] < numbering->least[leader])
+        numbering->least[leader] = numbering->least[other];
+    return leader;
+}
+
+/* A switch and those of its neighbours that are on the given side of it. */
+static void join_neighbours(const struct numbering *numbering, const struct tree *tree,
+                            const struct network *network, uint32_t at, bool above)
+{
+    uint32_t leader = find_leader(numbering, at), level = tree->level[at];
+    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+        uint32_t to = network->edges[e].to;
+        if (above ? tree->level[to] > level : tree->level[to] < level)
+            leader = join(numbering, leader, to);
+    }
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Groups come in order of their lowest LIDs; inside a group the order stays. */
+static void sort_groups(const struct numbering *numbering, uint32_t *order, uint32_t count,
+                        uint64_t *keys)
+{
+    uint32_t *old = mem_alloc(count * sizeof *old);
+    memcpy(old, order, count * sizeof *old);
+    for (uint32_t i = 0; i < count; i++)
+        keys[i] = (uint64_t)numbering->least[find_leader(numbering, order[i])] << 32 | i;
+    qsort(keys, count, sizeof *keys, compare_keys);
+    for (uint32_t i = 0; i < count; i++)
+        order[i] = old[(uint32_t)keys[i]];
+    mem_free(old);
+}
+
+/* Switches with terminals, in the order of the tree: level by level, what hangs together below that
+ * level is brought together. */
+static uint32_t order_switches(const struct tree *tree, const struct network *network,
+                               uint32_t *order)
+{
+    uint32_t switches = (uint32_t)network->switches.count, count = 0;
+    struct numbering numbering = {.group = mem_alloc(switches * sizeof *numbering.group),
+                                  .least = mem_alloc(switches * sizeof *numbering.least)};
+    uint64_t *keys = mem_alloc(switches * sizeof *keys);
+    for (uint32_t at = 0; at < switches; at++) {
+        numbering.group[at] = at;
+        numbering.least[at] = NETWORK_NONE;
+        for (uint32_t i = network->first_terminal[at]; i < network->first_terminal[at + 1]; i++) {
+            uint32_t lid = network->terminals.items[network->terminals_at[i]].lid;
+            if (lid && lid < numbering.least[at])
+                numbering.least[at] = lid;
+        }
+        if (network_terminal_count(network, at))
+            order[count++] = at;
+    }
+    for (uint32_t level = 0; level < tree->levels && count; level++) {
+        for (uint32_t at = 0; at < switches; at++)
+            if (tree->level[at] == level)
+                join_neighbours(&numbering, tree, network, at, false);
+        sort_groups(&numbering, order, count, keys);
+    }
+    mem_free(keys);
+    mem_free(numbering.group);
+    mem_free(numbering.least);
+    return count;
+}
+
+uint32_t *tree_terminals(const struct tree *tree, const struct network *network)
+{
+    uint32_t *switches = mem_alloc(network->switches.count * sizeof *switches), count = 0;
+    uint32_t *terminals = mem_alloc(network->terminals.count * sizeof *terminals);
+    uint32_t leaves = order_switches(tree, network, switches);
+    for (uint32_t k = 0; k < leaves; k++)
+        for (uint32_t i = network->first_terminal[switches[k]];
+             i < network->first_terminal[switches[k] + 1]; i++)
+            terminals[count++] = network->terminals_at[i];
+    mem_free(switches);
+    return terminals;
+}
+
+uint32_t *tree_planes(const struct tree *tree, const struct network *network)
+{
+    uint32_t switches = (uint32_t)network->switches.count;
+    uint32_t *plane = mem_alloc(switches * sizeof *plane);
+    struct numbering numbering = {.group = mem_alloc(switches * sizeof *numbering.group),
+                                  .least = mem_alloc(switches * sizeof *numbering.least)};
+    for (uint32_t at = 0; at < switches; at++) {
+        numbering.group[at] = at;
+        numbering.least[at] = network->switches.items[at].lid;
+    }
+    for (uint32_t level = tree->levels; level-- > 0;) {
+        for (uint32_t at = 0; at < switches; at++)
+            if (tree->level[at] == level)
+                join_neighbours(&numbering, tree, network, at, true);
+        for (uint32_t at = 0; at < switches; at++)
+            if (tree->level[at] == level)
+                plane[at] = numbering.least[find_leader(&numbering, at)];
+    }
+    mem_free(numbering.group);
+    mem_free(numbering.least);
+    return plane;
+}
+
+uint32_t *tree_shift_order(const struct network *network)
+{
+    struct tree tree;
+    struct err ignored;
+    if (tree_recognise(&tree, network, &(struct engine_options){0}, &ignored) != 0)
+        return NULL;
+    uint32_t *order = tree_terminals(&tree, network);
+    tree_release(&tree);
+    return order;
+}

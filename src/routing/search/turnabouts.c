@@ -1,0 +1,147 @@
+#include "routing/search/turnabouts.h"
+
+#include <string.h>
+
+/* Switches at the bottom that are looked at, evenly spread: they are much alike. */
+enum { CANDIDATES = 64 };
+
+struct choice {
+    const struct network *network;
+    const uint32_t *rank;
+    size_t words;
+    uint64_t *above[CANDIDATES]; /* as in turnabouts; NULL: chosen */
+    uint64_t *roots;             /* bits by switch: nothing above it */
+    uint32_t *bottom;            /* switches without anybody below */
+    uint32_t *queue;
+    unsigned candidates;
+};
+
+static void sort_out_ends(struct choice *choice, uint32_t *bottoms)
+{
+    const struct network *network = choice->network;
+    *bottoms = 0;
+    for (uint32_t at = 0; at < network->switches.count; at++) {
+        uint32_t up = 0, all = network->first_edge[at + 1] - network->first_edge[at];
+        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++)
+            up += choice->rank[network->edges[e].to] < choice->rank[at];
+        if (up == 0 && all)
+            bitset_add(choice->roots, at);
+        else if (up == all && all)
+            choice->bottom[(*bottoms)++] = at;
+    }
+}
+
+static uint64_t *find_above(const struct choice *choice, uint32_t start)
+{
+    const struct network *network = choice->network;
+    uint64_t *above = mem_zalloc(choice->words, sizeof *above);
+    uint32_t tail = 1;
+    choice->queue[0] = start;
+    bitset_add(above, start);
+    for (uint32_t head = 0; head < tail; head++) {
+        uint32_t at = choice->queue[head];
+        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+            uint32_t to = network->edges[e].to;
+            if (choice->rank[to] > choice->rank[at] || bitset_has(above, to))
+                continue;
+            bitset_add(above, to);
+            choice->queue[tail++] = to;
+        }
+    }
+    return above;
+}
+
+static uint32_t count_common(const uint64_t *a, const uint64_t *b, size_t words)
+{
+    uint32_t count = 0;
+    for (size_t word = 0; word < words; word++)
+        count += (uint32_t)__builtin_popcountll(a[word] & b[word]);
+    return count;
+}
+
+/* The candidate that adds most to what those before it have; CANDIDATES if none adds anything. */
+static unsigned best_candidate(const struct choice *choice, const uint64_t *missing)
+{
+    unsigned best = CANDIDATES;
+    uint64_t most = 0;
+    for (unsigned i = 0; i < choice->candidates; i++) {
+        if (!choice->above[i])
+            continue;
+        uint64_t gain = count_common(choice->above[i], missing, choice->words);
+        uint64_t all = count_common(choice->above[i], choice->above[i], choice->words);
+        if (gain && (gain << 32 | all) > most) {
+            most = gain << 32 | all;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static void pick(struct choice *choice, struct turnabouts *turnabouts)
+{
+    uint64_t *missing = mem_alloc(choice->words * sizeof *missing);
+    memcpy(missing, choice->roots, choice->words * sizeof *missing);
+    while (turnabouts->count < TURNABOUTS_TOP) {
+        unsigned best = best_candidate(choice, missing);
+        if (best == CANDIDATES)
+            break;
+        for (size_t word = 0; word < choice->words; word++)
+            missing[word] &= ~choice->above[best][word];
+        turnabouts->above[turnabouts->count++] = choice->above[best];
+        choice->above[best] = NULL;
+    }
+    mem_free(missing);
+}
+
+void turnabouts_choose(struct turnabouts *turnabouts, const struct network *network,
+                       const uint32_t *rank)
+{
+    uint32_t switches = (uint32_t)network->switches.count, bottoms;
+    struct choice choice = {.network = network, .rank = rank, .words = BITSET_WORDS(switches)};
+    *turnabouts = (struct turnabouts){0};
+    choice.roots = mem_zalloc(choice.words, sizeof *choice.roots);
+    choice.bottom = mem_alloc(switches * sizeof *choice.bottom);
+    choice.queue = mem_alloc(switches * sizeof *choice.queue);
+    sort_out_ends(&choice, &bottoms);
+    choice.candidates = bottoms < CANDIDATES ? bottoms : CANDIDATES;
+    for (uint32_t i = 0; i < choice.candidates; i++)
+        choice.above[i] =
+            find_above(&choice, choice.bottom[(uint64_t)i * bottoms / choice.candidates]);
+    pick(&choice, turnabouts);
+    for (unsigned i = 0; i < choice.candidates; i++)
+        mem_free(choice.above[i]);
+    mem_free(choice.roots);
+    mem_free(choice.bottom);
+    mem_free(choice.queue);
+}
+
+void turnabouts_release(struct turnabouts *turnabouts)
+{
+    for (unsigned i = 0; i < turnabouts->count; i++)
+        mem_free(turnabouts->above[i]);
+    *turnabouts = (struct turnabouts){0};
+}
+
+uint64_t *turnabouts_order(const struct turnabouts *turnabouts, unsigned index,
+                           const struct network *network, const uint32_t *rank)
+{
+    enum { CLIMB, COME_DOWN, CLIMB_AWAY, ELSEWHERE };
+    uint64_t switches = network->switches.count;
+    uint64_t *order = mem_zalloc(network->ports.count, sizeof *order);
+    for (uint32_t at = 0; at < switches; at++) {
+        const struct network_switch *node = &network->switches.items[at];
+        for (unsigned port = 0; port <= node->port_count; port++) {
+            uint32_t channel = node->first_port + port;
+            uint32_t to = network->ports.items[channel].peer ^ NETWORK_SWITCH;
+            uint64_t part = ELSEWHERE, place = rank[at];
+            if (to < switches && rank[to] < rank[at]) {
+                part = turnabouts_has(turnabouts, index, at) ? CLIMB_AWAY : CLIMB;
+                place = switches - rank[at];
+            } else if (to < switches && turnabouts_has(turnabouts, index, to)) {
+                part = COME_DOWN;
+            }
+            order[channel] = (part * (switches + 1) + place) << 32 | channel;
+        }
+    }
+    return order;
+}

@@ -1,0 +1,110 @@
+#include "routing/update/order_groups.h"
+
+void order_groups_init(struct order_groups *groups, const struct network *network, bool reversible)
+{
+    uint32_t switches = (uint32_t)network->switches.count;
+    *groups = (struct order_groups){.network = network, .reversible = reversible};
+    groups->first_lid = mem_zalloc(switches + 2u, sizeof *groups->first_lid);
+    groups->lids = mem_alloc((network->top_lid + 1u) * sizeof *groups->lids);
+    for (uint32_t lid = 1; lid <= network->top_lid; lid++)
+        if (network->owner[lid] != NETWORK_NONE)
+            groups->first_lid[network_switch_of(network, network->owner[lid]) + 2]++;
+    for (uint32_t at = 2; at < switches + 2; at++)
+        groups->first_lid[at] += groups->first_lid[at - 1];
+    for (uint32_t lid = 1; lid <= network->top_lid; lid++)
+        if (network->owner[lid] != NETWORK_NONE)
+            groups->lids[groups->first_lid[network_switch_of(network, network->owner[lid]) + 1]++] =
+                (uint16_t)lid;
+}
+
+void order_groups_release(struct order_groups *groups)
+{
+    mem_free(groups->first_lid);
+    mem_free(groups->lids);
+}
+
+void order_groups_each(const struct order_groups *groups,
+                       void (*visit)(void *context, struct order_group group), void *context)
+{
+    const struct network *network = groups->network;
+    uint32_t switches = (uint32_t)network->switches.count;
+    for (uint32_t from = 0; from < switches; from++) {
+        if (groups->reversible) {
+            bool has = groups->first_lid[from + 1] > groups->first_lid[from];
+            for (uint32_t to = from + 1; to < switches && has; to++)
+                if (groups->first_lid[to + 1] > groups->first_lid[to])
+                    visit(context, (struct order_group){from, to});
+            continue;
+        }
+        for (uint32_t lid = 1; lid <= network->top_lid; lid++)
+            if (network->owner[lid] != NETWORK_NONE)
+                visit(context, (struct order_group){from, lid});
+    }
+}
+
+static bool each_to(const struct order_groups *groups, uint32_t from, uint32_t to,
+                    bool (*visit)(void *context, uint32_t from, uint32_t lid), void *context)
+{
+    for (uint32_t i = groups->first_lid[to]; i < groups->first_lid[to + 1]; i++)
+        if (!visit(context, from, groups->lids[i]))
+            return false;
+    return true;
+}
+
+bool order_group_each(const struct order_groups *groups, struct order_group group,
+                      bool (*visit)(void *context, uint32_t from, uint32_t lid), void *context)
+{
+    if (!groups->reversible)
+        return visit(context, group.from, group.to);
+    return each_to(groups, group.from, group.to, visit, context) &&
+           each_to(groups, group.to, group.from, visit, context);
+}
+
+/* The link to another switch by which packets to the LID leave, or NULL. */
+static const struct network_port *onward(const struct network *network, uint32_t at, uint8_t out)
+{
+    const struct network_switch *node = &network->switches.items[at];
+    if (out == 0 || out > node->port_count)
+        return NULL;
+    const struct network_port *link = &network->ports.items[node->first_port + out];
+    return link->peer != NETWORK_NONE && (link->peer & NETWORK_SWITCH) ? link : NULL;
+}
+
+bool order_lay_path(struct order_graph *graph, const struct routes *tables, uint32_t from,
+                    uint32_t lid, bool check)
+{
+    const struct network *network = graph->network;
+    uint32_t at = from;
+    uint8_t in = 0;
+    if ((network->owner[lid] & NETWORK_SWITCH) && network_terminal_count(network, from) == 0)
+        return true;
+    for (size_t hops = 0; hops <= network->switches.count; hops++) {
+        uint8_t out = routes_port(tables, at, lid);
+        const struct network_port *link = onward(network, at, out);
+        if (!link)
+            return true;
+        if (in && !check)
+            order_graph_put(graph, at, in, out);
+        else if (in && !order_graph_add(graph, at, in, out))
+            return false;
+        at = link->peer & ~NETWORK_SWITCH;
+        in = link->peer_port;
+    }
+    return false;
+}
+
+bool order_path_stays(const struct network *network, const struct routes *before,
+                      const struct routes *after, uint32_t from, uint32_t lid)
+{
+    uint32_t at = from;
+    for (size_t hops = 0; hops <= network->switches.count; hops++) {
+        uint8_t out = routes_port(after, at, lid);
+        if (out != routes_port(before, at, lid))
+            return false;
+        const struct network_port *link = onward(network, at, out);
+        if (!link)
+            return true;
+        at = link->peer & ~NETWORK_SWITCH;
+    }
+    return false;
+}

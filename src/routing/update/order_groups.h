@@ -1,0 +1,40 @@
+/* What must have one service level: a source switch and a LID, or, with reversible routes, all that
+ * two switches and their terminals send each other. For those who lay paths on lanes. */
+#ifndef WEFT_ROUTING_UPDATE_ORDER_GROUPS_H
+#define WEFT_ROUTING_UPDATE_ORDER_GROUPS_H
+
+#include "routing/cdg/order_graph.h"
+#include "routing/model/routes.h"
+
+/* From a switch to a LID; with reversible routes, between two switches, the lower one first. */
+struct order_group {
+    uint32_t from, to;
+};
+
+struct order_groups {
+    const struct network *network;
+    bool reversible;
+    uint32_t *first_lid; /* by switch, one more at the end: rows of lids */
+    uint16_t *lids;      /* of the switch and its terminals */
+};
+
+void order_groups_init(struct order_groups *groups, const struct network *network, bool reversible);
+void order_groups_release(struct order_groups *groups);
+
+/* All of them, whose packets can pass from one switch to another. */
+void order_groups_each(const struct order_groups *groups,
+                       void (*visit)(void *context, struct order_group group), void *context);
+/* All paths of one: from a switch to a LID. Stops, and returns false, where `visit` does. */
+bool order_group_each(const struct order_groups *groups, struct order_group group,
+                      bool (*visit)(void *context, uint32_t from, uint32_t lid), void *context);
+
+/* Puts the dependencies of a path into a graph; with `check` false if one closes a cycle, and the
+ * caller undoes what was added. Paths between switches without terminals are management, and none
+ * (verify.h). */
+bool order_lay_path(struct order_graph *graph, const struct routes *tables, uint32_t from,
+                    uint32_t lid, bool check);
+/* Whether packets go the same way by both tables. */
+bool order_path_stays(const struct network *network, const struct routes *before,
+                      const struct routes *after, uint32_t from, uint32_t lid);
+
+#endif

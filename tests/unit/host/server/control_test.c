@@ -1,0 +1,241 @@
+/* The commands of `weft ctl`: what they do to the fabric, and what they say of nonsense. */
+#include "host/server/session.h"
+#include "sma/sma.h"
+#include "world.h"
+
+#include <errno.h>
+
+struct stage {
+    struct world world;
+    struct lobby lobby;
+    struct text out;
+};
+
+static int set_stage(void **state)
+{
+    struct stage *stage = mem_zalloc(1, sizeof *stage);
+    struct attachment attachment = {0};
+    world_make(&stage->world);
+    attachment.node = stage->world.a;
+    lobby_init(&stage->lobby, stage->world.fabric, &attachment);
+    *state = stage;
+    return 0;
+}
+
+static int clear_stage(void **state)
+{
+    struct stage *stage = *state;
+    text_release(&stage->out);
+    lobby_release(&stage->lobby);
+    world_end(&stage->world);
+    mem_free(stage);
+    return 0;
+}
+
+/* Words with a blank in between. */
+static int control(struct stage *stage, const char *command, bool json)
+{
+    char words[CTL_BYTES] = "";
+    snprintf(words, sizeof words - 1, "%s", command);
+    for (char *at = words; *at; at++)
+        if (*at == ' ')
+            *at = 0;
+    text_clear(&stage->out);
+    int result = control_run(&stage->lobby, words, json, &stage->out);
+    fabric_run_network(stage->world.fabric, TIME_NEVER);
+    return result;
+}
+
+static void assert_done(struct stage *stage, const char *command)
+{
+    if (control(stage, command, false) != 0)
+        fail_msg("%s: %s", command, stage->out.data);
+}
+
+static struct fabric_totals totals_of(struct stage *stage)
+{
+    struct fabric_totals totals;
+    fabric_totals(stage->world.fabric, &totals);
+    return totals;
+}
+
+static void a_cable_is_cut_and_plugged_in_again(void **state)
+{
+    struct stage *stage = *state;
+    uint32_t port = world_port(&stage->world, stage->world.s1, 2);
+    assert_done(stage, "link down S0 2");
+    assert_false(fabric_link_is_up(stage->world.fabric, port));
+    assert_int_equal(totals_of(stage).links_down, 1);
+    assert_done(stage, "link up S1 2");
+    assert_true(fabric_link_is_up(stage->world.fabric, port));
+}
+
+static void a_switch_goes_down_and_comes_back(void **state)
+{
+    struct stage *stage = *state;
+    assert_done(stage, "switch down S1");
+    assert_false(fabric_node_is_up(stage->world.fabric, stage->world.s1));
+    assert_done(stage, "switch up S1");
+    assert_true(fabric_node_is_up(stage->world.fabric, stage->world.s1));
+    assert_int_equal(control(stage, "switch down A", false), -EINVAL);
+    assert_done(stage, "node down A");
+    assert_false(fabric_node_is_up(stage->world.fabric, stage->world.a));
+}
+
+static void bit_errors_show_in_the_counters(void **state)
+{
+    struct stage *stage = *state;
+    assert_done(stage, "errors S0 2 4711");
+    assert_done(stage, "counters S0 2");
+    assert_non_null(strstr(stage->out.data, "4711"));
+    assert_done(stage, "counters S1");
+    assert_null(strstr(stage->out.data, "4711"));
+    assert_done(stage, "counters");
+    assert_non_null(strstr(stage->out.data, "S0:2"));
+    assert_int_equal(control(stage, "counters S0 2", true), 0);
+    assert_non_null(strstr(stage->out.data, "\"SymbolErrorCounter\": 4711"));
+}
+
+static void a_node_takes_another_guid(void **state)
+{
+    struct stage *stage = *state;
+    assert_done(stage, "guid B 0xabcdef");
+    assert_true(wire_get(fabric_node_info(stage->world.fabric, stage->world.b),
+                         NODE_INFO_NODE_GUID) == 0xabcdef);
+}
+
+/* Sends one SMP from A to the switch behind it; whether the answer came back. */
+static bool is_answered(struct stage *stage, unsigned attribute)
+{
+    struct mad_file *file =
+        mad_file_open(stage->lobby.mads, world_port(&stage->world, stage->world.a, 1), NULL);
+    struct registration client = {.class = CLASS_SUBN_DIRECTED, .class_version = 1};
+    struct sent_mad smp = make_smp(attribute, 1, (uint8_t[]){1}, 1);
+    smp.head.agent = (uint32_t)mad_file_register(file, &client);
+    mad_file_send(file, 0, &smp.head, smp.mad, MAD_BYTES);
+    world_run(&stage->world, stage->lobby.mads, 0);
+    bool answered = mad_file_next(file) != NULL;
+    mad_file_close(file);
+    return answered;
+}
+
+static void packets_are_lost_where_and_of_what_is_said(void **state)
+{
+    struct stage *stage = *state;
+    assert_done(stage, "drop 100% attribute nodeinfo");
+    assert_false(is_answered(stage, ATTRIBUTE_NODE_INFO));
+    assert_true(is_answered(stage, ATTRIBUTE_NODE_DESCRIPTION));
+    assert_done(stage, "drop 0% attribute 0x11");
+    assert_true(is_answered(stage, ATTRIBUTE_NODE_INFO));
+    assert_done(stage, "drop 100% S0 2");
+    assert_true(is_answered(stage, ATTRIBUTE_NODE_INFO));
+    assert_done(stage, "drop 100.0% S0 1 attribute NodeInfo");
+    assert_false(is_answered(stage, ATTRIBUTE_NODE_INFO));
+    assert_true(is_answered(stage, ATTRIBUTE_NODE_DESCRIPTION));
+}
+
+static void agents_fall_silent_and_recover(void **state)
+{
+    struct stage *stage = *state;
+    assert_done(stage, "agent mute S0");
+    assert_false(is_answered(stage, ATTRIBUTE_NODE_INFO));
+    assert_done(stage, "agent heal S0");
+    assert_true(is_answered(stage, ATTRIBUTE_NODE_INFO));
+    assert_done(stage, "agent slow S0 50ms");
+}
+
+static void nonsense_is_told_and_changes_nothing(void **state)
+{
+    struct stage *stage = *state;
+    static const char *const nonsense[] = {
+        "",
+        "dance",
+        "link",
+        "link down S0",
+        "link down S0 2 3",
+        "link sideways S0 2",
+        "link down S9 2",
+        "link down S0 5",
+        "link down S0 x",
+        "link down S0 -1",
+        "link down S0 4",
+        "switch down",
+        "drop",
+        "drop 5",
+        "drop 101%",
+        "drop 100.1%",
+        "drop %",
+        "drop -1%",
+        "drop 5% S0",
+        "drop 5% S0 1 attribute",
+        "drop 5% S0 1 attribute Nonsense",
+        "drop 5% attribute 0x10000",
+        "drop 5% attribute NodeInfo S0 1",
+        "agent slow S0",
+        "agent slow S0 fast",
+        "agent slow S0 0ms",
+        "agent mute S0 5ms",
+        "agent tired S0",
+        "guid B",
+        "guid B zero",
+        "guid B 0x11111111111111111",
+        "errors S0 2 many",
+        "status now",
+        "stop it",
+        "a b c d e f g h i j k l m n o p q r s t u v w x y z",
+    };
+    uint64_t before = totals_of(stage).events;
+    for (size_t i = 0; i < sizeof nonsense / sizeof nonsense[0]; i++) {
+        if (control(stage, nonsense[i], false) != -EINVAL)
+            fail_msg("'%s' was taken", nonsense[i]);
+        assert_true(stage->out.length > 0);
+    }
+    assert_int_equal(totals_of(stage).events, before);
+    assert_int_equal(totals_of(stage).links_down, 0);
+    assert_false(stage->lobby.stop);
+}
+
+static void reports_fit_a_terminal(void **state)
+{
+    struct stage *stage = *state;
+    static const char *const reports[] = {"status", "counters S0", "counters S0 1"};
+    struct mad_file *file =
+        mad_file_open(stage->lobby.mads, world_port(&stage->world, stage->world.a, 1), NULL);
+    for (size_t i = 0; i < 3; i++) {
+        assert_done(stage, reports[i]);
+        for (const char *at = stage->out.data; *at;) {
+            size_t length = strcspn(at, "\n");
+            if (length > 80)
+                fail_msg("%s: %.*s", reports[i], (int)length, at);
+            at += length + (at[length] == '\n');
+        }
+    }
+    mad_file_close(file);
+    assert_int_equal(control(stage, "status", true), 0);
+    assert_non_null(strstr(stage->out.data, "\"switches\": 2"));
+}
+
+static void the_server_can_be_stopped(void **state)
+{
+    struct stage *stage = *state;
+    assert_done(stage, "stop");
+    assert_true(stage->lobby.stop);
+}
+
+#define CLAIM(name) cmocka_unit_test_setup_teardown(name, set_stage, clear_stage)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CLAIM(a_cable_is_cut_and_plugged_in_again),
+        CLAIM(a_switch_goes_down_and_comes_back),
+        CLAIM(bit_errors_show_in_the_counters),
+        CLAIM(a_node_takes_another_guid),
+        CLAIM(packets_are_lost_where_and_of_what_is_said),
+        CLAIM(agents_fall_silent_and_recover),
+        CLAIM(nonsense_is_told_and_changes_nothing),
+        CLAIM(reports_fit_a_terminal),
+        CLAIM(the_server_can_be_stopped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,234 @@
+/* Sessions without sockets: questions and answers, and clients that have lost their senses. */
+#include "host/server/session.h"
+#include "world.h"
+
+#include <errno.h>
+
+enum { IS_SM = 1 << 1 };
+
+struct stage {
+    struct world world;
+    struct lobby lobby;
+};
+
+static int set_stage(void **state)
+{
+    struct stage *stage = mem_zalloc(1, sizeof *stage);
+    struct attachment attachment;
+    struct err err;
+    world_make(&stage->world);
+    assert_int_equal(attach_find(&stage->world.topology, "", &attachment, &err), 0);
+    lobby_init(&stage->lobby, stage->world.fabric, &attachment);
+    *state = stage;
+    return 0;
+}
+
+static int clear_stage(void **state)
+{
+    struct stage *stage = *state;
+    lobby_release(&stage->lobby);
+    world_end(&stage->world);
+    mem_free(stage);
+    return 0;
+}
+
+static struct request ask(enum ask what)
+{
+    return (struct request){.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .ask = what};
+}
+
+/* Asks in a session of its own; the answer's data, as far as they fit, go to `data`. */
+static int question(struct stage *stage, const struct request *request, void *data, size_t size)
+{
+    struct session *session = session_begin(&stage->lobby, NULL, 0, 1);
+    const char *packet;
+    struct answer answer;
+    size_t bytes;
+    assert_int_equal(session_receive(session, request, sizeof *request, NULL, 0), 0);
+    assert_int_equal(session->state, SESSION_DONE);
+    assert_true(session_next_answer(session, &packet, &bytes));
+    memcpy(&answer, packet, sizeof answer);
+    if (data) {
+        memset(data, 0, size);
+        memcpy(data, packet + sizeof answer, answer.bytes < size ? answer.bytes : size);
+    }
+    session_end(session);
+    return answer.result;
+}
+
+/* Opens or becomes a manager; NULL if that is refused. */
+static struct session *stay(struct stage *stage, struct request request, uint32_t handle)
+{
+    struct session *session = session_begin(&stage->lobby, NULL, handle, 1);
+    const char *packet;
+    size_t bytes;
+    assert_int_equal(session_receive(session, &request, sizeof request, NULL, 0), 0);
+    assert_true(session_next_answer(session, &packet, &bytes));
+    session_answer_sent(session, bytes);
+    assert_false(session_next_answer(session, &packet, &bytes));
+    if (session->state != SESSION_DONE)
+        return session;
+    session_end(session);
+    return NULL;
+}
+
+static void ports_and_adapters_are_described(void **state)
+{
+    struct stage *stage = *state;
+    struct request request = ask(ASK_CA);
+    struct answer_ca ca;
+    struct answer_port port;
+    assert_int_equal(question(stage, &request, &ca, sizeof ca), 0);
+    assert_string_equal(ca.description, "A");
+    strcpy(request.attach, "B");
+    assert_int_equal(question(stage, &request, &ca, sizeof ca), 0);
+    assert_string_equal(ca.description, "B");
+    strcpy(request.attach, "C");
+    assert_int_equal(question(stage, &request, NULL, 0), -ENODEV);
+    request = ask(ASK_PORT);
+    request.port = 2;
+    assert_int_equal(question(stage, &request, &port, sizeof port), 0);
+    assert_int_equal(port.number, 2);
+    request.port = 3;
+    assert_int_equal(question(stage, &request, NULL, 0), -ENODEV);
+    request.port = -1;
+    assert_int_equal(question(stage, &request, NULL, 0), -ENODEV);
+}
+
+static void agents_are_registered_on_an_opened_port_by_its_handle(void **state)
+{
+    struct stage *stage = *state;
+    struct session *opened = stay(stage, ask(ASK_OPEN), 0x1235);
+    assert_non_null(opened);
+    struct request request = ask(ASK_REGISTER);
+    request.registration.class = CLASS_SUBN_DIRECTED;
+    request.registration.class_version = 1;
+    request.handle = 0x1234;
+    assert_int_equal(question(stage, &request, NULL, 0), 0);
+    assert_int_equal(question(stage, &request, NULL, 0), 1);
+    request.handle = 0x4321;
+    assert_int_equal(question(stage, &request, NULL, 0), -EBADF);
+    request = ask(ASK_UNREGISTER);
+    request.handle = 0x1234;
+    request.agent = 1;
+    assert_int_equal(question(stage, &request, NULL, 0), 0);
+    assert_int_equal(question(stage, &request, NULL, 0), -EINVAL);
+    session_end(opened);
+    request.agent = 0;
+    assert_int_equal(question(stage, &request, NULL, 0), -EBADF);
+}
+
+static void a_port_without_a_handle_cannot_be_opened(void **state)
+{
+    struct stage *stage = *state;
+    assert_null(stay(stage, ask(ASK_OPEN), 0));
+    struct session *opened = stay(stage, ask(ASK_OPEN), 7);
+    assert_non_null(opened);
+    assert_null(stay(stage, ask(ASK_OPEN), 7));
+}
+
+static void opened_ports_come_and_go_in_any_order(void **state)
+{
+    struct stage *stage = *state;
+    struct session *opened[70];
+    struct request request = ask(ASK_REGISTER);
+    request.registration.class = CLASS_PERFORMANCE;
+    request.registration.class_version = 1;
+    for (uint32_t i = 0; i < 70; i++)
+        opened[i] = stay(stage, ask(ASK_OPEN), i + 1);
+    for (uint32_t i = 0; i < 70; i += 2)
+        session_end(opened[i]);
+    for (uint32_t i = 0; i < 70; i++) {
+        request.handle = i;
+        assert_int_equal(question(stage, &request, NULL, 0), i % 2 ? 0 : -EBADF);
+    }
+}
+
+static void a_manager_is_announced_while_its_session_lives(void **state)
+{
+    struct stage *stage = *state;
+    uint32_t port = world_port(&stage->world, stage->world.a, 1);
+    const uint8_t *info = fabric_port_info(stage->world.fabric, port);
+    assert_false(wire_get(info, PORT_INFO_CAPABILITY_MASK) & IS_SM);
+    struct session *manager = stay(stage, ask(ASK_MANAGER), 0);
+    assert_non_null(manager);
+    assert_true(wire_get(info, PORT_INFO_CAPABILITY_MASK) & IS_SM);
+    assert_null(stay(stage, ask(ASK_MANAGER), 0));
+    session_end(manager);
+    assert_false(wire_get(info, PORT_INFO_CAPABILITY_MASK) & IS_SM);
+    assert_non_null(stay(stage, ask(ASK_MANAGER), 0));
+}
+
+static int first_packet(struct stage *stage, const void *packet, size_t bytes)
+{
+    struct session *session = session_begin(&stage->lobby, NULL, 0, 1);
+    int result = session_receive(session, packet, bytes, NULL, 0);
+    session_end(session);
+    return result;
+}
+
+static void garbage_is_cut_off(void **state)
+{
+    struct stage *stage = *state;
+    struct request request = ask(ASK_CA);
+    assert_int_equal(first_packet(stage, &request, sizeof request - 1), -EPROTO);
+    assert_int_equal(first_packet(stage, "", 0), -EPROTO);
+    request.magic++;
+    assert_int_equal(first_packet(stage, &request, sizeof request), -EPROTO);
+    request = ask((enum ask)99);
+    assert_int_equal(first_packet(stage, &request, sizeof request), -EPROTO);
+    request = ask(ASK_CA);
+    memset(request.attach, 'x', sizeof request.attach);
+    assert_int_equal(question(stage, &request, NULL, 0), -ENODEV);
+    struct session *manager = stay(stage, ask(ASK_MANAGER), 0);
+    assert_int_equal(session_receive(manager, &request, sizeof request, NULL, 0), -EPROTO);
+    struct session *opened = stay(stage, ask(ASK_OPEN), 1);
+    assert_int_equal(session_receive(opened, &request, sizeof(struct mad_head) - 1, NULL, 0),
+                     -EPROTO);
+    assert_int_equal(session_receive(opened, &request, sizeof request, NULL, 0), -EPROTO);
+}
+
+static void another_version_is_told_so(void **state)
+{
+    struct stage *stage = *state;
+    struct request request = ask(ASK_CA);
+    request.version++;
+    assert_int_equal(question(stage, &request, NULL, 0), -EPROTONOSUPPORT);
+}
+
+static void a_long_answer_goes_out_in_pieces(void **state)
+{
+    struct stage *stage = *state;
+    struct session *session = session_begin(&stage->lobby, NULL, 0, 1);
+    struct request request = ask(ASK_CTL);
+    const char *packet;
+    size_t bytes, total = 0, packets = 0;
+    memcpy(request.text, "counters\0S0\0", 12);
+    request.json = 1;
+    assert_int_equal(session_receive(session, &request, sizeof request, NULL, 0), 0);
+    size_t expected = session->answer.length;
+    for (; session_next_answer(session, &packet, &bytes); packets++) {
+        total += bytes;
+        session_answer_sent(session, bytes);
+    }
+    assert_int_equal(total, expected);
+    assert_true(packets > 0);
+    session_end(session);
+}
+
+#define CLAIM(name) cmocka_unit_test_setup_teardown(name, set_stage, clear_stage)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CLAIM(ports_and_adapters_are_described),
+        CLAIM(agents_are_registered_on_an_opened_port_by_its_handle),
+        CLAIM(a_port_without_a_handle_cannot_be_opened),
+        CLAIM(opened_ports_come_and_go_in_any_order),
+        CLAIM(a_manager_is_announced_while_its_session_lives),
+        CLAIM(garbage_is_cut_off),
+        CLAIM(another_version_is_told_so),
+        CLAIM(a_long_answer_goes_out_in_pieces),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

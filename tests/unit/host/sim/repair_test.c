@@ -1,0 +1,447 @@
+/* The manager repairs its tables after losses and returns, on simulated fabrics: what it writes is
+ * what was broken, and it computes anew where it must or is told to. */
+#include "sim_world.h"
+#include "vswitch_world.h"
+
+#include "routing/check/verify.h"
+#include "topology/virtual.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What the manager's jobs were since somebody looked. */
+struct watch {
+    unsigned repaired, computed;
+    unsigned live; /* repairs that were told of entries which virtual machines changed */
+    size_t entries;
+};
+
+/* Whether what waits for what, and who waits for it, say the same. */
+static bool is_turned_around(const struct standing *standing)
+{
+    const struct dependency_graph *graph = &standing->graph;
+    bool same = true;
+    for (uint32_t at = 0; at < graph->network->switches.count; at++) {
+        size_t words = dependency_row_words(graph, at);
+        unsigned rows = (graph->network->switches.items[at].port_count + 1u) * graph->vls;
+        const uint64_t *row = dependency_row(graph, at, 0, 0);
+        const uint64_t *turned = dependency_row(&standing->behind, at, 0, 0);
+        for (unsigned i = 0; i < rows; i++)
+            for (unsigned k = 0; k < rows; k++)
+                same &= bitset_has(row + i * words, k) == bitset_has(turned + k * words, i);
+    }
+    return same;
+}
+
+/* Whether all that the tables give rise to is remembered, by the repair and by its check. */
+static bool is_remembered(const struct sm_job *job)
+{
+    struct dependency_graph graph;
+    struct verify_report report;
+    bool remembered = true;
+    verify_routes(&job->network, &job->routes, &(struct verify_options){.keep = &graph}, &report);
+    assert_true(verify_holds(&report));
+    for (size_t i = 0; i < graph.first_word[job->network.switches.count]; i++)
+        remembered &= !(graph.bits[i] & ~(job->standing.graph.bits[i] & job->checked.bits[i]));
+    verify_report_release(&report);
+    dependency_release(&graph);
+    return remembered && is_turned_around(&job->standing);
+}
+
+static void note_job(void *context, uint64_t now, unsigned manager,
+                     const struct sim_computation *computation)
+{
+    struct watch *watch = context;
+    const struct sm_job *job = computation->job;
+    (void)now, (void)manager;
+    assert_true(!job->repaired || is_remembered(job));
+    watch->repaired += job->repaired;
+    watch->computed += !job->repaired;
+    watch->live += job->repaired && job->repair.live;
+    watch->entries += job->repaired ? job->repair.entries.count : 0;
+}
+
+static void watch_jobs(struct world *world, struct watch *watch)
+{
+    *watch = (struct watch){0};
+    sim_set_listener(world->sim, &(struct sim_listener){.context = watch, .computed = note_job});
+}
+
+static void run_on(struct world *world, unsigned manager)
+{
+    sim_run(world->sim, sim_now(world->sim) + 3 * TIME_S); /* links take a while to come up */
+    assert_true(sim_run_until_settled(world->sim, manager, sim_now(world->sim) + 10 * TIME_S));
+}
+
+/* ---- tables, as they are in the switches ---- */
+
+enum { ROW = 1024 };
+struct tables {
+    uint8_t *rows; /* by node */
+};
+
+static struct tables read_tables(const struct world *world)
+{
+    size_t nodes = world->topology.nodes.count;
+    struct tables tables = {mem_alloc(nodes * ROW)};
+    memset(tables.rows, PORT_NONE, nodes * ROW);
+    for (uint32_t node = 0; node < nodes; node++) {
+        unsigned top = 0;
+        if (world->topology.nodes.items[node].kind != NODE_SWITCH ||
+            !fabric_node_is_up(world->fabric, node))
+            continue;
+        const uint8_t *table = fabric_linear_table(world->fabric, node, &top);
+        assert_true(top < ROW);
+        memcpy(tables.rows + (size_t)node * ROW, table, top + 1);
+    }
+    return tables;
+}
+
+/* Whether old entries still lead from a switch to an end port. */
+static bool still_leads(const struct world *world, const struct tables *tables, uint32_t node,
+                        uint32_t to)
+{
+    const struct topology *topology = &world->topology;
+    unsigned lid = (unsigned)wire_get(fabric_port_info(world->fabric, to), PORT_INFO_LID);
+    for (unsigned hops = 0; hops < 64 && topology->nodes.items[node].kind == NODE_SWITCH; hops++) {
+        if (node == topology->ports.items[to].node)
+            return true;
+        unsigned port = tables->rows[(size_t)node * ROW + lid];
+        if (port == 0 || port > topology->nodes.items[node].port_count)
+            return false;
+        uint32_t out = topology_port_index(topology, node, port);
+        if (!fabric_link_is_up(world->fabric, out))
+            return false;
+        node = topology->ports.items[topology->ports.items[out].peer].node;
+    }
+    return node == topology->ports.items[to].node;
+}
+
+struct difference {
+    unsigned entries, blocks, broken;
+};
+
+static struct difference compare(const struct world *world, const struct tables *before)
+{
+    struct difference difference = {0};
+    struct tables now = read_tables(world);
+    const struct topology *topology = &world->topology;
+    for (uint32_t node = 0; node < topology->nodes.count; node++) {
+        const uint8_t *a = before->rows + (size_t)node * ROW, *b = now.rows + (size_t)node * ROW;
+        if (topology->nodes.items[node].kind != NODE_SWITCH ||
+            !fabric_node_is_up(world->fabric, node))
+            continue;
+        for (unsigned block = 0; block < ROW / ROUTES_BLOCK; block++) {
+            unsigned entries = 0;
+            for (unsigned i = 0; i < ROUTES_BLOCK; i++)
+                entries += a[block * ROUTES_BLOCK + i] != b[block * ROUTES_BLOCK + i];
+            difference.entries += entries;
+            difference.blocks += entries != 0;
+        }
+        for (uint32_t to = 0; to < topology->nodes.count; to++)
+            difference.broken += fabric_node_is_up(world->fabric, to) &&
+                                 !still_leads(world, before, node, end_port(world, to));
+    }
+    mem_free(now.rows);
+    return difference;
+}
+
+/* ---- losses and returns ---- */
+
+/* What was just changed is repaired, and nothing else is written. */
+static struct difference expect_repair(struct world *world, unsigned manager)
+{
+    struct watch watch;
+    struct tables before = read_tables(world);
+    struct sm_counts begin = counts_of(world, manager);
+    watch_jobs(world, &watch);
+    run_on(world, manager);
+    assert_int_equal(watch.computed, 0);
+    assert_true(watch.repaired >= 1);
+    assert_true(all_delivered(world));
+    struct difference difference = compare(world, &before);
+    assert_int_equal(watch.entries, difference.entries);
+    assert_int_equal(counts_of(world, manager).tables - begin.tables, difference.blocks);
+    mem_free(before.rows);
+    return difference;
+}
+
+static bool is_switch(const struct topology *topology, uint32_t port)
+{
+    uint32_t node = topology->ports.items[port].node;
+    return topology->nodes.items[node].kind == NODE_SWITCH && !topology_is_vswitch(topology, node);
+}
+
+/* The nth link between switches, by one of its ports. */
+static uint32_t trunk(const struct world *world, unsigned nth)
+{
+    const struct topology *topology = &world->topology;
+    for (uint32_t port = 0; port < topology->ports.count; port++) {
+        uint32_t peer = topology->ports.items[port].peer;
+        if (peer == TOPOLOGY_NONE || peer < port || !is_switch(topology, port) ||
+            !is_switch(topology, peer))
+            continue;
+        if (nth-- == 0)
+            return port;
+    }
+    return TOPOLOGY_NONE;
+}
+
+static void open_tree(struct world *world, struct sm_config *config, const char *engine)
+{
+    const char *words[] = {"m=4,4,4", "w=1,4,4"};
+    world_open(world, "today", "fattree", words, 2);
+    sm_config_init(config);
+    config->engine = engine_find(engine);
+    config->rebalance = 0;
+    assert_non_null(config->engine);
+}
+
+static void lost_links_cost_the_entries_that_they_broke(void **state)
+{
+    const char *engines[] = {"ftree", "updn", "minhop", "dfsssp"};
+    (void)state;
+    for (size_t i = 0; i < sizeof engines / sizeof *engines; i++) {
+        struct world world;
+        struct sm_config config;
+        unsigned changed = 0, broken = 0;
+        open_tree(&world, &config, engines[i]);
+        unsigned manager = settle(&world, host(&world, "H0"), &config);
+        for (unsigned nth = 3; nth < 100; nth += 31) {
+            assert_int_equal(fabric_set_link(world.fabric, trunk(&world, nth), false, NULL), 0);
+            struct difference difference = expect_repair(&world, manager);
+            changed += difference.entries;
+            broken += difference.broken;
+        }
+        assert_true(broken > 0 && changed * 10 <= broken * 12);
+        assert_true(knows_the_truth(&world, manager));
+        world_close(&world);
+    }
+}
+
+static void a_link_that_returns_changes_nothing(void **state)
+{
+    struct world world;
+    struct sm_config config;
+    (void)state;
+    open_tree(&world, &config, "updn");
+    unsigned manager = settle(&world, host(&world, "H0"), &config);
+    fabric_set_link(world.fabric, trunk(&world, 5), false, NULL);
+    assert_true(expect_repair(&world, manager).entries > 0);
+    fabric_set_link(world.fabric, trunk(&world, 5), true, NULL);
+    assert_int_equal(expect_repair(&world, manager).entries, 0);
+    assert_true(all_active(&world));
+    world_close(&world);
+}
+
+static void a_lost_switch_is_routed_around_and_comes_back(void **state)
+{
+    (void)state;
+    for (unsigned level = 1; level < 3; level++) { /* above the leaf of H63 */
+        struct world world;
+        struct sm_config config;
+        open_tree(&world, &config, "ftree");
+        unsigned manager = settle(&world, host(&world, "H0"), &config);
+        const struct topology *topology = &world.topology;
+        uint32_t at = host(&world, "H63");
+        uint32_t lost = topology->ports.items[topology->ports.items[at].peer].node;
+        for (unsigned up = 0; up < level; up++) {
+            uint32_t last =
+                topology_port_index(topology, lost, topology->nodes.items[lost].port_count);
+            lost = topology->ports.items[topology->ports.items[last].peer].node;
+        }
+        assert_int_equal(topology->nodes.items[lost].kind, NODE_SWITCH);
+        fabric_set_node(world.fabric, lost, false, NULL);
+        struct difference difference = expect_repair(&world, manager);
+        assert_true(difference.entries * 10 <= difference.broken * 12);
+        struct watch watch;
+        watch_jobs(&world, &watch);
+        fabric_set_node(world.fabric, lost, true, NULL);
+        run_on(&world, manager);
+        assert_true(watch.repaired >= 1 && watch.computed == 0);
+        assert_true(all_delivered(&world));
+        world_close(&world);
+    }
+}
+
+/* ---- when it computes ---- */
+
+static void repair_can_be_turned_off(void **state)
+{
+    struct world world;
+    struct sm_config config;
+    struct watch watch;
+    (void)state;
+    open_tree(&world, &config, "updn");
+    config.repair = false;
+    unsigned manager = settle(&world, host(&world, "H0"), &config);
+    watch_jobs(&world, &watch);
+    fabric_set_link(world.fabric, trunk(&world, 5), false, NULL);
+    run_on(&world, manager);
+    assert_true(watch.computed >= 1 && watch.repaired == 0);
+    assert_true(all_delivered(&world));
+    world_close(&world);
+}
+
+/* Jobs that compute, in the minute after a repair. */
+static unsigned count_rebalancing(unsigned percent)
+{
+    struct world world;
+    struct sm_config config;
+    struct watch watch;
+    open_tree(&world, &config, "updn");
+    config.rebalance = percent;
+    config.sweep_ns = 10 * NS_PER_S;
+    unsigned manager = settle(&world, host(&world, "H0"), &config);
+    fabric_set_link(world.fabric, trunk(&world, 5), false, NULL);
+    assert_true(expect_repair(&world, manager).entries > 0);
+    watch_jobs(&world, &watch);
+    sim_run(world.sim, sim_now(world.sim) + 60 * TIME_S);
+    assert_int_equal(watch.repaired, 0);
+    assert_true(all_delivered(&world));
+    world_close(&world);
+    return watch.computed;
+}
+
+static void uneven_links_lead_to_one_computation_at_the_next_sweep(void **state)
+{
+    (void)state;
+    assert_int_equal(count_rebalancing(1), 1);
+    assert_int_equal(count_rebalancing(0), 0);
+    assert_int_equal(count_rebalancing(10000), 0);
+}
+
+/* In a full tree each link leads to one host a leaf, and to two if its neighbour is lost, whoever
+ * computes. */
+static void tables_that_are_no_more_even_are_not_written(void **state)
+{
+    const char *words[] = {"324"};
+    struct world world;
+    struct sm_config config;
+    struct watch watch;
+    (void)state;
+    world_open(&world, "today", "fattree", words, 1);
+    sm_config_init(&config);
+    config.engine = engine_find("ftree");
+    unsigned manager = settle(&world, host(&world, "H0"), &config);
+    fabric_set_link(world.fabric, trunk(&world, 5), false, NULL);
+    run_on(&world, manager);
+    struct tables before = read_tables(&world);
+    watch_jobs(&world, &watch);
+    sim_run(world.sim, sim_now(world.sim) + 60 * TIME_S);
+    assert_int_equal(watch.computed, 1);
+    assert_int_equal(compare(&world, &before).entries, 0);
+    mem_free(before.rows);
+    world_close(&world);
+}
+
+/* A host that is alone at its switch, or TOPOLOGY_NONE. */
+static uint32_t lonely_host(const struct topology *topology)
+{
+    for (uint32_t node = 0; node < topology->nodes.count; node++) {
+        unsigned hosts = 0;
+        uint32_t found = TOPOLOGY_NONE;
+        for (unsigned i = 1; i <= topology->nodes.items[node].port_count; i++) {
+            uint32_t peer = topology->ports.items[topology_port_index(topology, node, i)].peer;
+            if (peer == TOPOLOGY_NONE ||
+                topology->nodes.items[topology->ports.items[peer].node].kind == NODE_SWITCH)
+                continue;
+            hosts++;
+            found = peer;
+        }
+        if (topology->nodes.items[node].kind == NODE_SWITCH && hosts == 1)
+            return found;
+    }
+    return TOPOLOGY_NONE;
+}
+
+/* Traffic to switches that begins where there was none was not counted. */
+static void the_first_host_of_a_switch_makes_the_engine_compute(void **state)
+{
+    const char *words[] = {"switches=8", "hosts=8"};
+    struct world world;
+    struct sm_config config;
+    struct watch watch;
+    (void)state;
+    world_open(&world, "today", "irregular", words, 2);
+    sm_config_init(&config);
+    config.engine = engine_find("updn");
+    unsigned manager = settle(&world, management_port(&world, "S0"), &config);
+    uint32_t lonely = lonely_host(&world.topology);
+    assert_int_not_equal(lonely, TOPOLOGY_NONE);
+    fabric_set_link(world.fabric, lonely, false, NULL);
+    run_on(&world, manager);
+    watch_jobs(&world, &watch);
+    fabric_set_link(world.fabric, lonely, true, NULL);
+    run_on(&world, manager);
+    assert_true(watch.computed >= 1);
+    assert_true(all_delivered(&world));
+    world_close(&world);
+}
+
+/* ---- with virtual machines ---- */
+
+static void cut_and_return(struct world *world, unsigned manager, unsigned nth, bool moved)
+{
+    for (unsigned up = 0; up < 2; up++) {
+        struct watch watch;
+        watch_jobs(world, &watch);
+        assert_int_equal(fabric_set_link(world->fabric, trunk(world, nth), up, NULL), 0);
+        run_on(world, manager);
+        assert_int_equal(watch.computed, 0);
+        assert_true(watch.repaired >= 1);
+        assert_int_equal(watch.live != 0, moved && !up);
+        check_world(world, manager);
+    }
+}
+
+/* Moves that leave most switches alone mix the routes to two places, which gives rise to
+ * dependencies that nobody has seen. */
+static void machines_that_move_do_not_turn_repair_off(void **state)
+{
+    const char *names[] = {"alpha", "beta", "gamma", "delta"};
+    const char *words[] = {"switches=12", "hosts=16", "ports=8"};
+    (void)state;
+    for (unsigned variant = 0; variant < 8; variant++) {
+        struct world world;
+        struct sm_config config;
+        enum vswitch_mode mode = variant & 2 ? VSWITCH_MINIMAL : VSWITCH_BALANCED;
+        if (variant & 4)
+            open_virtual(&world, "irregular", words, 3, "3");
+        else
+            open_hypervisors(&world, "4", "2", "3");
+        sm_config_init(&config);
+        config.engine = engine_find("updn");
+        config.dynamic_lids = variant & 1;
+        unsigned manager = settle(&world, host(&world, "H0"), &config);
+        for (unsigned i = 0; i < 4; i++)
+            must(&world, manager, VSWITCH_CREATE, names[i], "auto", mode);
+        cut_and_return(&world, manager, 1, config.dynamic_lids);
+        for (unsigned round = 0; round < 12; round++) {
+            for (unsigned i = 0; i < 4; i++) {
+                char place[8];
+                snprintf(place, sizeof place, "H%u", (5 * i + 3 * round + 1) % 16);
+                must(&world, manager, VSWITCH_MIGRATE, names[i], place, mode);
+            }
+            cut_and_return(&world, manager, round % 8, true);
+        }
+        must(&world, manager, VSWITCH_DESTROY, names[0], NULL, mode);
+        cut_and_return(&world, manager, 2, false);
+        world_close(&world);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lost_links_cost_the_entries_that_they_broke),
+        cmocka_unit_test(a_link_that_returns_changes_nothing),
+        cmocka_unit_test(a_lost_switch_is_routed_around_and_comes_back),
+        cmocka_unit_test(repair_can_be_turned_off),
+        cmocka_unit_test(uneven_links_lead_to_one_computation_at_the_next_sweep),
+        cmocka_unit_test(tables_that_are_no_more_even_are_not_written),
+        cmocka_unit_test(the_first_host_of_a_switch_makes_the_engine_compute),
+        cmocka_unit_test(machines_that_move_do_not_turn_repair_off),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

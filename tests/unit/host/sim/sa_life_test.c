@@ -1,0 +1,446 @@
+/* Hosts and their subnet administration on a simulated fabric: in daily life, while routes change,
+ * and when managers die. */
+#include "sim_world.h"
+
+#include "host/sim/sim_clients.h"
+
+#include <string.h>
+
+static const uint8_t mgid[16] = {0xFF, 0x12, 0xA0, 0x1C, [15] = 7};
+
+struct life {
+    struct world world;
+    struct sim_clients *clients;
+    unsigned *asked; /* by port of the fabric: Set(PortInfo) with ClientReregister */
+    unsigned asked_in_all;
+};
+
+static void count_asks(void *context, uint64_t now, unsigned manager,
+                       const struct sm_message *message)
+{
+    struct life *life = context;
+    (void)now;
+    (void)manager;
+    if (wire_get(message->mad, MAD_METHOD) == METHOD_SET &&
+        wire_get(message->mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_PORT_INFO &&
+        wire_get(message->mad + SMP_DATA_OFFSET, PORT_INFO_CLIENT_REREGISTER)) {
+        unsigned lid = (unsigned)wire_get(message->mad + SMP_DATA_OFFSET, PORT_INFO_LID);
+        life->asked[lid]++;
+        life->asked_in_all++;
+    }
+}
+
+static struct sm_config life_config(unsigned priority)
+{
+    struct sm_config config;
+    sm_config_init(&config);
+    config.timeout_ns = 20 * NS_PER_MS;
+    config.sweep_ns = 1 * NS_PER_S;
+    config.drain_ns = 10 * NS_PER_MS;
+    config.priority = (uint8_t)priority;
+    return config;
+}
+
+static void open_life(struct life *life, bool synchronised, bool kept)
+{
+    const char *words[] = {"switches=12", "ports=6", "hosts=10"};
+    struct sim_administration_options options;
+    *life = (struct life){0};
+    world_open(&life->world, "today", "irregular", words, 3);
+    life->asked = mem_zalloc(LID_UNICAST_LAST + 1, sizeof *life->asked);
+    sim_set_listener(life->world.sim, &(struct sim_listener){.context = life, .sent = count_asks});
+    sim_administration_options_init(&options);
+    options.synchronised = synchronised;
+    options.kept = kept;
+    sim_administer(life->world.sim, &options);
+    struct sm_config config = life_config(5);
+    settle(&life->world, host(&life->world, "H0"), &config);
+    life->clients = sim_clients_new(life->world.sim, life->world.fabric);
+}
+
+static void close_life(struct life *life)
+{
+    sim_clients_free(life->clients);
+    world_close(&life->world);
+    mem_free(life->asked);
+}
+
+static void run_for(struct life *life, uint64_t time)
+{
+    sim_run(life->world.sim, sim_now(life->world.sim) + time);
+}
+
+static void answered_well(struct life *life)
+{
+    assert_true(sim_clients_run(life->clients, sim_now(life->world.sim) + 30 * TIME_S));
+}
+
+static unsigned status_of(struct life *life, uint32_t question)
+{
+    answered_well(life);
+    assert_int_equal(sim_clients_question(life->clients, question)->state, SIM_ANSWERED);
+    return sim_clients_question(life->clients, question)->status;
+}
+
+static unsigned lid_of(const struct life *life, uint32_t port)
+{
+    return (unsigned)wire_get(fabric_port_info(life->world.fabric, port), PORT_INFO_LID);
+}
+
+static struct sa_counts counts(struct life *life, unsigned manager)
+{
+    struct sa_counts counts;
+    sa_counts(sim_sa(life->world.sim, manager), &counts);
+    return counts;
+}
+
+/* ---- daily life ---- */
+
+static void hosts_join_groups_and_leave_them(void **state)
+{
+    (void)state;
+    struct life life;
+    open_life(&life, true, false);
+    assert_int_equal(
+        status_of(&life, sim_clients_join(life.clients, host(&life.world, "H3"), mgid)), STATUS_OK);
+    assert_int_equal(
+        status_of(&life, sim_clients_join(life.clients, host(&life.world, "H4"), mgid)), STATUS_OK);
+    const struct groups *groups = sa_groups(sim_sa(life.world.sim, 0));
+    assert_int_equal(groups_find(groups, mgid)->members.count, 2);
+    sim_clients_leave(life.clients, host(&life.world, "H3"), mgid);
+    sim_clients_leave(life.clients, host(&life.world, "H4"), mgid);
+    answered_well(&life);
+    assert_null(groups_find(groups, mgid));
+    close_life(&life);
+}
+
+static void a_path_leads_to_the_host_that_was_asked_for(void **state)
+{
+    (void)state;
+    struct life life;
+    open_life(&life, true, false);
+    uint32_t to = host(&life.world, "H8");
+    uint32_t question = sim_clients_path(life.clients, host(&life.world, "H2"), to);
+    assert_int_equal(status_of(&life, question), STATUS_OK);
+    const uint8_t *path = sim_clients_question(life.clients, question)->answer + SA_DATA_OFFSET;
+    assert_int_equal(wire_get(path, PATH_RECORD_DLID), lid_of(&life, to));
+    close_life(&life);
+}
+
+static void tables_longer_than_a_packet_come_whole(void **state)
+{
+    (void)state;
+    struct life life;
+    uint8_t mad[MAD_BYTES] = {0};
+    open_life(&life, true, false);
+    wire_set(mad, MAD_METHOD, METHOD_GET_TABLE);
+    wire_set(mad, MAD_ATTRIBUTE_ID, WIRE_ID_NODE_RECORD);
+    uint32_t question = sim_clients_ask(life.clients, host(&life.world, "H2"), mad);
+    assert_int_equal(status_of(&life, question), STATUS_OK);
+    const struct sim_question *q = sim_clients_question(life.clients, question);
+    size_t record = 8 * (size_t)wire_get(q->answer, SA_ATTRIBUTE_OFFSET);
+    assert_int_equal((q->bytes - SA_DATA_OFFSET) / record, 12 + 10);
+    close_life(&life);
+}
+
+static void subscribers_hear_of_hosts_that_go_and_come(void **state)
+{
+    (void)state;
+    struct life life;
+    open_life(&life, true, false);
+    uint32_t subscriber = host(&life.world, "H5"), victim = host(&life.world, "H6");
+    sim_clients_inform(life.clients, subscriber, 64, true);
+    sim_clients_inform(life.clients, subscriber, 65, true);
+    answered_well(&life);
+    assert_int_equal(fabric_set_link(life.world.fabric, victim, false, NULL), 0);
+    run_for(&life, 3 * TIME_S);
+    assert_int_equal(sim_clients_reports(life.clients, subscriber), 1);
+    assert_int_equal(fabric_set_link(life.world.fabric, victim, true, NULL), 0);
+    run_for(&life, 3 * TIME_S);
+    assert_int_equal(sim_clients_reports(life.clients, subscriber), 2); /* each once */
+    close_life(&life);
+}
+
+static void queries_cost_what_the_options_say(void **state)
+{
+    (void)state;
+    struct life life;
+    open_life(&life, true, false);
+    uint64_t begin = sim_now(life.world.sim), last = 0;
+    enum { QUERIES = 200 };
+    for (unsigned i = 0; i < QUERIES; i++)
+        sim_clients_path(life.clients, host(&life.world, i % 2 ? "H2" : "H3"),
+                         host(&life.world, "H9"));
+    answered_well(&life);
+    for (uint32_t i = 0; i < QUERIES; i++) {
+        const struct sim_question *question = sim_clients_question(life.clients, i);
+        assert_int_equal(question->status, STATUS_OK);
+        last = question->answered > last ? question->answered : last;
+    }
+    assert_true(last - begin >= (QUERIES - 1) * 4 * TIME_US);
+    assert_true(last - begin <= QUERIES * 4 * TIME_US + 1 * TIME_MS);
+    close_life(&life);
+}
+
+/* ---- while routes change ---- */
+
+static uint32_t a_link_between_switches(const struct world *world)
+{
+    for (unsigned number = 1;; number++) {
+        uint32_t port =
+            topology_port_index(&world->topology, topology_find(&world->topology, "S3"), number);
+        uint32_t peer = world->topology.ports.items[port].peer;
+        if (peer != TOPOLOGY_NONE &&
+            world->topology.nodes.items[world->topology.ports.items[peer].node].kind == NODE_SWITCH)
+            return port;
+    }
+}
+
+/* Every pair is asked for at every step, straight of the administration, as no packet of a query
+ * could be sent so often. */
+static void every_path_is_there(struct life *life)
+{
+    static const char *const names[] = {"H0", "H2", "H5", "H9"};
+    struct sim *sim = life->world.sim;
+    struct sm_paths paths = sm_paths(sim_manager(sim, 0));
+    assert_non_null(paths.network);
+    for (unsigned i = 0; i < 4; i++)
+        for (unsigned j = 0; j < 4; j++) {
+            uint32_t from = NETWORK_NONE, to = NETWORK_NONE;
+            for (uint32_t t = 0; t < paths.network->terminals.count; t++) {
+                uint64_t guid = paths.network->terminals.items[t].guid;
+                if (guid == fabric_port_guid(life->world.fabric, host(&life->world, names[i]), 0))
+                    from = t;
+                if (guid == fabric_port_guid(life->world.fabric, host(&life->world, names[j]), 0))
+                    to = t;
+            }
+            assert_int_not_equal(from, NETWORK_NONE);
+            assert_int_not_equal(to, NETWORK_NONE);
+            assert_int_equal(path_lookup(paths.routes, paths.network, from, to).dlid,
+                             lid_of(life, host(&life->world, names[j])));
+        }
+}
+
+static void a_path_is_answered_at_every_step_of_a_re_route(void **state)
+{
+    (void)state;
+    struct life life;
+    open_life(&life, true, false);
+    uint32_t from = host(&life.world, "H2"), link = a_link_between_switches(&life.world);
+    unsigned asked = 0, generations = 0;
+    uint64_t generation = sm_paths(sim_manager(life.world.sim, 0)).generation;
+    for (unsigned round = 0; round < 2; round++) {
+        assert_int_equal(fabric_set_link(life.world.fabric, link, round % 2, NULL), 0);
+        for (unsigned slice = 0; slice < 3000; slice++) {
+            uint64_t until = sim_now(life.world.sim) + 500 * TIME_US;
+            sim_clients_path(life.clients, from, host(&life.world, "H9"));
+            asked++;
+            do {
+                every_path_is_there(&life);
+                uint64_t now = sm_paths(sim_manager(life.world.sim, 0)).generation;
+                generations += now != generation;
+                generation = now;
+            } while (sim_step(life.world.sim, until));
+        }
+        answered_well(&life);
+    }
+    for (uint32_t i = 0; i < asked; i++) {
+        const struct sim_question *question = sim_clients_question(life.clients, i);
+        assert_int_equal(question->state, SIM_ANSWERED);
+        assert_int_equal(question->status, STATUS_OK);
+        assert_int_equal(wire_get(question->answer + SA_DATA_OFFSET, PATH_RECORD_DLID),
+                         lid_of(&life, host(&life.world, "H9")));
+    }
+    assert_true(generations >= 2); /* routes did change meanwhile */
+    close_life(&life);
+}
+
+/* ---- when managers die ---- */
+
+static void register_things(struct life *life)
+{
+    for (unsigned i = 1; i < 9; i++) {
+        char name[8] = {'H', (char)('0' + i)};
+        sim_clients_join(life->clients, host(&life->world, name), mgid);
+        sim_clients_inform(life->clients, host(&life->world, name), 64 + i % 4, true);
+    }
+    answered_well(life);
+    assert_int_equal(life->asked_in_all, 0); /* those that came up under this manager know it */
+}
+
+static unsigned stand_by(struct life *life)
+{
+    struct sm_config config = life_config(1);
+    unsigned standby = sim_add_manager(life->world.sim, host(&life->world, "H7"), &config);
+    uint64_t limit = sim_now(life->world.sim) + 60 * TIME_S;
+    while (!sm_has_copy(sim_manager(life->world.sim, standby)))
+        assert_true(sim_step(life->world.sim, limit));
+    run_for(life, 1 * TIME_S);
+    return standby;
+}
+
+static void all_are_asked_once(const struct life *life)
+{
+    unsigned ports = 0;
+    for (unsigned lid = 1; lid <= LID_UNICAST_LAST; lid++) {
+        assert_true(life->asked[lid] <= 1);
+        ports += life->asked[lid];
+    }
+    assert_int_equal(ports, 12 + 10);
+}
+
+static void after_a_fail_over_all_is_there_and_nobody_is_asked(void **state)
+{
+    (void)state;
+    struct life life;
+    open_life(&life, true, false);
+    register_things(&life);
+    unsigned standby = stand_by(&life);
+    assert_int_equal(counts(&life, standby).subscriptions, 8);
+    sim_kill_manager(life.world.sim, 0);
+    assert_true(
+        sim_run_until_settled(life.world.sim, standby, sim_now(life.world.sim) + 10 * TIME_S));
+    run_for(&life, 2 * TIME_S);
+    const struct groups *groups = sa_groups(sim_sa(life.world.sim, standby));
+    assert_int_equal(groups_find(groups, mgid)->members.count, 8);
+    assert_int_equal(counts(&life, standby).subscriptions, 8);
+    assert_int_equal(life.asked_in_all, 0);
+    /* And it serves. */
+    uint32_t question =
+        sim_clients_path(life.clients, host(&life.world, "H2"), host(&life.world, "H3"));
+    assert_int_equal(status_of(&life, question), STATUS_OK);
+    close_life(&life);
+}
+
+static void a_master_that_told_its_standby_nothing_has_clients_that_are_asked_once(void **state)
+{
+    (void)state;
+    struct life life;
+    open_life(&life, false, false);
+    register_things(&life);
+    unsigned standby = stand_by(&life);
+    assert_int_equal(counts(&life, standby).subscriptions, 0);
+    sim_kill_manager(life.world.sim, 0);
+    assert_true(
+        sim_run_until_settled(life.world.sim, standby, sim_now(life.world.sim) + 10 * TIME_S));
+    run_for(&life, 5 * TIME_S);
+    all_are_asked_once(&life);
+    close_life(&life);
+}
+
+/* Of the hosts that were told that they have joined, how many a manager does not know of. */
+static unsigned forgotten(struct life *life, unsigned manager, uint32_t questions)
+{
+    const struct group *group = groups_find(sa_groups(sim_sa(life->world.sim, manager)), mgid);
+    unsigned count = 0;
+    for (uint32_t i = 0; i < questions; i++) {
+        const struct sim_question *question = sim_clients_question(life->clients, i);
+        uint64_t guid = fabric_port_guid(life->world.fabric, question->port, 0);
+        if (question->state == SIM_ANSWERED && question->status == STATUS_OK)
+            count += !group || !group_find_member(group, guid);
+    }
+    return count;
+}
+
+/* One host after the other joins; the master dies a little later each time. */
+static void what_a_host_was_told_its_standby_knows_whenever_the_master_dies(void **state)
+{
+    (void)state;
+    unsigned answered = 0, kills = 0;
+    for (uint64_t delay = 20 * TIME_US; delay < 40 * TIME_MS; delay = delay * 7 / 4) {
+        struct life life;
+        uint32_t questions = 0;
+        open_life(&life, true, false);
+        unsigned standby = stand_by(&life);
+        uint64_t end = sim_now(life.world.sim) + delay;
+        while (sim_now(life.world.sim) < end) {
+            char name[8] = {'H', (char)('1' + questions % 9)};
+            if (questions < 9)
+                sim_clients_join(life.clients, host(&life.world, name), mgid), questions++;
+            uint64_t next = sim_now(life.world.sim) + delay / 5;
+            sim_run(life.world.sim, next < end ? next : end);
+        }
+        for (uint32_t i = 0; i < questions; i++)
+            answered += sim_clients_question(life.clients, i)->state == SIM_ANSWERED;
+        sim_kill_manager(life.world.sim, 0);
+        kills++;
+        assert_int_equal(forgotten(&life, standby, questions), 0);
+        close_life(&life);
+    }
+    assert_true(kills > 10);
+    assert_true(answered > kills); /* some were told before the end */
+}
+
+/* It is waited for no longer than a moment, and once. */
+static void a_standby_that_died_delays_answers_only_once(void **state)
+{
+    (void)state;
+    struct life life;
+    open_life(&life, true, false);
+    unsigned standby = stand_by(&life);
+    sim_kill_manager(life.world.sim, standby);
+    for (unsigned i = 0; i < 3; i++) {
+        char name[8] = {'H', (char)('1' + i)};
+        uint32_t number = sim_clients_join(life.clients, host(&life.world, name), mgid);
+        assert_int_equal(status_of(&life, number), STATUS_OK);
+        const struct sim_question *question = sim_clients_question(life.clients, number);
+        uint64_t took = question->answered - question->asked;
+        assert_true(i ? took < 1 * TIME_MS : took < 150 * TIME_MS);
+    }
+    close_life(&life);
+}
+
+static void start_again(struct life *life)
+{
+    struct sm_config config = life_config(5);
+    sim_kill_manager(life->world.sim, 0);
+    run_for(life, 1 * TIME_S);
+    unsigned manager = settle(&life->world, host(&life->world, "H0"), &config);
+    assert_int_equal(manager, 1);
+    run_for(life, 5 * TIME_S);
+}
+
+static void a_manager_that_starts_again_with_its_file_asks_nobody(void **state)
+{
+    (void)state;
+    struct life life;
+    open_life(&life, true, true);
+    register_things(&life);
+    start_again(&life);
+    const struct groups *groups = sa_groups(sim_sa(life.world.sim, 1));
+    assert_int_equal(groups_find(groups, mgid)->members.count, 8);
+    assert_int_equal(counts(&life, 1).subscriptions, 8);
+    assert_int_equal(life.asked_in_all, 0);
+    close_life(&life);
+}
+
+static void a_manager_that_starts_again_without_one_asks_each_once(void **state)
+{
+    (void)state;
+    struct life life;
+    open_life(&life, true, false);
+    register_things(&life);
+    start_again(&life);
+    assert_int_equal(counts(&life, 1).subscriptions, 0);
+    all_are_asked_once(&life);
+    close_life(&life);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hosts_join_groups_and_leave_them),
+        cmocka_unit_test(a_path_leads_to_the_host_that_was_asked_for),
+        cmocka_unit_test(tables_longer_than_a_packet_come_whole),
+        cmocka_unit_test(subscribers_hear_of_hosts_that_go_and_come),
+        cmocka_unit_test(queries_cost_what_the_options_say),
+        cmocka_unit_test(a_path_is_answered_at_every_step_of_a_re_route),
+        cmocka_unit_test(after_a_fail_over_all_is_there_and_nobody_is_asked),
+        cmocka_unit_test(a_master_that_told_its_standby_nothing_has_clients_that_are_asked_once),
+        cmocka_unit_test(what_a_host_was_told_its_standby_knows_whenever_the_master_dies),
+        cmocka_unit_test(a_standby_that_died_delays_answers_only_once),
+        cmocka_unit_test(a_manager_that_starts_again_with_its_file_asks_nobody),
+        cmocka_unit_test(a_manager_that_starts_again_without_one_asks_each_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,44 @@
+/* A simulated fabric with managers on it, and what tests ask of both. */
+#ifndef WEFT_TESTS_HOST_SIM_WORLD_H
+#define WEFT_TESTS_HOST_SIM_WORLD_H
+
+#include "base/time.h"
+#include "host/sim/sim.h"
+#include "topology/topology.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+struct world {
+    struct topology topology;
+    struct fabric *fabric;
+    struct sim *sim;
+};
+
+void world_open_with(struct world *world, const struct fabric_options *options, const char *kind,
+                     const char *const *words, size_t count);
+void world_open(struct world *world, const char *preset, const char *kind, const char *const *words,
+                size_t count);
+void world_close(struct world *world);
+
+uint32_t host(const struct world *world, const char *name);            /* its port 1 */
+uint32_t management_port(const struct world *world, const char *name); /* its port 0 */
+uint32_t end_port(const struct world *world, uint32_t node);           /* where it has its LID */
+
+/* A manager, run until it has nothing left to do; its number. */
+unsigned settle(struct world *world, uint32_t port, const struct sm_config *config);
+struct sm_counts counts_of(struct world *world, unsigned manager);
+
+bool all_active(const struct world *world);
+/* Get(NodeInfo) by LID, sent at one end port: whether it comes back. */
+bool answers_by_lid(struct world *world, uint32_t from, uint32_t to);
+/* Whether the tables that are in the switches lead from each to every end port. */
+bool all_delivered(const struct world *world);
+/* Whether the manager knows the links and the tables that are there. */
+bool knows_the_truth(struct world *world, unsigned manager);
+
+#endif

@@ -1,0 +1,361 @@
+/* Agents that do not do what they are told: the rest of the subnet comes up, the manager does not
+ * repeat itself, and they are asked again by sweeps, once each. What agents of the simulated fabric
+ * would never do is done to the SMPs between them and the manager. */
+#include "meddle.h"
+
+#include <string.h>
+
+enum how {
+    OBEYS,
+    REFUSES,      /* answers a Set with a status and stays as it is */
+    IGNORES,      /* answers a Set as if it had been a Get */
+    SAYS_CHANGED, /* PortStateChange is never cleared */
+    SILENT,       /* does not answer a Set */
+};
+
+struct bench {
+    struct world world;
+    struct meddle meddle;
+    struct sm_config config;
+    enum how how;
+    uint32_t node;                /* that is stubborn … */
+    unsigned attribute, modifier; /* … about this */
+    unsigned asked;               /* Sets that it got */
+    unsigned warnings, errors, ups;
+};
+
+static bool send(void *context, uint8_t *request);
+static void receive(void *context, uint8_t *answer);
+static void hear(void *context, const struct sm_event *event);
+
+static void bench_open(struct bench *bench, const struct fabric_options *options, const char *kind,
+                       const char *const *words, size_t count, const char *seat)
+{
+    *bench = (struct bench){.how = OBEYS};
+    world_open_with(&bench->world, options, kind, words, count);
+    sm_config_init(&bench->config);
+    bench->config.sweep_ns = 1 * NS_PER_S;
+    bench->meddle = (struct meddle){.fabric = bench->world.fabric,
+                                    .seat = host(&bench->world, seat),
+                                    .context = bench,
+                                    .send = send,
+                                    .receive = receive,
+                                    .hear = hear};
+}
+
+static void bench_open_figure_1(struct bench *bench)
+{
+    struct err err = {0};
+    struct fabric_options options;
+    assert_int_equal(fabric_options_preset(&options, "today", &err), 0);
+    bench_open(bench, &options, "figure1", NULL, 0, "H4");
+}
+
+static void bench_start(struct bench *bench)
+{
+    meddle_start(&bench->meddle, &bench->config);
+}
+
+static void bench_close(struct bench *bench)
+{
+    meddle_stop(&bench->meddle);
+    world_close(&bench->world);
+}
+
+static void make_stubborn(struct bench *bench, enum how how, uint32_t port, unsigned attribute,
+                          unsigned modifier)
+{
+    bench->how = how;
+    bench->node = bench->world.topology.ports.items[port].node;
+    bench->attribute = attribute;
+    bench->modifier = modifier;
+    bench->asked = 0;
+}
+
+/* ---- between the manager and the agents ---- */
+
+static uint32_t node_behind(const struct bench *bench, const uint8_t *mad)
+{
+    const struct topology *topology = &bench->world.topology;
+    uint32_t node = topology->ports.items[bench->meddle.seat].node;
+    for (unsigned hop = 1; hop <= wire_get(mad, SMP_HOP_COUNT); hop++) {
+        unsigned number = (unsigned)wire_get_at(mad, SMP_INITIAL_PATH, hop);
+        uint32_t peer = topology->ports.items[topology_port_index(topology, node, number)].peer;
+        if (peer == TOPOLOGY_NONE)
+            return TOPOLOGY_NONE;
+        node = topology->ports.items[peer].node;
+    }
+    return node;
+}
+
+static bool is_concerned(const struct bench *bench, const uint8_t *mad)
+{
+    return bench->how != OBEYS && mad_is_directed(mad) &&
+           wire_get(mad, MAD_ATTRIBUTE_ID) == bench->attribute &&
+           wire_get(mad, MAD_ATTRIBUTE_MODIFIER) == bench->modifier &&
+           node_behind(bench, mad) == bench->node;
+}
+
+static bool send(void *context, uint8_t *request)
+{
+    struct bench *bench = context;
+    if (wire_get(request, MAD_METHOD) != METHOD_SET || !is_concerned(bench, request))
+        return true;
+    bench->asked++;
+    if (bench->how == REFUSES)
+        meddle_refuse(&bench->meddle, request);
+    else if (bench->how == IGNORES)
+        wire_set(request, MAD_METHOD, METHOD_GET);
+    return bench->how != SILENT;
+}
+
+static void receive(void *context, uint8_t *answer)
+{
+    const struct bench *bench = context;
+    if (bench->how == SAYS_CHANGED && is_concerned(bench, answer))
+        wire_set(answer + SMP_DATA_OFFSET, SWITCH_INFO_PORT_STATE_CHANGE, 1);
+}
+
+static void hear(void *context, const struct sm_event *event)
+{
+    struct bench *bench = context;
+    bench->warnings += event->kind == SM_EVENT_WARNING;
+    bench->errors += event->kind == SM_EVENT_ERROR;
+    bench->ups += event->kind == SM_EVENT_UP;
+}
+
+static void run(struct bench *bench, uint64_t duration)
+{
+    meddle_run(&bench->meddle, duration);
+}
+
+static unsigned inactive_links(const struct bench *bench)
+{
+    unsigned count = 0;
+    for (uint32_t port = 0; port < bench->world.topology.ports.count; port++)
+        count += fabric_link_is_up(bench->world.fabric, port) &&
+                 wire_get(fabric_port_info(bench->world.fabric, port), PORT_INFO_PORT_STATE) !=
+                     PORT_STATE_ACTIVE;
+    return count;
+}
+
+/* ---- ports ---- */
+
+/* Of a link between switches: waves of tables wait for such as long as they rise. */
+static void be_stubborn_about_a_port(enum how how)
+{
+    struct bench bench;
+    bench_open_figure_1(&bench);
+    uint32_t port = host(&bench.world, "S3");
+    make_stubborn(&bench, how, port, ATTRIBUTE_PORT_INFO, 1);
+    bench_start(&bench);
+    run(&bench, 500 * TIME_MS);
+    assert_true(sm_is_settled(bench.meddle.sm));
+    assert_int_equal(bench.ups, 1);
+    assert_int_equal(bench.asked, 3);
+    assert_int_equal(bench.warnings, 1);
+    assert_true(inactive_links(&bench) <= 2); /* both ends */
+    run(&bench, 10 * TIME_S);
+    assert_int_equal(bench.asked, 3 + 10); /* once with each sweep … */
+    assert_int_equal(bench.warnings, 1);   /* … without a word */
+    assert_int_equal(bench.ups, 1);
+
+    bench.how = OBEYS;
+    run(&bench, 2 * TIME_S);
+    assert_true(all_active(&bench.world));
+    assert_true(all_delivered(&bench.world));
+
+    make_stubborn(&bench, how, port, ATTRIBUTE_PORT_INFO, 1);
+    assert_int_equal(fabric_flap_port(bench.world.fabric, port, NULL), 0);
+    run(&bench, 5 * TIME_S);
+    assert_true(sm_is_settled(bench.meddle.sm));
+    assert_true(bench.ups >= 2);
+    assert_true(bench.asked >= 3 && bench.asked <= 3 + 5 + 3);
+    assert_int_equal(bench.warnings, 2);
+    bench_close(&bench);
+}
+
+static void a_port_that_refuses_its_settings_keeps_nobody_waiting(void **state)
+{
+    (void)state;
+    be_stubborn_about_a_port(REFUSES);
+}
+
+static void a_port_that_does_not_move_keeps_nobody_waiting(void **state)
+{
+    (void)state;
+    be_stubborn_about_a_port(IGNORES);
+}
+
+/* ---- switches ---- */
+
+static void a_switch_that_always_says_changed_is_read_by_sweeps(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open_figure_1(&bench);
+    make_stubborn(&bench, SAYS_CHANGED, host(&bench.world, "S3"), ATTRIBUTE_SWITCH_INFO, 0);
+    bench_start(&bench);
+    run(&bench, 500 * TIME_MS);
+    assert_true(sm_is_settled(bench.meddle.sm));
+    assert_int_equal(bench.ups, 1);
+    assert_int_equal(bench.warnings, 1);
+    assert_int_equal(bench.asked, 3);
+    assert_true(all_active(&bench.world));
+    run(&bench, 10 * TIME_S);
+    assert_int_equal(bench.asked, 3 + 10);
+    assert_int_equal(bench.warnings, 1);
+    bench_close(&bench);
+}
+
+static void a_refused_block_is_tried_by_sweeps_and_told_once(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open_figure_1(&bench);
+    make_stubborn(&bench, REFUSES, host(&bench.world, "S3"), ATTRIBUTE_LINEAR_FORWARDING_TABLE, 0);
+    bench_start(&bench);
+    run(&bench, 500 * TIME_MS);
+    assert_true(sm_is_settled(bench.meddle.sm));
+    assert_int_equal(bench.asked, 1);
+    assert_int_equal(bench.errors, 1);
+    assert_true(all_active(&bench.world));
+    run(&bench, 10 * TIME_S);
+    assert_int_equal(bench.asked, 1 + 10);
+    assert_int_equal(bench.errors, 1);
+
+    bench.how = OBEYS;
+    run(&bench, 1 * TIME_S);
+    assert_true(all_delivered(&bench.world));
+    bench_close(&bench);
+}
+
+/* Other contents may be taken: they are tried at once. */
+static void a_refused_block_is_tried_when_another_is_wanted(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open_figure_1(&bench);
+    bench.config.sweep_ns = TIME_NEVER;
+    make_stubborn(&bench, REFUSES, host(&bench.world, "S3"), ATTRIBUTE_LINEAR_FORWARDING_TABLE, 0);
+    bench_start(&bench);
+    run(&bench, 10 * TIME_S);
+    assert_int_equal(bench.asked, 1);
+    bench.how = OBEYS;
+    fabric_set_node(bench.world.fabric,
+                    bench.world.topology.ports.items[host(&bench.world, "H15")].node, false, NULL);
+    run(&bench, 2 * TIME_S);
+    assert_true(sm_is_settled(bench.meddle.sm));
+    assert_true(all_delivered(&bench.world));
+    bench_close(&bench);
+}
+
+static void a_refused_block_of_a_random_table_keeps_no_port_waiting(void **state)
+{
+    (void)state;
+    struct bench bench;
+    struct err err = {0};
+    struct fabric_options options;
+    assert_int_equal(fabric_options_preset(&options, "today", &err), 0);
+    options.node.agent.linear_entries = 0;
+    bench_open(&bench, &options, "figure1", NULL, 0, "H4");
+    make_stubborn(&bench, REFUSES, host(&bench.world, "S3"), ATTRIBUTE_RANDOM_FORWARDING_TABLE, 0);
+    bench_start(&bench);
+    run(&bench, 10 * TIME_S);
+    assert_true(sm_is_settled(bench.meddle.sm));
+    assert_int_equal(bench.asked, 1);
+    assert_int_equal(bench.errors, 1);
+    assert_true(all_active(&bench.world));
+    bench_close(&bench);
+}
+
+static void refused_switch_settings_are_told_once(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open_figure_1(&bench);
+    make_stubborn(&bench, REFUSES, host(&bench.world, "S3"), ATTRIBUTE_SWITCH_INFO, 0);
+    bench_start(&bench);
+    run(&bench, 500 * TIME_MS);
+    assert_true(sm_is_settled(bench.meddle.sm));
+    assert_int_equal(bench.asked, 1);
+    assert_int_equal(bench.errors, 1);
+    assert_true(all_active(&bench.world));
+    assert_false(all_delivered(&bench.world));
+
+    bench.how = OBEYS;
+    run(&bench, 1 * TIME_S);
+    assert_true(sm_is_settled(bench.meddle.sm));
+    assert_int_equal(bench.errors, 1);
+    assert_true(all_delivered(&bench.world));
+    bench_close(&bench);
+}
+
+static void a_table_that_is_too_small_is_filled_and_that_is_said(void **state)
+{
+    enum { SWITCHES = 16, ENTRIES = 64 };
+    const char *words[] = {"switches=16", "hosts=60", "ports=12"};
+    (void)state;
+    struct bench bench;
+    struct err err = {0};
+    struct fabric_options options;
+    assert_int_equal(fabric_options_preset(&options, "today", &err), 0);
+    options.node.agent.linear_entries = ENTRIES;
+    bench_open(&bench, &options, "irregular", words, 3, "H0");
+    bench_start(&bench);
+    run(&bench, 10 * TIME_S);
+    assert_true(sm_is_settled(bench.meddle.sm));
+    assert_int_equal(bench.errors, SWITCHES);
+    assert_int_equal(bench.ups, 1);
+    assert_true(all_active(&bench.world));
+    for (uint32_t node = 0; node < bench.world.topology.nodes.count; node++) {
+        uint32_t end = end_port(&bench.world, node);
+        uint64_t lid = wire_get(fabric_port_info(bench.world.fabric, end), PORT_INFO_LID);
+        unsigned top = 0;
+        const uint8_t *table = fabric_linear_table(bench.world.fabric, node, &top);
+        assert_true(end == bench.meddle.seat || lid >= ENTRIES ||
+                    answers_by_lid(&bench.world, bench.meddle.seat, end));
+        assert_true(!table || top == ENTRIES - 1);
+    }
+    bench_close(&bench);
+}
+
+/* ---- the manager's own port ---- */
+
+static void a_silent_block_of_the_own_port_does_not_last_for_ever(void **state)
+{
+    static const char rules[] = "Default=0x7fff: ALL=full;\nfoo=0x0002: ALL=full;\n";
+    (void)state;
+    struct bench bench;
+    struct err err = {0};
+    struct partitions partitions = {0};
+    bench_open_figure_1(&bench);
+    assert_int_equal(partitions_read_text(&partitions, "rules", rules, &err), 0);
+    bench.config.partitions = &partitions;
+    make_stubborn(&bench, SILENT, bench.meddle.seat, ATTRIBUTE_P_KEY_TABLE, 0);
+    bench_start(&bench);
+    run(&bench, 30 * TIME_S);
+    assert_true(sm_is_settled(bench.meddle.sm));
+    assert_int_equal(bench.ups, 1);
+    assert_int_equal(bench.warnings, 1);
+    assert_int_equal(bench.asked, 1 + bench.config.retries);
+    assert_true(all_active(&bench.world));
+    bench_close(&bench);
+    partitions_release(&partitions);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_port_that_refuses_its_settings_keeps_nobody_waiting),
+        cmocka_unit_test(a_port_that_does_not_move_keeps_nobody_waiting),
+        cmocka_unit_test(a_switch_that_always_says_changed_is_read_by_sweeps),
+        cmocka_unit_test(a_refused_block_is_tried_by_sweeps_and_told_once),
+        cmocka_unit_test(a_refused_block_is_tried_when_another_is_wanted),
+        cmocka_unit_test(a_refused_block_of_a_random_table_keeps_no_port_waiting),
+        cmocka_unit_test(refused_switch_settings_are_told_once),
+        cmocka_unit_test(a_table_that_is_too_small_is_filled_and_that_is_said),
+        cmocka_unit_test(a_silent_block_of_the_own_port_does_not_last_for_ever),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

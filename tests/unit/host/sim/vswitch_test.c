@@ -1,0 +1,561 @@
+/* Hypervisors, virtual functions and virtual machines on simulated fabrics: bring-up with both
+ * schemes of LIDs, machines that start, move and end, what that costs on the wire, and failures in
+ * the middle of it. */
+#include "sim_world.h"
+#include "vswitch_world.h"
+
+#include "base/rng.h"
+#include "routing/check/verify.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void functions_have_lids_and_routes_from_the_start(void **state)
+{
+    struct world world;
+    (void)state;
+    open_hypervisors(&world, "2", "3", "4");
+    struct sm_config config;
+    sm_config_init(&config);
+    unsigned manager = settle(&world, host(&world, "H0"), &config);
+    const struct subnet *subnet = sm_subnet(sim_manager(world.sim, manager));
+    unsigned functions = 0;
+    for (uint32_t port = 0; port < subnet->ports.count; port++) {
+        if (!subnet_is_socket(subnet, port))
+            continue;
+        functions++;
+        assert_int_not_equal(subnet->ports.items[port].peer, SUBNET_NONE);
+        assert_int_not_equal(subnet->ports.items[subnet->ports.items[port].peer].lid, 0);
+    }
+    assert_int_equal(functions, 4 * world_hosts(&world));
+    struct sm_paths paths = sm_paths(sim_manager(world.sim, manager));
+    assert_int_equal(paths.network->terminals.count, 5 * world_hosts(&world));
+    check_world(&world, manager);
+    world_close(&world);
+}
+
+static void a_vswitch_shares_the_lid_of_its_physical_function(void **state)
+{
+    struct world world;
+    (void)state;
+    open_hypervisors(&world, "2", "3", "2");
+    struct sm_config config;
+    sm_config_init(&config);
+    unsigned manager = settle(&world, host(&world, "H0"), &config);
+    const struct subnet *subnet = sm_subnet(sim_manager(world.sim, manager));
+    unsigned seen = 0;
+    for (uint32_t node = 0; node < subnet->nodes.count; node++) {
+        if (!subnet->nodes.items[node].vswitch)
+            continue;
+        uint32_t pf = subnet_pf_of(subnet, node);
+        assert_int_equal(subnet->ports.items[subnet->nodes.items[node].first_port].lid,
+                         subnet->ports.items[pf].lid);
+        assert_int_equal(subnet->by_lid[subnet->ports.items[pf].lid], pf);
+        assert_null(subnet->nodes.items[node].tables);
+        seen++;
+    }
+    assert_int_equal(seen, world_hosts(&world));
+    world_close(&world);
+}
+
+static void functions_without_machines_have_no_lid_when_lids_are_dynamic(void **state)
+{
+    struct world world;
+    (void)state;
+    open_hypervisors(&world, "2", "3", "4");
+    struct sm_config config;
+    sm_config_init(&config);
+    config.dynamic_lids = true;
+    unsigned manager = settle(&world, host(&world, "H0"), &config);
+    struct sm_paths paths = sm_paths(sim_manager(world.sim, manager));
+    assert_int_equal(paths.network->terminals.count, world_hosts(&world));
+    check_world(&world, manager);
+    world_close(&world);
+}
+
+static void a_life(bool dynamic, enum vswitch_mode mode)
+{
+    struct world world;
+    open_hypervisors(&world, "4", "2", "3");
+    struct sm_config config;
+    sm_config_init(&config);
+    config.dynamic_lids = dynamic;
+    unsigned manager = settle(&world, host(&world, "H0"), &config);
+    unsigned switches = world_switches(&world);
+    struct vswitch_result made = must(&world, manager, VSWITCH_CREATE, "alpha", "H1", mode);
+    assert_true(made.lid != 0);
+    assert_int_equal(made.function_smps, 1);
+    assert_true(made.table_smps <= (dynamic ? switches : 0));
+    check_world(&world, manager);
+    assert_true(is_at(&world, manager, "alpha", "H1", made.lid));
+    struct sm_counts before = counts_of(&world, manager);
+    struct vswitch_result moved = must(&world, manager, VSWITCH_MIGRATE, "alpha", "H15", mode);
+    struct sm_counts after = counts_of(&world, manager);
+    assert_int_equal(moved.lid, made.lid);
+    assert_int_equal(moved.function_smps, 2);
+    assert_int_equal(after.functions - before.functions, 2);
+    assert_int_equal(after.tables - before.tables, moved.table_smps);
+    assert_true(moved.table_smps >= 1 && moved.table_smps <= (dynamic ? 1 : 2) * switches);
+    assert_false(moved.rerouted);
+    check_world(&world, manager);
+    assert_true(is_at(&world, manager, "alpha", "H15", made.lid));
+    must(&world, manager, VSWITCH_DESTROY, "alpha", NULL, mode);
+    check_world(&world, manager);
+    assert_false(is_at(&world, manager, "alpha", "H15", made.lid));
+    world_close(&world);
+}
+
+static void a_machine_lives_and_moves_with_prepopulated_lids(void **state)
+{
+    (void)state;
+    a_life(false, VSWITCH_BALANCED);
+    a_life(false, VSWITCH_MINIMAL);
+}
+
+static void a_machine_lives_and_moves_with_dynamic_lids(void **state)
+{
+    (void)state;
+    a_life(true, VSWITCH_BALANCED);
+    a_life(true, VSWITCH_MINIMAL);
+}
+
+static void a_minimal_move_inside_a_leaf_writes_one_switch(void **state)
+{
+    (void)state;
+    for (unsigned dynamic = 0; dynamic < 2; dynamic++) {
+        struct world world;
+        open_hypervisors(&world, "4", "2", "3");
+        struct sm_config config;
+        sm_config_init(&config);
+        config.dynamic_lids = dynamic;
+        unsigned manager = settle(&world, host(&world, "H0"), &config);
+        must(&world, manager, VSWITCH_CREATE, "alpha", "H4", VSWITCH_MINIMAL);
+        struct vswitch_result moved =
+            must(&world, manager, VSWITCH_MIGRATE, "alpha", "H5", VSWITCH_MINIMAL);
+        assert_int_equal(moved.switches, 1);
+        assert_true(moved.table_smps == 1 || (!dynamic && moved.table_smps == 2));
+        check_world(&world, manager);
+        world_close(&world);
+    }
+}
+
+/* More waves than a plan can have: the LID drops for a while instead. */
+static void a_machine_moves_from_end_to_end_of_a_long_line(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"dims=45"};
+    struct world world;
+    struct sm_config config;
+    open_virtual(&world, "mesh", words, 1, "2");
+    sm_config_init(&config);
+    config.dynamic_lids = true;
+    unsigned manager = settle(&world, host(&world, "H0"), &config);
+    struct vswitch_result made =
+        must(&world, manager, VSWITCH_CREATE, "alpha", "H0", VSWITCH_BALANCED);
+    must(&world, manager, VSWITCH_MIGRATE, "alpha", "H44", VSWITCH_BALANCED);
+    assert_true(is_at(&world, manager, "alpha", "H44", made.lid));
+    must(&world, manager, VSWITCH_MIGRATE, "alpha", "H0", VSWITCH_BALANCED);
+    assert_true(is_at(&world, manager, "alpha", "H0", made.lid));
+    check_world(&world, manager);
+    world_close(&world);
+}
+
+static void what_is_asked_twice_is_done_once(void **state)
+{
+    struct world world;
+    (void)state;
+    open_hypervisors(&world, "2", "3", "2");
+    struct sm_config config;
+    sm_config_init(&config);
+    unsigned manager = settle(&world, host(&world, "H0"), &config);
+    must(&world, manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED);
+    struct sm_counts before = counts_of(&world, manager);
+    must(&world, manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED);
+    must(&world, manager, VSWITCH_MIGRATE, "alpha", "H1", VSWITCH_BALANCED);
+    struct sm_counts after = counts_of(&world, manager);
+    assert_int_equal(after.functions, before.functions);
+    must(&world, manager, VSWITCH_DESTROY, "alpha", NULL, VSWITCH_BALANCED);
+    must(&world, manager, VSWITCH_DESTROY, "alpha", NULL, VSWITCH_BALANCED);
+    struct vswitch_result result =
+        ask(&world, manager, VSWITCH_MIGRATE, "alpha", "H1", VSWITCH_BALANCED);
+    assert_int_equal(result.state, VSWITCH_FAILED);
+    result = ask(&world, manager, VSWITCH_CREATE, "alpha", "nowhere", VSWITCH_BALANCED);
+    assert_int_equal(result.state, VSWITCH_FAILED);
+    world_close(&world);
+}
+
+static void moves_at_the_same_time_share_blocks(void **state)
+{
+    struct world world;
+    struct err err;
+    uint64_t tickets[6];
+    (void)state;
+    open_hypervisors(&world, "4", "2", "3");
+    struct sm_config config;
+    sm_config_init(&config);
+    config.dynamic_lids = true;
+    unsigned manager = settle(&world, host(&world, "H0"), &config);
+    char names[6][16], places[6][16];
+    for (unsigned i = 0; i < 6; i++) {
+        snprintf(names[i], sizeof names[i], "vm%u", i);
+        snprintf(places[i], sizeof places[i], "H%u", 8 + i);
+        must(&world, manager, VSWITCH_CREATE, names[i], "auto", VSWITCH_BALANCED);
+    }
+    struct sm_counts before = counts_of(&world, manager);
+    for (unsigned i = 0; i < 6; i++) {
+        struct vswitch_request request = {
+            .verb = VSWITCH_MIGRATE, .guid = vswitch_guid(names[i]), .hypervisor = places[i]};
+        tickets[i] = sim_vm_ask(world.sim, manager, &request, &err);
+    }
+    unsigned alone = 0;
+    for (unsigned i = 0; i < 6; i++) {
+        const struct vswitch_result *result =
+            sim_vm_wait(world.sim, manager, tickets[i], sim_now(world.sim) + 10 * TIME_S);
+        assert_int_equal(result->state, VSWITCH_DONE);
+        alone += result->table_smps;
+    }
+    struct sm_counts after = counts_of(&world, manager);
+    assert_true(after.tables - before.tables < alone);
+    check_world(&world, manager);
+    world_close(&world);
+}
+
+static void a_reroute_keeps_machines_and_their_lids(void **state)
+{
+    (void)state;
+    for (unsigned dynamic = 0; dynamic < 2; dynamic++) {
+        struct world world;
+        open_hypervisors(&world, "4", "2", "3");
+        struct sm_config config;
+        sm_config_init(&config);
+        config.dynamic_lids = dynamic;
+        unsigned manager = settle(&world, host(&world, "H0"), &config);
+        unsigned lid = must(&world, manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED).lid;
+        must(&world, manager, VSWITCH_MIGRATE, "alpha", "H11", VSWITCH_MINIMAL);
+        sm_reroute(sim_manager(world.sim, manager), sim_now_ns(world.sim));
+        assert_true(sim_run_until_settled(world.sim, manager, sim_now(world.sim) + 10 * TIME_S));
+        assert_true(is_at(&world, manager, "alpha", "H11", lid));
+        check_world(&world, manager);
+        world_close(&world);
+    }
+}
+
+static void a_machine_asked_for_during_a_change_waits_for_it(void **state)
+{
+    struct world world;
+    struct err err;
+    (void)state;
+    open_hypervisors(&world, "4", "2", "3");
+    struct sm_config config;
+    sm_config_init(&config);
+    unsigned manager = settle(&world, host(&world, "H0"), &config);
+    must(&world, manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED);
+    sm_reroute(sim_manager(world.sim, manager), sim_now_ns(world.sim));
+    struct vswitch_request request = {
+        .verb = VSWITCH_MIGRATE, .guid = vswitch_guid("alpha"), .hypervisor = "H11"};
+    uint64_t ticket = sim_vm_ask(world.sim, manager, &request, &err);
+    assert_false(sm_is_quiet(sim_manager(world.sim, manager)));
+    const struct vswitch_result *result =
+        sim_vm_wait(world.sim, manager, ticket, sim_now(world.sim) + 10 * TIME_S);
+    assert_int_equal(result->state, VSWITCH_DONE);
+    assert_false(result->rerouted);
+    assert_true(result->began_ns > result->asked_ns);
+    check_world(&world, manager);
+    world_close(&world);
+}
+
+/* A world with one machine on its way from H1 to H5, and how long that takes undisturbed. */
+struct journey {
+    struct world world;
+    struct sm_config config;
+    unsigned manager, lid;
+    uint64_t ticket;
+};
+
+static void set_out(struct journey *journey, bool dynamic)
+{
+    struct err err;
+    struct vswitch_request request = {
+        .verb = VSWITCH_MIGRATE, .guid = vswitch_guid("alpha"), .hypervisor = "H5"};
+    open_hypervisors(&journey->world, "2", "3", "3");
+    sm_config_init(&journey->config);
+    journey->config.dynamic_lids = dynamic;
+    journey->manager = settle(&journey->world, host(&journey->world, "H0"), &journey->config);
+    journey->lid =
+        must(&journey->world, journey->manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED)
+            .lid;
+    journey->ticket = sim_vm_ask(journey->world.sim, journey->manager, &request, &err);
+    assert_true(journey->ticket != 0);
+}
+
+static uint64_t time_undisturbed(bool dynamic)
+{
+    struct journey journey;
+    set_out(&journey, dynamic);
+    const struct vswitch_result *result =
+        sim_vm_wait(journey.world.sim, journey.manager, journey.ticket,
+                    sim_now(journey.world.sim) + 10 * TIME_S);
+    assert_int_equal(result->state, VSWITCH_DONE);
+    uint64_t took = time_ns_to_ps(result->ended_ns - result->asked_ns);
+    world_close(&journey.world);
+    return took;
+}
+
+static void must_be_at_one_place(struct journey *journey, unsigned manager, unsigned run)
+{
+    bool old = is_at(&journey->world, manager, "alpha", "H1", journey->lid);
+    bool new = is_at(&journey->world, manager, "alpha", "H5", journey->lid);
+    if (old == new)
+        fail_msg("run %u: the machine is %s", run, old ? "at both places" : "lost");
+    const char *wrong = world_fault(&journey->world, manager);
+    if (wrong)
+        fail_msg("run %u: %s", run, wrong);
+}
+
+enum { MOMENTS = 12 };
+
+/* The manager is killed at one moment after the other, and another one, which knows nothing, finds
+ * the machine at the old or at the new place. */
+static void a_manager_that_dies_in_the_middle_leaves_one_machine(void **state)
+{
+    (void)state;
+    for (unsigned run = 0; run < 2 * MOMENTS; run++) {
+        struct journey journey;
+        uint64_t took = time_undisturbed(run & 1);
+        set_out(&journey, run & 1);
+        sim_run(journey.world.sim, sim_now(journey.world.sim) + run / 2 * took / (MOMENTS - 1));
+        sim_kill_manager(journey.world.sim, journey.manager);
+        sim_run(journey.world.sim, sim_now(journey.world.sim) + TIME_MS);
+        unsigned manager = settle(&journey.world, host(&journey.world, "H2"), &journey.config);
+        must_be_at_one_place(&journey, manager, run);
+        must(&journey.world, manager, VSWITCH_MIGRATE, "alpha", "H7", VSWITCH_BALANCED);
+        check_world(&journey.world, manager);
+        must(&journey.world, manager, VSWITCH_DESTROY, "alpha", NULL, VSWITCH_BALANCED);
+        assert_int_equal(places_of(&journey.world, vswitch_guid("alpha")), 0);
+        check_world(&journey.world, manager);
+        world_close(&journey.world);
+    }
+}
+
+static void a_standby_that_takes_over_in_the_middle_finds_one_machine(void **state)
+{
+    (void)state;
+    for (unsigned run = 0; run < 2 * MOMENTS; run += 3) {
+        struct journey journey;
+        uint64_t took = time_undisturbed(run & 1);
+        set_out(&journey, run & 1);
+        const struct vswitch_result *result =
+            sim_vm_wait(journey.world.sim, journey.manager, journey.ticket,
+                        sim_now(journey.world.sim) + 10 * TIME_S);
+        assert_int_equal(result->state, VSWITCH_DONE);
+        unsigned standby =
+            sim_add_manager(journey.world.sim, host(&journey.world, "H2"), &journey.config);
+        for (unsigned i = 0; i < 200 && !sm_has_copy(sim_manager(journey.world.sim, standby)); i++)
+            sim_run(journey.world.sim, sim_now(journey.world.sim) + 100 * TIME_MS);
+        assert_true(sm_has_copy(sim_manager(journey.world.sim, standby)));
+        struct err err;
+        struct vswitch_request back = {
+            .verb = VSWITCH_MIGRATE, .guid = vswitch_guid("alpha"), .hypervisor = "H1"};
+        assert_true(sim_vm_ask(journey.world.sim, journey.manager, &back, &err) != 0);
+        sim_run(journey.world.sim, sim_now(journey.world.sim) + run / 2 * took / (MOMENTS - 1));
+        sim_kill_manager(journey.world.sim, journey.manager);
+        sim_run(journey.world.sim, sim_now(journey.world.sim) + 5 * TIME_S);
+        assert_true(sim_run_until_settled(journey.world.sim, standby,
+                                          sim_now(journey.world.sim) + 30 * TIME_S));
+        sim_run(journey.world.sim, sim_now(journey.world.sim) + 30 * TIME_S); /* its audit */
+        assert_true(sim_run_until_settled(journey.world.sim, standby,
+                                          sim_now(journey.world.sim) + 30 * TIME_S));
+        must_be_at_one_place(&journey, standby, run);
+        world_close(&journey.world);
+    }
+}
+
+/* Routes that a new master keeps have the directions that they were computed with. */
+static void a_move_costs_no_more_after_a_takeover(void **state)
+{
+    (void)state;
+    struct world world;
+    struct sm_config config;
+    open_hypervisors(&world, "2", "3", "3");
+    sm_config_init(&config);
+    unsigned manager = settle(&world, host(&world, "H0"), &config);
+    must(&world, manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED);
+    struct vswitch_result there =
+        must(&world, manager, VSWITCH_MIGRATE, "alpha", "H5", VSWITCH_BALANCED);
+    unsigned standby = sim_add_manager(world.sim, host(&world, "H2"), &config);
+    for (unsigned i = 0; i < 200 && !sm_has_copy(sim_manager(world.sim, standby)); i++)
+        sim_run(world.sim, sim_now(world.sim) + 100 * TIME_MS);
+    sim_kill_manager(world.sim, manager);
+    sim_run(world.sim, sim_now(world.sim) + 5 * TIME_S);
+    assert_true(sim_run_until_settled(world.sim, standby, sim_now(world.sim) + 30 * TIME_S));
+    struct vswitch_result back =
+        must(&world, standby, VSWITCH_MIGRATE, "alpha", "H1", VSWITCH_BALANCED);
+    assert_false(back.rerouted);
+    assert_int_equal(back.table_smps, there.table_smps);
+    assert_int_equal(back.drains, there.drains);
+    check_world(&world, standby);
+    world_close(&world);
+}
+
+/* One of the two hypervisors dies in the middle, and comes back blank, or only its agent keeps
+ * silent, and comes back as it was. */
+static void a_hypervisor_that_dies_in_the_middle_leaves_one_machine(void **state)
+{
+    (void)state;
+    for (unsigned run = 0; run < 8 * MOMENTS; run += 3) {
+        struct journey journey;
+        struct err err = {0};
+        bool dynamic = run & 1, target = run & 2, mute = run & 4;
+        uint64_t took = time_undisturbed(dynamic);
+        set_out(&journey, dynamic);
+        struct sim *sim = journey.world.sim;
+        sim_run(sim, sim_now(sim) + run / 8 * took / (MOMENTS - 1));
+        uint32_t node =
+            topology_find(&journey.world.topology, target ? "H5-vswitch" : "H1-vswitch");
+        if (mute)
+            assert_int_equal(fabric_set_agent_delay(journey.world.fabric, node, TIME_NEVER, &err),
+                             0);
+        else
+            assert_int_equal(fabric_set_node(journey.world.fabric, node, false, &err), 0);
+        sim_run(sim, sim_now(sim) + 20 * TIME_S);
+        assert_int_equal(vswitch_pending(sim_machines(sim, journey.manager)), 0);
+        if (mute)
+            assert_int_equal(fabric_set_agent_delay(journey.world.fabric, node, 0, &err), 0);
+        else
+            assert_int_equal(fabric_set_node(journey.world.fabric, node, true, &err), 0);
+        sim_run(sim, sim_now(sim) + 30 * TIME_S);
+        assert_true(sim_run_until_settled(sim, journey.manager, sim_now(sim) + 60 * TIME_S));
+        unsigned places = places_of(&journey.world, vswitch_guid("alpha"));
+        bool may_be_gone = !mute; /* it was at the place that lost its power */
+        if (places > 1 || (places == 0 && !may_be_gone))
+            fail_msg("run %u: the machine is at %u places", run, places);
+        const char *wrong = world_fault(&journey.world, journey.manager);
+        if (wrong)
+            fail_msg("run %u: %s", run, wrong);
+        world_close(&journey.world);
+    }
+}
+
+static void lost_smps_only_delay_a_move(void **state)
+{
+    (void)state;
+    for (unsigned run = 0; run < 6; run++) {
+        struct journey journey;
+        struct err err = {0};
+        struct world *world = &journey.world;
+        set_out(&journey, run & 1);
+        assert_int_equal(fabric_set_loss(world->fabric, TOPOLOGY_NONE, 0, RNG_CERTAIN / 50, &err),
+                         0);
+        const struct vswitch_result *result = sim_vm_wait(
+            world->sim, journey.manager, journey.ticket, sim_now(world->sim) + 60 * TIME_S);
+        assert_int_not_equal(result->state, VSWITCH_PENDING);
+        assert_int_equal(fabric_set_loss(world->fabric, TOPOLOGY_NONE, 0, 0, &err), 0);
+        sim_run(world->sim, sim_now(world->sim) + 30 * TIME_S);
+        assert_true(
+            sim_run_until_settled(world->sim, journey.manager, sim_now(world->sim) + 60 * TIME_S));
+        must_be_at_one_place(&journey, journey.manager, run);
+        world_close(world);
+    }
+}
+
+static void a_machine_of_a_dead_hypervisor_starts_elsewhere_with_its_lid(void **state)
+{
+    (void)state;
+    for (unsigned dynamic = 0; dynamic < 2; dynamic++) {
+        struct world world;
+        struct err err = {0};
+        open_hypervisors(&world, "2", "3", "3");
+        struct sm_config config;
+        sm_config_init(&config);
+        config.dynamic_lids = dynamic;
+        unsigned manager = settle(&world, host(&world, "H0"), &config);
+        unsigned lid = must(&world, manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED).lid;
+        uint32_t node = topology_find(&world.topology, "H1-vswitch");
+        fabric_set_node(world.fabric, node, false, &err);
+        sim_run(world.sim, sim_now(world.sim) + 5 * TIME_S);
+        assert_true(sim_run_until_settled(world.sim, manager, sim_now(world.sim) + 30 * TIME_S));
+        must(&world, manager, VSWITCH_CREATE, "alpha", "H6", VSWITCH_BALANCED);
+        assert_true(is_at(&world, manager, "alpha", "H6", lid));
+        check_world(&world, manager);
+        fabric_set_node(world.fabric, node, true, &err);
+        sim_run(world.sim, sim_now(world.sim) + 30 * TIME_S);
+        assert_true(sim_run_until_settled(world.sim, manager, sim_now(world.sim) + 30 * TIME_S));
+        assert_true(is_at(&world, manager, "alpha", "H6", lid));
+        check_world(&world, manager);
+        world_close(&world);
+    }
+}
+
+static void lids_of_dead_machines_can_be_had_back(void **state)
+{
+    struct world world;
+    struct err err = {0};
+    struct vswitch_machine machine;
+    (void)state;
+    open_hypervisors(&world, "2", "3", "3");
+    struct sm_config config;
+    sm_config_init(&config);
+    config.dynamic_lids = true;
+    unsigned manager = settle(&world, host(&world, "H0"), &config);
+    unsigned lid = must(&world, manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED).lid;
+    fabric_set_node(world.fabric, topology_find(&world.topology, "H1-vswitch"), false, &err);
+    sim_run(world.sim, sim_now(world.sim) + 5 * TIME_S);
+    const struct subnet *subnet = sm_subnet(sim_manager(world.sim, manager));
+    assert_true(
+        vswitch_find_machine(sim_machines(world.sim, manager), vswitch_guid("alpha"), &machine));
+    assert_false(machine.reachable);
+    assert_int_not_equal(subnet->by_lid[lid], SUBNET_NONE);
+    must(&world, manager, VSWITCH_DESTROY, "alpha", NULL, VSWITCH_BALANCED);
+    assert_int_equal(subnet->by_lid[lid], SUBNET_NONE);
+    world_close(&world);
+}
+
+/* The new place is read before the old one: the machine is seen at both for a moment. */
+static void a_standby_that_watched_a_move_knows_where_the_machine_is(void **state)
+{
+    struct world world;
+    struct sm_config config;
+    (void)state;
+    open_hypervisors(&world, "4", "2", "3");
+    sm_config_init(&config);
+    unsigned master = settle(&world, host(&world, "H0"), &config);
+    struct vswitch_result created =
+        must(&world, master, VSWITCH_CREATE, "vm", "H9", VSWITCH_BALANCED);
+    unsigned standby = sim_add_manager(world.sim, host(&world, "H4"), &config);
+    sim_run(world.sim, sim_now(world.sim) + 10 * TIME_S);
+    must(&world, master, VSWITCH_MIGRATE, "vm", "H2", VSWITCH_BALANCED);
+    sim_run(world.sim, sim_now(world.sim) + 10 * TIME_S);
+    assert_true(sm_has_copy(sim_manager(world.sim, standby)));
+    sim_kill_manager(world.sim, master);
+    sim_run(world.sim, sim_now(world.sim) + 5 * TIME_S);
+    assert_true(sim_run_until_settled(world.sim, standby, sim_now(world.sim) + 30 * TIME_S));
+    assert_true(is_at(&world, standby, "vm", "H2", created.lid));
+    check_world(&world, standby);
+    world_close(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(functions_have_lids_and_routes_from_the_start),
+        cmocka_unit_test(a_vswitch_shares_the_lid_of_its_physical_function),
+        cmocka_unit_test(functions_without_machines_have_no_lid_when_lids_are_dynamic),
+        cmocka_unit_test(a_machine_lives_and_moves_with_prepopulated_lids),
+        cmocka_unit_test(a_machine_lives_and_moves_with_dynamic_lids),
+        cmocka_unit_test(a_minimal_move_inside_a_leaf_writes_one_switch),
+        cmocka_unit_test(a_machine_moves_from_end_to_end_of_a_long_line),
+        cmocka_unit_test(what_is_asked_twice_is_done_once),
+        cmocka_unit_test(moves_at_the_same_time_share_blocks),
+        cmocka_unit_test(a_reroute_keeps_machines_and_their_lids),
+        cmocka_unit_test(a_machine_asked_for_during_a_change_waits_for_it),
+        cmocka_unit_test(a_manager_that_dies_in_the_middle_leaves_one_machine),
+        cmocka_unit_test(a_standby_that_takes_over_in_the_middle_finds_one_machine),
+        cmocka_unit_test(a_move_costs_no_more_after_a_takeover),
+        cmocka_unit_test(a_hypervisor_that_dies_in_the_middle_leaves_one_machine),
+        cmocka_unit_test(lost_smps_only_delay_a_move),
+        cmocka_unit_test(a_machine_of_a_dead_hypervisor_starts_elsewhere_with_its_lid),
+        cmocka_unit_test(lids_of_dead_machines_can_be_had_back),
+        cmocka_unit_test(a_standby_that_watched_a_move_knows_where_the_machine_is),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

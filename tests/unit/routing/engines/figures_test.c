@@ -1,0 +1,288 @@
+/* The tables that the seeds print. */
+#include "networks.h"
+
+#include "routing/check/verify.h"
+#include "routing/search/flood.h"
+#include "routing/search/updown.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t switch_with_lid(const struct network *network, unsigned lid)
+{
+    assert_true(lid <= network->top_lid);
+    uint32_t owner = network->owner[lid];
+    assert_true(owner != NETWORK_NONE && (owner & NETWORK_SWITCH));
+    return owner & ~NETWORK_SWITCH;
+}
+
+/* Links crossed from a switch to the owner of a LID. */
+static unsigned count_hops(const struct network *network, const struct routes *routes, uint32_t at,
+                           unsigned lid)
+{
+    unsigned hops = 0;
+    for (;;) {
+        uint8_t port = routes_port(routes, at, lid);
+        assert_int_not_equal(port, PORT_NONE);
+        if (port == 0) {
+            assert_int_equal(network->owner[lid], NETWORK_SWITCH | at);
+            return hops;
+        }
+        uint32_t peer = network->ports.items[network->switches.items[at].first_port + port].peer;
+        assert_true(++hops < 32);
+        if (!(peer & NETWORK_SWITCH)) {
+            assert_int_equal(network->owner[lid], peer);
+            return hops;
+        }
+        at = peer & ~NETWORK_SWITCH;
+    }
+}
+
+static struct routes compute(const struct network *network, const char *engine)
+{
+    struct engine_options options = {.allow_cycles = true};
+    struct routes routes;
+    struct err err = {0};
+    if (engine_find(engine)->compute(network, &options, &routes, &err))
+        fail_msg("%s: %s", engine, err.message);
+    return routes;
+}
+
+static char *next_line(char **text)
+{
+    char *line = *text, *end = strchrnul(line, '\n');
+    *text = *end ? end + 1 : end;
+    *end = '\0';
+    return line;
+}
+
+static void lids_of_figure_1_are_those_printed(void **state)
+{
+    static const unsigned switches[] = {1, 2, 3, 5, 6, 8, 9, 10};
+    struct network network;
+    (void)state;
+    build_figure1(&network);
+    assert_int_equal(network.top_lid, 15);
+    assert_int_equal(network.switches.count, 8);
+    assert_int_equal(network.terminals.count, 7);
+    for (size_t i = 0; i < 8; i++)
+        switch_with_lid(&network, switches[i]);
+    assert_int_equal(network.manager, switch_with_lid(&network, 1));
+    network_release(&network);
+}
+
+static void fera_matches_figure_6(void **state)
+{
+    struct network network;
+    struct text text;
+    unsigned entries = 0, at, lid, port, hops, sequence;
+    (void)state;
+    build_figure1(&network);
+    struct routes routes = compute(&network, "fera");
+    golden_read("fig6.csv", &text);
+    for (char *rest = text.data; *rest;) {
+        const char *line = next_line(&rest);
+        if (sscanf(line, "%u,%u,%u,%u,%u", &at, &lid, &port, &hops, &sequence) != 5)
+            continue;
+        uint32_t index = switch_with_lid(&network, at);
+        assert_int_equal(routes_port(&routes, index, lid), port);
+        assert_int_equal(count_hops(&network, &routes, index, lid), hops);
+        entries++;
+    }
+    assert_int_equal(entries, 120);
+    text_release(&text);
+    routes_release(&routes);
+    network_release(&network);
+}
+
+static void flooding_finds_the_entries_in_the_printed_sequence(void **state)
+{
+    struct network network;
+    struct updown updown;
+    struct flood_entries flooded = {0};
+    struct text text;
+    unsigned count = 0, at, lid, port, hops, sequence;
+    (void)state;
+    build_figure1(&network);
+    updown_init(&updown, &network, &network.manager, 1);
+    for (unsigned to = 1; to <= network.top_lid; to++)
+        flood_from(&network, &updown, (uint16_t)to, &flooded);
+    assert_int_equal(flooded.entries.count, 120);
+    golden_read("fig6.csv", &text);
+    for (char *rest = text.data; *rest;) {
+        const char *line = next_line(&rest);
+        if (sscanf(line, "%u,%u,%u,%u,%u", &at, &lid, &port, &hops, &sequence) != 5)
+            continue;
+        struct flood_entry entry = {0};
+        if (sequence < flooded.entries.count)
+            entry = flooded.entries.items[sequence];
+        assert_int_equal(network.switches.items[entry.at].lid, at);
+        assert_int_equal(entry.lid, lid);
+        assert_int_equal(entry.port, port);
+        assert_int_equal(entry.hops, hops);
+        count++;
+    }
+    assert_int_equal(count, 120);
+    text_release(&text);
+    vec_release(&flooded.entries);
+    updown_release(&updown);
+    network_release(&network);
+}
+
+static void pira_matches_figure_8(void **state)
+{
+    struct network network;
+    struct text text;
+    unsigned entries = 0, defaults = 0, explicit_entries = 0, at, lid, port;
+    (void)state;
+    build_figure1(&network);
+    struct routes routes = compute(&network, "pira");
+    golden_read("fig8.csv", &text);
+    for (char *rest = text.data; *rest;) {
+        const char *line = next_line(&rest);
+        if (sscanf(line, "%u,default,%u", &at, &port) == 2) {
+            assert_int_equal(routes.default_ports[switch_with_lid(&network, at)], port);
+            defaults++;
+        } else if (sscanf(line, "%u,%u,%u", &at, &lid, &port) == 3) {
+            uint32_t index = switch_with_lid(&network, at);
+            assert_true(routes_is_explicit(&routes, index, lid));
+            assert_int_equal(routes_port(&routes, index, lid), port);
+            entries++;
+        }
+    }
+    assert_int_equal(entries, 50);
+    assert_int_equal(defaults, 7);
+    assert_int_equal(routes.default_ports[network.manager], PORT_NONE);
+    for (uint32_t index = 0; index < 8; index++)
+        for (lid = 0; lid <= network.top_lid; lid++)
+            explicit_entries += routes_is_explicit(&routes, index, lid);
+    assert_int_equal(explicit_entries, 50);
+    text_release(&text);
+    routes_release(&routes);
+    network_release(&network);
+}
+
+static void pira_expands_to_the_linear_tables(void **state)
+{
+    struct network network;
+    struct text text;
+    unsigned entries = 0, at, lid, port, hops;
+    (void)state;
+    build_figure1(&network);
+    struct routes routes = compute(&network, "pira");
+    golden_read("fig8_expanded_lft.csv", &text);
+    for (char *rest = text.data; *rest;) {
+        const char *line = next_line(&rest);
+        if (sscanf(line, "%u,%u,%u,%u", &at, &lid, &port, &hops) != 4)
+            continue;
+        uint32_t index = switch_with_lid(&network, at);
+        assert_int_equal(routes_port(&routes, index, lid), port);
+        assert_int_equal(count_hops(&network, &routes, index, lid), hops);
+        entries++;
+    }
+    assert_int_equal(entries, 120);
+    text_release(&text);
+    routes_release(&routes);
+    network_release(&network);
+}
+
+static uint64_t hop_sum(const char *engine)
+{
+    struct network network;
+    struct verify_report report;
+    build_figure1(&network);
+    struct routes routes = compute(&network, engine);
+    verify_routes(&network, &routes, &(struct verify_options){0}, &report);
+    uint64_t sum = report.table_hops_sum;
+    assert_true(verify_holds(&report));
+    verify_report_release(&report);
+    routes_release(&routes);
+    network_release(&network);
+    return sum;
+}
+
+static void hops_of_figure_1_add_up_to_273_with_fera_and_277_with_pira(void **state)
+{
+    (void)state;
+    assert_int_equal(hop_sum("fera"), 273);
+    assert_int_equal(hop_sum("pira"), 277);
+}
+
+/* Paper 003 section 6.4.5: two upper switches, three leaves with two links to each. */
+static void build_thesis_network(struct network *network)
+{
+    static const struct {
+        unsigned guid, lid;
+    } switches[] = {{0xf2, 2}, {0xf4, 4}, {0xf6, 7}, {0xf8, 5}, {0xfa, 3}};
+    static const unsigned upper_ports[3][2] = {{4, 5}, {2, 3}, {1, 8}}; /* to leaf 7, 5, 3 */
+    static const struct {
+        unsigned lid, at, port;
+    } adapters[] = {{1, 0, 6}, {11, 0, 9}, {9, 1, 9}, {8, 2, 9}, {6, 3, 9}, {10, 4, 9}, {12, 4, 2}};
+    network_init(network);
+    for (size_t i = 0; i < 5; i++)
+        network_add_switch(network, switches[i].guid, (uint16_t)switches[i].lid, 0, 9);
+    for (unsigned leaf = 0; leaf < 3; leaf++) {
+        for (unsigned upper = 0; upper < 2; upper++)
+            for (unsigned k = 0; k < 2; k++)
+                assert_int_equal(
+                    network_link(network, upper, upper_ports[leaf][k], 2 + leaf, 5 + 2 * upper + k),
+                    0);
+    }
+    for (size_t i = 0; i < 7; i++)
+        assert_int_not_equal(network_add_terminal(network, 0x100 + adapters[i].lid,
+                                                  (uint16_t)adapters[i].lid, 0, adapters[i].at,
+                                                  adapters[i].port),
+                             NETWORK_NONE);
+    assert_int_equal(network_finish(network), 0);
+}
+
+static void minhop_has_the_hops_of_the_thesis(void **state)
+{
+    struct network network;
+    struct text text;
+    unsigned entries = 0, guid, at, lid, port, hops;
+    (void)state;
+    build_thesis_network(&network);
+    struct routes routes = compute(&network, "minhop");
+    golden_read("thesis_minhop.csv", &text);
+    for (char *rest = text.data; *rest;) {
+        const char *line = next_line(&rest);
+        if (sscanf(line, "0x%x,%u,%u,%u,%u", &guid, &at, &lid, &port, &hops) != 5)
+            continue;
+        /* count_hops() follows our ports: with these hops they are minimal ones. */
+        uint32_t index = switch_with_lid(&network, at);
+        assert_int_equal(network.switches.items[index].guid, guid);
+        assert_int_equal(count_hops(&network, &routes, index, lid), hops);
+        /* The printed port must be one that leads a hop closer, or the network is not the seed's.
+         */
+        uint32_t peer = network.ports.items[network.switches.items[index].first_port + port].peer;
+        if (hops > 0 && (peer & NETWORK_SWITCH))
+            assert_int_equal(count_hops(&network, &routes, peer & ~NETWORK_SWITCH, lid), hops - 1);
+        entries++;
+    }
+    assert_int_equal(entries, 60);
+    text_release(&text);
+    routes_release(&routes);
+    network_release(&network);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lids_of_figure_1_are_those_printed),
+        cmocka_unit_test(fera_matches_figure_6),
+        cmocka_unit_test(flooding_finds_the_entries_in_the_printed_sequence),
+        cmocka_unit_test(pira_matches_figure_8),
+        cmocka_unit_test(pira_expands_to_the_linear_tables),
+        cmocka_unit_test(hops_of_figure_1_add_up_to_273_with_fera_and_277_with_pira),
+        cmocka_unit_test(minhop_has_the_hops_of_the_thesis),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,175 @@
+/* One destination on one lane, with lanes that are as full of dependencies as can be. */
+#include "networks.h"
+
+#include "routing/engines/nue_lanes.h"
+#include "routing/engines/nue_tree.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+struct bed {
+    struct network network;
+    struct layers layers;
+    struct nue_tree tree;
+    uint32_t *up, *weight;
+    uint8_t *home;
+};
+
+/* A lane with an escape tree and as many other dependencies as it takes. */
+static void bed_init(struct bed *bed, uint64_t seed, unsigned draws)
+{
+    struct draft draft;
+    struct rng rng;
+    draft_random(&draft, seed, 40);
+    if (seed % 3 == 0)
+        draft_break(&draft, seed, 6, 2);
+    draft_build(&draft, 0, &bed->network);
+    draft_release(&draft);
+    size_t switches = bed->network.switches.count;
+    layers_init(&bed->layers, &bed->network);
+    layers_open(&bed->layers);
+    bed->up = mem_alloc(switches * sizeof *bed->up);
+    bed->home = mem_zalloc(switches, 1);
+    bed->weight = mem_zalloc(bed->layers.channels + 1, sizeof *bed->weight);
+    nue_divide(&bed->network, 1, bed->home);
+    nue_plant(&bed->layers, bed->home, bed->up);
+    rng_seed(&rng, seed, 3);
+    for (unsigned i = 0; i < draws * bed->layers.channels; i++) {
+        uint32_t in = (uint32_t)rng_below(&rng, bed->layers.channels);
+        uint32_t at = bed->network.edges[in].to, first = bed->network.first_edge[at];
+        uint32_t degree = bed->network.first_edge[at + 1] - first;
+        layers_add(&bed->layers, 0, in, first + (uint32_t)rng_below(&rng, degree));
+    }
+    nue_tree_init(&bed->tree, &bed->network, &bed->layers);
+    bed->tree.weight = bed->weight;
+    bed->tree.limit = UINT64_MAX;
+}
+
+static void bed_release(struct bed *bed)
+{
+    nue_tree_release(&bed->tree);
+    layers_release(&bed->layers);
+    network_release(&bed->network);
+    mem_free(bed->up);
+    mem_free(bed->home);
+    mem_free(bed->weight);
+}
+
+/* Every switch that can reach the target has a route; those that count have their dependencies. */
+static void assert_routes_fit(const struct bed *bed, uint64_t seed)
+{
+    const struct nue_tree *tree = &bed->tree;
+    const struct network_edge *edges = bed->network.edges;
+    for (uint32_t start = 0; start < bed->network.switches.count; start++) {
+        bool counts = network_terminal_count(&bed->network, start) > 0;
+        uint32_t at = start, hops = 0;
+        if (tree->distance[start] == NETWORK_NONE) {
+            assert_int_equal(tree->choice[start], NETWORK_NONE);
+            continue;
+        }
+        for (; at != tree->target; at = edges[tree->choice[at]].to) {
+            if (tree->choice[at] == NETWORK_NONE || hops++ > bed->network.switches.count)
+                fail_msg("seed %llu: no way from %u", (unsigned long long)seed, start);
+            uint32_t next = edges[tree->choice[at]].to;
+            if (counts && next != tree->target &&
+                !layers_has(&bed->layers, 0, tree->choice[at], tree->choice[next]))
+                fail_msg("seed %llu: a dependency is missing", (unsigned long long)seed);
+        }
+        assert_true(hops >= tree->distance[start]);
+    }
+}
+
+static void with_an_escape_tree_there_is_always_a_way(void **state)
+{
+    unsigned stuck = 0, detours = 0;
+    (void)state;
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        struct bed bed;
+        bed_init(&bed, seed, 1 + seed % 20);
+        for (uint32_t target = 0; target < bed.network.switches.count; target++) {
+            nue_tree_aim(&bed.tree, target);
+            bed.tree.up = NULL;
+            if (nue_tree_grow(&bed.tree) != NUE_STUCK) {
+                assert_routes_fit(&bed, seed);
+                nue_tree_undo(&bed.tree);
+                continue;
+            }
+            stuck++;
+            bed.tree.up = bed.up;
+            assert_int_not_equal(nue_tree_grow(&bed.tree), NUE_STUCK);
+            nue_tree_keep(&bed.tree);
+            assert_routes_fit(&bed, seed);
+            detours += bed.tree.detour > 0;
+        }
+        bed_release(&bed);
+    }
+    assert_true(stuck > 100 && detours > 100);
+}
+
+static void a_limit_of_detours_is_kept(void **state)
+{
+    unsigned limited = 0;
+    (void)state;
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        struct bed bed;
+        bed_init(&bed, seed, 10);
+        for (uint32_t target = 0; target < bed.network.switches.count; target++) {
+            nue_tree_aim(&bed.tree, target);
+            bed.tree.up = bed.up;
+            bed.tree.limit = UINT64_MAX;
+            if (nue_tree_grow(&bed.tree) != NUE_DETOURS)
+                continue;
+            nue_tree_undo(&bed.tree);
+            /* What was refused for good meanwhile may make it find a better way. */
+            bed.tree.limit = bed.tree.detour;
+            enum nue_result result = nue_tree_grow(&bed.tree);
+            limited += result == NUE_STUCK;
+            if (result == NUE_STUCK)
+                continue;
+            assert_true(bed.tree.detour < bed.tree.limit);
+            nue_tree_undo(&bed.tree);
+        }
+        bed_release(&bed);
+    }
+    assert_true(limited > 10);
+}
+
+static void neighbours_share_a_lane_and_lanes_share_the_terminals(void **state)
+{
+    struct topology topology;
+    struct network network;
+    struct err err;
+    unsigned terminals[8] = {0}, within = 0;
+    (void)state;
+    topology_init(&topology);
+    assert_int_equal(topology_generate(&topology, "torus",
+                                       (const char *const[]){"dims=8x8", "hosts=2"}, 2, 1, &err),
+                     0);
+    assert_int_equal(network_from_topology(&network, &topology, &err), 0);
+    topology_release(&topology);
+    uint8_t *home = mem_zalloc(network.switches.count, 1);
+    nue_divide(&network, 8, home);
+    for (uint32_t at = 0; at < network.switches.count; at++) {
+        terminals[home[at]] += network_terminal_count(&network, at);
+        for (uint32_t e = network.first_edge[at]; e < network.first_edge[at + 1]; e++)
+            within += home[network.edges[e].to] == home[at];
+    }
+    for (unsigned lane = 0; lane < 8; lane++)
+        assert_int_equal(terminals[lane], 16);
+    assert_true(within > 256 / 3); /* by chance it would be one of eight */
+    mem_free(home);
+    network_release(&network);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(with_an_escape_tree_there_is_always_a_way),
+        cmocka_unit_test(a_limit_of_detours_is_kept),
+        cmocka_unit_test(neighbours_share_a_lane_and_lanes_share_the_terminals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

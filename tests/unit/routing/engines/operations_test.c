@@ -1,0 +1,368 @@
+/* What computing routes costs: the operations of the engines here, and the steps of the papers'. */
+#include "networks.h"
+
+#include "routing/check/verify.h"
+#include "routing/paper/paper_cost.h"
+#include "routing/update/order.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+
+enum { LMC = 5 }; /* enough for dr on the small networks here */
+
+/* As large as those of the papers. */
+static const struct size {
+    const char *switches, *hosts;
+} sizes[] = {
+    {"switches=8", "hosts=7"},   {"switches=16", "hosts=14"}, {"switches=24", "hosts=22"},
+    {"switches=32", "hosts=40"}, {"switches=48", "hosts=64"}, {"switches=64", "hosts=82"},
+};
+enum { SIZES = sizeof sizes / sizeof sizes[0] };
+
+static void build_irregular(struct network *network, size_t size, uint8_t lmc, uint64_t seed)
+{
+    const char *words[] = {sizes[size].switches, sizes[size].hosts, "ports=4"};
+    struct topology topology;
+    struct err err = {0};
+    topology_init(&topology);
+    assert_int_equal(topology_generate(&topology, "irregular", words, 3, seed, &err), 0);
+    assert_int_equal(network_from_topology_lmc(network, &topology, lmc, &err), 0);
+    topology_release(&topology);
+}
+
+/* 0 if the engine has no answer to this kind of network. */
+static uint64_t operations_of(const struct network *network, const struct engine *engine,
+                              const struct workers *workers)
+{
+    struct engine_options options = {.workers = workers, .allow_cycles = true};
+    struct routes routes;
+    struct err err = {0};
+    int rc = engine->compute(network, &options, &routes, &err);
+    if (rc == -EMEDIUMTYPE)
+        return 0;
+    assert_int_equal(rc, 0);
+    uint64_t operations = routes.operations;
+    routes_release(&routes);
+    return operations;
+}
+
+static uint64_t steps_of(const struct network *network, const char *engine)
+{
+    return paper_steps(network, engine_find(engine), &(struct engine_options){0});
+}
+
+static void every_engine_counts_the_same_for_any_number_of_threads(void **state)
+{
+    (void)state;
+    const struct engine *engine;
+    struct network network;
+    build_irregular(&network, 2, LMC, 1);
+    for (size_t i = 0; (engine = engine_at(i)); i++) {
+        uint64_t alone = operations_of(&network, engine, NULL);
+        assert_true(alone == 0 || alone >= network.switches.count * network.terminals.count);
+        assert_int_equal(operations_of(&network, engine, &backwards), alone);
+    }
+    network_release(&network);
+}
+
+/* Three switches in a row with a host each, the root in the middle. */
+static void build_row(struct network *network)
+{
+    network_init(network);
+    for (unsigned i = 0; i < 3; i++)
+        network_add_switch(network, 1 + i, (uint16_t)(1 + i), 0, 3);
+    network->manager = 1;
+    network_link(network, 0, 1, 1, 1);
+    network_link(network, 1, 2, 2, 1);
+    for (unsigned i = 0; i < 3; i++)
+        network_add_terminal(network, 10 + i, (uint16_t)(10 + i), 0, i, 3);
+    assert_int_equal(network_finish(network), 0);
+}
+
+/* Four edges, each in one row of distances relaxed and one compared, 15 rows more to prepare them;
+ * six times a neighbour is the way; nine times a switch's entry and its host's. */
+static void the_operations_of_a_small_network_can_be_counted_by_hand(void **state)
+{
+    (void)state;
+    struct network network;
+    build_row(&network);
+    uint64_t fera = 8 * (4 + 4 + 15) + 6 + 9 * 2;
+    assert_int_equal(operations_of(&network, &engine_fera, NULL), fera);
+    /* For each switch two looks at four edges and three switches, to see that no route is shorter,
+     * and three sources to ask. */
+    assert_int_equal(operations_of(&network, &engine_dr, NULL), fera + 3 * (2 * (4 + 3) + 3));
+    /* Two switches below the root: one vector each to copy, three looks at their edge. Then the
+     * entries. */
+    assert_int_equal(operations_of(&network, &engine_pira, NULL), 2 * (1 + 3) + 9 * 2);
+    network_release(&network);
+}
+
+static void a_larger_network_takes_more_operations_with_every_engine(void **state)
+{
+    (void)state;
+    const struct engine *engine;
+    for (size_t i = 0; (engine = engine_at(i)); i++) {
+        uint64_t before = 0;
+        for (size_t size = 0; size < SIZES; size++) {
+            struct network network;
+            build_irregular(&network, size, LMC, 1);
+            uint64_t operations = operations_of(&network, engine, NULL);
+            assert_true(operations > before || (operations == 0 && before == 0));
+            before = operations;
+            network_release(&network);
+        }
+    }
+}
+
+static void more_lids_take_more_operations(void **state)
+{
+    (void)state;
+    const struct engine *spreading[] = {&engine_pira, &engine_updn, &engine_minhop};
+    struct network one, many;
+    build_irregular(&one, 1, 0, 1);
+    build_irregular(&many, 1, 3, 1);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(operations_of(&many, spreading[i], NULL) >
+                    2 * operations_of(&one, spreading[i], NULL));
+    network_release(&one);
+    network_release(&many);
+}
+
+static void a_refusal_has_cost_something_too(void **state)
+{
+    (void)state;
+    struct network network;
+    struct routes routes;
+    struct err err = {0};
+    build_ring(&network, 6);
+    assert_true(engine_minhop.compute(&network, &(struct engine_options){0}, &routes, &err) < 0);
+    assert_true(routes.operations > verify_operations(&network, &routes));
+    assert_null(routes.ports);
+    network_release(&network);
+}
+
+static void a_second_try_costs_what_both_took(void **state)
+{
+    (void)state;
+    /* Two spines, each without a link to one of the leaves: the top stage as roots is no use. */
+    struct network network;
+    network_init(&network);
+    for (unsigned i = 0; i < 5; i++)
+        network_add_switch(&network, 1 + i, (uint16_t)(1 + i), 0, 4);
+    for (unsigned leaf = 0; leaf < 3; leaf++)
+        network_add_terminal(&network, 100 + leaf, (uint16_t)(10 + leaf), 0, leaf, 4);
+    network_link(&network, 0, 1, 3, 1);
+    network_link(&network, 1, 1, 3, 2);
+    network_link(&network, 1, 2, 4, 1);
+    network_link(&network, 2, 2, 4, 2);
+    assert_int_equal(network_finish(&network), 0);
+    uint64_t with_second_try = operations_of(&network, &engine_updn, NULL);
+    struct engine_options centre = {.root = ROOT_CENTRE};
+    struct routes routes;
+    struct err err = {0};
+    assert_int_equal(engine_updn.compute(&network, &centre, &routes, &err), 0);
+    /* The first try filled tables, too. */
+    assert_true(with_second_try > routes.operations + 5 * (5 + 3));
+    routes_release(&routes);
+    network_release(&network);
+}
+
+static void a_check_looks_at_every_entry_in_use(void **state)
+{
+    (void)state;
+    struct network network;
+    struct routes routes = {.vls = 1};
+    build_figure1(&network);
+    assert_int_equal(verify_operations(&network, &routes), 5 * 15 * 8);
+    routes.vls = 2;
+    assert_int_equal(verify_operations(&network, &routes), 6 * 15 * 8);
+    network_release(&network);
+}
+
+static void planning_an_update_counts_all_that_was_tried(void **state)
+{
+    (void)state;
+    struct network network;
+    struct routes pira, fera;
+    struct order_plan there, back, nothing;
+    struct err err = {0};
+    build_irregular(&network, 5, 0, 1);
+    assert_int_equal(engine_pira.compute(&network, &(struct engine_options){0}, &pira, &err), 0);
+    assert_int_equal(engine_fera.compute(&network, &(struct engine_options){0}, &fera, &err), 0);
+    order_make(&nothing, &network, &fera, &fera);
+    order_make(&there, &network, &pira, &fera);
+    order_make(&back, &network, &fera, &pira);
+    assert_int_equal(order_drains(&there), 0);
+    assert_true(order_drains(&back) > 0); /* so that every strategy was tried */
+    uint64_t entries = routes_compare(&pira, &fera).entries;
+    assert_true(there.operations > nothing.operations + there.work + entries); /* and the graph's */
+    assert_true(back.operations > 6 * there.operations);
+    order_release(&there);
+    order_release(&back);
+    order_release(&nothing);
+    routes_release(&pira);
+    routes_release(&fera);
+    network_release(&network);
+}
+
+/* 15 floodings that look at the 25 ports in use, and seven of them have to get to a switch first.
+ * PIRa: the same ports once, the seven hosts' own, 0 + 1 + … + 7 switches before each switch, and
+ * before the hosts with LIDs 4, 7 and 11 to 15 three, five and five times eight. */
+static void the_printed_network_takes_the_steps_counted_by_hand(void **state)
+{
+    (void)state;
+    struct network network;
+    build_figure1(&network);
+    assert_int_equal(steps_of(&network, "fera"), 15 * 25 + 7);
+    assert_int_equal(steps_of(&network, "pira"), 25 + 7 + 28 + 3 + 5 + 5 * 8);
+    assert_int_equal(steps_of(&network, "minhop"), 15 * 25 + 7);
+    assert_int_equal(steps_of(&network, "updn"), steps_of(&network, "fera"));
+    network_release(&network);
+}
+
+/* In a row no path has a choice, so every destination has one table. The seven ports in use are
+ * looked at once by every exploration. */
+static void renaming_counts_explorations_paths_and_comparisons(void **state)
+{
+    (void)state;
+    struct network network;
+    build_row(&network);
+    uint64_t fera = 6 * 7 + 3;
+    uint64_t explorations = 3 * (1 + 7);
+    /* Ordered pairs: four of two switches, two of three; each path made, then compared once. */
+    uint64_t paths = (4 * 2 + 2 * 3) * 2;
+    assert_int_equal(steps_of(&network, "fera"), fera);
+    assert_int_equal(steps_of(&network, "dr"), fera + explorations + paths);
+    assert_int_equal(steps_of(&network, "pira+dr"), steps_of(&network, "dr"));
+    network_release(&network);
+}
+
+/* A square with its root at S0, and hosts at S1 and S2: the way from one to the other leads over
+ * S0. Down over S3 and up again would be as short, but is not legal. */
+static void renaming_heeds_directions(void **state)
+{
+    (void)state;
+    struct network network;
+    network_init(&network);
+    for (unsigned i = 0; i < 4; i++)
+        network_add_switch(&network, 1 + i, (uint16_t)(1 + i), 0, 3);
+    network.manager = 0;
+    network_link(&network, 0, 1, 1, 1);
+    network_link(&network, 0, 2, 2, 1);
+    network_link(&network, 1, 2, 3, 1);
+    network_link(&network, 2, 2, 3, 2);
+    network_add_terminal(&network, 11, 11, 0, 1, 3);
+    network_add_terminal(&network, 12, 12, 0, 2, 3);
+    assert_int_equal(network_finish(&network), 0);
+    /* From S1 all four are reached once, S3 going up and S2 over S0. */
+    uint64_t fera = 6 * (3 + 3 + 2 + 2) + 2;
+    uint64_t explorations = 2 * (1 + 3 + 3 + 2 + 2);
+    uint64_t paths = 2 * 3 * 2;
+    assert_int_equal(steps_of(&network, "dr"), fera + explorations + paths);
+    network_release(&network);
+}
+
+/* Switches with more links, where paths do come into conflict. The number is no more than what came
+ * out; without a conflict it would be smaller. */
+static void conflicts_of_renamed_paths_are_counted(void **state)
+{
+    (void)state;
+    const char *words[] = {"switches=64", "hosts=63", "ports=8"};
+    struct topology topology;
+    struct network network;
+    struct err err = {0};
+    topology_init(&topology);
+    assert_int_equal(topology_generate(&topology, "irregular", words, 3, 1, &err), 0);
+    assert_int_equal(network_from_topology(&network, &topology, &err), 0);
+    assert_int_equal(steps_of(&network, "dr"), 100922);
+    topology_release(&topology);
+    network_release(&network);
+}
+
+static void hosts_that_share_a_switch_are_all_counted(void **state)
+{
+    (void)state;
+    struct network network;
+    network_init(&network);
+    network_add_switch(&network, 1, 1, 0, 4);
+    for (unsigned i = 0; i < 3; i++)
+        network_add_terminal(&network, 10 + i, (uint16_t)(10 + i), 0, 0, 1 + i);
+    assert_int_equal(network_finish(&network), 0);
+    assert_int_equal(steps_of(&network, "fera"), 4 * 3 + 3);
+    /* Six pairs, a path of one switch each. */
+    assert_int_equal(steps_of(&network, "dr"), 4 * 3 + 3 + 3 * (1 + 3) + 6 * 2);
+    network_release(&network);
+}
+
+/* Paper 002: PIRa about five times faster than FERa, and more so on larger networks; paper 000: the
+ * growth is quadratic. DR is slower than both; ten times slower than PIRa on the smaller ones. */
+static void the_papers_ratios_come_out_of_the_counts(void **state)
+{
+    (void)state;
+    double fera_ratio = 0, per_square = 0;
+    for (size_t size = 0; size < SIZES; size++) {
+        struct network network;
+        build_irregular(&network, size, 0, 1);
+        double nodes = (double)(network.switches.count + network.terminals.count);
+        double fera = (double)steps_of(&network, "fera"), pira = (double)steps_of(&network, "pira");
+        double dr = (double)steps_of(&network, "dr");
+        assert_true(fera / pira > fera_ratio && fera / pira > 3.5 && fera / pira < 6.5);
+        assert_true(dr / pira > 8 && dr > 2 * fera);
+        fera_ratio = fera / pira;
+        if (per_square > 0)
+            assert_true(fera / nodes / nodes > 0.85 * per_square &&
+                        fera / nodes / nodes < 1.15 * per_square);
+        per_square = fera / nodes / nodes;
+        network_release(&network);
+    }
+}
+
+static void awkward_networks_can_be_counted_too(void **state)
+{
+    (void)state;
+    const struct engine *engine;
+    struct network nothing, torn;
+    struct draft draft;
+    network_init(&nothing);
+    assert_int_equal(network_finish(&nothing), 0);
+    draft_random(&draft, 5, 40);
+    draft_break(&draft, 5, 12, 6);
+    draft_build(&draft, 0, &torn);
+    for (size_t i = 0; (engine = engine_at(i)); i++) {
+        assert_int_equal(paper_steps(&nothing, engine, &(struct engine_options){0}), 0);
+        assert_true(paper_steps(&torn, engine, &(struct engine_options){0}) > 0);
+    }
+    uint64_t nobody = 0x77;
+    struct engine_options lost = {.root = ROOT_LIST, .root_guids = &nobody, .root_count = 1};
+    assert_int_equal(paper_steps(&torn, &engine_fera, &lost), 0);
+    draft_release(&draft);
+    network_release(&nothing);
+    network_release(&torn);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_engine_counts_the_same_for_any_number_of_threads),
+        cmocka_unit_test(the_operations_of_a_small_network_can_be_counted_by_hand),
+        cmocka_unit_test(a_larger_network_takes_more_operations_with_every_engine),
+        cmocka_unit_test(more_lids_take_more_operations),
+        cmocka_unit_test(a_refusal_has_cost_something_too),
+        cmocka_unit_test(a_second_try_costs_what_both_took),
+        cmocka_unit_test(a_check_looks_at_every_entry_in_use),
+        cmocka_unit_test(planning_an_update_counts_all_that_was_tried),
+        cmocka_unit_test(the_printed_network_takes_the_steps_counted_by_hand),
+        cmocka_unit_test(renaming_counts_explorations_paths_and_comparisons),
+        cmocka_unit_test(renaming_heeds_directions),
+        cmocka_unit_test(conflicts_of_renamed_paths_are_counted),
+        cmocka_unit_test(hosts_that_share_a_switch_are_all_counted),
+        cmocka_unit_test(the_papers_ratios_come_out_of_the_counts),
+        cmocka_unit_test(awkward_networks_can_be_counted_too),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,586 @@
+/* Updates of layered routes: every lane stays free of circles, in every state on the way, while
+ * lanes are held, and when sources change to new service levels.
+ *
+ * WEFT_FULL=1 takes all random networks and all links; otherwise a slice of them. */
+#include "networks.h"
+
+#include "routing/check/transition.h"
+#include "routing/files/order_text.h"
+#include "routing/files/path_levels.h"
+#include "routing/update/order.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const engines[] = {"dfsssp", "lash", "nue"};
+enum { ENGINES = 3, NOWHERE = 15 };
+
+static uint64_t step(uint64_t otherwise)
+{
+    return getenv("WEFT_FULL") ? 1 : otherwise;
+}
+
+static struct routes compute_with(const struct network *network, const char *engine, unsigned lanes)
+{
+    struct engine_options options = {.max_vls = (uint8_t)lanes};
+    struct routes routes;
+    struct err err = {0};
+    if (engine_find(engine)->compute(network, &options, &routes, &err))
+        fail_msg("%s: %s", engine, err.message);
+    return routes;
+}
+
+static struct routes compute(const struct network *network, const char *engine)
+{
+    return compute_with(network, engine, 0);
+}
+
+/* Cuts one link between switches; false if there are not so many. */
+static bool cut_link(struct network *network, uint64_t number)
+{
+    for (uint32_t at = 0; at < network->switches.count; at++)
+        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+            const struct network_edge *edge = &network->edges[e];
+            if (edge->to < at || number-- > 0)
+                continue;
+            uint32_t near = network->switches.items[at].first_port + edge->port;
+            uint32_t far = network->switches.items[edge->to].first_port + edge->to_port;
+            network->ports.items[near].peer = network->ports.items[far].peer = NETWORK_NONE;
+            network_finish(network);
+            return true;
+        }
+    return false;
+}
+
+static bool is_safe(const struct network *network, const struct routes *before,
+                    const struct routes *after, const struct order_plan *plan)
+{
+    struct transition_report report;
+    verify_transition(network, before, after, plan, &report);
+    bool safe = report.safe;
+    assert_int_equal(safe, report.cycle.cycle.count == 0);
+    assert_int_equal(report.left_out, 0);
+    transition_report_release(&report);
+    return safe;
+}
+
+/* ---- states on the way, judged by the check of plain routes, which knows nothing of plans ---- */
+
+static void apply(const struct order_update *update, const struct routes *after,
+                  struct routes *mixed)
+{
+    uint32_t end = (uint32_t)update->first_lid + update->lid_count;
+    for (uint32_t lid = update->first_lid; lid < end && lid < mixed->stride; lid++)
+        routes_row(mixed, update->at)[lid] = routes_port(after, update->at, lid);
+}
+
+static bool sends(const struct network *network, const struct routes *mixed, uint32_t at,
+                  uint32_t lid)
+{
+    bool to_switch =
+        network->owner[lid] == NETWORK_NONE || (network->owner[lid] & NETWORK_SWITCH) != 0;
+    return mixed->service_levels[(size_t)at * mixed->stride + lid] != NOWHERE &&
+           (!to_switch || network_terminal_count(network, at) > 0);
+}
+
+/* Entries that nobody's packets use do not count: those between switches without terminals, and of
+ * held lanes. They may lead into loops, which the check would count as a cycle. */
+static void assert_no_circle(const struct network *network, const struct routes *mixed)
+{
+    struct routes used = *mixed;
+    struct verify_report report;
+    used.ports = mem_alloc((size_t)mixed->switch_count * mixed->stride);
+    memset(used.ports, PORT_NONE, (size_t)mixed->switch_count * mixed->stride);
+    for (uint32_t lid = 1; lid <= network->top_lid; lid++)
+        for (uint32_t from = 0; from < mixed->switch_count; from++) {
+            uint32_t at = from, peer = NETWORK_SWITCH;
+            while (sends(network, mixed, from, lid) && (peer & NETWORK_SWITCH) &&
+                   routes_port(&used, at, lid) == PORT_NONE) {
+                const struct network_switch *node = &network->switches.items[at];
+                uint8_t port = routes_port(mixed, at, lid);
+                routes_row(&used, at)[lid] = port;
+                peer = port == 0 || port > node->port_count
+                           ? 0
+                           : network->ports.items[node->first_port + port].peer;
+                if (peer == NETWORK_NONE)
+                    peer = 0;
+                at = peer & ~NETWORK_SWITCH;
+            }
+        }
+    verify_routes(network, &used, &(struct verify_options){0}, &report);
+    if (report.cycle.count || report.loops)
+        fail_msg("%s", report.findings.items[0]);
+    verify_report_release(&report);
+    mem_free(used.ports);
+}
+
+/* Old tables with the service levels that sources have. */
+static void copy_old(struct routes *mixed, const struct network *network,
+                     const struct routes *before)
+{
+    routes_init(mixed, network, "mixed");
+    mixed->vls = before->vls;
+    mixed->service_levels = mem_zalloc((size_t)mixed->switch_count * mixed->stride, 1);
+    for (uint32_t at = 0; at < mixed->switch_count; at++)
+        for (uint32_t lid = 0; lid < mixed->stride && lid < before->stride; lid++) {
+            routes_row(mixed, at)[lid] = routes_port(before, at, lid);
+            if (before->service_levels)
+                mixed->service_levels[(size_t)at * mixed->stride + lid] =
+                    before->service_levels[(size_t)at * before->stride + lid];
+        }
+}
+
+/* Packets of held lanes are gone: they go to a lane that does not exist. */
+static void hold_lanes(struct routes *mixed, uint16_t lanes)
+{
+    for (size_t i = 0; i < (size_t)mixed->switch_count * mixed->stride; i++)
+        if (lanes >> mixed->service_levels[i] & 1)
+            mixed->service_levels[i] = NOWHERE;
+}
+
+static void check_states(const struct network *network, const struct routes *before,
+                         const struct routes *after, const struct order_plan *plan)
+{
+    struct routes mixed;
+    struct rng rng;
+    rng_seed(&rng, plan->updates.count, 0);
+    copy_old(&mixed, network, before);
+    for (size_t wave = 0; wave < plan->waves.count; wave++) {
+        const struct order_wave *item = &plan->waves.items[wave];
+        for (uint32_t i = item->first; i < item->first + item->count; i++) {
+            apply(&plan->updates.items[i], after, &mixed);
+            if (rng_below(&rng, item->count) == 0)
+                assert_no_circle(network, &mixed); /* in the middle of a wave */
+        }
+        assert_no_circle(network, &mixed);
+    }
+    if (plan->stuck_lanes)
+        assert_true(routes_longest(&mixed, network) <= plan->stuck_hops);
+    hold_lanes(&mixed, plan->stuck_lanes);
+    for (size_t i = plan->stuck.count; i-- > 0;) {
+        apply(&plan->stuck.items[i], after, &mixed);
+        if (i == 0 || rng_below(&rng, plan->stuck.count) == 0)
+            assert_no_circle(network, &mixed);
+    }
+    assert_int_equal(routes_compare(&mixed, after).entries, 0);
+    routes_release(&mixed);
+}
+
+/* ---- plans ---- */
+
+/* What came of many updates. */
+struct outcome {
+    unsigned plans, holds, lanes, drained_last, with_drains, unsafe_without_drains;
+    unsigned with_first, unsafe_without_first;
+    uint64_t changed, stuck;
+};
+
+/* Every lane that is held has to be. */
+static void check_lanes(const struct network *network, const struct routes *before,
+                        const struct routes *after, struct order_plan *plan)
+{
+    uint16_t lanes = plan->stuck_lanes;
+    for (unsigned lane = 0; lane < 16; lane++) {
+        if (!(lanes >> lane & 1))
+            continue;
+        plan->stuck_lanes = lanes & (uint16_t) ~(1u << lane);
+        assert_false(is_safe(network, before, after, plan));
+    }
+    plan->stuck_lanes = lanes;
+}
+
+/* A last drain, before new service levels, is necessary, too. */
+static void check_drains(const struct network *network, const struct routes *before,
+                         const struct routes *after, struct order_plan *plan,
+                         struct outcome *outcome)
+{
+    size_t waves = plan->waves.count;
+    if (waves && plan->waves.items[waves - 1].count == 0) {
+        outcome->drained_last++;
+        assert_true(plan->waves.items[waves - 1].drain);
+        assert_int_equal(plan->stuck_lanes, 0);
+        plan->waves.count--;
+        assert_false(is_safe(network, before, after, plan));
+        plan->waves.count++;
+    }
+    if (!order_drains(plan))
+        return;
+    outcome->with_drains++;
+    for (size_t i = 0; i < waves; i++)
+        plan->waves.items[i].drain = false;
+    outcome->unsafe_without_drains += !is_safe(network, before, after, plan);
+}
+
+/* First levels are right for old tables, and the plan needs them. */
+static void check_first(const struct network *network, const struct routes *before,
+                        const struct routes *after, struct order_plan *plan,
+                        struct outcome *outcome)
+{
+    uint8_t *first = plan->first_levels;
+    struct routes middle = *before;
+    struct verify_report report;
+    if (!first)
+        return;
+    middle.service_levels = first;
+    verify_routes(network, &middle, &(struct verify_options){0}, &report);
+    assert_int_equal(report.cycle.count, 0);
+    verify_report_release(&report);
+    assert_true(plan->first_hops >= routes_longest(before, network));
+    outcome->with_first++;
+    plan->first_levels = NULL;
+    outcome->unsafe_without_first += !is_safe(network, before, after, plan);
+    plan->first_levels = first;
+}
+
+static void check_plan(const struct network *network, const struct routes *before,
+                       const struct routes *after, struct order_plan *plan, struct outcome *outcome)
+{
+    struct routes middle = *before;
+    if (plan->first_levels)
+        middle.service_levels = plan->first_levels;
+    assert_true(is_safe(network, before, after, plan));
+    assert_true(plan->stuck_lanes || !plan->stuck.count);
+    check_first(network, before, after, plan, outcome);
+    check_states(network, &middle, after, plan);
+    check_lanes(network, before, after, plan);
+    outcome->plans++;
+    outcome->holds += plan->stuck_lanes != 0;
+    outcome->lanes += (unsigned)__builtin_popcount(plan->stuck_lanes);
+    outcome->changed += routes_compare(before, after).entries;
+    for (size_t i = 0; i < plan->stuck.count; i++)
+        outcome->stuck += plan->stuck.items[i].lid_count;
+    check_drains(network, before, after, plan, outcome);
+}
+
+static void assert_proved(const struct network *network, const struct routes *routes)
+{
+    struct verify_report report;
+    verify_routes(network, routes, &(struct verify_options){.reversible = routes->reversible},
+                  &report);
+    assert_true(verify_holds(&report));
+    verify_report_release(&report);
+}
+
+/* Everything computed anew, with the engine's service levels, with old ones where possible, and
+ * with some that change first. */
+struct outcomes {
+    struct outcome own, kept, eased;
+};
+
+static void check_update(const struct network *whole, const struct network *broken,
+                         const char *engine, struct outcomes *outcomes)
+{
+    struct routes before = compute(whole, engine), after = compute(broken, engine);
+    struct routes again = compute(broken, engine);
+    struct order_plan plan;
+    order_make(&plan, broken, &before, &after);
+    check_plan(broken, &before, &after, &plan, &outcomes->own);
+    order_release(&plan);
+    order_keep_levels(broken, &before, &after);
+    assert_proved(broken, &after);
+    order_make(&plan, broken, &before, &after);
+    check_plan(broken, &before, &after, &plan, &outcomes->kept);
+    order_release(&plan);
+    order_ease(&plan, broken, &before, &again);
+    assert_proved(broken, &again);
+    assert_int_equal(again.vls, after.vls);
+    check_plan(broken, &before, &again, &plan, &outcomes->eased);
+    order_release(&plan);
+    routes_release(&before);
+    routes_release(&after);
+    routes_release(&again);
+}
+
+static void lose_links(const char *kind, const char *word, const char *engine, uint64_t stride,
+                       struct outcomes *outcomes)
+{
+    struct network whole;
+    bool cut = true;
+    build_kind(&whole, kind, &word, 1, 0, 1);
+    for (uint64_t link = 0; cut; link += stride) {
+        struct network broken;
+        build_kind(&broken, kind, &word, 1, 0, 1);
+        cut = cut_link(&broken, link);
+        if (cut)
+            check_update(&whole, &broken, engine, outcomes);
+        network_release(&broken);
+    }
+    network_release(&whole);
+}
+
+static void a_torus_that_lost_a_link_goes_on_on_some_lanes(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < ENGINES; k++) {
+        struct outcomes all = {0};
+        lose_links("torus", "dims=5x5", engines[k], step(7), &all);
+        assert_true(all.kept.plans >= 7);
+        assert_true(all.kept.lanes * 3 < all.kept.plans * 8 * 2); /* of eight, for each */
+        assert_true(all.kept.lanes * 5 < all.own.lanes * 4);
+        assert_true(all.kept.stuck * 5 < all.kept.changed);
+    }
+}
+
+static void and_on_nearly_all_if_levels_change_first(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < ENGINES; k++) {
+        struct outcomes all = {0};
+        lose_links("torus", "dims=5x5", engines[k], step(11), &all);
+        assert_true(all.kept.holds * 3 >= all.kept.plans * 2);
+        assert_true(all.eased.lanes * 10 <= all.kept.lanes);
+        assert_true(all.eased.with_first > 0);
+        assert_int_equal(all.eased.unsafe_without_first, all.eased.with_first);
+    }
+}
+
+static void a_small_torus_seldom_has_to_be_held(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < ENGINES; k++) {
+        struct outcomes all = {0};
+        lose_links("torus", "dims=4x4", engines[k], step(3), &all);
+        assert_true(all.kept.plans >= 10);
+        assert_true(all.kept.holds * 2 <= all.kept.plans);
+        assert_int_equal(all.eased.holds, 0);
+    }
+}
+
+static void a_ring_that_lost_a_link_is_never_held(void **state)
+{
+    static const char *const sizes[] = {"switches=5", "switches=6", "switches=9"};
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        for (size_t k = 0; k < ENGINES; k++) {
+            struct outcomes all = {0};
+            lose_links("ring", sizes[i], engines[k], 1, &all);
+            assert_int_equal(all.kept.holds + all.eased.holds, 0);
+        }
+}
+
+static void an_irregular_network_is_held_on_fewer_lanes(void **state)
+{
+    struct outcomes all = {0};
+    (void)state;
+    lose_links("irregular", "switches=48", "dfsssp", step(13), &all);
+    assert_true(all.kept.plans >= 5);
+    assert_true(all.eased.lanes * 2 < all.kept.lanes);
+}
+
+static void every_lane_is_safe_on_random_networks_after_failures(void **state)
+{
+    struct outcomes all = {0};
+    (void)state;
+    for (uint64_t seed = 1; seed < 400; seed += step(3)) {
+        struct draft draft;
+        struct network whole, broken;
+        draft_random(&draft, seed, 32);
+        draft_build(&draft, 0, &whole);
+        draft_break(&draft, seed, 1 + (unsigned)(seed % 2), (unsigned)(seed % 3 == 0));
+        draft_build(&draft, 0, &broken);
+        for (size_t k = 0; k < ENGINES; k++)
+            check_update(&whole, &broken, engines[k], &all);
+        network_release(&whole);
+        network_release(&broken);
+        draft_release(&draft);
+    }
+    print_message("%u plans: %u holds of %u lanes with the engines' levels, %u of %u with old "
+                  "ones, %u of %u if some change first\n",
+                  all.kept.plans, all.own.holds, all.own.lanes, all.kept.holds, all.kept.lanes,
+                  all.eased.holds, all.eased.lanes);
+    assert_true(all.kept.lanes < all.own.lanes && all.kept.holds < all.own.holds);
+    assert_true(all.eased.lanes < all.kept.lanes && all.eased.holds < all.kept.holds);
+    assert_true(all.kept.drained_last + all.own.drained_last > 0);
+    assert_true(all.kept.with_drains > 0);
+    /* The planner may take a packet to be where it cannot be; but that is rare. */
+    assert_true(all.kept.unsafe_without_drains * 50 >= all.kept.with_drains * 49);
+    assert_true(all.eased.with_first > 0);
+}
+
+/* The same tables, each with levels that are right, but not both at once: sources have to stop in
+ * between, though there is nothing to write. */
+static void levels_that_change_on_a_ring_need_a_hold(void **state)
+{
+    struct network network;
+    struct order_plan nothing = {0}, plan;
+    struct transition_report report;
+    (void)state;
+    build_ring(&network, 7);
+    struct routes before = compute_with(&network, "dfsssp", 2);
+    struct routes after = compute_with(&network, "dfsssp", 2);
+    assert_int_equal(before.vls, 2);
+    assert_true(is_safe(&network, &before, &after, &nothing));
+    for (size_t i = 0; i < (size_t)after.switch_count * after.stride; i++)
+        after.service_levels[i] = (uint8_t)(1 - before.service_levels[i]);
+    verify_transition(&network, &before, &after, &nothing, &report);
+    assert_false(report.safe);
+    assert_int_equal(report.when, TRANSITION_LEVELS);
+    assert_non_null(strstr(report.cycle.findings.items[0], "when service levels change"));
+    transition_report_release(&report);
+    order_make(&plan, &network, &before, &after);
+    assert_int_equal(plan.updates.count + plan.stuck.count + plan.waves.count, 0);
+    assert_int_equal(plan.stuck_lanes, 3);
+    assert_int_equal(plan.stuck_hops, 4);
+    assert_true(is_safe(&network, &before, &after, &plan));
+    order_release(&plan);
+    assert_true(order_keep_levels(&network, &before, &after));
+    assert_true(is_safe(&network, &before, &after, &nothing));
+    /* A hold does not help if the new levels themselves are wrong. */
+    nothing.stuck_lanes = 3;
+    memset(after.service_levels, 0, (size_t)after.switch_count * after.stride);
+    assert_false(is_safe(&network, &before, &after, &nothing));
+    routes_release(&before);
+    routes_release(&after);
+    network_release(&network);
+}
+
+/* The same, if they are to change first. */
+static void first_levels_that_close_a_circle_are_found(void **state)
+{
+    struct network network;
+    struct order_plan plan = {0};
+    struct transition_report report;
+    (void)state;
+    build_ring(&network, 7);
+    struct routes before = compute_with(&network, "dfsssp", 2);
+    size_t cells = (size_t)before.switch_count * before.stride;
+    plan.first_levels = mem_alloc(cells);
+    memcpy(plan.first_levels, before.service_levels, cells);
+    assert_true(is_safe(&network, &before, &before, &plan));
+    for (size_t i = 0; i < cells; i++)
+        plan.first_levels[i] = (uint8_t)(1 - before.service_levels[i]);
+    verify_transition(&network, &before, &before, &plan, &report);
+    assert_false(report.safe);
+    assert_int_equal(report.when, TRANSITION_FIRST);
+    assert_non_null(strstr(report.cycle.findings.items[0], "when first service levels"));
+    transition_report_release(&report);
+    order_release(&plan);
+    routes_release(&before);
+    network_release(&network);
+}
+
+/* Old levels all on one lane: as if there were no others. */
+static void a_plan_from_one_lane_is_what_it_is_without_levels(void **state)
+{
+    struct network network;
+    struct order_plan with, without;
+    struct text first = {0}, second = {0};
+    (void)state;
+    build_counterexample(&network);
+    struct routes before = compute(&network, "pira"), after = compute(&network, "fera");
+    order_make(&without, &network, &before, &after);
+    before.service_levels = mem_zalloc((size_t)before.switch_count * before.stride, 1);
+    order_make(&with, &network, &before, &after);
+    order_write(&with, &network, &first);
+    order_write(&without, &network, &second);
+    assert_string_equal(first.data, second.data);
+    assert_int_equal(with.operations, without.operations);
+    text_release(&first);
+    text_release(&second);
+    order_release(&with);
+    order_release(&without);
+    routes_release(&before);
+    routes_release(&after);
+    network_release(&network);
+}
+
+/* From one lane to several all old traffic is on lane 0; if nobody knows where it is, it may be on
+ * any. */
+static void without_old_levels_all_lanes_that_may_be_in_use_are_held(void **state)
+{
+    const char *dims = "dims=5x5";
+    struct network network;
+    (void)state;
+    build_kind(&network, "torus", &dims, 1, 0, 1);
+    struct routes before = compute(&network, "updn"), after = compute(&network, "dfsssp");
+    assert_null(before.service_levels);
+    for (unsigned lanes = 1; lanes <= 15; lanes += 7) {
+        struct order_plan plan;
+        before.vls = (uint8_t)lanes;
+        order_make(&plan, &network, &before, &after);
+        assert_int_equal(plan.stuck_lanes, (1u << lanes) - 1);
+        assert_true(is_safe(&network, &before, &after, &plan));
+        check_lanes(&network, &before, &after, &plan);
+        order_release(&plan);
+    }
+    routes_release(&before);
+    routes_release(&after);
+    network_release(&network);
+}
+
+/* From several lanes to one, and back to those there were. */
+static void routes_may_go_from_many_lanes_to_one(void **state)
+{
+    const char *dims = "dims=4x4";
+    struct outcome outcome = {0};
+    struct network network;
+    struct order_plan plan;
+    (void)state;
+    build_kind(&network, "torus", &dims, 1, 0, 1);
+    struct routes many = compute(&network, "dfsssp"), one = compute(&network, "updn");
+    assert_true(many.vls > 1 && !one.service_levels);
+    order_ease(&plan, &network, &many, &one);
+    check_plan(&network, &many, &one, &plan, &outcome);
+    order_release(&plan);
+    assert_false(order_keep_levels(&network, &many, &one));
+    assert_int_equal(outcome.plans, 1);
+    routes_release(&many);
+    routes_release(&one);
+    network_release(&network);
+}
+
+static void service_levels_are_read_back_as_they_were_written(void **state)
+{
+    const char *words[] = {"dims=3x4", "hosts=2"};
+    struct network network;
+    struct text text = {0};
+    struct err err = {0};
+    (void)state;
+    build_kind(&network, "torus", words, 2, 0, 1);
+    struct routes routes = compute(&network, "lash"), again = compute(&network, "updn");
+    path_levels_write(&routes, &network, &text);
+    assert_int_equal(path_levels_parse(&again, &network, "levels", text.data, &err), 0);
+    assert_int_equal(again.vls, routes.vls);
+    for (uint32_t at = 0; at < routes.switch_count; at++)
+        for (uint32_t lid = 1; lid <= network.top_lid; lid++)
+            assert_int_equal(again.service_levels[(size_t)at * again.stride + lid],
+                             routes.service_levels[(size_t)at * routes.stride + lid]);
+    char uneven[64];
+    snprintf(uneven, sizeof uneven, "0x%llx 5 3\n",
+             (unsigned long long)network.terminals.items[0].node_guid);
+    uint8_t *held = again.service_levels;
+    assert_true(path_levels_parse(&again, &network, "uneven", uneven, &err) < 0);
+    assert_string_equal(err.file, "uneven");
+    assert_non_null(strstr(err.message, "different service levels"));
+    assert_ptr_equal(again.service_levels, held);
+    text_release(&text);
+    routes_release(&routes);
+    routes_release(&again);
+    network_release(&network);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_torus_that_lost_a_link_goes_on_on_some_lanes),
+        cmocka_unit_test(and_on_nearly_all_if_levels_change_first),
+        cmocka_unit_test(a_small_torus_seldom_has_to_be_held),
+        cmocka_unit_test(a_ring_that_lost_a_link_is_never_held),
+        cmocka_unit_test(an_irregular_network_is_held_on_fewer_lanes),
+        cmocka_unit_test(every_lane_is_safe_on_random_networks_after_failures),
+        cmocka_unit_test(levels_that_change_on_a_ring_need_a_hold),
+        cmocka_unit_test(first_levels_that_close_a_circle_are_found),
+        cmocka_unit_test(a_plan_from_one_lane_is_what_it_is_without_levels),
+        cmocka_unit_test(without_old_levels_all_lanes_that_may_be_in_use_are_held),
+        cmocka_unit_test(routes_may_go_from_many_lanes_to_one),
+        cmocka_unit_test(service_levels_are_read_back_as_they_were_written),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
