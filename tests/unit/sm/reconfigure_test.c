@@ -523,7 +523,11 @@ static void static_mode_stops_every_link_before_it_writes_tables(void **state)
 
 static void when_repairs_made_links_uneven_the_next_sweep_looks_for_better_tables(void **state)
 {
-    struct toy *toy = toy_up(state, "S1-S2 S1-S2 S1-H1 S1-H3 S2-H2 S2-H4");
+    struct toy *toy = toy_open(state, "S1-S2 S1-S2 S1-H1 S1-H3 S2-H2 S2-H4");
+    struct sm_config config = toy_config();
+    config.rebalance = 120;
+    toy_seat(toy, "H1", &config);
+    toy_settle(toy);
     toy_cut(toy, "S1", "S2"); /* what is left carries all */
     toy_settle(toy);
     assert_int_equal(toy->jobs, 2);
