@@ -53,7 +53,7 @@ void audit_advance(struct sm *sm, uint64_t now)
             continue;
         unsigned blocks = node->tables->wanted_top / LFT_BLOCK + 1u;
         read_blocks(sm, audit->cursor++, blocks);
-        audit->next_at = now + blocks * TIME_S / mirror_pace(sm);
+        audit->next_at = now + blocks * NS_PER_S / mirror_pace(sm);
         return;
     }
     audit->running = false;

@@ -23,7 +23,7 @@ static const struct request_kind sweep_switch = {
 
 void change_sweep(struct sm *sm, uint64_t now)
 {
-    sm->next_sweep = sm->config.sweep_ps == TIME_NEVER ? TIME_NEVER : now + sm->config.sweep_ps;
+    sm->next_sweep = sm->config.sweep_ns == TIME_NEVER ? TIME_NEVER : now + sm->config.sweep_ns;
     if (sm->sweeping || sm->discovering)
         return; /* the last one is still on its way */
     if (sm->config.paper && sm->change.open)
@@ -70,7 +70,7 @@ void change_explore(struct sm *sm, uint64_t now, uint32_t node)
     if (sm->explore_all || (!sm->config.scope_full && !sm->config.paper))
         return;
     sm->explore_all = true;
-    sm->explore_at = now + sm->config.timeout_ps / 200;
+    sm->explore_at = now + sm->config.timeout_ns / 200;
 }
 
 static void sweep_answered(struct sm *sm, uint64_t now, const struct request *request,
@@ -110,7 +110,7 @@ enum { TRAPS_ALLOWED = 50, TRAP_WINDOW_S = 10 };
 static bool babbles(struct sm *sm, uint64_t now, uint32_t node)
 {
     struct node_work *work = sm_node_work(sm, node);
-    if (now > work->traps_since + TRAP_WINDOW_S * TIME_S) {
+    if (now > work->traps_since + TRAP_WINDOW_S * NS_PER_S) {
         work->traps_since = now;
         work->traps = 0;
         work->babbling = false;

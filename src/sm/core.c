@@ -16,12 +16,12 @@ void sm_config_init(struct sm_config *config)
         .subnet_prefix = GID_PREFIX_LOCAL,
         .subnet_timeout = 18,
         .window = 256,
-        .timeout_ps = 200 * TIME_MS,
+        .timeout_ns = 200 * NS_PER_MS,
         .retries = 3,
-        .sweep_ps = 10 * TIME_S,
+        .sweep_ns = 10 * NS_PER_S,
         .full_every = 6,
         .life_time = 10,
-        .poll_ps = 100 * TIME_MS,
+        .poll_ns = 100 * NS_PER_MS,
         .poll_retries = 2,
         .mirror_rate = 10000,
         .hold = true,
@@ -151,10 +151,10 @@ static void finish_change(struct sm *sm, uint64_t now)
     sm_say(sm, SM_EVENT_UP,
            "subnet up: %u switches, %u adapters; %s; %.3f ms (discovery %.3f, routes %.3f, "
            "distribution %.3f), %llu SMPs, %u blocks, %u port settings",
-           switches, adapters, change->cause, (double)(now - change->since) / (double)TIME_MS,
-           (double)(discovered - change->since) / (double)TIME_MS,
-           (double)(computed - discovered) / (double)TIME_MS,
-           (double)(now - computed) / (double)TIME_MS,
+           switches, adapters, change->cause, (double)(now - change->since) / (double)NS_PER_MS,
+           (double)(discovered - change->since) / (double)NS_PER_MS,
+           (double)(computed - discovered) / (double)NS_PER_MS,
+           (double)(now - computed) / (double)NS_PER_MS,
            (unsigned long long)(sm->counts.sent - change->before.sent), change->blocks,
            change->ports);
 }
@@ -444,12 +444,6 @@ void sm_use_groups(struct sm *sm, const struct groups *groups)
 void sm_groups_changed(struct sm *sm, uint64_t now)
 {
     advance(sm, now);
-}
-
-void sm_replace(struct sm *sm, const struct sm *before)
-{
-    sm->was_standby = true;
-    sm->gave_way = before->gave_way;
 }
 
 void sm_learns(struct sm *sm, bool learns)

@@ -178,7 +178,7 @@ static void suspect_port(struct sm *sm, uint64_t now, uint32_t port)
     struct port_work *work = sm_port_work(sm, port);
     if (work->suspected > now)
         return;
-    work->suspected = now + sm->config.timeout_ps;
+    work->suspected = now + sm->config.timeout_ns;
     work->reading = true;
     struct request *request = sm_request(sm, &get_port_info, (union request_subject){.port = port},
                                          subnet_end_port(&sm->subnet, port));
@@ -727,6 +727,6 @@ static void insist_on_senders(const struct sm *sm, const struct request *request
             PORT_STATE_ACTIVE)
         return;
     if (request->tries > effort->retries)
-        effort->timeout_ps = sm->config.timeout_ps;
+        effort->timeout_ns = sm->config.timeout_ns;
     effort->retries *= 2;
 }

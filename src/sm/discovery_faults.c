@@ -13,7 +13,7 @@ void faults_note_silence(struct sm *sm, uint64_t now, uint32_t node)
     if (work->silences <= SILENCES_ALLOWED)
         return;
     unsigned steps = work->silences - (unsigned)SILENCES_ALLOWED;
-    work->silent_until = now + (TIME_S << steps);
+    work->silent_until = now + (NS_PER_S << steps);
     sm_say(sm, SM_EVENT_WARNING, "%s 0x%016llx leaves answers out: left alone for %u s",
            node_at(sm, node)->kind == SUBNET_SWITCH ? "switch" : "adapter",
            (unsigned long long)node_at(sm, node)->guid, 1u << steps);
@@ -25,7 +25,7 @@ void faults_leave_alone(struct sm *sm, uint64_t now, uint32_t end)
     enum { MOST_STEPS = 6 };
     struct port_work *work = sm_port_work(sm, end);
     work->silences += work->silences < MOST_STEPS;
-    uint64_t until = now + (TIME_S << work->silences);
+    uint64_t until = now + (NS_PER_S << work->silences);
     work = sm_port_work(sm, port_at(sm, end)->peer);
     work->failures = 1;
     work->damped_until = until;
@@ -60,7 +60,7 @@ void faults_note_flap(struct sm *sm, uint64_t now, uint32_t port)
 {
     enum { FLAPS_ALLOWED = 5, FLAP_WINDOW_S = 10 };
     struct port_work *work = sm_port_work(sm, port);
-    if (now > work->flaps_since + FLAP_WINDOW_S * TIME_S) {
+    if (now > work->flaps_since + FLAP_WINDOW_S * NS_PER_S) {
         work->flaps = 0;
         work->flaps_since = now;
     }
@@ -69,7 +69,7 @@ void faults_note_flap(struct sm *sm, uint64_t now, uint32_t port)
         return;
     unsigned beyond = work->flaps - (unsigned)FLAPS_ALLOWED;
     unsigned steps = beyond < 6 ? beyond : 6;
-    work->damped_until = now + (TIME_S << steps);
+    work->damped_until = now + (NS_PER_S << steps);
     work->flaps_since = now;
     sm_say(sm, SM_EVENT_WARNING, "port %u of 0x%016llx flaps: left alone for %u s",
            port_at(sm, port)->number,

@@ -152,7 +152,7 @@ uint64_t distribute_packet_life(const struct sm *sm)
         if (node->present && node->kind == SUBNET_SWITCH && life > longest)
             longest = life;
     }
-    return (4096 * TIME_NS) << (longest < LIFE_LONGEST ? longest : LIFE_LONGEST);
+    return UINT64_C(4096) << (longest < LIFE_LONGEST ? longest : LIFE_LONGEST);
 }
 
 /* Long enough for packets that pass so many switches at the most; 0: as many as any. */
@@ -160,7 +160,7 @@ static void drain(struct sm *sm, uint64_t now, uint32_t hops)
 {
     hops = sm->config.paper ? 0 : hops;
     uint64_t life = distribute_packet_life(sm) * ((hops ? hops : sm->current->longest) + 1);
-    sm->distribution.resume_at = now + (sm->config.drain_ps ? sm->config.drain_ps : life);
+    sm->distribution.resume_at = now + (sm->config.drain_ns ? sm->config.drain_ns : life);
     sm->distribution.drained = true;
 }
 

@@ -121,7 +121,7 @@ void mastership_become(struct sm *sm, uint64_t now, enum sm_state state, const c
     sm->handing_over = false;
     sm->yielding = false;
     sm->polls_failed = 0;
-    sm->next_poll = state == SM_STANDBY ? now + sm->config.poll_ps : TIME_NEVER;
+    sm->next_poll = state == SM_STANDBY ? now + sm->config.poll_ns : TIME_NEVER;
     sm->stood_by = now;
     sm->next_sweep = TIME_NEVER;
     sm->computing = false;
@@ -141,7 +141,7 @@ void mastership_become(struct sm *sm, uint64_t now, enum sm_state state, const c
         for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
             blocks_forget(&sm->subnet.blocks, port); /* another one may have written them */
         sm_begin_change(sm, now, "%s", why);
-        sm->next_sweep = sm->config.sweep_ps == TIME_NEVER ? TIME_NEVER : now + sm->config.sweep_ps;
+        sm->next_sweep = sm->config.sweep_ns == TIME_NEVER ? TIME_NEVER : now + sm->config.sweep_ns;
     }
     if (state == SM_STANDBY) {
         sm->was_standby = true;
@@ -289,7 +289,7 @@ static void polled(struct sm *sm, uint64_t now, const uint8_t *info)
 /* The next poll does not wait for its time: if the master is dead, every moment counts. */
 static void poll_failed(struct sm *sm, uint64_t now)
 {
-    sm->next_poll = now + sm->config.poll_ps / 8;
+    sm->next_poll = now + sm->config.poll_ns / 8;
     if (++sm->polls_failed <= sm->config.poll_retries)
         return;
     sm->given_up = sm->master_port;
@@ -331,8 +331,8 @@ static void manager_silent(struct sm *sm, uint64_t now, const struct request *re
  * no longer than it takes to have time for the others. */
 static void wait_half_a_poll(const struct sm *sm, struct request_effort *effort)
 {
-    if (sm->config.poll_ps / 2 < effort->timeout_ps)
-        effort->timeout_ps = sm->config.poll_ps / 2;
+    if (sm->config.poll_ns / 2 < effort->timeout_ns)
+        effort->timeout_ns = sm->config.poll_ns / 2;
 }
 
 /* A master that has been given up is asked once more, in case that the polls were lost. Sweeps ask
@@ -423,7 +423,7 @@ static bool react(struct sm *sm, uint64_t now, const struct sm_message *message)
     switch ((enum reaction)reactions[sm->state][command]) {
     case REFUSE: return false;
     case TAKE_OVER:
-        if (sm->state == SM_STANDBY && sm->learns && now < sm->stood_by + LESSON_S * TIME_S)
+        if (sm->state == SM_STANDBY && sm->learns && now < sm->stood_by + LESSON_S * NS_PER_S)
             return false;
         mirror_hear(sm, now, message->mad + SMP_DATA_OFFSET);
         acknowledge(sm, message);
@@ -480,7 +480,7 @@ void mastership_expire(struct sm *sm, uint64_t now)
 {
     if (sm->state != SM_STANDBY || now < sm->next_poll)
         return;
-    sm->next_poll = now + sm->config.poll_ps;
+    sm->next_poll = now + sm->config.poll_ns;
     if (sm->master_port == SUBNET_NONE) {
         mastership_become(sm, now, SM_DISCOVERING, "no master is known");
         return;

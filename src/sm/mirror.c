@@ -240,7 +240,7 @@ void mirror_expire(struct sm *sm, uint64_t now)
     if (now < mirror_deadline(sm))
         return;
     sm->mirror.burst = BURST;
-    sm->mirror.next_burst = now + BURST * TIME_S / mirror_pace(sm);
+    sm->mirror.next_burst = now + BURST * NS_PER_S / mirror_pace(sm);
 }
 
 /* ---- taking over ---- */

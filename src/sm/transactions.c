@@ -217,7 +217,7 @@ static uint32_t next_slot(struct sm *sm)
 static struct request_effort effort_of(const struct sm *sm, const struct request *request)
 {
     struct request_effort effort = {.retries = sm->config.retries,
-                                    .timeout_ps = sm->config.timeout_ps << request->tries};
+                                    .timeout_ns = sm->config.timeout_ns << request->tries};
     if (request->kind->effort)
         request->kind->effort(sm, request, &effort);
     return effort;
@@ -243,8 +243,8 @@ bool transactions_next(struct sm *sm, uint64_t now, struct sm_message *message)
             end_unanswered(sm, now, slot);
             continue;
         }
-        message->patience_ps = effort_of(sm, request).timeout_ps;
-        request->deadline = now + message->patience_ps;
+        message->patience_ns = effort_of(sm, request).timeout_ns;
+        request->deadline = now + message->patience_ns;
         request->tries++;
         request->outstanding = true;
         t->outstanding++;
@@ -277,7 +277,7 @@ static void grow_window(struct sm *sm)
 static void shrink_window(struct sm *sm, uint64_t now)
 {
     struct transactions *t = sm->transactions;
-    if (t->shrunk_at && now < t->shrunk_at + sm->config.timeout_ps)
+    if (t->shrunk_at && now < t->shrunk_at + sm->config.timeout_ns)
         return;
     t->shrunk_at = now;
     t->window_256 = t->window_256 / 2 > WINDOW_UNIT ? t->window_256 / 2 : WINDOW_UNIT;

@@ -24,7 +24,7 @@ typedef void request_unanswered(struct sm *sm, uint64_t now, const struct reques
 /* How long the next try of a request waits, and how many tries there are. */
 struct request_effort {
     unsigned retries;
-    uint64_t timeout_ps;
+    uint64_t timeout_ns;
     bool ignores_loss; /* a time-out tells nothing about congestion */
 };
 typedef void request_adjust_effort(const struct sm *sm, const struct request *request,

@@ -112,6 +112,10 @@ enum lid_space {
     LID_MULTICAST_LAST = 0xFFFE,
     LID_PERMISSIVE = 0xFFFF,
 };
+static inline bool lid_is_multicast(uint64_t lid)
+{
+    return lid >= LID_MULTICAST_FIRST && lid <= LID_MULTICAST_LAST;
+}
 
 enum port_state {
     PORT_STATE_NO_CHANGE,
