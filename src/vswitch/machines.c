@@ -27,30 +27,20 @@ void operation_free(struct operation *operation)
     mem_free(operation);
 }
 
-static bool is_dynamic(const struct vswitch *vswitch)
-{
-    return sm_has_dynamic_lids(vswitch->sm);
-}
-
-static const struct subnet_port *port_of(const struct vswitch *vswitch, uint32_t port)
-{
-    return &subnet_of(vswitch)->ports.items[port];
-}
-
 static uint32_t node_of(const struct vswitch *vswitch, uint32_t socket)
 {
-    return socket == SUBNET_NONE ? SUBNET_NONE : port_of(vswitch, socket)->node;
+    return subnet_of(vswitch)->ports.items[socket].node;
 }
 
 static uint16_t lid_at(const struct vswitch *vswitch, uint32_t socket)
 {
-    uint32_t port = socket == SUBNET_NONE ? SUBNET_NONE : sm_function_port(vswitch->sm, socket);
-    return port == SUBNET_NONE ? 0 : port_of(vswitch, port)->lid;
+    uint32_t port = functions_get(subnet_of(vswitch), socket)->port;
+    return port == SUBNET_NONE ? 0 : subnet_of(vswitch)->ports.items[port].lid;
 }
 
 static bool is_present(const struct vswitch *vswitch, uint32_t socket)
 {
-    return subnet_of(vswitch)->nodes.items[node_of(vswitch, socket)].present;
+    return subnet_is_present(subnet_of(vswitch), socket);
 }
 
 /* ---- ends ---- */
@@ -62,7 +52,7 @@ void operation_end(struct operation *operation, enum vswitch_state state, const 
     vsnprintf(operation->result.text, sizeof operation->result.text, format, arguments);
     va_end(arguments);
     operation->result.state = state;
-    operation->step = STEP_OVER;
+    operation->state = OPERATION_OVER;
 }
 
 void operation_succeed(struct vswitch *vswitch, struct operation *operation)
@@ -106,7 +96,7 @@ static void bury(struct vswitch *vswitch, uint64_t now)
     size_t kept = 0;
     for (size_t i = 0; i < vswitch->operations.count; i++) {
         struct operation *operation = vswitch->operations.items[i];
-        if (operation->step != STEP_OVER) {
+        if (operation->state != OPERATION_OVER) {
             vswitch->operations.items[kept++] = operation;
             continue;
         }
@@ -114,7 +104,7 @@ static void bury(struct vswitch *vswitch, uint64_t now)
         result->ended_ns = now;
         result->request.name = result->request.hypervisor = NULL;
         vswitch->counts.failed += result->state == VSWITCH_FAILED;
-        if (sm_find_machine(vswitch->sm, result->request.guid) != SUBNET_NONE)
+        if (functions_find_machine(subnet_of(vswitch), result->request.guid) != SUBNET_NONE)
             names_keep(vswitch, result->request.guid, operation->name);
         else
             names_drop(vswitch, result->request.guid);
@@ -124,89 +114,135 @@ static void bury(struct vswitch *vswitch, uint64_t now)
     vswitch->operations.count = kept;
 }
 
-/* ---- telling hypervisors ---- */
-
-static void tell(struct vswitch *vswitch, struct operation *operation, uint32_t socket,
-                 uint16_t lid, bool attached)
-{
-    struct sm_function wanted = {
-        .lid = lid,
-        .lmc = lid ? sm_lmc(vswitch->sm) : 0,
-        .attached = attached,
-        .guid = attached ? operation->result.request.guid : 0,
-    };
-    operation->result.function_smps++;
-    vswitch->counts.function_smps++;
-    sm_set_function(vswitch->sm, socket, &wanted);
-}
-
-static void tell_target(struct vswitch *vswitch, struct operation *operation)
-{
-    operation->step = STEP_TARGET;
-    if (operation->source != SUBNET_NONE)
-        sm_hold_function(vswitch->sm, operation->source);
-    tell(vswitch, operation, operation->target, operation->lid, true);
-}
+/* ---- following a plan ---- */
 
 /* Everything is as it was before. */
 static void leave(struct vswitch *vswitch, struct operation *operation)
 {
     if (operation->target != SUBNET_NONE)
-        sm_release_function(vswitch->sm, operation->target);
+        functions_give_up(sm_edit_subnet(vswitch->sm), operation->target);
     if (operation->source != SUBNET_NONE)
-        sm_release_function(vswitch->sm, operation->source);
-}
-
-static void give_keys(struct vswitch *vswitch, struct operation *operation)
-{
-    operation->step = STEP_KEYS;
-    sm_prepare_keys(vswitch->sm, operation->target, operation->result.request.guid);
-}
-
-/* Where there are partitions: the new place has the machine's keys before it has the machine, and
- * nobody else's. One without a LID cannot be told any: it gets one for the while, of its own if the
- * machine's is still in use. */
-static void prepare_target(struct vswitch *vswitch, struct operation *operation)
-{
-    if (operation->source != SUBNET_NONE)
-        sm_hold_function(vswitch->sm, operation->source);
-    if (!is_dynamic(vswitch)) {
-        sm_hold_function(vswitch->sm, operation->target);
-        give_keys(vswitch, operation);
-        return;
-    }
-    bool moves = operation->source != SUBNET_NONE;
-    uint16_t lid = moves ? sm_next_free_lid(vswitch->sm) : operation->lid;
-    operation->step = STEP_OPENING;
-    if (lid) {
-        tell(vswitch, operation, operation->target, lid, false);
-        return;
-    }
-    leave(vswitch, operation);
-    operation_end(operation, VSWITCH_FAILED, "there is no free LID");
+        functions_give_up(sm_edit_subnet(vswitch->sm), operation->source);
 }
 
 /* What the old place has from now on: the LID that was at the new one, or none. */
 static uint16_t lid_left(const struct vswitch *vswitch, const struct operation *operation)
 {
-    if (is_dynamic(vswitch))
+    if (subnet_of(vswitch)->functions.dynamic)
         return 0;
-    return operation->result.request.verb == VSWITCH_DESTROY ? operation->lid : operation->other;
+    return operation->target == SUBNET_NONE ? operation->lid : operation->other;
 }
 
-static void tell_source(struct vswitch *vswitch, struct operation *operation)
+/* All functions have answered, or will not any more: the addresses are where they should be. */
+static void place(struct vswitch *vswitch, struct operation *operation)
 {
-    operation->step = STEP_SOURCE;
-    tell(vswitch, operation, operation->source, lid_left(vswitch, operation), false);
+    struct subnet *subnet = sm_edit_subnet(vswitch->sm);
+    const struct address_move all[] = {{operation->target, operation->lid},
+                                       {operation->source, lid_left(vswitch, operation)}};
+    struct address_move moves[ADDRESS_MOVES_MOST];
+    uint32_t ports[ADDRESS_MOVES_MOST];
+    size_t count = 0, port_count = 0;
+    bool ends = operation->target == SUBNET_NONE;
+    if (ends) /* also if nobody said so */
+        addresses_forget_machine(subnet, operation->result.request.guid);
+    for (size_t i = 0; i < ADDRESS_MOVES_MOST; i++) {
+        if (all[i].socket == SUBNET_NONE)
+            continue;
+        moves[count++] = all[i];
+        ports[port_count] = functions_get(subnet, all[i].socket)->port;
+        port_count += ports[port_count] != SUBNET_NONE;
+    }
+    operation->edition = sm_paths(vswitch->sm).job;
+    struct network *network = sm_edit_paths(vswitch->sm).network;
+    addresses_move(subnet, network, moves, count);
+    sm_addresses_moved(vswitch->sm, ports, port_count, network != NULL);
+    bool moved = !ends && operation->lid != operation->other;
+    if (ends || (!moved && network)) /* else paths do not show it yet, whatever the tables have */
+        operation_succeed(vswitch, operation);
+    else
+        operation->state = network ? OPERATION_PLANNING : OPERATION_REROUTING;
+}
+
+static void begin_step(struct vswitch *vswitch, struct operation *operation)
+{
+    const struct steps *steps = &operation->steps;
+    const struct step *step = steps->at < steps->count ? &steps->items[steps->at] : NULL;
+    struct subnet *subnet = sm_edit_subnet(vswitch->sm);
+    operation->state = OPERATION_TELLING;
+    if (!step || (step->kind == STEP_DETACH && !is_present(vswitch, step->socket))) {
+        place(vswitch, operation);
+    } else if (step->kind == STEP_KEYS) {
+        functions_want_keys(subnet, step->socket, step->wanted.guid);
+    } else {
+        functions_want(subnet, step->socket, &step->wanted);
+        operation->result.function_smps++;
+        vswitch->counts.function_smps++;
+    }
+}
+
+static void fail(struct vswitch *vswitch, struct operation *operation, struct step_verdict verdict,
+                 uint32_t socket)
+{
+    const char *why = verdict.why ? verdict.why : operation->why;
+    leave(vswitch, operation);
+    if (verdict.by_name)
+        operation_end(operation, VSWITCH_FAILED, "%s %s",
+                      vswitch_hypervisor_name(vswitch, node_of(vswitch, socket)), why);
+    else
+        operation_end(operation, VSWITCH_FAILED, "%s", why);
+}
+
+static bool follow_step(struct vswitch *vswitch, struct operation *operation)
+{
+    const struct step *step = &operation->steps.items[operation->steps.at];
+    enum function_outcome outcome = functions_outcome(subnet_of(vswitch), step->socket);
+    if (outcome == FUNCTION_PENDING)
+        return false;
+    struct step_verdict verdict = steps_judge(step->kind, outcome);
+    bool undo = verdict.what == STEPS_UNDO && operation->target != SUBNET_NONE;
+    if (verdict.what == STEPS_GO_ON) {
+        operation->steps.at++;
+        begin_step(vswitch, operation);
+    } else if (undo) {
+        operation->why = verdict.why;
+        steps_plan_undo(&operation->steps, subnet_of(vswitch), operation->target, operation->other);
+        begin_step(vswitch, operation);
+    } else {
+        fail(vswitch, operation, verdict, step->socket);
+    }
+    return true;
 }
 
 /* ---- beginning ---- */
+
+static void follow_plan(struct vswitch *vswitch, struct operation *operation, uint16_t open)
+{
+    const struct steps_request request = {
+        .guid = operation->result.request.guid,
+        .source = operation->source,
+        .target = operation->target,
+        .lid = operation->lid,
+        .left = lid_left(vswitch, operation),
+        .keys = sm_uses_partitions(vswitch->sm),
+        .open = open,
+    };
+    steps_plan(&operation->steps, subnet_of(vswitch), &request);
+    begin_step(vswitch, operation);
+}
+
+/* Settings are on their way to the function: they would overtake an address, or be overtaken. */
+static bool is_busy(const struct vswitch *vswitch, uint32_t socket)
+{
+    uint32_t port = functions_get(subnet_of(vswitch), socket)->port;
+    return functions_is_busy(subnet_of(vswitch), socket) ||
+           (port != SUBNET_NONE && sm_is_writing_port(vswitch->sm, port));
+}
 
 static bool is_first_of_its_machine(const struct vswitch *vswitch,
                                     const struct operation *operation)
 {
     for (size_t i = 0; vswitch->operations.items[i] != operation; i++)
-        if (vswitch->operations.items[i]->step != STEP_OVER &&
+        if (vswitch->operations.items[i]->state != OPERATION_OVER &&
             vswitch->operations.items[i]->result.request.guid == operation->result.request.guid)
             return false;
     return true;
@@ -233,30 +269,49 @@ static bool find_target(struct vswitch *vswitch, struct operation *operation)
     return operation->target != SUBNET_NONE;
 }
 
+static uint16_t next_free_lid(struct vswitch *vswitch)
+{
+    return addresses_next_free(subnet_of(vswitch), &vswitch->next_lid);
+}
+
+/* False if there are no LIDs for it. */
+static bool choose_lids(struct vswitch *vswitch, struct operation *operation, uint16_t *open)
+{
+    bool moves = operation->source != SUBNET_NONE, dynamic = subnet_of(vswitch)->functions.dynamic;
+    operation->other = lid_at(vswitch, operation->target);
+    operation->lid = moves     ? lid_at(vswitch, operation->source)
+                     : dynamic ? next_free_lid(vswitch)
+                               : operation->other;
+    /* A function without LID cannot be told any keys: it gets one for the while, of its own if the
+     * machine's is still in use. */
+    bool opens = dynamic && sm_uses_partitions(vswitch->sm);
+    *open = !opens ? 0 : moves ? next_free_lid(vswitch) : operation->lid;
+    return operation->lid && (*open || !opens);
+}
+
 static void begin_at_target(struct vswitch *vswitch, struct operation *operation)
 {
+    struct subnet *subnet = sm_edit_subnet(vswitch->sm);
+    uint16_t open;
     if (!find_target(vswitch, operation))
         return;
-    if (sm_function_is_busy(vswitch->sm, operation->target)) { /* it goes on waiting */
+    if (is_busy(vswitch, operation->target)) { /* it goes on waiting */
         operation->target = SUBNET_NONE;
         operation->result.began_ns = 0;
         return;
     }
-    operation->other = lid_at(vswitch, operation->target);
-    operation->lid = operation->source != SUBNET_NONE ? lid_at(vswitch, operation->source)
-                     : is_dynamic(vswitch)            ? sm_next_free_lid(vswitch->sm)
-                                                      : operation->other;
+    bool enough = choose_lids(vswitch, operation, &open);
     operation->result.lid = operation->lid;
     operation->result.to = node_of(vswitch, operation->target);
-    if (!operation->lid) {
+    if (!enough) {
         operation->target = SUBNET_NONE;
         operation_end(operation, VSWITCH_FAILED, "there is no free LID");
         return;
     }
-    if (sm_uses_partitions(vswitch->sm))
-        prepare_target(vswitch, operation);
-    else
-        tell_target(vswitch, operation);
+    functions_hold(subnet, operation->target);
+    if (operation->source != SUBNET_NONE)
+        functions_hold(subnet, operation->source);
+    follow_plan(vswitch, operation, open);
 }
 
 static bool is_asked_for_here(const struct vswitch *vswitch, const struct operation *operation,
@@ -300,12 +355,12 @@ static void begin_destroy(struct vswitch *vswitch, struct operation *operation, 
     operation->result.from = node_of(vswitch, socket);
     operation->lid = operation->result.lid = lid_at(vswitch, socket);
     if (!is_present(vswitch, socket)) {
-        sm_forget_machine(vswitch->sm, operation->result.request.guid);
+        addresses_forget_machine(sm_edit_subnet(vswitch->sm), operation->result.request.guid);
         operation_succeed(vswitch, operation);
         return;
     }
     operation->source = socket;
-    tell_source(vswitch, operation);
+    follow_plan(vswitch, operation, 0);
 }
 
 static void begin_migrate(struct vswitch *vswitch, struct operation *operation, uint32_t socket)
@@ -330,11 +385,10 @@ static void begin_migrate(struct vswitch *vswitch, struct operation *operation, 
 
 static bool begin(struct vswitch *vswitch, struct operation *operation, uint64_t now)
 {
-    uint32_t socket = sm_find_machine(vswitch->sm, operation->result.request.guid);
+    uint32_t socket = functions_find_machine(subnet_of(vswitch), operation->result.request.guid);
     if (!sm_is_quiet(vswitch->sm) || !is_first_of_its_machine(vswitch, operation))
         return false;
-    if (socket != SUBNET_NONE &&
-        (placement_is_taken(vswitch, socket) || sm_function_is_busy(vswitch->sm, socket)))
+    if (socket != SUBNET_NONE && (placement_is_taken(vswitch, socket) || is_busy(vswitch, socket)))
         return false;
     operation->result.began_ns = now;
     switch (operation->result.request.verb) {
@@ -342,125 +396,18 @@ static bool begin(struct vswitch *vswitch, struct operation *operation, uint64_t
     case VSWITCH_DESTROY: begin_destroy(vswitch, operation, socket); break;
     case VSWITCH_MIGRATE: begin_migrate(vswitch, operation, socket); break;
     }
-    return operation->step != STEP_WAITING;
-}
-
-/* ---- addresses ---- */
-
-/* Both places have answered, or will not any more. */
-static void place(struct vswitch *vswitch, struct operation *operation, uint64_t now)
-{
-    struct sm_placement placements[2];
-    size_t count = 0;
-    bool quiet = sm_is_quiet(vswitch->sm);
-    if (operation->target != SUBNET_NONE)
-        placements[count++] = (struct sm_placement){operation->target, operation->lid};
-    if (operation->source != SUBNET_NONE)
-        placements[count++] =
-            (struct sm_placement){operation->source, lid_left(vswitch, operation)};
-    operation->edition = sm_paths(vswitch->sm).job;
-    sm_place_functions(vswitch->sm, now, placements, count);
-    bool ends = operation->target == SUBNET_NONE;
-    bool moved = !ends && operation->lid != operation->other;
-    if (ends || (!moved && quiet)) /* else paths do not show it yet, whatever the tables have */
-        operation_succeed(vswitch, operation);
-    else
-        operation->step = quiet ? STEP_PLANNING : STEP_REROUTING;
-}
-
-static void take_back(struct vswitch *vswitch, struct operation *operation, const char *why)
-{
-    operation->step = STEP_BACK;
-    operation->why = why;
-    tell(vswitch, operation, operation->target, operation->other, false);
-}
-
-static void lose_target(struct vswitch *vswitch, struct operation *operation)
-{
-    leave(vswitch, operation);
-    operation_end(operation, VSWITCH_FAILED, "the hypervisor does not answer: nothing has changed");
-}
-
-static bool hear_keys(struct vswitch *vswitch, struct operation *operation)
-{
-    switch (sm_keys_outcome(vswitch->sm, operation->target)) {
-    case SM_FUNCTION_PENDING: return false;
-    case SM_FUNCTION_DONE: tell_target(vswitch, operation); break;
-    case SM_FUNCTION_REFUSED:
-        take_back(vswitch, operation, "the function does not take its partitions");
-        break;
-    case SM_FUNCTION_LOST: lose_target(vswitch, operation); break;
-    }
-    return true;
-}
-
-/* The new place was opened for its keys, or has the machine. */
-static bool hear_target(struct vswitch *vswitch, struct operation *operation, uint64_t now)
-{
-    const char *name = vswitch_hypervisor_name(vswitch, node_of(vswitch, operation->target));
-    switch (sm_function_outcome(vswitch->sm, operation->target)) {
-    case SM_FUNCTION_PENDING: return false;
-    case SM_FUNCTION_DONE:
-        if (operation->step == STEP_OPENING)
-            give_keys(vswitch, operation);
-        else if (operation->source != SUBNET_NONE && is_present(vswitch, operation->source))
-            tell_source(vswitch, operation);
-        else
-            place(vswitch, operation, now);
-        break;
-    case SM_FUNCTION_REFUSED:
-        leave(vswitch, operation);
-        operation_end(operation, VSWITCH_FAILED, "%s refuses it", name);
-        break;
-    case SM_FUNCTION_LOST: lose_target(vswitch, operation); break;
-    }
-    return true;
-}
-
-static bool hear_source(struct vswitch *vswitch, struct operation *operation, uint64_t now)
-{
-    switch (sm_function_outcome(vswitch->sm, operation->source)) {
-    case SM_FUNCTION_PENDING: return false;
-    case SM_FUNCTION_LOST: /* it is gone, and the machine is at the new place, or nowhere */
-        if (operation->result.request.verb == VSWITCH_DESTROY)
-            sm_forget_machine(vswitch->sm, operation->result.request.guid);
-        place(vswitch, operation, now);
-        break;
-    case SM_FUNCTION_DONE: place(vswitch, operation, now); break;
-    case SM_FUNCTION_REFUSED:
-        if (operation->target == SUBNET_NONE) {
-            leave(vswitch, operation);
-            operation_end(operation, VSWITCH_FAILED, "the hypervisor refuses to let it go");
-            break;
-        }
-        take_back(vswitch, operation, "the hypervisor refuses to let it go");
-        break;
-    }
-    return true;
-}
-
-static bool hear_back(struct vswitch *vswitch, struct operation *operation)
-{
-    if (sm_function_outcome(vswitch->sm, operation->target) == SM_FUNCTION_PENDING)
-        return false;
-    leave(vswitch, operation);
-    operation_end(operation, VSWITCH_FAILED, "%s", operation->why);
-    return true;
+    return operation->state != OPERATION_WAITING;
 }
 
 /* ---- turns ---- */
 
-static bool take_step(struct vswitch *vswitch, struct operation *operation, uint64_t now)
+static bool take_turn(struct vswitch *vswitch, struct operation *operation, uint64_t now)
 {
-    switch (operation->step) {
-    case STEP_WAITING: return begin(vswitch, operation, now);
-    case STEP_KEYS: return hear_keys(vswitch, operation);
-    case STEP_OPENING:
-    case STEP_TARGET: return hear_target(vswitch, operation, now);
-    case STEP_SOURCE: return hear_source(vswitch, operation, now);
-    case STEP_BACK: return hear_back(vswitch, operation);
-    case STEP_REROUTING: /* or it came to nothing, and entries have to be changed after all */
-    case STEP_PLANNING: return waves_plan(vswitch, operation, now);
+    switch (operation->state) {
+    case OPERATION_WAITING: return begin(vswitch, operation, now);
+    case OPERATION_TELLING: return follow_step(vswitch, operation);
+    case OPERATION_REROUTING: /* or it came to nothing, and entries have to be changed after all */
+    case OPERATION_PLANNING: return waves_plan(vswitch, operation, now);
     default: return false;
     }
 }
@@ -469,12 +416,13 @@ static void resign(struct vswitch *vswitch)
 {
     for (size_t i = 0; i < vswitch->operations.count; i++) {
         struct operation *operation = vswitch->operations.items[i];
-        if (operation->step >= STEP_OPENING && operation->step <= STEP_BACK)
+        if (operation->state == OPERATION_TELLING)
             leave(vswitch, operation);
         operation_end(
             operation, VSWITCH_FAILED,
             "this manager is not master any more: ask its successor where the machine is");
     }
+    sm_program_functions(vswitch->sm);
 }
 
 static void end_drains(struct vswitch *vswitch, uint64_t now)
@@ -492,8 +440,10 @@ void vswitch_advance(struct vswitch *vswitch, uint64_t now)
         resign(vswitch);
     while (progress) {
         progress = false;
-        for (size_t i = 0; i < vswitch->operations.count; i++)
-            progress |= take_step(vswitch, vswitch->operations.items[i], now);
+        for (size_t i = 0; i < vswitch->operations.count; i++) {
+            progress |= take_turn(vswitch, vswitch->operations.items[i], now);
+            sm_program_functions(vswitch->sm);
+        }
         progress |= waves_write(vswitch, now);
         bury(vswitch, now);
     }

@@ -1,0 +1,177 @@
+#include "vswitch/model/addresses.h"
+
+#include "vswitch/model/terminals.h"
+
+#include <assert.h>
+
+enum { TOP_STEP = 1024 };
+
+/* ---- the same machine twice ---- */
+
+/* Where the tables lead from the manager: the port by which the LID's packets leave the last
+ * switch. */
+static uint32_t follow_tables(const struct subnet *subnet, unsigned lid)
+{
+    uint32_t port = subnet->ports.items[subnet->own_port].peer;
+    if (lid >= LFT_ENTRIES)
+        return SUBNET_NONE;
+    for (unsigned hops = 0; port != SUBNET_NONE && hops < SMP_MAX_HOPS; hops++) {
+        const struct subnet_port *p = &subnet->ports.items[port];
+        const struct subnet_node *node = &subnet->nodes.items[p->node];
+        if (node->vswitch && p->number != VSWITCH_UPLINK && hops == 0) {
+            port = subnet->ports.items[node->first_port + VSWITCH_UPLINK].peer; /* the manager's */
+            continue;
+        }
+        if (!node->tables)
+            return port;
+        unsigned out = node->tables->actual[lid];
+        if (!subnet_block_known(node->tables, lid / LFT_BLOCK) || out == 0 ||
+            out > node->port_count)
+            return SUBNET_NONE;
+        port = subnet->ports.items[node->first_port + out].peer;
+    }
+    return SUBNET_NONE;
+}
+
+static void evict(struct subnet *subnet, uint32_t socket)
+{
+    uint32_t port = subnet->ports.items[socket].peer;
+    struct virtual_function *function = functions_at(subnet, socket);
+    function->evicted = true;
+    function->attached = false;
+    if (subnet->functions.dynamic) {
+        functions_unplug(subnet, socket);
+        return;
+    }
+    if (port == SUBNET_NONE)
+        return;
+    /* Its address is the other's. */
+    subnet_set_lid(subnet, port, 0, 0);
+    wire_set(subnet->ports.items[port].info, PORT_INFO_LID, 0);
+    subnet->ports.items[port].guid = 0;
+    subnet->ports.items[port].known = false;
+}
+
+/* Whether tables lead to the second place of a machine whose first has no LID of ours yet. */
+static bool is_second_in_use(const struct subnet *subnet, uint32_t first, uint32_t second)
+{
+    uint32_t settled = subnet->ports.items[first].peer, other = subnet->ports.items[second].peer;
+    if (other == SUBNET_NONE || (settled != SUBNET_NONE && subnet->ports.items[settled].lid))
+        return false;
+    unsigned lid = (unsigned)wire_get(subnet->ports.items[other].info, PORT_INFO_LID);
+    uint32_t end = follow_tables(subnet, lid);
+    return end != SUBNET_NONE && subnet->ports.items[end].node == subnet->ports.items[second].node;
+}
+
+/* Returns the socket that is evicted, or SUBNET_NONE. */
+static uint32_t decide(struct subnet *subnet, uint32_t second)
+{
+    const struct virtual_function *function = functions_get(subnet, second);
+    uint32_t first = functions_find_machine(subnet, function->guid);
+    if (!function->attached || first == SUBNET_NONE || first == second)
+        return SUBNET_NONE; /* not any more */
+    if (!subnet_is_present(subnet, first)) {
+        map_set(&subnet->functions.machines, function->guid, second);
+        return SUBNET_NONE;
+    }
+    if (!subnet_is_present(subnet, second))
+        return SUBNET_NONE;
+    bool newer = is_second_in_use(subnet, first, second);
+    map_set(&subnet->functions.machines, function->guid, newer ? second : first);
+    evict(subnet, newer ? first : second);
+    return newer ? first : second;
+}
+
+uint32_t addresses_evict_next(struct subnet *subnet)
+{
+    struct virtual_functions *functions = &subnet->functions;
+    uint32_t evicted = SUBNET_NONE;
+    while (functions->contested.count && evicted == SUBNET_NONE)
+        evicted = decide(subnet, functions->contested.items[--functions->contested.count]);
+    return evicted;
+}
+
+/* ---- LIDs ---- */
+
+void addresses_share(struct subnet *subnet)
+{
+    for (uint32_t node = 0; node < subnet->nodes.count; node++) {
+        if (!subnet->nodes.items[node].vswitch || !subnet->nodes.items[node].present)
+            continue;
+        uint32_t pf = subnet_pf_of(subnet, node);
+        struct subnet_port *own = subnet_port_at(subnet, node, 0);
+        own->lid = pf == SUBNET_NONE ? 0 : subnet->ports.items[pf].lid;
+        own->lmc = 0;
+    }
+}
+
+uint16_t addresses_table_top(const struct subnet *subnet, const struct subnet_node *node)
+{
+    unsigned used = node->tables->wanted_top, top = used;
+    unsigned capacity = (unsigned)wire_get(node->switch_info, SWITCH_INFO_LINEAR_FDB_CAP);
+    if (subnet->functions.dynamic && subnet->functions.rows.count)
+        top = (used / TOP_STEP + 2) * TOP_STEP - 1;
+    if (top > LID_UNICAST_LAST)
+        top = LID_UNICAST_LAST;
+    if (capacity && top >= capacity)
+        top = capacity - 1; /* though more be used: a switch would refuse more */
+    return (uint16_t)top;
+}
+
+uint16_t addresses_next_free(const struct subnet *subnet, uint16_t *next)
+{
+    unsigned lmc = subnet->functions.lmc, span = 1u << lmc,
+             first = (*next + span - 1) / span * span;
+    for (unsigned turn = 0; turn < 2; turn++) {
+        for (unsigned lid = turn || !first ? span : first; lid + span - 1 <= LID_UNICAST_LAST;
+             lid += span)
+            if (subnet_lid_range_free(subnet, SUBNET_NONE, lid, lmc)) {
+                *next = (uint16_t)(lid + span);
+                return (uint16_t)lid;
+            }
+    }
+    return 0;
+}
+
+void addresses_forget_machine(struct subnet *subnet, uint64_t guid)
+{
+    uint32_t socket = functions_find_machine(subnet, guid);
+    if (socket == SUBNET_NONE)
+        return;
+    map_remove(&subnet->functions.machines, guid);
+    functions_at(subnet, socket)->attached = false;
+    if (subnet->functions.dynamic)
+        functions_unplug(subnet, socket);
+}
+
+void addresses_move(struct subnet *subnet, struct network *network,
+                    const struct address_move *moves, size_t count)
+{
+    uint16_t before[ADDRESS_MOVES_MOST];
+    assert(count <= ADDRESS_MOVES_MOST);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t port = functions_get(subnet, moves[i].socket)->port;
+        before[i] = port == SUBNET_NONE ? 0 : subnet->ports.items[port].lid;
+        if (port != SUBNET_NONE && before[i] != moves[i].lid)
+            subnet_set_lid(subnet, port, 0, 0);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct virtual_function *function = functions_at(subnet, moves[i].socket);
+        uint32_t port = function->port;
+        functions_let_go(subnet, moves[i].socket);
+        if (port == SUBNET_NONE)
+            continue;
+        if (!moves[i].lid) {
+            functions_unplug(subnet, moves[i].socket);
+            continue;
+        }
+        subnet_set_lid(subnet, port, moves[i].lid, subnet->functions.lmc);
+        if (network && terminals_has(network, moves[i].lid) &&
+            subnet->ports.items[moves[i].socket].peer == port)
+            terminals_place(network, subnet, port);
+    }
+    for (size_t i = 0; network && i < count; i++)
+        if (subnet->by_lid[before[i]] == SUBNET_NONE)
+            terminals_drop(network, before[i]);
+    subnet->generation++; /* port GUIDs may be others */
+}
