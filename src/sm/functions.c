@@ -8,6 +8,8 @@
 
 #include "vswitch/model/addresses.h"
 
+#include <assert.h>
+
 static uint32_t vswitch_of(struct sm *sm, uint32_t socket)
 {
     return port_at(sm, socket)->node;
@@ -95,13 +97,24 @@ static void plan_for_the_risen(struct sm *sm)
 
 /* ---- writing ---- */
 
+static request_answered function_set;
+static request_refused function_refused;
+static request_unanswered function_unanswered;
+static const struct request_kind set_function = {
+    .name = "VirtualFunction",
+    .attribute = ATTRIBUTE_VIRTUAL_FUNCTION,
+    .method = METHOD_SET,
+    .counter = offsetof(struct sm_counts, functions),
+    .answered = function_set,
+    .refused = function_refused,
+    .unanswered = function_unanswered,
+};
+
 static void write_function(struct sm *sm, uint32_t socket)
 {
     struct function_setting wanted = functions_wanted(&sm->subnet, socket);
-    struct request *request = sm_request(sm, PURPOSE_SET_FUNCTION, socket,
+    struct request *request = sm_request(sm, &set_function, (union request_subject){.port = socket},
                                          node_at(sm, vswitch_of(sm, socket))->first_port);
-    request->method = METHOD_SET;
-    request->attribute = ATTRIBUTE_VIRTUAL_FUNCTION;
     request->modifier = port_at(sm, socket)->number - VSWITCH_PF;
     wire_set(request->data, VIRTUAL_FUNCTION_LID, wanted.lid);
     wire_set(request->data, VIRTUAL_FUNCTION_LMC, wanted.lmc);
@@ -145,15 +158,27 @@ void sm_program_functions(struct sm *sm)
         }
 }
 
-/* The Set is over. */
-static struct virtual_function *count_off(struct sm *sm, uint32_t socket,
-                                          enum function_outcome outcome)
+static struct virtual_function *end_set(struct sm *sm, uint32_t socket,
+                                        enum function_outcome outcome)
 {
     struct virtual_function *function = functions_at(&sm->subnet, socket);
+    assert(function->writing && sm->subnet.functions.writing);
     sm->subnet.functions.writing--;
     function->writing = false;
     function->outcome = outcome;
     return function;
+}
+
+static void function_refused(struct sm *sm, uint64_t now, const struct request *request,
+                             uint16_t status)
+{
+    uint32_t socket = request->about.port;
+    const struct virtual_function *function = end_set(sm, socket, FUNCTION_REFUSED);
+    (void)now;
+    sm_port_work(sm, socket)->failures += !function->held;
+    sm_say(sm, SM_EVENT_WARNING, "function %u of 0x%016llx refuses its address (status 0x%x)",
+           port_at(sm, socket)->number - VSWITCH_PF,
+           (unsigned long long)node_at(sm, vswitch_of(sm, socket))->guid, status);
 }
 
 static void came_up(struct sm *sm, uint32_t socket)
@@ -170,20 +195,13 @@ static bool is_up(struct sm *sm, uint32_t socket)
     return port != SUBNET_NONE && wire_get(port_at(sm, port)->info, PORT_INFO_LID) != 0;
 }
 
-void functions_answered(struct sm *sm, const struct request *request, uint16_t status,
-                        const uint8_t *data)
+static void function_set(struct sm *sm, uint64_t now, const struct request *request,
+                         const uint8_t *data)
 {
-    uint32_t socket = request->a;
-    struct virtual_function *function =
-        count_off(sm, socket, status ? FUNCTION_REFUSED : FUNCTION_DONE);
-    if (status) {
-        sm_port_work(sm, socket)->failures += !function->held;
-        sm_say(sm, SM_EVENT_WARNING, "function %u of 0x%016llx refuses its address (status 0x%x)",
-               port_at(sm, socket)->number - VSWITCH_PF,
-               (unsigned long long)node_at(sm, vswitch_of(sm, socket))->guid, status);
-        return;
-    }
+    uint32_t socket = request->about.port;
+    struct virtual_function *function = end_set(sm, socket, FUNCTION_DONE);
     bool was_up = is_up(sm, socket), planned = sm->planned_generation == sm->subnet.generation;
+    (void)now;
     function->evicted = false;
     learn(sm, socket, data);
     /* Whoever asked for it will say what it means for routes. */
@@ -194,9 +212,9 @@ void functions_answered(struct sm *sm, const struct request *request, uint16_t s
     plan_for_the_risen(sm);
 }
 
-void functions_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+static void function_unanswered(struct sm *sm, uint64_t now, const struct request *request)
 {
-    count_off(sm, request->a, FUNCTION_LOST);
+    end_set(sm, request->about.port, FUNCTION_LOST);
     plan_for_the_risen(sm);
     discovery_lost_contact(sm, now, request->target);
 }
