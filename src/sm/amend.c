@@ -7,6 +7,8 @@
 
 #include "base/bitset.h"
 
+#include <assert.h>
+
 bool sm_is_quiet(const struct sm *sm)
 {
     return sm->state == SM_MASTER && !sm->computing && sm->current && sm->current == sm->serving &&
@@ -27,10 +29,10 @@ struct sm_in_force sm_edit_paths(struct sm *sm)
     return (struct sm_in_force){&sm->serving->network, &sm->serving->routes};
 }
 
-void sm_addresses_moved(struct sm *sm, const uint32_t *ports, size_t count, bool followed)
+void sm_addresses_moved(struct sm *sm, uint32_t socket, uint32_t other, bool followed)
 {
-    for (size_t i = 0; i < count; i++)
-        lids_remember(sm, ports[i]);
+    lids_remember(sm, functions_port(&sm->subnet, socket));
+    lids_remember(sm, functions_port(&sm->subnet, other));
     if (!followed)
         return; /* the subnet's generation tells that routes are to be planned anew */
     sm->planned_generation = sm->subnet.generation;
@@ -38,22 +40,19 @@ void sm_addresses_moved(struct sm *sm, const uint32_t *ports, size_t count, bool
     blocks_program(sm);
 }
 
-void sm_change_entries(struct sm *sm, const struct sm_entry *entries, size_t count)
+uint32_t sm_change_entries(struct sm *sm, const struct sm_entry *entries, size_t count)
 {
     struct routes *routes = &sm->serving->routes;
     struct map blocks = {0};
-    bool idle = sm->tables_under_way == 0;
-    uint16_t top = routes->top_lid;
-    for (size_t i = 0; i < count; i++)
-        top = entries[i].lid > top ? entries[i].lid : top;
-    if (top > routes->top_lid)
-        routes_grow(routes, top);
+    uint32_t block_count = 0;
+    assert(sm_is_quiet(sm) && sm_tables_are_written(sm));
     if (!sm->serving->edited)
         sm->serving->edited = mem_zalloc(BITSET_WORDS(LFT_ENTRIES), sizeof(uint64_t));
     sm->serving->unseen = true;
     for (size_t i = 0; i < count; i++) {
         const struct sm_entry *entry = &entries[i];
         struct subnet_tables *tables = node_at(sm, sm->serving->nodes.items[entry->at])->tables;
+        routes_grow(routes, entry->lid);
         routes_set(routes, entry->at, entry->lid, entry->port);
         bitset_add(sm->serving->edited, entry->lid);
         tables->wanted[entry->lid] = entry->port;
@@ -61,14 +60,16 @@ void sm_change_entries(struct sm *sm, const struct sm_entry *entries, size_t cou
             tables->wanted_top = entry->lid;
     }
     /* Only now, so that entries of one block go out together. */
-    for (size_t i = 0; idle && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         uint32_t block = entries[i].lid / LFT_BLOCK;
-        if (map_add(&blocks, (uint64_t)entries[i].at << 10 | block, (uint32_t)i) == i)
-            program_block(sm, sm->serving->nodes.items[entries[i].at], block);
+        if (map_add(&blocks, (uint64_t)entries[i].at << 10 | block, (uint32_t)i) != i)
+            continue;
+        program_block(sm, sm->serving->nodes.items[entries[i].at], block);
+        block_count++;
     }
     map_release(&blocks);
-    sm->stale |= !idle; /* compared when what is under way has come through */
     sm->paths_generation++;
+    return block_count;
 }
 
 bool sm_tables_are_written(const struct sm *sm)

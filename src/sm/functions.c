@@ -144,18 +144,16 @@ void functions_program_all(struct sm *sm, uint32_t vswitch)
         functions_program(sm, node_at(sm, vswitch)->first_port + i);
 }
 
-/* What others want of functions. */
-void sm_program_functions(struct sm *sm)
+void sm_program_function(struct sm *sm, uint32_t socket)
 {
-    for (uint32_t socket; (socket = functions_take(&sm->subnet)) != SUBNET_NONE;)
-        switch (functions_at(&sm->subnet, socket)->order) {
-        case ORDER_SETTING: functions_program(sm, socket); break;
-        case ORDER_KEYS: partitions_prepare(sm, socket); break;
-        case ORDER_NONE: /* given up: whatever it is now */
-            if (subnet_is_present(&sm->subnet, socket))
-                discovery_read_port(sm, socket);
-            break;
-        }
+    switch (functions_at(&sm->subnet, socket)->order) {
+    case ORDER_SETTING: functions_program(sm, socket); break;
+    case ORDER_KEYS: partitions_prepare(sm, socket); break;
+    case ORDER_NONE: /* given up: whatever it is now */
+        if (subnet_is_present(&sm->subnet, socket))
+            discovery_read_port(sm, socket);
+        break;
+    }
 }
 
 static struct virtual_function *end_set(struct sm *sm, uint32_t socket,

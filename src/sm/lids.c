@@ -80,8 +80,8 @@ static bool needs_lid(struct sm *sm, uint32_t port)
 
 void lids_remember(struct sm *sm, uint32_t port)
 {
-    const struct subnet_port *p = &sm->subnet.ports.items[port];
-    if (!p->lid)
+    const struct subnet_port *p = port == SUBNET_NONE ? NULL : &sm->subnet.ports.items[port];
+    if (!p || !p->lid)
         return;
     map_set(&sm->remembered, p->guid, (uint32_t)p->lid << 3 | p->lmc);
     vec_push(&sm->facts, ((struct sm_fact){p->guid, p->lid, p->lmc}));

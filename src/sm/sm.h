@@ -225,8 +225,9 @@ void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config);
 /* For vswitch, which changes what is wanted of virtual functions (subnet/functions.h), and the
  * addresses and entries of routes in force as machines move. */
 struct subnet *sm_edit_subnet(struct sm *sm);
-/* What is wanted of virtual functions has changed: it is written. */
-void sm_program_functions(struct sm *sm);
+/* Something else is wanted of a virtual function: it is written. If nothing is wanted any more,
+ * what is there is read. */
+void sm_program_function(struct sm *sm, uint32_t socket);
 /* Whether the manager is writing settings of this port; whether it leaves this port alone until the
  * next sweep, since it refused something or did not answer. */
 bool sm_is_writing_port(const struct sm *sm, uint32_t port);
@@ -240,17 +241,18 @@ struct sm_in_force {
     struct routes *routes;
 };
 struct sm_in_force sm_edit_paths(struct sm *sm);
-/* These end ports have other LIDs than before. If the network of sm_edit_paths() has followed, no
- * routes are planned for that. */
-void sm_addresses_moved(struct sm *sm, const uint32_t *ports, size_t count, bool followed);
+/* Functions have other LIDs than before. If the network of sm_edit_paths() has followed, no routes
+ * are planned for that. Sockets; SUBNET_NONE: there is no other. */
+void sm_addresses_moved(struct sm *sm, uint32_t socket, uint32_t other, bool followed);
 /* Entries of tables are changed: those of sm_paths() at once, those in the fabric as fast as
- * switches acknowledge them. Only while the manager is quiet. */
+ * switches acknowledge them. Only while the manager is quiet and tables are written. Returns how
+ * many blocks these entries are in. */
 struct sm_entry {
     uint32_t at; /* switch of sm_paths().network */
     uint16_t lid;
     uint8_t port;
 };
-void sm_change_entries(struct sm *sm, const struct sm_entry *entries, size_t count);
+uint32_t sm_change_entries(struct sm *sm, const struct sm_entry *entries, size_t count);
 bool sm_tables_are_written(const struct sm *sm);
 /* How long a packet can stay in the fabric that passes so many switches at the most. */
 uint64_t sm_drain_time(const struct sm *sm, unsigned hops);

@@ -10,7 +10,6 @@ void functions_release(struct virtual_functions *functions)
 {
     vec_release(&functions->rows);
     vec_release(&functions->contested);
-    vec_release(&functions->queue);
     map_release(&functions->machines);
 }
 
@@ -25,19 +24,19 @@ void functions_add(struct subnet *subnet, uint32_t vswitch)
     }
 }
 
-const struct virtual_function *functions_get(const struct subnet *subnet, uint32_t socket)
+struct virtual_function *functions_at(const struct subnet *subnet, uint32_t socket)
 {
     if (!subnet_is_socket(subnet, socket))
         return NULL;
     return &subnet->functions.rows.items[subnet->ports.items[socket].function];
 }
 
-struct virtual_function *functions_at(struct subnet *subnet, uint32_t socket)
+uint32_t functions_port(const struct subnet *subnet, uint32_t socket)
 {
-    return (struct virtual_function *)functions_get(subnet, socket);
+    return socket == SUBNET_NONE ? SUBNET_NONE : functions_at(subnet, socket)->port;
 }
 
-struct virtual_function *functions_of_port(struct subnet *subnet, uint32_t port)
+struct virtual_function *functions_of_port(const struct subnet *subnet, uint32_t port)
 {
     uint32_t socket = subnet_socket_of(subnet, port);
     return socket == SUBNET_NONE ? NULL : functions_at(subnet, socket);
@@ -72,7 +71,7 @@ bool functions_pf_is_ready(const struct subnet *subnet, uint32_t vswitch)
 
 bool functions_is_free(const struct subnet *subnet, uint32_t socket)
 {
-    const struct virtual_function *function = functions_get(subnet, socket);
+    const struct virtual_function *function = functions_at(subnet, socket);
     return subnet->ports.items[socket].known && subnet_is_present(subnet, socket) &&
            !function->attached && !function->held && !function->writing && !function->evicted &&
            functions_pf_is_ready(subnet, vswitch_of(subnet, socket));
@@ -80,7 +79,7 @@ bool functions_is_free(const struct subnet *subnet, uint32_t socket)
 
 bool functions_is_busy(const struct subnet *subnet, uint32_t socket)
 {
-    const struct virtual_function *function = functions_get(subnet, socket);
+    const struct virtual_function *function = functions_at(subnet, socket);
     const struct blocks *blocks = &subnet->blocks;
     bool busy = function->writing;
     if (function->port == SUBNET_NONE)
@@ -115,7 +114,7 @@ static uint32_t plug_in(struct subnet *subnet, uint32_t socket, uint64_t node_gu
 
 void functions_unplug(struct subnet *subnet, uint32_t socket)
 {
-    uint32_t port = functions_get(subnet, socket)->port;
+    uint32_t port = functions_at(subnet, socket)->port;
     wire_set(subnet->ports.items[socket].info, PORT_INFO_PORT_STATE, PORT_STATE_DOWN);
     if (port == SUBNET_NONE)
         return;
@@ -164,7 +163,7 @@ void functions_fill_in_all(struct subnet *subnet)
 
 static bool shows(const struct subnet *subnet, uint32_t socket, uint64_t guid)
 {
-    const struct virtual_function *function = functions_get(subnet, socket);
+    const struct virtual_function *function = functions_at(subnet, socket);
     return function->attached && function->guid == guid;
 }
 
@@ -192,7 +191,7 @@ static void note_machine(struct subnet *subnet, uint32_t socket, uint64_t guid, 
         return;
     uint32_t other = functions_find_machine(subnet, guid);
     if (other != SUBNET_NONE && other != socket && shows(subnet, other, guid) && !function->held &&
-        !functions_get(subnet, other)->held && subnet_is_present(subnet, other))
+        !functions_at(subnet, other)->held && subnet_is_present(subnet, other))
         vec_push(&subnet->functions.contested, socket);
     else
         map_set(&subnet->functions.machines, guid, socket);
@@ -209,7 +208,7 @@ bool functions_learn(struct subnet *subnet, uint32_t socket, const uint8_t *data
     note_machine(subnet, socket, guid, wire_get(data, VIRTUAL_FUNCTION_ATTACHED));
     if (lid > LID_UNICAST_LAST)
         lid = 0;
-    if (lid == 0 && dynamic && !functions_get(subnet, socket)->held) {
+    if (lid == 0 && dynamic && !functions_at(subnet, socket)->held) {
         functions_unplug(subnet, socket);
         return true;
     }
@@ -234,20 +233,6 @@ bool functions_learn(struct subnet *subnet, uint32_t socket, const uint8_t *data
 
 /* ---- what is wanted ---- */
 
-static void queue(struct subnet *subnet, uint32_t socket)
-{
-    vec_push(&subnet->functions.queue, socket);
-}
-
-uint32_t functions_take(struct subnet *subnet)
-{
-    struct virtual_functions *functions = &subnet->functions;
-    if (functions->queue_taken < functions->queue.count)
-        return functions->queue.items[functions->queue_taken++];
-    functions->queue.count = functions->queue_taken = 0;
-    return SUBNET_NONE;
-}
-
 void functions_hold(struct subnet *subnet, uint32_t socket)
 {
     functions_at(subnet, socket)->held = true;
@@ -261,7 +246,7 @@ void functions_want(struct subnet *subnet, uint32_t socket, const struct functio
     function->order = ORDER_SETTING;
     function->outcome = FUNCTION_PENDING;
     function->wanted = *wanted;
-    queue(subnet, socket);
+    function->wanted.lmc = wanted->lid ? subnet->functions.lmc : 0;
 }
 
 void functions_want_keys(struct subnet *subnet, uint32_t socket, uint64_t guid)
@@ -271,7 +256,6 @@ void functions_want_keys(struct subnet *subnet, uint32_t socket, uint64_t guid)
     function->order = ORDER_KEYS;
     function->outcome = FUNCTION_PENDING;
     function->tenant = guid;
-    queue(subnet, socket);
 }
 
 static enum function_outcome keys_outcome(const struct blocks *blocks, uint32_t port)
@@ -288,7 +272,7 @@ static enum function_outcome keys_outcome(const struct blocks *blocks, uint32_t 
 
 enum function_outcome functions_outcome(const struct subnet *subnet, uint32_t socket)
 {
-    const struct virtual_function *function = functions_get(subnet, socket);
+    const struct virtual_function *function = functions_at(subnet, socket);
     if (function->order != ORDER_KEYS)
         return function->outcome;
     if (function->port == SUBNET_NONE || !subnet_is_present(subnet, function->port) ||
@@ -309,15 +293,9 @@ void functions_let_go(struct subnet *subnet, uint32_t socket)
     subnet->functions.let_go++;
 }
 
-void functions_give_up(struct subnet *subnet, uint32_t socket)
-{
-    functions_let_go(subnet, socket);
-    queue(subnet, socket);
-}
-
 struct function_setting functions_wanted(const struct subnet *subnet, uint32_t socket)
 {
-    const struct virtual_function *function = functions_get(subnet, socket);
+    const struct virtual_function *function = functions_at(subnet, socket);
     uint32_t port = subnet->ports.items[socket].peer;
     if (function->held)
         return function->wanted;
@@ -333,7 +311,7 @@ struct function_setting functions_wanted(const struct subnet *subnet, uint32_t s
 
 bool functions_differ(const struct subnet *subnet, uint32_t socket)
 {
-    const struct virtual_function *function = functions_get(subnet, socket);
+    const struct virtual_function *function = functions_at(subnet, socket);
     uint32_t port = subnet->ports.items[socket].peer;
     if (function->held)
         return function->order == ORDER_SETTING && function->outcome == FUNCTION_PENDING;

@@ -7,8 +7,8 @@
  *
  * Known is what the vSwitch answered last (functions_learn()). Wanted is what follows from the LID
  * that the function's port was given, or, while a function is held for a request about a virtual
- * machine, what that request asks for (functions_want()). Functions of which something else is
- * wanted wait in a queue for sm/functions.c, the only one who writes to vSwitches.
+ * machine, what that request asks for (functions_want()). sm/functions.c writes what differs, and
+ * nobody else does.
  *
  * A virtual machine is known by the GUID of its port, and is where a function shows that GUID. If
  * two functions show it, the one that was known before counts until vswitch/model decides. */
@@ -42,7 +42,7 @@ enum function_outcome {
 
 struct virtual_function {
     uint32_t socket;
-    uint32_t port; /* the function's own, also while its hypervisor is away; SUBNET_NONE: none */
+    uint32_t port; /* see functions_port() */
     /* Known; the LID is in the PortInfo of the function's port. */
     bool attached;
     uint64_t guid;
@@ -62,9 +62,7 @@ struct virtual_functions {
     uint8_t lmc;             /* of functions */
     struct map machines;     /* port GUID of a machine → socket */
     VEC(uint32_t) contested; /* sockets that show a machine which counts as being elsewhere */
-    VEC(uint32_t) queue;     /* sockets for the programmer to look at */
-    size_t queue_taken;
-    uint32_t writing; /* Sets under way */
+    uint32_t writing;        /* Sets under way */
     /* Counters, for those who plan keys and levels: functions that came up, that were let go. */
     uint64_t risen, let_go;
 };
@@ -73,10 +71,11 @@ void functions_release(struct virtual_functions *functions);
 /* Rows for the sockets of a vSwitch that was just found. */
 void functions_add(struct subnet *subnet, uint32_t vswitch);
 /* NULL for ports that are no sockets. */
-struct virtual_function *functions_at(struct subnet *subnet, uint32_t socket);
-const struct virtual_function *functions_get(const struct subnet *subnet, uint32_t socket);
+struct virtual_function *functions_at(const struct subnet *subnet, uint32_t socket);
+/* The function's own port, also while its hypervisor is away; SUBNET_NONE: it has none. */
+uint32_t functions_port(const struct subnet *subnet, uint32_t socket);
 /* The function whose own port this is; NULL for all other ports. */
-struct virtual_function *functions_of_port(struct subnet *subnet, uint32_t port);
+struct virtual_function *functions_of_port(const struct subnet *subnet, uint32_t port);
 /* The socket that shows this machine, or SUBNET_NONE. */
 uint32_t functions_find_machine(const struct subnet *subnet, uint64_t guid);
 /* The physical function is up under this manager: others of its adapter can be written. */
@@ -107,12 +106,8 @@ void functions_want_keys(struct subnet *subnet, uint32_t socket, uint64_t guid);
 enum function_outcome functions_outcome(const struct subnet *subnet, uint32_t socket);
 /* It is held no more. */
 void functions_let_go(struct subnet *subnet, uint32_t socket);
-/* The same, and what is there is not known for sure: it is read again. */
-void functions_give_up(struct subnet *subnet, uint32_t socket);
 /* What should be there, and whether that has to be written. */
 struct function_setting functions_wanted(const struct subnet *subnet, uint32_t socket);
 bool functions_differ(const struct subnet *subnet, uint32_t socket);
-/* For the programmer: the next socket of the queue, or SUBNET_NONE. */
-uint32_t functions_take(struct subnet *subnet);
 
 #endif

@@ -5,14 +5,14 @@
 #include "base/map.h"
 #include "base/time.h"
 #include "vswitch/model/addresses.h"
+#include "vswitch/move.h"
 #include "vswitch/safety.h"
-#include "vswitch/steps.h"
 #include "vswitch/vswitch.h"
 
 /* How far a request is (docs/decisions/015-vswitch.md has the picture). */
 enum operation_state {
     OPERATION_WAITING,   /* for the manager to be quiet, for a function to be free */
-    OPERATION_TELLING,   /* functions are written, step by step */
+    OPERATION_STEPPING,  /* functions are written, step by step */
     OPERATION_PLANNING,  /* addresses are where they should be; entries are to follow */
     OPERATION_WRITING,   /* wave after wave */
     OPERATION_REROUTING, /* the manager computes routes anyway, and they will fit */
@@ -23,9 +23,9 @@ struct operation {
     struct vswitch_result result;
     char name[VSWITCH_NAME_MOST + 1], hypervisor[VSWITCH_NAME_MOST + 1];
     enum operation_state state;
-    uint32_t source, target; /* sockets; SUBNET_NONE: none */
-    uint16_t lid, other;     /* of the machine; of the target before (0: none) */
-    struct steps steps;
+    struct move move;
+    enum move_step step;
+    uint32_t told;   /* socket of the function that the step is about */
     const char *why; /* the new place is taken back */
     bool in_balance; /* minimal was tried and cannot be had */
     struct column_plan plan;
@@ -53,9 +53,9 @@ struct vswitch {
     VEC(struct sm_entry) entries; /* of one turn */
 };
 
-static inline const struct subnet *subnet_of(const struct vswitch *vswitch)
+static inline struct subnet *subnet_of(const struct vswitch *vswitch)
 {
-    return sm_subnet(vswitch->sm);
+    return sm_edit_subnet(vswitch->sm);
 }
 
 /* vswitch.c */

@@ -34,13 +34,8 @@ static uint32_t node_of(const struct vswitch *vswitch, uint32_t socket)
 
 static uint16_t lid_at(const struct vswitch *vswitch, uint32_t socket)
 {
-    uint32_t port = functions_get(subnet_of(vswitch), socket)->port;
+    uint32_t port = functions_port(subnet_of(vswitch), socket);
     return port == SUBNET_NONE ? 0 : subnet_of(vswitch)->ports.items[port].lid;
-}
-
-static bool is_present(const struct vswitch *vswitch, uint32_t socket)
-{
-    return subnet_is_present(subnet_of(vswitch), socket);
 }
 
 /* ---- ends ---- */
@@ -114,126 +109,100 @@ static void bury(struct vswitch *vswitch, uint64_t now)
     vswitch->operations.count = kept;
 }
 
-/* ---- following a plan ---- */
+/* ---- steps ---- */
 
-/* Everything is as it was before. */
-static void leave(struct vswitch *vswitch, struct operation *operation)
+/* Everything is as it was before: what is there is read again. */
+static void leave(struct vswitch *vswitch, const struct operation *operation)
 {
-    if (operation->target != SUBNET_NONE)
-        functions_give_up(sm_edit_subnet(vswitch->sm), operation->target);
-    if (operation->source != SUBNET_NONE)
-        functions_give_up(sm_edit_subnet(vswitch->sm), operation->source);
+    const uint32_t sockets[] = {operation->move.target, operation->move.source};
+    for (size_t i = 0; i < 2; i++)
+        if (sockets[i] != SUBNET_NONE) {
+            functions_let_go(subnet_of(vswitch), sockets[i]);
+            sm_program_function(vswitch->sm, sockets[i]);
+        }
 }
 
-/* What the old place has from now on: the LID that was at the new one, or none. */
-static uint16_t lid_left(const struct vswitch *vswitch, const struct operation *operation)
+static void fail(struct vswitch *vswitch, struct operation *operation, const char *name,
+                 const char *why)
 {
-    if (subnet_of(vswitch)->functions.dynamic)
-        return 0;
-    return operation->target == SUBNET_NONE ? operation->lid : operation->other;
+    leave(vswitch, operation);
+    operation_end(operation, VSWITCH_FAILED, "%s%s", name, why);
 }
 
-/* All functions have answered, or will not any more: the addresses are where they should be. */
+/* All functions have answered, or will not any more: addresses change places. */
 static void place(struct vswitch *vswitch, struct operation *operation)
 {
-    struct subnet *subnet = sm_edit_subnet(vswitch->sm);
-    const struct address_move all[] = {{operation->target, operation->lid},
-                                       {operation->source, lid_left(vswitch, operation)}};
-    struct address_move moves[ADDRESS_MOVES_MOST];
-    uint32_t ports[ADDRESS_MOVES_MOST];
-    size_t count = 0, port_count = 0;
-    bool ends = operation->target == SUBNET_NONE;
-    if (ends) /* also if nobody said so */
-        addresses_forget_machine(subnet, operation->result.request.guid);
-    for (size_t i = 0; i < ADDRESS_MOVES_MOST; i++) {
-        if (all[i].socket == SUBNET_NONE)
-            continue;
-        moves[count++] = all[i];
-        ports[port_count] = functions_get(subnet, all[i].socket)->port;
-        port_count += ports[port_count] != SUBNET_NONE;
-    }
-    operation->edition = sm_paths(vswitch->sm).job;
+    const struct move *move = &operation->move;
     struct network *network = sm_edit_paths(vswitch->sm).network;
-    addresses_move(subnet, network, moves, count);
-    sm_addresses_moved(vswitch->sm, ports, port_count, network != NULL);
-    bool moved = !ends && operation->lid != operation->other;
-    if (ends || (!moved && network)) /* else paths do not show it yet, whatever the tables have */
+    bool ends = move->target == SUBNET_NONE;
+    operation->edition = sm_paths(vswitch->sm).job;
+    move_addresses(move, subnet_of(vswitch), network);
+    sm_addresses_moved(vswitch->sm, move->target, move->source, network != NULL);
+    /* A LID that was there already is in the tables, but in no path before these are new. */
+    if (ends || (move->lid == move->before && network))
         operation_succeed(vswitch, operation);
     else
         operation->state = network ? OPERATION_PLANNING : OPERATION_REROUTING;
 }
 
-static void begin_step(struct vswitch *vswitch, struct operation *operation)
+static void begin_step(struct vswitch *vswitch, struct operation *operation, enum move_step step)
 {
-    const struct steps *steps = &operation->steps;
-    const struct step *step = steps->at < steps->count ? &steps->items[steps->at] : NULL;
-    struct subnet *subnet = sm_edit_subnet(vswitch->sm);
-    operation->state = OPERATION_TELLING;
-    if (!step || (step->kind == STEP_DETACH && !is_present(vswitch, step->socket))) {
+    operation->state = OPERATION_STEPPING;
+    operation->step = step;
+    if (step == MOVE_DONE) {
         place(vswitch, operation);
-    } else if (step->kind == STEP_KEYS) {
-        functions_want_keys(subnet, step->socket, step->wanted.guid);
-    } else {
-        functions_want(subnet, step->socket, &step->wanted);
-        operation->result.function_smps++;
-        vswitch->counts.function_smps++;
+        return;
     }
+    operation->result.function_smps += step != MOVE_KEYS;
+    vswitch->counts.function_smps += step != MOVE_KEYS;
+    operation->told = move_begin(&operation->move, subnet_of(vswitch), step);
+    sm_program_function(vswitch->sm, operation->told);
 }
 
-static void fail(struct vswitch *vswitch, struct operation *operation, struct step_verdict verdict,
-                 uint32_t socket)
+static void begin_next_step(struct vswitch *vswitch, struct operation *operation)
 {
-    const char *why = verdict.why ? verdict.why : operation->why;
-    leave(vswitch, operation);
-    if (verdict.by_name)
-        operation_end(operation, VSWITCH_FAILED, "%s %s",
-                      vswitch_hypervisor_name(vswitch, node_of(vswitch, socket)), why);
+    begin_step(vswitch, operation,
+               move_next(&operation->move, subnet_of(vswitch), operation->step));
+}
+
+static void undo(struct vswitch *vswitch, struct operation *operation, const char *why)
+{
+    operation->why = why;
+    if (operation->move.target == SUBNET_NONE)
+        fail(vswitch, operation, "", why);
     else
-        operation_end(operation, VSWITCH_FAILED, "%s", why);
+        begin_step(vswitch, operation, MOVE_UNDO);
 }
 
-static bool follow_step(struct vswitch *vswitch, struct operation *operation)
+/* An old place that does not answer is gone, and the machine is at the new place, or nowhere. */
+static bool end_step(struct vswitch *vswitch, struct operation *operation)
 {
-    const struct step *step = &operation->steps.items[operation->steps.at];
-    enum function_outcome outcome = functions_outcome(subnet_of(vswitch), step->socket);
+    enum move_step step = operation->step;
+    enum function_outcome outcome = functions_outcome(subnet_of(vswitch), operation->told);
     if (outcome == FUNCTION_PENDING)
         return false;
-    struct step_verdict verdict = steps_judge(step->kind, outcome);
-    bool undo = verdict.what == STEPS_UNDO && operation->target != SUBNET_NONE;
-    if (verdict.what == STEPS_GO_ON) {
-        operation->steps.at++;
-        begin_step(vswitch, operation);
-    } else if (undo) {
-        operation->why = verdict.why;
-        steps_plan_undo(&operation->steps, subnet_of(vswitch), operation->target, operation->other);
-        begin_step(vswitch, operation);
-    } else {
-        fail(vswitch, operation, verdict, step->socket);
-    }
+    if (step == MOVE_UNDO)
+        fail(vswitch, operation, "", operation->why);
+    else if (outcome == FUNCTION_DONE || (outcome == FUNCTION_LOST && step == MOVE_DETACH))
+        begin_next_step(vswitch, operation);
+    else if (outcome == FUNCTION_LOST)
+        fail(vswitch, operation, "", "the hypervisor does not answer: nothing has changed");
+    else if (step == MOVE_KEYS)
+        undo(vswitch, operation, "the function does not take its partitions");
+    else if (step == MOVE_DETACH)
+        undo(vswitch, operation, "the hypervisor refuses to let it go");
+    else
+        fail(vswitch, operation, vswitch_hypervisor_name(vswitch, operation->result.to),
+             " refuses it");
     return true;
 }
 
 /* ---- beginning ---- */
 
-static void follow_plan(struct vswitch *vswitch, struct operation *operation, uint16_t open)
-{
-    const struct steps_request request = {
-        .guid = operation->result.request.guid,
-        .source = operation->source,
-        .target = operation->target,
-        .lid = operation->lid,
-        .left = lid_left(vswitch, operation),
-        .keys = sm_uses_partitions(vswitch->sm),
-        .open = open,
-    };
-    steps_plan(&operation->steps, subnet_of(vswitch), &request);
-    begin_step(vswitch, operation);
-}
-
 /* Settings are on their way to the function: they would overtake an address, or be overtaken. */
 static bool is_busy(const struct vswitch *vswitch, uint32_t socket)
 {
-    uint32_t port = functions_get(subnet_of(vswitch), socket)->port;
+    uint32_t port = functions_port(subnet_of(vswitch), socket);
     return functions_is_busy(subnet_of(vswitch), socket) ||
            (port != SUBNET_NONE && sm_is_writing_port(vswitch->sm, port));
 }
@@ -248,102 +217,102 @@ static bool is_first_of_its_machine(const struct vswitch *vswitch,
     return true;
 }
 
-/* A function for the machine; false, and it is over, if there is none. */
-static bool find_target(struct vswitch *vswitch, struct operation *operation)
+/* A function for the machine; SUBNET_NONE, and it is over, if there is none. */
+static uint32_t find_target(struct vswitch *vswitch, struct operation *operation)
 {
     const char *name = operation->hypervisor;
-    if (!*name) {
-        operation->target = placement_auto(vswitch, operation->source);
-        if (operation->target == SUBNET_NONE)
-            operation_end(operation, VSWITCH_FAILED, "no hypervisor has a free function");
-        return operation->target != SUBNET_NONE;
-    }
-    uint32_t node = placement_find(vswitch, name);
-    if (node == SUBNET_NONE) {
+    uint32_t node = *name ? placement_find(vswitch, name) : SUBNET_NONE;
+    uint32_t target = !*name                ? placement_auto(vswitch, operation->move.source)
+                      : node != SUBNET_NONE ? placement_function(vswitch, node)
+                                            : SUBNET_NONE;
+    if (target != SUBNET_NONE)
+        return target;
+    if (!*name)
+        operation_end(operation, VSWITCH_FAILED, "no hypervisor has a free function");
+    else if (node == SUBNET_NONE)
         operation_end(operation, VSWITCH_FAILED, "there is no hypervisor '%s'", name);
-        return false;
-    }
-    operation->target = placement_function(vswitch, node);
-    if (operation->target == SUBNET_NONE)
+    else
         operation_end(operation, VSWITCH_FAILED, "'%s' has no free function", name);
-    return operation->target != SUBNET_NONE;
-}
-
-static uint16_t next_free_lid(struct vswitch *vswitch)
-{
-    return addresses_next_free(subnet_of(vswitch), &vswitch->next_lid);
+    return SUBNET_NONE;
 }
 
 /* False if there are no LIDs for it. */
-static bool choose_lids(struct vswitch *vswitch, struct operation *operation, uint16_t *open)
+static bool choose_lids(struct vswitch *vswitch, struct move *move)
 {
-    bool moves = operation->source != SUBNET_NONE, dynamic = subnet_of(vswitch)->functions.dynamic;
-    operation->other = lid_at(vswitch, operation->target);
-    operation->lid = moves     ? lid_at(vswitch, operation->source)
-                     : dynamic ? next_free_lid(vswitch)
-                               : operation->other;
+    const struct subnet *subnet = subnet_of(vswitch);
+    bool moves = move->source != SUBNET_NONE, dynamic = subnet->functions.dynamic;
+    move->before = lid_at(vswitch, move->target);
+    if (moves)
+        move->lid = lid_at(vswitch, move->source);
+    else
+        move->lid = dynamic ? addresses_next_free(subnet, &vswitch->next_lid) : move->before;
+    move->left = dynamic ? 0 : move->before;
+    if (!dynamic || !move->keys)
+        return move->lid;
     /* A function without LID cannot be told any keys: it gets one for the while, of its own if the
      * machine's is still in use. */
-    bool opens = dynamic && sm_uses_partitions(vswitch->sm);
-    *open = !opens ? 0 : moves ? next_free_lid(vswitch) : operation->lid;
-    return operation->lid && (*open || !opens);
+    move->open = moves ? addresses_next_free(subnet, &vswitch->next_lid) : move->lid;
+    return move->lid && move->open;
 }
 
-static void begin_at_target(struct vswitch *vswitch, struct operation *operation)
+static void begin_at_target(struct vswitch *vswitch, struct operation *operation, uint32_t source)
 {
-    struct subnet *subnet = sm_edit_subnet(vswitch->sm);
-    uint16_t open;
-    if (!find_target(vswitch, operation))
+    struct move *move = &operation->move;
+    move->source = source;
+    move->keys = sm_uses_partitions(vswitch->sm);
+    move->target = find_target(vswitch, operation);
+    if (move->target == SUBNET_NONE)
         return;
-    if (is_busy(vswitch, operation->target)) { /* it goes on waiting */
-        operation->target = SUBNET_NONE;
+    if (is_busy(vswitch, move->target)) { /* it goes on waiting */
+        move->target = SUBNET_NONE;
         operation->result.began_ns = 0;
         return;
     }
-    bool enough = choose_lids(vswitch, operation, &open);
-    operation->result.lid = operation->lid;
-    operation->result.to = node_of(vswitch, operation->target);
+    bool enough = choose_lids(vswitch, move);
+    operation->result.lid = move->lid;
+    operation->result.to = node_of(vswitch, move->target);
     if (!enough) {
-        operation->target = SUBNET_NONE;
+        move->target = SUBNET_NONE;
         operation_end(operation, VSWITCH_FAILED, "there is no free LID");
         return;
     }
-    functions_hold(subnet, operation->target);
-    if (operation->source != SUBNET_NONE)
-        functions_hold(subnet, operation->source);
-    follow_plan(vswitch, operation, open);
+    functions_hold(subnet_of(vswitch), move->target);
+    if (source != SUBNET_NONE)
+        functions_hold(subnet_of(vswitch), source);
+    begin_next_step(vswitch, operation);
 }
 
-static bool is_asked_for_here(const struct vswitch *vswitch, const struct operation *operation,
-                              uint32_t socket)
+/* The machine is at a hypervisor that is there. Whether that is where it should be. */
+static bool is_in_place(const struct vswitch *vswitch, const struct operation *operation,
+                        uint32_t socket)
 {
     return placement_find(vswitch, operation->hypervisor) == node_of(vswitch, socket);
+}
+
+static void end_in_place(const struct vswitch *vswitch, struct operation *operation,
+                         uint32_t socket)
+{
+    operation->result.lid = lid_at(vswitch, socket);
+    operation->result.to = node_of(vswitch, socket);
+    operation_end(operation, VSWITCH_DONE, "at %s already, LID %u",
+                  vswitch_hypervisor_name(vswitch, operation->result.to), operation->result.lid);
 }
 
 static void begin_create(struct vswitch *vswitch, struct operation *operation, uint32_t socket)
 {
     const char *owner =
         socket == SUBNET_NONE ? names_owner(vswitch, operation->result.request.guid) : NULL;
-    if (owner) {
+    if (owner)
         operation_end(operation, VSWITCH_FAILED,
                       "0x%016llx is the GUID of '%s', which is no machine",
                       (unsigned long long)operation->result.request.guid, owner);
-        return;
-    }
-    if (socket == SUBNET_NONE || !is_present(vswitch, socket)) {
-        operation->source = socket; /* if any: it takes its LID along */
-        begin_at_target(vswitch, operation);
-        return;
-    }
-    operation->result.lid = lid_at(vswitch, socket);
-    operation->result.to = node_of(vswitch, socket);
-    if (*operation->hypervisor && !is_asked_for_here(vswitch, operation, socket))
+    else if (socket == SUBNET_NONE || !subnet_is_present(subnet_of(vswitch), socket))
+        begin_at_target(vswitch, operation, socket); /* it takes its LID along, if it has one */
+    else if (!*operation->hypervisor || is_in_place(vswitch, operation, socket))
+        end_in_place(vswitch, operation, socket);
+    else
         operation_end(operation, VSWITCH_FAILED, "it is at %s already: migrate it",
                       vswitch_hypervisor_name(vswitch, node_of(vswitch, socket)));
-    else
-        operation_end(operation, VSWITCH_DONE, "at %s already, LID %u",
-                      vswitch_hypervisor_name(vswitch, node_of(vswitch, socket)),
-                      operation->result.lid);
 }
 
 static void begin_destroy(struct vswitch *vswitch, struct operation *operation, uint32_t socket)
@@ -352,15 +321,17 @@ static void begin_destroy(struct vswitch *vswitch, struct operation *operation, 
         operation_end(operation, VSWITCH_DONE, "there is none");
         return;
     }
+    struct move *move = &operation->move;
     operation->result.from = node_of(vswitch, socket);
-    operation->lid = operation->result.lid = lid_at(vswitch, socket);
-    if (!is_present(vswitch, socket)) {
-        addresses_forget_machine(sm_edit_subnet(vswitch->sm), operation->result.request.guid);
+    operation->result.lid = move->lid = lid_at(vswitch, socket);
+    if (!subnet_is_present(subnet_of(vswitch), socket)) {
+        addresses_forget_machine(subnet_of(vswitch), move->guid);
         operation_succeed(vswitch, operation);
         return;
     }
-    operation->source = socket;
-    follow_plan(vswitch, operation, 0);
+    move->source = socket;
+    move->left = subnet_of(vswitch)->functions.dynamic ? 0 : move->lid;
+    begin_next_step(vswitch, operation);
 }
 
 static void begin_migrate(struct vswitch *vswitch, struct operation *operation, uint32_t socket)
@@ -371,16 +342,11 @@ static void begin_migrate(struct vswitch *vswitch, struct operation *operation, 
     }
     operation->result.from = node_of(vswitch, socket);
     operation->result.lid = lid_at(vswitch, socket);
-    if (is_present(vswitch, socket) && *operation->hypervisor &&
-        is_asked_for_here(vswitch, operation, socket)) {
-        operation->result.to = node_of(vswitch, socket);
-        operation_end(operation, VSWITCH_DONE, "at %s already, LID %u",
-                      vswitch_hypervisor_name(vswitch, node_of(vswitch, socket)),
-                      operation->result.lid);
-        return;
-    }
-    operation->source = socket;
-    begin_at_target(vswitch, operation);
+    if (subnet_is_present(subnet_of(vswitch), socket) && *operation->hypervisor &&
+        is_in_place(vswitch, operation, socket))
+        end_in_place(vswitch, operation, socket);
+    else
+        begin_at_target(vswitch, operation, socket);
 }
 
 static bool begin(struct vswitch *vswitch, struct operation *operation, uint64_t now)
@@ -405,7 +371,7 @@ static bool take_turn(struct vswitch *vswitch, struct operation *operation, uint
 {
     switch (operation->state) {
     case OPERATION_WAITING: return begin(vswitch, operation, now);
-    case OPERATION_TELLING: return follow_step(vswitch, operation);
+    case OPERATION_STEPPING: return end_step(vswitch, operation);
     case OPERATION_REROUTING: /* or it came to nothing, and entries have to be changed after all */
     case OPERATION_PLANNING: return waves_plan(vswitch, operation, now);
     default: return false;
@@ -416,13 +382,12 @@ static void resign(struct vswitch *vswitch)
 {
     for (size_t i = 0; i < vswitch->operations.count; i++) {
         struct operation *operation = vswitch->operations.items[i];
-        if (operation->state == OPERATION_TELLING)
+        if (operation->state == OPERATION_STEPPING)
             leave(vswitch, operation);
         operation_end(
             operation, VSWITCH_FAILED,
             "this manager is not master any more: ask its successor where the machine is");
     }
-    sm_program_functions(vswitch->sm);
 }
 
 static void end_drains(struct vswitch *vswitch, uint64_t now)
@@ -440,10 +405,8 @@ void vswitch_advance(struct vswitch *vswitch, uint64_t now)
         resign(vswitch);
     while (progress) {
         progress = false;
-        for (size_t i = 0; i < vswitch->operations.count; i++) {
+        for (size_t i = 0; i < vswitch->operations.count; i++)
             progress |= take_turn(vswitch, vswitch->operations.items[i], now);
-            sm_program_functions(vswitch->sm);
-        }
         progress |= waves_write(vswitch, now);
         bury(vswitch, now);
     }
@@ -503,7 +466,7 @@ uint64_t vswitch_ask(struct vswitch *vswitch, uint64_t now, const struct vswitch
                                                 .asked_ns = now,
                                                 .from = SUBNET_NONE,
                                                 .to = SUBNET_NONE};
-    operation->source = operation->target = SUBNET_NONE;
+    operation->move = (struct move){request->guid, .source = SUBNET_NONE, .target = SUBNET_NONE};
     snprintf(operation->name, sizeof operation->name, "%s", request->name ? request->name : "");
     snprintf(operation->hypervisor, sizeof operation->hypervisor, "%s",
              request->hypervisor ? request->hypervisor : "");

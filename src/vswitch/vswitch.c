@@ -98,7 +98,7 @@ static bool is_function(const struct vswitch *vswitch, uint32_t port)
 static bool has_guid_of_its_own(const struct vswitch *vswitch, uint32_t port, uint64_t guid)
 {
     const struct subnet *subnet = subnet_of(vswitch);
-    const struct virtual_function *function = functions_get(subnet, port);
+    const struct virtual_function *function = functions_at(subnet, port);
     if (function)
         return function->guid == guid && !function->attached && subnet->ports.items[port].known &&
                subnet_is_present(subnet, port);
@@ -133,7 +133,7 @@ static void describe(const struct vswitch *vswitch, uint32_t socket, uint64_t gu
 {
     const struct subnet *subnet = subnet_of(vswitch);
     const struct subnet_port *there = &subnet->ports.items[socket];
-    uint32_t port = functions_get(subnet, socket)->port;
+    uint32_t port = functions_at(subnet, socket)->port;
     *machine = (struct vswitch_machine){
         .guid = guid,
         .name = name_of(vswitch, guid),
@@ -151,7 +151,7 @@ bool vswitch_next_machine(const struct vswitch *vswitch, uint32_t *cursor,
 {
     const struct subnet *subnet = subnet_of(vswitch);
     for (; *cursor < subnet->ports.count; (*cursor)++) {
-        const struct virtual_function *function = functions_get(subnet, *cursor);
+        const struct virtual_function *function = functions_at(subnet, *cursor);
         if (!function || !function->attached ||
             functions_find_machine(subnet, function->guid) != *cursor)
             continue;

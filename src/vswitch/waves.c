@@ -67,16 +67,18 @@ bool waves_plan(struct vswitch *vswitch, struct operation *operation, uint64_t n
     }
     const struct subnet *subnet = subnet_of(vswitch);
     bool swap = !subnet->functions.dynamic;
-    uint32_t pf = subnet_pf_of(subnet, subnet->ports.items[operation->target].node);
-    uint16_t like = swap ? operation->other : pf == SUBNET_NONE ? 0 : subnet->ports.items[pf].lid;
-    bool starts = operation->source == SUBNET_NONE;
+    uint32_t pf = subnet_pf_of(subnet, subnet->ports.items[operation->move.target].node);
+    uint16_t like = swap                ? operation->move.before
+                    : pf == SUBNET_NONE ? 0
+                                        : subnet->ports.items[pf].lid;
+    bool starts = operation->move.source == SUBNET_NONE;
     if (starts)
-        routes_copy_levels(sm_edit_paths(vswitch->sm).routes, operation->lid, like);
+        routes_copy_levels(sm_edit_paths(vswitch->sm).routes, operation->move.lid, like);
     enum vswitch_mode mode =
         operation->in_balance ? VSWITCH_BALANCED : operation->result.request.mode;
     columns_plan_release(&operation->plan);
     if (!like ||
-        columns_plan(&operation->plan, paths.network, paths.routes, operation->lid, like,
+        columns_plan(&operation->plan, paths.network, paths.routes, operation->move.lid, like,
                      1u << subnet->functions.lmc, swap, starts ? VSWITCH_BALANCED : mode) < 0) {
         give_up_planning(vswitch, operation, now);
         return true;
@@ -142,7 +144,7 @@ static void next_wave(struct vswitch *vswitch, struct operation *operation, uint
     if (operation->wave >= p->waves) {
         operation->result.table_smps += p->blocks;
         operation->result.switches = p->switches;
-        show(vswitch, operation->target);
+        show(vswitch, operation->move.target);
         operation_succeed(vswitch, operation);
         return;
     }
@@ -153,19 +155,6 @@ static void next_wave(struct vswitch *vswitch, struct operation *operation, uint
         wait_for_drain(vswitch, operation, now);
     else
         begin_wave(vswitch, operation);
-}
-
-static uint64_t count_blocks(const struct vswitch *vswitch)
-{
-    struct map blocks = {0};
-    uint64_t count = 0;
-    for (size_t i = 0; i < vswitch->entries.count; i++) {
-        const struct sm_entry *entry = &vswitch->entries.items[i];
-        uint64_t key = (uint64_t)entry->at << 10 | entry->lid / ROUTES_BLOCK;
-        count += map_add(&blocks, key, (uint32_t)i) == i;
-    }
-    map_release(&blocks);
-    return count;
 }
 
 bool waves_write(struct vswitch *vswitch, uint64_t now)
@@ -182,8 +171,8 @@ bool waves_write(struct vswitch *vswitch, uint64_t now)
         over |= operation->state == OPERATION_OVER;
     }
     if (vswitch->entries.count) {
-        vswitch->counts.table_smps += count_blocks(vswitch);
-        sm_change_entries(vswitch->sm, vswitch->entries.items, vswitch->entries.count);
+        vswitch->counts.table_smps +=
+            sm_change_entries(vswitch->sm, vswitch->entries.items, vswitch->entries.count);
         over |= sm_tables_are_written(vswitch->sm); /* nothing differed: nobody would wake us */
     }
     return over;

@@ -1,9 +1,5 @@
 #include "vswitch/model/addresses.h"
 
-#include "vswitch/model/terminals.h"
-
-#include <assert.h>
-
 enum { TOP_STEP = 1024 };
 
 /* ---- the same machine twice ---- */
@@ -66,7 +62,7 @@ static bool is_second_in_use(const struct subnet *subnet, uint32_t first, uint32
 /* Returns the socket that is evicted, or SUBNET_NONE. */
 static uint32_t decide(struct subnet *subnet, uint32_t second)
 {
-    const struct virtual_function *function = functions_get(subnet, second);
+    const struct virtual_function *function = functions_at(subnet, second);
     uint32_t first = functions_find_machine(subnet, function->guid);
     if (!function->attached || first == SUBNET_NONE || first == second)
         return SUBNET_NONE; /* not any more */
@@ -120,15 +116,12 @@ uint16_t addresses_table_top(const struct subnet *subnet, const struct subnet_no
 
 uint16_t addresses_next_free(const struct subnet *subnet, uint16_t *next)
 {
-    unsigned lmc = subnet->functions.lmc, span = 1u << lmc,
-             first = (*next + span - 1) / span * span;
-    for (unsigned turn = 0; turn < 2; turn++) {
-        for (unsigned lid = turn || !first ? span : first; lid + span - 1 <= LID_UNICAST_LAST;
-             lid += span)
-            if (subnet_lid_range_free(subnet, SUBNET_NONE, lid, lmc)) {
-                *next = (uint16_t)(lid + span);
-                return (uint16_t)lid;
-            }
+    unsigned span = 1u << subnet->functions.lmc;
+    for (unsigned tries = LID_UNICAST_LAST / span; tries; tries--) {
+        unsigned lid = *next && *next + span - 1 <= LID_UNICAST_LAST ? *next : span;
+        *next = (uint16_t)(lid + span);
+        if (subnet_lid_range_free(subnet, SUBNET_NONE, lid, subnet->functions.lmc))
+            return (uint16_t)lid;
     }
     return 0;
 }
@@ -142,36 +135,4 @@ void addresses_forget_machine(struct subnet *subnet, uint64_t guid)
     functions_at(subnet, socket)->attached = false;
     if (subnet->functions.dynamic)
         functions_unplug(subnet, socket);
-}
-
-void addresses_move(struct subnet *subnet, struct network *network,
-                    const struct address_move *moves, size_t count)
-{
-    uint16_t before[ADDRESS_MOVES_MOST];
-    assert(count <= ADDRESS_MOVES_MOST);
-    for (size_t i = 0; i < count; i++) {
-        uint32_t port = functions_get(subnet, moves[i].socket)->port;
-        before[i] = port == SUBNET_NONE ? 0 : subnet->ports.items[port].lid;
-        if (port != SUBNET_NONE && before[i] != moves[i].lid)
-            subnet_set_lid(subnet, port, 0, 0);
-    }
-    for (size_t i = 0; i < count; i++) {
-        struct virtual_function *function = functions_at(subnet, moves[i].socket);
-        uint32_t port = function->port;
-        functions_let_go(subnet, moves[i].socket);
-        if (port == SUBNET_NONE)
-            continue;
-        if (!moves[i].lid) {
-            functions_unplug(subnet, moves[i].socket);
-            continue;
-        }
-        subnet_set_lid(subnet, port, moves[i].lid, subnet->functions.lmc);
-        if (network && terminals_has(network, moves[i].lid) &&
-            subnet->ports.items[moves[i].socket].peer == port)
-            terminals_place(network, subnet, port);
-    }
-    for (size_t i = 0; network && i < count; i++)
-        if (subnet->by_lid[before[i]] == SUBNET_NONE)
-            terminals_drop(network, before[i]);
-    subnet->generation++; /* port GUIDs may be others */
 }

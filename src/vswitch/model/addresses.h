@@ -12,7 +12,6 @@
 #ifndef WEFT_VSWITCH_MODEL_ADDRESSES_H
 #define WEFT_VSWITCH_MODEL_ADDRESSES_H
 
-#include "routing/model/network.h"
 #include "subnet/subnet.h"
 
 /* Decides about machines that two functions show, before LIDs are given. Returns the socket of the
@@ -30,17 +29,5 @@ uint16_t addresses_table_top(const struct subnet *subnet, const struct subnet_no
 uint16_t addresses_next_free(const struct subnet *subnet, uint16_t *next);
 /* A machine that will not come back: its address is free. */
 void addresses_forget_machine(struct subnet *subnet, uint64_t guid);
-
-/* Where LIDs are now; 0: the function has none any more. */
-struct address_move {
-    uint32_t socket;
-    uint16_t lid;
-};
-enum { ADDRESS_MOVES_MOST = 2 };
-/* All at once; the functions are not held any more. The terminals of `network` follow, unless it is
- * NULL. But a LID that nobody had is no terminal before terminals_place(): entries of tables for it
- * may be left from whoever had it last. */
-void addresses_move(struct subnet *subnet, struct network *network,
-                    const struct address_move *moves, size_t count);
 
 #endif
