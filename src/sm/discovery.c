@@ -413,7 +413,6 @@ static void node_met(struct sm *sm, uint64_t now, uint32_t through, const uint8_
     node_at(sm, node)->partition_cap = (uint16_t)wire_get(data, NODE_INFO_PARTITION_CAP);
     if (kind == SUBNET_SWITCH && node_at(sm, node)->device == VSWITCH_DEVICE_ID)
         subnet_mark_vswitch(&sm->subnet, node);
-    sm->hypervisors |= node_at(sm, node)->vswitch;
     uint32_t end = subnet_end_port(&sm->subnet, arrival);
     bool new_port = !port_at(sm, end)->known;
     port_at(sm, end)->guid = wire_get(data, NODE_INFO_PORT_GUID);

@@ -3,6 +3,7 @@
 #define WEFT_SM_INTERNAL_H
 
 #include "base/time.h"
+#include "sm/mastership.h"
 #include "sm/sm.h"
 #include "sm/transactions.h"
 
@@ -19,14 +20,9 @@ struct port_work {
     uint8_t mute;       /* another manager sits here that left so many questions unanswered */
     uint8_t flaps;      /* times it came back since `flaps_since` */
     uint64_t flaps_since, damped_until;
-    /* Sockets of vSwitches. */
-    bool held;         /* the vswitch library is about to change it */
-    bool evict;        /* the machine that it shows is somewhere else */
-    uint8_t outcome;   /* of enum sm_function_outcome: the last Set's */
-    uint32_t function; /* the port that is or was plugged in; 0: none yet */
-    uint32_t holds;    /* … so many holds had begun or ended when it was last written */
-    uint32_t judged;   /* the mastership in which it was found out whether … */
-    bool ask;          /* … its clients have to register again */
+    uint32_t holds;  /* sockets: so many holds had begun or ended when the function was written */
+    uint32_t judged; /* the mastership in which it was found out whether … */
+    bool ask;        /* … its clients have to register again */
 };
 struct refusal { /* what a switch did not take; it is not sent again before the next sweep */
     uint64_t blocks[LFT_BLOCKS / 64]; /* of its table … */
@@ -91,18 +87,14 @@ struct audit {
     uint64_t next_at;
 };
 
-struct guest {
-    uint64_t guid;
-    enum { GUEST_WAITS, GUEST_PLANNED, GUEST_CROWDED, GUEST_LOST } state;
-};
-struct partition_work {       /* see partitions.c */
-    bool used;                /* tables are ours to write */
-    bool stale;               /* the rules may be others than those that were planned with */
-    uint64_t generation;      /* of the subnet that was planned for */
-    uint32_t reading;         /* requests under way */
-    VEC(uint8_t) reads;       /* by end port: whether its table was read … */
-    VEC(uint64_t) done;       /* … and what it was planned for; 0: nothing yet, or in vain */
-    VEC(struct guest) guests; /* by end port: who is about to get the function */
+struct partition_work {  /* see partitions.c */
+    bool used;           /* tables are ours to write */
+    bool stale;          /* the rules may be others than those that were planned with */
+    uint64_t generation; /* of the subnet that was planned for */
+    uint64_t functions;  /* … of which so many had come up or been let go */
+    uint32_t reading;    /* requests under way */
+    VEC(uint8_t) reads;  /* by end port: whether its table was read … */
+    VEC(uint64_t) done;  /* … and what it was planned for; 0: nothing yet, or in vain */
     /* Scratch: of the port that is planned. */
     struct partition_keys keys;
     VEC(uint16_t) before, table;
@@ -123,11 +115,8 @@ struct service_work {          /* see qos.c */
     uint16_t held;  /* lanes of routes on which sources wait: see hold.c */
     uint32_t holds; /* counts their beginnings and ends */
     uint64_t planned_generation, epoch;
+    uint64_t planned_risen;   /* functions of that generation that had come up */
     VEC(uint64_t) signatures; /* by node: of what its tables were planned for */
-};
-
-struct doubled { /* sockets that show the same machine */
-    uint32_t first, second;
 };
 
 struct change {
@@ -143,7 +132,8 @@ struct sm {
     struct subnet subnet;
     struct transactions *transactions;
     uint64_t guid;
-    enum sm_state state;
+    struct mastership *mastership;
+    enum sm_state state;             /* written by mastership.c only */
     VEC(struct port_work) port_work; /* beside subnet.ports */
     VEC(struct node_work) node_work; /* beside subnet.nodes */
     struct map remembered;           /* port GUID → lid << 3 | lmc */
@@ -156,12 +146,8 @@ struct sm {
     struct sm_job *serving; /* whose tables were all acknowledged; may be the current one */
     bool abandoned;         /* the current one's distribution was broken off */
     uint64_t paths_generation;
-    bool computing, stopped;
+    bool computing;
     bool refused;        /* the last job gave no routes */
-    bool learns;         /* see sm_learns() */
-    uint64_t stood_by;   /* since then it is a standby, if it is one */
-    bool yielding;       /* asked to hand over, whoever outranks whom … */
-    bool gave_way;       /* … and does not claim it back, whatever its configuration says */
     bool was_standby;    /* another one was master before: its tables may be as good as ours */
     bool ways_stale;     /* a link or node went: find the ways anew */
     bool explore_all;    /* after a change everything is discovered anew, not just the region */
@@ -181,31 +167,21 @@ struct sm {
     uint32_t tables_under_way; /* Sets of table blocks and tops, in all switches */
     struct partition_work partitioning;
     struct service_work service;
-    uint32_t blocks_under_way;    /* Sets of partitions, lanes, multicast */
-    uint32_t functions_under_way; /* Sets of virtual functions */
-    bool functions_risen;         /* some came up since services were last planned */
-    bool hypervisors;             /* there is one at least, or was */
-    uint16_t next_machine_lid;    /* where the search for a free one goes on */
-    struct map machines;          /* port GUID of a virtual machine → its socket */
-    VEC(struct doubled) doubles;
+    uint32_t blocks_under_way;   /* Sets of partitions, lanes, multicast */
+    bool functions_risen;        /* some came up since services were last planned */
     const struct groups *groups; /* the owner's; NULL: there is no multicast */
     struct multicast *multicast; /* see multicast.c; NULL: nothing was asked for yet */
     uint16_t multicast_top;      /* the last MLID that switches have to know; 0: none */
-    uint64_t next_sweep, next_poll;
+    uint64_t next_sweep;
     unsigned sweeps;   /* since the last full one */
     uint32_t sweeping; /* requests of the present one under way */
-    unsigned polls_failed;
-    uint32_t given_up;    /* the master that did not answer any more; SUBNET_NONE: none */
-    uint32_t master_port; /* a standby's master; SUBNET_NONE: none known */
-    uint32_t act_count, token;
+    uint32_t token;
     struct mirror mirror;
     struct audit audit;
-    bool handing_over;
     struct sm_counts counts;
     uint16_t next_lid;
-    uint32_t masterships; /* counted */
-    uint32_t asks_in;     /* the mastership in which clients may be asked to register */
-    uint16_t heritage;    /* LID of a master whose clients are known; 0: none is */
+    uint32_t asks_in;  /* the mastership in which clients may be asked to register */
+    uint16_t heritage; /* LID of a master whose clients are known; 0: none is */
 };
 
 static inline struct subnet_port *port_at(struct sm *sm, uint32_t port)
@@ -259,6 +235,7 @@ void faults_contradict(struct sm *sm, uint32_t through);
 /* lids.c */
 void lids_assign(struct sm *sm);
 void lids_assign_port(struct sm *sm, uint32_t port);
+void lids_remember(struct sm *sm, uint32_t port); /* the one it has now, if any */
 
 /* plan.c */
 void plan_routes(struct sm *sm, const struct engine *engine, bool provisional);
@@ -318,9 +295,8 @@ void partitions_flush(struct sm *sm);  /* requests under way were forgotten */
 void partitions_release_work(struct sm *sm);
 /* A function came up: it has the keys of its physical one, and so has the switch's port. */
 void partitions_came_up(struct sm *sm, uint32_t socket);
-/* A function is held no more: what was planned for a guest may not be for whoever has it now. */
-void partitions_let_go(struct sm *sm, uint32_t socket);
-bool partitions_are_under_way(const struct sm *sm, uint32_t port); /* Sets of this port's */
+/* The keys of a machine go to the function that it is about to have. */
+void partitions_prepare(struct sm *sm, uint32_t socket);
 /* Whether a port may become Active: its keys have been looked at. */
 bool partitions_are_settled(struct sm *sm, uint32_t port);
 /* Sets what a switch port is to enforce, in its PortInfo. */
@@ -345,20 +321,14 @@ void multicast_release(struct sm *sm);
 
 /* functions.c */
 void functions_read(struct sm *sm, uint64_t now, uint32_t socket, const uint8_t *data);
-void functions_prepare(struct sm *sm);    /* before LIDs are given … */
-void functions_share_lids(struct sm *sm); /* … and after */
-/* The functions behind a leaf switch's port become terminals; false if it is no vSwitch's. */
-bool functions_add_terminals(struct sm *sm, struct sm_job *job, uint32_t at, unsigned number,
-                             uint32_t uplink);
-void functions_pull_out(struct sm *sm, uint32_t socket);
+void functions_prepare(struct sm *sm); /* before LIDs are given */
 void functions_program(struct sm *sm, uint32_t socket);
 void functions_program_all(struct sm *sm, uint32_t vswitch);
 bool functions_is_held(struct sm *sm, uint32_t port);
 void functions_flush(struct sm *sm);
 
-/* moves.c */
-void moves_take_stock(struct sm *sm);
-uint16_t moves_spare_top(const struct sm *sm, const struct subnet_node *node);
+/* amend.c */
+void amend_take_stock(struct sm *sm);
 
 /* random_table.c */
 bool random_table_is_used(const struct subnet_node *node);
@@ -370,18 +340,9 @@ void change_explore(struct sm *sm, uint64_t now, uint32_t node);
 void change_sweep(struct sm *sm, uint64_t now);
 void change_trap(struct sm *sm, uint64_t now, const struct sm_message *message);
 
-/* mastership.c */
-void mastership_receive(struct sm *sm, uint64_t now, const struct sm_message *message);
-void mastership_ask(struct sm *sm, uint32_t port);       /* discovery waits for the answer */
-void mastership_ask_again(struct sm *sm, uint32_t port); /* by a sweep: nobody waits */
-void mastership_notify(struct sm *sm, uint32_t port);
-void mastership_rival_gone(struct sm *sm, uint64_t now, uint32_t port);
-void mastership_discovered(struct sm *sm, uint64_t now);
-void mastership_expire(struct sm *sm, uint64_t now);
-void mastership_become(struct sm *sm, uint64_t now, enum sm_state state, const char *why);
-
 /* mirror.c */
-uint32_t mirror_act_count(const struct sm *sm);
+/* The bits of ActCount by which standbys know how long their copy holds; 0 if not master. */
+uint32_t mirror_act_count_bits(const struct sm *sm);
 void mirror_begin_change(struct sm *sm); /* the master is about to write */
 void mirror_end_change(struct sm *sm);
 void mirror_watch(struct sm *sm, uint64_t master);

@@ -9,6 +9,7 @@
  * Whoever does not take what it is told is left as it is until the next sweep, which tries again:
  * the rest of the subnet does not wait for it. That is said once. */
 #include "sm/internal.h"
+#include "vswitch/model/addresses.h"
 
 #include "base/bitset.h"
 
@@ -88,9 +89,9 @@ static void judge(struct sm *sm, uint32_t port)
     const uint8_t *info = port_at(sm, port)->info;
     struct port_work *work = sm_port_work(sm, port);
     uint64_t before = wire_get(info, PORT_INFO_MASTER_SM_LID);
-    if (work->judged == sm->masterships)
+    if (work->judged == mastership_number(sm))
         return;
-    work->judged = sm->masterships;
+    work->judged = mastership_number(sm);
     work->ask = wire_get(info, PORT_INFO_PORT_STATE) == PORT_STATE_ACTIVE && before &&
                 before != sm->heritage;
 }
@@ -100,7 +101,7 @@ static void want_question(struct sm *sm, uint32_t port, uint8_t *info)
     enum { CLIENT_REREGISTRATION = 1 << 25 };
     judge(sm, port);
     wire_set(info, PORT_INFO_CLIENT_REREGISTER,
-             sm_port_work(sm, port)->ask && sm->asks_in == sm->masterships &&
+             sm_port_work(sm, port)->ask && sm->asks_in == mastership_number(sm) &&
                  (wire_get(info, PORT_INFO_CAPABILITY_MASK) & CLIENT_REREGISTRATION));
 }
 
@@ -320,7 +321,7 @@ static void want_switch_info(const struct sm *sm, uint32_t node, uint8_t *info)
     if (random_table_is_used(n))
         wire_set(info, SWITCH_INFO_DEFAULT_PORT, random_table_default(sm, node));
     else if (n->tables)
-        wire_set(info, SWITCH_INFO_LINEAR_FDB_TOP, moves_spare_top(sm, n));
+        wire_set(info, SWITCH_INFO_LINEAR_FDB_TOP, addresses_table_top(&sm->subnet, n));
     wire_set(info, SWITCH_INFO_MULTICAST_FDB_TOP, multicast_top(sm, node));
     wire_set(info, SWITCH_INFO_LIFE_TIME_VALUE, sm->config.life_time);
 }
@@ -476,8 +477,8 @@ static bool switch_info_differs(struct sm *sm, uint32_t node)
         return true;
     if (random_table_is_used(n))
         return wire_get(n->switch_info, SWITCH_INFO_DEFAULT_PORT) != random_table_default(sm, node);
-    return n->tables &&
-           wire_get(n->switch_info, SWITCH_INFO_LINEAR_FDB_TOP) != moves_spare_top(sm, n);
+    return n->tables && wire_get(n->switch_info, SWITCH_INFO_LINEAR_FDB_TOP) !=
+                            addresses_table_top(&sm->subnet, n);
 }
 
 /* The last block that is wanted and that a switch has room for. */
