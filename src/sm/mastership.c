@@ -365,7 +365,7 @@ static void enter(struct sm *sm, uint64_t now, enum sm_state state, const char *
     sm->next_sweep = TIME_NEVER;
     sm->computing = false;
     if (state == SM_STANDBY || state == SM_NOT_ACTIVE)
-        sm->change.open = false;
+        sm->change.open = sm->explore_all = false; /* that is the next master's business */
     if (before == SM_MASTER)
         plan_drop(sm);
     if (state == SM_DISCOVERING)
