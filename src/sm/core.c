@@ -164,9 +164,7 @@ static void finish_change(struct sm *sm, uint64_t now)
 static bool is_news(struct sm *sm, uint32_t index)
 {
     const struct subnet_node *node = &sm->subnet.nodes.items[index];
-    return node->present != sm_node_work(sm, index)->announced &&
-           (node->kind == SUBNET_SWITCH ||
-            subnet_socket_of(&sm->subnet, node->first_port + 1) == SUBNET_NONE);
+    return node->present != sm_node_work(sm, index)->announced && !node->virtual_function;
 }
 
 /* One by one while people can follow, else how many. */

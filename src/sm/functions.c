@@ -47,18 +47,10 @@ void functions_prepare(struct sm *sm)
 
 /* ---- what comes with a LID ---- */
 
-static bool is_being_written(const struct blocks *blocks, uint32_t port)
-{
-    bool writing = false;
-    for (uint32_t row = BLOCKS_NONE; (row = blocks_next_of_port(blocks, port, row)) != BLOCKS_NONE;)
-        writing |= blocks->rows.items[row].writing;
-    return writing;
-}
-
 static void learn_tables(struct sm *sm, uint32_t from, uint32_t to)
 {
     struct blocks *blocks = &sm->subnet.blocks;
-    if (is_being_written(blocks, to))
+    if (blocks_are_writing(blocks, to, BLOCK_KINDS))
         return;
     for (uint32_t row = blocks_next_of_port(blocks, from, BLOCKS_NONE); row != BLOCKS_NONE;
          row = blocks_next_of_port(blocks, from, row)) {
@@ -110,16 +102,15 @@ static const struct request_kind set_function = {
     .unanswered = function_unanswered,
 };
 
-static void write_function(struct sm *sm, uint32_t socket)
+static void write_function(struct sm *sm, uint32_t socket, const struct function_setting *wanted)
 {
-    struct function_setting wanted = functions_wanted(&sm->subnet, socket);
     struct request *request = sm_request(sm, &set_function, (union request_subject){.port = socket},
                                          node_at(sm, vswitch_of(sm, socket))->first_port);
     request->modifier = port_at(sm, socket)->number - VSWITCH_PF;
-    wire_set(request->data, VIRTUAL_FUNCTION_LID, wanted.lid);
-    wire_set(request->data, VIRTUAL_FUNCTION_LMC, wanted.lmc);
-    wire_set(request->data, VIRTUAL_FUNCTION_ATTACHED, wanted.attached);
-    wire_set(request->data, VIRTUAL_FUNCTION_PORT_GUID, wanted.guid);
+    wire_set(request->data, VIRTUAL_FUNCTION_LID, wanted->lid);
+    wire_set(request->data, VIRTUAL_FUNCTION_LMC, wanted->lmc);
+    wire_set(request->data, VIRTUAL_FUNCTION_ATTACHED, wanted->attached);
+    wire_set(request->data, VIRTUAL_FUNCTION_PORT_GUID, wanted->guid);
     functions_at(&sm->subnet, socket)->writing = true;
     sm_port_work(sm, socket)->holds = sm->service.holds;
     sm->subnet.functions.writing++;
@@ -130,12 +121,13 @@ void functions_program(struct sm *sm, uint32_t socket)
 {
     const struct subnet_port *there = port_at(sm, socket);
     const struct virtual_function *function = functions_at(&sm->subnet, socket);
-    if (function->writing || !functions_differ(&sm->subnet, socket))
+    struct function_setting wanted;
+    if (function->writing || !functions_differ(&sm->subnet, socket, &wanted))
         return;
     bool may = sm->state == SM_MASTER && there->known && !sm_port_work(sm, socket)->failures &&
                node_at(sm, there->node)->present && functions_pf_is_ready(&sm->subnet, there->node);
     if (may || function->held)
-        write_function(sm, socket);
+        write_function(sm, socket, &wanted);
 }
 
 void functions_program_all(struct sm *sm, uint32_t vswitch)

@@ -97,7 +97,6 @@ void functions_unplug(struct subnet *subnet, uint32_t socket);
 
 /* ---- what is wanted ---- */
 
-void functions_hold(struct subnet *subnet, uint32_t socket);
 /* Holds it, and asks for this. */
 void functions_want(struct subnet *subnet, uint32_t socket, const struct function_setting *wanted);
 /* Partition keys go before machines, so that nobody ever starts with another's: a function that is
@@ -106,8 +105,8 @@ void functions_want_keys(struct subnet *subnet, uint32_t socket, uint64_t guid);
 enum function_outcome functions_outcome(const struct subnet *subnet, uint32_t socket);
 /* It is held no more. */
 void functions_let_go(struct subnet *subnet, uint32_t socket);
-/* What should be there, and whether that has to be written. */
-struct function_setting functions_wanted(const struct subnet *subnet, uint32_t socket);
-bool functions_differ(const struct subnet *subnet, uint32_t socket);
+/* What should be there; true if that has to be written. */
+bool functions_differ(const struct subnet *subnet, uint32_t socket,
+                      struct function_setting *wanted);
 
 #endif

@@ -276,9 +276,9 @@ static void begin_at_target(struct vswitch *vswitch, struct operation *operation
         operation_end(operation, VSWITCH_FAILED, "there is no free LID");
         return;
     }
-    functions_hold(subnet_of(vswitch), move->target);
+    functions_at(subnet_of(vswitch), move->target)->held = true;
     if (source != SUBNET_NONE)
-        functions_hold(subnet_of(vswitch), source);
+        functions_at(subnet_of(vswitch), source)->held = true;
     begin_next_step(vswitch, operation);
 }
 

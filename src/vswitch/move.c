@@ -67,9 +67,8 @@ void move_addresses(const struct move *move, struct subnet *subnet, struct netwo
             subnet_set_lid(subnet, port, lids[i], subnet->functions.lmc);
         else
             functions_unplug(subnet, sockets[i]);
-        if (network && terminals_has(network, lids[i]) &&
-            subnet->ports.items[sockets[i]].peer == port)
-            terminals_place(network, subnet, port);
+        if (network && subnet->ports.items[sockets[i]].peer == port)
+            terminals_place(network, subnet, port, TERMINALS_LEAVE);
     }
     for (size_t i = 0; network && i < 2; i++)
         if (subnet->by_lid[before[i]] == SUBNET_NONE)
