@@ -375,6 +375,8 @@ static void node_met(struct sm *sm, uint64_t now, uint32_t through, const uint8_
     uint64_t guid = wire_get(data, NODE_INFO_NODE_GUID);
     if (through != SUBNET_NONE)
         sm_port_work(sm, through)->probing = false;
+    if (through != SUBNET_NONE && !node_at(sm, port_at(sm, through)->node)->present)
+        return; /* the switch that was asked through is gone meanwhile */
     if (kind < SUBNET_ADAPTER || kind > SUBNET_ROUTER || local > ports || ports == 0 ||
         ports > 254 || (kind != SUBNET_SWITCH && local == 0)) {
         sm_say(sm, SM_EVENT_WARNING, "node 0x%016llx gives an impossible NodeInfo: ignored",
