@@ -609,8 +609,9 @@ static void function_read(struct sm *sm, uint64_t now, const struct request *req
                           const uint8_t *data)
 {
     uint32_t node = end_read(sm, request, true);
+    (void)now;
     sm_port_work(sm, request->about.port)->reading = false;
-    functions_read(sm, now, request->about.port, data);
+    functions_read(sm, request->about.port, data);
     note_whole_node(sm, node);
 }
 
