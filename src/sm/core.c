@@ -43,7 +43,7 @@ struct sm *sm_new(const struct sm_config *config, uint64_t port_guid)
     sm->next_sweep = sm->next_poll = TIME_NEVER;
     sm->next_lid = 1;
     subnet_init(&sm->subnet);
-    transactions_init(&sm->transactions);
+    sm->transactions = transactions_new();
     qos_begin(sm);
     return sm;
 }
@@ -69,7 +69,7 @@ void sm_free(struct sm *sm)
     if (!sm)
         return;
     subnet_release(&sm->subnet);
-    transactions_release(&sm->transactions);
+    transactions_free(sm->transactions);
     partitions_release_work(sm);
     multicast_release(sm);
     vec_release(&sm->port_work);
@@ -302,60 +302,6 @@ static void advance(struct sm *sm, uint64_t now)
     } while (sm->stale);
     conclude(sm, now);
     audit_advance(sm, now);
-}
-
-void sm_answered(struct sm *sm, uint64_t now, const struct request *request, uint16_t status,
-                 const uint8_t *data)
-{
-    switch ((enum sm_purpose)request->purpose) {
-    case PURPOSE_SET_PORT:
-    case PURPOSE_SET_SWITCH:
-    case PURPOSE_SET_RANDOM:
-    case PURPOSE_SET_TABLE: program_answered(sm, request, status, data); break;
-    case PURPOSE_SET_BLOCK: blocks_answered(sm, request, status); break;
-    case PURPOSE_SET_FUNCTION: functions_answered(sm, request, status, data); break;
-    case PURPOSE_READ_KEYS: partitions_answered(sm, request, status, data); break;
-    case PURPOSE_READ_HOLD: hold_answered(sm, status ? NULL : data); break;
-    case PURPOSE_STAGE: distribute_answered(sm, request, status, data); break;
-    case PURPOSE_SWEEP: change_swept(sm, now, request, status ? NULL : data); break;
-    case PURPOSE_AUDIT: audit_answered(sm, now, request, status ? NULL : data); break;
-    case PURPOSE_MANAGER:
-    case PURPOSE_POLL:
-    case PURPOSE_NOTICE:
-    case PURPOSE_HANDOVER:
-        if (status)
-            mastership_unanswered(sm, now, request);
-        else
-            mastership_answered(sm, now, request, data);
-        break;
-    default:
-        if (status)
-            discovery_refused(sm, now, request, status);
-        else
-            discovery_answered(sm, now, request, data);
-    }
-}
-
-void sm_unanswered(struct sm *sm, uint64_t now, const struct request *request)
-{
-    switch ((enum sm_purpose)request->purpose) {
-    case PURPOSE_SET_PORT:
-    case PURPOSE_SET_SWITCH:
-    case PURPOSE_STAGE:
-    case PURPOSE_SET_RANDOM:
-    case PURPOSE_SET_TABLE: program_unanswered(sm, now, request); break;
-    case PURPOSE_SET_BLOCK: blocks_unanswered(sm, now, request); break;
-    case PURPOSE_SET_FUNCTION: functions_unanswered(sm, now, request); break;
-    case PURPOSE_READ_KEYS: partitions_unanswered(sm, now, request); break;
-    case PURPOSE_READ_HOLD: hold_answered(sm, NULL); break;
-    case PURPOSE_SWEEP: change_swept(sm, now, request, NULL); break;
-    case PURPOSE_AUDIT: audit_answered(sm, now, request, NULL); break;
-    case PURPOSE_MANAGER:
-    case PURPOSE_POLL:
-    case PURPOSE_NOTICE:
-    case PURPOSE_HANDOVER: mastership_unanswered(sm, now, request); break;
-    default: discovery_unanswered(sm, now, request);
-    }
 }
 
 void sm_remember(struct sm *sm, const struct sm_fact *fact)

@@ -287,7 +287,7 @@ void sm_copy_levels(struct sm *sm, uint16_t lid, uint16_t like);
 /* How long a packet can stay in the fabric that passes so many switches at the most. */
 uint64_t sm_drain_time(const struct sm *sm, unsigned hops);
 
-/* Requests sent, by what they were for; index: enum sm_purpose of internal.h has the names. */
+/* Requests sent, by attribute. */
 struct sm_counts {
     uint64_t sent, answered, timeouts, gave_up;
     uint64_t node_info, port_info_get, port_info_set, switch_info, tables, tables_read, functions,
