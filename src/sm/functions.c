@@ -223,7 +223,7 @@ void functions_read(struct sm *sm, uint64_t now, uint32_t socket, const uint8_t 
     if (sm_port_work(sm, socket)->held)
         return; /* older than what is being written */
     take(sm, socket, data);
-    sm->stale = true;
+    program_schedule(sm);
 }
 
 /* ---- the same machine twice ---- */
@@ -457,11 +457,11 @@ static void function_set(struct sm *sm, uint64_t now, const struct request *requ
     end_set(sm, socket, SM_FUNCTION_DONE)->evict = false;
     uint32_t port = port_at(sm, socket)->peer;
     bool was_down = port == SUBNET_NONE || actual_lid(port_at(sm, port)) == 0;
-    bool planned = sm->planned_generation == sm->subnet.generation;
+    bool planned = !reconfigure_is_outdated(sm);
     take(sm, socket, data);
     /* Whoever asked for it will say what it means for routes. */
     if (sm_port_work(sm, socket)->held && planned)
-        sm->planned_generation = sm->subnet.generation;
+        reconfigure_accept_topology(sm);
     port = port_at(sm, socket)->peer;
     if (port != SUBNET_NONE && was_down && actual_lid(port_at(sm, port))) {
         fill_in(sm, socket);
@@ -571,7 +571,6 @@ uint8_t sm_lmc(const struct sm *sm)
 
 bool sm_is_quiet(const struct sm *sm)
 {
-    return sm->state == SM_MASTER && !sm->computing && sm->current && sm->current == sm->serving &&
-           !sm->abandoned && sm->distribution.stage == STAGE_IDLE && !sm->discovering &&
-           !sm->change.open && sm->subnet.generation == sm->planned_generation;
+    return sm->state == SM_MASTER && reconfigure_phase(sm) == PHASE_IDLE && sm->current &&
+           sm->current == sm->serving && !sm->discovering && !reconfigure_is_outdated(sm);
 }

@@ -124,17 +124,16 @@ void mastership_become(struct sm *sm, uint64_t now, enum sm_state state, const c
     sm->next_poll = state == SM_STANDBY ? now + sm->config.poll_ns : TIME_NEVER;
     sm->stood_by = now;
     sm->next_sweep = TIME_NEVER;
-    sm->computing = false;
-    if (state == SM_STANDBY || state == SM_NOT_ACTIVE)
-        sm->change.open = false;
-    if (before == SM_MASTER)
-        plan_drop(sm);
+    if (state == SM_NOT_ACTIVE)
+        reconfigure_stop(sm);
+    if (state == SM_STANDBY)
+        reconfigure_stand_by(sm);
     if (state == SM_DISCOVERING) {
         sm->master_port = SUBNET_NONE;
         sm_begin_change(sm, now, "%s", why);
     }
     if (state == SM_MASTER) {
-        sm->planned_generation = 0;
+        reconfigure_request(sm, REASON_START);
         sm->masterships++;
         partitions_forget(sm);
         multicast_forget(sm);
@@ -144,7 +143,6 @@ void mastership_become(struct sm *sm, uint64_t now, enum sm_state state, const c
         sm->next_sweep = sm->config.sweep_ns == TIME_NEVER ? TIME_NEVER : now + sm->config.sweep_ns;
     }
     if (state == SM_STANDBY) {
-        sm->was_standby = true;
         transactions_flush(sm);
         mirror_watch(
             sm, sm->master_port == SUBNET_NONE ? 0 : sm->subnet.ports.items[sm->master_port].guid);
@@ -231,7 +229,7 @@ void mastership_rival_gone(struct sm *sm, uint64_t now, uint32_t port)
         return;
     sm_begin_change(sm, now, "the other master is gone");
     discovery_restart(sm);
-    sm->planned_generation = 0;
+    reconfigure_request(sm, REASON_TOPOLOGY);
 }
 
 static void begin_hand_over(struct sm *sm, uint32_t port, const uint8_t *info)
@@ -430,7 +428,7 @@ static bool react(struct sm *sm, uint64_t now, const struct sm_message *message)
         if (sm->state == SM_MASTER) {
             sm_begin_change(sm, now, "another master handed over: two subnets become one");
             discovery_restart(sm);
-            sm->planned_generation = 0;
+            reconfigure_request(sm, REASON_TOPOLOGY);
         } else {
             mastership_become(sm, now, SM_MASTER, "the master handed over");
         }

@@ -97,7 +97,7 @@ void sm_place_functions(struct sm *sm, uint64_t now, const struct sm_placement *
     sm->subnet.generation++; /* port GUIDs may be others */
     if (!quiet)
         return; /* the subnet's generation tells that routes are to be planned anew */
-    sm->planned_generation = sm->subnet.generation;
+    reconfigure_accept_topology(sm);
     sm->paths_generation++;
     partitions_plan(sm); /* functions that were left have nobody's keys any more */
     blocks_program(sm);
@@ -140,7 +140,7 @@ void sm_change_entries(struct sm *sm, uint64_t now, const struct sm_entry *entri
     (void)now;
     struct routes *routes = &sm->serving->routes;
     struct map blocks = {0};
-    bool idle = sm->tables_under_way == 0;
+    bool idle = !program_tables_under_way(sm);
     uint16_t top = routes->top_lid;
     for (size_t i = 0; i < count; i++)
         top = entries[i].lid > top ? entries[i].lid : top;
@@ -165,7 +165,8 @@ void sm_change_entries(struct sm *sm, uint64_t now, const struct sm_entry *entri
             program_block(sm, sm->serving->nodes.items[entries[i].at], block);
     }
     map_release(&blocks);
-    sm->stale |= !idle; /* compared when what is under way has come through */
+    if (!idle)
+        program_schedule(sm); /* compared when what is under way has come through */
     sm->paths_generation++;
 }
 
@@ -191,7 +192,7 @@ void moves_take_stock(struct sm *sm)
 
 bool sm_tables_are_written(const struct sm *sm)
 {
-    return sm->tables_under_way == 0;
+    return !program_tables_under_way(sm);
 }
 
 uint64_t sm_drain_time(const struct sm *sm, unsigned hops)

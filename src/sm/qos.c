@@ -270,7 +270,7 @@ void qos_plan(struct sm *sm)
     work->planned_generation = sm->subnet.generation;
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         plan_node(sm, node);
-    sm->stale = true; /* limits are settings of ports */
+    program_schedule(sm); /* limits are settings of ports */
 }
 
 /* ---- what others ask ---- */
