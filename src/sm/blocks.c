@@ -12,16 +12,15 @@ static request_answered block_taken;
 static request_refused block_refused;
 static request_unanswered block_unanswered;
 
-#define SET_BLOCK(what, id)                                                                        \
-    {                                                                                              \
-        .name = what, .attribute = id, .method = METHOD_SET, .answered = block_taken,              \
-        .refused = block_refused, .unanswered = block_unanswered                                   \
-    }
 static const struct request_kind set_block[BLOCK_KINDS] = {
-    [BLOCK_PARTITIONS] = SET_BLOCK("partitions", ATTRIBUTE_P_KEY_TABLE),
-    [BLOCK_LANES] = SET_BLOCK("lanes", ATTRIBUTE_SL2VL_TABLE),
-    [BLOCK_ARBITRATION] = SET_BLOCK("arbitration", ATTRIBUTE_VL_ARBITRATION_TABLE),
-    [BLOCK_MULTICAST] = SET_BLOCK("multicast table", ATTRIBUTE_MULTICAST_FORWARDING_TABLE),
+    [BLOCK_PARTITIONS] = {"partitions", ATTRIBUTE_P_KEY_TABLE, METHOD_SET, 0, block_taken,
+                          block_refused, block_unanswered, NULL},
+    [BLOCK_LANES] = {"lanes", ATTRIBUTE_SL2VL_TABLE, METHOD_SET, 0, block_taken, block_refused,
+                     block_unanswered, NULL},
+    [BLOCK_ARBITRATION] = {"arbitration", ATTRIBUTE_VL_ARBITRATION_TABLE, METHOD_SET, 0,
+                           block_taken, block_refused, block_unanswered, NULL},
+    [BLOCK_MULTICAST] = {"multicast table", ATTRIBUTE_MULTICAST_FORWARDING_TABLE, METHOD_SET, 0,
+                         block_taken, block_refused, block_unanswered, NULL},
 };
 
 enum { ALL_INPUTS = 0x20000 }; /* of an SL to VL map: see 14.2.5.8 */

@@ -159,10 +159,4 @@ unsigned mad_data_offset(unsigned class);
 /* The attribute that a MAD of `class` with this AttributeID carries, or WIRE_ATTRIBUTE_COUNT. */
 enum wire_attribute mad_attribute_find(unsigned class, unsigned id);
 
-/* "Get(NodeInfo) directed hop 2/3 tid 0x1234": one line, without its end. */
-void mad_summary(struct text *out, const uint8_t *mad);
-/* Header, class header and attribute (all records of a table). `length` may be less than a MAD, or
- * more, for a reassembled message. */
-void mad_dump(struct text *out, const uint8_t *mad, size_t length);
-
 #endif

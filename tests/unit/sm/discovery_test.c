@@ -217,6 +217,16 @@ static void of_two_nodes_with_one_guid_the_second_is_left_out(void **state)
     toy_assert_up(toy);
 }
 
+static void a_guid_that_is_a_switch_and_an_adapter_is_taken_for_the_first(void **state)
+{
+    struct sm_config config = toy_config();
+    struct toy *toy = start(state, line, "H1", &config);
+    toy_node(toy, "H2")->guid = toy_node(toy, "S1")->guid;
+    toy_settle(toy);
+    assert_true(toy_heard(toy, "two nodes share the GUID"));
+    assert_int_equal(toy_present(toy), 4);
+}
+
 static void an_impossible_node_info_is_ignored(void **state)
 {
     struct sm_config config = toy_config();
@@ -312,6 +322,7 @@ int main(void)
         TOY_TEST(a_mute_agent_keeps_nobody_waiting_and_is_taken_in_when_it_talks),
         TOY_TEST(who_tells_its_name_but_not_its_ports_is_left_out),
         TOY_TEST(of_two_nodes_with_one_guid_the_second_is_left_out),
+        TOY_TEST(a_guid_that_is_a_switch_and_an_adapter_is_taken_for_the_first),
         TOY_TEST(an_impossible_node_info_is_ignored),
         TOY_TEST(a_refused_question_is_as_good_as_no_answer),
         TOY_TEST(the_papers_discovery_reads_node_info_and_port_info_alone),

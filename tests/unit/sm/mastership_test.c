@@ -290,6 +290,19 @@ static void a_standby_with_a_copy_takes_over_without_writing_tables(void **state
     assert_true(toy_delivers(toy));
 }
 
+/* A master that died in the middle of a change leaves tables that are not what its copy says. */
+static void a_copy_that_is_wrong_is_found_out_and_put_right(void **state)
+{
+    struct toy *toy = master_and_standby(state);
+    toy_kill(toy, 0);
+    toy_node(toy, "S2")->lft[toy_lid(toy, "H3", 1)] = PORT_NONE;
+    toy_settle(toy);
+    assert_false(toy_delivers(toy));
+    toy_run(toy, 30 * TOY_S);
+    assert_true(toy_heard(toy, "has another table than the last master's copy"));
+    assert_true(toy_delivers(toy));
+}
+
 /* ---- two masters ---- */
 
 static void of_two_masters_the_one_that_is_outranked_hands_over(void **state)
@@ -396,6 +409,7 @@ int main(void)
         TOY_TEST(a_standby_polls_its_master_and_writes_nothing),
         TOY_TEST(a_standby_takes_over_after_so_many_polls_in_vain),
         TOY_TEST(a_standby_with_a_copy_takes_over_without_writing_tables),
+        TOY_TEST(a_copy_that_is_wrong_is_found_out_and_put_right),
         TOY_TEST(of_two_masters_the_one_that_is_outranked_hands_over),
         TOY_TEST(of_two_masters_the_one_that_outranks_stays_and_looks_again),
         TOY_TEST(two_subnets_that_become_one_have_one_master),

@@ -8,6 +8,15 @@ enum { LFT = ATTRIBUTE_LINEAR_FORWARDING_TABLE };
 static const char ring[] = "S1-S2 S2-S3 S3-S4 S4-S1 S1-H1 S2-H2 S3-H3 S4-H4";
 static const char long_ring[] = "S1-S2 S2-S3 S3-S4 S4-S5 S5-S6 S6-S1 S1-H1 S2-H2 S4-H4 S6-H6";
 
+static struct toy *up_with(void **state, const char *links, struct sm_config config)
+{
+    struct toy *toy = toy_open(state, links);
+    toy_seat(toy, "H1", &config);
+    toy_settle(toy);
+    toy_mark(toy);
+    return toy;
+}
+
 static unsigned table_writes(const struct toy *toy)
 {
     return toy_count(toy, NULL, LFT, METHOD_SET);
@@ -51,11 +60,49 @@ static void a_settled_manager_does_nothing_before_its_next_sweep(void **state)
 
 static void without_sweeps_a_settled_manager_has_no_deadline(void **state)
 {
-    struct sm_config config = toy_config_sweeping(TOY_NEVER);
-    struct toy *toy = toy_open(state, ring);
-    toy_seat(toy, "H1", &config);
-    toy_settle(toy);
+    struct toy *toy = up_with(state, ring, toy_config_sweeping(TOY_NEVER));
     assert_int_equal(sm_deadline(toy->sm), TOY_NEVER);
+}
+
+static unsigned state_of_port(const struct toy_port *port)
+{
+    return (unsigned)wire_get(port->info, PORT_INFO_PORT_STATE);
+}
+
+static void no_link_is_active_before_the_tables_of_its_switches_are_acknowledged(void **state)
+{
+    struct sm_config config = toy_config();
+    struct toy *toy = toy_open(state, ring);
+    toy_meddle(toy, (struct toy_rule){TOY_LOSE_ANSWER, "S3", LFT, METHOD_SET, 1});
+    toy_seat(toy, "H1", &config);
+    toy_run(toy, TOY_TIMEOUT);
+    for (unsigned port = 1; port <= TOY_PORTS; port++)
+        assert_true(state_of_port(&toy_node(toy, "S3")->ports[port]) <= PORT_STATE_ARMED);
+    assert_int_equal(state_of_port(&toy_node(toy, "H3")->ports[1]), PORT_STATE_ARMED);
+    assert_int_equal(state_of_port(&toy_node(toy, "H1")->ports[1]), PORT_STATE_ACTIVE);
+    toy_settle(toy);
+    toy_assert_up(toy);
+}
+
+static void assert_no_end_is_active_alone(struct toy *toy)
+{
+    for (unsigned i = 0; i < toy->node_count; i++)
+        for (unsigned number = 1; number <= toy->nodes[i]->port_count; number++) {
+            const struct toy_port *port = &toy->nodes[i]->ports[number];
+            if (port->peer && state_of_port(port) == PORT_STATE_ACTIVE)
+                assert_true(state_of_port(&port->peer->ports[port->peer_port]) >= PORT_STATE_ARMED);
+        }
+}
+
+static void no_port_becomes_active_before_the_other_end_is_armed(void **state)
+{
+    struct sm_config config = toy_config();
+    struct toy *toy = toy_open(state, ring);
+    toy_meddle(toy, (struct toy_rule){TOY_LOSE, "H3", ATTRIBUTE_PORT_INFO, METHOD_SET, 1});
+    toy_meddle(toy, (struct toy_rule){TOY_LOSE, "S2", ATTRIBUTE_PORT_INFO, METHOD_SET, 3});
+    toy_seat(toy, "H1", &config);
+    toy_settle_watched(toy, assert_no_end_is_active_alone);
+    toy_assert_up(toy);
 }
 
 /* ---- links and switches ---- */
@@ -124,13 +171,62 @@ static void a_switch_that_was_reset_meanwhile_is_written_again(void **state)
     toy_assert_up(toy);
 }
 
+/* Its neighbours would tell, but one of them cannot. */
+static void of_a_switch_that_died_one_trap_is_enough(void **state)
+{
+    struct toy *toy = toy_up(state, ring);
+    toy->traps = false;
+    toy_switch_off(toy, "S2");
+    toy_trap(toy, "S1", 128);
+    toy_run(toy, TOY_TIMEOUT / 2);
+    assert_false(toy_knows(toy, "S2"));
+    assert_true(sm_is_settled(toy->sm));
+    assert_int_equal(toy_count(toy, "S3", ATTRIBUTE_PORT_INFO, METHOD_GET), 1);
+}
+
+/* None of its links notices. */
+static void forget_table(struct toy_node *node)
+{
+    memset(node->lft, PORT_NONE, sizeof node->lft);
+    wire_set(node->switch_info, SWITCH_INFO_LINEAR_FDB_TOP, 0);
+}
+
+static void a_switch_that_forgot_its_table_is_written_again_by_a_sweep(void **state)
+{
+    struct toy *toy = toy_up(state, ring);
+    forget_table(toy_node(toy, "S3"));
+    toy_run(toy, TOY_SWEEP / 2);
+    assert_false(toy_delivers(toy));
+    toy_run(toy, TOY_SWEEP);
+    assert_int_equal(toy_count(toy, "S3", LFT, METHOD_SET), 1);
+    assert_int_equal(table_writes(toy), 1);
+    toy_assert_up(toy);
+}
+
+static void a_switch_that_forgot_everything_is_written_again_when_a_new_link_shows_it(void **state)
+{
+    struct toy *toy = toy_up(state, ring);
+    memset(toy_node(toy, "S3")->lft, PORT_NONE, TOY_LFT);
+    wire_set(toy_node(toy, "S3")->ports[0].info, PORT_INFO_LID, 0);
+    toy_link(toy, "S1", "S3");
+    toy_settle(toy);
+    toy_assert_up(toy);
+}
+
+static void a_trap_from_nobody_changes_nothing(void **state)
+{
+    struct toy *toy = toy_up(state, ring);
+    wire_set(toy_node(toy, "S3")->ports[0].info, PORT_INFO_LID, 500);
+    toy_trap(toy, "S3", 128);
+    toy_run(toy, TOY_MS);
+    assert_true(toy_heard(toy, "trap 128 from LID 500, which nobody has"));
+    assert_int_equal(toy_count(toy, NULL, 0, METHOD_TRAP_REPRESS), 1);
+    assert_int_equal(toy_count(toy, NULL, 0, 0), 1);
+}
+
 static void a_new_switch_is_written_before_tables_lead_to_it(void **state)
 {
-    struct toy *toy = toy_open(state, "S1-H1 S2-H2");
-    struct sm_config config = toy_config();
-    toy_seat(toy, "H1", &config);
-    toy_settle(toy);
-    toy_mark(toy);
+    struct toy *toy = toy_up(state, "S1-H1 S2-H2");
     toy_link(toy, "S1", "S2");
     toy_settle(toy);
     toy_assert_up(toy);
@@ -153,9 +249,7 @@ static void a_full_sweep_notices_what_no_switch_reports(void **state)
 {
     struct sm_config config = toy_config();
     config.full_every = 3;
-    struct toy *toy = toy_open(state, ring);
-    toy_seat(toy, "H1", &config);
-    toy_settle(toy);
+    struct toy *toy = up_with(state, ring, config);
     toy->traps = false;
     toy_cut(toy, "S3", "S4"); /* not on the way of any SMP */
     for (unsigned i = 0; i < toy->node_count; i++)
@@ -170,10 +264,7 @@ static void after_a_change_everything_is_explored_if_that_is_asked_for(void **st
 {
     struct sm_config config = toy_config();
     config.scope_full = true;
-    struct toy *toy = toy_open(state, ring);
-    toy_seat(toy, "H1", &config);
-    toy_settle(toy);
-    toy_mark(toy);
+    struct toy *toy = up_with(state, ring, config);
     toy_cut(toy, "S1", "S2");
     toy_settle(toy);
     assert_true(toy_count(toy, "S3", ATTRIBUTE_PORT_INFO, METHOD_GET) > 0);
@@ -195,22 +286,28 @@ static void an_agent_that_babbles_is_not_listened_to(void **state)
 
 static void tables_for_a_subnet_that_is_no_more_are_not_written(void **state)
 {
-    struct toy *toy = toy_up(state, long_ring);
-    toy->hold_jobs = true;
-    toy_cut(toy, "S1", "S2");
-    toy_run(toy, TOY_MS);
-    assert_non_null(toy->job);
-    toy_link(toy, "S1", "S2"); /* while routes without it are computed */
-    toy_run(toy, TOY_MS);
-    toy_mark(toy);
-    toy_compute(toy);
-    toy_run(toy, TOY_MS);
-    assert_int_equal(table_writes(toy), 0);
-    assert_non_null(toy->job); /* the next one */
-    toy->hold_jobs = false;
-    toy_compute(toy);
-    toy_settle(toy);
-    toy_assert_up(toy);
+    for (unsigned naive = 0; naive < 2; naive++) {
+        struct sm_config config = toy_config();
+        config.mode = naive ? SM_NAIVE : SM_ORDERED;
+        struct toy *toy = up_with(state, long_ring, config);
+        toy->hold_jobs = true;
+        toy_cut(toy, "S1", "S2");
+        toy_run(toy, TOY_MS);
+        assert_non_null(toy->job);
+        toy_link(toy, "S1", "S2"); /* while routes without it are computed */
+        toy_run(toy, TOY_MS);
+        toy_mark(toy);
+        toy_compute(toy);
+        toy_run(toy, TOY_MS);
+        assert_int_equal(table_writes(toy), 0);
+        assert_non_null(toy->job); /* the next one */
+        toy->hold_jobs = false;
+        toy_compute(toy);
+        toy_settle(toy);
+        toy_assert_up(toy);
+        if (!naive)
+            toy_close(state);
+    }
 }
 
 static void routes_that_come_when_another_is_master_are_dropped(void **state)
@@ -228,6 +325,64 @@ static void routes_that_come_when_another_is_master_are_dropped(void **state)
     toy_run(toy, TOY_MS);
     assert_int_equal(table_writes(toy), 0);
     assert_null(sm_paths(toy->sm).network);
+}
+
+static void routes_of_an_earlier_mastership_are_dropped(void **state)
+{
+    struct toy *toy = toy_up(state, ring);
+    uint8_t info[64] = {0};
+    toy->hold_jobs = true;
+    toy_cut(toy, "S1", "S2");
+    toy_run(toy, TOY_MS);
+    assert_non_null(toy->job);
+    toy_claim(toy, "H4", 15, SM_MASTER);
+    toy_trap(toy, "H4", 144);
+    toy_run(toy, TOY_MS);
+    toy_link(toy, "S1", "S2");
+    toy_claim(toy, "H4", 0, SM_STANDBY);
+    toy_tell(toy, "H4", 0, METHOD_SET, 1, info); /* it hands over, back */
+    assert_int_equal(sm_state(toy->sm), SM_MASTER);
+    toy_mark(toy);
+    while (toy->jobs < 3) /* the toy computes the old one when the new one comes */
+        toy_run(toy, TOY_LATENCY);
+    toy_run(toy, TOY_MS);
+    assert_int_equal(table_writes(toy), 0);
+    assert_null(sm_paths(toy->sm).network);
+    toy_compute(toy);
+    toy->hold_jobs = false;
+    toy_settle(toy);
+    toy_assert_up(toy);
+}
+
+static void no_routes_are_asked_for_while_blocks_are_under_way(void **state)
+{
+    struct toy *toy = toy_up(state, "S1-S2 S2-S3 S3-S4 S4-S1 S1-S3 S1-H1 S2-H2 S3-H3 S4-H4");
+    toy_meddle(toy, (struct toy_rule){TOY_LOSE_ANSWER, NULL, LFT, METHOD_SET, 1});
+    toy_cut(toy, "S1", "S2");
+    toy_run_until_sent(toy, NULL, LFT, METHOD_SET);
+    toy_cut(toy, "S1", "S3");
+    toy_run(toy, TOY_TIMEOUT / 2);
+    assert_int_equal(toy->jobs, 2);
+    toy_settle(toy);
+    assert_int_equal(toy->jobs, 3);
+    toy_assert_up(toy);
+}
+
+static void tables_that_were_broken_off_never_become_paths(void **state)
+{
+    struct toy *toy = toy_up(state, ring);
+    uint64_t job = sm_paths(toy->sm).job;
+    toy_cut(toy, "S1", "S2");
+    toy_run_until_sent(toy, NULL, LFT, METHOD_SET);
+    toy->refuse_jobs = true;
+    toy_link(toy, "S1", "S3");
+    toy_run(toy, TOY_SWEEP / 2);
+    assert_true(toy_heard(toy, "no routes, the old ones stay"));
+    assert_int_equal(sm_paths(toy->sm).job, job);
+    toy->refuse_jobs = false;
+    sm_reroute(toy->sm, toy->now);
+    toy_settle(toy);
+    toy_assert_up(toy);
 }
 
 static void a_change_while_tables_are_written_leads_to_right_ones(void **state)
@@ -293,6 +448,22 @@ static void a_port_that_refuses_its_settings_holds_nobody_up(void **state)
     toy_assert_up(toy);
 }
 
+static void refused_settings_of_a_switch_are_said_once_and_tried_again_by_sweeps(void **state)
+{
+    struct toy *toy = toy_open(state, ring);
+    struct sm_config config = toy_config();
+    toy_meddle(toy, (struct toy_rule){TOY_REFUSE, "S3", ATTRIBUTE_SWITCH_INFO, METHOD_SET, 1000});
+    toy_seat(toy, "H1", &config);
+    toy_settle(toy);
+    assert_true(toy_heard(toy, "refuses its settings (status 0x1c): its top LID stays 0"));
+    assert_in_range(toy_count(toy, "S3", ATTRIBUTE_SWITCH_INFO, METHOD_SET), 1, 3);
+    toy_mark(toy);
+    memset(toy->rules, 0, sizeof toy->rules);
+    toy_run(toy, 2 * TOY_SWEEP);
+    assert_true(wire_get(toy_node(toy, "S3")->switch_info, SWITCH_INFO_LINEAR_FDB_TOP) >= 8);
+    toy_assert_up(toy);
+}
+
 static void a_switch_that_does_not_answer_to_its_table_is_taken_for_gone(void **state)
 {
     struct toy *toy = toy_up(state, ring);
@@ -339,9 +510,7 @@ static void a_hybrid_engine_computes_twice(void **state)
 {
     struct sm_config config = toy_config();
     config.engine = engine_find("pira+fera");
-    struct toy *toy = toy_open(state, ring);
-    toy_seat(toy, "H1", &config);
-    toy_settle(toy);
+    struct toy *toy = up_with(state, ring, config);
     assert_int_equal(toy->jobs, 2);
     toy_assert_up(toy);
 }
@@ -423,6 +592,9 @@ static void naive_tables_go_out_at_once(void **state)
 static void a_wave_waits_for_the_drain_before_it(void **state)
 {
     struct toy *toy = root_moves(state, ring, "S3", toy_config());
+    uint8_t info[64] = {0};
+    toy_run(toy, TOY_DRAIN / 2);
+    toy_tell(toy, "H2", 0, METHOD_GET, 0, info); /* whoever talks meanwhile does not shorten it */
     toy_settle(toy);
     assert_int_equal(table_writes(toy), 2);
     assert_true(sent_at(toy, LFT, true) >= sent_at(toy, LFT, false) + TOY_DRAIN);
@@ -448,8 +620,9 @@ static void sources_wait_while_tables_without_a_safe_order_are_written(void **st
     toy_run_until_sent(toy, NULL, ATTRIBUTE_VL_ARBITRATION_TABLE, METHOD_SET);
     assert_true(toy_heard(toy, "sources wait"));
     uint64_t told = toy->now;
+    toy_meddle(toy, (struct toy_rule){TOY_LOSE, "H4", ATTRIBUTE_VL_ARBITRATION_TABLE, 0, 1});
     toy_run_until_sent(toy, NULL, LFT, METHOD_SET);
-    assert_true(toy->now >= told + TOY_DRAIN);
+    assert_true(toy->now >= told + TOY_TIMEOUT + TOY_DRAIN); /* since the last of them knows */
     for (unsigned i = 0; i < 4; i++)
         assert_false(may_send(toy, adapters[i]));
     assert_true(toy_outstanding(toy, 0) > 1); /* all at once */
@@ -469,6 +642,18 @@ static void a_change_while_sources_wait_sets_them_free_in_the_end(void **state)
     toy_settle(toy);
     assert_true(may_send(toy, "H2"));
     toy_assert_up(toy);
+}
+
+static void sources_do_not_wait_for_routes_that_there_are_none_of(void **state)
+{
+    struct toy *toy = root_moves(state, long_ring, "S4", toy_config());
+    toy_run_until_sent(toy, NULL, ATTRIBUTE_VL_ARBITRATION_TABLE, METHOD_SET);
+    toy_run(toy, TOY_DRAIN / 2);
+    toy->refuse_jobs = true;
+    toy_link(toy, "S1", "S3");
+    toy_settle(toy);
+    assert_true(toy_heard(toy, "no routes, the old ones stay"));
+    assert_true(may_send(toy, "H2"));
 }
 
 static void the_next_master_sets_sources_free_that_the_last_one_held(void **state)
@@ -501,8 +686,7 @@ static bool any_link_is_active(struct toy *toy)
 {
     for (unsigned i = 0; i < toy->node_count; i++)
         for (unsigned port = 1; port <= TOY_PORTS && toy->nodes[i]->is_switch; port++)
-            if (wire_get(toy->nodes[i]->ports[port].info, PORT_INFO_PORT_STATE) ==
-                PORT_STATE_ACTIVE)
+            if (state_of_port(&toy->nodes[i]->ports[port]) == PORT_STATE_ACTIVE)
                 return true;
     return false;
 }
@@ -523,11 +707,9 @@ static void static_mode_stops_every_link_before_it_writes_tables(void **state)
 
 static void when_repairs_made_links_uneven_the_next_sweep_looks_for_better_tables(void **state)
 {
-    struct toy *toy = toy_open(state, "S1-S2 S1-S2 S1-H1 S1-H3 S2-H2 S2-H4");
     struct sm_config config = toy_config();
     config.rebalance = 120;
-    toy_seat(toy, "H1", &config);
-    toy_settle(toy);
+    struct toy *toy = up_with(state, "S1-S2 S1-S2 S1-H1 S1-H3 S2-H2 S2-H4", config);
     toy_cut(toy, "S1", "S2"); /* what is left carries all */
     toy_settle(toy);
     assert_int_equal(toy->jobs, 2);
@@ -547,11 +729,17 @@ int main(void)
         TOY_TEST(there_are_no_paths_before_the_last_block_is_acknowledged),
         TOY_TEST(a_settled_manager_does_nothing_before_its_next_sweep),
         TOY_TEST(without_sweeps_a_settled_manager_has_no_deadline),
+        TOY_TEST(no_link_is_active_before_the_tables_of_its_switches_are_acknowledged),
+        TOY_TEST(no_port_becomes_active_before_the_other_end_is_armed),
         TOY_TEST(a_lost_link_is_repaired_after_its_trap),
         TOY_TEST(a_link_that_returns_is_used_again),
         TOY_TEST(a_lost_switch_is_routed_around),
         TOY_TEST(a_switch_that_returns_blank_is_written_again_with_its_lid),
         TOY_TEST(a_switch_that_was_reset_meanwhile_is_written_again),
+        TOY_TEST(of_a_switch_that_died_one_trap_is_enough),
+        TOY_TEST(a_switch_that_forgot_its_table_is_written_again_by_a_sweep),
+        TOY_TEST(a_switch_that_forgot_everything_is_written_again_when_a_new_link_shows_it),
+        TOY_TEST(a_trap_from_nobody_changes_nothing),
         TOY_TEST(a_new_switch_is_written_before_tables_lead_to_it),
         TOY_TEST(a_sweep_notices_what_no_trap_told),
         TOY_TEST(a_full_sweep_notices_what_no_switch_reports),
@@ -559,10 +747,14 @@ int main(void)
         TOY_TEST(an_agent_that_babbles_is_not_listened_to),
         TOY_TEST(tables_for_a_subnet_that_is_no_more_are_not_written),
         TOY_TEST(routes_that_come_when_another_is_master_are_dropped),
+        TOY_TEST(routes_of_an_earlier_mastership_are_dropped),
+        TOY_TEST(no_routes_are_asked_for_while_blocks_are_under_way),
+        TOY_TEST(tables_that_were_broken_off_never_become_paths),
         TOY_TEST(a_change_while_tables_are_written_leads_to_right_ones),
         TOY_TEST(while_new_tables_go_out_sources_keep_the_old_paths),
         TOY_TEST(a_refused_block_is_said_once_and_tried_again_by_sweeps),
         TOY_TEST(a_port_that_refuses_its_settings_holds_nobody_up),
+        TOY_TEST(refused_settings_of_a_switch_are_said_once_and_tried_again_by_sweeps),
         TOY_TEST(a_switch_that_does_not_answer_to_its_table_is_taken_for_gone),
         TOY_TEST(when_there_are_no_routes_the_old_ones_stay),
         TOY_TEST(who_asks_for_other_routes_gets_them_computed_anew),
@@ -573,6 +765,7 @@ int main(void)
         TOY_TEST(a_wave_waits_for_the_drain_before_it),
         TOY_TEST(sources_wait_while_tables_without_a_safe_order_are_written),
         TOY_TEST(a_change_while_sources_wait_sets_them_free_in_the_end),
+        TOY_TEST(sources_do_not_wait_for_routes_that_there_are_none_of),
         TOY_TEST(the_next_master_sets_sources_free_that_the_last_one_held),
         TOY_TEST(where_sources_cannot_wait_entries_are_dropped_first),
         TOY_TEST(static_mode_stops_every_link_before_it_writes_tables),
