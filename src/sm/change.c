@@ -27,8 +27,8 @@ void change_sweep(struct sm *sm, uint64_t now)
     if (sm->sweeping || sm->discovering)
         return; /* the last one is still on its way */
     if (sm->config.paper && reconfigure_phase(sm) != PHASE_IDLE)
-        return;               /* the papers do one thing after the other */
-    sm->handing_over = false; /* a handover that came to nothing is tried again */
+        return; /* the papers do one thing after the other */
+    mastership_sweep_begins(sm, now);
     bool full = (sm->config.full_every && ++sm->sweeps >= sm->config.full_every) || sm->audit.due;
     if (sm->audit.due)
         audit_begin(sm, now);

@@ -1,4 +1,4 @@
-/* What the manager's owner may ask of it while it runs: other settings, a fresh look, the end. */
+/* What the manager's owner may ask of it while it runs: other settings, a fresh look. */
 #include "sm/internal.h"
 
 #include <string.h>
@@ -44,34 +44,4 @@ void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config)
         sm_reroute_for(sm, now, REASON_POLICY);
     plan_services(sm);
     program_all(sm); /* time-outs and keys told to ports */
-}
-
-/* Asks every other manager; the best that stands by is handed over to (mastership.c). */
-static bool ask_for_successor(struct sm *sm)
-{
-    bool asked = false;
-    for (uint32_t port = 0; port < sm->subnet.ports.count && sm->state == SM_MASTER; port++) {
-        const struct subnet_port *p = &sm->subnet.ports.items[port];
-        if (!p->manager || !sm->subnet.nodes.items[p->node].present)
-            continue;
-        mastership_ask(sm, port);
-        asked = true;
-    }
-    return asked;
-}
-
-bool sm_hand_over(struct sm *sm, uint64_t now)
-{
-    (void)now;
-    sm->yielding = ask_for_successor(sm);
-    sm->gave_way |= sm->yielding; /* or it would be handed back at once */
-    return sm->yielding;
-}
-
-/* A standby is asked for and handed over to; without one it is over at once. */
-void sm_stop(struct sm *sm, uint64_t now)
-{
-    sm->stopped = true;
-    if (!ask_for_successor(sm))
-        mastership_become(sm, now, SM_NOT_ACTIVE, "asked to end");
 }

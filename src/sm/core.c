@@ -36,8 +36,7 @@ struct sm *sm_new(const struct sm_config *config, uint64_t port_guid)
     if (config->engine->renames && !config->lmc)
         sm->config.lmc = 2; /* renamed destinations need more than one LID each */
     sm->guid = port_guid;
-    sm->master_port = sm->given_up = SUBNET_NONE;
-    sm->next_sweep = sm->next_poll = TIME_NEVER;
+    sm->next_sweep = TIME_NEVER;
     sm->next_lid = 1;
     subnet_init(&sm->subnet);
     sm->transactions = transactions_new();
@@ -45,6 +44,7 @@ struct sm *sm_new(const struct sm_config *config, uint64_t port_guid)
     sm->report = report_new();
     sm->distribution = distribute_new();
     sm->program = program_new();
+    sm->mastership = mastership_new();
     qos_begin(sm);
     return sm;
 }
@@ -71,6 +71,7 @@ void sm_free(struct sm *sm)
         return;
     subnet_release(&sm->subnet);
     transactions_free(sm->transactions);
+    mastership_free(sm->mastership);
     partitions_release_work(sm);
     multicast_release(sm);
     vec_release(&sm->port_work);
@@ -145,8 +146,7 @@ void sm_remember(struct sm *sm, const struct sm_fact *fact)
 void sm_start(struct sm *sm, uint64_t now)
 {
     sm->token = (uint32_t)hash_mix(now ^ sm->guid) << 1; /* not that of an earlier run */
-    /* The papers know one manager only, and it is master from the start. */
-    mastership_become(sm, now, sm->config.paper ? SM_MASTER : SM_DISCOVERING, "started");
+    mastership_start(sm, now);
 }
 
 void sm_receive(struct sm *sm, uint64_t now, const struct sm_message *message)
@@ -155,7 +155,7 @@ void sm_receive(struct sm *sm, uint64_t now, const struct sm_message *message)
     uint64_t attribute = wire_get(message->mad, MAD_ATTRIBUTE_ID);
     if (!mad_is_smp(message->mad))
         return;
-    sm->act_count++;
+    mastership_count_smp(sm);
     if ((method == METHOD_GET || method == METHOD_SET) && attribute == ATTRIBUTE_SM_INFO)
         mastership_receive(sm, now, message);
     else if (sm->state == SM_NOT_ACTIVE)
@@ -183,8 +183,8 @@ void sm_expire(struct sm *sm, uint64_t now)
 uint64_t sm_deadline(const struct sm *sm)
 {
     uint64_t deadline = transactions_deadline(sm);
-    if (sm->state == SM_STANDBY && sm->next_poll < deadline)
-        deadline = sm->next_poll;
+    if (mastership_deadline(sm) < deadline)
+        deadline = mastership_deadline(sm);
     if (sm->state == SM_MASTER && sm->next_sweep < deadline)
         deadline = sm->next_sweep;
     if (mirror_deadline(sm) < deadline)
@@ -257,11 +257,6 @@ void sm_groups_changed(struct sm *sm, uint64_t now)
     advance(sm, now);
 }
 
-void sm_learns(struct sm *sm, bool learns)
-{
-    sm->learns = learns;
-}
-
 void sm_inherit(struct sm *sm, uint16_t master_lid)
 {
     sm->heritage = master_lid;
@@ -270,9 +265,9 @@ void sm_inherit(struct sm *sm, uint16_t master_lid)
 void sm_ask_clients(struct sm *sm, uint64_t now)
 {
     unsigned asked = 0;
-    if (sm->asks_in == sm->masterships)
+    if (sm->asks_in == mastership_number(sm))
         return;
-    sm->asks_in = sm->masterships;
+    sm->asks_in = mastership_number(sm);
     for (uint32_t port = 0; port < sm->port_work.count; port++)
         asked += sm->port_work.items[port].ask;
     if (asked)
@@ -289,25 +284,6 @@ void sm_ask_client(struct sm *sm, uint64_t now, uint64_t guid)
             program_port(sm, port);
         }
     advance(sm, now);
-}
-
-bool sm_master(const struct sm *sm, struct sm_master *master)
-{
-    if (sm->state != SM_STANDBY || sm->master_port == SUBNET_NONE)
-        return false;
-    const struct subnet_port *port = &sm->subnet.ports.items[sm->master_port];
-    *master = (struct sm_master){.lid = (uint16_t)wire_get(port->info, PORT_INFO_LID)};
-    return mirror_has_heard(sm, &master->weft) && master->lid != 0;
-}
-
-enum sm_state sm_state(const struct sm *sm)
-{
-    return sm->state;
-}
-
-uint32_t sm_act_count(const struct sm *sm)
-{
-    return mirror_act_count(sm);
 }
 
 const struct subnet *sm_subnet(const struct sm *sm)

@@ -3,6 +3,7 @@
 #define WEFT_SM_INTERNAL_H
 
 #include "base/time.h"
+#include "sm/mastership.h"
 #include "sm/reconfigure.h"
 #include "sm/sm.h"
 #include "sm/transactions.h"
@@ -120,7 +121,8 @@ struct sm {
     struct distribution *distribution;
     struct program *program;
     uint64_t guid;
-    enum sm_state state;
+    struct mastership *mastership;
+    enum sm_state state;             /* written by mastership.c only */
     VEC(struct port_work) port_work; /* beside subnet.ports */
     VEC(struct node_work) node_work; /* beside subnet.nodes */
     struct map remembered;           /* port GUID → lid << 3 | lmc */
@@ -134,11 +136,6 @@ struct sm {
     struct sm_job *received; /* computed, and not taken yet */
     bool abandoned;          /* the current one's distribution was broken off */
     uint64_t paths_generation;
-    bool stopped;
-    bool learns;            /* see sm_learns() */
-    uint64_t stood_by;      /* since then it is a standby, if it is one */
-    bool yielding;          /* asked to hand over, whoever outranks whom … */
-    bool gave_way;          /* … and does not claim it back, whatever its configuration says */
     bool ways_stale;        /* a link or node went: find the ways anew */
     bool explore_all;       /* after a change everything is discovered anew, not just the region */
     uint64_t explore_at;    /* … at the latest then */
@@ -158,21 +155,16 @@ struct sm {
     const struct groups *groups; /* the owner's; NULL: there is no multicast */
     struct multicast *multicast; /* see multicast.c; NULL: nothing was asked for yet */
     uint16_t multicast_top;      /* the last MLID that switches have to know; 0: none */
-    uint64_t next_sweep, next_poll;
+    uint64_t next_sweep;
     unsigned sweeps;   /* since the last full one */
     uint32_t sweeping; /* requests of the present one under way */
-    unsigned polls_failed;
-    uint32_t given_up;    /* the master that did not answer any more; SUBNET_NONE: none */
-    uint32_t master_port; /* a standby's master; SUBNET_NONE: none known */
-    uint32_t act_count, token;
+    uint32_t token;
     struct mirror mirror;
     struct audit audit;
-    bool handing_over;
     struct sm_counts counts;
     uint16_t next_lid;
-    uint32_t masterships; /* counted */
-    uint32_t asks_in;     /* the mastership in which clients may be asked to register */
-    uint16_t heritage;    /* LID of a master whose clients are known; 0: none is */
+    uint32_t asks_in;  /* the mastership in which clients may be asked to register */
+    uint16_t heritage; /* LID of a master whose clients are known; 0: none is */
 };
 
 static inline struct subnet_port *port_at(struct sm *sm, uint32_t port)
@@ -383,18 +375,9 @@ void change_explore(struct sm *sm, uint64_t now, uint32_t node);
 void change_sweep(struct sm *sm, uint64_t now);
 void change_trap(struct sm *sm, uint64_t now, const struct sm_message *message);
 
-/* mastership.c */
-void mastership_receive(struct sm *sm, uint64_t now, const struct sm_message *message);
-void mastership_ask(struct sm *sm, uint32_t port);       /* discovery waits for the answer */
-void mastership_ask_again(struct sm *sm, uint32_t port); /* by a sweep: nobody waits */
-void mastership_notify(struct sm *sm, uint32_t port);
-void mastership_rival_gone(struct sm *sm, uint64_t now, uint32_t port);
-void mastership_discovered(struct sm *sm, uint64_t now);
-void mastership_expire(struct sm *sm, uint64_t now);
-void mastership_become(struct sm *sm, uint64_t now, enum sm_state state, const char *why);
-
 /* mirror.c */
-uint32_t mirror_act_count(const struct sm *sm);
+/* The bits of ActCount by which standbys know how long their copy holds; 0 if not master. */
+uint32_t mirror_act_count_bits(const struct sm *sm);
 void mirror_begin_change(struct sm *sm); /* the master is about to write */
 void mirror_end_change(struct sm *sm);
 void mirror_watch(struct sm *sm, uint64_t master);

@@ -40,12 +40,11 @@ static uint32_t mark(uint64_t guid)
 
 /* ---- the master's side ---- */
 
-uint32_t mirror_act_count(const struct sm *sm)
+uint32_t mirror_act_count_bits(const struct sm *sm)
 {
-    uint32_t heartbeat = sm->act_count & 0xFF;
     if (sm->state != SM_MASTER)
-        return heartbeat;
-    return mark(sm->guid) << MARK_SHIFT | (sm->token & TOKEN_MASK) << TOKEN_SHIFT | heartbeat;
+        return 0;
+    return mark(sm->guid) << MARK_SHIFT | (sm->token & TOKEN_MASK) << TOKEN_SHIFT;
 }
 
 void mirror_begin_change(struct sm *sm)

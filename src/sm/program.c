@@ -114,9 +114,9 @@ static void judge(struct sm *sm, uint32_t port)
     const uint8_t *info = port_at(sm, port)->info;
     struct port_work *work = sm_port_work(sm, port);
     uint64_t before = wire_get(info, PORT_INFO_MASTER_SM_LID);
-    if (work->judged == sm->masterships)
+    if (work->judged == mastership_number(sm))
         return;
-    work->judged = sm->masterships;
+    work->judged = mastership_number(sm);
     work->ask = wire_get(info, PORT_INFO_PORT_STATE) == PORT_STATE_ACTIVE && before &&
                 before != sm->heritage;
 }
@@ -126,7 +126,7 @@ static void want_question(struct sm *sm, uint32_t port, uint8_t *info)
     enum { CLIENT_REREGISTRATION = 1 << 25 };
     judge(sm, port);
     wire_set(info, PORT_INFO_CLIENT_REREGISTER,
-             sm_port_work(sm, port)->ask && sm->asks_in == sm->masterships &&
+             sm_port_work(sm, port)->ask && sm->asks_in == mastership_number(sm) &&
                  (wire_get(info, PORT_INFO_CAPABILITY_MASK) & CLIENT_REREGISTRATION));
 }
 
