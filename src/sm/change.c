@@ -56,11 +56,12 @@ void change_sweep(struct sm *sm, uint64_t now)
         if (p->manager)
             mastership_ask_again(sm, port);
     }
-    /* Nobody sends a trap for the manager's own adapter. */
-    if (sm->subnet.own_port == SUBNET_NONE)
+    /* Nobody sends a trap for the manager's own adapter, and no other node leads to it. */
+    uint32_t own = sm->subnet.own_port;
+    if (own == SUBNET_NONE || !node_at(sm, port_at(sm, own)->node)->present)
         discovery_start(sm);
     else
-        discovery_read_port(sm, sm->subnet.own_port);
+        discovery_read_port(sm, own);
 }
 
 /* A switch's ports changed: look at it, or at everything if that is what is wanted. */

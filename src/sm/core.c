@@ -39,6 +39,8 @@ struct sm *sm_new(const struct sm_config *config, uint64_t port_guid)
     sm->next_sweep = TIME_NEVER;
     sm->next_lid = 1;
     subnet_init(&sm->subnet);
+    sm->subnet.functions.dynamic = sm->config.dynamic_lids;
+    sm->subnet.functions.lmc = sm->config.lmc;
     sm->transactions = transactions_new();
     sm->reconfigure = reconfigure_new();
     sm->report = report_new();
@@ -81,8 +83,6 @@ void sm_free(struct sm *sm)
     vec_release(&sm->events);
     vec_release(&sm->facts);
     map_release(&sm->remembered);
-    map_release(&sm->machines);
-    vec_release(&sm->doubles);
     sm_job_free(sm->job);
     mirror_end(sm);
     plan_drop(sm);
@@ -314,7 +314,7 @@ bool sm_is_settled(const struct sm *sm)
 {
     return sm->state == SM_MASTER && reconfigure_phase(sm) == PHASE_IDLE && sm->discovering == 0 &&
            !reconfigure_is_outdated(sm) && sm->blocks_under_way == 0 && multicast_is_settled(sm) &&
-           sm->partitioning.reading == 0 && sm->functions_under_way == 0;
+           sm->partitioning.reading == 0 && sm->subnet.functions.writing == 0;
 }
 
 void sm_reroute_for(struct sm *sm, uint64_t now, enum plan_reason reason)

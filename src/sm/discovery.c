@@ -418,6 +418,8 @@ static void node_met(struct sm *sm, uint64_t now, uint32_t through, const uint8_
     uint64_t guid = wire_get(data, NODE_INFO_NODE_GUID);
     if (through != SUBNET_NONE)
         sm_port_work(sm, through)->probing = false;
+    if (through != SUBNET_NONE && !node_at(sm, port_at(sm, through)->node)->present)
+        return; /* the switch that was asked through is gone meanwhile */
     if (kind < SUBNET_ADAPTER || kind > SUBNET_ROUTER || local > ports || ports == 0 ||
         ports > 254 || (kind != SUBNET_SWITCH && local == 0)) {
         sm_say(sm, SM_EVENT_WARNING, "node 0x%016llx gives an impossible NodeInfo: ignored",
@@ -454,7 +456,6 @@ static void node_met(struct sm *sm, uint64_t now, uint32_t through, const uint8_
     node_at(sm, node)->partition_cap = (uint16_t)wire_get(data, NODE_INFO_PARTITION_CAP);
     if (kind == SUBNET_SWITCH && node_at(sm, node)->device == VSWITCH_DEVICE_ID)
         subnet_mark_vswitch(&sm->subnet, node);
-    sm->hypervisors |= node_at(sm, node)->vswitch;
     uint32_t end = subnet_end_port(&sm->subnet, arrival);
     bool new_port = !port_at(sm, end)->known;
     port_at(sm, end)->guid = wire_get(data, NODE_INFO_PORT_GUID);

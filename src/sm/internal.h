@@ -21,14 +21,9 @@ struct port_work {
     uint8_t mute;       /* another manager sits here that left so many questions unanswered */
     uint8_t flaps;      /* times it came back since `flaps_since` */
     uint64_t flaps_since, damped_until;
-    /* Sockets of vSwitches. */
-    bool held;         /* the vswitch library is about to change it */
-    bool evict;        /* the machine that it shows is somewhere else */
-    uint8_t outcome;   /* of enum sm_function_outcome: the last Set's */
-    uint32_t function; /* the port that is or was plugged in; 0: none yet */
-    uint32_t holds;    /* … so many holds had begun or ended when it was last written */
-    uint32_t judged;   /* the mastership in which it was found out whether … */
-    bool ask;          /* … its clients have to register again */
+    uint32_t holds;  /* sockets: so many holds had begun or ended when the function was written */
+    uint32_t judged; /* the mastership in which it was found out whether … */
+    bool ask;        /* … its clients have to register again */
 };
 struct refusal { /* what a switch did not take; it is not sent again before the next sweep */
     uint64_t blocks[LFT_BLOCKS / 64]; /* of its table … */
@@ -73,18 +68,14 @@ struct audit {
     uint64_t next_at;
 };
 
-struct guest {
-    uint64_t guid;
-    enum { GUEST_WAITS, GUEST_PLANNED, GUEST_CROWDED, GUEST_LOST } state;
-};
-struct partition_work {       /* see partitions.c */
-    bool used;                /* tables are ours to write */
-    bool stale;               /* the rules may be others than those that were planned with */
-    uint64_t generation;      /* of the subnet that was planned for */
-    uint32_t reading;         /* requests under way */
-    VEC(uint8_t) reads;       /* by end port: whether its table was read … */
-    VEC(uint64_t) done;       /* … and what it was planned for; 0: nothing yet, or in vain */
-    VEC(struct guest) guests; /* by end port: who is about to get the function */
+struct partition_work {  /* see partitions.c */
+    bool used;           /* tables are ours to write */
+    bool stale;          /* the rules may be others than those that were planned with */
+    uint64_t generation; /* of the subnet that was planned for */
+    uint64_t functions;  /* … of which so many had come up or been let go */
+    uint32_t reading;    /* requests under way */
+    VEC(uint8_t) reads;  /* by end port: whether its table was read … */
+    VEC(uint64_t) done;  /* … and what it was planned for; 0: nothing yet, or in vain */
     /* Scratch: of the port that is planned. */
     struct partition_keys keys;
     VEC(uint16_t) before, table;
@@ -105,11 +96,8 @@ struct service_work {          /* see qos.c */
     uint16_t held;  /* lanes of routes on which sources wait: see hold.c */
     uint32_t holds; /* counts their beginnings and ends */
     uint64_t planned_generation, epoch;
+    uint64_t planned_risen;   /* functions of that generation that had come up */
     VEC(uint64_t) signatures; /* by node: of what its tables were planned for */
-};
-
-struct doubled { /* sockets that show the same machine */
-    uint32_t first, second;
 };
 
 struct sm {
@@ -145,13 +133,8 @@ struct sm {
     VEC(uint32_t) frontier; /* ports to be asked through, in breadth- and depth-first order */
     struct partition_work partitioning;
     struct service_work service;
-    uint32_t blocks_under_way;    /* Sets of partitions, lanes, multicast */
-    uint32_t functions_under_way; /* Sets of virtual functions */
-    bool functions_risen;         /* some came up since services were last planned */
-    bool hypervisors;             /* there is one at least, or was */
-    uint16_t next_machine_lid;    /* where the search for a free one goes on */
-    struct map machines;          /* port GUID of a virtual machine → its socket */
-    VEC(struct doubled) doubles;
+    uint32_t blocks_under_way;   /* Sets of partitions, lanes, multicast */
+    bool functions_risen;        /* some came up since services were last planned */
     const struct groups *groups; /* the owner's; NULL: there is no multicast */
     struct multicast *multicast; /* see multicast.c; NULL: nothing was asked for yet */
     uint16_t multicast_top;      /* the last MLID that switches have to know; 0: none */
@@ -224,6 +207,7 @@ void faults_contradict(struct sm *sm, uint32_t through);
 /* After another master, what it gave counts more than what was given before. */
 void lids_assign(struct sm *sm, bool after_another);
 void lids_assign_port(struct sm *sm, uint32_t port);
+void lids_remember(struct sm *sm, uint32_t port); /* the one it has now, if any */
 
 /* plan.c */
 /* Hands a job to the host; returns its number. */
@@ -323,9 +307,8 @@ void partitions_flush(struct sm *sm);  /* requests under way were forgotten */
 void partitions_release_work(struct sm *sm);
 /* A function came up: it has the keys of its physical one, and so has the switch's port. */
 void partitions_came_up(struct sm *sm, uint32_t socket);
-/* A function is held no more: what was planned for a guest may not be for whoever has it now. */
-void partitions_let_go(struct sm *sm, uint32_t socket);
-bool partitions_are_under_way(const struct sm *sm, uint32_t port); /* Sets of this port's */
+/* The keys of a machine go to the function that it is about to have. */
+void partitions_prepare(struct sm *sm, uint32_t socket);
 /* Whether a port may become Active: its keys have been looked at. */
 bool partitions_are_settled(struct sm *sm, uint32_t port);
 /* Sets what a switch port is to enforce, in its PortInfo. */
@@ -350,20 +333,14 @@ void multicast_release(struct sm *sm);
 
 /* functions.c */
 void functions_read(struct sm *sm, uint64_t now, uint32_t socket, const uint8_t *data);
-void functions_prepare(struct sm *sm);    /* before LIDs are given … */
-void functions_share_lids(struct sm *sm); /* … and after */
-/* The functions behind a leaf switch's port become terminals; false if it is no vSwitch's. */
-bool functions_add_terminals(struct sm *sm, struct sm_job *job, uint32_t at, unsigned number,
-                             uint32_t uplink);
-void functions_pull_out(struct sm *sm, uint32_t socket);
+void functions_prepare(struct sm *sm); /* before LIDs are given */
 void functions_program(struct sm *sm, uint32_t socket);
 void functions_program_all(struct sm *sm, uint32_t vswitch);
 bool functions_is_held(struct sm *sm, uint32_t port);
 void functions_flush(struct sm *sm);
 
-/* moves.c */
-void moves_take_stock(struct sm *sm);
-uint16_t moves_spare_top(const struct sm *sm, const struct subnet_node *node);
+/* amend.c */
+void amend_take_stock(struct sm *sm);
 
 /* random_table.c */
 bool random_table_is_used(const struct subnet_node *node);

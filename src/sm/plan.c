@@ -5,6 +5,7 @@
  * taken. What the engine gives becomes the wanted side of every switch's table. */
 #include "routing/check/verify.h"
 #include "sm/internal.h"
+#include "vswitch/model/terminals.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -46,7 +47,7 @@ static void add_link(struct sm *sm, struct sm_job *job, const uint32_t *index, u
                          far->number);
         return;
     }
-    if (functions_add_terminals(sm, job, index[near->node], near->number, near->peer))
+    if (terminals_add(&job->network, &sm->subnet, index[near->node], near->number, near->peer))
         return;
     uint32_t terminal = network_add_terminal(&job->network, far->guid, far->lid, far->lmc,
                                              index[near->node], near->number);
@@ -84,7 +85,7 @@ uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisiona
     }
     network_finish(&job->network);
     distribute_snapshot(sm, job, reason);
-    moves_take_stock(sm);
+    amend_take_stock(sm);
     mend_prepare(sm, job, index, reason);
     mem_free(index);
     sm_job_free(sm->job);

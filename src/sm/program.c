@@ -9,6 +9,7 @@
  * Whoever does not take what it is told is left as it is until the next sweep, which tries again:
  * the rest of the subnet does not wait for it. That is said once. */
 #include "sm/internal.h"
+#include "vswitch/model/addresses.h"
 
 #include "base/bitset.h"
 
@@ -343,7 +344,7 @@ static void want_switch_info(const struct sm *sm, uint32_t node, uint8_t *info)
     if (random_table_is_used(n))
         wire_set(info, SWITCH_INFO_DEFAULT_PORT, random_table_default(sm, node));
     else if (n->tables)
-        wire_set(info, SWITCH_INFO_LINEAR_FDB_TOP, moves_spare_top(sm, n));
+        wire_set(info, SWITCH_INFO_LINEAR_FDB_TOP, addresses_table_top(&sm->subnet, n));
     wire_set(info, SWITCH_INFO_MULTICAST_FDB_TOP, multicast_top(sm, node));
     wire_set(info, SWITCH_INFO_LIFE_TIME_VALUE, sm->config.life_time);
 }
@@ -499,8 +500,8 @@ static bool switch_info_differs(struct sm *sm, uint32_t node)
         return true;
     if (random_table_is_used(n))
         return wire_get(n->switch_info, SWITCH_INFO_DEFAULT_PORT) != random_table_default(sm, node);
-    return n->tables &&
-           wire_get(n->switch_info, SWITCH_INFO_LINEAR_FDB_TOP) != moves_spare_top(sm, n);
+    return n->tables && wire_get(n->switch_info, SWITCH_INFO_LINEAR_FDB_TOP) !=
+                            addresses_table_top(&sm->subnet, n);
 }
 
 /* The last block that is wanted and that a switch has room for. */

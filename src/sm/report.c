@@ -85,9 +85,7 @@ static bool *announced_at(struct sm *sm, uint32_t node)
 static bool is_news(struct sm *sm, uint32_t index)
 {
     const struct subnet_node *node = node_at(sm, index);
-    return node->present != *announced_at(sm, index) &&
-           (node->kind == SUBNET_SWITCH ||
-            subnet_socket_of(&sm->subnet, node->first_port + 1) == SUBNET_NONE);
+    return node->present != *announced_at(sm, index) && !node->virtual_function;
 }
 
 static void announce(struct sm *sm, uint32_t index)

@@ -229,7 +229,7 @@ static bool find_order(struct cdg *cdg, unsigned index, uint32_t *dependents)
         for (uint32_t word = 0; word < cdg->words; word++, first += 64) {
             for (uint64_t bits = row[word]; bits; bits &= bits - 1) {
                 uint32_t out = first + (uint32_t)__builtin_ctzll(bits);
-                cdg->operations++;
+                cdg->insertions++;
                 if (--dependents[out] == 0)
                     queue[tail++] = out;
             }
@@ -247,7 +247,7 @@ bool cdg_sort(struct cdg *cdg, unsigned index)
     uint64_t count = 0;
     bool sorted = mirror(cdg, &cdg->layer[index], dependents, &count);
     if (sorted)
-        cdg->operations += count;
+        cdg->insertions += count;
     else
         sorted = find_order(cdg, index, dependents);
     mem_free(dependents);
@@ -266,7 +266,7 @@ enum { AHEAD = 1, BEHIND = 2, ON_TRIAL = 4 };
 static bool take_found(struct cdg *cdg, uint32_t channel, uint8_t how)
 {
     uint8_t *seen = &cdg->seen[channel];
-    cdg->operations++;
+    cdg->reordering++;
     if (*seen & how & (AHEAD | BEHIND))
         return false;
     if (*seen) {
@@ -396,7 +396,7 @@ static void move_behind(struct cdg *cdg, struct cdg_layer *layer, uint32_t last)
     }
     if (gap == 0)
         label_order(cdg, layer);
-    cdg->operations += gap ? count : end;
+    cdg->reordering += gap ? count : end;
 }
 
 /* What lies ahead of `out` goes to just behind `in`, or what lies behind `in` to before `out`. */
@@ -447,7 +447,7 @@ enum cdg_answer cdg_insert(struct cdg *cdg, unsigned index, uint32_t in, uint32_
 {
     struct cdg_layer *layer = &cdg->layer[index];
     struct cdg_dependency new = {.in = in, .out = out, .layer = index};
-    cdg->operations++;
+    cdg->insertions++;
     if (cdg_set_has(cdg, layer->after, in, out))
         return CDG_HAD;
     if (cdg_set_has(cdg, layer->refused, in, out) || !make_room(cdg, layer, new))
