@@ -29,7 +29,7 @@ void functions_read(struct sm *sm, uint32_t socket, const uint8_t *data)
     if (functions_at(&sm->subnet, socket)->held)
         return; /* older than what is being written */
     learn(sm, socket, data);
-    sm->stale = true;
+    program_schedule(sm);
 }
 
 void functions_prepare(struct sm *sm)
@@ -172,13 +172,13 @@ static void function_set(struct sm *sm, uint64_t now, const struct request *requ
 {
     uint32_t socket = request->about.port;
     struct virtual_function *function = end_set(sm, socket, FUNCTION_DONE);
-    bool was_up = is_up(sm, socket), planned = sm->planned_generation == sm->subnet.generation;
+    bool was_up = is_up(sm, socket), planned = !reconfigure_is_outdated(sm);
     (void)now;
     function->evicted = false;
     learn(sm, socket, data);
     /* Whoever asked for it will say what it means for routes. */
     if (function->held && planned)
-        sm->planned_generation = sm->subnet.generation;
+        reconfigure_accept_topology(sm);
     if (was_up || !is_up(sm, socket))
         return;
     inherit_tables(sm, socket);

@@ -388,7 +388,7 @@ void partitions_plan(struct sm *sm)
     }
     if (!work->reading)
         report_trouble(sm);
-    sm->stale = true; /* what switches enforce is a setting of their ports */
+    program_schedule(sm); /* what switches enforce is a setting of their ports */
 }
 
 /* ---- machines ---- */

@@ -273,7 +273,7 @@ void qos_plan(struct sm *sm)
     work->planned_risen = risen;
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         plan_node(sm, node);
-    sm->stale = true; /* limits are settings of ports */
+    program_schedule(sm); /* limits are settings of ports */
 }
 
 /* ---- what others ask ---- */
