@@ -16,12 +16,12 @@ void sm_config_init(struct sm_config *config)
         .subnet_prefix = GID_PREFIX_LOCAL,
         .subnet_timeout = 18,
         .window = 256,
-        .timeout_ps = 200 * TIME_MS,
+        .timeout_ns = 200 * NS_PER_MS,
         .retries = 3,
-        .sweep_ps = 10 * TIME_S,
+        .sweep_ns = 10 * NS_PER_S,
         .full_every = 6,
         .life_time = 10,
-        .poll_ps = 100 * TIME_MS,
+        .poll_ns = 100 * NS_PER_MS,
         .poll_retries = 2,
         .mirror_rate = 10000,
         .hold = true,
@@ -39,11 +39,13 @@ struct sm *sm_new(const struct sm_config *config, uint64_t port_guid)
         sm->config.lmc = 2; /* renamed destinations need more than one LID each */
     distribute_abort(sm);
     sm->guid = port_guid;
-    sm->master_port = sm->given_up = SUBNET_NONE;
-    sm->next_sweep = sm->next_poll = TIME_NEVER;
+    sm->next_sweep = TIME_NEVER;
     sm->next_lid = 1;
     subnet_init(&sm->subnet);
-    transactions_init(&sm->transactions);
+    sm->subnet.functions.dynamic = sm->config.dynamic_lids;
+    sm->subnet.functions.lmc = sm->config.lmc;
+    sm->transactions = transactions_new();
+    sm->mastership = mastership_new();
     qos_begin(sm);
     return sm;
 }
@@ -69,7 +71,8 @@ void sm_free(struct sm *sm)
     if (!sm)
         return;
     subnet_release(&sm->subnet);
-    transactions_release(&sm->transactions);
+    transactions_free(sm->transactions);
+    mastership_free(sm->mastership);
     partitions_release_work(sm);
     multicast_release(sm);
     vec_release(&sm->port_work);
@@ -79,8 +82,6 @@ void sm_free(struct sm *sm)
     vec_release(&sm->events);
     vec_release(&sm->facts);
     map_release(&sm->remembered);
-    map_release(&sm->machines);
-    vec_release(&sm->doubles);
     sm_job_free(sm->job);
     mirror_end(sm);
     plan_drop(sm);
@@ -151,10 +152,10 @@ static void finish_change(struct sm *sm, uint64_t now)
     sm_say(sm, SM_EVENT_UP,
            "subnet up: %u switches, %u adapters; %s; %.3f ms (discovery %.3f, routes %.3f, "
            "distribution %.3f), %llu SMPs, %u blocks, %u port settings",
-           switches, adapters, change->cause, (double)(now - change->since) / (double)TIME_MS,
-           (double)(discovered - change->since) / (double)TIME_MS,
-           (double)(computed - discovered) / (double)TIME_MS,
-           (double)(now - computed) / (double)TIME_MS,
+           switches, adapters, change->cause, (double)(now - change->since) / (double)NS_PER_MS,
+           (double)(discovered - change->since) / (double)NS_PER_MS,
+           (double)(computed - discovered) / (double)NS_PER_MS,
+           (double)(now - computed) / (double)NS_PER_MS,
            (unsigned long long)(sm->counts.sent - change->before.sent), change->blocks,
            change->ports);
 }
@@ -304,60 +305,6 @@ static void advance(struct sm *sm, uint64_t now)
     audit_advance(sm, now);
 }
 
-void sm_answered(struct sm *sm, uint64_t now, const struct request *request, uint16_t status,
-                 const uint8_t *data)
-{
-    switch ((enum sm_purpose)request->purpose) {
-    case PURPOSE_SET_PORT:
-    case PURPOSE_SET_SWITCH:
-    case PURPOSE_SET_RANDOM:
-    case PURPOSE_SET_TABLE: program_answered(sm, request, status, data); break;
-    case PURPOSE_SET_BLOCK: blocks_answered(sm, request, status); break;
-    case PURPOSE_SET_FUNCTION: functions_answered(sm, request, status, data); break;
-    case PURPOSE_READ_KEYS: partitions_answered(sm, request, status, data); break;
-    case PURPOSE_READ_HOLD: hold_answered(sm, status ? NULL : data); break;
-    case PURPOSE_STAGE: distribute_answered(sm, request, status, data); break;
-    case PURPOSE_SWEEP: change_swept(sm, now, request, status ? NULL : data); break;
-    case PURPOSE_AUDIT: audit_answered(sm, now, request, status ? NULL : data); break;
-    case PURPOSE_MANAGER:
-    case PURPOSE_POLL:
-    case PURPOSE_NOTICE:
-    case PURPOSE_HANDOVER:
-        if (status)
-            mastership_unanswered(sm, now, request);
-        else
-            mastership_answered(sm, now, request, data);
-        break;
-    default:
-        if (status)
-            discovery_refused(sm, now, request, status);
-        else
-            discovery_answered(sm, now, request, data);
-    }
-}
-
-void sm_unanswered(struct sm *sm, uint64_t now, const struct request *request)
-{
-    switch ((enum sm_purpose)request->purpose) {
-    case PURPOSE_SET_PORT:
-    case PURPOSE_SET_SWITCH:
-    case PURPOSE_STAGE:
-    case PURPOSE_SET_RANDOM:
-    case PURPOSE_SET_TABLE: program_unanswered(sm, now, request); break;
-    case PURPOSE_SET_BLOCK: blocks_unanswered(sm, now, request); break;
-    case PURPOSE_SET_FUNCTION: functions_unanswered(sm, now, request); break;
-    case PURPOSE_READ_KEYS: partitions_unanswered(sm, now, request); break;
-    case PURPOSE_READ_HOLD: hold_answered(sm, NULL); break;
-    case PURPOSE_SWEEP: change_swept(sm, now, request, NULL); break;
-    case PURPOSE_AUDIT: audit_answered(sm, now, request, NULL); break;
-    case PURPOSE_MANAGER:
-    case PURPOSE_POLL:
-    case PURPOSE_NOTICE:
-    case PURPOSE_HANDOVER: mastership_unanswered(sm, now, request); break;
-    default: discovery_unanswered(sm, now, request);
-    }
-}
-
 void sm_remember(struct sm *sm, const struct sm_fact *fact)
 {
     map_set(&sm->remembered, fact->guid, (uint32_t)fact->lid << 3 | (fact->lmc & 7u));
@@ -366,8 +313,7 @@ void sm_remember(struct sm *sm, const struct sm_fact *fact)
 void sm_start(struct sm *sm, uint64_t now)
 {
     sm->token = (uint32_t)hash_mix(now ^ sm->guid) << 1; /* not that of an earlier run */
-    /* The papers know one manager only, and it is master from the start. */
-    mastership_become(sm, now, sm->config.paper ? SM_MASTER : SM_DISCOVERING, "started");
+    mastership_start(sm, now);
 }
 
 void sm_receive(struct sm *sm, uint64_t now, const struct sm_message *message)
@@ -376,7 +322,7 @@ void sm_receive(struct sm *sm, uint64_t now, const struct sm_message *message)
     uint64_t attribute = wire_get(message->mad, MAD_ATTRIBUTE_ID);
     if (!mad_is_smp(message->mad))
         return;
-    sm->act_count++;
+    mastership_count_smp(sm);
     if ((method == METHOD_GET || method == METHOD_SET) && attribute == ATTRIBUTE_SM_INFO)
         mastership_receive(sm, now, message);
     else if (sm->state == SM_NOT_ACTIVE)
@@ -405,8 +351,8 @@ void sm_expire(struct sm *sm, uint64_t now)
 uint64_t sm_deadline(const struct sm *sm)
 {
     uint64_t deadline = transactions_deadline(sm);
-    if (sm->state == SM_STANDBY && sm->next_poll < deadline)
-        deadline = sm->next_poll;
+    if (mastership_deadline(sm) < deadline)
+        deadline = mastership_deadline(sm);
     if (sm->state == SM_MASTER && sm->next_sweep < deadline)
         deadline = sm->next_sweep;
     if (mirror_deadline(sm) < deadline)
@@ -500,17 +446,6 @@ void sm_groups_changed(struct sm *sm, uint64_t now)
     advance(sm, now);
 }
 
-void sm_replace(struct sm *sm, const struct sm *before)
-{
-    sm->was_standby = true;
-    sm->gave_way = before->gave_way;
-}
-
-void sm_learns(struct sm *sm, bool learns)
-{
-    sm->learns = learns;
-}
-
 void sm_inherit(struct sm *sm, uint16_t master_lid)
 {
     sm->heritage = master_lid;
@@ -519,9 +454,9 @@ void sm_inherit(struct sm *sm, uint16_t master_lid)
 void sm_ask_clients(struct sm *sm, uint64_t now)
 {
     unsigned asked = 0;
-    if (sm->asks_in == sm->masterships)
+    if (sm->asks_in == mastership_number(sm))
         return;
-    sm->asks_in = sm->masterships;
+    sm->asks_in = mastership_number(sm);
     for (uint32_t port = 0; port < sm->port_work.count; port++)
         asked += sm->port_work.items[port].ask;
     if (asked)
@@ -538,25 +473,6 @@ void sm_ask_client(struct sm *sm, uint64_t now, uint64_t guid)
             program_port(sm, port);
         }
     advance(sm, now);
-}
-
-bool sm_master(const struct sm *sm, struct sm_master *master)
-{
-    if (sm->state != SM_STANDBY || sm->master_port == SUBNET_NONE)
-        return false;
-    const struct subnet_port *port = &sm->subnet.ports.items[sm->master_port];
-    *master = (struct sm_master){.lid = (uint16_t)wire_get(port->info, PORT_INFO_LID)};
-    return mirror_has_heard(sm, &master->weft) && master->lid != 0;
-}
-
-enum sm_state sm_state(const struct sm *sm)
-{
-    return sm->state;
-}
-
-uint32_t sm_act_count(const struct sm *sm)
-{
-    return mirror_act_count(sm);
 }
 
 const struct subnet *sm_subnet(const struct sm *sm)
@@ -588,7 +504,7 @@ bool sm_is_settled(const struct sm *sm)
     return sm->state == SM_MASTER && !sm->change.open && !sm->computing && sm->discovering == 0 &&
            sm->subnet.generation == sm->planned_generation && sm->blocks_under_way == 0 &&
            multicast_is_settled(sm) && sm->partitioning.reading == 0 &&
-           sm->functions_under_way == 0;
+           sm->subnet.functions.writing == 0;
 }
 
 void sm_reroute(struct sm *sm, uint64_t now)

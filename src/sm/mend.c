@@ -163,7 +163,8 @@ static void prepare(struct sm *sm, struct sm_job *job, const uint32_t *index)
 {
     const struct sm_job *last = sm->current;
     uint32_t *to_new = follow_switches(last, job, index);
-    job->repair.tidy = sm->hypervisors; /* addresses of virtual machines are given to others */
+    job->repair.tidy =
+        sm->subnet.functions.rows.count > 0; /* addresses of virtual machines are given to others */
     if (compare_tables(last, job, to_new) &&
         repair_compare(&job->repair, &last->standing, &last->network, &last->routes, &job->network,
                        &job->before, to_new, job->options.workers)) {

@@ -40,12 +40,11 @@ static uint32_t mark(uint64_t guid)
 
 /* ---- the master's side ---- */
 
-uint32_t mirror_act_count(const struct sm *sm)
+uint32_t mirror_act_count_bits(const struct sm *sm)
 {
-    uint32_t heartbeat = sm->act_count & 0xFF;
     if (sm->state != SM_MASTER)
-        return heartbeat;
-    return mark(sm->guid) << MARK_SHIFT | (sm->token & TOKEN_MASK) << TOKEN_SHIFT | heartbeat;
+        return 0;
+    return mark(sm->guid) << MARK_SHIFT | (sm->token & TOKEN_MASK) << TOKEN_SHIFT;
 }
 
 void mirror_begin_change(struct sm *sm)
@@ -186,7 +185,7 @@ void mirror_advance(struct sm *sm, uint64_t now)
         mirror->cursor = 0;
     }
     while (mirror->cursor < sm->subnet.nodes.count &&
-           sm->transactions.queues[HASTE_NONE].count < QUEUED_AHEAD) {
+           transactions_waiting(sm, HASTE_NONE) < QUEUED_AHEAD) {
         if (is_behind(sm, mirror->cursor))
             read_whole(sm, mirror->cursor);
         mirror->cursor++;
@@ -231,7 +230,7 @@ bool mirror_may_send(struct sm *sm)
 
 uint64_t mirror_deadline(const struct sm *sm)
 {
-    bool waits = sm->transactions.queues[HASTE_NONE].count && sm->mirror.burst == 0;
+    bool waits = transactions_waiting(sm, HASTE_NONE) && sm->mirror.burst == 0;
     return sm->state == SM_STANDBY && waits ? sm->mirror.next_burst : TIME_NEVER;
 }
 
@@ -240,7 +239,7 @@ void mirror_expire(struct sm *sm, uint64_t now)
     if (now < mirror_deadline(sm))
         return;
     sm->mirror.burst = BURST;
-    sm->mirror.next_burst = now + BURST * TIME_S / mirror_pace(sm);
+    sm->mirror.next_burst = now + BURST * NS_PER_S / mirror_pace(sm);
 }
 
 /* ---- taking over ---- */

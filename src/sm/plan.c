@@ -5,6 +5,7 @@
  * taken. What the engine gives becomes the wanted side of every switch's table. */
 #include "routing/check/verify.h"
 #include "sm/internal.h"
+#include "vswitch/model/terminals.h"
 
 #include <errno.h>
 #include <string.h>
@@ -45,7 +46,7 @@ static void add_link(struct sm *sm, struct sm_job *job, const uint32_t *index, u
                          far->number);
         return;
     }
-    if (functions_add_terminals(sm, job, index[near->node], near->number, near->peer))
+    if (terminals_add(&job->network, &sm->subnet, index[near->node], near->number, near->peer))
         return;
     uint32_t terminal = network_add_terminal(&job->network, far->guid, far->lid, far->lmc,
                                              index[near->node], near->number);
@@ -82,7 +83,7 @@ void plan_routes(struct sm *sm, const struct engine *engine, bool provisional)
     }
     network_finish(&job->network);
     distribute_snapshot(sm, job);
-    moves_take_stock(sm);
+    amend_take_stock(sm);
     mend_prepare(sm, job, index);
     mem_free(index);
     sm_job_free(sm->job);

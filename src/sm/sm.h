@@ -2,7 +2,8 @@
  *
  * It has no clock, no socket, no thread and prints nothing. Its owner feeds it MADs, the time and
  * computed routes, and pulls out what it wants done: MADs to send, routes to compute, events to
- * tell, facts to keep. The same object runs on a simulated fabric, on ibsim and on hardware.
+ * tell, facts to keep. The same object runs on a simulated fabric, on ibsim and on hardware. All
+ * times are in nanoseconds, as in `subnet`, `sa` and `vswitch` (base/time.h).
  *
  *   transactions.c  a bounded window of outstanding SMPs, time-outs, retries
  *   discovery.c     who is there and how it is connected
@@ -12,8 +13,8 @@
  *   distribute.c    in which order tables go out
  *   program.c       the difference between wanted and actual, written to the fabric
  *   random_table.c  the same for switches without linear tables
- *   functions.c     virtual functions of hypervisors' adapters
- *   moves.c         what virtual machines that start, end and move do to routes in force
+ *   functions.c     virtual functions of hypervisors' adapters, read and written
+ *   amend.c         routes in force that are changed without computing any
  *   blocks.c        partitions, lanes and multicast, written the same way …
  *   partitions.c    … and what they should be: who is in which partition
  *   qos.c           levels of service on virtual lanes
@@ -57,17 +58,17 @@ struct sm_config {
     uint8_t m_key_protect;
     uint8_t subnet_timeout; /* 4.096 us * 2^n, told to every port */
     uint32_t window;        /* most SMPs outstanding at once */
-    uint64_t timeout_ps;    /* of one SMP */
+    uint64_t timeout_ns;    /* of one SMP */
     unsigned retries;
-    uint64_t sweep_ps;   /* between light sweeps; TIME_NEVER: none */
+    uint64_t sweep_ns;   /* between light sweeps; TIME_NEVER: none */
     unsigned full_every; /* every so many sweeps reads every port; 0: never */
-    uint64_t poll_ps;    /* of a standby that watches its master */
+    uint64_t poll_ns;    /* of a standby that watches its master */
     unsigned poll_retries;
     uint32_t mirror_rate; /* SMPs a second that a standby spends on its copy; 0: it keeps none */
     enum sm_order order;
     enum sm_mode mode;
     uint8_t life_time;  /* of a packet in a switch: 4.096 us * 2^n, told to every switch */
-    uint64_t drain_ps;  /* how long a packet can stay in the fabric at the most; 0: its life in a
+    uint64_t drain_ns;  /* how long a packet can stay in the fabric at the most; 0: its life in a
                            switch times the longest route */
     bool hold;          /* where tables have no safe order sources wait; else packets are lost */
     bool repair;        /* after a change only what it broke is routed anew */
@@ -87,7 +88,7 @@ struct sm_message {
     uint8_t mad[MAD_BYTES];
     uint16_t lid; /* where to, or where from; LID_PERMISSIVE for directed routes */
     uint8_t sl;
-    uint64_t patience_ps; /* requests sent: how long the core waits for the answer; else 0 */
+    uint64_t patience_ns; /* requests sent: how long the core waits for the answer; else 0 */
 };
 
 /* A routing job: the host computes, verifies, and hands it back with sm_computed(). */
@@ -161,9 +162,6 @@ void sm_free(struct sm *sm);
 void sm_remember(struct sm *sm,
                  const struct sm_fact *fact); /* from an earlier run, before it starts */
 void sm_start(struct sm *sm, uint64_t now);
-/* Before that: what it takes over from a manager in whose place it is started. Tables stay if they
- * are right, and one that gave way to another still does. */
-void sm_replace(struct sm *sm, const struct sm *before);
 void sm_stop(struct sm *sm, uint64_t now); /* hand over and go inactive */
 
 void sm_receive(struct sm *sm, uint64_t now, const struct sm_message *message);
@@ -224,72 +222,42 @@ void sm_look_again(struct sm *sm, uint64_t now); /* at everything, as if nothing
 /* New settings for a running manager; keys, LMC and the like must be as before. */
 void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config);
 
-/* For the vswitch library. Virtual functions are known by their sockets (subnet.h). */
-struct sm_function {
-    uint16_t lid; /* 0: down */
-    uint8_t lmc;
-    bool attached; /* a virtual machine has it */
-    uint64_t guid; /* of its port; 0: its own */
-};
-enum sm_function_outcome {
-    SM_FUNCTION_PENDING,
-    SM_FUNCTION_DONE,
-    SM_FUNCTION_REFUSED,
-    SM_FUNCTION_LOST, /* no answer: it may or may not have been carried out */
-};
+/* For vswitch, which changes what is wanted of virtual functions (subnet/functions.h), and the
+ * addresses and entries of routes in force as machines move. */
+struct subnet *sm_edit_subnet(struct sm *sm);
+/* Something else is wanted of a virtual function: it is written. If nothing is wanted any more,
+ * what is there is read. */
+void sm_program_function(struct sm *sm, uint32_t socket);
+/* Whether the manager is writing settings of this port; whether it leaves this port alone until the
+ * next sweep, since it refused something or did not answer. */
+bool sm_is_writing_port(const struct sm *sm, uint32_t port);
+bool sm_is_avoiding_port(const struct sm *sm, uint32_t port);
+bool sm_uses_partitions(const struct sm *sm);
 /* Whether a machine may start, move or end now: nothing else is going on. */
 bool sm_is_quiet(const struct sm *sm);
-bool sm_has_dynamic_lids(const struct sm *sm);
-uint8_t sm_lmc(const struct sm *sm);
-uint32_t sm_find_machine(const struct sm *sm, uint64_t guid); /* its socket, or SUBNET_NONE */
-/* It will not come back: its address is free. */
-void sm_forget_machine(struct sm *sm, uint64_t guid);
-/* Whether a machine can be attached there. */
-bool sm_function_is_free(struct sm *sm, uint32_t socket);
-uint32_t sm_function_port(const struct sm *sm, uint32_t socket);
-/* Asks the vSwitch for this. From then on, until sm_place_functions(), nobody else writes it. */
-void sm_set_function(struct sm *sm, uint32_t socket, const struct sm_function *wanted);
-enum sm_function_outcome sm_function_outcome(const struct sm *sm, uint32_t socket);
-/* Nobody else writes it from now on, though nothing is asked for yet. */
-void sm_hold_function(struct sm *sm, uint32_t socket);
-/* Settings are on their way to it, by its own port: they would overtake an address, or be
- * overtaken. */
-bool sm_function_is_busy(struct sm *sm, uint32_t socket);
-/* Without any placement: it stays as it was. */
-void sm_release_function(struct sm *sm, uint32_t socket);
-/* Keys go before machines: a function whose LID is up and that is held gets those of the machine
- * that is about to have it, so that nobody ever starts with another's. */
-bool sm_uses_partitions(const struct sm *sm); /* else there is nothing to prepare */
-void sm_prepare_keys(struct sm *sm, uint32_t socket, uint64_t guid);
-enum sm_function_outcome sm_keys_outcome(struct sm *sm, uint32_t socket);
-/* Where these LIDs are now, all at once; 0: the function has none any more. The network of
- * sm_paths() follows if the manager is quiet; if it is not, routes are planned anew. But a LID that
- * nobody had is no terminal of that network before sm_show_function(): entries of tables for it may
- * be left from whoever had it last. */
-struct sm_placement {
-    uint32_t socket;
-    uint16_t lid;
+/* What sm_paths() shows, to be changed; NULL unless the manager is quiet. */
+struct sm_in_force {
+    struct network *network;
+    struct routes *routes;
 };
-void sm_place_functions(struct sm *sm, uint64_t now, const struct sm_placement *placements,
-                        size_t count);
-void sm_show_function(struct sm *sm, uint32_t socket); /* only while the manager is quiet */
-/* The next LID (range) that nobody has; 0: there is none. */
-uint16_t sm_next_free_lid(struct sm *sm);
+struct sm_in_force sm_edit_paths(struct sm *sm);
+/* Functions have other LIDs than before. If the network of sm_edit_paths() has followed, no routes
+ * are planned for that. Sockets; SUBNET_NONE: there is no other. */
+void sm_addresses_moved(struct sm *sm, uint32_t socket, uint32_t other, bool followed);
 /* Entries of tables are changed: those of sm_paths() at once, those in the fabric as fast as
- * switches acknowledge them. Only while the manager is quiet. */
+ * switches acknowledge them. Only while the manager is quiet and tables are written. Returns how
+ * many blocks these entries are in. */
 struct sm_entry {
     uint32_t at; /* switch of sm_paths().network */
     uint16_t lid;
     uint8_t port;
 };
-void sm_change_entries(struct sm *sm, uint64_t now, const struct sm_entry *entries, size_t count);
+uint32_t sm_change_entries(struct sm *sm, const struct sm_entry *entries, size_t count);
 bool sm_tables_are_written(const struct sm *sm);
-/* Whoever sends to this LID does it at the service level of the other. */
-void sm_copy_levels(struct sm *sm, uint16_t lid, uint16_t like);
 /* How long a packet can stay in the fabric that passes so many switches at the most. */
 uint64_t sm_drain_time(const struct sm *sm, unsigned hops);
 
-/* Requests sent, by what they were for; index: enum sm_purpose of internal.h has the names. */
+/* Requests sent, by attribute. */
 struct sm_counts {
     uint64_t sent, answered, timeouts, gave_up;
     uint64_t node_info, port_info_get, port_info_set, switch_info, tables, tables_read, functions,

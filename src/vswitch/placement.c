@@ -52,8 +52,8 @@ bool placement_is_taken(const struct vswitch *vswitch, uint32_t socket)
 {
     for (size_t i = 0; i < vswitch->operations.count; i++) {
         const struct operation *operation = vswitch->operations.items[i];
-        if (operation->step != STEP_WAITING &&
-            (operation->source == socket || operation->target == socket))
+        if (operation->state != OPERATION_WAITING &&
+            (operation->move.source == socket || operation->move.target == socket))
             return true;
     }
     return false;
@@ -63,7 +63,8 @@ uint32_t placement_function(const struct vswitch *vswitch, uint32_t node)
 {
     const struct subnet_node *n = &subnet_of(vswitch)->nodes.items[node];
     for (unsigned i = VSWITCH_PF + 1; n->present && i <= n->port_count; i++)
-        if (sm_function_is_free(vswitch->sm, n->first_port + i) &&
+        if (functions_is_free(subnet_of(vswitch), n->first_port + i) &&
+            !sm_is_avoiding_port(vswitch->sm, n->first_port + i) &&
             !placement_is_taken(vswitch, n->first_port + i))
             return n->first_port + i;
     return SUBNET_NONE;
@@ -75,12 +76,12 @@ static unsigned load_of(const struct vswitch *vswitch, uint32_t node)
     const struct subnet_node *n = &subnet_of(vswitch)->nodes.items[node];
     unsigned load = 0;
     for (unsigned i = VSWITCH_PF + 1; i <= n->port_count; i++)
-        load += port_of(vswitch, n->first_port + i)->attached;
+        load += functions_at(subnet_of(vswitch), n->first_port + i)->attached;
     for (size_t i = 0; i < vswitch->operations.count; i++) {
         const struct operation *operation = vswitch->operations.items[i];
-        load += operation->target != SUBNET_NONE && operation->step != STEP_WAITING &&
-                port_of(vswitch, operation->target)->node == node &&
-                !port_of(vswitch, operation->target)->attached;
+        load += operation->move.target != SUBNET_NONE && operation->state != OPERATION_WAITING &&
+                port_of(vswitch, operation->move.target)->node == node &&
+                !functions_at(subnet_of(vswitch), operation->move.target)->attached;
     }
     return load;
 }

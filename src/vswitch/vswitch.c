@@ -82,26 +82,13 @@ void names_drop(struct vswitch *vswitch, uint64_t guid)
     vec_push(&vswitch->free_names, at);
 }
 
-void vswitch_take_names(struct vswitch *vswitch, struct vswitch *from)
-{
-    map_release(&vswitch->names);
-    vec_release(&vswitch->name_texts);
-    vec_release(&vswitch->free_names);
-    vswitch->names = from->names;
-    memcpy(&vswitch->name_texts, &from->name_texts, sizeof from->name_texts);
-    memcpy(&vswitch->free_names, &from->free_names, sizeof from->free_names);
-    from->names = (struct map){0};
-    memset(&from->name_texts, 0, sizeof from->name_texts);
-    memset(&from->free_names, 0, sizeof from->free_names);
-}
-
 /* ---- GUIDs that are others' ---- */
 
 static bool is_function(const struct vswitch *vswitch, uint32_t port)
 {
-    const struct subnet *subnet = subnet_of(vswitch);
-    for (uint32_t socket = 0; socket < subnet->ports.count; socket++)
-        if (subnet_is_socket(subnet, socket) && sm_function_port(vswitch->sm, socket) == port)
+    const struct virtual_functions *functions = &subnet_of(vswitch)->functions;
+    for (size_t i = 0; i < functions->rows.count; i++)
+        if (functions->rows.items[i].port == port)
             return true;
     return false;
 }
@@ -111,12 +98,12 @@ static bool is_function(const struct vswitch *vswitch, uint32_t port)
 static bool has_guid_of_its_own(const struct vswitch *vswitch, uint32_t port, uint64_t guid)
 {
     const struct subnet *subnet = subnet_of(vswitch);
-    const struct subnet_port *p = &subnet->ports.items[port];
-    if (p->guid != guid)
-        return false;
-    if (subnet_is_socket(subnet, port))
-        return p->known && !p->attached && subnet->nodes.items[p->node].present;
-    return subnet_is_end_port(subnet, port) && !is_function(vswitch, port);
+    const struct virtual_function *function = functions_at(subnet, port);
+    if (function)
+        return function->guid == guid && !function->attached && subnet->ports.items[port].known &&
+               subnet_is_present(subnet, port);
+    return subnet->ports.items[port].guid == guid && subnet_is_end_port(subnet, port) &&
+           !is_function(vswitch, port);
 }
 
 const char *names_owner(const struct vswitch *vswitch, uint64_t guid)
@@ -146,7 +133,7 @@ static void describe(const struct vswitch *vswitch, uint32_t socket, uint64_t gu
 {
     const struct subnet *subnet = subnet_of(vswitch);
     const struct subnet_port *there = &subnet->ports.items[socket];
-    uint32_t port = sm_function_port(vswitch->sm, socket);
+    uint32_t port = functions_at(subnet, socket)->port;
     *machine = (struct vswitch_machine){
         .guid = guid,
         .name = name_of(vswitch, guid),
@@ -164,10 +151,11 @@ bool vswitch_next_machine(const struct vswitch *vswitch, uint32_t *cursor,
 {
     const struct subnet *subnet = subnet_of(vswitch);
     for (; *cursor < subnet->ports.count; (*cursor)++) {
-        uint64_t guid = subnet->ports.items[*cursor].guid;
-        if (!subnet->ports.items[*cursor].attached || sm_find_machine(vswitch->sm, guid) != *cursor)
+        const struct virtual_function *function = functions_at(subnet, *cursor);
+        if (!function || !function->attached ||
+            functions_find_machine(subnet, function->guid) != *cursor)
             continue;
-        describe(vswitch, (*cursor)++, guid, machine);
+        describe(vswitch, (*cursor)++, function->guid, machine);
         return true;
     }
     return false;
@@ -176,7 +164,7 @@ bool vswitch_next_machine(const struct vswitch *vswitch, uint32_t *cursor,
 bool vswitch_find_machine(const struct vswitch *vswitch, uint64_t guid,
                           struct vswitch_machine *machine)
 {
-    uint32_t socket = sm_find_machine(vswitch->sm, guid);
+    uint32_t socket = functions_find_machine(subnet_of(vswitch), guid);
     if (socket == SUBNET_NONE)
         return false;
     describe(vswitch, socket, guid, machine);

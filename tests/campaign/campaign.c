@@ -3,13 +3,13 @@
  * Each run makes a network, starts one to three managers, and lets things go wrong for a while:
  * SMPs are lost, links and switches go and come back, managers die. Then the faults stop, and after
  * a while every part of the fabric that still has a manager must be in order
- * (src/experiment/checks.h): one master, everything that is connected known and configured, LIDs
- * unique, all pairs reachable through the tables that are really in the switches, and no cycle of
- * dependencies. A run that fails prints its seed; `campaign SEED 1` replays it with the managers'
- * events. */
+ * (src/experiment/check/checks.h): one master, everything that is connected known and configured,
+ * LIDs unique, all pairs reachable through the tables that are really in the switches, and no cycle
+ * of dependencies. A run that fails prints its seed; `campaign SEED 1` replays it with the
+ * managers' events. */
 #include "base/rng.h"
 #include "base/time.h"
-#include "experiment/checks.h"
+#include "experiment/check/checks.h"
 #include "topology/generate.h"
 
 #include <stdio.h>
@@ -70,8 +70,8 @@ static void start_managers(struct run *run)
     struct sm_config config;
     sm_config_init(&config);
     config.engine = engines[rng_below(&run->rng, 3)];
-    config.sweep_ps = 1 * TIME_S;
-    config.timeout_ps = 20 * TIME_MS;
+    config.sweep_ns = 1 * NS_PER_S;
+    config.timeout_ns = 20 * NS_PER_MS;
     for (uint32_t node = 0; node < run->topology.nodes.count && run->managers < wanted; node++) {
         if (is_switch(run, node) && run->managers)
             continue;

@@ -64,12 +64,12 @@ static void change_rules(struct keyed *keyed, struct partitions *fresh)
 {
     struct sim *sim = keyed->world.sim;
     keyed->config.partitions = fresh;
-    sm_configure(sim_manager(sim, keyed->manager), sim_now(sim), &keyed->config);
+    sm_configure(sim_manager(sim, keyed->manager), sim_now_ns(sim), &keyed->config);
     sim_run_until_settled(sim, keyed->manager, sim_now(sim) + 30 * TIME_S);
     struct partitions before = keyed->partitions;
     keyed->partitions = *fresh;
     keyed->config.partitions = &keyed->partitions;
-    sm_configure(sim_manager(sim, keyed->manager), sim_now(sim), &keyed->config);
+    sm_configure(sim_manager(sim, keyed->manager), sim_now_ns(sim), &keyed->config);
     partitions_release(&before);
 }
 
@@ -195,8 +195,8 @@ static void check_free_functions(struct keyed *keyed)
         unsigned count = keys_at(keyed, port, keys);
         allowed(keyed, guid);
         assert_true(!keyed->config.dynamic_lids ||
-                    sm_find_machine(sim_manager(keyed->world.sim, keyed->manager), guid) !=
-                        SUBNET_NONE);
+                    functions_find_machine(sm_subnet(sim_manager(keyed->world.sim, keyed->manager)),
+                                           guid) != SUBNET_NONE);
         assert_int_equal(count, keyed->scratch.keys.count);
         for (unsigned i = 0; i < count; i++)
             assert_true(is_allowed(keyed, keys[i]));
@@ -261,7 +261,7 @@ static void rules_that_change_during_a_move_count_at_its_end(void **state)
         for (unsigned i = 0; i < steps; i++)
             sim_step(sim, sim_now(sim) + TIME_S);
         keyed.config.partitions = &others;
-        sm_configure(sim_manager(sim, keyed.manager), sim_now(sim), &keyed.config);
+        sm_configure(sim_manager(sim, keyed.manager), sim_now_ns(sim), &keyed.config);
         assert_non_null(sim_vm_wait(sim, keyed.manager, ticket, sim_now(sim) + 30 * TIME_S));
         partitions_release(&keyed.partitions);
         keyed.partitions = others;

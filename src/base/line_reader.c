@@ -1,0 +1,282 @@
+#include "base/line_reader.h"
+
+#include "base/nearest.h"
+#include "base/rng.h"
+#include "base/text.h"
+#include "base/time.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- lines ---- */
+
+bool line_reader_next_line(struct line_reader *reader)
+{
+    if (reader->status || reader->length == 0)
+        return false;
+    const char *newline = memchr(reader->text, '\n', reader->length);
+    size_t length = newline ? (size_t)(newline - reader->text) : reader->length;
+    reader->line = reader->text;
+    reader->line_length = length;
+    reader->number++;
+    reader->text += length + (newline != NULL);
+    reader->length -= length + (newline != NULL);
+    if (length > LINE_READER_BYTES) {
+        line_reader_error(reader, "a line of more than %d bytes", LINE_READER_BYTES);
+        return false;
+    }
+    memcpy(reader->copy, reader->line, length);
+    reader->copy[length] = 0;
+    return true;
+}
+
+int line_reader_error(struct line_reader *reader, const char *format, ...)
+{
+    struct err reason = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason.message, sizeof reason.message, format, arguments);
+    va_end(arguments);
+    reader->status =
+        err_at(reader->err, EINVAL, reader->file, reader->number, "%s", reason.message);
+    return reader->status;
+}
+
+/* Takes the word at `*at` of the line. The copy keeps it: the character behind the word, which the
+ * line still has, becomes its NUL there. */
+static int split_word(struct cursor *cursor, const char *line, char *copy, size_t length,
+                      size_t *at)
+{
+    bool quoted = line[*at] == '"';
+    size_t start = *at + quoted, end = start;
+    struct word word = {copy + start, cursor->end.line, (unsigned)*at + 1};
+    while (end < length && (quoted ? line[end] != '"' : !strchr(" \t\r#\"", line[end])))
+        end++;
+    if (quoted && end == length)
+        return word_error(cursor, &word, "these quotes do not end");
+    if (cursor->count == WORDS_PER_LINE)
+        return word_error(cursor, &word, "more than %d words in a line", WORDS_PER_LINE);
+    copy[end] = 0;
+    cursor->words[cursor->count++] = word;
+    *at = end + quoted;
+    return 0;
+}
+
+static int split_line(const struct line_reader *reader, struct cursor *cursor, char *copy)
+{
+    const char *line = reader->line;
+    size_t length = reader->line_length, at = 0;
+    int status = 0;
+    *cursor =
+        (struct cursor){.file = reader->file, .err = reader->err, .end = {.line = reader->number}};
+    while (status == 0) {
+        while (at < length && strchr(" \t\r", line[at]) && line[at])
+            at++;
+        if (at == length || line[at] == '#')
+            break;
+        cursor->end.column = (unsigned)at + 1;
+        if ((unsigned char)line[at] < ' ' || line[at] == 127)
+            return word_error(cursor, &cursor->end, "a control character (0x%02x)",
+                              (unsigned char)line[at]);
+        status = split_word(cursor, line, copy, length, &at);
+        cursor->end.column = (unsigned)at + 1;
+    }
+    return status;
+}
+
+bool line_reader_next(struct line_reader *reader, struct cursor *cursor)
+{
+    while (line_reader_next_line(reader)) {
+        char *copy = reader->arena ? arena_strndup(reader->arena, reader->copy, reader->line_length)
+                                   : reader->copy;
+        reader->status = split_line(reader, cursor, copy);
+        if (cursor->count || reader->status)
+            return reader->status == 0;
+    }
+    return false;
+}
+
+/* ---- errors ---- */
+
+int word_error(const struct cursor *cursor, const struct word *word, const char *format, ...)
+{
+    struct err reason = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason.message, sizeof reason.message, format, arguments);
+    va_end(arguments);
+    return err_at_column(cursor->err, EINVAL, cursor->file, word->line, word->column, "%s",
+                         reason.message);
+}
+
+static void list_names(struct text *out, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        text_printf(out, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : " or ", names[i]);
+}
+
+int word_unknown(const struct cursor *cursor, const struct word *word, const char *what,
+                 const char *const *names, size_t count)
+{
+    enum { LISTED = 12 }; /* more than these are not read by anybody */
+    struct text message = {0};
+    const char *near = count ? nearest_word(word->text, names, count) : NULL;
+    text_printf(&message, "'%.80s' is no %s", word->text, what);
+    if (count && count <= LISTED) {
+        text_puts(&message, ": expected ");
+        list_names(&message, names, count);
+    }
+    if (near)
+        text_printf(&message, "; did you mean '%.80s'?", near);
+    int status = word_error(cursor, word, "%s", message.data);
+    text_release(&message);
+    return status;
+}
+
+/* ---- words ---- */
+
+bool cursor_is_done(const struct cursor *cursor)
+{
+    return cursor->at == cursor->count;
+}
+
+bool cursor_accept(struct cursor *cursor, const char *text)
+{
+    if (cursor_is_done(cursor) || strcmp(cursor->words[cursor->at].text, text) != 0)
+        return false;
+    cursor->at++;
+    return true;
+}
+
+int cursor_take(struct cursor *cursor, const char *what, struct word *word)
+{
+    if (cursor_is_done(cursor)) {
+        *word = cursor->end;
+        return word_error(cursor, word, "the line ends here: expected %s", what);
+    }
+    *word = cursor->words[cursor->at++];
+    return 0;
+}
+
+int cursor_take_exact(struct cursor *cursor, const char *text)
+{
+    struct word word;
+    int status = cursor_take(cursor, text, &word);
+    if (status == 0 && strcmp(word.text, text) != 0)
+        return word_error(cursor, &word, "'%.80s': expected %s", word.text, text);
+    return status;
+}
+
+int cursor_take_choice(struct cursor *cursor, const char *what, const char *const *names,
+                       size_t count, unsigned *index)
+{
+    struct word word;
+    if (cursor_is_done(cursor)) {
+        struct text list = {0};
+        list_names(&list, names, count);
+        int status = word_error(cursor, &cursor->end, "the line ends here: expected %s", list.data);
+        text_release(&list);
+        return status;
+    }
+    word = cursor->words[cursor->at++];
+    for (*index = 0; *index < count; ++*index)
+        if (strcmp(word.text, names[*index]) == 0)
+            return 0;
+    return word_unknown(cursor, &word, what, names, count);
+}
+
+int cursor_take_time(struct cursor *cursor, uint64_t *ps)
+{
+    struct word word;
+    int status = cursor_take(cursor, "a time such as 60.1s or 5ms", &word);
+    if (status == 0 && !time_parse(word.text, ps))
+        return word_error(cursor, &word,
+                          "'%.80s' is no time: expected a number with ps, ns, us, ms or s, "
+                          "such as 60.1s",
+                          word.text);
+    return status;
+}
+
+bool parse_number(const char *text, uint64_t *number)
+{
+    char *end;
+    errno = 0;
+    *number = strtoull(text, &end, text[0] == '0' && text[1] == 'x' ? 16 : 10);
+    return isdigit((unsigned char)text[0]) && !*end && !errno;
+}
+
+int cursor_take_number(struct cursor *cursor, const char *what, uint64_t low, uint64_t high,
+                       uint64_t *number)
+{
+    struct word word;
+    int status = cursor_take(cursor, what, &word);
+    if (status == 0 && (!parse_number(word.text, number) || *number < low || *number > high))
+        return word_error(cursor, &word, "'%.80s': expected %s from %llu to %llu", word.text, what,
+                          (unsigned long long)low, (unsigned long long)high);
+    return status;
+}
+
+bool parse_decimal(const char *text, double *value, const char **rest)
+{
+    const char *at = text;
+    char *end;
+    at += strspn(at, "0123456789");
+    if (at == text)
+        return false; /* strtod() would take much else for a number */
+    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
+        return false;
+    *value = strtod(text, &end);
+    *rest = end;
+    return *value <= DBL_MAX;
+}
+
+int cursor_take_decimal(struct cursor *cursor, const char *what, double high, double *value)
+{
+    struct word word;
+    const char *rest;
+    int status = cursor_take(cursor, what, &word);
+    if (status == 0 &&
+        (!parse_decimal(word.text, value, &rest) || *rest || *value <= 0 || *value > high))
+        return word_error(cursor, &word, "'%.80s': expected %s above 0 and up to %g", word.text,
+                          what, high);
+    return status;
+}
+
+/* At most six digits behind the point. */
+bool parse_percent(const char *text, uint64_t *parts)
+{
+    uint64_t millionths = 0, scale = 1000000;
+    const char *at = text;
+    for (; isdigit((unsigned char)*at) && millionths <= 100; at++)
+        millionths = millionths * 10 + (uint64_t)(*at - '0');
+    millionths *= scale;
+    if (at > text && *at == '.')
+        for (at++; isdigit((unsigned char)*at) && scale > 1; at++) {
+            scale /= 10;
+            millionths += (uint64_t)(*at - '0') * scale;
+        }
+    *parts = (millionths * RNG_CERTAIN + 50000000) / 100000000;
+    return at > text && strcmp(at, "%") == 0 && millionths <= 100000000;
+}
+
+int cursor_take_percent(struct cursor *cursor, uint64_t *parts)
+{
+    struct word word;
+    int status = cursor_take(cursor, "a percentage such as 5% or 0.25%", &word);
+    if (status == 0 && !parse_percent(word.text, parts))
+        return word_error(cursor, &word,
+                          "'%.80s' is no percentage: expected 0%% to 100%%, such as 0.25%%",
+                          word.text);
+    return status;
+}
+
+int cursor_take_end(struct cursor *cursor)
+{
+    if (cursor_is_done(cursor))
+        return 0;
+    const struct word *word = &cursor->words[cursor->at];
+    return word_error(cursor, word, "'%.80s' is one word too many", word->text);
+}

@@ -1,0 +1,275 @@
+/* Lines, their words with file, line and column, and what errors say. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/line_reader.h"
+#include "base/rng.h"
+#include "base/time.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct line {
+    struct arena arena;
+    struct cursor cursor;
+    struct err err;
+};
+
+static int start(struct line *line, const char *text)
+{
+    *line = (struct line){0};
+    struct line_reader reader = {.file = "file",
+                                 .text = text,
+                                 .length = strlen(text),
+                                 .arena = &line->arena,
+                                 .err = &line->err,
+                                 .number = 6};
+    line_reader_next(&reader, &line->cursor);
+    return reader.status;
+}
+
+static void a_line_is_words_between_blanks(void **state)
+{
+    struct line line;
+    (void)state;
+    assert_int_equal(start(&line, "  fail\tlink S1 2\r"), 0);
+    assert_int_equal(line.cursor.count, 4);
+    assert_string_equal(line.cursor.words[0].text, "fail");
+    assert_string_equal(line.cursor.words[3].text, "2");
+    arena_release(&line.arena);
+}
+
+static void words_know_their_line_and_column(void **state)
+{
+    struct line line;
+    (void)state;
+    assert_int_equal(start(&line, "  run 5s"), 0);
+    assert_int_equal(line.cursor.words[0].line, 7);
+    assert_int_equal(line.cursor.words[0].column, 3);
+    assert_int_equal(line.cursor.words[1].column, 7);
+    arena_release(&line.arena);
+}
+
+static void quotes_hold_blanks_and_hashes_together(void **state)
+{
+    struct line line;
+    (void)state;
+    assert_int_equal(start(&line, "check event \"a # b\" # c"), 0);
+    assert_int_equal(line.cursor.count, 3);
+    assert_string_equal(line.cursor.words[2].text, "a # b");
+    arena_release(&line.arena);
+}
+
+static void a_remark_ends_a_line(void **state)
+{
+    struct line line;
+    (void)state;
+    assert_int_equal(start(&line, "run 5s# fast"), 0);
+    assert_int_equal(line.cursor.count, 2);
+    assert_string_equal(line.cursor.words[1].text, "5s");
+    arena_release(&line.arena);
+    assert_int_equal(start(&line, "# run 5s"), 0);
+    assert_int_equal(line.cursor.count, 0);
+    arena_release(&line.arena);
+}
+
+static void what_is_no_line_is_refused(void **state)
+{
+    struct line line;
+    char many[WORDS_PER_LINE * 2 + 3];
+    (void)state;
+    assert_int_equal(start(&line, "check event \"open"), -EINVAL);
+    assert_int_equal(line.err.column, 13);
+    arena_release(&line.arena);
+    assert_int_equal(start(&line, "run \001"), -EINVAL);
+    assert_int_equal(line.err.column, 5);
+    arena_release(&line.arena);
+    for (size_t i = 0; i < sizeof many - 1; i++)
+        many[i] = i % 2 ? ' ' : 'x';
+    many[sizeof many - 1] = 0;
+    assert_int_equal(start(&line, many), -EINVAL);
+    arena_release(&line.arena);
+}
+
+static void errors_name_the_place_and_the_nearest_word(void **state)
+{
+    static const char *const names[] = {"reachable", "discovered"};
+    struct line line;
+    unsigned index;
+    char text[1024];
+    (void)state;
+    assert_int_equal(start(&line, "check raechable"), 0);
+    line.cursor.at = 1;
+    assert_int_equal(cursor_take_choice(&line.cursor, "check", names, 2, &index), -EINVAL);
+    assert_string_equal(err_text(&line.err, text, sizeof text),
+                        "file:7:7: 'raechable' is no check: expected reachable or discovered; "
+                        "did you mean 'reachable'?");
+    arena_release(&line.arena);
+}
+
+static void far_words_are_not_suggested(void **state)
+{
+    static const char *const names[] = {"reachable", "discovered"};
+    struct line line;
+    unsigned index;
+    (void)state;
+    assert_int_equal(start(&line, "bananas"), 0);
+    assert_int_equal(cursor_take_choice(&line.cursor, "check", names, 2, &index), -EINVAL);
+    assert_null(strstr(line.err.message, "did you mean"));
+    arena_release(&line.arena);
+}
+
+static void a_missing_word_is_missed_where_the_line_ends(void **state)
+{
+    struct line line;
+    uint64_t time;
+    (void)state;
+    assert_int_equal(start(&line, "run  # later"), 0);
+    line.cursor.at = 1;
+    assert_int_equal(cursor_take_time(&line.cursor, &time), -EINVAL);
+    assert_int_equal(line.err.column, 4);
+    assert_non_null(strstr(line.err.message, "expected a time"));
+    arena_release(&line.arena);
+}
+
+static void times_need_their_unit(void **state)
+{
+    struct line line;
+    uint64_t time = 0;
+    (void)state;
+    assert_int_equal(start(&line, "60.1s 5ms 5 20000000s"), 0);
+    assert_int_equal(cursor_take_time(&line.cursor, &time), 0);
+    assert_int_equal(time, 60 * TIME_S + 100 * TIME_MS);
+    assert_int_equal(cursor_take_time(&line.cursor, &time), 0);
+    assert_int_equal(time, 5 * TIME_MS);
+    assert_int_equal(cursor_take_time(&line.cursor, &time), -EINVAL);
+    assert_int_equal(cursor_take_time(&line.cursor, &time), -EINVAL);
+    arena_release(&line.arena);
+}
+
+static void percentages_lie_between_nothing_and_all(void **state)
+{
+    struct line line;
+    uint64_t parts = 1;
+    (void)state;
+    assert_int_equal(start(&line, "0% 100% 12.5% 101% 5 % -1%"), 0);
+    assert_int_equal(cursor_take_percent(&line.cursor, &parts), 0);
+    assert_int_equal(parts, 0);
+    assert_int_equal(cursor_take_percent(&line.cursor, &parts), 0);
+    assert_int_equal(parts, RNG_CERTAIN);
+    assert_int_equal(cursor_take_percent(&line.cursor, &parts), 0);
+    assert_int_equal(parts, RNG_CERTAIN / 8);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(cursor_take_percent(&line.cursor, &parts), -EINVAL);
+    arena_release(&line.arena);
+}
+
+static void too_many_words_are_too_many(void **state)
+{
+    struct line line;
+    (void)state;
+    assert_int_equal(start(&line, "run 5s 6s"), 0);
+    line.cursor.at = 2;
+    assert_int_equal(cursor_take_end(&line.cursor), -EINVAL);
+    assert_int_equal(line.err.column, 8);
+    line.cursor.at = 3;
+    assert_int_equal(cursor_take_end(&line.cursor), 0);
+    arena_release(&line.arena);
+}
+
+/* Lines without words are skipped but counted; the last one needs no end. */
+static void a_text_is_read_line_by_line(void **state)
+{
+    static const char text[] = "one\n\n  # two\n\r\nthree 3 \"x\"y\nfour";
+    struct line_reader reader = {.file = "file", .text = text, .length = sizeof text - 1};
+    struct cursor cursor;
+    (void)state;
+    assert_true(line_reader_next(&reader, &cursor));
+    assert_int_equal(reader.number, 1);
+    assert_string_equal(cursor.words[0].text, "one");
+    assert_true(line_reader_next(&reader, &cursor));
+    assert_int_equal(reader.number, 5);
+    assert_int_equal(cursor.count, 4);
+    assert_string_equal(cursor.words[2].text, "x");
+    assert_string_equal(cursor.words[3].text, "y");
+    assert_true(line_reader_next(&reader, &cursor));
+    assert_int_equal(cursor.words[0].line, 6);
+    assert_false(line_reader_next(&reader, &cursor));
+    assert_int_equal(reader.status, 0);
+}
+
+static void reading_ends_with_the_first_error(void **state)
+{
+    static const char text[] = "one\n\"two\nthree";
+    struct err err = {0};
+    struct line_reader reader = {
+        .file = "file", .text = text, .length = sizeof text - 1, .err = &err};
+    struct cursor cursor;
+    (void)state;
+    assert_true(line_reader_next(&reader, &cursor));
+    assert_false(line_reader_next(&reader, &cursor));
+    assert_int_equal(reader.status, -EINVAL);
+    assert_int_equal(err.line, 2);
+    assert_false(line_reader_next(&reader, &cursor));
+}
+
+static void a_line_can_be_read_as_it_is(void **state)
+{
+    static const char text[] = "a : b\n\n# c";
+    struct err err = {0};
+    struct line_reader reader = {
+        .file = "file", .text = text, .length = sizeof text - 1, .err = &err};
+    (void)state;
+    assert_true(line_reader_next_line(&reader));
+    assert_string_equal(reader.copy, "a : b");
+    assert_true(line_reader_next_line(&reader));
+    assert_string_equal(reader.copy, "");
+    assert_true(line_reader_next_line(&reader));
+    assert_string_equal(reader.copy, "# c");
+    assert_int_equal(line_reader_error(&reader, "no %s", "sense"), -EINVAL);
+    assert_int_equal(err.line, 3);
+    assert_string_equal(err.message, "no sense");
+    assert_false(line_reader_next_line(&reader));
+}
+
+static void a_line_has_a_limit(void **state)
+{
+    char text[LINE_READER_BYTES + 2];
+    struct err err = {0};
+    (void)state;
+    memset(text, 'x', sizeof text);
+    text[LINE_READER_BYTES] = '\n';
+    struct line_reader fits = {.file = "file", .text = text, .length = sizeof text};
+    assert_true(line_reader_next_line(&fits));
+    text[LINE_READER_BYTES] = 'x';
+    struct line_reader longer = {.file = "file", .text = text, .length = sizeof text, .err = &err};
+    assert_false(line_reader_next_line(&longer));
+    assert_int_equal(longer.status, -EINVAL);
+    assert_int_equal(err.line, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_is_words_between_blanks),
+        cmocka_unit_test(words_know_their_line_and_column),
+        cmocka_unit_test(quotes_hold_blanks_and_hashes_together),
+        cmocka_unit_test(a_remark_ends_a_line),
+        cmocka_unit_test(what_is_no_line_is_refused),
+        cmocka_unit_test(errors_name_the_place_and_the_nearest_word),
+        cmocka_unit_test(far_words_are_not_suggested),
+        cmocka_unit_test(a_missing_word_is_missed_where_the_line_ends),
+        cmocka_unit_test(times_need_their_unit),
+        cmocka_unit_test(percentages_lie_between_nothing_and_all),
+        cmocka_unit_test(too_many_words_are_too_many),
+        cmocka_unit_test(a_text_is_read_line_by_line),
+        cmocka_unit_test(reading_ends_with_the_first_error),
+        cmocka_unit_test(a_line_can_be_read_as_it_is),
+        cmocka_unit_test(a_line_has_a_limit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
