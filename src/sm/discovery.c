@@ -261,7 +261,8 @@ void discovery_explore_all(struct sm *sm, uint64_t now)
 
 uint64_t discovery_deadline(const struct sm *sm)
 {
-    return sm->explore_all && !sm->discovering ? sm->explore_at : TIME_NEVER;
+    bool waits = sm->explore_all && !sm->discovering && sm->state == SM_MASTER;
+    return waits ? sm->explore_at : TIME_NEVER;
 }
 
 /* Not before every switch that can has said what it has to say, or the time for that is over. */
