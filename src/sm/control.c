@@ -8,7 +8,7 @@ void sm_look_again(struct sm *sm, uint64_t now)
     if (sm->state != SM_MASTER)
         return;
     sm_begin_change(sm, now, "asked to look again");
-    sm->planned_generation = 0;
+    reconfigure_request(sm, REASON_TOPOLOGY);
     discovery_restart(sm);
 }
 
@@ -41,7 +41,7 @@ void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config)
     if (other_sweep)
         sm->next_sweep = config->sweep_ns == TIME_NEVER ? TIME_NEVER : now + config->sweep_ns;
     if (other_routes)
-        sm_reroute(sm, now);
+        sm_reroute_for(sm, now, REASON_POLICY);
     plan_services(sm);
     program_all(sm); /* time-outs and keys told to ports */
 }

@@ -24,13 +24,12 @@ static void learn(struct sm *sm, uint32_t socket, const uint8_t *data)
                (unsigned long long)wire_get(data, VIRTUAL_FUNCTION_NODE_GUID));
 }
 
-void functions_read(struct sm *sm, uint64_t now, uint32_t socket, const uint8_t *data)
+void functions_read(struct sm *sm, uint32_t socket, const uint8_t *data)
 {
-    (void)now;
     if (functions_at(&sm->subnet, socket)->held)
         return; /* older than what is being written */
     learn(sm, socket, data);
-    sm->stale = true;
+    program_schedule(sm);
 }
 
 void functions_prepare(struct sm *sm)
@@ -47,18 +46,10 @@ void functions_prepare(struct sm *sm)
 
 /* ---- what comes with a LID ---- */
 
-static bool is_being_written(const struct blocks *blocks, uint32_t port)
-{
-    bool writing = false;
-    for (uint32_t row = BLOCKS_NONE; (row = blocks_next_of_port(blocks, port, row)) != BLOCKS_NONE;)
-        writing |= blocks->rows.items[row].writing;
-    return writing;
-}
-
 static void learn_tables(struct sm *sm, uint32_t from, uint32_t to)
 {
     struct blocks *blocks = &sm->subnet.blocks;
-    if (is_being_written(blocks, to))
+    if (blocks_are_writing(blocks, to, BLOCK_KINDS))
         return;
     for (uint32_t row = blocks_next_of_port(blocks, from, BLOCKS_NONE); row != BLOCKS_NONE;
          row = blocks_next_of_port(blocks, from, row)) {
@@ -86,15 +77,6 @@ static void inherit_tables(struct sm *sm, uint32_t socket)
     learn_tables(sm, own, socket);
 }
 
-/* Levels and keys of functions that came up are planned for all of them at once. */
-static void plan_for_the_risen(struct sm *sm)
-{
-    if (!sm->functions_risen || sm->subnet.functions.writing)
-        return;
-    sm->functions_risen = false;
-    sm->subnet.functions.risen++;
-}
-
 /* ---- writing ---- */
 
 static request_answered function_set;
@@ -110,16 +92,15 @@ static const struct request_kind set_function = {
     .unanswered = function_unanswered,
 };
 
-static void write_function(struct sm *sm, uint32_t socket)
+static void write_function(struct sm *sm, uint32_t socket, const struct function_setting *wanted)
 {
-    struct function_setting wanted = functions_wanted(&sm->subnet, socket);
     struct request *request = sm_request(sm, &set_function, (union request_subject){.port = socket},
                                          node_at(sm, vswitch_of(sm, socket))->first_port);
     request->modifier = port_at(sm, socket)->number - VSWITCH_PF;
-    wire_set(request->data, VIRTUAL_FUNCTION_LID, wanted.lid);
-    wire_set(request->data, VIRTUAL_FUNCTION_LMC, wanted.lmc);
-    wire_set(request->data, VIRTUAL_FUNCTION_ATTACHED, wanted.attached);
-    wire_set(request->data, VIRTUAL_FUNCTION_PORT_GUID, wanted.guid);
+    wire_set(request->data, VIRTUAL_FUNCTION_LID, wanted->lid);
+    wire_set(request->data, VIRTUAL_FUNCTION_LMC, wanted->lmc);
+    wire_set(request->data, VIRTUAL_FUNCTION_ATTACHED, wanted->attached);
+    wire_set(request->data, VIRTUAL_FUNCTION_PORT_GUID, wanted->guid);
     functions_at(&sm->subnet, socket)->writing = true;
     sm_port_work(sm, socket)->holds = sm->service.holds;
     sm->subnet.functions.writing++;
@@ -130,12 +111,13 @@ void functions_program(struct sm *sm, uint32_t socket)
 {
     const struct subnet_port *there = port_at(sm, socket);
     const struct virtual_function *function = functions_at(&sm->subnet, socket);
-    if (function->writing || !functions_differ(&sm->subnet, socket))
+    struct function_setting wanted;
+    if (function->writing || !functions_differ(&sm->subnet, socket, &wanted))
         return;
     bool may = sm->state == SM_MASTER && there->known && !sm_port_work(sm, socket)->failures &&
                node_at(sm, there->node)->present && functions_pf_is_ready(&sm->subnet, there->node);
     if (may || function->held)
-        write_function(sm, socket);
+        write_function(sm, socket, &wanted);
 }
 
 void functions_program_all(struct sm *sm, uint32_t vswitch)
@@ -179,14 +161,6 @@ static void function_refused(struct sm *sm, uint64_t now, const struct request *
            (unsigned long long)node_at(sm, vswitch_of(sm, socket))->guid, status);
 }
 
-static void came_up(struct sm *sm, uint32_t socket)
-{
-    functions_fill_in(&sm->subnet, socket);
-    inherit_tables(sm, socket);
-    partitions_came_up(sm, socket);
-    sm->functions_risen = true;
-}
-
 static bool is_up(struct sm *sm, uint32_t socket)
 {
     uint32_t port = port_at(sm, socket)->peer;
@@ -198,22 +172,23 @@ static void function_set(struct sm *sm, uint64_t now, const struct request *requ
 {
     uint32_t socket = request->about.port;
     struct virtual_function *function = end_set(sm, socket, FUNCTION_DONE);
-    bool was_up = is_up(sm, socket), planned = sm->planned_generation == sm->subnet.generation;
+    bool was_up = is_up(sm, socket), planned = !reconfigure_is_outdated(sm);
     (void)now;
     function->evicted = false;
     learn(sm, socket, data);
     /* Whoever asked for it will say what it means for routes. */
     if (function->held && planned)
-        sm->planned_generation = sm->subnet.generation;
-    if (!was_up && is_up(sm, socket))
-        came_up(sm, socket);
-    plan_for_the_risen(sm);
+        reconfigure_accept_topology(sm);
+    if (was_up || !is_up(sm, socket))
+        return;
+    inherit_tables(sm, socket);
+    partitions_came_up(sm, socket);
+    sm->subnet.functions.risen++;
 }
 
 static void function_unanswered(struct sm *sm, uint64_t now, const struct request *request)
 {
     end_set(sm, request->about.port, FUNCTION_LOST);
-    plan_for_the_risen(sm);
     discovery_lost_contact(sm, now, request->target);
 }
 

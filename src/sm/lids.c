@@ -120,15 +120,15 @@ void lids_assign_port(struct sm *sm, uint32_t port)
         try_candidate(sm, port, passes[pass]);
 }
 
-void lids_assign(struct sm *sm)
+void lids_assign(struct sm *sm, bool after_another)
 {
     unsigned without = 0;
     char names[128] = "";
-    candidate *const *choices = sm->was_standby ? passes_after_another : passes;
+    candidate *const *choices = after_another ? passes_after_another : passes;
     unsigned last = sm->state == SM_STANDBY ? 1 : PASSES; /* a standby gives none */
     sm->next_lid = 1;
     functions_prepare(sm);
-    if (sm->was_standby)
+    if (after_another)
         let_go_of_what_is_not_held(sm);
     for (unsigned pass = 0; pass < last; pass++) {
         try_candidate(sm, sm->subnet.own_port, choices[pass]);

@@ -253,7 +253,7 @@ static void start_discovery_again(struct sm *sm, uint64_t now, const char *why)
 {
     sm_begin_change(sm, now, "%s", why);
     discovery_restart(sm);
-    sm->planned_generation = 0;
+    reconfigure_request(sm, REASON_TOPOLOGY);
 }
 
 static void merge_subnets(struct sm *sm, const struct occasion *occasion)
@@ -334,7 +334,7 @@ static void enter_discovering(struct sm *sm, uint64_t now, const char *why)
 static void enter_standby(struct sm *sm)
 {
     uint32_t master = sm->mastership->master_port;
-    sm->was_standby = true;
+    reconfigure_stand_by(sm);
     transactions_flush(sm);
     mirror_watch(sm, master == SUBNET_NONE ? 0 : port_at(sm, master)->guid);
 }
@@ -342,7 +342,7 @@ static void enter_standby(struct sm *sm)
 static void enter_master(struct sm *sm, uint64_t now, const char *why)
 {
     sm->mastership->number++;
-    sm->planned_generation = 0;
+    reconfigure_request(sm, REASON_START);
     partitions_forget(sm);
     multicast_forget(sm);
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
@@ -363,17 +363,14 @@ static void enter(struct sm *sm, uint64_t now, enum sm_state state, const char *
     m->next_poll = state == SM_STANDBY ? now + sm->config.poll_ns : TIME_NEVER;
     m->stood_by = now;
     sm->next_sweep = TIME_NEVER;
-    sm->computing = false;
-    if (state == SM_STANDBY || state == SM_NOT_ACTIVE)
-        sm->change.open = sm->explore_all = false; /* that is the next master's business */
-    if (before == SM_MASTER)
-        plan_drop(sm);
     if (state == SM_DISCOVERING)
         enter_discovering(sm, now, why);
     else if (state == SM_MASTER)
         enter_master(sm, now, why);
     else if (state == SM_STANDBY)
         enter_standby(sm);
+    else
+        reconfigure_stop(sm);
     /* What was known may have changed while another one was master. */
     bool discovers = state == SM_DISCOVERING || state == SM_MASTER;
     if (discovers && before != SM_DISCOVERING && !(before == SM_STANDBY && mirror_take_over(sm)))

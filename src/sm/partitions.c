@@ -178,18 +178,6 @@ static void plan_guard(struct sm *sm, uint32_t end)
     }
 }
 
-static bool has_its_keys(const struct blocks *blocks, uint32_t port)
-{
-    for (uint32_t row = blocks_next_of_port(blocks, port, BLOCKS_NONE); row != BLOCKS_NONE;
-         row = blocks_next_of_port(blocks, port, row)) {
-        const struct block *block = &blocks->rows.items[row];
-        if (block->kind == BLOCK_PARTITIONS && block->wanted != BLOCKS_NONE &&
-            block->wanted != block->actual)
-            return false;
-    }
-    return true;
-}
-
 void partitions_enforce(struct sm *sm, uint32_t port, uint8_t *info)
 {
     const struct blocks *blocks = &sm->subnet.blocks;
@@ -197,7 +185,7 @@ void partitions_enforce(struct sm *sm, uint32_t port, uint8_t *info)
         return;
     bool guards =
         !is_switch(sm, port_at(sm, port)->peer) && blocks_wanted(blocks, port, BLOCK_PARTITIONS, 0);
-    if (guards && !has_its_keys(blocks, port))
+    if (guards && blocks_find_missing(blocks, port, BLOCK_PARTITIONS))
         return;
     unsigned how = guards ? sm->config.part_enforce : SM_ENFORCE_NOT;
     wire_set(info, PORT_INFO_PARTITION_ENFORCEMENT_INBOUND, (how & SM_ENFORCE_IN) != 0);
@@ -378,16 +366,17 @@ void partitions_plan(struct sm *sm)
     struct partition_work *work = &sm->partitioning;
     if (!sm->config.partitions && !work->used)
         return;
-    uint64_t functions = sm->subnet.functions.risen + sm->subnet.functions.let_go;
+    uint64_t risen = functions_risen(&sm->subnet.functions, work->risen);
     if (!work->stale && work->used && work->generation == sm->subnet.generation &&
-        work->functions == functions)
+        work->risen == risen && work->let_go == sm->subnet.functions.let_go)
         return;
     for (size_t i = 0; work->stale && i < work->done.count; i++)
         work->done.items[i] = 0; /* also of those that are away */
     work->used = true;
     work->stale = false;
     work->generation = sm->subnet.generation;
-    work->functions = functions;
+    work->risen = risen;
+    work->let_go = sm->subnet.functions.let_go;
     work->crowded = work->unguarded = work->first_crowded = work->first_unguarded = 0;
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
         const struct subnet_node *node = node_at(sm, i);
@@ -399,7 +388,7 @@ void partitions_plan(struct sm *sm)
     }
     if (!work->reading)
         report_trouble(sm);
-    sm->stale = true; /* what switches enforce is a setting of their ports */
+    program_schedule(sm); /* what switches enforce is a setting of their ports */
 }
 
 /* ---- machines ---- */

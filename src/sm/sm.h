@@ -9,6 +9,7 @@
  *   discovery.c     who is there and how it is connected
  *   lids.c          addresses, kept wherever possible
  *   mend.c          what of the last tables stays after a change
+ *   reconfigure.c   the phases from a change to tables in force, as one table
  *   plan.c          from what is known to what is wanted: the routes' snapshot and the tables
  *   distribute.c    in which order tables go out
  *   program.c       the difference between wanted and actual, written to the fabric
@@ -23,6 +24,7 @@
  *   mastership.c    who is master (SMInfo)
  *   mirror.c        a standby's copy of the subnet, and taking over with it
  *   audit.c         whether such a copy was right
+ *   report.c        what people are told of a change
  *   core.c          birth, the four verbs, and when which part gets its turn */
 #ifndef WEFT_SM_SM_H
 #define WEFT_SM_SM_H
@@ -118,6 +120,7 @@ struct sm_job {
     bool repaired;           /* … which is what was done */
     bool optional;           /* nothing is wrong with the present tables */
     unsigned imbalance;      /* of repaired tables: see repair.h */
+    uint64_t uneven;         /* pairs on the most used link when that was found to be too many */
     struct repair repair;
     struct standing standing;        /* what is known of the tables that came out … */
     struct dependency_graph checked; /* … and what the check knows of them */
