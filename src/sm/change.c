@@ -26,8 +26,8 @@ void change_sweep(struct sm *sm, uint64_t now)
     sm->next_sweep = sm->config.sweep_ns == TIME_NEVER ? TIME_NEVER : now + sm->config.sweep_ns;
     if (sm->sweeping || sm->discovering)
         return; /* the last one is still on its way */
-    if (sm->config.paper && reconfigure_phase(sm) != PHASE_IDLE)
-        return; /* the papers do one thing after the other */
+    if (sm->config.policy->sequential && reconfigure_phase(sm) != PHASE_IDLE)
+        return;
     mastership_sweep_begins(sm, now);
     bool full = (sm->config.full_every && ++sm->sweeps >= sm->config.full_every) || sm->audit.due;
     if (sm->audit.due)
@@ -68,7 +68,7 @@ void change_sweep(struct sm *sm, uint64_t now)
 void change_explore(struct sm *sm, uint64_t now, uint32_t node)
 {
     discovery_refresh_switch(sm, node);
-    if (sm->config.scope_full || sm->config.paper)
+    if (sm->config.scope_full)
         discovery_explore_all(sm, now);
 }
 
@@ -148,7 +148,7 @@ void change_trap(struct sm *sm, uint64_t now, const struct sm_message *message)
            lid);
     if (!n->present)
         return;
-    if (sm->config.paper && reconfigure_phase(sm) != PHASE_IDLE)
+    if (sm->config.policy->sequential && reconfigure_phase(sm) != PHASE_IDLE)
         return; /* one thing after the other; what it tells of is being explored */
     if (trap == 128 && n->kind == SUBNET_SWITCH) {
         sm_begin_change(sm, now, "switch 0x%016llx reports a port change (trap 128)",

@@ -34,6 +34,8 @@ void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config)
     bool other_routes = !same_routes(&sm->config, config) || other_levels;
     bool other_sweep = sm->config.sweep_ns != config->sweep_ns;
     sm->config = *config;
+    if (config->policy->limit)
+        config->policy->limit(&sm->config);
     sm->config.qos = NULL; /* was copied */
     sm->partitioning.stale = true;
     if (sm->state != SM_MASTER)

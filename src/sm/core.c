@@ -7,6 +7,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+const struct sm_policy sm_policy_default = {
+    .chases_losses = true,
+    .short_drains = true,
+    .reads_whole_nodes = true,
+    .services = true,
+    .keeps_old_entries = true,
+};
+
 void sm_config_init(struct sm_config *config)
 {
     *config = (struct sm_config){
@@ -26,6 +34,7 @@ void sm_config_init(struct sm_config *config)
         .repair = true,
         .rebalance = 150,
         .part_enforce = SM_ENFORCE_BOTH,
+        .policy = &sm_policy_default,
     };
 }
 
@@ -33,6 +42,8 @@ struct sm *sm_new(const struct sm_config *config, uint64_t port_guid)
 {
     struct sm *sm = mem_zalloc(1, sizeof *sm);
     sm->config = *config;
+    if (config->policy->limit)
+        config->policy->limit(&sm->config);
     if (config->engine->renames && !config->lmc)
         sm->config.lmc = 2; /* renamed destinations need more than one LID each */
     sm->guid = port_guid;
@@ -249,7 +260,7 @@ void sm_computed(struct sm *sm, uint64_t now, struct sm_job *job, const struct e
 
 void sm_use_groups(struct sm *sm, const struct groups *groups)
 {
-    sm->groups = groups;
+    sm->groups = sm->config.policy->services ? groups : NULL;
 }
 
 void sm_groups_changed(struct sm *sm, uint64_t now)

@@ -6,9 +6,8 @@
  * this by itself; breadth- and depth-first order the questions by where they lead.
  *
  * The same questions serve after a change: only the switch whose ports changed is read again, and
- * only what is new behind it is explored. In paper mode NodeInfo and PortInfo are all that is
- * asked, and a link is asked through from both of its ends, but not back through the port of
- * arrival. */
+ * only what is new behind it is explored. A policy (policy.h) may have less read, and links
+ * asked through from both of their ends. */
 #include "sm/internal.h"
 
 #include <assert.h>
@@ -191,7 +190,7 @@ static void suspect_port(struct sm *sm, uint64_t now, uint32_t port)
 static void suspect_switch(struct sm *sm, uint64_t now, uint32_t index)
 {
     const struct subnet_node *node = node_at(sm, index);
-    if (sm->config.paper || sm->state != SM_MASTER || node->kind != SUBNET_SWITCH)
+    if (!sm->config.policy->chases_losses || sm->state != SM_MASTER || node->kind != SUBNET_SWITCH)
         return;
     for (unsigned number = 1; number <= node->port_count; number++) {
         uint32_t peer = port_at(sm, node->first_port + number)->peer;
@@ -206,7 +205,7 @@ static void suspect_switch(struct sm *sm, uint64_t now, uint32_t index)
 void discovery_suspect(struct sm *sm, uint64_t now, uint32_t end, uint32_t through)
 {
     uint32_t port = through;
-    if (sm->config.paper || end == SUBNET_NONE)
+    if (!sm->config.policy->chases_losses || end == SUBNET_NONE)
         return;
     for (unsigned hop = 0; hop <= SMP_MAX_HOPS; hop++) {
         if (port != SUBNET_NONE)
@@ -243,7 +242,7 @@ void discovery_probe(struct sm *sm, uint32_t port)
 /* What lies behind a link that went is gone, or is reached another way. */
 void discovery_update_paths(struct sm *sm, uint64_t now)
 {
-    if (!sm->ways_stale || sm->config.paper)
+    if (!sm->ways_stale || !sm->config.policy->chases_losses)
         return;
     sm->ways_stale = false;
     if (subnet_find_ways(&sm->subnet))
@@ -325,7 +324,7 @@ static void read_ports(struct sm *sm, uint32_t node)
 
 void discovery_read_node(struct sm *sm, uint32_t node)
 {
-    if (node_at(sm, node)->kind == SUBNET_SWITCH && !sm->config.paper)
+    if (node_at(sm, node)->kind == SUBNET_SWITCH && sm->config.policy->reads_whole_nodes)
         discovery_read_switch(sm, node);
     for (unsigned number = 0; number <= node_at(sm, node)->port_count; number++) {
         uint32_t port = node_at(sm, node)->first_port + number;
@@ -364,7 +363,7 @@ static void read_tables(struct sm *sm, uint32_t node)
 
 static void read_description(struct sm *sm, uint32_t node, uint32_t end)
 {
-    if (sm_node_work(sm, node)->described || sm->config.paper)
+    if (sm_node_work(sm, node)->described || !sm->config.policy->reads_whole_nodes)
         return;
     sm_node_work(sm, node)->described = true;
     ask(sm, sm_request(sm, &get_description, (union request_subject){.node = node}, end), 0);
@@ -402,7 +401,7 @@ static void meet_node(struct sm *sm, uint32_t node, uint32_t arrival)
     bool is_switch = known->kind == SUBNET_SWITCH;
     mirror_meets(sm, node);
     read_description(sm, node, subnet_end_port(&sm->subnet, arrival));
-    if (is_switch && !sm->config.paper)
+    if (is_switch && sm->config.policy->reads_whole_nodes)
         discovery_read_switch(sm, node);
     if (is_switch)
         read_ports(sm, node);
@@ -466,15 +465,16 @@ static void node_met(struct sm *sm, uint64_t now, uint32_t through, const uint8_
     }
     if (!present && known != MAP_NONE)
         sm_begin_change(sm, now, "node 0x%016llx is back", (unsigned long long)guid);
-    /* What it has to report is what this exploration is about to see. */
-    if (!present && known != MAP_NONE && sm->config.paper && kind == SUBNET_SWITCH &&
+    /* What it has to report is what this exploration is about to see; nobody reads it. */
+    if (!present && known != MAP_NONE && !sm->config.policy->reads_whole_nodes &&
+        kind == SUBNET_SWITCH &&
         wire_get(node_at(sm, node)->switch_info, SWITCH_INFO_LINEAR_FDB_CAP))
         discovery_refresh_switch(sm, node);
     if (!present || new_port)
         meet_node(sm, node, arrival);
     else if (new_link && sm->state == SM_MASTER)
         discovery_read_node(sm, node); /* it may have been off meanwhile, and blank */
-    if (new_link && present && kind == SUBNET_SWITCH && !sm->config.paper)
+    if (new_link && present && kind == SUBNET_SWITCH && !sm->config.policy->probes_every_port)
         discovery_probe(sm, arrival); /* does it say the same when it is asked itself? */
 }
 
@@ -492,10 +492,8 @@ static bool leads_on(struct sm *sm, uint64_t now, uint32_t port)
         return false;
     if (is_switch ? p->number == 0 : port != sm->subnet.own_port)
         return false;
-    if (!sm->config.paper)
-        return p->peer == SUBNET_NONE;
-    /* The papers ask through every port but the one that led here. */
-    return port_at(sm, node->first_port)->via != p->peer || p->peer == SUBNET_NONE;
+    bool led_here = port_at(sm, node->first_port)->via == p->peer;
+    return p->peer == SUBNET_NONE || (sm->config.policy->probes_every_port && !led_here);
 }
 
 void discovery_forget_tables(struct sm *sm, uint32_t index)
@@ -554,9 +552,9 @@ static void port_read(struct sm *sm, uint64_t now, uint32_t port, const uint8_t 
     p->manager = manager;
     if (!manager && p->rival)
         mastership_rival_gone(sm, now, port);
-    if (end && sm->config.paper) {
+    if (end && sm->config.policy->ports_once) {
         lids_assign_port(sm, port);
-        program_paper_port(sm, port);
+        program_end_port_once(sm, port);
     }
     if (leads_on(sm, now, port)) {
         if (before == PORT_STATE_DOWN && sm->state == SM_MASTER)
@@ -766,7 +764,7 @@ static void change_unacknowledged(struct sm *sm, uint64_t now, const struct requ
 static void insist_on_senders(const struct sm *sm, const struct request *request,
                               struct request_effort *effort)
 {
-    if (request->through == SUBNET_NONE || sm->config.paper ||
+    if (request->through == SUBNET_NONE || !sm->config.policy->chases_losses ||
         wire_get(sm->subnet.ports.items[request->through].info, PORT_INFO_PORT_STATE) !=
             PORT_STATE_ACTIVE)
         return;

@@ -80,7 +80,7 @@ bool hold_has_leaks(struct sm *sm)
 void hold_inherit(struct sm *sm)
 {
     bool written = sm->service.policy.on || sm->current->routes.vls > 1;
-    if (!sm->config.hold || sm->config.paper || sm->service.unheld || written)
+    if (!sm->config.hold || !sm->config.policy->services || sm->service.unheld || written)
         return;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
         const uint8_t *info = port_at(sm, port)->info;

@@ -4,6 +4,7 @@
 
 #include "base/time.h"
 #include "sm/mastership.h"
+#include "sm/policy.h"
 #include "sm/reconfigure.h"
 #include "sm/sm.h"
 #include "sm/transactions.h"
@@ -284,7 +285,8 @@ void program_forget_tables(struct sm *sm);
 void program_all(struct sm *sm);
 void program_port(struct sm *sm, uint32_t port);
 bool program_links_rise(struct sm *sm); /* before the first wave of tables */
-void program_paper_port(struct sm *sm, uint32_t port);
+/* Writes an end port once and for all, as soon as it is read (sm_policy.ports_once). */
+void program_end_port_once(struct sm *sm, uint32_t port);
 void program_switch(struct sm *sm, uint32_t node);
 void program_block(struct sm *sm, uint32_t node, unsigned block); /* if it differs */
 /* For random_table.c: a block of its table was sent, and has been confirmed, refused or lost. */

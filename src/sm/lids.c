@@ -113,7 +113,7 @@ static void let_go_of_what_is_not_held(struct sm *sm)
     }
 }
 
-/* One port at once, as the papers do: in the order of discovery. */
+/* One port as soon as it is read: in the order of discovery. */
 void lids_assign_port(struct sm *sm, uint32_t port)
 {
     for (unsigned pass = 0; pass < PASSES; pass++)

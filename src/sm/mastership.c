@@ -406,10 +406,9 @@ static bool fire_alone(struct sm *sm, uint64_t now, enum mastership_event event)
     return fire(sm, event, &(struct occasion){.now = now, .port = SUBNET_NONE});
 }
 
-/* The papers know one manager only, and it is master from the start. */
 void mastership_start(struct sm *sm, uint64_t now)
 {
-    fire_alone(sm, now, sm->config.paper ? ON_START_AS_MASTER : ON_START);
+    fire_alone(sm, now, sm->config.policy->alone ? ON_START_AS_MASTER : ON_START);
 }
 
 bool sm_hand_over(struct sm *sm, uint64_t now)

@@ -49,7 +49,7 @@ uint32_t mirror_act_count_bits(const struct sm *sm)
 
 void mirror_begin_change(struct sm *sm)
 {
-    if (sm->state != SM_MASTER || sm->config.paper || (sm->token & 1))
+    if (sm->state != SM_MASTER || sm->config.policy->alone || (sm->token & 1))
         return;
     sm->token++;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)

@@ -600,16 +600,15 @@ static void grow_all(struct sm *sm, bool anew)
  * several follow no order that trees could follow (decision 012). */
 bool multicast_wants_lane(const struct sm *sm, unsigned lanes)
 {
-    return sm->groups && !sm->config.paper && lanes > 2 && lanes == sm->service.layout.lanes;
+    return sm->groups && lanes > 2 && lanes == sm->service.layout.lanes;
 }
 
 /* Whether all switches have the tables of the current routes, and these fit what is there. */
 static bool routes_are_in_force(const struct sm *sm)
 {
-    return sm->state == SM_MASTER && sm->groups && !sm->config.paper && sm->current &&
-           sm->current == sm->serving && reconfigure_phase(sm) != PHASE_COMPUTE &&
-           !reconfigure_is_distributing(sm) && !program_tables_under_way(sm) &&
-           !reconfigure_is_outdated(sm);
+    return sm->state == SM_MASTER && sm->groups && sm->current && sm->current == sm->serving &&
+           reconfigure_phase(sm) != PHASE_COMPUTE && !reconfigure_is_distributing(sm) &&
+           !program_tables_under_way(sm) && !reconfigure_is_outdated(sm);
 }
 
 void multicast_plan(struct sm *sm, uint64_t now)

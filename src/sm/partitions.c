@@ -337,7 +337,7 @@ void partitions_forget(struct sm *sm)
 bool partitions_are_settled(struct sm *sm, uint32_t port)
 {
     uint32_t peer = port_at(sm, port)->peer;
-    if ((!sm->config.partitions && !sm->partitioning.used) || sm->config.paper)
+    if (!sm_uses_partitions(sm))
         return true;
     if (!subnet_is_end_port(&sm->subnet, port))
         port = peer == SUBNET_NONE || is_switch(sm, peer) ? SUBNET_NONE : peer;
@@ -394,7 +394,7 @@ void partitions_plan(struct sm *sm)
 
 bool sm_uses_partitions(const struct sm *sm)
 {
-    return (sm->config.partitions || sm->partitioning.used) && !sm->config.paper;
+    return (sm->config.partitions || sm->partitioning.used) && sm->config.policy->services;
 }
 
 static void forget_table(struct sm *sm, uint32_t port)

@@ -47,10 +47,7 @@ static const struct request_kind set_table_block = {
     .unanswered = block_unanswered,
 };
 
-enum {
-    PAPER_BLOCKS = 16, /* the papers' switches have 1,024 entries, and all are always written */
-    TRIES = 3          /* of what may have been refused because of something that just changed */
-};
+enum { TRIES = 3 }; /* of what may have been refused because of something that just changed */
 
 struct program {
     bool due;                  /* all that is wanted is to be compared with what is */
@@ -218,9 +215,9 @@ static void send_settings(struct sm *sm, uint32_t port, uint8_t *wanted, unsigne
     sm_submit(sm, request, HASTE_NONE);
 }
 
-/* The papers' way: one Set for each node, during discovery; an adapter's port is active from then
- * on. Switch ports are activated when tables have been distributed (distribute.c). */
-void program_paper_port(struct sm *sm, uint32_t port)
+/* An adapter's port is active from then on. Switch ports are activated when tables have been
+ * distributed (distribute.c). */
+void program_end_port_once(struct sm *sm, uint32_t port)
 {
     struct subnet_port *p = port_at(sm, port);
     uint8_t wanted[64];
@@ -245,7 +242,7 @@ void program_port(struct sm *sm, uint32_t port)
     if (!node->present || (!management && p->peer == SUBNET_NONE))
         work->refusals = 0; /* whoever is there next has refused nothing yet */
     if (sm->state != SM_MASTER || !node->present || !p->known || work->writing || work->failures ||
-        sm->config.paper || functions_is_held(sm, port))
+        sm->config.policy->ports_once || functions_is_held(sm, port))
         return;
     if ((end && !p->lid) || (!management && p->peer == SUBNET_NONE))
         return;
@@ -538,7 +535,7 @@ void program_switch(struct sm *sm, uint32_t node)
         return; /* traffic is still running, or what is wanted is about to change */
     review_refusals(sm, node);
     if (switch_info_differs(sm, node) && !sm_node_work(sm, node)->writing_switch &&
-        !sm->config.paper && !is_info_refused(sm, node))
+        !sm->config.policy->fixed_blocks && !is_info_refused(sm, node))
         write_switch_info(sm, node);
     if (sm_node_work(sm, node)->writing_tables || !n->tables)
         return; /* looked at again when they are through; or nobody's business */
@@ -546,7 +543,8 @@ void program_switch(struct sm *sm, uint32_t node)
         random_table_program(sm, node);
         return;
     }
-    unsigned last = sm->config.paper ? PAPER_BLOCKS - 1 : last_block(sm, node);
+    unsigned fixed = sm->config.policy->fixed_blocks;
+    unsigned last = fixed ? fixed - 1 : last_block(sm, node);
     for (unsigned block = 0; block <= last; block++)
         if (is_to_be_written(sm, node, block))
             write_block(sm, node, block);
@@ -692,7 +690,7 @@ static void port_taken(struct sm *sm, uint64_t now, const struct request *reques
     wire_set(p->info, PORT_INFO_CLIENT_REREGISTER, 0); /* a question, not a setting */
     sm_port_work(sm, port)->ask &= !wire_get(request->data, PORT_INFO_CLIENT_REREGISTER);
     sm_port_work(sm, port)->tried = fingerprint(request->data, data);
-    if (state > wire_get(data, PORT_INFO_PORT_STATE) && !sm->config.paper)
+    if (state > wire_get(data, PORT_INFO_PORT_STATE) && !sm->config.policy->ports_once)
         port_resists(sm, port, state, STATUS_OK);
     else
         sm_port_work(sm, port)->refusals = 0;

@@ -101,7 +101,7 @@ unsigned qos_limit_lanes(struct sm *sm)
 {
     enum { LANES_DEFAULT = 8 };
     unsigned wanted = sm->config.engine_options.max_vls;
-    if (sm->config.paper)
+    if (!sm->config.policy->services)
         return wanted;
     lay_out(sm);
     if (!wanted)
@@ -253,7 +253,7 @@ void qos_plan(struct sm *sm)
     bool all = is_asked_for(sm) || needs_lanes(sm) || work->written;
     bool planned = work->planned_generation == sm->subnet.generation &&
                    work->planned_risen == sm->subnet.functions.risen && !work->stale;
-    if (sm->config.paper || !(all || work->sources) || (planned && work->written == all))
+    if (!(all || work->sources) || (planned && work->written == all))
         return;
     lay_out(sm);
     bool other = !same_maps(&work->layout, &work->written_layout);
@@ -297,7 +297,7 @@ void qos_want_sources(struct sm *sm)
 bool qos_is_settled(const struct sm *sm)
 {
     if (!sm->service.written)
-        return sm->config.paper || !(is_asked_for(sm) || needs_lanes(sm));
+        return !sm->config.policy->services || !(is_asked_for(sm) || needs_lanes(sm));
     return blocks_are_written(sm);
 }
 

@@ -147,8 +147,8 @@ static void start_by_lid(const struct sm *sm, const struct request *request, uns
                          struct sm_message *message)
 {
     const struct subnet_port *ports = sm->subnet.ports.items;
-    if (!sm->config.lid_route || sm->config.paper || request->tries ||
-        request->haste == HASTE_PRESSING || hops < 2 || !tables_are_good(sm))
+    if (!sm->config.lid_route || request->tries || request->haste == HASTE_PRESSING || hops < 2 ||
+        !tables_are_good(sm))
         return;
     uint32_t out = request->through != SUBNET_NONE ? request->through : ports[request->target].via;
     const struct subnet_port *from = &ports[subnet_end_port(&sm->subnet, out)];
