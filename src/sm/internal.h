@@ -69,14 +69,14 @@ struct audit {
     uint64_t next_at;
 };
 
-struct partition_work {  /* see partitions.c */
-    bool used;           /* tables are ours to write */
-    bool stale;          /* the rules may be others than those that were planned with */
-    uint64_t generation; /* of the subnet that was planned for */
-    uint64_t functions;  /* … of which so many had come up or been let go */
-    uint32_t reading;    /* requests under way */
-    VEC(uint8_t) reads;  /* by end port: whether its table was read … */
-    VEC(uint64_t) done;  /* … and what it was planned for; 0: nothing yet, or in vain */
+struct partition_work {     /* see partitions.c */
+    bool used;              /* tables are ours to write */
+    bool stale;             /* the rules may be others than those that were planned with */
+    uint64_t generation;    /* of the subnet that was planned for */
+    uint64_t risen, let_go; /* … of which so many functions had come up, been let go */
+    uint32_t reading;       /* requests under way */
+    VEC(uint8_t) reads;     /* by end port: whether its table was read … */
+    VEC(uint64_t) done;     /* … and what it was planned for; 0: nothing yet, or in vain */
     /* Scratch: of the port that is planned. */
     struct partition_keys keys;
     VEC(uint16_t) before, table;
@@ -135,7 +135,6 @@ struct sm {
     struct partition_work partitioning;
     struct service_work service;
     uint32_t blocks_under_way;   /* Sets of partitions, lanes, multicast */
-    bool functions_risen;        /* some came up since services were last planned */
     const struct groups *groups; /* the owner's; NULL: there is no multicast */
     struct multicast *multicast; /* see multicast.c; NULL: nothing was asked for yet */
     uint16_t multicast_top;      /* the last MLID that switches have to know; 0: none */
@@ -334,7 +333,7 @@ void multicast_forget(struct sm *sm); /* another one may have made other trees *
 void multicast_release(struct sm *sm);
 
 /* functions.c */
-void functions_read(struct sm *sm, uint64_t now, uint32_t socket, const uint8_t *data);
+void functions_read(struct sm *sm, uint32_t socket, const uint8_t *data);
 void functions_prepare(struct sm *sm); /* before LIDs are given */
 void functions_program(struct sm *sm, uint32_t socket);
 void functions_program_all(struct sm *sm, uint32_t vswitch);

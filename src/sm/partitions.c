@@ -366,16 +366,17 @@ void partitions_plan(struct sm *sm)
     struct partition_work *work = &sm->partitioning;
     if (!sm->config.partitions && !work->used)
         return;
-    uint64_t functions = sm->subnet.functions.risen + sm->subnet.functions.let_go;
+    uint64_t risen = functions_risen(&sm->subnet.functions, work->risen);
     if (!work->stale && work->used && work->generation == sm->subnet.generation &&
-        work->functions == functions)
+        work->risen == risen && work->let_go == sm->subnet.functions.let_go)
         return;
     for (size_t i = 0; work->stale && i < work->done.count; i++)
         work->done.items[i] = 0; /* also of those that are away */
     work->used = true;
     work->stale = false;
     work->generation = sm->subnet.generation;
-    work->functions = functions;
+    work->risen = risen;
+    work->let_go = sm->subnet.functions.let_go;
     work->crowded = work->unguarded = work->first_crowded = work->first_unguarded = 0;
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
         const struct subnet_node *node = node_at(sm, i);
