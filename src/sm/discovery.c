@@ -353,7 +353,8 @@ void discovery_explore_all(struct sm *sm, uint64_t now)
 
 uint64_t discovery_deadline(const struct sm *sm)
 {
-    return discovery_is_complete(sm) ? sm->discovery->explore_at : TIME_NEVER;
+    bool waits = discovery_is_complete(sm) && sm->state == SM_MASTER;
+    return waits ? sm->discovery->explore_at : TIME_NEVER;
 }
 
 /* Not before every switch that can has said what it has to say, or the time for that is over. */
@@ -755,8 +756,9 @@ static void function_read(struct sm *sm, uint64_t now, const struct request *req
                           const uint8_t *data)
 {
     uint32_t node = end_read(sm, request, true);
+    (void)now;
     explored_port(sm, request->about.port)->reading = false;
-    functions_read(sm, now, request->about.port, data);
+    functions_read(sm, request->about.port, data);
     note_whole_node(sm, node);
 }
 

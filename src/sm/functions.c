@@ -11,7 +11,6 @@
 #include <assert.h>
 
 struct function_writer {
-    bool risen;          /* some came up since services were last planned */
     VEC(uint32_t) holds; /* by socket: hold_count() when the function was last written */
 };
 
@@ -49,9 +48,8 @@ static void learn(struct sm *sm, uint32_t socket, const uint8_t *data)
                (unsigned long long)wire_get(data, VIRTUAL_FUNCTION_NODE_GUID));
 }
 
-void functions_read(struct sm *sm, uint64_t now, uint32_t socket, const uint8_t *data)
+void functions_read(struct sm *sm, uint32_t socket, const uint8_t *data)
 {
-    (void)now;
     if (functions_at(&sm->subnet, socket)->held)
         return; /* older than what is being written */
     learn(sm, socket, data);
@@ -101,15 +99,6 @@ static void inherit_tables(struct sm *sm, uint32_t socket)
         return;
     learn_tables(sm, pf, port);
     learn_tables(sm, own, socket);
-}
-
-/* Levels and keys of functions that came up are planned for all of them at once. */
-static void plan_for_the_risen(struct sm *sm)
-{
-    if (!sm->function_writer->risen || sm->subnet.functions.writing)
-        return;
-    sm->function_writer->risen = false;
-    sm->subnet.functions.risen++;
 }
 
 /* ---- writing ---- */
@@ -197,14 +186,6 @@ static void function_refused(struct sm *sm, uint64_t now, const struct request *
            (unsigned long long)node_at(sm, vswitch_of(sm, socket))->guid, status);
 }
 
-static void came_up(struct sm *sm, uint32_t socket)
-{
-    functions_fill_in(&sm->subnet, socket);
-    inherit_tables(sm, socket);
-    partitions_came_up(sm, socket);
-    sm->function_writer->risen = true;
-}
-
 static bool is_up(struct sm *sm, uint32_t socket)
 {
     uint32_t port = port_at(sm, socket)->peer;
@@ -223,15 +204,16 @@ static void function_set(struct sm *sm, uint64_t now, const struct request *requ
     /* Whoever asked for it will say what it means for routes. */
     if (function->held && planned)
         reconfigure_accept_topology(sm);
-    if (!was_up && is_up(sm, socket))
-        came_up(sm, socket);
-    plan_for_the_risen(sm);
+    if (was_up || !is_up(sm, socket))
+        return;
+    inherit_tables(sm, socket);
+    partitions_came_up(sm, socket);
+    sm->subnet.functions.risen++;
 }
 
 static void function_unanswered(struct sm *sm, uint64_t now, const struct request *request)
 {
     end_set(sm, request->about.port, FUNCTION_LOST);
-    plan_for_the_risen(sm);
     discovery_lost_contact(sm, now, request->target);
 }
 

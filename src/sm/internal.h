@@ -279,7 +279,7 @@ uint16_t multicast_top(const struct sm *sm); /* the last MLID that switches have
 /* functions.c */
 struct function_writer *functions_new(void);
 void functions_free(struct function_writer *writer);
-void functions_read(struct sm *sm, uint64_t now, uint32_t socket, const uint8_t *data);
+void functions_read(struct sm *sm, uint32_t socket, const uint8_t *data);
 void functions_prepare(struct sm *sm); /* before LIDs are given */
 void functions_program(struct sm *sm, uint32_t socket);
 void functions_program_all(struct sm *sm, uint32_t vswitch);

@@ -36,13 +36,13 @@ static const struct request_kind get_keys = {
 };
 
 struct partitioning {
-    bool used;           /* tables are ours to write */
-    bool rules_changed;  /* since they were planned with */
-    uint64_t generation; /* of the subnet that was planned for */
-    uint64_t functions;  /* … of which so many had come up or been let go */
-    uint32_t reading;    /* requests under way */
-    VEC(uint8_t) reads;  /* by end port: whether its table was read … */
-    VEC(uint64_t) done;  /* … and what it was planned for; 0: nothing yet, or in vain */
+    bool used;              /* tables are ours to write */
+    bool rules_changed;     /* since they were planned with */
+    uint64_t generation;    /* of the subnet that was planned for */
+    uint64_t risen, let_go; /* … of which so many functions had come up, been let go */
+    uint32_t reading;       /* requests under way */
+    VEC(uint8_t) reads;     /* by end port: whether its table was read … */
+    VEC(uint64_t) done;     /* … and what it was planned for; 0: nothing yet, or in vain */
     /* Scratch: of the port that is planned. */
     struct partition_keys keys;
     VEC(uint16_t) before, table;
@@ -388,16 +388,17 @@ void partitions_plan(struct sm *sm)
     struct partitioning *work = sm->partitioning;
     if (!sm->config.partitions && !work->used)
         return;
-    uint64_t functions = sm->subnet.functions.risen + sm->subnet.functions.let_go;
+    uint64_t risen = functions_risen(&sm->subnet.functions, work->risen);
     if (!work->rules_changed && work->used && work->generation == sm->subnet.generation &&
-        work->functions == functions)
+        work->risen == risen && work->let_go == sm->subnet.functions.let_go)
         return;
     for (size_t i = 0; work->rules_changed && i < work->done.count; i++)
         work->done.items[i] = 0; /* also of those that are away */
     work->used = true;
     work->rules_changed = false;
     work->generation = sm->subnet.generation;
-    work->functions = functions;
+    work->risen = risen;
+    work->let_go = sm->subnet.functions.let_go;
     work->crowded = work->unguarded = work->first_crowded = work->first_unguarded = 0;
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
         const struct subnet_node *node = node_at(sm, i);

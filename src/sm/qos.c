@@ -258,8 +258,9 @@ void qos_plan(struct sm *sm)
 {
     struct service *work = sm->service;
     bool all = qos_is_asked_for(sm) || needs_lanes(sm) || work->written;
+    uint64_t risen = functions_risen(&sm->subnet.functions, work->planned_risen);
     bool planned = work->planned_generation == sm->subnet.generation &&
-                   work->planned_risen == sm->subnet.functions.risen && !work->policy_changed;
+                   work->planned_risen == risen && !work->policy_changed;
     if (sm->config.paper || !(all || work->sources) || (planned && work->written == all))
         return;
     lay_out(sm);
@@ -276,7 +277,7 @@ void qos_plan(struct sm *sm)
     work->unserved = true;
     work->written_layout = work->layout;
     work->planned_generation = sm->subnet.generation;
-    work->planned_risen = sm->subnet.functions.risen;
+    work->planned_risen = risen;
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         plan_node(sm, node);
     program_schedule(sm); /* limits are settings of ports */

@@ -119,7 +119,7 @@ void functions_unplug(struct subnet *subnet, uint32_t socket)
         subnet_remove_node(subnet, subnet->ports.items[port].node);
 }
 
-void functions_fill_in(struct subnet *subnet, uint32_t socket)
+static void fill_in(struct subnet *subnet, uint32_t socket)
 {
     uint32_t host = vswitch_of(subnet, socket), pf = subnet_pf_of(subnet, host);
     struct subnet_port *there = &subnet->ports.items[socket];
@@ -151,7 +151,7 @@ void functions_fill_in_all(struct subnet *subnet)
         uint32_t socket = subnet->functions.rows.items[i].socket;
         uint32_t port = subnet->ports.items[socket].peer;
         if (port != SUBNET_NONE && !subnet->ports.items[port].known && known_lid(subnet, port))
-            functions_fill_in(subnet, socket);
+            fill_in(subnet, socket);
     }
 }
 
@@ -223,7 +223,7 @@ bool functions_learn(struct subnet *subnet, uint32_t socket, const uint8_t *data
     if (lid == 0)
         p->known = false;
     else if (!p->known)
-        functions_fill_in(subnet, socket);
+        fill_in(subnet, socket);
     return true;
 }
 

@@ -66,6 +66,12 @@ struct virtual_functions {
     /* Counters, for those who plan keys and levels: functions that came up, that were let go. */
     uint64_t risen, let_go;
 };
+/* How many came up, for those who planned for so many: those that come up together are planned for
+ * together. */
+static inline uint64_t functions_risen(const struct virtual_functions *functions, uint64_t planned)
+{
+    return functions->writing ? planned : functions->risen;
+}
 
 void functions_release(struct virtual_functions *functions);
 /* Rows for the sockets of a vSwitch that was just found. */
@@ -88,9 +94,8 @@ bool functions_is_busy(const struct subnet *subnet, uint32_t socket);
 
 /* What a vSwitch answered to Get or Set. False if another node has the function's GUID. */
 bool functions_learn(struct subnet *subnet, uint32_t socket, const uint8_t *data);
-/* A function that came up has the settings of the PF, and its socket those of the PF's. */
-void functions_fill_in(struct subnet *subnet, uint32_t socket);
-/* The same for all that came up before their PF was known. */
+/* A function that is up has the settings of the PF, and its socket those of the PF's: also those
+ * that came up before their PF was known. */
 void functions_fill_in_all(struct subnet *subnet);
 /* The function is down: its address is free, and its node is gone. */
 void functions_unplug(struct subnet *subnet, uint32_t socket);

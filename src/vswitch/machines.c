@@ -4,7 +4,7 @@
  * have answered, the addresses change places in the manager's books, and the entries of switches
  * follow in waves. Until the old place is told the machine counts as being there, from then on as
  * being at the new place; whoever dies when, one of the two remains, since each is known from what
- * the hypervisors show (sm/functions.c). A step that is carried out twice does no harm.
+ * the hypervisors show (subnet/functions.h). A step that is carried out twice does no harm.
  *
  * Nothing starts while the manager is busy with other things. What it has to do in the middle of a
  * move it does at once, and if that makes it compute routes, these fit the new places, and there is

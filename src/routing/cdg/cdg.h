@@ -123,6 +123,8 @@ void cdg_move(struct cdg *cdg, const struct cdg *from, const struct network *net
 /* Removes all dependencies of a layer that are not in the set, see cdg_set_new(). */
 void cdg_retain(struct cdg *cdg, unsigned layer, const uint64_t *set);
 
+unsigned cdg_add_layer(struct cdg *cdg); /* without an order; returns its index */
+
 /* A set of dependencies, in the layout of cdg_layer.after; freed with mem_free(). For instance all
  * those that the new tables give rise to, for cdg_retain() when the old packets are gone. */
 uint64_t *cdg_set_new(const struct cdg *cdg);
