@@ -37,11 +37,11 @@ void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config)
     if (config->policy->limit)
         config->policy->limit(&sm->config);
     sm->config.qos = NULL; /* was copied */
-    sm->partitioning.stale = true;
+    partitions_rules_changed(sm);
     if (sm->state != SM_MASTER)
         return;
     if (other_sweep)
-        sm->next_sweep = config->sweep_ns == TIME_NEVER ? TIME_NEVER : now + config->sweep_ns;
+        sweep_schedule(sm, now);
     if (other_routes)
         sm_reroute_for(sm, now, REASON_POLICY);
     plan_services(sm);

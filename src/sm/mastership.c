@@ -38,6 +38,7 @@ struct mastership {
     bool asked;        /* there are managers that may succeed */
     uint32_t smps;     /* received */
     uint32_t number;   /* of masterships */
+    VEC(uint8_t) mute; /* by port of another manager: questions in a row without an answer */
 };
 
 struct mastership *mastership_new(void)
@@ -50,7 +51,17 @@ struct mastership *mastership_new(void)
 
 void mastership_free(struct mastership *mastership)
 {
+    if (!mastership)
+        return;
+    vec_release(&mastership->mute);
     mem_free(mastership);
+}
+
+static uint8_t *mute_at(struct sm *sm, uint32_t port)
+{
+    while (sm->mastership->mute.count <= port)
+        vec_push(&sm->mastership->mute, 0);
+    return &sm->mastership->mute.items[port];
 }
 
 /* ---- SMInfo ---- */
@@ -144,7 +155,10 @@ static void ask(struct sm *sm, uint32_t port, bool wait)
         sm, &ask_manager,
         (union request_subject){.manager = {.port = port, .discovery_waits = wait}}, port);
     fill_info(sm, request->data);
-    (*(wait ? &sm->discovering : &sm->sweeping))++;
+    if (wait)
+        discovery_asked(sm);
+    else
+        sweep_asked(sm);
     sm_submit(sm, request, HASTE_URGENT);
 }
 
@@ -157,16 +171,16 @@ void mastership_ask(struct sm *sm, uint32_t port)
  * hangs is asked now and then, so that there are times without a question under way. */
 void mastership_ask_again(struct sm *sm, uint32_t port)
 {
-    struct port_work *work = sm_port_work(sm, port);
-    if (work->mute >= MUTE && work->mute < MUTE + SWEEPS_LEFT_OUT)
-        work->mute++;
+    uint8_t *mute = mute_at(sm, port);
+    if (*mute >= MUTE && *mute < MUTE + SWEEPS_LEFT_OUT)
+        (*mute)++;
     else
         ask(sm, port, false);
 }
 
 void mastership_notify(struct sm *sm, uint32_t port)
 {
-    if (port == sm->mastership->given_up || sm_port_work(sm, port)->mute >= MUTE)
+    if (port == sm->mastership->given_up || *mute_at(sm, port) >= MUTE)
         return;
     struct request *request =
         sm_request(sm, &give_notice, (union request_subject){.port = port}, port);
@@ -335,7 +349,7 @@ static void enter_standby(struct sm *sm)
 {
     uint32_t master = sm->mastership->master_port;
     reconfigure_stand_by(sm);
-    transactions_flush(sm);
+    sm_drop_requests(sm);
     mirror_watch(sm, master == SUBNET_NONE ? 0 : port_at(sm, master)->guid);
 }
 
@@ -348,7 +362,7 @@ static void enter_master(struct sm *sm, uint64_t now, const char *why)
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
         blocks_forget(&sm->subnet.blocks, port); /* another one may have written them */
     sm_begin_change(sm, now, "%s", why);
-    sm->next_sweep = sm->config.sweep_ns == TIME_NEVER ? TIME_NEVER : now + sm->config.sweep_ns;
+    sweep_schedule(sm, now);
 }
 
 static void enter(struct sm *sm, uint64_t now, enum sm_state state, const char *why)
@@ -362,7 +376,7 @@ static void enter(struct sm *sm, uint64_t now, enum sm_state state, const char *
     m->polls_failed = 0;
     m->next_poll = state == SM_STANDBY ? now + sm->config.poll_ns : TIME_NEVER;
     m->stood_by = now;
-    sm->next_sweep = TIME_NEVER;
+    sweep_stop(sm);
     if (state == SM_DISCOVERING)
         enter_discovering(sm, now, why);
     else if (state == SM_MASTER)
@@ -461,16 +475,17 @@ uint64_t mastership_deadline(const struct sm *sm)
 
 static void count_off(struct sm *sm, const struct request *request)
 {
-    uint32_t *count = request->about.manager.discovery_waits ? &sm->discovering : &sm->sweeping;
-    assert(*count);
-    (*count)--;
+    if (request->about.manager.discovery_waits)
+        discovery_heard(sm);
+    else
+        sweep_heard(sm);
 }
 
 static void is_alive(struct sm *sm, uint32_t port)
 {
     if (port == sm->mastership->given_up)
         sm->mastership->given_up = SUBNET_NONE;
-    sm_port_work(sm, port)->mute = 0;
+    *mute_at(sm, port) = 0;
 }
 
 static void manager_answered(struct sm *sm, uint64_t now, const struct request *request,
@@ -495,10 +510,10 @@ static void manager_answered(struct sm *sm, uint64_t now, const struct request *
 /* A later sweep asks again. */
 static void manager_silent(struct sm *sm, uint64_t now, const struct request *request)
 {
-    struct port_work *work = sm_port_work(sm, request->about.manager.port);
+    uint8_t *mute = mute_at(sm, request->about.manager.port);
     (void)now;
     count_off(sm, request);
-    work->mute = work->mute < MUTE ? work->mute + 1 : MUTE;
+    *mute = *mute < MUTE ? *mute + 1 : MUTE;
 }
 
 /* Each poll is sent once, and waited for no longer than it takes to have time for the others

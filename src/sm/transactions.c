@@ -406,23 +406,4 @@ void transactions_flush(struct sm *sm)
     for (size_t i = 0; i < t->flying.count; i++)
         retire(t, t->flying.items[i]);
     t->flying.count = t->outstanding = 0;
-    sm->frontier.count = 0;
-    for (size_t i = 0; i < sm->port_work.count; i++) {
-        struct port_work *work = &sm->port_work.items[i];
-        work->reading = work->writing = work->probing = false;
-    }
-    for (size_t i = 0; i < sm->node_work.count; i++) {
-        struct node_work *work = &sm->node_work.items[i];
-        *work = (struct node_work){.announced = work->announced,
-                                   .mirrored = work->mirrored,
-                                   .silences = work->silences,
-                                   .silent_until = work->silent_until};
-    }
-    sm->audit = (struct audit){0};
-    blocks_flush(sm);
-    functions_flush(sm);
-    partitions_flush(sm);
-    sm->discovering = sm->sweeping = 0;
-    program_requests_dropped(sm);
-    reconfigure_requests_dropped(sm);
 }
