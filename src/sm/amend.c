@@ -11,7 +11,7 @@
 
 bool sm_is_quiet(const struct sm *sm)
 {
-    return sm->state == SM_MASTER && reconfigure_phase(sm) == PHASE_IDLE && sm->current &&
+    return sm_state(sm) == SM_MASTER && reconfigure_phase(sm) == PHASE_IDLE && sm->current &&
            sm->current == sm->serving && discovery_is_complete(sm) && !reconfigure_is_outdated(sm);
 }
 

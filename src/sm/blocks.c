@@ -71,7 +71,7 @@ static void write_block(struct sm *sm, uint32_t row)
 /* Blocks of a node that is not there wait until it is back; forgetting them queues them again. */
 void blocks_program(struct sm *sm)
 {
-    if (sm->state != SM_MASTER || !sm->config.policy->services)
+    if (sm_state(sm) != SM_MASTER || !sm->config.policy->services)
         return;
     for (uint32_t row; (row = blocks_take(&sm->subnet.blocks)) != BLOCKS_NONE;) {
         const struct subnet_port *port = port_at(sm, sm->subnet.blocks.rows.items[row].port);

@@ -194,7 +194,7 @@ void change_trap(struct sm *sm, uint64_t now, const struct sm_message *message)
     const uint8_t *notice = message->mad + SMP_DATA_OFFSET;
     unsigned trap = (unsigned)wire_get(notice, NOTICE_TRAP_NUMBER);
     unsigned lid = (unsigned)wire_get(notice, NOTICE_ISSUER_LID);
-    if (sm->state != SM_MASTER)
+    if (sm_state(sm) != SM_MASTER)
         return;
     repress(sm, message);
     uint32_t port = lid < LFT_ENTRIES ? sm->subnet.by_lid[lid] : SUBNET_NONE;

@@ -5,7 +5,7 @@
 
 void sm_look_again(struct sm *sm, uint64_t now)
 {
-    if (sm->state != SM_MASTER)
+    if (sm_state(sm) != SM_MASTER)
         return;
     sm_begin_change(sm, now, "asked to look again");
     reconfigure_request(sm, REASON_TOPOLOGY);
@@ -38,7 +38,7 @@ void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config)
         config->policy->limit(&sm->config);
     sm->config.qos = NULL; /* was copied */
     partitions_rules_changed(sm);
-    if (sm->state != SM_MASTER)
+    if (sm_state(sm) != SM_MASTER)
         return;
     if (other_sweep)
         sweep_schedule(sm, now);

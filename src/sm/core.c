@@ -137,9 +137,9 @@ static void advance(struct sm *sm, uint64_t now)
         return;
     if (discovery_is_complete(sm))
         mastership_discovered(sm, now);
-    if (sm->state == SM_STANDBY)
+    if (sm_state(sm) == SM_STANDBY)
         mirror_advance(sm, now);
-    if (sm->state != SM_MASTER || !discovery_is_complete(sm))
+    if (sm_state(sm) != SM_MASTER || !discovery_is_complete(sm))
         return;
     reconfigure_advance(sm, now);
     audit_advance(sm, now);
@@ -160,7 +160,7 @@ void sm_receive(struct sm *sm, uint64_t now, const struct sm_message *message)
     mastership_count_smp(sm);
     if ((method == METHOD_GET || method == METHOD_SET) && attribute == ATTRIBUTE_SM_INFO)
         mastership_receive(sm, now, message);
-    else if (sm->state == SM_NOT_ACTIVE)
+    else if (sm_state(sm) == SM_NOT_ACTIVE)
         return; /* until it is told to stand by */
     else if (method == METHOD_GET_RESP)
         transactions_receive(sm, now, message);
@@ -174,7 +174,7 @@ void sm_expire(struct sm *sm, uint64_t now)
     transactions_expire(sm, now);
     mastership_expire(sm, now);
     mirror_expire(sm, now);
-    if (sm->state == SM_MASTER && now >= sweep_deadline(sm)) {
+    if (sm_state(sm) == SM_MASTER && now >= sweep_deadline(sm)) {
         mend_rebalance(sm, now);
         change_sweep(sm, now);
     }
@@ -187,7 +187,7 @@ uint64_t sm_deadline(const struct sm *sm)
     uint64_t deadline = transactions_deadline(sm);
     if (mastership_deadline(sm) < deadline)
         deadline = mastership_deadline(sm);
-    if (sm->state == SM_MASTER && sweep_deadline(sm) < deadline)
+    if (sm_state(sm) == SM_MASTER && sweep_deadline(sm) < deadline)
         deadline = sweep_deadline(sm);
     if (mirror_deadline(sm) < deadline)
         deadline = mirror_deadline(sm);
@@ -195,9 +195,9 @@ uint64_t sm_deadline(const struct sm *sm)
         deadline = discovery_deadline(sm);
     if (distribute_deadline(sm) < deadline)
         deadline = distribute_deadline(sm);
-    if (sm->state == SM_MASTER && multicast_deadline(sm) < deadline)
+    if (sm_state(sm) == SM_MASTER && multicast_deadline(sm) < deadline)
         deadline = multicast_deadline(sm);
-    if (sm->state == SM_MASTER && audit_deadline(sm) < deadline)
+    if (sm_state(sm) == SM_MASTER && audit_deadline(sm) < deadline)
         deadline = audit_deadline(sm);
     return deadline;
 }
@@ -217,8 +217,7 @@ bool sm_next_output(struct sm *sm, uint64_t now, struct sm_output *output)
         output->kind = SM_SEND;
         return true;
     }
-    if (sm->undeliverable) { /* requests came to an end without an input: see what follows */
-        sm->undeliverable = false;
+    if (transactions_have_dropped(sm)) { /* requests came to an end without an input */
         advance(sm, now);
         return sm_next_output(sm, now, output);
     }
@@ -258,7 +257,7 @@ const struct subnet *sm_subnet(const struct sm *sm)
 struct sm_paths sm_paths(const struct sm *sm)
 {
     struct sm_paths paths = {.generation = sm->paths_generation};
-    if (sm->serving && sm->state == SM_MASTER) {
+    if (sm->serving && sm_state(sm) == SM_MASTER) {
         paths.network = &sm->serving->network;
         paths.routes = &sm->serving->routes;
         paths.job = sm->serving->number;
@@ -270,19 +269,19 @@ struct sm_paths sm_paths(const struct sm *sm)
 
 bool sm_has_copy(const struct sm *sm)
 {
-    return sm->state == SM_STANDBY && mirror_is_complete(sm);
+    return sm_state(sm) == SM_STANDBY && mirror_is_complete(sm);
 }
 
 bool sm_is_settled(const struct sm *sm)
 {
-    return sm->state == SM_MASTER && reconfigure_phase(sm) == PHASE_IDLE &&
+    return sm_state(sm) == SM_MASTER && reconfigure_phase(sm) == PHASE_IDLE &&
            discovery_is_complete(sm) && !reconfigure_is_outdated(sm) && blocks_are_answered(sm) &&
            multicast_is_settled(sm) && partitions_are_read(sm) && sm->subnet.functions.writing == 0;
 }
 
 void sm_reroute_for(struct sm *sm, uint64_t now, enum plan_reason reason)
 {
-    if (sm->state != SM_MASTER)
+    if (sm_state(sm) != SM_MASTER)
         return;
     reconfigure_request(sm, reason);
     sm_begin_change(sm, now, "asked to");
@@ -292,9 +291,4 @@ void sm_reroute_for(struct sm *sm, uint64_t now, enum plan_reason reason)
 void sm_reroute(struct sm *sm, uint64_t now)
 {
     sm_reroute_for(sm, now, REASON_OPERATOR);
-}
-
-void sm_counts(const struct sm *sm, struct sm_counts *counts)
-{
-    *counts = sm->counts;
 }

@@ -189,7 +189,7 @@ static void ask_with(struct sm *sm, struct request *request, uint32_t modifier, 
 /* Nobody waits for what a standby reads. */
 static enum haste usual_haste(const struct sm *sm)
 {
-    return sm->state == SM_STANDBY ? HASTE_NONE : HASTE_URGENT;
+    return sm_state(sm) == SM_STANDBY ? HASTE_NONE : HASTE_URGENT;
 }
 
 static void ask(struct sm *sm, struct request *request, uint32_t modifier)
@@ -284,7 +284,8 @@ static void suspect_port(struct sm *sm, uint64_t now, uint32_t port)
 static void suspect_switch(struct sm *sm, uint64_t now, uint32_t index)
 {
     const struct subnet_node *node = node_at(sm, index);
-    if (!sm->config.policy->chases_losses || sm->state != SM_MASTER || node->kind != SUBNET_SWITCH)
+    if (!sm->config.policy->chases_losses || sm_state(sm) != SM_MASTER ||
+        node->kind != SUBNET_SWITCH)
         return;
     for (unsigned number = 1; number <= node->port_count; number++) {
         uint32_t peer = port_at(sm, node->first_port + number)->peer;
@@ -352,14 +353,14 @@ void discovery_explore_all(struct sm *sm, uint64_t now)
 
 uint64_t discovery_deadline(const struct sm *sm)
 {
-    bool waits = discovery_is_complete(sm) && sm->state == SM_MASTER;
+    bool waits = discovery_is_complete(sm) && sm_state(sm) == SM_MASTER;
     return waits ? sm->discovery->explore_at : TIME_NEVER;
 }
 
 /* Not before every switch that can has said what it has to say, or the time for that is over. */
 static bool continue_with_all(struct sm *sm, uint64_t now)
 {
-    if (sm->discovery->explore_at == TIME_NEVER || sm->state != SM_MASTER)
+    if (sm->discovery->explore_at == TIME_NEVER || sm_state(sm) != SM_MASTER)
         return false;
     if (sweep_is_under_way(sm) && now < sm->discovery->explore_at)
         return true;
@@ -575,7 +576,7 @@ static void node_met(struct sm *sm, uint64_t now, uint32_t through, const uint8_
         discovery_refresh_switch(sm, node);
     if (!present || new_port)
         meet_node(sm, node, arrival);
-    else if (new_link && sm->state == SM_MASTER)
+    else if (new_link && sm_state(sm) == SM_MASTER)
         discovery_read_node(sm, node); /* it may have been off meanwhile, and blank */
     if (new_link && present && kind == SUBNET_SWITCH && !sm->config.policy->probes_every_port)
         discovery_probe(sm, arrival); /* does it say the same when it is asked itself? */
@@ -661,7 +662,7 @@ static void port_read(struct sm *sm, uint64_t now, uint32_t port, const uint8_t 
         program_end_port_once(sm, port);
     }
     if (leads_on(sm, now, port)) {
-        if (before == PORT_STATE_DOWN && sm->state == SM_MASTER)
+        if (before == PORT_STATE_DOWN && sm_state(sm) == SM_MASTER)
             sm_begin_change(sm, now, "port %u of 0x%016llx is up", p->number,
                             (unsigned long long)node_at(sm, p->node)->guid);
         discovery_probe(sm, port);
@@ -683,7 +684,7 @@ static void switch_read(struct sm *sm, uint32_t node, const uint8_t *data)
     discovery_learn_switch(sm, node, data);
     program_schedule(sm);
     read_tables(sm, node);
-    if (wire_get(data, SWITCH_INFO_PORT_STATE_CHANGE) && sm->state == SM_MASTER)
+    if (wire_get(data, SWITCH_INFO_PORT_STATE_CHANGE) && sm_state(sm) == SM_MASTER)
         discovery_refresh_switch(sm, node); /* else the master acknowledges it when it writes */
 }
 

@@ -129,7 +129,7 @@ void distribute_snapshot(struct sm *sm, struct sm_job *job, enum plan_reason rea
     if (job->mode == SM_STATIC && sm->config.engine->provisional && !job->provisional)
         job->mode = SM_ORDERED;
     job->adopt = reason == REASON_TAKE_OVER && !job->engine->renames;
-    job->only_adopt = sm->state == SM_STANDBY;
+    job->only_adopt = sm_state(sm) == SM_STANDBY;
     if (job->mode != SM_ORDERED && !job->adopt)
         return;
     struct network shape = job->network; /* entries for addresses that are gone may stay */

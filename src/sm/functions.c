@@ -138,7 +138,7 @@ void functions_program(struct sm *sm, uint32_t socket)
     struct function_setting wanted;
     if (function->writing || !functions_differ(&sm->subnet, socket, &wanted))
         return;
-    bool may = sm->state == SM_MASTER && there->known && !discovery_avoids_port(sm, socket) &&
+    bool may = sm_state(sm) == SM_MASTER && there->known && !discovery_avoids_port(sm, socket) &&
                node_at(sm, there->node)->present && functions_pf_is_ready(&sm->subnet, there->node);
     if (may || function->held)
         write_function(sm, socket, &wanted);

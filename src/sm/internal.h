@@ -19,7 +19,6 @@ struct sm {
     struct program *program;
     uint64_t guid;
     struct mastership *mastership;
-    enum sm_state state; /* written by mastership.c only */
     struct lids *lids;
     struct outbox *outbox;
     struct sm_job *job;      /* to be handed out */
@@ -28,8 +27,7 @@ struct sm {
     struct sm_job *received; /* computed, and not taken yet */
     bool abandoned;          /* the current one's distribution was broken off */
     uint64_t paths_generation;
-    bool undeliverable; /* a request was dropped because there is no way to its target */
-    uint64_t jobs;      /* counted */
+    uint64_t jobs; /* counted */
     struct discovery *discovery;
     struct partitioning *partitioning;
     struct service *service;
@@ -40,7 +38,6 @@ struct sm {
     struct sweeps *sweeps;
     struct mirror *mirror;
     struct audit *audit;
-    struct sm_counts counts;
     struct clients *clients;
 };
 

@@ -150,7 +150,7 @@ void lids_assign(struct sm *sm, bool after_another)
     unsigned without = 0;
     char names[128] = "";
     candidate *const *choices = after_another ? passes_after_another : passes;
-    unsigned last = sm->state == SM_STANDBY ? 1 : PASSES; /* a standby gives none */
+    unsigned last = sm_state(sm) == SM_STANDBY ? 1 : PASSES; /* a standby gives none */
     sm->lids->next = 1;
     functions_prepare(sm);
     if (after_another)
@@ -161,7 +161,7 @@ void lids_assign(struct sm *sm, bool after_another)
             try_candidate(sm, port, choices[pass]);
     }
     addresses_share(&sm->subnet);
-    if (sm->state == SM_STANDBY)
+    if (sm_state(sm) == SM_STANDBY)
         return;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
         if (needs_lid(sm, port) && ++without <= 5) {

@@ -25,6 +25,7 @@ enum { MUTE = 2, SWEEPS_LEFT_OUT = 3 };
 enum { LESSON_S = 2 }; /* so long a standby may take to learn what was registered */
 
 struct mastership {
+    enum sm_state state;
     uint32_t master_port;  /* a standby's master; SUBNET_NONE: none known */
     uint32_t given_up;     /* the master that did not answer any more; SUBNET_NONE: none */
     unsigned polls_failed; /* in a row */
@@ -82,8 +83,8 @@ static struct mastership_peer own_rank(const struct sm *sm)
     return (struct mastership_peer){
         .guid = sm->guid,
         .priority = sm->mastership->gave_way ? 0 : sm->config.priority,
-        .state = sm->state,
-        .yielded = sm->mastership->gave_way && sm->state == SM_STANDBY,
+        .state = sm->mastership->state,
+        .yielded = sm->mastership->gave_way && sm->mastership->state == SM_STANDBY,
     };
 }
 
@@ -369,9 +370,9 @@ static void enter(struct sm *sm, uint64_t now, enum sm_state state, const char *
 {
     static const char *const names[] = {"not active", "discovering", "standby", "master"};
     struct mastership *m = sm->mastership;
-    enum sm_state before = sm->state;
+    enum sm_state before = m->state;
     sm_say(sm, SM_EVENT_STATE, "%s (%s)", names[state], why);
-    sm->state = state;
+    m->state = state;
     m->handing_over = m->yielding = false;
     m->polls_failed = 0;
     m->next_poll = state == SM_STANDBY ? now + sm->config.poll_ns : TIME_NEVER;
@@ -403,13 +404,13 @@ static bool fire(struct sm *sm, enum mastership_event event, const struct occasi
         .yielding = m->yielding,
         .handing_over = m->handing_over,
     };
-    enum sm_state before = sm->state;
+    enum sm_state before = m->state;
     struct mastership_transition step = mastership_step(before, event, facts);
     if (step.action == DO_NOTHING)
         return false;
     if (acts[step.action])
         acts[step.action](sm, occasion);
-    assert(sm->state == before);
+    assert(m->state == before);
     if (step.next != before)
         enter(sm, occasion->now, step.next, step.why);
     return true;
@@ -500,9 +501,9 @@ static void manager_answered(struct sm *sm, uint64_t now, const struct request *
     seat->manager_priority = (uint8_t)them.priority;
     seat->manager_state = (uint8_t)them.state;
     seat->manager_acts = (uint32_t)wire_get(data, SM_INFO_ACT_COUNT);
-    if (sm->state == SM_MASTER && seat->rival && them.state != SM_MASTER)
+    if (us.state == SM_MASTER && seat->rival && them.state != SM_MASTER)
         event = ON_RIVAL_GONE;
-    if (sm->state == SM_MASTER)
+    if (us.state == SM_MASTER)
         seat->rival = them.state == SM_MASTER;
     fire(sm, event, &(struct occasion){.now = now, .port = port, .info = data});
 }
@@ -658,7 +659,7 @@ void sm_learns(struct sm *sm, bool learns)
 
 enum sm_state sm_state(const struct sm *sm)
 {
-    return sm->state;
+    return sm->mastership->state;
 }
 
 uint32_t mastership_number(const struct sm *sm)
@@ -669,7 +670,7 @@ uint32_t mastership_number(const struct sm *sm)
 bool sm_master(const struct sm *sm, struct sm_master *master)
 {
     uint32_t at = sm->mastership->master_port;
-    if (sm->state != SM_STANDBY || at == SUBNET_NONE)
+    if (sm_state(sm) != SM_STANDBY || at == SUBNET_NONE)
         return false;
     const struct subnet_port *port = &sm->subnet.ports.items[at];
     *master = (struct sm_master){.lid = (uint16_t)wire_get(port->info, PORT_INFO_LID)};

@@ -93,14 +93,14 @@ void mirror_start(struct sm *sm, uint64_t now)
 
 uint32_t mirror_act_count_bits(const struct sm *sm)
 {
-    if (sm->state != SM_MASTER)
+    if (sm_state(sm) != SM_MASTER)
         return 0;
     return mark(sm->guid) << MARK_SHIFT | (sm->mirror->own_token & TOKEN_MASK) << TOKEN_SHIFT;
 }
 
 void mirror_begin_change(struct sm *sm)
 {
-    if (sm->state != SM_MASTER || sm->config.policy->alone || (sm->mirror->own_token & 1))
+    if (sm_state(sm) != SM_MASTER || sm->config.policy->alone || (sm->mirror->own_token & 1))
         return;
     sm->mirror->own_token++;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
@@ -164,7 +164,7 @@ void mirror_watch(struct sm *sm, uint64_t master)
 void mirror_hear(struct sm *sm, uint64_t now, const uint8_t *info)
 {
     uint32_t token = token_of(info);
-    if (sm->state != SM_STANDBY || wire_get(info, SM_INFO_STATE) != SM_MASTER)
+    if (sm_state(sm) != SM_STANDBY || wire_get(info, SM_INFO_STATE) != SM_MASTER)
         return;
     sm->mirror->watched.heard = true;
     if (token != sm->mirror->watched.seen) {
@@ -287,7 +287,7 @@ uint32_t mirror_pace(const struct sm *sm)
 
 bool mirror_may_send(struct sm *sm)
 {
-    if (sm->state != SM_STANDBY)
+    if (sm_state(sm) != SM_STANDBY)
         return true;
     if (sm->mirror->watched.burst == 0)
         return false;
@@ -298,7 +298,7 @@ bool mirror_may_send(struct sm *sm)
 uint64_t mirror_deadline(const struct sm *sm)
 {
     bool waits = transactions_waiting(sm, HASTE_NONE) && sm->mirror->watched.burst == 0;
-    return sm->state == SM_STANDBY && waits ? sm->mirror->watched.next_burst : TIME_NEVER;
+    return sm_state(sm) == SM_STANDBY && waits ? sm->mirror->watched.next_burst : TIME_NEVER;
 }
 
 void mirror_expire(struct sm *sm, uint64_t now)

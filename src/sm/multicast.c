@@ -614,7 +614,7 @@ bool multicast_wants_lane(const struct sm *sm, unsigned lanes)
 /* Whether all switches have the tables of the current routes, and these fit what is there. */
 static bool routes_are_in_force(const struct sm *sm)
 {
-    return sm->state == SM_MASTER && sm->multicast->owned_groups && sm->current &&
+    return sm_state(sm) == SM_MASTER && sm->multicast->owned_groups && sm->current &&
            sm->current == sm->serving && reconfigure_phase(sm) != PHASE_COMPUTE &&
            !reconfigure_is_distributing(sm) && !program_tables_under_way(sm) &&
            !reconfigure_is_outdated(sm);

@@ -274,7 +274,7 @@ void program_port(struct sm *sm, uint32_t port)
     }
     if (!node->present || (!management && p->peer == SUBNET_NONE))
         work->refusals = 0; /* whoever is there next has refused nothing yet */
-    if (sm->state != SM_MASTER || !node->present || !p->known || work->writing ||
+    if (sm_state(sm) != SM_MASTER || !node->present || !p->known || work->writing ||
         discovery_avoids_port(sm, port) || sm->config.policy->ports_once ||
         functions_is_held(sm, port))
         return;
@@ -570,7 +570,7 @@ void program_switch(struct sm *sm, uint32_t node)
     enum phase phase = reconfigure_phase(sm);
     if (!n->present)
         switch_settings(sm, node)->refusal = (struct refusal){0}; /* it may be another when back */
-    if (sm->state != SM_MASTER || !n->present || !sm->current || n->kind != SUBNET_SWITCH ||
+    if (sm_state(sm) != SM_MASTER || !n->present || !sm->current || n->kind != SUBNET_SWITCH ||
         phase == PHASE_STOP || phase == PHASE_COMPUTE)
         return; /* traffic is still running, or what is wanted is about to change */
     review_refusals(sm, node);

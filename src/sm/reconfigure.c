@@ -304,7 +304,7 @@ static void handle(struct sm *sm, uint64_t now, enum reconfigure_event event)
 void sm_begin_change(struct sm *sm, uint64_t now, const char *cause, ...)
 {
     char text[REPORT_CAUSE_BYTES];
-    if (sm->state == SM_STANDBY)
+    if (sm_state(sm) == SM_STANDBY)
         return; /* a standby only watches */
     if (sm->reconfigure->phase == PHASE_IDLE) {
         va_list arguments;
@@ -406,7 +406,7 @@ static void settle(struct sm *sm, uint64_t now)
 
 void reconfigure_advance(struct sm *sm, uint64_t now)
 {
-    assert(sm->state == SM_MASTER);
+    assert(sm_state(sm) == SM_MASTER);
     if (sm->config.policy->sequential && reconfigure_is_outdated(sm) && !transactions_idle(sm))
         return;
     compare_with_plan(sm, now);
