@@ -78,31 +78,11 @@ void sssp_release(struct sssp *sssp)
     *sssp = (struct sssp){0};
 }
 
-static void find_distances(struct sssp *sssp, uint32_t target)
-{
-    const struct network *network = sssp->network;
-    uint32_t tail = 0;
-    memset(sssp->distance, 0xFF, network->switches.count * sizeof *sssp->distance);
-    sssp->distance[target] = 0;
-    sssp->order[tail++] = target;
-    for (uint32_t head = 0; head < tail; head++) {
-        uint32_t at = sssp->order[head], next = sssp->distance[at] + 1;
-        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-            uint32_t to = network->edges[e].to;
-            if (sssp->distance[to] != NETWORK_NONE)
-                continue;
-            sssp->distance[to] = next;
-            sssp->order[tail++] = to;
-        }
-    }
-    sssp->reached = tail;
-}
-
 void sssp_aim(struct sssp *sssp, uint32_t target)
 {
     const struct network *network = sssp->network;
     uint32_t ways = 0;
-    find_distances(sssp, target);
+    sssp->reached = network_distances(network, target, sssp->distance, sssp->order);
     sssp->target = target;
     for (uint32_t i = 0; i < sssp->reached; i++) {
         uint32_t at = sssp->order[i], closer = sssp->distance[at] - 1;

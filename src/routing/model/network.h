@@ -109,8 +109,26 @@ enum { NETWORK_LABEL_BYTES = 128 };
 const char *network_label(const struct network *network, uint32_t end_point,
                           char buffer[NETWORK_LABEL_BYTES]);
 
+/* Breadth-first search over the links between switches (network_search.c). `distance` is by switch,
+ * NETWORK_NONE where nothing leads; `queue` has room for all switches. Each returns how many
+ * switches were met: they are in `queue`, nearest first. */
+uint32_t network_distances(const struct network *network, uint32_t from, uint32_t *distance,
+                           uint32_t *queue);
+/* Only over links that `may` be used from one switch to another. */
+uint32_t network_distances_if(const struct network *network, uint32_t from, uint32_t *distance,
+                              uint32_t *queue,
+                              bool (*may)(const void *context, uint32_t at, uint32_t to),
+                              const void *context);
+/* Distances from the nearest switch with terminals. */
+uint32_t network_stages(const struct network *network, uint32_t *stage, uint32_t *queue);
+/* From the first `count` switches of the queue; these have their distance, all others none yet. */
+uint32_t network_spread(const struct network *network, uint32_t *distance, uint32_t *queue,
+                        uint32_t count);
 /* Numbers the connected parts: one number a switch, into `part` (by switch). Returns how many. */
 uint32_t network_parts(const struct network *network, uint32_t *part);
+/* How many edges some switches have together. */
+uint64_t network_count_edges(const struct network *network, const uint32_t *switches,
+                             uint32_t count);
 
 /* The switch that an end point is, or is at. */
 static inline uint32_t network_switch_of(const struct network *network, uint32_t end_point)

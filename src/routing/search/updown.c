@@ -2,21 +2,6 @@
 
 #include <stdlib.h>
 
-static void spread_levels(struct updown *updown, const struct network *network, uint32_t *queue,
-                          uint32_t tail)
-{
-    for (uint32_t head = 0; head < tail; head++) {
-        uint32_t at = queue[head];
-        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-            uint32_t to = network->edges[e].to;
-            if (updown->level[to] == NETWORK_NONE) {
-                updown->level[to] = updown->level[at] + 1;
-                queue[tail++] = to;
-            }
-        }
-    }
-}
-
 /* Level, LID and index in one number that sorts like the key. */
 static uint64_t key_of(uint32_t level, uint16_t lid, uint32_t index)
 {
@@ -71,7 +56,7 @@ void updown_init(struct updown *updown, const struct network *network, const uin
         updown->level[at] = 0;
         queue[tail++] = at;
     }
-    spread_levels(updown, network, queue, tail);
+    network_spread(network, updown->level, queue, tail);
     sort_ranks(updown, network);
     mem_free(rooted);
     mem_free(queue);
