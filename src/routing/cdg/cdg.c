@@ -99,7 +99,7 @@ void cdg_release(struct cdg *cdg)
     *cdg = (struct cdg){0};
 }
 
-unsigned cdg_add_layer(struct cdg *cdg)
+void cdg_open_without_order(struct cdg *cdg)
 {
     size_t words = cdg_row(cdg, cdg->channels);
     struct cdg_layer *layer = &cdg->layer[cdg->count++];
@@ -110,12 +110,12 @@ unsigned cdg_add_layer(struct cdg *cdg)
     layer->place = layer->trial + words;
     layer->next = (uint32_t *)(layer->place + cdg->channels + 1);
     layer->last = layer->next + cdg->channels + 1;
-    return cdg->count - 1;
 }
 
 void cdg_open(struct cdg *cdg)
 {
-    cdg_set_order(cdg, cdg_add_layer(cdg), cdg->first_order);
+    cdg_open_without_order(cdg);
+    cdg_set_order(cdg, cdg->count - 1, cdg->first_order);
 }
 
 /* Labels with the same gap everywhere. */
@@ -137,17 +137,15 @@ static void link_behind(struct cdg_layer *layer, uint32_t channel, uint32_t last
 void cdg_set_order(struct cdg *cdg, unsigned index, const uint32_t *channels)
 {
     struct cdg_layer *layer = &cdg->layer[index];
-    uint64_t gap = UINT64_MAX / (cdg->channels + UINT64_C(1)), place = 0;
     uint32_t last = cdg->channels;
     for (uint32_t i = 0; i < cdg->channels; i++) {
-        uint32_t channel = channels[i];
-        layer->next[last] = channel;
-        layer->last[channel] = last;
-        layer->place[channel] = place += gap;
-        last = channel;
+        layer->next[last] = channels[i];
+        layer->last[channels[i]] = last;
+        last = channels[i];
     }
     layer->next[last] = cdg->channels;
     layer->last[cdg->channels] = last;
+    label_order(cdg, layer);
 }
 
 void cdg_order_by_rank(struct cdg *cdg, unsigned layer, const uint32_t *ranks)
