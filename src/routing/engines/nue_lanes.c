@@ -7,7 +7,8 @@
  * detours along the tree are short for them. */
 #include "routing/engines/nue_lanes.h"
 
-#include <stdlib.h>
+#include "base/sort.h"
+
 #include <string.h>
 
 struct division {
@@ -29,12 +30,6 @@ static uint32_t find_farthest(const struct division *division, const uint32_t *s
     return best;
 }
 
-static int compare_keys(const void *a, const void *b)
-{
-    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-    return (left > right) - (left < right);
-}
-
 /* Sorts a set from one of its ends to the other; what belongs to other parts comes last. */
 static void sort_between_ends(struct division *division, uint32_t *set, uint32_t count)
 {
@@ -53,7 +48,7 @@ static void sort_between_ends(struct division *division, uint32_t *set, uint32_t
             division->keys[i] -= distance[set[i]];
         division->keys[i] = division->keys[i] << 32 | set[i];
     }
-    qsort(division->keys, count, sizeof *division->keys, compare_keys);
+    sort_u64(division->keys, count);
     for (uint32_t i = 0; i < count; i++)
         set[i] = (uint32_t)division->keys[i];
 }

@@ -217,21 +217,6 @@ uint32_t *sssp_destinations(const struct network *network, const struct engine_o
     return list;
 }
 
-void sssp_fill_here(const struct network *network, struct routes *routes)
-{
-    for (uint32_t i = 0; i < network->terminals.count; i++) {
-        const struct network_terminal *terminal = &network->terminals.items[i];
-        if (terminal->lid)
-            memset(routes_row(routes, terminal->at) + terminal->lid, terminal->port,
-                   (size_t)1 << terminal->lmc);
-    }
-    for (uint32_t at = 0; at < routes->switch_count; at++) {
-        const struct network_switch *node = &network->switches.items[at];
-        if (node->lid)
-            memset(routes_row(routes, at) + node->lid, 0, (size_t)1 << node->lmc);
-    }
-}
-
 uint32_t sssp_first_lid(const struct network *network, uint32_t at)
 {
     for (uint32_t i = network->first_terminal[at]; i < network->first_terminal[at + 1]; i++)
@@ -440,7 +425,8 @@ void sssp_tables(const struct network *network, const struct engine_options *opt
     for (uint32_t offset = 1; more; offset++)
         more = fill_offset(&sssp, routes, destinations, count, offset);
     fill_switches(&sssp, routes);
-    sssp_fill_here(network, routes);
+    for (uint32_t at = 0; at < routes->switch_count; at++)
+        routes_fill_own(routes, network, at);
     routes->operations += sssp.operations;
     sssp_release(&sssp);
     mem_free(destinations);

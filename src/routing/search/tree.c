@@ -13,9 +13,9 @@
 #include "routing/search/tree.h"
 
 #include "base/map.h"
+#include "base/sort.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { FAR = 63 }; /* distances from here on are one */
@@ -289,12 +289,6 @@ static void join_neighbours(const struct numbering *numbering, const struct tree
     }
 }
 
-static int compare_keys(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Groups come in order of their lowest LIDs; inside a group the order stays. */
 static void sort_groups(const struct numbering *numbering, uint32_t *order, uint32_t count,
                         uint64_t *keys)
@@ -303,7 +297,7 @@ static void sort_groups(const struct numbering *numbering, uint32_t *order, uint
     memcpy(old, order, count * sizeof *old);
     for (uint32_t i = 0; i < count; i++)
         keys[i] = (uint64_t)numbering->least[find_leader(numbering, order[i])] << 32 | i;
-    qsort(keys, count, sizeof *keys, compare_keys);
+    sort_u64(keys, count);
     for (uint32_t i = 0; i < count; i++)
         order[i] = old[(uint32_t)keys[i]];
     mem_free(old);

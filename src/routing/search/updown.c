@@ -1,17 +1,11 @@
 #include "routing/search/updown.h"
 
-#include <stdlib.h>
+#include "base/sort.h"
 
 /* Level, LID and index in one number that sorts like the key. */
 static uint64_t key_of(uint32_t level, uint16_t lid, uint32_t index)
 {
     return (uint64_t)level << 40 | (uint64_t)lid << 24 | index;
-}
-
-static int compare_keys(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
 }
 
 static void sort_ranks(struct updown *updown, const struct network *network)
@@ -20,8 +14,7 @@ static void sort_ranks(struct updown *updown, const struct network *network)
     uint64_t *keys = mem_alloc(switches * sizeof *keys);
     for (uint32_t at = 0; at < switches; at++)
         keys[at] = key_of(updown->level[at], network->switches.items[at].lid, at);
-    if (switches)
-        qsort(keys, switches, sizeof *keys, compare_keys);
+    sort_u64(keys, switches);
     for (uint32_t rank = 0; rank < switches; rank++) {
         updown->order[rank] = keys[rank] & 0xFFFFFF;
         updown->rank[updown->order[rank]] = rank;
