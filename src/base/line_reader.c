@@ -1,8 +1,8 @@
 #include "base/line_reader.h"
 
+#include "base/file.h"
 #include "base/nearest.h"
 #include "base/rng.h"
-#include "base/text.h"
 #include "base/time.h"
 
 #include <ctype.h>
@@ -13,23 +13,37 @@
 
 /* ---- lines ---- */
 
+static void load(struct line_reader *reader)
+{
+    enum { LIMIT = 64 << 20 };
+    reader->is_file = false;
+    reader->status = file_read(reader->file, reader->limit ? reader->limit : LIMIT,
+                               &reader->content, reader->err);
+    reader->text = reader->content.data;
+    reader->length = reader->content.length;
+}
+
 bool line_reader_next_line(struct line_reader *reader)
 {
-    if (reader->status || reader->length == 0)
+    if (reader->is_file)
+        load(reader);
+    if (reader->status || reader->length == 0) {
+        text_release(&reader->content);
+        text_release(&reader->buffer);
+        reader->length = 0;
         return false;
+    }
     const char *newline = memchr(reader->text, '\n', reader->length);
     size_t length = newline ? (size_t)(newline - reader->text) : reader->length;
     reader->line = reader->text;
-    reader->line_length = length;
     reader->number++;
     reader->text += length + (newline != NULL);
     reader->length -= length + (newline != NULL);
-    if (length > LINE_READER_BYTES) {
-        line_reader_error(reader, "a line of more than %d bytes", LINE_READER_BYTES);
-        return false;
-    }
-    memcpy(reader->copy, reader->line, length);
-    reader->copy[length] = 0;
+    length -= length && reader->line[length - 1] == '\r';
+    reader->line_length = length;
+    text_clear(&reader->buffer);
+    text_append(&reader->buffer, reader->line, length);
+    reader->copy = reader->buffer.data;
     return true;
 }
 
@@ -43,6 +57,16 @@ int line_reader_error(struct line_reader *reader, const char *format, ...)
     reader->status =
         err_at(reader->err, EINVAL, reader->file, reader->number, "%s", reason.message);
     return reader->status;
+}
+
+int line_reader_take(struct line_reader *reader, int status)
+{
+    if (status && reader->err && !reader->err->file[0]) {
+        struct err reason = *reader->err;
+        err_at(reader->err, -status, reader->file, reader->number, "%s", reason.message);
+    }
+    reader->status = status;
+    return status;
 }
 
 /* Takes the word at `*at` of the line. The copy keeps it: the character behind the word, which the
@@ -70,8 +94,10 @@ static int split_line(const struct line_reader *reader, struct cursor *cursor, c
     const char *line = reader->line;
     size_t length = reader->line_length, at = 0;
     int status = 0;
-    *cursor =
-        (struct cursor){.file = reader->file, .err = reader->err, .end = {.line = reader->number}};
+    cursor->file = reader->file;
+    cursor->err = reader->err;
+    cursor->end = (struct word){.line = reader->number};
+    cursor->count = cursor->at = 0;
     while (status == 0) {
         while (at < length && strchr(" \t\r", line[at]) && line[at])
             at++;
@@ -204,8 +230,13 @@ bool parse_number(const char *text, uint64_t *number)
 {
     char *end;
     errno = 0;
-    *number = strtoull(text, &end, text[0] == '0' && text[1] == 'x' ? 16 : 10);
+    *number = strtoull(text, &end, text[0] == '0' && (text[1] | 32) == 'x' ? 16 : 10);
     return isdigit((unsigned char)text[0]) && !*end && !errno;
+}
+
+bool parse_bounded(const char *text, uint64_t low, uint64_t high, uint64_t *number)
+{
+    return parse_number(text, number) && *number >= low && *number <= high;
 }
 
 int cursor_take_number(struct cursor *cursor, const char *what, uint64_t low, uint64_t high,
@@ -213,7 +244,7 @@ int cursor_take_number(struct cursor *cursor, const char *what, uint64_t low, ui
 {
     struct word word;
     int status = cursor_take(cursor, what, &word);
-    if (status == 0 && (!parse_number(word.text, number) || *number < low || *number > high))
+    if (status == 0 && !parse_bounded(word.text, low, high, number))
         return word_error(cursor, &word, "'%.80s': expected %s from %llu to %llu", word.text, what,
                           (unsigned long long)low, (unsigned long long)high);
     return status;

@@ -72,8 +72,7 @@ static void audit_block_read(struct sm *sm, uint64_t now, const struct request *
     memcpy(actual, data, LFT_BLOCK);
     sm_begin_change(sm, now, "switch 0x%016llx has another table than the last master's copy",
                     (unsigned long long)node->guid);
-    sm->was_standby = true; /* what is there may still be right */
-    sm->planned_generation = 0;
+    reconfigure_request(sm, REASON_TAKE_OVER); /* what is there may still be right */
 }
 
 static void audit_block_missing(struct sm *sm, uint64_t now, const struct request *request)

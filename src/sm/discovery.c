@@ -128,7 +128,8 @@ void discovery_restart(struct sm *sm)
         subnet_remove_node(&sm->subnet, node);
     for (size_t port = 0; port < sm->port_work.count; port++)
         sm->port_work.items[port].failures = sm->port_work.items[port].contender = 0;
-    sm->stale = sm->ways_stale = false;
+    program_cancel(sm);
+    sm->ways_stale = sm->explore_all = false;
     discovery_start(sm);
 }
 
@@ -239,10 +240,47 @@ void discovery_probe(struct sm *sm, uint32_t port)
         vec_push(&sm->frontier, port);
 }
 
-bool discovery_continue(struct sm *sm)
+/* What lies behind a link that went is gone, or is reached another way. */
+void discovery_update_paths(struct sm *sm, uint64_t now)
+{
+    if (!sm->ways_stale || sm->config.paper)
+        return;
+    sm->ways_stale = false;
+    if (subnet_find_ways(&sm->subnet))
+        transactions_cut(sm, now);
+}
+
+/* After a change everything is discovered anew, not just the region. */
+void discovery_explore_all(struct sm *sm, uint64_t now)
+{
+    if (sm->explore_all)
+        return;
+    sm->explore_all = true;
+    sm->explore_at = now + sm->config.timeout_ns / 200;
+}
+
+uint64_t discovery_deadline(const struct sm *sm)
+{
+    bool waits = sm->explore_all && !sm->discovering && sm->state == SM_MASTER;
+    return waits ? sm->explore_at : TIME_NEVER;
+}
+
+/* Not before every switch that can has said what it has to say, or the time for that is over. */
+static bool continue_with_all(struct sm *sm, uint64_t now)
+{
+    if (!sm->explore_all || sm->state != SM_MASTER)
+        return false;
+    if (sm->sweeping && now < sm->explore_at)
+        return true;
+    reconfigure_request(sm, REASON_TOPOLOGY);
+    discovery_restart(sm);
+    return true;
+}
+
+bool discovery_continue(struct sm *sm, uint64_t now)
 {
     if (!sm->frontier.count)
-        return false;
+        return continue_with_all(sm, now);
     uint32_t port =
         sm->frontier.items[sm->config.order == SM_ORDER_DEPTH ? sm->frontier.count - 1 : 0];
     if (sm->config.order != SM_ORDER_DEPTH)
@@ -333,6 +371,12 @@ static void read_description(struct sm *sm, uint32_t node, uint32_t end)
     ask(sm, sm_request(sm, &get_description, (union request_subject){.node = node}, end), 0);
 }
 
+/* It is gone; if it comes back it may have another one. */
+void discovery_forget_description(struct sm *sm, uint32_t node)
+{
+    sm_node_work(sm, node)->described = false;
+}
+
 /* The node as a whole, whatever is known of it. */
 void discovery_read_all(struct sm *sm, uint32_t node)
 {
@@ -375,6 +419,8 @@ static void node_met(struct sm *sm, uint64_t now, uint32_t through, const uint8_
     uint64_t guid = wire_get(data, NODE_INFO_NODE_GUID);
     if (through != SUBNET_NONE)
         sm_port_work(sm, through)->probing = false;
+    if (through != SUBNET_NONE && !node_at(sm, port_at(sm, through)->node)->present)
+        return; /* the switch that was asked through is gone meanwhile */
     if (kind < SUBNET_ADAPTER || kind > SUBNET_ROUTER || local > ports || ports == 0 ||
         ports > 254 || (kind != SUBNET_SWITCH && local == 0)) {
         sm_say(sm, SM_EVENT_WARNING, "node 0x%016llx gives an impossible NodeInfo: ignored",
@@ -411,7 +457,6 @@ static void node_met(struct sm *sm, uint64_t now, uint32_t through, const uint8_
     node_at(sm, node)->partition_cap = (uint16_t)wire_get(data, NODE_INFO_PARTITION_CAP);
     if (kind == SUBNET_SWITCH && node_at(sm, node)->device == VSWITCH_DEVICE_ID)
         subnet_mark_vswitch(&sm->subnet, node);
-    sm->hypervisors |= node_at(sm, node)->vswitch;
     uint32_t end = subnet_end_port(&sm->subnet, arrival);
     bool new_port = !port_at(sm, end)->known;
     port_at(sm, end)->guid = wire_get(data, NODE_INFO_PORT_GUID);
@@ -468,7 +513,7 @@ static void was_reset(struct sm *sm, uint32_t node)
 {
     discovery_forget_tables(sm, node);
     subnet_forget_blocks(&sm->subnet, node);
-    sm->stale = true;
+    program_schedule(sm);
 }
 
 /* Down, or down and up again meanwhile: whoever is there now must be asked for. */
@@ -495,7 +540,7 @@ static void port_read(struct sm *sm, uint64_t now, uint32_t port, const uint8_t 
     memcpy(p->info, data, sizeof p->info);
     p->known = true;
     sm_port_work(sm, port)->failures = sm_port_work(sm, port)->silences = 0;
-    sm->stale = true;
+    program_schedule(sm);
     bool is_switch = node_at(sm, p->node)->kind == SUBNET_SWITCH;
     bool linked =
         (is_switch ? p->number != 0 : port == sm->subnet.own_port) && p->peer != SUBNET_NONE;
@@ -535,7 +580,7 @@ void discovery_learn_switch(struct sm *sm, uint32_t node, const uint8_t *data)
 static void switch_read(struct sm *sm, uint32_t node, const uint8_t *data)
 {
     discovery_learn_switch(sm, node, data);
-    sm->stale = true;
+    program_schedule(sm);
     read_tables(sm, node);
     if (wire_get(data, SWITCH_INFO_PORT_STATE_CHANGE) && sm->state == SM_MASTER)
         discovery_refresh_switch(sm, node); /* else the master acknowledges it when it writes */
@@ -608,8 +653,9 @@ static void function_read(struct sm *sm, uint64_t now, const struct request *req
                           const uint8_t *data)
 {
     uint32_t node = end_read(sm, request, true);
+    (void)now;
     sm_port_work(sm, request->about.port)->reading = false;
-    functions_read(sm, now, request->about.port, data);
+    functions_read(sm, request->about.port, data);
     note_whole_node(sm, node);
 }
 

@@ -88,7 +88,7 @@ static bool is_throttled(const uint8_t *near, const uint8_t *far)
 
 /* Links that came up below what both of their ends can do: bad cables, most likely. One line for
  * all that are new. */
-void discovery_report_throttled(struct sm *sm)
+static void report_throttled(struct sm *sm)
 {
     unsigned found = 0;
     uint32_t example = 0;
@@ -106,6 +106,14 @@ void discovery_report_throttled(struct sm *sm)
                "%u links run below their best, among them port %u of 0x%016llx", found,
                port_at(sm, example)->number,
                (unsigned long long)node_at(sm, port_at(sm, example)->node)->guid);
+}
+
+void faults_all_is_well(struct sm *sm)
+{
+    for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
+        if (node_at(sm, node)->present)
+            sm_node_work(sm, node)->silences = 0;
+    report_throttled(sm);
 }
 
 /* ---- two nodes with one GUID ---- */

@@ -9,6 +9,7 @@
  * Whoever does not take what it is told is left as it is until the next sweep, which tries again:
  * the rest of the subnet does not wait for it. That is said once. */
 #include "sm/internal.h"
+#include "vswitch/model/addresses.h"
 
 #include "base/bitset.h"
 
@@ -51,6 +52,32 @@ enum {
     TRIES = 3          /* of what may have been refused because of something that just changed */
 };
 
+struct program {
+    bool due;                  /* all that is wanted is to be compared with what is */
+    uint32_t tables_under_way; /* Sets of table blocks and tops, in all switches */
+    struct program_counts counts;
+};
+
+struct program *program_new(void)
+{
+    return mem_zalloc(1, sizeof(struct program));
+}
+
+void program_free(struct program *program)
+{
+    mem_free(program);
+}
+
+struct program_counts program_counts(const struct sm *sm)
+{
+    return sm->program->counts;
+}
+
+uint32_t program_tables_under_way(const struct sm *sm)
+{
+    return sm->program->tables_under_way;
+}
+
 static uint64_t fold(uint64_t hash, const uint8_t *bytes, size_t count)
 {
     uint64_t word;
@@ -88,9 +115,9 @@ static void judge(struct sm *sm, uint32_t port)
     const uint8_t *info = port_at(sm, port)->info;
     struct port_work *work = sm_port_work(sm, port);
     uint64_t before = wire_get(info, PORT_INFO_MASTER_SM_LID);
-    if (work->judged == sm->masterships)
+    if (work->judged == mastership_number(sm))
         return;
-    work->judged = sm->masterships;
+    work->judged = mastership_number(sm);
     work->ask = wire_get(info, PORT_INFO_PORT_STATE) == PORT_STATE_ACTIVE && before &&
                 before != sm->heritage;
 }
@@ -100,7 +127,7 @@ static void want_question(struct sm *sm, uint32_t port, uint8_t *info)
     enum { CLIENT_REREGISTRATION = 1 << 25 };
     judge(sm, port);
     wire_set(info, PORT_INFO_CLIENT_REREGISTER,
-             sm_port_work(sm, port)->ask && sm->asks_in == sm->masterships &&
+             sm_port_work(sm, port)->ask && sm->asks_in == mastership_number(sm) &&
                  (wire_get(info, PORT_INFO_CAPABILITY_MASK) & CLIENT_REREGISTRATION));
 }
 
@@ -115,9 +142,8 @@ static bool tables_confirmed(struct sm *sm, uint32_t node)
 {
     struct subnet_node *n = node_at(sm, node);
     struct node_work *work = sm_node_work(sm, node);
-    return n->kind != SUBNET_SWITCH ||
-           (sm->current && work->writing_tables == 0 && !work->writing_switch &&
-            sm->distribution.stage == STAGE_IDLE);
+    return n->kind != SUBNET_SWITCH || (sm->current && work->writing_tables == 0 &&
+                                        !work->writing_switch && !reconfigure_is_distributing(sm));
 }
 
 /* Between switches, as tables know them: behind a vSwitch nobody is reached but its own. */
@@ -135,13 +161,14 @@ static bool is_trunk(const struct sm *sm, uint32_t port)
 /* New tables may lead over it, and none is written before it is Active. */
 static bool precedes_tables(const struct sm *sm, uint32_t port)
 {
-    return sm->distribution.stage == STAGE_WAVES && is_trunk(sm, port);
+    return reconfigure_phase(sm) == PHASE_WAVES && is_trunk(sm, port);
 }
 
 static unsigned next_state(struct sm *sm, uint32_t port, const struct subnet_port *peer)
 {
     struct subnet_port *p = port_at(sm, port);
-    if (sm->distribution.stage >= STAGE_STOPPING)
+    enum phase phase = reconfigure_phase(sm);
+    if (phase == PHASE_STOP || phase == PHASE_WRITE || phase == PHASE_START)
         return PORT_STATE_NO_CHANGE; /* stopped on purpose */
     switch (wire_get(p->info, PORT_INFO_PORT_STATE)) {
     case PORT_STATE_INIT: return PORT_STATE_ARMED;
@@ -183,7 +210,7 @@ static void send_settings(struct sm *sm, uint32_t port, uint8_t *wanted, unsigne
         sm_port_work(sm, port)->tried == fingerprint(wanted, port_at(sm, port)->info))
         return; /* it does not heed them */
     sm_port_work(sm, port)->writing = true;
-    sm->change.ports++;
+    sm->program->counts.ports++;
     struct request *request = sm_request(sm, &set_port, (union request_subject){.port = port},
                                          subnet_end_port(&sm->subnet, port));
     request->modifier = port_at(sm, port)->number;
@@ -246,7 +273,7 @@ void program_port(struct sm *sm, uint32_t port)
 /* Whether a link between switches is on its way to Active; one that a port refuses is not. */
 bool program_links_rise(struct sm *sm)
 {
-    if (sm->distribution.wave)
+    if (distribute_has_written_waves(sm))
         return false; /* what appears from now on is for the next plan */
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
         const struct subnet_port *p = port_at(sm, port);
@@ -278,18 +305,15 @@ static bool block_differs(const struct subnet_tables *tables, unsigned block)
 
 void program_block_sent(struct sm *sm, uint32_t node)
 {
-    sm->change.blocks++;
+    sm->program->counts.blocks++;
     sm_node_work(sm, node)->writing_tables++;
-    sm->tables_under_way++;
+    sm->program->tables_under_way++;
 }
 
 static void write_block(struct sm *sm, uint32_t node, unsigned block)
 {
     const struct subnet_tables *tables = node_at(sm, node)->tables;
     const uint8_t *wanted = tables->wanted + block * LFT_BLOCK;
-    const uint8_t *actual = tables->actual + block * LFT_BLOCK;
-    for (unsigned i = 0; i < LFT_BLOCK; i++)
-        sm->change.entries += !subnet_block_known(tables, block) || wanted[i] != actual[i];
     struct request *request = sm_request(
         sm, &set_table_block, (union request_subject){.table = {.node = node, .block = block}},
         node_at(sm, node)->first_port);
@@ -320,7 +344,7 @@ static void want_switch_info(const struct sm *sm, uint32_t node, uint8_t *info)
     if (random_table_is_used(n))
         wire_set(info, SWITCH_INFO_DEFAULT_PORT, random_table_default(sm, node));
     else if (n->tables)
-        wire_set(info, SWITCH_INFO_LINEAR_FDB_TOP, moves_spare_top(sm, n));
+        wire_set(info, SWITCH_INFO_LINEAR_FDB_TOP, addresses_table_top(&sm->subnet, n));
     wire_set(info, SWITCH_INFO_MULTICAST_FDB_TOP, multicast_top(sm, node));
     wire_set(info, SWITCH_INFO_LIFE_TIME_VALUE, sm->config.life_time);
 }
@@ -334,7 +358,7 @@ static void write_switch_info(struct sm *sm, uint32_t node)
     want_switch_info(sm, node, request->data);
     wire_set(n->switch_info, SWITCH_INFO_PORT_STATE_CHANGE, 0); /* acknowledged by this, if set */
     sm_node_work(sm, node)->writing_switch = true;
-    sm->tables_under_way++;
+    sm->program->tables_under_way++;
     sm_submit(sm, request, HASTE_NONE);
 }
 
@@ -476,8 +500,8 @@ static bool switch_info_differs(struct sm *sm, uint32_t node)
         return true;
     if (random_table_is_used(n))
         return wire_get(n->switch_info, SWITCH_INFO_DEFAULT_PORT) != random_table_default(sm, node);
-    return n->tables &&
-           wire_get(n->switch_info, SWITCH_INFO_LINEAR_FDB_TOP) != moves_spare_top(sm, n);
+    return n->tables && wire_get(n->switch_info, SWITCH_INFO_LINEAR_FDB_TOP) !=
+                            addresses_table_top(&sm->subnet, n);
 }
 
 /* The last block that is wanted and that a switch has room for. */
@@ -506,10 +530,11 @@ static bool is_to_be_written(struct sm *sm, uint32_t node, unsigned block)
 void program_switch(struct sm *sm, uint32_t node)
 {
     struct subnet_node *n = node_at(sm, node);
+    enum phase phase = reconfigure_phase(sm);
     if (!n->present)
         sm_node_work(sm, node)->refusal = (struct refusal){0}; /* it may be another when back */
     if (sm->state != SM_MASTER || !n->present || !sm->current || n->kind != SUBNET_SWITCH ||
-        sm->distribution.stage == STAGE_STOPPING || sm->computing)
+        phase == PHASE_STOP || phase == PHASE_COMPUTE)
         return; /* traffic is still running, or what is wanted is about to change */
     review_refusals(sm, node);
     if (switch_info_differs(sm, node) && !sm_node_work(sm, node)->writing_switch &&
@@ -554,14 +579,42 @@ void program_all(struct sm *sm)
         program_port(sm, port);
 }
 
+void program_schedule(struct sm *sm)
+{
+    sm->program->due = true;
+}
+
+void program_cancel(struct sm *sm)
+{
+    sm->program->due = false;
+}
+
+bool program_is_due(const struct sm *sm)
+{
+    return sm->program->due;
+}
+
+void program_what_is_due(struct sm *sm)
+{
+    if (!sm->program->due)
+        return;
+    sm->program->due = false;
+    program_all(sm);
+}
+
+void program_requests_dropped(struct sm *sm)
+{
+    sm->program->tables_under_way = 0;
+}
+
 /* ---- outcomes ---- */
 
 static void count_off_block(struct sm *sm, uint32_t node)
 {
     struct node_work *work = sm_node_work(sm, node);
-    assert(work->writing_tables && sm->tables_under_way);
+    assert(work->writing_tables && sm->program->tables_under_way);
     work->writing_tables--;
-    sm->tables_under_way--;
+    sm->program->tables_under_way--;
 }
 
 void program_block_done(struct sm *sm, uint32_t node)
@@ -668,9 +721,9 @@ static void port_unanswered(struct sm *sm, uint64_t now, const struct request *r
 
 static void count_off_switch(struct sm *sm, uint32_t node)
 {
-    assert(sm->tables_under_way);
+    assert(sm->program->tables_under_way);
     sm_node_work(sm, node)->writing_switch = false;
-    sm->tables_under_way--;
+    sm->program->tables_under_way--;
 }
 
 /* False if something else is wanted since a SwitchInfo was sent. */

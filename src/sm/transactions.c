@@ -137,8 +137,8 @@ static uint64_t key_for(const struct sm *sm, uint32_t target)
  * leads to a switch. */
 static bool tables_are_good(const struct sm *sm)
 {
-    return sm->state == SM_MASTER && !sm->change.open && !sm->computing && sm->serving &&
-           sm->serving == sm->current && sm->subnet.generation == sm->planned_generation;
+    return sm->state == SM_MASTER && reconfigure_phase(sm) == PHASE_IDLE && sm->serving &&
+           sm->serving == sm->current && !reconfigure_is_outdated(sm);
 }
 
 /* Tables, not the directed route, lead to the last switch before the end. Whoever got no answer,
@@ -422,6 +422,7 @@ void transactions_flush(struct sm *sm)
     blocks_flush(sm);
     functions_flush(sm);
     partitions_flush(sm);
-    sm->discovering = sm->sweeping = sm->tables_under_way = 0;
-    distribute_abort(sm);
+    sm->discovering = sm->sweeping = 0;
+    program_requests_dropped(sm);
+    reconfigure_requests_dropped(sm);
 }

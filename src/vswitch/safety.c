@@ -17,6 +17,7 @@ struct ways {
     uint8_t *before, *after;
     uint8_t *reached; /* by switch, on the lane that is looked at */
     uint32_t *queue;
+    struct arena arena;
 };
 
 struct safety *safety_new(void)
@@ -130,18 +131,11 @@ static void note_lid(struct safety *safety, struct ways *ways, uint32_t lid, uns
 
 static void ways_init(struct ways *ways, uint32_t count)
 {
-    ways->before = mem_alloc(count + 1);
-    ways->after = mem_alloc(count + 1);
-    ways->reached = mem_alloc(count + 1);
-    ways->queue = mem_alloc((count + 1) * sizeof *ways->queue);
-}
-
-static void ways_release(struct ways *ways)
-{
-    mem_free(ways->before);
-    mem_free(ways->after);
-    mem_free(ways->reached);
-    mem_free(ways->queue);
+    *ways = (struct ways){0};
+    ways->before = arena_alloc(&ways->arena, count + 1);
+    ways->after = arena_alloc(&ways->arena, count + 1);
+    ways->reached = arena_alloc(&ways->arena, count + 1);
+    ways->queue = arena_alloc(&ways->arena, (count + 1) * sizeof *ways->queue);
 }
 
 static unsigned lane_count(const struct routes *routes)
@@ -173,7 +167,7 @@ static bool collect(struct safety *safety)
     }
     for (unsigned lane = 0; lane < lanes; lane++)
         sound &= cdg_sort(&safety->cdg, lane);
-    ways_release(&ways);
+    arena_release(&ways.arena);
     return sound;
 }
 
@@ -220,7 +214,7 @@ static bool try_plan(struct safety *safety, const struct column_plan *plan, bool
         if (fine && plan->swap)
             fine = try_lid(safety, plan, plan->like + i, &ways, mixed);
     }
-    ways_release(&ways);
+    arena_release(&ways.arena);
     return fine;
 }
 

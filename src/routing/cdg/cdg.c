@@ -122,7 +122,7 @@ void cdg_release(struct cdg *cdg)
     *cdg = (struct cdg){0};
 }
 
-void cdg_open(struct cdg *cdg)
+unsigned cdg_add_layer(struct cdg *cdg)
 {
     size_t words = cdg_row(cdg, cdg->channels);
     struct cdg_layer *layer = &cdg->layer[cdg->count++];
@@ -133,7 +133,12 @@ void cdg_open(struct cdg *cdg)
     layer->place = layer->trial + words;
     layer->next = (uint32_t *)(layer->place + cdg->channels + 1);
     layer->last = layer->next + cdg->channels + 1;
-    cdg_set_order(cdg, cdg->count - 1, cdg->first_order);
+    return cdg->count - 1;
+}
+
+void cdg_open(struct cdg *cdg)
+{
+    cdg_set_order(cdg, cdg_add_layer(cdg), cdg->first_order);
 }
 
 /* Labels with the same gap everywhere. */
@@ -155,11 +160,17 @@ static void link_behind(struct cdg_layer *layer, uint32_t channel, uint32_t last
 void cdg_set_order(struct cdg *cdg, unsigned index, const uint32_t *channels)
 {
     struct cdg_layer *layer = &cdg->layer[index];
-    uint32_t end = cdg->channels;
-    layer->next[end] = layer->last[end] = end;
-    for (uint32_t i = 0; i < cdg->channels; i++)
-        link_behind(layer, channels[i], layer->last[end]);
-    label_order(cdg, layer);
+    uint64_t gap = UINT64_MAX / (cdg->channels + UINT64_C(1)), place = 0;
+    uint32_t last = cdg->channels;
+    for (uint32_t i = 0; i < cdg->channels; i++) {
+        uint32_t channel = channels[i];
+        layer->next[last] = channel;
+        layer->last[channel] = last;
+        layer->place[channel] = place += gap;
+        last = channel;
+    }
+    layer->next[last] = cdg->channels;
+    layer->last[cdg->channels] = last;
 }
 
 void cdg_order_by_rank(struct cdg *cdg, unsigned layer, const uint32_t *ranks)
@@ -229,7 +240,7 @@ static bool find_order(struct cdg *cdg, unsigned index, uint32_t *dependents)
         for (uint32_t word = 0; word < cdg->words; word++, first += 64) {
             for (uint64_t bits = row[word]; bits; bits &= bits - 1) {
                 uint32_t out = first + (uint32_t)__builtin_ctzll(bits);
-                cdg->operations++;
+                cdg->insertions++;
                 if (--dependents[out] == 0)
                     queue[tail++] = out;
             }
@@ -247,7 +258,7 @@ bool cdg_sort(struct cdg *cdg, unsigned index)
     uint64_t count = 0;
     bool sorted = mirror(cdg, &cdg->layer[index], dependents, &count);
     if (sorted)
-        cdg->operations += count;
+        cdg->insertions += count;
     else
         sorted = find_order(cdg, index, dependents);
     mem_free(dependents);
@@ -266,7 +277,7 @@ enum { AHEAD = 1, BEHIND = 2, ON_TRIAL = 4 };
 static bool take_found(struct cdg *cdg, uint32_t channel, uint8_t how)
 {
     uint8_t *seen = &cdg->seen[channel];
-    cdg->operations++;
+    cdg->reordering++;
     if (*seen & how & (AHEAD | BEHIND))
         return false;
     if (*seen) {
@@ -396,7 +407,7 @@ static void move_behind(struct cdg *cdg, struct cdg_layer *layer, uint32_t last)
     }
     if (gap == 0)
         label_order(cdg, layer);
-    cdg->operations += gap ? count : end;
+    cdg->reordering += gap ? count : end;
 }
 
 /* What lies ahead of `out` goes to just behind `in`, or what lies behind `in` to before `out`. */
@@ -447,7 +458,7 @@ enum cdg_answer cdg_insert(struct cdg *cdg, unsigned index, uint32_t in, uint32_
 {
     struct cdg_layer *layer = &cdg->layer[index];
     struct cdg_dependency new = {.in = in, .out = out, .layer = index};
-    cdg->operations++;
+    cdg->insertions++;
     if (cdg_set_has(cdg, layer->after, in, out))
         return CDG_HAD;
     if (cdg_set_has(cdg, layer->refused, in, out) || !make_room(cdg, layer, new))

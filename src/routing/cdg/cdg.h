@@ -66,7 +66,9 @@ struct cdg {
     uint32_t *first_order; /* the order of an empty layer, see cdg_open() */
     unsigned count;        /* of layers */
     struct cdg_layer layer[CDG_LAYERS_MAX];
-    uint64_t operations; /* dependencies and channels looked at, as engine.h counts them */
+    /* What it took so far, as engine.h counts operations. */
+    uint64_t insertions; /* dependencies inserted or sorted */
+    uint64_t reordering; /* channels looked at or moved to keep the order */
 
     bool on_trial;
     VEC(struct cdg_dependency) added;   /* by the trial */
@@ -121,10 +123,16 @@ void cdg_move(struct cdg *cdg, const struct cdg *from, const struct network *net
 /* Removes all dependencies of a layer that are not in the set, see cdg_set_new(). */
 void cdg_retain(struct cdg *cdg, unsigned layer, const uint64_t *set);
 
+unsigned cdg_add_layer(struct cdg *cdg); /* without an order; returns its index */
+
 /* A set of dependencies, in the layout of cdg_layer.after; freed with mem_free(). For instance all
  * those that the new tables give rise to, for cdg_retain() when the old packets are gone. */
 uint64_t *cdg_set_new(const struct cdg *cdg);
 
+static inline uint64_t cdg_operations(const struct cdg *cdg)
+{
+    return cdg->insertions + cdg->reordering;
+}
 static inline size_t cdg_row(const struct cdg *cdg, uint32_t channel)
 {
     return (size_t)channel * cdg->words;

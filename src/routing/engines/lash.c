@@ -214,7 +214,7 @@ static int lash_compute(const struct network *network, const struct engine_optio
     cdg_open(&lash.cdg);
     layers_pairs_init(&lash.pairs, &lash.cdg, routes);
     unsigned layers = lay_pairs(&lash, options, lanes);
-    routes->operations += lash.cdg.operations;
+    routes->operations += cdg_operations(&lash.cdg);
     cdg_release(&lash.cdg);
     if (layers <= lanes) {
         layers_pairs_spread(&lash.pairs, layers, lanes);

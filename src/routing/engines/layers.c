@@ -79,7 +79,7 @@ static void find_distances(struct layers_pairs *pairs)
         uint8_t last = distance[queue[tail - 1]];
         pairs->farthest = last > pairs->farthest ? last : pairs->farthest;
     }
-    pairs->cdg->operations += (uint64_t)switches * network->first_edge[switches];
+    pairs->routes->operations += (uint64_t)switches * network->first_edge[switches];
     mem_free(queue);
 }
 

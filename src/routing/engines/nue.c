@@ -471,7 +471,7 @@ static bool find_routes(struct routes *routes, const struct network *network,
     describe(&nue);
     if (!paired)
         layers_describe_one_way(routes);
-    routes->operations += nue.cdg.operations + nue.tree.operations;
+    routes->operations += cdg_operations(&nue.cdg) + nue.tree.operations;
     nue_release(&nue);
     return paired || !options->reversible;
 }

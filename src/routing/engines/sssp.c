@@ -475,7 +475,7 @@ static int sssp_compute(const struct network *network, const struct engine_optio
     cdg_open(&cdg);
     sssp_tables(network, options, false, &cdg, routes);
     bool cyclic = !cdg_sort(&cdg, 0);
-    routes->operations += cdg.operations;
+    routes->operations += cdg_operations(&cdg);
     cdg_release(&cdg);
     return engine_settle(network, options, cyclic, routes, err);
 }

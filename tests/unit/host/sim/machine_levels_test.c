@@ -32,7 +32,7 @@ static unsigned open_levels(struct world *world, struct heard *heard, bool dynam
     struct sm_config config;
     struct qos qos;
     qos_init(&qos);
-    assert_int_equal(qos_parse(&qos, "levels", text, &err), 0);
+    assert_int_equal(qos_read(&qos, from_text("levels", text, &err)), 0);
     qos.on = true;
     sm_config_init(&config);
     config.qos = &qos;

@@ -57,7 +57,7 @@ static void bench_open(struct bench *bench)
                                     .receive = receive,
                                     .hear = hear};
     assert_int_equal(
-        partitions_read_text(&bench->rules, "rules", "Default=0x7fff: ALL=full;", &err), 0);
+        partitions_read(&bench->rules, from_text("rules", "Default=0x7fff: ALL=full;", &err)), 0);
     sm_config_init(&config);
     config.partitions = &bench->rules;
     meddle_start(&bench->meddle, &config);

@@ -98,7 +98,7 @@ static void read_rules(const struct parted *parted, struct partitions *partition
             text[length++] = *rules;
     }
     text[length] = 0;
-    if (partitions_read_text(partitions, "rules", text, &err) != 0)
+    if (partitions_read(partitions, from_text("rules", text, &err)) != 0)
         fail_msg("%u: %s", err.line, err.message);
 }
 

@@ -90,7 +90,7 @@ static void open_world(struct service_world *world, const char *engine, const ch
     if (policy) {
         struct err err = {0};
         char *text = mem_strdup(policy);
-        if (qos_parse(&world->qos, "policy", text, &err))
+        if (qos_read(&world->qos, from_text("policy", text, &err)))
             fail_msg("%s", err.message);
         mem_free(text);
         world->qos.on = true;
@@ -525,7 +525,7 @@ static void reconfigure(struct service_world *world, const char *policy)
     struct err err = {0};
     char *text = mem_strdup(policy);
     qos_init(&qos);
-    assert_int_equal(qos_parse(&qos, "policy", text, &err), 0);
+    assert_int_equal(qos_read(&qos, from_text("policy", text, &err)), 0);
     mem_free(text);
     qos.on = true;
     world->config.qos = &qos;

@@ -30,7 +30,7 @@ static void read_rules(struct watched *watched)
              "Red=1: 0x%llx=full, 0x%llx=full, 0x%llx=full;\n"
              "Blue=2: 0x%llx=full, 0x%llx=full, 0x%llx=full;\n",
              guid[7], guid[0], guid[1], guid[2], guid[3], guid[4], guid[5]);
-    if (partitions_read_text(&watched->partitions, "rules", text, &err) != 0)
+    if (partitions_read(&watched->partitions, from_text("rules", text, &err)) != 0)
         fail_msg("%u: %s", err.line, err.message);
 }
 

@@ -330,7 +330,7 @@ static void a_silent_block_of_the_own_port_does_not_last_for_ever(void **state)
     struct err err = {0};
     struct partitions partitions = {0};
     bench_open_figure_1(&bench);
-    assert_int_equal(partitions_read_text(&partitions, "rules", rules, &err), 0);
+    assert_int_equal(partitions_read(&partitions, from_text("rules", rules, &err)), 0);
     bench.config.partitions = &partitions;
     make_stubborn(&bench, SILENT, bench.meddle.seat, ATTRIBUTE_P_KEY_TABLE, 0);
     bench_start(&bench);
