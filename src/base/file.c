@@ -21,3 +21,14 @@ int file_read(const char *path, size_t limit, struct text *text, struct err *err
         return err_at(err, EINVAL, path, 0, "not a text file: it has NUL bytes");
     return 0;
 }
+
+int file_write(const char *path, const struct text *text, struct err *err)
+{
+    FILE *file = fopen(path, "we");
+    if (!file)
+        return err_at(err, errno, path, 0, "%s", strerror(errno));
+    bool written = fwrite(text->data ? text->data : "", 1, text->length, file) == text->length;
+    if (fclose(file) != 0 || !written)
+        return err_at(err, EIO, path, 0, "cannot be written");
+    return 0;
+}

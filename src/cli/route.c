@@ -8,7 +8,7 @@
 #include "cli/route.h"
 #include "cli/routing.h"
 #include "cli/workers.h"
-#include "experiment/chart_gnuplot.h"
+#include "experiment/chart/chart_gnuplot.h"
 #include "routing/files/lfts.h"
 #include "routing/files/order_text.h"
 #include "routing/files/path_levels.h"

@@ -5,7 +5,7 @@
 #include "cli/route.h"
 
 #include "cli/command.h"
-#include "experiment/chart_gnuplot.h"
+#include "experiment/chart/chart_gnuplot.h"
 #include "routing/check/quality.h"
 #include "routing/files/lfts.h"
 #include "routing/search/tree.h"

@@ -7,16 +7,28 @@
  * may be another master about, or may have been. */
 #include "sm/internal.h"
 
+#include <assert.h>
 #include <string.h>
+
+static request_answered sweep_answered;
+static request_unanswered sweep_unanswered;
+static const struct request_kind sweep_switch = {
+    .name = "SwitchInfo",
+    .attribute = ATTRIBUTE_SWITCH_INFO,
+    .method = METHOD_GET,
+    .counter = offsetof(struct sm_counts, switch_info),
+    .answered = sweep_answered,
+    .unanswered = sweep_unanswered,
+};
 
 void change_sweep(struct sm *sm, uint64_t now)
 {
     sm->next_sweep = sm->config.sweep_ns == TIME_NEVER ? TIME_NEVER : now + sm->config.sweep_ns;
     if (sm->sweeping || sm->discovering)
         return; /* the last one is still on its way */
-    if (sm->config.paper && sm->change.open)
-        return;               /* the papers do one thing after the other */
-    sm->handing_over = false; /* a handover that came to nothing is tried again */
+    if (sm->config.paper && reconfigure_phase(sm) != PHASE_IDLE)
+        return; /* the papers do one thing after the other */
+    mastership_sweep_begins(sm, now);
     bool full = (sm->config.full_every && ++sm->sweeps >= sm->config.full_every) || sm->audit.due;
     if (sm->audit.due)
         audit_begin(sm, now);
@@ -29,8 +41,8 @@ void change_sweep(struct sm *sm, uint64_t now)
         if (full || !node->present || node->kind != SUBNET_SWITCH)
             continue;
         sm->sweeping++;
-        struct request *request = sm_request(sm, PURPOSE_SWEEP, i, node->first_port);
-        request->attribute = ATTRIBUTE_SWITCH_INFO;
+        struct request *request =
+            sm_request(sm, &sweep_switch, (union request_subject){.node = i}, node->first_port);
         sm_submit(sm, request, HASTE_NONE);
     }
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
@@ -44,37 +56,41 @@ void change_sweep(struct sm *sm, uint64_t now)
         if (p->manager)
             mastership_ask_again(sm, port);
     }
-    /* Nobody sends a trap for the manager's own adapter. */
-    if (sm->subnet.own_port == SUBNET_NONE)
+    /* Nobody sends a trap for the manager's own adapter, and no other node leads to it. */
+    uint32_t own = sm->subnet.own_port;
+    if (own == SUBNET_NONE || !node_at(sm, port_at(sm, own)->node)->present)
         discovery_start(sm);
     else
-        discovery_read_port(sm, sm->subnet.own_port);
+        discovery_read_port(sm, own);
 }
 
 /* A switch's ports changed: look at it, or at everything if that is what is wanted. */
 void change_explore(struct sm *sm, uint64_t now, uint32_t node)
 {
     discovery_refresh_switch(sm, node);
-    if (sm->explore_all || (!sm->config.scope_full && !sm->config.paper))
-        return;
-    sm->explore_all = true;
-    sm->explore_at = now + sm->config.timeout_ns / 200;
+    if (sm->config.scope_full || sm->config.paper)
+        discovery_explore_all(sm, now);
 }
 
-void change_swept(struct sm *sm, uint64_t now, const struct request *request, const uint8_t *data)
+static void sweep_answered(struct sm *sm, uint64_t now, const struct request *request,
+                           const uint8_t *data)
 {
-    struct subnet_node *node = &sm->subnet.nodes.items[request->a];
+    uint32_t node = request->about.node;
+    assert(sm->sweeping);
     sm->sweeping--;
-    if (!data) {
-        discovery_lost_contact(sm, now, node->first_port);
-        return;
-    }
-    discovery_learn_switch(sm, request->a, data);
+    discovery_learn_switch(sm, node, data);
     if (!wire_get(data, SWITCH_INFO_PORT_STATE_CHANGE))
         return;
     sm_begin_change(sm, now, "switch 0x%016llx reports a port change (sweep)",
-                    (unsigned long long)node->guid);
-    change_explore(sm, now, request->a);
+                    (unsigned long long)node_at(sm, node)->guid);
+    change_explore(sm, now, node);
+}
+
+static void sweep_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+{
+    assert(sm->sweeping);
+    sm->sweeping--;
+    discovery_lost_contact(sm, now, request->target);
 }
 
 static void repress(struct sm *sm, const struct sm_message *trap)
@@ -132,7 +148,7 @@ void change_trap(struct sm *sm, uint64_t now, const struct sm_message *message)
            lid);
     if (!n->present)
         return;
-    if (sm->config.paper && sm->change.open)
+    if (sm->config.paper && reconfigure_phase(sm) != PHASE_IDLE)
         return; /* one thing after the other; what it tells of is being explored */
     if (trap == 128 && n->kind == SUBNET_SWITCH) {
         sm_begin_change(sm, now, "switch 0x%016llx reports a port change (trap 128)",

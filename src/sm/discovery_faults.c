@@ -31,37 +31,26 @@ void faults_leave_alone(struct sm *sm, uint64_t now, uint32_t end)
     work->damped_until = until;
 }
 
-static const char *name_of(const struct request *request)
-{
-    switch ((enum sm_purpose)request->purpose) {
-    case PURPOSE_PROBE: return "NodeInfo";
-    case PURPOSE_DESCRIPTION: return "NodeDescription";
-    case PURPOSE_SWITCH_INFO: return "SwitchInfo";
-    case PURPOSE_PORT_INFO: return "PortInfo";
-    case PURPOSE_READ_TABLE: return "LinearForwardingTable";
-    case PURPOSE_READ_FUNCTION: return "VirtualFunction";
-    default: return "what was asked for";
-    }
-}
-
 /* It does answer, but not with what it was asked for. */
-void faults_say_refusal(struct sm *sm, const struct request *request, uint16_t status)
+void faults_report_refused_probe(struct sm *sm, uint32_t through, uint16_t status)
 {
-    uint32_t through = request->purpose == PURPOSE_PROBE ? request->a : SUBNET_NONE;
-    if (request->purpose == PURPOSE_PROBE && through == SUBNET_NONE) {
+    if (through == SUBNET_NONE) {
         sm_say(sm, SM_EVENT_WARNING, "the manager's own port refuses NodeInfo (status 0x%x)",
                status);
-    } else if (through != SUBNET_NONE) {
-        const struct subnet_port *p = port_at(sm, through);
-        sm_say(sm, SM_EVENT_WARNING,
-               "whoever is behind port %u of 0x%016llx refuses NodeInfo (status 0x%x)", p->number,
-               (unsigned long long)node_at(sm, p->node)->guid, status);
-    } else {
-        const struct subnet_node *node = node_at(sm, port_at(sm, request->target)->node);
-        sm_say(sm, SM_EVENT_WARNING, "%s 0x%016llx refuses %s %u (status 0x%x)",
-               node->kind == SUBNET_SWITCH ? "switch" : "adapter", (unsigned long long)node->guid,
-               name_of(request), request->modifier, status);
+        return;
     }
+    const struct subnet_port *p = port_at(sm, through);
+    sm_say(sm, SM_EVENT_WARNING,
+           "whoever is behind port %u of 0x%016llx refuses NodeInfo (status 0x%x)", p->number,
+           (unsigned long long)node_at(sm, p->node)->guid, status);
+}
+
+void faults_report_refused_read(struct sm *sm, const struct request *request, uint16_t status)
+{
+    const struct subnet_node *node = node_at(sm, port_at(sm, request->target)->node);
+    sm_say(sm, SM_EVENT_WARNING, "%s 0x%016llx refuses %s %u (status 0x%x)",
+           node->kind == SUBNET_SWITCH ? "switch" : "adapter", (unsigned long long)node->guid,
+           request->kind->name, request->modifier, status);
 }
 
 /* ---- ports ---- */
@@ -99,7 +88,7 @@ static bool is_throttled(const uint8_t *near, const uint8_t *far)
 
 /* Links that came up below what both of their ends can do: bad cables, most likely. One line for
  * all that are new. */
-void discovery_report_throttled(struct sm *sm)
+static void report_throttled(struct sm *sm)
 {
     unsigned found = 0;
     uint32_t example = 0;
@@ -117,6 +106,14 @@ void discovery_report_throttled(struct sm *sm)
                "%u links run below their best, among them port %u of 0x%016llx", found,
                port_at(sm, example)->number,
                (unsigned long long)node_at(sm, port_at(sm, example)->node)->guid);
+}
+
+void faults_all_is_well(struct sm *sm)
+{
+    for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
+        if (node_at(sm, node)->present)
+            sm_node_work(sm, node)->silences = 0;
+    report_throttled(sm);
 }
 
 /* ---- two nodes with one GUID ---- */

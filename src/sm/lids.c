@@ -6,6 +6,7 @@
  * What is left, ports without a LID and those in conflict, gets the lowest free one, in the order
  * of discovery. */
 #include "sm/internal.h"
+#include "vswitch/model/addresses.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -77,6 +78,15 @@ static bool needs_lid(struct sm *sm, uint32_t port)
            (p->lid == 0 || p->lmc != wanted_lmc(sm, p));
 }
 
+void lids_remember(struct sm *sm, uint32_t port)
+{
+    const struct subnet_port *p = port == SUBNET_NONE ? NULL : &sm->subnet.ports.items[port];
+    if (!p || !p->lid)
+        return;
+    map_set(&sm->remembered, p->guid, (uint32_t)p->lid << 3 | p->lmc);
+    vec_push(&sm->facts, ((struct sm_fact){p->guid, p->lid, p->lmc}));
+}
+
 static void try_candidate(struct sm *sm, uint32_t port, candidate *choose)
 {
     struct subnet_port *p = &sm->subnet.ports.items[port];
@@ -85,9 +95,7 @@ static void try_candidate(struct sm *sm, uint32_t port, candidate *choose)
         !subnet_lid_range_free(&sm->subnet, port, lid, lmc))
         return;
     subnet_set_lid(&sm->subnet, port, (uint16_t)lid, lmc);
-    struct sm_fact fact = {p->guid, (uint16_t)lid, (uint8_t)lmc};
-    map_set(&sm->remembered, p->guid, (uint32_t)lid << 3 | lmc);
-    vec_push(&sm->facts, fact);
+    lids_remember(sm, port);
 }
 
 enum { PASSES = 3 };
@@ -112,22 +120,22 @@ void lids_assign_port(struct sm *sm, uint32_t port)
         try_candidate(sm, port, passes[pass]);
 }
 
-void lids_assign(struct sm *sm)
+void lids_assign(struct sm *sm, bool after_another)
 {
     unsigned without = 0;
     char names[128] = "";
-    candidate *const *choices = sm->was_standby ? passes_after_another : passes;
+    candidate *const *choices = after_another ? passes_after_another : passes;
     unsigned last = sm->state == SM_STANDBY ? 1 : PASSES; /* a standby gives none */
     sm->next_lid = 1;
     functions_prepare(sm);
-    if (sm->was_standby)
+    if (after_another)
         let_go_of_what_is_not_held(sm);
     for (unsigned pass = 0; pass < last; pass++) {
         try_candidate(sm, sm->subnet.own_port, choices[pass]);
         for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
             try_candidate(sm, port, choices[pass]);
     }
-    functions_share_lids(sm);
+    addresses_share(&sm->subnet);
     if (sm->state == SM_STANDBY)
         return;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)

@@ -40,12 +40,11 @@ static uint32_t mark(uint64_t guid)
 
 /* ---- the master's side ---- */
 
-uint32_t mirror_act_count(const struct sm *sm)
+uint32_t mirror_act_count_bits(const struct sm *sm)
 {
-    uint32_t heartbeat = sm->act_count & 0xFF;
     if (sm->state != SM_MASTER)
-        return heartbeat;
-    return mark(sm->guid) << MARK_SHIFT | (sm->token & TOKEN_MASK) << TOKEN_SHIFT | heartbeat;
+        return 0;
+    return mark(sm->guid) << MARK_SHIFT | (sm->token & TOKEN_MASK) << TOKEN_SHIFT;
 }
 
 void mirror_begin_change(struct sm *sm)
@@ -82,16 +81,12 @@ static void drop_routes(struct sm *sm)
 {
     sm_job_free(sm->mirror.routes);
     sm->mirror.routes = NULL;
-    if (sm->state == SM_STANDBY) {
-        sm->awaited_job = 0; /* nor are those wanted that are being checked */
-        sm->computing = false;
-    }
+    sm->mirror.job = 0; /* nor are those wanted that are being checked */
 }
 
 void mirror_spoil(struct sm *sm)
 {
-    if (sm->mirror.routes || sm->state == SM_STANDBY)
-        drop_routes(sm);
+    drop_routes(sm);
 }
 
 void mirror_end(struct sm *sm)
@@ -164,14 +159,14 @@ static void complete(struct sm *sm)
     unsigned switches = 0, adapters = 0;
     sm->mirror.complete = true;
     subnet_find_ways(&sm->subnet);
-    lids_assign(sm);
+    lids_assign(sm, true);
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
         if (node_at(sm, i)->present)
             (*(node_at(sm, i)->kind == SUBNET_SWITCH ? &switches : &adapters))++;
     sm_say(sm, SM_EVENT_STATE, "standby, with a copy of %u switches and %u adapters", switches,
            adapters);
     if (!sm->config.engine->renames)
-        plan_routes(sm, sm->config.engine, false);
+        sm->mirror.job = plan_routes(sm, sm->config.engine, false, REASON_TAKE_OVER);
 }
 
 void mirror_advance(struct sm *sm, uint64_t now)
@@ -186,7 +181,7 @@ void mirror_advance(struct sm *sm, uint64_t now)
         mirror->cursor = 0;
     }
     while (mirror->cursor < sm->subnet.nodes.count &&
-           sm->transactions.queues[HASTE_NONE].count < QUEUED_AHEAD) {
+           transactions_waiting(sm, HASTE_NONE) < QUEUED_AHEAD) {
         if (is_behind(sm, mirror->cursor))
             read_whole(sm, mirror->cursor);
         mirror->cursor++;
@@ -202,13 +197,16 @@ void mirror_advance(struct sm *sm, uint64_t now)
     complete(sm);
 }
 
-void mirror_checked(struct sm *sm, struct sm_job *job, bool right)
+bool mirror_checked(struct sm *sm, struct sm_job *job, bool right)
 {
-    sm->computing = false;
+    if (job->number != sm->mirror.job)
+        return false;
+    sm->mirror.job = 0;
     if (right && job->generation == sm->subnet.generation)
         sm->mirror.routes = job;
     else
         sm_job_free(job);
+    return true;
 }
 
 /* ---- pace ---- */
@@ -231,7 +229,7 @@ bool mirror_may_send(struct sm *sm)
 
 uint64_t mirror_deadline(const struct sm *sm)
 {
-    bool waits = sm->transactions.queues[HASTE_NONE].count && sm->mirror.burst == 0;
+    bool waits = transactions_waiting(sm, HASTE_NONE) && sm->mirror.burst == 0;
     return sm->state == SM_STANDBY && waits ? sm->mirror.next_burst : TIME_NEVER;
 }
 
@@ -288,15 +286,12 @@ bool mirror_take_over(struct sm *sm)
     return true;
 }
 
-bool mirror_take_routes(struct sm *sm)
+struct sm_job *mirror_take_routes(struct sm *sm)
 {
     struct sm_job *routes = sm->mirror.routes;
     bool fit = routes && routes->generation == sm->subnet.generation;
-    if (fit) {
+    if (fit)
         sm->mirror.routes = NULL;
-        sm->was_standby = false;
-        plan_take_routes(sm, routes);
-    }
     mirror_end(sm);
-    return fit;
+    return fit ? routes : NULL;
 }

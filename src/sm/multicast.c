@@ -251,7 +251,7 @@ static void raise_tops(struct sm *sm, unsigned blocks)
     sm->multicast_top = top;
     for (size_t i = 0; i < sm->current->nodes.count; i++)
         program_switch(sm, sm->current->nodes.items[i]);
-    sm->stale = true;
+    program_schedule(sm);
 }
 
 static void use_blocks(struct sm *sm, bool everywhere)
@@ -607,8 +607,9 @@ bool multicast_wants_lane(const struct sm *sm, unsigned lanes)
 static bool routes_are_in_force(const struct sm *sm)
 {
     return sm->state == SM_MASTER && sm->groups && !sm->config.paper && sm->current &&
-           sm->current == sm->serving && !sm->computing && sm->distribution.stage == STAGE_IDLE &&
-           !sm->tables_under_way && sm->subnet.generation == sm->planned_generation;
+           sm->current == sm->serving && reconfigure_phase(sm) != PHASE_COMPUTE &&
+           !reconfigure_is_distributing(sm) && !program_tables_under_way(sm) &&
+           !reconfigure_is_outdated(sm);
 }
 
 void multicast_plan(struct sm *sm, uint64_t now)

@@ -11,16 +11,29 @@
  *
  * Keys are those of the port GUID. A virtual function has that of its machine, so it is planned
  * again when a machine comes or goes, and the other way round for one that is about to come: its
- * keys are written to the function first (sm_prepare_keys()), and only then is the machine
+ * keys are written to the function first (functions_want_keys()), and only then is the machine
  * attached.
  *
  * Rules that are taken away again leave the default partition, of which everybody is a full member.
  */
 #include "sm/internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { NOT_READ, READING, READ };
+
+static request_answered keys_read;
+static request_refused keys_refused;
+static request_unanswered keys_missing;
+static const struct request_kind get_keys = {
+    .name = "P_KeyTable",
+    .attribute = ATTRIBUTE_P_KEY_TABLE,
+    .method = METHOD_GET,
+    .answered = keys_read,
+    .refused = keys_refused,
+    .unanswered = keys_missing,
+};
 
 static bool is_switch(struct sm *sm, uint32_t port)
 {
@@ -32,7 +45,6 @@ static uint8_t *reads_of(struct sm *sm, uint32_t port)
     while (sm->partitioning.reads.count <= port) {
         vec_push(&sm->partitioning.reads, NOT_READ);
         vec_push(&sm->partitioning.done, 0);
-        vec_push(&sm->partitioning.guests, (struct guest){0});
     }
     return &sm->partitioning.reads.items[port];
 }
@@ -40,8 +52,8 @@ static uint8_t *reads_of(struct sm *sm, uint32_t port)
 /* Whose keys this port should have: its own GUID's, or those of a machine that is about to come. */
 static uint64_t tenant_of(struct sm *sm, uint32_t end)
 {
-    const struct guest *guest = &sm->partitioning.guests.items[end];
-    return guest->guid && functions_is_held(sm, end) ? guest->guid : port_at(sm, end)->guid;
+    const struct virtual_function *function = functions_of_port(&sm->subnet, end);
+    return function && function->tenant ? function->tenant : port_at(sm, end)->guid;
 }
 
 /* What keys depend on beside the rules; never 0. */
@@ -166,18 +178,6 @@ static void plan_guard(struct sm *sm, uint32_t end)
     }
 }
 
-static bool has_its_keys(const struct blocks *blocks, uint32_t port)
-{
-    for (uint32_t row = blocks_next_of_port(blocks, port, BLOCKS_NONE); row != BLOCKS_NONE;
-         row = blocks_next_of_port(blocks, port, row)) {
-        const struct block *block = &blocks->rows.items[row];
-        if (block->kind == BLOCK_PARTITIONS && block->wanted != BLOCKS_NONE &&
-            block->wanted != block->actual)
-            return false;
-    }
-    return true;
-}
-
 void partitions_enforce(struct sm *sm, uint32_t port, uint8_t *info)
 {
     const struct blocks *blocks = &sm->subnet.blocks;
@@ -185,7 +185,7 @@ void partitions_enforce(struct sm *sm, uint32_t port, uint8_t *info)
         return;
     bool guards =
         !is_switch(sm, port_at(sm, port)->peer) && blocks_wanted(blocks, port, BLOCK_PARTITIONS, 0);
-    if (guards && !has_its_keys(blocks, port))
+    if (guards && blocks_find_missing(blocks, port, BLOCK_PARTITIONS))
         return;
     unsigned how = guards ? sm->config.part_enforce : SM_ENFORCE_NOT;
     wire_set(info, PORT_INFO_PARTITION_ENFORCEMENT_INBOUND, (how & SM_ENFORCE_IN) != 0);
@@ -248,18 +248,26 @@ static void report_trouble(struct sm *sm)
 
 static void read_block(struct sm *sm, uint32_t end, unsigned block)
 {
-    struct request *request = sm_request(sm, PURPOSE_READ_KEYS, end, end);
-    request->attribute = ATTRIBUTE_P_KEY_TABLE;
-    request->modifier = request->b = block;
+    struct request *request = sm_request(
+        sm, &get_keys, (union request_subject){.keys = {.port = end, .block = block}}, end);
+    request->modifier = block;
     *reads_of(sm, end) = READING;
     sm->partitioning.reading++;
     sm_submit(sm, request, HASTE_NONE);
 }
 
+/* Of keys that go before a machine. */
+static void conclude_order(struct sm *sm, uint32_t end, enum function_outcome outcome)
+{
+    struct virtual_function *function = functions_of_port(&sm->subnet, end);
+    if (function && function->order == ORDER_KEYS)
+        function->outcome = outcome;
+}
+
 static void finish_port(struct sm *sm, uint32_t end)
 {
     *reads_of(sm, end) = READ;
-    sm->partitioning.guests.items[end].state = plan_port(sm, end) ? GUEST_PLANNED : GUEST_CROWDED;
+    conclude_order(sm, end, plan_port(sm, end) ? FUNCTION_DONE : FUNCTION_REFUSED);
     if (!sm->partitioning.reading)
         report_trouble(sm);
     blocks_program(sm);
@@ -269,37 +277,48 @@ static void finish_port(struct sm *sm, uint32_t end)
 }
 
 /* Keys fill a table from the front: behind a blank block there are none. */
-void partitions_answered(struct sm *sm, const struct request *request, uint16_t status,
-                         const uint8_t *data)
+static void keys_read(struct sm *sm, uint64_t now, const struct request *request,
+                      const uint8_t *data)
 {
     static const uint8_t blank[BLOCK_BYTES];
-    uint32_t end = request->a;
+    uint32_t end = request->about.keys.port, block = request->about.keys.block;
+    (void)now;
+    assert(sm->partitioning.reading);
     sm->partitioning.reading--;
-    if (!status)
-        blocks_learn(&sm->subnet.blocks, end, BLOCK_PARTITIONS, request->b, data);
-    if (!status && memcmp(data, blank, sizeof blank) != 0 &&
-        request->b + 1 < blocks_of(room_of(sm, end)))
-        read_block(sm, end, request->b + 1);
+    blocks_learn(&sm->subnet.blocks, end, BLOCK_PARTITIONS, block, data);
+    if (memcmp(data, blank, sizeof blank) != 0 && block + 1 < blocks_of(room_of(sm, end)))
+        read_block(sm, end, block + 1);
     else
         finish_port(sm, end);
 }
 
-void partitions_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+static void keys_refused(struct sm *sm, uint64_t now, const struct request *request,
+                         uint16_t status)
 {
+    (void)now, (void)status;
+    assert(sm->partitioning.reading);
+    sm->partitioning.reading--;
+    finish_port(sm, request->about.keys.port);
+}
+
+static void keys_missing(struct sm *sm, uint64_t now, const struct request *request)
+{
+    uint32_t end = request->about.keys.port;
+    assert(sm->partitioning.reading);
     sm->partitioning.reading--;
     sm->partitioning.stale = true;
-    *reads_of(sm, request->a) = READ;
-    sm->partitioning.guests.items[request->a].state = GUEST_LOST;
+    *reads_of(sm, end) = READ;
+    conclude_order(sm, end, FUNCTION_LOST);
     discovery_lost_contact(sm, now, request->target);
 }
 
 void partitions_flush(struct sm *sm)
 {
     struct partition_work *work = &sm->partitioning;
-    for (size_t port = 0; port < work->reads.count; port++)
+    for (uint32_t port = 0; port < work->reads.count; port++)
         if (work->reads.items[port] == READING) {
             work->reads.items[port] = NOT_READ;
-            work->guests.items[port].state = GUEST_LOST;
+            conclude_order(sm, port, FUNCTION_LOST);
         }
     work->reading = 0;
     work->stale = true;
@@ -310,7 +329,7 @@ void partitions_forget(struct sm *sm)
     struct partition_work *work = &sm->partitioning;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
         waive_table(sm, port);
-    work->reads.count = work->done.count = work->guests.count = 0;
+    work->reads.count = work->done.count = 0;
     work->reading = 0;
     work->stale = true;
 }
@@ -347,13 +366,17 @@ void partitions_plan(struct sm *sm)
     struct partition_work *work = &sm->partitioning;
     if (!sm->config.partitions && !work->used)
         return;
-    if (!work->stale && work->used && work->generation == sm->subnet.generation)
+    uint64_t risen = functions_risen(&sm->subnet.functions, work->risen);
+    if (!work->stale && work->used && work->generation == sm->subnet.generation &&
+        work->risen == risen && work->let_go == sm->subnet.functions.let_go)
         return;
     for (size_t i = 0; work->stale && i < work->done.count; i++)
         work->done.items[i] = 0; /* also of those that are away */
     work->used = true;
     work->stale = false;
     work->generation = sm->subnet.generation;
+    work->risen = risen;
+    work->let_go = sm->subnet.functions.let_go;
     work->crowded = work->unguarded = work->first_crowded = work->first_unguarded = 0;
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
         const struct subnet_node *node = node_at(sm, i);
@@ -365,16 +388,7 @@ void partitions_plan(struct sm *sm)
     }
     if (!work->reading)
         report_trouble(sm);
-    sm->stale = true; /* what switches enforce is a setting of their ports */
-}
-
-void partitions_let_go(struct sm *sm, uint32_t socket)
-{
-    uint32_t end = sm_function_port(sm, socket);
-    if (end == SUBNET_NONE || end >= sm->partitioning.guests.count)
-        return;
-    sm->partitioning.guests.items[end].guid = 0;
-    sm->partitioning.generation = UINT64_MAX; /* of no subnet: all is looked at again */
+    program_schedule(sm); /* what switches enforce is a setting of their ports */
 }
 
 /* ---- machines ---- */
@@ -396,7 +410,7 @@ static void forget_table(struct sm *sm, uint32_t port)
 
 void partitions_came_up(struct sm *sm, uint32_t socket)
 {
-    uint32_t end = sm_function_port(sm, socket);
+    uint32_t end = functions_at(&sm->subnet, socket)->port;
     if (end == SUBNET_NONE || end >= sm->partitioning.reads.count)
         return;
     forget_table(sm, socket);
@@ -406,61 +420,19 @@ void partitions_came_up(struct sm *sm, uint32_t socket)
         sm->partitioning.reads.items[end] = NOT_READ;
 }
 
-void sm_prepare_keys(struct sm *sm, uint32_t socket, uint64_t guid)
+void partitions_prepare(struct sm *sm, uint32_t socket)
 {
-    uint32_t end = sm_function_port(sm, socket);
+    uint32_t end = port_at(sm, socket)->peer;
     if (end == SUBNET_NONE)
         return;
     uint8_t read = *reads_of(sm, end);
-    struct guest *guest = &sm->partitioning.guests.items[end];
-    *guest = (struct guest){.guid = guid, .state = GUEST_WAITS};
     if (!room_of(sm, end))
-        guest->state = GUEST_PLANNED;
+        conclude_order(sm, end, FUNCTION_DONE);
     else if (read == NOT_READ)
         read_block(sm, end, 0);
     else if (read == READ)
-        guest->state = plan_port(sm, end) ? GUEST_PLANNED : GUEST_CROWDED;
+        conclude_order(sm, end, plan_port(sm, end) ? FUNCTION_DONE : FUNCTION_REFUSED);
     blocks_program(sm);
-}
-
-static enum sm_function_outcome table_outcome(const struct sm *sm, uint32_t port)
-{
-    const struct blocks *blocks = &sm->subnet.blocks;
-    for (uint32_t row = blocks_next_of_port(blocks, port, BLOCKS_NONE); row != BLOCKS_NONE;
-         row = blocks_next_of_port(blocks, port, row)) {
-        const struct block *block = &blocks->rows.items[row];
-        if (block->kind == BLOCK_PARTITIONS && block->wanted != BLOCKS_NONE &&
-            block->wanted != block->actual)
-            return block->refused ? SM_FUNCTION_REFUSED : SM_FUNCTION_PENDING;
-    }
-    return SM_FUNCTION_DONE;
-}
-
-enum sm_function_outcome sm_keys_outcome(struct sm *sm, uint32_t socket)
-{
-    uint32_t end = sm_function_port(sm, socket);
-    if (end == SUBNET_NONE || end >= sm->partitioning.guests.count ||
-        !node_at(sm, port_at(sm, end)->node)->present ||
-        !node_at(sm, port_at(sm, socket)->node)->present)
-        return SM_FUNCTION_LOST;
-    switch (sm->partitioning.guests.items[end].state) {
-    case GUEST_WAITS: return SM_FUNCTION_PENDING;
-    case GUEST_CROWDED: return SM_FUNCTION_REFUSED;
-    case GUEST_LOST: return SM_FUNCTION_LOST;
-    case GUEST_PLANNED: break;
-    }
-    enum sm_function_outcome guard = table_outcome(sm, socket);
-    return guard == SM_FUNCTION_DONE ? table_outcome(sm, end) : guard;
-}
-
-bool partitions_are_under_way(const struct sm *sm, uint32_t port)
-{
-    const struct blocks *blocks = &sm->subnet.blocks;
-    for (uint32_t row = blocks_next_of_port(blocks, port, BLOCKS_NONE); row != BLOCKS_NONE;
-         row = blocks_next_of_port(blocks, port, row))
-        if (blocks->rows.items[row].kind == BLOCK_PARTITIONS && blocks->rows.items[row].writing)
-            return true;
-    return false;
 }
 
 void partitions_release_work(struct sm *sm)
@@ -468,7 +440,6 @@ void partitions_release_work(struct sm *sm)
     struct partition_work *work = &sm->partitioning;
     vec_release(&work->reads);
     vec_release(&work->done);
-    vec_release(&work->guests);
     vec_release(&work->before);
     vec_release(&work->table);
     partition_keys_release(&work->keys);

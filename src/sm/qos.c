@@ -251,7 +251,9 @@ void qos_plan(struct sm *sm)
 {
     struct service_work *work = &sm->service;
     bool all = is_asked_for(sm) || needs_lanes(sm) || work->written;
-    bool planned = work->planned_generation == sm->subnet.generation && !work->stale;
+    uint64_t risen = functions_risen(&sm->subnet.functions, work->planned_risen);
+    bool planned = work->planned_generation == sm->subnet.generation &&
+                   work->planned_risen == risen && !work->stale;
     if (sm->config.paper || !(all || work->sources) || (planned && work->written == all))
         return;
     lay_out(sm);
@@ -268,9 +270,10 @@ void qos_plan(struct sm *sm)
     work->unserved = true;
     work->written_layout = work->layout;
     work->planned_generation = sm->subnet.generation;
+    work->planned_risen = risen;
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         plan_node(sm, node);
-    sm->stale = true; /* limits are settings of ports */
+    program_schedule(sm); /* limits are settings of ports */
 }
 
 /* ---- what others ask ---- */

@@ -501,31 +501,16 @@ static void release(struct filling *filling)
     mem_free(filling->bare);
 }
 
-struct turns_shard turns_shard(const struct network *network, uint32_t shard, uint32_t shards)
-{
-    uint32_t switches = (uint32_t)network->switches.count;
-    uint64_t tiles = (switches + WAYS_LANES - 1) / WAYS_LANES;
-    uint32_t first = (uint32_t)(tiles * shard / shards) * WAYS_LANES;
-    uint32_t end = (uint32_t)(tiles * (shard + 1) / shards) * WAYS_LANES;
-    return (struct turns_shard){first, end < switches ? end : switches};
-}
-
 void turns_tables(const struct network *network, const struct tree *tree, struct updown *updown,
                   const struct engine_options *options, enum turns_order order,
                   struct routes *routes, struct ways_gaps *gaps)
 {
     struct filling filling = {.network = network, .tree = tree, .routes = routes};
     *gaps = (struct ways_gaps){0};
-    struct turns_shard shard = turns_shard(network, options->shards ? options->shard : 0,
-                                           options->shards ? options->shards : 1);
-    uint32_t first = shard.first / WAYS_LANES;
-    uint32_t end = (shard.end + WAYS_LANES - 1) / WAYS_LANES;
+    uint32_t tile = 0, end = ((uint32_t)network->switches.count + WAYS_LANES - 1) / WAYS_LANES;
     prepare(&filling, updown, options, order);
-    if (filling.ways.tile_limit > end - first)
-        filling.ways.tile_limit = end - first;
-    uint32_t tile = first;
     do { /* at least once: every row must be begun, even if there is nothing to put in */
-        filling.fresh = tile == first;
+        filling.fresh = tile == 0;
         ways_compute(&filling.ways, options->workers, tile);
         workers_run(options->workers, (network->switches.count + ROWS_TOGETHER - 1) / ROWS_TOGETHER,
                     fill_rows, &filling);

@@ -93,8 +93,9 @@ void routes_set(struct routes *routes, uint32_t at, uint32_t lid, uint8_t port)
         routes->explicit_bits[bit / 64] |= mask;
 }
 
-void routes_copy_levels(struct routes *routes, uint32_t lid, uint32_t like)
+void routes_copy_levels(struct routes *routes, uint16_t lid, uint16_t like)
 {
+    routes_grow(routes, lid);
     for (uint32_t at = 0; routes->service_levels && at < routes->switch_count; at++) {
         uint8_t *levels = routes->service_levels + (size_t)at * routes->stride;
         levels[lid] = levels[like];

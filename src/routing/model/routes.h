@@ -47,7 +47,7 @@ void routes_grow(struct routes *routes, uint16_t top_lid);
 /* One entry; the LID must be within the tables. */
 void routes_set(struct routes *routes, uint32_t at, uint32_t lid, uint8_t port);
 /* Whoever sends to this LID uses the service level that goes with the other one. */
-void routes_copy_levels(struct routes *routes, uint32_t lid, uint32_t like);
+void routes_copy_levels(struct routes *routes, uint16_t lid, uint16_t like);
 
 static inline uint8_t *routes_row(const struct routes *routes, uint32_t at)
 {

@@ -121,27 +121,3 @@ void turnabouts_release(struct turnabouts *turnabouts)
         mem_free(turnabouts->above[i]);
     *turnabouts = (struct turnabouts){0};
 }
-
-uint64_t *turnabouts_order(const struct turnabouts *turnabouts, unsigned index,
-                           const struct network *network, const uint32_t *rank)
-{
-    enum { CLIMB, COME_DOWN, CLIMB_AWAY, ELSEWHERE };
-    uint64_t switches = network->switches.count;
-    uint64_t *order = mem_zalloc(network->ports.count, sizeof *order);
-    for (uint32_t at = 0; at < switches; at++) {
-        const struct network_switch *node = &network->switches.items[at];
-        for (unsigned port = 0; port <= node->port_count; port++) {
-            uint32_t channel = node->first_port + port;
-            uint32_t to = network->ports.items[channel].peer ^ NETWORK_SWITCH;
-            uint64_t part = ELSEWHERE, place = rank[at];
-            if (to < switches && rank[to] < rank[at]) {
-                part = turnabouts_has(turnabouts, index, at) ? CLIMB_AWAY : CLIMB;
-                place = switches - rank[at];
-            } else if (to < switches && turnabouts_has(turnabouts, index, to)) {
-                part = COME_DOWN;
-            }
-            order[channel] = (part * (switches + 1) + place) << 32 | channel;
-        }
-    }
-    return order;
-}

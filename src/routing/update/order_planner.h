@@ -15,7 +15,7 @@
 #ifndef WEFT_ROUTING_UPDATE_ORDER_PLANNER_H
 #define WEFT_ROUTING_UPDATE_ORDER_PLANNER_H
 
-#include "routing/cdg/order_graph.h"
+#include "routing/cdg/cdg.h"
 #include "routing/update/order.h"
 
 enum phase {
@@ -42,8 +42,9 @@ struct planner {
     const struct network *network;
     const struct routes *before, *after;
     struct order_plan *plan;
-    struct order_graph graphs[ORDER_LANES];
-    unsigned lanes;      /* graphs */
+    struct cdg cdg;      /* a layer for each lane */
+    uint16_t looping;    /* lanes with tables that lead from a switch to itself */
+    unsigned lanes;      /* layers */
     uint16_t every_lane; /* bits of all lanes that old packets are on */
     uint32_t stride;
     uint8_t *phase;   /* [switch * stride + LID] */

@@ -149,6 +149,8 @@ void toy_claim(struct toy *toy, const char *node, unsigned priority, enum sm_sta
 void toy_run(struct toy *toy, uint64_t duration);
 void toy_run_until_sent(struct toy *toy, const char *node, unsigned attribute, unsigned method);
 void toy_settle(struct toy *toy); /* until every master is settled */
+/* The same, with a look at the subnet after everything that happens to it. */
+void toy_settle_watched(struct toy *toy, void (*look)(struct toy *toy));
 /* Takes what the managers want sent without delivering anything. */
 void toy_take_outputs(struct toy *toy);
 void toy_compute(struct toy *toy); /* the job that waits */
@@ -166,6 +168,7 @@ bool toy_knows(struct toy *toy, const char *node); /* the first manager has it i
 unsigned toy_present(const struct toy *toy);       /* nodes there */
 /* The tables in the switches lead from every end port with a cable to every other. */
 bool toy_delivers(struct toy *toy);
+bool toy_loops(struct toy *toy);     /* there is a LID for which the tables lead in a cycle */
 bool toy_is_active(struct toy *toy); /* every cable, at both ends */
 bool toy_has_tables(
     struct toy *toy); /* that sm_paths() of the first manager names, in every switch */

@@ -422,14 +422,21 @@ static bool is_settled(const struct toy *toy)
     return masters > 0;
 }
 
-void toy_settle(struct toy *toy)
+void toy_settle_watched(struct toy *toy, void (*look)(struct toy *toy))
 {
     unsigned steps = 0;
     toy_take_outputs(toy);
     while (!is_settled(toy)) {
         step_or_fail(toy, &steps, "settled");
         toy_take_outputs(toy);
+        if (look)
+            look(toy);
     }
+}
+
+void toy_settle(struct toy *toy)
+{
+    toy_settle_watched(toy, NULL);
 }
 
 void toy_run_until_sent(struct toy *toy, const char *node, unsigned attribute, unsigned method)
@@ -517,8 +524,12 @@ static bool reaches_everyone(const struct toy *toy, struct toy_end from)
             if (!is_end(toy->nodes[i], port) || (from.node == toy->nodes[i] && from.port == port))
                 continue;
             struct toy_end end = toy_forward(from, lid);
-            if (!lid || end.node != toy->nodes[i] || end.port != port)
+            if (!lid || end.node != toy->nodes[i] || end.port != port) {
+                if (getenv("TOY_TRACE"))
+                    printf("%s port %u does not reach %s port %u (LID %u)\n", from.node->name,
+                           from.port, toy->nodes[i]->name, port, lid);
                 return false;
+            }
         }
     return true;
 }
@@ -531,6 +542,17 @@ bool toy_delivers(struct toy *toy)
                 !reaches_everyone(toy, (struct toy_end){toy->nodes[i], port}))
                 return false;
     return true;
+}
+
+bool toy_loops(struct toy *toy)
+{
+    for (unsigned i = 0; i < toy->node_count; i++)
+        for (unsigned lid = 1; lid < TOY_LFT && toy->nodes[i]->is_switch; lid++) {
+            struct toy_end end = toy_forward((struct toy_end){toy->nodes[i], 0}, lid);
+            if (end.node && end.node->is_switch && end.port)
+                return true; /* it is still under way */
+        }
+    return false;
 }
 
 bool toy_is_active(struct toy *toy)

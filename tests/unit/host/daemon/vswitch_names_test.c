@@ -47,10 +47,11 @@ static void nobody_takes_the_guid_of_another(void **state)
         for (uint32_t node = 0; node < subnet->nodes.count; node++)
             must_refuse(&world, manager, subnet->nodes.items[node].guid);
         for (uint32_t port = 0; port < subnet->ports.count; port++) {
-            bool counts = subnet_is_end_port(subnet, port) || subnet_is_socket(subnet, port);
-            if (!counts || !subnet->ports.items[port].guid)
+            const struct virtual_function *function = functions_at(subnet, port);
+            uint64_t guid = function ? function->guid : subnet->ports.items[port].guid;
+            if (!(function || subnet_is_end_port(subnet, port)) || !guid)
                 continue;
-            must_refuse(&world, manager, subnet->ports.items[port].guid);
+            must_refuse(&world, manager, guid);
             refused++;
         }
         assert_true(refused > world_hosts(&world) * 3);

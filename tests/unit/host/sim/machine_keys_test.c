@@ -195,8 +195,8 @@ static void check_free_functions(struct keyed *keyed)
         unsigned count = keys_at(keyed, port, keys);
         allowed(keyed, guid);
         assert_true(!keyed->config.dynamic_lids ||
-                    sm_find_machine(sim_manager(keyed->world.sim, keyed->manager), guid) !=
-                        SUBNET_NONE);
+                    functions_find_machine(sm_subnet(sim_manager(keyed->world.sim, keyed->manager)),
+                                           guid) != SUBNET_NONE);
         assert_int_equal(count, keyed->scratch.keys.count);
         for (unsigned i = 0; i < count; i++)
             assert_true(is_allowed(keyed, keys[i]));

@@ -1,0 +1,264 @@
+/* Pairs enter a layer one after the other as long as they close no cycle, and the rest goes on to
+ * the next layer. First come the pairs with terminals at both ends, then those with terminals at
+ * one; the farthest first, since these are the hardest to place, and short ones fit into what is
+ * left. */
+#include "routing/engines/layers.h"
+
+#include "routing/engines/sssp.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MANY = 1000 };
+
+/* ---- layers and VLs ---- */
+
+void layers_share(struct layers_share *share, const uint64_t *weight, unsigned layers,
+                  unsigned lanes)
+{
+    for (unsigned i = 0; i < layers; i++)
+        share[i].count = 1;
+    for (unsigned lane = layers; lane < lanes; lane++) {
+        unsigned most = 0;
+        for (unsigned i = 1; i < layers; i++)
+            if (weight[i] * share[most].count > weight[most] * share[i].count)
+                most = i;
+        share[most].count++;
+    }
+    for (unsigned i = 0, first = 0; i < layers; first += share[i++].count)
+        share[i].first = first;
+}
+
+int layers_refusal(const char *engine, unsigned layers, unsigned lanes, struct err *err)
+{
+    if (layers > ENGINE_VLS_MAX)
+        return err_set(err, ENOSPC, "%s: needs more than %d lanes, has %u", engine, ENGINE_VLS_MAX,
+                       lanes);
+    return err_set(err, ENOSPC, "%s: needs %u lanes, has %u", engine, layers, lanes);
+}
+
+void layers_describe(struct routes *routes, unsigned layers, unsigned lanes)
+{
+    size_t length = strlen(routes->note);
+    routes->vls = (uint8_t)lanes;
+    snprintf(routes->note + length, sizeof routes->note - length, "%u layer%s over %u lane%s",
+             layers, layers == 1 ? "" : "s", lanes, lanes == 1 ? "" : "s");
+}
+
+void layers_describe_one_way(struct routes *routes)
+{
+    size_t length = strlen(routes->note);
+    snprintf(routes->note + length, sizeof routes->note - length,
+             "; too few to have both directions of a pair on one: reversible paths are not proved");
+}
+
+/* ---- pairs of switches ---- */
+
+/* Breadth first from every switch. Distances beyond what a byte holds count as that: they only
+ * decide the order. */
+static void find_distances(struct layers_pairs *pairs)
+{
+    const struct network *network = pairs->network;
+    uint32_t switches = (uint32_t)network->switches.count;
+    uint32_t *queue = mem_alloc((switches + 1) * sizeof *queue);
+    for (uint32_t from = 0; from < switches; from++) {
+        uint8_t *distance = pairs->distance + (size_t)from * switches;
+        uint32_t tail = 0;
+        queue[tail++] = from;
+        for (uint32_t head = 0; head < tail; head++) {
+            uint32_t at = queue[head];
+            for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+                uint32_t to = network->edges[e].to;
+                if (to == from || distance[to])
+                    continue;
+                distance[to] = distance[at] < UINT8_MAX ? distance[at] + 1 : UINT8_MAX;
+                queue[tail++] = to;
+            }
+        }
+        uint8_t last = distance[queue[tail - 1]];
+        pairs->farthest = last > pairs->farthest ? last : pairs->farthest;
+    }
+    pairs->routes->operations += (uint64_t)switches * network->first_edge[switches];
+    mem_free(queue);
+}
+
+void layers_pairs_init(struct layers_pairs *pairs, struct cdg *cdg, struct routes *routes)
+{
+    size_t switches = cdg->network->switches.count;
+    *pairs = (struct layers_pairs){
+        .network = cdg->network,
+        .routes = routes,
+        .cdg = cdg,
+        .level = mem_zalloc(switches * switches + 1, 1),
+    };
+}
+
+void layers_pairs_release(struct layers_pairs *pairs)
+{
+    mem_free(pairs->level);
+    mem_free(pairs->distance);
+    *pairs = (struct layers_pairs){0};
+}
+
+static uint64_t terminal_pairs(const struct layers_pairs *pairs, uint32_t a, uint32_t b)
+{
+    return (uint64_t)network_terminal_count(pairs->network, a) *
+           network_terminal_count(pairs->network, b);
+}
+
+void layers_pairs_set(struct layers_pairs *pairs, uint32_t a, uint32_t b, unsigned layer)
+{
+    pairs->level[(size_t)a * pairs->network->switches.count + b] = (uint8_t)layer;
+    pairs->weight[layer] += terminal_pairs(pairs, a, b);
+}
+
+static uint32_t channel_out(const struct layers_pairs *pairs, uint32_t at, uint32_t lid)
+{
+    return cdg_leaving(pairs->cdg, at, routes_port(pairs->routes, at, lid));
+}
+
+/* The route from a switch to a LID at another; true also if there is none. */
+static bool add_route(struct layers_pairs *pairs, uint32_t from, uint32_t target, uint32_t lid)
+{
+    const struct network_edge *edges = pairs->network->edges;
+    uint32_t in = channel_out(pairs, from, lid);
+    while (in != NETWORK_NONE && edges[in].to != target) {
+        uint32_t out = channel_out(pairs, edges[in].to, lid);
+        if (out != NETWORK_NONE && cdg_insert(pairs->cdg, 0, in, out) == CDG_REFUSED)
+            return false;
+        in = out;
+    }
+    return true;
+}
+
+/* From one switch to all LIDs at another. Those of a switch with terminals take the ways of its
+ * first terminal, and all of a switch without terminals the same. */
+static bool add_direction(struct layers_pairs *pairs, uint32_t from, uint32_t target)
+{
+    const struct network *network = pairs->network;
+    const struct network_switch *node = &network->switches.items[target];
+    uint32_t first = network->first_terminal[target], end = network->first_terminal[target + 1];
+    for (uint32_t i = first; i < end; i++) {
+        const struct network_terminal *terminal =
+            &network->terminals.items[network->terminals_at[i]];
+        for (uint32_t k = 0; terminal->lid && k < UINT32_C(1) << terminal->lmc; k++)
+            if (!add_route(pairs, from, target, terminal->lid + k))
+                return false;
+    }
+    return sssp_first_lid(network, target) || !node->lid ||
+           !network_terminal_count(network, from) || add_route(pairs, from, target, node->lid);
+}
+
+static bool add_pair(struct layers_pairs *pairs, uint32_t a, uint32_t b)
+{
+    cdg_begin(pairs->cdg);
+    if (add_direction(pairs, a, b) && add_direction(pairs, b, a)) {
+        cdg_commit(pairs->cdg);
+        return true;
+    }
+    cdg_undo(pairs->cdg);
+    return false;
+}
+
+/* All pairs at this distance that wait for this level, of which so many switches have terminals.
+ * Returns how many are sent on to the next. */
+static uint64_t fill_turn(struct layers_pairs *pairs, uint8_t level, unsigned with_terminals,
+                          unsigned distance)
+{
+    const struct network *network = pairs->network;
+    uint32_t switches = (uint32_t)network->switches.count;
+    uint64_t left = 0;
+    for (uint32_t a = 0; a < switches; a++) {
+        bool hosts = network_terminal_count(network, a) > 0;
+        for (uint32_t b = a + 1; b < switches; b++) {
+            size_t pair = (size_t)a * switches + b;
+            bool others = network_terminal_count(network, b) > 0;
+            if (pairs->distance[pair] != distance || pairs->level[pair] != level ||
+                (unsigned)hosts + others != with_terminals)
+                continue;
+            if (add_pair(pairs, a, b)) {
+                layers_pairs_set(pairs, a, b, level);
+            } else {
+                pairs->level[pair]++;
+                left++;
+            }
+        }
+    }
+    return left;
+}
+
+static uint64_t fill_layer(struct layers_pairs *pairs, uint8_t level)
+{
+    uint64_t left = 0;
+    cdg_clear(pairs->cdg, 0);
+    for (unsigned with_terminals = 2; with_terminals > 0; with_terminals--)
+        for (unsigned distance = pairs->farthest; distance > 0; distance--)
+            left += fill_turn(pairs, level, with_terminals, distance);
+    return left;
+}
+
+/* Layers take fewer and fewer pairs, but for chance where there are few. */
+static bool is_hopeless(uint64_t before, uint64_t left, unsigned more_layers)
+{
+    return left > MANY && left > (before - left) * more_layers;
+}
+
+unsigned layers_pairs_deal(struct layers_pairs *pairs, unsigned limit)
+{
+    size_t switches = pairs->network->switches.count;
+    uint64_t left = switches * switches, before = 2 * left;
+    unsigned layers = 0;
+    if (!pairs->distance) {
+        pairs->distance = mem_zalloc(switches * switches + 1, 1);
+        find_distances(pairs);
+    }
+    memset(pairs->level, 0, switches * switches);
+    memset(pairs->weight, 0, sizeof pairs->weight);
+    while (left && layers < limit && !is_hopeless(before, left, limit - layers)) {
+        before = left;
+        left = fill_layer(pairs, (uint8_t)layers++);
+    }
+    return left ? limit + 1 : layers;
+}
+
+/* From pairs of switches to pairs of a switch and a LID. */
+static void write_levels(struct layers_pairs *pairs)
+{
+    const struct network *network = pairs->network;
+    struct routes *routes = pairs->routes;
+    uint32_t *target = mem_alloc((network->top_lid + 1u) * sizeof *target);
+    for (uint32_t lid = 1; lid <= network->top_lid; lid++)
+        target[lid] = network->owner[lid] == NETWORK_NONE
+                          ? NETWORK_NONE
+                          : network_switch_of(network, network->owner[lid]);
+    if (!routes->service_levels)
+        routes->service_levels = mem_zalloc((size_t)routes->switch_count, routes->stride);
+    for (uint32_t from = 0; from < routes->switch_count; from++) {
+        uint8_t *row = routes->service_levels + (size_t)from * routes->stride;
+        const uint8_t *level = pairs->level + (size_t)from * routes->switch_count;
+        for (uint32_t lid = 1; lid <= network->top_lid; lid++)
+            row[lid] = target[lid] == NETWORK_NONE ? 0 : level[target[lid]];
+    }
+    routes->operations += (uint64_t)network->top_lid * routes->switch_count;
+    mem_free(target);
+}
+
+void layers_pairs_spread(struct layers_pairs *pairs, unsigned layers, unsigned lanes)
+{
+    uint32_t switches = (uint32_t)pairs->network->switches.count;
+    struct layers_share share[ENGINE_VLS_MAX];
+    uint64_t load[ENGINE_VLS_MAX] = {0};
+    layers_share(share, pairs->weight, layers, lanes);
+    for (uint32_t a = 0; a < switches; a++) {
+        for (uint32_t b = a + 1; b < switches; b++) {
+            uint8_t *level = &pairs->level[(size_t)a * switches + b];
+            unsigned lane = layers_lightest(&share[layers > 1 ? *level : 0], load);
+            load[lane] += terminal_pairs(pairs, a, b);
+            *level = (uint8_t)lane;
+            pairs->level[(size_t)b * switches + a] = (uint8_t)lane;
+        }
+    }
+    write_levels(pairs);
+    pairs->routes->reversible = true;
+}
