@@ -11,8 +11,8 @@
 
 bool sm_is_quiet(const struct sm *sm)
 {
-    return sm->state == SM_MASTER && reconfigure_phase(sm) == PHASE_IDLE && sm->current &&
-           sm->current == sm->serving && !sm->discovering && !reconfigure_is_outdated(sm);
+    return sm_state(sm) == SM_MASTER && reconfigure_phase(sm) == PHASE_IDLE && sm->current &&
+           sm->current == sm->serving && discovery_is_complete(sm) && !reconfigure_is_outdated(sm);
 }
 
 struct subnet *sm_edit_subnet(struct sm *sm)

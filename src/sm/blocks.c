@@ -23,6 +23,20 @@ static const struct request_kind set_block[BLOCK_KINDS] = {
                          block_taken, block_refused, block_unanswered, NULL},
 };
 
+struct block_writer {
+    uint32_t under_way; /* Sets */
+};
+
+struct block_writer *blocks_new(void)
+{
+    return mem_zalloc(1, sizeof(struct block_writer));
+}
+
+void blocks_free(struct block_writer *writer)
+{
+    mem_free(writer);
+}
+
 enum { ALL_INPUTS = 0x20000 }; /* of an SL to VL map: see 14.2.5.8 */
 
 static uint32_t modifier_of(const struct subnet_port *port, bool at_switch,
@@ -50,7 +64,7 @@ static void write_block(struct sm *sm, uint32_t row)
                    subnet_end_port(&sm->subnet, block->port));
     request->modifier = modifier_of(port, at_switch, block);
     memcpy(request->data, blocks_content(&sm->subnet.blocks, block->wanted), SMP_DATA_BYTES);
-    sm->blocks_under_way++;
+    sm->block_writer->under_way++;
     sm_submit(sm, request, HASTE_NONE);
 }
 
@@ -65,7 +79,7 @@ static bool is_reachable(struct sm *sm, uint32_t port)
 /* Blocks of a port that is not there wait until it is back; forgetting them queues them again. */
 void blocks_program(struct sm *sm)
 {
-    if (sm->state != SM_MASTER || sm->config.paper)
+    if (sm_state(sm) != SM_MASTER || !sm->config.policy->services)
         return;
     for (uint32_t row; (row = blocks_take(&sm->subnet.blocks)) != BLOCKS_NONE;) {
         if (is_reachable(sm, sm->subnet.blocks.rows.items[row].port))
@@ -93,8 +107,8 @@ static void go_on(struct sm *sm, uint32_t row)
 
 static void count_off(struct sm *sm)
 {
-    assert(sm->blocks_under_way);
-    sm->blocks_under_way--;
+    assert(sm->block_writer->under_way);
+    sm->block_writer->under_way--;
 }
 
 static void block_taken(struct sm *sm, uint64_t now, const struct request *request,
@@ -140,14 +154,18 @@ static void block_unanswered(struct sm *sm, uint64_t now, const struct request *
 
 bool blocks_are_written(const struct sm *sm)
 {
-    return sm->blocks_under_way == 0 &&
+    return sm->block_writer->under_way == 0 &&
            sm->subnet.blocks.queue_taken == sm->subnet.blocks.queue.count;
 }
 
-/* Requests under way were forgotten. */
-void blocks_flush(struct sm *sm)
+bool blocks_are_answered(const struct sm *sm)
 {
-    sm->blocks_under_way = 0;
+    return sm->block_writer->under_way == 0;
+}
+
+void blocks_requests_dropped(struct sm *sm)
+{
+    sm->block_writer->under_way = 0;
     for (uint32_t row = 0; row < sm->subnet.blocks.rows.count; row++)
         if (sm->subnet.blocks.rows.items[row].writing)
             blocks_lose(&sm->subnet.blocks, row);

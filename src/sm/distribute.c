@@ -129,11 +129,12 @@ void distribute_snapshot(struct sm *sm, struct sm_job *job, enum plan_reason rea
     if (job->mode == SM_STATIC && sm->config.engine->provisional && !job->provisional)
         job->mode = SM_ORDERED;
     job->adopt = reason == REASON_TAKE_OVER && !job->engine->renames;
-    job->only_adopt = sm->state == SM_STANDBY;
+    job->only_adopt = sm_state(sm) == SM_STANDBY;
     if (job->mode != SM_ORDERED && !job->adopt)
         return;
     struct network shape = job->network; /* entries for addresses that are gone may stay */
-    if (sm->current && !sm->config.paper && sm->current->routes.top_lid > shape.top_lid)
+    if (sm->current && sm->config.policy->keeps_old_entries &&
+        sm->current->routes.top_lid > shape.top_lid)
         shape.top_lid = sm->current->routes.top_lid;
     routes_init(&job->before, &shape, "actual");
     for (uint32_t at = 0; at < job->before.switch_count; at++)
@@ -178,7 +179,7 @@ uint64_t distribute_packet_life(const struct sm *sm)
 /* Long enough for packets that pass so many switches at the most; 0: as many as any. */
 static void drain(struct sm *sm, uint64_t now, uint32_t hops)
 {
-    hops = sm->config.paper ? 0 : hops;
+    hops = sm->config.policy->short_drains ? hops : 0;
     uint64_t life = distribute_packet_life(sm) * ((hops ? hops : sm->current->longest) + 1);
     sm->distribution->resume_at = now + (sm->config.drain_ns ? sm->config.drain_ns : life);
     sm->distribution->drained = true;
@@ -236,7 +237,7 @@ static void set_all_ports(struct sm *sm, unsigned state)
         for (unsigned number = 1; node->present && number <= node->port_count; number++) {
             uint32_t port = node->first_port + number;
             const struct subnet_port *p = &sm->subnet.ports.items[port];
-            if (!sm->config.paper && p->peer == SUBNET_NONE)
+            if (!sm->config.policy->ports_once && p->peer == SUBNET_NONE)
                 continue;
             struct request *request =
                 sm_request(sm, &set_port_state,
@@ -431,17 +432,17 @@ enum reconfigure_event distribute_write_stopped(struct sm *sm, uint64_t now)
 {
     (void)now;
     want_everything(sm);
-    if (sm->config.paper)
-        program_forget_tables(sm); /* the papers write every block */
+    if (sm->config.policy->fixed_blocks)
+        program_forget_tables(sm); /* every block is written */
     program_schedule(sm);
     return EVENT_NONE;
 }
 
-/* Outside the papers the ports are made active as any others that are not. */
+/* If ports are written at any time, these are made Active as all others that are not. */
 enum reconfigure_event distribute_start_ports(struct sm *sm, uint64_t now)
 {
     (void)now;
-    if (!sm->config.paper)
+    if (!sm->config.policy->ports_once)
         return EVENT_CONFIRMED;
     set_all_ports(sm, PORT_STATE_ACTIVE);
     program_schedule(sm);

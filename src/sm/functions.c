@@ -10,6 +10,30 @@
 
 #include <assert.h>
 
+struct function_writer {
+    VEC(uint32_t) holds; /* by socket: hold_count() when the function was last written */
+};
+
+struct function_writer *functions_new(void)
+{
+    return mem_zalloc(1, sizeof(struct function_writer));
+}
+
+void functions_free(struct function_writer *writer)
+{
+    if (!writer)
+        return;
+    vec_release(&writer->holds);
+    mem_free(writer);
+}
+
+static uint32_t *holds_at(struct sm *sm, uint32_t socket)
+{
+    while (sm->function_writer->holds.count <= socket)
+        vec_push(&sm->function_writer->holds, 0);
+    return &sm->function_writer->holds.items[socket];
+}
+
 static uint32_t vswitch_of(struct sm *sm, uint32_t socket)
 {
     return port_at(sm, socket)->node;
@@ -69,7 +93,7 @@ static void inherit_tables(struct sm *sm, uint32_t socket)
     uint32_t own = node_at(sm, host)->first_port + VSWITCH_PF, port = port_at(sm, socket)->peer;
     blocks_forget(&sm->subnet.blocks, port);
     blocks_forget(&sm->subnet.blocks, socket);
-    bool held = hold_is_on(sm) || sm_port_work(sm, socket)->holds != sm->service.holds;
+    bool held = hold_is_on(sm) || *holds_at(sm, socket) != hold_count(sm);
     if (pf == SUBNET_NONE || held || !blocks_port_is_settled(&sm->subnet.blocks, pf) ||
         !blocks_port_is_settled(&sm->subnet.blocks, own))
         return;
@@ -102,7 +126,7 @@ static void write_function(struct sm *sm, uint32_t socket, const struct function
     wire_set(request->data, VIRTUAL_FUNCTION_ATTACHED, wanted->attached);
     wire_set(request->data, VIRTUAL_FUNCTION_PORT_GUID, wanted->guid);
     functions_at(&sm->subnet, socket)->writing = true;
-    sm_port_work(sm, socket)->holds = sm->service.holds;
+    *holds_at(sm, socket) = hold_count(sm);
     sm->subnet.functions.writing++;
     sm_submit(sm, request, HASTE_NONE);
 }
@@ -114,7 +138,7 @@ void functions_program(struct sm *sm, uint32_t socket)
     struct function_setting wanted;
     if (function->writing || !functions_differ(&sm->subnet, socket, &wanted))
         return;
-    bool may = sm->state == SM_MASTER && there->known && !sm_port_work(sm, socket)->failures &&
+    bool may = sm_state(sm) == SM_MASTER && there->known && !discovery_avoids_port(sm, socket) &&
                node_at(sm, there->node)->present && functions_pf_is_ready(&sm->subnet, there->node);
     if (may || function->held)
         write_function(sm, socket, &wanted);
@@ -155,7 +179,8 @@ static void function_refused(struct sm *sm, uint64_t now, const struct request *
     uint32_t socket = request->about.port;
     const struct virtual_function *function = end_set(sm, socket, FUNCTION_REFUSED);
     (void)now;
-    sm_port_work(sm, socket)->failures += !function->held;
+    if (!function->held)
+        discovery_avoid_port(sm, socket);
     sm_say(sm, SM_EVENT_WARNING, "function %u of 0x%016llx refuses its address (status 0x%x)",
            port_at(sm, socket)->number - VSWITCH_PF,
            (unsigned long long)node_at(sm, vswitch_of(sm, socket))->guid, status);
@@ -192,8 +217,7 @@ static void function_unanswered(struct sm *sm, uint64_t now, const struct reques
     discovery_lost_contact(sm, now, request->target);
 }
 
-/* Requests under way were forgotten. */
-void functions_flush(struct sm *sm)
+void functions_requests_dropped(struct sm *sm)
 {
     struct virtual_functions *functions = &sm->subnet.functions;
     functions->writing = 0;
@@ -203,16 +227,6 @@ void functions_flush(struct sm *sm)
         if (function->order == ORDER_SETTING && function->outcome == FUNCTION_PENDING)
             function->outcome = FUNCTION_LOST;
     }
-}
-
-bool sm_is_writing_port(const struct sm *sm, uint32_t port)
-{
-    return port < sm->port_work.count && sm->port_work.items[port].writing;
-}
-
-bool sm_is_avoiding_port(const struct sm *sm, uint32_t port)
-{
-    return port < sm->port_work.count && sm->port_work.items[port].failures;
 }
 
 /* Whether this is the port of a function whose address is about to be another one. */

@@ -5,7 +5,7 @@
  * handed on, and only what the change touched is looked at, mended and checked. Where a repair was
  * still on its way when the next change came, the entries that it had not written yet are mended
  * again. If there is no repair, the engine computes anew, as it does at first, when somebody asks
- * for it, with the papers' behaviour, with user-defined routes, and in other modes than `ordered`.
+ * for it, with user-defined routes, and in other modes than `ordered`.
  *
  * Repairs cost balance. When a link carries far more than any did at the last computation, all is
  * computed anew at the next sweep, unless that would have to stop traffic. */
@@ -27,8 +27,8 @@ static bool may_mend(const struct sm *sm, const struct sm_job *job, enum plan_re
     const struct sm_job *last = sm->current;
     const struct user_routes *user = job->options.user;
     bool asked = reason == REASON_OPERATOR || reason == REASON_POLICY || reason == REASON_BALANCE;
-    return sm->config.repair && !sm->config.paper && !asked && job->mode == SM_ORDERED &&
-           job->has_before && !job->adopt && last && last->standing.known && !last->provisional &&
+    return sm->config.repair && !asked && job->mode == SM_ORDERED && job->has_before &&
+           !job->adopt && last && last->standing.known && !last->provisional &&
            (last == sm->serving || last->routes.vls <= 1) && !(user && user->entries.count);
 }
 

@@ -295,11 +295,7 @@ void plan_drop(struct sm *sm)
         sm_job_free(sm->current);
     sm_job_free(sm->serving);
     sm->current = sm->serving = NULL;
-    sm->service.held = 0; /* the next one sees to that: hold_inherit() */
-    sm->service.unheld = false;
-    /* Blocks that make sources wait may still be wanted: when they are ours to write again, all are
-     * planned anew before the first goes out. */
-    sm->service.epoch++;
-    sm->service.planned_generation = UINT64_MAX;
+    hold_forget(sm);
+    qos_forget(sm);
     sm->paths_generation++;
 }

@@ -142,10 +142,9 @@ void random_table_program(struct sm *sm, uint32_t node)
     uint8_t *wanted = mem_alloc(bytes);
     memcpy(wanted, tables->random, bytes);
     if (!build(tables, capacity, random_table_default(sm, node), wanted)) {
-        if (!sm_node_work(sm, node)->too_small)
+        if (program_first_lacks_room(sm, node))
             sm_say(sm, SM_EVENT_ERROR, "switch 0x%016llx has room for %u routes only: it gets none",
                    (unsigned long long)n->guid, capacity);
-        sm_node_work(sm, node)->too_small = true;
     } else {
         for (size_t at = 0; at < bytes; at += SMP_DATA_BYTES)
             if (!known || memcmp(wanted + at, tables->random + at, SMP_DATA_BYTES) != 0)

@@ -304,7 +304,7 @@ static void handle(struct sm *sm, uint64_t now, enum reconfigure_event event)
 void sm_begin_change(struct sm *sm, uint64_t now, const char *cause, ...)
 {
     char text[REPORT_CAUSE_BYTES];
-    if (sm->state == SM_STANDBY)
+    if (sm_state(sm) == SM_STANDBY)
         return; /* a standby only watches */
     if (sm->reconfigure->phase == PHASE_IDLE) {
         va_list arguments;
@@ -362,7 +362,7 @@ bool reconfigure_computed(struct sm *sm, uint64_t now, struct sm_job *job,
 /* What is wanted besides routes follows from the topology and from what was asked for. */
 void plan_services(struct sm *sm)
 {
-    if (reconfigure_is_outdated(sm) || sm->config.paper)
+    if (reconfigure_is_outdated(sm) || !sm->config.policy->services)
         return;
     partitions_plan(sm);
     qos_plan(sm);
@@ -406,9 +406,8 @@ static void settle(struct sm *sm, uint64_t now)
 
 void reconfigure_advance(struct sm *sm, uint64_t now)
 {
-    assert(sm->state == SM_MASTER);
-    /* The papers do one thing after the other: addresses are out before routes are computed. */
-    if (sm->config.paper && reconfigure_is_outdated(sm) && !transactions_idle(sm))
+    assert(sm_state(sm) == SM_MASTER);
+    if (sm->config.policy->sequential && reconfigure_is_outdated(sm) && !transactions_idle(sm))
         return;
     compare_with_plan(sm, now);
     plan_services(sm);

@@ -91,6 +91,9 @@ void transactions_receive(struct sm *sm, uint64_t now, const struct sm_message *
 void transactions_expire(struct sm *sm, uint64_t now);
 uint64_t transactions_deadline(const struct sm *sm);
 bool transactions_idle(const struct sm *sm);
+/* Whether requests were dropped since the last call because there is no path to their targets. */
+bool transactions_have_dropped(struct sm *sm);
+uint64_t transactions_sent(const struct sm *sm); /* SMPs, with those that were sent again */
 uint32_t transactions_waiting(const struct sm *sm, enum haste haste); /* in this queue */
 void transactions_flush(struct sm *sm); /* forget all requests: nobody waits for them any more */
 void transactions_cut(struct sm *sm, uint64_t now); /* give up those that have no way any more */

@@ -10,7 +10,7 @@ static struct sm_config paper_config(void)
     struct sm_config config;
     sm_config_init(&config);
     config.engine = engine_find("fera");
-    config.paper = true;
+    config.policy = &sm_policy_paper;
     config.mode = SM_STATIC;
     config.window = 65535;
     config.sweep_ns = TIME_NEVER;

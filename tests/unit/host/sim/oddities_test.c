@@ -47,8 +47,7 @@ static struct bench *bench_open(void **state)
     struct sm_config config;
     struct bench *bench = *state = mem_zalloc(1, sizeof *bench);
     topology_init(&bench->world.topology);
-    assert_int_equal(topology_read_text(&bench->world.topology, "net", net, sizeof net - 1, &err),
-                     0);
+    assert_int_equal(topology_read(&bench->world.topology, from_text("net", net, &err)), 0);
     assert_int_equal(fabric_options_preset(&options, "today", &err), 0);
     bench->world.fabric = fabric_new(&bench->world.topology, &options, 1);
     bench->meddle = (struct meddle){.fabric = bench->world.fabric,
