@@ -103,6 +103,7 @@ static void inherit_tables(struct sm *sm, uint32_t socket)
 
 /* ---- writing ---- */
 
+static request_ended function_ended;
 static request_answered function_set;
 static request_refused function_refused;
 static request_unanswered function_unanswered;
@@ -111,9 +112,11 @@ static const struct request_kind set_function = {
     .attribute = ATTRIBUTE_VIRTUAL_FUNCTION,
     .method = METHOD_SET,
     .counter = offsetof(struct sm_counts, functions),
+    .ended = function_ended,
     .answered = function_set,
     .refused = function_refused,
     .unanswered = function_unanswered,
+    .loses_contact = true,
 };
 
 static void write_function(struct sm *sm, uint32_t socket, const struct function_setting *wanted)
@@ -162,23 +165,21 @@ void sm_program_function(struct sm *sm, uint32_t socket)
     }
 }
 
-static struct virtual_function *end_set(struct sm *sm, uint32_t socket,
-                                        enum function_outcome outcome)
+static void function_ended(struct sm *sm, const struct request *request)
 {
-    struct virtual_function *function = functions_at(&sm->subnet, socket);
+    struct virtual_function *function = functions_at(&sm->subnet, request->about.port);
     assert(function->writing && sm->subnet.functions.writing);
     sm->subnet.functions.writing--;
     function->writing = false;
-    function->outcome = outcome;
-    return function;
 }
 
 static void function_refused(struct sm *sm, uint64_t now, const struct request *request,
                              uint16_t status)
 {
     uint32_t socket = request->about.port;
-    const struct virtual_function *function = end_set(sm, socket, FUNCTION_REFUSED);
+    struct virtual_function *function = functions_at(&sm->subnet, socket);
     (void)now;
+    function->outcome = FUNCTION_REFUSED;
     if (!function->held)
         discovery_avoid_port(sm, socket);
     sm_say(sm, SM_EVENT_WARNING, "function %u of 0x%016llx refuses its address (status 0x%x)",
@@ -196,9 +197,10 @@ static void function_set(struct sm *sm, uint64_t now, const struct request *requ
                          const uint8_t *data)
 {
     uint32_t socket = request->about.port;
-    struct virtual_function *function = end_set(sm, socket, FUNCTION_DONE);
+    struct virtual_function *function = functions_at(&sm->subnet, socket);
     bool was_up = is_up(sm, socket), planned = !reconfigure_is_outdated(sm);
     (void)now;
+    function->outcome = FUNCTION_DONE;
     function->evicted = false;
     learn(sm, socket, data);
     /* Whoever asked for it will say what it means for routes. */
@@ -213,8 +215,8 @@ static void function_set(struct sm *sm, uint64_t now, const struct request *requ
 
 static void function_unanswered(struct sm *sm, uint64_t now, const struct request *request)
 {
-    end_set(sm, request->about.port, FUNCTION_LOST);
-    discovery_lost_contact(sm, now, request->target);
+    (void)now;
+    functions_at(&sm->subnet, request->about.port)->outcome = FUNCTION_LOST;
 }
 
 void functions_requests_dropped(struct sm *sm)

@@ -220,7 +220,8 @@ void program_block(struct sm *sm, uint32_t node, unsigned block); /* if it diffe
 /* For random_table.c: a block of its table was sent, and has been confirmed, refused or lost. */
 void program_block_sent(struct sm *sm, uint32_t node);
 void program_block_done(struct sm *sm, uint32_t node);
-void program_block_lost(struct sm *sm, uint64_t now, uint32_t node, unsigned block);
+request_ended program_block_ended;
+request_unanswered program_block_unanswered;
 void program_report_refused_block(struct sm *sm, const struct request *request, uint16_t status,
                                   const char *consequence);
 

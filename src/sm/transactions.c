@@ -223,13 +223,29 @@ static struct request_effort effort_of(const struct sm *sm, const struct request
     return effort;
 }
 
+/* Returns the request, and counts it off before anything follows from it, since that may be to
+ * drop all requests. */
+static struct request end(struct sm *sm, uint32_t slot)
+{
+    struct request request = sm->transactions->requests.items[slot];
+    retire(sm->transactions, slot);
+    if (request.kind->ended)
+        request.kind->ended(sm, &request);
+    return request;
+}
+
+void transactions_lose(struct sm *sm, uint64_t now, const struct request *request)
+{
+    if (request->kind->unanswered)
+        request->kind->unanswered(sm, now, request);
+    if (request->kind->loses_contact)
+        discovery_lost_contact(sm, now, request->target);
+}
+
 static void end_unanswered(struct sm *sm, uint64_t now, uint32_t slot)
 {
-    struct transactions *t = sm->transactions;
-    struct request gone = t->requests.items[slot];
-    retire(t, slot);
-    if (gone.kind->unanswered)
-        gone.kind->unanswered(sm, now, &gone);
+    struct request gone = end(sm, slot);
+    transactions_lose(sm, now, &gone);
 }
 
 bool transactions_next(struct sm *sm, uint64_t now, struct sm_message *message)
@@ -293,20 +309,19 @@ void transactions_receive(struct sm *sm, uint64_t now, const struct sm_message *
         request->kind->attribute != wire_get(message->mad, MAD_ATTRIBUTE_ID) ||
         request->modifier != wire_get(message->mad, MAD_ATTRIBUTE_MODIFIER))
         return; /* late, twice, or not ours */
-    struct request answered = *request;
     land(t, slot);
-    retire(t, slot);
     grow_window(sm);
     t->silence = 0;
     t->counts.answered++;
+    struct request answered = end(sm, slot);
     const struct request_kind *kind = answered.kind;
     uint16_t status = (uint16_t)wire_get(message->mad, SMP_STATUS);
     if (!status)
         kind->answered(sm, now, &answered, message->mad + SMP_DATA_OFFSET);
     else if (kind->refused)
         kind->refused(sm, now, &answered, status);
-    else if (kind->unanswered)
-        kind->unanswered(sm, now, &answered);
+    else
+        transactions_lose(sm, now, &answered);
 }
 
 /* One lost SMP says little about the way; if it is lost again, or several are in a row, that is
