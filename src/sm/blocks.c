@@ -69,14 +69,21 @@ static void write_block(struct sm *sm, uint32_t row)
     sm_submit(sm, request, HASTE_NONE);
 }
 
-/* Blocks of a node that is not there wait until it is back; forgetting them queues them again. */
+/* A node may be there and one of its ports not: the second one of the manager's own adapter. */
+static bool is_reachable(struct sm *sm, uint32_t port)
+{
+    uint32_t end = subnet_end_port(&sm->subnet, port);
+    return node_at(sm, port_at(sm, port)->node)->present &&
+           (end == sm->subnet.own_port || port_at(sm, end)->via != SUBNET_NONE);
+}
+
+/* Blocks of a port that is not there wait until it is back; forgetting them queues them again. */
 void blocks_program(struct sm *sm)
 {
     if (sm_state(sm) != SM_MASTER || !sm->config.policy->services)
         return;
     for (uint32_t row; (row = blocks_take(&sm->subnet.blocks)) != BLOCKS_NONE;) {
-        const struct subnet_port *port = port_at(sm, sm->subnet.blocks.rows.items[row].port);
-        if (node_at(sm, port->node)->present)
+        if (is_reachable(sm, sm->subnet.blocks.rows.items[row].port))
             write_block(sm, row);
         else
             blocks_refuse(&sm->subnet.blocks, row);

@@ -573,6 +573,7 @@ static void node_met(struct sm *sm, uint64_t now, uint32_t through, const uint8_
     bool new_port = !port_at(sm, end)->known;
     port_at(sm, end)->guid = wire_get(data, NODE_INFO_PORT_GUID);
     if (port_at(sm, end)->via == SUBNET_NONE && end != sm->subnet.own_port) {
+        blocks_forget(&sm->subnet.blocks, end); /* written in vain, if at all, while it was away */
         port_at(sm, end)->via = through;
         port_at(sm, end)->hops =
             (uint8_t)(port_at(sm, subnet_end_port(&sm->subnet, through))->hops + 1);

@@ -12,34 +12,6 @@ static int compare_keys(const void *a, const void *b)
 
 /* ---- up*-down* orders ---- */
 
-/* Distances from the nearest switch with terminals; 0 where there is none. */
-static uint32_t *find_stages(const struct network *network)
-{
-    uint32_t switches = (uint32_t)network->switches.count, tail = 0;
-    uint32_t *stage = mem_alloc((switches + 1) * sizeof *stage);
-    uint32_t *queue = mem_alloc((switches + 1) * sizeof *queue);
-    for (uint32_t at = 0; at < switches; at++) {
-        stage[at] = network_terminal_count(network, at) ? 0 : NETWORK_NONE;
-        if (stage[at] == 0)
-            queue[tail++] = at;
-    }
-    for (uint32_t head = 0; head < tail; head++) {
-        uint32_t at = queue[head];
-        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-            uint32_t to = network->edges[e].to;
-            if (stage[to] != NETWORK_NONE)
-                continue;
-            stage[to] = stage[at] + 1;
-            queue[tail++] = to;
-        }
-    }
-    for (uint32_t at = 0; at < switches; at++)
-        if (stage[at] == NETWORK_NONE)
-            stage[at] = 0;
-    mem_free(queue);
-    return stage;
-}
-
 /* All channels that lead up come first, from the bottom to the top, then all that lead down.
  * Switches with a higher key are above; of those with equal keys the one with the higher index. */
 static void order_by_height(const struct cdg *cdg, const uint32_t *key, uint32_t *order)
@@ -84,9 +56,14 @@ void cdg_init(struct cdg *cdg, const struct network *network)
     cdg->seen = mem_zalloc(cdg->channels + 1, 1);
     for (uint32_t e = 0; e < cdg->channels; e++)
         cdg->reverse[e] = cdg_leaving(cdg, network->edges[e].to, network->edges[e].to_port);
-    uint32_t *stage = find_stages(network);
+    uint32_t *stage = mem_alloc((switches + 1) * sizeof *stage);
+    uint32_t *queue = mem_alloc((switches + 1) * sizeof *queue);
+    network_stages(network, stage, queue);
+    for (uint32_t at = 0; at < switches; at++)
+        stage[at] = stage[at] == NETWORK_NONE ? 0 : stage[at];
     order_by_height(cdg, stage, cdg->first_order);
     mem_free(stage);
+    mem_free(queue);
 }
 
 /* A layer is one piece of memory: four rows of words for each channel, and the order. */
@@ -122,7 +99,7 @@ void cdg_release(struct cdg *cdg)
     *cdg = (struct cdg){0};
 }
 
-unsigned cdg_add_layer(struct cdg *cdg)
+void cdg_open_without_order(struct cdg *cdg)
 {
     size_t words = cdg_row(cdg, cdg->channels);
     struct cdg_layer *layer = &cdg->layer[cdg->count++];
@@ -133,12 +110,12 @@ unsigned cdg_add_layer(struct cdg *cdg)
     layer->place = layer->trial + words;
     layer->next = (uint32_t *)(layer->place + cdg->channels + 1);
     layer->last = layer->next + cdg->channels + 1;
-    return cdg->count - 1;
 }
 
 void cdg_open(struct cdg *cdg)
 {
-    cdg_set_order(cdg, cdg_add_layer(cdg), cdg->first_order);
+    cdg_open_without_order(cdg);
+    cdg_set_order(cdg, cdg->count - 1, cdg->first_order);
 }
 
 /* Labels with the same gap everywhere. */
@@ -160,17 +137,15 @@ static void link_behind(struct cdg_layer *layer, uint32_t channel, uint32_t last
 void cdg_set_order(struct cdg *cdg, unsigned index, const uint32_t *channels)
 {
     struct cdg_layer *layer = &cdg->layer[index];
-    uint64_t gap = UINT64_MAX / (cdg->channels + UINT64_C(1)), place = 0;
     uint32_t last = cdg->channels;
     for (uint32_t i = 0; i < cdg->channels; i++) {
-        uint32_t channel = channels[i];
-        layer->next[last] = channel;
-        layer->last[channel] = last;
-        layer->place[channel] = place += gap;
-        last = channel;
+        layer->next[last] = channels[i];
+        layer->last[channels[i]] = last;
+        last = channels[i];
     }
     layer->next[last] = cdg->channels;
     layer->last[cdg->channels] = last;
+    label_order(cdg, layer);
 }
 
 void cdg_order_by_rank(struct cdg *cdg, unsigned layer, const uint32_t *ranks)

@@ -88,6 +88,7 @@ void cdg_release(struct cdg *cdg); /* accepts released ones */
 /* Opens one more layer, without dependencies. Its order is up*-down*, with stages counted from the
  * switches that have terminals: on trees no dependency of a shortest path disagrees with it. */
 void cdg_open(struct cdg *cdg);
+void cdg_open_without_order(struct cdg *cdg);    /* cdg_set_order() must follow */
 void cdg_close(struct cdg *cdg, unsigned left);  /* gives up all layers but the first few */
 void cdg_clear(struct cdg *cdg, unsigned layer); /* as cdg_open() left it */
 /* Another order for a layer that has no dependencies yet: all channels, first to last. */
@@ -122,8 +123,6 @@ void cdg_move(struct cdg *cdg, const struct cdg *from, const struct network *net
               const uint32_t *to_new);
 /* Removes all dependencies of a layer that are not in the set, see cdg_set_new(). */
 void cdg_retain(struct cdg *cdg, unsigned layer, const uint64_t *set);
-
-unsigned cdg_add_layer(struct cdg *cdg); /* without an order; returns its index */
 
 /* A set of dependencies, in the layout of cdg_layer.after; freed with mem_free(). For instance all
  * those that the new tables give rise to, for cdg_retain() when the old packets are gone. */
