@@ -41,7 +41,6 @@ static request_answered audit_block_read;
 static const struct request_kind audit_block = {
     .name = "LinearForwardingTable",
     .attribute = ATTRIBUTE_LINEAR_FORWARDING_TABLE,
-    .method = METHOD_GET,
     .counter = offsetof(struct sm_counts, tables),
     .ended = audit_block_ended,
     .answered = audit_block_read,

@@ -14,13 +14,13 @@ static request_refused block_refused;
 static request_unanswered block_unanswered;
 
 static const struct request_kind set_block[BLOCK_KINDS] = {
-    [BLOCK_PARTITIONS] = {"partitions", ATTRIBUTE_P_KEY_TABLE, METHOD_SET, 0, block_ended,
-                          block_taken, block_refused, block_unanswered, false, NULL},
-    [BLOCK_LANES] = {"lanes", ATTRIBUTE_SL2VL_TABLE, METHOD_SET, 0, block_ended, block_taken,
+    [BLOCK_PARTITIONS] = {"partitions", ATTRIBUTE_P_KEY_TABLE, true, 0, block_ended, block_taken,
+                          block_refused, block_unanswered, false, NULL},
+    [BLOCK_LANES] = {"lanes", ATTRIBUTE_SL2VL_TABLE, true, 0, block_ended, block_taken,
                      block_refused, block_unanswered, false, NULL},
-    [BLOCK_ARBITRATION] = {"arbitration", ATTRIBUTE_VL_ARBITRATION_TABLE, METHOD_SET, 0,
-                           block_ended, block_taken, block_refused, block_unanswered, false, NULL},
-    [BLOCK_MULTICAST] = {"multicast table", ATTRIBUTE_MULTICAST_FORWARDING_TABLE, METHOD_SET, 0,
+    [BLOCK_ARBITRATION] = {"arbitration", ATTRIBUTE_VL_ARBITRATION_TABLE, true, 0, block_ended,
+                           block_taken, block_refused, block_unanswered, false, NULL},
+    [BLOCK_MULTICAST] = {"multicast table", ATTRIBUTE_MULTICAST_FORWARDING_TABLE, true, 0,
                          block_ended, block_taken, block_refused, block_unanswered, false, NULL},
 };
 

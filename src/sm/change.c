@@ -89,7 +89,6 @@ static request_answered sweep_answered;
 static const struct request_kind sweep_switch = {
     .name = "SwitchInfo",
     .attribute = ATTRIBUTE_SWITCH_INFO,
-    .method = METHOD_GET,
     .counter = offsetof(struct sm_counts, switch_info),
     .ended = sweep_ended,
     .answered = sweep_answered,

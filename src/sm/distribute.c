@@ -24,7 +24,7 @@ static request_refused state_refused;
 static const struct request_kind set_port_state = {
     .name = "PortInfo",
     .attribute = ATTRIBUTE_PORT_INFO,
-    .method = METHOD_SET,
+    .writes = true,
     .counter = offsetof(struct sm_counts, port_info_set),
     .ended = state_ended,
     .answered = state_set,

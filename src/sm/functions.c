@@ -110,7 +110,7 @@ static request_unanswered function_unanswered;
 static const struct request_kind set_function = {
     .name = "VirtualFunction",
     .attribute = ATTRIBUTE_VIRTUAL_FUNCTION,
-    .method = METHOD_SET,
+    .writes = true,
     .counter = offsetof(struct sm_counts, functions),
     .ended = function_ended,
     .answered = function_set,

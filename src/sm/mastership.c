@@ -123,7 +123,6 @@ static request_adjust_effort manager_effort, poll_effort;
 static const struct request_kind ask_manager = {
     .name = "SMInfo",
     .attribute = ATTRIBUTE_SM_INFO,
-    .method = METHOD_GET,
     .ended = question_ended,
     .answered = manager_answered,
     .unanswered = manager_silent,
@@ -132,7 +131,6 @@ static const struct request_kind ask_manager = {
 static const struct request_kind poll_master = {
     .name = "SMInfo",
     .attribute = ATTRIBUTE_SM_INFO,
-    .method = METHOD_GET,
     .answered = poll_answered,
     .unanswered = poll_unanswered,
     .effort = poll_effort,
@@ -141,13 +139,12 @@ static const struct request_kind poll_master = {
 static const struct request_kind give_notice = {
     .name = "SMInfo",
     .attribute = ATTRIBUTE_SM_INFO,
-    .method = METHOD_GET,
     .answered = notice_answered,
 };
 static const struct request_kind set_handover = {
     .name = "SMInfo",
     .attribute = ATTRIBUTE_SM_INFO,
-    .method = METHOD_SET,
+    .writes = true,
     .answered = handover_accepted,
     .unanswered = handover_unanswered,
 };

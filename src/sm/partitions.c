@@ -30,7 +30,6 @@ static request_unanswered keys_missing;
 static const struct request_kind get_keys = {
     .name = "P_KeyTable",
     .attribute = ATTRIBUTE_P_KEY_TABLE,
-    .method = METHOD_GET,
     .ended = keys_ended,
     .answered = keys_read,
     .refused = keys_refused,

@@ -16,7 +16,7 @@ static request_refused random_block_refused;
 static const struct request_kind set_random_block = {
     .name = "RandomForwardingTable",
     .attribute = ATTRIBUTE_RANDOM_FORWARDING_TABLE,
-    .method = METHOD_SET,
+    .writes = true,
     .ended = program_block_ended,
     .answered = random_block_taken,
     .refused = random_block_refused,

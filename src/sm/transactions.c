@@ -99,7 +99,7 @@ void sm_submit(struct sm *sm, struct request *request, enum haste haste)
     struct transactions *t = sm->transactions;
     uint32_t slot = (uint32_t)(request - t->requests.items);
     request->haste = (uint8_t)haste;
-    if (request->kind->method == METHOD_SET && request->kind->attribute != ATTRIBUTE_SM_INFO)
+    if (request->kind->writes && request->kind->attribute != ATTRIBUTE_SM_INFO)
         mirror_begin_change(sm); /* may move the requests */
     enqueue(t, &t->queues[haste], slot);
 }
@@ -119,8 +119,7 @@ static void count_sent(struct sm *sm, const struct request_kind *kind)
     size_t counter = kind->counter ? kind->counter : offsetof(struct sm_counts, other);
     counts->sent++;
     ++*(uint64_t *)((char *)counts + counter);
-    counts->tables_read +=
-        counter == offsetof(struct sm_counts, tables) && kind->method == METHOD_GET;
+    counts->tables_read += counter == offsetof(struct sm_counts, tables) && !kind->writes;
 }
 
 /* The key that opens a port: the one it shows, for as long as it has one of another manager's (it
@@ -182,7 +181,7 @@ static bool compose(struct sm *sm, const struct request *request, uint32_t id,
     wire_set(mad, MAD_BASE_VERSION, 1);
     wire_set(mad, MAD_CLASS, CLASS_SUBN_DIRECTED);
     wire_set(mad, MAD_CLASS_VERSION, 1);
-    wire_set(mad, MAD_METHOD, request->kind->method);
+    wire_set(mad, MAD_METHOD, request->kind->writes ? METHOD_SET : METHOD_GET);
     wire_set(mad, SMP_HOP_COUNT, (unsigned)hops);
     wire_set(mad, MAD_TID, id); /* the upper half belongs to hosts, as with operating systems */
     wire_set(mad, MAD_ATTRIBUTE_ID, request->kind->attribute);

@@ -35,7 +35,7 @@ typedef void request_adjust_effort(const struct sm *sm, const struct request *re
 struct request_kind {
     const char *name; /* what it reads or writes, for log lines */
     uint16_t attribute;
-    uint8_t method;
+    bool writes;          /* a Set; else a Get */
     size_t counter;       /* offset in struct sm_counts; 0: `other` */
     request_ended *ended; /* NULL: nobody counts it */
     request_answered *answered;
