@@ -33,7 +33,6 @@ struct sm {
     struct service *service;
     struct hold *hold;
     struct block_writer *block_writer;
-    struct function_writer *function_writer;
     struct multicast *multicast;
     struct sweeps *sweeps;
     struct mirror *mirror;
@@ -277,8 +276,6 @@ void multicast_free(struct multicast *multicast);
 uint16_t multicast_top(const struct sm *sm); /* the last MLID that switches have to know; 0: none */
 
 /* functions.c */
-struct function_writer *functions_new(void);
-void functions_free(struct function_writer *writer);
 void functions_read(struct sm *sm, uint32_t socket, const uint8_t *data);
 void functions_prepare(struct sm *sm); /* before LIDs are given */
 void functions_program(struct sm *sm, uint32_t socket);

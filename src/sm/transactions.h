@@ -57,6 +57,10 @@ union request_subject {
         uint32_t port, block;
     } keys; /* a block of an end port's partition table */
     struct {
+        uint32_t socket;
+        uint32_t holds; /* hold_count() when it was sent */
+    } function;         /* a virtual function, to be written */
+    struct {
         uint32_t port, distribution;
     } state; /* of a port, set for the distribution of that number */
     struct {
