@@ -36,15 +36,14 @@ void audit_requests_dropped(struct sm *sm)
     *sm->audit = (struct audit){0};
 }
 
+static request_ended audit_block_ended;
 static request_answered audit_block_read;
-static request_unanswered audit_block_missing;
 static const struct request_kind audit_block = {
     .name = "LinearForwardingTable",
     .attribute = ATTRIBUTE_LINEAR_FORWARDING_TABLE,
-    .method = METHOD_GET,
     .counter = offsetof(struct sm_counts, tables),
+    .ended = audit_block_ended,
     .answered = audit_block_read,
-    .unanswered = audit_block_missing,
 };
 
 bool audit_begin(struct sm *sm, uint64_t now)
@@ -96,7 +95,6 @@ static void audit_block_read(struct sm *sm, uint64_t now, const struct request *
     uint32_t index = request->about.table.node, block = request->about.table.block;
     struct subnet_node *node = node_at(sm, index);
     uint8_t *actual = node->tables->actual + block * LFT_BLOCK;
-    audit_block_missing(sm, now, request);
     if (!node->present || program_is_writing_tables(sm, index) ||
         !subnet_block_known(node->tables, block) || memcmp(actual, data, LFT_BLOCK) == 0)
         return;
@@ -106,9 +104,9 @@ static void audit_block_read(struct sm *sm, uint64_t now, const struct request *
     reconfigure_request(sm, REASON_TAKE_OVER); /* what is there may still be right */
 }
 
-static void audit_block_missing(struct sm *sm, uint64_t now, const struct request *request)
+static void audit_block_ended(struct sm *sm, const struct request *request)
 {
-    (void)now, (void)request;
+    (void)request;
     assert(sm->audit->under_way);
     sm->audit->under_way--;
 }

@@ -8,19 +8,20 @@
 #include <assert.h>
 #include <string.h>
 
+static request_ended block_ended;
 static request_answered block_taken;
 static request_refused block_refused;
 static request_unanswered block_unanswered;
 
 static const struct request_kind set_block[BLOCK_KINDS] = {
-    [BLOCK_PARTITIONS] = {"partitions", ATTRIBUTE_P_KEY_TABLE, METHOD_SET, 0, block_taken,
-                          block_refused, block_unanswered, NULL},
-    [BLOCK_LANES] = {"lanes", ATTRIBUTE_SL2VL_TABLE, METHOD_SET, 0, block_taken, block_refused,
-                     block_unanswered, NULL},
-    [BLOCK_ARBITRATION] = {"arbitration", ATTRIBUTE_VL_ARBITRATION_TABLE, METHOD_SET, 0,
-                           block_taken, block_refused, block_unanswered, NULL},
-    [BLOCK_MULTICAST] = {"multicast table", ATTRIBUTE_MULTICAST_FORWARDING_TABLE, METHOD_SET, 0,
-                         block_taken, block_refused, block_unanswered, NULL},
+    [BLOCK_PARTITIONS] = {"partitions", ATTRIBUTE_P_KEY_TABLE, true, 0, block_ended, block_taken,
+                          block_refused, block_unanswered, false, NULL},
+    [BLOCK_LANES] = {"lanes", ATTRIBUTE_SL2VL_TABLE, true, 0, block_ended, block_taken,
+                     block_refused, block_unanswered, false, NULL},
+    [BLOCK_ARBITRATION] = {"arbitration", ATTRIBUTE_VL_ARBITRATION_TABLE, true, 0, block_ended,
+                           block_taken, block_refused, block_unanswered, false, NULL},
+    [BLOCK_MULTICAST] = {"multicast table", ATTRIBUTE_MULTICAST_FORWARDING_TABLE, true, 0,
+                         block_ended, block_taken, block_refused, block_unanswered, false, NULL},
 };
 
 struct block_writer {
@@ -105,8 +106,9 @@ static void go_on(struct sm *sm, uint32_t row)
     blocks_program(sm); /* what became wanted of this block meanwhile */
 }
 
-static void count_off(struct sm *sm)
+static void block_ended(struct sm *sm, const struct request *request)
 {
+    (void)request;
     assert(sm->block_writer->under_way);
     sm->block_writer->under_way--;
 }
@@ -115,7 +117,6 @@ static void block_taken(struct sm *sm, uint64_t now, const struct request *reque
                         const uint8_t *data)
 {
     (void)now, (void)data;
-    count_off(sm);
     blocks_confirm(&sm->subnet.blocks, request->about.row, request->data);
     go_on(sm, request->about.row);
 }
@@ -126,7 +127,6 @@ static void block_refused(struct sm *sm, uint64_t now, const struct request *req
     uint32_t row = request->about.row;
     const struct subnet_port *port = port_at(sm, sm->subnet.blocks.rows.items[row].port);
     (void)now;
-    count_off(sm);
     sm_say(sm, SM_EVENT_WARNING, "port %u of 0x%016llx refuses its %s (status 0x%x)", port->number,
            (unsigned long long)node_at(sm, port->node)->guid, request->kind->name, status);
     blocks_refuse(&sm->subnet.blocks, row);
@@ -139,7 +139,6 @@ static void block_unanswered(struct sm *sm, uint64_t now, const struct request *
 {
     uint32_t row = request->about.row;
     const struct subnet_port *port = port_at(sm, sm->subnet.blocks.rows.items[row].port);
-    count_off(sm);
     if (request->target != sm->subnet.own_port) {
         blocks_lose(&sm->subnet.blocks, row);
         discovery_lost_contact(sm, now, request->target);

@@ -84,15 +84,15 @@ static struct trap_source *source_at(struct sm *sm, uint32_t node)
     return &sm->sweeps->sources.items[node];
 }
 
+static request_ended sweep_ended;
 static request_answered sweep_answered;
-static request_unanswered sweep_unanswered;
 static const struct request_kind sweep_switch = {
     .name = "SwitchInfo",
     .attribute = ATTRIBUTE_SWITCH_INFO,
-    .method = METHOD_GET,
     .counter = offsetof(struct sm_counts, switch_info),
+    .ended = sweep_ended,
     .answered = sweep_answered,
-    .unanswered = sweep_unanswered,
+    .loses_contact = true,
 };
 
 void change_sweep(struct sm *sm, uint64_t now)
@@ -147,7 +147,6 @@ static void sweep_answered(struct sm *sm, uint64_t now, const struct request *re
                            const uint8_t *data)
 {
     uint32_t node = request->about.node;
-    sweep_heard(sm);
     discovery_learn_switch(sm, node, data);
     if (!wire_get(data, SWITCH_INFO_PORT_STATE_CHANGE))
         return;
@@ -156,10 +155,10 @@ static void sweep_answered(struct sm *sm, uint64_t now, const struct request *re
     change_explore(sm, now, node);
 }
 
-static void sweep_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+static void sweep_ended(struct sm *sm, const struct request *request)
 {
+    (void)request;
     sweep_heard(sm);
-    discovery_lost_contact(sm, now, request->target);
 }
 
 static void repress(struct sm *sm, const struct sm_message *trap)

@@ -65,7 +65,6 @@ struct sm *sm_new(const struct sm_config *config, uint64_t port_guid)
     sm->hold = hold_new();
     sm->multicast = multicast_new();
     sm->block_writer = blocks_new();
-    sm->function_writer = functions_new();
     sm->config.qos = NULL; /* its owner's; was copied */
     return sm;
 }
@@ -106,7 +105,6 @@ void sm_free(struct sm *sm)
     clients_free(sm->clients);
     sweeps_free(sm->sweeps);
     discovery_free(sm->discovery);
-    functions_free(sm->function_writer);
     outbox_free(sm->outbox);
     program_free(sm->program);
     distribute_free(sm->distribution);

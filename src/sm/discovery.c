@@ -106,19 +106,19 @@ void discovery_requests_dropped(struct sm *sm)
 
 enum { IS_SM = 1 << 1 }; /* in PortInfo.CapabilityMask */
 
+static request_ended question_ended, part_ended, switch_info_ended, port_ended;
 static request_answered node_info_read, description_read, switch_info_read, port_info_read,
     function_read, table_block_read, change_cleared;
 static request_refused node_info_refused, read_refused, change_not_cleared;
-static request_unanswered nobody_behind_port, description_missing, switch_info_missing,
-    port_info_missing, function_missing, table_block_missing, change_unacknowledged;
+static request_unanswered nobody_behind_port, description_missing, part_missing, port_info_missing;
 static request_adjust_effort insist_on_senders;
 
 /* The subject is the switch port through which it asks; SUBNET_NONE: the manager's own node. */
 static const struct request_kind get_node_info = {
     .name = "NodeInfo",
     .attribute = ATTRIBUTE_NODE_INFO,
-    .method = METHOD_GET,
     .counter = offsetof(struct sm_counts, node_info),
+    .ended = question_ended,
     .answered = node_info_read,
     .refused = node_info_refused,
     .unanswered = nobody_behind_port,
@@ -127,7 +127,7 @@ static const struct request_kind get_node_info = {
 static const struct request_kind get_description = {
     .name = "NodeDescription",
     .attribute = ATTRIBUTE_NODE_DESCRIPTION,
-    .method = METHOD_GET,
+    .ended = question_ended,
     .answered = description_read,
     .refused = read_refused,
     .unanswered = description_missing,
@@ -135,17 +135,18 @@ static const struct request_kind get_description = {
 static const struct request_kind get_switch_info = {
     .name = "SwitchInfo",
     .attribute = ATTRIBUTE_SWITCH_INFO,
-    .method = METHOD_GET,
     .counter = offsetof(struct sm_counts, switch_info),
+    .ended = switch_info_ended,
     .answered = switch_info_read,
     .refused = read_refused,
-    .unanswered = switch_info_missing,
+    .unanswered = part_missing,
+    .loses_contact = true,
 };
 static const struct request_kind get_port_info = {
     .name = "PortInfo",
     .attribute = ATTRIBUTE_PORT_INFO,
-    .method = METHOD_GET,
     .counter = offsetof(struct sm_counts, port_info_get),
+    .ended = port_ended,
     .answered = port_info_read,
     .refused = read_refused,
     .unanswered = port_info_missing,
@@ -153,30 +154,33 @@ static const struct request_kind get_port_info = {
 static const struct request_kind get_function = {
     .name = "VirtualFunction",
     .attribute = ATTRIBUTE_VIRTUAL_FUNCTION,
-    .method = METHOD_GET,
     .counter = offsetof(struct sm_counts, functions),
+    .ended = port_ended,
     .answered = function_read,
     .refused = read_refused,
-    .unanswered = function_missing,
+    .unanswered = part_missing,
+    .loses_contact = true,
 };
 static const struct request_kind get_table_block = {
     .name = "LinearForwardingTable",
     .attribute = ATTRIBUTE_LINEAR_FORWARDING_TABLE,
-    .method = METHOD_GET,
     .counter = offsetof(struct sm_counts, tables),
+    .ended = part_ended,
     .answered = table_block_read,
     .refused = read_refused,
-    .unanswered = table_block_missing,
+    .unanswered = part_missing,
+    .loses_contact = true,
 };
 /* Acknowledges a switch's PortStateChange. */
 static const struct request_kind clear_change = {
     .name = "SwitchInfo",
     .attribute = ATTRIBUTE_SWITCH_INFO,
-    .method = METHOD_SET,
+    .writes = true,
     .counter = offsetof(struct sm_counts, switch_info),
+    .ended = question_ended,
     .answered = change_cleared,
     .refused = change_not_cleared,
-    .unanswered = change_unacknowledged,
+    .loses_contact = true,
 };
 
 static void ask_with(struct sm *sm, struct request *request, uint32_t modifier, enum haste haste)
@@ -689,27 +693,32 @@ static void switch_read(struct sm *sm, uint32_t node, const uint8_t *data)
         discovery_refresh_switch(sm, node); /* else the master acknowledges it when it writes */
 }
 
-/* ---- outcomes ----
- *
- * A request is counted off before anything follows from it, since that may be to forget all
- * requests. */
+/* ---- outcomes ---- */
 
-static uint32_t end_read(struct sm *sm, const struct request *request, bool answered)
+static void question_ended(struct sm *sm, const struct request *request)
 {
-    uint32_t node = port_at(sm, request->target)->node;
-    struct explored_node *work = explored_node(sm, node);
-    assert(sm->discovery->outstanding && work->reading);
-    sm->discovery->outstanding--;
-    work->reading--;
-    if (!answered)
-        mirror_node_unread(sm, node);
-    return node;
+    (void)request;
+    discovery_heard(sm);
 }
 
-static void end_question(struct sm *sm)
+static void part_ended(struct sm *sm, const struct request *request)
 {
-    assert(sm->discovery->outstanding);
-    sm->discovery->outstanding--;
+    struct explored_node *work = explored_node(sm, port_at(sm, request->target)->node);
+    assert(work->reading);
+    work->reading--;
+    discovery_heard(sm);
+}
+
+static void switch_info_ended(struct sm *sm, const struct request *request)
+{
+    part_ended(sm, request);
+    explored_node(sm, request->about.node)->reading_switch = false;
+}
+
+static void port_ended(struct sm *sm, const struct request *request)
+{
+    part_ended(sm, request);
+    explored_port(sm, request->about.port)->reading = false;
 }
 
 static void note_whole_node(struct sm *sm, uint32_t node)
@@ -721,7 +730,6 @@ static void note_whole_node(struct sm *sm, uint32_t node)
 static void node_info_read(struct sm *sm, uint64_t now, const struct request *request,
                            const uint8_t *data)
 {
-    end_question(sm);
     node_met(sm, now, request->about.port, data);
 }
 
@@ -729,7 +737,6 @@ static void description_read(struct sm *sm, uint64_t now, const struct request *
                              const uint8_t *data)
 {
     (void)now;
-    end_question(sm);
     memcpy(node_at(sm, request->about.node)->description, data, 64);
 }
 
@@ -737,36 +744,30 @@ static void switch_info_read(struct sm *sm, uint64_t now, const struct request *
                              const uint8_t *data)
 {
     (void)now;
-    uint32_t node = end_read(sm, request, true);
-    explored_node(sm, node)->reading_switch = false;
-    switch_read(sm, node, data);
-    note_whole_node(sm, node);
+    switch_read(sm, request->about.node, data);
+    note_whole_node(sm, request->about.node);
 }
 
 static void port_info_read(struct sm *sm, uint64_t now, const struct request *request,
                            const uint8_t *data)
 {
-    uint32_t node = end_read(sm, request, true);
-    explored_port(sm, request->about.port)->reading = false;
     port_read(sm, now, request->about.port, data);
-    note_whole_node(sm, node);
+    note_whole_node(sm, port_at(sm, request->about.port)->node);
 }
 
 static void function_read(struct sm *sm, uint64_t now, const struct request *request,
                           const uint8_t *data)
 {
-    uint32_t node = end_read(sm, request, true);
     (void)now;
-    explored_port(sm, request->about.port)->reading = false;
     functions_read(sm, request->about.port, data);
-    note_whole_node(sm, node);
+    note_whole_node(sm, port_at(sm, request->about.port)->node);
 }
 
 static void table_block_read(struct sm *sm, uint64_t now, const struct request *request,
                              const uint8_t *data)
 {
     (void)now;
-    uint32_t node = end_read(sm, request, true), block = request->about.table.block;
+    uint32_t node = request->about.table.node, block = request->about.table.block;
     struct subnet_tables *tables = node_at(sm, node)->tables;
     memcpy(tables->actual + block * LFT_BLOCK, data, LFT_BLOCK);
     tables->known[block / 64] |= UINT64_C(1) << (block % 64);
@@ -777,7 +778,6 @@ static void change_cleared(struct sm *sm, uint64_t now, const struct request *re
                            const uint8_t *data)
 {
     (void)now;
-    end_question(sm);
     memcpy(node_at(sm, request->about.node)->switch_info, data, 20);
     if (sm->discovery->explore_at == TIME_NEVER)
         read_ports(sm, request->about.node);
@@ -788,7 +788,7 @@ static void read_refused(struct sm *sm, uint64_t now, const struct request *requ
                          uint16_t status)
 {
     faults_report_refused_read(sm, request, status);
-    request->kind->unanswered(sm, now, request);
+    transactions_lose(sm, now, request);
 }
 
 static void node_info_refused(struct sm *sm, uint64_t now, const struct request *request,
@@ -809,7 +809,6 @@ static void change_not_cleared(struct sm *sm, uint64_t now, const struct request
                "switch 0x%016llx does not let its port change be acknowledged (status 0x%x): it is "
                "read again at every sweep",
                (unsigned long long)node_at(sm, node)->guid, status);
-    end_question(sm);
     if (sm->discovery->explore_at == TIME_NEVER)
         read_ports(sm, node);
 }
@@ -818,7 +817,6 @@ static void change_not_cleared(struct sm *sm, uint64_t now, const struct request
 static void nobody_behind_port(struct sm *sm, uint64_t now, const struct request *request)
 {
     (void)now;
-    end_question(sm);
     if (request->about.port == SUBNET_NONE)
         return;
     explored_port(sm, request->about.port)->probing = false;
@@ -828,40 +826,20 @@ static void nobody_behind_port(struct sm *sm, uint64_t now, const struct request
 static void description_missing(struct sm *sm, uint64_t now, const struct request *request)
 {
     (void)now;
-    end_question(sm);
     explored_node(sm, request->about.node)->described = false;
 }
 
-static void switch_info_missing(struct sm *sm, uint64_t now, const struct request *request)
+static void part_missing(struct sm *sm, uint64_t now, const struct request *request)
 {
-    end_read(sm, request, false);
-    explored_node(sm, request->about.node)->reading_switch = false;
-    discovery_lost_contact(sm, now, request->target);
+    (void)now;
+    mirror_node_unread(sm, port_at(sm, request->target)->node);
 }
 
 static void port_info_missing(struct sm *sm, uint64_t now, const struct request *request)
 {
-    function_missing(sm, now, request);
+    part_missing(sm, now, request);
+    discovery_lost_contact(sm, now, request->target);
     faults_decide(sm, request->about.port);
-}
-
-static void function_missing(struct sm *sm, uint64_t now, const struct request *request)
-{
-    end_read(sm, request, false);
-    explored_port(sm, request->about.port)->reading = false;
-    discovery_lost_contact(sm, now, request->target);
-}
-
-static void table_block_missing(struct sm *sm, uint64_t now, const struct request *request)
-{
-    end_read(sm, request, false);
-    discovery_lost_contact(sm, now, request->target);
-}
-
-static void change_unacknowledged(struct sm *sm, uint64_t now, const struct request *request)
-{
-    end_question(sm);
-    discovery_lost_contact(sm, now, request->target);
 }
 
 /* Whoever is behind a port that is Active may be sending: before it is taken for gone it is asked

@@ -18,17 +18,18 @@
 #include <assert.h>
 #include <string.h>
 
+static request_ended state_ended;
 static request_answered state_set;
 static request_refused state_refused;
-static request_unanswered state_unanswered;
 static const struct request_kind set_port_state = {
     .name = "PortInfo",
     .attribute = ATTRIBUTE_PORT_INFO,
-    .method = METHOD_SET,
+    .writes = true,
     .counter = offsetof(struct sm_counts, port_info_set),
+    .ended = state_ended,
     .answered = state_set,
     .refused = state_refused,
-    .unanswered = state_unanswered,
+    .loses_contact = true,
 };
 
 struct distribution {
@@ -255,7 +256,7 @@ static void set_all_ports(struct sm *sm, unsigned state)
 }
 
 /* Nobody waits for what an earlier one has set any more. */
-static void count_off_state(struct sm *sm, const struct request *request)
+static void state_ended(struct sm *sm, const struct request *request)
 {
     if (request->about.state.distribution != sm->distribution->job)
         return;
@@ -268,7 +269,6 @@ static void state_set(struct sm *sm, uint64_t now, const struct request *request
 {
     struct subnet_port *port = port_at(sm, request->about.state.port);
     (void)now;
-    count_off_state(sm, request);
     memcpy(port->info, data, sizeof port->info);
 }
 
@@ -277,19 +277,12 @@ static void state_refused(struct sm *sm, uint64_t now, const struct request *req
 {
     const struct subnet_port *port = port_at(sm, request->about.state.port);
     (void)now;
-    count_off_state(sm, request);
     if (wire_get(port->info, PORT_INFO_PORT_STATE) != PORT_STATE_DOWN)
         sm_say(
             sm, SM_EVENT_ERROR,
             "port %u of 0x%016llx refuses a state of static distribution (status 0x%x): it needs "
             "agents that accept Init",
             port->number, (unsigned long long)node_at(sm, port->node)->guid, status);
-}
-
-static void state_unanswered(struct sm *sm, uint64_t now, const struct request *request)
-{
-    count_off_state(sm, request);
-    discovery_lost_contact(sm, now, request->target);
 }
 
 /* ---- transitions (reconfigure.c) ---- */

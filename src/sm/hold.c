@@ -59,7 +59,6 @@ static request_answered source_arbitration_read;
 static const struct request_kind get_source_arbitration = {
     .name = "VLArbitrationTable",
     .attribute = ATTRIBUTE_VL_ARBITRATION_TABLE,
-    .method = METHOD_GET,
     .answered = source_arbitration_read,
 };
 

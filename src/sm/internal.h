@@ -33,7 +33,6 @@ struct sm {
     struct service *service;
     struct hold *hold;
     struct block_writer *block_writer;
-    struct function_writer *function_writer;
     struct multicast *multicast;
     struct sweeps *sweeps;
     struct mirror *mirror;
@@ -220,7 +219,8 @@ void program_block(struct sm *sm, uint32_t node, unsigned block); /* if it diffe
 /* For random_table.c: a block of its table was sent, and has been confirmed, refused or lost. */
 void program_block_sent(struct sm *sm, uint32_t node);
 void program_block_done(struct sm *sm, uint32_t node);
-void program_block_lost(struct sm *sm, uint64_t now, uint32_t node, unsigned block);
+request_ended program_block_ended;
+request_unanswered program_block_unanswered;
 void program_report_refused_block(struct sm *sm, const struct request *request, uint16_t status,
                                   const char *consequence);
 
@@ -276,8 +276,6 @@ void multicast_free(struct multicast *multicast);
 uint16_t multicast_top(const struct sm *sm); /* the last MLID that switches have to know; 0: none */
 
 /* functions.c */
-struct function_writer *functions_new(void);
-void functions_free(struct function_writer *writer);
 void functions_read(struct sm *sm, uint32_t socket, const uint8_t *data);
 void functions_prepare(struct sm *sm); /* before LIDs are given */
 void functions_program(struct sm *sm, uint32_t socket);

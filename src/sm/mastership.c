@@ -116,13 +116,14 @@ static void fill_info(const struct sm *sm, uint8_t *data)
 /* ---- requests to other managers ---- */
 
 /* All four are SMInfo of the manager at a port. */
+static request_ended question_ended;
 static request_answered manager_answered, poll_answered, notice_answered, handover_accepted;
 static request_unanswered manager_silent, poll_unanswered, handover_unanswered;
 static request_adjust_effort manager_effort, poll_effort;
 static const struct request_kind ask_manager = {
     .name = "SMInfo",
     .attribute = ATTRIBUTE_SM_INFO,
-    .method = METHOD_GET,
+    .ended = question_ended,
     .answered = manager_answered,
     .unanswered = manager_silent,
     .effort = manager_effort,
@@ -130,7 +131,6 @@ static const struct request_kind ask_manager = {
 static const struct request_kind poll_master = {
     .name = "SMInfo",
     .attribute = ATTRIBUTE_SM_INFO,
-    .method = METHOD_GET,
     .answered = poll_answered,
     .unanswered = poll_unanswered,
     .effort = poll_effort,
@@ -139,13 +139,12 @@ static const struct request_kind poll_master = {
 static const struct request_kind give_notice = {
     .name = "SMInfo",
     .attribute = ATTRIBUTE_SM_INFO,
-    .method = METHOD_GET,
     .answered = notice_answered,
 };
 static const struct request_kind set_handover = {
     .name = "SMInfo",
     .attribute = ATTRIBUTE_SM_INFO,
-    .method = METHOD_SET,
+    .writes = true,
     .answered = handover_accepted,
     .unanswered = handover_unanswered,
 };
@@ -474,7 +473,7 @@ uint64_t mastership_deadline(const struct sm *sm)
 
 /* ---- other managers' answers ---- */
 
-static void count_off(struct sm *sm, const struct request *request)
+static void question_ended(struct sm *sm, const struct request *request)
 {
     if (request->about.manager.discovery_waits)
         discovery_heard(sm);
@@ -497,7 +496,6 @@ static void manager_answered(struct sm *sm, uint64_t now, const struct request *
     enum mastership_event event = mastership_meet(&us, &them);
     struct subnet_port *seat = port_at(sm, port);
     is_alive(sm, port);
-    count_off(sm, request);
     seat->manager_priority = (uint8_t)them.priority;
     seat->manager_state = (uint8_t)them.state;
     seat->manager_acts = (uint32_t)wire_get(data, SM_INFO_ACT_COUNT);
@@ -513,7 +511,6 @@ static void manager_silent(struct sm *sm, uint64_t now, const struct request *re
 {
     uint8_t *mute = mute_at(sm, request->about.manager.port);
     (void)now;
-    count_off(sm, request);
     *mute = *mute < MUTE ? *mute + 1 : MUTE;
 }
 

@@ -23,16 +23,18 @@
 
 enum { NOT_READ, READING, READ };
 
+static request_ended keys_ended;
 static request_answered keys_read;
 static request_refused keys_refused;
 static request_unanswered keys_missing;
 static const struct request_kind get_keys = {
     .name = "P_KeyTable",
     .attribute = ATTRIBUTE_P_KEY_TABLE,
-    .method = METHOD_GET,
+    .ended = keys_ended,
     .answered = keys_read,
     .refused = keys_refused,
     .unanswered = keys_missing,
+    .loses_contact = true,
 };
 
 struct partitioning {
@@ -298,6 +300,13 @@ static void finish_port(struct sm *sm, uint32_t end)
         program_port(sm, guard_of(sm, end));
 }
 
+static void keys_ended(struct sm *sm, const struct request *request)
+{
+    (void)request;
+    assert(sm->partitioning->reading);
+    sm->partitioning->reading--;
+}
+
 /* Keys fill a table from the front: behind a blank block there are none. */
 static void keys_read(struct sm *sm, uint64_t now, const struct request *request,
                       const uint8_t *data)
@@ -305,8 +314,6 @@ static void keys_read(struct sm *sm, uint64_t now, const struct request *request
     static const uint8_t blank[BLOCK_BYTES];
     uint32_t end = request->about.keys.port, block = request->about.keys.block;
     (void)now;
-    assert(sm->partitioning->reading);
-    sm->partitioning->reading--;
     blocks_learn(&sm->subnet.blocks, end, BLOCK_PARTITIONS, block, data);
     if (memcmp(data, blank, sizeof blank) != 0 && block + 1 < blocks_of(room_of(sm, end)))
         read_block(sm, end, block + 1);
@@ -318,20 +325,16 @@ static void keys_refused(struct sm *sm, uint64_t now, const struct request *requ
                          uint16_t status)
 {
     (void)now, (void)status;
-    assert(sm->partitioning->reading);
-    sm->partitioning->reading--;
     finish_port(sm, request->about.keys.port);
 }
 
 static void keys_missing(struct sm *sm, uint64_t now, const struct request *request)
 {
     uint32_t end = request->about.keys.port;
-    assert(sm->partitioning->reading);
-    sm->partitioning->reading--;
+    (void)now;
     sm->partitioning->rules_changed = true;
     *reads_of(sm, end) = READ;
     conclude_order(sm, end, FUNCTION_LOST);
-    discovery_lost_contact(sm, now, request->target);
 }
 
 void partitions_requests_dropped(struct sm *sm)

@@ -16,35 +16,41 @@
 #include <assert.h>
 #include <string.h>
 
+static request_ended port_ended, switch_ended;
 static request_answered port_taken, switch_taken, block_taken;
 static request_refused port_refused, switch_refused, block_refused;
-static request_unanswered port_unanswered, switch_unanswered, block_unanswered;
+static request_unanswered port_unanswered;
 static const struct request_kind set_port = {
     .name = "PortInfo",
     .attribute = ATTRIBUTE_PORT_INFO,
-    .method = METHOD_SET,
+    .writes = true,
     .counter = offsetof(struct sm_counts, port_info_set),
+    .ended = port_ended,
     .answered = port_taken,
     .refused = port_refused,
     .unanswered = port_unanswered,
+    .loses_contact = true,
 };
 static const struct request_kind set_switch = {
     .name = "SwitchInfo",
     .attribute = ATTRIBUTE_SWITCH_INFO,
-    .method = METHOD_SET,
+    .writes = true,
     .counter = offsetof(struct sm_counts, switch_info),
+    .ended = switch_ended,
     .answered = switch_taken,
     .refused = switch_refused,
-    .unanswered = switch_unanswered,
+    .loses_contact = true,
 };
 static const struct request_kind set_table_block = {
     .name = "LinearForwardingTable",
     .attribute = ATTRIBUTE_LINEAR_FORWARDING_TABLE,
-    .method = METHOD_SET,
+    .writes = true,
     .counter = offsetof(struct sm_counts, tables),
+    .ended = program_block_ended,
     .answered = block_taken,
     .refused = block_refused,
-    .unanswered = block_unanswered,
+    .unanswered = program_block_unanswered,
+    .loses_contact = true,
 };
 
 enum { TRIES = 3 }; /* of what may have been refused because of something that just changed */
@@ -652,9 +658,9 @@ void program_requests_dropped(struct sm *sm)
 
 /* ---- outcomes ---- */
 
-static void count_off_block(struct sm *sm, uint32_t node)
+void program_block_ended(struct sm *sm, const struct request *request)
 {
-    struct switch_settings *work = switch_settings(sm, node);
+    struct switch_settings *work = switch_settings(sm, request->about.table.node);
     assert(work->writing_tables && sm->program->tables_under_way);
     work->writing_tables--;
     sm->program->tables_under_way--;
@@ -662,7 +668,6 @@ static void count_off_block(struct sm *sm, uint32_t node)
 
 void program_block_done(struct sm *sm, uint32_t node)
 {
-    count_off_block(sm, node);
     if (switch_settings(sm, node)->writing_tables == 0) {
         program_switch(sm, node);
         program_node_ports(sm, node);
@@ -670,11 +675,12 @@ void program_block_done(struct sm *sm, uint32_t node)
 }
 
 /* Whoever does not answer a Set may or may not have carried it out: the block is not known. */
-void program_block_lost(struct sm *sm, uint64_t now, uint32_t node, unsigned block)
+void program_block_unanswered(struct sm *sm, uint64_t now, const struct request *request)
 {
-    count_off_block(sm, node);
-    node_at(sm, node)->tables->known[block / 64] &= ~(UINT64_C(1) << (block % 64));
-    discovery_lost_contact(sm, now, node_at(sm, node)->first_port);
+    struct subnet_tables *tables = node_at(sm, request->about.table.node)->tables;
+    uint32_t block = request->about.table.block;
+    (void)now;
+    tables->known[block / 64] &= ~(UINT64_C(1) << (block % 64));
 }
 
 static void block_taken(struct sm *sm, uint64_t now, const struct request *request,
@@ -695,11 +701,6 @@ static void block_refused(struct sm *sm, uint64_t now, const struct request *req
     program_report_refused_block(sm, request, status, "; sweeps ask again");
     note_refused_block(sm, request);
     program_block_done(sm, request->about.table.node);
-}
-
-static void block_unanswered(struct sm *sm, uint64_t now, const struct request *request)
-{
-    program_block_lost(sm, now, request->about.table.node, request->about.table.block);
 }
 
 /* It refused a Set, or took one and did not move. Its state changed under our feet, most likely:
@@ -723,6 +724,11 @@ static void port_resists(struct sm *sm, uint32_t port, unsigned state, uint16_t 
                p->number, guid, state == PORT_STATE_ARMED ? "Armed" : "Active");
 }
 
+static void port_ended(struct sm *sm, const struct request *request)
+{
+    port_settings(sm, request->about.port)->writing = false;
+}
+
 static void port_taken(struct sm *sm, uint64_t now, const struct request *request,
                        const uint8_t *data)
 {
@@ -730,7 +736,6 @@ static void port_taken(struct sm *sm, uint64_t now, const struct request *reques
     struct subnet_port *p = port_at(sm, port);
     unsigned state = (unsigned)wire_get(request->data, PORT_INFO_PORT_STATE);
     (void)now;
-    port_settings(sm, port)->writing = false;
     memcpy(p->info, data, sizeof p->info);
     wire_set(p->info, PORT_INFO_CLIENT_REREGISTER, 0); /* a question, not a setting */
     if (wire_get(request->data, PORT_INFO_CLIENT_REREGISTER))
@@ -751,22 +756,20 @@ static void port_refused(struct sm *sm, uint64_t now, const struct request *requ
                          uint16_t status)
 {
     (void)now;
-    port_settings(sm, request->about.port)->writing = false;
     port_resists(sm, request->about.port, (unsigned)wire_get(request->data, PORT_INFO_PORT_STATE),
                  status);
 }
 
 static void port_unanswered(struct sm *sm, uint64_t now, const struct request *request)
 {
-    port_settings(sm, request->about.port)->writing = false;
+    (void)now;
     discovery_avoid_port(sm, request->about.port);
-    discovery_lost_contact(sm, now, request->target);
 }
 
-static void count_off_switch(struct sm *sm, uint32_t node)
+static void switch_ended(struct sm *sm, const struct request *request)
 {
     assert(sm->program->tables_under_way);
-    switch_settings(sm, node)->writing_switch = false;
+    switch_settings(sm, request->about.node)->writing_switch = false;
     sm->program->tables_under_way--;
 }
 
@@ -803,7 +806,6 @@ static void switch_taken(struct sm *sm, uint64_t now, const struct request *requ
 {
     bool still_wanted = is_still_wanted(sm, request);
     (void)now;
-    count_off_switch(sm, request->about.node);
     info_taken(sm, request, data);
     switch_written(sm, request, still_wanted);
 }
@@ -813,13 +815,6 @@ static void switch_refused(struct sm *sm, uint64_t now, const struct request *re
 {
     bool still_wanted = is_still_wanted(sm, request);
     (void)now;
-    count_off_switch(sm, request->about.node);
     info_refused(sm, request, status);
     switch_written(sm, request, still_wanted);
-}
-
-static void switch_unanswered(struct sm *sm, uint64_t now, const struct request *request)
-{
-    count_off_switch(sm, request->about.node);
-    discovery_lost_contact(sm, now, request->target);
 }

@@ -13,14 +13,15 @@ enum { BLOCK_ENTRIES = 16, NO_DEFAULT = 0xFF };
 
 static request_answered random_block_taken;
 static request_refused random_block_refused;
-static request_unanswered random_block_unanswered;
 static const struct request_kind set_random_block = {
     .name = "RandomForwardingTable",
     .attribute = ATTRIBUTE_RANDOM_FORWARDING_TABLE,
-    .method = METHOD_SET,
+    .writes = true,
+    .ended = program_block_ended,
     .answered = random_block_taken,
     .refused = random_block_refused,
-    .unanswered = random_block_unanswered,
+    .unanswered = program_block_unanswered,
+    .loses_contact = true,
 };
 
 bool random_table_is_used(const struct subnet_node *node)
@@ -119,11 +120,6 @@ static void random_block_refused(struct sm *sm, uint64_t now, const struct reque
     (void)now;
     program_report_refused_block(sm, request, status, "");
     program_block_done(sm, request->about.table.node);
-}
-
-static void random_block_unanswered(struct sm *sm, uint64_t now, const struct request *request)
-{
-    program_block_lost(sm, now, request->about.table.node, request->about.table.block);
 }
 
 /* Writes the blocks that differ. The view by LID is what the rest of the manager compares. */

@@ -99,7 +99,7 @@ void sm_submit(struct sm *sm, struct request *request, enum haste haste)
     struct transactions *t = sm->transactions;
     uint32_t slot = (uint32_t)(request - t->requests.items);
     request->haste = (uint8_t)haste;
-    if (request->kind->method == METHOD_SET && request->kind->attribute != ATTRIBUTE_SM_INFO)
+    if (request->kind->writes && request->kind->attribute != ATTRIBUTE_SM_INFO)
         mirror_begin_change(sm); /* may move the requests */
     enqueue(t, &t->queues[haste], slot);
 }
@@ -119,8 +119,7 @@ static void count_sent(struct sm *sm, const struct request_kind *kind)
     size_t counter = kind->counter ? kind->counter : offsetof(struct sm_counts, other);
     counts->sent++;
     ++*(uint64_t *)((char *)counts + counter);
-    counts->tables_read +=
-        counter == offsetof(struct sm_counts, tables) && kind->method == METHOD_GET;
+    counts->tables_read += counter == offsetof(struct sm_counts, tables) && !kind->writes;
 }
 
 /* The key that opens a port: the one it shows, for as long as it has one of another manager's (it
@@ -182,7 +181,7 @@ static bool compose(struct sm *sm, const struct request *request, uint32_t id,
     wire_set(mad, MAD_BASE_VERSION, 1);
     wire_set(mad, MAD_CLASS, CLASS_SUBN_DIRECTED);
     wire_set(mad, MAD_CLASS_VERSION, 1);
-    wire_set(mad, MAD_METHOD, request->kind->method);
+    wire_set(mad, MAD_METHOD, request->kind->writes ? METHOD_SET : METHOD_GET);
     wire_set(mad, SMP_HOP_COUNT, (unsigned)hops);
     wire_set(mad, MAD_TID, id); /* the upper half belongs to hosts, as with operating systems */
     wire_set(mad, MAD_ATTRIBUTE_ID, request->kind->attribute);
@@ -223,13 +222,29 @@ static struct request_effort effort_of(const struct sm *sm, const struct request
     return effort;
 }
 
+/* Returns the request, and counts it off before anything follows from it, since that may be to
+ * drop all requests. */
+static struct request end(struct sm *sm, uint32_t slot)
+{
+    struct request request = sm->transactions->requests.items[slot];
+    retire(sm->transactions, slot);
+    if (request.kind->ended)
+        request.kind->ended(sm, &request);
+    return request;
+}
+
+void transactions_lose(struct sm *sm, uint64_t now, const struct request *request)
+{
+    if (request->kind->unanswered)
+        request->kind->unanswered(sm, now, request);
+    if (request->kind->loses_contact)
+        discovery_lost_contact(sm, now, request->target);
+}
+
 static void end_unanswered(struct sm *sm, uint64_t now, uint32_t slot)
 {
-    struct transactions *t = sm->transactions;
-    struct request gone = t->requests.items[slot];
-    retire(t, slot);
-    if (gone.kind->unanswered)
-        gone.kind->unanswered(sm, now, &gone);
+    struct request gone = end(sm, slot);
+    transactions_lose(sm, now, &gone);
 }
 
 bool transactions_next(struct sm *sm, uint64_t now, struct sm_message *message)
@@ -293,20 +308,19 @@ void transactions_receive(struct sm *sm, uint64_t now, const struct sm_message *
         request->kind->attribute != wire_get(message->mad, MAD_ATTRIBUTE_ID) ||
         request->modifier != wire_get(message->mad, MAD_ATTRIBUTE_MODIFIER))
         return; /* late, twice, or not ours */
-    struct request answered = *request;
     land(t, slot);
-    retire(t, slot);
     grow_window(sm);
     t->silence = 0;
     t->counts.answered++;
+    struct request answered = end(sm, slot);
     const struct request_kind *kind = answered.kind;
     uint16_t status = (uint16_t)wire_get(message->mad, SMP_STATUS);
     if (!status)
         kind->answered(sm, now, &answered, message->mad + SMP_DATA_OFFSET);
     else if (kind->refused)
         kind->refused(sm, now, &answered, status);
-    else if (kind->unanswered)
-        kind->unanswered(sm, now, &answered);
+    else
+        transactions_lose(sm, now, &answered);
 }
 
 /* One lost SMP says little about the way; if it is lost again, or several are in a row, that is

@@ -148,8 +148,13 @@ static void names_of_machines_that_there_are_not_are_not_kept(void **state)
     ask(&world, manager, VSWITCH_MIGRATE, "alpha", "nowhere", VSWITCH_BALANCED);
     assert_true(vswitch_find_machine(machines, vswitch_guid("alpha"), &machine));
     assert_string_equal(machine.name, "alpha");
+    must(&world, manager, VSWITCH_CREATE, "beta", "H2", VSWITCH_BALANCED);
     must(&world, manager, VSWITCH_DESTROY, "alpha", NULL, VSWITCH_BALANCED);
-    assert_int_equal(machines->name_texts.count, machines->free_names.count);
+    assert_int_equal(machines->name_texts.count, 1);
+    assert_true(vswitch_find_machine(machines, vswitch_guid("beta"), &machine));
+    assert_string_equal(machine.name, "beta");
+    must(&world, manager, VSWITCH_DESTROY, "beta", NULL, VSWITCH_BALANCED);
+    assert_int_equal(machines->name_texts.count, 0);
     world_close(&world);
 }
 
