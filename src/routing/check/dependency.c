@@ -36,7 +36,6 @@ void dependency_release(struct dependency_graph *graph)
     mem_free(graph->first_word);
     mem_free(graph->first_node);
     mem_free(graph->bits);
-    vec_release(&graph->losses);
     *graph = (struct dependency_graph){0};
 }
 
@@ -45,52 +44,35 @@ void dependency_copy(struct dependency_graph *graph, const struct dependency_gra
     size_t words = lay_out(graph, from->network, from->vls);
     graph->bits = mem_alloc((words + 1) * sizeof *graph->bits);
     memcpy(graph->bits, from->bits, words * sizeof *graph->bits);
-    for (size_t i = 0; i < from->losses.count; i++)
-        vec_push(&graph->losses, from->losses.items[i]);
-}
-
-/* The inputs that lead to an output lead there no longer. */
-static void lose_output(struct dependency_graph *graph, uint32_t at, unsigned port)
-{
-    struct dependency_loss loss = {.at = at, .port = (uint8_t)port};
-    size_t words = dependency_row_words(graph, at);
-    uint64_t *row = dependency_row(graph, at, 0, 0);
-    unsigned rows = (graph->network->switches.items[at].port_count + 1u) * graph->vls;
-    for (unsigned i = 0; i < rows; i++, row += words)
-        for (unsigned bit = port * graph->vls; bit < (port + 1) * graph->vls; bit++)
-            if (bitset_has(row, bit)) {
-                bitset_drop(row, bit);
-                bitset_add(loss.ins, i / graph->vls);
-            }
-    vec_push(&graph->losses, loss);
 }
 
 static void move_rows(struct dependency_graph *graph, const struct dependency_graph *from,
-                      uint32_t old, uint32_t at, const uint8_t *fresh)
+                      uint32_t old, uint32_t at, const uint8_t *is_new)
 {
     const struct network_switch *node = &graph->network->switches.items[at];
     size_t words = dependency_row_words(graph, at);
-    memcpy(dependency_row(graph, at, 0, 0), dependency_row(from, old, 0, 0),
-           (node->port_count + 1u) * graph->vls * words * sizeof *graph->bits);
-    if (!memchr(fresh + node->first_port, 1, node->port_count + 1u))
-        return;
-    for (unsigned port = 1; port <= node->port_count; port++)
-        if (fresh[node->first_port + port])
-            lose_output(graph, at, port);
-    for (unsigned port = 1; port <= node->port_count; port++)
-        if (fresh[node->first_port + port])
-            memset(dependency_row(graph, at, port, 0), 0, graph->vls * words * sizeof *graph->bits);
+    uint32_t rows = (node->port_count + 1u) * graph->vls;
+    uint64_t *first = dependency_row(graph, at, 0, 0);
+    memcpy(first, dependency_row(from, old, 0, 0), rows * words * sizeof *first);
+    for (unsigned port = 1; port <= node->port_count; port++) {
+        if (!is_new[node->first_port + port])
+            continue;
+        memset(dependency_row(graph, at, port, 0), 0, graph->vls * words * sizeof *first);
+        for (uint32_t i = 0; i < rows; i++)
+            for (unsigned bit = port * graph->vls; bit < (port + 1) * graph->vls; bit++)
+                bitset_drop(first + i * words, bit);
+    }
 }
 
 void dependency_move(struct dependency_graph *graph, const struct dependency_graph *from,
-                     const struct network *network, const uint32_t *to_new, const uint8_t *fresh)
+                     const struct network *network, const uint32_t *to_new, const uint8_t *is_new)
 {
     size_t words = lay_out(graph, network, from->vls);
     uint8_t *moved = mem_zalloc(network->switches.count + 1, 1);
     graph->bits = mem_alloc((words + 1) * sizeof *graph->bits);
     for (uint32_t old = 0; old < from->network->switches.count; old++)
         if (to_new[old] != NETWORK_NONE) {
-            move_rows(graph, from, old, to_new[old], fresh);
+            move_rows(graph, from, old, to_new[old], is_new);
             moved[to_new[old]] = 1;
         }
     for (uint32_t at = 0; at < network->switches.count; at++)
@@ -112,6 +94,24 @@ uint64_t dependency_count(const struct dependency_graph *graph)
     for (size_t i = 0; i < graph->first_word[graph->network->switches.count]; i++)
         count += (unsigned)__builtin_popcountll(graph->bits[i]);
     return count;
+}
+
+void dependency_each(const struct dependency_graph *graph,
+                     void (*visit)(void *context, uint32_t at, unsigned in, unsigned out,
+                                   unsigned vl),
+                     void *context)
+{
+    const struct network *network = graph->network;
+    for (uint32_t at = 0; at < network->switches.count; at++)
+        for (unsigned in = 0; in <= network->switches.items[at].port_count; in++)
+            for (unsigned vl = 0; vl < graph->vls; vl++) {
+                const uint64_t *row = dependency_row(graph, at, in, vl);
+                for (size_t word = 0; word < dependency_row_words(graph, at); word++)
+                    for (uint64_t left = row[word]; left; left &= left - 1) {
+                        size_t bit = word * 64 + (unsigned)__builtin_ctzll(left);
+                        visit(context, at, in, (unsigned)(bit / graph->vls), vl);
+                    }
+            }
 }
 
 /* A node and how far its row of successors was read. */
@@ -155,7 +155,7 @@ enum { UNSEEN, OPEN, DONE };
 
 /* Depth first from one node; true with *found on a cycle. */
 static bool descend(const struct dependency_graph *graph, uint8_t *colour, struct cursor start,
-                    struct cursor *found)
+                    struct cursor *found, uint64_t *operations)
 {
     VEC(struct cursor) stack = {0};
     bool cyclic = false;
@@ -163,6 +163,7 @@ static bool descend(const struct dependency_graph *graph, uint8_t *colour, struc
     vec_push(&stack, start);
     while (stack.count && !cyclic) {
         struct cursor next;
+        ++*operations;
         if (!next_successor(graph, &stack.items[stack.count - 1], &next)) {
             colour[stack.items[--stack.count].node] = DONE;
         } else if (colour[next.node] == OPEN) {
@@ -220,20 +221,33 @@ static void shorten(const struct dependency_graph *graph, struct cursor start,
     mem_free(parent);
 }
 
-bool dependency_find_cycle(const struct dependency_graph *graph, struct verify_report *report)
+bool dependency_find_cycle_from(const struct dependency_graph *graph,
+                                const struct dependency_node *nodes, size_t count,
+                                uint64_t *operations, struct verify_report *report)
 {
-    uint32_t switches = (uint32_t)graph->network->switches.count;
-    uint8_t *colour = mem_zalloc(graph->first_node[switches] + 1, 1);
+    uint8_t *colour = mem_zalloc(graph->first_node[graph->network->switches.count] + 1, 1);
     struct cursor found;
     bool cyclic = false;
-    for (uint32_t at = 0; at < switches && !cyclic; at++)
-        for (uint32_t node = graph->first_node[at]; node < graph->first_node[at + 1] && !cyclic;
-             node++)
-            if (colour[node] == UNSEEN)
-                cyclic = descend(graph, colour, (struct cursor){.at = at, .node = node}, &found);
+    for (size_t i = 0; i < count && !cyclic; i++)
+        if (colour[nodes[i].node] == UNSEEN)
+            cyclic = descend(graph, colour, (struct cursor){nodes[i].at, nodes[i].node, 0}, &found,
+                             operations);
     mem_free(colour);
     if (cyclic)
         shorten(graph, found, report);
+    return cyclic;
+}
+
+bool dependency_find_cycle(const struct dependency_graph *graph, struct verify_report *report)
+{
+    VEC(struct dependency_node) nodes = {0};
+    uint64_t unused = 0;
+    vec_reserve(&nodes, graph->first_node[graph->network->switches.count]);
+    for (uint32_t at = 0; at < graph->network->switches.count; at++)
+        for (uint32_t node = graph->first_node[at]; node < graph->first_node[at + 1]; node++)
+            vec_push(&nodes, ((struct dependency_node){at, node}));
+    bool cyclic = dependency_find_cycle_from(graph, nodes.items, nodes.count, &unused, report);
+    vec_release(&nodes);
     return cyclic;
 }
 
