@@ -13,11 +13,20 @@ struct arena_block {
     _Alignas(ARENA_ALIGNMENT) unsigned char data[];
 };
 
+static void (*failure_handler)(void);
+
+void mem_on_failure(void (*handler)(void))
+{
+    failure_handler = handler;
+}
+
 static void *checked(void *memory, size_t count, size_t bytes)
 {
     if (memory || !count || !bytes)
         return memory;
     fprintf(stderr, "weft: out of memory (%zu times %zu bytes wanted)\n", count, bytes);
+    if (failure_handler)
+        failure_handler();
     exit(2);
 }
 

@@ -9,6 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A daemon's handler is called before the program ends, by whichever thread could not allocate. It
+ * may leave a line in a log and end the process; it must not allocate. NULL: none. */
+void mem_on_failure(void (*handler)(void));
+
 void *mem_alloc(size_t bytes);
 /* The same for what is large and written all over at once: of large pages, if there are any. */
 void *mem_alloc_large(size_t bytes);

@@ -28,6 +28,15 @@ bool time_parse(const char *text, uint64_t *ps)
     return false;
 }
 
+bool time_parse_ns(const char *text, uint64_t *ns)
+{
+    uint64_t ps;
+    if (!time_parse(text, &ps))
+        return false;
+    *ns = time_ns_ceil(ps);
+    return true;
+}
+
 const char *time_text(uint64_t ps, char buffer[TIME_TEXT_BYTES])
 {
     unsigned unit = UNITS - 1;

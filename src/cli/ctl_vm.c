@@ -12,11 +12,11 @@
 
 enum { WORDS_MOST = 8, PENDING = 1, POLL_MS = 10 };
 
-static uint64_t clock_ps(void)
+static uint64_t clock_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * TIME_S + (uint64_t)now.tv_nsec * TIME_NS;
+    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
 /* The number behind "ticket", in text or JSON. */
@@ -38,7 +38,7 @@ static int wait_for(const struct ctl_machine_options *options, uint64_t until, s
     const char *const words[] = {"vm", "ticket", ticket};
     struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};
     while (*result == PENDING) {
-        if (clock_ps() > until)
+        if (clock_ns() > until)
             return err_set(err, ETIMEDOUT,
                            "not done yet: it goes on; 'weft ctl vm ticket %s' tells how", ticket);
         nanosleep(&pause, NULL);
@@ -93,12 +93,12 @@ int ctl_machines(const struct ctl_machine_options *options, int argc, char **arg
     struct err err = {0};
     struct text out = {0};
     int result = 0;
-    uint64_t patience = 60 * TIME_S;
-    if (options->patience && !time_parse(options->patience, &patience))
+    uint64_t patience = 60 * NS_PER_S;
+    if (options->patience && !time_parse_ns(options->patience, &patience))
         return command_usage("ctl", "'%s' is no time such as 30s", options->patience);
     if (pack(options, argc, argv, words, &count) != 0)
         return EXIT_USAGE;
-    uint64_t until = clock_ps() + patience;
+    uint64_t until = clock_ns() + patience;
     int status = ctl_ask(options->path, words, count, options->json, &out, &result, &err);
     if (status == 0 && result == PENDING && !options->no_wait)
         status = wait_for(options, until, &out, &result, &err);

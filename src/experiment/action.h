@@ -5,7 +5,7 @@
 #ifndef WEFT_EXPERIMENT_ACTION_H
 #define WEFT_EXPERIMENT_ACTION_H
 
-#include "experiment/words.h"
+#include "base/line_reader.h"
 #include "topology/topology.h"
 #include "vswitch/columns.h"
 

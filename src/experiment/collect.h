@@ -9,7 +9,7 @@
 #ifndef WEFT_EXPERIMENT_COLLECT_H
 #define WEFT_EXPERIMENT_COLLECT_H
 
-#include "experiment/words.h"
+#include "base/line_reader.h"
 #include "topology/topology.h"
 
 enum measure {

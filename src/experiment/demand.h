@@ -7,7 +7,7 @@
 #ifndef WEFT_EXPERIMENT_DEMAND_H
 #define WEFT_EXPERIMENT_DEMAND_H
 
-#include "experiment/words.h"
+#include "base/line_reader.h"
 #include "fabric/options.h"
 #include "fabric/traffic.h"
 #include "topology/topology.h"

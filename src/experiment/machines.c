@@ -244,6 +244,13 @@ static void move_guest(struct stage *stage, const struct machine *machine, uint3
         fabric_move_guest(stage->fabric, machine->guest, port);
 }
 
+/* How long an order took, in picoseconds. The manager's clock counts whole nanoseconds, so both
+ * ends are rounded down alike. */
+static uint64_t time_of(const struct machine_order *order, const struct vswitch_result *result)
+{
+    return time_ns_to_ps(result->ended_ns - time_ns_floor(order->asked));
+}
+
 static void add_up(struct order_sums *sums, const struct machine_order *order,
                    const struct vswitch_result *result)
 {
@@ -251,8 +258,8 @@ static void add_up(struct order_sums *sums, const struct machine_order *order,
     if (result->state != VSWITCH_DONE)
         return;
     sums->done++;
-    summary_add(&sums->time, result->ended - order->asked);
-    histogram_add(&sums->times, result->ended - order->asked);
+    summary_add(&sums->time, time_of(order, result));
+    histogram_add(&sums->times, time_of(order, result));
     summary_add(&sums->function_smps, result->function_smps);
     summary_add(&sums->table_smps, result->table_smps);
     summary_add(&sums->switches, result->switches);
@@ -268,9 +275,10 @@ static void tell(struct stage *stage, const struct machine_order *order,
     bool failed = result->state == VSWITCH_FAILED;
     char took[TIME_TEXT_BYTES];
     if (machine->named || failed)
-        story_tell(stage->story, failed ? STORY_ALARM : STORY_EVENT, result->ended, machine->name,
-                   "%s%s after %s: %s", failed ? "could not be " : "", verbs[order->verb],
-                   time_text(result->ended - order->asked, took), result->text);
+        story_tell(stage->story, failed ? STORY_ALARM : STORY_EVENT,
+                   time_ns_to_ps(result->ended_ns), machine->name, "%s%s after %s: %s",
+                   failed ? "could not be " : "", verbs[order->verb],
+                   time_text(time_of(order, result), took), result->text);
 }
 
 /* Series: what they hear of an order that is over. */
@@ -288,7 +296,7 @@ static void note_order(struct stage *stage, const struct machine_order *order,
         return;
     metrics_count(metrics, now, MEASURE_MACHINES_SMPS,
                   (uint64_t)result->function_smps + result->table_smps);
-    metrics_value(metrics, now, MEASURE_MACHINES_TIME, result->ended - order->asked);
+    metrics_value(metrics, now, MEASURE_MACHINES_TIME, time_of(order, result));
     metrics_level(metrics, now, MEASURE_MACHINES_RUNNING, stage->machines.running);
 }
 
@@ -308,7 +316,7 @@ void machines_done(struct stage *stage, const struct machine_order *order,
         machine->moves += order->verb == VSWITCH_MIGRATE;
         if (order->verb != VSWITCH_DESTROY)
             machine->last = *result;
-        machines->last_done = result->ended;
+        machines->last_done = time_ns_to_ps(result->ended_ns);
     }
     machine->wanted &= done || order->verb != VSWITCH_CREATE;
     note_order(stage, order, result);
@@ -355,7 +363,7 @@ static bool look_at(struct stage *stage, struct machine_order *order)
         ask(stage, order);
         return false;
     }
-    if (result->began && !order->begun) {
+    if (result->began_ns && !order->begun) {
         order->begun = true;
         order->from = find_port(stage, order->manager, machine->guid);
         if (order->verb != VSWITCH_CREATE)
@@ -470,8 +478,8 @@ static bool is_excused(const struct stage *stage, uint32_t guest, const struct d
     if (guest == TOPOLOGY_NONE)
         return false;
     const struct machine *machine = &stage->machines.items.items[guest - DATA_GUEST];
-    return machine->orders || !machine->running || machine->last.ended >= packet->made ||
-           stage->machines.is_shared;
+    return machine->orders || !machine->running ||
+           machine->last.ended_ns >= time_ns_floor(packet->made) || stage->machines.is_shared;
 }
 
 void machines_lost(struct stage *stage, const struct data_packet *packet)

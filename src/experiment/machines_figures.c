@@ -71,14 +71,14 @@ static void set_machine(struct stage *stage, const struct machine *machine)
                                  .moves = machine->moves,
                                  .switches = last->switches,
                                  .table_smps = last->table_smps,
-                                 .time_ps = last->ended - last->asked,
+                                 .time_ps = time_ns_to_ps(last->ended_ns - last->asked_ns),
                                  .has_traffic = machine->guest != TOPOLOGY_NONE};
     set(stage, machine->name, "lid", machine->lid, "");
     set(stage, machine->name, "moves", machine->moves, "times");
     set(stage, machine->name, "smps.hypervisors", last->function_smps, "SMPs");
     set(stage, machine->name, "smps.tables", last->table_smps, "SMPs");
     set(stage, machine->name, "switches", last->switches, "switches");
-    set(stage, machine->name, "time", seconds((double)(last->ended - last->asked)), "s");
+    set(stage, machine->name, "time", seconds((double)told.time_ps), "s");
     if (machine->guest == TOPOLOGY_NONE) {
         vec_push(&stage->story->machines, told);
         return;

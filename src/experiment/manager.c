@@ -59,7 +59,7 @@ void manager_preset(struct config *config, const char *preset)
     config->sm.window = 1;
     config->sm.mode = SM_STATIC;
     config->sm.engine = &engine_fera;
-    config->sm.sweep_ps = 100 * TIME_MS;
+    config->sm.sweep_ns = 100 * NS_PER_MS;
     config->sm.full_every = 0;
 }
 

@@ -3,7 +3,7 @@
 #ifndef WEFT_EXPERIMENT_MANAGER_H
 #define WEFT_EXPERIMENT_MANAGER_H
 
-#include "experiment/words.h"
+#include "base/line_reader.h"
 #include "host/manager/config.h"
 
 /* How the managers of the papers behave, or of today. */

@@ -50,9 +50,9 @@ static int manage(struct stage *stage, const struct action *action, struct err *
     if (action->kind == ACTION_KILL_MANAGER)
         stage_kill_manager(stage, seat);
     else if (action->kind == ACTION_STOP_MANAGER)
-        sm_stop(sm, sim_now(stage->sim));
+        sm_stop(sm, sim_now_ns(stage->sim));
     else
-        sm_reroute(sm, sim_now(stage->sim));
+        sm_reroute(sm, sim_now_ns(stage->sim));
     return 0;
 }
 

@@ -2,8 +2,8 @@
 #ifndef WEFT_EXPERIMENT_QUESTION_H
 #define WEFT_EXPERIMENT_QUESTION_H
 
+#include "base/line_reader.h"
 #include "experiment/checks.h"
-#include "experiment/words.h"
 
 enum question_kind {
     QUESTION_FABRIC,   /* one of checks.h */

@@ -1,13 +1,12 @@
 #include "experiment/scenario.h"
 
-#include "base/text.h"
+#include "base/file.h"
 #include "base/time.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
-enum { FILE_LIMIT = 1024 * 1024, LINE_LIMIT = 8192 };
+enum { FILE_LIMIT = 1024 * 1024 };
 #define SETTLE_LIMIT (60 * TIME_S)
 
 struct cursor scenario_cursor(const struct scenario *scenario, struct err *err)
@@ -251,32 +250,24 @@ static int read_statement(struct scenario *scenario, struct cursor *cursor, cons
 
 /* ---- files ---- */
 
-static const char *written(struct scenario *scenario, const struct cursor *cursor, const char *line)
+/* The current line as written, without comment and indentation. */
+static const char *copy_statement(const struct line_reader *reader, const struct cursor *cursor)
 {
     size_t start = cursor->words[0].column - 1;
-    return arena_strndup(&scenario->arena, line + start, cursor->end.column - 1 - start);
+    return arena_strndup(reader->arena, reader->line + start, cursor->end.column - 1 - start);
 }
 
 static int read_lines(struct scenario *scenario, const char *text, size_t length, struct err *err)
 {
-    size_t at = 0;
-    for (unsigned number = 1; at < length; number++) {
-        const char *line = text + at;
-        const char *newline = memchr(line, '\n', length - at);
-        size_t size = newline ? (size_t)(newline - line) : length - at;
-        struct cursor cursor;
-        at += size + 1;
-        if (size > LINE_LIMIT)
-            return err_at(err, EINVAL, scenario->file, number, "a line of more than %d bytes",
-                          LINE_LIMIT);
-        int status =
-            cursor_start(&cursor, scenario->file, number, line, size, &scenario->arena, err);
-        if (status == 0 && cursor.count)
-            status = read_statement(scenario, &cursor, written(scenario, &cursor, line));
-        if (status)
-            return status;
-    }
-    return 0;
+    struct line_reader reader = {.file = scenario->file,
+                                 .text = text,
+                                 .length = length,
+                                 .arena = &scenario->arena,
+                                 .err = err};
+    struct cursor cursor;
+    while (line_reader_next(&reader, &cursor))
+        reader.status = read_statement(scenario, &cursor, copy_statement(&reader, &cursor));
+    return reader.status;
 }
 
 int scenario_read_text(struct scenario *scenario, const char *name, const char *text, size_t length,
@@ -295,18 +286,10 @@ int scenario_read_text(struct scenario *scenario, const char *name, const char *
 
 int scenario_read(struct scenario *scenario, const char *path, struct err *err)
 {
-    bool standard = strcmp(path, "-") == 0;
-    FILE *file = standard ? stdin : fopen(path, "re");
-    struct text text = {0};
-    if (!file)
-        return err_at(err, errno, path, 0, "%s", strerror(errno));
-    int status = text_read(&text, file, FILE_LIMIT);
-    if (!standard)
-        fclose(file);
-    if (status)
-        err_at(err, -status, path, 0, "%s", strerror(-status));
-    else
-        status = scenario_read_text(scenario, path, text.data ? text.data : "", text.length, err);
+    struct text text;
+    int status = file_read(path, FILE_LIMIT, &text, err);
+    if (status == 0)
+        status = scenario_read_text(scenario, path, text.data, text.length, err);
     text_release(&text);
     return status;
 }

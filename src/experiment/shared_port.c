@@ -86,15 +86,15 @@ void shared_port_order(struct stage *stage, const struct machine_order *order, u
 {
     const struct topology *topology = &stage->topology;
     struct machine *machine = &stage->machines.items.items[order->machine];
-    uint64_t now = sim_now(stage->sim);
+    uint64_t now = sim_now_ns(stage->sim);
     uint32_t port = order->verb == VSWITCH_DESTROY
                         ? TOPOLOGY_NONE
                         : topology->nodes.items[hypervisor].first_port + 1;
     struct vswitch_result result = {.request.verb = order->verb,
                                     .state = VSWITCH_DONE,
-                                    .asked = now,
-                                    .began = now,
-                                    .ended = now,
+                                    .asked_ns = now,
+                                    .began_ns = now,
+                                    .ended_ns = now,
                                     .lid = port == TOPOLOGY_NONE ? 0 : lid_of(stage, port)};
     snprintf(result.text, sizeof result.text, "at a shared port, LID %u", result.lid);
     machines_done(stage, order, &result);

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FILE_LIMIT = 1024 * 1024, LINE_LIMIT = 8192, MOST_REPETITIONS = 100000 };
+enum { FILE_LIMIT = 1024 * 1024, MOST_REPETITIONS = 100000 };
 
 /* What was said once must not be said again. */
 struct reader {
@@ -273,8 +273,6 @@ static int read_line(struct reader *reader, struct cursor *cursor)
         read_scenario, read_vary,   read_repeat, read_seed,  read_store,
         read_timeout,  read_memory, read_keep,   read_series};
     unsigned index = 0;
-    if (cursor_is_done(cursor))
-        return 0;
     int status =
         cursor_take_choice(cursor, "statement", names, sizeof names / sizeof names[0], &index);
     return status ? status : readers[index](reader, cursor);
@@ -282,22 +280,15 @@ static int read_line(struct reader *reader, struct cursor *cursor)
 
 static int read_lines(struct reader *reader, const char *text, size_t length, struct err *err)
 {
-    struct sweep *sweep = reader->sweep;
-    unsigned line = 1;
-    for (size_t at = 0; at < length; line++) {
-        const char *end = memchr(text + at, '\n', length - at);
-        size_t bytes = end ? (size_t)(end - (text + at)) : length - at;
-        struct cursor cursor;
-        if (bytes > LINE_LIMIT)
-            return err_at(err, EINVAL, sweep->file, line, "longer than %d bytes", LINE_LIMIT);
-        int status = cursor_start(&cursor, sweep->file, line, text + at, bytes, &sweep->arena, err);
-        if (status == 0)
-            status = read_line(reader, &cursor);
-        if (status)
-            return status;
-        at += bytes + 1;
-    }
-    return 0;
+    struct line_reader lines = {.file = reader->sweep->file,
+                                .text = text,
+                                .length = length,
+                                .arena = &reader->sweep->arena,
+                                .err = err};
+    struct cursor cursor;
+    while (line_reader_next(&lines, &cursor))
+        lines.status = read_line(reader, &cursor);
+    return lines.status;
 }
 
 /* ---- the scenario ---- */

@@ -7,8 +7,8 @@
 #ifndef WEFT_EXPERIMENT_SWEEP_H
 #define WEFT_EXPERIMENT_SWEEP_H
 
+#include "base/line_reader.h"
 #include "experiment/result_store.h"
-#include "experiment/words.h"
 
 enum { SWEEP_MOST_RUNS = 1000000, SWEEP_MOST_PARAMETERS = 64 };
 

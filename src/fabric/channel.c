@@ -115,7 +115,7 @@ bool channel_send_data(struct fabric *fabric, uint32_t index, uint64_t at)
     output->packets++;
     output->bytes += parcel->bytes;
     output->head_since = des_now(fabric->network);
-    if (parcel->dlid >= LID_MULTICAST_FIRST)
+    if (lid_is_multicast(parcel->dlid))
         counters_note_multicast(fabric, index);
     data->totals.hops++;
     data->on_links++;

@@ -25,11 +25,6 @@ struct port_counts {
     uint64_t wait_ps, told_wait_ps;
 };
 
-static bool is_multicast(const struct parcel *parcel)
-{
-    return parcel->dlid >= LID_MULTICAST_FIRST;
-}
-
 void counters_start(struct fabric *fabric)
 {
     fabric->data->counts = mem_zalloc(fabric->port_count, sizeof *fabric->data->counts);
@@ -45,7 +40,7 @@ void counters_note_missed(struct fabric *fabric, uint32_t port, const struct par
     struct link_counts *missed = &fabric->data->counts[port].missed;
     missed->packets++;
     missed->bytes += parcel->bytes;
-    missed->multicasts += is_multicast(parcel);
+    missed->multicasts += lid_is_multicast(parcel->dlid);
 }
 
 void counters_note_multicast(struct fabric *fabric, uint32_t port)

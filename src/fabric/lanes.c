@@ -30,11 +30,6 @@ static struct sma *sma_of(const struct fabric *fabric, const struct relay *relay
     return &fabric->nodes[relay - fabric->data->relays].sma;
 }
 
-static bool is_multicast(const struct parcel *parcel)
-{
-    return parcel->dlid >= LID_MULTICAST_FIRST && parcel->dlid != LID_PERMISSIVE;
-}
-
 /* ---- the crossbar ---- */
 
 /* Where the copies of a multicast go: the next output after `after`, or 0. */
@@ -55,7 +50,7 @@ static uint32_t take_head(struct fabric *fabric, struct relay *relay, uint32_t l
     struct data *data = fabric->data;
     struct input_lane *input = input_at(fabric, lane);
     uint32_t number = input->queue.head;
-    if (!is_multicast(parcel_at(data, number)))
+    if (!lid_is_multicast(parcel_at(data, number)->dlid))
         return parcel_pop(data, &input->queue);
     input->copied = fabric->ports[lane_port(fabric, input->wanted)].number;
     if (!next_copy(fabric, relay, lane, parcel_at(data, number), input->copied)) {
@@ -333,7 +328,7 @@ void lanes_turn_away(struct fabric *fabric, uint32_t lane, enum loss cause)
 {
     struct input_lane *input = input_at(fabric, lane);
     const struct port *port = &fabric->ports[lane_port(fabric, lane)];
-    if (!is_multicast(parcel_at(fabric->data, input->queue.head))) {
+    if (!lid_is_multicast(parcel_at(fabric->data, input->queue.head)->dlid)) {
         lanes_discard(fabric, lane, lane_port(fabric, input->wanted), cause);
         return;
     }
@@ -363,7 +358,7 @@ void lanes_connect(struct fabric *fabric, uint32_t lane, uint32_t life)
         return;
     const struct parcel *parcel = parcel_at(fabric->data, input->queue.head);
     input->asked = false;
-    if (is_multicast(parcel)) {
+    if (lid_is_multicast(parcel->dlid)) {
         connect_multicast(fabric, relay, lane, LOSS_NO_ROUTE);
         return;
     }

@@ -30,8 +30,7 @@ static void count_sent(struct fabric *fabric, uint32_t port, const struct packet
 {
     struct sma *sma = &node_of(fabric, port)->sma;
     unsigned number = fabric->ports[port].number;
-    bool multicast =
-        packet->header.dlid >= LID_MULTICAST_FIRST && packet->header.dlid != LID_PERMISSIVE;
+    bool multicast = lid_is_multicast(packet->header.dlid);
     fabric->totals.hops++;
     sma_count(sma, number, COUNTER_XMIT_PACKETS, 1);
     sma_count(sma, number, COUNTER_XMIT_DATA, packet->bytes / 4);

@@ -10,11 +10,6 @@
 
 #include <string.h>
 
-static bool is_multicast(const struct packet *packet)
-{
-    return packet->header.dlid >= LID_MULTICAST_FIRST && packet->header.dlid != LID_PERMISSIVE;
-}
-
 static uint32_t port_index(const struct node *node, unsigned number)
 {
     return node->first_port + number;
@@ -231,7 +226,7 @@ static void route_by_lid(struct fabric *fabric, struct node *node, uint32_t numb
         own = own && sma_is_for_switch(packet->mad);
     else
         own = own && input == 0;
-    if (is_multicast(packet))
+    if (lid_is_multicast(packet->header.dlid))
         route_multicast(fabric, node, number, input);
     else if (packet->header.dlid == LID_PERMISSIVE || own)
         arrive_at_lid(fabric, node, number, port_index(node, 0));
@@ -283,7 +278,7 @@ static void arrive_at_lid(struct fabric *fabric, struct node *node, uint32_t num
 static bool is_well_addressed(const struct packet *packet)
 {
     if (mad_is_smp(packet->mad))
-        return packet->header.dest_qp == QP_SMI && !is_multicast(packet);
+        return packet->header.dest_qp == QP_SMI && !lid_is_multicast(packet->header.dlid);
     return packet->header.dest_qp == QP_GSI && packet->header.dlid != LID_PERMISSIVE;
 }
 
@@ -316,7 +311,7 @@ void node_inject(struct fabric *fabric, uint32_t port, uint32_t number)
     packet->header.vl = VL_MANAGEMENT;
     fabric->totals.packets_sent++;
     fabric->totals.smps_sent += mad_is_smp(packet->mad);
-    if (is_multicast(packet))
+    if (lid_is_multicast(packet->header.dlid))
         packet->flood = flood_start(fabric);
     if (!node->up || !is_well_addressed(packet)) {
         packet_drop(fabric, number);
@@ -338,7 +333,8 @@ static void count_received(struct node *node, unsigned number, const struct pack
     sma_count(&node->sma, number, COUNTER_RCV_PACKETS, 1);
     sma_count(&node->sma, number, COUNTER_RCV_DATA, packet->bytes / 4);
     sma_count(&node->sma, number,
-              is_multicast(packet) ? COUNTER_MULTICAST_RCV : COUNTER_UNICAST_RCV, 1);
+              lid_is_multicast(packet->header.dlid) ? COUNTER_MULTICAST_RCV : COUNTER_UNICAST_RCV,
+              1);
 }
 
 /* Faults and port states: whether an arriving packet gets past the receiver. */
@@ -396,7 +392,7 @@ void node_receive(struct fabric *fabric, uint32_t number, uint32_t index)
         run_smi(fabric, node, number, port->number, node->is_switch ? port_index(node, 0) : index);
     else if (node->is_switch)
         route_by_lid(fabric, node, number, port->number);
-    else if (permissive || is_multicast(packet) ||
+    else if (permissive || lid_is_multicast(packet->header.dlid) ||
              sma_owns_lid(&node->sma, port->number, packet->header.dlid))
         arrive_at_lid(fabric, node, number, index);
     else

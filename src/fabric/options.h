@@ -7,6 +7,7 @@
 #define WEFT_FABRIC_OPTIONS_H
 
 #include "base/err.h"
+#include "base/text.h"
 #include "sma/sma.h"
 
 #include <stdbool.h>

@@ -67,7 +67,7 @@ void data_deliver(struct fabric *fabric, uint32_t number, uint32_t index)
     const struct parcel *parcel = parcel_at(data, number);
     const struct port *port = &fabric->ports[index];
     struct node *node = node_of(fabric, index);
-    bool multicast = parcel->dlid >= LID_MULTICAST_FIRST;
+    bool multicast = lid_is_multicast(parcel->dlid);
     if (!multicast && !is_at_home(fabric, parcel, index)) {
         data_lose(fabric, number, is_guest(parcel->destination) ? LOSS_MOVED : LOSS_NO_ROUTE,
                   index);
@@ -102,7 +102,7 @@ static bool try_again(struct fabric *fabric, uint32_t number)
         return false;
     const struct sender *sender = sender_at(fabric, parcel->sender);
     const struct traffic *traffic = &data->traffics.items[sender->traffic];
-    bool multicast = parcel->dlid >= LID_MULTICAST_FIRST; /* unreliable: others have their copies */
+    bool multicast = lid_is_multicast(parcel->dlid); /* unreliable: others have their copies */
     if (!traffic->retry_ps || multicast || parcel->tries >= traffic->retries ||
         parcel->tries == UINT8_MAX)
         return false;
@@ -271,7 +271,7 @@ static uint32_t make(struct fabric *fabric, uint32_t number)
         .bytes = (uint16_t)(sender->next.payload_bytes + DATA_OVERHEAD_BYTES),
         .p_key = traffic->p_key,
         .sl = sender->next.sl ? (sender->next.sl + path.lane_sl) & 15 : path.sl,
-        .flood = path.dlid >= LID_MULTICAST_FIRST ? flood_start(fabric) : NOBODY,
+        .flood = lid_is_multicast(path.dlid) ? flood_start(fabric) : NOBODY,
     };
     return parcel_number;
 }

@@ -4,10 +4,9 @@
  *   001-fig26/detection today differs "traps tell of a change at once"
  *   000-fig08/quadratic paper unknown quick "a quick look has two sizes only"
  */
-#include "experiment/words.h"
-#include "reproduce/claims.h"
-
 #include "base/file.h"
+#include "base/line_reader.h"
+#include "reproduce/claims.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -56,35 +55,21 @@ static int read_line(struct expectations *expectations, struct cursor *cursor)
     return status ? status : cursor_take_end(cursor);
 }
 
-static int read_lines(struct expectations *expectations, const char *path, const struct text *text,
-                      struct err *err)
-{
-    unsigned line = 1;
-    int status = 0;
-    for (size_t at = 0; at < text->length && status == 0; line++) {
-        const char *start = text->data + at;
-        const char *end = memchr(start, '\n', text->length - at);
-        size_t bytes = end ? (size_t)(end - start) : text->length - at;
-        struct cursor cursor;
-        status = cursor_start(&cursor, path, line, start, bytes, &expectations->arena, err);
-        if (status == 0 && !cursor_is_done(&cursor))
-            status = read_line(expectations, &cursor);
-        at += bytes + 1;
-    }
-    return status;
-}
-
 int expectations_read(struct expectations *expectations, const char *path, struct err *err)
 {
+    struct line_reader reader = {.file = path, .arena = &expectations->arena, .err = err};
+    struct cursor cursor;
     struct text text;
     *expectations = (struct expectations){0};
-    int status = file_read(path, FILE_LIMIT, &text, err);
-    if (!status)
-        status = read_lines(expectations, path, &text, err);
+    reader.status = file_read(path, FILE_LIMIT, &text, err);
+    reader.text = text.data;
+    reader.length = text.length;
+    while (line_reader_next(&reader, &cursor))
+        reader.status = read_line(expectations, &cursor);
     text_release(&text);
-    if (status)
+    if (reader.status)
         expectations_release(expectations);
-    return status;
+    return reader.status;
 }
 
 void expectations_release(struct expectations *expectations)

@@ -1,9 +1,9 @@
 #include "reproduce/recipe.h"
 
 #include "base/file.h"
+#include "base/line_reader.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "experiment/words.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -186,8 +186,6 @@ static int read_line(struct recipe *recipe, struct cursor *cursor)
     static int (*const readers[])(struct recipe *, struct cursor *) = {
         read_title, read_sweep, read_compute, read_plot, read_label};
     unsigned index = 0;
-    if (cursor_is_done(cursor))
-        return 0;
     int status =
         cursor_take_choice(cursor, "statement", names, sizeof names / sizeof names[0], &index);
     return status ? status : readers[index](recipe, cursor);
@@ -196,20 +194,17 @@ static int read_line(struct recipe *recipe, struct cursor *cursor)
 static int read_lines(struct recipe *recipe, const char *file, const struct text *text,
                       struct err *err)
 {
-    unsigned line = 1;
-    for (size_t at = 0; at < text->length; line++) {
-        const char *start = text->data + at;
-        const char *end = memchr(start, '\n', text->length - at);
-        size_t bytes = end ? (size_t)(end - start) : text->length - at;
-        struct cursor cursor;
-        int status = cursor_start(&cursor, file, line, start, bytes, &recipe->arena, err);
-        if (status == 0)
-            status = read_line(recipe, &cursor);
-        if (status)
-            return status;
-        at += bytes + 1;
-    }
-    return recipe->title ? 0 : err_at(err, EINVAL, file, 0, "no 'title' statement");
+    struct line_reader reader = {.file = file,
+                                 .text = text->data,
+                                 .length = text->length,
+                                 .arena = &recipe->arena,
+                                 .err = err};
+    struct cursor cursor;
+    while (line_reader_next(&reader, &cursor))
+        reader.status = read_line(recipe, &cursor);
+    if (reader.status == 0 && !recipe->title)
+        return err_at(err, EINVAL, file, 0, "no 'title' statement");
+    return reader.status;
 }
 
 int recipe_read(struct recipe *recipe, const char *folder, struct err *err)

@@ -62,9 +62,9 @@ void sa_config_init(struct sa_config *config)
         .service_limit = 65536,
         .subscription_limit = 65536,
         .report_limit = 262144,
-        .report_timeout_ps = 1 * TIME_S,
+        .report_timeout_ns = 1 * NS_PER_S,
         .report_retries = 3,
-        .absence_ps = 60 * TIME_S,
+        .absence_ns = 60 * NS_PER_S,
         .ipoib_group = true,
     };
 }
@@ -218,7 +218,7 @@ bool sa_is_lost(struct sa *sa, uint64_t guid, uint64_t *absent_since)
     }
     if (*absent_since == TIME_NEVER)
         *absent_since = sa->now;
-    uint64_t until = *absent_since + sa->config.absence_ps;
+    uint64_t until = *absent_since + sa->config.absence_ns;
     if (sa->now < until && until < sa->registrations_due)
         sa->registrations_due = until;
     if (sa->now >= until)

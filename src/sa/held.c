@@ -11,7 +11,7 @@
  * change nothing never wait. */
 #include "sa/internal.h"
 
-static const uint64_t patience = 100 * TIME_MS;
+static const uint64_t patience = 100 * NS_PER_MS;
 
 static bool covers(const struct sa_generations *known, const struct sa_generations *needed)
 {

@@ -350,8 +350,7 @@ void groups_expel(struct sa *sa); /* members that are not in the group's partiti
 /* services.c, subscriptions.c */
 void services_expire(struct sa *sa);
 void service_put(struct sa *sa, const struct service *service);
-/* When a lease ends that has so many seconds left. One of more than TIME_LONGEST does not: time has
- * not enough bits for it (base/time.h), and no manager runs that long without a restart. */
+/* When a lease ends that has so many seconds left. One of UINT32_MAX or more never ends. */
 uint64_t service_lease_end(const struct sa *sa, uint64_t seconds);
 void service_drop(struct sa *sa, struct service *service);
 void subscriptions_forget_absent(struct sa *sa);

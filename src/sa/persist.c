@@ -90,7 +90,7 @@ static void print_service(struct text *out, const struct sa *sa, const struct se
     enum { NAME_BYTES = 64 };
     bool plain = is_printable(name, NAME_BYTES);
     uint64_t left = service->expires == TIME_NEVER ? UINT32_MAX
-                    : service->expires > sa->now   ? (service->expires - sa->now) / TIME_S
+                    : service->expires > sa->now   ? (service->expires - sa->now) / NS_PER_S
                                                    : 0;
     text_printf(out,
                 "Service Record: id=0x%016" PRIx64 " gid=" PAIR " pkey=0x%x lease=0x%x key=" PAIR

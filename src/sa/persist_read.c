@@ -114,7 +114,7 @@ static int read_group(struct reader *reader, const char *line)
                                   .permanent = permanent}};
     gid_set(item.group.mgid, v[1], v[2]);
     item.group.scope = item.group.mgid[1] & 0xF;
-    if (item.group.mgid[0] != 0xFF || v[6] < MLID_FIRST || v[6] > MLID_LAST)
+    if (item.group.mgid[0] != 0xFF || !lid_is_multicast(v[6]))
         return wrong(reader, "a group needs an MGID (0xff…) and an MLID (0xc000 to 0xfffe)");
     if (item.group.mtu < 1 || item.group.mtu > 5 || !rate_order(item.group.rate))
         return wrong(reader, "a group's MTU is 1 to 5, and its rate one that there is");

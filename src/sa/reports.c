@@ -187,12 +187,12 @@ bool reports_next(struct sa *sa, struct sa_message *message)
             continue;
         }
         report->tries++;
-        report->deadline = sa->now + sa->config.report_timeout_ps;
+        report->deadline = sa->now + sa->config.report_timeout_ns;
         fill_report(sa, report);
         *message = (struct sa_message){.address = subscription->address,
                                        .data = sa->report_mad,
                                        .bytes = MAD_BYTES,
-                                       .patience_ps = sa->config.report_timeout_ps * 9 / 10};
+                                       .patience_ns = sa->config.report_timeout_ns * 9 / 10};
         sa->counts.reports++;
         return true;
     }

@@ -52,9 +52,9 @@ struct sa_config {
     uint32_t turn_work;  /* records considered before others get their turn */
     size_t answer_limit; /* bytes of one answer; more is refused with NO_RESOURCES */
     uint32_t service_limit, subscription_limit, report_limit;
-    uint64_t report_timeout_ps;
+    uint64_t report_timeout_ns;
     unsigned report_retries;
-    uint64_t absence_ps; /* registrations of a port that went are kept for so long */
+    uint64_t absence_ns; /* registrations of a port that went are kept for so long */
     bool ipoib_group;    /* make the broadcast group of the default partition */
     const struct partitions *partitions; /* the owner's: groups to be made instead; NULL: none */
     uint64_t instance; /* another one for each life of a manager; told to standbys */
@@ -86,7 +86,7 @@ struct sa_message {
     struct sa_address address;
     const uint8_t *data; /* header (56 bytes) and all of the data */
     size_t bytes;
-    uint64_t patience_ps; /* requests of ours: how long an answer is waited for; else 0 */
+    uint64_t patience_ns; /* requests of ours: how long an answer is waited for; else 0 */
 };
 
 struct sa;

@@ -98,7 +98,7 @@ static bool is_allowed(const struct sa *sa, const struct query *query)
 
 uint64_t service_lease_end(const struct sa *sa, uint64_t seconds)
 {
-    return seconds > TIME_LONGEST / TIME_S ? TIME_NEVER : sa->now + seconds * TIME_S;
+    return seconds >= UINT32_MAX ? TIME_NEVER : sa->now + seconds * NS_PER_S;
 }
 
 static uint16_t announce(struct sa *sa, const struct query *query, struct answer *answer)

@@ -20,8 +20,8 @@
  * What a host has been told that it registered is here already: its answer waits for that. */
 #include "sa/internal.h"
 
-static const uint64_t gap = 20 * TIME_MS, short_gap = 50 * TIME_US, hold = 500 * TIME_MS,
-                      patience = 2 * TIME_S;
+static const uint64_t gap = 20 * NS_PER_MS, short_gap = 50 * NS_PER_US, hold = 500 * NS_PER_MS,
+                      patience = 2 * NS_PER_S;
 enum { AT_INSTANCE = 0, AT_GROUPS = 64, AT_OTHERS = 128 }; /* bits, in the question's data */
 #define TID_MARK UINT32_C(0x80000000)                      /* reports count below */
 
@@ -227,7 +227,7 @@ static void ask(struct sa *sa, struct sa_message *message)
         .address = {.lid = to->lid, .sl = to->sl, .qp = to->qp, .q_key = to->q_key},
         .data = mad,
         .bytes = MAD_BYTES,
-        .patience_ps = patience - 100 * TIME_MS};
+        .patience_ns = patience - 100 * NS_PER_MS};
 }
 
 /* ---- both ---- */

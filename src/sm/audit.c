@@ -5,7 +5,19 @@
  */
 #include "sm/internal.h"
 
+#include <assert.h>
 #include <string.h>
+
+static request_answered audit_block_read;
+static request_unanswered audit_block_missing;
+static const struct request_kind audit_block = {
+    .name = "LinearForwardingTable",
+    .attribute = ATTRIBUTE_LINEAR_FORWARDING_TABLE,
+    .method = METHOD_GET,
+    .counter = offsetof(struct sm_counts, tables),
+    .answered = audit_block_read,
+    .unanswered = audit_block_missing,
+};
 
 void audit_begin(struct sm *sm, uint64_t now)
 {
@@ -15,10 +27,10 @@ void audit_begin(struct sm *sm, uint64_t now)
 static void read_blocks(struct sm *sm, uint32_t node, unsigned blocks)
 {
     for (unsigned block = 0; block < blocks; block++) {
-        struct request *request =
-            sm_request(sm, PURPOSE_AUDIT, node, node_at(sm, node)->first_port);
-        request->attribute = ATTRIBUTE_LINEAR_FORWARDING_TABLE;
-        request->modifier = request->b = block;
+        struct request *request = sm_request(
+            sm, &audit_block, (union request_subject){.table = {.node = node, .block = block}},
+            node_at(sm, node)->first_port);
+        request->modifier = block;
         sm->audit.under_way++;
         sm_submit(sm, request, HASTE_NONE);
     }
@@ -41,23 +53,32 @@ void audit_advance(struct sm *sm, uint64_t now)
             continue;
         unsigned blocks = node->tables->wanted_top / LFT_BLOCK + 1u;
         read_blocks(sm, audit->cursor++, blocks);
-        audit->next_at = now + blocks * TIME_S / mirror_pace(sm);
+        audit->next_at = now + blocks * NS_PER_S / mirror_pace(sm);
         return;
     }
     audit->running = false;
 }
 
-void audit_answered(struct sm *sm, uint64_t now, const struct request *request, const uint8_t *data)
+static void audit_block_read(struct sm *sm, uint64_t now, const struct request *request,
+                             const uint8_t *data)
 {
-    struct subnet_node *node = node_at(sm, request->a);
-    uint8_t *actual = node->tables->actual + request->b * LFT_BLOCK;
-    sm->audit.under_way--;
-    if (!data || !node->present || sm_node_work(sm, request->a)->writing_tables ||
-        !subnet_block_known(node->tables, request->b) || memcmp(actual, data, LFT_BLOCK) == 0)
+    uint32_t index = request->about.table.node, block = request->about.table.block;
+    struct subnet_node *node = node_at(sm, index);
+    uint8_t *actual = node->tables->actual + block * LFT_BLOCK;
+    audit_block_missing(sm, now, request);
+    if (!node->present || sm_node_work(sm, index)->writing_tables ||
+        !subnet_block_known(node->tables, block) || memcmp(actual, data, LFT_BLOCK) == 0)
         return;
     memcpy(actual, data, LFT_BLOCK);
     sm_begin_change(sm, now, "switch 0x%016llx has another table than the last master's copy",
                     (unsigned long long)node->guid);
     sm->was_standby = true; /* what is there may still be right */
     sm->planned_generation = 0;
+}
+
+static void audit_block_missing(struct sm *sm, uint64_t now, const struct request *request)
+{
+    (void)now, (void)request;
+    assert(sm->audit.under_way);
+    sm->audit.under_way--;
 }

@@ -5,7 +5,23 @@
  * that takes over writes once what its predecessor wrote, which changes nothing. */
 #include "sm/internal.h"
 
+#include <assert.h>
 #include <string.h>
+
+static request_answered block_taken;
+static request_refused block_refused;
+static request_unanswered block_unanswered;
+
+static const struct request_kind set_block[BLOCK_KINDS] = {
+    [BLOCK_PARTITIONS] = {"partitions", ATTRIBUTE_P_KEY_TABLE, METHOD_SET, 0, block_taken,
+                          block_refused, block_unanswered, NULL},
+    [BLOCK_LANES] = {"lanes", ATTRIBUTE_SL2VL_TABLE, METHOD_SET, 0, block_taken, block_refused,
+                     block_unanswered, NULL},
+    [BLOCK_ARBITRATION] = {"arbitration", ATTRIBUTE_VL_ARBITRATION_TABLE, METHOD_SET, 0,
+                           block_taken, block_refused, block_unanswered, NULL},
+    [BLOCK_MULTICAST] = {"multicast table", ATTRIBUTE_MULTICAST_FORWARDING_TABLE, METHOD_SET, 0,
+                         block_taken, block_refused, block_unanswered, NULL},
+};
 
 enum { ALL_INPUTS = 0x20000 }; /* of an SL to VL map: see 14.2.5.8 */
 
@@ -24,26 +40,14 @@ static uint32_t modifier_of(const struct subnet_port *port, bool at_switch,
     }
 }
 
-static unsigned attribute_of(enum block_kind kind)
-{
-    static const uint16_t attributes[BLOCK_KINDS] = {
-        [BLOCK_PARTITIONS] = ATTRIBUTE_P_KEY_TABLE,
-        [BLOCK_LANES] = ATTRIBUTE_SL2VL_TABLE,
-        [BLOCK_ARBITRATION] = ATTRIBUTE_VL_ARBITRATION_TABLE,
-        [BLOCK_MULTICAST] = ATTRIBUTE_MULTICAST_FORWARDING_TABLE,
-    };
-    return attributes[kind];
-}
-
 static void write_block(struct sm *sm, uint32_t row)
 {
     const struct block *block = &sm->subnet.blocks.rows.items[row];
     const struct subnet_port *port = port_at(sm, block->port);
     bool at_switch = node_at(sm, port->node)->kind == SUBNET_SWITCH;
     struct request *request =
-        sm_request(sm, PURPOSE_SET_BLOCK, row, subnet_end_port(&sm->subnet, block->port));
-    request->method = METHOD_SET;
-    request->attribute = (uint16_t)attribute_of(block->kind);
+        sm_request(sm, &set_block[block->kind], (union request_subject){.row = row},
+                   subnet_end_port(&sm->subnet, block->port));
     request->modifier = modifier_of(port, at_switch, block);
     memcpy(request->data, blocks_content(&sm->subnet.blocks, block->wanted), SMP_DATA_BYTES);
     sm->blocks_under_way++;
@@ -73,17 +77,6 @@ static void settle_port(struct sm *sm, uint32_t port)
         program_port(sm, port_at(sm, port)->peer);
 }
 
-static const char *name_of(const struct block *block)
-{
-    static const char *const names[BLOCK_KINDS] = {
-        [BLOCK_PARTITIONS] = "partitions",
-        [BLOCK_LANES] = "lanes",
-        [BLOCK_ARBITRATION] = "arbitration",
-        [BLOCK_MULTICAST] = "multicast table",
-    };
-    return names[block->kind];
-}
-
 /* A block is through, or given up on. */
 static void go_on(struct sm *sm, uint32_t row)
 {
@@ -91,39 +84,51 @@ static void go_on(struct sm *sm, uint32_t row)
     blocks_program(sm); /* what became wanted of this block meanwhile */
 }
 
-void blocks_answered(struct sm *sm, const struct request *request, uint16_t status)
+static void count_off(struct sm *sm)
 {
-    const struct block *block = &sm->subnet.blocks.rows.items[request->a];
-    const struct subnet_port *port = port_at(sm, block->port);
+    assert(sm->blocks_under_way);
     sm->blocks_under_way--;
-    if (status) {
-        sm_say(sm, SM_EVENT_WARNING, "port %u of 0x%016llx refuses its %s (status 0x%x)",
-               port->number, (unsigned long long)node_at(sm, port->node)->guid, name_of(block),
-               status);
-        blocks_refuse(&sm->subnet.blocks, request->a);
-    } else {
-        blocks_confirm(&sm->subnet.blocks, request->a, request->data);
-    }
-    go_on(sm, request->a);
+}
+
+static void block_taken(struct sm *sm, uint64_t now, const struct request *request,
+                        const uint8_t *data)
+{
+    (void)now, (void)data;
+    count_off(sm);
+    blocks_confirm(&sm->subnet.blocks, request->about.row, request->data);
+    go_on(sm, request->about.row);
+}
+
+static void block_refused(struct sm *sm, uint64_t now, const struct request *request,
+                          uint16_t status)
+{
+    uint32_t row = request->about.row;
+    const struct subnet_port *port = port_at(sm, sm->subnet.blocks.rows.items[row].port);
+    (void)now;
+    count_off(sm);
+    sm_say(sm, SM_EVENT_WARNING, "port %u of 0x%016llx refuses its %s (status 0x%x)", port->number,
+           (unsigned long long)node_at(sm, port->node)->guid, request->kind->name, status);
+    blocks_refuse(&sm->subnet.blocks, row);
+    go_on(sm, row);
 }
 
 /* Whoever does not answer is taken out, and its blocks wait until it is back. The manager's own
  * node stays: there it counts as a refusal, or it would be tried for ever. */
-void blocks_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+static void block_unanswered(struct sm *sm, uint64_t now, const struct request *request)
 {
-    const struct block *block = &sm->subnet.blocks.rows.items[request->a];
-    const struct subnet_port *port = port_at(sm, block->port);
-    sm->blocks_under_way--;
+    uint32_t row = request->about.row;
+    const struct subnet_port *port = port_at(sm, sm->subnet.blocks.rows.items[row].port);
+    count_off(sm);
     if (request->target != sm->subnet.own_port) {
-        blocks_lose(&sm->subnet.blocks, request->a);
+        blocks_lose(&sm->subnet.blocks, row);
         discovery_lost_contact(sm, now, request->target);
         return;
     }
     sm_say(sm, SM_EVENT_WARNING,
            "port %u of 0x%016llx, the manager's own node, does not answer to its %s: left as it is",
-           port->number, (unsigned long long)node_at(sm, port->node)->guid, name_of(block));
-    blocks_refuse(&sm->subnet.blocks, request->a);
-    go_on(sm, request->a);
+           port->number, (unsigned long long)node_at(sm, port->node)->guid, request->kind->name);
+    blocks_refuse(&sm->subnet.blocks, row);
+    go_on(sm, row);
 }
 
 bool blocks_are_written(const struct sm *sm)

@@ -7,11 +7,23 @@
  * may be another master about, or may have been. */
 #include "sm/internal.h"
 
+#include <assert.h>
 #include <string.h>
+
+static request_answered sweep_answered;
+static request_unanswered sweep_unanswered;
+static const struct request_kind sweep_switch = {
+    .name = "SwitchInfo",
+    .attribute = ATTRIBUTE_SWITCH_INFO,
+    .method = METHOD_GET,
+    .counter = offsetof(struct sm_counts, switch_info),
+    .answered = sweep_answered,
+    .unanswered = sweep_unanswered,
+};
 
 void change_sweep(struct sm *sm, uint64_t now)
 {
-    sm->next_sweep = sm->config.sweep_ps == TIME_NEVER ? TIME_NEVER : now + sm->config.sweep_ps;
+    sm->next_sweep = sm->config.sweep_ns == TIME_NEVER ? TIME_NEVER : now + sm->config.sweep_ns;
     if (sm->sweeping || sm->discovering)
         return; /* the last one is still on its way */
     if (sm->config.paper && sm->change.open)
@@ -29,8 +41,8 @@ void change_sweep(struct sm *sm, uint64_t now)
         if (full || !node->present || node->kind != SUBNET_SWITCH)
             continue;
         sm->sweeping++;
-        struct request *request = sm_request(sm, PURPOSE_SWEEP, i, node->first_port);
-        request->attribute = ATTRIBUTE_SWITCH_INFO;
+        struct request *request =
+            sm_request(sm, &sweep_switch, (union request_subject){.node = i}, node->first_port);
         sm_submit(sm, request, HASTE_NONE);
     }
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
@@ -58,23 +70,28 @@ void change_explore(struct sm *sm, uint64_t now, uint32_t node)
     if (sm->explore_all || (!sm->config.scope_full && !sm->config.paper))
         return;
     sm->explore_all = true;
-    sm->explore_at = now + sm->config.timeout_ps / 200;
+    sm->explore_at = now + sm->config.timeout_ns / 200;
 }
 
-void change_swept(struct sm *sm, uint64_t now, const struct request *request, const uint8_t *data)
+static void sweep_answered(struct sm *sm, uint64_t now, const struct request *request,
+                           const uint8_t *data)
 {
-    struct subnet_node *node = &sm->subnet.nodes.items[request->a];
+    uint32_t node = request->about.node;
+    assert(sm->sweeping);
     sm->sweeping--;
-    if (!data) {
-        discovery_lost_contact(sm, now, node->first_port);
-        return;
-    }
-    discovery_learn_switch(sm, request->a, data);
+    discovery_learn_switch(sm, node, data);
     if (!wire_get(data, SWITCH_INFO_PORT_STATE_CHANGE))
         return;
     sm_begin_change(sm, now, "switch 0x%016llx reports a port change (sweep)",
-                    (unsigned long long)node->guid);
-    change_explore(sm, now, request->a);
+                    (unsigned long long)node_at(sm, node)->guid);
+    change_explore(sm, now, node);
+}
+
+static void sweep_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+{
+    assert(sm->sweeping);
+    sm->sweeping--;
+    discovery_lost_contact(sm, now, request->target);
 }
 
 static void repress(struct sm *sm, const struct sm_message *trap)
@@ -93,7 +110,7 @@ enum { TRAPS_ALLOWED = 50, TRAP_WINDOW_S = 10 };
 static bool babbles(struct sm *sm, uint64_t now, uint32_t node)
 {
     struct node_work *work = sm_node_work(sm, node);
-    if (now > work->traps_since + TRAP_WINDOW_S * TIME_S) {
+    if (now > work->traps_since + TRAP_WINDOW_S * NS_PER_S) {
         work->traps_since = now;
         work->traps = 0;
         work->babbling = false;

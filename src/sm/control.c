@@ -32,14 +32,14 @@ void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config)
 {
     bool other_levels = qos_configure(sm, config->qos);
     bool other_routes = !same_routes(&sm->config, config) || other_levels;
-    bool other_sweep = sm->config.sweep_ps != config->sweep_ps;
+    bool other_sweep = sm->config.sweep_ns != config->sweep_ns;
     sm->config = *config;
     sm->config.qos = NULL; /* was copied */
     sm->partitioning.stale = true;
     if (sm->state != SM_MASTER)
         return;
     if (other_sweep)
-        sm->next_sweep = config->sweep_ps == TIME_NEVER ? TIME_NEVER : now + config->sweep_ps;
+        sm->next_sweep = config->sweep_ns == TIME_NEVER ? TIME_NEVER : now + config->sweep_ns;
     if (other_routes)
         sm_reroute(sm, now);
     plan_services(sm);

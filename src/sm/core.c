@@ -16,12 +16,12 @@ void sm_config_init(struct sm_config *config)
         .subnet_prefix = GID_PREFIX_LOCAL,
         .subnet_timeout = 18,
         .window = 256,
-        .timeout_ps = 200 * TIME_MS,
+        .timeout_ns = 200 * NS_PER_MS,
         .retries = 3,
-        .sweep_ps = 10 * TIME_S,
+        .sweep_ns = 10 * NS_PER_S,
         .full_every = 6,
         .life_time = 10,
-        .poll_ps = 100 * TIME_MS,
+        .poll_ns = 100 * NS_PER_MS,
         .poll_retries = 2,
         .mirror_rate = 10000,
         .hold = true,
@@ -43,7 +43,7 @@ struct sm *sm_new(const struct sm_config *config, uint64_t port_guid)
     sm->next_sweep = sm->next_poll = TIME_NEVER;
     sm->next_lid = 1;
     subnet_init(&sm->subnet);
-    transactions_init(&sm->transactions);
+    sm->transactions = transactions_new();
     qos_begin(sm);
     return sm;
 }
@@ -70,7 +70,7 @@ void sm_free(struct sm *sm)
     if (!sm)
         return;
     subnet_release(&sm->subnet);
-    transactions_release(&sm->transactions);
+    transactions_free(sm->transactions);
     partitions_release_work(sm);
     multicast_release(sm);
     vec_release(&sm->port_work);
@@ -152,10 +152,10 @@ static void finish_change(struct sm *sm, uint64_t now)
     sm_say(sm, SM_EVENT_UP,
            "subnet up: %u switches, %u adapters; %s; %.3f ms (discovery %.3f, routes %.3f, "
            "distribution %.3f), %llu SMPs, %u blocks, %u port settings",
-           switches, adapters, change->cause, (double)(now - change->since) / (double)TIME_MS,
-           (double)(discovered - change->since) / (double)TIME_MS,
-           (double)(computed - discovered) / (double)TIME_MS,
-           (double)(now - computed) / (double)TIME_MS,
+           switches, adapters, change->cause, (double)(now - change->since) / (double)NS_PER_MS,
+           (double)(discovered - change->since) / (double)NS_PER_MS,
+           (double)(computed - discovered) / (double)NS_PER_MS,
+           (double)(now - computed) / (double)NS_PER_MS,
            (unsigned long long)(sm->counts.sent - change->before.sent), change->blocks,
            change->ports);
 }
@@ -305,60 +305,6 @@ static void advance(struct sm *sm, uint64_t now)
     audit_advance(sm, now);
 }
 
-void sm_answered(struct sm *sm, uint64_t now, const struct request *request, uint16_t status,
-                 const uint8_t *data)
-{
-    switch ((enum sm_purpose)request->purpose) {
-    case PURPOSE_SET_PORT:
-    case PURPOSE_SET_SWITCH:
-    case PURPOSE_SET_RANDOM:
-    case PURPOSE_SET_TABLE: program_answered(sm, request, status, data); break;
-    case PURPOSE_SET_BLOCK: blocks_answered(sm, request, status); break;
-    case PURPOSE_SET_FUNCTION: functions_answered(sm, request, status, data); break;
-    case PURPOSE_READ_KEYS: partitions_answered(sm, request, status, data); break;
-    case PURPOSE_READ_HOLD: hold_answered(sm, status ? NULL : data); break;
-    case PURPOSE_STAGE: distribute_answered(sm, request, status, data); break;
-    case PURPOSE_SWEEP: change_swept(sm, now, request, status ? NULL : data); break;
-    case PURPOSE_AUDIT: audit_answered(sm, now, request, status ? NULL : data); break;
-    case PURPOSE_MANAGER:
-    case PURPOSE_POLL:
-    case PURPOSE_NOTICE:
-    case PURPOSE_HANDOVER:
-        if (status)
-            mastership_unanswered(sm, now, request);
-        else
-            mastership_answered(sm, now, request, data);
-        break;
-    default:
-        if (status)
-            discovery_refused(sm, now, request, status);
-        else
-            discovery_answered(sm, now, request, data);
-    }
-}
-
-void sm_unanswered(struct sm *sm, uint64_t now, const struct request *request)
-{
-    switch ((enum sm_purpose)request->purpose) {
-    case PURPOSE_SET_PORT:
-    case PURPOSE_SET_SWITCH:
-    case PURPOSE_STAGE:
-    case PURPOSE_SET_RANDOM:
-    case PURPOSE_SET_TABLE: program_unanswered(sm, now, request); break;
-    case PURPOSE_SET_BLOCK: blocks_unanswered(sm, now, request); break;
-    case PURPOSE_SET_FUNCTION: functions_unanswered(sm, now, request); break;
-    case PURPOSE_READ_KEYS: partitions_unanswered(sm, now, request); break;
-    case PURPOSE_READ_HOLD: hold_answered(sm, NULL); break;
-    case PURPOSE_SWEEP: change_swept(sm, now, request, NULL); break;
-    case PURPOSE_AUDIT: audit_answered(sm, now, request, NULL); break;
-    case PURPOSE_MANAGER:
-    case PURPOSE_POLL:
-    case PURPOSE_NOTICE:
-    case PURPOSE_HANDOVER: mastership_unanswered(sm, now, request); break;
-    default: discovery_unanswered(sm, now, request);
-    }
-}
-
 void sm_remember(struct sm *sm, const struct sm_fact *fact)
 {
     map_set(&sm->remembered, fact->guid, (uint32_t)fact->lid << 3 | (fact->lmc & 7u));
@@ -499,12 +445,6 @@ void sm_use_groups(struct sm *sm, const struct groups *groups)
 void sm_groups_changed(struct sm *sm, uint64_t now)
 {
     advance(sm, now);
-}
-
-void sm_replace(struct sm *sm, const struct sm *before)
-{
-    sm->was_standby = true;
-    sm->gave_way = before->gave_way;
 }
 
 void sm_learns(struct sm *sm, bool learns)

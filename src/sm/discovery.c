@@ -11,43 +11,114 @@
  * arrival. */
 #include "sm/internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { IS_SM = 1 << 1 }; /* in PortInfo.CapabilityMask */
 
-/* The node of which a request reads a part; SUBNET_NONE for those that only look for somebody. */
-static uint32_t node_read_by(struct sm *sm, const struct request *request)
-{
-    switch ((enum sm_purpose)request->purpose) {
-    case PURPOSE_READ_FUNCTION:
-    case PURPOSE_PORT_INFO: return port_at(sm, request->a)->node;
-    case PURPOSE_SWITCH_INFO:
-    case PURPOSE_READ_TABLE: return request->a;
-    default: return SUBNET_NONE;
-    }
-}
+static request_answered node_info_read, description_read, switch_info_read, port_info_read,
+    function_read, table_block_read, change_cleared;
+static request_refused node_info_refused, read_refused, change_not_cleared;
+static request_unanswered nobody_behind_port, description_missing, switch_info_missing,
+    port_info_missing, function_missing, table_block_missing, change_unacknowledged;
+static request_adjust_effort insist_on_senders;
 
-static void ask_with(struct sm *sm, struct request *request, unsigned attribute, uint32_t modifier,
-                     enum haste haste)
+/* The subject is the switch port through which it asks; SUBNET_NONE: the manager's own node. */
+static const struct request_kind get_node_info = {
+    .name = "NodeInfo",
+    .attribute = ATTRIBUTE_NODE_INFO,
+    .method = METHOD_GET,
+    .counter = offsetof(struct sm_counts, node_info),
+    .answered = node_info_read,
+    .refused = node_info_refused,
+    .unanswered = nobody_behind_port,
+    .effort = insist_on_senders,
+};
+static const struct request_kind get_description = {
+    .name = "NodeDescription",
+    .attribute = ATTRIBUTE_NODE_DESCRIPTION,
+    .method = METHOD_GET,
+    .answered = description_read,
+    .refused = read_refused,
+    .unanswered = description_missing,
+};
+static const struct request_kind get_switch_info = {
+    .name = "SwitchInfo",
+    .attribute = ATTRIBUTE_SWITCH_INFO,
+    .method = METHOD_GET,
+    .counter = offsetof(struct sm_counts, switch_info),
+    .answered = switch_info_read,
+    .refused = read_refused,
+    .unanswered = switch_info_missing,
+};
+static const struct request_kind get_port_info = {
+    .name = "PortInfo",
+    .attribute = ATTRIBUTE_PORT_INFO,
+    .method = METHOD_GET,
+    .counter = offsetof(struct sm_counts, port_info_get),
+    .answered = port_info_read,
+    .refused = read_refused,
+    .unanswered = port_info_missing,
+};
+static const struct request_kind get_function = {
+    .name = "VirtualFunction",
+    .attribute = ATTRIBUTE_VIRTUAL_FUNCTION,
+    .method = METHOD_GET,
+    .counter = offsetof(struct sm_counts, functions),
+    .answered = function_read,
+    .refused = read_refused,
+    .unanswered = function_missing,
+};
+static const struct request_kind get_table_block = {
+    .name = "LinearForwardingTable",
+    .attribute = ATTRIBUTE_LINEAR_FORWARDING_TABLE,
+    .method = METHOD_GET,
+    .counter = offsetof(struct sm_counts, tables),
+    .answered = table_block_read,
+    .refused = read_refused,
+    .unanswered = table_block_missing,
+};
+/* Acknowledges a switch's PortStateChange. */
+static const struct request_kind clear_change = {
+    .name = "SwitchInfo",
+    .attribute = ATTRIBUTE_SWITCH_INFO,
+    .method = METHOD_SET,
+    .counter = offsetof(struct sm_counts, switch_info),
+    .answered = change_cleared,
+    .refused = change_not_cleared,
+    .unanswered = change_unacknowledged,
+};
+
+static void ask_with(struct sm *sm, struct request *request, uint32_t modifier, enum haste haste)
 {
-    uint32_t node = node_read_by(sm, request);
-    request->attribute = (uint16_t)attribute;
     request->modifier = modifier;
     sm->discovering++;
-    if (node != SUBNET_NONE)
-        sm_node_work(sm, node)->reading++;
     sm_submit(sm, request, haste);
 }
 
 /* Nobody waits for what a standby reads. */
-static void ask(struct sm *sm, struct request *request, unsigned attribute, uint32_t modifier)
+static enum haste usual_haste(const struct sm *sm)
 {
-    ask_with(sm, request, attribute, modifier, sm->state == SM_STANDBY ? HASTE_NONE : HASTE_URGENT);
+    return sm->state == SM_STANDBY ? HASTE_NONE : HASTE_URGENT;
+}
+
+static void ask(struct sm *sm, struct request *request, uint32_t modifier)
+{
+    ask_with(sm, request, modifier, usual_haste(sm));
+}
+
+/* Reads a part of the node that is asked. */
+static void read_part(struct sm *sm, struct request *request, uint32_t modifier, enum haste haste)
+{
+    sm_node_work(sm, port_at(sm, request->target)->node)->reading++;
+    ask_with(sm, request, modifier, haste);
 }
 
 void discovery_start(struct sm *sm)
 {
-    ask(sm, sm_request(sm, PURPOSE_PROBE, SUBNET_NONE, SUBNET_NONE), ATTRIBUTE_NODE_INFO, 0);
+    ask(sm,
+        sm_request(sm, &get_node_info, (union request_subject){.port = SUBNET_NONE}, SUBNET_NONE),
+        0);
 }
 
 void discovery_restart(struct sm *sm)
@@ -107,11 +178,11 @@ static void suspect_port(struct sm *sm, uint64_t now, uint32_t port)
     struct port_work *work = sm_port_work(sm, port);
     if (work->suspected > now)
         return;
-    work->suspected = now + sm->config.timeout_ps;
+    work->suspected = now + sm->config.timeout_ns;
     work->reading = true;
-    struct request *request =
-        sm_request(sm, PURPOSE_PORT_INFO, port, subnet_end_port(&sm->subnet, port));
-    ask_with(sm, request, ATTRIBUTE_PORT_INFO, port_at(sm, port)->number, HASTE_PRESSING);
+    struct request *request = sm_request(sm, &get_port_info, (union request_subject){.port = port},
+                                         subnet_end_port(&sm->subnet, port));
+    read_part(sm, request, port_at(sm, port)->number, HASTE_PRESSING);
 }
 
 /* A link to this switch is down: is the switch? Its other neighbours know at once, while what they
@@ -148,10 +219,10 @@ void discovery_suspect(struct sm *sm, uint64_t now, uint32_t end, uint32_t throu
 
 static void ask_through(struct sm *sm, uint32_t port)
 {
-    struct request *request =
-        sm_request(sm, PURPOSE_PROBE, port, subnet_end_port(&sm->subnet, port));
+    struct request *request = sm_request(sm, &get_node_info, (union request_subject){.port = port},
+                                         subnet_end_port(&sm->subnet, port));
     request->through = port;
-    ask(sm, request, ATTRIBUTE_NODE_INFO, 0);
+    ask(sm, request, 0);
 }
 
 /* Asks who is behind a port: at once, so that questions spread as answers come, or when its turn
@@ -189,13 +260,11 @@ void discovery_read_port(struct sm *sm, uint32_t port)
         return;
     work->reading = true;
     bool socket = subnet_is_socket(&sm->subnet, port);
-    struct request *request = sm_request(sm, socket ? PURPOSE_READ_FUNCTION : PURPOSE_PORT_INFO,
-                                         port, subnet_end_port(&sm->subnet, port));
+    struct request *request =
+        sm_request(sm, socket ? &get_function : &get_port_info,
+                   (union request_subject){.port = port}, subnet_end_port(&sm->subnet, port));
     unsigned number = port_at(sm, port)->number;
-    if (socket)
-        ask(sm, request, ATTRIBUTE_VIRTUAL_FUNCTION, number - VSWITCH_PF);
-    else
-        ask(sm, request, ATTRIBUTE_PORT_INFO, number);
+    read_part(sm, request, socket ? number - VSWITCH_PF : number, usual_haste(sm));
 }
 
 void discovery_read_switch(struct sm *sm, uint32_t node)
@@ -204,8 +273,9 @@ void discovery_read_switch(struct sm *sm, uint32_t node)
     if (work->reading_switch)
         return;
     work->reading_switch = true;
-    ask(sm, sm_request(sm, PURPOSE_SWITCH_INFO, node, node_at(sm, node)->first_port),
-        ATTRIBUTE_SWITCH_INFO, 0);
+    struct request *request = sm_request(
+        sm, &get_switch_info, (union request_subject){.node = node}, node_at(sm, node)->first_port);
+    read_part(sm, request, 0, usual_haste(sm));
 }
 
 static void read_ports(struct sm *sm, uint32_t node)
@@ -232,13 +302,12 @@ void discovery_read_node(struct sm *sm, uint32_t node)
  * then read. */
 void discovery_refresh_switch(struct sm *sm, uint32_t node)
 {
-    struct request *request =
-        sm_request(sm, PURPOSE_CLEAR_CHANGE, node, node_at(sm, node)->first_port);
-    request->method = METHOD_SET;
+    struct request *request = sm_request(sm, &clear_change, (union request_subject){.node = node},
+                                         node_at(sm, node)->first_port);
     memcpy(request->data, node_at(sm, node)->switch_info, sizeof node_at(sm, node)->switch_info);
     wire_set(request->data, SWITCH_INFO_PORT_STATE_CHANGE, 1);
     wire_set(node_at(sm, node)->switch_info, SWITCH_INFO_PORT_STATE_CHANGE, 0);
-    ask(sm, request, ATTRIBUTE_SWITCH_INFO, 0);
+    ask(sm, request, 0);
 }
 
 static void read_tables(struct sm *sm, uint32_t node)
@@ -249,10 +318,10 @@ static void read_tables(struct sm *sm, uint32_t node)
     for (unsigned block = 0; block <= top / LFT_BLOCK; block++) {
         if (subnet_block_known(node_at(sm, node)->tables, block))
             continue;
-        struct request *request =
-            sm_request(sm, PURPOSE_READ_TABLE, node, node_at(sm, node)->first_port);
-        request->b = block;
-        ask(sm, request, ATTRIBUTE_LINEAR_FORWARDING_TABLE, block);
+        struct request *request = sm_request(
+            sm, &get_table_block, (union request_subject){.table = {.node = node, .block = block}},
+            node_at(sm, node)->first_port);
+        read_part(sm, request, block, usual_haste(sm));
     }
 }
 
@@ -261,7 +330,7 @@ static void read_description(struct sm *sm, uint32_t node, uint32_t end)
     if (sm_node_work(sm, node)->described || sm->config.paper)
         return;
     sm_node_work(sm, node)->described = true;
-    ask(sm, sm_request(sm, PURPOSE_DESCRIPTION, node, end), ATTRIBUTE_NODE_DESCRIPTION, 0);
+    ask(sm, sm_request(sm, &get_description, (union request_subject){.node = node}, end), 0);
 }
 
 /* The node as a whole, whatever is known of it. */
@@ -298,9 +367,8 @@ static void meet_node(struct sm *sm, uint32_t node, uint32_t arrival)
         discovery_read_port(sm, arrival);
 }
 
-static void probed(struct sm *sm, uint64_t now, const struct request *request, const uint8_t *data)
+static void node_met(struct sm *sm, uint64_t now, uint32_t through, const uint8_t *data)
 {
-    uint32_t through = request->a;
     unsigned kind = (unsigned)wire_get(data, NODE_INFO_NODE_TYPE);
     unsigned ports = (unsigned)wire_get(data, NODE_INFO_NUM_PORTS);
     unsigned local = (unsigned)wire_get(data, NODE_INFO_LOCAL_PORT_NUM);
@@ -473,96 +541,192 @@ static void switch_read(struct sm *sm, uint32_t node, const uint8_t *data)
         discovery_refresh_switch(sm, node); /* else the master acknowledges it when it writes */
 }
 
-static void table_read(struct sm *sm, const struct request *request, const uint8_t *data)
-{
-    struct subnet_tables *tables = node_at(sm, request->a)->tables;
-    memcpy(tables->actual + request->b * LFT_BLOCK, data, LFT_BLOCK);
-    tables->known[request->b / 64] |= UINT64_C(1) << (request->b % 64);
-}
+/* ---- outcomes ----
+ *
+ * A request is counted off before anything follows from it, since that may be to forget all
+ * requests. */
 
-/* Counted off before anything follows from it, since that may be to forget all requests. */
-static void count_off(struct sm *sm, const struct request *request, bool answered)
+static uint32_t end_read(struct sm *sm, const struct request *request, bool answered)
 {
-    uint32_t node = node_read_by(sm, request);
+    uint32_t node = port_at(sm, request->target)->node;
+    struct node_work *work = sm_node_work(sm, node);
+    assert(sm->discovering && work->reading);
     sm->discovering--;
-    if (node == SUBNET_NONE)
-        return;
-    sm_node_work(sm, node)->reading--;
+    work->reading--;
     if (!answered)
-        sm_node_work(sm, node)->reads_for = 0;
+        work->reads_for = 0;
+    return node;
 }
 
-void discovery_answered(struct sm *sm, uint64_t now, const struct request *request,
-                        const uint8_t *data)
+static void end_question(struct sm *sm)
 {
-    uint32_t node = node_read_by(sm, request);
-    count_off(sm, request, true);
-    switch ((enum sm_purpose)request->purpose) {
-    case PURPOSE_PROBE: probed(sm, now, request, data); break;
-    case PURPOSE_DESCRIPTION: memcpy(node_at(sm, request->a)->description, data, 64); break;
-    case PURPOSE_SWITCH_INFO:
-        sm_node_work(sm, request->a)->reading_switch = false;
-        switch_read(sm, request->a, data);
-        break;
-    case PURPOSE_PORT_INFO:
-        sm_port_work(sm, request->a)->reading = false;
-        port_read(sm, now, request->a, data);
-        break;
-    case PURPOSE_READ_FUNCTION:
-        sm_port_work(sm, request->a)->reading = false;
-        functions_read(sm, now, request->a, data);
-        break;
-    case PURPOSE_READ_TABLE: table_read(sm, request, data); break;
-    case PURPOSE_CLEAR_CHANGE:
-        memcpy(node_at(sm, request->a)->switch_info, data, 20);
-        if (!sm->explore_all)
-            read_ports(sm, request->a);
-        break;
-    default: break;
-    }
-    if (node != SUBNET_NONE && sm_node_work(sm, node)->reading == 0)
+    assert(sm->discovering);
+    sm->discovering--;
+}
+
+static void note_whole_node(struct sm *sm, uint32_t node)
+{
+    if (sm_node_work(sm, node)->reading == 0)
         mirror_node_read(sm, node);
 }
 
-/* Nobody there, or nobody who talks. */
-void discovery_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+static void node_info_read(struct sm *sm, uint64_t now, const struct request *request,
+                           const uint8_t *data)
 {
-    count_off(sm, request, false);
-    switch ((enum sm_purpose)request->purpose) {
-    case PURPOSE_PROBE:
-        if (request->a != SUBNET_NONE) {
-            sm_port_work(sm, request->a)->probing = false;
-            sm_port_work(sm, request->a)->failures = 1;
-        }
-        return;
-    case PURPOSE_DESCRIPTION: sm_node_work(sm, request->a)->described = false; return;
-    case PURPOSE_SWITCH_INFO: sm_node_work(sm, request->a)->reading_switch = false; break;
-    case PURPOSE_READ_FUNCTION:
-    case PURPOSE_PORT_INFO: sm_port_work(sm, request->a)->reading = false; break;
-    default: break;
-    }
-    discovery_lost_contact(sm, now, request->target);
-    if (request->purpose == PURPOSE_PORT_INFO)
-        faults_decide(sm, request->a);
+    end_question(sm);
+    node_met(sm, now, request->about.port, data);
 }
 
-/* An answer that tells nothing but why. Whoever does not let a change be acknowledged tells the
- * rest all the same; what else is not told is as good as no answer. */
-void discovery_refused(struct sm *sm, uint64_t now, const struct request *request, uint16_t status)
+static void description_read(struct sm *sm, uint64_t now, const struct request *request,
+                             const uint8_t *data)
 {
-    if (request->purpose != PURPOSE_CLEAR_CHANGE) {
-        faults_say_refusal(sm, request, status);
-        discovery_unanswered(sm, now, request);
-        return;
-    }
-    struct node_work *work = sm_node_work(sm, request->a);
+    (void)now;
+    end_question(sm);
+    memcpy(node_at(sm, request->about.node)->description, data, 64);
+}
+
+static void switch_info_read(struct sm *sm, uint64_t now, const struct request *request,
+                             const uint8_t *data)
+{
+    (void)now;
+    uint32_t node = end_read(sm, request, true);
+    sm_node_work(sm, node)->reading_switch = false;
+    switch_read(sm, node, data);
+    note_whole_node(sm, node);
+}
+
+static void port_info_read(struct sm *sm, uint64_t now, const struct request *request,
+                           const uint8_t *data)
+{
+    uint32_t node = end_read(sm, request, true);
+    sm_port_work(sm, request->about.port)->reading = false;
+    port_read(sm, now, request->about.port, data);
+    note_whole_node(sm, node);
+}
+
+static void function_read(struct sm *sm, uint64_t now, const struct request *request,
+                          const uint8_t *data)
+{
+    uint32_t node = end_read(sm, request, true);
+    sm_port_work(sm, request->about.port)->reading = false;
+    functions_read(sm, now, request->about.port, data);
+    note_whole_node(sm, node);
+}
+
+static void table_block_read(struct sm *sm, uint64_t now, const struct request *request,
+                             const uint8_t *data)
+{
+    (void)now;
+    uint32_t node = end_read(sm, request, true), block = request->about.table.block;
+    struct subnet_tables *tables = node_at(sm, node)->tables;
+    memcpy(tables->actual + block * LFT_BLOCK, data, LFT_BLOCK);
+    tables->known[block / 64] |= UINT64_C(1) << (block % 64);
+    note_whole_node(sm, node);
+}
+
+static void change_cleared(struct sm *sm, uint64_t now, const struct request *request,
+                           const uint8_t *data)
+{
+    (void)now;
+    end_question(sm);
+    memcpy(node_at(sm, request->about.node)->switch_info, data, 20);
+    if (!sm->explore_all)
+        read_ports(sm, request->about.node);
+}
+
+/* An answer that tells nothing but why is as good as none. */
+static void read_refused(struct sm *sm, uint64_t now, const struct request *request,
+                         uint16_t status)
+{
+    faults_report_refused_read(sm, request, status);
+    request->kind->unanswered(sm, now, request);
+}
+
+static void node_info_refused(struct sm *sm, uint64_t now, const struct request *request,
+                              uint16_t status)
+{
+    faults_report_refused_probe(sm, request->about.port, status);
+    nobody_behind_port(sm, now, request);
+}
+
+/* Whoever does not let a change be acknowledged tells the rest all the same. */
+static void change_not_cleared(struct sm *sm, uint64_t now, const struct request *request,
+                               uint16_t status)
+{
+    (void)now;
+    uint32_t node = request->about.node;
+    struct node_work *work = sm_node_work(sm, node);
     if (!work->own_change)
         sm_say(sm, SM_EVENT_WARNING,
                "switch 0x%016llx does not let its port change be acknowledged (status 0x%x): it is "
                "read again at every sweep",
-               (unsigned long long)node_at(sm, request->a)->guid, status);
+               (unsigned long long)node_at(sm, node)->guid, status);
     work->own_change = true;
-    count_off(sm, request, true);
+    end_question(sm);
     if (!sm->explore_all)
-        read_ports(sm, request->a);
+        read_ports(sm, node);
+}
+
+/* Nobody there, or nobody who talks. */
+static void nobody_behind_port(struct sm *sm, uint64_t now, const struct request *request)
+{
+    (void)now;
+    end_question(sm);
+    if (request->about.port == SUBNET_NONE)
+        return;
+    sm_port_work(sm, request->about.port)->probing = false;
+    sm_port_work(sm, request->about.port)->failures = 1;
+}
+
+static void description_missing(struct sm *sm, uint64_t now, const struct request *request)
+{
+    (void)now;
+    end_question(sm);
+    sm_node_work(sm, request->about.node)->described = false;
+}
+
+static void switch_info_missing(struct sm *sm, uint64_t now, const struct request *request)
+{
+    end_read(sm, request, false);
+    sm_node_work(sm, request->about.node)->reading_switch = false;
+    discovery_lost_contact(sm, now, request->target);
+}
+
+static void port_info_missing(struct sm *sm, uint64_t now, const struct request *request)
+{
+    function_missing(sm, now, request);
+    faults_decide(sm, request->about.port);
+}
+
+static void function_missing(struct sm *sm, uint64_t now, const struct request *request)
+{
+    end_read(sm, request, false);
+    sm_port_work(sm, request->about.port)->reading = false;
+    discovery_lost_contact(sm, now, request->target);
+}
+
+static void table_block_missing(struct sm *sm, uint64_t now, const struct request *request)
+{
+    end_read(sm, request, false);
+    discovery_lost_contact(sm, now, request->target);
+}
+
+static void change_unacknowledged(struct sm *sm, uint64_t now, const struct request *request)
+{
+    end_question(sm);
+    discovery_lost_contact(sm, now, request->target);
+}
+
+/* Whoever is behind a port that is Active may be sending: before it is taken for gone it is asked
+ * for some time more. */
+static void insist_on_senders(const struct sm *sm, const struct request *request,
+                              struct request_effort *effort)
+{
+    if (request->through == SUBNET_NONE || sm->config.paper ||
+        wire_get(sm->subnet.ports.items[request->through].info, PORT_INFO_PORT_STATE) !=
+            PORT_STATE_ACTIVE)
+        return;
+    if (request->tries > effort->retries)
+        effort->timeout_ns = sm->config.timeout_ns;
+    effort->retries *= 2;
 }

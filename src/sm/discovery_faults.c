@@ -13,7 +13,7 @@ void faults_note_silence(struct sm *sm, uint64_t now, uint32_t node)
     if (work->silences <= SILENCES_ALLOWED)
         return;
     unsigned steps = work->silences - (unsigned)SILENCES_ALLOWED;
-    work->silent_until = now + (TIME_S << steps);
+    work->silent_until = now + (NS_PER_S << steps);
     sm_say(sm, SM_EVENT_WARNING, "%s 0x%016llx leaves answers out: left alone for %u s",
            node_at(sm, node)->kind == SUBNET_SWITCH ? "switch" : "adapter",
            (unsigned long long)node_at(sm, node)->guid, 1u << steps);
@@ -25,43 +25,32 @@ void faults_leave_alone(struct sm *sm, uint64_t now, uint32_t end)
     enum { MOST_STEPS = 6 };
     struct port_work *work = sm_port_work(sm, end);
     work->silences += work->silences < MOST_STEPS;
-    uint64_t until = now + (TIME_S << work->silences);
+    uint64_t until = now + (NS_PER_S << work->silences);
     work = sm_port_work(sm, port_at(sm, end)->peer);
     work->failures = 1;
     work->damped_until = until;
 }
 
-static const char *name_of(const struct request *request)
-{
-    switch ((enum sm_purpose)request->purpose) {
-    case PURPOSE_PROBE: return "NodeInfo";
-    case PURPOSE_DESCRIPTION: return "NodeDescription";
-    case PURPOSE_SWITCH_INFO: return "SwitchInfo";
-    case PURPOSE_PORT_INFO: return "PortInfo";
-    case PURPOSE_READ_TABLE: return "LinearForwardingTable";
-    case PURPOSE_READ_FUNCTION: return "VirtualFunction";
-    default: return "what was asked for";
-    }
-}
-
 /* It does answer, but not with what it was asked for. */
-void faults_say_refusal(struct sm *sm, const struct request *request, uint16_t status)
+void faults_report_refused_probe(struct sm *sm, uint32_t through, uint16_t status)
 {
-    uint32_t through = request->purpose == PURPOSE_PROBE ? request->a : SUBNET_NONE;
-    if (request->purpose == PURPOSE_PROBE && through == SUBNET_NONE) {
+    if (through == SUBNET_NONE) {
         sm_say(sm, SM_EVENT_WARNING, "the manager's own port refuses NodeInfo (status 0x%x)",
                status);
-    } else if (through != SUBNET_NONE) {
-        const struct subnet_port *p = port_at(sm, through);
-        sm_say(sm, SM_EVENT_WARNING,
-               "whoever is behind port %u of 0x%016llx refuses NodeInfo (status 0x%x)", p->number,
-               (unsigned long long)node_at(sm, p->node)->guid, status);
-    } else {
-        const struct subnet_node *node = node_at(sm, port_at(sm, request->target)->node);
-        sm_say(sm, SM_EVENT_WARNING, "%s 0x%016llx refuses %s %u (status 0x%x)",
-               node->kind == SUBNET_SWITCH ? "switch" : "adapter", (unsigned long long)node->guid,
-               name_of(request), request->modifier, status);
+        return;
     }
+    const struct subnet_port *p = port_at(sm, through);
+    sm_say(sm, SM_EVENT_WARNING,
+           "whoever is behind port %u of 0x%016llx refuses NodeInfo (status 0x%x)", p->number,
+           (unsigned long long)node_at(sm, p->node)->guid, status);
+}
+
+void faults_report_refused_read(struct sm *sm, const struct request *request, uint16_t status)
+{
+    const struct subnet_node *node = node_at(sm, port_at(sm, request->target)->node);
+    sm_say(sm, SM_EVENT_WARNING, "%s 0x%016llx refuses %s %u (status 0x%x)",
+           node->kind == SUBNET_SWITCH ? "switch" : "adapter", (unsigned long long)node->guid,
+           request->kind->name, request->modifier, status);
 }
 
 /* ---- ports ---- */
@@ -71,7 +60,7 @@ void faults_note_flap(struct sm *sm, uint64_t now, uint32_t port)
 {
     enum { FLAPS_ALLOWED = 5, FLAP_WINDOW_S = 10 };
     struct port_work *work = sm_port_work(sm, port);
-    if (now > work->flaps_since + FLAP_WINDOW_S * TIME_S) {
+    if (now > work->flaps_since + FLAP_WINDOW_S * NS_PER_S) {
         work->flaps = 0;
         work->flaps_since = now;
     }
@@ -80,7 +69,7 @@ void faults_note_flap(struct sm *sm, uint64_t now, uint32_t port)
         return;
     unsigned beyond = work->flaps - (unsigned)FLAPS_ALLOWED;
     unsigned steps = beyond < 6 ? beyond : 6;
-    work->damped_until = now + (TIME_S << steps);
+    work->damped_until = now + (NS_PER_S << steps);
     work->flaps_since = now;
     sm_say(sm, SM_EVENT_WARNING, "port %u of 0x%016llx flaps: left alone for %u s",
            port_at(sm, port)->number,

@@ -15,7 +15,21 @@
  * only decides when an entry becomes wanted. */
 #include "sm/internal.h"
 
+#include <assert.h>
 #include <string.h>
+
+static request_answered state_set;
+static request_refused state_refused;
+static request_unanswered state_unanswered;
+static const struct request_kind set_port_state = {
+    .name = "PortInfo",
+    .attribute = ATTRIBUTE_PORT_INFO,
+    .method = METHOD_SET,
+    .counter = offsetof(struct sm_counts, port_info_set),
+    .answered = state_set,
+    .refused = state_refused,
+    .unanswered = state_unanswered,
+};
 
 static struct subnet_tables *tables_of(struct sm *sm, uint32_t at)
 {
@@ -138,7 +152,7 @@ uint64_t distribute_packet_life(const struct sm *sm)
         if (node->present && node->kind == SUBNET_SWITCH && life > longest)
             longest = life;
     }
-    return (4096 * TIME_NS) << (longest < LIFE_LONGEST ? longest : LIFE_LONGEST);
+    return UINT64_C(4096) << (longest < LIFE_LONGEST ? longest : LIFE_LONGEST);
 }
 
 /* Long enough for packets that pass so many switches at the most; 0: as many as any. */
@@ -146,7 +160,7 @@ static void drain(struct sm *sm, uint64_t now, uint32_t hops)
 {
     hops = sm->config.paper ? 0 : hops;
     uint64_t life = distribute_packet_life(sm) * ((hops ? hops : sm->current->longest) + 1);
-    sm->distribution.resume_at = now + (sm->config.drain_ps ? sm->config.drain_ps : life);
+    sm->distribution.resume_at = now + (sm->config.drain_ns ? sm->config.drain_ns : life);
     sm->distribution.drained = true;
 }
 
@@ -264,14 +278,15 @@ static void set_all_ports(struct sm *sm, unsigned state)
             const struct subnet_port *p = &sm->subnet.ports.items[port];
             if (!sm->config.paper && p->peer == SUBNET_NONE)
                 continue;
-            struct request *request = sm_request(sm, PURPOSE_STAGE, port, node->first_port);
-            request->method = METHOD_SET;
-            request->attribute = ATTRIBUTE_PORT_INFO;
+            struct request *request =
+                sm_request(sm, &set_port_state,
+                           (union request_subject){
+                               .state = {.port = port, .distribution = sm->distribution.job}},
+                           node->first_port);
             request->modifier = number;
             memcpy(request->data, p->info, sizeof p->info);
             wire_set(request->data, PORT_INFO_PORT_STATE, state);
             wire_set(request->data, PORT_INFO_PORT_PHYSICAL_STATE, PHYSICAL_NO_CHANGE);
-            request->b = sm->distribution.job;
             sm->distribution.pending++;
             sm_submit(sm, request, HASTE_NONE);
         }
@@ -301,25 +316,41 @@ static void next_static_stage(struct sm *sm)
 }
 
 /* Nobody waits for what an earlier one has set any more. */
-void distribute_count_off(struct sm *sm, const struct request *request)
+static void count_off_state(struct sm *sm, const struct request *request)
 {
-    if (request->b == sm->distribution.job)
-        sm->distribution.pending--;
+    if (request->about.state.distribution != sm->distribution.job)
+        return;
+    assert(sm->distribution.pending);
+    sm->distribution.pending--;
 }
 
-void distribute_answered(struct sm *sm, const struct request *request, uint16_t status,
-                         const uint8_t *data)
+static void state_set(struct sm *sm, uint64_t now, const struct request *request,
+                      const uint8_t *data)
 {
-    struct subnet_port *port = &sm->subnet.ports.items[request->a];
-    distribute_count_off(sm, request);
-    if (status == STATUS_OK)
-        memcpy(port->info, data, sizeof port->info);
-    else if (wire_get(port->info, PORT_INFO_PORT_STATE) != PORT_STATE_DOWN)
+    struct subnet_port *port = port_at(sm, request->about.state.port);
+    (void)now;
+    count_off_state(sm, request);
+    memcpy(port->info, data, sizeof port->info);
+}
+
+static void state_refused(struct sm *sm, uint64_t now, const struct request *request,
+                          uint16_t status)
+{
+    const struct subnet_port *port = port_at(sm, request->about.state.port);
+    (void)now;
+    count_off_state(sm, request);
+    if (wire_get(port->info, PORT_INFO_PORT_STATE) != PORT_STATE_DOWN)
         sm_say(
             sm, SM_EVENT_ERROR,
             "port %u of 0x%016llx refuses a state of static distribution (status 0x%x): it needs "
             "agents that accept Init",
-            port->number, (unsigned long long)sm->subnet.nodes.items[port->node].guid, status);
+            port->number, (unsigned long long)node_at(sm, port->node)->guid, status);
+}
+
+static void state_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+{
+    count_off_state(sm, request);
+    discovery_lost_contact(sm, now, request->target);
 }
 
 void distribute_begin(struct sm *sm)

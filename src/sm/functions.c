@@ -18,6 +18,8 @@
  * taken back; a place that was known before counts more than one that turns up later. */
 #include "sm/internal.h"
 
+#include <assert.h>
+
 #include <stdio.h>
 #include <string.h>
 
@@ -366,12 +368,23 @@ static bool pf_is_ready(struct sm *sm, uint32_t vswitch)
            wire_get(p->info, PORT_INFO_MASTER_SM_LID) == port_at(sm, sm->subnet.own_port)->lid;
 }
 
+static request_answered function_set;
+static request_refused function_refused;
+static request_unanswered function_unanswered;
+static const struct request_kind set_function = {
+    .name = "VirtualFunction",
+    .attribute = ATTRIBUTE_VIRTUAL_FUNCTION,
+    .method = METHOD_SET,
+    .counter = offsetof(struct sm_counts, functions),
+    .answered = function_set,
+    .refused = function_refused,
+    .unanswered = function_unanswered,
+};
+
 static void write_function(struct sm *sm, uint32_t socket, const struct sm_function *wanted)
 {
-    struct request *request = sm_request(sm, PURPOSE_SET_FUNCTION, socket,
+    struct request *request = sm_request(sm, &set_function, (union request_subject){.port = socket},
                                          node_at(sm, vswitch_of(sm, socket))->first_port);
-    request->method = METHOD_SET;
-    request->attribute = ATTRIBUTE_VIRTUAL_FUNCTION;
     request->modifier = port_at(sm, socket)->number - VSWITCH_PF;
     wire_set(request->data, VIRTUAL_FUNCTION_LID, wanted->lid);
     wire_set(request->data, VIRTUAL_FUNCTION_LMC, wanted->lmc);
@@ -414,22 +427,34 @@ void functions_program_all(struct sm *sm, uint32_t vswitch)
         functions_program(sm, node_at(sm, vswitch)->first_port + i);
 }
 
-void functions_answered(struct sm *sm, const struct request *request, uint16_t status,
-                        const uint8_t *data)
+static struct port_work *end_set(struct sm *sm, uint32_t socket, enum sm_function_outcome outcome)
 {
-    uint32_t socket = request->a;
     struct port_work *work = sm_port_work(sm, socket);
+    assert(sm->functions_under_way);
     sm->functions_under_way--;
     work->writing = false;
-    work->outcome = status ? SM_FUNCTION_REFUSED : SM_FUNCTION_DONE;
-    if (status) {
-        work->failures += !work->held;
-        sm_say(sm, SM_EVENT_WARNING, "function %u of 0x%016llx refuses its address (status 0x%x)",
-               port_at(sm, socket)->number - VSWITCH_PF,
-               (unsigned long long)node_at(sm, vswitch_of(sm, socket))->guid, status);
-        return;
-    }
-    work->evict = false;
+    work->outcome = (uint8_t)outcome;
+    return work;
+}
+
+static void function_refused(struct sm *sm, uint64_t now, const struct request *request,
+                             uint16_t status)
+{
+    uint32_t socket = request->about.port;
+    struct port_work *work = end_set(sm, socket, SM_FUNCTION_REFUSED);
+    (void)now;
+    work->failures += !work->held;
+    sm_say(sm, SM_EVENT_WARNING, "function %u of 0x%016llx refuses its address (status 0x%x)",
+           port_at(sm, socket)->number - VSWITCH_PF,
+           (unsigned long long)node_at(sm, vswitch_of(sm, socket))->guid, status);
+}
+
+static void function_set(struct sm *sm, uint64_t now, const struct request *request,
+                         const uint8_t *data)
+{
+    uint32_t socket = request->about.port;
+    (void)now;
+    end_set(sm, socket, SM_FUNCTION_DONE)->evict = false;
     uint32_t port = port_at(sm, socket)->peer;
     bool was_down = port == SUBNET_NONE || actual_lid(port_at(sm, port)) == 0;
     bool planned = sm->planned_generation == sm->subnet.generation;
@@ -447,12 +472,9 @@ void functions_answered(struct sm *sm, const struct request *request, uint16_t s
     plan_for_the_risen(sm);
 }
 
-void functions_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+static void function_unanswered(struct sm *sm, uint64_t now, const struct request *request)
 {
-    struct port_work *work = sm_port_work(sm, request->a);
-    sm->functions_under_way--;
-    work->writing = false;
-    work->outcome = SM_FUNCTION_LOST;
+    end_set(sm, request->about.port, SM_FUNCTION_LOST);
     plan_for_the_risen(sm);
     discovery_lost_contact(sm, now, request->target);
 }

@@ -18,6 +18,14 @@
  * is one, the entries concerned are dropped first, as they are if `hold` is off. */
 #include "sm/internal.h"
 
+static request_answered source_arbitration_read;
+static const struct request_kind get_source_arbitration = {
+    .name = "VLArbitrationTable",
+    .attribute = ATTRIBUTE_VL_ARBITRATION_TABLE,
+    .method = METHOD_GET,
+    .answered = source_arbitration_read,
+};
+
 bool hold_is_possible(struct sm *sm, const char **why_not)
 {
     *why_not = "hold is off";
@@ -79,18 +87,18 @@ void hold_inherit(struct sm *sm)
         if (!qos_is_source(sm, port) || !wire_get(info, PORT_INFO_VL_ARBITRATION_LOW_CAP))
             continue;
         struct request *request =
-            sm_request(sm, PURPOSE_READ_HOLD, port, subnet_end_port(&sm->subnet, port));
-        request->method = METHOD_GET;
-        request->attribute = ATTRIBUTE_VL_ARBITRATION_TABLE;
+            sm_request(sm, &get_source_arbitration, (union request_subject){.port = port},
+                       subnet_end_port(&sm->subnet, port));
         request->modifier = 1u << 16 | port_at(sm, port)->number;
         sm_submit(sm, request, HASTE_NONE);
     }
 }
 
-void hold_answered(struct sm *sm, const uint8_t *data)
+static void source_arbitration_read(struct sm *sm, uint64_t now, const struct request *request,
+                                    const uint8_t *data)
 {
-    if (!data || sm->service.sources ||
-        wire_get_at(data, VL_ARBITRATION_TABLE_VL, 0) != HOLD_MARK_VL ||
+    (void)now, (void)request;
+    if (sm->service.sources || wire_get_at(data, VL_ARBITRATION_TABLE_VL, 0) != HOLD_MARK_VL ||
         wire_get_at(data, VL_ARBITRATION_TABLE_WEIGHT, 0) != 0)
         return;
     sm_say(sm, SM_EVENT_WARNING, "sources were left waiting by the last manager: they go on");

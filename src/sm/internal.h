@@ -4,67 +4,7 @@
 
 #include "base/time.h"
 #include "sm/sm.h"
-
-/* What a request is for, and so who gets the answer. */
-enum sm_purpose {
-    PURPOSE_PROBE,         /* who is behind switch port a (SUBNET_NONE: who am I) */
-    PURPOSE_DESCRIPTION,   /* of node a */
-    PURPOSE_SWITCH_INFO,   /* of node a */
-    PURPOSE_PORT_INFO,     /* of port a */
-    PURPOSE_READ_TABLE,    /* of node a, block b */
-    PURPOSE_CLEAR_CHANGE,  /* of node a: acknowledge its port state change */
-    PURPOSE_SET_PORT,      /* port a */
-    PURPOSE_SET_SWITCH,    /* node a */
-    PURPOSE_SET_TABLE,     /* node a, block b */
-    PURPOSE_SET_RANDOM,    /* the same for a random table */
-    PURPOSE_STAGE,         /* port a, to another state for static distribution */
-    PURPOSE_SWEEP,         /* is node a as it was? */
-    PURPOSE_MANAGER,       /* SMInfo of port a, found by discovery */
-    PURPOSE_POLL,          /* is the master at port a alive? */
-    PURPOSE_HANDOVER,      /* tell the manager at port a to take over */
-    PURPOSE_NOTICE,        /* tell the manager at port a that a change begins */
-    PURPOSE_SET_BLOCK,     /* row a of the subnet's blocks */
-    PURPOSE_READ_KEYS,     /* of end port a, block b of its partitions */
-    PURPOSE_READ_HOLD,     /* is adapter port a held? */
-    PURPOSE_AUDIT,         /* has node a the block b that a copy says? */
-    PURPOSE_READ_FUNCTION, /* behind port a of a vSwitch */
-    PURPOSE_SET_FUNCTION,  /* the same */
-};
-
-/* How long a request may wait. What is pressing does not wait for room in the window either: it is
- * little, and others wait for what it tells. */
-enum haste { HASTE_NONE, HASTE_URGENT, HASTE_PRESSING, HASTE_COUNT };
-
-struct request {
-    uint64_t deadline;
-    uint32_t next; /* in a queue or in the free list */
-    uint32_t a, b;
-    uint32_t target;  /* end port */
-    uint32_t through; /* probes go one hop on, out of this port; else SUBNET_NONE */
-    uint32_t modifier;
-    uint32_t generation; /* of this slot; part of the transaction id */
-    uint16_t attribute;
-    uint8_t purpose, method, tries, haste;
-    bool outstanding;
-    uint8_t data[SMP_DATA_BYTES];
-};
-
-struct request_queue {
-    uint32_t head, tail, count;
-};
-
-struct transactions {
-    VEC(struct request) requests;
-    uint32_t free;
-    struct request_queue queues[HASTE_COUNT];
-    /* Outstanding ones in the order in which they were sent: all have the same time-out but for
-     * back-off, so the few later ones just wait a little longer. */
-    VEC(uint32_t) flying;
-    uint32_t outstanding;
-    uint32_t window_256; /* in 1/256 SMPs */
-    uint64_t shrunk_at;
-    uint32_t silence; /* time-outs since the last answer */
-};
+#include "sm/transactions.h"
 
 struct port_work {
     bool reading, writing, probing;
@@ -201,7 +141,7 @@ struct change {
 struct sm {
     struct sm_config config;
     struct subnet subnet;
-    struct transactions transactions;
+    struct transactions *transactions;
     uint64_t guid;
     enum sm_state state;
     VEC(struct port_work) port_work; /* beside subnet.ports */
@@ -278,23 +218,7 @@ static inline struct subnet_node *node_at(struct sm *sm, uint32_t node)
     return &sm->subnet.nodes.items[node];
 }
 
-/* transactions.c */
-void transactions_init(struct transactions *transactions);
-void transactions_release(struct transactions *transactions);
-struct request *sm_request(struct sm *sm, enum sm_purpose purpose, uint32_t a, uint32_t target);
-void sm_submit(struct sm *sm, struct request *request, enum haste haste);
-bool transactions_next(struct sm *sm, uint64_t now, struct sm_message *message);
-void transactions_receive(struct sm *sm, uint64_t now, const struct sm_message *message);
-void transactions_expire(struct sm *sm, uint64_t now);
-uint64_t transactions_deadline(const struct sm *sm);
-bool transactions_idle(const struct sm *sm);
-void transactions_flush(struct sm *sm); /* forget all requests: nobody waits for them any more */
-void transactions_cut(struct sm *sm, uint64_t now); /* give up those that have no way any more */
-
 /* core.c */
-void sm_answered(struct sm *sm, uint64_t now, const struct request *request, uint16_t status,
-                 const uint8_t *data);
-void sm_unanswered(struct sm *sm, uint64_t now, const struct request *request);
 void sm_say(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void sm_reply(struct sm *sm, const struct sm_message *message);
@@ -319,16 +243,13 @@ void discovery_read_all(struct sm *sm, uint32_t node); /* and what is not known 
 void discovery_forget_tables(struct sm *sm, uint32_t node);
 void discovery_learn_switch(struct sm *sm, uint32_t node, const uint8_t *data); /* SwitchInfo */
 void discovery_refresh_switch(struct sm *sm, uint32_t node);
-void discovery_answered(struct sm *sm, uint64_t now, const struct request *request,
-                        const uint8_t *data);
-void discovery_unanswered(struct sm *sm, uint64_t now, const struct request *request);
-void discovery_refused(struct sm *sm, uint64_t now, const struct request *request, uint16_t status);
 
 /* discovery_faults.c */
 void discovery_report_throttled(struct sm *sm);
 void faults_note_silence(struct sm *sm, uint64_t now, uint32_t node);
 void faults_leave_alone(struct sm *sm, uint64_t now, uint32_t end);
-void faults_say_refusal(struct sm *sm, const struct request *request, uint16_t status);
+void faults_report_refused_probe(struct sm *sm, uint32_t through, uint16_t status);
+void faults_report_refused_read(struct sm *sm, const struct request *request, uint16_t status);
 void faults_note_flap(struct sm *sm, uint64_t now, uint32_t port);
 void faults_fence_off(struct sm *sm, uint32_t through, uint64_t guid);
 bool faults_contest(struct sm *sm, uint32_t through, uint32_t far);
@@ -362,9 +283,6 @@ void distribute_begin(struct sm *sm);
 void distribute_abort(struct sm *sm);
 void distribute_advance(struct sm *sm, uint64_t now);
 uint64_t distribute_packet_life(const struct sm *sm); /* in one switch */
-void distribute_answered(struct sm *sm, const struct request *request, uint16_t status,
-                         const uint8_t *data);
-void distribute_count_off(struct sm *sm, const struct request *request);
 
 /* hold.c */
 enum { HOLD_MARK_VL = 14 }; /* with a weight of 0, in the first entry of tables that hold a lane */
@@ -374,7 +292,6 @@ void hold_end(struct sm *sm);
 bool hold_is_on(const struct sm *sm);
 bool hold_has_leaks(struct sm *sm); /* some sources were told and do not listen */
 void hold_inherit(struct sm *sm);   /* whoever was master before may have left a hold */
-void hold_answered(struct sm *sm, const uint8_t *data);
 
 /* program.c */
 void program_forget_tables(struct sm *sm);
@@ -384,23 +301,21 @@ bool program_links_rise(struct sm *sm); /* before the first wave of tables */
 void program_paper_port(struct sm *sm, uint32_t port);
 void program_switch(struct sm *sm, uint32_t node);
 void program_block(struct sm *sm, uint32_t node, unsigned block); /* if it differs */
-void program_answered(struct sm *sm, const struct request *request, uint16_t status,
-                      const uint8_t *data);
-void program_unanswered(struct sm *sm, uint64_t now, const struct request *request);
+/* For random_table.c: a block of its table was sent, and has been confirmed, refused or lost. */
+void program_block_sent(struct sm *sm, uint32_t node);
+void program_block_done(struct sm *sm, uint32_t node);
+void program_block_lost(struct sm *sm, uint64_t now, uint32_t node, unsigned block);
+void program_report_refused_block(struct sm *sm, const struct request *request, uint16_t status,
+                                  const char *consequence);
 
 /* blocks.c */
 void blocks_program(struct sm *sm);
-void blocks_answered(struct sm *sm, const struct request *request, uint16_t status);
-void blocks_unanswered(struct sm *sm, uint64_t now, const struct request *request);
 void blocks_flush(struct sm *sm);
 bool blocks_are_written(const struct sm *sm); /* none waits or is on its way */
 
 /* Planners of blocks. Each is called at every turn and does nothing unless something that it
  * depends on has changed. */
 void partitions_plan(struct sm *sm);
-void partitions_answered(struct sm *sm, const struct request *request, uint16_t status,
-                         const uint8_t *data);
-void partitions_unanswered(struct sm *sm, uint64_t now, const struct request *request);
 void partitions_forget(struct sm *sm); /* another manager may have written tables */
 void partitions_flush(struct sm *sm);  /* requests under way were forgotten */
 void partitions_release_work(struct sm *sm);
@@ -441,9 +356,6 @@ bool functions_add_terminals(struct sm *sm, struct sm_job *job, uint32_t at, uns
 void functions_pull_out(struct sm *sm, uint32_t socket);
 void functions_program(struct sm *sm, uint32_t socket);
 void functions_program_all(struct sm *sm, uint32_t vswitch);
-void functions_answered(struct sm *sm, const struct request *request, uint16_t status,
-                        const uint8_t *data);
-void functions_unanswered(struct sm *sm, uint64_t now, const struct request *request);
 bool functions_is_held(struct sm *sm, uint32_t port);
 void functions_flush(struct sm *sm);
 
@@ -460,7 +372,6 @@ void random_table_program(struct sm *sm, uint32_t node);
 void change_explore(struct sm *sm, uint64_t now, uint32_t node);
 void change_sweep(struct sm *sm, uint64_t now);
 void change_trap(struct sm *sm, uint64_t now, const struct sm_message *message);
-void change_swept(struct sm *sm, uint64_t now, const struct request *request, const uint8_t *data);
 
 /* mastership.c */
 void mastership_receive(struct sm *sm, uint64_t now, const struct sm_message *message);
@@ -468,9 +379,6 @@ void mastership_ask(struct sm *sm, uint32_t port);       /* discovery waits for 
 void mastership_ask_again(struct sm *sm, uint32_t port); /* by a sweep: nobody waits */
 void mastership_notify(struct sm *sm, uint32_t port);
 void mastership_rival_gone(struct sm *sm, uint64_t now, uint32_t port);
-void mastership_answered(struct sm *sm, uint64_t now, const struct request *request,
-                         const uint8_t *data);
-void mastership_unanswered(struct sm *sm, uint64_t now, const struct request *request);
 void mastership_discovered(struct sm *sm, uint64_t now);
 void mastership_expire(struct sm *sm, uint64_t now);
 void mastership_become(struct sm *sm, uint64_t now, enum sm_state state, const char *why);
@@ -500,8 +408,5 @@ void mirror_end(struct sm *sm);
 void audit_begin(struct sm *sm, uint64_t now);
 void audit_advance(struct sm *sm, uint64_t now);
 uint64_t audit_deadline(const struct sm *sm);
-/* Without data: no answer, or none that means anything. */
-void audit_answered(struct sm *sm, uint64_t now, const struct request *request,
-                    const uint8_t *data);
 
 #endif

@@ -9,6 +9,7 @@
  * standby has no other use for, and is not handed back to. */
 #include "sm/internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum sm_control { /* attribute modifiers of Set(SMInfo) */
@@ -29,6 +30,41 @@ static const uint8_t reactions[4][CONTROL_COUNT] = {
                     [CONTROL_DISABLE] = GO_NOT_ACTIVE,
                     [CONTROL_DISCOVER] = GO_DISCOVERING},
     [SM_MASTER] = {[CONTROL_HANDOVER] = TAKE_OVER, [CONTROL_ACKNOWLEDGE] = LET_GO},
+};
+
+/* All four are SMInfo of the manager at a port. */
+static request_answered manager_answered, poll_answered, notice_answered, handover_accepted;
+static request_unanswered manager_silent, poll_unanswered, handover_unanswered;
+static request_adjust_effort manager_effort, poll_effort;
+static const struct request_kind ask_manager = {
+    .name = "SMInfo",
+    .attribute = ATTRIBUTE_SM_INFO,
+    .method = METHOD_GET,
+    .answered = manager_answered,
+    .unanswered = manager_silent,
+    .effort = manager_effort,
+};
+static const struct request_kind poll_master = {
+    .name = "SMInfo",
+    .attribute = ATTRIBUTE_SM_INFO,
+    .method = METHOD_GET,
+    .answered = poll_answered,
+    .unanswered = poll_unanswered,
+    .effort = poll_effort,
+};
+/* Tells a manager that a change begins: a Get(SMInfo) carries that of its sender. */
+static const struct request_kind give_notice = {
+    .name = "SMInfo",
+    .attribute = ATTRIBUTE_SM_INFO,
+    .method = METHOD_GET,
+    .answered = notice_answered,
+};
+static const struct request_kind set_handover = {
+    .name = "SMInfo",
+    .attribute = ATTRIBUTE_SM_INFO,
+    .method = METHOD_SET,
+    .answered = handover_accepted,
+    .unanswered = handover_unanswered,
 };
 
 /* After so many questions without an answer, a manager is not asked by so many sweeps. */
@@ -85,7 +121,7 @@ void mastership_become(struct sm *sm, uint64_t now, enum sm_state state, const c
     sm->handing_over = false;
     sm->yielding = false;
     sm->polls_failed = 0;
-    sm->next_poll = state == SM_STANDBY ? now + sm->config.poll_ps : TIME_NEVER;
+    sm->next_poll = state == SM_STANDBY ? now + sm->config.poll_ns : TIME_NEVER;
     sm->stood_by = now;
     sm->next_sweep = TIME_NEVER;
     sm->computing = false;
@@ -105,7 +141,7 @@ void mastership_become(struct sm *sm, uint64_t now, enum sm_state state, const c
         for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
             blocks_forget(&sm->subnet.blocks, port); /* another one may have written them */
         sm_begin_change(sm, now, "%s", why);
-        sm->next_sweep = sm->config.sweep_ps == TIME_NEVER ? TIME_NEVER : now + sm->config.sweep_ps;
+        sm->next_sweep = sm->config.sweep_ns == TIME_NEVER ? TIME_NEVER : now + sm->config.sweep_ns;
     }
     if (state == SM_STANDBY) {
         sm->was_standby = true;
@@ -120,9 +156,9 @@ void mastership_become(struct sm *sm, uint64_t now, enum sm_state state, const c
 
 static void ask(struct sm *sm, uint32_t port, bool wait)
 {
-    struct request *request = sm_request(sm, PURPOSE_MANAGER, port, port);
-    request->attribute = ATTRIBUTE_SM_INFO;
-    request->b = wait;
+    struct request *request = sm_request(
+        sm, &ask_manager,
+        (union request_subject){.manager = {.port = port, .discovery_waits = wait}}, port);
     fill_info(sm, request->data);
     (*(wait ? &sm->discovering : &sm->sweeping))++;
     sm_submit(sm, request, HASTE_URGENT);
@@ -144,22 +180,20 @@ void mastership_ask_again(struct sm *sm, uint32_t port)
         ask(sm, port, false);
 }
 
-/* By asking: a Get(SMInfo) carries that of its sender. */
 void mastership_notify(struct sm *sm, uint32_t port)
 {
     if (port == sm->given_up || sm_port_work(sm, port)->mute >= MUTE)
         return;
-    struct request *request = sm_request(sm, PURPOSE_NOTICE, port, port);
-    request->attribute = ATTRIBUTE_SM_INFO;
+    struct request *request =
+        sm_request(sm, &give_notice, (union request_subject){.port = port}, port);
     fill_info(sm, request->data);
     sm_submit(sm, request, HASTE_PRESSING);
 }
 
 static void hand_over(struct sm *sm, uint32_t port)
 {
-    struct request *request = sm_request(sm, PURPOSE_HANDOVER, port, port);
-    request->method = METHOD_SET;
-    request->attribute = ATTRIBUTE_SM_INFO;
+    struct request *request =
+        sm_request(sm, &set_handover, (union request_subject){.port = port}, port);
     request->modifier = CONTROL_HANDOVER;
     fill_info(sm, request->data);
     sm_submit(sm, request, HASTE_URGENT);
@@ -255,48 +289,114 @@ static void polled(struct sm *sm, uint64_t now, const uint8_t *info)
 /* The next poll does not wait for its time: if the master is dead, every moment counts. */
 static void poll_failed(struct sm *sm, uint64_t now)
 {
-    sm->next_poll = now + sm->config.poll_ps / 8;
+    sm->next_poll = now + sm->config.poll_ns / 8;
     if (++sm->polls_failed <= sm->config.poll_retries)
         return;
     sm->given_up = sm->master_port;
     mastership_become(sm, now, SM_DISCOVERING, "the master does not answer");
 }
 
-static void count_off(struct sm *sm, const struct request *question)
+static void count_off(struct sm *sm, const struct request *request)
 {
-    (*(question->b ? &sm->discovering : &sm->sweeping))--;
+    uint32_t *count = request->about.manager.discovery_waits ? &sm->discovering : &sm->sweeping;
+    assert(*count);
+    (*count)--;
 }
 
-void mastership_answered(struct sm *sm, uint64_t now, const struct request *request,
-                         const uint8_t *data)
+static void is_alive(struct sm *sm, uint32_t port)
 {
-    if (request->a == sm->given_up)
-        sm->given_up = SUBNET_NONE; /* it lives after all */
-    sm_port_work(sm, request->a)->mute = 0;
-    if (request->purpose == PURPOSE_MANAGER) {
-        count_off(sm, request);
-        meet_manager(sm, now, request->a, data);
-    } else if (request->purpose == PURPOSE_POLL) {
-        polled(sm, now, data);
-    } else if (request->purpose == PURPOSE_HANDOVER && sm->state == SM_MASTER) {
-        /* It has accepted. Its acknowledgement should follow, but OpenSM sends none, and as long as
-         * it saw a master here it would wait, or hand back. */
-        sm->master_port = request->a;
-        mastership_become(sm, now, sm->stopped ? SM_NOT_ACTIVE : SM_STANDBY, "handed over");
+    if (port == sm->given_up)
+        sm->given_up = SUBNET_NONE;
+    sm_port_work(sm, port)->mute = 0;
+}
+
+static void manager_answered(struct sm *sm, uint64_t now, const struct request *request,
+                             const uint8_t *data)
+{
+    is_alive(sm, request->about.manager.port);
+    count_off(sm, request);
+    meet_manager(sm, now, request->about.manager.port, data);
+}
+
+/* A later sweep asks again. */
+static void manager_silent(struct sm *sm, uint64_t now, const struct request *request)
+{
+    struct port_work *work = sm_port_work(sm, request->about.manager.port);
+    (void)now;
+    count_off(sm, request);
+    work->mute = work->mute < MUTE ? work->mute + 1 : MUTE;
+}
+
+/* A standby gives up on its master after several polls; each of them is sent once, and waited for
+ * no longer than it takes to have time for the others. */
+static void wait_half_a_poll(const struct sm *sm, struct request_effort *effort)
+{
+    if (sm->config.poll_ns / 2 < effort->timeout_ns)
+        effort->timeout_ns = sm->config.poll_ns / 2;
+}
+
+/* A master that has been given up is asked once more, in case that the polls were lost. Sweeps ask
+ * other managers who they are: whoever hangs does not say so, ever; the next sweep asks again, and
+ * it tells nothing of the way. */
+static void manager_effort(const struct sm *sm, const struct request *request,
+                           struct request_effort *effort)
+{
+    if (request->about.manager.port == sm->given_up) {
+        wait_half_a_poll(sm, effort);
+        effort->retries *= 2;
+    }
+    if (!request->about.manager.discovery_waits) {
+        effort->retries = 0;
+        effort->ignores_loss = true;
     }
 }
 
-void mastership_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+static void poll_answered(struct sm *sm, uint64_t now, const struct request *request,
+                          const uint8_t *data)
 {
-    if (request->purpose == PURPOSE_MANAGER) {
-        struct port_work *work = sm_port_work(sm, request->a);
-        count_off(sm, request); /* a later sweep asks again */
-        work->mute = work->mute < MUTE ? work->mute + 1 : MUTE;
-    } else if (request->purpose == PURPOSE_HANDOVER) {
-        sm->handing_over = false;
-    } else if (request->purpose == PURPOSE_POLL && sm->state == SM_STANDBY) {
+    is_alive(sm, request->about.port);
+    polled(sm, now, data);
+}
+
+static void poll_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+{
+    (void)request;
+    if (sm->state == SM_STANDBY)
         poll_failed(sm, now);
-    }
+}
+
+static void poll_effort(const struct sm *sm, const struct request *request,
+                        struct request_effort *effort)
+{
+    (void)request;
+    wait_half_a_poll(sm, effort);
+    effort->retries = 0;
+}
+
+static void notice_answered(struct sm *sm, uint64_t now, const struct request *request,
+                            const uint8_t *data)
+{
+    (void)now, (void)data;
+    is_alive(sm, request->about.port);
+}
+
+/* It has accepted. Its acknowledgement should follow, but OpenSM sends none, and as long as it saw
+ * a master here it would wait, or hand back. */
+static void handover_accepted(struct sm *sm, uint64_t now, const struct request *request,
+                              const uint8_t *data)
+{
+    (void)data;
+    is_alive(sm, request->about.port);
+    if (sm->state != SM_MASTER)
+        return;
+    sm->master_port = request->about.port;
+    mastership_become(sm, now, sm->stopped ? SM_NOT_ACTIVE : SM_STANDBY, "handed over");
+}
+
+static void handover_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+{
+    (void)now, (void)request;
+    sm->handing_over = false;
 }
 
 /* Everything that can be found has been found, and no manager that outranks us. */
@@ -323,7 +423,7 @@ static bool react(struct sm *sm, uint64_t now, const struct sm_message *message)
     switch ((enum reaction)reactions[sm->state][command]) {
     case REFUSE: return false;
     case TAKE_OVER:
-        if (sm->state == SM_STANDBY && sm->learns && now < sm->stood_by + LESSON_S * TIME_S)
+        if (sm->state == SM_STANDBY && sm->learns && now < sm->stood_by + LESSON_S * NS_PER_S)
             return false;
         mirror_hear(sm, now, message->mad + SMP_DATA_OFFSET);
         acknowledge(sm, message);
@@ -380,12 +480,12 @@ void mastership_expire(struct sm *sm, uint64_t now)
 {
     if (sm->state != SM_STANDBY || now < sm->next_poll)
         return;
-    sm->next_poll = now + sm->config.poll_ps;
+    sm->next_poll = now + sm->config.poll_ns;
     if (sm->master_port == SUBNET_NONE) {
         mastership_become(sm, now, SM_DISCOVERING, "no master is known");
         return;
     }
-    struct request *request = sm_request(sm, PURPOSE_POLL, sm->master_port, sm->master_port);
-    request->attribute = ATTRIBUTE_SM_INFO;
+    struct request *request = sm_request(
+        sm, &poll_master, (union request_subject){.port = sm->master_port}, sm->master_port);
     sm_submit(sm, request, HASTE_PRESSING);
 }

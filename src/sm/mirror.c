@@ -186,7 +186,7 @@ void mirror_advance(struct sm *sm, uint64_t now)
         mirror->cursor = 0;
     }
     while (mirror->cursor < sm->subnet.nodes.count &&
-           sm->transactions.queues[HASTE_NONE].count < QUEUED_AHEAD) {
+           transactions_waiting(sm, HASTE_NONE) < QUEUED_AHEAD) {
         if (is_behind(sm, mirror->cursor))
             read_whole(sm, mirror->cursor);
         mirror->cursor++;
@@ -231,7 +231,7 @@ bool mirror_may_send(struct sm *sm)
 
 uint64_t mirror_deadline(const struct sm *sm)
 {
-    bool waits = sm->transactions.queues[HASTE_NONE].count && sm->mirror.burst == 0;
+    bool waits = transactions_waiting(sm, HASTE_NONE) && sm->mirror.burst == 0;
     return sm->state == SM_STANDBY && waits ? sm->mirror.next_burst : TIME_NEVER;
 }
 
@@ -240,7 +240,7 @@ void mirror_expire(struct sm *sm, uint64_t now)
     if (now < mirror_deadline(sm))
         return;
     sm->mirror.burst = BURST;
-    sm->mirror.next_burst = now + BURST * TIME_S / mirror_pace(sm);
+    sm->mirror.next_burst = now + BURST * NS_PER_S / mirror_pace(sm);
 }
 
 /* ---- taking over ---- */

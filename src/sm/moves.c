@@ -196,7 +196,7 @@ bool sm_tables_are_written(const struct sm *sm)
 
 uint64_t sm_drain_time(const struct sm *sm, unsigned hops)
 {
-    if (sm->config.drain_ps)
-        return sm->config.drain_ps;
+    if (sm->config.drain_ns)
+        return sm->config.drain_ns;
     return distribute_packet_life(sm) * (hops + 1u);
 }

@@ -436,8 +436,8 @@ static uint64_t longest_way(const struct sm *sm)
 {
     enum { LIFE_LONGEST = 18 }; /* from 20 on it would be for ever */
     uint64_t life = sm->config.life_time, depth = 0;
-    if (sm->config.drain_ps)
-        return sm->config.drain_ps;
+    if (sm->config.drain_ns)
+        return sm->config.drain_ns;
     for (size_t i = 0; i < sm->current->nodes.count; i++) {
         uint64_t its = wire_get(sm->subnet.nodes.items[sm->current->nodes.items[i]].switch_info,
                                 SWITCH_INFO_LIFE_TIME_VALUE);
@@ -446,7 +446,7 @@ static uint64_t longest_way(const struct sm *sm)
     for (size_t i = 0; i < sm->multicast->trees.count; i++)
         if (sm->multicast->trees.items[i].moving && sm->multicast->trees.items[i].depth > depth)
             depth = sm->multicast->trees.items[i].depth;
-    return ((4096 * TIME_NS) << (life < LIFE_LONGEST ? life : LIFE_LONGEST)) * (2 * depth + 2);
+    return (UINT64_C(4096) << (life < LIFE_LONGEST ? life : LIFE_LONGEST)) * (2 * depth + 2);
 }
 
 static bool all_written(const struct sm *sm)

@@ -18,9 +18,22 @@
  */
 #include "sm/internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { NOT_READ, READING, READ };
+
+static request_answered keys_read;
+static request_refused keys_refused;
+static request_unanswered keys_missing;
+static const struct request_kind get_keys = {
+    .name = "P_KeyTable",
+    .attribute = ATTRIBUTE_P_KEY_TABLE,
+    .method = METHOD_GET,
+    .answered = keys_read,
+    .refused = keys_refused,
+    .unanswered = keys_missing,
+};
 
 static bool is_switch(struct sm *sm, uint32_t port)
 {
@@ -248,9 +261,9 @@ static void report_trouble(struct sm *sm)
 
 static void read_block(struct sm *sm, uint32_t end, unsigned block)
 {
-    struct request *request = sm_request(sm, PURPOSE_READ_KEYS, end, end);
-    request->attribute = ATTRIBUTE_P_KEY_TABLE;
-    request->modifier = request->b = block;
+    struct request *request = sm_request(
+        sm, &get_keys, (union request_subject){.keys = {.port = end, .block = block}}, end);
+    request->modifier = block;
     *reads_of(sm, end) = READING;
     sm->partitioning.reading++;
     sm_submit(sm, request, HASTE_NONE);
@@ -269,27 +282,38 @@ static void finish_port(struct sm *sm, uint32_t end)
 }
 
 /* Keys fill a table from the front: behind a blank block there are none. */
-void partitions_answered(struct sm *sm, const struct request *request, uint16_t status,
-                         const uint8_t *data)
+static void keys_read(struct sm *sm, uint64_t now, const struct request *request,
+                      const uint8_t *data)
 {
     static const uint8_t blank[BLOCK_BYTES];
-    uint32_t end = request->a;
+    uint32_t end = request->about.keys.port, block = request->about.keys.block;
+    (void)now;
+    assert(sm->partitioning.reading);
     sm->partitioning.reading--;
-    if (!status)
-        blocks_learn(&sm->subnet.blocks, end, BLOCK_PARTITIONS, request->b, data);
-    if (!status && memcmp(data, blank, sizeof blank) != 0 &&
-        request->b + 1 < blocks_of(room_of(sm, end)))
-        read_block(sm, end, request->b + 1);
+    blocks_learn(&sm->subnet.blocks, end, BLOCK_PARTITIONS, block, data);
+    if (memcmp(data, blank, sizeof blank) != 0 && block + 1 < blocks_of(room_of(sm, end)))
+        read_block(sm, end, block + 1);
     else
         finish_port(sm, end);
 }
 
-void partitions_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+static void keys_refused(struct sm *sm, uint64_t now, const struct request *request,
+                         uint16_t status)
 {
+    (void)now, (void)status;
+    assert(sm->partitioning.reading);
+    sm->partitioning.reading--;
+    finish_port(sm, request->about.keys.port);
+}
+
+static void keys_missing(struct sm *sm, uint64_t now, const struct request *request)
+{
+    uint32_t end = request->about.keys.port;
+    assert(sm->partitioning.reading);
     sm->partitioning.reading--;
     sm->partitioning.stale = true;
-    *reads_of(sm, request->a) = READ;
-    sm->partitioning.guests.items[request->a].state = GUEST_LOST;
+    *reads_of(sm, end) = READ;
+    sm->partitioning.guests.items[end].state = GUEST_LOST;
     discovery_lost_contact(sm, now, request->target);
 }
 

@@ -12,7 +12,39 @@
 
 #include "base/bitset.h"
 
+#include <assert.h>
 #include <string.h>
+
+static request_answered port_taken, switch_taken, block_taken;
+static request_refused port_refused, switch_refused, block_refused;
+static request_unanswered port_unanswered, switch_unanswered, block_unanswered;
+static const struct request_kind set_port = {
+    .name = "PortInfo",
+    .attribute = ATTRIBUTE_PORT_INFO,
+    .method = METHOD_SET,
+    .counter = offsetof(struct sm_counts, port_info_set),
+    .answered = port_taken,
+    .refused = port_refused,
+    .unanswered = port_unanswered,
+};
+static const struct request_kind set_switch = {
+    .name = "SwitchInfo",
+    .attribute = ATTRIBUTE_SWITCH_INFO,
+    .method = METHOD_SET,
+    .counter = offsetof(struct sm_counts, switch_info),
+    .answered = switch_taken,
+    .refused = switch_refused,
+    .unanswered = switch_unanswered,
+};
+static const struct request_kind set_table_block = {
+    .name = "LinearForwardingTable",
+    .attribute = ATTRIBUTE_LINEAR_FORWARDING_TABLE,
+    .method = METHOD_SET,
+    .counter = offsetof(struct sm_counts, tables),
+    .answered = block_taken,
+    .refused = block_refused,
+    .unanswered = block_unanswered,
+};
 
 enum {
     PAPER_BLOCKS = 16, /* the papers' switches have 1,024 entries, and all are always written */
@@ -152,10 +184,8 @@ static void send_settings(struct sm *sm, uint32_t port, uint8_t *wanted, unsigne
         return; /* it does not heed them */
     sm_port_work(sm, port)->writing = true;
     sm->change.ports++;
-    struct request *request =
-        sm_request(sm, PURPOSE_SET_PORT, port, subnet_end_port(&sm->subnet, port));
-    request->method = METHOD_SET;
-    request->attribute = ATTRIBUTE_PORT_INFO;
+    struct request *request = sm_request(sm, &set_port, (union request_subject){.port = port},
+                                         subnet_end_port(&sm->subnet, port));
     request->modifier = port_at(sm, port)->number;
     memcpy(request->data, wanted, SMP_DATA_BYTES);
     sm_submit(sm, request, HASTE_NONE);
@@ -246,6 +276,13 @@ static bool block_differs(const struct subnet_tables *tables, unsigned block)
            memcmp(tables->wanted + at, tables->actual + at, LFT_BLOCK) != 0;
 }
 
+void program_block_sent(struct sm *sm, uint32_t node)
+{
+    sm->change.blocks++;
+    sm_node_work(sm, node)->writing_tables++;
+    sm->tables_under_way++;
+}
+
 static void write_block(struct sm *sm, uint32_t node, unsigned block)
 {
     const struct subnet_tables *tables = node_at(sm, node)->tables;
@@ -253,15 +290,12 @@ static void write_block(struct sm *sm, uint32_t node, unsigned block)
     const uint8_t *actual = tables->actual + block * LFT_BLOCK;
     for (unsigned i = 0; i < LFT_BLOCK; i++)
         sm->change.entries += !subnet_block_known(tables, block) || wanted[i] != actual[i];
-    sm->change.blocks++;
-    struct request *request =
-        sm_request(sm, PURPOSE_SET_TABLE, node, node_at(sm, node)->first_port);
-    request->method = METHOD_SET;
-    request->attribute = ATTRIBUTE_LINEAR_FORWARDING_TABLE;
-    request->modifier = request->b = block;
+    struct request *request = sm_request(
+        sm, &set_table_block, (union request_subject){.table = {.node = node, .block = block}},
+        node_at(sm, node)->first_port);
+    request->modifier = block;
     memcpy(request->data, wanted, LFT_BLOCK);
-    sm_node_work(sm, node)->writing_tables++;
-    sm->tables_under_way++;
+    program_block_sent(sm, node);
     sm_submit(sm, request, HASTE_NONE);
 }
 
@@ -294,9 +328,8 @@ static void want_switch_info(const struct sm *sm, uint32_t node, uint8_t *info)
 static void write_switch_info(struct sm *sm, uint32_t node)
 {
     struct subnet_node *n = node_at(sm, node);
-    struct request *request = sm_request(sm, PURPOSE_SET_SWITCH, node, n->first_port);
-    request->method = METHOD_SET;
-    request->attribute = ATTRIBUTE_SWITCH_INFO;
+    struct request *request =
+        sm_request(sm, &set_switch, (union request_subject){.node = node}, n->first_port);
     memcpy(request->data, n->switch_info, sizeof n->switch_info);
     want_switch_info(sm, node, request->data);
     wire_set(n->switch_info, SWITCH_INFO_PORT_STATE_CHANGE, 0); /* acknowledged by this, if set */
@@ -348,32 +381,36 @@ static void review_refusals(struct sm *sm, uint32_t node)
     }
 }
 
-/* The view by LID of a random table has it that its blocks are there: they are not sent again
- * before something else is wanted. */
-static void block_refused(struct sm *sm, const struct request *request, uint16_t status)
+void program_report_refused_block(struct sm *sm, const struct request *request, uint16_t status,
+                                  const char *consequence)
 {
-    uint32_t node = request->a;
+    uint32_t node = request->about.table.node;
     struct refusal *refusal = &sm_node_work(sm, node)->refusal;
-    bool linear = request->purpose == PURPOSE_SET_TABLE;
     if (!refusal->told_blocks)
         sm_say(sm, SM_EVENT_ERROR,
                "switch 0x%016llx refuses table block %u (status 0x%x): it lacks routes%s",
-               (unsigned long long)node_at(sm, node)->guid, request->b, status,
-               linear ? "; sweeps ask again" : "");
+               (unsigned long long)node_at(sm, node)->guid, request->about.table.block, status,
+               consequence);
     refusal->told_blocks = true;
-    if (!linear || memcmp(node_at(sm, node)->tables->wanted + request->b * LFT_BLOCK, request->data,
-                          LFT_BLOCK) != 0)
-        return; /* or something else is wanted since it was sent */
+}
+
+static void note_refused_block(struct sm *sm, const struct request *request)
+{
+    uint32_t node = request->about.table.node, block = request->about.table.block;
+    struct refusal *refusal = &sm_node_work(sm, node)->refusal;
+    if (memcmp(node_at(sm, node)->tables->wanted + block * LFT_BLOCK, request->data, LFT_BLOCK))
+        return; /* something else is wanted since it was sent */
     review_refusals(sm, node);
-    bitset_add(refusal->blocks, request->b);
+    bitset_add(refusal->blocks, block);
     refusal->contents = refused_contents(sm, node);
 }
 
 static void info_refused(struct sm *sm, const struct request *request, uint16_t status)
 {
-    const struct subnet_node *n = node_at(sm, request->a);
-    struct refusal *refusal = &sm_node_work(sm, request->a)->refusal;
-    review_refusals(sm, request->a);
+    uint32_t node = request->about.node;
+    const struct subnet_node *n = node_at(sm, node);
+    struct refusal *refusal = &sm_node_work(sm, node)->refusal;
+    review_refusals(sm, node);
     refusal->info = info_fingerprint(request->data);
     bool random = random_table_is_used(n);
     uint64_t kept =
@@ -410,13 +447,14 @@ static void change_acknowledged(struct sm *sm, uint32_t node)
 
 static void info_taken(struct sm *sm, const struct request *request, const uint8_t *data)
 {
-    struct node_work *work = sm_node_work(sm, request->a);
-    memcpy(node_at(sm, request->a)->switch_info, data, 20);
+    uint32_t node = request->about.node;
+    struct node_work *work = sm_node_work(sm, node);
+    memcpy(node_at(sm, node)->switch_info, data, 20);
     work->own_top = wire_get(data, SWITCH_INFO_MULTICAST_FDB_TOP) !=
                     wire_get(request->data, SWITCH_INFO_MULTICAST_FDB_TOP);
     work->own_life = wire_get(data, SWITCH_INFO_LIFE_TIME_VALUE) != sm->config.life_time;
     if (wire_get(request->data, SWITCH_INFO_PORT_STATE_CHANGE))
-        change_acknowledged(sm, request->a);
+        change_acknowledged(sm, node);
 }
 
 /* ---- switches ---- */
@@ -516,24 +554,56 @@ void program_all(struct sm *sm)
         program_port(sm, port);
 }
 
-/* A block of either kind of table. The view by LID of a random one was brought up to date when its
- * blocks were sent (random_table.c). */
-static void table_written(struct sm *sm, const struct request *request, uint16_t status)
+/* ---- outcomes ---- */
+
+static void count_off_block(struct sm *sm, uint32_t node)
 {
-    struct subnet_tables *tables = node_at(sm, request->a)->tables;
-    struct node_work *work = sm_node_work(sm, request->a);
+    struct node_work *work = sm_node_work(sm, node);
+    assert(work->writing_tables && sm->tables_under_way);
     work->writing_tables--;
     sm->tables_under_way--;
-    if (status) {
-        block_refused(sm, request, status);
-    } else if (request->purpose == PURPOSE_SET_TABLE) {
-        memcpy(tables->actual + request->b * LFT_BLOCK, request->data, LFT_BLOCK);
-        tables->known[request->b / 64] |= UINT64_C(1) << (request->b % 64);
+}
+
+void program_block_done(struct sm *sm, uint32_t node)
+{
+    count_off_block(sm, node);
+    if (sm_node_work(sm, node)->writing_tables == 0) {
+        program_switch(sm, node);
+        program_node_ports(sm, node);
     }
-    if (work->writing_tables == 0) {
-        program_switch(sm, request->a);
-        program_node_ports(sm, request->a);
-    }
+}
+
+/* Whoever does not answer a Set may or may not have carried it out: the block is not known. */
+void program_block_lost(struct sm *sm, uint64_t now, uint32_t node, unsigned block)
+{
+    count_off_block(sm, node);
+    node_at(sm, node)->tables->known[block / 64] &= ~(UINT64_C(1) << (block % 64));
+    discovery_lost_contact(sm, now, node_at(sm, node)->first_port);
+}
+
+static void block_taken(struct sm *sm, uint64_t now, const struct request *request,
+                        const uint8_t *data)
+{
+    uint32_t node = request->about.table.node, block = request->about.table.block;
+    struct subnet_tables *tables = node_at(sm, node)->tables;
+    (void)now, (void)data;
+    memcpy(tables->actual + block * LFT_BLOCK, request->data, LFT_BLOCK);
+    tables->known[block / 64] |= UINT64_C(1) << (block % 64);
+    program_block_done(sm, node);
+}
+
+static void block_refused(struct sm *sm, uint64_t now, const struct request *request,
+                          uint16_t status)
+{
+    (void)now;
+    program_report_refused_block(sm, request, status, "; sweeps ask again");
+    note_refused_block(sm, request);
+    program_block_done(sm, request->about.table.node);
+}
+
+static void block_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+{
+    program_block_lost(sm, now, request->about.table.node, request->about.table.block);
 }
 
 /* It refused a Set, or took one and did not move. Its state changed under our feet, most likely:
@@ -557,46 +627,66 @@ static void port_resists(struct sm *sm, uint32_t port, unsigned state, uint16_t 
                p->number, guid, state == PORT_STATE_ARMED ? "Armed" : "Active");
 }
 
-static void port_written(struct sm *sm, const struct request *request, uint16_t status,
-                         const uint8_t *data)
+static void port_taken(struct sm *sm, uint64_t now, const struct request *request,
+                       const uint8_t *data)
 {
-    struct subnet_port *p = port_at(sm, request->a);
+    uint32_t port = request->about.port;
+    struct subnet_port *p = port_at(sm, port);
     unsigned state = (unsigned)wire_get(request->data, PORT_INFO_PORT_STATE);
-    sm_port_work(sm, request->a)->writing = false;
-    if (status) {
-        port_resists(sm, request->a, state, status);
-        return;
-    }
+    (void)now;
+    sm_port_work(sm, port)->writing = false;
     memcpy(p->info, data, sizeof p->info);
     wire_set(p->info, PORT_INFO_CLIENT_REREGISTER, 0); /* a question, not a setting */
-    sm_port_work(sm, request->a)->ask &= !wire_get(request->data, PORT_INFO_CLIENT_REREGISTER);
-    sm_port_work(sm, request->a)->tried = fingerprint(request->data, data);
+    sm_port_work(sm, port)->ask &= !wire_get(request->data, PORT_INFO_CLIENT_REREGISTER);
+    sm_port_work(sm, port)->tried = fingerprint(request->data, data);
     if (state > wire_get(data, PORT_INFO_PORT_STATE) && !sm->config.paper)
-        port_resists(sm, request->a, state, STATUS_OK);
+        port_resists(sm, port, state, STATUS_OK);
     else
-        sm_port_work(sm, request->a)->refusals = 0;
-    program_port(sm, request->a);
+        sm_port_work(sm, port)->refusals = 0;
+    program_port(sm, port);
     if (p->peer != SUBNET_NONE && node_at(sm, port_at(sm, p->peer)->node)->vswitch)
         functions_program_all(sm, port_at(sm, p->peer)->node);
     if (p->peer != SUBNET_NONE)
         program_port(sm, p->peer);
 }
 
-/* What changed before the change was acknowledged may have been missed: ports are looked at again,
- * but for those that show their state when they are made Active, which comes later. */
-static void switch_written(struct sm *sm, const struct request *request, uint16_t status,
-                           const uint8_t *data)
+static void port_refused(struct sm *sm, uint64_t now, const struct request *request,
+                         uint16_t status)
 {
-    uint32_t node = request->a;
-    uint8_t wanted[sizeof node_at(sm, node)->switch_info];
-    memcpy(wanted, request->data, sizeof wanted);
-    want_switch_info(sm, node, wanted);
+    (void)now;
+    sm_port_work(sm, request->about.port)->writing = false;
+    port_resists(sm, request->about.port, (unsigned)wire_get(request->data, PORT_INFO_PORT_STATE),
+                 status);
+}
+
+static void port_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+{
+    sm_port_work(sm, request->about.port)->writing = false;
+    sm_port_work(sm, request->about.port)->failures = 1;
+    discovery_lost_contact(sm, now, request->target);
+}
+
+static void count_off_switch(struct sm *sm, uint32_t node)
+{
+    assert(sm->tables_under_way);
     sm_node_work(sm, node)->writing_switch = false;
     sm->tables_under_way--;
-    if (status)
-        info_refused(sm, request, status);
-    else
-        info_taken(sm, request, data);
+}
+
+/* False if something else is wanted since a SwitchInfo was sent. */
+static bool is_still_wanted(struct sm *sm, const struct request *request)
+{
+    uint8_t wanted[sizeof node_at(sm, request->about.node)->switch_info];
+    memcpy(wanted, request->data, sizeof wanted);
+    want_switch_info(sm, request->about.node, wanted);
+    return memcmp(wanted, request->data, sizeof wanted) == 0;
+}
+
+/* What changed before the change was acknowledged may have been missed: ports are looked at again,
+ * but for those that show their state when they are made Active, which comes later. */
+static void switch_written(struct sm *sm, const struct request *request, bool still_wanted)
+{
+    uint32_t node = request->about.node;
     for (unsigned number = 1; number <= node_at(sm, node)->port_count; number++) {
         uint32_t port = node_at(sm, node)->first_port + number;
         const struct subnet_port *p = port_at(sm, port);
@@ -606,44 +696,33 @@ static void switch_written(struct sm *sm, const struct request *request, uint16_
             !subnet_is_socket(&sm->subnet, port))
             discovery_read_port(sm, port);
     }
-    if (memcmp(wanted, request->data, sizeof wanted) != 0)
-        program_switch(sm, node); /* something else is wanted since it was sent */
+    if (!still_wanted)
+        program_switch(sm, node);
     program_node_ports(sm, node);
 }
 
-void program_answered(struct sm *sm, const struct request *request, uint16_t status,
-                      const uint8_t *data)
+static void switch_taken(struct sm *sm, uint64_t now, const struct request *request,
+                         const uint8_t *data)
 {
-    switch ((enum sm_purpose)request->purpose) {
-    case PURPOSE_SET_PORT: port_written(sm, request, status, data); break;
-    case PURPOSE_SET_RANDOM:
-    case PURPOSE_SET_TABLE: table_written(sm, request, status); break;
-    case PURPOSE_SET_SWITCH: switch_written(sm, request, status, data); break;
-    default: break;
-    }
+    bool still_wanted = is_still_wanted(sm, request);
+    (void)now;
+    count_off_switch(sm, request->about.node);
+    info_taken(sm, request, data);
+    switch_written(sm, request, still_wanted);
 }
 
-/* Whoever does not answer a Set may or may not have carried it out: it is not known any more. */
-void program_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+static void switch_refused(struct sm *sm, uint64_t now, const struct request *request,
+                           uint16_t status)
 {
-    switch ((enum sm_purpose)request->purpose) {
-    case PURPOSE_SET_PORT:
-        sm_port_work(sm, request->a)->writing = false;
-        sm_port_work(sm, request->a)->failures = 1;
-        break;
-    case PURPOSE_SET_RANDOM:
-    case PURPOSE_SET_TABLE:
-        sm_node_work(sm, request->a)->writing_tables--;
-        sm->tables_under_way--;
-        node_at(sm, request->a)->tables->known[request->b / 64] &=
-            ~(UINT64_C(1) << (request->b % 64));
-        break;
-    case PURPOSE_SET_SWITCH:
-        sm_node_work(sm, request->a)->writing_switch = false;
-        sm->tables_under_way--;
-        break;
-    case PURPOSE_STAGE: distribute_count_off(sm, request); break;
-    default: break;
-    }
+    bool still_wanted = is_still_wanted(sm, request);
+    (void)now;
+    count_off_switch(sm, request->about.node);
+    info_refused(sm, request, status);
+    switch_written(sm, request, still_wanted);
+}
+
+static void switch_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+{
+    count_off_switch(sm, request->about.node);
     discovery_lost_contact(sm, now, request->target);
 }

@@ -11,6 +11,18 @@
 
 enum { BLOCK_ENTRIES = 16, NO_DEFAULT = 0xFF };
 
+static request_answered random_block_taken;
+static request_refused random_block_refused;
+static request_unanswered random_block_unanswered;
+static const struct request_kind set_random_block = {
+    .name = "RandomForwardingTable",
+    .attribute = ATTRIBUTE_RANDOM_FORWARDING_TABLE,
+    .method = METHOD_SET,
+    .answered = random_block_taken,
+    .refused = random_block_refused,
+    .unanswered = random_block_unanswered,
+};
+
 bool random_table_is_used(const struct subnet_node *node)
 {
     return node->kind == SUBNET_SWITCH &&
@@ -82,16 +94,36 @@ static bool build(const struct subnet_tables *tables, unsigned capacity, unsigne
 
 static void write_block(struct sm *sm, uint32_t node, unsigned block, const uint8_t *data)
 {
-    struct request *request =
-        sm_request(sm, PURPOSE_SET_RANDOM, node, sm->subnet.nodes.items[node].first_port);
-    request->method = METHOD_SET;
-    request->attribute = ATTRIBUTE_RANDOM_FORWARDING_TABLE;
-    request->modifier = request->b = block;
+    struct request *request = sm_request(
+        sm, &set_random_block, (union request_subject){.table = {.node = node, .block = block}},
+        node_at(sm, node)->first_port);
+    request->modifier = block;
     memcpy(request->data, data, SMP_DATA_BYTES);
-    sm->change.blocks++;
-    sm_node_work(sm, node)->writing_tables++;
-    sm->tables_under_way++;
+    program_block_sent(sm, node);
     sm_submit(sm, request, HASTE_NONE);
+}
+
+/* The view by LID was brought up to date when the blocks were sent. */
+static void random_block_taken(struct sm *sm, uint64_t now, const struct request *request,
+                               const uint8_t *data)
+{
+    (void)now, (void)data;
+    program_block_done(sm, request->about.table.node);
+}
+
+/* The view by LID has it that the block is there: it is not sent again before something else is
+ * wanted. */
+static void random_block_refused(struct sm *sm, uint64_t now, const struct request *request,
+                                 uint16_t status)
+{
+    (void)now;
+    program_report_refused_block(sm, request, status, "");
+    program_block_done(sm, request->about.table.node);
+}
+
+static void random_block_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+{
+    program_block_lost(sm, now, request->about.table.node, request->about.table.block);
 }
 
 /* Writes the blocks that differ. The view by LID is what the rest of the manager compares. */

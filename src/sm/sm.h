@@ -2,7 +2,8 @@
  *
  * It has no clock, no socket, no thread and prints nothing. Its owner feeds it MADs, the time and
  * computed routes, and pulls out what it wants done: MADs to send, routes to compute, events to
- * tell, facts to keep. The same object runs on a simulated fabric, on ibsim and on hardware.
+ * tell, facts to keep. The same object runs on a simulated fabric, on ibsim and on hardware. All
+ * times are in nanoseconds, as in `subnet`, `sa` and `vswitch` (base/time.h).
  *
  *   transactions.c  a bounded window of outstanding SMPs, time-outs, retries
  *   discovery.c     who is there and how it is connected
@@ -58,17 +59,17 @@ struct sm_config {
     uint8_t m_key_protect;
     uint8_t subnet_timeout; /* 4.096 us * 2^n, told to every port */
     uint32_t window;        /* most SMPs outstanding at once */
-    uint64_t timeout_ps;    /* of one SMP */
+    uint64_t timeout_ns;    /* of one SMP */
     unsigned retries;
-    uint64_t sweep_ps;   /* between light sweeps; TIME_NEVER: none */
+    uint64_t sweep_ns;   /* between light sweeps; TIME_NEVER: none */
     unsigned full_every; /* every so many sweeps reads every port; 0: never */
-    uint64_t poll_ps;    /* of a standby that watches its master */
+    uint64_t poll_ns;    /* of a standby that watches its master */
     unsigned poll_retries;
     uint32_t mirror_rate; /* SMPs a second that a standby spends on its copy; 0: it keeps none */
     enum sm_order order;
     enum sm_mode mode;
     uint8_t life_time;  /* of a packet in a switch: 4.096 us * 2^n, told to every switch */
-    uint64_t drain_ps;  /* how long a packet can stay in the fabric at the most; 0: its life in a
+    uint64_t drain_ns;  /* how long a packet can stay in the fabric at the most; 0: its life in a
                            switch times the longest route */
     bool hold;          /* where tables have no safe order sources wait; else packets are lost */
     bool repair;        /* after a change only what it broke is routed anew */
@@ -88,7 +89,7 @@ struct sm_message {
     uint8_t mad[MAD_BYTES];
     uint16_t lid; /* where to, or where from; LID_PERMISSIVE for directed routes */
     uint8_t sl;
-    uint64_t patience_ps; /* requests sent: how long the core waits for the answer; else 0 */
+    uint64_t patience_ns; /* requests sent: how long the core waits for the answer; else 0 */
 };
 
 /* A routing job: the host computes, verifies, and hands it back with sm_computed(). */
@@ -163,9 +164,6 @@ void sm_free(struct sm *sm);
 void sm_remember(struct sm *sm,
                  const struct sm_fact *fact); /* from an earlier run, before it starts */
 void sm_start(struct sm *sm, uint64_t now);
-/* Before that: what it takes over from a manager in whose place it is started. Tables stay if they
- * are right, and one that gave way to another still does. */
-void sm_replace(struct sm *sm, const struct sm *before);
 void sm_stop(struct sm *sm, uint64_t now); /* hand over and go inactive */
 
 void sm_receive(struct sm *sm, uint64_t now, const struct sm_message *message);
@@ -291,7 +289,7 @@ void sm_copy_levels(struct sm *sm, uint16_t lid, uint16_t like);
 /* How long a packet can stay in the fabric that passes so many switches at the most. */
 uint64_t sm_drain_time(const struct sm *sm, unsigned hops);
 
-/* Requests sent, by what they were for; index: enum sm_purpose of internal.h has the names. */
+/* Requests sent, by attribute. */
 struct sm_counts {
     uint64_t sent, answered, timeouts, gave_up;
     uint64_t node_info, port_info_get, port_info_set, switch_info, tables, tables_read, functions,

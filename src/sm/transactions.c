@@ -7,41 +7,68 @@
  * again, each time with twice the patience, and then given up: its destination counts as gone.
  *
  * The transaction id names the request's slot and the slot's generation, so that late or duplicate
- * answers find nothing. There are slots for every block of the full tables of 5,000 switches. */
+ * answers find nothing. There are slots for every block of the full tables of 5,000 switches.
+ *
+ * What follows from an answer, a refusal or silence is up to the request's kind. */
 #include "sm/internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { SLOT_BITS = 22, GENERATIONS = 1 << (32 - SLOT_BITS) };
 enum { WINDOW_UNIT = 256, WINDOW_START = 16 * WINDOW_UNIT, SUSPICIOUS = 4 };
 
-void transactions_init(struct transactions *transactions)
+struct request_queue {
+    uint32_t head, tail, count;
+};
+
+struct transactions {
+    VEC(struct request) requests;
+    uint32_t free;
+    struct request_queue queues[HASTE_COUNT];
+    /* Outstanding ones in the order in which they were sent: all have the same time-out but for
+     * back-off, so the few later ones just wait a little longer. */
+    VEC(uint32_t) flying;
+    uint32_t outstanding;
+    uint32_t window_256; /* in 1/256 SMPs */
+    uint64_t shrunk_at;
+    uint32_t silence; /* time-outs since the last answer */
+};
+
+struct transactions *transactions_new(void)
 {
-    *transactions = (struct transactions){.free = SUBNET_NONE, .window_256 = WINDOW_START};
+    struct transactions *transactions = mem_zalloc(1, sizeof *transactions);
+    transactions->free = SUBNET_NONE;
+    transactions->window_256 = WINDOW_START;
+    return transactions;
 }
 
-void transactions_release(struct transactions *transactions)
+void transactions_free(struct transactions *transactions)
 {
+    if (!transactions)
+        return;
     vec_release(&transactions->requests);
     vec_release(&transactions->flying);
+    mem_free(transactions);
 }
 
-/* A new request; valid until the next call of this function. */
-struct request *sm_request(struct sm *sm, enum sm_purpose purpose, uint32_t a, uint32_t target)
+struct request *sm_request(struct sm *sm, const struct request_kind *kind,
+                           union request_subject about, uint32_t target)
 {
-    struct transactions *t = &sm->transactions;
+    struct transactions *t = sm->transactions;
     uint32_t slot = t->free;
     if (slot == SUBNET_NONE) {
         slot = (uint32_t)t->requests.count;
+        assert(slot < 1u << SLOT_BITS);
         vec_push(&t->requests, (struct request){0});
     } else {
         t->free = t->requests.items[slot].next;
     }
     struct request *request = &t->requests.items[slot];
+    assert(!request->outstanding);
     *request = (struct request){.generation = request->generation + 1,
-                                .purpose = (uint8_t)purpose,
-                                .method = METHOD_GET,
-                                .a = a,
+                                .kind = kind,
+                                .about = about,
                                 .target = target,
                                 .through = SUBNET_NONE};
     return request;
@@ -69,10 +96,10 @@ static uint32_t dequeue(struct transactions *t, struct request_queue *queue)
 
 void sm_submit(struct sm *sm, struct request *request, enum haste haste)
 {
-    struct transactions *t = &sm->transactions;
+    struct transactions *t = sm->transactions;
     uint32_t slot = (uint32_t)(request - t->requests.items);
     request->haste = (uint8_t)haste;
-    if (request->method == METHOD_SET && request->attribute != ATTRIBUTE_SM_INFO)
+    if (request->kind->method == METHOD_SET && request->kind->attribute != ATTRIBUTE_SM_INFO)
         mirror_begin_change(sm); /* may move the requests */
     enqueue(t, &t->queues[haste], slot);
 }
@@ -86,23 +113,14 @@ static void retire(struct transactions *t, uint32_t slot)
     t->free = slot;
 }
 
-static void count_sent(struct sm *sm, const struct request *request)
+static void count_sent(struct sm *sm, const struct request_kind *kind)
 {
     struct sm_counts *counts = &sm->counts;
+    size_t counter = kind->counter ? kind->counter : offsetof(struct sm_counts, other);
     counts->sent++;
-    switch (request->attribute) {
-    case ATTRIBUTE_NODE_INFO: counts->node_info++; break;
-    case ATTRIBUTE_PORT_INFO:
-        (*(request->method == METHOD_GET ? &counts->port_info_get : &counts->port_info_set))++;
-        break;
-    case ATTRIBUTE_SWITCH_INFO: counts->switch_info++; break;
-    case ATTRIBUTE_VIRTUAL_FUNCTION: counts->functions++; break;
-    case ATTRIBUTE_LINEAR_FORWARDING_TABLE:
-        counts->tables++;
-        counts->tables_read += request->method == METHOD_GET;
-        break;
-    default: counts->other++;
-    }
+    ++*(uint64_t *)((char *)counts + counter);
+    counts->tables_read +=
+        counter == offsetof(struct sm_counts, tables) && kind->method == METHOD_GET;
 }
 
 /* The key that opens a port: the one it shows, for as long as it has one of another manager's (it
@@ -164,10 +182,10 @@ static bool compose(struct sm *sm, const struct request *request, uint32_t id,
     wire_set(mad, MAD_BASE_VERSION, 1);
     wire_set(mad, MAD_CLASS, CLASS_SUBN_DIRECTED);
     wire_set(mad, MAD_CLASS_VERSION, 1);
-    wire_set(mad, MAD_METHOD, request->method);
+    wire_set(mad, MAD_METHOD, request->kind->method);
     wire_set(mad, SMP_HOP_COUNT, (unsigned)hops);
     wire_set(mad, MAD_TID, id); /* the upper half belongs to hosts, as with operating systems */
-    wire_set(mad, MAD_ATTRIBUTE_ID, request->attribute);
+    wire_set(mad, MAD_ATTRIBUTE_ID, request->kind->attribute);
     wire_set(mad, MAD_ATTRIBUTE_MODIFIER, request->modifier);
     wire_set(mad, SMP_M_KEY, key_for(sm, request->target));
     wire_set(mad, SMP_DR_SLID, LID_PERMISSIVE);
@@ -186,7 +204,7 @@ static bool window_is_full(const struct transactions *t)
 
 static uint32_t next_slot(struct sm *sm)
 {
-    struct transactions *t = &sm->transactions;
+    struct transactions *t = sm->transactions;
     uint32_t slot = dequeue(t, &t->queues[HASTE_PRESSING]);
     if (slot != SUBNET_NONE || window_is_full(t))
         return slot;
@@ -196,68 +214,42 @@ static uint32_t next_slot(struct sm *sm)
     return slot;
 }
 
-/* A master that has been given up is asked once more, in case that the polls were lost. */
-static bool is_last_appeal(const struct sm *sm, const struct request *request)
+static struct request_effort effort_of(const struct sm *sm, const struct request *request)
 {
-    return request->purpose == PURPOSE_MANAGER && request->a == sm->given_up;
+    struct request_effort effort = {.retries = sm->config.retries,
+                                    .timeout_ns = sm->config.timeout_ns << request->tries};
+    if (request->kind->effort)
+        request->kind->effort(sm, request, &effort);
+    return effort;
 }
 
-/* Whoever is behind a port that is Active may be sending: before it is taken for gone it is asked
- * for some time more. */
-static bool looks_for_a_sender(const struct sm *sm, const struct request *request)
+static void end_unanswered(struct sm *sm, uint64_t now, uint32_t slot)
 {
-    return request->purpose == PURPOSE_PROBE && request->through != SUBNET_NONE &&
-           !sm->config.paper &&
-           wire_get(sm->subnet.ports.items[request->through].info, PORT_INFO_PORT_STATE) ==
-               PORT_STATE_ACTIVE;
-}
-
-/* A standby gives up on its master after several polls; each of them is sent once, and waited for
- * no longer than it takes to have time for the others. */
-static uint64_t patience(const struct sm *sm, const struct request *request)
-{
-    bool short_lived = request->purpose == PURPOSE_POLL || is_last_appeal(sm, request);
-    bool late = looks_for_a_sender(sm, request) && request->tries > sm->config.retries;
-    uint64_t longest = sm->config.timeout_ps << (late ? 0 : request->tries);
-    if (short_lived && sm->config.poll_ps / 2 < longest)
-        return sm->config.poll_ps / 2;
-    return longest;
-}
-
-/* Sweeps ask other managers who they are. Whoever hangs does not say so, ever: the next sweep asks
- * again, and it tells nothing of the way. */
-static bool is_for_a_sweep(const struct request *request)
-{
-    return request->purpose == PURPOSE_MANAGER && !request->b;
-}
-
-static bool is_last_try(const struct sm *sm, const struct request *request)
-{
-    bool twice = is_last_appeal(sm, request) || looks_for_a_sender(sm, request);
-    unsigned retries = sm->config.retries * (twice ? 2 : 1);
-    return request->tries > retries || request->purpose == PURPOSE_POLL || is_for_a_sweep(request);
+    struct transactions *t = sm->transactions;
+    struct request gone = t->requests.items[slot];
+    retire(t, slot);
+    if (gone.kind->unanswered)
+        gone.kind->unanswered(sm, now, &gone);
 }
 
 bool transactions_next(struct sm *sm, uint64_t now, struct sm_message *message)
 {
-    struct transactions *t = &sm->transactions;
+    struct transactions *t = sm->transactions;
     for (uint32_t slot; (slot = next_slot(sm)) != SUBNET_NONE;) {
         struct request *request = &t->requests.items[slot];
         uint32_t id = (request->generation & (GENERATIONS - 1u)) << SLOT_BITS | slot;
         if (!compose(sm, request, id, message)) {
-            struct request gone = *request;
-            retire(t, slot);
             sm->undeliverable = true;
-            sm_unanswered(sm, now, &gone);
+            end_unanswered(sm, now, slot);
             continue;
         }
-        message->patience_ps = patience(sm, request);
-        request->deadline = now + message->patience_ps;
+        message->patience_ns = effort_of(sm, request).timeout_ns;
+        request->deadline = now + message->patience_ns;
         request->tries++;
         request->outstanding = true;
         t->outstanding++;
         vec_push(&t->flying, slot);
-        count_sent(sm, request);
+        count_sent(sm, request->kind);
         return true;
     }
     return false;
@@ -276,7 +268,7 @@ static void land(struct transactions *t, uint32_t slot)
 
 static void grow_window(struct sm *sm)
 {
-    struct transactions *t = &sm->transactions;
+    struct transactions *t = sm->transactions;
     uint32_t limit = sm->config.window * WINDOW_UNIT;
     uint32_t step = t->shrunk_at ? WINDOW_UNIT * WINDOW_UNIT / t->window_256 + 1 : WINDOW_UNIT;
     t->window_256 = t->window_256 + step < limit ? t->window_256 + step : limit;
@@ -284,8 +276,8 @@ static void grow_window(struct sm *sm)
 
 static void shrink_window(struct sm *sm, uint64_t now)
 {
-    struct transactions *t = &sm->transactions;
-    if (t->shrunk_at && now < t->shrunk_at + sm->config.timeout_ps)
+    struct transactions *t = sm->transactions;
+    if (t->shrunk_at && now < t->shrunk_at + sm->config.timeout_ns)
         return;
     t->shrunk_at = now;
     t->window_256 = t->window_256 / 2 > WINDOW_UNIT ? t->window_256 / 2 : WINDOW_UNIT;
@@ -293,14 +285,14 @@ static void shrink_window(struct sm *sm, uint64_t now)
 
 void transactions_receive(struct sm *sm, uint64_t now, const struct sm_message *message)
 {
-    struct transactions *t = &sm->transactions;
+    struct transactions *t = sm->transactions;
     uint32_t id = (uint32_t)wire_get(message->mad, MAD_TID);
     uint32_t slot = id & ((1u << SLOT_BITS) - 1);
     if (slot >= t->requests.count)
         return;
     struct request *request = &t->requests.items[slot];
     if (!request->outstanding || (request->generation & (GENERATIONS - 1u)) != id >> SLOT_BITS ||
-        request->attribute != wire_get(message->mad, MAD_ATTRIBUTE_ID) ||
+        request->kind->attribute != wire_get(message->mad, MAD_ATTRIBUTE_ID) ||
         request->modifier != wire_get(message->mad, MAD_ATTRIBUTE_MODIFIER))
         return; /* late, twice, or not ours */
     struct request answered = *request;
@@ -309,17 +301,14 @@ void transactions_receive(struct sm *sm, uint64_t now, const struct sm_message *
     grow_window(sm);
     t->silence = 0;
     sm->counts.answered++;
-    sm_answered(sm, now, &answered, (uint16_t)wire_get(message->mad, SMP_STATUS),
-                message->mad + SMP_DATA_OFFSET);
-}
-
-static void give_up(struct sm *sm, uint64_t now, uint32_t slot)
-{
-    struct transactions *t = &sm->transactions;
-    struct request gone = t->requests.items[slot];
-    retire(t, slot);
-    sm->counts.gave_up++;
-    sm_unanswered(sm, now, &gone);
+    const struct request_kind *kind = answered.kind;
+    uint16_t status = (uint16_t)wire_get(message->mad, SMP_STATUS);
+    if (!status)
+        kind->answered(sm, now, &answered, message->mad + SMP_DATA_OFFSET);
+    else if (kind->refused)
+        kind->refused(sm, now, &answered, status);
+    else if (kind->unanswered)
+        kind->unanswered(sm, now, &answered);
 }
 
 /* One lost SMP says little about the way; if it is lost again, or several are in a row, that is
@@ -327,24 +316,27 @@ static void give_up(struct sm *sm, uint64_t now, uint32_t slot)
  * the last time is left alone.) */
 static void time_out(struct sm *sm, uint64_t now, uint32_t slot)
 {
-    struct transactions *t = &sm->transactions;
+    struct transactions *t = sm->transactions;
     struct request late = t->requests.items[slot];
-    bool last = is_last_try(sm, &late);
+    struct request_effort effort = effort_of(sm, &late);
+    bool last = late.tries > effort.retries;
     land(t, slot);
-    if (!is_for_a_sweep(&late))
+    if (!effort.ignores_loss)
         shrink_window(sm, now);
     sm->counts.timeouts++;
     if (last || late.tries == 2 || ++t->silence >= SUSPICIOUS)
         discovery_suspect(sm, now, late.target, last ? SUBNET_NONE : late.through);
-    if (last)
-        give_up(sm, now, slot);
-    else
+    if (last) {
+        sm->counts.gave_up++;
+        end_unanswered(sm, now, slot);
+    } else {
         enqueue(t, &t->queues[late.haste], slot);
+    }
 }
 
 void transactions_expire(struct sm *sm, uint64_t now)
 {
-    struct transactions *t = &sm->transactions;
+    struct transactions *t = sm->transactions;
     for (size_t i = 0; i < t->flying.count;) {
         uint32_t slot = t->flying.items[i];
         if (t->requests.items[slot].deadline > now)
@@ -368,7 +360,7 @@ static bool has_way(const struct sm *sm, const struct request *request)
 /* Those that wait in queues find out when their turn comes. */
 void transactions_cut(struct sm *sm, uint64_t now)
 {
-    struct transactions *t = &sm->transactions;
+    struct transactions *t = sm->transactions;
     for (size_t i = 0; i < t->flying.count;) {
         uint32_t slot = t->flying.items[i];
         if (has_way(sm, &t->requests.items[slot])) {
@@ -376,13 +368,14 @@ void transactions_cut(struct sm *sm, uint64_t now)
             continue;
         }
         land(t, slot);
-        give_up(sm, now, slot);
+        sm->counts.gave_up++;
+        end_unanswered(sm, now, slot);
     }
 }
 
 uint64_t transactions_deadline(const struct sm *sm)
 {
-    const struct transactions *t = &sm->transactions;
+    const struct transactions *t = sm->transactions;
     uint64_t deadline = TIME_NEVER;
     for (size_t i = 0; i < t->flying.count; i++)
         if (t->requests.items[t->flying.items[i]].deadline < deadline)
@@ -392,16 +385,21 @@ uint64_t transactions_deadline(const struct sm *sm)
 
 bool transactions_idle(const struct sm *sm)
 {
-    const struct transactions *t = &sm->transactions;
+    const struct transactions *t = sm->transactions;
     size_t waiting = 0;
     for (unsigned haste = 0; haste < HASTE_COUNT; haste++)
         waiting += t->queues[haste].count;
     return t->outstanding == 0 && waiting == 0;
 }
 
+uint32_t transactions_waiting(const struct sm *sm, enum haste haste)
+{
+    return sm->transactions->queues[haste].count;
+}
+
 void transactions_flush(struct sm *sm)
 {
-    struct transactions *t = &sm->transactions;
+    struct transactions *t = sm->transactions;
     for (unsigned haste = 0; haste < HASTE_COUNT; haste++)
         for (uint32_t slot; (slot = dequeue(t, &t->queues[haste])) != SUBNET_NONE;)
             retire(t, slot);

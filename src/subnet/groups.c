@@ -41,7 +41,7 @@ struct group *groups_find(const struct groups *groups, const uint8_t mgid[16])
 
 struct group *groups_at(const struct groups *groups, unsigned mlid)
 {
-    return mlid >= MLID_FIRST && mlid <= MLID_LAST ? groups->by_mlid[mlid - MLID_FIRST] : NULL;
+    return lid_is_multicast(mlid) ? groups->by_mlid[mlid - MLID_FIRST] : NULL;
 }
 
 unsigned groups_free_mlid(const struct groups *groups, unsigned wanted, unsigned last)

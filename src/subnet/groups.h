@@ -8,11 +8,16 @@
 #define WEFT_SUBNET_GROUPS_H
 
 #include "base/mem.h"
+#include "wire/mad.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { MLID_FIRST = 0xC000, MLID_LAST = 0xFFFE, MLID_COUNT = MLID_LAST - MLID_FIRST + 1 };
+enum {
+    MLID_FIRST = LID_MULTICAST_FIRST,
+    MLID_LAST = LID_MULTICAST_LAST,
+    MLID_COUNT = MLID_LAST - MLID_FIRST + 1,
+};
 
 /* JoinState: why a port is a member. */
 enum group_join {

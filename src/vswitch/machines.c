@@ -111,7 +111,7 @@ static void bury(struct vswitch *vswitch, uint64_t now)
             continue;
         }
         struct vswitch_result *result = &operation->result;
-        result->ended = now;
+        result->ended_ns = now;
         result->request.name = result->request.hypervisor = NULL;
         vswitch->counts.failed += result->state == VSWITCH_FAILED;
         if (sm_find_machine(vswitch->sm, result->request.guid) != SUBNET_NONE)
@@ -239,7 +239,7 @@ static void begin_at_target(struct vswitch *vswitch, struct operation *operation
         return;
     if (sm_function_is_busy(vswitch->sm, operation->target)) { /* it goes on waiting */
         operation->target = SUBNET_NONE;
-        operation->result.began = 0;
+        operation->result.began_ns = 0;
         return;
     }
     operation->other = lid_at(vswitch, operation->target);
@@ -336,7 +336,7 @@ static bool begin(struct vswitch *vswitch, struct operation *operation, uint64_t
     if (socket != SUBNET_NONE &&
         (placement_is_taken(vswitch, socket) || sm_function_is_busy(vswitch->sm, socket)))
         return false;
-    operation->result.began = now;
+    operation->result.began_ns = now;
     switch (operation->result.request.verb) {
     case VSWITCH_CREATE: begin_create(vswitch, operation, socket); break;
     case VSWITCH_DESTROY: begin_destroy(vswitch, operation, socket); break;
@@ -550,7 +550,7 @@ uint64_t vswitch_ask(struct vswitch *vswitch, uint64_t now, const struct vswitch
     struct operation *operation = mem_zalloc(1, sizeof *operation);
     operation->result = (struct vswitch_result){.ticket = ++vswitch->tickets,
                                                 .request = *request,
-                                                .asked = now,
+                                                .asked_ns = now,
                                                 .from = SUBNET_NONE,
                                                 .to = SUBNET_NONE};
     operation->source = operation->target = SUBNET_NONE;

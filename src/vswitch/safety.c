@@ -1,6 +1,6 @@
 #include "vswitch/safety.h"
 
-#include "routing/cdg/layers.h"
+#include "routing/cdg/cdg.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@ struct safety {
     const struct routes *routes;
     uint64_t edition;
     bool used, collected;
-    struct layers layers;
+    struct cdg cdg;
 };
 
 /* Both entries of every switch for one LID. */
@@ -27,7 +27,7 @@ struct safety *safety_new(void)
 static void forget(struct safety *safety)
 {
     if (safety->collected)
-        layers_release(&safety->layers);
+        cdg_release(&safety->cdg);
     safety->collected = false;
 }
 
@@ -49,13 +49,6 @@ void safety_use(struct safety *safety, const struct network *network, const stru
     safety->routes = routes;
     safety->edition = edition;
     safety->used = true;
-}
-
-static uint32_t channel_of(const struct safety *safety, uint32_t at, uint8_t port)
-{
-    const struct network_switch *node = &safety->network->switches.items[at];
-    return port && port <= node->port_count ? safety->layers.of_port[node->first_port + port]
-                                            : NETWORK_NONE;
 }
 
 static unsigned level_of(const struct routes *routes, uint32_t at, uint32_t lid)
@@ -105,14 +98,14 @@ static bool add_turns(struct safety *safety, const struct ways *ways, uint32_t r
         const uint8_t ports[2] = {ways->before[at], ways->after[at]};
         for (unsigned in = 0; in < 2; in++) {
             uint32_t to = columns_next(safety->network, at, ports[in]);
-            uint32_t arriving = channel_of(safety, at, ports[in]);
+            uint32_t arriving = cdg_leaving(&safety->cdg, at, ports[in]);
             if (to == NETWORK_NONE || arriving == NETWORK_NONE)
                 continue;
             const uint8_t outputs[2] = {ways->before[to], ways->after[to]};
             for (unsigned out = 0; out < 2; out++) {
-                uint32_t leaving = channel_of(safety, to, outputs[out]);
+                uint32_t leaving = cdg_leaving(&safety->cdg, to, outputs[out]);
                 if (leaving != NETWORK_NONE &&
-                    layers_add(&safety->layers, lane, arriving, leaving) == LAYERS_REFUSED)
+                    cdg_insert(&safety->cdg, lane, arriving, leaving) == CDG_REFUSED)
                     return false;
             }
         }
@@ -127,11 +120,11 @@ static void note_lid(struct safety *safety, struct ways *ways, uint32_t lid, uns
     uint32_t reached = spread(safety, ways, lid, lane);
     for (uint32_t i = 0; i < reached; i++) {
         uint32_t at = ways->queue[i], to = columns_next(safety->network, at, ways->before[at]);
-        uint32_t arriving = channel_of(safety, at, ways->before[at]);
+        uint32_t arriving = cdg_leaving(&safety->cdg, at, ways->before[at]);
         uint32_t leaving =
-            to == NETWORK_NONE ? NETWORK_NONE : channel_of(safety, to, ways->before[to]);
+            to == NETWORK_NONE ? NETWORK_NONE : cdg_leaving(&safety->cdg, to, ways->before[to]);
         if (arriving != NETWORK_NONE && leaving != NETWORK_NONE)
-            layers_note(&safety->layers, lane, arriving, leaving);
+            cdg_note(&safety->cdg, lane, arriving, leaving);
     }
 }
 
@@ -153,7 +146,7 @@ static void ways_release(struct ways *ways)
 
 static unsigned lane_count(const struct routes *routes)
 {
-    return routes->vls < 1 ? 1 : routes->vls > LAYERS_LIMIT ? LAYERS_LIMIT : routes->vls;
+    return routes->vls < 1 ? 1 : routes->vls > CDG_LAYERS_MAX ? CDG_LAYERS_MAX : routes->vls;
 }
 
 /* All LIDs, on all lanes. False if what is in force could deadlock already. */
@@ -165,10 +158,10 @@ static bool collect(struct safety *safety)
     struct ways ways;
     bool sound = true;
     forget(safety);
-    layers_init(&safety->layers, network);
+    cdg_init(&safety->cdg, network);
     safety->collected = true;
-    while (safety->layers.count < lanes)
-        layers_open(&safety->layers);
+    while (safety->cdg.count < lanes)
+        cdg_open(&safety->cdg);
     ways_init(&ways, count);
     for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
         if (network->owner[lid] == NETWORK_NONE)
@@ -179,7 +172,7 @@ static bool collect(struct safety *safety)
             note_lid(safety, &ways, lid, lane);
     }
     for (unsigned lane = 0; lane < lanes; lane++)
-        sound &= layers_sort(&safety->layers, lane);
+        sound &= cdg_sort(&safety->cdg, lane);
     ways_release(&ways);
     return sound;
 }
@@ -205,14 +198,14 @@ static bool try_lid(struct safety *safety, const struct column_plan *plan, uint3
     columns_read(safety->routes, lid, ways->before);
     memcpy(ways->after, ways->before, safety->network->switches.count);
     apply(plan, lid, ways, mixed);
-    for (unsigned lane = 0; fine && lane < safety->layers.count; lane++) {
+    for (unsigned lane = 0; fine && lane < safety->cdg.count; lane++) {
         uint32_t reached = spread(safety, ways, lid, lane);
-        layers_begin(&safety->layers, lane);
+        cdg_begin(&safety->cdg);
         fine = add_turns(safety, ways, reached, lane);
         if (fine)
-            layers_keep(&safety->layers);
+            cdg_commit(&safety->cdg);
         else
-            layers_undo(&safety->layers);
+            cdg_undo(&safety->cdg);
     }
     return fine;
 }

@@ -2,7 +2,7 @@
  * ranks say so at a glance.
  *
  * The dependencies between channels that the routes in force have, lane by lane, are kept as
- * routing/cdg/layers.h keeps them; what a change adds is tried on top. Dependencies of ways that
+ * routing/cdg/cdg.h keeps them; what a change adds is tried on top. Dependencies of ways that
  * are not used any more stay until the routes are others, or until something is refused: then they
  * are collected anew, and it is tried once more. */
 #ifndef WEFT_VSWITCH_SAFETY_H

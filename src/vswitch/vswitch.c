@@ -82,19 +82,6 @@ void names_drop(struct vswitch *vswitch, uint64_t guid)
     vec_push(&vswitch->free_names, at);
 }
 
-void vswitch_take_names(struct vswitch *vswitch, struct vswitch *from)
-{
-    map_release(&vswitch->names);
-    vec_release(&vswitch->name_texts);
-    vec_release(&vswitch->free_names);
-    vswitch->names = from->names;
-    memcpy(&vswitch->name_texts, &from->name_texts, sizeof from->name_texts);
-    memcpy(&vswitch->free_names, &from->free_names, sizeof from->free_names);
-    from->names = (struct map){0};
-    memset(&from->name_texts, 0, sizeof from->name_texts);
-    memset(&from->free_names, 0, sizeof from->free_names);
-}
-
 /* ---- GUIDs that are others' ---- */
 
 static bool is_function(const struct vswitch *vswitch, uint32_t port)

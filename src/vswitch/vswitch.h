@@ -39,7 +39,7 @@ struct vswitch_result {
     uint64_t ticket;
     struct vswitch_request request; /* its strings are not kept */
     enum vswitch_state state;
-    uint64_t asked, began, ended; /* ended: all tables were acknowledged */
+    uint64_t asked_ns, began_ns, ended_ns; /* ended: all tables were acknowledged */
     uint16_t lid;
     uint32_t from, to;             /* vSwitches (nodes of the subnet), or SUBNET_NONE */
     unsigned function_smps;        /* to hypervisors */
@@ -54,9 +54,6 @@ struct vswitch_result {
 struct vswitch;
 struct vswitch *vswitch_new(struct sm *sm); /* the manager stays the caller's, and outlives it */
 void vswitch_free(struct vswitch *vswitch); /* accepts NULL */
-
-/* The names of machines that another one was told; it has none then. */
-void vswitch_take_names(struct vswitch *vswitch, struct vswitch *from);
 
 /* "0x…" is that GUID; any other name stands for one that follows from it, the same everywhere. 0
  * if there is no name, or more than 64 bits of a GUID. */

@@ -6,8 +6,6 @@
 #ifndef WEFT_WIRE_CODEC_H
 #define WEFT_WIRE_CODEC_H
 
-#include "base/text.h"
-
 #include <endian.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,31 +20,6 @@ enum wire_class {
     WIRE_CLASS_NOTICE, /* what NOTICE_DATA holds; the id is the trap number */
 };
 
-enum wire_kind {
-    WIRE_DECIMAL,
-    WIRE_HEX,
-    WIRE_FLAG,
-    WIRE_STRING, /* an array of characters */
-    WIRE_BYTES,  /* an array of bytes, printed in hexadecimal */
-    WIRE_GID,    /* sixteen bytes */
-    WIRE_NODE_TYPE,
-    WIRE_PORT_STATE,
-    WIRE_PHYSICAL_STATE,
-    WIRE_LINK_WIDTH,
-    WIRE_LINK_SPEED,
-    WIRE_LINK_SPEED_EXT,
-    WIRE_LINK_SPEED_EXT2,
-    WIRE_MTU,
-    WIRE_VL_COUNT,
-    WIRE_SM_STATE,
-    WIRE_SELECTOR,
-    WIRE_RATE,
-    WIRE_NOTICE_TYPE,
-    WIRE_PRODUCER,
-    WIRE_RMPP_TYPE,
-    WIRE_KIND_COUNT
-};
-
 enum wire_attribute {
 #define ATTRIBUTE(symbol, name, class, id, bytes) WIRE_##symbol,
 #include "wire/attributes.def"
@@ -54,7 +27,7 @@ enum wire_attribute {
 };
 
 enum wire_field {
-#define FIELD(attribute, symbol, name, byte, bit, width, count, stride, kind) attribute##_##symbol,
+#define FIELD(attribute, symbol, name, byte, bit, width, count, stride) attribute##_##symbol,
 #include "wire/attributes.def"
     WIRE_FIELD_COUNT
 };
@@ -81,20 +54,13 @@ struct wire_field_spec {
     uint8_t width;
     uint8_t stride;
     uint16_t count;
-    uint8_t kind;      /* enum wire_kind */
     uint8_t attribute; /* enum wire_attribute */
 };
 
 static const struct wire_field_spec wire_fields[] = {
-#define FIELD(attribute, symbol, name, byte, bit, width, count, stride, kind)                      \
-    {(byte)*8 + (bit), width, stride, count, WIRE_##kind, WIRE_##attribute},
+#define FIELD(attribute, symbol, name, byte, bit, width, count, stride)                            \
+    {(byte)*8 + (bit), width, stride, count, WIRE_##attribute},
 #include "wire/attributes.def"
-};
-
-/* An attribute inside another one: the SA's records, longer headers. */
-struct wire_embed_spec {
-    uint8_t attribute, embedded; /* enum wire_attribute */
-    uint16_t byte;
 };
 
 struct wire_attribute_spec {
@@ -102,11 +68,8 @@ struct wire_attribute_spec {
     uint8_t class; /* enum wire_class */
     uint16_t id;
     uint16_t bytes;
-    uint16_t first_field, first_embed;
 };
 extern const struct wire_attribute_spec wire_attributes[WIRE_ATTRIBUTE_COUNT];
-extern const char *const wire_field_names[WIRE_FIELD_COUNT];
-extern const struct wire_embed_spec wire_embeds[];
 
 static inline uint64_t wire_get_bits(const uint8_t *data, unsigned offset, unsigned width)
 {
@@ -182,20 +145,5 @@ static inline const uint8_t *wire_bytes_const(const uint8_t *data, enum wire_fie
 
 /* The attribute with this class and id, or WIRE_ATTRIBUTE_COUNT. */
 enum wire_attribute wire_attribute_find(enum wire_class class, unsigned id);
-/* One past the attribute's last field and last embedded attribute. */
-unsigned wire_field_end(enum wire_attribute attribute);
-unsigned wire_embed_end(enum wire_attribute attribute);
-
-/* One "Name:....value" line a field; tables print several values on a line. */
-void wire_dump(struct text *out, enum wire_attribute attribute, const uint8_t *data);
-/* The same for data of which only `bytes` are there. */
-void wire_dump_within(struct text *out, enum wire_attribute attribute, const uint8_t *data,
-                      size_t bytes);
-void wire_dump_field(struct text *out, enum wire_field field, const uint8_t *data, size_t bytes);
-/* The same for the fields that differ, "Name: old -> new"; returns how many do. */
-unsigned wire_diff(struct text *out, enum wire_attribute attribute, const uint8_t *before,
-                   const uint8_t *after);
-/* A single value as a person reads it ("4X", "Active"); all of a string, GID or byte array. */
-void wire_print_value(struct text *out, enum wire_field field, const uint8_t *data, unsigned index);
 
 #endif

@@ -112,6 +112,10 @@ enum lid_space {
     LID_MULTICAST_LAST = 0xFFFE,
     LID_PERMISSIVE = 0xFFFF,
 };
+static inline bool lid_is_multicast(uint64_t lid)
+{
+    return lid >= LID_MULTICAST_FIRST && lid <= LID_MULTICAST_LAST;
+}
 
 enum port_state {
     PORT_STATE_NO_CHANGE,
@@ -154,11 +158,5 @@ bool mad_class_has_rmpp(unsigned class);
 unsigned mad_data_offset(unsigned class);
 /* The attribute that a MAD of `class` with this AttributeID carries, or WIRE_ATTRIBUTE_COUNT. */
 enum wire_attribute mad_attribute_find(unsigned class, unsigned id);
-
-/* "Get(NodeInfo) directed hop 2/3 tid 0x1234": one line, without its end. */
-void mad_summary(struct text *out, const uint8_t *mad);
-/* Header, class header and attribute (all records of a table). `length` may be less than a MAD, or
- * more, for a reassembled message. */
-void mad_dump(struct text *out, const uint8_t *mad, size_t length);
 
 #endif

@@ -70,8 +70,8 @@ static void start_managers(struct run *run)
     struct sm_config config;
     sm_config_init(&config);
     config.engine = engines[rng_below(&run->rng, 3)];
-    config.sweep_ps = 1 * TIME_S;
-    config.timeout_ps = 20 * TIME_MS;
+    config.sweep_ns = 1 * NS_PER_S;
+    config.timeout_ns = 20 * NS_PER_MS;
     for (uint32_t node = 0; node < run->topology.nodes.count && run->managers < wanted; node++) {
         if (is_switch(run, node) && run->managers)
             continue;

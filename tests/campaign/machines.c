@@ -327,7 +327,7 @@ static void follow(struct run *run, struct order *order)
     uint64_t guid = vswitch_guid(order->machine->name);
     if (order->over || !result)
         return;
-    if (result->began && !order->begun) {
+    if (result->began_ns && !order->begun) {
         order->begun = true;
         say(run, order, "begins");
         watch_departs(run->watch, number);
@@ -427,7 +427,7 @@ static void do_failover(struct run *run)
         lose_smps(run, LOSS_PERCENT);
     set_one_out(run);
     if (below(run, 2) == 0 &&
-        sm_hand_over(sim_manager(run->world.sim, master), sim_now(run->world.sim)))
+        sm_hand_over(sim_manager(run->world.sim, master), sim_now_ns(run->world.sim)))
         pass(run, below(run, 1000) * TIME_US);
     sim_kill_manager(run->world.sim, master);
     run->manager = standby;
@@ -534,7 +534,7 @@ static void do_loss(struct run *run)
 
 static void do_reroute(struct run *run)
 {
-    sm_reroute(sim_manager(run->world.sim, run->manager), sim_now(run->world.sim));
+    sm_reroute(sim_manager(run->world.sim, run->manager), sim_now_ns(run->world.sim));
 }
 
 static void do_one(struct run *run)
@@ -606,7 +606,7 @@ static void play(const struct fabric_kind *kind, bool dynamic, uint64_t operatio
     rng_seed(&run.rng, seed, dynamic);
     sm_config_init(&run.config);
     run.config.dynamic_lids = dynamic;
-    run.config.drain_ps = 5 * TIME_MS; /* longer than any packet of these fabrics stays */
+    run.config.drain_ns = 5 * NS_PER_MS; /* longer than any packet of these fabrics stays */
     run.config.engine = engine_find(kind->engine);
     run.hypervisors = world_hosts(&run.world);
     run.seat = host(&run.world, "H0");

@@ -55,7 +55,7 @@ static void check_values(const struct config *config)
     const struct sm_config *sm = &config->sm;
     demand(sm->engine && sm->priority <= 15 && sm->lmc <= 7 && sm->subnet_timeout <= 31);
     demand(sm->window >= 1 && sm->window <= 65536 && sm->m_key_protect <= 3);
-    demand(sm->timeout_ps && sm->sweep_ps && sm->poll_ps && sm->life_time <= 18);
+    demand(sm->timeout_ns && sm->sweep_ns && sm->poll_ns && sm->life_time <= 18);
     demand(!sm->engine->renames || sm->lmc > 0);
     demand(sm->engine_options.root != ROOT_LIST || sm->engine_options.root_count > 0);
 }

@@ -59,20 +59,20 @@ static void check_bounds(const struct sa *sa)
 static int read_file(struct sa *sa, const uint8_t *data, size_t size)
 {
     struct sa_registry_file file = {"file", (const char *)data, size, 100};
-    return sa_registry_read(sa, TIME_S, &file, NULL);
+    return sa_registry_read(sa, NS_PER_S, &file, NULL);
 }
 
 static int read_answer(struct sa *sa, const uint8_t *data, size_t size)
 {
     struct sa_message question;
-    sa_follow(sa, TIME_S, &(struct sa_master){.lid = 7, .tells = true});
-    sa_expire(sa, TIME_S);
-    promise(sa_next_output(sa, TIME_S, &question));
+    sa_follow(sa, NS_PER_S, &(struct sa_master){.lid = 7, .tells = true});
+    sa_expire(sa, NS_PER_S);
+    promise(sa_next_output(sa, NS_PER_S, &question));
     uint8_t *answer = mem_alloc(SA_DATA_OFFSET + size);
     memcpy(answer, question.data, SA_DATA_OFFSET);
     memcpy(answer + SA_DATA_OFFSET, data, size);
     wire_set(answer, MAD_METHOD, METHOD_GET_TABLE_RESP);
-    sa_receive(sa, TIME_S,
+    sa_receive(sa, NS_PER_S,
                &(struct sa_message){
                    .address = {.lid = 7}, .data = answer, .bytes = SA_DATA_OFFSET + size});
     mem_free(answer);

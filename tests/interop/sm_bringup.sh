@@ -188,3 +188,10 @@ no_dump() {
         contains 'error +cannot make .missing/dir.' sm.out
 }
 claim "once, but without its dump, is a failure" no_dump
+# The service manager starts it again; what was acknowledged is on disk (sa_failover.sh).
+no_memory() {
+    "$WEFT" topo gen fattree 5832 >large.net &&
+        exits_with 2 on_weft large.net sh -c "ulimit -v 120000; exec $WEFT sm --state state.large --log memory.log" >sm.out 2>&1 &&
+        tail -n 1 memory.log | contains 'error +out of memory' - && [ "$(grep -c 'out of memory' memory.log)" -eq 1 ]
+}
+claim "without memory the manager leaves one line in its log and ends" no_memory

@@ -99,16 +99,6 @@ claim "and is written when the directory is back" is_made_good
 claim "it goes away again" goes_unwritten 4
 mv away state
 
-# Its clock does not last for ever.
-renewed() {
-    printf 'engine fera\nsweep 1s\npriority 3\nrenew 1s\n' >manager.conf
-    happens ' start +anew' kill -HUP "$manager_id" || return
-    printf 'engine fera\nsweep 1s\npriority 3\n' >manager.conf && happens ' config +read again' kill -HUP "$manager_id"
-}
-claim "it starts anew when it is old" renewed
-nothing_new() { sed '1,/ start .*anew/d' manager.log | grep -qE 'subnet up.*, 0 blocks, 0 port settings'; }
-claim "and leaves everything as it is" wait_until 10 nothing_new
-
 ends() { kill -TERM "$manager_id" && wait_until 5 has_ended "$manager_id" && contains 'state +not active' manager.log; }
 claim "SIGTERM ends it" ends
 no_trace() { on_running_weft smpquery portinfo -D 0 1 >port.out && lacks 'IsSM' port.out; }

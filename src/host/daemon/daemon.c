@@ -40,8 +40,8 @@ enum {
     FLOOD = 2048,      /* … and queries, of which more may come than can be answered */
     TURNS_BLIND = 256, /* turns of a busy loop between looks at the other descriptors */
 };
-static const uint64_t stop_patience = 2 * TIME_S; /* for a handover */
-static const uint64_t file_pause = 5 * TIME_S;    /* before a file that failed is tried again */
+static const uint64_t stop_patience = 2 * NS_PER_S; /* for a handover */
+static const uint64_t file_pause = 5 * NS_PER_S;    /* before a file that failed is tried again */
 
 /* What the loop watches beside the port; poll(2) passes over a descriptor of -1. */
 enum { WATCH_SIGNALS, WATCH_ROUTER, WATCH_WRITER, WATCH_CONTROL, WATCH_COUNT };
@@ -68,24 +68,16 @@ struct daemon {
     bool ending;
     int status; /* to end with */
     uint64_t stop_at;
-    uint64_t origin; /* of its clock, ns */
-    uint64_t born;
     uint64_t send_failures;
     uint64_t groups_generation; /* that the manager was last told of */
     struct sm_counts counted;
 };
 
-static uint64_t machine_ns(void)
+static uint64_t clock_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * (TIME_S / TIME_NS) + (uint64_t)now.tv_nsec;
-}
-
-/* Picoseconds last for 213 days, so they are counted from the core's birth on. */
-static uint64_t clock_now(const struct daemon *daemon)
-{
-    return (machine_ns() - daemon->origin) * TIME_NS;
+    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
 static void end(struct daemon *daemon, int status)
@@ -119,7 +111,7 @@ static void take_routes(struct daemon *daemon)
 {
     for (struct route_task *task; (task = worker_take(daemon->router)) != NULL;) {
         daemon->refused = task->status < 0;
-        sm_computed(daemon->sm, clock_now(daemon), task->job, task->status < 0 ? &task->err : NULL);
+        sm_computed(daemon->sm, clock_ns(), task->job, task->status < 0 ? &task->err : NULL);
         mem_free(task);
     }
 }
@@ -352,7 +344,7 @@ static void reload(struct daemon *daemon, uint64_t now)
     struct err err = {0};
     struct config *fresh = NULL;
     char text[1024];
-    readiness_tell("RELOADING=1\nMONOTONIC_USEC=%" PRIu64, machine_ns() / (TIME_US / TIME_NS));
+    readiness_tell("RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_ns() / NS_PER_US);
     int status = make_config(daemon->options, &fresh, &err);
     if (status == 0) {
         config_compare(daemon->config, fresh, tell_difference, daemon);
@@ -421,60 +413,23 @@ static int watch_signals(void)
 
 /* ---- the core ---- */
 
-/* No two have the same times: some of what is told to others follows from them. */
 static void make_core(struct daemon *daemon)
 {
     struct config *config = daemon->config;
     struct sa_config administration;
-    uint64_t day_ns = 24 * 3600 * (TIME_S / TIME_NS);
     sa_config_init(&administration);
     administration.key = config->sm.sm_key;
     administration.prefix = config->sm.subnet_prefix;
     administration.subnet_timeout = config->sm.subnet_timeout;
     administration.partitions = config->sm.partitions;
     administration.instance = registrations_new_instance();
-    daemon->origin = machine_ns() - administration.instance % day_ns;
-    daemon->born = clock_now(daemon);
     daemon->stop_at = TIME_NEVER;
-    daemon->groups_generation = 0;
-    daemon->counted = (struct sm_counts){0};
     daemon->sm = sm_new(&config->sm, mad_port_guid(daemon->port));
     daemon->machines = vswitch_new(daemon->sm);
     daemon->sa = sa_new(&administration, mad_port_guid(daemon->port));
     sm_use_groups(daemon->sm, sa_groups(daemon->sa));
     for (size_t i = 0; i < daemon->store.facts.count; i++)
         sm_remember(daemon->sm, &daemon->store.facts.items[i]);
-}
-
-/* Whether nobody would miss the core for a moment. */
-static bool is_quiet(const struct daemon *daemon)
-{
-    enum sm_state state = sm_state(daemon->sm);
-    return !daemon->ending && daemon->stop_at == TIME_NEVER && !vswitch_pending(daemon->machines) &&
-           (state == SM_MASTER ? sm_is_settled(daemon->sm) : state == SM_STANDBY) &&
-           !worker_is_busy(daemon->router) && !worker_is_busy(daemon->writer) &&
-           !daemon->files_failed && files_deadline(daemon) == TIME_NEVER;
-}
-
-/* Long before its clock is worn out another core takes the place of this one. It finds everything
- * as it should be, and leaves it so. */
-static void renew(struct daemon *daemon)
-{
-    struct sm *sm = daemon->sm;
-    struct sa *sa = daemon->sa;
-    struct vswitch *machines = daemon->machines;
-    struct text registered = {0};
-    event_log_write(&daemon->log, "start", "anew, because of its age");
-    sa_registry_print(sa, (uint64_t)time(NULL), &registered);
-    make_core(daemon);
-    sm_replace(daemon->sm, sm);
-    vswitch_take_names(daemon->machines, machines);
-    registrations_renew(&daemon->registrations, daemon->sa, clock_now(daemon), &registered);
-    text_release(&registered);
-    sa_free(sa);
-    vswitch_free(machines);
-    sm_free(sm);
-    sm_start(daemon->sm, clock_now(daemon));
 }
 
 /* ---- the loop ---- */
@@ -525,9 +480,6 @@ static void rest(struct daemon *daemon, uint64_t now)
         until = files_deadline(daemon);
     if (daemon->stop_at < until)
         until = daemon->stop_at;
-    uint64_t renewal = daemon->born + daemon->config->renew_ps;
-    if (now < renewal && renewal < until)
-        until = renewal; /* later ones wait for something else to end */
     event_log_flush(&daemon->log);
     mad_port_wait(daemon->port, daemon->watched, WATCH_COUNT,
                   until == TIME_NEVER ? TIME_NEVER
@@ -569,9 +521,9 @@ static unsigned receive(struct daemon *daemon, uint64_t now)
 
 static void serve(struct daemon *daemon)
 {
-    sm_start(daemon->sm, clock_now(daemon));
+    sm_start(daemon->sm, clock_ns());
     for (unsigned turn = 0; !daemon->ending; turn++) {
-        uint64_t now = clock_now(daemon);
+        uint64_t now = clock_ns();
         unsigned received = receive(daemon, now);
         if (received && turn % TURNS_BLIND == 0) {
             event_log_flush(&daemon->log);
@@ -596,8 +548,6 @@ static void serve(struct daemon *daemon)
             continue;
         give_files(daemon, now);
         consider_ending(daemon, now);
-        if (now - daemon->born >= daemon->config->renew_ps && is_quiet(daemon))
-            renew(daemon);
         if (daemon->retired.count && !worker_is_busy(daemon->router))
             free_retired(daemon);
         if (!daemon->ending && !received)
@@ -608,11 +558,25 @@ static void serve(struct daemon *daemon)
 
 /* ---- birth and end ---- */
 
+static struct event_log *failure_log; /* mem_on_failure() passes no context */
+
+/* Whatever was acknowledged is on disk already (registrations.h), so the process can end at any
+ * time; the service manager starts it again. */
+static void end_without_memory(void)
+{
+    event_log_write_last(failure_log, "out of memory; the manager ends, nothing on disk is lost");
+    _exit(2);
+}
+
 static int open_all(struct daemon *daemon, struct err *err)
 {
     struct config *config = daemon->config;
     daemon->watched[WATCH_SIGNALS].fd = watch_signals();
     int status = event_log_open(&daemon->log, config->log, config->json, err);
+    if (status == 0) {
+        failure_log = &daemon->log;
+        mem_on_failure(end_without_memory);
+    }
     if (status == 0 && config->state)
         status = store_open(&daemon->store, config->state, err);
     if (status == 0 && config->control)
@@ -639,7 +603,7 @@ static int open_all(struct daemon *daemon, struct err *err)
         .log = &daemon->log,
         .silent = daemon->options->once,
     };
-    registrations_open(&daemon->registrations, daemon->sa, clock_now(daemon));
+    registrations_open(&daemon->registrations, daemon->sa, clock_ns());
     return 0;
 }
 
@@ -654,10 +618,10 @@ static void close_all(struct daemon *daemon)
         for (unsigned round = 0; round < 2; round++) { /* one may have been under way */
             while (worker_is_busy(daemon->writer)) {
                 poll(&daemon->watched[WATCH_WRITER], 1, -1);
-                take_files(daemon, clock_now(daemon));
+                take_files(daemon, clock_ns());
             }
             if (round == 0)
-                give_files(daemon, clock_now(daemon));
+                give_files(daemon, clock_ns());
         }
     }
     worker_free(daemon->router);
@@ -669,6 +633,7 @@ static void close_all(struct daemon *daemon)
     mad_port_close(daemon->port);
     store_close(&daemon->store);
     registrations_close(&daemon->registrations);
+    mem_on_failure(NULL);
     event_log_close(&daemon->log);
     close(daemon->watched[WATCH_SIGNALS].fd);
     free_retired(daemon);

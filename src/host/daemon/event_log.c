@@ -83,6 +83,23 @@ void event_log_write_figures(struct event_log *log, const char *event, const cha
     fputc('\n', log->file);
 }
 
+void event_log_write_last(struct event_log *log, const char *text)
+{
+    char day[32];
+    unsigned milliseconds;
+    struct tm local;
+    read_clock(&local, &milliseconds);
+    if (log->json) {
+        strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &local);
+        fprintf(log->file, "{\"time\":\"%s.%03u\",\"event\":\"error\",\"text\":\"%s\"}\n", day,
+                milliseconds, text);
+    } else {
+        strftime(day, sizeof day, "%Y-%m-%d %H:%M:%S", &local);
+        fprintf(log->file, "%s.%03u %-8s %s\n", day, milliseconds, "error", text);
+    }
+    fflush(log->file);
+}
+
 void event_log_write(struct event_log *log, const char *event, const char *format, ...)
 {
     char text[1024];

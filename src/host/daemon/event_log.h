@@ -27,6 +27,10 @@ void event_log_flush(struct event_log *log);
 void event_log_write(struct event_log *log, const char *event, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The last line before the process ends for lack of memory: allocates nothing and is written out at
+ * once. `text` needs no escaping. */
+void event_log_write_last(struct event_log *log, const char *text);
+
 /* With figures behind the text: "…; NodeInfo 36, PortInfo 684", or "figures":{"NodeInfo":36,…}. */
 struct event_figure {
     const char *name;

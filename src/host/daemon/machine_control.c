@@ -153,7 +153,7 @@ static void print_json(const struct vswitch *machines, const struct vswitch_resu
         json_string(&json, "to", vswitch_hypervisor_name(machines, result->to));
     print_costs(result, &json);
     if (result->state != VSWITCH_PENDING)
-        json_unsigned(&json, "microseconds", (result->ended - result->asked) / TIME_US);
+        json_unsigned(&json, "microseconds", (result->ended_ns - result->asked_ns) / NS_PER_US);
     json_end_object(&json);
 }
 

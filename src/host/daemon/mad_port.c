@@ -282,7 +282,7 @@ int mad_port_send(struct mad_port *port, const struct sm_message *message)
     int agent = mad_is_directed(message->mad) ? port->directed_agent : port->lid_agent;
     int timeout = 0;
     if (!mad_is_response(message->mad)) {
-        timeout = (int)(message->patience_ps / TIME_MS) - KERNEL_EARLY_MS;
+        timeout = (int)(message->patience_ns / NS_PER_MS) - KERNEL_EARLY_MS;
         timeout = timeout > 0 ? timeout : 1;
     }
     umad_set_addr(port->out, message->lid, 0, message->sl, 0);
@@ -303,8 +303,8 @@ int mad_port_answer(struct mad_port *port, const struct sa_message *message)
     umad_get_mad_addr(port->out)->path_bits = address->path_bits;
     memcpy(umad_get_mad(port->out), message->data, message->bytes);
     int status = umad_send(port->administration_id, port->administration_agent, port->out,
-                           (int)message->bytes, (int)(message->patience_ps / TIME_MS),
-                           message->patience_ps ? 0 : ANSWER_RETRIES);
+                           (int)message->bytes, (int)(message->patience_ns / NS_PER_MS),
+                           message->patience_ns ? 0 : ANSWER_RETRIES);
     umad_set_pkey(port->out, 0);
     umad_get_mad_addr(port->out)->path_bits = 0;
     return status < 0 ? -(errno ? errno : EIO) : 0;
@@ -375,9 +375,9 @@ enum mad_arrival mad_port_receive(struct mad_port *port, struct sm_message *mess
 }
 
 static bool wait_in_slices(struct mad_port *port, struct pollfd *others, size_t count,
-                           uint64_t timeout_ps)
+                           uint64_t timeout_ns)
 {
-    uint64_t left_ms = timeout_ps == TIME_NEVER ? UINT64_MAX : timeout_ps / TIME_MS + 1;
+    uint64_t left_ms = timeout_ns == TIME_NEVER ? UINT64_MAX : timeout_ns / NS_PER_MS + 1;
     do {
         uint64_t slice = left_ms < SLICE_MS ? left_ms : SLICE_MS;
         if (umad_poll(port->id, (int)slice) == 0)
@@ -387,16 +387,16 @@ static bool wait_in_slices(struct mad_port *port, struct pollfd *others, size_t 
     return false;
 }
 
-bool mad_port_wait(struct mad_port *port, struct pollfd *others, size_t count, uint64_t timeout_ps)
+bool mad_port_wait(struct mad_port *port, struct pollfd *others, size_t count, uint64_t timeout_ns)
 {
     struct pollfd all[8] = {{.fd = port->fd, .events = POLLIN},
                             {.fd = port->administration_fd, .events = POLLIN}};
-    struct timespec timeout = {.tv_sec = (time_t)(timeout_ps / TIME_S),
-                               .tv_nsec = (long)(timeout_ps % TIME_S / TIME_NS)};
+    struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / NS_PER_S),
+                               .tv_nsec = (long)(timeout_ns % NS_PER_S)};
     if (port->unpollable)
-        return wait_in_slices(port, others, count, timeout_ps);
+        return wait_in_slices(port, others, count, timeout_ns);
     memcpy(all + 2, others, count * sizeof *others);
-    if (ppoll(all, count + 2, timeout_ps == TIME_NEVER ? NULL : &timeout, NULL) < 0)
+    if (ppoll(all, count + 2, timeout_ns == TIME_NEVER ? NULL : &timeout, NULL) < 0)
         memset(all, 0, sizeof all); /* interrupted */
     for (size_t i = 0; i < count; i++)
         others[i].revents = all[i + 2].revents;

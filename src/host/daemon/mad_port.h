@@ -32,8 +32,8 @@ int mad_port_answer(struct mad_port *port, const struct sa_message *message);
 enum mad_arrival { MAD_NONE, MAD_FOR_MANAGER, MAD_FOR_ADMINISTRATION };
 enum mad_arrival mad_port_receive(struct mad_port *port, struct sm_message *message,
                                   struct sa_message *query);
-/* Sleeps until a MAD, one of `others` (whose revents it sets) or the end of `timeout_ps`. True if a
+/* Sleeps until a MAD, one of `others` (whose revents it sets) or the end of `timeout_ns`. True if a
  * MAD may be there. */
-bool mad_port_wait(struct mad_port *port, struct pollfd *others, size_t count, uint64_t timeout_ps);
+bool mad_port_wait(struct mad_port *port, struct pollfd *others, size_t count, uint64_t timeout_ns);
 
 #endif

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const uint64_t between_writings = 1 * TIME_S;
+static const uint64_t between_writings = 1 * NS_PER_S;
 
 static uint64_t wall_clock(void)
 {
@@ -138,22 +138,6 @@ void registrations_open(struct registrations *registrations, struct sa *sa, uint
     registrations->heritage = sa_heritage(sa);
     sa_keep_registrations(sa, true);
     text_release(&content);
-}
-
-void registrations_renew(struct registrations *registrations, struct sa *sa, uint64_t now,
-                         const struct text *content)
-{
-    const struct sa_registry_file file = {"registrations", content->data, content->length,
-                                          wall_clock()};
-    struct err err;
-    if (sa_registry_read(sa, now, &file, &err) < 0)
-        event_log_write(registrations->log, "warning", "%s", err.message);
-    if (registrations->directory)
-        journal_close(&registrations->journal); /* it goes on with the whole */
-    registrations->written = sa_registry_generations(sa);
-    registrations->heritage = sa_heritage(sa);
-    registrations->next_at = 0;
-    sa_keep_registrations(sa, registrations->directory != NULL);
 }
 
 void registrations_close(struct registrations *registrations)

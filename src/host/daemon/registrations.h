@@ -36,10 +36,6 @@ struct registrations {
 uint64_t registrations_new_instance(void);
 /* Reads the file. One that makes no sense is set aside, with a warning, and nothing is known. */
 void registrations_open(struct registrations *registrations, struct sa *sa, uint64_t now);
-/* The file is as it should be, and so is another administration that reads what one before it had
- * registered (sa_registry_print()), whose clock began elsewhere. */
-void registrations_renew(struct registrations *registrations, struct sa *sa, uint64_t now,
-                         const struct text *content);
 /* What each of the two has to know of the other. */
 void registrations_mind(struct registrations *registrations, uint64_t now, struct sm *sm,
                         struct sa *sa);

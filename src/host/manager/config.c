@@ -47,7 +47,7 @@ static int parse_guid(const char *value, uint64_t *guid, struct err *err)
 
 static int parse_time(const char *value, uint64_t *time, struct err *err)
 {
-    if (!time_parse(value, time) || *time == 0)
+    if (!time_parse_ns(value, time) || *time == 0)
         return err_set(err, EINVAL, "'%s': expected a time such as 200ms or 10s", value);
     return 0;
 }
@@ -224,19 +224,19 @@ static int set_lmc(struct config *config, const char *value, struct err *err)
 static int set_sweep(struct config *config, const char *value, struct err *err)
 {
     if (strcmp(value, "never") == 0) {
-        config->sm.sweep_ps = TIME_NEVER;
+        config->sm.sweep_ns = TIME_NEVER;
         return 0;
     }
-    return parse_time(value, &config->sm.sweep_ps, err);
+    return parse_time(value, &config->sm.sweep_ns, err);
 }
 
 static int set_drain(struct config *config, const char *value, struct err *err)
 {
     if (strcmp(value, "auto") == 0) {
-        config->sm.drain_ps = 0;
+        config->sm.drain_ns = 0;
         return 0;
     }
-    return parse_time(value, &config->sm.drain_ps, err);
+    return parse_time(value, &config->sm.drain_ns, err);
 }
 
 static int set_rebalance(struct config *config, const char *value, struct err *err)
@@ -299,9 +299,8 @@ NUMBER_KEY(poll_retries, unsigned, sm.poll_retries, 0, 100)
 NUMBER_KEY(mirror, uint32_t, sm.mirror_rate, 0, 10000000)
 NUMBER_KEY(port, int, port.number, 0, 254)
 NUMBER_KEY(threads, unsigned, threads, 0, 256)
-TIME_KEY(timeout, sm.timeout_ps)
-TIME_KEY(poll, sm.poll_ps)
-TIME_KEY(renew, renew_ps)
+TIME_KEY(timeout, sm.timeout_ns)
+TIME_KEY(poll, sm.poll_ns)
 NUMBER_KEY(full_sweep_every, unsigned, sm.full_every, 0, 100000)
 NUMBER_KEY(scatter, uint64_t, sm.engine_options.scatter, 0, UINT64_MAX)
 NUMBER_KEY(max_vls, unsigned, sm.engine_options.max_vls, 1, LANES_MOST)
@@ -381,7 +380,6 @@ static const struct key keys[] = {
     {"port", set_port, false, "any"},
     {"state", set_state, false, "none"},
     {"threads", set_threads, false, "0"},
-    {"renew", set_renew, true, "8640000s"},
     {"priority", set_priority, true, "0"},
     {"lmc", set_lmc, false, "0"},
     {"m_key", set_m_key, false, "0"},
@@ -500,7 +498,7 @@ const char *config_key(size_t index)
 
 void config_init(struct config *config)
 {
-    *config = (struct config){.port.number = MAD_PORT_ANY, .renew_ps = TIME_LONGEST};
+    *config = (struct config){.port.number = MAD_PORT_ANY};
     sm_config_init(&config->sm);
     qos_init(&config->qos);
     config->qos_wanted = -1;

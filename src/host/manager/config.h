@@ -17,8 +17,7 @@ struct config {
     struct mad_port_choice port;
     const char *dump, *state, *log, *control; /* NULL: none */
     bool json;
-    unsigned threads;  /* 0: one for each processor */
-    uint64_t renew_ps; /* the age at which it starts anew */
+    unsigned threads; /* 0: one for each processor */
     bool lmc_given;
     enum root_choice root;
     struct guid_list root_guids, root_file, first;

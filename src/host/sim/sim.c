@@ -81,6 +81,11 @@ uint64_t sim_now(const struct sim *sim)
     return fabric_network_time(sim->fabric);
 }
 
+uint64_t sim_now_ns(const struct sim *sim)
+{
+    return time_ns_floor(sim_now(sim));
+}
+
 /* ---- administration ---- */
 
 static const struct text *file_at(const struct sim *sim, uint32_t port)
@@ -155,7 +160,7 @@ unsigned sim_seat_manager(struct sim *sim, uint32_t port, struct sm *sm)
     fabric_set_manager(sim->fabric, port, true);
     vec_push(&sim->seats, ((struct seat){.sm = sm, .vswitch = vswitch_new(sm), .port = port}));
     seat_administration(sim, &sim->seats.items[sim->seats.count - 1]);
-    sm_start(sm, sim_now(sim));
+    sm_start(sm, sim_now_ns(sim));
     return (unsigned)sim->seats.count - 1;
 }
 
@@ -193,7 +198,7 @@ uint64_t sim_vm_ask(struct sim *sim, unsigned manager, const struct vswitch_requ
         err_set(err, ESRCH, "that manager is not there any more");
         return 0;
     }
-    return vswitch_ask(seat->vswitch, sim_now(sim), request, err);
+    return vswitch_ask(seat->vswitch, sim_now_ns(sim), request, err);
 }
 
 const struct vswitch_result *sim_vm_wait(struct sim *sim, unsigned manager, uint64_t ticket,
@@ -284,7 +289,7 @@ static bool finish_errands(struct sim *sim, unsigned manager)
                 seat->errands.count * sizeof *seat->errands.items);
         if (sim->listener.computed)
             sim->listener.computed(sim->listener.context, sim_now(sim), manager, &computation);
-        sm_computed(seat->sm, sim_now(sim), errand.job, errand.status ? &errand.err : NULL);
+        sm_computed(seat->sm, sim_now_ns(sim), errand.job, errand.status ? &errand.err : NULL);
     }
     return seat->errands.count < before;
 }
@@ -303,7 +308,7 @@ static bool drain(struct sim *sim, unsigned manager)
     struct seat *seat = &sim->seats.items[manager];
     struct sm_output output;
     while (!is_deaf(sim, seat) && seat->busy_until <= sim_now(sim) &&
-           sm_next_output(seat->sm, sim_now(sim), &output)) {
+           sm_next_output(seat->sm, sim_now_ns(sim), &output)) {
         switch (output.kind) {
         case SM_SEND: send(sim, manager, &output.message); break;
         case SM_COMPUTE:
@@ -322,7 +327,7 @@ static bool drain(struct sim *sim, unsigned manager)
 
 static void receive(struct sim *sim, struct seat *seat, const struct sm_message *message)
 {
-    sm_receive(seat->sm, sim_now(sim), message);
+    sm_receive(seat->sm, sim_now_ns(sim), message);
     if (seat->administration && wire_get(message->mad, MAD_METHOD) == METHOD_TRAP &&
         wire_get(message->mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_NOTICE)
         sim_administration_notice(seat->administration, sim_now(sim), seat->sm,
@@ -362,12 +367,12 @@ static bool attend(struct sim *sim, unsigned manager)
     for (size_t i = 0; i < seat->inbox.count; i++)
         receive(sim, seat, &seat->inbox.items[i]);
     seat->inbox.count = 0;
-    if (sm_deadline(seat->sm) <= sim_now(sim))
-        sm_expire(seat->sm, sim_now(sim));
-    vswitch_advance(seat->vswitch, sim_now(sim));
+    if (sm_deadline(seat->sm) <= sim_now_ns(sim))
+        sm_expire(seat->sm, sim_now_ns(sim));
+    vswitch_advance(seat->vswitch, sim_now_ns(sim));
     routed |= drain(sim, manager);
     if (vswitch_pending(seat->vswitch)) { /* it may have waited for something that came to an end */
-        vswitch_advance(seat->vswitch, sim_now(sim));
+        vswitch_advance(seat->vswitch, sim_now_ns(sim));
         routed |= drain(sim, manager);
     }
     if (seat->administration) {
@@ -383,10 +388,9 @@ static uint64_t next_of(const struct sim *sim, const struct seat *seat)
     uint64_t next = seat->errands.count ? seat->errands.items[0].end : TIME_NEVER;
     if (is_deaf(sim, seat))
         return next;
-    if (sm_deadline(seat->sm) < next)
-        next = sm_deadline(seat->sm);
-    if (vswitch_deadline(seat->vswitch) < next)
-        next = vswitch_deadline(seat->vswitch);
+    uint64_t manager = sm_deadline(seat->sm), machines = vswitch_deadline(seat->vswitch);
+    uint64_t first = time_ns_to_ps(manager < machines ? manager : machines);
+    next = first < next ? first : next;
     if (seat->busy_until > sim_now(sim) && seat->busy_until < next)
         next = seat->busy_until;
     if (seat->administration) {

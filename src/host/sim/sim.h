@@ -67,7 +67,11 @@ struct sim_attendant {
 };
 void sim_set_attendant(struct sim *sim, const struct sim_attendant *attendant);
 
+/* The simulation's clock counts picoseconds, and so do all times here; managers count nanoseconds.
+ * What they are told is the time rounded down. Their deadlines are whole nanoseconds, at which both
+ * clocks show the same: no manager is called before its time, or again and again until it comes. */
 uint64_t sim_now(const struct sim *sim);
+uint64_t sim_now_ns(const struct sim *sim); /* for calls of a manager */
 /* Everything that is due now, then on to the next thing that happens; false: that is at `until`. */
 bool sim_step(struct sim *sim, uint64_t until);
 void sim_run(struct sim *sim, uint64_t until);

@@ -14,7 +14,7 @@ struct sim_administration {
         struct sa *sa;
         struct mad_file *file;
         uint32_t agent;
-        uint64_t busy_until;
+        uint64_t busy_until_ps;
     } desk, signpost; /* where it sits; where its manager is, if that is elsewhere */
     uint64_t groups_generation;
 };
@@ -64,20 +64,21 @@ static void take_seat(struct sim_administration *administration, struct mad_laye
 
 struct sim_administration *sim_administration_new(const struct sim_administration_options *options,
                                                   struct mad_layer *mads, uint32_t port,
-                                                  uint64_t guid, struct sm *sm, uint64_t now,
+                                                  uint64_t guid, struct sm *sm, uint64_t now_ps,
                                                   const struct text *file)
 {
     struct sim_administration *administration = mem_zalloc(1, sizeof *administration);
     struct sa_config config = options->config;
-    config.instance = now + 1;
+    config.instance = now_ps + 1;
+    uint64_t now = time_ns_floor(now_ps);
     administration->options = *options;
     administration->fabric = mad_layer_fabric(mads);
     administration->desk.sa = sa_new(&config, guid);
     take_seat(administration, mads, port, guid);
     if (file && file->length)
-        sa_registry_read(administration->desk.sa, now,
-                         &(struct sa_registry_file){"", file->data, file->length, 1 + now / TIME_S},
-                         NULL);
+        sa_registry_read(
+            administration->desk.sa, now,
+            &(struct sa_registry_file){"", file->data, file->length, 1 + now / NS_PER_S}, NULL);
     sm_use_groups(sm, sa_groups(administration->desk.sa));
     return administration;
 }
@@ -116,20 +117,20 @@ static void receive(struct desk *desk, uint64_t now)
     mad_file_taken(desk->file);
 }
 
-static void post(const struct desk *desk, uint64_t now, const struct sa_message *message)
+static void post(const struct desk *desk, uint64_t now_ps, const struct sa_message *message)
 {
     enum { ANSWER_RETRIES = 3 };
     const struct sa_address *address = &message->address;
     struct mad_head head = {.agent = desk->agent,
-                            .timeout_ms = (uint32_t)(message->patience_ps / TIME_MS),
-                            .retries = message->patience_ps ? 0 : ANSWER_RETRIES,
+                            .timeout_ms = (uint32_t)(message->patience_ns / NS_PER_MS),
+                            .retries = message->patience_ns ? 0 : ANSWER_RETRIES,
                             .qpn = htonl(address->qp),
                             .q_key = htonl(address->q_key),
                             .lid = htons(address->lid),
                             .sl = address->sl,
                             .path_bits = address->path_bits,
                             .p_key_index = address->p_key_index};
-    mad_file_send(desk->file, now, &head, message->data, message->bytes);
+    mad_file_send(desk->file, now_ps, &head, message->data, message->bytes);
 }
 
 static void look(struct sim_administration *administration, uint64_t now, struct sm *sm)
@@ -149,53 +150,57 @@ static void look(struct sim_administration *administration, uint64_t now, struct
     sa_redirect(signpost, &to);
 }
 
-static void attend_desk(struct desk *desk, uint64_t now, uint64_t query_ps)
+static void attend_desk(struct desk *desk, uint64_t now_ps, uint64_t query_ps)
 {
+    uint64_t now = time_ns_floor(now_ps);
     struct sa_message message;
-    if (now < desk->busy_until)
+    if (now_ps < desk->busy_until_ps)
         return;
     if (mad_file_next(desk->file)) {
         receive(desk, now);
-        desk->busy_until = now + query_ps;
+        desk->busy_until_ps = now_ps + query_ps;
     }
     if (sa_deadline(desk->sa) <= now) {
         sa_expire(desk->sa, now);
         while (sa_next_output(desk->sa, now, &message))
-            post(desk, now, &message);
+            post(desk, now_ps, &message);
     }
 }
 
-void sim_administration_attend(struct sim_administration *administration, uint64_t now,
+void sim_administration_attend(struct sim_administration *administration, uint64_t now_ps,
                                struct sm *sm)
 {
     const struct groups *groups = sa_groups(administration->desk.sa);
+    uint64_t now = time_ns_floor(now_ps);
     look(administration, now, sm);
-    attend_desk(&administration->desk, now, administration->options.query_ps);
+    attend_desk(&administration->desk, now_ps, administration->options.query_ps);
     if (administration->signpost.sa)
-        attend_desk(&administration->signpost, now, administration->options.query_ps);
+        attend_desk(&administration->signpost, now_ps, administration->options.query_ps);
     if (groups->generation != administration->groups_generation) {
         administration->groups_generation = groups->generation;
         sm_groups_changed(sm, now);
     }
 }
 
-static uint64_t desk_deadline(const struct desk *desk, uint64_t now)
+static uint64_t desk_deadline(const struct desk *desk, uint64_t now_ps)
 {
-    uint64_t deadline = mad_file_next(desk->file) ? now : sa_deadline(desk->sa);
-    return deadline > desk->busy_until ? deadline : desk->busy_until;
+    uint64_t deadline = mad_file_next(desk->file) ? now_ps : time_ns_to_ps(sa_deadline(desk->sa));
+    return deadline > desk->busy_until_ps ? deadline : desk->busy_until_ps;
 }
 
-uint64_t sim_administration_deadline(const struct sim_administration *administration, uint64_t now)
+uint64_t sim_administration_deadline(const struct sim_administration *administration,
+                                     uint64_t now_ps)
 {
-    uint64_t deadline = desk_deadline(&administration->desk, now);
+    uint64_t deadline = desk_deadline(&administration->desk, now_ps);
     uint64_t other =
-        administration->signpost.sa ? desk_deadline(&administration->signpost, now) : TIME_NEVER;
+        administration->signpost.sa ? desk_deadline(&administration->signpost, now_ps) : TIME_NEVER;
     return other < deadline ? other : deadline;
 }
 
-void sim_administration_notice(struct sim_administration *administration, uint64_t now,
+void sim_administration_notice(struct sim_administration *administration, uint64_t now_ps,
                                struct sm *sm, const uint8_t *notice)
 {
+    uint64_t now = time_ns_floor(now_ps);
     look(administration, now, sm);
     sa_notice(administration->desk.sa, now, notice);
 }

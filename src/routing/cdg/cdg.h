@@ -34,7 +34,7 @@
 #include "base/bitset.h"
 #include "routing/model/network.h"
 
-enum { CDG_LAYERS_MAX = 15 }; /* data VLs of InfiniBand; VL 15 carries management packets only */
+enum { CDG_LAYERS_MAX = 16 }; /* one for each VL */
 
 struct cdg_dependency {
     uint32_t in, out;

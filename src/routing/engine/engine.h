@@ -47,6 +47,13 @@ struct engine_options {
     uint64_t generation;
 };
 
+enum { ENGINE_VLS_DEFAULT = 8, ENGINE_VLS_MAX = 15 };
+static inline unsigned engine_vls(const struct engine_options *options)
+{
+    unsigned wanted = options->max_vls ? options->max_vls : ENGINE_VLS_DEFAULT;
+    return wanted < ENGINE_VLS_MAX ? wanted : ENGINE_VLS_MAX;
+}
+
 struct updown;
 
 struct engine {

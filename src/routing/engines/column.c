@@ -45,16 +45,13 @@ static bool find_target(struct column *column, const struct network *network, ui
 }
 
 /* Walks to a switch that is known, and makes all on the way known. */
-static void walk(struct column *column, const struct layers *layers, const struct routes *routes,
+static void walk(struct column *column, const struct cdg *cdg, const struct routes *routes,
                  uint32_t at)
 {
-    const struct network *network = layers->network;
+    const struct network *network = cdg->network;
     uint32_t length = 0;
     while (column->state[at] == COLUMN_NEW) {
-        const struct network_switch *node = &network->switches.items[at];
-        uint8_t port = routes_port(routes, at, column->lid);
-        uint32_t out =
-            port <= node->port_count ? layers->of_port[node->first_port + port] : NETWORK_NONE;
+        uint32_t out = cdg_leaving(cdg, at, routes_port(routes, at, column->lid));
         if (out == NETWORK_NONE) {
             column->state[at] = COLUMN_OUT;
             break;
@@ -74,11 +71,11 @@ static void walk(struct column *column, const struct layers *layers, const struc
     }
 }
 
-bool column_read(struct column *column, const struct layers *layers, const struct routes *routes,
+bool column_read(struct column *column, const struct cdg *cdg, const struct routes *routes,
                  uint32_t lid)
 {
-    uint32_t switches = (uint32_t)layers->network->switches.count;
-    if (!find_target(column, layers->network, lid))
+    uint32_t switches = (uint32_t)cdg->network->switches.count;
+    if (!find_target(column, cdg->network, lid))
         return false;
     memset(column->state, COLUMN_NEW, switches);
     column->state[column->target] = COLUMN_IN;
@@ -86,6 +83,6 @@ bool column_read(struct column *column, const struct layers *layers, const struc
     column->count = 1;
     for (uint32_t at = 0; at < switches; at++)
         if (column->state[at] == COLUMN_NEW)
-            walk(column, layers, routes, at);
+            walk(column, cdg, routes, at);
     return true;
 }

@@ -2,7 +2,7 @@
 #ifndef WEFT_ROUTING_ENGINES_COLUMN_H
 #define WEFT_ROUTING_ENGINES_COLUMN_H
 
-#include "routing/cdg/layers.h"
+#include "routing/cdg/cdg.h"
 #include "routing/model/routes.h"
 
 struct column {
@@ -20,6 +20,6 @@ void column_init(struct column *column, const struct network *network);
 void column_release(struct column *column);
 /* False if nobody has the LID, or if it takes the same ways as another one: the LIDs of a switch
  * that has terminals (see sssp.h), and all but the first of a switch. */
-bool column_read(struct column *column, const struct layers *layers, const struct routes *routes,
+bool column_read(struct column *column, const struct cdg *cdg, const struct routes *routes,
                  uint32_t lid);
 #endif

@@ -5,7 +5,7 @@
  * then spread over the lanes that are left. The paper looks for cycles in a layer and moves the
  * routes behind the weakest dependency of each to the next one. Here, as in its online variant,
  * routes enter a layer one after the other as long as they close no cycle, and the rest goes on to
- * the next layer: with graphs that keep their order (layers.h) that is quick, and it takes fewer
+ * the next layer: with graphs that keep their order (cdg.h) that is quick, and it takes fewer
  * layers on most networks. LIDs are taken in order, and the routes to one LID from its switch
  * outwards, since a route can only fit if the rest of its way does.
  *
@@ -14,10 +14,10 @@
  *
  * That is the paper's way, and it may part the two directions of a pair. Most clients use one
  * service level for both, so where the lanes suffice the routes are then laid again, by pairs of
- * switches (layers_pairs.h). Where they do not, the note says so, or the engine refuses: see
+ * switches (layers.h). Where they do not, the note says so, or the engine refuses: see
  * `reversible` in engine.h. */
 #include "routing/engines/column.h"
-#include "routing/engines/layers_pairs.h"
+#include "routing/engines/layers.h"
 #include "routing/engines/sssp.h"
 #include "routing/paper/paper_cost.h"
 
@@ -32,7 +32,7 @@ enum { OPEN_NOW = 1, OPEN_NEXT = 2 };
 struct layering {
     const struct network *network;
     struct routes *routes;
-    struct layers layers; /* one, for the layer that is being filled */
+    struct cdg cdg; /* one, for the layer that is being filled */
     struct column column;
     bool from_hosts; /* whose turn it is */
     uint8_t *open;   /* by LID: OPEN_NOW, OPEN_NEXT */
@@ -51,19 +51,19 @@ static void layering_init(struct layering *layering)
     const struct network *network = layering->network;
     uint32_t switches = (uint32_t)network->switches.count;
     struct routes *routes = layering->routes;
-    layers_init(&layering->layers, network);
-    layers_open(&layering->layers);
+    cdg_init(&layering->cdg, network);
+    cdg_open(&layering->cdg);
     routes->service_levels = mem_zalloc((size_t)routes->switch_count, routes->stride);
     column_init(&layering->column, network);
     layering->open = mem_alloc(network->top_lid + 1u);
     layering->fits = mem_zalloc(switches + 1, 1);
     layering->needed = mem_zalloc(switches + 1, 1);
-    layers_pairs_init(&layering->pairs, &layering->layers, routes);
+    layers_pairs_init(&layering->pairs, &layering->cdg, routes);
 }
 
 static void layering_release(struct layering *layering)
 {
-    layers_release(&layering->layers);
+    cdg_release(&layering->cdg);
     column_release(&layering->column);
     mem_free(layering->open);
     mem_free(layering->fits);
@@ -104,8 +104,8 @@ static uint64_t fill_from_column(struct layering *layering, uint8_t level)
     for (uint32_t i = 1; i < column->count; i++) {
         uint32_t at = column->order[i], next = column->next[at];
         fits[at] = layering->needed[at] && fits[next] &&
-                   (next == column->target || layers_add(&layering->layers, 0, column->out[at],
-                                                         column->out[next]) != LAYERS_REFUSED);
+                   (next == column->target || cdg_insert(&layering->cdg, 0, column->out[at],
+                                                         column->out[next]) != CDG_REFUSED);
         if (fits[at] || !starts_in(layering, at, level))
             continue;
         *level_of(layering, at, column->lid) = level + 1;
@@ -121,7 +121,7 @@ static uint64_t fill_turn(struct layering *layering, uint8_t level, bool from_ho
     for (uint32_t lid = 1; lid <= layering->network->top_lid; lid++) {
         if (!(layering->open[lid] & OPEN_NOW))
             continue;
-        if (!column_read(&layering->column, &layering->layers, layering->routes, lid)) {
+        if (!column_read(&layering->column, &layering->cdg, layering->routes, lid)) {
             layering->open[lid] = 0;
             continue;
         }
@@ -135,7 +135,7 @@ static uint64_t fill_turn(struct layering *layering, uint8_t level, bool from_ho
 
 static uint64_t fill_layer(struct layering *layering, uint8_t level)
 {
-    layers_clear(&layering->layers, 0);
+    cdg_clear(&layering->cdg, 0);
     uint64_t left = fill_turn(layering, level, true);
     left += fill_turn(layering, level, false);
     for (uint32_t lid = 1; lid <= layering->network->top_lid; lid++)
@@ -171,7 +171,7 @@ static void copy_levels(const struct layering *layering)
 }
 
 /* Pairs of terminals by LID of a block and by layer. */
-typedef uint64_t block_weights[ROUTES_BLOCK][LAYERS_LIMIT];
+typedef uint64_t block_weights[ROUTES_BLOCK][ENGINE_VLS_MAX];
 
 static void weigh_block(const struct layering *layering, uint32_t block, block_weights weight)
 {
@@ -196,8 +196,8 @@ static bool is_terminal_lid(const struct network *network, uint32_t lid)
 static void spread_layers(const struct layering *layering, unsigned layers, unsigned lanes)
 {
     const struct network *network = layering->network;
-    struct layers_share share[LAYERS_LIMIT];
-    uint64_t sum[LAYERS_LIMIT] = {0}, load[LAYERS_LIMIT] = {0};
+    struct layers_share share[ENGINE_VLS_MAX];
+    uint64_t sum[ENGINE_VLS_MAX] = {0}, load[ENGINE_VLS_MAX] = {0};
     block_weights weight;
     for (uint32_t block = 0; block < layering->routes->stride; block += ROUTES_BLOCK) {
         weigh_block(layering, block, weight);
@@ -207,7 +207,7 @@ static void spread_layers(const struct layering *layering, unsigned layers, unsi
     }
     layers_share(share, sum, layers, lanes);
     for (uint32_t block = 0; block < layering->routes->stride; block += ROUTES_BLOCK) {
-        uint8_t lane[ROUTES_BLOCK][LAYERS_LIMIT] = {{0}};
+        uint8_t lane[ROUTES_BLOCK][ENGINE_VLS_MAX] = {{0}};
         weigh_block(layering, block, weight);
         for (uint32_t i = 0; i < ROUTES_BLOCK; i++) {
             for (unsigned k = 0; k < layers; k++) {
@@ -229,10 +229,10 @@ static unsigned try_routes(struct layering *layering, const struct engine_option
                            bool lowest, unsigned limit)
 {
     struct routes *routes = layering->routes;
-    layers_clear(&layering->layers, 0);
+    cdg_clear(&layering->cdg, 0);
     memset(routes->service_levels, 0, (size_t)routes->switch_count * routes->stride);
-    sssp_tables(layering->network, options, lowest, &layering->layers, routes);
-    if (layers_sort(&layering->layers, 0))
+    sssp_tables(layering->network, options, lowest, &layering->cdg, routes);
+    if (cdg_sort(&layering->cdg, 0))
         return 1;
     return options->reversible ? layers_pairs_deal(&layering->pairs, limit)
                                : deal_routes(layering, limit);
@@ -247,13 +247,13 @@ static unsigned lay_routes(struct layering *layering, const struct engine_option
     unsigned layers = try_routes(layering, options, false, lanes);
     if (layers <= lanes)
         return layers;
-    layers = try_routes(layering, options, true, LAYERS_LIMIT);
+    layers = try_routes(layering, options, true, ENGINE_VLS_MAX);
     if (layers <= lanes) {
         snprintf(routes->note, sizeof routes->note,
                  "lowest ports, since balanced routes take more lanes; ");
         return layers;
     }
-    unsigned balanced = try_routes(layering, options, false, LAYERS_LIMIT);
+    unsigned balanced = try_routes(layering, options, false, ENGINE_VLS_MAX);
     return balanced < layers ? balanced : layers;
 }
 
@@ -279,13 +279,13 @@ static int dfsssp_compute(const struct network *network, const struct engine_opt
                           struct routes *routes, struct err *err)
 {
     struct layering layering = {.network = network, .routes = routes};
-    unsigned lanes = layers_wanted(options->max_vls);
+    unsigned lanes = engine_vls(options);
     routes_init(routes, network, "dfsssp");
     layering_init(&layering);
     unsigned layers = lay_routes(&layering, options, lanes);
     if (layers <= lanes)
         take_lanes(&layering, options, layers, lanes);
-    routes->operations += layering.layers.operations;
+    routes->operations += layering.cdg.operations;
     layering_release(&layering);
     if (layers > lanes) {
         engine_refuse(routes);

@@ -13,7 +13,7 @@
  * Pairs with terminals at both ends choose first, then those with terminals at one. Pairs without
  * any are not dealt out: what switches say to each other does not count as traffic. Then the layers
  * share the lanes that are left, pair by pair. */
-#include "routing/cdg/layers.h"
+#include "routing/engines/layers.h"
 #include "routing/engines/sssp.h"
 #include "routing/paper/paper_cost.h"
 
@@ -29,17 +29,16 @@ struct lash_trees {
 struct lash {
     const struct network *network;
     struct routes *routes;
-    struct layers layers;
+    struct cdg cdg;
     uint32_t switches;
     const uint8_t *ports; /* of the trees that are being laid over the lanes */
-    uint8_t *level;       /* [a * switches + b] */
     unsigned used;        /* layers */
-    uint64_t weight[LAYERS_LIMIT];
+    struct layers_pairs pairs;
 };
 
 static uint32_t channel_out(const struct lash *lash, const uint8_t *ports, uint32_t at)
 {
-    return lash->layers.of_port[lash->network->switches.items[at].first_port + ports[at]];
+    return cdg_leaving(&lash->cdg, at, ports[at]);
 }
 
 /* The tree chosen for the target before, taken back. */
@@ -80,10 +79,10 @@ static void make_trees(struct lash *lash, const struct engine_options *options, 
     *trees = (struct lash_trees){.ports = mem_alloc(pairs + 1)};
     memset(trees->ports, PORT_NONE, pairs);
     grow_trees(lash, &sssp, trees, lowest, false);
-    for (int round = 0; round < 2 && !lowest && sssp_heavy(sssp.weight, lash->layers.channels);
+    for (int round = 0; round < 2 && !lowest && sssp_heavy(sssp.weight, lash->cdg.channels);
          round++)
         grow_trees(lash, &sssp, trees, lowest, true);
-    for (uint32_t e = 0; e < lash->layers.channels; e++) {
+    for (uint32_t e = 0; e < lash->cdg.channels; e++) {
         trees->most = sssp.weight[e] > trees->most ? sssp.weight[e] : trees->most;
         trees->squares += (uint64_t)sssp.weight[e] * sssp.weight[e];
     }
@@ -99,7 +98,7 @@ static bool add_route(struct lash *lash, unsigned layer, uint32_t from, uint32_t
     uint32_t in = channel_out(lash, ports, from);
     for (uint32_t at = network->edges[in].to; at != target; at = network->edges[in].to) {
         uint32_t out = channel_out(lash, ports, at);
-        if (layers_add(&lash->layers, layer, in, out) == LAYERS_REFUSED)
+        if (cdg_insert(&lash->cdg, layer, in, out) == CDG_REFUSED)
             return false;
         in = out;
     }
@@ -108,32 +107,29 @@ static bool add_route(struct lash *lash, unsigned layer, uint32_t from, uint32_t
 
 static bool add_pair(struct lash *lash, unsigned layer, uint32_t a, uint32_t b)
 {
-    layers_begin(&lash->layers, layer);
+    cdg_begin(&lash->cdg);
     if (add_route(lash, layer, a, b) && add_route(lash, layer, b, a)) {
-        layers_keep(&lash->layers);
+        cdg_commit(&lash->cdg);
         return true;
     }
-    layers_undo(&lash->layers);
+    cdg_undo(&lash->cdg);
     return false;
 }
 
 /* Puts a pair into the first layer that takes it; false if that would be beyond the limit. */
 static bool place_pair(struct lash *lash, unsigned limit, uint32_t a, uint32_t b)
 {
-    const struct network *network = lash->network;
     unsigned layer = 0;
     while (layer < lash->used && !add_pair(lash, layer, a, b))
         layer++;
     if (layer == limit)
         return false;
     if (layer == lash->used) {
-        if (++lash->used > lash->layers.count)
-            layers_open(&lash->layers);
+        if (++lash->used > lash->cdg.count)
+            cdg_open(&lash->cdg);
         add_pair(lash, layer, a, b);
     }
-    lash->level[(size_t)a * lash->switches + b] = (uint8_t)layer;
-    lash->weight[layer] +=
-        (uint64_t)network_terminal_count(network, a) * network_terminal_count(network, b);
+    layers_pairs_set(&lash->pairs, a, b, layer);
     return true;
 }
 
@@ -160,9 +156,9 @@ static unsigned deal_pairs(struct lash *lash, const uint8_t *ports, unsigned lim
 {
     lash->ports = ports;
     lash->used = 1;
-    memset(lash->weight, 0, sizeof lash->weight);
-    for (unsigned i = 0; i < lash->layers.count; i++)
-        layers_clear(&lash->layers, i);
+    memset(lash->pairs.weight, 0, sizeof lash->pairs.weight);
+    for (unsigned i = 0; i < lash->cdg.count; i++)
+        cdg_clear(&lash->cdg, i);
     return place_pairs(lash, limit, 2) && place_pairs(lash, limit, 1) ? lash->used : limit + 1;
 }
 
@@ -191,10 +187,10 @@ static unsigned lay_pairs(struct lash *lash, const struct engine_options *option
     make_trees(lash, options, true, &lowest);
     bool ordered = lowest.most < balanced.most ||
                    (lowest.most == balanced.most && lowest.squares < balanced.squares);
-    unsigned layers = deal_pairs(lash, ordered ? lowest.ports : balanced.ports, LAYERS_LIMIT);
+    unsigned layers = deal_pairs(lash, ordered ? lowest.ports : balanced.ports, ENGINE_VLS_MAX);
     if (layers > lanes) {
         unsigned first = layers;
-        layers = deal_pairs(lash, ordered ? balanced.ports : lowest.ports, LAYERS_LIMIT);
+        layers = deal_pairs(lash, ordered ? balanced.ports : lowest.ports, ENGINE_VLS_MAX);
         layers = layers > lanes && first < layers ? first : layers;
     }
     if (layers <= lanes)
@@ -204,64 +200,27 @@ static unsigned lay_pairs(struct lash *lash, const struct engine_options *option
     return layers;
 }
 
-static void spread_pairs(struct lash *lash, unsigned layers, unsigned lanes)
-{
-    const struct network *network = lash->network;
-    struct layers_share share[LAYERS_LIMIT];
-    uint64_t load[LAYERS_LIMIT] = {0};
-    layers_share(share, lash->weight, layers, lanes);
-    for (uint32_t a = 0; a < lash->switches; a++) {
-        for (uint32_t b = a + 1; b < lash->switches; b++) {
-            uint8_t *level = &lash->level[(size_t)a * lash->switches + b];
-            unsigned lane = layers_lightest(&share[*level], load);
-            load[lane] +=
-                (uint64_t)network_terminal_count(network, a) * network_terminal_count(network, b);
-            *level = (uint8_t)lane;
-            lash->level[(size_t)b * lash->switches + a] = (uint8_t)lane;
-        }
-    }
-}
-
-/* From pairs of switches to pairs of a switch and a LID. */
-static void write_levels(struct lash *lash)
-{
-    const struct network *network = lash->network;
-    struct routes *routes = lash->routes;
-    routes->service_levels = mem_zalloc((size_t)routes->switch_count, routes->stride);
-    for (uint32_t from = 0; from < lash->switches; from++) {
-        uint8_t *row = routes->service_levels + (size_t)from * routes->stride;
-        const uint8_t *level = lash->level + (size_t)from * lash->switches;
-        for (uint32_t lid = 1; lid <= network->top_lid; lid++)
-            if (network->owner[lid] != NETWORK_NONE)
-                row[lid] = level[network_switch_of(network, network->owner[lid])];
-    }
-    routes->operations += (uint64_t)network->top_lid * lash->switches;
-}
-
 static int lash_compute(const struct network *network, const struct engine_options *options,
                         struct routes *routes, struct err *err)
 {
-    uint32_t switches = (uint32_t)network->switches.count;
-    unsigned lanes = layers_wanted(options->max_vls);
+    unsigned lanes = engine_vls(options);
     struct lash lash = {
         .network = network,
         .routes = routes,
-        .switches = switches,
-        .level = mem_zalloc((size_t)switches * switches + 1, 1),
+        .switches = (uint32_t)network->switches.count,
     };
     routes_init(routes, network, "lash");
-    layers_init(&lash.layers, network);
-    layers_open(&lash.layers);
+    cdg_init(&lash.cdg, network);
+    cdg_open(&lash.cdg);
+    layers_pairs_init(&lash.pairs, &lash.cdg, routes);
     unsigned layers = lay_pairs(&lash, options, lanes);
-    routes->operations += lash.layers.operations;
-    layers_release(&lash.layers);
+    routes->operations += lash.cdg.operations;
+    cdg_release(&lash.cdg);
     if (layers <= lanes) {
-        spread_pairs(&lash, layers, lanes);
-        write_levels(&lash);
+        layers_pairs_spread(&lash.pairs, layers, lanes);
         layers_describe(routes, layers, lanes);
-        routes->reversible = true;
     }
-    mem_free(lash.level);
+    layers_pairs_release(&lash.pairs);
     if (layers > lanes) {
         engine_refuse(routes);
         return layers_refusal("lash", layers, lanes, err);

@@ -18,12 +18,12 @@
  *
  * Lanes of destinations part the two directions of a pair, and most clients use one service level
  * for both. So lanes are only how routes are found: the finished tables are laid over the lanes
- * again, by pairs of switches (layers_pairs.h). What was found with many lanes does not always fit;
+ * again, by pairs of switches (layers.h). What was found with many lanes does not always fit;
  * what was found with one does, as it has no cycle at all. Where `reversible` (engine.h) asks for
  * it, routes are then found again with one lane; else they stay on the lanes of their destinations,
  * and the note says so. (With two or four lanes they hardly ever fit either.) */
 #include "routing/engines/column.h"
-#include "routing/engines/layers_pairs.h"
+#include "routing/engines/layers.h"
 #include "routing/engines/nue_lanes.h"
 #include "routing/engines/nue_tree.h"
 #include "routing/engines/sssp.h"
@@ -37,7 +37,7 @@ enum { ORDERS = 4, ORDERS_ENTRIES = 1 << 20 }; /* that are tried, in tables no l
 struct nue {
     const struct network *network;
     struct routes *routes;
-    struct layers layers;
+    struct cdg cdg;
     struct nue_tree tree;
     struct column column;
     uint32_t *weight; /* by channel */
@@ -49,20 +49,20 @@ struct nue {
     uint32_t *detour; /* by LID: hops above the shortest, of all switches with terminals */
     unsigned lanes;   /* to find routes with */
     bool escape;      /* lanes have escape trees */
-    uint64_t load[LAYERS_LIMIT];
+    uint64_t load[ENGINE_VLS_MAX];
 };
 
 static void nue_init(struct nue *nue, const struct engine_options *options)
 {
     const struct network *network = nue->network;
     size_t switches = network->switches.count;
-    nue->lanes = layers_wanted(options->max_vls);
-    layers_init(&nue->layers, network);
+    nue->lanes = engine_vls(options);
+    cdg_init(&nue->cdg, network);
     for (unsigned i = 0; i < nue->lanes; i++)
-        layers_open(&nue->layers);
-    nue_tree_init(&nue->tree, network, &nue->layers);
+        cdg_open(&nue->cdg);
+    nue_tree_init(&nue->tree, network, &nue->cdg);
     column_init(&nue->column, network);
-    nue->weight = mem_alloc((nue->layers.channels + 1) * sizeof *nue->weight);
+    nue->weight = mem_alloc((nue->cdg.channels + 1) * sizeof *nue->weight);
     nue->flow = mem_zalloc(switches + 1, sizeof *nue->flow);
     nue->up = mem_alloc((switches * nue->lanes + 1) * sizeof *nue->up);
     nue->home = mem_zalloc(switches + 1, 1);
@@ -76,7 +76,7 @@ static void nue_init(struct nue *nue, const struct engine_options *options)
 
 static void nue_release(struct nue *nue)
 {
-    layers_release(&nue->layers);
+    cdg_release(&nue->cdg);
     nue_tree_release(&nue->tree);
     column_release(&nue->column);
     mem_free(nue->weight);
@@ -224,12 +224,12 @@ static void choose_lid_again(struct nue *nue, uint32_t lid)
 static void choose_again(struct nue *nue, const uint32_t *destinations, uint32_t count,
                          uint64_t limit)
 {
-    size_t bytes = nue->layers.channels * sizeof *nue->tree.turns;
+    size_t bytes = nue->cdg.channels * sizeof *nue->tree.turns;
     nue->tree.turns = limit ? mem_alloc(bytes + 1) : NULL;
     for (uint32_t i = 0; i < count; i++) {
         const struct network_terminal *terminal = &nue->network->terminals.items[destinations[i]];
         aim_at(nue, terminal, 0);
-        column_read(&nue->column, &nue->layers, nue->routes, terminal->lid);
+        column_read(&nue->column, &nue->cdg, nue->routes, terminal->lid);
         if (limit && !crosses_heavy(nue, limit))
             continue;
         if (limit)
@@ -266,7 +266,7 @@ static bool settle_idle(struct nue *nue)
     for (uint32_t at = 0; at < network->switches.count; at++)
         idle |= network_terminal_count(network, at) == 0;
     for (uint32_t lid = 1; idle && lid <= network->top_lid; lid++) {
-        if (!column_read(&nue->column, &nue->layers, nue->routes, lid) || !nue->column.to_terminal)
+        if (!column_read(&nue->column, &nue->cdg, nue->routes, lid) || !nue->column.to_terminal)
             continue;
         tree->target = nue->column.target;
         tree->first_lid = tree->lid = lid;
@@ -296,15 +296,15 @@ static void copy_switches(struct nue *nue)
 
 static void start_again(struct nue *nue, const struct engine_options *options)
 {
-    memset(nue->weight, 0, nue->layers.channels * sizeof *nue->weight);
+    memset(nue->weight, 0, nue->cdg.channels * sizeof *nue->weight);
     sssp_weigh_user_routes(nue->network, options, nue->weight);
     memset(nue->load, 0, sizeof nue->load);
     nue->tree.moved.count = 0;
     nue->tree.target = NETWORK_NONE;
     for (unsigned i = 0; i < nue->lanes; i++)
-        layers_clear(&nue->layers, i);
+        cdg_clear(&nue->cdg, i);
     if (nue->escape)
-        nue->routes->operations += nue_plant(&nue->layers, nue->home, nue->up);
+        nue->routes->operations += nue_plant(&nue->cdg, nue->home, nue->up);
 }
 
 static bool place_all(struct nue *nue, const uint32_t *destinations, uint32_t count)
@@ -317,7 +317,7 @@ static bool place_all(struct nue *nue, const uint32_t *destinations, uint32_t co
     if (!place_offset(nue, destinations, count, 0))
         return false;
     for (int again = 0; again < 3; again++) {
-        uint64_t heavy = sssp_heavy(nue->weight, nue->layers.channels);
+        uint64_t heavy = sssp_heavy(nue->weight, nue->cdg.channels);
         if (heavy)
             choose_again(nue, destinations, count, again < 2 ? 0 : heavy);
     }
@@ -373,28 +373,28 @@ static bool fits_one_lane(struct nue *nue)
 {
     struct column *column = &nue->column;
     for (uint32_t lid = 1; lid <= nue->network->top_lid; lid++) {
-        if (!column_read(column, &nue->layers, nue->routes, lid))
+        if (!column_read(column, &nue->cdg, nue->routes, lid))
             continue;
         for (uint32_t i = 1; i < column->count; i++) {
             uint32_t at = column->order[i];
             if (column->next[at] != column->target)
-                layers_note(&nue->layers, 0, column->out[at], column->out[column->next[at]]);
+                cdg_note(&nue->cdg, 0, column->out[at], column->out[column->next[at]]);
         }
         nue->routes->operations += column->count;
     }
-    return layers_sort(&nue->layers, 0);
+    return cdg_sort(&nue->cdg, 0);
 }
 
 /* Lays the tables over so many lanes, by pairs; false if they are too few. */
 static bool lay_pairs(struct nue *nue, unsigned lanes)
 {
     struct layers_pairs pairs;
-    layers_clear(&nue->layers, 0);
-    layers_pairs_init(&pairs, &nue->layers, nue->routes);
-    layers_close(&nue->layers, 1);
+    cdg_clear(&nue->cdg, 0);
+    layers_pairs_init(&pairs, &nue->cdg, nue->routes);
+    cdg_close(&nue->cdg, 1);
     unsigned layers = nue->lanes == 1 || fits_one_lane(nue) ? 1 : layers_pairs_deal(&pairs, lanes);
     if (layers <= lanes) {
-        layers_close(&nue->layers, 0); /* levels take as much memory as tables do */
+        cdg_close(&nue->cdg, 0); /* levels take as much memory as tables do */
         nue->routes->vls = (uint8_t)lanes;
         if (lanes > 1)
             layers_pairs_spread(&pairs, layers, lanes);
@@ -418,7 +418,7 @@ static bool place_with(struct nue *nue, const struct engine_options *options)
 static uint32_t heaviest(const struct nue *nue)
 {
     uint32_t most = 0;
-    for (uint32_t channel = 0; channel < nue->layers.channels; channel++)
+    for (uint32_t channel = 0; channel < nue->cdg.channels; channel++)
         most = nue->weight[channel] > most ? nue->weight[channel] : most;
     return most;
 }
@@ -471,7 +471,7 @@ static bool find_routes(struct routes *routes, const struct network *network,
     describe(&nue);
     if (!paired)
         layers_describe_one_way(routes);
-    routes->operations += nue.layers.operations + nue.tree.operations;
+    routes->operations += nue.cdg.operations + nue.tree.operations;
     nue_release(&nue);
     return paired || !options->reversible;
 }
@@ -480,7 +480,7 @@ static int nue_compute(const struct network *network, const struct engine_option
                        struct routes *routes, struct err *err)
 {
     struct engine_options tried = *options;
-    unsigned lanes = layers_wanted(options->max_vls);
+    unsigned lanes = engine_vls(options);
     routes_init(routes, network, "nue");
     tried.max_vls = lanes;
     if (!find_routes(routes, network, &tried, lanes)) {

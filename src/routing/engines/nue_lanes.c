@@ -120,7 +120,7 @@ void nue_divide(const struct network *network, unsigned lanes, uint8_t *home)
 }
 
 struct escape {
-    struct layers *layers;
+    struct cdg *cdg;
     const uint8_t *home;
     uint32_t *part;
     uint32_t *distance, *queue;
@@ -133,15 +133,15 @@ struct escape {
  * that grows from a leaf turn up again at this one leaf only, which is in nobody's way. */
 static void find_roots(struct escape *escape, uint32_t parts)
 {
-    const struct network *network = escape->layers->network;
-    unsigned lanes = escape->layers->count;
+    const struct network *network = escape->cdg->network;
+    unsigned lanes = escape->cdg->count;
     struct sum {
         uint64_t near, all;
     } *least = mem_alloc(((size_t)parts * lanes + 1) * sizeof *least);
     memset(least, 0xFF, (size_t)parts * lanes * sizeof *least);
     for (uint32_t from = 0; from < network->switches.count; from++) {
         uint64_t last = network_terminal_count(network, from) ? 0 : UINT64_C(1) << 62;
-        uint64_t near[LAYERS_LIMIT] = {0}, all = 0;
+        uint64_t near[ENGINE_VLS_MAX] = {0}, all = 0;
         uint32_t found = find_distances(network, from, escape->distance, escape->queue);
         for (uint32_t i = 0; i < found; i++) {
             near[escape->home[escape->queue[i]]] += escape->distance[escape->queue[i]];
@@ -164,10 +164,10 @@ static void find_roots(struct escape *escape, uint32_t parts)
 /* Breadth first from the root of every part. */
 static void grow_tree(struct escape *escape, uint32_t parts, unsigned lane, uint32_t *up)
 {
-    const struct network *network = escape->layers->network;
+    const struct network *network = escape->cdg->network;
     memset(up, 0xFF, network->switches.count * sizeof *up);
     for (uint32_t part = 0; part < parts; part++) {
-        uint32_t root = escape->root[(size_t)part * escape->layers->count + lane];
+        uint32_t root = escape->root[(size_t)part * escape->cdg->count + lane];
         uint32_t tail = 0;
         escape->queue[tail++] = root;
         for (uint32_t head = 0; head < tail; head++) {
@@ -176,7 +176,7 @@ static void grow_tree(struct escape *escape, uint32_t parts, unsigned lane, uint
                 uint32_t to = network->edges[e].to;
                 if (to == root || up[to] != NETWORK_NONE)
                     continue;
-                up[to] = escape->layers->twin[e];
+                up[to] = escape->cdg->reverse[e];
                 escape->queue[tail++] = to;
             }
         }
@@ -185,37 +185,37 @@ static void grow_tree(struct escape *escape, uint32_t parts, unsigned lane, uint
 
 static void add_tree(struct escape *escape, unsigned lane, const uint32_t *up)
 {
-    struct layers *layers = escape->layers;
-    const struct network *network = layers->network;
-    bool *planted = mem_zalloc(layers->channels + 1, sizeof *planted);
+    struct cdg *cdg = escape->cdg;
+    const struct network *network = cdg->network;
+    bool *planted = mem_zalloc(cdg->channels + 1, sizeof *planted);
     for (uint32_t at = 0; at < network->switches.count; at++)
         if (up[at] != NETWORK_NONE)
-            planted[up[at]] = planted[layers->twin[up[at]]] = true;
+            planted[up[at]] = planted[cdg->reverse[up[at]]] = true;
     for (uint32_t at = 0; at < network->switches.count; at++) {
         uint32_t end = network->first_edge[at + 1];
         for (uint32_t in = network->first_edge[at]; in < end; in++)
             for (uint32_t out = network->first_edge[at]; planted[in] && out < end; out++)
                 if (in != out && planted[out])
-                    layers_add(layers, lane, layers->twin[in], out);
+                    cdg_insert(cdg, lane, cdg->reverse[in], out);
     }
     mem_free(planted);
 }
 
-uint64_t nue_plant(struct layers *layers, const uint8_t *home, uint32_t *up)
+uint64_t nue_plant(struct cdg *cdg, const uint8_t *home, uint32_t *up)
 {
-    const struct network *network = layers->network;
+    const struct network *network = cdg->network;
     size_t switches = network->switches.count;
     struct escape escape = {
-        .layers = layers,
+        .cdg = cdg,
         .home = home,
         .part = mem_alloc((switches + 1) * sizeof *escape.part),
         .distance = mem_alloc((switches + 1) * sizeof *escape.distance),
         .queue = mem_alloc((switches + 1) * sizeof *escape.queue),
     };
     uint32_t parts = network_parts(network, escape.part);
-    escape.root = mem_alloc(((size_t)parts * layers->count + 1) * sizeof *escape.root);
+    escape.root = mem_alloc(((size_t)parts * cdg->count + 1) * sizeof *escape.root);
     find_roots(&escape, parts);
-    for (unsigned lane = 0; lane < layers->count; lane++) {
+    for (unsigned lane = 0; lane < cdg->count; lane++) {
         grow_tree(&escape, parts, lane, up + lane * switches);
         add_tree(&escape, lane, up + lane * switches);
     }

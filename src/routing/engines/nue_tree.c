@@ -26,10 +26,10 @@ enum {
     MARK_LOCKED = 8,  /* goes along the escape tree */
 };
 
-void nue_tree_init(struct nue_tree *tree, const struct network *network, struct layers *layers)
+void nue_tree_init(struct nue_tree *tree, const struct network *network, struct cdg *cdg)
 {
     size_t switches = network->switches.count + 1;
-    *tree = (struct nue_tree){.network = network, .layers = layers};
+    *tree = (struct nue_tree){.network = network, .cdg = cdg};
     tree->choice = mem_alloc(switches * sizeof *tree->choice);
     tree->order = mem_alloc(switches * sizeof *tree->order);
     tree->hops = mem_alloc(switches * sizeof *tree->hops);
@@ -94,7 +94,7 @@ static bool add_dependency(struct nue_tree *tree, uint32_t in)
 {
     uint32_t at = tree->network->edges[in].to;
     return at == tree->target ||
-           layers_add(tree->layers, tree->lane, in, tree->choice[at]) != LAYERS_REFUSED;
+           cdg_insert(tree->cdg, tree->lane, in, tree->choice[at]) != CDG_REFUSED;
 }
 
 /* The same, and for all further dependencies on the way that no source has needed so far. */
@@ -151,8 +151,8 @@ static uint32_t make_offers(struct nue_tree *tree, uint32_t at, uint32_t *neighb
                             uint32_t count)
 {
     const struct network *network = tree->network;
-    const struct layers *layers = tree->layers;
-    const uint64_t *refused = layers->layer[tree->lane].refused;
+    const struct cdg *cdg = tree->cdg;
+    const uint64_t *refused = cdg->layer[tree->lane].refused;
     uint32_t first = network->first_edge[at], bit = 0;
     bool is_target = at == tree->target;
     if (tree->mark[at] & MARK_DEAD)
@@ -162,9 +162,9 @@ static uint32_t make_offers(struct nue_tree *tree, uint32_t at, uint32_t *neighb
     for (uint32_t e = first; e < network->first_edge[at + 1]; e++) {
         uint32_t from = network->edges[e].to;
         if (tree->hops[from] != NETWORK_NONE ||
-            (!is_target && refused[layers_row(layers, e) + bit / 64] >> (bit % 64) & 1))
+            (!is_target && refused[cdg_row(cdg, e) + bit / 64] >> (bit % 64) & 1))
             continue;
-        uint32_t channel = layers->twin[e];
+        uint32_t channel = cdg->reverse[e];
         uint64_t cost = cost_of(tree, channel, from, at);
         if (!(tree->mark[from] & MARK_OFFERED)) {
             tree->mark[from] |= MARK_OFFERED;
@@ -188,7 +188,7 @@ static bool find_offer(struct nue_tree *tree, uint32_t at, uint32_t ring)
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
         uint32_t to = network->edges[e].to;
         if (tree->hops[to] != ring || tree->mark[to] & MARK_DEAD ||
-            (to != tree->target && layers_refuses(tree->layers, tree->lane, e, tree->choice[to])))
+            (to != tree->target && cdg_refuses(tree->cdg, tree->lane, e, tree->choice[to])))
             continue;
         uint64_t cost = cost_of(tree, e, at, to);
         if (cost >= tree->offer[at])
@@ -261,7 +261,7 @@ static void find_way_down(struct nue_tree *tree)
     memset(tree->down, 0xFF, network->switches.count * sizeof *tree->down);
     for (uint32_t at = tree->target; tree->up[at] != NETWORK_NONE;) {
         uint32_t parent = network->edges[tree->up[at]].to;
-        tree->down[parent] = tree->layers->twin[tree->up[at]];
+        tree->down[parent] = tree->cdg->reverse[tree->up[at]];
         at = parent;
     }
 }
@@ -287,7 +287,7 @@ static void settle_locked(struct nue_tree *tree, uint32_t at)
         (tree->choice[to] == NETWORK_NONE || !add_way(tree, tree->choice[at])))
         lock(tree, to);
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-        uint32_t from = network->edges[e].to, in = tree->layers->twin[e];
+        uint32_t from = network->edges[e].to, in = tree->cdg->reverse[e];
         if (tree->choice[from] != in || tree->mark[from] & (MARK_LOCKED | MARK_IDLE))
             continue;
         bool added = add_dependency(tree, in);
@@ -321,11 +321,11 @@ static void order_again(struct nue_tree *tree)
 }
 
 /* Does the route of the switch where `added` begins still need it? */
-static bool is_used(const void *context, struct layers_dependency added)
+static bool is_used(const void *context, struct cdg_dependency added)
 {
     const struct nue_tree *tree = context;
     const struct network_edge *edges = tree->network->edges;
-    return tree->choice[edges[tree->layers->twin[added.in]].to] == added.in &&
+    return tree->choice[edges[tree->cdg->reverse[added.in]].to] == added.in &&
            tree->choice[edges[added.in].to] == added.out;
 }
 
@@ -368,7 +368,7 @@ static void add_idle(struct nue_tree *tree)
             if (tree->hops[from] != NETWORK_NONE)
                 continue;
             tree->hops[from] = tree->hops[at] + 1;
-            tree->choice[from] = tree->layers->twin[e];
+            tree->choice[from] = tree->cdg->reverse[e];
             tree->order[tree->reached++] = from;
         }
     }
@@ -386,9 +386,9 @@ enum nue_result nue_tree_grow(struct nue_tree *tree)
     tree->reached = 1;
     tree->detour = 0;
     tree->locked.count = 0;
-    layers_begin(tree->layers, tree->lane);
+    cdg_begin(tree->cdg);
     if (!spread_out(tree) || !free_stuck(tree) || tree->detour >= tree->limit) {
-        layers_undo(tree->layers);
+        cdg_undo(tree->cdg);
         return NUE_STUCK;
     }
     add_idle(tree);
@@ -431,7 +431,7 @@ static bool find_company(struct nue_tree *tree, uint32_t at)
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
         uint32_t to = network->edges[e].to;
         if (tree->mark[to] & MARK_IDLE ||
-            (to != tree->target && layers_refuses(tree->layers, tree->lane, e, tree->choice[to])))
+            (to != tree->target && cdg_refuses(tree->cdg, tree->lane, e, tree->choice[to])))
             continue;
         if (best == NETWORK_NONE || tree->hops[to] < tree->hops[network->edges[best].to])
             best = e;
@@ -444,20 +444,19 @@ static bool find_company(struct nue_tree *tree, uint32_t at)
 /* Its route as it is, on another lane. */
 static bool change_lane(struct nue_tree *tree, uint32_t from)
 {
-    for (unsigned lane = 0; lane < tree->layers->count; lane++) {
+    for (unsigned lane = 0; lane < tree->cdg->count; lane++) {
         bool fits = true;
         if (lane == tree->lane)
             continue;
-        layers_begin(tree->layers, lane);
+        cdg_begin(tree->cdg);
         for (uint32_t at = from, to; fits && (to = next_switch(tree, at)) != tree->target; at = to)
-            fits = layers_add(tree->layers, lane, tree->choice[at], tree->choice[to]) !=
-                   LAYERS_REFUSED;
+            fits = cdg_insert(tree->cdg, lane, tree->choice[at], tree->choice[to]) != CDG_REFUSED;
         if (fits) {
-            layers_keep(tree->layers);
+            cdg_commit(tree->cdg);
             vec_push(&tree->moved, ((struct nue_move){tree->lid, from, (uint8_t)lane}));
             return true;
         }
-        layers_undo(tree->layers);
+        cdg_undo(tree->cdg);
     }
     return false;
 }
@@ -490,10 +489,10 @@ bool nue_tree_settle(struct nue_tree *tree)
 
 void nue_tree_keep(struct nue_tree *tree)
 {
-    layers_keep_if(tree->layers, is_used, tree);
+    cdg_commit_if(tree->cdg, is_used, tree);
 }
 
 void nue_tree_undo(struct nue_tree *tree)
 {
-    layers_undo(tree->layers);
+    cdg_undo(tree->cdg);
 }

@@ -2,7 +2,7 @@
 #ifndef WEFT_ROUTING_ENGINES_NUE_TREE_H
 #define WEFT_ROUTING_ENGINES_NUE_TREE_H
 
-#include "routing/cdg/layers.h"
+#include "routing/cdg/cdg.h"
 #include "routing/engines/column.h"
 #include "routing/model/routes.h"
 
@@ -20,7 +20,7 @@ struct nue_move {
 
 struct nue_tree {
     const struct network *network;
-    struct layers *layers;
+    struct cdg *cdg;
     const uint32_t *weight; /* by channel: routes that cross it so far */
     uint32_t *turns;        /* by channel, or NULL: what this tree adds, so that sources see it */
     const uint32_t *up;     /* by switch: the channel to its parent in the escape tree; or NULL */
@@ -47,7 +47,7 @@ struct nue_tree {
     VEC(struct nue_move) moved; /* by all trees so far */
 };
 
-void nue_tree_init(struct nue_tree *tree, const struct network *network, struct layers *layers);
+void nue_tree_init(struct nue_tree *tree, const struct network *network, struct cdg *cdg);
 void nue_tree_release(struct nue_tree *tree);
 /* Shortest distances to the target, for all trees to it that follow. */
 void nue_tree_aim(struct nue_tree *tree, uint32_t target);

@@ -23,7 +23,7 @@
  * refused with the cycle, unless cycles are explicitly allowed. */
 #include "routing/engines/sssp.h"
 
-#include "routing/cdg/layers.h"
+#include "routing/cdg/cdg.h"
 #include "routing/paper/paper_cost.h"
 
 #include "base/rng.h"
@@ -187,7 +187,7 @@ static void note_choice(struct sssp *sssp, bool everywhere)
         if (!carries || to == sssp->target)
             continue;
         sssp->flow[to] = 1;
-        layers_note(sssp->layers, 0, in, sssp->choice[to]);
+        cdg_note(sssp->cdg, 0, in, sssp->choice[to]);
     }
     sssp->flow[sssp->target] = 0;
 }
@@ -318,8 +318,7 @@ static void recall_choice(struct sssp *sssp, const struct routes *routes, uint32
 {
     for (uint32_t i = 1; i < sssp->reached; i++) {
         uint32_t at = sssp->order[i];
-        uint32_t first_port = sssp->network->switches.items[at].first_port;
-        sssp->choice[at] = sssp->layers->of_port[first_port + routes_port(routes, at, lid)];
+        sssp->choice[at] = cdg_leaving(sssp->cdg, at, routes_port(routes, at, lid));
     }
     sssp->operations += sssp->reached;
 }
@@ -362,7 +361,7 @@ static bool crosses_heavy(const struct sssp *sssp, uint64_t limit)
 static void choose_again(struct sssp *sssp, struct routes *routes, const uint32_t *destinations,
                          uint32_t count, uint64_t limit)
 {
-    layers_clear(sssp->layers, 0);
+    cdg_clear(sssp->cdg, 0);
     sssp->target = NETWORK_NONE;
     for (uint32_t i = 0; i < count; i++) {
         const struct network_terminal *terminal = &sssp->network->terminals.items[destinations[i]];
@@ -444,17 +443,17 @@ static void fill_switches(struct sssp *sssp, struct routes *routes)
 }
 
 void sssp_tables(const struct network *network, const struct engine_options *options, bool lowest,
-                 struct layers *layers, struct routes *routes)
+                 struct cdg *cdg, struct routes *routes)
 {
     struct sssp sssp;
     uint32_t count;
     uint32_t *destinations = sssp_destinations(network, options, &count);
     sssp_init(&sssp, network, options);
-    sssp.layers = layers;
+    sssp.cdg = cdg;
     sssp.lowest = lowest;
     bool more = fill_offset(&sssp, routes, destinations, count, 0);
     for (int again = 0; again < 3 && !lowest; again++) {
-        uint64_t heavy = sssp_heavy(sssp.weight, layers->channels);
+        uint64_t heavy = sssp_heavy(sssp.weight, cdg->channels);
         if (heavy)
             choose_again(&sssp, routes, destinations, count, again < 2 ? 0 : heavy);
     }
@@ -470,14 +469,14 @@ void sssp_tables(const struct network *network, const struct engine_options *opt
 static int sssp_compute(const struct network *network, const struct engine_options *options,
                         struct routes *routes, struct err *err)
 {
-    struct layers layers;
+    struct cdg cdg;
     routes_init(routes, network, "sssp");
-    layers_init(&layers, network);
-    layers_open(&layers);
-    sssp_tables(network, options, false, &layers, routes);
-    bool cyclic = !layers_sort(&layers, 0);
-    routes->operations += layers.operations;
-    layers_release(&layers);
+    cdg_init(&cdg, network);
+    cdg_open(&cdg);
+    sssp_tables(network, options, false, &cdg, routes);
+    bool cyclic = !cdg_sort(&cdg, 0);
+    routes->operations += cdg.operations;
+    cdg_release(&cdg);
     return engine_settle(network, options, cyclic, routes, err);
 }
 

@@ -2,7 +2,7 @@
 #ifndef WEFT_ROUTING_ENGINES_SSSP_H
 #define WEFT_ROUTING_ENGINES_SSSP_H
 
-#include "routing/cdg/layers.h"
+#include "routing/cdg/cdg.h"
 #include "routing/engine/engine.h"
 
 /* A link of a switch that leads one hop closer to the target. */
@@ -15,8 +15,8 @@ struct sssp {
     uint32_t *weight; /* by edge: the routes that cross it so far */
     uint16_t *factor; /* by edge: what a route counts there; NULL: 1 */
     uint64_t operations;
-    struct layers *layers; /* or NULL */
-    bool lowest;           /* ports instead of weights decide */
+    struct cdg *cdg; /* or NULL */
+    bool lowest;     /* ports instead of weights decide */
 
     /* All shortest ways to the target, made by sssp_aim(). */
     uint32_t target;
@@ -65,6 +65,6 @@ void sssp_write_column(struct sssp *sssp, struct routes *routes, uint32_t lid, u
 /* The tables of engine sssp, or those of the lowest ports. The first of the layers, which must be
  * empty, notes the dependencies of all traffic. */
 void sssp_tables(const struct network *network, const struct engine_options *options, bool lowest,
-                 struct layers *layers, struct routes *routes);
+                 struct cdg *cdg, struct routes *routes);
 
 #endif

@@ -18,8 +18,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LANES_DEFAULT = 8, LANES_TOP = 15 };
-
 /* Channels as entries of the network's ports. */
 struct dependency {
     uint32_t from, to;
@@ -28,10 +26,10 @@ struct dependency {
 struct strays {
     const struct network *network;
     struct routes *routes;
-    struct acyclic lanes[LANES_TOP]; /* without the first */
-    struct turnabouts turnabouts;    /* one for each lane, as far as there are */
-    unsigned lane_limit, lane_count; /* of these */
-    VEC(struct dependency) needed;   /* of a pair, in both directions */
+    struct acyclic lanes[ENGINE_VLS_MAX]; /* without the first */
+    struct turnabouts turnabouts;         /* one for each lane, as far as there are */
+    unsigned lane_limit, lane_count;      /* of these */
+    VEC(struct dependency) needed;        /* of a pair, in both directions */
     uint64_t operations;
 };
 
@@ -181,7 +179,7 @@ static int find_lanes(const struct network *network, unsigned lanes, const struc
 int strays_settle(const struct network *network, const struct engine_options *options,
                   const struct ways_gaps *gaps, struct routes *routes, struct err *err)
 {
-    unsigned lanes = options->max_vls ? options->max_vls : LANES_DEFAULT;
+    unsigned lanes = engine_vls(options);
     struct engine_options proved = *options;
     proved.leave_proof = false;
     int rc = 0;
@@ -190,7 +188,7 @@ int strays_settle(const struct network *network, const struct engine_options *op
     } else if (lanes == 1 || gaps->stray_count > WAYS_STRAYS_TOP) {
         rc = engine_settle(network, &proved, true, routes, err);
     } else {
-        rc = find_lanes(network, lanes < LANES_TOP ? lanes : LANES_TOP, &gaps->strays, routes, err);
+        rc = find_lanes(network, lanes, &gaps->strays, routes, err);
         if (rc)
             engine_refuse(routes);
         else

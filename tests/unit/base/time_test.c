@@ -62,6 +62,52 @@ static void times_have_a_unit_and_an_end(void **state)
     assert_false(time_parse("5min", &ps));
 }
 
+static void nanoseconds_are_read_by_the_same_rules_and_rounded_up(void **state)
+{
+    uint64_t ns = 0;
+    (void)state;
+    assert_true(time_parse_ns("1.5ms", &ns));
+    assert_int_equal(ns, 1500 * NS_PER_US);
+    assert_true(time_parse_ns("1ps", &ns));
+    assert_int_equal(ns, 1);
+    assert_true(time_parse_ns("2.001ns", &ns));
+    assert_int_equal(ns, 3);
+    assert_true(time_parse_ns("0s", &ns));
+    assert_int_equal(ns, 0);
+    assert_true(time_parse_ns("8640000s", &ns));
+    assert_int_equal(ns, TIME_LONGEST / TIME_NS);
+    assert_false(time_parse_ns("8640001s", &ns));
+    assert_false(time_parse_ns("5", &ns));
+}
+
+static void the_current_time_is_rounded_down_and_a_time_to_wait_for_up(void **state)
+{
+    (void)state;
+    assert_int_equal(time_ns_floor(0), 0);
+    assert_int_equal(time_ns_floor(999), 0);
+    assert_int_equal(time_ns_floor(1000), 1);
+    assert_int_equal(time_ns_floor(1999), 1);
+    assert_int_equal(time_ns_ceil(0), 0);
+    assert_int_equal(time_ns_ceil(1), 1);
+    assert_int_equal(time_ns_ceil(1000), 1);
+    assert_int_equal(time_ns_ceil(1001), 2);
+    assert_int_equal(time_ns_floor(TIME_NEVER - 1), TIME_NEVER / 1000);
+    assert_int_equal(time_ns_ceil(TIME_NEVER - 1), TIME_NEVER / 1000 + 1);
+}
+
+static void never_and_what_picoseconds_cannot_count_stay_never(void **state)
+{
+    uint64_t last = TIME_NEVER / TIME_NS; /* nanosecond that has a picosecond */
+    (void)state;
+    assert_int_equal(time_ns_floor(TIME_NEVER), TIME_NEVER);
+    assert_int_equal(time_ns_ceil(TIME_NEVER), TIME_NEVER);
+    assert_int_equal(time_ns_to_ps(TIME_NEVER), TIME_NEVER);
+    assert_int_equal(time_ns_to_ps(last + 1), TIME_NEVER);
+    assert_int_equal(time_ns_to_ps(last), last * 1000);
+    assert_int_equal(time_ns_floor(time_ns_to_ps(last)), last);
+    assert_int_equal(time_ns_to_ps(TIME_LONGEST / TIME_NS), TIME_LONGEST);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -69,6 +115,9 @@ int main(void)
         cmocka_unit_test(digits_beyond_are_cut_off),
         cmocka_unit_test(what_is_written_can_be_read),
         cmocka_unit_test(times_have_a_unit_and_an_end),
+        cmocka_unit_test(nanoseconds_are_read_by_the_same_rules_and_rounded_up),
+        cmocka_unit_test(the_current_time_is_rounded_down_and_a_time_to_wait_for_up),
+        cmocka_unit_test(never_and_what_picoseconds_cannot_count_stay_never),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

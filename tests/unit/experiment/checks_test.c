@@ -336,7 +336,7 @@ static void two_masters_are_seen(void **state)
 static void a_manager_at_work_is_seen(void **state)
 {
     struct world *world = *state;
-    sm_reroute(sim_manager(world->sim, world->seats[0].manager), sim_now(world->sim));
+    sm_reroute(sim_manager(world->sim, world->seats[0].manager), sim_now_ns(world->sim));
     assert_only(world, CHECK_SETTLED, "still at work");
 }
 

@@ -238,14 +238,14 @@ static void a_member_that_is_cut_off_for_a_moment_stays_one(void **state)
     world_ask(world);
     world_miss_hosts(world, 1);
     assert_int_equal(found(world)->members.count, 2);
-    world->now += 30 * TIME_S;
+    world->now += 30 * NS_PER_S;
     world_miss_hosts(world, 0);
-    world->now += 40 * TIME_S;
+    world->now += 40 * NS_PER_S;
     sa_expire(world->sa, world->now);
     assert_int_equal(found(world)->members.count, 2);
     world_miss_hosts(world, 1);
-    assert_true(sa_deadline(world->sa) <= world->now + 60 * TIME_S);
-    world->now += 61 * TIME_S;
+    assert_true(sa_deadline(world->sa) <= world->now + 60 * NS_PER_S);
+    world->now += 61 * NS_PER_S;
     sa_expire(world->sa, world->now);
     assert_int_equal(found(world)->members.count, 1);
 }

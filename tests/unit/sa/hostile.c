@@ -130,7 +130,7 @@ static struct tenth run_tenth(struct sa_world *world, struct rng *rng, unsigned 
             continue;
         take_answers(world);
         ask_honestly(world);
-        world->now += TIME_MS;
+        world->now += NS_PER_MS;
     }
     take_answers(world);
     return (struct tenth){seconds() - begin, mallinfo2().uordblks};

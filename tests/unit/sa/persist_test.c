@@ -162,8 +162,7 @@ static void what_is_written_down_is_read_as_it_was(void **state)
     sa_free(reader);
 }
 
-/* The second is 19,000,000 seconds: more picoseconds than 64 bits can count. */
-static void a_lease_too_long_to_count_is_read_as_one_without_end(void **state)
+static void long_leases_are_read_and_the_longest_never_ends(void **state)
 {
     static const char line[] =
         "Service Record: id=0x%016x gid=0xfe80000000000000:0x0002c90000000001 pkey=0xffff "
@@ -171,16 +170,20 @@ static void a_lease_too_long_to_count_is_read_as_one_without_end(void **state)
         "data8=0x0000000000000000:0x0000000000000000 data16=0x0000000000000000:0x0000000000000000 "
         "data32=0x0000000000000000:0x0000000000000000 data64=0x0000000000000000:0x0000000000000000 "
         "modified_time=0x5 lease_period=0x%x\n\n";
-    static const unsigned leases[] = {60, 19000000};
+    static const unsigned leases[] = {60, UINT32_MAX - 1, UINT32_MAX};
     struct sa *reader = another(1);
     struct text text = {0};
-    for (unsigned i = 0; i < 2; i++)
+    for (unsigned i = 0; i < 3; i++)
         text_printf(&text, line, i + 1, leases[i], leases[i]);
-    assert_int_equal(read_text(reader, 5 * TIME_S, text.data, 5, NULL), 0);
-    sa_expire(reader, 5 * TIME_S);
-    assert_int_equal(sa_deadline(reader), 65 * TIME_S);
-    sa_expire(reader, 5 * TIME_S + TIME_LONGEST);
+    assert_int_equal(read_text(reader, 5 * NS_PER_S, text.data, 5, NULL), 0);
+    sa_expire(reader, 5 * NS_PER_S);
+    assert_int_equal(sa_deadline(reader), 65 * NS_PER_S);
+    sa_expire(reader, 65 * NS_PER_S);
+    assert_int_equal(counts_of(reader).services, 2);
+    assert_int_equal(sa_deadline(reader), (5 + UINT64_C(0xFFFFFFFE)) * NS_PER_S);
+    sa_expire(reader, sa_deadline(reader));
     assert_int_equal(counts_of(reader).services, 1);
+    assert_int_equal(sa_deadline(reader), TIME_NEVER);
     text_release(&text);
     sa_free(reader);
     (void)state;
@@ -193,13 +196,13 @@ static void leases_go_on_while_nobody_is_there(void **state)
     struct text text = {0};
     register_things(world);
     sa_registry_print(world->sa, 1000, &text);
-    assert_int_equal(read_text(reader, 5 * TIME_S, text.data, 1040, NULL), 0);
-    sa_expire(reader, 5 * TIME_S);
-    assert_int_equal(sa_deadline(reader), 65 * TIME_S);
-    sa_expire(reader, 65 * TIME_S);
+    assert_int_equal(read_text(reader, 5 * NS_PER_S, text.data, 1040, NULL), 0);
+    sa_expire(reader, 5 * NS_PER_S);
+    assert_int_equal(sa_deadline(reader), 65 * NS_PER_S);
+    sa_expire(reader, 65 * NS_PER_S);
     assert_int_equal(counts_of(reader).services, 1);
-    assert_int_equal(read_text(reader, 5 * TIME_S, text.data, 9999, NULL), 0);
-    sa_expire(reader, 5 * TIME_S);
+    assert_int_equal(read_text(reader, 5 * NS_PER_S, text.data, 9999, NULL), 0);
+    sa_expire(reader, 5 * NS_PER_S);
     assert_int_equal(counts_of(reader).services, 1);
     text_release(&text);
     sa_free(reader);
@@ -336,7 +339,7 @@ static void a_standby_learns_what_its_master_knows(void **state)
     /* What is new comes as soon as it may, and alone. */
     join(world, 1, "H13");
     inform(world, "H13", 66, true);
-    world->now += 20 * TIME_MS;
+    world->now += 20 * NS_PER_MS;
     size_t news = talk(world, standby);
     assert_true(news < whole / 2);
     assert_true(same_registrations(world->sa, standby));
@@ -346,7 +349,7 @@ static void a_standby_learns_what_its_master_knows(void **state)
     leave(world, 2, "H4");
     service(world, METHOD_DELETE, 10, 0, "for ever");
     inform(world, "H11", 64, false);
-    world->now += 20 * TIME_MS;
+    world->now += 20 * NS_PER_MS;
     talk(world, standby);
     assert_true(same_registrations(world->sa, standby));
     assert_int_equal(counts_of(standby).groups, 2);
@@ -362,9 +365,9 @@ static void while_nothing_changes_two_messages_go_every_half_second(void **state
     struct sa *standby = a_standby(world);
     talk(world, standby);
     struct sa_counts before = counts_of(world->sa);
-    assert_int_equal(sa_deadline(world->sa), world->now + 500 * TIME_MS);
+    assert_int_equal(sa_deadline(world->sa), world->now + 500 * NS_PER_MS);
     for (unsigned i = 0; i < 10; i++) {
-        world->now += 500 * TIME_MS;
+        world->now += 500 * NS_PER_MS;
         assert_true(talk(world, standby) < 300);
     }
     assert_int_equal(counts_of(world->sa).answers - before.answers, 10);
@@ -379,11 +382,11 @@ static void a_lost_answer_is_asked_for_again(void **state)
     struct sa *standby = a_standby(world);
     talk(world, standby);
     join(world, 1, "H13");
-    world->now += 20 * TIME_MS;
+    world->now += 20 * NS_PER_MS;
     sa_expire(world->sa, world->now);
     assert_true(sa_next_output(world->sa, world->now, &message)); /* and nobody gets it */
     assert_false(same_registrations(world->sa, standby));
-    world->now += 2 * TIME_S;
+    world->now += 2 * NS_PER_S;
     talk(world, standby);
     assert_true(same_registrations(world->sa, standby));
     sa_free(standby);
@@ -399,7 +402,7 @@ static void a_master_that_was_born_again_is_asked_for_everything(void **state)
     world_look(world);
     for (unsigned i = 0; i < 20; i++) /* generations beyond those of its former life */
         inform(world, "H4", 100 + i, true);
-    world->now += 3 * TIME_S;
+    world->now += 3 * NS_PER_S;
     talk(world, standby);
     assert_true(same_registrations(world->sa, standby));
     assert_int_equal(counts_of(standby).subscriptions, 20);
@@ -463,12 +466,12 @@ static void a_port_that_was_away_for_too_long_is_asked_when_it_returns(void **st
     uint32_t node = map_get(&world->subnet->by_guid, world->subnet->nodes.items[port->node].guid);
     inform(world, world->subnet->nodes.items[node].description, 64, true);
     world_miss_hosts(world, 1);
-    world->now += 59 * TIME_S;
+    world->now += 59 * NS_PER_S;
     sa_expire(world->sa, world->now);
     world_miss_hosts(world, 0);
     assert_false(sa_next_ask(world->sa, &asked)); /* it was only cut off for a while */
     world_miss_hosts(world, 1);
-    world->now += 61 * TIME_S;
+    world->now += 61 * NS_PER_S;
     sa_expire(world->sa, world->now);
     assert_int_equal(counts_of(world->sa).subscriptions, 0);
     world_miss_hosts(world, 0);
@@ -482,7 +485,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_is_written_down_is_read_as_it_was),
         TEST(leases_go_on_while_nobody_is_there),
-        TEST(a_lease_too_long_to_count_is_read_as_one_without_end),
+        TEST(long_leases_are_read_and_the_longest_never_ends),
         TEST(a_file_of_opensm_is_read),
         TEST(a_line_that_is_wrong_is_named_and_changes_nothing),
         TEST(nul_bytes_are_no_text),

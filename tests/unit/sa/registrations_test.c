@@ -83,32 +83,35 @@ static void leases_end_unless_they_are_renewed(void **state)
     announce_for(world, 1, 10);
     announce_for(world, 2, 20);
     announce_for(world, 3, UINT32_MAX);
-    assert_int_equal(sa_deadline(world->sa), world->now + 10 * TIME_S);
-    world->now += 9 * TIME_S;
+    assert_int_equal(sa_deadline(world->sa), world->now + 10 * NS_PER_S);
+    world->now += 9 * NS_PER_S;
     announce_for(world, 1, 10);
-    world->now += 2 * TIME_S;
+    world->now += 2 * NS_PER_S;
     sa_expire(world->sa, world->now);
     assert_int_equal(services(world), 3);
-    world->now += 10 * TIME_S;
+    world->now += 10 * NS_PER_S;
     sa_expire(world->sa, world->now);
     assert_int_equal(services(world), 1);
     assert_int_equal(sa_deadline(world->sa), TIME_NEVER);
 }
 
-/* 18,446,745 seconds are more picoseconds than 64 bits can count. */
-static void a_lease_too_long_to_count_does_not_end_early(void **state)
+/* The longest lease that ends lasts for 136 years. */
+static void long_leases_end_in_time_and_the_longest_never(void **state)
 {
+    const uint64_t longest = (UINT32_MAX - 1) * NS_PER_S;
     struct sa_world *world = *state;
-    announce_for(world, 1, 18446745);
+    announce_for(world, 1, UINT32_MAX);
     announce_for(world, 2, UINT32_MAX - 1);
-    announce_for(world, 3, TIME_LONGEST / TIME_S);
-    assert_int_equal(sa_deadline(world->sa), world->now + TIME_LONGEST);
-    world->now += 99 * UINT64_C(86400) * TIME_S;
-    sa_expire(world->sa, world->now);
-    assert_int_equal(services(world), 3);
-    world->now += UINT64_C(86400) * TIME_S;
+    announce_for(world, 3, 18446745); /* 213 days */
+    assert_int_equal(sa_deadline(world->sa), world->now + 18446745 * NS_PER_S);
+    world->now += 18446745 * NS_PER_S;
     sa_expire(world->sa, world->now);
     assert_int_equal(services(world), 2);
+    assert_int_equal(sa_deadline(world->sa), world->now + longest - 18446745 * NS_PER_S);
+    world->now += longest;
+    sa_expire(world->sa, world->now);
+    assert_int_equal(services(world), 1);
+    assert_int_equal(sa_deadline(world->sa), TIME_NEVER);
 }
 
 /* ---- subscriptions ---- */
@@ -188,8 +191,8 @@ static void a_report_is_repeated_until_it_is_answered_and_then_given_up(void **s
     for (unsigned sent = 0; sent < 4; sent++) { /* once, and three times again */
         assert_true(next_report(world, &report));
         assert_false(next_report(world, &report));
-        assert_int_equal(sa_deadline(world->sa), world->now + TIME_S);
-        world->now += TIME_S;
+        assert_int_equal(sa_deadline(world->sa), world->now + NS_PER_S);
+        world->now += NS_PER_S;
     }
     assert_false(next_report(world, &report));
     struct sa_counts counts;
@@ -208,7 +211,7 @@ static void a_confirmation_from_somebody_else_does_not_count(void **state)
     tell(world, 128, "H12");
     assert_true(next_report(world, &report));
     confirm(world, &report, world_lid(world, "H15"));
-    world->now += TIME_S;
+    world->now += NS_PER_S;
     assert_true(next_report(world, &report));
 }
 
@@ -297,7 +300,7 @@ int main(void)
         TEST(a_service_is_announced_found_and_withdrawn),
         TEST(a_service_needs_an_id_and_a_gid),
         TEST(leases_end_unless_they_are_renewed),
-        TEST(a_lease_too_long_to_count_does_not_end_early),
+        TEST(long_leases_end_in_time_and_the_longest_never),
         TEST(subscribers_hear_of_what_they_asked_for),
         TEST(a_report_is_repeated_until_it_is_answered_and_then_given_up),
         TEST(a_confirmation_from_somebody_else_does_not_count),

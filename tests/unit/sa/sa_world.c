@@ -114,7 +114,7 @@ void world_open(struct sa_world *world, const struct sa_world_shape *shape)
     const struct subnet_port *own = &world->subnet->ports.items[world->subnet->own_port];
     world->from = own->lid;
     world->sa = sa_new(shape->config ? shape->config : &config, own->guid);
-    world->now = TIME_S;
+    world->now = NS_PER_S;
     world_look(world);
 }
 

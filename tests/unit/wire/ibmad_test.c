@@ -2,6 +2,7 @@
  * directions. What libibmad lacks is listed below; its positions are held against the structures of
  * libibumad and OpenSM in layout_check.c. */
 #include "base/rng.h"
+#include "field_names.h"
 #include "wire/codec.h"
 
 #include <setjmp.h>
@@ -276,7 +277,7 @@ static void compare_number(struct rng *rng, const struct pair *pair, unsigned ou
     uint64_t theirs =
         wide ? mad_get_field64(data, 0, pair->theirs) : mad_get_field(data, 0, pair->theirs);
     if (wire_get(data + ours_at, pair->ours) != theirs)
-        fail_msg("%s and libibmad's %s read differently", wire_field_names[pair->ours],
+        fail_msg("%s and libibmad's %s read differently", field_names[pair->ours],
                  mad_field_name(pair->theirs));
     uint64_t value = rng_next(rng) >> (64 - width);
     memcpy(copy, data, sizeof copy);
@@ -286,7 +287,7 @@ static void compare_number(struct rng *rng, const struct pair *pair, unsigned ou
     else
         mad_set_field(copy, 0, pair->theirs, (uint32_t)value);
     if (memcmp(data, copy, sizeof copy))
-        fail_msg("%s and libibmad's %s write differently", wire_field_names[pair->ours],
+        fail_msg("%s and libibmad's %s write differently", field_names[pair->ours],
                  mad_field_name(pair->theirs));
 }
 
@@ -501,7 +502,7 @@ static void every_field_is_compared_or_known_to_be_missing(void **state)
         for (size_t i = 0; i < COUNT(absent_attributes); i++)
             marks[field] += wire_fields[field].attribute == absent_attributes[i];
         if (marks[field] != 1)
-            fail_msg("%s of %s is accounted for %u times", wire_field_names[field],
+            fail_msg("%s of %s is accounted for %u times", field_names[field],
                      wire_attributes[wire_fields[field].attribute].name, marks[field]);
     }
 }

@@ -13,7 +13,7 @@
 
 /* First bit and width of every field, as constants. */
 enum {
-#define FIELD(attribute, symbol, name, byte, bit, width, count, stride, kind)                      \
+#define FIELD(attribute, symbol, name, byte, bit, width, count, stride)                            \
     AT_##attribute##_##symbol = (byte)*8 + (bit), WIDTH_##attribute##_##symbol = (width) * (count),
 #include "wire/attributes.def"
 };

@@ -54,7 +54,7 @@ static void lines_set_keys(void **state)
     assert_int_equal(config_finish(&f->config, &f->err), 0);
     assert_ptr_equal(f->config.sm.engine, &engine_fera);
     assert_int_equal(f->config.sm.priority, 7);
-    assert_true(f->config.sm.sweep_ps == 1500 * TIME_MS);
+    assert_true(f->config.sm.sweep_ns == 1500 * NS_PER_MS);
     assert_true(f->config.sm.m_key == 16);
     assert_int_equal(f->config.sm.engine_options.root, ROOT_LIST);
     assert_int_equal(f->config.sm.engine_options.root_count, 3);

@@ -67,7 +67,7 @@ static struct sm_config config_with(const char *engine)
     sm_config_init(&config);
     config.engine = engine_find(engine);
     config.engine_options.allow_cycles = true;
-    config.drain_ps = 5 * TIME_MS; /* longer than any packet of these fabrics stays */
+    config.drain_ns = 5 * NS_PER_MS; /* longer than any packet of these fabrics stays */
     return config;
 }
 
@@ -254,8 +254,8 @@ static void move_roots(struct traffic_world *world)
         snprintf(name, sizeof name, "S%u", i * 5 % 6);
         uint64_t root = topology->nodes.items[topology_find(topology, name)].guid;
         world->config.engine_options.root_guids = &root;
-        sm_configure(sm, sim_now(world->world.sim), &world->config);
-        sm_reroute(sm, sim_now(world->world.sim));
+        sm_configure(sm, sim_now_ns(world->world.sim), &world->config);
+        sm_reroute(sm, sim_now_ns(world->world.sim));
         assert_true(sim_run_until_settled(world->world.sim, world->manager,
                                           sim_now(world->world.sim) + TIME_S));
         run(world, 2 * TIME_MS);

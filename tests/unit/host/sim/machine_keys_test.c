@@ -64,12 +64,12 @@ static void change_rules(struct keyed *keyed, struct partitions *fresh)
 {
     struct sim *sim = keyed->world.sim;
     keyed->config.partitions = fresh;
-    sm_configure(sim_manager(sim, keyed->manager), sim_now(sim), &keyed->config);
+    sm_configure(sim_manager(sim, keyed->manager), sim_now_ns(sim), &keyed->config);
     sim_run_until_settled(sim, keyed->manager, sim_now(sim) + 30 * TIME_S);
     struct partitions before = keyed->partitions;
     keyed->partitions = *fresh;
     keyed->config.partitions = &keyed->partitions;
-    sm_configure(sim_manager(sim, keyed->manager), sim_now(sim), &keyed->config);
+    sm_configure(sim_manager(sim, keyed->manager), sim_now_ns(sim), &keyed->config);
     partitions_release(&before);
 }
 
@@ -261,7 +261,7 @@ static void rules_that_change_during_a_move_count_at_its_end(void **state)
         for (unsigned i = 0; i < steps; i++)
             sim_step(sim, sim_now(sim) + TIME_S);
         keyed.config.partitions = &others;
-        sm_configure(sim_manager(sim, keyed.manager), sim_now(sim), &keyed.config);
+        sm_configure(sim_manager(sim, keyed.manager), sim_now_ns(sim), &keyed.config);
         assert_non_null(sim_vm_wait(sim, keyed.manager, ticket, sim_now(sim) + 30 * TIME_S));
         partitions_release(&keyed.partitions);
         keyed.partitions = others;

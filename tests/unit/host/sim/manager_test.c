@@ -13,7 +13,7 @@ static struct sm_config paper_config(void)
     config.paper = true;
     config.mode = SM_STATIC;
     config.window = 65535;
-    config.sweep_ps = TIME_NEVER;
+    config.sweep_ns = TIME_NEVER;
     return config;
 }
 
@@ -122,7 +122,7 @@ static void a_port_that_flaps_is_left_alone_and_taken_back(void **state)
     struct world world;
     struct sm_config config;
     sm_config_init(&config);
-    config.sweep_ps = 1 * TIME_S;
+    config.sweep_ns = 1 * NS_PER_S;
     world_open(&world, "today", "figure1", NULL, 0);
     unsigned manager = settle(&world, host(&world, "H4"), &config);
     struct sm_counts before = counts_of(&world, manager);
@@ -179,7 +179,7 @@ static void a_second_look_writes_nothing(void **state)
     world_open(&world, "today", "irregular", words, 2);
     unsigned manager = settle(&world, host(&world, "H0"), &config);
     struct sm_counts before = counts_of(&world, manager);
-    sm_reroute(sim_manager(world.sim, manager), sim_now(world.sim));
+    sm_reroute(sim_manager(world.sim, manager), sim_now_ns(world.sim));
     assert_true(sim_run_until_settled(world.sim, manager, sim_now(world.sim) + 10 * TIME_S));
     struct sm_counts after = counts_of(&world, manager);
     assert_int_equal(after.tables, before.tables);
@@ -226,7 +226,7 @@ static void a_link_that_comes_up_during_bring_up_is_found(void **state)
         struct sm_config config;
         struct fabric_options options;
         sm_config_init(&config);
-        config.sweep_ps = 1 * TIME_S;
+        config.sweep_ns = 1 * NS_PER_S;
         config.full_every = 0;
         fabric_options_preset(&options, "today", NULL);
         assert_int_equal(fabric_options_set(&options, "traps", "no", NULL), 0);
@@ -332,8 +332,8 @@ static void another_managers_key_is_replaced_when_its_lease_runs_out(void **stat
     struct world world;
     struct sm_config config;
     sm_config_init(&config);
-    config.sweep_ps = 1 * TIME_S;
-    config.timeout_ps = 20 * TIME_MS;
+    config.sweep_ns = 1 * NS_PER_S;
+    config.timeout_ns = 20 * NS_PER_MS;
     config.m_key = 5;
     config.m_key_protect = 1;
     config.m_key_lease_s = 2;
@@ -459,7 +459,7 @@ static void smps_may_go_by_tables_where_these_are_good(void **state)
     unsigned by_lid = 0;
     sm_config_init(&config);
     config.lid_route = true;
-    config.sweep_ps = 1 * TIME_S;
+    config.sweep_ns = 1 * NS_PER_S;
     config.full_every = 1;
     world_open(&world, "today", "irregular", words, 3);
     sim_set_listener(world.sim, &(struct sim_listener){.context = &by_lid, .sent = count_by_lid});
@@ -494,7 +494,7 @@ static void a_mute_switch_is_left_out_and_taken_back(void **state)
     struct sm_config config;
     const char *words[] = {"switches=12", "ports=6", "hosts=10"};
     sm_config_init(&config);
-    config.sweep_ps = 1 * TIME_S;
+    config.sweep_ns = 1 * NS_PER_S;
     world_open(&world, "today", "irregular", words, 3);
     unsigned manager = settle(&world, host(&world, "H0"), &config);
     uint32_t mute = topology_find(&world.topology, "S9");
@@ -517,7 +517,7 @@ static void a_switch_that_leaves_answers_out_keeps_nobody_waiting(void **state)
     struct sm_config config;
     const char *words[] = {"switches=6", "hosts=1"};
     sm_config_init(&config);
-    config.sweep_ps = 1 * TIME_S;
+    config.sweep_ns = 1 * NS_PER_S;
     world_open(&world, "today", "ring", words, 2);
     uint32_t odd = management_port(&world, "S3");
     for (unsigned port = 1; port <= 2; port++)
@@ -550,7 +550,7 @@ static void of_several_engines_the_first_that_does_not_refuse_routes(void **stat
     assert_non_null(strstr(paths.routes->note, "ftree refused: "));
     assert_true(all_delivered(&world));
     config.others.items[0] = engine_find("nue"); /* another list is another wish */
-    sm_configure(sim_manager(world.sim, manager), sim_now(world.sim), &config);
+    sm_configure(sim_manager(world.sim, manager), sim_now_ns(world.sim), &config);
     assert_true(sim_run_until_settled(world.sim, manager, sim_now(world.sim) + 30 * TIME_S));
     assert_string_equal(sm_paths(sim_manager(world.sim, manager)).routes->engine, "nue");
     world_close(&world);
@@ -563,7 +563,7 @@ static void random_answers_never_wedge_it(void **state)
     struct sm_config config;
     struct rng rng;
     sm_config_init(&config);
-    config.timeout_ps = 20 * TIME_MS;
+    config.timeout_ns = 20 * NS_PER_MS;
     rng_seed(&rng, 7, 0);
     world_open(&world, "today", "figure1", NULL, 0);
     unsigned manager = sim_add_manager(world.sim, host(&world, "H4"), &config);
@@ -578,7 +578,7 @@ static void random_answers_never_wedge_it(void **state)
         wire_set(message.mad, MAD_TID, rng_below(&rng, 8) << 20 | rng_below(&rng, 64));
         wire_set(message.mad, MAD_ATTRIBUTE_ID, 0x10 + rng_below(&rng, 17));
         wire_set(message.mad, MAD_ATTRIBUTE_MODIFIER, rng_below(&rng, 4));
-        sm_receive(sim_manager(world.sim, manager), sim_now(world.sim), &message);
+        sm_receive(sim_manager(world.sim, manager), sim_now_ns(world.sim), &message);
         sim_run(world.sim, sim_now(world.sim) + rng_below(&rng, 50 * TIME_US));
     }
     sim_run(world.sim, sim_now(world.sim) + 200 * TIME_S);

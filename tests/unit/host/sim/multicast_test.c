@@ -88,7 +88,7 @@ static void begin_with(struct group_world *world, const char *engine, const char
     sm_config_init(&world->config);
     if (engine)
         world->config.engine = engine_find(engine);
-    world->config.drain_ps = 2 * TIME_MS; /* longer than any packet of these fabrics stays */
+    world->config.drain_ns = 2 * NS_PER_MS; /* longer than any packet of these fabrics stays */
     world_open_with(&world->world, &options, kind, list, count);
     for (unsigned i = 0; i < GROUPS; i++)
         world->list[i] =
@@ -135,7 +135,7 @@ static void run(struct group_world *world, uint64_t ps)
 
 static void come_to_rest(struct group_world *world)
 {
-    sm_groups_changed(manager_of(world), sim_now(world->world.sim));
+    sm_groups_changed(manager_of(world), sim_now_ns(world->world.sim));
     assert_true(sim_run_until_settled(world->world.sim, world->manager,
                                       sim_now(world->world.sim) + 10 * TIME_S));
 }
@@ -303,7 +303,7 @@ static void joining_and_leaving_costs_the_others_nothing(void **state)
         come_to_rest(&world);
         run(&world, TIME_MS);
         leave(&world, 0, port);
-        sm_groups_changed(manager_of(&world), sim_now(world.world.sim));
+        sm_groups_changed(manager_of(&world), sim_now_ns(world.world.sim));
         run(&world, TIME_MS);
     }
     run(&world, 60 * TIME_MS);
@@ -325,14 +325,14 @@ static void joining_and_leaving_costs_the_others_nothing(void **state)
 
 /* Members wander, so that trees get other roots all the time, under traffic; agents are slow, so
  * that mixtures of old and new live for a while. */
-static void wander(uint64_t interval_ps, uint64_t drain_ps, uint64_t pause_ps, unsigned rounds)
+static void wander(uint64_t interval_ps, uint64_t drain_ns, uint64_t pause_ps, unsigned rounds)
 {
     struct group_world world;
     struct rng rng;
     uint64_t moved = 0;
     begin(&world, "irregular", IRREGULAR, NULL, NULL);
-    world.config.drain_ps = drain_ps;
-    sm_configure(manager_of(&world), sim_now(world.world.sim), &world.config);
+    world.config.drain_ns = drain_ns;
+    sm_configure(manager_of(&world), sim_now_ns(world.world.sim), &world.config);
     rng_seed(&rng, 1, 1);
     fabric_set_agent_delay(world.world.fabric, topology_find(&world.world.topology, "S3"),
                            400 * TIME_US, NULL);
@@ -355,7 +355,7 @@ static void wander(uint64_t interval_ps, uint64_t drain_ps, uint64_t pause_ps, u
                 join(&world, 0, port, JOIN_FULL);
         }
         struct sm_counts before = counts_of(&world.world, world.manager);
-        sm_groups_changed(manager_of(&world), sim_now(world.world.sim));
+        sm_groups_changed(manager_of(&world), sim_now_ns(world.world.sim));
         run(&world, pause_ps + rng_below(&rng, 6) * TIME_MS);
         moved += counts_of(&world.world, world.manager).sent - before.sent;
     }
@@ -372,7 +372,7 @@ static void wander(uint64_t interval_ps, uint64_t drain_ps, uint64_t pause_ps, u
 static void nothing_comes_twice_while_trees_are_changed(void **state)
 {
     (void)state;
-    wander(150 * TIME_US, 2 * TIME_MS, TIME_MS, 60);
+    wander(150 * TIME_US, 2 * NS_PER_MS, TIME_MS, 60);
 }
 
 /* Where packets wait in every switch for as long as they may, the time to drain is what follows

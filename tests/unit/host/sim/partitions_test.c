@@ -228,7 +228,7 @@ static void reload(struct parted *parted, struct partitions *fresh, const char *
     read_rules(parted, fresh, rules);
     parted->config.partitions = fresh;
     forget_counts(parted);
-    sm_configure(sim_manager(parted->world.sim, parted->manager), sim_now(parted->world.sim),
+    sm_configure(sim_manager(parted->world.sim, parted->manager), sim_now_ns(parted->world.sim),
                  &parted->config);
     run(parted, 10 * TIME_MS);
 }
@@ -283,7 +283,7 @@ static void enforcement_has_a_direction(void **state)
     assert_heard(&parted, 0x07, 0x07);
     assert_true(parted.lost > parted.lost_at_switch); /* at adapters without the key */
     parted.config.part_enforce = SM_ENFORCE_OUT;
-    sm_configure(sim_manager(parted.world.sim, parted.manager), sim_now(parted.world.sim),
+    sm_configure(sim_manager(parted.world.sim, parted.manager), sim_now_ns(parted.world.sim),
                  &parted.config);
     run(&parted, 10 * TIME_MS);
     assert_int_equal(wire_get(info, PORT_INFO_PARTITION_ENFORCEMENT_INBOUND), 0);
@@ -412,7 +412,7 @@ static void rules_that_are_gone_leave_everybody_in_the_default_partition(void **
     (void)state;
     begin(&parted, two_partitions, SM_ENFORCE_BOTH);
     parted.config.partitions = NULL;
-    sm_configure(sim_manager(parted.world.sim, parted.manager), sim_now(parted.world.sim),
+    sm_configure(sim_manager(parted.world.sim, parted.manager), sim_now_ns(parted.world.sim),
                  &parted.config);
     run(&parted, 10 * TIME_MS);
     assert_table(&parted, parted.hosts[0], "ffff");
@@ -530,7 +530,7 @@ static void switches_enforce_when_they_have_the_keys(void **state)
                                      RNG_CERTAIN, &err),
                      0);
     parted.config.part_enforce = SM_ENFORCE_BOTH;
-    sm_configure(sim_manager(sim, parted.manager), sim_now(sim), &parted.config);
+    sm_configure(sim_manager(sim, parted.manager), sim_now_ns(sim), &parted.config);
     run(&parted, 150 * TIME_MS);
     assert_int_equal(wire_get(info, PORT_INFO_PARTITION_ENFORCEMENT_INBOUND), 0);
     assert_table(&parted, port, "ffff");
@@ -559,7 +559,7 @@ static void a_master_that_returns_leaves_keys_where_they_are(void **state)
     reload(&parted, &fresh, "B=2: %0; C=3: %0;");
     assert_table(&parted, parted.hosts[0], "7fff 0003 0002");
     parted.config.priority = 0;
-    sm_configure(sim_manager(sim, old), sim_now(sim), &parted.config);
+    sm_configure(sim_manager(sim, old), sim_now_ns(sim), &parted.config);
     sim_kill_manager(sim, parted.manager);
     parted.manager = old;
     forget_counts(&parted);

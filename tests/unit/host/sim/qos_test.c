@@ -529,7 +529,7 @@ static void reconfigure(struct service_world *world, const char *policy)
     mem_free(text);
     qos.on = true;
     world->config.qos = &qos;
-    sm_configure(sim_manager(world->world.sim, 0), sim_now(world->world.sim), &world->config);
+    sm_configure(sim_manager(world->world.sim, 0), sim_now_ns(world->world.sim), &world->config);
     world->config.qos = NULL; /* was copied */
     qos_release(&qos);
     assert_true(sim_run_until_settled(world->world.sim, 0, sim_now(world->world.sim) + TIME_S));

@@ -18,8 +18,8 @@ static struct sm_config config_of(unsigned priority)
 {
     struct sm_config config;
     sm_config_init(&config);
-    config.timeout_ps = 20 * TIME_MS;
-    config.sweep_ps = 1 * TIME_S;
+    config.timeout_ns = 20 * NS_PER_MS;
+    config.sweep_ns = 1 * NS_PER_S;
     config.priority = (uint8_t)priority;
     return config;
 }

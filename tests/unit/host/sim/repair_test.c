@@ -291,7 +291,7 @@ static unsigned count_rebalancing(unsigned percent)
     struct watch watch;
     open_tree(&world, &config, "updn");
     config.rebalance = percent;
-    config.sweep_ps = 10 * TIME_S;
+    config.sweep_ns = 10 * NS_PER_S;
     unsigned manager = settle(&world, host(&world, "H0"), &config);
     fabric_set_link(world.fabric, trunk(&world, 5), false, NULL);
     assert_true(expect_repair(&world, manager).entries > 0);

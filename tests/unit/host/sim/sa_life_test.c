@@ -34,9 +34,9 @@ static struct sm_config life_config(unsigned priority)
 {
     struct sm_config config;
     sm_config_init(&config);
-    config.timeout_ps = 20 * TIME_MS;
-    config.sweep_ps = 1 * TIME_S;
-    config.drain_ps = 10 * TIME_MS;
+    config.timeout_ns = 20 * NS_PER_MS;
+    config.sweep_ns = 1 * NS_PER_S;
+    config.drain_ns = 10 * NS_PER_MS;
     config.priority = (uint8_t)priority;
     return config;
 }

@@ -91,7 +91,7 @@ static struct sm_config quiet_config(void)
     struct sm_config config;
     sm_config_init(&config);
     config.engine = &engine_fera;
-    config.sweep_ps = TIME_NEVER;
+    config.sweep_ns = TIME_NEVER;
     return config;
 }
 
@@ -105,7 +105,7 @@ static unsigned settle(struct world *world)
 
 static void reroute(struct world *world, unsigned manager)
 {
-    sm_reroute(sim_manager(world->sim, manager), sim_now(world->sim));
+    sm_reroute(sim_manager(world->sim, manager), sim_now_ns(world->sim));
 }
 
 static void routes_come_after_their_operations_times_the_price(void **state)
@@ -176,9 +176,9 @@ static enum sm_state standby_while_the_master_computes(struct world *world)
     unsigned master = sim_add_manager(world->sim, port_of(world, "S0", 0), &config);
     assert_true(sim_run_until_settled(world->sim, master, 100 * TIME_S));
     config.priority = 1;
-    config.poll_ps = 100 * TIME_MS;
+    config.poll_ns = 100 * NS_PER_MS;
     config.poll_retries = 2;
-    config.timeout_ps = 50 * TIME_MS;
+    config.timeout_ns = 50 * NS_PER_MS;
     config.retries = 0;
     unsigned standby = sim_add_manager(world->sim, port_of(world, "H1", 1), &config);
     sim_run(world->sim, sim_now(world->sim) + 20 * TIME_S);
@@ -329,7 +329,7 @@ static void the_papers_prices_give_the_papers_times(void **state)
     assert_int_equal(fabric_set_node(world.fabric, node, false, NULL), 0);
     uint64_t begin = sim_now(world.sim);
     world.sent = 0;
-    sm_look_again(sim_manager(world.sim, manager), begin);
+    sm_look_again(sim_manager(world.sim, manager), sim_now_ns(world.sim));
     assert_true(sim_run_until_settled(world.sim, manager, begin + 10 * TIME_S));
     assert_int_equal(world.count, 2);
     assert_in_range(world.begin - begin, 6 * TIME_MS, 11 * TIME_MS);
@@ -339,9 +339,36 @@ static void the_papers_prices_give_the_papers_times(void **state)
     close_world(&world);
 }
 
+/* The manager's clock counts whole nanoseconds, the simulator's goes on between them. */
+static void a_manager_is_called_when_its_nanosecond_has_come_and_not_before(void **state)
+{
+    (void)state;
+    struct world world;
+    open_world(&world, "today", NULL);
+    sim_run(world.sim, 1234567);
+    assert_int_equal(sim_now(world.sim), 1234567);
+    assert_int_equal(sim_now_ns(world.sim), 1234);
+    struct sm_config config = quiet_config();
+    config.sweep_ns = 10 * NS_PER_MS;
+    unsigned manager = sim_add_manager(world.sim, port_of(&world, "S0", 0), &config);
+    assert_true(sim_run_until_settled(world.sim, manager, 10000 * TIME_S));
+    struct sm *sm = sim_manager(world.sim, manager);
+    uint64_t sweep_ns = sm_deadline(sm), sweep = time_ns_to_ps(sweep_ns);
+    assert_true(sweep > sim_now(world.sim) && sweep <= sim_now(world.sim) + 10 * TIME_MS);
+    sim_run(world.sim, sweep - 1);
+    assert_int_equal(sim_now_ns(world.sim), sweep_ns - 1);
+    assert_int_equal(sm_deadline(sm), sweep_ns);
+    world.sent = 0;
+    sim_run(world.sim, sweep + 1);
+    assert_true(world.sent > 0);
+    assert_true(sm_deadline(sm) > sweep_ns);
+    close_world(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_manager_is_called_when_its_nanosecond_has_come_and_not_before),
         cmocka_unit_test(routes_come_after_their_operations_times_the_price),
         cmocka_unit_test(with_a_price_of_nothing_routes_are_there_at_once),
         cmocka_unit_test(the_check_and_the_order_of_updates_are_part_of_it),

@@ -26,9 +26,9 @@ static struct sm_config pair_config(void)
 {
     struct sm_config config;
     sm_config_init(&config);
-    config.timeout_ps = 20 * TIME_MS;
-    config.sweep_ps = 1 * TIME_S;
-    config.drain_ps = 10 * TIME_MS;
+    config.timeout_ns = 20 * NS_PER_MS;
+    config.sweep_ns = 1 * NS_PER_S;
+    config.drain_ns = 10 * NS_PER_MS;
     config.priority = 1;
     return config;
 }
@@ -202,7 +202,7 @@ static void change_tables(struct pair *pair, const struct sm_config *config)
     struct sm_config other = *config;
     other.priority = 5;
     other.engine = engine_find("fera");
-    sm_configure(sim_manager(pair->world.sim, pair->master), sim_now(pair->world.sim), &other);
+    sm_configure(sim_manager(pair->world.sim, pair->master), sim_now_ns(pair->world.sim), &other);
 }
 
 /* At every step of a change: the standby may know of it or not, tables may be old, new or mixed. */
@@ -307,7 +307,7 @@ static void a_handover_rewrites_nothing_that_is_right(void **state)
     open_pair(&pair, &config);
     run_until_copied(&pair);
     struct sm_counts before = counts_of(&pair.world, pair.standby);
-    assert_true(sm_hand_over(sim_manager(pair.world.sim, pair.master), sim_now(pair.world.sim)));
+    assert_true(sm_hand_over(sim_manager(pair.world.sim, pair.master), sim_now_ns(pair.world.sim)));
     run_until_taken_over(&pair, 1 * TIME_S);
     struct sm_counts after = counts_of(&pair.world, pair.standby);
     assert_int_equal(after.tables - before.tables, 0);
@@ -357,7 +357,7 @@ static void addresses_that_another_one_gave_stay(void **state)
     sim_run(pair.world.sim, sim_now(pair.world.sim) + 2 * TIME_S);
     pair.standby = sim_add_manager(pair.world.sim, host(&pair.world, "H3"), &config);
     run_until_copied(&pair);
-    assert_true(sm_hand_over(sim_manager(pair.world.sim, pair.master), sim_now(pair.world.sim)));
+    assert_true(sm_hand_over(sim_manager(pair.world.sim, pair.master), sim_now_ns(pair.world.sim)));
     run_until_taken_over(&pair, 1 * TIME_S);
     fabric_set_node(pair.world.fabric, pair.world.topology.ports.items[first].node, true, NULL);
     sim_run(pair.world.sim, sim_now(pair.world.sim) + 2 * TIME_S);
@@ -441,7 +441,7 @@ static void managers_that_hang_keep_nobody_waiting(void **state)
     const char *words[] = {"switches=3", "ports=8", "hosts=8"};
     const char *const hung[] = {"H1", "H2", "H3", "H4", "H5", "H6"};
     sm_config_init(&config);
-    config.sweep_ps = 1 * TIME_S;
+    config.sweep_ns = 1 * NS_PER_S;
     world_open(&world, "today", "irregular", words, 3);
     unsigned master = settle(&world, host(&world, "H0"), &config);
     for (unsigned i = 0; i < 6; i++) {
@@ -484,7 +484,7 @@ static void a_handover_between_equals_stays(void **state)
     run_until_copied(&pair);
     unsigned third = sim_add_manager(pair.world.sim, host(&pair.world, "H5"), &config);
     sim_run(pair.world.sim, sim_now(pair.world.sim) + 2 * TIME_S);
-    assert_true(sm_hand_over(sim_manager(pair.world.sim, pair.master), sim_now(pair.world.sim)));
+    assert_true(sm_hand_over(sim_manager(pair.world.sim, pair.master), sim_now_ns(pair.world.sim)));
     sim_run(pair.world.sim, sim_now(pair.world.sim) + 10 * TIME_S);
     assert_int_equal(state_of(&pair, pair.master), SM_STANDBY);
     assert_int_equal(
@@ -503,7 +503,7 @@ static void a_standby_that_learns_is_not_handed_over_to_at_once(void **state)
     (void)state;
     struct pair pair;
     struct sm_config config = pair_config(), better = config;
-    config.sweep_ps = 100 * TIME_MS;
+    config.sweep_ns = 100 * NS_PER_MS;
     open_pair_of(&pair, &config, &config);
     better.priority = 9;
     unsigned newcomer = sim_add_manager(pair.world.sim, host(&pair.world, "H5"), &better);

@@ -34,7 +34,7 @@ static void bench_open(struct bench *bench, const struct fabric_options *options
     *bench = (struct bench){.how = OBEYS};
     world_open_with(&bench->world, options, kind, words, count);
     sm_config_init(&bench->config);
-    bench->config.sweep_ps = 1 * TIME_S;
+    bench->config.sweep_ns = 1 * NS_PER_S;
     bench->meddle = (struct meddle){.fabric = bench->world.fabric,
                                     .seat = host(&bench->world, seat),
                                     .context = bench,
@@ -236,7 +236,7 @@ static void a_refused_block_is_tried_when_another_is_wanted(void **state)
     (void)state;
     struct bench bench;
     bench_open_figure_1(&bench);
-    bench.config.sweep_ps = TIME_NEVER;
+    bench.config.sweep_ns = TIME_NEVER;
     make_stubborn(&bench, REFUSES, host(&bench.world, "S3"), ATTRIBUTE_LINEAR_FORWARDING_TABLE, 0);
     bench_start(&bench);
     run(&bench, 10 * TIME_S);

@@ -232,7 +232,7 @@ static void a_reroute_keeps_machines_and_their_lids(void **state)
         unsigned manager = settle(&world, host(&world, "H0"), &config);
         unsigned lid = must(&world, manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED).lid;
         must(&world, manager, VSWITCH_MIGRATE, "alpha", "H11", VSWITCH_MINIMAL);
-        sm_reroute(sim_manager(world.sim, manager), sim_now(world.sim));
+        sm_reroute(sim_manager(world.sim, manager), sim_now_ns(world.sim));
         assert_true(sim_run_until_settled(world.sim, manager, sim_now(world.sim) + 10 * TIME_S));
         assert_true(is_at(&world, manager, "alpha", "H11", lid));
         check_world(&world, manager);
@@ -250,7 +250,7 @@ static void a_machine_asked_for_during_a_change_waits_for_it(void **state)
     sm_config_init(&config);
     unsigned manager = settle(&world, host(&world, "H0"), &config);
     must(&world, manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED);
-    sm_reroute(sim_manager(world.sim, manager), sim_now(world.sim));
+    sm_reroute(sim_manager(world.sim, manager), sim_now_ns(world.sim));
     struct vswitch_request request = {
         .verb = VSWITCH_MIGRATE, .guid = vswitch_guid("alpha"), .hypervisor = "H11"};
     uint64_t ticket = sim_vm_ask(world.sim, manager, &request, &err);
@@ -259,7 +259,7 @@ static void a_machine_asked_for_during_a_change_waits_for_it(void **state)
         sim_vm_wait(world.sim, manager, ticket, sim_now(world.sim) + 10 * TIME_S);
     assert_int_equal(result->state, VSWITCH_DONE);
     assert_false(result->rerouted);
-    assert_true(result->began > result->asked);
+    assert_true(result->began_ns > result->asked_ns);
     check_world(&world, manager);
     world_close(&world);
 }
@@ -296,7 +296,7 @@ static uint64_t time_undisturbed(bool dynamic)
         sim_vm_wait(journey.world.sim, journey.manager, journey.ticket,
                     sim_now(journey.world.sim) + 10 * TIME_S);
     assert_int_equal(result->state, VSWITCH_DONE);
-    uint64_t took = result->ended - result->asked;
+    uint64_t took = time_ns_to_ps(result->ended_ns - result->asked_ns);
     world_close(&journey.world);
     return took;
 }

@@ -3,8 +3,8 @@
  * WEFT_FULL=1 takes ten times as many. */
 #include "networks.h"
 
-#include "routing/cdg/layers.h"
 #include "routing/check/verify.h"
+#include "routing/engines/layers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -528,6 +528,20 @@ static void nue_takes_the_best_of_four_orders_on_one_lane(void **state)
     network_release(&network);
 }
 
+static void lanes_that_are_left_go_to_the_heaviest_layers(void **state)
+{
+    struct layers_share share[3];
+    (void)state;
+    layers_share(share, (const uint64_t[]){100, 60, 1}, 3, 8);
+    assert_int_equal(share[0].count, 4);
+    assert_int_equal(share[1].count, 3);
+    assert_int_equal(share[2].count, 1);
+    assert_int_equal(share[0].first, 0);
+    assert_int_equal(share[1].first, 4);
+    assert_int_equal(share[2].first, 7);
+    assert_int_equal(layers_lightest(&share[1], (const uint64_t[]){0, 0, 0, 0, 5, 4, 4, 0}), 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -547,6 +561,7 @@ int main(void)
         cmocka_unit_test(nue_takes_the_best_of_four_orders_on_one_lane),
         cmocka_unit_test(a_port_that_weighs_more_gets_fewer_routes),
         cmocka_unit_test(a_seed_and_a_list_change_the_order_of_destinations),
+        cmocka_unit_test(lanes_that_are_left_go_to_the_heaviest_layers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

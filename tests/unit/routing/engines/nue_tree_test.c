@@ -12,7 +12,7 @@
 
 struct bed {
     struct network network;
-    struct layers layers;
+    struct cdg cdg;
     struct nue_tree tree;
     uint32_t *up, *weight;
     uint8_t *home;
@@ -29,21 +29,21 @@ static void bed_init(struct bed *bed, uint64_t seed, unsigned draws)
     draft_build(&draft, 0, &bed->network);
     draft_release(&draft);
     size_t switches = bed->network.switches.count;
-    layers_init(&bed->layers, &bed->network);
-    layers_open(&bed->layers);
+    cdg_init(&bed->cdg, &bed->network);
+    cdg_open(&bed->cdg);
     bed->up = mem_alloc(switches * sizeof *bed->up);
     bed->home = mem_zalloc(switches, 1);
-    bed->weight = mem_zalloc(bed->layers.channels + 1, sizeof *bed->weight);
+    bed->weight = mem_zalloc(bed->cdg.channels + 1, sizeof *bed->weight);
     nue_divide(&bed->network, 1, bed->home);
-    nue_plant(&bed->layers, bed->home, bed->up);
+    nue_plant(&bed->cdg, bed->home, bed->up);
     rng_seed(&rng, seed, 3);
-    for (unsigned i = 0; i < draws * bed->layers.channels; i++) {
-        uint32_t in = (uint32_t)rng_below(&rng, bed->layers.channels);
+    for (unsigned i = 0; i < draws * bed->cdg.channels; i++) {
+        uint32_t in = (uint32_t)rng_below(&rng, bed->cdg.channels);
         uint32_t at = bed->network.edges[in].to, first = bed->network.first_edge[at];
         uint32_t degree = bed->network.first_edge[at + 1] - first;
-        layers_add(&bed->layers, 0, in, first + (uint32_t)rng_below(&rng, degree));
+        cdg_insert(&bed->cdg, 0, in, first + (uint32_t)rng_below(&rng, degree));
     }
-    nue_tree_init(&bed->tree, &bed->network, &bed->layers);
+    nue_tree_init(&bed->tree, &bed->network, &bed->cdg);
     bed->tree.weight = bed->weight;
     bed->tree.limit = UINT64_MAX;
 }
@@ -51,7 +51,7 @@ static void bed_init(struct bed *bed, uint64_t seed, unsigned draws)
 static void bed_release(struct bed *bed)
 {
     nue_tree_release(&bed->tree);
-    layers_release(&bed->layers);
+    cdg_release(&bed->cdg);
     network_release(&bed->network);
     mem_free(bed->up);
     mem_free(bed->home);
@@ -75,7 +75,7 @@ static void assert_routes_fit(const struct bed *bed, uint64_t seed)
                 fail_msg("seed %llu: no way from %u", (unsigned long long)seed, start);
             uint32_t next = edges[tree->choice[at]].to;
             if (counts && next != tree->target &&
-                !layers_has(&bed->layers, 0, tree->choice[at], tree->choice[next]))
+                !cdg_has(&bed->cdg, 0, tree->choice[at], tree->choice[next]))
                 fail_msg("seed %llu: a dependency is missing", (unsigned long long)seed);
         }
         assert_true(hops >= tree->distance[start]);

@@ -1,4 +1,4 @@
-#include "experiment/words.h"
+#include "base/line_reader.h"
 
 #include "base/nearest.h"
 #include "base/rng.h"
@@ -13,43 +13,90 @@
 
 /* ---- lines ---- */
 
-static int take_word(struct cursor *cursor, const char *line, size_t length, size_t *at,
-                     struct arena *arena)
+bool line_reader_next_line(struct line_reader *reader)
+{
+    if (reader->status || reader->length == 0)
+        return false;
+    const char *newline = memchr(reader->text, '\n', reader->length);
+    size_t length = newline ? (size_t)(newline - reader->text) : reader->length;
+    reader->line = reader->text;
+    reader->line_length = length;
+    reader->number++;
+    reader->text += length + (newline != NULL);
+    reader->length -= length + (newline != NULL);
+    if (length > LINE_READER_BYTES) {
+        line_reader_error(reader, "a line of more than %d bytes", LINE_READER_BYTES);
+        return false;
+    }
+    memcpy(reader->copy, reader->line, length);
+    reader->copy[length] = 0;
+    return true;
+}
+
+int line_reader_error(struct line_reader *reader, const char *format, ...)
+{
+    struct err reason = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason.message, sizeof reason.message, format, arguments);
+    va_end(arguments);
+    reader->status =
+        err_at(reader->err, EINVAL, reader->file, reader->number, "%s", reason.message);
+    return reader->status;
+}
+
+/* Takes the word at `*at` of the line. The copy keeps it: the character behind the word, which the
+ * line still has, becomes its NUL there. */
+static int split_word(struct cursor *cursor, const char *line, char *copy, size_t length,
+                      size_t *at)
 {
     bool quoted = line[*at] == '"';
     size_t start = *at + quoted, end = start;
-    struct word word = {NULL, cursor->end.line, (unsigned)*at + 1};
+    struct word word = {copy + start, cursor->end.line, (unsigned)*at + 1};
     while (end < length && (quoted ? line[end] != '"' : !strchr(" \t\r#\"", line[end])))
         end++;
     if (quoted && end == length)
         return word_error(cursor, &word, "these quotes do not end");
     if (cursor->count == WORDS_PER_LINE)
         return word_error(cursor, &word, "more than %d words in a line", WORDS_PER_LINE);
-    word.text = arena_strndup(arena, line + start, end - start);
+    copy[end] = 0;
     cursor->words[cursor->count++] = word;
     *at = end + quoted;
     return 0;
 }
 
-int cursor_start(struct cursor *cursor, const char *file, unsigned line, const char *text,
-                 size_t length, struct arena *arena, struct err *err)
+static int split_line(const struct line_reader *reader, struct cursor *cursor, char *copy)
 {
-    size_t at = 0;
+    const char *line = reader->line;
+    size_t length = reader->line_length, at = 0;
     int status = 0;
-    *cursor = (struct cursor){.file = file, .err = err, .end = {.line = line}};
+    *cursor =
+        (struct cursor){.file = reader->file, .err = reader->err, .end = {.line = reader->number}};
     while (status == 0) {
-        while (at < length && strchr(" \t\r", text[at]) && text[at])
+        while (at < length && strchr(" \t\r", line[at]) && line[at])
             at++;
-        if (at == length || text[at] == '#')
+        if (at == length || line[at] == '#')
             break;
         cursor->end.column = (unsigned)at + 1;
-        if ((unsigned char)text[at] < ' ' || text[at] == 127)
+        if ((unsigned char)line[at] < ' ' || line[at] == 127)
             return word_error(cursor, &cursor->end, "a control character (0x%02x)",
-                              (unsigned char)text[at]);
-        status = take_word(cursor, text, length, &at, arena);
+                              (unsigned char)line[at]);
+        status = split_word(cursor, line, copy, length, &at);
         cursor->end.column = (unsigned)at + 1;
     }
     return status;
+}
+
+bool line_reader_next(struct line_reader *reader, struct cursor *cursor)
+{
+    while (line_reader_next_line(reader)) {
+        char *copy = reader->arena ? arena_strndup(reader->arena, reader->copy, reader->line_length)
+                                   : reader->copy;
+        reader->status = split_line(reader, cursor, copy);
+        if (cursor->count || reader->status)
+            return reader->status == 0;
+    }
+    return false;
 }
 
 /* ---- errors ---- */

@@ -1,4 +1,4 @@
-/* Words, their places, and what errors say. */
+/* Lines, their words with file, line and column, and what errors say. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,9 +6,9 @@
 
 #include <cmocka.h>
 
+#include "base/line_reader.h"
 #include "base/rng.h"
 #include "base/time.h"
-#include "experiment/words.h"
 
 #include <errno.h>
 #include <string.h>
@@ -22,7 +22,14 @@ struct line {
 static int start(struct line *line, const char *text)
 {
     *line = (struct line){0};
-    return cursor_start(&line->cursor, "file", 7, text, strlen(text), &line->arena, &line->err);
+    struct line_reader reader = {.file = "file",
+                                 .text = text,
+                                 .length = strlen(text),
+                                 .arena = &line->arena,
+                                 .err = &line->err,
+                                 .number = 6};
+    line_reader_next(&reader, &line->cursor);
+    return reader.status;
 }
 
 static void a_line_is_words_between_blanks(void **state)
@@ -174,6 +181,77 @@ static void too_many_words_are_too_many(void **state)
     arena_release(&line.arena);
 }
 
+/* Lines without words are skipped but counted; the last one needs no end. */
+static void a_text_is_read_line_by_line(void **state)
+{
+    static const char text[] = "one\n\n  # two\n\r\nthree 3 \"x\"y\nfour";
+    struct line_reader reader = {.file = "file", .text = text, .length = sizeof text - 1};
+    struct cursor cursor;
+    (void)state;
+    assert_true(line_reader_next(&reader, &cursor));
+    assert_int_equal(reader.number, 1);
+    assert_string_equal(cursor.words[0].text, "one");
+    assert_true(line_reader_next(&reader, &cursor));
+    assert_int_equal(reader.number, 5);
+    assert_int_equal(cursor.count, 4);
+    assert_string_equal(cursor.words[2].text, "x");
+    assert_string_equal(cursor.words[3].text, "y");
+    assert_true(line_reader_next(&reader, &cursor));
+    assert_int_equal(cursor.words[0].line, 6);
+    assert_false(line_reader_next(&reader, &cursor));
+    assert_int_equal(reader.status, 0);
+}
+
+static void reading_ends_with_the_first_error(void **state)
+{
+    static const char text[] = "one\n\"two\nthree";
+    struct err err = {0};
+    struct line_reader reader = {
+        .file = "file", .text = text, .length = sizeof text - 1, .err = &err};
+    struct cursor cursor;
+    (void)state;
+    assert_true(line_reader_next(&reader, &cursor));
+    assert_false(line_reader_next(&reader, &cursor));
+    assert_int_equal(reader.status, -EINVAL);
+    assert_int_equal(err.line, 2);
+    assert_false(line_reader_next(&reader, &cursor));
+}
+
+static void a_line_can_be_read_as_it_is(void **state)
+{
+    static const char text[] = "a : b\n\n# c";
+    struct err err = {0};
+    struct line_reader reader = {
+        .file = "file", .text = text, .length = sizeof text - 1, .err = &err};
+    (void)state;
+    assert_true(line_reader_next_line(&reader));
+    assert_string_equal(reader.copy, "a : b");
+    assert_true(line_reader_next_line(&reader));
+    assert_string_equal(reader.copy, "");
+    assert_true(line_reader_next_line(&reader));
+    assert_string_equal(reader.copy, "# c");
+    assert_int_equal(line_reader_error(&reader, "no %s", "sense"), -EINVAL);
+    assert_int_equal(err.line, 3);
+    assert_string_equal(err.message, "no sense");
+    assert_false(line_reader_next_line(&reader));
+}
+
+static void a_line_has_a_limit(void **state)
+{
+    char text[LINE_READER_BYTES + 2];
+    struct err err = {0};
+    (void)state;
+    memset(text, 'x', sizeof text);
+    text[LINE_READER_BYTES] = '\n';
+    struct line_reader fits = {.file = "file", .text = text, .length = sizeof text};
+    assert_true(line_reader_next_line(&fits));
+    text[LINE_READER_BYTES] = 'x';
+    struct line_reader longer = {.file = "file", .text = text, .length = sizeof text, .err = &err};
+    assert_false(line_reader_next_line(&longer));
+    assert_int_equal(longer.status, -EINVAL);
+    assert_int_equal(err.line, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +266,10 @@ int main(void)
         cmocka_unit_test(times_need_their_unit),
         cmocka_unit_test(percentages_lie_between_nothing_and_all),
         cmocka_unit_test(too_many_words_are_too_many),
+        cmocka_unit_test(a_text_is_read_line_by_line),
+        cmocka_unit_test(reading_ends_with_the_first_error),
+        cmocka_unit_test(a_line_can_be_read_as_it_is),
+        cmocka_unit_test(a_line_has_a_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

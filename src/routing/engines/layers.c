@@ -2,13 +2,58 @@
  * the next layer. First come the pairs with terminals at both ends, then those with terminals at
  * one; the farthest first, since these are the hardest to place, and short ones fit into what is
  * left. */
-#include "routing/engines/layers_pairs.h"
+#include "routing/engines/layers.h"
 
 #include "routing/engines/sssp.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MANY = 1000 };
+
+/* ---- layers and VLs ---- */
+
+void layers_share(struct layers_share *share, const uint64_t *weight, unsigned layers,
+                  unsigned lanes)
+{
+    for (unsigned i = 0; i < layers; i++)
+        share[i].count = 1;
+    for (unsigned lane = layers; lane < lanes; lane++) {
+        unsigned most = 0;
+        for (unsigned i = 1; i < layers; i++)
+            if (weight[i] * share[most].count > weight[most] * share[i].count)
+                most = i;
+        share[most].count++;
+    }
+    for (unsigned i = 0, first = 0; i < layers; first += share[i++].count)
+        share[i].first = first;
+}
+
+int layers_refusal(const char *engine, unsigned layers, unsigned lanes, struct err *err)
+{
+    if (layers > ENGINE_VLS_MAX)
+        return err_set(err, ENOSPC, "%s: needs more than %d lanes, has %u", engine, ENGINE_VLS_MAX,
+                       lanes);
+    return err_set(err, ENOSPC, "%s: needs %u lanes, has %u", engine, layers, lanes);
+}
+
+void layers_describe(struct routes *routes, unsigned layers, unsigned lanes)
+{
+    size_t length = strlen(routes->note);
+    routes->vls = (uint8_t)lanes;
+    snprintf(routes->note + length, sizeof routes->note - length, "%u layer%s over %u lane%s",
+             layers, layers == 1 ? "" : "s", lanes, lanes == 1 ? "" : "s");
+}
+
+void layers_describe_one_way(struct routes *routes)
+{
+    size_t length = strlen(routes->note);
+    snprintf(routes->note + length, sizeof routes->note - length,
+             "; too few to have both directions of a pair on one: reversible paths are not proved");
+}
+
+/* ---- pairs of switches ---- */
 
 /* Breadth first from every switch. Distances beyond what a byte holds count as that: they only
  * decide the order. */
@@ -34,17 +79,17 @@ static void find_distances(struct layers_pairs *pairs)
         uint8_t last = distance[queue[tail - 1]];
         pairs->farthest = last > pairs->farthest ? last : pairs->farthest;
     }
-    pairs->layers->operations += (uint64_t)switches * network->first_edge[switches];
+    pairs->cdg->operations += (uint64_t)switches * network->first_edge[switches];
     mem_free(queue);
 }
 
-void layers_pairs_init(struct layers_pairs *pairs, struct layers *layers, struct routes *routes)
+void layers_pairs_init(struct layers_pairs *pairs, struct cdg *cdg, struct routes *routes)
 {
-    size_t switches = layers->network->switches.count;
+    size_t switches = cdg->network->switches.count;
     *pairs = (struct layers_pairs){
-        .network = layers->network,
+        .network = cdg->network,
         .routes = routes,
-        .layers = layers,
+        .cdg = cdg,
         .level = mem_zalloc(switches * switches + 1, 1),
     };
 }
@@ -62,12 +107,15 @@ static uint64_t terminal_pairs(const struct layers_pairs *pairs, uint32_t a, uin
            network_terminal_count(pairs->network, b);
 }
 
+void layers_pairs_set(struct layers_pairs *pairs, uint32_t a, uint32_t b, unsigned layer)
+{
+    pairs->level[(size_t)a * pairs->network->switches.count + b] = (uint8_t)layer;
+    pairs->weight[layer] += terminal_pairs(pairs, a, b);
+}
+
 static uint32_t channel_out(const struct layers_pairs *pairs, uint32_t at, uint32_t lid)
 {
-    const struct network_switch *node = &pairs->network->switches.items[at];
-    uint8_t port = routes_port(pairs->routes, at, lid);
-    return port <= node->port_count ? pairs->layers->of_port[node->first_port + port]
-                                    : NETWORK_NONE;
+    return cdg_leaving(pairs->cdg, at, routes_port(pairs->routes, at, lid));
 }
 
 /* The route from a switch to a LID at another; true also if there is none. */
@@ -77,7 +125,7 @@ static bool add_route(struct layers_pairs *pairs, uint32_t from, uint32_t target
     uint32_t in = channel_out(pairs, from, lid);
     while (in != NETWORK_NONE && edges[in].to != target) {
         uint32_t out = channel_out(pairs, edges[in].to, lid);
-        if (out != NETWORK_NONE && layers_add(pairs->layers, 0, in, out) == LAYERS_REFUSED)
+        if (out != NETWORK_NONE && cdg_insert(pairs->cdg, 0, in, out) == CDG_REFUSED)
             return false;
         in = out;
     }
@@ -104,12 +152,12 @@ static bool add_direction(struct layers_pairs *pairs, uint32_t from, uint32_t ta
 
 static bool add_pair(struct layers_pairs *pairs, uint32_t a, uint32_t b)
 {
-    layers_begin(pairs->layers, 0);
+    cdg_begin(pairs->cdg);
     if (add_direction(pairs, a, b) && add_direction(pairs, b, a)) {
-        layers_keep(pairs->layers);
+        cdg_commit(pairs->cdg);
         return true;
     }
-    layers_undo(pairs->layers);
+    cdg_undo(pairs->cdg);
     return false;
 }
 
@@ -130,7 +178,7 @@ static uint64_t fill_turn(struct layers_pairs *pairs, uint8_t level, unsigned wi
                 (unsigned)hosts + others != with_terminals)
                 continue;
             if (add_pair(pairs, a, b)) {
-                pairs->weight[level] += terminal_pairs(pairs, a, b);
+                layers_pairs_set(pairs, a, b, level);
             } else {
                 pairs->level[pair]++;
                 left++;
@@ -143,7 +191,7 @@ static uint64_t fill_turn(struct layers_pairs *pairs, uint8_t level, unsigned wi
 static uint64_t fill_layer(struct layers_pairs *pairs, uint8_t level)
 {
     uint64_t left = 0;
-    layers_clear(pairs->layers, 0);
+    cdg_clear(pairs->cdg, 0);
     for (unsigned with_terminals = 2; with_terminals > 0; with_terminals--)
         for (unsigned distance = pairs->farthest; distance > 0; distance--)
             left += fill_turn(pairs, level, with_terminals, distance);
@@ -199,8 +247,8 @@ static void write_levels(struct layers_pairs *pairs)
 void layers_pairs_spread(struct layers_pairs *pairs, unsigned layers, unsigned lanes)
 {
     uint32_t switches = (uint32_t)pairs->network->switches.count;
-    struct layers_share share[LAYERS_LIMIT];
-    uint64_t load[LAYERS_LIMIT] = {0};
+    struct layers_share share[ENGINE_VLS_MAX];
+    uint64_t load[ENGINE_VLS_MAX] = {0};
     layers_share(share, pairs->weight, layers, lanes);
     for (uint32_t a = 0; a < switches; a++) {
         for (uint32_t b = a + 1; b < switches; b++) {

@@ -1,0 +1,104 @@
+/* The reader of line-based text: one for every file format of weft that has a statement a line.
+ *
+ * A line is words separated by whitespace. "Double quotes" keep whitespace (and '#') inside a word,
+ * '#' starts a comment. A `struct line_reader` walks over the lines of a text; a `struct cursor`
+ * walks over the words of one line. Each cursor_take function takes the next word as what its name
+ * says, or fills the error with file, line and column, what was expected there and, where there is
+ * a choice of words, the nearest one.
+ *
+ *     struct line_reader reader = {.file = path, .text = text, .length = length,
+ *                                  .arena = &arena, .err = err};
+ *     struct cursor cursor;
+ *     while (line_reader_next(&reader, &cursor))
+ *         reader.status = read_statement(&cursor);
+ *     return reader.status;
+ *
+ * Formats that are not made of words use line_reader_next_line() and split the line themselves.
+ * file_read() in base/file.h reads a file into a text, up to a limit. */
+#ifndef WEFT_BASE_LINE_READER_H
+#define WEFT_BASE_LINE_READER_H
+
+#include "base/err.h"
+#include "base/mem.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { LINE_READER_BYTES = 8192, WORDS_PER_LINE = 64 }; /* of a line, at most */
+
+struct word {
+    const char *text; /* NULL: there is none */
+    unsigned line, column;
+};
+
+struct cursor {
+    const char *file;
+    struct err *err;
+    struct word words[WORDS_PER_LINE];
+    unsigned count, at;
+    struct word end; /* where the line ends */
+};
+
+/* ---- lines ---- */
+
+struct line_reader {
+    const char *file;    /* for errors */
+    const char *text;    /* where the next line begins */
+    size_t length;       /* of what is left of the text */
+    struct arena *arena; /* owns the words; NULL: they are gone when the next line is read */
+    struct err *err;
+    int status;       /* negative after an error: no more lines are read */
+    unsigned number;  /* of the current line, counted from 1 */
+    const char *line; /* the current line as written, without its end */
+    size_t line_length;
+    char copy[LINE_READER_BYTES + 1]; /* the current line, NUL-terminated; may be written to */
+};
+
+/* Goes to the next line that has words and splits it. False at the end of the text, and after an
+ * error: reader->status tells which. */
+bool line_reader_next(struct line_reader *reader, struct cursor *cursor);
+/* Goes to the next line, empty ones and comments included, and copies it to reader->copy. */
+bool line_reader_next_line(struct line_reader *reader);
+/* Sets the error and the reader's status: "FILE:LINE: message"; -EINVAL. */
+int line_reader_error(struct line_reader *reader, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- errors about words ---- */
+
+/* "FILE:LINE:COLUMN: message"; -EINVAL. */
+int word_error(const struct cursor *cursor, const struct word *word, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* "'WORD' is no WHAT: expected A, B or C; did you mean 'B'?" `names` may be NULL. */
+int word_unknown(const struct cursor *cursor, const struct word *word, const char *what,
+                 const char *const *names, size_t count);
+
+/* ---- the words of a line ---- */
+
+/* The next word, if it is this one. */
+bool cursor_accept(struct cursor *cursor, const char *text);
+bool cursor_is_done(const struct cursor *cursor);
+
+/* 0, or an error when the next word is missing or is something else. */
+int cursor_take(struct cursor *cursor, const char *what, struct word *word);
+int cursor_take_exact(struct cursor *cursor, const char *text);
+int cursor_take_choice(struct cursor *cursor, const char *what, const char *const *names,
+                       size_t count, unsigned *index);
+int cursor_take_time(struct cursor *cursor, uint64_t *ps);
+int cursor_take_number(struct cursor *cursor, const char *what, uint64_t low, uint64_t high,
+                       uint64_t *number);
+int cursor_take_percent(struct cursor *cursor, uint64_t *parts); /* of 2^32 */
+int cursor_take_end(struct cursor *cursor);
+
+/* A number from above 0 up to `high`, decimals allowed ("20e3", "0.75"). */
+int cursor_take_decimal(struct cursor *cursor, const char *what, double high, double *value);
+
+/* ---- numbers ---- */
+
+/* A decimal or 0x… number; false if the text is anything else. */
+bool parse_number(const char *text, uint64_t *number);
+/* Digits, a point, an exponent: "0.5", "20e3"; no sign. What follows it (a unit, or "") goes to
+ * `rest`. */
+bool parse_decimal(const char *text, double *value, const char **rest);
+bool parse_percent(const char *text, uint64_t *parts); /* "5%", in parts of 2^32 */
+
+#endif

@@ -1,0 +1,98 @@
+/* Requests, and the window in which they are outstanding.
+ *
+ * A request is a Get or Set SMP that waits for its answer. Its kind says which attribute it asks
+ * for or writes and who takes the outcome. Every part of the manager defines the kinds that it
+ * sends as constants in its own file; transactions.c knows no kind by name. */
+#ifndef WEFT_SM_TRANSACTIONS_H
+#define WEFT_SM_TRANSACTIONS_H
+
+#include "sm/sm.h"
+
+#include <stddef.h>
+
+struct request;
+
+/* Status 0. `data` is the attribute in the answer. */
+typedef void request_answered(struct sm *sm, uint64_t now, const struct request *request,
+                              const uint8_t *data);
+/* An answer with a status other than 0. */
+typedef void request_refused(struct sm *sm, uint64_t now, const struct request *request,
+                             uint16_t status);
+/* All tries timed out, or there is no path to the target any more. */
+typedef void request_unanswered(struct sm *sm, uint64_t now, const struct request *request);
+
+/* How long the next try of a request waits, and how many tries there are. */
+struct request_effort {
+    unsigned retries;
+    uint64_t timeout_ns;
+    bool ignores_loss; /* a time-out tells nothing about congestion */
+};
+typedef void request_adjust_effort(const struct sm *sm, const struct request *request,
+                                   struct request_effort *effort);
+
+struct request_kind {
+    const char *name; /* what it reads or writes, for log lines */
+    uint16_t attribute;
+    uint8_t method;
+    size_t counter; /* offset in struct sm_counts; 0: `other` */
+    request_answered *answered;
+    request_refused *refused;       /* NULL: as if there were no answer */
+    request_unanswered *unanswered; /* NULL: nothing follows */
+    request_adjust_effort *effort;  /* NULL: as configured */
+};
+
+/* What a request is about. Which member is valid follows from its kind. */
+union request_subject {
+    uint32_t port;
+    uint32_t node;
+    uint32_t row; /* of the subnet's blocks */
+    struct {
+        uint32_t node, block;
+    } table; /* a block of a switch's forwarding table */
+    struct {
+        uint32_t port, block;
+    } keys; /* a block of an end port's partition table */
+    struct {
+        uint32_t port, distribution;
+    } state; /* of a port, set for the distribution of that number */
+    struct {
+        uint32_t port;
+        bool discovery_waits; /* else a sweep asks, and nothing depends on the answer */
+    } manager;
+};
+
+/* The order in which requests are sent. Pressing ones do not wait for room in the window: they are
+ * few, and others wait for what they tell. */
+enum haste { HASTE_NONE, HASTE_URGENT, HASTE_PRESSING, HASTE_COUNT };
+
+struct request {
+    const struct request_kind *kind;
+    union request_subject about;
+    uint32_t target;  /* end port; SUBNET_NONE: the manager's own, before it is known */
+    uint32_t through; /* the request goes one hop on, out of this port; else SUBNET_NONE */
+    uint32_t modifier;
+    uint8_t data[SMP_DATA_BYTES];
+    /* Private to transactions.c. */
+    uint64_t deadline;
+    uint32_t next;       /* in a queue or in the free list */
+    uint32_t generation; /* of this slot; part of the transaction id */
+    uint8_t tries, haste;
+    bool outstanding;
+};
+
+struct transactions *transactions_new(void);
+void transactions_free(struct transactions *transactions);
+/* A new request; valid until the next call of this function or of sm_submit(). */
+struct request *sm_request(struct sm *sm, const struct request_kind *kind,
+                           union request_subject about, uint32_t target);
+void sm_submit(struct sm *sm, struct request *request, enum haste haste);
+bool transactions_next(struct sm *sm, uint64_t now, struct sm_message *message);
+void transactions_receive(struct sm *sm, uint64_t now, const struct sm_message *message);
+void transactions_expire(struct sm *sm, uint64_t now);
+uint64_t transactions_deadline(const struct sm *sm);
+bool transactions_idle(const struct sm *sm);
+uint32_t transactions_waiting(const struct sm *sm, enum haste haste); /* in this queue */
+void transactions_flush(struct sm *sm); /* forget all requests: nobody waits for them any more */
+void transactions_cut(struct sm *sm, uint64_t now); /* give up those that have no way any more */
+
+#endif

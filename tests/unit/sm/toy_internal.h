@@ -1,0 +1,34 @@
+/* What the toy's two files share. */
+#ifndef WEFT_TESTS_SM_TOY_INTERNAL_H
+#define WEFT_TESTS_SM_TOY_INTERNAL_H
+
+#include "toy.h"
+
+struct toy_end {           /* a port where an SMP starts or arrives */
+    struct toy_node *node; /* NULL: it gets lost */
+    unsigned port;
+};
+
+/* Something on its way. */
+struct toy_flight {
+    enum {
+        FLIGHT_REQUEST, /* from a manager, and whatever it sends besides */
+        FLIGHT_LOST,    /* the same; nobody answers, but the manager waits until `at` */
+        FLIGHT_ANSWER,  /* or a trap, to a manager */
+    } kind;
+    uint64_t at;       /* when it arrives */
+    uint64_t deadline; /* until then the manager waits for an answer; 0: it does not */
+    unsigned manager;  /* whose it is */
+    struct sm_message message;
+};
+
+void toy_set_manager_bit(struct toy_node *node, unsigned port);
+void toy_agent_answer(struct toy_node *node, unsigned arrival, uint8_t *mad);
+void toy_make_answer(uint8_t *mad, unsigned status);
+
+/* Follows a directed route (from path[1] on) and notes the ports of arrival. */
+struct toy_end toy_walk(struct toy_end from, const uint8_t *path, unsigned hops, uint8_t *back);
+struct toy_end toy_hop(struct toy_end from, unsigned port);
+struct toy_end toy_forward(struct toy_end from, unsigned lid);
+
+#endif

@@ -1,0 +1,209 @@
+/* Transactions: a bounded window of SMPs, time-outs, retries, and answers that nobody waits for. */
+#include "toy.h"
+
+#include <string.h>
+
+enum { RETRIES = 3 };
+
+static struct toy *start(void **state, const char *links, uint32_t window)
+{
+    struct toy *toy = toy_open(state, links);
+    struct sm_config config = toy_config();
+    config.window = window;
+    config.retries = RETRIES;
+    toy_seat(toy, "H1", &config);
+    return toy;
+}
+
+static struct sm_counts counts_of(const struct toy *toy)
+{
+    struct sm_counts counts;
+    sm_counts(toy->sm, &counts);
+    return counts;
+}
+
+/* When the n-th SMP like this was sent. */
+static uint64_t when(const struct toy *toy, const char *node, unsigned attribute, unsigned n)
+{
+    for (size_t i = 0; i < toy->sent.count; i++)
+        if (toy->sent.items[i].attribute == attribute && toy->sent.items[i].node &&
+            strcmp(toy->sent.items[i].node->name, node) == 0 && n-- == 0)
+            return toy->sent.items[i].at;
+    fail_msg("it was not sent so often");
+    return 0;
+}
+
+static void a_lost_request_is_sent_again_each_time_with_twice_the_patience(void **state)
+{
+    struct toy *toy = start(state, "S1-H1 S1-H2", 256);
+    toy_meddle(toy, (struct toy_rule){TOY_LOSE, "H2", ATTRIBUTE_NODE_DESCRIPTION, 0, 2});
+    toy_settle(toy);
+    assert_int_equal(toy_count(toy, "H2", ATTRIBUTE_NODE_DESCRIPTION, 0), 3);
+    uint64_t first = when(toy, "H2", ATTRIBUTE_NODE_DESCRIPTION, 0);
+    assert_int_equal(when(toy, "H2", ATTRIBUTE_NODE_DESCRIPTION, 1), first + TOY_TIMEOUT);
+    assert_int_equal(when(toy, "H2", ATTRIBUTE_NODE_DESCRIPTION, 2), first + 3 * TOY_TIMEOUT);
+    assert_int_equal(counts_of(toy).timeouts, 2);
+    assert_int_equal(counts_of(toy).gave_up, 0);
+    toy_assert_up(toy);
+}
+
+static void after_its_retries_a_request_is_given_up_and_the_rest_goes_on(void **state)
+{
+    struct toy *toy = start(state, "S1-H1 S1-H2", 256);
+    toy_meddle(toy, (struct toy_rule){TOY_LOSE, "H2", ATTRIBUTE_NODE_DESCRIPTION, 0, 1000});
+    toy_settle(toy);
+    assert_int_equal(toy_count(toy, "H2", ATTRIBUTE_NODE_DESCRIPTION, 0), RETRIES + 1);
+    assert_int_equal(counts_of(toy).gave_up, 1);
+    toy_assert_up(toy);
+}
+
+static void a_lost_answer_costs_a_retry_and_nothing_else(void **state)
+{
+    struct toy *toy = start(state, "S1-S2 S1-H1 S2-H2", 256);
+    toy_meddle(toy, (struct toy_rule){TOY_LOSE_ANSWER, NULL, 0, METHOD_SET, 5});
+    toy_settle(toy);
+    assert_int_equal(counts_of(toy).timeouts, 5);
+    assert_int_equal(counts_of(toy).sent, counts_of(toy).answered + 5);
+    toy_assert_up(toy);
+}
+
+static void no_more_than_the_window_is_ever_outstanding(void **state)
+{
+    static const uint32_t windows[] = {1, 3, 8};
+    for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++) {
+        struct toy *toy = start(state, "S1-S2 S1-S3 S2-S3 S1-H1 S2-H2 S3-H3", windows[i]);
+        toy_settle(toy);
+        assert_int_equal(toy->most_outstanding, windows[i]);
+        toy_assert_up(toy);
+        toy_close(state);
+    }
+    start(state, "S1-H1", 1);
+}
+
+static void a_loss_halves_the_window_once_in_a_time_out(void **state)
+{
+    struct toy *toy = start(state, "S1-H1", 8);
+    toy_run_until_sent(toy, "S1", ATTRIBUTE_PORT_INFO, METHOD_GET);
+    assert_int_equal(toy_outstanding(toy, 0), 8); /* of 11 */
+    toy_meddle(toy, (struct toy_rule){TOY_LOSE, "S1", 0, 0, 8});
+    toy_run(toy, TOY_TIMEOUT - TOY_LATENCY);
+    toy_mark(toy);
+    toy_run(toy, TOY_LATENCY); /* all eight time out at the same moment */
+    toy_take_outputs(toy);
+    assert_int_equal(counts_of(toy).timeouts, 8);
+    assert_int_equal(toy_count(toy, NULL, 0, 0), 4);
+    toy_settle(toy);
+    toy_assert_up(toy);
+}
+
+static void answers_that_come_twice_or_late_are_ignored(void **state)
+{
+    struct toy *toy = start(state, "S1-S2 S1-H1 S2-H2", 256);
+    toy_meddle(toy, (struct toy_rule){TOY_REPEAT, NULL, 0, 0, 1000});
+    toy_settle(toy);
+    toy_run(toy, TOY_S);
+    assert_int_equal(counts_of(toy).answered, counts_of(toy).sent);
+    toy_assert_up(toy);
+}
+
+static void an_answer_that_comes_after_its_time_out_counts_once(void **state)
+{
+    struct toy *toy = start(state, "S1-S2 S1-H1 S2-H2", 256);
+    toy_meddle(toy, (struct toy_rule){TOY_DELAY, NULL, 0, METHOD_SET, 4});
+    toy_settle(toy);
+    toy_run(toy, TOY_S);
+    assert_int_equal(counts_of(toy).timeouts, 4);
+    assert_int_equal(counts_of(toy).answered, counts_of(toy).sent - 4);
+    toy_assert_up(toy);
+}
+
+static void answer_to(struct toy *toy, uint64_t tid, unsigned attribute, uint32_t modifier)
+{
+    struct sm_message message = {.lid = LID_PERMISSIVE};
+    wire_set(message.mad, MAD_CLASS, CLASS_SUBN_DIRECTED);
+    wire_set(message.mad, MAD_METHOD, METHOD_GET_RESP);
+    wire_set(message.mad, MAD_TID, tid);
+    wire_set(message.mad, MAD_ATTRIBUTE_ID, attribute);
+    wire_set(message.mad, MAD_ATTRIBUTE_MODIFIER, modifier);
+    sm_receive(toy->sm, toy->now, &message);
+}
+
+/* The ports of S1 are being read, as they were when the subnet came up. */
+static struct toy *reading_ports(void **state)
+{
+    struct toy *toy = toy_up(state, "S1-S2 S1-H1 S2-H2");
+    toy_link(toy, "S1", "S2");
+    toy_run_until_sent(toy, "S1", ATTRIBUTE_PORT_INFO, METHOD_GET);
+    assert_true(toy_outstanding(toy, 0) > 4);
+    return toy;
+}
+
+static void answers_to_earlier_requests_do_not_answer_later_ones(void **state)
+{
+    struct toy *toy = reading_ports(state);
+    uint64_t answered = counts_of(toy).answered;
+    for (size_t i = 0; i < toy->mark; i++)
+        answer_to(toy, toy->sent.items[i].tid, toy->sent.items[i].attribute,
+                  toy->sent.items[i].modifier);
+    assert_int_equal(counts_of(toy).answered, answered);
+    toy_settle(toy);
+    toy_assert_up(toy);
+}
+
+static void answers_that_nobody_asked_for_are_ignored(void **state)
+{
+    struct toy *toy = reading_ports(state);
+    uint64_t answered = counts_of(toy).answered;
+    const struct toy_sent last = toy->sent.items[toy->sent.count - 1];
+    assert_int_equal(last.attribute, ATTRIBUTE_PORT_INFO);
+    answer_to(toy, UINT32_MAX, last.attribute, last.modifier);
+    answer_to(toy, 0x3FFFFF, last.attribute, last.modifier);
+    answer_to(toy, last.tid, ATTRIBUTE_SWITCH_INFO, last.modifier);
+    answer_to(toy, last.tid, last.attribute, last.modifier + 1);
+    assert_int_equal(counts_of(toy).answered, answered);
+    toy_settle(toy);
+    toy_assert_up(toy);
+}
+
+static void what_has_no_way_any_more_is_given_up_at_once(void **state)
+{
+    struct toy *toy = toy_up(state, "S1-S2 S1-H1 S1-H3 S2-H2");
+    toy_node(toy, "S2")->mute = true;
+    toy_run_until_sent(toy, "S2", ATTRIBUTE_SWITCH_INFO, METHOD_GET); /* by a sweep */
+    toy_cut(toy, "S1", "S2");
+    toy_run(toy, TOY_TIMEOUT / 2);
+    assert_int_equal(counts_of(toy).gave_up, 1);
+    assert_int_equal(counts_of(toy).timeouts, 0);
+    assert_true(sm_is_settled(toy->sm));
+    assert_int_equal(toy_present(toy), 3);
+}
+
+static void a_manager_that_waits_has_its_deadline_at_the_first_time_out(void **state)
+{
+    struct toy *toy = start(state, "S1-H1 S1-H2", 256);
+    toy_take_outputs(toy);
+    assert_int_equal(toy_outstanding(toy, 0), 1);
+    assert_int_equal(sm_deadline(toy->sm), toy->now + TOY_TIMEOUT);
+    sm_expire(toy->sm, toy->now + TOY_TIMEOUT - 1);
+    assert_int_equal(counts_of(toy).timeouts, 0);
+    sm_expire(toy->sm, toy->now + TOY_TIMEOUT);
+    assert_int_equal(counts_of(toy).timeouts, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TOY_TEST(a_lost_request_is_sent_again_each_time_with_twice_the_patience),
+        TOY_TEST(after_its_retries_a_request_is_given_up_and_the_rest_goes_on),
+        TOY_TEST(a_lost_answer_costs_a_retry_and_nothing_else),
+        TOY_TEST(no_more_than_the_window_is_ever_outstanding),
+        TOY_TEST(a_loss_halves_the_window_once_in_a_time_out),
+        TOY_TEST(answers_that_come_twice_or_late_are_ignored),
+        TOY_TEST(an_answer_that_comes_after_its_time_out_counts_once),
+        TOY_TEST(answers_to_earlier_requests_do_not_answer_later_ones),
+        TOY_TEST(answers_that_nobody_asked_for_are_ignored),
+        TOY_TEST(what_has_no_way_any_more_is_given_up_at_once),
+        TOY_TEST(a_manager_that_waits_has_its_deadline_at_the_first_time_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
