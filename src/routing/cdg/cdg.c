@@ -122,7 +122,7 @@ void cdg_release(struct cdg *cdg)
     *cdg = (struct cdg){0};
 }
 
-void cdg_open(struct cdg *cdg)
+void cdg_open_without_order(struct cdg *cdg)
 {
     size_t words = cdg_row(cdg, cdg->channels);
     struct cdg_layer *layer = &cdg->layer[cdg->count++];
@@ -133,6 +133,11 @@ void cdg_open(struct cdg *cdg)
     layer->place = layer->trial + words;
     layer->next = (uint32_t *)(layer->place + cdg->channels + 1);
     layer->last = layer->next + cdg->channels + 1;
+}
+
+void cdg_open(struct cdg *cdg)
+{
+    cdg_open_without_order(cdg);
     cdg_set_order(cdg, cdg->count - 1, cdg->first_order);
 }
 
@@ -155,10 +160,14 @@ static void link_behind(struct cdg_layer *layer, uint32_t channel, uint32_t last
 void cdg_set_order(struct cdg *cdg, unsigned index, const uint32_t *channels)
 {
     struct cdg_layer *layer = &cdg->layer[index];
-    uint32_t end = cdg->channels;
-    layer->next[end] = layer->last[end] = end;
-    for (uint32_t i = 0; i < cdg->channels; i++)
-        link_behind(layer, channels[i], layer->last[end]);
+    uint32_t last = cdg->channels;
+    for (uint32_t i = 0; i < cdg->channels; i++) {
+        layer->next[last] = channels[i];
+        layer->last[channels[i]] = last;
+        last = channels[i];
+    }
+    layer->next[last] = cdg->channels;
+    layer->last[cdg->channels] = last;
     label_order(cdg, layer);
 }
 
@@ -182,6 +191,7 @@ void cdg_clear(struct cdg *cdg, unsigned index)
     memset(layer->after, 0, bytes);
     memset(layer->before, 0, bytes);
     memset(layer->refused, 0, bytes);
+    cdg->path_count = 0;
     cdg_set_order(cdg, index, cdg->first_order);
 }
 
@@ -256,10 +266,6 @@ bool cdg_sort(struct cdg *cdg, unsigned index)
 
 /* ---- one at a time ---- */
 
-/* How a channel was found: ahead of `out`, or behind `in`; and whether a dependency on the path to
- * it is on trial. */
-enum { AHEAD = 1, BEHIND = 2, ON_TRIAL = 4 };
-
 /* Takes a channel that was found into the list of its side. True if the other side has found it,
  * too: then there is a path from `out` to `in`, and `seen` of the channel tells whether it needs
  * the trial. */
@@ -267,14 +273,14 @@ static bool take_found(struct cdg *cdg, uint32_t channel, uint8_t how)
 {
     uint8_t *seen = &cdg->seen[channel];
     cdg->operations++;
-    if (*seen & how & (AHEAD | BEHIND))
+    if (*seen & how & (CDG_AHEAD | CDG_BEHIND))
         return false;
     if (*seen) {
         *seen |= how;
         return true;
     }
     *seen = how;
-    if (how & AHEAD)
+    if (how & CDG_AHEAD)
         vec_push(&cdg->ahead, channel);
     else
         vec_push(&cdg->behind, channel);
@@ -291,7 +297,7 @@ static bool look_ahead(struct cdg *cdg, const struct cdg_layer *layer, uint32_t 
         uint64_t trial = layer->trial[row + word];
         for (uint64_t bits = layer->after[row + word]; bits; bits &= bits - 1) {
             uint32_t next = first + (uint32_t)__builtin_ctzll(bits);
-            uint8_t how = cdg->seen[channel] | (bits & -bits & trial ? ON_TRIAL : 0);
+            uint8_t how = cdg->seen[channel] | (bits & -bits & trial ? CDG_ON_TRIAL : 0);
             if (layer->place[next] > limit || !take_found(cdg, next, how))
                 continue;
             *met = next;
@@ -313,7 +319,7 @@ static bool look_behind(struct cdg *cdg, const struct cdg_layer *layer, uint32_t
             uint32_t reverse = first + (uint32_t)__builtin_ctzll(bits);
             uint32_t next = cdg->reverse[reverse];
             bool trial = bitset_has(layer->trial + cdg_row(cdg, reverse), bit);
-            uint8_t how = cdg->seen[channel] | (trial ? ON_TRIAL : 0);
+            uint8_t how = cdg->seen[channel] | (trial ? CDG_ON_TRIAL : 0);
             if (layer->place[next] < limit || !take_found(cdg, next, how))
                 continue;
             *met = next;
@@ -333,13 +339,13 @@ static unsigned search(struct cdg *cdg, const struct cdg_layer *layer, uint32_t 
     size_t ahead = 0, behind = 0;
     cdg->ahead.count = cdg->behind.count = 0;
     *met = in;
-    if (take_found(cdg, out, AHEAD) || take_found(cdg, in, BEHIND))
+    if (take_found(cdg, out, CDG_AHEAD) || take_found(cdg, in, CDG_BEHIND))
         return 0;
     for (;;) {
         if (ahead == cdg->ahead.count)
-            return AHEAD;
+            return CDG_AHEAD;
         if (behind == cdg->behind.count)
-            return BEHIND;
+            return CDG_BEHIND;
         if (cdg->ahead.count <= cdg->behind.count
                 ? look_ahead(cdg, layer, cdg->ahead.items[ahead++], high, met)
                 : look_behind(cdg, layer, cdg->behind.items[behind++], low, met))
@@ -403,13 +409,16 @@ static void move_behind(struct cdg *cdg, struct cdg_layer *layer, uint32_t last)
 static void reorder(struct cdg *cdg, struct cdg_layer *layer, uint32_t in, uint32_t out,
                     unsigned side)
 {
-    size_t count = side == AHEAD ? cdg->ahead.count : cdg->behind.count;
-    const uint32_t *found = side == AHEAD ? cdg->ahead.items : cdg->behind.items;
+    size_t count = side == CDG_AHEAD ? cdg->ahead.count : cdg->behind.count;
+    const uint32_t *found = side == CDG_AHEAD ? cdg->ahead.items : cdg->behind.items;
     cdg->moved.count = 0;
     for (size_t i = 0; i < count; i++)
         vec_push(&cdg->moved, ((struct cdg_place){layer->place[found[i]], found[i]}));
     sort_moved(cdg->moved.items, count);
-    move_behind(cdg, layer, side == AHEAD ? in : layer->last[out]);
+    move_behind(cdg, layer,
+                cdg->similar        ? cdg_far_place(cdg, layer, side)
+                : side == CDG_AHEAD ? in
+                                    : layer->last[out]);
 }
 
 static void flip(uint64_t *row, uint32_t bit)
@@ -429,17 +438,25 @@ static void flip_dependency(const struct cdg *cdg, struct cdg_layer *layer, uint
 static bool make_room(struct cdg *cdg, struct cdg_layer *layer, struct cdg_dependency new)
 {
     uint32_t met;
+    unsigned side = 0;
+    bool on_trial = cdg->on_trial && cdg->added.count;
     if (layer->place[new.in] < layer->place[new.out])
         return true;
-    unsigned side = search(cdg, layer, new.in, new.out, &met);
-    /* A cycle that needs a dependency on trial is no reason to refuse for ever. */
-    if (!side && cdg->seen[met] & ON_TRIAL)
-        vec_push(&cdg->blocked, new);
-    forget_search(cdg);
-    if (side)
-        reorder(cdg, layer, new.in, new.out, side);
-    else
+    if (!cdg->similar || !cdg_path_closes(cdg, new)) {
+        side = search(cdg, layer, new.in, new.out, &met);
+        if (side)
+            reorder(cdg, layer, new.in, new.out, side);
+        else
+            on_trial = cdg->seen[met] & CDG_ON_TRIAL;
+        if (!side && cdg->similar)
+            cdg_note_path(cdg, new, met);
+        forget_search(cdg);
+    }
+    if (!side)
         cdg_set_add(cdg, layer->refused, new.in, new.out);
+    /* A cycle that needs a dependency on trial is no reason to refuse for ever. */
+    if (!side && on_trial)
+        vec_push(&cdg->blocked, new);
     return side;
 }
 

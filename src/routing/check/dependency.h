@@ -17,9 +17,9 @@ struct dependency_graph {
     uint64_t *bits;
 };
 
-/* A node, and the switch where its channel arrives. */
-struct dependency_node {
-    uint32_t at, node;
+/* A node, named by where its channel begins: the switch, and the node's bit in the rows there. */
+struct dependency_channel {
+    uint32_t from, bit;
 };
 
 void dependency_init(struct dependency_graph *graph, const struct network *network, unsigned vls);
@@ -62,7 +62,7 @@ void dependency_each(const struct dependency_graph *graph,
 bool dependency_find_cycle(const struct dependency_graph *graph, struct verify_report *report);
 /* The same for cycles that some of these nodes lead to. */
 bool dependency_find_cycle_from(const struct dependency_graph *graph,
-                                const struct dependency_node *nodes, size_t count,
+                                const struct dependency_channel *channels, size_t count,
                                 uint64_t *operations, struct verify_report *report);
 
 #endif

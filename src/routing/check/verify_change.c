@@ -87,18 +87,20 @@ enum age { OLD, NEW };
 struct place {
     uint32_t column;
     uint32_t wave, drains; /* when the entry is written, and how many drains come before that */
-    uint16_t lanes[2];     /* of traffic that leaves by the old and by the new entry */
-    uint16_t followed[2];  /* those of which it is noted how they go on */
-    bool is_planned, is_changed, is_done, arrives, has_lanes[2];
+    uint16_t lanes[2];     /* of traffic that may leave by the old and by the new entry, ever */
+    bool is_planned, is_changed, is_unchecked, is_done, arrives;
+    bool has_lanes[2], is_followed[2];
     uint8_t before; /* the old entry, if it is changed */
 };
 
-/* A switch that forwards by its old or by its new entry. */
+/* A switch that forwards by its old or by its new entry, and the last wave that may have been
+ * written before a packet is there. */
 struct state {
     uint32_t at;
     enum age age;
-    uint16_t lanes;
+    uint32_t wave;
 };
+enum { ANY_WAVE = UINT32_MAX };
 
 struct walk {
     struct verify_change *change;
@@ -111,12 +113,15 @@ struct walk {
     uint32_t column;
     struct place *places; /* by switch */
     VEC(uint32_t) path;
-    VEC(struct state) queue;
-    uint32_t query, *asked; /* [switch * 2 + age]: the last query that came by */
-    VEC(struct dependency_node) heads; /* of new dependencies */
+    VEC(struct state) queue, onwards;
+    uint32_t query;
+    struct asked {
+        uint32_t query, wave;
+    } * asked; /* [switch * 2 + age]: the last query that came by, and the last wave of it */
+    VEC(struct dependency_channel) heads; /* of new dependencies */
 };
 
-static struct place *place_at(const struct walk *walk, uint32_t at)
+static inline struct place *place_at(const struct walk *walk, uint32_t at)
 {
     struct place *place = &walk->places[at];
     if (place->column != walk->column)
@@ -124,17 +129,28 @@ static struct place *place_at(const struct walk *walk, uint32_t at)
     return place;
 }
 
-static uint8_t entry_at(const struct walk *walk, uint32_t at, enum age age)
+static inline bool is_changed(const struct walk *walk, uint32_t at)
 {
-    const struct place *place = place_at(walk, at);
-    return age == OLD && place->is_changed ? place->before
-                                           : routes_port(walk->routes, at, walk->lid);
+    return walk->places[at].column == walk->column && walk->places[at].is_changed;
+}
+
+static inline uint8_t entry_at(const struct walk *walk, uint32_t at, enum age age)
+{
+    return age == OLD && is_changed(walk, at) ? walk->places[at].before
+                                              : routes_port(walk->routes, at, walk->lid);
+}
+
+/* Whether a switch sends to a neighbour, by its old entry or its new one. */
+static inline bool sends_by(const struct walk *walk, uint32_t at, uint8_t port)
+{
+    return routes_port(walk->routes, at, walk->lid) == port ||
+           (is_changed(walk, at) && walk->places[at].before == port);
 }
 
 /* The port behind an entry, if it is a link to another switch. An old entry never led over a link
  * that is new: that carries no traffic before the plan is carried out. */
-static const struct network_port *link_of(const struct walk *walk, uint32_t at, uint8_t port,
-                                          enum age age)
+static inline const struct network_port *link_of(const struct walk *walk, uint32_t at, uint8_t port,
+                                                 enum age age)
 {
     const struct network_switch *node = &walk->network->switches.items[at];
     if (port == 0 || port > node->port_count)
@@ -148,7 +164,7 @@ static const struct network_port *link_of(const struct walk *walk, uint32_t at, 
 /* The first age that a switch has; one whose entry stays has only NEW. */
 static enum age first_age(const struct walk *walk, uint32_t at)
 {
-    return place_at(walk, at)->is_changed ? OLD : NEW;
+    return is_changed(walk, at) ? OLD : NEW;
 }
 
 /* Whether a packet that `from` forwarded by the entry of one age can meet that of another age at
@@ -156,8 +172,8 @@ static enum age first_age(const struct walk *walk, uint32_t at)
 static bool can_follow(const struct walk *walk, uint32_t from, enum age from_age, uint32_t to,
                        enum age to_age)
 {
-    const struct place *sender = place_at(walk, from), *receiver = place_at(walk, to);
-    if (!sender->is_changed || !receiver->is_changed || from_age == to_age)
+    const struct place *sender = &walk->places[from], *receiver = &walk->places[to];
+    if (from_age == to_age || !is_changed(walk, from) || !is_changed(walk, to))
         return true;
     return from_age == NEW ? sender->wave <= receiver->wave : sender->drains >= receiver->drains;
 }
@@ -234,70 +250,86 @@ static uint16_t own_lanes(const struct walk *walk, uint32_t at)
     return level < walk->graph->vls ? (uint16_t)(1u << level) : 0;
 }
 
-static void put_in_queue(struct walk *walk, uint32_t at, enum age age, uint16_t lanes)
+/* Puts a state into the queue of a query, unless it was there with as late a wave. */
+static void put_in_queue(struct walk *walk, uint32_t at, enum age age, uint32_t wave)
 {
-    vec_push(&walk->queue, ((struct state){at, age, lanes}));
+    struct asked *asked = &walk->asked[at * 2 + age];
+    if (asked->query == walk->query && asked->wave >= wave)
+        return;
+    *asked = (struct asked){walk->query, wave};
+    vec_push(&walk->queue, ((struct state){at, age, wave}));
 }
 
 /* All who may have sent what a switch forwards by its entry of this age, one step back. */
-static void queue_senders(struct walk *walk, uint32_t at, enum age age)
+static void queue_senders(struct walk *walk, struct state state)
 {
     const struct network *network = walk->network;
+    uint32_t at = state.at, wave = state.wave;
+    if (state.age == OLD && is_changed(walk, at) && walk->places[at].wave < wave)
+        wave = walk->places[at].wave;
     walk->change->operations += network->first_edge[at + 1] - network->first_edge[at];
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
         const struct network_edge *edge = &network->edges[e];
+        if (!sends_by(walk, edge->to, edge->to_port))
+            continue;
         for (enum age from = first_age(walk, edge->to); from <= NEW; from++) {
-            uint32_t *asked = &walk->asked[edge->to * 2 + from];
-            if (entry_at(walk, edge->to, from) != edge->to_port || *asked == walk->query ||
-                !link_of(walk, edge->to, edge->to_port, from) ||
-                !can_follow(walk, edge->to, from, at, age))
-                continue;
-            *asked = walk->query;
-            put_in_queue(walk, edge->to, from, 0);
+            bool late = from == NEW && is_changed(walk, edge->to) &&
+                        walk->places[edge->to].wave > wave;
+            if (entry_at(walk, edge->to, from) == edge->to_port && !late &&
+                link_of(walk, edge->to, edge->to_port, from) &&
+                can_follow(walk, edge->to, from, at, state.age))
+                put_in_queue(walk, edge->to, from, wave);
         }
     }
 }
 
-/* The lanes of all traffic that counts and that a switch may forward by its entry of this age. */
-static uint16_t lanes_through(struct walk *walk, uint32_t at, enum age age)
+/* The lanes of all traffic that counts and that a switch may forward by its entry of this age
+ * before a wave later than this one is written. */
+static uint16_t lanes_through(struct walk *walk, uint32_t at, enum age age, uint32_t wave)
 {
-    struct place *place = place_at(walk, at);
     uint16_t all = (uint16_t)((1u << walk->graph->vls) - 1), lanes = 0;
     if (walk->one_lane)
         return 1;
-    if (place->has_lanes[age])
+    struct place *place = place_at(walk, at);
+    if (wave == ANY_WAVE && place->has_lanes[age])
         return place->lanes[age];
     walk->queue.count = 0;
     walk->query++;
-    put_in_queue(walk, at, age, 0);
+    put_in_queue(walk, at, age, wave);
     for (size_t i = 0; i < walk->queue.count && lanes != all; i++) {
-        struct state state = walk->queue.items[i];
-        lanes |= own_lanes(walk, state.at);
-        queue_senders(walk, state.at, state.age);
+        lanes |= own_lanes(walk, walk->queue.items[i].at);
+        queue_senders(walk, walk->queue.items[i]);
     }
-    place->has_lanes[age] = true;
-    place->lanes[age] = lanes;
+    place->has_lanes[age] |= wave == ANY_WAVE;
+    if (wave == ANY_WAVE)
+        place->lanes[age] = lanes;
     return lanes;
 }
 
 /* Notes that packets which arrive by a port may wait for another one. */
-static void add_dependency(struct walk *walk, uint32_t at, uint8_t in, uint8_t out, enum age age,
-                           uint16_t lanes)
+static void add_dependency(struct walk *walk, uint32_t at, uint8_t in, uint8_t out, uint16_t lanes)
 {
-    const struct network_port *link = link_of(walk, at, out, age);
     unsigned vls = walk->graph->vls;
     walk->change->operations++;
-    for (unsigned left = link ? lanes : 0; left; left &= left - 1) {
+    for (unsigned left = lanes; left; left &= left - 1) {
         unsigned lane = (unsigned)__builtin_ctz(left);
         uint64_t *row = dependency_row(walk->graph, at, in, lane);
         if (bitset_has(row, out * vls + lane))
             continue;
         bitset_add(row, out * vls + lane);
-        uint32_t to = link->peer & ~NETWORK_SWITCH;
-        struct dependency_node head = {
-            to, walk->graph->first_node[to] + link->peer_port * vls + lane};
-        vec_push(&walk->heads, head);
+        vec_push(&walk->heads, ((struct dependency_channel){at, out * vls + lane}));
     }
+}
+
+/* What a switch forwards by its entry of one age to the next one, which forwards it by its entry of
+ * another age, if that is possible. */
+static void add_pair(struct walk *walk, uint32_t from, enum age from_age, uint32_t to, uint8_t in,
+                     enum age to_age)
+{
+    uint8_t out = entry_at(walk, to, to_age);
+    uint32_t wave = to_age == OLD && is_changed(walk, to) ? walk->places[to].wave : ANY_WAVE;
+    if (can_follow(walk, from, from_age, to, to_age) && link_of(walk, to, out, to_age))
+        add_dependency(walk, to, in, out, lanes_through(walk, from, from_age, wave));
 }
 
 /* What comes to a switch and leaves it by its entry of this age. */
@@ -305,51 +337,54 @@ static void add_arrivals(struct walk *walk, uint32_t at, enum age age)
 {
     const struct network *network = walk->network;
     uint8_t out = entry_at(walk, at, age);
+    const uint64_t *known = dependency_row(walk->graph, at, 0, 0) + out / 64; /* one lane */
+    size_t words = dependency_row_words(walk->graph, at);
     if (!link_of(walk, at, out, age))
         return;
+    walk->change->operations += network->first_edge[at + 1] - network->first_edge[at];
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
         const struct network_edge *edge = &network->edges[e];
-        if (walk->one_lane && bitset_has(dependency_row(walk->graph, at, edge->port, 0), out))
+        if ((walk->graph->vls == 1 && known[edge->port * words] >> out % 64 & 1) ||
+            !sends_by(walk, edge->to, edge->to_port))
             continue;
         for (enum age from = first_age(walk, edge->to); from <= NEW; from++)
             if (entry_at(walk, edge->to, from) == edge->to_port &&
-                link_of(walk, edge->to, edge->to_port, from) &&
-                can_follow(walk, edge->to, from, at, age))
-                add_dependency(walk, at, edge->port, out, age,
-                               lanes_through(walk, edge->to, from));
-        walk->change->operations++;
+                link_of(walk, edge->to, edge->to_port, from))
+                add_pair(walk, edge->to, from, at, edge->port, age);
     }
 }
 
-/* How traffic goes on that leaves a switch by its entry of this age. */
+/* How traffic goes on that leaves a switch by its entry of this age, up to the destination. Where
+ * every switch sends, the next step is enough: what follows is known, or it has its own turn. */
 static void add_onwards(struct walk *walk, uint32_t at, enum age age)
 {
-    uint16_t lanes = lanes_through(walk, at, age);
-    walk->queue.count = 0;
-    put_in_queue(walk, at, age, lanes);
-    for (size_t i = 0; i < walk->queue.count; i++) {
-        struct state state = walk->queue.items[i];
-        struct place *place = place_at(walk, state.at);
+    walk->onwards.count = 0;
+    vec_push(&walk->onwards, ((struct state){at, age, ANY_WAVE}));
+    for (size_t i = 0; i < walk->onwards.count; i++) {
+        struct state from = walk->onwards.items[i];
+        bool *is_followed = &place_at(walk, from.at)->is_followed[from.age];
         const struct network_port *link =
-            link_of(walk, state.at, entry_at(walk, state.at, state.age), state.age);
-        lanes = state.lanes & (uint16_t)~place->followed[state.age];
-        place->followed[state.age] |= lanes;
-        if (!link || !lanes)
+            link_of(walk, from.at, entry_at(walk, from.at, from.age), from.age);
+        if (!link || *is_followed)
             continue;
+        *is_followed = true;
         uint32_t to = link->peer & ~NETWORK_SWITCH;
-        for (enum age next = first_age(walk, to); next <= NEW; next++)
-            if (can_follow(walk, state.at, state.age, to, next)) {
-                add_dependency(walk, to, link->peer_port, entry_at(walk, to, next), next, lanes);
-                put_in_queue(walk, to, next, lanes);
-            }
+        for (enum age next = first_age(walk, to); next <= NEW; next++) {
+            add_pair(walk, from.at, from.age, to, link->peer_port, next);
+            if (!walk->one_lane)
+                vec_push(&walk->onwards, ((struct state){to, next, ANY_WAVE}));
+        }
     }
 }
 
+/* The old entry of a switch needs no look if it was checked: what packets do that met old entries
+ * only is known, and what they do that met a new one is noted where they met it. */
 static int check_entry(struct walk *walk, uint32_t at, struct err *err)
 {
     int rc = check_arrival(walk, at, err);
-    place_at(walk, at)->is_done = true;
-    for (enum age age = first_age(walk, at); age <= NEW && !rc; age++) {
+    struct place *place = place_at(walk, at);
+    place->is_done = true;
+    for (enum age age = place->is_unchecked ? first_age(walk, at) : NEW; age <= NEW && !rc; age++) {
         add_arrivals(walk, at, age);
         add_onwards(walk, at, age);
     }
@@ -361,7 +396,7 @@ static int check_entry(struct walk *walk, uint32_t at, struct err *err)
 /* An entry that is concerned, and why. */
 struct item {
     uint32_t at;
-    enum { PLANNED, CHANGED, AFFECTED } kind;
+    enum { PLANNED, CHANGED, UNCHECKED, LEADS_ELSEWHERE } kind;
     union {
         uint32_t wave;
         uint8_t before;
@@ -387,7 +422,7 @@ static void list_items(const struct walk *walk, const struct table_change *chang
 {
     const struct verify_change *change = walk->change;
     const struct network *network = walk->network;
-    uint32_t end = walk->routes->stride;
+    uint32_t end = walk->routes->top_lid + 1u;
     for (uint32_t wave = 0; wave < plan->waves.count; wave++) {
         const struct order_wave *these = &plan->waves.items[wave];
         const struct order_update *update = &plan->updates.items[these->first];
@@ -401,13 +436,13 @@ static void list_items(const struct walk *walk, const struct table_change *chang
     }
     for (size_t i = 0; i < change->entries.count; i++)
         add_item(items, change->entries.items[i].lid,
-                 (struct item){change->entries.items[i].at, AFFECTED, {0}});
+                 (struct item){change->entries.items[i].at, UNCHECKED, {0}});
     for (size_t i = 0; i < change->switches.count; i++)
         for (uint32_t lid = 1; lid <= network->top_lid; lid++)
-            add_item(items, lid, (struct item){change->switches.items[i], AFFECTED, {0}});
+            add_item(items, lid, (struct item){change->switches.items[i], UNCHECKED, {0}});
     for (size_t i = 0; i < change->lids.count; i++)
         for (uint32_t at = 0; at < network->switches.count; at++)
-            add_item(items, change->lids.items[i], (struct item){at, AFFECTED, {0}});
+            add_item(items, change->lids.items[i], (struct item){at, UNCHECKED, {0}});
     for (uint32_t at = 0; at < network->switches.count; at++) {
         const struct network_switch *node = &network->switches.items[at];
         const uint8_t *row = routes_row(walk->routes, at), *found;
@@ -415,7 +450,7 @@ static void list_items(const struct walk *walk, const struct table_change *chang
             for (found = row; change->is_new[node->first_port + port] &&
                               (found = memchr(found + 1, (int)port,
                                               (size_t)(row + end - (found + 1)))) != NULL;)
-                add_item(items, (uint32_t)(found - row), (struct item){at, AFFECTED, {0}});
+                add_item(items, (uint32_t)(found - row), (struct item){at, LEADS_ELSEWHERE, {0}});
     }
 }
 
@@ -439,6 +474,7 @@ static int read_changes(struct walk *walk, const struct item *items, size_t coun
 {
     for (size_t i = 0; i < count; i++) {
         struct place *place = place_at(walk, items[i].at);
+        place->is_unchecked |= items[i].kind == UNCHECKED;
         if (items[i].kind == PLANNED && !place->is_planned) {
             place->is_planned = true;
             place->wave = items[i].wave;
@@ -530,6 +566,7 @@ int verify_change(struct verify_change *change, const struct routes *routes,
     mem_free(walk.asked);
     vec_release(&walk.path);
     vec_release(&walk.queue);
+    vec_release(&walk.onwards);
     vec_release(&walk.heads);
     return rc;
 }

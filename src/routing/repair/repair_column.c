@@ -271,39 +271,61 @@ static void settle(struct repair_column *column, uint32_t at, uint32_t hop,
  * after a drain. */
 enum how { AT_ONCE, DETOUR, LATE };
 
-/* The best hop of those that make a switch this near and are rated after `after`, which becomes its
- * rating; NETWORK_NONE: none. Less is better: hops after which the route agrees with the order of
- * channels, hops that agree with what comes to the switch, the old port, links with less load,
- * lower ports. What takes longest to tell is asked last. */
-static uint32_t next_choice(struct repair_column *column, uint32_t at, uint32_t hops, enum how how,
-                            const struct repair_arrivals *arrivals, uint64_t *after)
+/* False if it is known that a switch is not that near. */
+static bool may_be_near(const struct repair_column *column, uint32_t at, uint32_t hops)
+{
+    const struct repair_cell *cell = &column->cells[at];
+    return cell->epoch != column->epoch || cell->state == CELL_NEW ||
+           (cell->state == CELL_ARRIVES && cell->hops == hops);
+}
+
+/* A hop that was looked for, and how it is rated. Less is better: hops after which the route agrees
+ * with the order of channels, hops that agree with what comes to the switch, the old port, links
+ * with less load, lower ports. */
+struct choice {
+    uint32_t hop; /* NETWORK_NONE: there is none */
+    uint64_t rating;
+};
+
+/* The best hop of those that make a switch this near, are rated after `after`, and agree with the
+ * order or not. What takes longest to tell is asked last. */
+static struct choice best_choice(struct repair_column *column, uint32_t at, uint32_t hops,
+                                 const struct repair_arrivals *arrivals, uint64_t after,
+                                 bool agreeing)
 {
     const struct network *network = column->network;
     const uint64_t *load = column->repair->state.load + network->switches.items[at].first_port;
-    uint64_t least = UINT64_MAX, disagrees = UINT64_C(3) << 62;
-    uint32_t best = NETWORK_NONE;
-    column->repair->operations += network->first_edge[at + 1] - network->first_edge[at];
-    for (uint32_t hop = network->first_edge[at]; hop < network->first_edge[at + 1]; hop++) {
+    uint32_t first = network->first_edge[at], end = network->first_edge[at + 1];
+    struct choice best = {NETWORK_NONE, UINT64_MAX};
+    column->repair->operations += end - first;
+    for (uint32_t hop = first; hop < end; hop++) {
         const struct network_edge *edge = &network->edges[hop];
-        uint64_t other = edge->port != column->cells[at].old;
-        uint64_t rating = 1 | other << 61 | (load[edge->port] & (UINT64_MAX >> 11)) << 9 |
-                          (uint64_t)edge->port << 1;
-        if (rating >= least || (rating | disagrees) <= *after ||
-            hops_from(column, edge->to) != hops - 1 ||
-            (how == AT_ONCE && arrivals->together == 1 && repair_was_refused(column, hop)))
+        uint64_t other = edge->port != column->cells[at].old, against = !agreeing, late;
+        uint64_t rating = 1 | against << 63 | other << 61 |
+                          (load[edge->port] & (UINT64_MAX >> 11)) << 9 | (uint64_t)edge->port << 1;
+        if (rating >= best.rating || !may_be_near(column, edge->to, hops - 1) ||
+            repair_goes_with_order(column, hop, arrivals->together) != agreeing ||
+            hops_from(column, edge->to) != hops - 1)
             continue;
-        uint64_t against = !repair_goes_with_order(column, hop, arrivals->together);
-        if (against && !column->reorder)
-            continue;
-        uint64_t late = !repair_comes_with_order(column, hop, arrivals);
-        rating |= against << 63 | late << 62;
-        if (rating < least && rating > *after) {
-            least = rating;
-            best = hop;
-        }
+        late = !repair_comes_with_order(column, hop, arrivals);
+        rating |= late << 62;
+        if (rating < best.rating && rating > after)
+            best = (struct choice){hop, rating};
     }
-    *after = least;
     return best;
+}
+
+/* The best hop that is rated after `choice`, which becomes that one. */
+static bool next_choice(struct repair_column *column, uint32_t at, uint32_t hops,
+                        const struct repair_arrivals *arrivals, struct choice *choice)
+{
+    uint64_t after = choice->rating;
+    *choice = (struct choice){NETWORK_NONE, UINT64_MAX};
+    if (!(after >> 63))
+        *choice = best_choice(column, at, hops, arrivals, after, true);
+    if (choice->hop == NETWORK_NONE && column->reorder)
+        *choice = best_choice(column, at, hops, arrivals, after, false);
+    return choice->hop != NETWORK_NONE;
 }
 
 /* Lets a neighbour that arrives take another hop that is as near, so that this one may follow it.
@@ -359,14 +381,14 @@ static bool try_level(struct repair_column *column, uint32_t at, uint32_t hops)
 {
     struct repair_arrivals arrivals;
     bool refused = column->refused;
-    uint32_t hop;
     repair_find_arrivals(column, at, &arrivals);
     for (enum how how = AT_ONCE; how <= LATE; how++) {
         if ((how == DETOUR && (!column->reorder || column->keep || hops == 1)) ||
             (how == LATE && !column->drains))
             continue;
-        uint64_t rating = 0;
-        while ((hop = next_choice(column, at, hops, how, &arrivals, &rating)) != NETWORK_NONE) {
+        struct choice choice = {0};
+        while (next_choice(column, at, hops, &arrivals, &choice)) {
+            uint32_t hop = choice.hop;
             column->refused = true;
             if (how == AT_ONCE  ? repair_try_hop(column, at, hop, &arrivals)
                 : how == DETOUR ? try_detour(column, at, hop, &arrivals)

@@ -113,7 +113,6 @@ bool repair_try_hop(struct repair_column *column, uint32_t at, uint32_t hop,
 bool repair_try_hop_late(struct repair_column *column, uint32_t at, uint32_t hop,
                          const struct repair_arrivals *arrivals);
 bool repair_count_traffic(struct repair_column *column);
-bool repair_was_refused(const struct repair_column *column, uint32_t hop);
 bool repair_goes_with_order(const struct repair_column *column, uint32_t hop, uint16_t lanes);
 bool repair_comes_with_order(const struct repair_column *column, uint32_t hop,
                              const struct repair_arrivals *arrivals);

@@ -83,9 +83,12 @@ void repair_find_flow(struct repair_column *column, uint32_t at, struct repair_a
 
 static bool insert(struct repair_column *column, uint32_t in, uint32_t out, uint16_t lanes)
 {
-    for (unsigned left = lanes; left; left &= left - 1)
-        if (cdg_insert(column->cdg, (unsigned)__builtin_ctz(left), in, out) == CDG_REFUSED)
+    for (unsigned left = lanes; left; left &= left - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(left);
+        if (!cdg_has(column->cdg, lane, in, out) &&
+            cdg_insert(column->cdg, lane, in, out) == CDG_REFUSED)
             return false;
+    }
     return true;
 }
 
@@ -170,13 +173,6 @@ static bool agrees(const struct repair_column *column, uint32_t in, uint32_t out
         if (!cdg_agrees(column->cdg, (unsigned)__builtin_ctz(left), in, out))
             return false;
     return true;
-}
-
-/* Whether what follows a hop closed a cycle before, on one lane. */
-bool repair_was_refused(const struct repair_column *column, uint32_t hop)
-{
-    uint32_t out = channel_from(column, column->network->edges[hop].to);
-    return out != NETWORK_NONE && cdg_refuses(column->cdg, 0, hop, out);
 }
 
 bool repair_goes_with_order(const struct repair_column *column, uint32_t hop, uint16_t lanes)
