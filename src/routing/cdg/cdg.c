@@ -371,7 +371,7 @@ static int compare_places(const void *a, const void *b)
 /* In the order that they have now. Mostly there are a handful. */
 static void sort_moved(struct cdg_place *moved, size_t count)
 {
-    if (count > 32) {
+    if (count > 128) {
         qsort(moved, count, sizeof *moved, compare_places);
         return;
     }
@@ -384,14 +384,23 @@ static void sort_moved(struct cdg_place *moved, size_t count)
     }
 }
 
-/* Takes channels out of the order and puts them in again behind `last`. */
-static void move_behind(struct cdg *cdg, struct cdg_layer *layer, uint32_t last)
+/* Takes channels out of the order and puts them in again behind `last`. Where insertions are
+ * similar, more will go to the same place: they leave room for that, those that lie ahead of `out`
+ * behind them and the others before them. */
+static void move_behind(struct cdg *cdg, struct cdg_layer *layer, uint32_t last, unsigned side)
 {
+    const uint64_t narrow = UINT64_C(1) << 20;
     const struct cdg_place *moved = cdg->moved.items;
     size_t count = cdg->moved.count;
     uint32_t end = cdg->channels, next = layer->next[last];
     uint64_t place = last == end ? 0 : layer->place[last];
-    uint64_t gap = ((next == end ? UINT64_MAX : layer->place[next]) - place) / (count + 1);
+    uint64_t limit = next == end ? UINT64_MAX : layer->place[next];
+    uint64_t gap = (limit - place) / (count + 1);
+    if (cdg->similar && gap > narrow) {
+        gap = narrow;
+        if (side == CDG_BEHIND)
+            place = limit - (count + 1) * gap;
+    }
     for (size_t i = 0; i < count; i++) {
         uint32_t channel = moved[i].channel;
         layer->next[layer->last[channel]] = layer->next[channel];
@@ -415,10 +424,10 @@ static void reorder(struct cdg *cdg, struct cdg_layer *layer, uint32_t in, uint3
     for (size_t i = 0; i < count; i++)
         vec_push(&cdg->moved, ((struct cdg_place){layer->place[found[i]], found[i]}));
     sort_moved(cdg->moved.items, count);
-    move_behind(cdg, layer,
-                cdg->similar        ? cdg_far_place(cdg, layer, side)
-                : side == CDG_AHEAD ? in
-                                    : layer->last[out]);
+    uint32_t last = cdg->similar        ? cdg_far_place(cdg, layer, side)
+                    : side == CDG_AHEAD ? in
+                                        : layer->last[out];
+    move_behind(cdg, layer, last, side);
 }
 
 static void flip(uint64_t *row, uint32_t bit)

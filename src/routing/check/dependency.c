@@ -1,27 +1,24 @@
-/* Cycles in the channel dependency graph: depth first to find one, breadth first to shorten it. */
+/* The graph as rows of bits; a search depth first finds a cycle, one breadth first shortens it. */
 #include "routing/check/dependency.h"
 
 #include "base/bitset.h"
 
+#include <assert.h>
 #include <string.h>
 
-/* All but the edges. */
+/* All but the edges. Returns how many words they take. */
 static size_t lay_out(struct dependency_graph *graph, const struct network *network, unsigned vls)
 {
-    uint32_t switches = (uint32_t)network->switches.count, nodes = 0;
+    uint32_t switches = (uint32_t)network->switches.count;
     size_t words = 0;
     *graph = (struct dependency_graph){.network = network, .vls = vls};
     graph->first_word = mem_alloc((switches + 1) * sizeof *graph->first_word);
-    graph->first_node = mem_alloc((switches + 1) * sizeof *graph->first_node);
     for (uint32_t at = 0; at < switches; at++) {
         uint32_t rows = (network->switches.items[at].port_count + 1u) * vls;
         graph->first_word[at] = words;
-        graph->first_node[at] = nodes;
         words += rows * dependency_row_words(graph, at);
-        nodes += rows;
     }
     graph->first_word[switches] = words;
-    graph->first_node[switches] = nodes;
     return words;
 }
 
@@ -34,16 +31,8 @@ void dependency_init(struct dependency_graph *graph, const struct network *netwo
 void dependency_release(struct dependency_graph *graph)
 {
     mem_free(graph->first_word);
-    mem_free(graph->first_node);
     mem_free(graph->bits);
     *graph = (struct dependency_graph){0};
-}
-
-void dependency_copy(struct dependency_graph *graph, const struct dependency_graph *from)
-{
-    size_t words = lay_out(graph, from->network, from->vls);
-    graph->bits = mem_alloc((words + 1) * sizeof *graph->bits);
-    memcpy(graph->bits, from->bits, words * sizeof *graph->bits);
 }
 
 static void move_rows(struct dependency_graph *graph, const struct dependency_graph *from,
@@ -109,6 +98,7 @@ void dependency_each(const struct dependency_graph *graph,
                 for (size_t word = 0; word < dependency_row_words(graph, at); word++)
                     for (uint64_t left = row[word]; left; left &= left - 1) {
                         size_t bit = word * 64 + (unsigned)__builtin_ctzll(left);
+                        assert(bit % graph->vls == vl);
                         visit(context, at, in, (unsigned)(bit / graph->vls), vl);
                     }
             }

@@ -1,8 +1,9 @@
-/* The channel dependency graph, for the checkers only (no engine uses it).
+/* The channel dependency graph of the checks. Engines, repair and planning have another one
+ * (routing/cdg), which shares nothing with this.
  *
- * A node is a virtual lane of a channel, named by where the channel arrives: (switch, input port,
- * lane). An edge says that a packet there may wait for an output port and lane of that switch. All
- * edges of a node are bits of one row. */
+ * A node is a VL of a channel, named by where the channel arrives: (switch, input port, VL). An
+ * edge says that a packet there may wait for an output port and VL of that switch. All edges of a
+ * node are bits of one row. */
 #ifndef WEFT_ROUTING_CHECK_DEPENDENCY_H
 #define WEFT_ROUTING_CHECK_DEPENDENCY_H
 
@@ -13,7 +14,6 @@ struct dependency_graph {
     const struct network *network;
     unsigned vls;
     size_t *first_word; /* by switch, one more at the end */
-    uint32_t *first_node;
     uint64_t *bits;
 };
 
@@ -24,7 +24,6 @@ struct dependency_channel {
 
 void dependency_init(struct dependency_graph *graph, const struct network *network, unsigned vls);
 void dependency_release(struct dependency_graph *graph);
-void dependency_copy(struct dependency_graph *graph, const struct dependency_graph *from);
 /* The same for another network: `to_new` has what became of each switch (NETWORK_NONE: gone);
  * channels that arrive at, or leave by, a port marked in `is_new` (by port of the new network) begin
  * without edges. */
@@ -52,7 +51,7 @@ static inline void dependency_add(struct dependency_graph *graph, uint32_t at, u
     graph->bits[row + bit / 64] |= UINT64_C(1) << (bit % 64);
 }
 
-/* Calls for every edge. */
+/* Calls for every edge of a graph in which packets stay on their VL. */
 void dependency_each(const struct dependency_graph *graph,
                      void (*visit)(void *context, uint32_t at, unsigned in, unsigned out,
                                    unsigned vl),

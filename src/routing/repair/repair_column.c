@@ -272,7 +272,7 @@ static void settle(struct repair_column *column, uint32_t at, uint32_t hop,
 enum how { AT_ONCE, DETOUR, LATE };
 
 /* False if it is known that a switch is not that near. */
-static bool may_be_near(const struct repair_column *column, uint32_t at, uint32_t hops)
+static inline bool may_be_near(const struct repair_column *column, uint32_t at, uint32_t hops)
 {
     const struct repair_cell *cell = &column->cells[at];
     return cell->epoch != column->epoch || cell->state == CELL_NEW ||
@@ -300,14 +300,16 @@ static struct choice best_choice(struct repair_column *column, uint32_t at, uint
     column->repair->operations += end - first;
     for (uint32_t hop = first; hop < end; hop++) {
         const struct network_edge *edge = &network->edges[hop];
-        uint64_t other = edge->port != column->cells[at].old, against = !agreeing, late;
+        if (!may_be_near(column, edge->to, hops - 1))
+            continue;
+        uint64_t other = edge->port != column->cells[at].old, against = !agreeing;
         uint64_t rating = 1 | against << 63 | other << 61 |
                           (load[edge->port] & (UINT64_MAX >> 11)) << 9 | (uint64_t)edge->port << 1;
-        if (rating >= best.rating || !may_be_near(column, edge->to, hops - 1) ||
+        if (rating >= best.rating ||
             repair_goes_with_order(column, hop, arrivals->together) != agreeing ||
             hops_from(column, edge->to) != hops - 1)
             continue;
-        late = !repair_comes_with_order(column, hop, arrivals);
+        uint64_t late = !repair_comes_with_order(column, hop, arrivals);
         rating |= late << 62;
         if (rating < best.rating && rating > after)
             best = (struct choice){hop, rating};
