@@ -1,4 +1,4 @@
-/* Reading an input file whole. */
+/* Files read and written as a whole. */
 #ifndef WEFT_BASE_FILE_H
 #define WEFT_BASE_FILE_H
 
@@ -7,5 +7,6 @@
 
 /* "-" is standard input. The text is never without a terminating NUL; release it in any case. */
 int file_read(const char *path, size_t limit, struct text *text, struct err *err);
+int file_write(const char *path, const struct text *text, struct err *err);
 
 #endif

@@ -68,6 +68,22 @@ int text_read(struct text *text, FILE *file, size_t limit)
     return 0;
 }
 
+void text_put_shell_word(struct text *text, const char *word)
+{
+    if (*word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                    "0123456789_-+=.,:/@%")]) {
+        text_puts(text, word);
+        return;
+    }
+    text_putc(text, '\'');
+    for (; *word; word++)
+        if (*word == '\'')
+            text_puts(text, "'\\''");
+        else
+            text_putc(text, *word);
+    text_putc(text, '\'');
+}
+
 void text_clear(struct text *text)
 {
     text->length = 0;

@@ -21,6 +21,8 @@ void text_vprintf(struct text *text, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));
 /* Reads the whole of a file; 0 or -errno (-EFBIG above `limit` bytes). */
 int text_read(struct text *text, FILE *file, size_t limit);
+/* A word for the shell, in quotes where it needs them. */
+void text_put_shell_word(struct text *text, const char *word);
 void text_clear(struct text *text);
 void text_release(struct text *text);
 

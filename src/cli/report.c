@@ -1,10 +1,10 @@
-/* weft report: what runs measured, as tables, CSV, plots and a page. src/experiment/report.h does
- * the work; here is only what goes where. */
-#include "experiment/report.h"
+/* weft report: what runs measured, as tables, CSV, plots and a page. src/experiment/report/report.h
+ * does the work; here is only what goes where. */
+#include "experiment/report/report.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "cli/command.h"
-#include "experiment/chart_gnuplot.h"
-#include "experiment/files.h"
+#include "experiment/chart/chart_gnuplot.h"
 
 #include <errno.h>
 #include <stdio.h>

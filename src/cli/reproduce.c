@@ -3,7 +3,7 @@
 #include "reproduce/reproduce.h"
 #include "base/mem.h"
 #include "cli/command.h"
-#include "experiment/sweep_play.h"
+#include "experiment/sweep/sweep_play.h"
 
 #include <math.h>
 #include <sched.h>

@@ -3,8 +3,9 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "cli/command.h"
-#include "experiment/play.h"
-#include "experiment/run_folder.h"
+#include "experiment/report/run_folder.h"
+#include "experiment/report/story_text.h"
+#include "experiment/run/play.h"
 #include "wire/pcap.h"
 
 #include <langinfo.h>

@@ -3,7 +3,8 @@
 #include "cli/sweep.h"
 
 #include "base/mem.h"
-#include "experiment/sweep_play.h"
+#include "experiment/report/story_text.h"
+#include "experiment/sweep/sweep_play.h"
 
 #include <sched.h>
 #include <stdio.h>

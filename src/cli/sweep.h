@@ -3,7 +3,7 @@
 #define WEFT_CLI_SWEEP_H
 
 #include "cli/command.h"
-#include "experiment/sweep_run.h"
+#include "experiment/sweep/sweep_run.h"
 
 struct sweep_arguments {
     const char *file, *store, *only, *skip, *replay, *folder;

@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/sweep.h"
-#include "experiment/sweep_slurm.h"
+#include "experiment/sweep/sweep_slurm.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 /* What `weft sweep` shows: a line on the terminal while it works, a line at the end, or JSON. */
 #include "base/text.h"
 #include "cli/sweep.h"
-#include "experiment/sweep_play.h"
+#include "experiment/sweep/sweep_play.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 #define WEFT_REPRODUCE_CONDITIONS_H
 
 #include "base/mem.h"
-#include "experiment/result_store.h"
+#include "experiment/store/result_store.h"
 
 #include <stdbool.h>
 

@@ -2,7 +2,7 @@
 #ifndef WEFT_REPRODUCE_DRAW_H
 #define WEFT_REPRODUCE_DRAW_H
 
-#include "experiment/chart.h"
+#include "experiment/chart/chart.h"
 #include "reproduce/evidence.h"
 
 struct charts {

@@ -7,8 +7,9 @@
 #ifndef WEFT_REPRODUCE_EVIDENCE_H
 #define WEFT_REPRODUCE_EVIDENCE_H
 
-#include "experiment/quantity.h"
-#include "experiment/results.h"
+#include "base/quantity.h"
+#include "experiment/measure/results.h"
+#include "experiment/measure/statistics.h"
 #include "reproduce/recipe.h"
 
 struct observation {

@@ -1,5 +1,5 @@
 /* The table of claims for a terminal, in 80 columns, and everything as JSON. */
-#include "experiment/markup.h"
+#include "experiment/chart/markup.h"
 #include "reproduce/reproduce.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
  *
  * The story of a figure is its README.md: paragraphs with blank lines between, headings left out
  * (the page has its own). */
-#include "experiment/page.h"
+#include "experiment/report/page.h"
 #include "reproduce/reproduce.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "reproduce/reproduce.h"
 
 #include "base/nearest.h"
-#include "experiment/chart_gnuplot.h"
+#include "experiment/chart/chart_gnuplot.h"
 #include "reproduce/computations.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 #ifndef WEFT_REPRODUCE_REPRODUCE_H
 #define WEFT_REPRODUCE_REPRODUCE_H
 
-#include "experiment/sweep_run.h"
+#include "experiment/sweep/sweep_run.h"
 #include "reproduce/claims.h"
 #include "reproduce/draw.h"
 

@@ -6,15 +6,41 @@
  * What is left, ports without a LID and those in conflict, gets the lowest free one, in the order
  * of discovery. */
 #include "sm/internal.h"
+#include "vswitch/model/addresses.h"
 
 #include <stdio.h>
 #include <string.h>
+
+struct lids {
+    struct map remembered; /* port GUID → lid << 3 | lmc */
+    uint16_t next;         /* where the search for a free one goes on */
+};
+
+struct lids *lids_new(void)
+{
+    struct lids *lids = mem_zalloc(1, sizeof *lids);
+    lids->next = 1;
+    return lids;
+}
+
+void lids_free(struct lids *lids)
+{
+    if (!lids)
+        return;
+    map_release(&lids->remembered);
+    mem_free(lids);
+}
+
+void sm_remember(struct sm *sm, const struct sm_fact *fact)
+{
+    map_set(&sm->lids->remembered, fact->guid, (uint32_t)fact->lid << 3 | (fact->lmc & 7u));
+}
 
 typedef bool candidate(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid);
 
 static bool remembered(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid)
 {
-    uint32_t fact = map_get(&sm->remembered, sm->subnet.ports.items[port].guid);
+    uint32_t fact = map_get(&sm->lids->remembered, sm->subnet.ports.items[port].guid);
     *lid = fact >> 3;
     return fact != MAP_NONE && (fact & 7) == lmc;
 }
@@ -45,7 +71,7 @@ static bool is_in_tables(const struct sm *sm, unsigned lid, unsigned span)
 static bool find_free(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid, bool unheard_of)
 {
     unsigned span = 1u << lmc;
-    for (*lid = span > sm->next_lid ? span : (sm->next_lid + span - 1u) / span * span;
+    for (*lid = span > sm->lids->next ? span : (sm->lids->next + span - 1u) / span * span;
          *lid + span - 1 <= LID_UNICAST_LAST; *lid += span)
         if (subnet_lid_range_free(&sm->subnet, port, *lid, lmc) &&
             !(unheard_of && is_in_tables(sm, *lid, span)))
@@ -58,7 +84,7 @@ static bool lowest_free(struct sm *sm, uint32_t port, unsigned lmc, unsigned *li
     if (!find_free(sm, port, lmc, lid, true) && !find_free(sm, port, lmc, lid, false))
         return false;
     if (lmc == 0)
-        sm->next_lid = (uint16_t)*lid;
+        sm->lids->next = (uint16_t)*lid;
     return true;
 }
 
@@ -77,6 +103,15 @@ static bool needs_lid(struct sm *sm, uint32_t port)
            (p->lid == 0 || p->lmc != wanted_lmc(sm, p));
 }
 
+void lids_remember(struct sm *sm, uint32_t port)
+{
+    const struct subnet_port *p = port == SUBNET_NONE ? NULL : &sm->subnet.ports.items[port];
+    if (!p || !p->lid)
+        return;
+    map_set(&sm->lids->remembered, p->guid, (uint32_t)p->lid << 3 | p->lmc);
+    sm_persist(sm, ((struct sm_fact){p->guid, p->lid, p->lmc}));
+}
+
 static void try_candidate(struct sm *sm, uint32_t port, candidate *choose)
 {
     struct subnet_port *p = &sm->subnet.ports.items[port];
@@ -85,9 +120,7 @@ static void try_candidate(struct sm *sm, uint32_t port, candidate *choose)
         !subnet_lid_range_free(&sm->subnet, port, lid, lmc))
         return;
     subnet_set_lid(&sm->subnet, port, (uint16_t)lid, lmc);
-    struct sm_fact fact = {p->guid, (uint16_t)lid, (uint8_t)lmc};
-    map_set(&sm->remembered, p->guid, (uint32_t)lid << 3 | lmc);
-    vec_push(&sm->facts, fact);
+    lids_remember(sm, port);
 }
 
 enum { PASSES = 3 };
@@ -105,30 +138,30 @@ static void let_go_of_what_is_not_held(struct sm *sm)
     }
 }
 
-/* One port at once, as the papers do: in the order of discovery. */
+/* One port as soon as it is read: in the order of discovery. */
 void lids_assign_port(struct sm *sm, uint32_t port)
 {
     for (unsigned pass = 0; pass < PASSES; pass++)
         try_candidate(sm, port, passes[pass]);
 }
 
-void lids_assign(struct sm *sm)
+void lids_assign(struct sm *sm, bool after_another)
 {
     unsigned without = 0;
     char names[128] = "";
-    candidate *const *choices = sm->was_standby ? passes_after_another : passes;
-    unsigned last = sm->state == SM_STANDBY ? 1 : PASSES; /* a standby gives none */
-    sm->next_lid = 1;
+    candidate *const *choices = after_another ? passes_after_another : passes;
+    unsigned last = sm_state(sm) == SM_STANDBY ? 1 : PASSES; /* a standby gives none */
+    sm->lids->next = 1;
     functions_prepare(sm);
-    if (sm->was_standby)
+    if (after_another)
         let_go_of_what_is_not_held(sm);
     for (unsigned pass = 0; pass < last; pass++) {
         try_candidate(sm, sm->subnet.own_port, choices[pass]);
         for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
             try_candidate(sm, port, choices[pass]);
     }
-    functions_share_lids(sm);
-    if (sm->state == SM_STANDBY)
+    addresses_share(&sm->subnet);
+    if (sm_state(sm) == SM_STANDBY)
         return;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
         if (needs_lid(sm, port) && ++without <= 5) {

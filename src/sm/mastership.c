@@ -1,13 +1,12 @@
-/* Who is master: the SMInfo state machine (14.4.1).
+/* Who is master: events, actions, and what a change of state means for the rest of the manager.
  *
- * Four states; what moves between them is in the table below. A manager that starts discovers, and
- * asks every other manager that it finds; if one is master or outranks it, it stands by and watches
- * that one, else it becomes master. A master that meets one that outranks it hands over: HANDOVER,
- * then the other's ACKNOWLEDGE. Rank is priority first, then the lower GUID. A manager that was
- * asked to give way has the lowest priority from then on; if that is all the others have, its GUID
- * may still be the lowest. So it says that it gave way, in the upper bits of its ActCount, which a
- * standby has no other use for, and is not handed back to. */
+ * The state machine is in mastership_table.c. Here requests and answers about SMInfo (14.4.1),
+ * polls and the owner's wishes become its events, and its actions are carried out.
+ *
+ * A manager that was asked to yield says so in the upper bits of its ActCount, which a standby has
+ * no other use for, so that it is not handed back to where its GUID is the lowest. */
 #include "sm/internal.h"
+#include "sm/mastership_table.h"
 
 #include <assert.h>
 #include <string.h>
@@ -21,25 +20,110 @@ enum sm_control { /* attribute modifiers of Set(SMInfo) */
                   CONTROL_COUNT,
 };
 
-/* What a Set(SMInfo) does in each state; the rest is refused. */
-enum reaction { REFUSE, TAKE_OVER, LET_GO, GO_NOT_ACTIVE, GO_STANDBY, GO_DISCOVERING };
-static const uint8_t reactions[4][CONTROL_COUNT] = {
-    [SM_NOT_ACTIVE] = {[CONTROL_STANDBY] = GO_STANDBY},
-    [SM_DISCOVERING] = {REFUSE},
-    [SM_STANDBY] = {[CONTROL_HANDOVER] = TAKE_OVER,
-                    [CONTROL_DISABLE] = GO_NOT_ACTIVE,
-                    [CONTROL_DISCOVER] = GO_DISCOVERING},
-    [SM_MASTER] = {[CONTROL_HANDOVER] = TAKE_OVER, [CONTROL_ACKNOWLEDGE] = LET_GO},
+/* After so many questions without an answer, a manager is not asked by so many sweeps. */
+enum { MUTE = 2, SWEEPS_LEFT_OUT = 3 };
+enum { LESSON_S = 2 }; /* so long a standby may take to learn what was registered */
+
+struct mastership {
+    enum sm_state state;
+    uint32_t master_port;  /* a standby's master; SUBNET_NONE: none known */
+    uint32_t given_up;     /* the master that did not answer any more; SUBNET_NONE: none */
+    unsigned polls_failed; /* in a row */
+    uint64_t next_poll;
+    uint64_t stood_by; /* when the present state began */
+    bool learns;       /* see sm_learns() */
+    bool handing_over; /* a handover was sent, and nothing came of it yet */
+    bool yielding;     /* asked to hand over, whoever outranks whom */
+    bool gave_way;     /* … at some time: the configured priority does not count any more */
+    bool ending;       /* asked to end */
+    bool asked;        /* there are managers that may succeed */
+    uint32_t smps;     /* received */
+    uint32_t number;   /* of masterships */
+    VEC(uint8_t) mute; /* by port of another manager: questions in a row without an answer */
 };
 
+struct mastership *mastership_new(void)
+{
+    struct mastership *m = mem_zalloc(1, sizeof *m);
+    m->master_port = m->given_up = SUBNET_NONE;
+    m->next_poll = TIME_NEVER;
+    return m;
+}
+
+void mastership_free(struct mastership *mastership)
+{
+    if (!mastership)
+        return;
+    vec_release(&mastership->mute);
+    mem_free(mastership);
+}
+
+static uint8_t *mute_at(struct sm *sm, uint32_t port)
+{
+    while (sm->mastership->mute.count <= port)
+        vec_push(&sm->mastership->mute, 0);
+    return &sm->mastership->mute.items[port];
+}
+
+/* ---- SMInfo ---- */
+
+/* As unlikely to be another manager's count as 24 bits make it. */
+static uint32_t mark_of_one_that_gave_way(uint64_t guid)
+{
+    return (uint32_t)hash_mix(~guid) & 0xFFFFFF00;
+}
+
+uint32_t sm_act_count(const struct sm *sm)
+{
+    return mirror_act_count_bits(sm) | (sm->mastership->smps & 0xFF);
+}
+
+static struct mastership_peer own_rank(const struct sm *sm)
+{
+    return (struct mastership_peer){
+        .guid = sm->guid,
+        .priority = sm->mastership->gave_way ? 0 : sm->config.priority,
+        .state = sm->mastership->state,
+        .yielded = sm->mastership->gave_way && sm->mastership->state == SM_STANDBY,
+    };
+}
+
+static struct mastership_peer read_info(const uint8_t *info)
+{
+    uint64_t guid = wire_get(info, SM_INFO_GUID);
+    return (struct mastership_peer){
+        .guid = guid,
+        .priority = (unsigned)wire_get(info, SM_INFO_PRIORITY),
+        .state = (enum sm_state)wire_get(info, SM_INFO_STATE),
+        .yielded =
+            wire_get(info, SM_INFO_STATE) == SM_STANDBY &&
+            (wire_get(info, SM_INFO_ACT_COUNT) & 0xFFFFFF00) == mark_of_one_that_gave_way(guid),
+    };
+}
+
+static void fill_info(const struct sm *sm, uint8_t *data)
+{
+    struct mastership_peer us = own_rank(sm);
+    uint32_t mark = us.yielded ? mark_of_one_that_gave_way(us.guid) : 0;
+    memset(data, 0, SMP_DATA_BYTES);
+    wire_set(data, SM_INFO_GUID, us.guid);
+    wire_set(data, SM_INFO_SM_KEY, sm->config.sm_key);
+    wire_set(data, SM_INFO_ACT_COUNT, sm_act_count(sm) | mark);
+    wire_set(data, SM_INFO_PRIORITY, us.priority);
+    wire_set(data, SM_INFO_STATE, us.state);
+}
+
+/* ---- requests to other managers ---- */
+
 /* All four are SMInfo of the manager at a port. */
+static request_ended question_ended;
 static request_answered manager_answered, poll_answered, notice_answered, handover_accepted;
 static request_unanswered manager_silent, poll_unanswered, handover_unanswered;
 static request_adjust_effort manager_effort, poll_effort;
 static const struct request_kind ask_manager = {
     .name = "SMInfo",
     .attribute = ATTRIBUTE_SM_INFO,
-    .method = METHOD_GET,
+    .ended = question_ended,
     .answered = manager_answered,
     .unanswered = manager_silent,
     .effort = manager_effort,
@@ -47,7 +131,6 @@ static const struct request_kind ask_manager = {
 static const struct request_kind poll_master = {
     .name = "SMInfo",
     .attribute = ATTRIBUTE_SM_INFO,
-    .method = METHOD_GET,
     .answered = poll_answered,
     .unanswered = poll_unanswered,
     .effort = poll_effort,
@@ -56,103 +139,15 @@ static const struct request_kind poll_master = {
 static const struct request_kind give_notice = {
     .name = "SMInfo",
     .attribute = ATTRIBUTE_SM_INFO,
-    .method = METHOD_GET,
     .answered = notice_answered,
 };
 static const struct request_kind set_handover = {
     .name = "SMInfo",
     .attribute = ATTRIBUTE_SM_INFO,
-    .method = METHOD_SET,
+    .writes = true,
     .answered = handover_accepted,
     .unanswered = handover_unanswered,
 };
-
-/* After so many questions without an answer, a manager is not asked by so many sweeps. */
-enum { MUTE = 2, SWEEPS_LEFT_OUT = 3 };
-enum { LESSON_S = 2 }; /* so long a standby may take to learn what was registered */
-
-static const char *const state_names[] = {"not active", "discovering", "standby", "master"};
-
-/* As unlikely to be another manager's count as 24 bits make it. */
-static uint32_t mark_of_one_that_gave_way(uint64_t guid)
-{
-    return (uint32_t)hash_mix(~guid) & 0xFFFFFF00;
-}
-
-static bool gave_way(const uint8_t *info)
-{
-    uint32_t mark = mark_of_one_that_gave_way(wire_get(info, SM_INFO_GUID));
-    return wire_get(info, SM_INFO_STATE) == SM_STANDBY &&
-           (wire_get(info, SM_INFO_ACT_COUNT) & 0xFFFFFF00) == mark;
-}
-
-static unsigned own_priority(const struct sm *sm)
-{
-    return sm->gave_way ? 0 : sm->config.priority;
-}
-
-static void fill_info(const struct sm *sm, uint8_t *data)
-{
-    uint32_t acts = mirror_act_count(sm);
-    if (sm->gave_way && sm->state == SM_STANDBY)
-        acts |= mark_of_one_that_gave_way(sm->guid);
-    memset(data, 0, SMP_DATA_BYTES);
-    wire_set(data, SM_INFO_GUID, sm->guid);
-    wire_set(data, SM_INFO_SM_KEY, sm->config.sm_key);
-    wire_set(data, SM_INFO_ACT_COUNT, acts);
-    wire_set(data, SM_INFO_PRIORITY, own_priority(sm));
-    wire_set(data, SM_INFO_STATE, sm->state);
-}
-
-static bool outranks_us(const struct sm *sm, const uint8_t *info)
-{
-    unsigned priority = (unsigned)wire_get(info, SM_INFO_PRIORITY);
-    return priority != own_priority(sm) ? priority > own_priority(sm)
-                                        : wire_get(info, SM_INFO_GUID) < sm->guid;
-}
-
-void mastership_become(struct sm *sm, uint64_t now, enum sm_state state, const char *why)
-{
-    if (sm->state == state)
-        return;
-    sm_say(sm, SM_EVENT_STATE, "%s (%s)", state_names[state], why);
-    enum sm_state before = sm->state;
-    sm->state = state;
-    sm->handing_over = false;
-    sm->yielding = false;
-    sm->polls_failed = 0;
-    sm->next_poll = state == SM_STANDBY ? now + sm->config.poll_ns : TIME_NEVER;
-    sm->stood_by = now;
-    sm->next_sweep = TIME_NEVER;
-    sm->computing = false;
-    if (state == SM_STANDBY || state == SM_NOT_ACTIVE)
-        sm->change.open = false;
-    if (before == SM_MASTER)
-        plan_drop(sm);
-    if (state == SM_DISCOVERING) {
-        sm->master_port = SUBNET_NONE;
-        sm_begin_change(sm, now, "%s", why);
-    }
-    if (state == SM_MASTER) {
-        sm->planned_generation = 0;
-        sm->masterships++;
-        partitions_forget(sm);
-        multicast_forget(sm);
-        for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
-            blocks_forget(&sm->subnet.blocks, port); /* another one may have written them */
-        sm_begin_change(sm, now, "%s", why);
-        sm->next_sweep = sm->config.sweep_ns == TIME_NEVER ? TIME_NEVER : now + sm->config.sweep_ns;
-    }
-    if (state == SM_STANDBY) {
-        sm->was_standby = true;
-        transactions_flush(sm);
-        mirror_watch(
-            sm, sm->master_port == SUBNET_NONE ? 0 : sm->subnet.ports.items[sm->master_port].guid);
-    } else if (state != SM_NOT_ACTIVE && before != SM_DISCOVERING &&
-               !(before == SM_STANDBY && mirror_take_over(sm))) {
-        discovery_restart(sm); /* what was known may have changed while another one was master */
-    }
-}
 
 static void ask(struct sm *sm, uint32_t port, bool wait)
 {
@@ -160,7 +155,10 @@ static void ask(struct sm *sm, uint32_t port, bool wait)
         sm, &ask_manager,
         (union request_subject){.manager = {.port = port, .discovery_waits = wait}}, port);
     fill_info(sm, request->data);
-    (*(wait ? &sm->discovering : &sm->sweeping))++;
+    if (wait)
+        discovery_asked(sm);
+    else
+        sweep_asked(sm);
     sm_submit(sm, request, HASTE_URGENT);
 }
 
@@ -173,16 +171,16 @@ void mastership_ask(struct sm *sm, uint32_t port)
  * hangs is asked now and then, so that there are times without a question under way. */
 void mastership_ask_again(struct sm *sm, uint32_t port)
 {
-    struct port_work *work = sm_port_work(sm, port);
-    if (work->mute >= MUTE && work->mute < MUTE + SWEEPS_LEFT_OUT)
-        work->mute++;
+    uint8_t *mute = mute_at(sm, port);
+    if (*mute >= MUTE && *mute < MUTE + SWEEPS_LEFT_OUT)
+        (*mute)++;
     else
         ask(sm, port, false);
 }
 
 void mastership_notify(struct sm *sm, uint32_t port)
 {
-    if (port == sm->given_up || sm_port_work(sm, port)->mute >= MUTE)
+    if (port == sm->mastership->given_up || *mute_at(sm, port) >= MUTE)
         return;
     struct request *request =
         sm_request(sm, &give_notice, (union request_subject){.port = port}, port);
@@ -190,20 +188,62 @@ void mastership_notify(struct sm *sm, uint32_t port)
     sm_submit(sm, request, HASTE_PRESSING);
 }
 
-static void hand_over(struct sm *sm, uint32_t port)
+/* ---- actions ---- */
+
+struct occasion { /* of an event */
+    uint64_t now;
+    uint32_t port;                    /* of the other manager, or SUBNET_NONE */
+    const uint8_t *info;              /* its SMInfo, or NULL */
+    const struct sm_message *message; /* the Set that it sent, or NULL */
+};
+
+static void seek_successor(struct sm *sm, const struct occasion *occasion)
 {
-    struct request *request =
-        sm_request(sm, &set_handover, (union request_subject){.port = port}, port);
+    (void)occasion;
+    sm->mastership->asked = false;
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
+        const struct subnet_port *p = port_at(sm, port);
+        if (!p->manager || !node_at(sm, p->node)->present)
+            continue;
+        mastership_ask(sm, port);
+        sm->mastership->asked = true;
+    }
+}
+
+static void seek_successor_and_yield(struct sm *sm, const struct occasion *occasion)
+{
+    struct mastership *m = sm->mastership;
+    seek_successor(sm, occasion);
+    m->yielding = m->asked;
+    m->gave_way |= m->asked; /* or it would be handed back at once */
+}
+
+static void send_handover(struct sm *sm, const struct occasion *occasion)
+{
+    struct mastership_peer us = own_rank(sm), them = read_info(occasion->info);
+    sm->mastership->handing_over = true;
+    sm_say(sm, SM_EVENT_STATE, "handing over to 0x%016llx%s", (unsigned long long)them.guid,
+           mastership_outranks(&them, &us) ? ", which outranks us" : "");
+    struct request *request = sm_request(
+        sm, &set_handover, (union request_subject){.port = occasion->port}, occasion->port);
     request->modifier = CONTROL_HANDOVER;
     fill_info(sm, request->data);
     sm_submit(sm, request, HASTE_URGENT);
 }
 
+static void forget_handover(struct sm *sm, const struct occasion *occasion)
+{
+    (void)occasion;
+    sm->mastership->handing_over = false;
+}
+
 /* Goes back the way the handover came, whether we know its sender or not. Sent once: if it is lost,
  * the other one hands over again. */
-static void acknowledge(struct sm *sm, const struct sm_message *handover)
+static void acknowledge_handover(struct sm *sm, const struct occasion *occasion)
 {
+    const struct sm_message *handover = occasion->message;
     struct sm_message message = *handover;
+    mirror_hear(sm, occasion->now, occasion->info);
     uint8_t *mad = message.mad;
     unsigned hops = (unsigned)wire_get(mad, SMP_HOP_COUNT);
     wire_set(mad, MAD_STATUS, 0);
@@ -223,125 +263,272 @@ static void acknowledge(struct sm *sm, const struct sm_message *handover)
     sm_reply(sm, &message);
 }
 
-/* There were two masters for a while: what we believe to be written may have been overwritten. */
-void mastership_rival_gone(struct sm *sm, uint64_t now, uint32_t port)
+static void start_discovery_again(struct sm *sm, uint64_t now, const char *why)
 {
-    sm->subnet.ports.items[port].rival = false;
-    if (sm->state != SM_MASTER)
-        return;
-    sm_begin_change(sm, now, "the other master is gone");
+    sm_begin_change(sm, now, "%s", why);
     discovery_restart(sm);
-    sm->planned_generation = 0;
+    reconfigure_request(sm, REASON_TOPOLOGY);
 }
 
-static void begin_hand_over(struct sm *sm, uint32_t port, const uint8_t *info)
+static void merge_subnets(struct sm *sm, const struct occasion *occasion)
 {
-    sm->handing_over = true;
-    sm_say(sm, SM_EVENT_STATE, "handing over to 0x%016llx%s",
-           (unsigned long long)wire_get(info, SM_INFO_GUID),
-           outranks_us(sm, info) ? ", which outranks us" : "");
-    hand_over(sm, port);
+    acknowledge_handover(sm, occasion);
+    start_discovery_again(sm, occasion->now, "another master handed over: two subnets become one");
 }
 
-static void meet_manager(struct sm *sm, uint64_t now, uint32_t port, const uint8_t *info)
+static void rediscover(struct sm *sm, const struct occasion *occasion)
 {
-    enum sm_state theirs = (enum sm_state)wire_get(info, SM_INFO_STATE);
-    bool outranked = outranks_us(sm, info);
-    struct subnet_port *seat = port_at(sm, port);
-    seat->manager_priority = (uint8_t)wire_get(info, SM_INFO_PRIORITY);
-    seat->manager_state = (uint8_t)theirs;
-    seat->manager_acts = (uint32_t)wire_get(info, SM_INFO_ACT_COUNT);
-    if (sm->state == SM_DISCOVERING) {
-        if (theirs == SM_MASTER || (theirs != SM_NOT_ACTIVE && outranked)) {
-            sm->master_port = port;
-            mastership_become(sm, now, SM_STANDBY,
-                              theirs == SM_MASTER ? "there is a master"
-                                                  : "another one outranks us");
-        }
-        return;
-    }
-    if (sm->state != SM_MASTER)
-        return;
-    bool was_rival = seat->rival;
-    seat->rival = theirs == SM_MASTER;
-    bool has_claim = outranked && !(gave_way(info) && seat->manager_priority == own_priority(sm));
-    bool succeeds = theirs == SM_STANDBY && !sm->handing_over;
-    if (was_rival && theirs != SM_MASTER)
-        mastership_rival_gone(sm, now, port);
-    else if ((outranked && theirs == SM_MASTER) ||
-             (succeeds && (has_claim || sm->stopped || sm->yielding)))
-        begin_hand_over(sm, port, info);
+    start_discovery_again(sm, occasion->now, "the other master is gone");
 }
 
-static void polled(struct sm *sm, uint64_t now, const uint8_t *info)
+static void watch(struct sm *sm, const struct occasion *occasion)
 {
-    if (sm->state != SM_STANDBY)
-        return;
-    if (wire_get(info, SM_INFO_STATE) == SM_MASTER) {
-        sm->polls_failed = 0;
-        mirror_hear(sm, now, info);
-        return;
-    }
-    if (++sm->polls_failed > sm->config.poll_retries)
-        mastership_become(sm, now, SM_DISCOVERING, "the manager we watched is not master");
+    sm->mastership->master_port = occasion->port;
+}
+
+static void send_poll(struct sm *sm, const struct occasion *occasion)
+{
+    struct mastership *m = sm->mastership;
+    m->next_poll = occasion->now + sm->config.poll_ns;
+    struct request *request = sm_request(
+        sm, &poll_master, (union request_subject){.port = m->master_port}, m->master_port);
+    sm_submit(sm, request, HASTE_PRESSING);
+}
+
+static void hear_master(struct sm *sm, const struct occasion *occasion)
+{
+    sm->mastership->polls_failed = 0;
+    mirror_hear(sm, occasion->now, occasion->info);
+}
+
+static void count_failed_poll(struct sm *sm, const struct occasion *occasion)
+{
+    (void)occasion;
+    sm->mastership->polls_failed++;
 }
 
 /* The next poll does not wait for its time: if the master is dead, every moment counts. */
-static void poll_failed(struct sm *sm, uint64_t now)
+static void count_failed_poll_and_hurry(struct sm *sm, const struct occasion *occasion)
 {
-    sm->next_poll = now + sm->config.poll_ns / 8;
-    if (++sm->polls_failed <= sm->config.poll_retries)
-        return;
-    sm->given_up = sm->master_port;
-    mastership_become(sm, now, SM_DISCOVERING, "the master does not answer");
+    sm->mastership->polls_failed++;
+    sm->mastership->next_poll = occasion->now + sm->config.poll_ns / 8;
 }
 
-static void count_off(struct sm *sm, const struct request *request)
+static void give_up_master(struct sm *sm, const struct occasion *occasion)
 {
-    uint32_t *count = request->about.manager.discovery_waits ? &sm->discovering : &sm->sweeping;
-    assert(*count);
-    (*count)--;
+    (void)occasion;
+    sm->mastership->given_up = sm->mastership->master_port;
+}
+
+typedef void mastership_act(struct sm *sm, const struct occasion *occasion);
+static mastership_act *const acts[MASTERSHIP_ACTIONS] = {
+    [DO_SEEK_SUCCESSOR] = seek_successor,
+    [DO_SEEK_SUCCESSOR_AND_YIELD] = seek_successor_and_yield,
+    [DO_SEND_HANDOVER] = send_handover,
+    [DO_FORGET_HANDOVER] = forget_handover,
+    [DO_ACKNOWLEDGE_HANDOVER] = acknowledge_handover,
+    [DO_MERGE_SUBNETS] = merge_subnets,
+    [DO_REDISCOVER] = rediscover,
+    [DO_WATCH] = watch,
+    [DO_SEND_POLL] = send_poll,
+    [DO_HEAR_MASTER] = hear_master,
+    [DO_COUNT_FAILED_POLL] = count_failed_poll,
+    [DO_COUNT_FAILED_POLL_AND_HURRY] = count_failed_poll_and_hurry,
+    [DO_GIVE_UP_MASTER] = give_up_master,
+};
+
+/* ---- states ---- */
+
+static void enter_discovering(struct sm *sm, uint64_t now, const char *why)
+{
+    sm->mastership->master_port = SUBNET_NONE;
+    sm_begin_change(sm, now, "%s", why);
+}
+
+static void enter_standby(struct sm *sm)
+{
+    uint32_t master = sm->mastership->master_port;
+    reconfigure_stand_by(sm);
+    sm_drop_requests(sm);
+    mirror_watch(sm, master == SUBNET_NONE ? 0 : port_at(sm, master)->guid);
+}
+
+static void enter_master(struct sm *sm, uint64_t now, const char *why)
+{
+    sm->mastership->number++;
+    reconfigure_request(sm, REASON_START);
+    partitions_forget(sm);
+    multicast_forget(sm);
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
+        blocks_forget(&sm->subnet.blocks, port); /* another one may have written them */
+    sm_begin_change(sm, now, "%s", why);
+    sweep_schedule(sm, now);
+}
+
+static void enter(struct sm *sm, uint64_t now, enum sm_state state, const char *why)
+{
+    static const char *const names[] = {"not active", "discovering", "standby", "master"};
+    struct mastership *m = sm->mastership;
+    enum sm_state before = m->state;
+    sm_say(sm, SM_EVENT_STATE, "%s (%s)", names[state], why);
+    m->state = state;
+    m->handing_over = m->yielding = false;
+    m->polls_failed = 0;
+    m->next_poll = state == SM_STANDBY ? now + sm->config.poll_ns : TIME_NEVER;
+    m->stood_by = now;
+    sweep_stop(sm);
+    if (state == SM_DISCOVERING)
+        enter_discovering(sm, now, why);
+    else if (state == SM_MASTER)
+        enter_master(sm, now, why);
+    else if (state == SM_STANDBY)
+        enter_standby(sm);
+    else
+        reconfigure_stop(sm);
+    /* What was known may have changed while another one was master. */
+    bool discovers = state == SM_DISCOVERING || state == SM_MASTER;
+    if (discovers && before != SM_DISCOVERING && !(before == SM_STANDBY && mirror_take_over(sm)))
+        discovery_restart(sm);
+}
+
+/* ---- events ---- */
+
+/* False if the event is ignored in this state. */
+static bool fire(struct sm *sm, enum mastership_event event, const struct occasion *occasion)
+{
+    const struct mastership *m = sm->mastership;
+    struct mastership_facts facts = {
+        .learning = m->learns && occasion->now < m->stood_by + LESSON_S * NS_PER_S,
+        .ending = m->ending,
+        .yielding = m->yielding,
+        .handing_over = m->handing_over,
+    };
+    enum sm_state before = m->state;
+    struct mastership_transition step = mastership_step(before, event, facts);
+    if (step.action == DO_NOTHING)
+        return false;
+    if (acts[step.action])
+        acts[step.action](sm, occasion);
+    assert(m->state == before);
+    if (step.next != before)
+        enter(sm, occasion->now, step.next, step.why);
+    return true;
+}
+
+static bool fire_alone(struct sm *sm, uint64_t now, enum mastership_event event)
+{
+    return fire(sm, event, &(struct occasion){.now = now, .port = SUBNET_NONE});
+}
+
+void mastership_start(struct sm *sm, uint64_t now)
+{
+    fire_alone(sm, now, sm->config.policy->alone ? ON_START_AS_MASTER : ON_START);
+}
+
+bool sm_hand_over(struct sm *sm, uint64_t now)
+{
+    return fire_alone(sm, now, ON_YIELD) && sm->mastership->yielding;
+}
+
+/* A standby is asked for and handed over to; without one it is over at once. */
+void sm_stop(struct sm *sm, uint64_t now)
+{
+    struct mastership *m = sm->mastership;
+    m->ending = true;
+    m->asked = false;
+    fire_alone(sm, now, ON_END);
+    if (!m->asked)
+        fire_alone(sm, now, ON_NO_SUCCESSOR);
+}
+
+void mastership_discovered(struct sm *sm, uint64_t now)
+{
+    if (sm->subnet.own_port != SUBNET_NONE)
+        fire_alone(sm, now, ON_DISCOVERED);
+}
+
+void mastership_sweep_begins(struct sm *sm, uint64_t now)
+{
+    fire_alone(sm, now, ON_SWEEP_BEGINS);
+}
+
+void mastership_rival_gone(struct sm *sm, uint64_t now, uint32_t port)
+{
+    port_at(sm, port)->rival = false;
+    fire_alone(sm, now, ON_RIVAL_GONE);
+}
+
+void mastership_expire(struct sm *sm, uint64_t now)
+{
+    const struct mastership *m = sm->mastership;
+    if (now < m->next_poll)
+        return;
+    fire_alone(sm, now, m->master_port == SUBNET_NONE ? ON_MASTER_UNKNOWN : ON_POLL_DUE);
+}
+
+uint64_t mastership_deadline(const struct sm *sm)
+{
+    return sm->mastership->next_poll;
+}
+
+/* ---- other managers' answers ---- */
+
+static void question_ended(struct sm *sm, const struct request *request)
+{
+    if (request->about.manager.discovery_waits)
+        discovery_heard(sm);
+    else
+        sweep_heard(sm);
 }
 
 static void is_alive(struct sm *sm, uint32_t port)
 {
-    if (port == sm->given_up)
-        sm->given_up = SUBNET_NONE;
-    sm_port_work(sm, port)->mute = 0;
+    if (port == sm->mastership->given_up)
+        sm->mastership->given_up = SUBNET_NONE;
+    *mute_at(sm, port) = 0;
 }
 
 static void manager_answered(struct sm *sm, uint64_t now, const struct request *request,
                              const uint8_t *data)
 {
-    is_alive(sm, request->about.manager.port);
-    count_off(sm, request);
-    meet_manager(sm, now, request->about.manager.port, data);
+    uint32_t port = request->about.manager.port;
+    struct mastership_peer us = own_rank(sm), them = read_info(data);
+    enum mastership_event event = mastership_meet(&us, &them);
+    struct subnet_port *seat = port_at(sm, port);
+    is_alive(sm, port);
+    seat->manager_priority = (uint8_t)them.priority;
+    seat->manager_state = (uint8_t)them.state;
+    seat->manager_acts = (uint32_t)wire_get(data, SM_INFO_ACT_COUNT);
+    if (us.state == SM_MASTER && seat->rival && them.state != SM_MASTER)
+        event = ON_RIVAL_GONE;
+    if (us.state == SM_MASTER)
+        seat->rival = them.state == SM_MASTER;
+    fire(sm, event, &(struct occasion){.now = now, .port = port, .info = data});
 }
 
 /* A later sweep asks again. */
 static void manager_silent(struct sm *sm, uint64_t now, const struct request *request)
 {
-    struct port_work *work = sm_port_work(sm, request->about.manager.port);
+    uint8_t *mute = mute_at(sm, request->about.manager.port);
     (void)now;
-    count_off(sm, request);
-    work->mute = work->mute < MUTE ? work->mute + 1 : MUTE;
+    *mute = *mute < MUTE ? *mute + 1 : MUTE;
 }
 
-/* A standby gives up on its master after several polls; each of them is sent once, and waited for
- * no longer than it takes to have time for the others. */
+/* Each poll is sent once, and waited for no longer than it takes to have time for the others
+ * before the master is given up. */
 static void wait_half_a_poll(const struct sm *sm, struct request_effort *effort)
 {
     if (sm->config.poll_ns / 2 < effort->timeout_ns)
         effort->timeout_ns = sm->config.poll_ns / 2;
 }
 
-/* A master that has been given up is asked once more, in case that the polls were lost. Sweeps ask
- * other managers who they are: whoever hangs does not say so, ever; the next sweep asks again, and
- * it tells nothing of the way. */
+/* A master that has been given up is asked once more, in case that the polls were lost. A sweep
+ * asks each manager once: the next one asks again, and a manager that hangs tells nothing about
+ * congestion. */
 static void manager_effort(const struct sm *sm, const struct request *request,
                            struct request_effort *effort)
 {
-    if (request->about.manager.port == sm->given_up) {
+    if (request->about.manager.port == sm->mastership->given_up) {
         wait_half_a_poll(sm, effort);
         effort->retries *= 2;
     }
@@ -351,18 +538,31 @@ static void manager_effort(const struct sm *sm, const struct request *request,
     }
 }
 
+static bool master_is_given_up(const struct sm *sm)
+{
+    return sm->mastership->polls_failed > sm->config.poll_retries;
+}
+
 static void poll_answered(struct sm *sm, uint64_t now, const struct request *request,
                           const uint8_t *data)
 {
+    struct occasion occasion = {.now = now, .port = request->about.port, .info = data};
     is_alive(sm, request->about.port);
-    polled(sm, now, data);
+    if (read_info(data).state == SM_MASTER) {
+        fire(sm, ON_POLL_ANSWERED, &occasion);
+        return;
+    }
+    fire(sm, ON_POLL_DENIED, &occasion);
+    if (master_is_given_up(sm))
+        fire(sm, ON_MASTER_RESIGNED, &occasion);
 }
 
 static void poll_unanswered(struct sm *sm, uint64_t now, const struct request *request)
 {
     (void)request;
-    if (sm->state == SM_STANDBY)
-        poll_failed(sm, now);
+    fire_alone(sm, now, ON_POLL_UNANSWERED);
+    if (master_is_given_up(sm))
+        fire_alone(sm, now, ON_MASTER_LOST);
 }
 
 static void poll_effort(const struct sm *sm, const struct request *request,
@@ -380,31 +580,23 @@ static void notice_answered(struct sm *sm, uint64_t now, const struct request *r
     is_alive(sm, request->about.port);
 }
 
-/* It has accepted. Its acknowledgement should follow, but OpenSM sends none, and as long as it saw
- * a master here it would wait, or hand back. */
+/* Its acknowledgement should follow, but OpenSM sends none, and as long as it saw a master here it
+ * would wait, or hand back. */
 static void handover_accepted(struct sm *sm, uint64_t now, const struct request *request,
                               const uint8_t *data)
 {
-    (void)data;
     is_alive(sm, request->about.port);
-    if (sm->state != SM_MASTER)
-        return;
-    sm->master_port = request->about.port;
-    mastership_become(sm, now, sm->stopped ? SM_NOT_ACTIVE : SM_STANDBY, "handed over");
+    fire(sm, ON_HANDOVER_ACCEPTED,
+         &(struct occasion){.now = now, .port = request->about.port, .info = data});
 }
 
 static void handover_unanswered(struct sm *sm, uint64_t now, const struct request *request)
 {
-    (void)now, (void)request;
-    sm->handing_over = false;
+    (void)request;
+    fire_alone(sm, now, ON_HANDOVER_FAILED);
 }
 
-/* Everything that can be found has been found, and no manager that outranks us. */
-void mastership_discovered(struct sm *sm, uint64_t now)
-{
-    if (sm->state == SM_DISCOVERING && sm->subnet.own_port != SUBNET_NONE)
-        mastership_become(sm, now, SM_MASTER, "no manager outranks us");
-}
+/* ---- other managers' requests ---- */
 
 static uint32_t find_manager(const struct sm *sm, uint64_t guid)
 {
@@ -415,47 +607,21 @@ static uint32_t find_manager(const struct sm *sm, uint64_t guid)
     return SUBNET_NONE;
 }
 
-static bool react(struct sm *sm, uint64_t now, const struct sm_message *message)
+/* A Set of our own SMInfo; false if it is refused. */
+static bool is_controlled(struct sm *sm, uint64_t now, const struct sm_message *message)
 {
-    unsigned command = (unsigned)wire_get(message->mad, MAD_ATTRIBUTE_MODIFIER);
-    if (command >= CONTROL_COUNT)
-        return false;
-    switch ((enum reaction)reactions[sm->state][command]) {
-    case REFUSE: return false;
-    case TAKE_OVER:
-        if (sm->state == SM_STANDBY && sm->learns && now < sm->stood_by + LESSON_S * NS_PER_S)
-            return false;
-        mirror_hear(sm, now, message->mad + SMP_DATA_OFFSET);
-        acknowledge(sm, message);
-        if (sm->state == SM_MASTER) {
-            sm_begin_change(sm, now, "another master handed over: two subnets become one");
-            discovery_restart(sm);
-            sm->planned_generation = 0;
-        } else {
-            mastership_become(sm, now, SM_MASTER, "the master handed over");
-        }
-        return true;
-    case LET_GO:
-        if (!sm->handing_over)
-            return false;
-        sm->master_port = find_manager(sm, wire_get(message->mad + SMP_DATA_OFFSET, SM_INFO_GUID));
-        mastership_become(sm, now, sm->stopped ? SM_NOT_ACTIVE : SM_STANDBY,
-                          "the new master acknowledged");
-        return true;
-    case GO_NOT_ACTIVE:
-        mastership_become(sm, now, SM_NOT_ACTIVE, "disabled by the master");
-        return true;
-    case GO_STANDBY:
-        if (sm->stopped)
-            return false;
-        sm->master_port = find_manager(sm, wire_get(message->mad + SMP_DATA_OFFSET, SM_INFO_GUID));
-        mastership_become(sm, now, SM_STANDBY, "enabled by the master");
-        return true;
-    case GO_DISCOVERING:
-        mastership_become(sm, now, SM_DISCOVERING, "told to discover");
-        return true;
-    }
-    return false;
+    static const uint8_t events[CONTROL_COUNT] = {
+        [CONTROL_HANDOVER] = ON_HANDOVER, [CONTROL_ACKNOWLEDGE] = ON_ACKNOWLEDGE,
+        [CONTROL_DISABLE] = ON_DISABLE,   [CONTROL_STANDBY] = ON_STANDBY,
+        [CONTROL_DISCOVER] = ON_DISCOVER,
+    };
+    const uint8_t *info = message->mad + SMP_DATA_OFFSET;
+    unsigned control = (unsigned)wire_get(message->mad, MAD_ATTRIBUTE_MODIFIER);
+    struct occasion occasion = {.now = now,
+                                .port = find_manager(sm, wire_get(info, SM_INFO_GUID)),
+                                .info = info,
+                                .message = message};
+    return control < CONTROL_COUNT && fire(sm, (enum mastership_event)events[control], &occasion);
 }
 
 /* Get and Set of our own SMInfo. */
@@ -464,7 +630,7 @@ void mastership_receive(struct sm *sm, uint64_t now, const struct sm_message *me
     struct sm_message answer = *message;
     uint8_t *data = answer.mad + SMP_DATA_OFFSET;
     unsigned status = STATUS_OK;
-    if (wire_get(answer.mad, MAD_METHOD) == METHOD_SET && !react(sm, now, message))
+    if (wire_get(answer.mad, MAD_METHOD) == METHOD_SET && !is_controlled(sm, now, message))
         status = STATUS_BAD_VALUE;
     if (wire_get(answer.mad, MAD_METHOD) == METHOD_GET)
         mirror_hear(sm, now, data);
@@ -476,16 +642,34 @@ void mastership_receive(struct sm *sm, uint64_t now, const struct sm_message *me
     sm_reply(sm, &answer);
 }
 
-void mastership_expire(struct sm *sm, uint64_t now)
+void mastership_count_smp(struct sm *sm)
 {
-    if (sm->state != SM_STANDBY || now < sm->next_poll)
-        return;
-    sm->next_poll = now + sm->config.poll_ns;
-    if (sm->master_port == SUBNET_NONE) {
-        mastership_become(sm, now, SM_DISCOVERING, "no master is known");
-        return;
-    }
-    struct request *request = sm_request(
-        sm, &poll_master, (union request_subject){.port = sm->master_port}, sm->master_port);
-    sm_submit(sm, request, HASTE_PRESSING);
+    sm->mastership->smps++;
+}
+
+/* ---- what others know of it ---- */
+
+void sm_learns(struct sm *sm, bool learns)
+{
+    sm->mastership->learns = learns;
+}
+
+enum sm_state sm_state(const struct sm *sm)
+{
+    return sm->mastership->state;
+}
+
+uint32_t mastership_number(const struct sm *sm)
+{
+    return sm->mastership->number;
+}
+
+bool sm_master(const struct sm *sm, struct sm_master *master)
+{
+    uint32_t at = sm->mastership->master_port;
+    if (sm_state(sm) != SM_STANDBY || at == SUBNET_NONE)
+        return false;
+    const struct subnet_port *port = &sm->subnet.ports.items[at];
+    *master = (struct sm_master){.lid = (uint16_t)wire_get(port->info, PORT_INFO_LID)};
+    return mirror_has_heard(sm, &master->weft) && master->lid != 0;
 }

@@ -9,20 +9,23 @@
  *   discovery.c     who is there and how it is connected
  *   lids.c          addresses, kept wherever possible
  *   mend.c          what of the last tables stays after a change
+ *   reconfigure.c   the phases from a change to tables in force, as one table
  *   plan.c          from what is known to what is wanted: the routes' snapshot and the tables
  *   distribute.c    in which order tables go out
  *   program.c       the difference between wanted and actual, written to the fabric
  *   random_table.c  the same for switches without linear tables
- *   functions.c     virtual functions of hypervisors' adapters
- *   moves.c         what virtual machines that start, end and move do to routes in force
+ *   functions.c     virtual functions of hypervisors' adapters, read and written
+ *   amend.c         routes in force that are changed without computing any
  *   blocks.c        partitions, lanes and multicast, written the same way …
  *   partitions.c    … and what they should be: who is in which partition
  *   qos.c           levels of service on virtual lanes
  *   multicast.c     a tree for each group
  *   change.c        sweeps and traps
- *   mastership.c    who is master (SMInfo)
+ *   mastership.c    who is master (SMInfo); mastership_table.c has its state machine
  *   mirror.c        a standby's copy of the subnet, and taking over with it
  *   audit.c         whether such a copy was right
+ *   report.c        what people are told of a change
+ *   policy.h        how it goes about all that; paper_policy.c is the managers' of the papers
  *   core.c          birth, the four verbs, and when which part gets its turn */
 #ifndef WEFT_SM_SM_H
 #define WEFT_SM_SM_H
@@ -75,15 +78,17 @@ struct sm_config {
     bool repair;        /* after a change only what it broke is routed anew */
     unsigned rebalance; /* percent of the most used link's load at the last computation: above that
                            repaired tables are computed anew when there is time; 0: never */
-    bool scope_full;    /* explore everything after every change, as the papers do */
+    bool scope_full;    /* explore everything after every change */
     bool lid_route;     /* SMPs go by tables as far as these are known to be good */
     const struct partitions *partitions; /* the owner's; NULL: tables are left as they are */
     enum sm_enforcement part_enforce;
-    const struct qos *qos; /* levels of service; copied; NULL: none */
-    bool paper;            /* discover by NodeInfo and PortInfo alone, LIDs in order of discovery */
-    bool dynamic_lids;     /* virtual functions have none until a machine is attached */
+    const struct qos *qos;          /* levels of service; copied; NULL: none */
+    const struct sm_policy *policy; /* policy.h */
+    bool dynamic_lids;              /* virtual functions have none until a machine is attached */
 };
 void sm_config_init(struct sm_config *config); /* the defaults */
+
+extern const struct sm_policy sm_policy_default, sm_policy_paper;
 
 struct sm_message {
     uint8_t mad[MAD_BYTES];
@@ -119,6 +124,7 @@ struct sm_job {
     bool repaired;           /* … which is what was done */
     bool optional;           /* nothing is wrong with the present tables */
     unsigned imbalance;      /* of repaired tables: see repair.h */
+    uint64_t uneven;         /* pairs on the most used link when that was found to be too many */
     struct repair repair;
     struct repair_state repair_state; /* what is known of the tables that came out … */
     struct dependency_graph checked;  /* … and what the check knows of them */
@@ -224,68 +230,38 @@ void sm_look_again(struct sm *sm, uint64_t now); /* at everything, as if nothing
 /* New settings for a running manager; keys, LMC and the like must be as before. */
 void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config);
 
-/* For the vswitch library. Virtual functions are known by their sockets (subnet.h). */
-struct sm_function {
-    uint16_t lid; /* 0: down */
-    uint8_t lmc;
-    bool attached; /* a virtual machine has it */
-    uint64_t guid; /* of its port; 0: its own */
-};
-enum sm_function_outcome {
-    SM_FUNCTION_PENDING,
-    SM_FUNCTION_DONE,
-    SM_FUNCTION_REFUSED,
-    SM_FUNCTION_LOST, /* no answer: it may or may not have been carried out */
-};
+/* For vswitch, which changes what is wanted of virtual functions (subnet/functions.h), and the
+ * addresses and entries of routes in force as machines move. */
+struct subnet *sm_edit_subnet(struct sm *sm);
+/* Something else is wanted of a virtual function: it is written. If nothing is wanted any more,
+ * what is there is read. */
+void sm_program_function(struct sm *sm, uint32_t socket);
+/* Whether the manager is writing settings of this port; whether it leaves this port alone until the
+ * next sweep, since it refused something or did not answer. */
+bool sm_is_writing_port(const struct sm *sm, uint32_t port);
+bool sm_is_avoiding_port(const struct sm *sm, uint32_t port);
+bool sm_uses_partitions(const struct sm *sm);
 /* Whether a machine may start, move or end now: nothing else is going on. */
 bool sm_is_quiet(const struct sm *sm);
-bool sm_has_dynamic_lids(const struct sm *sm);
-uint8_t sm_lmc(const struct sm *sm);
-uint32_t sm_find_machine(const struct sm *sm, uint64_t guid); /* its socket, or SUBNET_NONE */
-/* It will not come back: its address is free. */
-void sm_forget_machine(struct sm *sm, uint64_t guid);
-/* Whether a machine can be attached there. */
-bool sm_function_is_free(struct sm *sm, uint32_t socket);
-uint32_t sm_function_port(const struct sm *sm, uint32_t socket);
-/* Asks the vSwitch for this. From then on, until sm_place_functions(), nobody else writes it. */
-void sm_set_function(struct sm *sm, uint32_t socket, const struct sm_function *wanted);
-enum sm_function_outcome sm_function_outcome(const struct sm *sm, uint32_t socket);
-/* Nobody else writes it from now on, though nothing is asked for yet. */
-void sm_hold_function(struct sm *sm, uint32_t socket);
-/* Settings are on their way to it, by its own port: they would overtake an address, or be
- * overtaken. */
-bool sm_function_is_busy(struct sm *sm, uint32_t socket);
-/* Without any placement: it stays as it was. */
-void sm_release_function(struct sm *sm, uint32_t socket);
-/* Keys go before machines: a function whose LID is up and that is held gets those of the machine
- * that is about to have it, so that nobody ever starts with another's. */
-bool sm_uses_partitions(const struct sm *sm); /* else there is nothing to prepare */
-void sm_prepare_keys(struct sm *sm, uint32_t socket, uint64_t guid);
-enum sm_function_outcome sm_keys_outcome(struct sm *sm, uint32_t socket);
-/* Where these LIDs are now, all at once; 0: the function has none any more. The network of
- * sm_paths() follows if the manager is quiet; if it is not, routes are planned anew. But a LID that
- * nobody had is no terminal of that network before sm_show_function(): entries of tables for it may
- * be left from whoever had it last. */
-struct sm_placement {
-    uint32_t socket;
-    uint16_t lid;
+/* What sm_paths() shows, to be changed; NULL unless the manager is quiet. */
+struct sm_in_force {
+    struct network *network;
+    struct routes *routes;
 };
-void sm_place_functions(struct sm *sm, uint64_t now, const struct sm_placement *placements,
-                        size_t count);
-void sm_show_function(struct sm *sm, uint32_t socket); /* only while the manager is quiet */
-/* The next LID (range) that nobody has; 0: there is none. */
-uint16_t sm_next_free_lid(struct sm *sm);
+struct sm_in_force sm_edit_paths(struct sm *sm);
+/* Functions have other LIDs than before. If the network of sm_edit_paths() has followed, no routes
+ * are planned for that. Sockets; SUBNET_NONE: there is no other. */
+void sm_addresses_moved(struct sm *sm, uint32_t socket, uint32_t other, bool followed);
 /* Entries of tables are changed: those of sm_paths() at once, those in the fabric as fast as
- * switches acknowledge them. Only while the manager is quiet. */
+ * switches acknowledge them. Only while the manager is quiet and tables are written. Returns how
+ * many blocks these entries are in. */
 struct sm_entry {
     uint32_t at; /* switch of sm_paths().network */
     uint16_t lid;
     uint8_t port;
 };
-void sm_change_entries(struct sm *sm, uint64_t now, const struct sm_entry *entries, size_t count);
+uint32_t sm_change_entries(struct sm *sm, const struct sm_entry *entries, size_t count);
 bool sm_tables_are_written(const struct sm *sm);
-/* Whoever sends to this LID does it at the service level of the other. */
-void sm_copy_levels(struct sm *sm, uint16_t lid, uint16_t like);
 /* How long a packet can stay in the fabric that passes so many switches at the most. */
 uint64_t sm_drain_time(const struct sm *sm, unsigned hops);
 

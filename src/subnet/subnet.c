@@ -21,6 +21,7 @@ void subnet_release(struct subnet *subnet)
     vec_release(&subnet->ports);
     map_release(&subnet->by_guid);
     blocks_release(&subnet->blocks);
+    functions_release(&subnet->functions);
 }
 
 void subnet_forget_blocks(struct subnet *subnet, uint32_t index)
@@ -94,6 +95,7 @@ void subnet_mark_vswitch(struct subnet *subnet, uint32_t index)
     node->vswitch = true;
     mem_free(node->tables);
     node->tables = NULL;
+    functions_add(subnet, index);
 }
 
 void subnet_unlink(struct subnet *subnet, uint32_t port)

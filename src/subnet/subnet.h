@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "subnet/blocks.h"
+#include "subnet/functions.h"
 #include "wire/mad.h"
 #include "wire/vswitch.h"
 
@@ -29,9 +30,9 @@ struct subnet_port {
     bool rival;                              /* and was master too when last heard of */
     uint8_t manager_priority, manager_state; /* the rest of what it said then */
     uint32_t manager_acts;
-    bool attached; /* sockets: a virtual machine has the function that is plugged in here */
-    uint8_t lmc;   /* wanted, as is the LID; end ports only */
+    uint8_t lmc; /* wanted, as is the LID; end ports only */
     uint16_t lid;
+    uint32_t function; /* sockets: row of `functions` */
     uint64_t guid;
     uint8_t info[64]; /* PortInfo */
 };
@@ -50,7 +51,8 @@ struct subnet_node {
     uint32_t first_port; /* of port 0 … port_count */
     uint8_t kind, port_count;
     bool present;
-    bool vswitch; /* of a hypervisor's adapter: see wire/vswitch.h */
+    bool vswitch;          /* of a hypervisor's adapter: see wire/vswitch.h */
+    bool virtual_function; /* … the adapter that a virtual machine has */
     uint8_t switch_info[20];
     char description[65];
     struct subnet_tables *tables; /* switches but vSwitches, who mind their own */
@@ -59,11 +61,12 @@ struct subnet_node {
 struct subnet {
     VEC(struct subnet_node) nodes;
     VEC(struct subnet_port) ports;
-    struct map by_guid;           /* node GUID → node */
-    uint32_t by_lid[LFT_ENTRIES]; /* wanted LID → end port */
-    uint32_t own_port;            /* where the manager sits */
-    uint64_t generation;          /* counts changes of the topology */
-    struct blocks blocks;         /* partitions, lanes, multicast */
+    struct map by_guid;                 /* node GUID → node */
+    uint32_t by_lid[LFT_ENTRIES];       /* wanted LID → end port */
+    uint32_t own_port;                  /* where the manager sits */
+    uint64_t generation;                /* counts changes of the topology */
+    struct blocks blocks;               /* partitions, lanes, multicast */
+    struct virtual_functions functions; /* virtual functions of hypervisors' adapters */
 };
 
 void subnet_init(struct subnet *subnet);
@@ -97,6 +100,10 @@ static inline struct subnet_port *subnet_port_at(struct subnet *subnet, uint32_t
                                                  unsigned number)
 {
     return &subnet->ports.items[subnet->nodes.items[node].first_port + number];
+}
+static inline bool subnet_is_present(const struct subnet *subnet, uint32_t port)
+{
+    return subnet->nodes.items[subnet->ports.items[port].node].present;
 }
 /* The end port that answers for this one: port 0 of a switch, an adapter's port itself. */
 static inline uint32_t subnet_end_port(const struct subnet *subnet, uint32_t port)

@@ -4,31 +4,30 @@
 
 #include "base/map.h"
 #include "base/time.h"
+#include "vswitch/model/addresses.h"
+#include "vswitch/move.h"
 #include "vswitch/safety.h"
 #include "vswitch/vswitch.h"
 
 /* How far a request is (docs/decisions/015-vswitch.md has the picture). */
-enum step {
-    STEP_WAITING,   /* for the manager to be quiet, for a function to be free */
-    STEP_OPENING,   /* the new place gets a LID, so that keys can be written there */
-    STEP_KEYS,      /* the machine's keys are written to the new place */
-    STEP_TARGET,    /* the new place is being told */
-    STEP_SOURCE,    /* the old place is being told */
-    STEP_BACK,      /* it cannot be: the new place is taken back */
-    STEP_PLANNING,  /* addresses are where they should be; entries are to follow */
-    STEP_WRITING,   /* wave after wave */
-    STEP_REROUTING, /* the manager computes routes anyway, and they will fit */
-    STEP_OVER,
+enum operation_state {
+    OPERATION_WAITING,   /* for the manager to be quiet, for a function to be free */
+    OPERATION_STEPPING,  /* functions are written, step by step */
+    OPERATION_PLANNING,  /* addresses are where they should be; entries are to follow */
+    OPERATION_WRITING,   /* wave after wave */
+    OPERATION_REROUTING, /* the manager computes routes anyway, and they will fit */
+    OPERATION_OVER,
 };
 
 struct operation {
     struct vswitch_result result;
     char name[VSWITCH_NAME_MOST + 1], hypervisor[VSWITCH_NAME_MOST + 1];
-    enum step step;
-    uint32_t source, target; /* sockets; SUBNET_NONE: none */
-    uint16_t lid, other;     /* of the machine; of the target before (0: none) */
-    const char *why;         /* the new place is taken back */
-    bool in_balance;         /* minimal was tried and cannot be had */
+    enum operation_state state;
+    struct move move;
+    enum move_step step;
+    uint32_t told;   /* socket of the function that the step is about */
+    const char *why; /* the new place is taken back */
+    bool in_balance; /* minimal was tried and cannot be had */
     struct column_plan plan;
     unsigned wave;
     bool drained, gated, fenced; /* fenced: the LIDs drop now */
@@ -37,25 +36,26 @@ struct operation {
 };
 
 struct machine_name {
+    uint64_t guid;
     char text[VSWITCH_NAME_MOST + 1];
 };
 
 struct vswitch {
     struct sm *sm;
     VEC(struct operation *) operations; /* in the order in which they were asked for */
-    VEC(struct vswitch_result) past;    /* a ring */
-    uint64_t tickets, forgotten;
-    struct map names; /* GUID → name */
+    VEC(struct vswitch_result) past;    /* a ring, by ticket */
+    uint64_t tickets;
+    uint16_t next_lid; /* where the search for a free one goes on */
+    struct map names;  /* GUID → name */
     VEC(struct machine_name) name_texts;
-    VEC(uint32_t) free_names;
     struct safety *safety;
     struct vswitch_counts counts;
     VEC(struct sm_entry) entries; /* of one turn */
 };
 
-static inline const struct subnet *subnet_of(const struct vswitch *vswitch)
+static inline struct subnet *subnet_of(const struct vswitch *vswitch)
 {
-    return sm_subnet(vswitch->sm);
+    return sm_edit_subnet(vswitch->sm);
 }
 
 /* vswitch.c */

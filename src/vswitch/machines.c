@@ -4,7 +4,7 @@
  * have answered, the addresses change places in the manager's books, and the entries of switches
  * follow in waves. Until the old place is told the machine counts as being there, from then on as
  * being at the new place; whoever dies when, one of the two remains, since each is known from what
- * the hypervisors show (sm/functions.c). A step that is carried out twice does no harm.
+ * the hypervisors show (subnet/functions.h). A step that is carried out twice does no harm.
  *
  * Nothing starts while the manager is busy with other things. What it has to do in the middle of a
  * move it does at once, and if that makes it compute routes, these fit the new places, and there is
@@ -27,30 +27,15 @@ void operation_free(struct operation *operation)
     mem_free(operation);
 }
 
-static bool is_dynamic(const struct vswitch *vswitch)
-{
-    return sm_has_dynamic_lids(vswitch->sm);
-}
-
-static const struct subnet_port *port_of(const struct vswitch *vswitch, uint32_t port)
-{
-    return &subnet_of(vswitch)->ports.items[port];
-}
-
 static uint32_t node_of(const struct vswitch *vswitch, uint32_t socket)
 {
-    return socket == SUBNET_NONE ? SUBNET_NONE : port_of(vswitch, socket)->node;
+    return subnet_of(vswitch)->ports.items[socket].node;
 }
 
 static uint16_t lid_at(const struct vswitch *vswitch, uint32_t socket)
 {
-    uint32_t port = socket == SUBNET_NONE ? SUBNET_NONE : sm_function_port(vswitch->sm, socket);
-    return port == SUBNET_NONE ? 0 : port_of(vswitch, port)->lid;
-}
-
-static bool is_present(const struct vswitch *vswitch, uint32_t socket)
-{
-    return subnet_of(vswitch)->nodes.items[node_of(vswitch, socket)].present;
+    uint32_t port = functions_port(subnet_of(vswitch), socket);
+    return port == SUBNET_NONE ? 0 : subnet_of(vswitch)->ports.items[port].lid;
 }
 
 /* ---- ends ---- */
@@ -62,7 +47,7 @@ void operation_end(struct operation *operation, enum vswitch_state state, const 
     vsnprintf(operation->result.text, sizeof operation->result.text, format, arguments);
     va_end(arguments);
     operation->result.state = state;
-    operation->step = STEP_OVER;
+    operation->state = OPERATION_OVER;
 }
 
 void operation_succeed(struct vswitch *vswitch, struct operation *operation)
@@ -94,11 +79,9 @@ void operation_succeed(struct vswitch *vswitch, struct operation *operation)
 
 static void keep_result(struct vswitch *vswitch, const struct vswitch_result *result)
 {
-    if (vswitch->past.count < PAST) {
-        vec_push(&vswitch->past, *result);
-        return;
-    }
-    vswitch->past.items[vswitch->forgotten++ % PAST] = *result;
+    while (vswitch->past.count <= result->ticket % PAST)
+        vec_push(&vswitch->past, (struct vswitch_result){0});
+    vswitch->past.items[result->ticket % PAST] = *result;
 }
 
 static void bury(struct vswitch *vswitch, uint64_t now)
@@ -106,7 +89,7 @@ static void bury(struct vswitch *vswitch, uint64_t now)
     size_t kept = 0;
     for (size_t i = 0; i < vswitch->operations.count; i++) {
         struct operation *operation = vswitch->operations.items[i];
-        if (operation->step != STEP_OVER) {
+        if (operation->state != OPERATION_OVER) {
             vswitch->operations.items[kept++] = operation;
             continue;
         }
@@ -114,7 +97,7 @@ static void bury(struct vswitch *vswitch, uint64_t now)
         result->ended_ns = now;
         result->request.name = result->request.hypervisor = NULL;
         vswitch->counts.failed += result->state == VSWITCH_FAILED;
-        if (sm_find_machine(vswitch->sm, result->request.guid) != SUBNET_NONE)
+        if (functions_find_machine(subnet_of(vswitch), result->request.guid) != SUBNET_NONE)
             names_keep(vswitch, result->request.guid, operation->name);
         else
             names_drop(vswitch, result->request.guid);
@@ -124,171 +107,210 @@ static void bury(struct vswitch *vswitch, uint64_t now)
     vswitch->operations.count = kept;
 }
 
-/* ---- telling hypervisors ---- */
+/* ---- steps ---- */
 
-static void tell(struct vswitch *vswitch, struct operation *operation, uint32_t socket,
-                 uint16_t lid, bool attached)
+/* Everything is as it was before: what is there is read again. */
+static void leave(struct vswitch *vswitch, const struct operation *operation)
 {
-    struct sm_function wanted = {
-        .lid = lid,
-        .lmc = lid ? sm_lmc(vswitch->sm) : 0,
-        .attached = attached,
-        .guid = attached ? operation->result.request.guid : 0,
-    };
-    operation->result.function_smps++;
-    vswitch->counts.function_smps++;
-    sm_set_function(vswitch->sm, socket, &wanted);
+    const uint32_t sockets[] = {operation->move.target, operation->move.source};
+    for (size_t i = 0; i < 2; i++)
+        if (sockets[i] != SUBNET_NONE) {
+            functions_let_go(subnet_of(vswitch), sockets[i]);
+            sm_program_function(vswitch->sm, sockets[i]);
+        }
 }
 
-static void tell_target(struct vswitch *vswitch, struct operation *operation)
+static void fail(struct vswitch *vswitch, struct operation *operation, const char *name,
+                 const char *why)
 {
-    operation->step = STEP_TARGET;
-    if (operation->source != SUBNET_NONE)
-        sm_hold_function(vswitch->sm, operation->source);
-    tell(vswitch, operation, operation->target, operation->lid, true);
-}
-
-/* Everything is as it was before. */
-static void leave(struct vswitch *vswitch, struct operation *operation)
-{
-    if (operation->target != SUBNET_NONE)
-        sm_release_function(vswitch->sm, operation->target);
-    if (operation->source != SUBNET_NONE)
-        sm_release_function(vswitch->sm, operation->source);
-}
-
-static void give_keys(struct vswitch *vswitch, struct operation *operation)
-{
-    operation->step = STEP_KEYS;
-    sm_prepare_keys(vswitch->sm, operation->target, operation->result.request.guid);
-}
-
-/* Where there are partitions: the new place has the machine's keys before it has the machine, and
- * nobody else's. One without a LID cannot be told any: it gets one for the while, of its own if the
- * machine's is still in use. */
-static void prepare_target(struct vswitch *vswitch, struct operation *operation)
-{
-    if (operation->source != SUBNET_NONE)
-        sm_hold_function(vswitch->sm, operation->source);
-    if (!is_dynamic(vswitch)) {
-        sm_hold_function(vswitch->sm, operation->target);
-        give_keys(vswitch, operation);
-        return;
-    }
-    bool moves = operation->source != SUBNET_NONE;
-    uint16_t lid = moves ? sm_next_free_lid(vswitch->sm) : operation->lid;
-    operation->step = STEP_OPENING;
-    if (lid) {
-        tell(vswitch, operation, operation->target, lid, false);
-        return;
-    }
     leave(vswitch, operation);
-    operation_end(operation, VSWITCH_FAILED, "there is no free LID");
+    operation_end(operation, VSWITCH_FAILED, "%s%s", name, why);
 }
 
-/* What the old place has from now on: the LID that was at the new one, or none. */
-static uint16_t lid_left(const struct vswitch *vswitch, const struct operation *operation)
+/* All functions have answered, or will not any more: addresses change places. */
+static void place(struct vswitch *vswitch, struct operation *operation)
 {
-    if (is_dynamic(vswitch))
-        return 0;
-    return operation->result.request.verb == VSWITCH_DESTROY ? operation->lid : operation->other;
+    const struct move *move = &operation->move;
+    struct network *network = sm_edit_paths(vswitch->sm).network;
+    bool ends = move->target == SUBNET_NONE;
+    operation->edition = sm_paths(vswitch->sm).job;
+    move_addresses(move, subnet_of(vswitch), network);
+    sm_addresses_moved(vswitch->sm, move->target, move->source, network != NULL);
+    /* A LID that was there already is in the tables, but in no path before these are new. */
+    if (ends || (move->lid == move->before && network))
+        operation_succeed(vswitch, operation);
+    else
+        operation->state = network ? OPERATION_PLANNING : OPERATION_REROUTING;
 }
 
-static void tell_source(struct vswitch *vswitch, struct operation *operation)
+static void begin_step(struct vswitch *vswitch, struct operation *operation, enum move_step step)
 {
-    operation->step = STEP_SOURCE;
-    tell(vswitch, operation, operation->source, lid_left(vswitch, operation), false);
+    operation->state = OPERATION_STEPPING;
+    operation->step = step;
+    if (step == MOVE_DONE) {
+        place(vswitch, operation);
+        return;
+    }
+    operation->result.function_smps += step != MOVE_KEYS;
+    vswitch->counts.function_smps += step != MOVE_KEYS;
+    operation->told = move_begin(&operation->move, subnet_of(vswitch), step);
+    sm_program_function(vswitch->sm, operation->told);
+}
+
+static void begin_next_step(struct vswitch *vswitch, struct operation *operation)
+{
+    begin_step(vswitch, operation,
+               move_next(&operation->move, subnet_of(vswitch), operation->step));
+}
+
+static void undo(struct vswitch *vswitch, struct operation *operation, const char *why)
+{
+    operation->why = why;
+    if (operation->move.target == SUBNET_NONE)
+        fail(vswitch, operation, "", why);
+    else
+        begin_step(vswitch, operation, MOVE_UNDO);
+}
+
+/* An old place that does not answer is gone, and the machine is at the new place, or nowhere. */
+static bool end_step(struct vswitch *vswitch, struct operation *operation)
+{
+    enum move_step step = operation->step;
+    enum function_outcome outcome = functions_outcome(subnet_of(vswitch), operation->told);
+    if (outcome == FUNCTION_PENDING)
+        return false;
+    if (step == MOVE_UNDO)
+        fail(vswitch, operation, "", operation->why);
+    else if (outcome == FUNCTION_DONE || (outcome == FUNCTION_LOST && step == MOVE_DETACH))
+        begin_next_step(vswitch, operation);
+    else if (outcome == FUNCTION_LOST)
+        fail(vswitch, operation, "", "the hypervisor does not answer: nothing has changed");
+    else if (step == MOVE_KEYS)
+        undo(vswitch, operation, "the function does not take its partitions");
+    else if (step == MOVE_DETACH)
+        undo(vswitch, operation, "the hypervisor refuses to let it go");
+    else
+        fail(vswitch, operation, vswitch_hypervisor_name(vswitch, operation->result.to),
+             " refuses it");
+    return true;
 }
 
 /* ---- beginning ---- */
+
+/* Settings are on their way to the function: they would overtake an address, or be overtaken. */
+static bool is_busy(const struct vswitch *vswitch, uint32_t socket)
+{
+    uint32_t port = functions_port(subnet_of(vswitch), socket);
+    return functions_is_busy(subnet_of(vswitch), socket) ||
+           (port != SUBNET_NONE && sm_is_writing_port(vswitch->sm, port));
+}
 
 static bool is_first_of_its_machine(const struct vswitch *vswitch,
                                     const struct operation *operation)
 {
     for (size_t i = 0; vswitch->operations.items[i] != operation; i++)
-        if (vswitch->operations.items[i]->step != STEP_OVER &&
+        if (vswitch->operations.items[i]->state != OPERATION_OVER &&
             vswitch->operations.items[i]->result.request.guid == operation->result.request.guid)
             return false;
     return true;
 }
 
-/* A function for the machine; false, and it is over, if there is none. */
-static bool find_target(struct vswitch *vswitch, struct operation *operation)
+/* A function for the machine; SUBNET_NONE, and it is over, if there is none. */
+static uint32_t find_target(struct vswitch *vswitch, struct operation *operation)
 {
     const char *name = operation->hypervisor;
-    if (!*name) {
-        operation->target = placement_auto(vswitch, operation->source);
-        if (operation->target == SUBNET_NONE)
-            operation_end(operation, VSWITCH_FAILED, "no hypervisor has a free function");
-        return operation->target != SUBNET_NONE;
-    }
-    uint32_t node = placement_find(vswitch, name);
-    if (node == SUBNET_NONE) {
+    uint32_t node = *name ? placement_find(vswitch, name) : SUBNET_NONE;
+    uint32_t target = !*name                ? placement_auto(vswitch, operation->move.source)
+                      : node != SUBNET_NONE ? placement_function(vswitch, node)
+                                            : SUBNET_NONE;
+    if (target != SUBNET_NONE)
+        return target;
+    if (!*name)
+        operation_end(operation, VSWITCH_FAILED, "no hypervisor has a free function");
+    else if (node == SUBNET_NONE)
         operation_end(operation, VSWITCH_FAILED, "there is no hypervisor '%s'", name);
-        return false;
-    }
-    operation->target = placement_function(vswitch, node);
-    if (operation->target == SUBNET_NONE)
+    else
         operation_end(operation, VSWITCH_FAILED, "'%s' has no free function", name);
-    return operation->target != SUBNET_NONE;
+    return SUBNET_NONE;
 }
 
-static void begin_at_target(struct vswitch *vswitch, struct operation *operation)
+/* False if there are no LIDs for it. */
+static bool choose_lids(struct vswitch *vswitch, struct move *move)
 {
-    if (!find_target(vswitch, operation))
+    const struct subnet *subnet = subnet_of(vswitch);
+    bool moves = move->source != SUBNET_NONE, dynamic = subnet->functions.dynamic;
+    move->before = lid_at(vswitch, move->target);
+    if (moves)
+        move->lid = lid_at(vswitch, move->source);
+    else
+        move->lid = dynamic ? addresses_next_free(subnet, &vswitch->next_lid) : move->before;
+    move->left = dynamic ? 0 : move->before;
+    if (!dynamic || !move->keys)
+        return move->lid;
+    /* A function without LID cannot be told any keys: it gets one for the while, of its own if the
+     * machine's is still in use. */
+    move->open = moves ? addresses_next_free(subnet, &vswitch->next_lid) : move->lid;
+    return move->lid && move->open;
+}
+
+static void begin_at_target(struct vswitch *vswitch, struct operation *operation, uint32_t source)
+{
+    struct move *move = &operation->move;
+    move->source = source;
+    move->keys = sm_uses_partitions(vswitch->sm);
+    move->target = find_target(vswitch, operation);
+    if (move->target == SUBNET_NONE)
         return;
-    if (sm_function_is_busy(vswitch->sm, operation->target)) { /* it goes on waiting */
-        operation->target = SUBNET_NONE;
+    if (is_busy(vswitch, move->target)) { /* it goes on waiting */
+        move->target = SUBNET_NONE;
         operation->result.began_ns = 0;
         return;
     }
-    operation->other = lid_at(vswitch, operation->target);
-    operation->lid = operation->source != SUBNET_NONE ? lid_at(vswitch, operation->source)
-                     : is_dynamic(vswitch)            ? sm_next_free_lid(vswitch->sm)
-                                                      : operation->other;
-    operation->result.lid = operation->lid;
-    operation->result.to = node_of(vswitch, operation->target);
-    if (!operation->lid) {
-        operation->target = SUBNET_NONE;
+    bool enough = choose_lids(vswitch, move);
+    operation->result.lid = move->lid;
+    operation->result.to = node_of(vswitch, move->target);
+    if (!enough) {
+        move->target = SUBNET_NONE;
         operation_end(operation, VSWITCH_FAILED, "there is no free LID");
         return;
     }
-    if (sm_uses_partitions(vswitch->sm))
-        prepare_target(vswitch, operation);
-    else
-        tell_target(vswitch, operation);
+    functions_at(subnet_of(vswitch), move->target)->held = true;
+    if (source != SUBNET_NONE)
+        functions_at(subnet_of(vswitch), source)->held = true;
+    begin_next_step(vswitch, operation);
 }
 
-static bool is_asked_for_here(const struct vswitch *vswitch, const struct operation *operation,
-                              uint32_t socket)
+/* The machine is at a hypervisor that is there. Whether that is where it should be. */
+static bool is_in_place(const struct vswitch *vswitch, const struct operation *operation,
+                        uint32_t socket)
 {
     return placement_find(vswitch, operation->hypervisor) == node_of(vswitch, socket);
+}
+
+static void end_in_place(const struct vswitch *vswitch, struct operation *operation,
+                         uint32_t socket)
+{
+    operation->result.lid = lid_at(vswitch, socket);
+    operation->result.to = node_of(vswitch, socket);
+    operation_end(operation, VSWITCH_DONE, "at %s already, LID %u",
+                  vswitch_hypervisor_name(vswitch, operation->result.to), operation->result.lid);
 }
 
 static void begin_create(struct vswitch *vswitch, struct operation *operation, uint32_t socket)
 {
     const char *owner =
         socket == SUBNET_NONE ? names_owner(vswitch, operation->result.request.guid) : NULL;
-    if (owner) {
+    if (owner)
         operation_end(operation, VSWITCH_FAILED,
                       "0x%016llx is the GUID of '%s', which is no machine",
                       (unsigned long long)operation->result.request.guid, owner);
-        return;
-    }
-    if (socket == SUBNET_NONE || !is_present(vswitch, socket)) {
-        operation->source = socket; /* if any: it takes its LID along */
-        begin_at_target(vswitch, operation);
-        return;
-    }
-    operation->result.lid = lid_at(vswitch, socket);
-    operation->result.to = node_of(vswitch, socket);
-    if (*operation->hypervisor && !is_asked_for_here(vswitch, operation, socket))
+    else if (socket == SUBNET_NONE || !subnet_is_present(subnet_of(vswitch), socket))
+        begin_at_target(vswitch, operation, socket); /* it takes its LID along, if it has one */
+    else if (!*operation->hypervisor || is_in_place(vswitch, operation, socket))
+        end_in_place(vswitch, operation, socket);
+    else
         operation_end(operation, VSWITCH_FAILED, "it is at %s already: migrate it",
                       vswitch_hypervisor_name(vswitch, node_of(vswitch, socket)));
-    else
-        operation_end(operation, VSWITCH_DONE, "at %s already, LID %u",
-                      vswitch_hypervisor_name(vswitch, node_of(vswitch, socket)),
-                      operation->result.lid);
 }
 
 static void begin_destroy(struct vswitch *vswitch, struct operation *operation, uint32_t socket)
@@ -297,15 +319,17 @@ static void begin_destroy(struct vswitch *vswitch, struct operation *operation, 
         operation_end(operation, VSWITCH_DONE, "there is none");
         return;
     }
+    struct move *move = &operation->move;
     operation->result.from = node_of(vswitch, socket);
-    operation->lid = operation->result.lid = lid_at(vswitch, socket);
-    if (!is_present(vswitch, socket)) {
-        sm_forget_machine(vswitch->sm, operation->result.request.guid);
+    operation->result.lid = move->lid = lid_at(vswitch, socket);
+    if (!subnet_is_present(subnet_of(vswitch), socket)) {
+        addresses_forget_machine(subnet_of(vswitch), move->guid);
         operation_succeed(vswitch, operation);
         return;
     }
-    operation->source = socket;
-    tell_source(vswitch, operation);
+    move->source = socket;
+    move->left = subnet_of(vswitch)->functions.dynamic ? 0 : move->lid;
+    begin_next_step(vswitch, operation);
 }
 
 static void begin_migrate(struct vswitch *vswitch, struct operation *operation, uint32_t socket)
@@ -316,25 +340,19 @@ static void begin_migrate(struct vswitch *vswitch, struct operation *operation, 
     }
     operation->result.from = node_of(vswitch, socket);
     operation->result.lid = lid_at(vswitch, socket);
-    if (is_present(vswitch, socket) && *operation->hypervisor &&
-        is_asked_for_here(vswitch, operation, socket)) {
-        operation->result.to = node_of(vswitch, socket);
-        operation_end(operation, VSWITCH_DONE, "at %s already, LID %u",
-                      vswitch_hypervisor_name(vswitch, node_of(vswitch, socket)),
-                      operation->result.lid);
-        return;
-    }
-    operation->source = socket;
-    begin_at_target(vswitch, operation);
+    if (subnet_is_present(subnet_of(vswitch), socket) && *operation->hypervisor &&
+        is_in_place(vswitch, operation, socket))
+        end_in_place(vswitch, operation, socket);
+    else
+        begin_at_target(vswitch, operation, socket);
 }
 
 static bool begin(struct vswitch *vswitch, struct operation *operation, uint64_t now)
 {
-    uint32_t socket = sm_find_machine(vswitch->sm, operation->result.request.guid);
+    uint32_t socket = functions_find_machine(subnet_of(vswitch), operation->result.request.guid);
     if (!sm_is_quiet(vswitch->sm) || !is_first_of_its_machine(vswitch, operation))
         return false;
-    if (socket != SUBNET_NONE &&
-        (placement_is_taken(vswitch, socket) || sm_function_is_busy(vswitch->sm, socket)))
+    if (socket != SUBNET_NONE && (placement_is_taken(vswitch, socket) || is_busy(vswitch, socket)))
         return false;
     operation->result.began_ns = now;
     switch (operation->result.request.verb) {
@@ -342,125 +360,18 @@ static bool begin(struct vswitch *vswitch, struct operation *operation, uint64_t
     case VSWITCH_DESTROY: begin_destroy(vswitch, operation, socket); break;
     case VSWITCH_MIGRATE: begin_migrate(vswitch, operation, socket); break;
     }
-    return operation->step != STEP_WAITING;
-}
-
-/* ---- addresses ---- */
-
-/* Both places have answered, or will not any more. */
-static void place(struct vswitch *vswitch, struct operation *operation, uint64_t now)
-{
-    struct sm_placement placements[2];
-    size_t count = 0;
-    bool quiet = sm_is_quiet(vswitch->sm);
-    if (operation->target != SUBNET_NONE)
-        placements[count++] = (struct sm_placement){operation->target, operation->lid};
-    if (operation->source != SUBNET_NONE)
-        placements[count++] =
-            (struct sm_placement){operation->source, lid_left(vswitch, operation)};
-    operation->edition = sm_paths(vswitch->sm).job;
-    sm_place_functions(vswitch->sm, now, placements, count);
-    bool ends = operation->target == SUBNET_NONE;
-    bool moved = !ends && operation->lid != operation->other;
-    if (ends || (!moved && quiet)) /* else paths do not show it yet, whatever the tables have */
-        operation_succeed(vswitch, operation);
-    else
-        operation->step = quiet ? STEP_PLANNING : STEP_REROUTING;
-}
-
-static void take_back(struct vswitch *vswitch, struct operation *operation, const char *why)
-{
-    operation->step = STEP_BACK;
-    operation->why = why;
-    tell(vswitch, operation, operation->target, operation->other, false);
-}
-
-static void lose_target(struct vswitch *vswitch, struct operation *operation)
-{
-    leave(vswitch, operation);
-    operation_end(operation, VSWITCH_FAILED, "the hypervisor does not answer: nothing has changed");
-}
-
-static bool hear_keys(struct vswitch *vswitch, struct operation *operation)
-{
-    switch (sm_keys_outcome(vswitch->sm, operation->target)) {
-    case SM_FUNCTION_PENDING: return false;
-    case SM_FUNCTION_DONE: tell_target(vswitch, operation); break;
-    case SM_FUNCTION_REFUSED:
-        take_back(vswitch, operation, "the function does not take its partitions");
-        break;
-    case SM_FUNCTION_LOST: lose_target(vswitch, operation); break;
-    }
-    return true;
-}
-
-/* The new place was opened for its keys, or has the machine. */
-static bool hear_target(struct vswitch *vswitch, struct operation *operation, uint64_t now)
-{
-    const char *name = vswitch_hypervisor_name(vswitch, node_of(vswitch, operation->target));
-    switch (sm_function_outcome(vswitch->sm, operation->target)) {
-    case SM_FUNCTION_PENDING: return false;
-    case SM_FUNCTION_DONE:
-        if (operation->step == STEP_OPENING)
-            give_keys(vswitch, operation);
-        else if (operation->source != SUBNET_NONE && is_present(vswitch, operation->source))
-            tell_source(vswitch, operation);
-        else
-            place(vswitch, operation, now);
-        break;
-    case SM_FUNCTION_REFUSED:
-        leave(vswitch, operation);
-        operation_end(operation, VSWITCH_FAILED, "%s refuses it", name);
-        break;
-    case SM_FUNCTION_LOST: lose_target(vswitch, operation); break;
-    }
-    return true;
-}
-
-static bool hear_source(struct vswitch *vswitch, struct operation *operation, uint64_t now)
-{
-    switch (sm_function_outcome(vswitch->sm, operation->source)) {
-    case SM_FUNCTION_PENDING: return false;
-    case SM_FUNCTION_LOST: /* it is gone, and the machine is at the new place, or nowhere */
-        if (operation->result.request.verb == VSWITCH_DESTROY)
-            sm_forget_machine(vswitch->sm, operation->result.request.guid);
-        place(vswitch, operation, now);
-        break;
-    case SM_FUNCTION_DONE: place(vswitch, operation, now); break;
-    case SM_FUNCTION_REFUSED:
-        if (operation->target == SUBNET_NONE) {
-            leave(vswitch, operation);
-            operation_end(operation, VSWITCH_FAILED, "the hypervisor refuses to let it go");
-            break;
-        }
-        take_back(vswitch, operation, "the hypervisor refuses to let it go");
-        break;
-    }
-    return true;
-}
-
-static bool hear_back(struct vswitch *vswitch, struct operation *operation)
-{
-    if (sm_function_outcome(vswitch->sm, operation->target) == SM_FUNCTION_PENDING)
-        return false;
-    leave(vswitch, operation);
-    operation_end(operation, VSWITCH_FAILED, "%s", operation->why);
-    return true;
+    return operation->state != OPERATION_WAITING;
 }
 
 /* ---- turns ---- */
 
-static bool take_step(struct vswitch *vswitch, struct operation *operation, uint64_t now)
+static bool take_turn(struct vswitch *vswitch, struct operation *operation, uint64_t now)
 {
-    switch (operation->step) {
-    case STEP_WAITING: return begin(vswitch, operation, now);
-    case STEP_KEYS: return hear_keys(vswitch, operation);
-    case STEP_OPENING:
-    case STEP_TARGET: return hear_target(vswitch, operation, now);
-    case STEP_SOURCE: return hear_source(vswitch, operation, now);
-    case STEP_BACK: return hear_back(vswitch, operation);
-    case STEP_REROUTING: /* or it came to nothing, and entries have to be changed after all */
-    case STEP_PLANNING: return waves_plan(vswitch, operation, now);
+    switch (operation->state) {
+    case OPERATION_WAITING: return begin(vswitch, operation, now);
+    case OPERATION_STEPPING: return end_step(vswitch, operation);
+    case OPERATION_REROUTING: /* or it came to nothing, and entries have to be changed after all */
+    case OPERATION_PLANNING: return waves_plan(vswitch, operation, now);
     default: return false;
     }
 }
@@ -469,7 +380,7 @@ static void resign(struct vswitch *vswitch)
 {
     for (size_t i = 0; i < vswitch->operations.count; i++) {
         struct operation *operation = vswitch->operations.items[i];
-        if (operation->step >= STEP_OPENING && operation->step <= STEP_BACK)
+        if (operation->state == OPERATION_STEPPING)
             leave(vswitch, operation);
         operation_end(
             operation, VSWITCH_FAILED,
@@ -493,7 +404,7 @@ void vswitch_advance(struct vswitch *vswitch, uint64_t now)
     while (progress) {
         progress = false;
         for (size_t i = 0; i < vswitch->operations.count; i++)
-            progress |= take_step(vswitch, vswitch->operations.items[i], now);
+            progress |= take_turn(vswitch, vswitch->operations.items[i], now);
         progress |= waves_write(vswitch, now);
         bury(vswitch, now);
     }
@@ -553,7 +464,7 @@ uint64_t vswitch_ask(struct vswitch *vswitch, uint64_t now, const struct vswitch
                                                 .asked_ns = now,
                                                 .from = SUBNET_NONE,
                                                 .to = SUBNET_NONE};
-    operation->source = operation->target = SUBNET_NONE;
+    operation->move = (struct move){request->guid, .source = SUBNET_NONE, .target = SUBNET_NONE};
     snprintf(operation->name, sizeof operation->name, "%s", request->name ? request->name : "");
     snprintf(operation->hypervisor, sizeof operation->hypervisor, "%s",
              request->hypervisor ? request->hypervisor : "");
@@ -567,10 +478,9 @@ const struct vswitch_result *vswitch_result(const struct vswitch *vswitch, uint6
     for (size_t i = 0; i < vswitch->operations.count; i++)
         if (vswitch->operations.items[i]->result.ticket == ticket)
             return &vswitch->operations.items[i]->result;
-    for (size_t i = 0; i < vswitch->past.count; i++)
-        if (vswitch->past.items[i].ticket == ticket)
-            return &vswitch->past.items[i];
-    return NULL;
+    size_t at = ticket % PAST;
+    bool kept = ticket && at < vswitch->past.count && vswitch->past.items[at].ticket == ticket;
+    return kept ? &vswitch->past.items[at] : NULL;
 }
 
 unsigned vswitch_pending(const struct vswitch *vswitch)

@@ -52,8 +52,8 @@ bool placement_is_taken(const struct vswitch *vswitch, uint32_t socket)
 {
     for (size_t i = 0; i < vswitch->operations.count; i++) {
         const struct operation *operation = vswitch->operations.items[i];
-        if (operation->step != STEP_WAITING &&
-            (operation->source == socket || operation->target == socket))
+        if (operation->state != OPERATION_WAITING &&
+            (operation->move.source == socket || operation->move.target == socket))
             return true;
     }
     return false;
@@ -63,7 +63,8 @@ uint32_t placement_function(const struct vswitch *vswitch, uint32_t node)
 {
     const struct subnet_node *n = &subnet_of(vswitch)->nodes.items[node];
     for (unsigned i = VSWITCH_PF + 1; n->present && i <= n->port_count; i++)
-        if (sm_function_is_free(vswitch->sm, n->first_port + i) &&
+        if (functions_is_free(subnet_of(vswitch), n->first_port + i) &&
+            !sm_is_avoiding_port(vswitch->sm, n->first_port + i) &&
             !placement_is_taken(vswitch, n->first_port + i))
             return n->first_port + i;
     return SUBNET_NONE;
@@ -75,12 +76,12 @@ static unsigned load_of(const struct vswitch *vswitch, uint32_t node)
     const struct subnet_node *n = &subnet_of(vswitch)->nodes.items[node];
     unsigned load = 0;
     for (unsigned i = VSWITCH_PF + 1; i <= n->port_count; i++)
-        load += port_of(vswitch, n->first_port + i)->attached;
+        load += functions_at(subnet_of(vswitch), n->first_port + i)->attached;
     for (size_t i = 0; i < vswitch->operations.count; i++) {
         const struct operation *operation = vswitch->operations.items[i];
-        load += operation->target != SUBNET_NONE && operation->step != STEP_WAITING &&
-                port_of(vswitch, operation->target)->node == node &&
-                !port_of(vswitch, operation->target)->attached;
+        load += operation->move.target != SUBNET_NONE && operation->state != OPERATION_WAITING &&
+                port_of(vswitch, operation->move.target)->node == node &&
+                !functions_at(subnet_of(vswitch), operation->move.target)->attached;
     }
     return load;
 }
@@ -92,30 +93,21 @@ static uint32_t leaf_of(const struct vswitch *vswitch, uint32_t node)
     return peer == SUBNET_NONE ? SUBNET_NONE : port_of(vswitch, peer)->node;
 }
 
-static bool is_better(const struct vswitch *vswitch, uint32_t node, unsigned load, uint32_t best,
-                      unsigned best_load)
-{
-    const struct subnet *subnet = subnet_of(vswitch);
-    if (best == SUBNET_NONE || load != best_load)
-        return best == SUBNET_NONE || load < best_load;
-    return port_of(vswitch, subnet->nodes.items[node].first_port)->lid <
-           port_of(vswitch, subnet->nodes.items[best].first_port)->lid;
-}
-
 static uint32_t least_loaded(const struct vswitch *vswitch, uint32_t but, uint32_t leaf)
 {
     const struct subnet *subnet = subnet_of(vswitch);
     uint32_t best = SUBNET_NONE;
-    unsigned best_load = 0;
+    uint64_t least = UINT64_MAX;
     for (uint32_t node = 0; node < subnet->nodes.count; node++) {
-        if (!subnet->nodes.items[node].vswitch || !subnet->nodes.items[node].present ||
-            node == but || (leaf != SUBNET_NONE && leaf_of(vswitch, node) != leaf))
+        const struct subnet_node *n = &subnet->nodes.items[node];
+        if (!n->vswitch || !n->present || node == but ||
+            (leaf != SUBNET_NONE && leaf_of(vswitch, node) != leaf))
             continue;
-        unsigned load = load_of(vswitch, node);
-        if (is_better(vswitch, node, load, best, best_load) &&
-            placement_function(vswitch, node) != SUBNET_NONE) {
+        uint64_t load =
+            (uint64_t)load_of(vswitch, node) << 16 | port_of(vswitch, n->first_port)->lid;
+        if (load < least && placement_function(vswitch, node) != SUBNET_NONE) {
             best = node;
-            best_load = load;
+            least = load;
         }
     }
     return best;

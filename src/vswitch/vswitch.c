@@ -25,7 +25,6 @@ void vswitch_free(struct vswitch *vswitch)
     vec_release(&vswitch->entries);
     map_release(&vswitch->names);
     vec_release(&vswitch->name_texts);
-    vec_release(&vswitch->free_names);
     safety_free(vswitch->safety);
     mem_free(vswitch);
 }
@@ -48,29 +47,23 @@ uint64_t vswitch_guid(const char *name)
     return (hash_mix(hash) & UINT64_C(0x00ffffffffffffff)) | UINT64_C(0x0200000000000000);
 }
 
-static const char *name_of(const struct vswitch *vswitch, uint64_t guid)
+/* The first request about this machine that is not over, or NULL. */
+static const struct operation *operation_about(const struct vswitch *vswitch, uint64_t guid)
 {
-    uint32_t at = map_get(&vswitch->names, guid);
-    if (at != MAP_NONE)
-        return vswitch->name_texts.items[at].text;
     for (size_t i = 0; i < vswitch->operations.count; i++)
-        if (vswitch->operations.items[i]->result.request.guid == guid)
-            return vswitch->operations.items[i]->name;
-    return "";
+        if (vswitch->operations.items[i]->move.guid == guid)
+            return vswitch->operations.items[i];
+    return NULL;
 }
 
 void names_keep(struct vswitch *vswitch, uint64_t guid, const char *name)
 {
     if (!*name || map_get(&vswitch->names, guid) != MAP_NONE)
         return;
-    uint32_t at = (uint32_t)vswitch->name_texts.count;
-    if (vswitch->free_names.count)
-        at = vswitch->free_names.items[--vswitch->free_names.count];
-    else
-        vec_push(&vswitch->name_texts, (struct machine_name){{0}});
-    snprintf(vswitch->name_texts.items[at].text, sizeof vswitch->name_texts.items[at].text, "%s",
-             name);
-    map_set(&vswitch->names, guid, at);
+    struct machine_name kept = {.guid = guid};
+    snprintf(kept.text, sizeof kept.text, "%s", name);
+    map_set(&vswitch->names, guid, (uint32_t)vswitch->name_texts.count);
+    vec_push(&vswitch->name_texts, kept);
 }
 
 void names_drop(struct vswitch *vswitch, uint64_t guid)
@@ -78,32 +71,26 @@ void names_drop(struct vswitch *vswitch, uint64_t guid)
     uint32_t at = map_get(&vswitch->names, guid);
     if (at == MAP_NONE)
         return;
+    const struct machine_name *last = &vswitch->name_texts.items[--vswitch->name_texts.count];
+    map_set(&vswitch->names, last->guid, at); /* it takes the place */
+    vswitch->name_texts.items[at] = *last;
     map_remove(&vswitch->names, guid);
-    vec_push(&vswitch->free_names, at);
 }
 
 /* ---- GUIDs that are others' ---- */
-
-static bool is_function(const struct vswitch *vswitch, uint32_t port)
-{
-    const struct subnet *subnet = subnet_of(vswitch);
-    for (uint32_t socket = 0; socket < subnet->ports.count; socket++)
-        if (subnet_is_socket(subnet, socket) && sm_function_port(vswitch->sm, socket) == port)
-            return true;
-    return false;
-}
 
 /* Rows of functions keep the GUID of whoever had them last: what counts is what their sockets
  * show. */
 static bool has_guid_of_its_own(const struct vswitch *vswitch, uint32_t port, uint64_t guid)
 {
     const struct subnet *subnet = subnet_of(vswitch);
+    const struct virtual_function *function = functions_at(subnet, port);
+    if (function)
+        return function->guid == guid && !function->attached && subnet->ports.items[port].known &&
+               subnet_is_present(subnet, port);
     const struct subnet_port *p = &subnet->ports.items[port];
-    if (p->guid != guid)
-        return false;
-    if (subnet_is_socket(subnet, port))
-        return p->known && !p->attached && subnet->nodes.items[p->node].present;
-    return subnet_is_end_port(subnet, port) && !is_function(vswitch, port);
+    return p->guid == guid && subnet_is_end_port(subnet, port) &&
+           !subnet->nodes.items[p->node].virtual_function;
 }
 
 const char *names_owner(const struct vswitch *vswitch, uint64_t guid)
@@ -120,29 +107,24 @@ const char *names_owner(const struct vswitch *vswitch, uint64_t guid)
 
 /* ---- lists ---- */
 
-static bool is_moving(const struct vswitch *vswitch, uint64_t guid)
-{
-    for (size_t i = 0; i < vswitch->operations.count; i++)
-        if (vswitch->operations.items[i]->result.request.guid == guid)
-            return true;
-    return false;
-}
-
 static void describe(const struct vswitch *vswitch, uint32_t socket, uint64_t guid,
                      struct vswitch_machine *machine)
 {
     const struct subnet *subnet = subnet_of(vswitch);
     const struct subnet_port *there = &subnet->ports.items[socket];
-    uint32_t port = sm_function_port(vswitch->sm, socket);
+    const struct operation *operation = operation_about(vswitch, guid);
+    uint32_t port = functions_port(subnet, socket), name = map_get(&vswitch->names, guid);
     *machine = (struct vswitch_machine){
         .guid = guid,
-        .name = name_of(vswitch, guid),
+        .name = name != MAP_NONE ? vswitch->name_texts.items[name].text
+                : operation      ? operation->name
+                                 : "",
         .lid = port == SUBNET_NONE ? 0 : subnet->ports.items[port].lid,
         .socket = socket,
         .vswitch = there->node,
         .function = there->number - VSWITCH_PF,
-        .reachable = subnet->nodes.items[there->node].present,
-        .moving = is_moving(vswitch, guid),
+        .reachable = subnet_is_present(subnet, socket),
+        .moving = operation != NULL,
     };
 }
 
@@ -150,12 +132,13 @@ bool vswitch_next_machine(const struct vswitch *vswitch, uint32_t *cursor,
                           struct vswitch_machine *machine)
 {
     const struct subnet *subnet = subnet_of(vswitch);
-    for (; *cursor < subnet->ports.count; (*cursor)++) {
-        uint64_t guid = subnet->ports.items[*cursor].guid;
-        if (!subnet->ports.items[*cursor].attached || sm_find_machine(vswitch->sm, guid) != *cursor)
-            continue;
-        describe(vswitch, (*cursor)++, guid, machine);
-        return true;
+    while (*cursor < subnet->functions.rows.count) {
+        const struct virtual_function *function = &subnet->functions.rows.items[(*cursor)++];
+        if (function->attached &&
+            functions_find_machine(subnet, function->guid) == function->socket) {
+            describe(vswitch, function->socket, function->guid, machine);
+            return true;
+        }
     }
     return false;
 }
@@ -163,7 +146,7 @@ bool vswitch_next_machine(const struct vswitch *vswitch, uint32_t *cursor,
 bool vswitch_find_machine(const struct vswitch *vswitch, uint64_t guid,
                           struct vswitch_machine *machine)
 {
-    uint32_t socket = sm_find_machine(vswitch->sm, guid);
+    uint32_t socket = functions_find_machine(subnet_of(vswitch), guid);
     if (socket == SUBNET_NONE)
         return false;
     describe(vswitch, socket, guid, machine);

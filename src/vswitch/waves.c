@@ -3,13 +3,15 @@
  * shared; each waits for its own drains. */
 #include "vswitch/internal.h"
 
+#include "vswitch/model/terminals.h"
+
 static void give_up_planning(struct vswitch *vswitch, struct operation *operation, uint64_t now)
 {
     if (operation->result.rerouted) { /* that did not help */
         operation_end(operation, VSWITCH_FAILED, "there are no routes to where it is now");
         return;
     }
-    operation->step = STEP_REROUTING;
+    operation->state = OPERATION_REROUTING;
     operation->result.rerouted = true;
     vswitch->counts.reroutes++;
     sm_reroute(vswitch->sm, now);
@@ -19,7 +21,7 @@ static bool is_alone(const struct vswitch *vswitch, const struct operation *oper
 {
     for (size_t i = 0; i < vswitch->operations.count; i++)
         if (vswitch->operations.items[i] != operation &&
-            vswitch->operations.items[i]->step == STEP_WRITING)
+            vswitch->operations.items[i]->state == OPERATION_WRITING)
             return false;
     return true;
 }
@@ -49,7 +51,7 @@ static bool judge(struct vswitch *vswitch, struct operation *operation, uint64_t
             give_up_planning(vswitch, operation, now);
         return true;
     }
-    operation->step = STEP_WRITING;
+    operation->state = OPERATION_WRITING;
     return true;
 }
 
@@ -64,31 +66,28 @@ bool waves_plan(struct vswitch *vswitch, struct operation *operation, uint64_t n
         return true;
     }
     const struct subnet *subnet = subnet_of(vswitch);
-    bool swap = !sm_has_dynamic_lids(vswitch->sm);
-    uint32_t pf = subnet_pf_of(subnet, subnet->ports.items[operation->target].node);
-    uint16_t like = swap ? operation->other : pf == SUBNET_NONE ? 0 : subnet->ports.items[pf].lid;
-    bool starts = operation->source == SUBNET_NONE;
+    bool swap = !subnet->functions.dynamic;
+    uint32_t pf = subnet_pf_of(subnet, subnet->ports.items[operation->move.target].node);
+    uint16_t like = swap                ? operation->move.before
+                    : pf == SUBNET_NONE ? 0
+                                        : subnet->ports.items[pf].lid;
+    bool starts = operation->move.source == SUBNET_NONE;
     if (starts)
-        sm_copy_levels(vswitch->sm, operation->lid, like);
+        routes_copy_levels(sm_edit_paths(vswitch->sm).routes, operation->move.lid, like);
     enum vswitch_mode mode =
         operation->in_balance ? VSWITCH_BALANCED : operation->result.request.mode;
     columns_plan_release(&operation->plan);
     if (!like ||
-        columns_plan(&operation->plan, paths.network, paths.routes, operation->lid, like,
-                     1u << sm_lmc(vswitch->sm), swap, starts ? VSWITCH_BALANCED : mode) < 0) {
+        columns_plan(&operation->plan, paths.network, paths.routes, operation->move.lid, like,
+                     1u << subnet->functions.lmc, swap, starts ? VSWITCH_BALANCED : mode) < 0) {
         give_up_planning(vswitch, operation, now);
         return true;
     }
     if (operation->plan.ranked && !paths.overlaid)
-        operation->step = STEP_WRITING;
+        operation->state = OPERATION_WRITING;
     else if (!judge(vswitch, operation, now))
         return false;
     return true;
-}
-
-static void add_entry(struct vswitch *vswitch, const struct column_change *change, uint8_t port)
-{
-    vec_push(&vswitch->entries, ((struct sm_entry){change->at, change->lid, port}));
 }
 
 static void wait_for_drain(struct vswitch *vswitch, struct operation *operation, uint64_t now)
@@ -99,23 +98,29 @@ static void wait_for_drain(struct vswitch *vswitch, struct operation *operation,
     vswitch->counts.drains++;
 }
 
-static void begin_wave(struct vswitch *vswitch, struct operation *operation)
+/* The entries of the next wave; or, before a gated plan's only one, all of them, set to drop. */
+static void add_entries(struct vswitch *vswitch, struct operation *operation, bool drop)
 {
-    const struct column_plan *p = &operation->plan;
-    for (size_t i = 0; i < p->changes.count; i++)
-        if (p->changes.items[i].wave == operation->wave)
-            add_entry(vswitch, &p->changes.items[i], p->changes.items[i].after);
-    operation->wave++;
+    for (size_t i = 0; i < operation->plan.changes.count; i++) {
+        const struct column_change *change = &operation->plan.changes.items[i];
+        if (drop || change->wave == operation->wave)
+            vec_push(&vswitch->entries, ((struct sm_entry){change->at, change->lid,
+                                                           drop ? PORT_NONE : change->after}));
+    }
+    operation->fenced |= drop;
+    operation->result.table_smps += drop ? operation->plan.blocks : 0;
+    operation->result.waves += !drop;
+    operation->wave += !drop;
     operation->drained = false;
-    operation->result.waves++;
 }
 
-static void fence(struct vswitch *vswitch, struct operation *operation)
+/* Somebody may send there now. */
+static void show(struct vswitch *vswitch, uint32_t socket)
 {
-    for (size_t i = 0; i < operation->plan.changes.count; i++)
-        add_entry(vswitch, &operation->plan.changes.items[i], PORT_NONE);
-    operation->fenced = true;
-    operation->result.table_smps += operation->plan.blocks;
+    uint32_t port = subnet_of(vswitch)->ports.items[socket].peer;
+    if (port != SUBNET_NONE)
+        terminals_place(sm_edit_paths(vswitch->sm).network, subnet_of(vswitch), port,
+                        TERMINALS_MAKE);
 }
 
 /* All that was written is acknowledged. */
@@ -132,30 +137,16 @@ static void next_wave(struct vswitch *vswitch, struct operation *operation, uint
     if (operation->wave >= p->waves) {
         operation->result.table_smps += p->blocks;
         operation->result.switches = p->switches;
-        sm_show_function(vswitch->sm, operation->target); /* somebody may send there now */
+        show(vswitch, operation->move.target);
         operation_succeed(vswitch, operation);
         return;
     }
     bool drains = operation->gated ? operation->wave == 0 : p->drains >> operation->wave & 1;
-    if (operation->gated && !operation->fenced)
-        fence(vswitch, operation);
-    else if (drains && !operation->drained)
+    bool drop = operation->gated && !operation->fenced;
+    if (drains && !operation->drained && !drop)
         wait_for_drain(vswitch, operation, now);
     else
-        begin_wave(vswitch, operation);
-}
-
-static uint64_t count_blocks(const struct vswitch *vswitch)
-{
-    struct map blocks = {0};
-    uint64_t count = 0;
-    for (size_t i = 0; i < vswitch->entries.count; i++) {
-        const struct sm_entry *entry = &vswitch->entries.items[i];
-        uint64_t key = (uint64_t)entry->at << 10 | entry->lid / ROUTES_BLOCK;
-        count += map_add(&blocks, key, (uint32_t)i) == i;
-    }
-    map_release(&blocks);
-    return count;
+        add_entries(vswitch, operation, drop);
 }
 
 bool waves_write(struct vswitch *vswitch, uint64_t now)
@@ -166,14 +157,14 @@ bool waves_write(struct vswitch *vswitch, uint64_t now)
     vswitch->entries.count = 0;
     for (size_t i = 0; i < vswitch->operations.count; i++) {
         struct operation *operation = vswitch->operations.items[i];
-        if (operation->step != STEP_WRITING)
+        if (operation->state != OPERATION_WRITING)
             continue;
         next_wave(vswitch, operation, now);
-        over |= operation->step == STEP_OVER;
+        over |= operation->state == OPERATION_OVER;
     }
     if (vswitch->entries.count) {
-        vswitch->counts.table_smps += count_blocks(vswitch);
-        sm_change_entries(vswitch->sm, now, vswitch->entries.items, vswitch->entries.count);
+        vswitch->counts.table_smps +=
+            sm_change_entries(vswitch->sm, vswitch->entries.items, vswitch->entries.count);
         over |= sm_tables_are_written(vswitch->sm); /* nothing differed: nobody would wake us */
     }
     return over;

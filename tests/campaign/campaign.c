@@ -3,13 +3,13 @@
  * Each run makes a network, starts one to three managers, and lets things go wrong for a while:
  * SMPs are lost, links and switches go and come back, managers die. Then the faults stop, and after
  * a while every part of the fabric that still has a manager must be in order
- * (src/experiment/checks.h): one master, everything that is connected known and configured, LIDs
- * unique, all pairs reachable through the tables that are really in the switches, and no cycle of
- * dependencies. A run that fails prints its seed; `campaign SEED 1` replays it with the managers'
- * events. */
+ * (src/experiment/check/checks.h): one master, everything that is connected known and configured,
+ * LIDs unique, all pairs reachable through the tables that are really in the switches, and no cycle
+ * of dependencies. A run that fails prints its seed; `campaign SEED 1` replays it with the
+ * managers' events. */
 #include "base/rng.h"
 #include "base/time.h"
-#include "experiment/checks.h"
+#include "experiment/check/checks.h"
 #include "topology/generate.h"
 
 #include <stdio.h>

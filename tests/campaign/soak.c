@@ -8,7 +8,7 @@
  * first quarter did. */
 #include "base/rng.h"
 #include "base/time.h"
-#include "experiment/checks.h"
+#include "experiment/check/checks.h"
 #include "topology/generate.h"
 
 #include <limits.h>

@@ -1,7 +1,7 @@
 /* The scenario language: what is accepted keeps its words and places, and can be put on the stage
  * or is refused there; nothing is played. Only figure1 is built: generators take numbers of any
  * size, and other words may name files. */
-#include "experiment/stage.h"
+#include "experiment/run/stage.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,34 +12,6 @@ static int compare_keys(const void *a, const void *b)
 
 /* ---- up*-down* orders ---- */
 
-/* Distances from the nearest switch with terminals; 0 where there is none. */
-static uint32_t *find_stages(const struct network *network)
-{
-    uint32_t switches = (uint32_t)network->switches.count, tail = 0;
-    uint32_t *stage = mem_alloc((switches + 1) * sizeof *stage);
-    uint32_t *queue = mem_alloc((switches + 1) * sizeof *queue);
-    for (uint32_t at = 0; at < switches; at++) {
-        stage[at] = network_terminal_count(network, at) ? 0 : NETWORK_NONE;
-        if (stage[at] == 0)
-            queue[tail++] = at;
-    }
-    for (uint32_t head = 0; head < tail; head++) {
-        uint32_t at = queue[head];
-        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-            uint32_t to = network->edges[e].to;
-            if (stage[to] != NETWORK_NONE)
-                continue;
-            stage[to] = stage[at] + 1;
-            queue[tail++] = to;
-        }
-    }
-    for (uint32_t at = 0; at < switches; at++)
-        if (stage[at] == NETWORK_NONE)
-            stage[at] = 0;
-    mem_free(queue);
-    return stage;
-}
-
 /* All channels that lead up come first, from the bottom to the top, then all that lead down.
  * Switches with a higher key are above; of those with equal keys the one with the higher index. */
 static void order_by_height(const struct cdg *cdg, const uint32_t *key, uint32_t *order)
@@ -84,9 +56,14 @@ void cdg_init(struct cdg *cdg, const struct network *network)
     cdg->seen = mem_zalloc(cdg->channels + 1, 1);
     for (uint32_t e = 0; e < cdg->channels; e++)
         cdg->reverse[e] = cdg_leaving(cdg, network->edges[e].to, network->edges[e].to_port);
-    uint32_t *stage = find_stages(network);
+    uint32_t *stage = mem_alloc((switches + 1) * sizeof *stage);
+    uint32_t *queue = mem_alloc((switches + 1) * sizeof *queue);
+    network_stages(network, stage, queue);
+    for (uint32_t at = 0; at < switches; at++)
+        stage[at] = stage[at] == NETWORK_NONE ? 0 : stage[at];
     order_by_height(cdg, stage, cdg->first_order);
     mem_free(stage);
+    mem_free(queue);
 }
 
 /* A layer is one piece of memory: four rows of words for each channel, and the order. */
@@ -239,7 +216,7 @@ static bool find_order(struct cdg *cdg, unsigned index, uint32_t *dependents)
         for (uint32_t word = 0; word < cdg->words; word++, first += 64) {
             for (uint64_t bits = row[word]; bits; bits &= bits - 1) {
                 uint32_t out = first + (uint32_t)__builtin_ctzll(bits);
-                cdg->operations++;
+                cdg->insertions++;
                 if (--dependents[out] == 0)
                     queue[tail++] = out;
             }
@@ -257,7 +234,7 @@ bool cdg_sort(struct cdg *cdg, unsigned index)
     uint64_t count = 0;
     bool sorted = mirror(cdg, &cdg->layer[index], dependents, &count);
     if (sorted)
-        cdg->operations += count;
+        cdg->insertions += count;
     else
         sorted = find_order(cdg, index, dependents);
     mem_free(dependents);
@@ -272,7 +249,7 @@ bool cdg_sort(struct cdg *cdg, unsigned index)
 static bool take_found(struct cdg *cdg, uint32_t channel, uint8_t how)
 {
     uint8_t *seen = &cdg->seen[channel];
-    cdg->operations++;
+    cdg->reordering++;
     if (*seen & how & (CDG_AHEAD | CDG_BEHIND))
         return false;
     if (*seen) {
@@ -411,7 +388,7 @@ static void move_behind(struct cdg *cdg, struct cdg_layer *layer, uint32_t last,
     }
     if (gap == 0)
         label_order(cdg, layer);
-    cdg->operations += gap ? count : end;
+    cdg->reordering += gap ? count : end;
 }
 
 /* What lies ahead of `out` goes to just behind `in`, or what lies behind `in` to before `out`. */
@@ -473,7 +450,7 @@ enum cdg_answer cdg_insert(struct cdg *cdg, unsigned index, uint32_t in, uint32_
 {
     struct cdg_layer *layer = &cdg->layer[index];
     struct cdg_dependency new = {.in = in, .out = out, .layer = index};
-    cdg->operations++;
+    cdg->insertions++;
     if (cdg_set_has(cdg, layer->after, in, out))
         return CDG_HAD;
     if (cdg_set_has(cdg, layer->refused, in, out) || !make_room(cdg, layer, new))

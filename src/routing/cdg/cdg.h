@@ -77,7 +77,9 @@ struct cdg {
     uint32_t *first_order; /* the order of an empty layer, see cdg_open() */
     unsigned count;        /* of layers */
     struct cdg_layer layer[CDG_LAYERS_MAX];
-    uint64_t operations; /* dependencies and channels looked at, as engine.h counts them */
+    /* What it took so far, as engine.h counts operations. */
+    uint64_t insertions; /* dependencies inserted or sorted */
+    uint64_t reordering; /* channels looked at or moved to keep the order */
 
     bool similar; /* insertions resemble each other, see cdg_similar.c; the client sets that */
     struct cdg_path paths[CDG_PATHS];
@@ -101,7 +103,7 @@ void cdg_release(struct cdg *cdg); /* accepts released ones */
 /* Opens one more layer, without dependencies. Its order is up*-down*, with stages counted from the
  * switches that have terminals: on trees no dependency of a shortest path disagrees with it. */
 void cdg_open(struct cdg *cdg);
-void cdg_open_without_order(struct cdg *cdg); /* cdg_set_order() must follow */
+void cdg_open_without_order(struct cdg *cdg);    /* cdg_set_order() must follow */
 void cdg_close(struct cdg *cdg, unsigned left);  /* gives up all layers but the first few */
 void cdg_clear(struct cdg *cdg, unsigned layer); /* as cdg_open() left it */
 /* Another order for a layer that has no dependencies yet: all channels, first to last. */
@@ -149,6 +151,10 @@ void cdg_note_path(struct cdg *cdg, struct cdg_dependency refused, uint32_t met)
 /* Whether a path that was noted closes a cycle with a dependency. */
 bool cdg_path_closes(const struct cdg *cdg, struct cdg_dependency new);
 
+static inline uint64_t cdg_operations(const struct cdg *cdg)
+{
+    return cdg->insertions + cdg->reordering;
+}
 static inline size_t cdg_row(const struct cdg *cdg, uint32_t channel)
 {
     return (size_t)channel * cdg->words;

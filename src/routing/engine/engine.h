@@ -41,9 +41,7 @@ struct engine_options {
     bool allow_cycles; /* minhop: give tables that could deadlock, with a note */
     bool reversible;   /* dfsssp, nue: no tables rather than such as are not routes.reversible */
     unsigned max_vls;  /* data lanes that an engine may use; 0: 8 */
-    uint32_t shard, shards; /* trees of minhop, updn, ftree: only this part of all destinations, see
-                               turns.h; 0, 0: all */
-    size_t scratch_bytes;   /* the same: for what leads where; 0: 64 MiB */
+    size_t scratch_bytes; /* trees of minhop, updn, ftree: for what leads where; 0: 64 MiB */
     uint64_t generation;
 };
 

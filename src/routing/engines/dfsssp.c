@@ -285,7 +285,7 @@ static int dfsssp_compute(const struct network *network, const struct engine_opt
     unsigned layers = lay_routes(&layering, options, lanes);
     if (layers <= lanes)
         take_lanes(&layering, options, layers, lanes);
-    routes->operations += layering.cdg.operations;
+    routes->operations += cdg_operations(&layering.cdg);
     layering_release(&layering);
     if (layers > lanes) {
         engine_refuse(routes);

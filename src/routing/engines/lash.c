@@ -176,7 +176,8 @@ static void write_ports(struct lash *lash)
         }
     }
     lash->routes->operations += (uint64_t)network->top_lid * lash->switches;
-    sssp_fill_here(network, lash->routes);
+    for (uint32_t at = 0; at < lash->switches; at++)
+        routes_fill_own(lash->routes, network, at);
 }
 
 /* The better trees, or the others if these take too many lanes. */
@@ -214,7 +215,7 @@ static int lash_compute(const struct network *network, const struct engine_optio
     cdg_open(&lash.cdg);
     layers_pairs_init(&lash.pairs, &lash.cdg, routes);
     unsigned layers = lay_pairs(&lash, options, lanes);
-    routes->operations += lash.cdg.operations;
+    routes->operations += cdg_operations(&lash.cdg);
     cdg_release(&lash.cdg);
     if (layers <= lanes) {
         layers_pairs_spread(&lash.pairs, layers, lanes);

@@ -8,18 +8,10 @@
 /* In which order terminals that the options list are numbered, before all others. */
 enum turns_order { TURNS_TREE, TURNS_LIST };
 
-/* The destinations of a shard: the switches from here to before `end`, with their terminals. */
-struct turns_shard {
-    uint32_t first, end;
-};
-struct turns_shard turns_shard(const struct network *network, uint32_t shard, uint32_t shards);
-
 /* Fills the routes' tables, which must be reserved (routes_reserve) and may hold anything: along
  * minimal routes, or, if `updown` is not NULL, by the directions of the tree, which are left there
  * for the caller (tree_directions()). `gaps` tells what the
- * directions leave without a legal route: such entries lead to the nearest switch that has one.
- * With shards there is nothing in the tables but the switches' own LIDs and the shard's
- * destinations. */
+ * directions leave without a legal route: such entries lead to the nearest switch that has one. */
 void turns_tables(const struct network *network, const struct tree *tree, struct updown *updown,
                   const struct engine_options *options, enum turns_order order,
                   struct routes *routes, struct ways_gaps *gaps);

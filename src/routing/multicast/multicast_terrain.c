@@ -13,44 +13,32 @@
  * That is decided once for all groups: those who share and those who do not must go together. */
 #include "routing/multicast/multicast_terrain.h"
 
-#include "base/bitset.h"
 #include "routing/search/roots.h"
 #include "routing/search/updown.h"
 
 #include <string.h>
 
-/* The switch behind a port, or NETWORK_NONE. */
-static uint32_t switch_behind(const struct network *network, uint32_t channel)
-{
-    uint32_t peer = network->ports.items[channel].peer;
-    return peer == NETWORK_NONE || !(peer & NETWORK_SWITCH) ? NETWORK_NONE : peer ^ NETWORK_SWITCH;
-}
-
 /* ---- unicast ---- */
 
-static uint64_t *turns_of(const struct multicast_terrain *terrain, uint32_t channel)
-{
-    return terrain->turns + (size_t)channel * terrain->row_words;
-}
-
-/* With one lane, two entries for a LID of a terminal, one behind the other, are a turn. */
+/* With one lane, two entries for a LID of a terminal, one behind the other, are a dependency. */
 static void note_entries(struct multicast_terrain *terrain, uint32_t at)
 {
     const struct network *network = terrain->network;
-    const struct network_switch *node = &network->switches.items[at];
     const uint8_t *row = routes_row(terrain->routes, at), *next[PORT_NONE + 1] = {0};
-    uint64_t *turns[PORT_NONE + 1] = {0};
-    for (unsigned port = 1; port <= node->port_count; port++) {
-        uint32_t to = switch_behind(network, node->first_port + port);
-        next[port] = to == NETWORK_NONE ? NULL : routes_row(terrain->routes, to);
-        turns[port] = turns_of(terrain, node->first_port + port);
-    }
+    uint64_t onward[PORT_NONE + 1][BITSET_WORDS(PORT_NONE + 1)] = {{0}}; /* ports, by port */
+    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++)
+        next[network->edges[e].port] = routes_row(terrain->routes, network->edges[e].to);
     for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
         unsigned out = row[lid];
-        if (!(network->owner[lid] & NETWORK_SWITCH) && next[out] &&
-            next[out][lid] <= NETWORK_TOP_PORT)
-            bitset_add(turns[out], next[out][lid]);
+        if (!(network->owner[lid] & NETWORK_SWITCH) && next[out])
+            bitset_add(onward[out], next[out][lid]);
     }
+    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++)
+        for (unsigned port = 1; port <= NETWORK_TOP_PORT; port++) {
+            uint32_t out = cdg_leaving(&terrain->cdg, network->edges[e].to, port);
+            if (out != NETWORK_NONE && bitset_has(onward[network->edges[e].port], port))
+                cdg_set_add(&terrain->cdg, terrain->turns, e, out);
+        }
 }
 
 /* What terminals of `from` send to this LID, as far as it has not been met on the way of others,
@@ -58,18 +46,15 @@ static void note_entries(struct multicast_terrain *terrain, uint32_t at)
 static void note_packets(struct multicast_terrain *terrain, uint32_t from, uint32_t lid,
                          uint32_t *met)
 {
-    const struct routes *routes = terrain->routes;
-    uint32_t at = from;
-    unsigned out = routes_port(routes, at, lid);
-    while (out && out != PORT_NONE && met[at] != lid) {
-        uint32_t channel = terrain_channel(terrain, at, out);
+    const struct cdg *cdg = &terrain->cdg;
+    uint32_t at = from, in = cdg_leaving(cdg, at, routes_port(terrain->routes, at, lid));
+    while (in != NETWORK_NONE && met[at] != lid) {
         met[at] = lid;
-        at = switch_behind(terrain->network, channel);
-        if (at == NETWORK_NONE)
-            break;
-        out = routes_port(routes, at, lid);
-        if (out <= NETWORK_TOP_PORT)
-            bitset_add(turns_of(terrain, channel), out);
+        at = terrain->network->edges[in].to;
+        uint32_t out = cdg_leaving(cdg, at, routes_port(terrain->routes, at, lid));
+        if (out != NETWORK_NONE)
+            cdg_set_add(cdg, terrain->turns, in, out);
+        in = out;
     }
 }
 
@@ -100,19 +85,6 @@ static void note_routes(struct multicast_terrain *terrain)
         note_lid(terrain, lid, terrain->scratch.queue);
 }
 
-static void note_turns(struct multicast_terrain *terrain)
-{
-    unsigned most = 0;
-    for (uint32_t at = 0; at < terrain->network->switches.count; at++)
-        if (terrain->network->switches.items[at].port_count > most)
-            most = terrain->network->switches.items[at].port_count;
-    terrain->row_words = BITSET_WORDS(most + 1);
-    terrain->turns =
-        mem_zalloc(terrain->network->ports.count * terrain->row_words + 1, sizeof *terrain->turns);
-    if (terrain->routes)
-        note_routes(terrain);
-}
-
 /* ---- the order ---- */
 
 static void choose_rank(struct multicast_terrain *terrain)
@@ -136,174 +108,143 @@ static void choose_rank(struct multicast_terrain *terrain)
     roots_release(&roots);
 }
 
-/* Whether a packet that came by `channel` and leaves by `port` turns from down to up. */
+/* Whether a packet from one switch over another to a third turns from down to up. */
 static bool turns_up(const struct multicast_terrain *terrain, uint32_t from, uint32_t at,
                      uint32_t to)
 {
     return terrain->rank[at] > terrain->rank[from] && terrain->rank[to] < terrain->rank[at];
 }
 
-/* Calls for every turn of unicast between switches; stops when `visit` says false. */
-static bool each_turn(const struct multicast_terrain *terrain, struct acyclic *graph,
-                      bool (*visit)(const struct multicast_terrain *terrain, struct acyclic *graph,
-                                    uint32_t from, uint32_t channel, uint32_t next))
+/* Calls for every dependency of unicast; stops, and returns false, where `visit` does. */
+static bool each_turn(struct multicast_terrain *terrain,
+                      bool (*visit)(struct multicast_terrain *terrain, uint32_t in, uint32_t out))
 {
     const struct network *network = terrain->network;
-    for (uint32_t from = 0; from < network->switches.count; from++)
-        for (unsigned port = 1; port <= network->switches.items[from].port_count; port++) {
-            uint32_t channel = terrain_channel(terrain, from, port);
-            uint32_t at = switch_behind(network, channel);
-            for (unsigned word = 0; at != NETWORK_NONE && word < terrain->row_words; word++)
-                for (uint64_t left = turns_of(terrain, channel)[word]; left; left &= left - 1) {
-                    unsigned out = word * 64 + (unsigned)__builtin_ctzll(left);
-                    if (out == 0 || out > network->switches.items[at].port_count)
-                        continue;
-                    uint32_t next = terrain_channel(terrain, at, out);
-                    if (switch_behind(network, next) != NETWORK_NONE &&
-                        !visit(terrain, graph, from, channel, next))
-                        return false;
-                }
-        }
+    for (uint32_t in = 0; in < terrain->cdg.channels; in++) {
+        uint32_t at = network->edges[in].to;
+        for (uint32_t out = network->first_edge[at]; out < network->first_edge[at + 1]; out++)
+            if (cdg_set_has(&terrain->cdg, terrain->turns, in, out) && !visit(terrain, in, out))
+                return false;
+    }
     return true;
 }
 
-static bool is_in_order(const struct multicast_terrain *terrain, struct acyclic *graph,
-                        uint32_t from, uint32_t channel, uint32_t next)
+static bool is_in_order(struct multicast_terrain *terrain, uint32_t in, uint32_t out)
 {
-    (void)graph;
-    return !turns_up(terrain, from, switch_behind(terrain->network, channel),
-                     switch_behind(terrain->network, next));
+    const struct network_edge *edges = terrain->network->edges;
+    return !turns_up(terrain, edges[terrain->cdg.reverse[in]].to, edges[in].to, edges[out].to);
 }
 
-static bool add_if_possible(const struct multicast_terrain *terrain, struct acyclic *graph,
-                            uint32_t from, uint32_t channel, uint32_t next)
+static bool add_if_possible(struct multicast_terrain *terrain, uint32_t in, uint32_t out)
 {
-    (void)terrain, (void)from;
-    return acyclic_add(graph, channel, next);
+    return cdg_insert(&terrain->cdg, 0, in, out) != CDG_REFUSED;
 }
 
-/* Unicast may wait in circles of its own where that was allowed: not for us to mend. */
-static bool add_anyway(const struct multicast_terrain *terrain, struct acyclic *graph,
-                       uint32_t from, uint32_t channel, uint32_t next)
+/* Unicast may have cycles of its own where that was allowed: those are not repaired here. */
+static bool add_anyway(struct multicast_terrain *terrain, uint32_t in, uint32_t out)
 {
-    add_if_possible(terrain, graph, from, channel, next);
+    add_if_possible(terrain, in, out);
     return true;
 }
 
 /* Every turn that the order allows, between switches that can be used. */
-static void add_order(const struct multicast_terrain *terrain, struct acyclic *graph)
+static void add_order(struct multicast_terrain *terrain)
 {
     const struct network *network = terrain->network;
     for (uint32_t at = 0; at < network->switches.count; at++) {
-        const struct network_edge *first = network->edges + network->first_edge[at];
-        uint32_t degree = network->first_edge[at + 1] - network->first_edge[at];
+        uint32_t first = network->first_edge[at], degree = network->first_edge[at + 1] - first;
         for (uint32_t i = 0; terrain->usable[at] && i < degree * degree; i++) {
-            const struct network_edge *in = first + i / degree, *out = first + i % degree;
-            if (in->to != out->to && terrain->usable[in->to] && terrain->usable[out->to] &&
-                !turns_up(terrain, in->to, at, out->to))
-                acyclic_add(graph, terrain_channel(terrain, in->to, in->to_port),
-                            terrain_channel(terrain, at, out->port));
+            uint32_t in = first + i / degree, out = first + i % degree;
+            uint32_t from = network->edges[in].to, to = network->edges[out].to;
+            if (from != to && terrain->usable[from] && terrain->usable[to] &&
+                !turns_up(terrain, from, at, to))
+                cdg_insert(&terrain->cdg, 0, terrain->cdg.reverse[in], out);
         }
     }
 }
 
 /* Unicast, and the order if it is of use; false if the two do not go together. */
-static bool make_graph(const struct multicast_terrain *terrain, bool ordered, struct acyclic *graph)
+static bool make_graph(struct multicast_terrain *terrain, bool ordered)
 {
-    acyclic_init(graph, terrain->network, terrain->rank);
+    cdg_open(&terrain->cdg);
+    cdg_order_by_rank(&terrain->cdg, 0, terrain->rank);
     if (ordered)
-        add_order(terrain, graph);
-    return each_turn(terrain, graph, ordered ? add_if_possible : add_anyway);
+        add_order(terrain);
+    return each_turn(terrain, ordered ? add_if_possible : add_anyway);
 }
 
-static bool order_is_of_use(const struct multicast_terrain *terrain)
+static bool order_is_of_use(struct multicast_terrain *terrain)
 {
-    struct acyclic graph;
-    if (each_turn(terrain, NULL, is_in_order))
+    if (each_turn(terrain, is_in_order))
         return true;
-    bool fits = make_graph(terrain, true, &graph);
-    acyclic_release(&graph);
+    bool fits = make_graph(terrain, true);
+    cdg_close(&terrain->cdg, 0);
     return fits;
 }
 
 /* ---- distances ---- */
 
+static bool may_climb(const void *context, uint32_t at, uint32_t to)
+{
+    const struct multicast_terrain *terrain = context;
+    return terrain->rank[to] <= terrain->rank[at] && terrain->usable[to];
+}
+
+static bool may_descend(const void *context, uint32_t at, uint32_t to)
+{
+    const struct multicast_terrain *terrain = context;
+    return terrain->rank[to] >= terrain->rank[at] && terrain->usable[to];
+}
+
+static bool may_go(const void *context, uint32_t at, uint32_t to)
+{
+    (void)at;
+    return ((const struct multicast_terrain *)context)->usable[to];
+}
+
 const uint16_t *terrain_climb(struct multicast_terrain *terrain, uint32_t to)
 {
-    const struct network *network = terrain->network;
+    size_t switches = terrain->network->switches.count;
     if (terrain->climbs[to])
         return terrain->climbs[to];
-    uint16_t *hops = mem_alloc(network->switches.count * sizeof *hops + 1);
-    uint32_t *queue = terrain->scratch.queue, head = 0, tail = 0;
-    memset(hops, 0xFF, network->switches.count * sizeof *hops);
-    hops[to] = 0;
-    queue[tail++] = to;
-    while (head < tail) {
-        uint32_t at = queue[head++];
-        for (uint32_t i = network->first_edge[at]; i < network->first_edge[at + 1]; i++) {
-            uint32_t above = network->edges[i].to;
-            if (terrain->rank[above] > terrain->rank[at] || hops[above] != TERRAIN_FAR ||
-                !terrain->usable[above])
-                continue;
-            hops[above] = (uint16_t)(hops[at] + 1);
-            queue[tail++] = above;
-        }
-    }
+    uint16_t *hops = mem_alloc(switches * sizeof *hops + 1);
+    uint32_t *distance = terrain->scratch.depth;
+    network_distances_if(terrain->network, to, distance, terrain->scratch.queue, may_climb,
+                         terrain);
+    for (size_t at = 0; at < switches; at++)
+        hops[at] = (uint16_t)(distance[at] < TERRAIN_FAR ? distance[at] : TERRAIN_FAR);
     return terrain->climbs[to] = hops;
 }
 
 /* ---- the shared tree ---- */
 
-/* Those whose channels have been added, in case that they must be taken out again. */
-struct trial {
-    struct acyclic graph;
-    uint64_t *links; /* [switch * row_words + …]: ports that are in the tree */
-    VEC(uint32_t) added;
-};
-
-static bool try_turn(struct trial *trial, uint32_t channel, uint32_t next)
+/* Whether this link of `at`, which is in the tree, can take part: turns at `at` only, since the
+ * other end has no links in the tree yet. `taken` by channel: its link is in the tree. */
+static bool try_link(struct multicast_terrain *terrain, const bool *taken, uint32_t at,
+                     uint32_t out)
 {
-    if (acyclic_has(&trial->graph, channel, next))
-        return true;
-    if (!acyclic_add(&trial->graph, channel, next))
-        return false;
-    vec_push(&trial->added, channel);
-    vec_push(&trial->added, next);
-    return true;
-}
-
-/* Whether this link of `at`, already in the tree, can take part: turns at `at` only, since the
- * other end has no links in the tree yet. */
-static bool try_link(const struct multicast_terrain *terrain, struct trial *trial, uint32_t at,
-                     const struct network_edge *edge)
-{
-    uint32_t out = terrain_channel(terrain, at, edge->port);
-    uint32_t in = terrain_channel(terrain, edge->to, edge->to_port);
+    struct cdg *cdg = &terrain->cdg;
+    const uint32_t *first_edge = terrain->network->first_edge;
     bool fits = true;
-    trial->added.count = 0;
-    for (uint32_t i = terrain->network->first_edge[at];
-         fits && i < terrain->network->first_edge[at + 1]; i++) {
-        const struct network_edge *other = &terrain->network->edges[i];
-        if (!bitset_has(trial->links + (size_t)at * terrain->row_words, other->port))
-            continue;
-        uint32_t from = terrain_channel(terrain, other->to, other->to_port);
-        fits = try_turn(trial, from, out) &&
-               try_turn(trial, in, terrain_channel(terrain, at, other->port));
-    }
-    for (size_t i = 0; !fits && i < trial->added.count; i += 2)
-        acyclic_remove(&trial->graph, trial->added.items[i], trial->added.items[i + 1]);
+    cdg_begin(cdg);
+    for (uint32_t other = first_edge[at]; fits && other < first_edge[at + 1]; other++)
+        fits = !taken[other] || (cdg_insert(cdg, 0, cdg->reverse[other], out) != CDG_REFUSED &&
+                                 cdg_insert(cdg, 0, cdg->reverse[out], other) != CDG_REFUSED);
+    if (fits)
+        cdg_commit(cdg);
+    else
+        cdg_undo(cdg);
     return fits;
 }
 
-static bool attach(struct multicast_terrain *terrain, struct trial *trial, uint32_t at,
-                   const struct network_edge *edge)
+static bool attach(struct multicast_terrain *terrain, bool *taken, uint32_t at, uint32_t out)
 {
+    const struct network_edge *edge = &terrain->network->edges[out];
     uint32_t to = edge->to;
     if (!terrain->usable[to] || terrain->piece[to] != NETWORK_NONE ||
-        !try_link(terrain, trial, at, edge))
+        !try_link(terrain, taken, at, out))
         return false;
-    bitset_add(trial->links + (size_t)at * terrain->row_words, edge->port);
-    bitset_add(trial->links + (size_t)to * terrain->row_words, edge->to_port);
+    taken[out] = taken[terrain->cdg.reverse[out]] = true;
     terrain->parent[to] = at;
     terrain->up[to] = edge->to_port;
     terrain->down[to] = edge->port;
@@ -312,21 +253,20 @@ static bool attach(struct multicast_terrain *terrain, struct trial *trial, uint3
     return true;
 }
 
-/* Links of one direction out of `at`; how many were taken, at most `most`. */
-static unsigned grow_from(struct multicast_terrain *terrain, struct trial *trial, uint32_t at,
-                          bool upwards, unsigned most)
+/* Links of one direction out of `at`; how many were attached, at most `most`. */
+static unsigned grow_from(struct multicast_terrain *terrain, bool *taken, uint32_t at, bool upwards,
+                          unsigned most)
 {
-    unsigned taken = 0;
-    for (uint32_t i = terrain->network->first_edge[at];
-         i < terrain->network->first_edge[at + 1] && taken < most; i++) {
-        const struct network_edge *edge = &terrain->network->edges[i];
-        if ((terrain->rank[edge->to] < terrain->rank[at]) == upwards)
-            taken += attach(terrain, trial, at, edge);
-    }
-    return taken;
+    const struct network *network = terrain->network;
+    unsigned attached = 0;
+    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1] && attached < most;
+         e++)
+        if ((terrain->rank[network->edges[e].to] < terrain->rank[at]) == upwards)
+            attached += attach(terrain, taken, at, e);
+    return attached;
 }
 
-static void grow_piece(struct multicast_terrain *terrain, struct trial *trial, uint32_t top)
+static void grow_piece(struct multicast_terrain *terrain, bool *taken, uint32_t top)
 {
     size_t first = terrain->order.count, next = first;
     bool grown = true;
@@ -334,10 +274,10 @@ static void grow_piece(struct multicast_terrain *terrain, struct trial *trial, u
     vec_push(&terrain->order, top);
     while (grown) {
         for (; next < terrain->order.count; next++)
-            grow_from(terrain, trial, terrain->order.items[next], false, UINT32_MAX);
+            grow_from(terrain, taken, terrain->order.items[next], false, UINT32_MAX);
         grown = false;
         for (size_t i = first; i < terrain->order.count && !grown; i++)
-            grown = grow_from(terrain, trial, terrain->order.items[i], true, 1) > 0;
+            grown = grow_from(terrain, taken, terrain->order.items[i], true, 1) > 0;
     }
 }
 
@@ -345,22 +285,21 @@ static void grow_piece(struct multicast_terrain *terrain, struct trial *trial, u
 static void share(struct multicast_terrain *terrain, bool ordered, uint32_t first)
 {
     uint32_t count = (uint32_t)terrain->network->switches.count;
-    struct trial trial = {.links = mem_zalloc(count * terrain->row_words + 1, sizeof(uint64_t))};
+    bool *taken = mem_zalloc(terrain->cdg.channels + 1, sizeof *taken);
     uint32_t *by_rank = terrain->scratch.queue;
     memset(terrain->parent, 0xFF, count * sizeof *terrain->parent);
     memset(terrain->piece, 0xFF, count * sizeof *terrain->piece);
     terrain->order.count = terrain->piece_count = 0;
-    make_graph(terrain, ordered, &trial.graph);
+    make_graph(terrain, ordered);
     for (uint32_t at = 0; at < count; at++)
         by_rank[terrain->rank[at]] = at;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t top = by_rank[(first + i) % count];
         if (terrain->usable[top] && terrain->piece[top] == NETWORK_NONE)
-            grow_piece(terrain, &trial, top);
+            grow_piece(terrain, taken, top);
     }
-    mem_free(trial.links);
-    vec_release(&trial.added);
-    acyclic_release(&trial.graph);
+    mem_free(taken);
+    cdg_close(&terrain->cdg, 0);
 }
 
 static void make_room(struct multicast_terrain *terrain)
@@ -383,29 +322,7 @@ void terrain_share(struct multicast_terrain *terrain)
 
 /* ---- whether the order is of use ---- */
 
-/* Everything that can be used and is connected with `from`, or lies below it, into the scratch
- * queue; how much. */
-static uint32_t spread(struct multicast_terrain *terrain, uint32_t from, bool down, uint32_t *mark,
-                       uint32_t number)
-{
-    const struct network *network = terrain->network;
-    uint32_t *queue = terrain->scratch.queue, head = 0, tail = 0;
-    mark[from] = number;
-    queue[tail++] = from;
-    while (head < tail) {
-        uint32_t at = queue[head++];
-        for (uint32_t i = network->first_edge[at]; i < network->first_edge[at + 1]; i++) {
-            uint32_t to = network->edges[i].to;
-            if (!terrain->usable[to] || mark[to] == number ||
-                (down && terrain->rank[to] < terrain->rank[at]))
-                continue;
-            mark[to] = number;
-            queue[tail++] = to;
-        }
-    }
-    return tail;
-}
-
+/* Of the switches in the scratch queue, how many have terminals. */
 static uint32_t count_homes(const struct multicast_terrain *terrain, uint32_t found)
 {
     uint32_t homes = 0;
@@ -417,28 +334,31 @@ static uint32_t count_homes(const struct multicast_terrain *terrain, uint32_t fo
 /* Whether in every part some switch has all below it that have terminals; `parts` counts them. */
 static bool has_tops(struct multicast_terrain *terrain, uint32_t *parts)
 {
-    uint32_t count = (uint32_t)terrain->network->switches.count;
-    uint32_t *part = mem_zalloc(count + 1, sizeof *part),
-             *mark = mem_zalloc(count + 1, sizeof *mark);
-    uint32_t *homes = mem_zalloc(count + 1, sizeof *homes), searches = 0, topped = 0;
+    const struct network *network = terrain->network;
+    uint32_t count = (uint32_t)network->switches.count, topped = 0;
+    uint32_t *distance = terrain->scratch.depth, *queue = terrain->scratch.queue;
+    uint32_t *part = mem_zalloc(count + 1, sizeof *part);
+    uint32_t *homes = mem_zalloc(count + 1, sizeof *homes);
     *parts = 0;
-    for (uint32_t at = 0; at < count; at++)
-        if (terrain->usable[at] && !part[at]) {
-            uint32_t found = spread(terrain, at, false, part, ++*parts);
-            homes[*parts] = count_homes(terrain, found);
-        }
+    for (uint32_t at = 0; at < count; at++) {
+        if (!terrain->usable[at] || part[at])
+            continue;
+        uint32_t found = network_distances_if(network, at, distance, queue, may_go, terrain);
+        homes[++*parts] = count_homes(terrain, found);
+        while (found-- > 0)
+            part[queue[found]] = *parts;
+    }
     uint8_t *done = mem_zalloc(*parts + 1, 1);
     for (uint32_t at = 0; at < count && topped < *parts; at++) {
         if (!terrain->usable[at] || done[part[at]])
             continue;
-        uint32_t found = spread(terrain, at, true, mark, ++searches);
+        uint32_t found = network_distances_if(network, at, distance, queue, may_descend, terrain);
         done[part[at]] = count_homes(terrain, found) == homes[part[at]];
         topped += done[part[at]];
     }
     bool all = topped == *parts;
     mem_free(done);
     mem_free(homes);
-    mem_free(mark);
     mem_free(part);
     return all;
 }
@@ -491,7 +411,10 @@ struct multicast_terrain *multicast_terrain_new(const struct network *network,
     scratch->queue = mem_zalloc(count + 1, sizeof *scratch->queue);
     scratch->masks = mem_zalloc(count * MULTICAST_POSITIONS + 1, sizeof *scratch->masks);
     choose_rank(terrain);
-    note_turns(terrain);
+    cdg_init(&terrain->cdg, network);
+    terrain->turns = cdg_set_new(&terrain->cdg);
+    if (terrain->routes)
+        note_routes(terrain);
     settle_order(terrain);
     return terrain;
 }
@@ -506,6 +429,7 @@ void multicast_terrain_free(struct multicast_terrain *terrain)
     mem_free(terrain->usable);
     mem_free(terrain->rank);
     mem_free(terrain->turns);
+    cdg_release(&terrain->cdg);
     mem_free(terrain->parent);
     mem_free(terrain->piece);
     mem_free(terrain->up);

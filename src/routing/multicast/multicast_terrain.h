@@ -2,7 +2,7 @@
 #ifndef WEFT_ROUTING_MULTICAST_MULTICAST_TERRAIN_H
 #define WEFT_ROUTING_MULTICAST_MULTICAST_TERRAIN_H
 
-#include "routing/cdg/acyclic.h"
+#include "routing/cdg/cdg.h"
 #include "routing/multicast/multicast.h"
 
 enum { TERRAIN_FAR = 0xFFFF };
@@ -16,8 +16,8 @@ struct multicast_terrain {
     bool ordered; /* the rank's order and unicast go together */
     uint32_t *rank;
     uint16_t **climbs;  /* by switch, made when first asked for: see terrain_climb() */
-    unsigned row_words; /* of `turns` */
-    uint64_t *turns;    /* [channel * row_words + …]: ports by which unicast goes on */
+    struct cdg cdg;     /* one layer, while a graph is needed */
+    uint64_t *turns;    /* the dependencies of unicast, a set of cdg.h */
     bool shared_made;   /* the shared tree: */
     uint32_t *parent;   /* by switch; NETWORK_NONE: the top of its piece, or in none */
     uint8_t *up, *down; /* by switch: its port to the parent, and the parent's to it */
@@ -36,12 +36,5 @@ struct multicast_terrain {
 const uint16_t *terrain_climb(struct multicast_terrain *terrain, uint32_t to);
 /* Makes the shared tree, unless it is there. */
 void terrain_share(struct multicast_terrain *terrain);
-
-/* The channel by which a link is left, and the one by which it comes back. */
-static inline uint32_t terrain_channel(const struct multicast_terrain *terrain, uint32_t at,
-                                       unsigned port)
-{
-    return terrain->network->switches.items[at].first_port + port;
-}
 
 #endif

@@ -102,7 +102,7 @@ static bool mend_columns(struct repair_column *column, const struct columns *col
             repair_column_add_end(column, &columns->ends[i]);
         if (columns->all[lid])
             repair_column_search(column);
-        if (!repair_column_mend(column) || repair->operations + column->cdg->operations > WORK_LIMIT)
+        if (!repair_column_mend(column) || repair->operations + cdg_operations(column->cdg) > WORK_LIMIT)
             return false;
     }
     return true;
@@ -172,8 +172,8 @@ int repair_tables(struct repair *repair, const struct network *network, struct r
     /* Switches first: there is less choice. Where a part of a tree can be reached only down and up
      * again, terminals find other routes around that than those that lead to its switches. */
     bool mended = mend_columns(&column, &columns, true) && mend_columns(&column, &columns, false);
-    repair->operations += column.cdg->operations;
-    column.cdg->operations = 0;
+    repair->operations += cdg_operations(column.cdg);
+    column.cdg->insertions = column.cdg->reordering = 0;
     repair_column_release(&column);
     mem_free(columns.first);
     mem_free(columns.ends);

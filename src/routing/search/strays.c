@@ -7,29 +7,23 @@
  * strays each is put, with its way back, on the first lane where they close no circle with those
  * before (the idea of layers, as in Skeie, Lysne and Theiss, "Layered shortest path (LASH) routing
  * in irregular system area networks", 2002). That is tried out, not assumed: two or three lanes are
- * enough for fat trees, and each of them begins with the order that its turnabout promises.
+ * enough for fat trees.
  *
  * Where there is one lane only, all stays on it, and is proved or refused. */
 #include "routing/search/strays.h"
 
-#include "routing/cdg/acyclic.h"
+#include "routing/cdg/cdg.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Channels as entries of the network's ports. */
-struct dependency {
-    uint32_t from, to;
-};
-
 struct strays {
     const struct network *network;
     struct routes *routes;
-    struct acyclic lanes[ENGINE_VLS_MAX]; /* without the first */
-    struct turnabouts turnabouts;         /* one for each lane, as far as there are */
-    unsigned lane_limit, lane_count;      /* of these */
-    VEC(struct dependency) needed;        /* of a pair, in both directions */
+    struct cdg cdg;                    /* a layer for each lane but the first */
+    unsigned lane_limit;               /* of layers */
+    VEC(struct cdg_dependency) needed; /* of a pair, in both directions */
     uint64_t operations;
 };
 
@@ -37,42 +31,31 @@ struct strays {
 static void trace_way(struct strays *strays, uint32_t at, uint32_t lid)
 {
     const struct network *network = strays->network;
-    uint32_t last = NETWORK_NONE;
+    uint32_t in = NETWORK_NONE;
     for (uint32_t hops = 0; hops < network->switches.count; hops++) {
-        const struct network_switch *node = &network->switches.items[at];
-        uint8_t port = routes_port(strays->routes, at, lid);
-        uint32_t to = port <= node->port_count
-                          ? network->ports.items[node->first_port + port].peer ^ NETWORK_SWITCH
-                          : NETWORK_NONE;
-        if (to >= network->switches.count)
+        uint32_t out = cdg_leaving(&strays->cdg, at, routes_port(strays->routes, at, lid));
+        if (out == NETWORK_NONE)
             break;
-        if (last != NETWORK_NONE)
-            vec_push(&strays->needed,
-                     ((struct dependency){.from = last, .to = node->first_port + port}));
-        last = node->first_port + port;
-        at = to;
+        if (in != NETWORK_NONE)
+            vec_push(&strays->needed, ((struct cdg_dependency){.in = in, .out = out}));
+        in = out;
+        at = network->edges[out].to;
         strays->operations++;
     }
 }
 
 /* All that the pair needs on a lane, or nothing. */
-static bool fits_lane(struct strays *strays, struct acyclic *lane)
+static bool fits_lane(struct strays *strays, unsigned lane)
 {
-    VEC(size_t) added = {0};
     bool fits = true;
-    for (size_t i = 0; i < strays->needed.count && fits; i++) {
-        const struct dependency *needed = &strays->needed.items[i];
-        if (acyclic_has(lane, needed->from, needed->to))
-            continue;
-        fits = acyclic_add(lane, needed->from, needed->to);
-        if (fits)
-            vec_push(&added, i);
-    }
-    for (size_t i = 0; !fits && i < added.count; i++) {
-        const struct dependency *needed = &strays->needed.items[added.items[i]];
-        acyclic_remove(lane, needed->from, needed->to);
-    }
-    vec_release(&added);
+    cdg_begin(&strays->cdg);
+    for (size_t i = 0; i < strays->needed.count && fits; i++)
+        fits = cdg_insert(&strays->cdg, lane, strays->needed.items[i].in,
+                          strays->needed.items[i].out) != CDG_REFUSED;
+    if (fits)
+        cdg_commit(&strays->cdg);
+    else
+        cdg_undo(&strays->cdg);
     return fits;
 }
 
@@ -107,21 +90,6 @@ static void write_level(struct strays *strays, uint32_t from, uint32_t lid, unsi
     strays->routes->service_levels[(size_t)from * strays->routes->stride + lid] = (uint8_t)lane;
 }
 
-static void open_lane(struct strays *strays)
-{
-    const uint32_t *ranks = strays->routes->ranks;
-    struct acyclic *lane = &strays->lanes[strays->lane_count];
-    if (strays->lane_count < strays->turnabouts.count) {
-        uint64_t *order =
-            turnabouts_order(&strays->turnabouts, strays->lane_count, strays->network, ranks);
-        acyclic_init_order(lane, strays->network, order);
-        mem_free(order);
-    } else {
-        acyclic_init(lane, strays->network, ranks);
-    }
-    strays->lane_count++;
-}
-
 /* Both directions of a pair go to the same lane; false if there is none left. */
 static bool place_pair(struct strays *strays, uint32_t a, uint32_t b)
 {
@@ -129,9 +97,11 @@ static bool place_pair(struct strays *strays, uint32_t a, uint32_t b)
     each_lid(strays, a, b, trace_lid, 0);
     each_lid(strays, b, a, trace_lid, 0);
     for (unsigned lane = 0; lane < strays->lane_limit; lane++) {
-        if (lane == strays->lane_count)
-            open_lane(strays);
-        if (!fits_lane(strays, &strays->lanes[lane]))
+        if (lane == strays->cdg.count) {
+            cdg_open(&strays->cdg);
+            cdg_order_by_rank(&strays->cdg, lane, strays->routes->ranks);
+        }
+        if (!fits_lane(strays, lane))
             continue;
         each_lid(strays, a, b, write_level, lane + 1);
         each_lid(strays, b, a, write_level, lane + 1);
@@ -153,22 +123,20 @@ static int find_lanes(const struct network *network, unsigned lanes, const struc
 {
     struct strays strays = {.network = network, .routes = routes, .lane_limit = lanes - 1};
     bool placed = true;
-    turnabouts_choose(&strays.turnabouts, network, routes->ranks);
+    cdg_init(&strays.cdg, network);
     routes->service_levels = mem_zalloc((size_t)routes->switch_count * routes->stride, 1);
     for (size_t i = 0; i < list->items.count && placed; i++)
         placed = place_stray(&strays, &list->items.items[i]);
     routes->operations += strays.operations;
-    routes->vls = (uint8_t)(1 + strays.lane_count);
+    routes->vls = (uint8_t)(1 + strays.cdg.count);
     routes->reversible = true;
     size_t length = strlen(routes->note);
     snprintf(routes->note + length, sizeof routes->note - length,
              "; %zu pairs of a switch with and one without hosts have no route up and down: they "
              "go by lanes from 1 on",
              list->items.count);
-    for (unsigned lane = 0; lane < strays.lane_count; lane++)
-        acyclic_release(&strays.lanes[lane]);
+    cdg_release(&strays.cdg);
     vec_release(&strays.needed);
-    turnabouts_release(&strays.turnabouts);
     return placed ? 0
                   : err_set(err, EDEADLK,
                             "%s: %zu pairs of a switch with and one without hosts have no route up "

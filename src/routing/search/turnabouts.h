@@ -30,8 +30,4 @@ static inline bool turnabouts_has(const struct turnabouts *turnabouts, unsigned 
     return bitset_has(turnabouts->above[index], at);
 }
 
-/* The order of channels as above, as a number for each port of the network; the caller frees it. */
-uint64_t *turnabouts_order(const struct turnabouts *turnabouts, unsigned index,
-                           const struct network *network, const uint32_t *rank);
-
 #endif

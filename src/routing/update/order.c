@@ -317,7 +317,6 @@ void order_make(struct order_plan *plan, const struct network *network, const st
     plan_with(&planner);
     if (plan->stuck_lanes)
         add_hops_to_empty(plan, &planner);
-    for (unsigned lane = 0; lane < planner.lanes; lane++)
-        plan->operations += planner.graphs[lane].operations;
+    plan->operations += planner.cdg.reordering;
     planner_release(&planner);
 }

@@ -23,9 +23,9 @@ struct mover {
     struct routes *after;
     struct order_groups groups;
     unsigned lanes;
-    struct order_graph old[ORDER_LANES], new[ORDER_LANES];
-    uint8_t *first; /* levels, as before->service_levels */
-    uint8_t *last;  /* as after->service_levels */
+    struct cdg old, new; /* a layer for each lane */
+    uint8_t *first;      /* levels, as before->service_levels */
+    uint8_t *last;       /* as after->service_levels */
     uint64_t pairs[ORDER_LANES];
     uint16_t doomed; /* lanes */
     VEC(struct order_group) changed, homeless;
@@ -52,25 +52,25 @@ static unsigned old_lane(struct mover *mover, struct order_group group)
 static bool path_stays(void *context, uint32_t from, uint32_t lid)
 {
     struct mover *mover = context;
-    return order_path_stays(mover->network, mover->before, mover->after, from, lid);
+    return order_path_stays(&mover->new, mover->before, mover->after, from, lid);
 }
 
 static bool put_new(void *context, uint32_t from, uint32_t lid)
 {
     struct mover *mover = context;
-    return order_lay_path(&mover->new[mover->lane], mover->after, from, lid, false);
+    return order_lay_path(&mover->new, mover->lane, mover->after, from, lid, false);
 }
 
 static bool add_new(void *context, uint32_t from, uint32_t lid)
 {
     struct mover *mover = context;
-    return order_lay_path(&mover->new[mover->lane], mover->after, from, lid, true);
+    return order_lay_path(&mover->new, mover->lane, mover->after, from, lid, true);
 }
 
 static bool add_old(void *context, uint32_t from, uint32_t lid)
 {
     struct mover *mover = context;
-    return order_lay_path(&mover->old[mover->lane], mover->before, from, lid, true);
+    return order_lay_path(&mover->old, mover->lane, mover->before, from, lid, true);
 }
 
 static bool set_first(void *context, uint32_t from, uint32_t lid)
@@ -108,15 +108,17 @@ static bool take_lane(struct mover *mover, struct order_group group, unsigned la
     if (lane >= mover->lanes)
         return false;
     mover->lane = lane;
+    cdg_begin(&mover->new);
+    cdg_begin(&mover->old);
     bool fits = (!new || order_group_each(&mover->groups, group, add_new, mover)) &&
                 (!old || order_group_each(&mover->groups, group, add_old, mover));
     if (!fits) {
-        order_graph_undo(&mover->new[lane]);
-        order_graph_undo(&mover->old[lane]);
+        cdg_undo(&mover->new);
+        cdg_undo(&mover->old);
         return false;
     }
-    order_graph_keep(&mover->new[lane]);
-    order_graph_keep(&mover->old[lane]);
+    cdg_commit(&mover->new);
+    cdg_commit(&mover->old);
     if (old)
         order_group_each(&mover->groups, group, set_first, mover);
     if (new)
@@ -212,10 +214,8 @@ static bool lay_doomed_lanes(struct mover *mover)
         order_group_each(&mover->groups, mover->homeless.items[i], set_last, mover);
     order_groups_each(&mover->groups, clear_out, mover);
     for (unsigned lane = 0; lane < mover->lanes; lane++)
-        if (mover->doomed >> lane & 1) {
-            order_graph_clear(&mover->new[lane]);
-            order_graph_sort(&mover->new[lane]);
-        }
+        if (mover->doomed >> lane & 1)
+            cdg_clear(&mover->new, lane);
     for (size_t i = 0; i < mover->homeless.count; i++)
         if (!find_last(mover, mover->homeless.items[i], ORDER_LANES))
             return false;
@@ -251,11 +251,11 @@ static bool lay_old_paths(struct mover *mover)
             if (network->owner[lid] == NETWORK_NONE || lane >= mover->lanes)
                 continue;
             mover->pairs[lane]++;
-            order_lay_path(&mover->old[lane], mover->before, from, lid, false);
+            order_lay_path(&mover->old, lane, mover->before, from, lid, false);
         }
     order_groups_each(&mover->groups, sort_group, mover);
     for (unsigned lane = 0; lane < mover->lanes; lane++)
-        acyclic &= order_graph_sort(&mover->old[lane]) && order_graph_sort(&mover->new[lane]);
+        acyclic &= cdg_sort(&mover->old, lane) && cdg_sort(&mover->new, lane);
     return acyclic;
 }
 
@@ -271,9 +271,11 @@ static void init_mover(struct mover *mover)
     memcpy(mover->first, before->service_levels, old_cells);
     memcpy(mover->last, after->service_levels, new_cells);
     order_groups_init(&mover->groups, mover->network, after->reversible);
-    for (unsigned lane = 0; lane < mover->lanes; lane++) {
-        order_graph_init(&mover->old[lane], mover->network);
-        order_graph_init(&mover->new[lane], mover->network);
+    cdg_init(&mover->old, mover->network);
+    cdg_init(&mover->new, mover->network);
+    while (mover->old.count < mover->lanes) {
+        cdg_open(&mover->old);
+        cdg_open(&mover->new);
     }
 }
 
@@ -288,11 +290,9 @@ static uint8_t *move_levels(const struct network *network, const struct routes *
         move_changed(&mover);
         moved = mover.changed.count > 0 && house_the_rest(&mover, limit);
     }
-    for (unsigned lane = 0; lane < mover.lanes; lane++) {
-        after->operations += mover.old[lane].operations + mover.new[lane].operations;
-        order_graph_release(&mover.old[lane]);
-        order_graph_release(&mover.new[lane]);
-    }
+    after->operations += mover.old.reordering + mover.new.reordering;
+    cdg_release(&mover.old);
+    cdg_release(&mover.new);
     order_groups_release(&mover.groups);
     vec_release(&mover.changed);
     vec_release(&mover.homeless);

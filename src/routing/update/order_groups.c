@@ -60,51 +60,39 @@ bool order_group_each(const struct order_groups *groups, struct order_group grou
            each_to(groups, group.to, group.from, visit, context);
 }
 
-/* The link to another switch by which packets to the LID leave, or NULL. */
-static const struct network_port *onward(const struct network *network, uint32_t at, uint8_t out)
-{
-    const struct network_switch *node = &network->switches.items[at];
-    if (out == 0 || out > node->port_count)
-        return NULL;
-    const struct network_port *link = &network->ports.items[node->first_port + out];
-    return link->peer != NETWORK_NONE && (link->peer & NETWORK_SWITCH) ? link : NULL;
-}
-
-bool order_lay_path(struct order_graph *graph, const struct routes *tables, uint32_t from,
+bool order_lay_path(struct cdg *cdg, unsigned layer, const struct routes *tables, uint32_t from,
                     uint32_t lid, bool check)
 {
-    const struct network *network = graph->network;
-    uint32_t at = from;
-    uint8_t in = 0;
+    const struct network *network = cdg->network;
+    uint32_t at = from, in = NETWORK_NONE;
     if ((network->owner[lid] & NETWORK_SWITCH) && network_terminal_count(network, from) == 0)
         return true;
     for (size_t hops = 0; hops <= network->switches.count; hops++) {
-        uint8_t out = routes_port(tables, at, lid);
-        const struct network_port *link = onward(network, at, out);
-        if (!link)
+        uint32_t out = cdg_leaving(cdg, at, routes_port(tables, at, lid));
+        if (out == NETWORK_NONE)
             return true;
-        if (in && !check)
-            order_graph_put(graph, at, in, out);
-        else if (in && !order_graph_add(graph, at, in, out))
+        if (in != NETWORK_NONE && !check)
+            cdg_note(cdg, layer, in, out);
+        else if (in != NETWORK_NONE && cdg_insert(cdg, layer, in, out) == CDG_REFUSED)
             return false;
-        at = link->peer & ~NETWORK_SWITCH;
-        in = link->peer_port;
+        at = network->edges[out].to;
+        in = out;
     }
     return false;
 }
 
-bool order_path_stays(const struct network *network, const struct routes *before,
+bool order_path_stays(const struct cdg *cdg, const struct routes *before,
                       const struct routes *after, uint32_t from, uint32_t lid)
 {
     uint32_t at = from;
-    for (size_t hops = 0; hops <= network->switches.count; hops++) {
-        uint8_t out = routes_port(after, at, lid);
-        if (out != routes_port(before, at, lid))
+    for (size_t hops = 0; hops <= cdg->network->switches.count; hops++) {
+        uint8_t port = routes_port(after, at, lid);
+        if (port != routes_port(before, at, lid))
             return false;
-        const struct network_port *link = onward(network, at, out);
-        if (!link)
+        uint32_t out = cdg_leaving(cdg, at, port);
+        if (out == NETWORK_NONE)
             return true;
-        at = link->peer & ~NETWORK_SWITCH;
+        at = cdg->network->edges[out].to;
     }
     return false;
 }

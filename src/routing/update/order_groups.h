@@ -3,7 +3,7 @@
 #ifndef WEFT_ROUTING_UPDATE_ORDER_GROUPS_H
 #define WEFT_ROUTING_UPDATE_ORDER_GROUPS_H
 
-#include "routing/cdg/order_graph.h"
+#include "routing/cdg/cdg.h"
 #include "routing/model/routes.h"
 
 /* From a switch to a LID; with reversible routes, between two switches, the lower one first. */
@@ -28,13 +28,13 @@ void order_groups_each(const struct order_groups *groups,
 bool order_group_each(const struct order_groups *groups, struct order_group group,
                       bool (*visit)(void *context, uint32_t from, uint32_t lid), void *context);
 
-/* Puts the dependencies of a path into a graph; with `check` false if one closes a cycle, and the
- * caller undoes what was added. Paths between switches without terminals are management, and none
+/* Notes the dependencies of a path in a layer; with `check` inserts them, and false if one closes a
+ * cycle. Paths between switches without terminals are management, and none
  * (verify.h). */
-bool order_lay_path(struct order_graph *graph, const struct routes *tables, uint32_t from,
+bool order_lay_path(struct cdg *cdg, unsigned layer, const struct routes *tables, uint32_t from,
                     uint32_t lid, bool check);
 /* Whether packets go the same way by both tables. */
-bool order_path_stays(const struct network *network, const struct routes *before,
+bool order_path_stays(const struct cdg *cdg, const struct routes *before,
                       const struct routes *after, uint32_t from, uint32_t lid);
 
 #endif

@@ -19,8 +19,8 @@ struct keeper {
     struct routes *after;
     struct order_groups groups;
     unsigned lanes;
-    uint16_t free; /* lanes that keep their pairs */
-    struct order_graph graphs[ORDER_LANES];
+    uint16_t free;                /* lanes that keep their pairs */
+    struct cdg cdg;               /* a layer for each lane */
     uint8_t *levels;              /* as after->service_levels */
     VEC(struct order_group) rest; /* those that are still to be laid */
     bool check;                   /* for cycles, while paths are laid */
@@ -32,7 +32,7 @@ static bool lay_path(void *context, uint32_t from, uint32_t lid)
 {
     struct keeper *keeper = context;
     keeper->levels[(size_t)from * keeper->after->stride + lid] = (uint8_t)keeper->lane;
-    return order_lay_path(&keeper->graphs[keeper->lane], keeper->after, from, lid, keeper->check);
+    return order_lay_path(&keeper->cdg, keeper->lane, keeper->after, from, lid, keeper->check);
 }
 
 static bool lay_group(struct keeper *keeper, struct order_group group, unsigned lane)
@@ -69,7 +69,7 @@ static bool sort_graphs(struct keeper *keeper)
 {
     bool acyclic = true;
     for (unsigned lane = 0; lane < keeper->lanes; lane++)
-        acyclic &= order_graph_sort(&keeper->graphs[lane]);
+        acyclic &= cdg_sort(&keeper->cdg, lane);
     return acyclic;
 }
 
@@ -84,22 +84,23 @@ static void find_free_lanes(struct keeper *keeper)
             if (network->owner[lid] == NETWORK_NONE || lane >= keeper->lanes)
                 continue;
             used |= (uint16_t)(1u << lane);
-            order_lay_path(&keeper->graphs[lane], keeper->after, from, lid, false);
+            order_lay_path(&keeper->cdg, lane, keeper->after, from, lid, false);
         }
     for (unsigned lane = 0; lane < keeper->lanes; lane++) {
-        if ((used >> lane & 1) && order_graph_sort(&keeper->graphs[lane]))
+        if ((used >> lane & 1) && cdg_sort(&keeper->cdg, lane))
             keeper->free |= (uint16_t)(1u << lane);
-        order_graph_clear(&keeper->graphs[lane]);
+        cdg_clear(&keeper->cdg, lane);
     }
 }
 
 static bool take_lane(struct keeper *keeper, struct order_group group, unsigned lane)
 {
+    cdg_begin(&keeper->cdg);
     bool fits = lay_group(keeper, group, lane);
     if (fits)
-        order_graph_keep(&keeper->graphs[lane]);
+        cdg_commit(&keeper->cdg);
     else
-        order_graph_undo(&keeper->graphs[lane]);
+        cdg_undo(&keeper->cdg);
     return fits;
 }
 
@@ -128,8 +129,9 @@ bool order_keep_levels(const struct network *network, const struct routes *befor
     keeper.lanes = after->vls < ORDER_LANES ? after->vls : ORDER_LANES;
     keeper.levels = mem_alloc(cells + 1);
     memcpy(keeper.levels, after->service_levels, cells);
-    for (unsigned lane = 0; lane < keeper.lanes; lane++)
-        order_graph_init(&keeper.graphs[lane], network);
+    cdg_init(&keeper.cdg, network);
+    while (keeper.cdg.count < keeper.lanes)
+        cdg_open(&keeper.cdg);
     order_groups_init(&keeper.groups, network, after->reversible);
     find_free_lanes(&keeper);
     bool kept = keeper.free != 0;
@@ -139,11 +141,9 @@ bool order_keep_levels(const struct network *network, const struct routes *befor
     }
     if (kept)
         memcpy(after->service_levels, keeper.levels, cells);
-    after->operations += (uint64_t)network->switches.count * network->top_lid;
-    for (unsigned lane = 0; lane < keeper.lanes; lane++) {
-        after->operations += keeper.graphs[lane].operations;
-        order_graph_release(&keeper.graphs[lane]);
-    }
+    after->operations +=
+        (uint64_t)network->switches.count * network->top_lid + keeper.cdg.reordering;
+    cdg_release(&keeper.cdg);
     mem_free(keeper.levels);
     order_groups_release(&keeper.groups);
     vec_release(&keeper.rest);

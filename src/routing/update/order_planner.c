@@ -21,8 +21,13 @@ static bool add(struct planner *planner, uint32_t at, uint8_t in, uint8_t out, u
     uint8_t unused;
     if (planner_next(planner, at, out, &unused) == NETWORK_NONE)
         return true;
+    uint32_t arriving = cdg_arriving(&planner->cdg, at, in);
+    uint32_t leaving = cdg_leaving(&planner->cdg, at, out);
+    if (arriving == NETWORK_NONE || leaving == NETWORK_NONE) /* a cable from a switch to itself */
+        return false;
     for (unsigned left = lanes; left; left &= left - 1)
-        if (!order_graph_add(&planner->graphs[__builtin_ctz(left)], at, in, out))
+        if (cdg_insert(&planner->cdg, (unsigned)__builtin_ctz(left), arriving, leaving) ==
+            CDG_REFUSED)
             return false;
     return true;
 }
@@ -86,24 +91,17 @@ static bool add_departures(struct planner *planner, uint32_t at, uint32_t lid, u
 
 static void undo(struct planner *planner)
 {
-    for (unsigned lane = 0; lane < planner->lanes; lane++)
-        order_graph_undo(&planner->graphs[lane]);
+    cdg_undo(&planner->cdg);
     while (planner->raised.count) {
         struct order_raised raised = planner->raised.items[--planner->raised.count];
         planner->levels[raised.cell] = raised.lanes;
     }
 }
 
-static void keep(struct planner *planner)
-{
-    for (unsigned lane = 0; lane < planner->lanes; lane++)
-        order_graph_keep(&planner->graphs[lane]);
-    planner->raised.count = 0;
-}
-
 bool planner_try(struct planner *planner, const struct order_update *update)
 {
     uint32_t end = update->first_lid + update->lid_count;
+    cdg_begin(&planner->cdg);
     for (uint32_t lid = update->first_lid; lid < end; lid++) {
         uint8_t port = planner_new(planner, update->at, lid);
         if (port == planner_old(planner, update->at, lid))
@@ -118,7 +116,8 @@ bool planner_try(struct planner *planner, const struct order_update *update)
             return false;
         }
     }
-    keep(planner);
+    cdg_commit(&planner->cdg);
+    planner->raised.count = 0;
     memset(planner->phase + (size_t)update->at * planner->stride + update->first_lid, PHASE_SENT,
            update->lid_count);
     return true;
@@ -180,27 +179,38 @@ static void follow_levels(struct planner *planner, const struct routes *routes)
         }
 }
 
+/* As add(), without a look at cycles. */
+static void note(struct planner *planner, uint32_t at, uint8_t in, uint8_t out, uint16_t lanes)
+{
+    uint8_t unused;
+    if (planner_next(planner, at, out, &unused) == NETWORK_NONE)
+        return;
+    uint32_t arriving = cdg_arriving(&planner->cdg, at, in);
+    uint32_t leaving = cdg_leaving(&planner->cdg, at, out);
+    if (arriving == NETWORK_NONE || leaving == NETWORK_NONE)
+        planner->looping |= lanes;
+    else
+        for (unsigned left = lanes; left; left &= left - 1)
+            cdg_note(&planner->cdg, (unsigned)__builtin_ctz(left), arriving, leaving);
+}
+
 /* What packets that leave `at` by a port wait for at the next switch. */
 static void put_next(struct planner *planner, uint32_t at, uint32_t lid, uint8_t port,
                      uint16_t lanes)
 {
-    uint8_t in, onward_in, ports[2];
+    uint8_t in, ports[2];
     uint32_t to = planner_next(planner, at, port, &in);
     if (to == NETWORK_NONE)
         return;
-    for (unsigned count = present_ports(planner, to, lid, ports); count-- > 0;) {
-        if (planner_next(planner, to, ports[count], &onward_in) == NETWORK_NONE)
-            continue;
-        for (unsigned left = lanes; left; left &= left - 1)
-            order_graph_put(&planner->graphs[__builtin_ctz(left)], to, in, ports[count]);
-    }
+    for (unsigned count = present_ports(planner, to, lid, ports); count-- > 0;)
+        note(planner, to, in, ports[count], lanes);
 }
 
 /* The same as below for one graph, while nothing is being written. */
 static void put_one_table(struct planner *planner, uint32_t at)
 {
     for (uint32_t lid = 0; lid < planner->stride; lid++) {
-        uint8_t in, onward_in;
+        uint8_t in;
         uint8_t port = planner_phase(planner, at, lid) == PHASE_NEW ? planner_new(planner, at, lid)
                                                                     : planner_old(planner, at, lid);
         uint32_t to = planner_next(planner, at, port, &in);
@@ -208,8 +218,7 @@ static void put_one_table(struct planner *planner, uint32_t at)
             continue;
         port = planner_phase(planner, to, lid) == PHASE_NEW ? planner_new(planner, to, lid)
                                                             : planner_old(planner, to, lid);
-        if (planner_next(planner, to, port, &onward_in) != NETWORK_NONE)
-            order_graph_put(&planner->graphs[0], to, in, port);
+        note(planner, to, in, port, 1);
     }
 }
 
@@ -230,17 +239,11 @@ static void put_tables(struct planner *planner)
 
 static uint16_t cyclic_lanes(struct planner *planner)
 {
-    uint16_t lanes = 0;
+    uint16_t lanes = planner->looping;
     for (unsigned lane = 0; lane < planner->lanes; lane++)
-        if (!order_graph_sort(&planner->graphs[lane]))
+        if (!cdg_sort(&planner->cdg, lane))
             lanes |= (uint16_t)(1u << lane);
     return planner->levels || !lanes ? lanes : planner->every_lane;
-}
-
-static void clear(struct planner *planner)
-{
-    for (unsigned lane = 0; lane < planner->lanes; lane++)
-        order_graph_clear(&planner->graphs[lane]);
 }
 
 bool planner_forget(struct planner *planner)
@@ -249,7 +252,9 @@ bool planner_forget(struct planner *planner)
     for (size_t i = 0; i < cells; i++)
         if (planner->phase[i] == PHASE_ACKED)
             planner->phase[i] = PHASE_NEW;
-    clear(planner);
+    planner->looping = 0;
+    for (unsigned lane = 0; lane < planner->lanes; lane++)
+        cdg_clear(&planner->cdg, lane);
     if (planner->levels)
         follow_levels(planner, planner->before);
     put_tables(planner);
@@ -368,8 +373,9 @@ void planner_init(struct planner *planner)
         planner->lanes = 32u - (unsigned)__builtin_clz(planner->every_lane);
         planner->levels = mem_alloc(cells * sizeof *planner->levels);
     }
-    for (unsigned lane = 0; lane < planner->lanes; lane++)
-        order_graph_init(&planner->graphs[lane], planner->network);
+    cdg_init(&planner->cdg, planner->network);
+    while (planner->cdg.count < planner->lanes)
+        cdg_open(&planner->cdg);
     if (!planner->levels)
         choose_traffic(planner);
 }
@@ -385,6 +391,5 @@ void planner_release(struct planner *planner)
     vec_release(&planner->left);
     vec_release(&planner->raised);
     vec_release(&planner->flows);
-    for (unsigned lane = 0; lane < planner->lanes; lane++)
-        order_graph_release(&planner->graphs[lane]);
+    cdg_release(&planner->cdg);
 }

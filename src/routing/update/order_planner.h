@@ -15,7 +15,7 @@
 #ifndef WEFT_ROUTING_UPDATE_ORDER_PLANNER_H
 #define WEFT_ROUTING_UPDATE_ORDER_PLANNER_H
 
-#include "routing/cdg/order_graph.h"
+#include "routing/cdg/cdg.h"
 #include "routing/update/order.h"
 
 enum phase {
@@ -42,8 +42,9 @@ struct planner {
     const struct network *network;
     const struct routes *before, *after;
     struct order_plan *plan;
-    struct order_graph graphs[ORDER_LANES];
-    unsigned lanes;      /* graphs */
+    struct cdg cdg;      /* a layer for each lane */
+    uint16_t looping;    /* lanes with tables that lead from a switch to itself */
+    unsigned lanes;      /* layers */
     uint16_t every_lane; /* bits of all lanes that old packets are on */
     uint32_t stride;
     uint8_t *phase;   /* [switch * stride + LID] */
@@ -78,14 +79,10 @@ static inline enum phase planner_phase(const struct planner *planner, uint32_t a
 static inline uint32_t planner_next(const struct planner *planner, uint32_t at, uint8_t port,
                                     uint8_t *in)
 {
-    const struct network_switch *node = &planner->network->switches.items[at];
-    if (port == 0 || port > node->port_count)
-        return NETWORK_NONE;
-    const struct network_port *link = &planner->network->ports.items[node->first_port + port];
-    if (link->peer == NETWORK_NONE || !(link->peer & NETWORK_SWITCH))
-        return NETWORK_NONE;
-    *in = link->peer_port;
-    return link->peer & ~NETWORK_SWITCH;
+    const struct network_port *link = network_link_at(planner->network, at, port);
+    if (link)
+        *in = link->peer_port;
+    return link ? link->peer & ~NETWORK_SWITCH : NETWORK_NONE;
 }
 
 /* The lane of packets that a switch's terminals, or it itself, send to the LID. */

@@ -1,7 +1,7 @@
 /* The table of claims: 80 columns, every reason, and nothing unexpected passed over. */
 #include "reproduce/reproduce.h"
 
-#include "experiment/markup.h"
+#include "experiment/chart/markup.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

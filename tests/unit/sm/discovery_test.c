@@ -227,6 +227,34 @@ static void a_guid_that_is_a_switch_and_an_adapter_is_taken_for_the_first(void *
     assert_int_equal(toy_present(toy), 4);
 }
 
+/* Questions go through its ports when it is taken for gone: their answers must not tie it in. */
+static void a_switch_that_refuses_for_a_while_is_taken_back(void **state)
+{
+    for (unsigned times = 1; times <= 6; times++) {
+        struct toy *toy = toy_up(state, "S1-S2 S2-S3 S3-S4 S4-S1 S1-S3 S1-H1 S3-H3");
+        toy_meddle(toy, (struct toy_rule){TOY_REFUSE, "S3", ATTRIBUTE_LINEAR_FORWARDING_TABLE,
+                                          METHOD_GET, times});
+        sm_look_again(toy->sm, toy->now);
+        toy_run(toy, 10 * TOY_SWEEP);
+        assert_int_equal(toy_present(toy), 6);
+        toy_assert_up(toy);
+        if (times < 6)
+            toy_close(state);
+    }
+}
+
+static void a_manager_that_did_not_find_itself_looks_again_at_the_next_sweep(void **state)
+{
+    struct toy *toy = toy_up(state, line);
+    toy_meddle(toy, (struct toy_rule){TOY_REFUSE, "H1", ATTRIBUTE_NODE_INFO, METHOD_GET, 1});
+    sm_look_again(toy->sm, toy->now);
+    toy_run(toy, TOY_S);
+    assert_int_equal(toy_present(toy), 0);
+    toy_run(toy, TOY_SWEEP);
+    assert_int_equal(toy_present(toy), 5);
+    toy_assert_up(toy);
+}
+
 static void an_impossible_node_info_is_ignored(void **state)
 {
     struct sm_config config = toy_config();
@@ -252,7 +280,7 @@ static void a_refused_question_is_as_good_as_no_answer(void **state)
 static struct toy *start_paper(void **state)
 {
     struct sm_config config = toy_config();
-    config.paper = true;
+    config.policy = &sm_policy_paper;
     config.mode = SM_STATIC;
     config.order = SM_ORDER_BREADTH;
     config.engine = engine_find("fera");
@@ -323,6 +351,8 @@ int main(void)
         TOY_TEST(who_tells_its_name_but_not_its_ports_is_left_out),
         TOY_TEST(of_two_nodes_with_one_guid_the_second_is_left_out),
         TOY_TEST(a_guid_that_is_a_switch_and_an_adapter_is_taken_for_the_first),
+        TOY_TEST(a_switch_that_refuses_for_a_while_is_taken_back),
+        TOY_TEST(a_manager_that_did_not_find_itself_looks_again_at_the_next_sweep),
         TOY_TEST(an_impossible_node_info_is_ignored),
         TOY_TEST(a_refused_question_is_as_good_as_no_answer),
         TOY_TEST(the_papers_discovery_reads_node_info_and_port_info_alone),

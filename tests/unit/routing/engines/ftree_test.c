@@ -511,49 +511,6 @@ static void little_memory_changes_nothing(void **state)
     network_release(&network);
 }
 
-/* LIDs of a shard's destinations, out of its tables. */
-static void lay_over(const struct network *network, struct turns_shard shard,
-                     const struct routes *part, struct routes *whole)
-{
-    for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
-        uint32_t owner = network->owner[lid], to = owner & ~NETWORK_SWITCH;
-        if (owner == NETWORK_NONE)
-            continue;
-        if (!(owner & NETWORK_SWITCH))
-            to = network->terminals.items[owner].at;
-        for (uint32_t at = 0; at < network->switches.count; at++) {
-            uint8_t port = routes_port(part, at, lid);
-            if (to >= shard.first && to < shard.end)
-                routes_row(whole, at)[lid] = port;
-            else
-                assert_int_equal(port, at == to ? routes_port(whole, at, lid) : PORT_NONE);
-        }
-    }
-}
-
-static void shards_put_together_are_the_whole(void **state)
-{
-    struct network network;
-    (void)state;
-    build_kind(&network, "kary", (const char *const[]){"k=4", "n=4"}, 2, 0, 1);
-    for (uint32_t shards = 1; shards < 8; shards++) { /* there are four tiles */
-        struct routes whole, together, part;
-        const char *name = by_turns[shards % 3];
-        compute_with(&network, name, &(struct engine_options){0}, &whole);
-        compute_with(&network, name, &(struct engine_options){0}, &together);
-        for (uint32_t shard = 0; shard < shards; shard++) {
-            struct engine_options options = {.shard = shard, .shards = shards, .leave_proof = true};
-            compute_with(&network, name, &options, &part);
-            lay_over(&network, turns_shard(&network, shard, shards), &part, &together);
-            routes_release(&part);
-        }
-        assert_int_equal(routes_compare(&whole, &together).entries, 0);
-        routes_release(&whole);
-        routes_release(&together);
-    }
-    network_release(&network);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -573,7 +530,6 @@ int main(void)
         cmocka_unit_test(those_who_turn_at_the_same_place_share_a_lane),
         cmocka_unit_test(badly_damaged_trees_take_lanes_or_are_refused),
         cmocka_unit_test(little_memory_changes_nothing),
-        cmocka_unit_test(shards_put_together_are_the_whole),
         cmocka_unit_test(lids_of_one_port_have_no_link_in_common),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,283 @@
+#include "experiment/chart/chart.h"
+
+#include "base/quantity.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- building ---- */
+
+void chart_init(struct chart *chart, const char *title)
+{
+    *chart = (struct chart){.hollow_note = ""};
+    chart->title = arena_strdup(&chart->arena, title);
+    chart->x = chart->y = (struct chart_axis){.label = "", .unit = "", .low = NAN, .high = NAN};
+}
+
+void chart_release(struct chart *chart)
+{
+    for (size_t i = 0; i < chart->groups.count; i++)
+        vec_release(&chart->groups.items[i].points);
+    vec_release(&chart->groups);
+    vec_release(&chart->categories);
+    vec_release(&chart->bands);
+    vec_release(&chart->marks);
+    arena_release(&chart->arena);
+}
+
+void chart_set_axis(struct chart *chart, struct chart_axis *axis, const char *label,
+                    const char *unit)
+{
+    axis->label = arena_strdup(&chart->arena, label);
+    axis->unit = arena_strdup(&chart->arena, unit);
+}
+
+size_t chart_add_category(struct chart *chart, const char *name)
+{
+    vec_push(&chart->categories, arena_strdup(&chart->arena, name));
+    return chart->categories.count - 1;
+}
+
+size_t chart_add_group(struct chart *chart, const char *name, enum chart_style style)
+{
+    unsigned number = (unsigned)chart->groups.count;
+    struct chart_group group = {.name = arena_strdup(&chart->arena, name),
+                                .style = style,
+                                .colour = number % CHART_COLOURS,
+                                .shape = number % CHART_SHAPES};
+    vec_push(&chart->groups, group);
+    return number;
+}
+
+void chart_add_measured(struct chart *chart, size_t group, double x, double y, double half_width,
+                        bool hollow)
+{
+    struct chart_point point = {x, y, y - half_width, y + half_width, hollow};
+    vec_push(&chart->groups.items[group].points, point);
+}
+
+void chart_add_point(struct chart *chart, size_t group, double x, double y)
+{
+    chart_add_measured(chart, group, x, y, NAN, false);
+}
+
+void chart_add_band(struct chart *chart, double from, double to, const char *name,
+                    const char *detail, unsigned colour)
+{
+    vec_push(&chart->bands, ((struct chart_band){from, to, arena_strdup(&chart->arena, name),
+                                                 arena_strdup(&chart->arena, detail), colour}));
+}
+
+void chart_add_mark(struct chart *chart, double x, const char *label)
+{
+    vec_push(&chart->marks, ((struct chart_mark){x, arena_strdup(&chart->arena, label)}));
+}
+
+/* ---- ranges ---- */
+
+bool chart_has_bars(const struct chart *chart)
+{
+    for (size_t i = 0; i < chart->groups.count; i++)
+        if (chart->groups.items[i].style >= CHART_BARS)
+            return true;
+    return false;
+}
+
+static void widen(struct chart_range *range, double value)
+{
+    if (!isfinite(value) || (range->log && value <= 0))
+        return;
+    if (!(range->low <= value))
+        range->low = value;
+    if (!(range->high >= value))
+        range->high = value;
+}
+
+/* An axis needs a length, whatever the data is. */
+static void make_sound(struct chart_range *range, const struct chart_axis *axis)
+{
+    if (isfinite(axis->low) && !(range->log && axis->low <= 0))
+        range->low = axis->low;
+    if (isfinite(axis->high))
+        range->high = axis->high;
+    if (!isfinite(range->low) || !isfinite(range->high)) {
+        range->low = range->log ? 1 : 0;
+        range->high = range->log ? 10 : 1;
+    }
+    if (!(range->high > range->low)) {
+        double room = range->low == 0 ? 1 : fabs(range->low) * 0.5;
+        range->high = range->low + room;
+        range->low = range->log ? range->low / 2 : range->low - room;
+    }
+    double most = fmax(fabs(range->low), fabs(range->high));
+    /* Over several powers of ten no prefix fits all: each number has its own. */
+    struct quantity_scale scale = quantity_scale(range->log ? 1 : most, axis->unit);
+    range->factor = scale.factor;
+    snprintf(range->unit, sizeof range->unit, "%s", scale.name);
+}
+
+/* Bars stand beside their x: half a bar's width on both sides. */
+static void widen_by_bars(struct chart_range *range, const struct chart *chart)
+{
+    double gap = NAN;
+    for (size_t g = 0; g < chart->groups.count; g++) {
+        const struct chart_group *group = &chart->groups.items[g];
+        for (size_t i = 1; i < group->points.count; i++)
+            gap = fmin(gap, fabs(group->points.items[i].x - group->points.items[i - 1].x));
+    }
+    if (!(gap > 0))
+        gap = 1;
+    range->low -= gap / 2;
+    range->high += gap / 2;
+}
+
+struct chart_range chart_x_range(const struct chart *charts, size_t count)
+{
+    struct chart_range range = {.low = NAN, .high = NAN, .log = charts[0].x.log};
+    if (charts[0].categories.count) {
+        range.low = -0.5;
+        range.high = (double)charts[0].categories.count - 0.5;
+        make_sound(&range, &charts[0].x);
+        return range;
+    }
+    for (size_t c = 0; c < count; c++) {
+        const struct chart *chart = &charts[c];
+        for (size_t g = 0; g < chart->groups.count; g++)
+            for (size_t i = 0; i < chart->groups.items[g].points.count; i++)
+                if (isfinite(chart->groups.items[g].points.items[i].y))
+                    widen(&range, chart->groups.items[g].points.items[i].x);
+        for (size_t i = 0; i < chart->bands.count; i++) {
+            widen(&range, chart->bands.items[i].from);
+            widen(&range, chart->bands.items[i].to);
+        }
+        for (size_t i = 0; i < chart->marks.count; i++)
+            widen(&range, chart->marks.items[i].x);
+    }
+    if (chart_has_bars(&charts[0]) && isfinite(range.low) && !range.log)
+        widen_by_bars(&range, &charts[0]);
+    else if (!range.log && range.low > 0 && range.low < range.high / 3)
+        range.low = 0; /* it is near: show how near */
+    make_sound(&range, &charts[0].x);
+    return range;
+}
+
+static void widen_by_stacks(struct chart_range *range, const struct chart *chart)
+{
+    for (size_t c = 0; c < chart->categories.count; c++) {
+        double sum = 0;
+        for (size_t g = 0; g < chart->groups.count; g++) {
+            const struct chart_group *group = &chart->groups.items[g];
+            for (size_t i = 0; group->style == CHART_STACKED && i < group->points.count; i++)
+                if (group->points.items[i].x == (double)c && group->points.items[i].y > 0)
+                    sum += group->points.items[i].y;
+        }
+        widen(range, sum);
+    }
+}
+
+/* Error bars get room, but two repetitions that disagree must not flatten all else; and what cannot
+ * be negative has no bar below nothing. */
+static void widen_by_errors(struct chart_range *range, const struct chart_range *errors)
+{
+    double span = range->high - (range->low > 0 ? 0 : range->low);
+    if (!isfinite(span) || !isfinite(errors->low) || range->log)
+        return;
+    widen(range, fmin(errors->high, range->high + span / 2));
+    if (range->low < 0)
+        widen(range, fmax(errors->low, range->low - span / 2));
+}
+
+struct chart_range chart_y_range(const struct chart *chart, const struct chart_range *x,
+                                 unsigned ticks)
+{
+    struct chart_range range = {.low = NAN, .high = NAN, .log = chart->y.log}, errors = range;
+    for (size_t g = 0; g < chart->groups.count; g++) {
+        for (size_t i = 0; i < chart->groups.items[g].points.count; i++) {
+            const struct chart_point *point = &chart->groups.items[g].points.items[i];
+            if (!(point->x >= x->low && point->x <= x->high))
+                continue;
+            widen(&range, point->y);
+            widen(&errors, point->low);
+            widen(&errors, point->high);
+        }
+    }
+    widen_by_stacks(&range, chart);
+    widen_by_errors(&range, &errors);
+    if (!range.log && range.low >= 0) {
+        range.low = 0;
+        bool part = strcmp(chart->y.unit, "share") == 0 && range.high > 0.5 && range.high <= 1;
+        range.high = part ? 1 : quantity_round_up(range.high * 1.02, ticks);
+    }
+    make_sound(&range, &chart->y);
+    return range;
+}
+
+void chart_axis_title(const struct chart_axis *axis, const struct chart_range *range, char *buffer,
+                      size_t size)
+{
+    bool said = strcmp(axis->label, range->unit) == 0 || !range->unit[0] ||
+                (range->log && quantity_is_symbol(axis->unit));
+    snprintf(buffer, size, said ? "%.80s" : "%.80s (%s)", axis->label, range->unit);
+}
+
+/* ---- thinning ---- */
+
+static bool is_sorted(const struct chart_group *group)
+{
+    for (size_t i = 1; i < group->points.count; i++)
+        if (!(group->points.items[i].x >= group->points.items[i - 1].x))
+            return false;
+    return true;
+}
+
+/* Those of points[first … last] that shape the line in one column, in their order. */
+static void keep_column(const struct chart_group *group, size_t first, size_t last,
+                        struct chart_points *points)
+{
+    size_t least = first, most = first;
+    for (size_t i = first; i <= last; i++) {
+        double y = group->points.items[i].y;
+        if (isnan(y))
+            continue; /* a gap narrower than a column is none */
+        if (!(y >= group->points.items[least].y))
+            least = i;
+        if (!(y <= group->points.items[most].y))
+            most = i;
+    }
+    for (size_t i = first; i <= last; i++)
+        if (i == first || i == last || i == least || i == most)
+            vec_push(points, group->points.items[i]);
+}
+
+void chart_thin(const struct chart_group *group, const struct chart_range *x, unsigned columns,
+                struct chart_points *points)
+{
+    size_t count = group->points.count, first = 0, last = count;
+    if (!is_sorted(group)) {
+        size_t stride = count / (4 * (size_t)columns) + 1;
+        for (size_t i = 0; i < count; i += stride)
+            vec_push(points, group->points.items[i]);
+        return;
+    }
+    while (first < count && group->points.items[first].x < x->low)
+        first++;
+    while (last > first && group->points.items[last - 1].x > x->high)
+        last--;
+    first -= first > 0; /* lines come in from the left and leave to the right */
+    last += last < count;
+    if (last - first <= 4 * (size_t)columns || x->log) {
+        for (size_t i = first; i < last; i++)
+            vec_push(points, group->points.items[i]);
+        return;
+    }
+    double width = (x->high - x->low) / columns;
+    for (size_t i = first; i < last;) {
+        double column = floor((group->points.items[i].x - x->low) / width);
+        size_t end = i;
+        while (end + 1 < last && floor((group->points.items[end + 1].x - x->low) / width) == column)
+            end++;
+        keep_column(group, i, end, points);
+        i = end + 1;
+    }
+}

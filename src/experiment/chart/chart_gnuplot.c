@@ -1,0 +1,390 @@
+#include "experiment/chart/chart_gnuplot.h"
+
+#include "base/file.h"
+#include "base/quantity.h"
+#include "experiment/chart/program.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+enum { PICTURE_LIMIT = 64 << 20, POINTS_PER_LINE = 2000, Y_TICKS = 5 };
+
+static const char *const colours[CHART_COLOURS] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                                   "#56b4e9", "#e69f00", "#000000", "#6b6b00"};
+static const char *const bands[CHART_BAND_COLOURS] = {"#6f7782", "#1f7fbf", "#b87a00", "#00825f"};
+/* gnuplot's numbers of filled and open circle, square, triangle, diamond, triangle down. */
+static const unsigned filled[CHART_SHAPES] = {7, 5, 9, 13, 11};
+static const unsigned open_shapes[CHART_SHAPES] = {6, 4, 8, 12, 10};
+
+/* Single quotes: inside of them gnuplot neither expands nor runs anything. */
+static void put_quoted(struct text *out, const char *text)
+{
+    text_putc(out, '\'');
+    for (; *text; text++) {
+        if (*text == '\'')
+            text_putc(out, '\'');
+        text_putc(out, (unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text);
+    }
+    text_putc(out, '\'');
+}
+
+/* ---- data ---- */
+
+static bool is_bar(const struct chart_group *group)
+{
+    return group->style >= CHART_BARS;
+}
+
+static void put_point(struct text *out, const struct chart_point *point,
+                      const struct chart_range *x, const struct chart_range *y)
+{
+    bool drawable = isfinite(point->x) && isfinite(point->y) && !(y->log && point->y <= 0) &&
+                    !(x->log && point->x <= 0);
+    if (!drawable) {
+        text_putc(out, '\n'); /* an empty line is a gap */
+        return;
+    }
+    bool error = isfinite(point->low) && isfinite(point->high);
+    text_printf(out, "%.9g %.9g %.9g %.9g %d\n", point->x / x->factor, point->y / y->factor,
+                (error ? point->low : point->y) / y->factor,
+                (error ? point->high : point->y) / y->factor, point->hollow);
+}
+
+struct bars {
+    double gap; /* between the middles of neighbours */
+    unsigned columns;
+    double *piles; /* by category */
+};
+
+/* One bar a line: its four sides, and the error bar. */
+static void put_bars(const struct chart *chart, const struct chart_group *group,
+                     struct bars *bars_of, unsigned column, const struct chart_range *x,
+                     const struct chart_range *y, struct text *out)
+{
+    double room = bars_of->gap * (chart->categories.count ? 0.76 : 1);
+    double width = room / bars_of->columns;
+    for (size_t i = 0; i < group->points.count; i++) {
+        const struct chart_point *point = &group->points.items[i];
+        bool inside = point->x >= 0 && point->x < (double)chart->categories.count;
+        if (!isfinite(point->x) || !isfinite(point->y) || (chart->categories.count && !inside))
+            continue;
+        double *pile =
+            group->style == CHART_STACKED && inside ? &bars_of->piles[(size_t)point->x] : NULL;
+        double left = point->x - room / 2 + column * width, bottom = pile ? *pile : 0;
+        double low = y->log && bottom <= 0 ? y->low : bottom;
+        bool error = !pile && isfinite(point->low) && isfinite(point->high);
+        text_printf(out, "%.9g %.9g %.9g %.9g %.9g %.9g %.9g %.9g\n",
+                    (left + width / 2) / x->factor, (bottom + point->y) / y->factor,
+                    left / x->factor, (left + width * 0.94) / x->factor, low / y->factor,
+                    (bottom + point->y) / y->factor, (error ? point->low : NAN) / y->factor,
+                    (error ? point->high : NAN) / y->factor);
+        if (pile)
+            *pile += point->y;
+    }
+}
+
+static struct bars measure_bars(const struct chart *chart)
+{
+    struct bars result = {.gap = chart->categories.count ? 1 : NAN};
+    bool stacked = false;
+    for (size_t g = 0; g < chart->groups.count; g++) {
+        const struct chart_group *group = &chart->groups.items[g];
+        result.columns += group->style == CHART_BARS;
+        stacked |= group->style == CHART_STACKED;
+        for (size_t i = 1; !chart->categories.count && i < group->points.count; i++)
+            result.gap =
+                fmin(result.gap, fabs(group->points.items[i].x - group->points.items[i - 1].x));
+    }
+    result.columns += stacked;
+    if (!(result.gap > 0))
+        result.gap = 1;
+    result.piles = mem_zalloc(chart->categories.count + 1, sizeof *result.piles);
+    return result;
+}
+
+static void put_data(const struct chart *chart, size_t panel, const struct chart_range *x,
+                     const struct chart_range *y, struct text *out)
+{
+    struct bars bars_of = measure_bars(chart);
+    unsigned column = 0;
+    for (size_t g = 0; g < chart->groups.count; g++) {
+        const struct chart_group *group = &chart->groups.items[g];
+        text_printf(out, "$p%zug%zu << EOD\n", panel, g);
+        if (is_bar(group)) {
+            bool stacked = group->style == CHART_STACKED;
+            put_bars(chart, group, &bars_of, stacked ? bars_of.columns - 1 : column, x, y, out);
+            column += !stacked;
+        } else {
+            struct chart_points points = {0};
+            chart_thin(group, x, POINTS_PER_LINE, &points);
+            for (size_t i = 0; i < points.count; i++)
+                put_point(out, &points.items[i], x, y);
+            vec_release(&points);
+        }
+        text_puts(out, "EOD\n");
+    }
+    mem_free(bars_of.piles);
+}
+
+/* ---- axes ---- */
+
+static void put_range(struct text *out, const char *axis, const struct chart_range *range)
+{
+    text_printf(out, "%sset logscale %s\n", range->log ? "" : "un", axis);
+    text_printf(out, "set %srange [%.9g:%.9g]\n", axis, range->low / range->factor,
+                range->high / range->factor);
+}
+
+static void put_axes(const struct chart *chart, const struct chart_range *x,
+                     const struct chart_range *y, bool last, struct text *out)
+{
+    char title[160];
+    put_range(out, "x", x);
+    put_range(out, "y", y);
+    chart_axis_title(&chart->y, y, title, sizeof title);
+    text_puts(out, "set ylabel ");
+    put_quoted(out, title);
+    chart_axis_title(&chart->x, x, title, sizeof title);
+    text_puts(out, "\nset xlabel ");
+    put_quoted(out, last ? title : "");
+    text_printf(out, "\nset format x '%s'\nset format y '%s'\n",
+                !last    ? ""
+                : x->log ? "%.0s%c"
+                         : "%g",
+                y->log ? "%.0s%c" : "%g");
+    if (!chart->categories.count)
+        return;
+    text_puts(out, "set xtics (");
+    for (size_t i = 0; i < chart->categories.count; i++) {
+        text_puts(out, i ? ", " : "");
+        put_quoted(out, chart->categories.items[i]);
+        text_printf(out, " %zu", i);
+    }
+    text_puts(out, ") scale 0\n");
+}
+
+/* Bands and marks go through all panels, and are named in the first. */
+static void put_moments(const struct chart *first, const struct chart_range *x, bool named,
+                        struct text *out)
+{
+    text_puts(out, "unset object\nunset arrow\nunset label\n");
+    for (size_t i = 0; i < first->bands.count; i++)
+        text_printf(out,
+                    "set object rectangle from %.9g, graph 0 to %.9g, graph 1 behind "
+                    "fillcolor rgb '%s' fillstyle solid 0.2 noborder\n",
+                    fmax(first->bands.items[i].from, x->low) / x->factor,
+                    fmin(first->bands.items[i].to, x->high) / x->factor,
+                    bands[first->bands.items[i].colour % CHART_BAND_COLOURS]);
+    for (size_t i = 0; i < first->marks.count; i++) {
+        double at = first->marks.items[i].x;
+        if (!(at >= x->low && at <= x->high))
+            continue;
+        text_printf(out,
+                    "set arrow from %.9g, graph 0 to %.9g, graph 1 nohead dashtype 2 "
+                    "linecolor rgb '#b00020'\n",
+                    at / x->factor, at / x->factor);
+        if (!named)
+            continue;
+        text_puts(out, "set label ");
+        put_quoted(out, first->marks.items[i].label);
+        text_printf(out, " at %.9g, graph 1.06 textcolor rgb '#b00020'\n", at / x->factor);
+    }
+    for (size_t i = 0; named && i < first->bands.count; i++) {
+        const struct chart_band *band = &first->bands.items[i];
+        double share = (band->to - band->from) / (x->high - x->low);
+        if (share < 0.12 || band->from < x->low || band->to > x->high)
+            continue; /* no room for a word */
+        text_puts(out, "set label ");
+        put_quoted(out, band->name);
+        text_printf(out, " at %.9g, graph 0.06 center textcolor rgb '%s'\n",
+                    (band->from + band->to) / 2 / x->factor,
+                    bands[band->colour % CHART_BAND_COLOURS]);
+    }
+}
+
+/* ---- plots ---- */
+
+static void put_plot_of(const struct chart_group *group, const char *data, struct text *out)
+{
+    const char *colour = colours[group->colour];
+    static const char *const with[] = {[CHART_LINES_POINTS] = "linespoints",
+                                       [CHART_LINES] = "lines",
+                                       [CHART_STEPS] = "steps",
+                                       [CHART_POINTS] = "points"};
+    if (is_bar(group)) {
+        text_printf(
+            out,
+            "%s using 1:2:3:4:5:6 with boxxyerror fillstyle solid 0.9 noborder linecolor rgb '%s'",
+            data, colour);
+    } else {
+        text_printf(out, "%s using 1:2 with %s linewidth 1.6 linecolor rgb '%s'", data,
+                    with[group->style], colour);
+        if (group->style == CHART_LINES_POINTS || group->style == CHART_POINTS)
+            text_printf(out, " pointtype %u pointsize 0.9", filled[group->shape]);
+    }
+    text_puts(out, group->name[0] ? " title " : " notitle");
+    if (group->name[0])
+        put_quoted(out, group->name);
+}
+
+static void put_extras_of(const struct chart_group *group, const char *data, struct text *out)
+{
+    bool error = false, hollow = false;
+    for (size_t i = 0; i < group->points.count; i++) {
+        error |= isfinite(group->points.items[i].low) && isfinite(group->points.items[i].high);
+        hollow |= group->points.items[i].hollow;
+    }
+    if (error && group->style != CHART_STACKED) /* yerrorbars would white out the points */
+        text_printf(out,
+                    ", \\\n  %s using 1:%s with vectors heads size screen 0.004,90 fixed "
+                    "linecolor rgb '%s' notitle",
+                    data, is_bar(group) ? "7:(0):($8-$7)" : "3:(0):($4-$3)",
+                    is_bar(group) ? "#000000" : colours[group->colour]);
+    if (!hollow || is_bar(group))
+        return;
+    /* White first, so that the open point is empty. */
+    text_printf(out,
+                ", \\\n  %s using 1:($5 == 1 ? $2 : NaN) with points pointtype %u pointsize 0.9 "
+                "linecolor rgb '#ffffff' notitle",
+                data, filled[group->shape]);
+    text_printf(out,
+                ", \\\n  %s using 1:($5 == 1 ? $2 : NaN) with points pointtype %u pointsize 0.9 "
+                "linewidth 1.6 linecolor rgb '%s' notitle",
+                data, open_shapes[group->shape], colours[group->colour]);
+}
+
+static bool has_data(const struct chart *chart)
+{
+    for (size_t g = 0; g < chart->groups.count; g++)
+        for (size_t i = 0; i < chart->groups.items[g].points.count; i++)
+            if (isfinite(chart->groups.items[g].points.items[i].x) &&
+                isfinite(chart->groups.items[g].points.items[i].y))
+                return true;
+    return false;
+}
+
+static bool has_hollow(const struct chart *chart)
+{
+    for (size_t g = 0; g < chart->groups.count; g++)
+        for (size_t i = 0; i < chart->groups.items[g].points.count; i++)
+            if (chart->groups.items[g].points.items[i].hollow)
+                return true;
+    return false;
+}
+
+static void put_plot(const struct chart *chart, size_t panel, struct text *out)
+{
+    char data[64];
+    bool first = true;
+    text_puts(out, "plot ");
+    for (size_t g = 0; has_data(chart) && g < chart->groups.count; g++) {
+        snprintf(data, sizeof data, "$p%zug%zu", panel, g);
+        text_puts(out, first ? "" : ", \\\n  ");
+        put_plot_of(&chart->groups.items[g], data, out);
+        put_extras_of(&chart->groups.items[g], data, out);
+        first = false;
+    }
+    if (first)
+        text_puts(out, "NaN notitle"); /* empty axes */
+    if (has_hollow(chart) && chart->hollow_note[0]) {
+        text_puts(out, ", \\\n  NaN with points pointtype 6 linecolor rgb '#000000' title ");
+        put_quoted(out, chart->hollow_note);
+    }
+    text_putc(out, '\n');
+}
+
+static void put_head(const struct chart *charts, size_t count, enum chart_format format,
+                     struct text *out)
+{
+    unsigned height = count > 1 ? 120 + 190 * (unsigned)count : 440;
+    text_puts(out, "# gnuplot SCRIPT >PICTURE\nset encoding utf8\n");
+    if (format == CHART_SVG)
+        text_printf(out,
+                    "set terminal svg noenhanced size 760,%u font 'Helvetica,13' background "
+                    "rgb 'white'\n",
+                    height);
+    else
+        text_printf(out,
+                    "set terminal pngcairo noenhanced size 1520,%u font 'Helvetica,20' "
+                    "linewidth 2 pointscale 1.6\n",
+                    2 * height);
+    text_puts(out, "set border 3 linecolor rgb '#333333'\nset tics nomirror out\n"
+                   "set grid ytics linecolor rgb '#dddddd' linetype 1\n"
+                   "set key outside right center vertical Left reverse noopaque samplen 2\n");
+    if (charts[0].title[0]) {
+        text_puts(out, count > 1 ? "set multiplot title " : "set title ");
+        put_quoted(out, charts[0].title);
+        text_putc(out, '\n');
+    } else if (count > 1) {
+        text_puts(out, "set multiplot\n");
+    }
+}
+
+/* Then one key tells for both. */
+static bool same_names(const struct chart *a, const struct chart *b)
+{
+    if (a->groups.count != b->groups.count)
+        return false;
+    for (size_t g = 0; g < a->groups.count; g++)
+        if (strcmp(a->groups.items[g].name, b->groups.items[g].name) != 0)
+            return false;
+    return true;
+}
+
+void chart_gnuplot_script(const struct chart *charts, size_t count, enum chart_format format,
+                          struct text *out)
+{
+    struct chart_range x = chart_x_range(charts, count);
+    put_head(charts, count, format, out);
+    for (size_t i = 0; i < count; i++) {
+        struct chart_range y = chart_y_range(&charts[i], &x, Y_TICKS);
+        put_data(&charts[i], i, &x, &y, out);
+        if (count > 1) { /* panels of the same width, whatever their keys say */
+            double share = 0.84 / (double)count;
+            text_printf(out,
+                        "set lmargin at screen 0.11\nset rmargin at screen 0.82\n"
+                        "set tmargin at screen %.4f\nset bmargin at screen %.4f\n",
+                        0.93 - share * (double)i, 0.93 - share * (double)(i + 1) + 0.03);
+        }
+        if (i > 0 && same_names(&charts[0], &charts[i]))
+            text_puts(out, "unset key\n");
+        put_axes(&charts[i], &x, &y, i + 1 == count, out);
+        put_moments(&charts[0], &x, i == 0, out);
+        put_plot(&charts[i], i, out);
+    }
+    if (count > 1)
+        text_puts(out, "unset multiplot\n");
+}
+
+bool chart_format_of(const char *path, enum chart_format *format)
+{
+    const char *end = strrchr(path, '.');
+    if (!end || (strcmp(end, ".svg") != 0 && strcmp(end, ".png") != 0))
+        return false;
+    *format = strcmp(end, ".svg") == 0 ? CHART_SVG : CHART_PNG;
+    return true;
+}
+
+int chart_gnuplot(const struct chart *charts, size_t count, const char *path, bool keep,
+                  struct err *err)
+{
+    static const char *const argv[] = {"gnuplot", "-", NULL};
+    struct text script = {0}, picture = {0};
+    enum chart_format format;
+    if (!chart_format_of(path, &format))
+        return err_at(err, EINVAL, path, 0, "expected a name in .svg or .png");
+    chart_gnuplot_script(charts, count, format, &script);
+    int status = program_run(argv, "gnuplot-nox", &script, PICTURE_LIMIT, &picture, err);
+    if (status == 0)
+        status = file_write(path, &picture, err);
+    if (status == 0 && keep) {
+        struct text name = {0};
+        text_printf(&name, "%s.gp", path);
+        status = file_write(name.data, &script, err);
+        text_release(&name);
+    }
+    text_release(&script);
+    text_release(&picture);
+    return status;
+}

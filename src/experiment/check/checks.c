@@ -1,0 +1,320 @@
+#include "experiment/check/checks.h"
+
+#include "experiment/check/checks_tables.h"
+#include "experiment/scenario/names.h"
+#include "topology/virtual.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+bool complain(struct complaint *complaint, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(complaint->text, sizeof complaint->text, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+const char *part_node_name(const struct part *part, uint32_t port)
+{
+    return node_label(part->topology, part->topology->ports.items[port].node);
+}
+
+bool part_is_switch(const struct part *part, uint32_t port)
+{
+    uint32_t node = part->topology->ports.items[port].node;
+    return part->topology->nodes.items[node].kind == NODE_SWITCH;
+}
+
+/* Port 0 of a switch, or an adapter's port with a link: without, nobody can tell it anything. */
+static bool is_end_port(const struct part *part, uint32_t port)
+{
+    if (!part->has[port])
+        return false;
+    return part_is_switch(part, port) ? topology_port_number(part->topology, port) == 0
+                                      : fabric_link_is_up(part->view->fabric, port);
+}
+
+uint32_t part_peer(const struct part *part, uint32_t port)
+{
+    if (!part->has[port] || !fabric_link_is_up(part->view->fabric, port))
+        return TOPOLOGY_NONE;
+    uint32_t peer = part->topology->ports.items[port].peer;
+    return peer != TOPOLOGY_NONE && part->has[peer] ? peer : TOPOLOGY_NONE;
+}
+
+unsigned part_field(const struct part *part, uint32_t port, enum wire_field field)
+{
+    return (unsigned)wire_get(fabric_port_info(part->view->fabric, port), field);
+}
+
+/* ---- what belongs together ---- */
+
+struct walk {
+    uint32_t *stack; /* switches to go on from */
+    size_t depth;
+};
+
+static void reach(struct part *part, struct walk *walk, uint32_t port)
+{
+    uint32_t index = part->topology->ports.items[port].node;
+    const struct topology_node *node = &part->topology->nodes.items[index];
+    if (part->has[port] || (part->view->silent && part->view->silent[index]))
+        return;
+    part->has[port] = true;
+    if (node->kind != NODE_SWITCH)
+        return;
+    for (unsigned number = 0; number <= node->port_count; number++)
+        part->has[node->first_port + number] = true;
+    walk->stack[walk->depth++] = index;
+}
+
+static void reach_through(struct part *part, struct walk *walk, uint32_t port)
+{
+    uint32_t peer = part->topology->ports.items[port].peer;
+    if (peer != TOPOLOGY_NONE && fabric_link_is_up(part->view->fabric, port))
+        reach(part, walk, peer);
+}
+
+/* Marks the ports that cables connect with this one. A switch belongs with all its ports, an
+ * adapter only with those that are reached: another may lie in another subnet. */
+static void mark(struct part *part, uint32_t from)
+{
+    struct walk walk = {mem_alloc(part->topology->nodes.count * sizeof *walk.stack), 0};
+    reach(part, &walk, from);
+    if (part->has[from] && !part_is_switch(part, from))
+        reach_through(part, &walk, from);
+    while (walk.depth) {
+        const struct topology_node *node = &part->topology->nodes.items[walk.stack[--walk.depth]];
+        for (unsigned number = 1; number <= node->port_count; number++)
+            reach_through(part, &walk, node->first_port + number);
+    }
+    mem_free(walk.stack);
+}
+
+/* ---- managers ---- */
+
+static struct sm *manager_at(const struct check_view *view, size_t seat)
+{
+    uint32_t manager = view->seats[seat].manager;
+    return manager == NO_MANAGER ? NULL : sim_manager(view->sim, manager);
+}
+
+/* How many masters sit in the part, and the first two seats of them. */
+static unsigned count_masters(const struct part *part, size_t seats[2])
+{
+    const struct check_view *view = part->view;
+    unsigned count = 0;
+    for (size_t i = 0; i < view->seat_count; i++) {
+        struct sm *sm = manager_at(view, i);
+        if (!sm || !part->has[view->seats[i].port] || sm_state(sm) != SM_MASTER)
+            continue;
+        if (count < 2)
+            seats[count] = i;
+        count++;
+    }
+    return count;
+}
+
+struct sm *part_master(const struct part *part)
+{
+    size_t seats[2];
+    return count_masters(part, seats) == 1 ? manager_at(part->view, seats[0]) : NULL;
+}
+
+/* The same, with a complaint if it is NULL. */
+static struct sm *find_master(struct part *part, uint32_t *at)
+{
+    const struct check_view *view = part->view;
+    size_t seats[2];
+    unsigned count = count_masters(part, seats);
+    if (count == 0)
+        complain(part->complaint, "no master around '%s'", part_node_name(part, part->from));
+    else if (count > 1)
+        complain(part->complaint, "two masters: at '%s' and at '%s'",
+                 part_node_name(part, view->seats[seats[0]].port),
+                 part_node_name(part, view->seats[seats[1]].port));
+    if (count != 1)
+        return NULL;
+    *at = view->seats[seats[0]].port;
+    return manager_at(view, seats[0]);
+}
+
+static bool one_master(struct part *part)
+{
+    uint32_t at = TOPOLOGY_NONE;
+    if (!find_master(part, &at))
+        return false;
+    unsigned lid = part_field(part, at, PORT_INFO_LID);
+    for (uint32_t port = 0; port < part->topology->ports.count; port++)
+        if (is_end_port(part, port) && part_field(part, port, PORT_INFO_MASTER_SM_LID) != lid)
+            return complain(part->complaint, "'%s' takes LID %u for the master's, which is %u",
+                            part_node_name(part, port),
+                            part_field(part, port, PORT_INFO_MASTER_SM_LID), lid);
+    return true;
+}
+
+static bool settled(struct part *part)
+{
+    uint32_t at = TOPOLOGY_NONE;
+    const struct check_view *view = part->view;
+    struct sm *master = find_master(part, &at);
+    if (!master)
+        return false;
+    if (!sm_is_settled(master))
+        return complain(part->complaint, "the master at '%s' is still at work",
+                        part_node_name(part, at));
+    for (size_t i = 0; i < view->seat_count; i++) {
+        struct sm *sm = manager_at(view, i);
+        if (sm && part->has[view->seats[i].port] && sm_state(sm) == SM_DISCOVERING)
+            return complain(part->complaint, "the manager at '%s' is still discovering",
+                            part_node_name(part, view->seats[i].port));
+    }
+    return true;
+}
+
+/* ---- what the master knows ---- */
+
+static uint64_t guid_of(const struct part *part, uint32_t port)
+{
+    uint32_t node = part->topology->ports.items[port].node;
+    return wire_get(fabric_node_info(part->view->fabric, node), NODE_INFO_NODE_GUID);
+}
+
+static const struct subnet_port *known_port(const struct part *part, const struct subnet *subnet,
+                                            uint32_t port)
+{
+    unsigned number = topology_port_number(part->topology, port);
+    uint32_t node = map_get(&subnet->by_guid, guid_of(part, port));
+    if (node == MAP_NONE || !subnet->nodes.items[node].present ||
+        number > subnet->nodes.items[node].port_count)
+        return NULL;
+    return &subnet->ports.items[subnet->nodes.items[node].first_port + number];
+}
+
+static bool knows_link(struct part *part, const struct subnet *subnet, uint32_t port, uint32_t peer)
+{
+    const struct subnet_port *near = known_port(part, subnet, port);
+    const struct subnet_port *far = peer == TOPOLOGY_NONE ? NULL : known_port(part, subnet, peer);
+    const struct subnet_port *found =
+        !near || near->peer == SUBNET_NONE ? NULL : &subnet->ports.items[near->peer];
+    if (!near)
+        return complain(part->complaint, "the master does not know '%s'",
+                        part_node_name(part, port));
+    if (found == far || (peer == TOPOLOGY_NONE && fabric_link_is_up(part->view->fabric, port)))
+        return true;
+    return complain(part->complaint, "the master %s at '%s' port %u",
+                    !found ? "misses the link"
+                    : far  ? "has a wrong link"
+                           : "believes in a dead link",
+                    part_node_name(part, port), topology_port_number(part->topology, port));
+}
+
+static bool discovered(struct part *part)
+{
+    uint32_t at = TOPOLOGY_NONE;
+    struct sm *master = find_master(part, &at);
+    if (!master)
+        return false;
+    const struct subnet *subnet = sm_subnet(master);
+    uint32_t nodes = 0, present = 0, last = TOPOLOGY_NONE;
+    for (uint32_t port = 0; port < part->topology->ports.count; port++) {
+        if (!part->has[port])
+            continue;
+        nodes += part->topology->ports.items[port].node != last;
+        last = part->topology->ports.items[port].node;
+        if (!knows_link(part, subnet, port, part_peer(part, port)))
+            return false;
+    }
+    for (size_t i = 0; i < subnet->nodes.count; i++)
+        present += subnet->nodes.items[i].present;
+    return present == nodes ||
+           complain(part->complaint, "the master knows %u nodes where there are %u", present,
+                    nodes);
+}
+
+/* ---- what agents hold ---- */
+
+static bool lids_unique(struct part *part)
+{
+    uint32_t *owner = mem_alloc((LID_UNICAST_LAST + 1) * sizeof *owner);
+    bool fine = true;
+    for (unsigned lid = 0; lid <= LID_UNICAST_LAST; lid++)
+        owner[lid] = TOPOLOGY_NONE;
+    for (uint32_t port = 0; fine && port < part->topology->ports.count; port++) {
+        if (!is_end_port(part, port) ||
+            topology_is_vswitch(part->topology, part->topology->ports.items[port].node))
+            continue; /* a virtual switch has the LID of its physical function */
+        unsigned first = part_field(part, port, PORT_INFO_LID);
+        unsigned last = first + (1u << part_field(part, port, PORT_INFO_LMC)) - 1;
+        if (first == 0 || last > LID_UNICAST_LAST)
+            fine = complain(part->complaint, "'%s' has no LID", part_node_name(part, port));
+        for (unsigned lid = first; fine && lid <= last; lid++) {
+            if (owner[lid] != TOPOLOGY_NONE)
+                fine = complain(part->complaint, "'%s' and '%s' both have LID %u",
+                                part_node_name(part, owner[lid]), part_node_name(part, port), lid);
+            owner[lid] = port;
+        }
+    }
+    mem_free(owner);
+    return fine;
+}
+
+static bool active(struct part *part)
+{
+    static const char *const states[] = {"no state", "Down", "Init", "Armed", "Active"};
+    for (uint32_t port = 0; port < part->topology->ports.count; port++) {
+        unsigned state = part_field(part, port, PORT_INFO_PORT_STATE);
+        if (part_peer(part, port) != TOPOLOGY_NONE && state != PORT_STATE_ACTIVE)
+            return complain(part->complaint, "'%s' port %u is %s", part_node_name(part, port),
+                            topology_port_number(part->topology, port),
+                            states[state <= PORT_STATE_ACTIVE ? state : 0]);
+    }
+    return true;
+}
+
+/* ---- all of it ---- */
+
+static bool (*const checks[CHECK_KINDS])(struct part *part) = {
+    [CHECK_ONE_MASTER] = one_master,
+    [CHECK_SETTLED] = settled,
+    [CHECK_DISCOVERED] = discovered,
+    [CHECK_LIDS_UNIQUE] = lids_unique,
+    [CHECK_ACTIVE] = active,
+    [CHECK_REACHABLE] = part_is_reachable,
+    [CHECK_DEADLOCK_FREE] = part_is_deadlock_free,
+};
+
+bool check_holds(const struct check_view *view, enum check_kind kind, struct complaint *complaint)
+{
+    const struct topology *topology = fabric_topology(view->fabric);
+    bool *seen = mem_zalloc(topology->ports.count + 1, sizeof *seen); /* parts looked at */
+    bool *has = mem_zalloc(topology->ports.count + 1, sizeof *has);
+    bool holds = true, any = false;
+    complaint->text[0] = 0;
+    for (size_t i = 0; holds && i < view->seat_count; i++) {
+        uint32_t port = view->seats[i].port;
+        if (!manager_at(view, i) || seen[port])
+            continue;
+        struct part part = {view, topology, port, has, complaint};
+        for (size_t j = 0; j < topology->ports.count; j++)
+            has[j] = false;
+        mark(&part, port);
+        for (size_t j = 0; j < topology->ports.count; j++)
+            seen[j] |= has[j];
+        any = true;
+        holds = checks[kind](&part);
+    }
+    mem_free(seen);
+    mem_free(has);
+    return any ? holds : complain(complaint, "no manager is running");
+}
+
+bool check_in_order(const struct check_view *view, struct complaint *complaint)
+{
+    for (enum check_kind kind = 0; kind < CHECK_KINDS; kind++)
+        if (!check_holds(view, kind, complaint))
+            return false;
+    return true;
+}

@@ -1,0 +1,241 @@
+/* The tables that are really in the switches, given to the independent check of src/routing.
+ *
+ * A pair counts as delivered if the LID that its source really uses leads there: the one that the
+ * master's paths name, which with destination renaming is not the base LID for some. Where the
+ * master has no path yet, it is the base LID. Dependencies are followed for every LID of every
+ * port, used or not, on the lane of the service level that the master tells sources to use.
+ *
+ * A hypervisor's functions count as terminals at the port of the switch that its cable leads to;
+ * its virtual switch, which has one way in and out, is looked at by itself. */
+#include "experiment/check/checks_tables.h"
+
+#include "base/map.h"
+#include "experiment/scenario/names.h"
+#include "routing/check/verify.h"
+#include "topology/virtual.h"
+#include "wire/vswitch.h"
+
+#include <string.h>
+
+static void add_switches(const struct part *part, struct network *network, uint32_t *index)
+{
+    for (uint32_t i = 0; i < part->topology->nodes.count; i++) {
+        const struct topology_node *node = &part->topology->nodes.items[i];
+        index[i] = NETWORK_NONE;
+        if (node->kind != NODE_SWITCH || !part->has[node->first_port] ||
+            topology_is_vswitch(part->topology, i))
+            continue;
+        index[i] = network_add_switch(
+            network, node->guid, (uint16_t)part_field(part, node->first_port, PORT_INFO_LID),
+            (uint8_t)part_field(part, node->first_port, PORT_INFO_LMC), node->port_count);
+        network_name(network, index[i] | NETWORK_SWITCH, node_label(part->topology, i));
+    }
+}
+
+/* `beside`: the terminal with which it shares its port, or NETWORK_NONE. */
+static uint32_t add_terminal(const struct part *part, struct network *network, uint32_t port,
+                             uint32_t at, unsigned number, uint32_t beside)
+{
+    bool moves = topology_function(part->topology, port) > 0; /* its GUID is its machine's */
+    uint64_t guid = moves ? fabric_port_guid(part->view->fabric, port, 0)
+                          : part->topology->ports.items[port].guid;
+    uint16_t lid = (uint16_t)part_field(part, port, PORT_INFO_LID);
+    uint8_t lmc = (uint8_t)part_field(part, port, PORT_INFO_LMC);
+    uint32_t terminal = beside == NETWORK_NONE
+                            ? network_add_terminal(network, guid, lid, lmc, at, number)
+                            : network_share_terminal(network, guid, lid, lmc, beside);
+    network_name(network, terminal, part_node_name(part, port));
+    return terminal;
+}
+
+/* `uplink`: of the virtual switch. */
+static void add_functions(const struct part *part, struct network *network, uint32_t uplink,
+                          uint32_t at, unsigned number)
+{
+    const struct topology_node *node =
+        &part->topology->nodes.items[part->topology->ports.items[uplink].node];
+    uint32_t first = NETWORK_NONE;
+    for (unsigned i = VSWITCH_PF; i <= node->port_count; i++) {
+        uint32_t port = part_peer(part, node->first_port + i);
+        if (port == TOPOLOGY_NONE)
+            continue;
+        uint32_t terminal = add_terminal(part, network, port, at, number, first);
+        first = first == NETWORK_NONE ? terminal : first;
+    }
+}
+
+/* Each virtual switch sends its functions' LIDs to them. */
+static bool fit_vswitches(struct part *part)
+{
+    const struct topology *topology = part->topology;
+    for (uint32_t port = 0; port < topology->ports.count; port++) {
+        if (topology_function(topology, port) < 0 || part_peer(part, port) == TOPOLOGY_NONE)
+            continue;
+        unsigned top = 0, lid = part_field(part, port, PORT_INFO_LID);
+        uint32_t socket = topology->ports.items[port].peer;
+        const uint8_t *table =
+            fabric_linear_table(part->view->fabric, topology->ports.items[socket].node, &top);
+        if (lid && (!table || table[lid] != topology_port_number(topology, socket)))
+            return complain(part->complaint,
+                            "'%s' does not get what its virtual switch has for LID %u",
+                            part_node_name(part, port), lid);
+    }
+    return true;
+}
+
+static void add_links(const struct part *part, struct network *network, const uint32_t *index)
+{
+    const struct topology *topology = part->topology;
+    for (uint32_t port = 0; port < topology->ports.count; port++) {
+        uint32_t peer = part_peer(part, port);
+        if (!part_is_switch(part, port) || peer == TOPOLOGY_NONE)
+            continue;
+        uint32_t at = index[topology->ports.items[port].node];
+        if (at == NETWORK_NONE)
+            continue; /* of a virtual switch */
+        unsigned number = topology_port_number(topology, port);
+        if (topology_is_vswitch(topology, topology->ports.items[peer].node)) {
+            add_functions(part, network, peer, at, number);
+            continue;
+        }
+        if (part_is_switch(part, peer)) {
+            if (port < peer)
+                network_link(network, at, number, index[topology->ports.items[peer].node],
+                             topology_port_number(topology, peer));
+            continue;
+        }
+        add_terminal(part, network, peer, at, number, NETWORK_NONE);
+    }
+}
+
+static void copy_tables(const struct part *part, struct routes *routes, const uint32_t *index)
+{
+    for (uint32_t i = 0; i < part->topology->nodes.count; i++) {
+        unsigned top = 0;
+        if (index[i] == NETWORK_NONE)
+            continue;
+        const uint8_t *table = fabric_linear_table(part->view->fabric, i, &top);
+        for (unsigned lid = 1; table && lid <= top && lid < routes->stride; lid++)
+            routes_row(routes, index[i])[lid] = table[lid];
+    }
+}
+
+/* The manager's own terminal for the first one at each of our switches, or NETWORK_NONE. */
+static uint32_t *match_terminals(const struct network *network, const struct network *known)
+{
+    uint32_t *match = mem_alloc((network->switches.count + 1) * sizeof *match);
+    struct map by_guid = {0};
+    for (uint32_t i = 0; i < known->terminals.count; i++)
+        map_add(&by_guid, known->terminals.items[i].guid, i);
+    for (uint32_t at = 0; at < network->switches.count; at++) {
+        match[at] = NETWORK_NONE;
+        if (network_terminal_count(network, at)) {
+            uint32_t first = network->terminals_at[network->first_terminal[at]];
+            match[at] = map_get(&by_guid, network->terminals.items[first].guid);
+        }
+    }
+    map_release(&by_guid);
+    return match;
+}
+
+/* Which LID the terminals at a switch use for those at another: the same offset from the base LID
+ * for all of them. False if that is no LID of the destination's. */
+static bool take_offset(struct part *part, const struct network *network, struct routes *routes,
+                        uint32_t from, uint32_t to, uint16_t dlid)
+{
+    uint32_t target = network->terminals_at[network->first_terminal[to]];
+    const struct network_terminal *terminal = &network->terminals.items[target];
+    unsigned offset = (unsigned)dlid - terminal->lid;
+    char labels[2][NETWORK_LABEL_BYTES];
+    if (dlid == 0 || terminal->lid == 0)
+        return true; /* no path yet, or nobody can send there */
+    if (offset >> terminal->lmc)
+        return complain(part->complaint, "at %s LID %u is used for %s, which has others",
+                        network_label(network, from | NETWORK_SWITCH, labels[0]), dlid,
+                        network_label(network, target, labels[1]));
+    routes->offsets[(size_t)to * routes->switch_count + from] = (uint8_t)offset;
+    return true;
+}
+
+static bool take_offsets(struct part *part, const struct network *network, struct routes *routes)
+{
+    const struct sm *master = part_master(part);
+    struct sm_paths paths = master ? sm_paths(master) : (struct sm_paths){0};
+    bool fine = true;
+    if (!paths.network)
+        return true;
+    uint32_t *match = match_terminals(network, paths.network);
+    routes->offsets = mem_zalloc((size_t)routes->switch_count * routes->switch_count + 1, 1);
+    for (uint32_t to = 0; fine && to < routes->switch_count; to++)
+        for (uint32_t from = 0; fine && from < routes->switch_count; from++)
+            if (match[to] != NETWORK_NONE && match[from] != NETWORK_NONE)
+                fine = take_offset(
+                    part, network, routes, from, to,
+                    path_lookup(paths.routes, paths.network, match[from], match[to]).dlid);
+    mem_free(match);
+    return fine;
+}
+
+/* Levels go by switch and LID, both of which the master knows as the fabric has them. */
+static void take_levels(struct part *part, const struct network *network, struct routes *routes)
+{
+    const struct sm *master = part_master(part);
+    struct sm_paths paths = master ? sm_paths(master) : (struct sm_paths){0};
+    struct map by_guid = {0};
+    if (!paths.network || !paths.routes->service_levels)
+        return;
+    const struct routes *told = paths.routes;
+    uint32_t stride = told->stride < routes->stride ? told->stride : routes->stride;
+    routes->vls = told->vls;
+    routes->service_levels = mem_zalloc((size_t)routes->switch_count * routes->stride + 1, 1);
+    for (uint32_t i = 0; i < paths.network->switches.count; i++)
+        map_add(&by_guid, paths.network->switches.items[i].guid, i);
+    for (uint32_t at = 0; at < routes->switch_count; at++) {
+        uint32_t known = map_get(&by_guid, network->switches.items[at].guid);
+        if (known != NETWORK_NONE)
+            memcpy(routes->service_levels + (size_t)at * routes->stride,
+                   told->service_levels + (size_t)known * told->stride, stride);
+    }
+    map_release(&by_guid);
+}
+
+/* Looks at the tables and at one of the two questions; the finding is the verifier's own. */
+static bool verify_part(struct part *part, bool deadlock)
+{
+    struct network network;
+    struct routes routes;
+    struct verify_report report;
+    uint32_t *index = mem_alloc((part->topology->nodes.count + 1) * sizeof *index);
+    network_init(&network);
+    add_switches(part, &network, index);
+    add_links(part, &network, index);
+    bool overlap = network_finish(&network) != 0;
+    routes_init(&routes, &network, "live");
+    copy_tables(part, &routes, index);
+    bool named = !overlap && take_offsets(part, &network, &routes);
+    take_levels(part, &network, &routes);
+    verify_routes(&network, &routes, &(struct verify_options){0}, &report);
+    bool fine = deadlock ? !overlap && report.cycle.count == 0 : named && verify_delivers(&report);
+    if (overlap) {
+        complain(part->complaint, "LIDs overlap");
+    } else if (!fine && (deadlock || named)) {
+        size_t first = !deadlock && report.cycle.count; /* a cycle comes before all else */
+        complain(part->complaint, "%s",
+                 first < report.findings.count ? report.findings.items[first] : "");
+    }
+    verify_report_release(&report);
+    routes_release(&routes);
+    network_release(&network);
+    mem_free(index);
+    return fine;
+}
+
+bool part_is_reachable(struct part *part)
+{
+    return fit_vswitches(part) && verify_part(part, false);
+}
+
+bool part_is_deadlock_free(struct part *part)
+{
+    return verify_part(part, true);
+}

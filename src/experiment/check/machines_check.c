@@ -1,0 +1,142 @@
+#include "experiment/check/machines_check.h"
+
+#include "base/map.h"
+#include "experiment/scenario/names.h"
+#include "subnet/partitions.h"
+#include "topology/virtual.h"
+
+#include <stdlib.h>
+
+/* Ports of functions by the GUID they have now; those that two have are lost here, and counted. A
+ * function whose hypervisor is not there is none. */
+struct functions {
+    struct map by_guid;
+    uint32_t twice, with_lid, all;
+};
+
+static bool has_hypervisor(const struct check_view *view, uint32_t port)
+{
+    const struct topology *topology = fabric_topology(view->fabric);
+    uint32_t socket = topology->ports.items[port].peer;
+    return topology_function(topology, port) > 0 &&
+           fabric_node_is_up(view->fabric, topology->ports.items[socket].node);
+}
+
+static void find_functions(const struct check_view *view, struct functions *functions)
+{
+    const struct topology *topology = fabric_topology(view->fabric);
+    for (uint32_t port = 0; port < topology->ports.count; port++) {
+        if (!has_hypervisor(view, port))
+            continue;
+        uint64_t lid = wire_get(fabric_port_info(view->fabric, port), PORT_INFO_LID);
+        uint64_t guid = fabric_port_guid(view->fabric, port, 0);
+        if (!fabric_link_is_up(view->fabric, topology->ports.items[port].peer) &&
+            !fabric_link_is_up(view->fabric, port))
+            lid = 0;
+        functions->all++;
+        functions->with_lid += lid != 0;
+        if (lid && guid)
+            functions->twice += map_add(&functions->by_guid, guid, port) != port;
+    }
+}
+
+static const char *name_at(const struct check_view *view, uint32_t port)
+{
+    const struct topology *topology = fabric_topology(view->fabric);
+    return node_label(topology, topology->ports.items[port].node);
+}
+
+static bool is_in_place(const struct check_view *view, const struct expected_machine *machine,
+                        const struct functions *functions, struct complaint *complaint)
+{
+    uint32_t port = map_get(&functions->by_guid, machine->guid);
+    if (!machine->wanted)
+        return port == MAP_NONE || complain(complaint, "'%.80s' is still at '%.80s'", machine->name,
+                                            name_at(view, port));
+    if (port == MAP_NONE)
+        return complain(complaint, "'%.80s' is nowhere", machine->name);
+    uint64_t lid = wire_get(fabric_port_info(view->fabric, port), PORT_INFO_LID);
+    return lid == machine->lid || complain(complaint, "'%.80s' has LID %u where %u is its own",
+                                           machine->name, (unsigned)lid, machine->lid);
+}
+
+static bool are_lids_conserved(const struct expected_machines *expected,
+                               const struct functions *functions, struct complaint *complaint)
+{
+    uint32_t wanted = expected->dynamic_lids ? 0 : functions->all;
+    for (size_t i = 0; expected->dynamic_lids && i < expected->count; i++)
+        wanted += expected->items[i].wanted;
+    return functions->with_lid == wanted ||
+           complain(complaint, "%u functions have a LID where %u should", functions->with_lid,
+                    wanted);
+}
+
+/* ---- partitions ---- */
+
+enum { KEYS_MOST = 1024 };
+
+static int ascending(const void *a, const void *b)
+{
+    return *(const uint16_t *)a - *(const uint16_t *)b;
+}
+
+/* Sorts them, the blanks taken out; how many are left. */
+static unsigned tidy_keys(uint16_t *keys, unsigned count)
+{
+    unsigned left = 0;
+    for (unsigned i = 0; i < count; i++)
+        if (keys[i])
+            keys[left++] = keys[i];
+    qsort(keys, left, sizeof *keys, ascending);
+    return left;
+}
+
+static bool has_its_keys(const struct check_view *view, const struct partitions *rules,
+                         uint32_t port, struct partition_keys *wanted, struct complaint *complaint)
+{
+    uint64_t guid = fabric_port_guid(view->fabric, port, 0);
+    struct partition_port who = {.guid = guid, .kind = SUBNET_ADAPTER};
+    uint16_t keys[KEYS_MOST];
+    unsigned count = tidy_keys(keys, fabric_p_keys(view->fabric, port, keys, KEYS_MOST));
+    partitions_find_keys(rules, &who, wanted);
+    unsigned due = tidy_keys(wanted->keys.items, (unsigned)wanted->keys.count);
+    for (unsigned i = 0; i < count && i < due; i++)
+        if (keys[i] != wanted->keys.items[i])
+            return complain(
+                complaint, "0x%016llx at '%.80s' has the key 0x%04x where 0x%04x is due",
+                (unsigned long long)guid, name_at(view, port), keys[i], wanted->keys.items[i]);
+    return count == due || complain(complaint, "0x%016llx at '%.80s' has %u keys where %u are due",
+                                    (unsigned long long)guid, name_at(view, port), count, due);
+}
+
+static bool have_their_keys(const struct check_view *view, const struct partitions *rules,
+                            struct complaint *complaint)
+{
+    const struct topology *topology = fabric_topology(view->fabric);
+    struct partition_keys wanted = {0};
+    bool fine = true;
+    for (uint32_t port = 0; rules && fine && port < topology->ports.count; port++)
+        if (has_hypervisor(view, port) &&
+            wire_get(fabric_port_info(view->fabric, port), PORT_INFO_LID))
+            fine = has_its_keys(view, rules, port, &wanted, complaint);
+    partition_keys_release(&wanted);
+    return fine;
+}
+
+bool check_machines(const struct check_view *view, const struct expected_machines *expected,
+                    struct complaint *complaint)
+{
+    struct functions functions = {0};
+    bool fine = true;
+    find_functions(view, &functions);
+    if (functions.twice)
+        fine = complain(complaint, "%u GUIDs are at two places", functions.twice);
+    for (size_t i = 0; fine && i < expected->count; i++)
+        fine = is_in_place(view, &expected->items[i], &functions, complaint);
+    fine = fine && are_lids_conserved(expected, &functions, complaint) &&
+           have_their_keys(view, expected->partitions, complaint) &&
+           check_holds(view, CHECK_LIDS_UNIQUE, complaint) &&
+           check_holds(view, CHECK_REACHABLE, complaint);
+    map_release(&functions.by_guid);
+    return fine;
+}

@@ -1,0 +1,406 @@
+#include "experiment/measure/collector.h"
+
+#include "base/time.h"
+
+#include <math.h>
+
+enum { LOOKS_A_BUCKET = 10 };
+
+static const struct measure_info *info_of(const struct collector *collector)
+{
+    return &measures[collector->collection->what];
+}
+
+static bool counts(const struct collector *collector)
+{
+    return measure_counts(collector->collection->what);
+}
+
+/* ---- looking ---- */
+
+static uint64_t read_lane(const struct collector *collector, uint32_t port, unsigned vl)
+{
+    struct lane_view view = fabric_lane(collector->fabric, port, vl);
+    switch (collector->collection->what) {
+    case MEASURE_SENT:
+    case MEASURE_RECEIVED: return view.sent_packets;
+    case MEASURE_SENT_BITS:
+    case MEASURE_RECEIVED_BITS: return 8 * view.sent_bytes;
+    case MEASURE_INPUT: return view.input_bytes;
+    case MEASURE_OUTPUT: return view.output_bytes;
+    case MEASURE_CREDITS: return view.credit_blocks > 0 ? (uint64_t)view.credit_blocks : 0;
+    default: return 0;
+    }
+}
+
+/* What a port receives is what the other end has sent. */
+static uint64_t read_port(const struct collector *collector, uint32_t port)
+{
+    const struct topology *topology = fabric_topology(collector->fabric);
+    const struct collection *collection = collector->collection;
+    uint32_t peer = topology->ports.items[port].peer;
+    uint64_t sum = 0;
+    if (peer == TOPOLOGY_NONE)
+        return 0;
+    if (collection->what == MEASURE_UTILISATION)
+        return fabric_busy_ps(collector->fabric, port);
+    if (collection->what == MEASURE_RECEIVED || collection->what == MEASURE_RECEIVED_BITS)
+        port = peer;
+    if (collection->vl != COLLECT_ANY)
+        return read_lane(collector, port, collection->vl);
+    unsigned lanes = collector->lanes[topology->ports.items[port].node];
+    for (unsigned vl = 0; vl < lanes; vl++)
+        sum += read_lane(collector, port, vl);
+    return sum;
+}
+
+/* The sum over ports; of shares the mean over those with a cable. */
+static uint64_t read_ports(const struct collector *collector, uint32_t first, uint32_t last)
+{
+    const struct topology *topology = fabric_topology(collector->fabric);
+    uint64_t sum = 0, cables = 0;
+    for (uint32_t port = first; port <= last; port++) {
+        cables += topology->ports.items[port].peer != TOPOLOGY_NONE;
+        sum += read_port(collector, port);
+    }
+    return collector->collection->what == MEASURE_UTILISATION && cables ? sum / cables : sum;
+}
+
+static uint64_t read_place(const struct collector *collector)
+{
+    const struct topology *topology = fabric_topology(collector->fabric);
+    const struct collection *collection = collector->collection;
+    if (collection->port != TOPOLOGY_NONE)
+        return read_port(collector, collection->port);
+    if (collection->node == TOPOLOGY_NONE)
+        return read_ports(collector, 0, (uint32_t)topology->ports.count - 1);
+    const struct topology_node *node = &topology->nodes.items[collection->node];
+    return read_ports(collector, node->first_port, node->first_port + node->port_count);
+}
+
+static uint64_t read_totals(const struct collector *collector)
+{
+    struct data_totals totals;
+    fabric_data_totals(collector->fabric, &totals);
+    switch (collector->collection->what) {
+    case MEASURE_MADE: return totals.made;
+    case MEASURE_UNROUTABLE: return totals.unroutable;
+    case MEASURE_RETRIED: return totals.retried;
+    case MEASURE_WAITING: return totals.waiting;
+    case MEASURE_TRAVELLING: return totals.travelling;
+    default: return 0;
+    }
+}
+
+static uint64_t read_value(const struct collector *collector)
+{
+    switch (info_of(collector)->kind) {
+    case MEASURE_OF_PACKETS: return collector->latest;
+    case MEASURE_OF_EVENTS: return collector->count;
+    case MEASURE_LEVEL: return collector->level;
+    case MEASURE_COUNTER:
+    case MEASURE_GAUGE: break;
+    }
+    return info_of(collector)->places == PLACE_FABRIC ? read_totals(collector)
+                                                      : read_place(collector);
+}
+
+/* ---- keeping ---- */
+
+static void add_point(struct collector *collector, uint64_t now, double value)
+{
+    if (collector->full)
+        return;
+    results_add_point(collector->results, collector->series, now, value);
+    collector->full =
+        collector->results->series.items[collector->series].points.count == SERIES_POINTS;
+}
+
+/* Integers for one unit of what a look at it gives: counted things become rates. */
+static double look_scale(const struct collector *collector)
+{
+    if (!counts(collector))
+        return info_of(collector)->scale;
+    return collector->collection->what == MEASURE_UTILISATION ? 1e9 : 1;
+}
+
+static double rate_since(const struct collector *collector, uint64_t from, uint64_t to,
+                         uint64_t time)
+{
+    return time ? (double)(to - from) / info_of(collector)->scale / ((double)time / 1e12) : 0;
+}
+
+static void add_value(struct collector *collector, double value)
+{
+    uint64_t integer = value <= 0 ? 0 : (uint64_t)(value + 0.5);
+    summary_add(&collector->summary, integer);
+    if (collector->collection->how == COLLECT_PERCENTILE)
+        histogram_add(&collector->histogram, integer);
+    if (collector->collection->how == COLLECT_INTERVAL)
+        batches_add(&collector->batches, value);
+}
+
+static void look_at_packets(struct collector *collector, uint64_t now)
+{
+    double scale = info_of(collector)->scale;
+    if (collector->collection->how == COLLECT_SAMPLES && collector->fresh)
+        add_point(collector, now, (double)collector->latest / scale);
+    if (collector->collection->how == COLLECT_BUCKETS && collector->summed)
+        add_point(collector, now, collector->sum / (double)collector->summed / scale);
+    collector->fresh = false;
+    collector->sum = 0;
+    collector->summed = 0;
+}
+
+static void look_at_counter(struct collector *collector, uint64_t now)
+{
+    uint64_t value = read_value(collector);
+    double rate = rate_since(collector, collector->last, value, collector->step);
+    bool share = collector->collection->what == MEASURE_UTILISATION;
+    if (!collect_is_series(collector->collection->how))
+        add_value(collector, rate * look_scale(collector));
+    else if (collector->collection->how == COLLECT_SAMPLES && !share)
+        add_point(collector, now, (double)value);
+    else
+        add_point(collector, now, rate);
+    collector->last = value;
+}
+
+static void look_at_level(struct collector *collector, uint64_t now)
+{
+    double value = (double)read_value(collector);
+    if (!collect_is_series(collector->collection->how)) {
+        add_value(collector, value);
+    } else if (collector->collection->how == COLLECT_SAMPLES) {
+        add_point(collector, now, value);
+    } else {
+        collector->sum += value;
+        if (++collector->looks < LOOKS_A_BUCKET)
+            return;
+        add_point(collector, now, collector->sum / LOOKS_A_BUCKET);
+        collector->sum = 0;
+        collector->looks = 0;
+    }
+}
+
+static void tick(struct collector *collector, uint64_t now)
+{
+    if (info_of(collector)->kind == MEASURE_OF_PACKETS)
+        look_at_packets(collector, now);
+    else if (counts(collector))
+        look_at_counter(collector, now);
+    else
+        look_at_level(collector, now);
+}
+
+/* ---- times ---- */
+
+uint64_t collector_next(const struct collector *collector)
+{
+    if (!collector->begun)
+        return collector->from;
+    if (collector->ended)
+        return TIME_NEVER;
+    return collector->step && collector->next < collector->to ? collector->next : collector->to;
+}
+
+void collector_look(struct collector *collector, uint64_t now)
+{
+    if (!collector->begun && now >= collector->from) {
+        collector->begun = true;
+        collector->begun_at = now;
+        collector->base = collector->last = read_value(collector);
+        collector->next = now + collector->step;
+    }
+    if (!collector->begun || collector->ended)
+        return;
+    if (collector->step && now >= collector->next) {
+        tick(collector, now);
+        collector->next += collector->step;
+    }
+    if (now >= collector->to) {
+        collector->final = read_value(collector);
+        collector->ended_at = now;
+        collector->ended = true;
+    }
+}
+
+/* ---- hearing ---- */
+
+static bool is_on(const struct collector *collector)
+{
+    return collector->begun && !collector->ended;
+}
+
+static bool is_meant(const struct collector *collector, uint32_t port)
+{
+    const struct collection *collection = collector->collection;
+    if (collection->port != TOPOLOGY_NONE)
+        return port == collection->port;
+    const struct topology *topology = fabric_topology(collector->fabric);
+    return collection->node == TOPOLOGY_NONE ||
+           (port < topology->ports.count && topology->ports.items[port].node == collection->node);
+}
+
+static void hear_packet(struct collector *collector, uint64_t now, uint64_t value)
+{
+    collector->latest = value;
+    collector->fresh = true;
+    switch (collector->collection->how) {
+    case COLLECT_ALL: add_point(collector, now, (double)value / info_of(collector)->scale); break;
+    case COLLECT_SAMPLES: break;
+    case COLLECT_BUCKETS:
+        collector->sum += (double)value;
+        collector->summed++;
+        break;
+    default: add_value(collector, (double)value); break;
+    }
+}
+
+static void hear_events(struct collector *collector, uint64_t now, uint64_t amount)
+{
+    collector->count += amount;
+    if (collector->collection->how == COLLECT_ALL)
+        add_point(collector, now, (double)collector->count);
+}
+
+void collector_delivered(struct collector *collector, uint64_t now,
+                         const struct data_packet *packet)
+{
+    if (!is_on(collector) || !is_meant(collector, packet->destination))
+        return;
+    switch (collector->collection->what) {
+    case MEASURE_LATENCY: hear_packet(collector, now, now - packet->made); break;
+    case MEASURE_NETWORK_LATENCY: hear_packet(collector, now, now - packet->entered); break;
+    case MEASURE_HOPS: hear_packet(collector, now, packet->hops); break;
+    case MEASURE_DELIVERED: hear_events(collector, now, 1); break;
+    case MEASURE_DELIVERED_BITS: hear_events(collector, now, 8ull * packet->bytes); break;
+    case MEASURE_DELIVERED_PAYLOAD:
+        hear_events(collector, now, 8ull * packet->payload_bytes);
+        break;
+    default: break;
+    }
+}
+
+void collector_lost(struct collector *collector, uint64_t now, enum loss cause, uint32_t port)
+{
+    const struct collection *collection = collector->collection;
+    if (collection->what == MEASURE_LOST && is_on(collector) && is_meant(collector, port) &&
+        (collection->part == COLLECT_ANY || collection->part == cause))
+        hear_events(collector, now, 1);
+}
+
+void collector_sent_smp(struct collector *collector, uint64_t now, uint32_t node, unsigned method)
+{
+    const struct collection *collection = collector->collection;
+    if (collection->what == MEASURE_SMPS && is_on(collector) &&
+        (collection->node == TOPOLOGY_NONE || collection->node == node) &&
+        (collection->part == COLLECT_ANY || collection->part == method))
+        hear_events(collector, now, 1);
+}
+
+void collector_set_level(struct collector *collector, uint64_t now, enum measure what,
+                         uint64_t level)
+{
+    if (collector->collection->what != what)
+        return;
+    collector->level = level;
+    if (is_on(collector) && collector->collection->how == COLLECT_ALL)
+        add_point(collector, now, (double)level);
+}
+
+void collector_count(struct collector *collector, uint64_t now, enum measure what, uint64_t amount)
+{
+    if (collector->collection->what == what && is_on(collector))
+        hear_events(collector, now, amount);
+}
+
+void collector_value(struct collector *collector, uint64_t now, enum measure what, uint64_t value)
+{
+    if (collector->collection->what == what && is_on(collector))
+        hear_packet(collector, now, value);
+}
+
+/* ---- birth, end, figures ---- */
+
+void collector_init(struct collector *collector, const struct collection *collection,
+                    struct fabric *fabric, const uint8_t *lanes, struct results *results)
+{
+    enum measure_kind kind = measures[collection->what].kind;
+    bool series = collect_is_series(collection->how);
+    *collector = (struct collector){.collection = collection,
+                                    .fabric = fabric,
+                                    .lanes = lanes,
+                                    .results = results,
+                                    .from = collection->from,
+                                    .to = collection->to,
+                                    .step = collection->every};
+    if (series && collection->from == TIME_NEVER)
+        collector->from = 0;
+    if (collection->how == COLLECT_BUCKETS && (kind == MEASURE_GAUGE || kind == MEASURE_LEVEL))
+        collector->step =
+            collection->every < LOOKS_A_BUCKET ? 1 : collection->every / LOOKS_A_BUCKET;
+    if (!series)
+        return;
+    char unit[32];
+    bool rate = measure_counts(collection->what) && collection->how == COLLECT_BUCKETS &&
+                collection->what != MEASURE_UTILISATION;
+    snprintf(unit, sizeof unit, "%s%s", measures[collection->what].unit, rate ? "/s" : "");
+    collector->series = results_series(results, collection->name, unit);
+}
+
+void collector_release(struct collector *collector)
+{
+    histogram_release(&collector->histogram);
+}
+
+void collector_set_window(struct collector *collector, uint64_t from, uint64_t to)
+{
+    const struct collection *collection = collector->collection;
+    if (collect_is_series(collection->how) || collector->begun)
+        return;
+    if (collection->from == TIME_NEVER)
+        collector->from = from;
+    if (collection->to == TIME_NEVER)
+        collector->to = to;
+}
+
+static double figure_of_values(const struct collector *collector)
+{
+    const struct summary *summary = &collector->summary;
+    double scale = look_scale(collector);
+    switch (collector->collection->how) {
+    case COLLECT_MEAN: return summary->mean / scale;
+    case COLLECT_MIN: return (double)summary->min / scale;
+    case COLLECT_MAX: return (double)summary->max / scale;
+    case COLLECT_DEVIATION: return summary_deviation(summary) / scale;
+    case COLLECT_INTERVAL: return batches_half_width(&collector->batches) / scale;
+    case COLLECT_PERCENTILE:
+        return (double)histogram_percentile(&collector->histogram, collector->collection->percent) /
+               scale;
+    default: return NAN;
+    }
+}
+
+void collector_publish(struct collector *collector, uint64_t now)
+{
+    const struct collection *collection = collector->collection;
+    bool total = collection->how == COLLECT_TOTAL;
+    char unit[32];
+    double value;
+    if (collect_is_series(collection->how) || !collector->begun)
+        return;
+    bool rate = counts(collector) && !total && collection->what != MEASURE_UTILISATION;
+    snprintf(unit, sizeof unit, "%s%s", info_of(collector)->unit, rate ? "/s" : "");
+    if (counts(collector) && (total || collection->how == COLLECT_MEAN)) {
+        uint64_t last = collector->ended ? collector->final : read_value(collector);
+        uint64_t end = collector->ended ? collector->ended_at : now;
+        value = total ? (double)(last - collector->base)
+                      : rate_since(collector, collector->base, last, end - collector->begun_at);
+    } else if (collector->summary.count) {
+        value = figure_of_values(collector);
+    } else {
+        return;
+    }
+    results_set(collector->results, collection->name, value, unit);
+}

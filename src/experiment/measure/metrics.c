@@ -1,0 +1,284 @@
+#include "experiment/measure/metrics_internal.h"
+
+#include "base/time.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TIMELINE_WIDTH TIME_US   /* of a bucket, to begin with */
+#define WATCH_EVERY    (TIME_MS) /* for deadlocks */
+
+/* ---- hearing ---- */
+
+static bool is_measuring(const struct metrics *metrics)
+{
+    return metrics->window.begun && !metrics->window.ended;
+}
+
+void metrics_delivered(struct metrics *metrics, uint64_t now, const struct data_packet *packet)
+{
+    uint64_t latency = now - packet->made, network = now - packet->entered;
+    if (is_measuring(metrics)) {
+        summary_add(&metrics->latency, latency);
+        summary_add(&metrics->network, network);
+        summary_add(&metrics->hops, packet->hops);
+        histogram_add(&metrics->latency_cells, latency);
+        histogram_add(&metrics->network_cells, network);
+        batches_add(&metrics->latency_batches, (double)latency);
+        batches_add(&metrics->network_batches, (double)network);
+    }
+    buckets_add(&metrics->timeline, now, TIMELINE_DELIVERED, 1);
+    buckets_add(&metrics->timeline, now, TIMELINE_BITS, 8.0 * packet->bytes);
+    buckets_add(&metrics->timeline, now, TIMELINE_LATENCY, (double)latency);
+    for (size_t i = 0; i < metrics->collectors.count; i++)
+        collector_delivered(&metrics->collectors.items[i], now, packet);
+}
+
+void metrics_lost(struct metrics *metrics, uint64_t now, enum loss cause, uint32_t port)
+{
+    buckets_add(&metrics->timeline, now, TIMELINE_LOST + cause, 1);
+    for (size_t i = 0; i < metrics->collectors.count; i++)
+        collector_lost(&metrics->collectors.items[i], now, cause, port);
+}
+
+static bool is_open(const struct metrics *metrics, uint32_t port)
+{
+    return metrics->open[port] && !metrics->barred[port];
+}
+
+/* An adapter's port, or the switch's port at the other end of its cable: either stops it. */
+void metrics_gate(struct metrics *metrics, uint64_t now, uint32_t port, bool open)
+{
+    const struct topology *topology = fabric_topology(metrics->fabric);
+    bool at_switch = topology->nodes.items[topology->ports.items[port].node].kind == NODE_SWITCH;
+    uint32_t end = at_switch ? topology->ports.items[port].peer : port;
+    if (end == TOPOLOGY_NONE)
+        return;
+    bool before = is_open(metrics, end);
+    if (at_switch)
+        metrics->barred[end] = !open;
+    else
+        metrics->open[end] = open;
+    if (is_open(metrics, end) == before)
+        return;
+    metrics->open_ports += before ? -1u : 1u;
+    if (metrics->sends[end])
+        stoppage_change(&metrics->stoppage, now, !before);
+    metrics_level(metrics, now, MEASURE_OPEN, metrics->open_ports);
+}
+
+void metrics_sent_smp(struct metrics *metrics, uint64_t now, uint32_t node, unsigned method)
+{
+    for (size_t i = 0; i < metrics->collectors.count; i++)
+        collector_sent_smp(&metrics->collectors.items[i], now, node, method);
+}
+
+void metrics_level(struct metrics *metrics, uint64_t now, enum measure what, uint64_t level)
+{
+    for (size_t i = 0; i < metrics->collectors.count; i++)
+        collector_set_level(&metrics->collectors.items[i], now, what, level);
+}
+
+void metrics_count(struct metrics *metrics, uint64_t now, enum measure what, uint64_t amount)
+{
+    for (size_t i = 0; i < metrics->collectors.count; i++)
+        collector_count(&metrics->collectors.items[i], now, what, amount);
+}
+
+void metrics_value(struct metrics *metrics, uint64_t now, enum measure what, uint64_t value)
+{
+    for (size_t i = 0; i < metrics->collectors.count; i++)
+        collector_value(&metrics->collectors.items[i], now, what, value);
+}
+
+/* ---- birth ---- */
+
+static uint8_t *count_lanes(const struct topology *topology, const struct fabric_options *options)
+{
+    uint8_t *lanes = mem_zalloc(topology->nodes.count + 1, sizeof *lanes);
+    for (size_t i = 0; i < topology->nodes.count; i++) {
+        const struct topology_node *node = &topology->nodes.items[i];
+        lanes[i] =
+            fabric_options_for(options, node->name, node->description, node->kind == NODE_SWITCH)
+                .agent.data_vls;
+    }
+    return lanes;
+}
+
+struct metrics *metrics_new(struct fabric *fabric, const struct fabric_options *options,
+                            struct story *story, uint64_t from, uint64_t to)
+{
+    struct metrics *metrics = mem_zalloc(1, sizeof *metrics);
+    size_t ports = fabric_topology(fabric)->ports.count;
+    metrics->fabric = fabric;
+    metrics->story = story;
+    metrics->lanes = count_lanes(fabric_topology(fabric), options);
+    metrics->sends = mem_zalloc(ports + 1, sizeof *metrics->sends);
+    metrics->open = mem_zalloc(ports + 1, sizeof *metrics->open);
+    metrics->barred = mem_zalloc(ports + 1, sizeof *metrics->barred);
+    metrics->start = metrics->next_watch = TIME_NEVER;
+    metrics->window = (struct metrics_window){.from = from, .to = to, .given = from != TIME_NEVER};
+    return metrics;
+}
+
+void metrics_free(struct metrics *metrics)
+{
+    if (!metrics)
+        return;
+    for (size_t i = 0; i < metrics->collectors.count; i++)
+        collector_release(&metrics->collectors.items[i]);
+    vec_release(&metrics->collectors);
+    histogram_release(&metrics->latency_cells);
+    histogram_release(&metrics->network_cells);
+    buckets_release(&metrics->timeline);
+    mem_free(metrics->lanes);
+    mem_free(metrics->sends);
+    mem_free(metrics->open);
+    mem_free(metrics->barred);
+    mem_free(metrics);
+}
+
+void metrics_collect(struct metrics *metrics, const struct collection *collection)
+{
+    struct collector collector;
+    collector_init(&collector, collection, metrics->fabric, metrics->lanes,
+                   &metrics->story->results);
+    collector_set_window(&collector, metrics->window.from, metrics->window.to);
+    vec_push(&metrics->collectors, collector);
+}
+
+/* Without a window of its own, measuring begins with the first traffic. */
+static void begin_with_traffic(struct metrics *metrics)
+{
+    if (!metrics->window.given && !metrics->window.begun)
+        metrics->window.from = metrics->start;
+    for (size_t i = 0; i < metrics->collectors.count; i++)
+        collector_set_window(&metrics->collectors.items[i], metrics->window.from,
+                             metrics->window.to);
+}
+
+static uint32_t count_closed(const struct metrics *metrics)
+{
+    uint32_t closed = 0;
+    for (size_t i = 0; i < fabric_topology(metrics->fabric)->ports.count; i++)
+        closed += metrics->sends[i] && !is_open(metrics, (uint32_t)i);
+    return closed;
+}
+
+void metrics_add_traffic(struct metrics *metrics, const struct traffic *traffic, uint64_t start)
+{
+    for (size_t i = 0; i < traffic->senders.count; i++) {
+        uint32_t port = traffic->senders.items[i];
+        if (port >= DATA_GUEST) { /* a machine: no gate is its own */
+            metrics->senders++;
+            continue;
+        }
+        metrics->senders += !metrics->sends[port];
+        metrics->sends[port] = true;
+    }
+    metrics->any = true;
+    metrics->always |= traffic->arrival == ARRIVAL_SATURATED && traffic->pattern != PATTERN_TRACE;
+    if (start < metrics->start) {
+        metrics->start = metrics->next_watch = start;
+        buckets_release(&metrics->timeline);
+        buckets_init(&metrics->timeline, start, TIMELINE_WIDTH, TIMELINE_COLUMNS);
+        begin_with_traffic(metrics);
+    }
+    if (metrics->stoppage.counting)
+        stoppage_begin(&metrics->stoppage, fabric_network_time(metrics->fabric), metrics->senders,
+                       count_closed(metrics));
+}
+
+bool metrics_has_traffic(const struct metrics *metrics)
+{
+    return metrics->any;
+}
+
+bool metrics_saw_deadlock(const struct metrics *metrics)
+{
+    return metrics->deadlocks > 0;
+}
+
+/* ---- looking ---- */
+
+uint64_t metrics_next(const struct metrics *metrics)
+{
+    const struct metrics_window *window = &metrics->window;
+    uint64_t next = metrics->next_watch;
+    if (metrics->any && !window->begun && window->from < next)
+        next = window->from;
+    if (window->begun && !window->ended && window->to < next)
+        next = window->to;
+    for (size_t i = 0; i < metrics->collectors.count; i++) {
+        uint64_t wanted = collector_next(&metrics->collectors.items[i]);
+        next = wanted < next ? wanted : next;
+    }
+    return next;
+}
+
+static void look_at_window(struct metrics *metrics, uint64_t now)
+{
+    struct metrics_window *window = &metrics->window;
+    if (!metrics->any || window->ended)
+        return;
+    if (!window->begun && now >= window->from) {
+        window->begun = true;
+        window->begun_at = now;
+        fabric_data_totals(metrics->fabric, &window->before);
+    }
+    if (window->begun && now >= window->to) {
+        window->ended = true;
+        window->ended_at = now;
+        fabric_data_totals(metrics->fabric, &window->after);
+    }
+}
+
+/* The fabric looks for circles of waiting packets by itself; here they are told of. */
+static void tell_deadlock(struct metrics *metrics, uint64_t now)
+{
+    struct story *story = metrics->story;
+    struct text cycle = {0};
+    if (!fabric_find_deadlock(metrics->fabric, &cycle)) {
+        story_tell(story, STORY_ALARM, now, "fabric",
+                   "deadlock: packets waited for each other in a circle for a while");
+    } else {
+        story_tell(story, STORY_ALARM, now, "fabric",
+                   "deadlock: packets wait for each other in a circle:");
+        for (char *line = cycle.data, *next; line && *line; line = next) {
+            next = strchrnul(line, '\n');
+            if (*next)
+                *next++ = 0;
+            story_tell(story, STORY_ALARM, now, "fabric", "%s", line);
+        }
+    }
+    text_release(&cycle);
+}
+
+static void watch(struct metrics *metrics, uint64_t now)
+{
+    struct data_totals totals;
+    fabric_data_totals(metrics->fabric, &totals);
+    if (totals.deadlocks > metrics->deadlocks)
+        tell_deadlock(metrics, now);
+    metrics->deadlocks = totals.deadlocks;
+}
+
+void metrics_look(struct metrics *metrics, uint64_t now)
+{
+    if (metrics->any && now >= metrics->start && !metrics->stoppage.counting)
+        stoppage_begin(&metrics->stoppage, now, metrics->senders, count_closed(metrics));
+    look_at_window(metrics, now);
+    for (size_t i = 0; i < metrics->collectors.count; i++)
+        while (collector_next(&metrics->collectors.items[i]) <= now)
+            collector_look(&metrics->collectors.items[i], now);
+    if (now >= metrics->next_watch) {
+        watch(metrics, now);
+        metrics->next_watch = now + WATCH_EVERY;
+    }
+}
+
+void metrics_publish_collected(struct metrics *metrics, uint64_t now)
+{
+    for (size_t i = 0; i < metrics->collectors.count; i++)
+        collector_publish(&metrics->collectors.items[i], now);
+}

@@ -1,0 +1,252 @@
+/* The figures and series that every run with traffic has. */
+#include "experiment/measure/metrics_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static double seconds(double ps)
+{
+    return ps / 1e12;
+}
+
+/* ---- the window ---- */
+
+struct measured {
+    double time; /* s */
+    struct data_totals before, after;
+};
+
+static struct measured measure(struct metrics *metrics, uint64_t now,
+                               const struct data_totals *totals)
+{
+    const struct metrics_window *window = &metrics->window;
+    uint64_t end = window->ended ? window->ended_at : now;
+    return (struct measured){.time = seconds((double)(end - window->begun_at)),
+                             .before = window->before,
+                             .after = window->ended ? window->after : *totals};
+}
+
+static void set_rates(struct metrics *metrics, const struct measured *m)
+{
+    struct results *results = &metrics->story->results;
+    double made = (double)(m->after.made - m->before.made);
+    double delivered = (double)(m->after.delivered - m->before.delivered);
+    double bytes = (double)(m->after.delivered_bytes - m->before.delivered_bytes);
+    double payload = (double)(m->after.delivered_payload_bytes - m->before.delivered_payload_bytes);
+    if (m->time <= 0)
+        return;
+    results_set(results, "offered", made / m->time, "packets/s");
+    results_set(results, "accepted", delivered / m->time, "packets/s");
+    results_set(results, "throughput", delivered / m->time, "packets/s");
+    results_set(results, "offered.node", made / m->time / metrics->senders, "packets/s");
+    results_set(results, "accepted.node", delivered / m->time / metrics->senders, "packets/s");
+    results_set(results, "accepted.bits", 8 * bytes / m->time, "bits/s");
+    results_set(results, "accepted.payload", 8 * payload / m->time, "bits/s");
+}
+
+static void set_one_latency(struct results *results, const char *name,
+                            const struct summary *summary, const struct histogram *cells,
+                            const struct batches *batches)
+{
+    static const struct {
+        const char *name;
+        double percent;
+    } percentiles[] = {{"p50", 50}, {"p90", 90}, {"p99", 99}, {"p99.9", 99.9}};
+    char full[64];
+#define SET(part, value)                                                                           \
+    (snprintf(full, sizeof full, "%s.%s", name, part), results_set(results, full, value, "s"))
+    SET("mean", seconds(summary->mean));
+    SET("ci", seconds(batches_half_width(batches)));
+    SET("deviation", seconds(summary_deviation(summary)));
+    SET("min", seconds((double)summary->min));
+    for (unsigned i = 0; i < sizeof percentiles / sizeof percentiles[0]; i++)
+        SET(percentiles[i].name,
+            seconds((double)histogram_percentile(cells, percentiles[i].percent)));
+    SET("max", seconds((double)summary->max));
+#undef SET
+}
+
+static void set_latencies(struct metrics *metrics)
+{
+    struct results *results = &metrics->story->results;
+    if (metrics->latency.count == 0)
+        return;
+    set_one_latency(results, "latency", &metrics->latency, &metrics->latency_cells,
+                    &metrics->latency_batches);
+    set_one_latency(results, "network-latency", &metrics->network, &metrics->network_cells,
+                    &metrics->network_batches);
+    results_set(results, "hops.mean", metrics->hops.mean, "hops");
+    results_set(results, "hops.max", (double)metrics->hops.max, "hops");
+}
+
+/* With sources that always have one more, latency since a packet was made means nothing, but the
+ * fabric itself may have come to rest. */
+static void judge(struct metrics *metrics, const struct measured *m)
+{
+    struct story *story = metrics->story;
+    char text[STEADY_TEXT_BYTES];
+    struct steady_window window = {.made = m->after.made - m->before.made,
+                                   .delivered = m->after.delivered - m->before.delivered,
+                                   .waiting_before = m->before.waiting,
+                                   .waiting_after = m->after.waiting,
+                                   .always = metrics->always,
+                                   .latency = &metrics->latency_batches};
+    enum steady_verdict verdict = steady_judge(&window);
+    bool steady = metrics->always ? !batches_have_trend(&metrics->network_batches, true)
+                                  : verdict == STEADY_YES;
+    story->verdict = arena_strdup(&story->arena, steady_text(verdict, &window, text));
+    if (verdict == STEADY_UNKNOWN)
+        return;
+    results_set(&story->results, "steady", steady, "");
+    results_set(&story->results, "saturated", verdict == STEADY_SATURATED, "");
+}
+
+static void set_window(struct metrics *metrics, uint64_t now, const struct data_totals *totals)
+{
+    struct results *results = &metrics->story->results;
+    if (!metrics->window.begun)
+        return;
+    struct measured m = measure(metrics, now, totals);
+    uint64_t end = metrics->window.ended ? metrics->window.ended_at : now;
+    results_set(results, "window.from", seconds((double)metrics->window.begun_at), "s");
+    results_set(results, "window.to", seconds((double)end), "s");
+    set_rates(metrics, &m);
+    set_latencies(metrics);
+    judge(metrics, &m);
+}
+
+/* ---- the whole run ---- */
+
+static void set_totals(struct metrics *metrics, const struct data_totals *totals)
+{
+    struct results *results = &metrics->story->results;
+    uint64_t lost = 0;
+    char name[LOSS_NAME_BYTES];
+    results_set(results, "made", (double)totals->made, "packets");
+    results_set(results, "delivered", (double)totals->delivered, "packets");
+    for (unsigned i = 0; i < LOSS_CAUSES; i++)
+        lost += totals->lost[i];
+    results_set(results, "lost", (double)lost, "packets");
+    for (unsigned i = 0; i < LOSS_CAUSES; i++)
+        results_set(results, collect_loss_name(i, name), (double)totals->lost[i], "packets");
+    results_set(results, "travelling", (double)totals->travelling, "packets");
+    results_set(results, "waiting", (double)totals->waiting, "packets");
+    results_set(results, "unroutable", (double)totals->unroutable, "packets");
+    results_set(results, "entered", (double)totals->entered, "packets");
+    results_set(results, "retried", (double)totals->retried, "packets");
+    results_set(results, "duplicates", (double)totals->duplicates, "packets");
+    results_set(results, "credit-packets", (double)totals->credit_packets, "packets");
+    results_set(results, "packet-hops", (double)totals->hops, "hops");
+    results_set(results, "deadlocks", (double)totals->deadlocks, "");
+}
+
+static void set_stoppage(struct metrics *metrics, uint64_t now)
+{
+    struct results *results = &metrics->story->results;
+    struct stoppage_figures stopped = stoppage_figures(&metrics->stoppage, now);
+    results_set(results, "traffic.stopped.any", stopped.any, "s");
+    results_set(results, "traffic.stopped.any.longest", stopped.any_longest, "s");
+    results_set(results, "traffic.stopped.all", stopped.all, "s");
+    results_set(results, "traffic.stopped.all.longest", stopped.all_longest, "s");
+    results_set(results, "traffic.stopped.mean", stopped.mean, "s");
+}
+
+/* ---- over time ---- */
+
+/* The series of that name, without points; false if a statement collects something under it. */
+static bool clean_series(struct metrics *metrics, const char *name, const char *unit,
+                         size_t *series)
+{
+    struct results *results = &metrics->story->results;
+    for (size_t i = 0; i < metrics->collectors.count; i++) {
+        const struct collection *collection = metrics->collectors.items[i].collection;
+        if (collect_is_series(collection->how) && strcmp(collection->name, name) == 0)
+            return false;
+    }
+    *series = results_series(results, name, unit);
+    results->series.items[*series].points.count = 0;
+    return true;
+}
+
+static uint64_t bucket_begin(const struct buckets *buckets, size_t bucket)
+{
+    return buckets->begin + bucket * buckets->width;
+}
+
+/* The rate in each bucket, from its beginning on; the last one ends now. */
+static void set_rate_series(struct metrics *metrics, const char *name, const char *unit,
+                            unsigned column, uint64_t now)
+{
+    struct results *results = &metrics->story->results;
+    const struct buckets *buckets = &metrics->timeline;
+    size_t series;
+    if (!clean_series(metrics, name, unit, &series))
+        return;
+    for (size_t i = 0; i < buckets->count; i++) {
+        uint64_t begin = bucket_begin(buckets, i), end = begin + buckets->width;
+        double time = seconds((double)((end < now || now <= begin ? end : now) - begin));
+        results_add_point(results, series, begin, buckets_sum(buckets, i, column) / time);
+    }
+}
+
+/* What came together until the end of each bucket, in columns [first, last]. */
+static void set_total_series(struct metrics *metrics, const char *name, unsigned first,
+                             unsigned last, uint64_t now)
+{
+    struct results *results = &metrics->story->results;
+    const struct buckets *buckets = &metrics->timeline;
+    size_t series;
+    double sum = 0;
+    if (!clean_series(metrics, name, "packets", &series))
+        return;
+    results_add_point(results, series, buckets->begin, 0);
+    for (size_t i = 0; i < buckets->count; i++) {
+        uint64_t end = bucket_begin(buckets, i) + buckets->width;
+        for (unsigned column = first; column <= last; column++)
+            sum += buckets_sum(buckets, i, column);
+        results_add_point(results, series, end < now ? end : now, sum);
+    }
+}
+
+static void set_latency_series(struct metrics *metrics)
+{
+    struct results *results = &metrics->story->results;
+    const struct buckets *buckets = &metrics->timeline;
+    size_t series;
+    if (!clean_series(metrics, "latency", "s", &series))
+        return;
+    for (size_t i = 0; i < buckets->count; i++) {
+        double packets = buckets_sum(buckets, i, TIMELINE_DELIVERED);
+        if (packets > 0)
+            results_add_point(results, series, bucket_begin(buckets, i),
+                              seconds(buckets_sum(buckets, i, TIMELINE_LATENCY) / packets));
+    }
+}
+
+static void set_timeline(struct metrics *metrics, uint64_t now, const struct data_totals *totals)
+{
+    set_rate_series(metrics, "accepted", "packets/s", TIMELINE_DELIVERED, now);
+    set_rate_series(metrics, "accepted.bits", "bits/s", TIMELINE_BITS, now);
+    set_total_series(metrics, "lost", TIMELINE_LOST, TIMELINE_COLUMNS - 1, now);
+    for (unsigned cause = 0; cause < LOSS_CAUSES; cause++) {
+        char name[LOSS_NAME_BYTES];
+        if (totals->lost[cause])
+            set_total_series(metrics, collect_loss_name(cause, name), TIMELINE_LOST + cause,
+                             TIMELINE_LOST + cause, now);
+    }
+    set_latency_series(metrics);
+}
+
+void metrics_publish_traffic(struct metrics *metrics, uint64_t now)
+{
+    struct data_totals totals;
+    if (!metrics->any)
+        return;
+    fabric_data_totals(metrics->fabric, &totals);
+    if (now > metrics->start) /* up to now, even if nothing has happened for long */
+        buckets_add(&metrics->timeline, now - 1, TIMELINE_DELIVERED, 0);
+    set_window(metrics, now, &totals);
+    set_totals(metrics, &totals);
+    set_stoppage(metrics, now);
+    set_timeline(metrics, now, &totals);
+}

@@ -1,0 +1,48 @@
+/* Between the two files of the metrics: what is watched (metrics.c), and how it is told
+ * (metrics_figures.c). */
+#ifndef WEFT_EXPERIMENT_MEASURE_METRICS_INTERNAL_H
+#define WEFT_EXPERIMENT_MEASURE_METRICS_INTERNAL_H
+
+#include "experiment/measure/collector.h"
+#include "experiment/measure/metrics.h"
+#include "experiment/measure/steady.h"
+#include "experiment/measure/stoppage.h"
+
+enum {
+    TIMELINE_DELIVERED,
+    TIMELINE_BITS,
+    TIMELINE_LATENCY, /* ps, summed over packets */
+    TIMELINE_LOST,    /* one for each cause */
+    TIMELINE_COLUMNS = TIMELINE_LOST + LOSS_CAUSES,
+};
+
+struct metrics_window {
+    uint64_t from, to;
+    bool given, begun, ended;
+    uint64_t begun_at, ended_at;
+    struct data_totals before, after;
+};
+
+struct metrics {
+    struct fabric *fabric;
+    struct story *story;
+    VEC(struct collector) collectors;
+    uint8_t *lanes; /* data lanes, by node */
+    /* traffic */
+    bool any, always; /* there is some; some of it saturated */
+    uint64_t start;   /* of the first */
+    uint32_t senders;
+    bool *sends, *open, *barred; /* by port; barred: by the switch at the other end */
+    uint32_t open_ports;
+    struct stoppage stoppage;
+    /* in the window */
+    struct metrics_window window;
+    struct summary latency, network, hops;
+    struct histogram latency_cells, network_cells;
+    struct batches latency_batches, network_batches;
+    struct buckets timeline;
+    /* deadlocks */
+    uint64_t next_watch, deadlocks;
+};
+
+#endif

@@ -1,0 +1,50 @@
+#include "experiment/measure/results.h"
+
+#include <string.h>
+
+void results_release(struct results *results)
+{
+    for (size_t i = 0; i < results->series.count; i++)
+        vec_release(&results->series.items[i].points);
+    vec_release(&results->series);
+    vec_release(&results->figures);
+    arena_release(&results->arena);
+}
+
+static struct figure *find(const struct results *results, const char *name)
+{
+    for (size_t i = 0; i < results->figures.count; i++)
+        if (strcmp(results->figures.items[i].name, name) == 0)
+            return &results->figures.items[i];
+    return NULL;
+}
+
+const struct figure *results_find(const struct results *results, const char *name)
+{
+    return find(results, name);
+}
+
+void results_set(struct results *results, const char *name, double value, const char *unit)
+{
+    struct figure *figure = find(results, name);
+    if (figure)
+        figure->value = value;
+    else
+        vec_push(&results->figures, ((struct figure){arena_strdup(&results->arena, name),
+                                                     arena_strdup(&results->arena, unit), value}));
+}
+
+size_t results_series(struct results *results, const char *name, const char *unit)
+{
+    for (size_t i = 0; i < results->series.count; i++)
+        if (strcmp(results->series.items[i].name, name) == 0)
+            return i;
+    vec_push(&results->series, ((struct series){.name = arena_strdup(&results->arena, name),
+                                                .unit = arena_strdup(&results->arena, unit)}));
+    return results->series.count - 1;
+}
+
+void results_add_point(struct results *results, size_t series, uint64_t time, double value)
+{
+    vec_push(&results->series.items[series].points, ((struct point){time, value}));
+}

@@ -1,0 +1,40 @@
+/* What a run measured: named figures, and series over time.
+ *
+ * Names are lower case, parts joined by dots, so that checks, sweeps, stores, reports and claims
+ * can all ask for the same thing by the same name: "latency.mean", "lost.dead-switch",
+ * "change.1.compute.time". Values are doubles in the unit given; times are in seconds. */
+#ifndef WEFT_EXPERIMENT_MEASURE_RESULTS_H
+#define WEFT_EXPERIMENT_MEASURE_RESULTS_H
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <stdint.h>
+
+struct figure {
+    const char *name, *unit; /* unit: "s", "packets", "packets/s", "bits/s", "share", "" … */
+    double value;
+};
+struct point {
+    uint64_t time; /* ps */
+    double value;
+};
+struct series {
+    const char *name, *unit;
+    VEC(struct point) points;
+};
+struct results {
+    VEC(struct figure) figures; /* in the order in which they were added */
+    VEC(struct series) series;
+    struct arena arena;
+};
+
+void results_release(struct results *results);
+/* Adds a figure, or changes the one of that name. Texts are copied. */
+void results_set(struct results *results, const char *name, double value, const char *unit);
+const struct figure *results_find(const struct results *results, const char *name); /* or NULL */
+/* The series of that name, made if it is new; its index stays, its address does not. */
+size_t results_series(struct results *results, const char *name, const char *unit);
+void results_add_point(struct results *results, size_t series, uint64_t time, double value);
+
+#endif

@@ -1,0 +1,116 @@
+#include "experiment/report/drawing.h"
+
+#include "base/time.h"
+
+#include <string.h>
+
+static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+static const char *const marks[] = {" ", ".", ":", "-", "=", "+", "*", "#", "@"};
+enum { HEIGHTS = 8 };
+
+static unsigned width_of(const char *text)
+{
+    unsigned width = 0;
+    for (; *text; text++)
+        width += ((unsigned char)*text & 0xC0) != 0x80;
+    return width;
+}
+
+void drawing_pad(const char *text, unsigned width, bool in_front, struct text *out)
+{
+    unsigned own = width_of(text), blanks = own < width ? width - own : 0;
+    text_printf(out, "%*s%s%*s", in_front ? (int)blanks : 0, "", text, in_front ? 0 : (int)blanks,
+                "");
+}
+
+/* ---- time ---- */
+
+static unsigned column_of(const struct canvas *canvas, uint64_t time)
+{
+    if (time <= canvas->from)
+        return 0;
+    if (time >= canvas->to)
+        return canvas->columns;
+    double share = (double)(time - canvas->from) / (double)(canvas->to - canvas->from);
+    return (unsigned)(share * canvas->columns);
+}
+
+void drawing_bar(const struct canvas *canvas, uint64_t from, uint64_t to, struct text *out)
+{
+    unsigned first = column_of(canvas, from), last = column_of(canvas, to);
+    if (first == canvas->columns)
+        first--;
+    if (last <= first)
+        last = first + 1;
+    text_printf(out, "%*s", (int)first, "");
+    for (unsigned column = first; column < last; column++)
+        text_puts(out, canvas->plain ? "#" : "█");
+}
+
+void drawing_axis(const struct canvas *canvas, struct text *out)
+{
+    char first[TIME_TEXT_BYTES], last[TIME_TEXT_BYTES];
+    time_text(canvas->from, first);
+    time_text(canvas->to, last);
+    unsigned width = (unsigned)(strlen(first) + strlen(last));
+    text_printf(out, "%s%*s%s", first, width < canvas->columns ? (int)(canvas->columns - width) : 1,
+                "", last);
+}
+
+/* ---- curves ---- */
+
+/* The value that holds at a time; 0 before the first. */
+static double value_at(const struct series *series, uint64_t time)
+{
+    size_t low = 0, high = series->points.count;
+    while (low < high) { /* the first point after it */
+        size_t middle = (low + high) / 2;
+        if (series->points.items[middle].time <= time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? series->points.items[low - 1].value : 0;
+}
+
+static double amount(const struct series *series, uint64_t from, uint64_t to, enum curve curve)
+{
+    double most = value_at(series, from);
+    if (curve == CURVE_TOTAL)
+        return value_at(series, to) - (from ? most : 0);
+    for (size_t i = 0; i < series->points.count && series->points.items[i].time < to; i++)
+        if (series->points.items[i].time >= from && series->points.items[i].value > most)
+            most = series->points.items[i].value;
+    return most;
+}
+
+double drawing_amount(const struct canvas *canvas, const struct series *series, enum curve curve)
+{
+    return amount(series, canvas->from, canvas->to, curve);
+}
+
+static double column_amount(const struct canvas *canvas, const struct series *series,
+                            enum curve curve, unsigned column)
+{
+    double width = (double)(canvas->to - canvas->from) / canvas->columns;
+    uint64_t from = canvas->from + (uint64_t)(width * column);
+    uint64_t to = canvas->from + (uint64_t)(width * (column + 1));
+    return amount(series, from, to > from ? to : from + 1, curve);
+}
+
+void drawing_curve(const struct canvas *canvas, const struct series *series, enum curve curve,
+                   struct text *out)
+{
+    double most = 0;
+    for (unsigned column = 0; column < canvas->columns; column++) {
+        double value = column_amount(canvas, series, curve, column);
+        most = value > most ? value : most;
+    }
+    for (unsigned column = 0; column < canvas->columns; column++) {
+        double value = column_amount(canvas, series, curve, column);
+        unsigned height = most > 0 ? (unsigned)(value / most * HEIGHTS + 0.5) : 0;
+        if (value > 0 && height == 0)
+            height = 1;
+        text_puts(out, (canvas->plain ? marks : blocks)[height]);
+    }
+}

@@ -1,0 +1,85 @@
+/* Runs for programs: CSV and JSON. */
+#include "experiment/report/report_data.h"
+
+#include "experiment/report/report.h"
+
+#include <math.h>
+#include <string.h>
+
+void csv_put(struct text *out, const char *field)
+{
+    if (field[strcspn(field, ",\"\r\n")] == '\0') {
+        text_puts(out, field);
+        return;
+    }
+    text_putc(out, '"');
+    for (; *field; field++) {
+        if (*field == '"')
+            text_putc(out, '"');
+        text_putc(out, *field);
+    }
+    text_putc(out, '"');
+}
+
+void csv_put_number(struct text *out, double value)
+{
+    if (isfinite(value))
+        text_printf(out, "%.12g", value);
+}
+
+void report_run_csv(const struct report_run *report, struct text *out)
+{
+    const struct results *results = &report->results;
+    text_puts(out, "name,unit,time_s,value\n");
+    for (size_t i = 0; i < results->figures.count; i++) {
+        csv_put(out, results->figures.items[i].name);
+        text_putc(out, ',');
+        csv_put(out, results->figures.items[i].unit);
+        text_puts(out, ",,");
+        csv_put_number(out, results->figures.items[i].value);
+        text_putc(out, '\n');
+    }
+    for (size_t s = 0; s < results->series.count; s++) {
+        const struct series *series = &results->series.items[s];
+        for (size_t i = 0; i < series->points.count; i++) {
+            csv_put(out, series->name);
+            text_putc(out, ',');
+            csv_put(out, series->unit);
+            text_putc(out, ',');
+            csv_put_number(out, (double)series->points.items[i].time / 1e12);
+            text_putc(out, ',');
+            csv_put_number(out, series->points.items[i].value);
+            text_putc(out, '\n');
+        }
+    }
+}
+
+void report_run_json(const struct report_run *report, struct text *out)
+{
+    struct json json = {.out = out, .pretty = true};
+    const struct result_run *run = &report->run;
+    const struct results *results = &report->results;
+    struct text verdict = {0};
+    bool good = report_run_verdict(report, &verdict);
+    json_begin_object(&json, NULL);
+    json_string(&json, "scenario", run->name ? run->name : "");
+    json_string(&json, "point", run->point ? run->point : "");
+    json_unsigned(&json, "repetition", run->repetition);
+    json_unsigned(&json, "seed", run->seed);
+    json_stringf(&json, "trace_hash", "%016llx", (unsigned long long)run->hash);
+    json_string(&json, "replay", run->replay ? run->replay : "");
+    json_bool(&json, "good", good);
+    json_string(&json, "verdict", verdict.data);
+    json_unsigned(&json, "checks", report->story.checks.count);
+    json_unsigned(&json, "checks_failed", story_failures(&report->story));
+    json_begin_object(&json, "figures");
+    for (size_t i = 0; i < results->figures.count; i++) {
+        json_begin_object(&json, results->figures.items[i].name);
+        json_double(&json, "value", results->figures.items[i].value);
+        json_string(&json, "unit", results->figures.items[i].unit);
+        json_end_object(&json);
+    }
+    json_end_object(&json);
+    json_end_object(&json);
+    text_release(&verdict);
+}

@@ -1,0 +1,203 @@
+#include "experiment/report/report_picture.h"
+
+#include "experiment/chart/markup.h"
+#include "experiment/chart/program.h"
+#include "topology/export.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DRAWING_BYTES = 300 << 10, DRAWING_LIMIT = 64 << 20, WORD_BYTES = 256 };
+
+/* ---- what was touched ---- */
+
+struct touched {
+    const struct topology *topology;
+    const struct graph *graph;
+    VEC(char *) titles; /* graphviz's names of nodes and links: "s3", "s3--h7" */
+};
+
+static void node_title(const struct touched *touched, uint32_t node, char title[16])
+{
+    uint32_t at = touched->graph->switch_of[node];
+    if (at == TOPOLOGY_NONE)
+        snprintf(title, 16, "h%u", node);
+    else
+        snprintf(title, 16, "s%u", at);
+}
+
+static void touch(struct touched *touched, const char *title)
+{
+    vec_push(&touched->titles, mem_strdup(title));
+}
+
+/* Both ways round: who knows which end was drawn first. */
+static void touch_link(struct touched *touched, uint32_t port)
+{
+    const struct topology_port *ports = touched->topology->ports.items;
+    char one[16], other[16], title[40];
+    if (ports[port].peer == TOPOLOGY_NONE)
+        return;
+    node_title(touched, ports[port].node, one);
+    node_title(touched, ports[ports[port].peer].node, other);
+    snprintf(title, sizeof title, "%s--%s", one, other);
+    touch(touched, title);
+    snprintf(title, sizeof title, "%s--%s", other, one);
+    touch(touched, title);
+}
+
+/* Actions read "fail link NODE PORT", "fail switch NODE", "flap NODE PORT" …: a word that names a
+ * node is meant, with the port behind it if there is a number. */
+static void touch_action(struct touched *touched, const char *text)
+{
+    char word[WORD_BYTES];
+    const struct topology *topology = touched->topology;
+    for (size_t length; *text; text += length) {
+        text += strspn(text, " \t\"");
+        length = strcspn(text, " \t\"");
+        if (length == 0 || length >= sizeof word)
+            continue;
+        snprintf(word, sizeof word, "%.*s", (int)length, text);
+        uint32_t node = topology_find(topology, word);
+        if (node == TOPOLOGY_NONE)
+            continue;
+        const char *rest = text + length + strspn(text + length, " \t\"");
+        unsigned long port = isdigit((unsigned char)*rest) ? strtoul(rest, NULL, 10) : 0;
+        if (port > 0 && port <= topology->nodes.items[node].port_count) {
+            touch_link(touched, topology_port_index(topology, node, (unsigned)port));
+        } else {
+            char title[16];
+            node_title(touched, node, title);
+            touch(touched, title);
+        }
+        return;
+    }
+}
+
+static bool is_touched(const struct touched *touched, const char *title)
+{
+    for (size_t i = 0; i < touched->titles.count; i++)
+        if (strcmp(touched->titles.items[i], title) == 0)
+            return true;
+    return false;
+}
+
+/* ---- cleaning ---- */
+
+/* "s14" or "h7" as people call it; NULL if it is no node's. */
+static const char *title_text(const struct touched *touched, const char *title)
+{
+    char *end;
+    if ((title[0] != 's' && title[0] != 'h') || !isdigit((unsigned char)title[1]))
+        return NULL;
+    unsigned long index = strtoul(title + 1, &end, 10);
+    if (*end)
+        return NULL;
+    if (title[0] == 's')
+        index = index < touched->graph->switch_count ? touched->graph->node[index] : TOPOLOGY_NONE;
+    if (index >= touched->topology->nodes.count)
+        return NULL;
+    return touched->topology->nodes.items[index].description;
+}
+
+/* The title of the group that starts at `at`, decoded as far as graphviz encodes it. */
+static void read_title(const char *at, char *title, size_t size)
+{
+    const char *begin = strstr(at, "<title>"), *end = begin ? strstr(begin, "</title>") : NULL;
+    size_t length = 0;
+    title[0] = '\0';
+    if (!begin || !end)
+        return;
+    for (begin += strlen("<title>"); begin < end && length + 1 < size;) {
+        bool dash = strncmp(begin, "&#45;", 5) == 0;
+        title[length++] = dash ? '-' : *begin;
+        begin += dash ? 5 : 1;
+    }
+    title[length] = '\0';
+}
+
+/* Behind `end`, if `start` is here and `end` follows; else NULL. */
+static const char *behind(const char *at, const char *start, const char *end)
+{
+    size_t length = strlen(start);
+    const char *found = strncmp(at, start, length) == 0 ? strstr(at + length, end) : NULL;
+    return found ? found + strlen(end) : NULL;
+}
+
+/* Nothing that comes from a name can look like a tag here: graphviz has escaped it. */
+static void put_clean(const struct touched *touched, const char *svg, struct text *out)
+{
+    char title[64];
+    for (const char *at = svg, *next; *at; at = next) {
+        if ((next = behind(at, "<!--", "-->\n"))) {
+            continue;
+        } else if ((next = behind(at, "<g id=\"", "\""))) {
+            read_title(at, title, sizeof title);
+            text_puts(out, is_touched(touched, title) ? "<g data-touched=\"yes\"" : "<g");
+        } else if ((next = behind(at, "<title>", "</title>"))) {
+            read_title(at, title, sizeof title);
+            const char *name = title_text(touched, title);
+            if (!name)
+                continue;
+            text_puts(out, "<title>");
+            markup_put(out, name);
+            text_puts(out, "</title>");
+        } else {
+            text_putc(out, *at);
+            next = at + 1;
+        }
+    }
+}
+
+/* ---- drawing ---- */
+
+static int draw(const struct touched *touched, struct drawing_limits limits, struct text *svg,
+                struct err *err)
+{
+    struct text dot = {0};
+    const char *argv[] = {NULL, "-Tsvg", NULL};
+    argv[0] = topology_write_dot(touched->topology, touched->graph, limits, &dot);
+    int status = program_run(argv, "graphviz", &dot, DRAWING_LIMIT, svg, err);
+    text_release(&dot);
+    return status;
+}
+
+static int draw_small_enough(const struct touched *touched, struct text *svg, struct err *err)
+{
+    const struct drawing_limits limits[] = {DRAWING_LIMITS,
+                                            {.host_limit = 0, .switch_limit = 160},
+                                            {.host_limit = 0, .switch_limit = 0}};
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        text_clear(svg);
+        int status = draw(touched, limits[i], svg, err);
+        if (status || svg->length <= DRAWING_BYTES)
+            return status;
+    }
+    return err_set(err, EFBIG, "the drawing is too large for a page");
+}
+
+int report_picture(const struct topology *topology, const struct story *story, struct text *out,
+                   struct err *err)
+{
+    struct graph graph;
+    struct text svg = {0};
+    struct touched touched = {.topology = topology, .graph = &graph};
+    graph_init(&graph, topology);
+    for (size_t i = 0; i < story->events.count; i++)
+        if (story->events.items[i].kind == STORY_ACTION)
+            touch_action(&touched, story->events.items[i].text);
+    int status = draw_small_enough(&touched, &svg, err);
+    const char *start = status == 0 && svg.data ? strstr(svg.data, "<svg") : NULL;
+    if (status == 0 && !start)
+        status = err_set(err, EIO, "graphviz drew nothing");
+    if (status == 0 && start)
+        put_clean(&touched, start, out);
+    for (size_t i = 0; i < touched.titles.count; i++)
+        mem_free(touched.titles.items[i]);
+    vec_release(&touched.titles);
+    text_release(&svg);
+    graph_release(&graph);
+    return status;
+}

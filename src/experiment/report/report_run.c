@@ -1,0 +1,499 @@
+/* One run: read, and told as a page. report_timeline.c draws time, report_picture.c the fabric,
+ * report_data.c writes what is not a page. */
+#include "experiment/report/report.h"
+
+#include "base/line_reader.h"
+#include "base/quantity.h"
+#include "experiment/chart/chart_gnuplot.h"
+#include "experiment/report/report_picture.h"
+#include "experiment/report/report_timeline.h"
+#include "experiment/report/report_verdict.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ZOOMS = 6,
+    EVENTS_SHOWN = 200,
+    CHORUS_SHOWN = 3,
+    CHANGES_SHOWN = 60,
+    SCENARIO_BYTES = 20000
+};
+
+static double seconds(uint64_t ps)
+{
+    return (double)ps / 1e12;
+}
+
+/* ---- reading ---- */
+
+int report_run_read(struct report_run *report, struct result_store *store,
+                    const struct result_run *run, struct err *err)
+{
+    *report = (struct report_run){.run = *run};
+    int status = result_store_read_texts(store, &report->run, &report->arena, err);
+    if (status == 0)
+        status = result_store_read_results(store, run->id, &report->results, err);
+    if (status == 0)
+        status = result_store_read_story(store, run->id, &report->story, err);
+    if (status)
+        report_run_release(report);
+    return status;
+}
+
+void report_run_release(struct report_run *report)
+{
+    story_release(&report->story);
+    results_release(&report->results);
+    arena_release(&report->arena);
+}
+
+/* ---- the top of the page ---- */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return slash ? slash + 1 : path ? path : "";
+}
+
+static void put_tiles(const struct report_run *report, struct page *page)
+{
+    static const struct {
+        const char *figure, *label;
+    } known[] = {{"throughput", "throughput"},
+                 {"throughput.received", "received"},
+                 {"delivered", "packets delivered"},
+                 {"latency.mean", "mean latency"},
+                 {"latency.p99", "latency, 99th percentile"}};
+    char number[QUANTITY_BYTES];
+    const struct story *story = &report->story;
+    size_t answered = 0;
+    uint64_t healing = report_healing(report, &answered);
+    double lost = report_lost(report);
+    page_begin_tiles(page);
+    if (answered)
+        page_tile(page, quantity_text(seconds(healing), "s", number), "to heal, at the most");
+    if (isfinite(lost))
+        page_tile(page, quantity_text(lost, "", number), "packets lost");
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        const struct figure *figure = results_find(&report->results, known[i].figure);
+        if (figure)
+            page_tile(page,
+                      quantity_text(figure->value,
+                                    strcmp(figure->unit, "packets") == 0 ? "" : figure->unit,
+                                    number),
+                      known[i].label);
+    }
+    page_tile(page, quantity_text((double)story->smps, "", number), "SMPs sent");
+    page_tile(page, quantity_text(seconds(story->end), "s", number), "simulated");
+    page_end_tiles(page);
+}
+
+static void put_top(const struct report_run *report, struct page *page)
+{
+    const struct story *story = &report->story;
+    struct text lead = {0}, verdict = {0};
+    char time[QUANTITY_BYTES];
+    text_printf(&lead, "%u switches, %u adapters, %s simulated", story->switches, story->adapters,
+                quantity_moment(story->end, time));
+    if (report->run.point && report->run.point[0])
+        text_printf(&lead, "; %s", report->run.point);
+    if (report->run.repetition > 1)
+        text_printf(&lead, "; repetition %u", report->run.repetition);
+    page_begin(page, base_name(report->run.name), lead.data);
+    bool good = report_run_verdict(report, &verdict);
+    page_verdict(page,
+                 !good                 ? PAGE_BAD
+                 : story->checks.count ? PAGE_GOOD
+                                       : PAGE_PLAIN,
+                 verdict.data);
+    if (!report->run.failed)
+        put_tiles(report, page);
+    text_release(&lead);
+    text_release(&verdict);
+}
+
+static void put_picture(const struct report_run *report, struct page *page)
+{
+    struct topology topology;
+    struct text svg = {0};
+    struct err err = {0};
+    const char *text = report->run.topology;
+    if (!text || !text[0])
+        return;
+    page_section(page, "The fabric");
+    topology_init(&topology);
+    int status = topology_read(&topology, from_text("topology", text, &err));
+    if (status == 0)
+        status = report_picture(&topology, &report->story, &svg, &err);
+    if (status == 0)
+        page_picture(page, svg.data, "As the run began. Red dashes: what the scenario touched.");
+    else
+        page_note(page, "There is no picture: %s.", err.message);
+    text_release(&svg);
+    topology_release(&topology);
+}
+
+/* ---- time ---- */
+
+static void put_window(const struct timeline *timeline, const struct window *window,
+                       struct page *page)
+{
+    struct chart charts[TIMELINE_PANELS];
+    size_t left_out, count = timeline_charts(timeline, window, charts, &left_out);
+    struct text caption = {0};
+    if (left_out)
+        text_printf(&caption, "Not shown: %zu more series of the store.", left_out);
+    page_chart(page, charts, count, caption.data ? caption.data : "");
+    for (size_t i = 0; i < count; i++)
+        chart_release(&charts[i]);
+    text_release(&caption);
+}
+
+static void put_timeline(const struct report_run *report, struct page *page)
+{
+    struct timeline timeline;
+    struct windows windows = {0};
+    char at[QUANTITY_BYTES];
+    timeline_init(&timeline, &report->story, &report->results);
+    timeline_windows(&timeline, ZOOMS, &windows);
+    page_section(page, "What happened when");
+    page_subsection(page, windows.items[0].from > 0 ? "While traffic flowed" : "The whole run");
+    put_window(&timeline, &windows.items[0], page);
+    for (size_t i = 1; i < windows.count; i++) {
+        struct text heading = {0};
+        text_printf(&heading, "%s, at %s", windows.items[i].moment,
+                    quantity_moment(windows.items[i].origin, at));
+        page_subsection(page, heading.data);
+        put_window(&timeline, &windows.items[i], page);
+        text_release(&heading);
+    }
+    vec_release(&windows);
+    timeline_release(&timeline);
+}
+
+static void put_changes(const struct report_run *report, struct page *page)
+{
+    static const char *const headings[] = {">at",      "cause",       ">detect", ">discover",
+                                           ">compute", ">distribute", ">in all", ">gets",
+                                           ">sets",    ">blocks"};
+    const struct story *story = &report->story;
+    struct timeline timeline;
+    char at[QUANTITY_BYTES], number[QUANTITY_BYTES];
+    if (!story->changes.count)
+        return;
+    page_section(page, "The managers’ changes");
+    timeline_init(&timeline, story, &report->results);
+    page_begin_table(page, headings, sizeof headings / sizeof headings[0]);
+    for (size_t i = 0; i < story->changes.count && i < CHANGES_SHOWN; i++) {
+        const struct story_change *change = &story->changes.items[i];
+        uint64_t total = change->end - change->begin;
+        page_cell(page, "%s", quantity_moment(change->begin, at));
+        page_cell(page, "%s%s", change->cause, change->finished ? "" : " (given up)");
+        for (unsigned kind = 0; kind < PHASE_KINDS; kind++) {
+            uint64_t time = timeline_phase_time(&timeline, i, kind);
+            total += kind == PHASE_DETECT ? time : 0;
+            page_cell(page, "%s", time ? quantity_text(seconds(time), "s", number) : "–");
+        }
+        page_cell(page, "%s", quantity_text(seconds(total), "s", number));
+        page_cell(page, "%s", quantity_text((double)change->gets, "", number));
+        page_cell(page, "%s", quantity_text((double)change->sets, "", number));
+        page_cell(page, "%s", quantity_text((double)change->blocks, "", number));
+    }
+    page_end_table(page);
+    page_note(page, "Gets and sets are SMPs; blocks are sets of forwarding tables.");
+    if (story->changes.count > CHANGES_SHOWN)
+        page_note(page, "%zu more are in the store.", story->changes.count - CHANGES_SHOWN);
+    timeline_release(&timeline);
+}
+
+/* ---- numbers ---- */
+
+static void words_of(const char *name, char *buffer, size_t size)
+{
+    snprintf(buffer, size, "%s", name);
+    for (char *at = buffer; *at; at++)
+        if (*at == '.' || *at == '-' || *at == '_')
+            *at = ' ';
+}
+
+static void put_losses(const struct report_run *report, struct page *page)
+{
+    static const char *const headings[] = {"cause", ">packets", ">of all lost", ""};
+    const struct results *results = &report->results;
+    double total = report_lost(report), most = 0;
+    char words[96], number[QUANTITY_BYTES];
+    if (!isfinite(total))
+        return;
+    page_section(page, "Packets lost, by cause");
+    if (total == 0) {
+        page_paragraph(page, "None.");
+        return;
+    }
+    for (size_t i = 0; i < results->figures.count; i++)
+        if (strncmp(results->figures.items[i].name, "lost.", 5) == 0)
+            most = fmax(most, results->figures.items[i].value);
+    page_begin_table(page, headings, 4);
+    for (size_t i = 0; i < results->figures.count; i++) {
+        const struct figure *figure = &results->figures.items[i];
+        if (strncmp(figure->name, "lost.", 5) != 0 || strcmp(figure->unit, "packets") != 0 ||
+            strcmp(figure->name, "lost.total") == 0 || !(figure->value > 0))
+            continue;
+        words_of(figure->name + 5, words, sizeof words);
+        page_cell(page, "%s", words);
+        page_cell(page, "%s", quantity_text(figure->value, "", number));
+        page_cell(page, "%s", quantity_text(figure->value / total, "share", number));
+        page_bar_cell(page, figure->value / most, 1);
+    }
+    page_end_table(page);
+}
+
+static bool has_prefix(const struct figure *figure, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    return strncmp(figure->name, prefix, length) == 0 &&
+           (figure->name[length] == '.' || figure->name[length] == '\0');
+}
+
+/* Figures that have a place of their own in the page. */
+static bool is_told(const struct figure *figure)
+{
+    static const char *const prefixes[] = {"lost",     "latency", "network-latency", "throughput",
+                                           "accepted", "offered", "traffic"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
+        if (has_prefix(figure, prefixes[i]))
+            return true;
+    return strncmp(figure->name, "change.", 7) == 0;
+}
+
+struct figure_group {
+    const char *heading;
+    const char *prefixes[4]; /* none: what is told nowhere else */
+};
+
+static bool is_in(const struct figure *figure, const struct figure_group *group)
+{
+    for (size_t i = 0; i < 4 && group->prefixes[i]; i++)
+        if (has_prefix(figure, group->prefixes[i]))
+            return true;
+    return !group->prefixes[0] && !is_told(figure);
+}
+
+static void put_figures(const struct report_run *report, const struct figure_group *group,
+                        struct page *page)
+{
+    static const char *const headings[] = {"figure", ">value"};
+    char number[QUANTITY_BYTES];
+    bool any = false;
+    for (size_t i = 0; i < report->results.figures.count; i++) {
+        const struct figure *figure = &report->results.figures.items[i];
+        if (!is_in(figure, group))
+            continue;
+        if (!any) {
+            page_subsection(page, group->heading);
+            page_begin_table(page, headings, 2);
+        }
+        any = true;
+        page_cell(page, "%s", figure->name);
+        page_cell(page, "%s", quantity_text(figure->value, figure->unit, number));
+    }
+    if (any)
+        page_end_table(page);
+}
+
+static void put_numbers(const struct report_run *report, struct page *page)
+{
+    static const struct figure_group groups[] = {
+        {"Latency", {"latency"}},
+        {"Network latency", {"network-latency"}},
+        {"Throughput", {"throughput", "offered", "accepted"}},
+        {"Traffic stopped", {"traffic"}},
+        {"Other figures", {0}},
+    };
+    if (!report->results.figures.count)
+        return;
+    page_section(page, "Latency, throughput and the rest");
+    page_begin_columns(page);
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
+        if (i > 0)
+            page_next_column(page);
+        put_figures(report, &groups[i], page);
+    }
+    page_end_columns(page);
+}
+
+/* ---- checks, story, reproduction ---- */
+
+static void put_checks(const struct report_run *report, struct page *page)
+{
+    static const char *const headings[] = {">at", "", "check", "found"};
+    const struct story *story = &report->story;
+    char at[QUANTITY_BYTES];
+    if (!story->checks.count)
+        return;
+    page_section(page, "Checks");
+    page_begin_table(page, headings, 4);
+    for (size_t i = 0; i < story->checks.count; i++) {
+        const struct story_check *check = &story->checks.items[i];
+        page_cell(page, "%s", quantity_moment(check->time, at));
+        page_toned_cell(page, check->holds ? PAGE_GOOD : PAGE_BAD,
+                        check->holds ? "holds" : "FAILS");
+        page_cell(page, "%s", check->line);
+        page_cell(page, "%s", check->finding);
+    }
+    page_end_table(page);
+}
+
+/* How many events from here on were said by the same manager at the same moment. */
+static size_t chorus(const struct story *story, size_t first)
+{
+    const struct story_event *events = story->events.items;
+    size_t count = 1;
+    while (events[first].kind == STORY_EVENT && first + count < story->events.count &&
+           events[first + count].kind == STORY_EVENT &&
+           events[first + count].time == events[first].time &&
+           strcmp(events[first + count].who, events[first].who) == 0)
+        count++;
+    return count;
+}
+
+static void put_event(const struct story_event *event, enum page_tone tone, const char *text,
+                      struct page *page)
+{
+    char at[QUANTITY_BYTES];
+    page_cell(page, "%s", quantity_moment(event->time, at));
+    page_cell(page, "%s", event->who);
+    page_toned_cell(page, tone, text);
+}
+
+/* Checks have their own table; what a manager says of many nodes at once is cut short. Once there
+ * is too much, only what was done to the fabric and what managers complain of goes on. */
+static void put_events(const struct story *story, struct page *page)
+{
+    static const enum page_tone tones[] = {[STORY_ACTION] = PAGE_STRONG, [STORY_ALARM] = PAGE_BAD};
+    size_t rows = 0;
+    for (size_t i = 0, said; i < story->events.count && rows < 2 * EVENTS_SHOWN; i += said) {
+        const struct story_event *event = &story->events.items[i];
+        bool loud = event->kind == STORY_ACTION || event->kind == STORY_ALARM;
+        said = chorus(story, i);
+        size_t shown = said > CHORUS_SHOWN + 1 ? CHORUS_SHOWN : said;
+        if (event->kind == STORY_CHECK || (rows >= EVENTS_SHOWN && !loud))
+            continue;
+        for (size_t e = 0; e < shown; e++)
+            put_event(&event[e], loud ? tones[event->kind] : PAGE_PLAIN, event[e].text, page);
+        if (shown < said) {
+            char more[64];
+            snprintf(more, sizeof more, "… and %zu more at this moment", said - shown);
+            put_event(event, PAGE_PLAIN, more, page);
+        }
+        rows += shown + (shown < said);
+    }
+    if (rows >= EVENTS_SHOWN)
+        put_event(&story->events.items[story->events.count - 1], PAGE_PLAIN,
+                  "(events were left out; all are in the store)", page);
+}
+
+static void put_story(const struct report_run *report, struct page *page)
+{
+    static const char *const headings[] = {">at", "who", "what"};
+    if (!report->story.events.count)
+        return;
+    page_section(page, "The story");
+    page_begin_table(page, headings, 3);
+    put_events(&report->story, page);
+    page_end_table(page);
+}
+
+static void put_reproduction(const struct report_run *report, struct page *page)
+{
+    const struct result_run *run = &report->run;
+    page_section(page, "How to run it again");
+    if (run->replay && run->replay[0])
+        page_code(page, run->replay);
+    page_paragraph(page,
+                   "Seed %llu, weft %s. The same trace hash says it was the same run: %016llx.",
+                   (unsigned long long)run->seed, run->version ? run->version : "",
+                   (unsigned long long)run->hash);
+    if (!run->scenario || !run->scenario[0])
+        return;
+    page_paragraph(page, "The scenario:");
+    if (strlen(run->scenario) <= SCENARIO_BYTES)
+        page_code(page, run->scenario);
+    else
+        page_note(page, "It is long; the store has it.");
+}
+
+void report_run_page(const struct report_run *report, struct page *page)
+{
+    put_top(report, page);
+    put_picture(report, page);
+    if (!report->run.failed) {
+        put_timeline(report, page);
+        put_changes(report, page);
+        put_losses(report, page);
+        put_numbers(report, page);
+        put_checks(report, page);
+        put_story(report, page);
+    }
+    put_reproduction(report, page);
+}
+
+/* ---- files ---- */
+
+int report_run_plot(const struct report_run *report, const char *path, bool keep, struct err *err)
+{
+    struct timeline timeline;
+    struct windows windows = {0};
+    struct chart charts[TIMELINE_PANELS];
+    size_t left_out;
+    timeline_init(&timeline, &report->story, &report->results);
+    timeline_windows(&timeline, 1, &windows);
+    size_t count = timeline_charts(&timeline, &windows.items[windows.count - 1], charts, &left_out);
+    int status = chart_gnuplot(charts, count, path, keep, err);
+    for (size_t i = 0; i < count; i++)
+        chart_release(&charts[i]);
+    vec_release(&windows);
+    timeline_release(&timeline);
+    return status;
+}
+
+static int write_only_run(struct result_store *store, const char *path, struct err *err)
+{
+    struct result_runs runs;
+    struct report_run report;
+    struct page page;
+    int status = result_store_read_runs(store, &runs, err);
+    if (status)
+        return status;
+    if (runs.items.count != 1)
+        status = err_at(err, EINVAL, result_store_path(store), 0, "holds %zu runs, not one",
+                        runs.items.count);
+    if (status == 0)
+        status = report_run_read(&report, store, &runs.items.items[0], err);
+    if (status == 0) {
+        report_run_page(&report, &page);
+        status = page_write(&page, path, err);
+        page_release(&page);
+        report_run_release(&report);
+    }
+    result_runs_release(&runs);
+    return status;
+}
+
+int report_write_run(const char *dir, struct err *err)
+{
+    struct text from = {0}, to = {0};
+    struct result_store *store;
+    text_printf(&from, "%s/run.db", dir);
+    text_printf(&to, "%s/report.html", dir);
+    int status = result_store_open(&store, from.data, RESULT_STORE_READ, err);
+    if (status == 0) {
+        status = write_only_run(store, to.data, err);
+        result_store_close(store);
+    }
+    text_release(&from);
+    text_release(&to);
+    return status;
+}

@@ -1,0 +1,467 @@
+#include "experiment/report/report_timeline.h"
+
+#include "base/quantity.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const phase_names[PHASE_KINDS] = {"detect", "discover", "compute", "distribute"};
+
+static double seconds(uint64_t ps)
+{
+    return (double)ps / 1e12;
+}
+
+/* ---- phases ---- */
+
+static void add_phase(struct timeline *timeline, size_t change, enum phase_kind kind, uint64_t from,
+                      uint64_t to)
+{
+    if (to > from)
+        vec_push(&timeline->phases, ((struct phase){kind, from, to, change}));
+}
+
+/* A figure about a change; NaN if there is none. */
+static double figure_of(const struct timeline *timeline, size_t change, const char *what)
+{
+    char name[64];
+    snprintf(name, sizeof name, "change.%zu.%s", change + 1, what);
+    const struct figure *figure = results_find(timeline->results, name);
+    return figure && figure->value >= 0 ? figure->value : NAN;
+}
+
+static double time_of(const struct timeline *timeline, size_t change, enum phase_kind kind)
+{
+    char name[32];
+    snprintf(name, sizeof name, "%s.time", phase_names[kind]);
+    return figure_of(timeline, change, name);
+}
+
+static uint64_t picoseconds(double time)
+{
+    return isfinite(time) && time < 1e7 ? (uint64_t)(time * 1e12 + 0.5) : 0;
+}
+
+const struct story_event *timeline_cause(const struct timeline *timeline, size_t change)
+{
+    /* Who measured when it began would have measured what it answers. */
+    if (isfinite(figure_of(timeline, change, "begin")) &&
+        isnan(time_of(timeline, change, PHASE_DETECT)))
+        return NULL;
+    const struct story *story = timeline->story;
+    const struct story_change *changes = story->changes.items;
+    uint64_t since = 0;
+    const struct story_event *cause = NULL;
+    for (size_t i = 0; i < change; i++) /* what came before was answered by that */
+        if (strcmp(changes[i].who, changes[change].who) == 0 && changes[i].begin > since)
+            since = changes[i].begin;
+    for (size_t i = 0; i < story->events.count; i++) {
+        const struct story_event *event = &story->events.items[i];
+        if (event->time > changes[change].begin)
+            break;
+        if (event->kind == STORY_ACTION && event->time >= since)
+            cause = event;
+    }
+    return cause;
+}
+
+static void find_phases(struct timeline *timeline, size_t index)
+{
+    const struct story_change *change = &timeline->story->changes.items[index];
+    const struct story_event *cause = timeline_cause(timeline, index);
+    double detect = time_of(timeline, index, PHASE_DETECT);
+    double discover = time_of(timeline, index, PHASE_DISCOVER);
+    uint64_t begin = change->begin, end = change->end > begin ? change->end : begin;
+    uint64_t routed = change->routed > begin && change->routed < end ? change->routed : end;
+    uint64_t compute = picoseconds(time_of(timeline, index, PHASE_COMPUTE));
+    uint64_t discovered = compute < routed - begin ? routed - compute : begin;
+    if (isfinite(discover) && picoseconds(discover) + compute <= end - begin) {
+        discovered = begin + picoseconds(discover);
+        routed = discovered + compute;
+    }
+    if (isfinite(detect) && picoseconds(detect) <= begin)
+        add_phase(timeline, index, PHASE_DETECT, begin - picoseconds(detect), begin);
+    else if (cause)
+        add_phase(timeline, index, PHASE_DETECT, cause->time, begin);
+    add_phase(timeline, index, PHASE_DISCOVER, begin, discovered);
+    add_phase(timeline, index, PHASE_COMPUTE, discovered, routed);
+    add_phase(timeline, index, PHASE_DISTRIBUTE, routed, end);
+}
+
+void timeline_init(struct timeline *timeline, const struct story *story,
+                   const struct results *results)
+{
+    *timeline = (struct timeline){.story = story, .results = results};
+    for (size_t i = 0; i < story->changes.count; i++)
+        find_phases(timeline, i);
+}
+
+void timeline_release(struct timeline *timeline)
+{
+    vec_release(&timeline->phases);
+}
+
+uint64_t timeline_phase_time(const struct timeline *timeline, size_t change, enum phase_kind kind)
+{
+    uint64_t time = 0;
+    for (size_t i = 0; i < timeline->phases.count; i++)
+        if (timeline->phases.items[i].change == change && timeline->phases.items[i].kind == kind)
+            time += timeline->phases.items[i].to - timeline->phases.items[i].from;
+    return time;
+}
+
+/* ---- kinds of series ---- */
+
+/* Panels from top to bottom. Series of one kind share one. */
+enum rank {
+    RANK_PACKETS,
+    RANK_LOST,
+    RANK_LATENCY,
+    RANK_UPDATED,
+    RANK_OTHER_RATE,
+    RANK_OTHER,
+    RANKS
+};
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text), least = strlen(end);
+    return length >= least && strcmp(text + length - least, end) == 0;
+}
+
+static enum rank rank_of(const struct series *series)
+{
+    if (strcmp(series->unit, "packets/s") == 0)
+        return RANK_PACKETS;
+    if (strncmp(series->name, "lost", 4) == 0 && strcmp(series->unit, "packets") == 0)
+        return RANK_LOST;
+    if (strcmp(series->unit, "s") == 0)
+        return RANK_LATENCY;
+    if (strncmp(series->name, "change.", 7) == 0 && ends_with(series->name, ".updated"))
+        return RANK_UPDATED;
+    return ends_with(series->unit, "/s") ? RANK_OTHER_RATE : RANK_OTHER;
+}
+
+/* ---- windows ---- */
+
+enum { STEP_POINTS = 64 };
+
+/* The mean distance of its first points. */
+static uint64_t usual_step(const struct series *series)
+{
+    size_t last = series->points.count < STEP_POINTS ? series->points.count : STEP_POINTS;
+    if (last < 2)
+        return 0;
+    return (series->points.items[last - 1].time - series->points.items[0].time) / (last - 1);
+}
+
+/* The widest step of all series: a window must show some points of each. */
+static uint64_t widest_step(const struct results *results)
+{
+    uint64_t widest = 0;
+    for (size_t i = 0; i < results->series.count; i++) {
+        uint64_t step = usual_step(&results->series.items[i]);
+        widest = step > widest ? step : widest;
+    }
+    return widest;
+}
+
+static struct window window_of(const struct timeline *timeline, size_t change, uint64_t room)
+{
+    const struct story_change *c = &timeline->story->changes.items[change];
+    const struct story_event *cause = timeline_cause(timeline, change);
+    uint64_t detect = timeline_phase_time(timeline, change, PHASE_DETECT);
+    uint64_t from = c->begin - (detect <= c->begin ? detect : c->begin);
+    uint64_t to = c->end > from ? c->end : from;
+    uint64_t margin = (to - from) * 3 / 10;
+    margin = margin > room ? margin : room;
+    return (struct window){
+        .from = from > margin ? from - margin : 0,
+        .to = to + margin < timeline->story->end ? to + margin : timeline->story->end,
+        .origin = cause ? cause->time : c->begin,
+        .first = change,
+        .last = change,
+        .moment = cause ? cause->text : c->cause,
+    };
+}
+
+static bool has_action(const struct timeline *timeline, const struct window *window)
+{
+    for (size_t i = window->first; i <= window->last; i++)
+        if (timeline_cause(timeline, i))
+            return true;
+    return false;
+}
+
+static int compare_windows(const void *a, const void *b)
+{
+    const struct window *one = a, *two = b;
+    if (one->from != two->from)
+        return one->from < two->from ? -1 : 1;
+    return (one->first > two->first) - (one->first < two->first);
+}
+
+/* Changes in the order of time; those that overlap become one. */
+static void find_windows(const struct timeline *timeline, struct windows *found)
+{
+    uint64_t room = 4 * widest_step(timeline->results);
+    struct windows all = {0};
+    for (size_t i = 0; i < timeline->story->changes.count; i++)
+        vec_push(&all, window_of(timeline, i, room));
+    if (all.count)
+        qsort(all.items, all.count, sizeof *all.items, compare_windows);
+    for (size_t i = 0; i < all.count; i++) {
+        struct window *last = found->count ? &found->items[found->count - 1] : NULL;
+        if (!last || all.items[i].from >= last->to) {
+            vec_push(found, all.items[i]);
+            continue;
+        }
+        last->to = all.items[i].to > last->to ? all.items[i].to : last->to;
+        last->first = all.items[i].first < last->first ? all.items[i].first : last->first;
+        last->last = all.items[i].last > last->last ? all.items[i].last : last->last;
+    }
+    vec_release(&all);
+}
+
+/* Of a long run with traffic at its end only that is shown. */
+static struct window whole_run(const struct timeline *timeline)
+{
+    const struct results *results = timeline->results;
+    const struct story *story = timeline->story;
+    uint64_t first = UINT64_MAX;
+    for (size_t i = 0; i < results->series.count; i++) {
+        const struct series *series = &results->series.items[i];
+        if (rank_of(series) != RANK_UPDATED && series->points.count &&
+            series->points.items[0].time < first)
+            first = series->points.items[0].time;
+    }
+    return (struct window){.from = first < story->end && first > story->end / 3 ? first : 0,
+                           .to = story->end,
+                           .last = story->changes.count ? story->changes.count - 1 : 0,
+                           .moment = ""};
+}
+
+void timeline_windows(const struct timeline *timeline, size_t most, struct windows *windows)
+{
+    struct windows found = {0};
+    struct window whole = whole_run(timeline);
+    find_windows(timeline, &found);
+    size_t acted = 0, taken = 0, others = 0;
+    for (size_t i = 0; i < found.count; i++)
+        acted += has_action(timeline, &found.items[i]);
+    size_t others_room = acted < most ? most - acted : 0;
+    vec_push(windows, whole);
+    for (size_t i = 0; i < found.count; i++) {
+        bool action = has_action(timeline, &found.items[i]);
+        if (action ? taken >= most : others >= others_room)
+            continue;
+        taken += action;
+        others += !action;
+        vec_push(windows, found.items[i]);
+    }
+    vec_release(&found);
+}
+
+/* ---- panels ---- */
+
+static size_t first_part(const char *name)
+{
+    return strcspn(name, ".");
+}
+
+static bool belong_together(const struct series *a, const struct series *b)
+{
+    if (strcmp(a->unit, b->unit) != 0 || rank_of(a) != rank_of(b))
+        return false;
+    return rank_of(a) == RANK_PACKETS || (first_part(a->name) == first_part(b->name) &&
+                                          strncmp(a->name, b->name, first_part(a->name)) == 0);
+}
+
+static void put_words(const char *name, char *buffer, size_t size)
+{
+    snprintf(buffer, size, "%s", name);
+    for (char *at = buffer; *at; at++)
+        if (*at == '.' || *at == '-' || *at == '_')
+            *at = ' ';
+}
+
+/* Already a running total? Then it never falls. */
+static bool is_total(const struct series *series)
+{
+    for (size_t i = 1; i < series->points.count; i++)
+        if (series->points.items[i].value < series->points.items[i - 1].value)
+            return false;
+    return true;
+}
+
+/* A pause so much longer than usual has no line through it: nothing was measured there. */
+enum { LONG_PAUSE = 5, PANEL_HEIGHT = 112 };
+
+static void add_series(struct chart *chart, const struct series *series, const char *name,
+                       const struct window *window)
+{
+    enum rank rank = rank_of(series);
+    bool sum = rank == RANK_LOST && !is_total(series), updated = rank == RANK_UPDATED;
+    bool steps = rank == RANK_LOST || updated;
+    size_t group = chart_add_group(chart, name, steps ? CHART_STEPS : CHART_LINES), beyond = 0;
+    double total = 0, x = 0, y = 0, origin = seconds(window->origin);
+    uint64_t pause = steps ? 0 : LONG_PAUSE * usual_step(series), before = 0;
+    for (size_t i = 0; i < series->points.count; i++) {
+        const struct point *point = &series->points.items[i];
+        total += sum && isfinite(point->value) ? point->value : 0;
+        if (point->time > window->to && beyond++ > 0)
+            break; /* one beyond, so that lines leave the picture */
+        x = seconds(point->time) - origin;
+        y = sum ? total : point->value;
+        if (i == 0 && updated)
+            chart_add_point(chart, group, x, 0);
+        if (i > 0 && pause && point->time - before > pause)
+            chart_add_point(chart, group, x, NAN);
+        chart_add_point(chart, group, x, y);
+        before = point->time;
+    }
+    if (updated && before < window->to) /* what is updated stays so */
+        chart_add_point(chart, group, seconds(window->to) - origin, y);
+}
+
+static void name_axes(struct chart *chart, const struct series *first, size_t members)
+{
+    char label[128];
+    put_words(first->name, label, sizeof label);
+    if (members > 1 && first_part(first->name) < sizeof label)
+        label[first_part(first->name)] = '\0';
+    const char *shown = rank_of(first) == RANK_LOST                     ? "lost in total"
+                        : rank_of(first) == RANK_UPDATED                ? "switches updated"
+                        : rank_of(first) == RANK_PACKETS && members > 1 ? "throughput"
+                                                                        : label;
+    chart_set_axis(chart, &chart->y, shown, first->unit);
+}
+
+/* What tells a series from the others of its panel: "" if it is alone, "all" if it is what the
+ * others are parts of, and what is behind the first dot if that is the same in all. */
+static void name_series(const struct series *series, size_t members, bool same_part, char *buffer,
+                        size_t size)
+{
+    size_t part = first_part(series->name);
+    const char *rest = series->name[part] == '.' ? series->name + part + 1 : "all";
+    put_words(members == 1 ? "" : same_part ? rest : series->name, buffer, size);
+}
+
+/* All that belongs with series `s` and was not taken yet. */
+static void fill_panel(const struct timeline *timeline, const struct window *window, size_t s,
+                       bool *taken, struct chart *chart, size_t *left_out)
+{
+    const struct series *all = timeline->results->series.items;
+    size_t members = 0, part = first_part(all[s].name);
+    bool same_part = true;
+    for (size_t i = s; i < timeline->results->series.count; i++) {
+        if (taken[i] || !belong_together(&all[s], &all[i]))
+            continue;
+        members++;
+        same_part &=
+            first_part(all[i].name) == part && strncmp(all[i].name, all[s].name, part) == 0;
+    }
+    name_axes(chart, &all[s], members);
+    for (size_t i = s; i < timeline->results->series.count; i++) {
+        char name[128];
+        if (taken[i] || !belong_together(&all[s], &all[i]))
+            continue;
+        taken[i] = true;
+        name_series(&all[i], members, same_part, name, sizeof name);
+        if (chart->groups.count < TIMELINE_SERIES)
+            add_series(chart, &all[i], name, window);
+        else
+            ++*left_out;
+    }
+}
+
+static bool is_in(const struct series *series, const struct window *window)
+{
+    for (size_t i = 0; i < series->points.count; i++)
+        if (series->points.items[i].time >= window->from &&
+            series->points.items[i].time <= window->to)
+            return true;
+    return false;
+}
+
+/* Not what repeats another one in bits, nor a moment's detail in a picture of the whole run. */
+static bool is_worth_it(const struct results *results, size_t index, const struct window *window)
+{
+    const struct series *series = &results->series.items[index];
+    size_t length = strlen(series->name);
+    if (!is_in(series, window) || (rank_of(series) == RANK_UPDATED && !window->moment[0]))
+        return false;
+    for (size_t i = 0; i < results->series.count && ends_with(series->name, ".bits"); i++)
+        if (strlen(results->series.items[i].name) + 5 == length &&
+            strncmp(results->series.items[i].name, series->name, length - 5) == 0)
+            return false;
+    return true;
+}
+
+static void add_moments(const struct timeline *timeline, const struct window *window,
+                        struct chart *chart)
+{
+    const struct story *story = timeline->story;
+    double origin = seconds(window->origin);
+    for (size_t i = 0; i < timeline->phases.count; i++) {
+        const struct phase *phase = &timeline->phases.items[i];
+        char time[QUANTITY_BYTES];
+        if (phase->to < window->from || phase->from > window->to)
+            continue;
+        chart_add_band(chart, seconds(phase->from) - origin, seconds(phase->to) - origin,
+                       phase_names[phase->kind],
+                       quantity_text(seconds(phase->to - phase->from), "s", time), phase->kind);
+    }
+    for (size_t i = 0; i < story->events.count; i++) {
+        const struct story_event *event = &story->events.items[i];
+        if (event->kind == STORY_ACTION && event->time >= window->from && event->time <= window->to)
+            chart_add_mark(chart, seconds(event->time) - origin, event->text);
+    }
+}
+
+static void name_time(const struct window *window, struct chart *chart)
+{
+    char label[128], time[QUANTITY_BYTES];
+    if (window->moment[0])
+        snprintf(label, sizeof label, "time since %.40s, at %s", window->moment,
+                 quantity_moment(window->origin, time));
+    else
+        snprintf(label, sizeof label, "time");
+    chart_set_axis(chart, &chart->x, label, "s");
+    chart->x.low = seconds(window->from) - seconds(window->origin);
+    chart->x.high = seconds(window->to) - seconds(window->origin);
+}
+
+size_t timeline_charts(const struct timeline *timeline, const struct window *window,
+                       struct chart *charts, size_t *left_out)
+{
+    const struct results *results = timeline->results;
+    bool *taken = mem_zalloc(results->series.count + 1, sizeof *taken);
+    size_t count = 0;
+    *left_out = 0;
+    for (size_t s = 0; s < results->series.count; s++)
+        taken[s] = !is_worth_it(results, s, window);
+    for (enum rank rank = 0; rank < RANKS; rank++) {
+        for (size_t s = 0; s < results->series.count; s++) {
+            if (taken[s] || rank_of(&results->series.items[s]) != rank)
+                continue;
+            if (count == TIMELINE_PANELS) {
+                ++*left_out;
+                continue;
+            }
+            chart_init(&charts[count], "");
+            fill_panel(timeline, window, s, taken, &charts[count++], left_out);
+        }
+    }
+    if (count == 0)
+        chart_init(&charts[count++], ""); /* phases alone */
+    for (size_t i = 0; i < count; i++) {
+        name_time(window, &charts[i]);
+        charts[i].height = charts[i].groups.count ? PANEL_HEIGHT : 0;
+    }
+    add_moments(timeline, window, &charts[0]);
+    mem_free(taken);
+    return count;
+}

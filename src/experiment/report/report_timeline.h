@@ -1,0 +1,57 @@
+/* A run over time: the manager's phases as bands behind the traffic's curves, on one time axis.
+ *
+ * The whole run is one picture; what matters happens in a small part of it, so each change (or
+ * changes that run into each other) gets a picture of its own, with time counted from the fault. */
+#ifndef WEFT_EXPERIMENT_REPORT_REPORT_TIMELINE_H
+#define WEFT_EXPERIMENT_REPORT_REPORT_TIMELINE_H
+
+#include "experiment/chart/chart.h"
+#include "experiment/measure/results.h"
+#include "experiment/measure/story.h"
+
+enum phase_kind { PHASE_DETECT, PHASE_DISCOVER, PHASE_COMPUTE, PHASE_DISTRIBUTE, PHASE_KINDS };
+extern const char *const phase_names[PHASE_KINDS];
+
+struct phase {
+    enum phase_kind kind;
+    uint64_t from, to; /* ps */
+    size_t change;     /* of the story */
+};
+struct timeline {
+    const struct story *story;
+    const struct results *results;
+    VEC(struct phase) phases; /* by change */
+};
+
+/* Phases are as long as the figures "change.N.detect.time" and so on say. Without them, detection
+ * is from the last action before a change to its first sign, and discovery and computation are one,
+ * up to where the routes were there. */
+void timeline_init(struct timeline *timeline, const struct story *story,
+                   const struct results *results);
+void timeline_release(struct timeline *timeline);
+/* In picoseconds; 0 if the change has none. */
+uint64_t timeline_phase_time(const struct timeline *timeline, size_t change, enum phase_kind kind);
+/* The action that a change answers, or NULL. */
+const struct story_event *timeline_cause(const struct timeline *timeline, size_t change);
+
+struct window {
+    uint64_t from, to;
+    uint64_t origin;    /* shown as 0 */
+    size_t first, last; /* changes it shows; whole run: all */
+    const char *moment; /* what happened at the origin; "" for the whole run */
+};
+struct windows {
+    struct window *items;
+    size_t count, capacity;
+};
+/* The whole run first (without what comes before a late traffic), then the changes, at most `most`
+ * of these: those with an action before those without. Releasing is the caller's (vec_release). */
+void timeline_windows(const struct timeline *timeline, size_t most, struct windows *windows);
+
+/* Panels of one window, at least one. `charts` has room for TIMELINE_PANELS; each must be released.
+ * *left_out counts series that found no room. */
+enum { TIMELINE_PANELS = 4, TIMELINE_SERIES = 6 };
+size_t timeline_charts(const struct timeline *timeline, const struct window *window,
+                       struct chart *charts, size_t *left_out);
+
+#endif

@@ -1,0 +1,120 @@
+/* The verdict on a run, in one sentence: did the checks hold, how long did healing take, what was
+ * lost. */
+#include "experiment/report/report_verdict.h"
+
+#include "base/quantity.h"
+#include "experiment/report/report_timeline.h"
+
+#include <math.h>
+#include <string.h>
+
+static double seconds(uint64_t ps)
+{
+    return (double)ps / 1e12;
+}
+
+static double figure_of(const struct report_run *report, const char *name)
+{
+    const struct figure *figure = results_find(&report->results, name);
+    return figure ? figure->value : NAN;
+}
+
+double report_lost(const struct report_run *report)
+{
+    double sum = NAN;
+    for (size_t i = 0; i < report->results.figures.count; i++) {
+        const struct figure *figure = &report->results.figures.items[i];
+        if (strncmp(figure->name, "lost.", 5) == 0 && strcmp(figure->name, "lost.total") != 0 &&
+            strcmp(figure->unit, "packets") == 0 && isfinite(figure->value))
+            sum = (isfinite(sum) ? sum : 0) + figure->value;
+    }
+    return isfinite(sum) ? sum : figure_of(report, "lost");
+}
+
+uint64_t report_healing(const struct report_run *report, size_t *answered)
+{
+    struct timeline timeline;
+    uint64_t longest = 0;
+    timeline_init(&timeline, &report->story, &report->results);
+    for (size_t i = 0; i < report->story.changes.count; i++) {
+        const struct story_change *change = &report->story.changes.items[i];
+        const struct story_event *cause = timeline_cause(&timeline, i);
+        if (!cause || !change->finished)
+            continue;
+        ++*answered;
+        if (change->end - cause->time > longest)
+            longest = change->end - cause->time;
+    }
+    timeline_release(&timeline);
+    return longest;
+}
+
+static size_t count_actions(const struct story *story, const struct story_event **first)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < story->events.count; i++) {
+        if (story->events.items[i].kind != STORY_ACTION)
+            continue;
+        if (count++ == 0)
+            *first = &story->events.items[i];
+    }
+    return count;
+}
+
+static void tell_actions(const struct report_run *report, struct text *out)
+{
+    const struct story_event *first = NULL;
+    char time[QUANTITY_BYTES], at[QUANTITY_BYTES];
+    size_t answered = 0, actions = count_actions(&report->story, &first);
+    uint64_t healing = report_healing(report, &answered);
+    quantity_text(seconds(healing), "s", time);
+    if (actions == 1 && answered)
+        text_printf(out, "; after “%s” at %s the subnet was as wanted again within %s", first->text,
+                    quantity_moment(first->time, at), time);
+    else if (answered)
+        text_printf(out, "; %zu actions, and the subnet was as wanted again within %s of each",
+                    actions, time);
+    else if (actions)
+        text_printf(out, "; %zu action%s that no manager answered with a change", actions,
+                    actions == 1 ? "" : "s");
+}
+
+static void tell_losses(const struct report_run *report, struct text *out)
+{
+    double lost = report_lost(report), made = figure_of(report, "made");
+    char number[QUANTITY_BYTES], of[QUANTITY_BYTES], share[QUANTITY_BYTES];
+    if (!isfinite(lost))
+        return;
+    if (lost == 0) {
+        text_puts(out, "; no packet was lost");
+        return;
+    }
+    text_printf(out, "; %s", quantity_text(lost, "", number));
+    if (made > 0)
+        text_printf(out, " of %s packets were lost (%s)", quantity_text(made, "", of),
+                    quantity_text(lost / made, "share", share));
+    else
+        text_puts(out, lost == 1 ? " packet was lost" : " packets were lost");
+}
+
+bool report_run_verdict(const struct report_run *report, struct text *out)
+{
+    size_t checks = report->story.checks.count;
+    unsigned failures = story_failures(&report->story);
+    if (report->run.failed) {
+        text_printf(out, "The run came to no end: %s", report->run.error);
+        return false;
+    }
+    if (checks == 0)
+        text_puts(out, "Nothing was checked");
+    else if (failures)
+        text_printf(out, "%u of %zu checks %s", failures, checks, failures == 1 ? "fails" : "fail");
+    else if (checks <= 2)
+        text_puts(out, checks == 1 ? "The check holds" : "Both checks hold");
+    else
+        text_printf(out, "All %zu checks hold", checks);
+    tell_actions(report, out);
+    tell_losses(report, out);
+    text_putc(out, '.');
+    return failures == 0;
+}

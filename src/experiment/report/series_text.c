@@ -1,0 +1,106 @@
+#include "experiment/report/series_text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- JSON ---- */
+
+static void put_number(struct json *json, const char *key, double value)
+{
+    if (fabs(value) < 1e15 && value == (double)(int64_t)value)
+        json_number(json, key, (int64_t)value); /* whole ones keep all their digits */
+    else
+        json_double(json, key, value);
+}
+
+void figures_write_json(const struct results *results, struct json *json)
+{
+    json_begin_array(json, "figures");
+    for (size_t i = 0; i < results->figures.count; i++) {
+        const struct figure *figure = &results->figures.items[i];
+        json_begin_object(json, NULL);
+        json_string(json, "name", figure->name);
+        json_string(json, "unit", figure->unit);
+        put_number(json, "value", figure->value);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+void series_write_json(const struct results *results, struct json *json)
+{
+    bool pretty = json->pretty;
+    json_begin_array(json, "series");
+    for (size_t i = 0; i < results->series.count; i++) {
+        const struct series *series = &results->series.items[i];
+        json_begin_object(json, NULL);
+        json_string(json, "name", series->name);
+        json_string(json, "unit", series->unit);
+        json->pretty = false; /* points by the thousand: not one a line */
+        json_begin_array(json, "points");
+        for (size_t j = 0; j < series->points.count; j++) {
+            json_begin_array(json, NULL);
+            json_unsigned(json, NULL, series->points.items[j].time);
+            put_number(json, NULL, series->points.items[j].value);
+            json_end_array(json);
+        }
+        json_end_array(json);
+        json->pretty = pretty;
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+/* ---- CSV ---- */
+
+/* In quotes where it must be. */
+static void put_field(const char *field, struct text *out)
+{
+    if (!strpbrk(field, ",\"\n")) {
+        text_puts(out, field);
+        return;
+    }
+    text_putc(out, '"');
+    for (; *field; field++)
+        text_printf(out, *field == '"' ? "\"%c" : "%c", *field);
+    text_putc(out, '"');
+}
+
+static void put_value(double value, struct text *out)
+{
+    if (isfinite(value)) /* empty otherwise */
+        text_printf(out, "%.12g", value);
+}
+
+void figures_write_csv(const struct results *results, struct text *out)
+{
+    text_puts(out, "name,value,unit\n");
+    for (size_t i = 0; i < results->figures.count; i++) {
+        const struct figure *figure = &results->figures.items[i];
+        put_field(figure->name, out);
+        text_putc(out, ',');
+        put_value(figure->value, out);
+        text_putc(out, ',');
+        put_field(figure->unit, out);
+        text_putc(out, '\n');
+    }
+}
+
+void series_write_csv(const struct results *results, struct text *out)
+{
+    text_puts(out, "name,unit,time_s,value\n");
+    for (size_t i = 0; i < results->series.count; i++) {
+        const struct series *series = &results->series.items[i];
+        for (size_t j = 0; j < series->points.count; j++) {
+            uint64_t time = series->points.items[j].time;
+            put_field(series->name, out);
+            text_putc(out, ',');
+            put_field(series->unit, out);
+            text_printf(out, ",%" PRIu64 ".%012" PRIu64 ",", time / 1000000000000,
+                        time % 1000000000000);
+            put_value(series->points.items[j].value, out);
+            text_putc(out, '\n');
+        }
+    }
+}

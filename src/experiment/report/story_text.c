@@ -1,0 +1,209 @@
+#include "experiment/report/story_text.h"
+
+#include "base/time.h"
+#include "experiment/report/series_text.h"
+#include "experiment/report/story_traffic.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { COLUMNS = 80, TIME_WIDTH = 12, WHO_WIDTH = 12, TEXT_COLUMN = TIME_WIDTH + WHO_WIDTH + 4 };
+
+/* ---- for people ---- */
+
+/* Breaks at blanks; what has none is longer than the line. */
+static void write_wrapped(const char *text, unsigned indent, struct text *out)
+{
+    unsigned room = COLUMNS - indent;
+    while (strlen(text) > room) {
+        unsigned cut = room;
+        while (cut > 0 && text[cut] != ' ')
+            cut--;
+        if (cut == 0)
+            cut = (unsigned)strcspn(text, " ");
+        if (!text[cut])
+            break;
+        text_printf(out, "%.*s\n%*s", (int)cut, text, (int)indent, "");
+        text += cut + 1;
+    }
+    text_printf(out, "%s\n", text);
+}
+
+void story_write_event(const struct story_event *event, struct text *out)
+{
+    static const char marks[] = {
+        [STORY_ACTION] = '>', [STORY_EVENT] = ' ', [STORY_ALARM] = '!', [STORY_CHECK] = '?'};
+    char time[TIME_TEXT_BYTES];
+    text_printf(out, "%*s %c %-*s ", TIME_WIDTH, time_text(event->time, time), marks[event->kind],
+                WHO_WIDTH, event->who);
+    unsigned column = TEXT_COLUMN;
+    if (strlen(event->who) > WHO_WIDTH)
+        text_printf(out, "\n%*s", (int)column, "");
+    write_wrapped(event->text, column, out);
+}
+
+static void write_change(const struct story_change *change, struct text *out)
+{
+    char at[TIME_TEXT_BYTES], took[TIME_TEXT_BYTES], discovery[TIME_TEXT_BYTES],
+        compute[TIME_TEXT_BYTES], tables[TIME_TEXT_BYTES], cause[COLUMNS * 8];
+    uint64_t routing = story_routing(change);
+    time_text(change->begin, at);
+    if (change->finished) {
+        time_text(change->end - change->begin, took);
+        time_text(routing - change->begin, discovery);
+        time_text(change->computing, compute);
+        time_text(change->end - routing - change->computing, tables);
+    } else {
+        strcpy(took, "given up");
+        strcpy(discovery, "-");
+        strcpy(compute, "-");
+        strcpy(tables, "-");
+    }
+    text_printf(out, "%12s %10s %10s %10s %10s %6llu %6llu %6llu\n", at, took, discovery, compute,
+                tables, (unsigned long long)change->gets, (unsigned long long)change->sets,
+                (unsigned long long)change->blocks);
+    snprintf(cause, sizeof cause, "%s: %s", change->who, change->cause);
+    text_printf(out, "%*s", 13, "");
+    write_wrapped(cause, 13, out);
+}
+
+static void write_check(const struct story_check *check, struct text *out)
+{
+    char time[TIME_TEXT_BYTES], line[COLUMNS * 8];
+    snprintf(line, sizeof line, "%s%s%s%s", check->line, check->finding[0] ? " (" : "",
+             check->finding, check->finding[0] ? ")" : "");
+    text_printf(out, "%12s %-7s", time_text(check->time, time), check->holds ? "ok" : "FAILED");
+    write_wrapped(line, 20, out);
+}
+
+/* Of each virtual machine that a scenario names: where it ended, and what its last move cost. */
+static void write_machines(const struct story *story, struct text *out)
+{
+    if (story->machines.count == 0)
+        return;
+    text_printf(out, "\n  %-12s %6s %6s %8s %7s %11s %11s %8s\n", "machine", "LID", "moves",
+                "switches", "tables", "took", "downtime", "lost");
+    for (size_t i = 0; i < story->machines.count; i++) {
+        const struct story_machine *machine = &story->machines.items[i];
+        char took[TIME_TEXT_BYTES], downtime[TIME_TEXT_BYTES] = "-", lost[24] = "-";
+        time_text(machine->time_ps, took);
+        if (machine->has_traffic) {
+            time_text(machine->downtime_ps, downtime);
+            snprintf(lost, sizeof lost, "%" PRIu64, machine->lost);
+        }
+        text_printf(out, "  %-12.12s %6u %6u %8u %7u %11s %11s %8s\n", machine->name, machine->lid,
+                    machine->moves, machine->switches, machine->table_smps, took, downtime, lost);
+    }
+}
+
+void story_write_summary(const struct story *story, struct text *out)
+{
+    char time[TIME_TEXT_BYTES];
+    if (story->changes.count) {
+        text_printf(out, "\n%12s %10s %10s %10s %10s %6s %6s %6s\n", "change at", "took",
+                    "discovery", "compute", "tables", "gets", "sets", "blocks");
+        for (size_t i = 0; i < story->changes.count; i++)
+            write_change(&story->changes.items[i], out);
+    }
+    story_write_pictures(story, out);
+    write_machines(story, out);
+    story_write_traffic(story, out);
+    if (story->checks.count) {
+        text_printf(out, "\n%12s\n", "checked at");
+        for (size_t i = 0; i < story->checks.count; i++)
+            write_check(&story->checks.items[i], out);
+    }
+    text_printf(out,
+                "\n%u switches, %u adapters, %s simulated, %llu SMPs (%llu dropped by faults)\n",
+                story->switches, story->adapters, time_text(story->end, time),
+                (unsigned long long)story->smps, (unsigned long long)story->lost);
+    unsigned failures = story_failures(story);
+    text_printf(out, "%zu checks, %u failed; seed %llu, trace %016llx\n", story->checks.count,
+                failures, (unsigned long long)story->seed, (unsigned long long)story->hash);
+}
+
+/* ---- for programs ---- */
+
+static void write_json_events(const struct story *story, struct json *json)
+{
+    static const char *const kinds[] = {"action", "event", "alarm", "check"};
+    json_begin_array(json, "timeline");
+    for (size_t i = 0; i < story->events.count; i++) {
+        const struct story_event *event = &story->events.items[i];
+        json_begin_object(json, NULL);
+        json_unsigned(json, "time_ps", event->time);
+        json_string(json, "kind", kinds[event->kind]);
+        json_string(json, "who", event->who);
+        json_string(json, "text", event->text);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void write_json_changes(const struct story *story, struct json *json)
+{
+    json_begin_array(json, "changes");
+    for (size_t i = 0; i < story->changes.count; i++) {
+        const struct story_change *change = &story->changes.items[i];
+        json_begin_object(json, NULL);
+        json_string(json, "manager", change->who);
+        json_string(json, "cause", change->cause);
+        json_bool(json, "finished", change->finished);
+        json_unsigned(json, "begin_ps", change->begin);
+        if (change->tied)
+            json_unsigned(json, "fault_ps", change->fault);
+        if (change->routed) {
+            json_unsigned(json, "routing_ps", story_routing(change));
+            json_unsigned(json, "computing_ps", change->computing);
+            json_unsigned(json, "routed_ps", change->routed);
+        }
+        json_unsigned(json, "end_ps", change->end);
+        json_unsigned(json, "gets", change->gets);
+        json_unsigned(json, "sets", change->sets);
+        json_unsigned(json, "blocks", change->blocks);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void write_json_checks(const struct story *story, struct json *json)
+{
+    json_begin_array(json, "checks");
+    for (size_t i = 0; i < story->checks.count; i++) {
+        const struct story_check *check = &story->checks.items[i];
+        json_begin_object(json, NULL);
+        json_unsigned(json, "line", check->number);
+        json_string(json, "statement", check->line);
+        json_unsigned(json, "time_ps", check->time);
+        json_bool(json, "holds", check->holds);
+        json_string(json, "finding", check->finding);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+void story_write_json(const struct story *story, struct text *out)
+{
+    struct json json = {.out = out, .pretty = true};
+    json_begin_object(&json, NULL);
+    json_string(&json, "scenario", story->file);
+    json_unsigned(&json, "seed", story->seed);
+    json_unsigned(&json, "end_ps", story->end);
+    json_unsigned(&json, "switches", story->switches);
+    json_unsigned(&json, "adapters", story->adapters);
+    json_unsigned(&json, "smps", story->smps);
+    json_unsigned(&json, "smps_lost", story->lost);
+    json_unsigned(&json, "hops", story->hops);
+    if (story->verdict)
+        json_string(&json, "verdict", story->verdict);
+    write_json_changes(story, &json);
+    write_json_checks(story, &json);
+    json_unsigned(&json, "failed", story_failures(story));
+    json_stringf(&json, "trace_hash", "%016llx", (unsigned long long)story->hash);
+    figures_write_json(&story->results, &json);
+    series_write_json(&story->results, &json);
+    write_json_events(story, &json);
+    json_end_object(&json);
+    text_putc(out, '\n');
+}

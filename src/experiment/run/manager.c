@@ -1,0 +1,92 @@
+#include "experiment/run/manager.h"
+
+#include "base/time.h"
+
+#include <string.h>
+
+/* Those of a manager on a real port that say where it sits, or where its files are, mean nothing
+ * here. */
+static const char *const keys[] = {
+    "allow_cycles",
+    "drain",
+    "engine",
+    "full_sweep_every",
+    "hold",
+    "lid_route",
+    "lmc",
+    "rebalance",
+    "repair",
+    "m_key",
+    "m_key_lease",
+    "m_key_protect",
+    "mode",
+    "order",
+    "paper",
+    "part_enforce",
+    "partitions",
+    "poll",
+    "poll_retries",
+    "priority",
+    "retries",
+    "reversible",
+    "root",
+    "scope",
+    "seed_balance",
+    "sm_key",
+    "subnet_timeout",
+    "sweep",
+    "timeout",
+    "user_routes",
+    "vswitch_lids",
+    "window",
+};
+enum { KEYS = sizeof keys / sizeof keys[0] };
+
+size_t manager_keys(const char *const **names)
+{
+    *names = keys;
+    return KEYS;
+}
+
+/* Strictly one SMP after the other, everything from scratch, traffic stopped for new tables; ten
+ * light sweeps a second, and no full ones (seeds 000 and 001). */
+void manager_preset(struct config *config, const char *preset)
+{
+    if (strcmp(preset, "paper") != 0)
+        return;
+    config->sm.policy = &sm_policy_paper;
+    config->sm.scope_full = true;
+    config->sm.window = 1;
+    config->sm.mode = SM_STATIC;
+    config->sm.engine = &engine_fera;
+    config->sm.sweep_ns = 100 * NS_PER_MS;
+    config->sm.full_every = 0;
+}
+
+/* The one key that only experiments need. */
+static int set_paper(struct config *config, const struct word *value, const struct cursor *cursor)
+{
+    static const char *const names[] = {"yes", "no"};
+    bool paper = strcmp(value->text, "yes") == 0;
+    config->sm.policy = paper ? &sm_policy_paper : &sm_policy_default;
+    if (!paper && strcmp(value->text, "no") != 0)
+        return word_unknown(cursor, value, "answer", names, 2);
+    return 0;
+}
+
+int manager_set(struct config *config, const struct word *key, const struct word *value,
+                const struct cursor *cursor)
+{
+    struct err reason = {0};
+    unsigned i = 0;
+    if (strcmp(key->text, "paper") == 0)
+        return set_paper(config, value, cursor);
+    while (i < KEYS && strcmp(keys[i], key->text) != 0)
+        i++;
+    if (i == KEYS)
+        return word_unknown(cursor, key, "setting of a manager", keys, KEYS);
+    if (config_set(config, key->text, value->text, &reason) == 0)
+        return 0;
+    char text[1024];
+    return word_error(cursor, value, "%.400s", err_text(&reason, text, sizeof text));
+}

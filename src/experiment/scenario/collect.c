@@ -1,0 +1,321 @@
+#include "experiment/scenario/collect.h"
+
+#include "base/text.h"
+#include "base/time.h"
+#include "experiment/scenario/names.h"
+#include "fabric/data.h"
+#include "wire/mad.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LOOK_EVERY (100 * TIME_US) /* unless said otherwise */
+enum { ANYWHERE = PLACE_FABRIC | PLACE_NODE | PLACE_PORT | PLACE_LANE };
+enum { AT_PORTS = PLACE_FABRIC | PLACE_NODE | PLACE_PORT };
+
+const struct measure_info measures[MEASURES] = {
+    [MEASURE_LATENCY] = {"latency", "s", MEASURE_OF_PACKETS, AT_PORTS, 1e12},
+    [MEASURE_NETWORK_LATENCY] = {"network-latency", "s", MEASURE_OF_PACKETS, AT_PORTS, 1e12},
+    [MEASURE_HOPS] = {"hops", "hops", MEASURE_OF_PACKETS, AT_PORTS, 1},
+    [MEASURE_DELIVERED] = {"delivered", "packets", MEASURE_OF_EVENTS, AT_PORTS, 1},
+    [MEASURE_DELIVERED_BITS] = {"delivered-bits", "bits", MEASURE_OF_EVENTS, AT_PORTS, 1},
+    [MEASURE_DELIVERED_PAYLOAD] = {"delivered-payload", "bits", MEASURE_OF_EVENTS, AT_PORTS, 1},
+    [MEASURE_LOST] = {"lost", "packets", MEASURE_OF_EVENTS, AT_PORTS, 1},
+    [MEASURE_MADE] = {"made", "packets", MEASURE_COUNTER, PLACE_FABRIC, 1},
+    [MEASURE_UNROUTABLE] = {"unroutable", "packets", MEASURE_COUNTER, PLACE_FABRIC, 1},
+    [MEASURE_RETRIED] = {"retried", "packets", MEASURE_COUNTER, PLACE_FABRIC, 1},
+    [MEASURE_WAITING] = {"waiting", "packets", MEASURE_GAUGE, PLACE_FABRIC, 1},
+    [MEASURE_TRAVELLING] = {"travelling", "packets", MEASURE_GAUGE, PLACE_FABRIC, 1},
+    [MEASURE_SENT] = {"sent", "packets", MEASURE_COUNTER, ANYWHERE, 1},
+    [MEASURE_SENT_BITS] = {"sent-bits", "bits", MEASURE_COUNTER, ANYWHERE, 1},
+    [MEASURE_RECEIVED] = {"received", "packets", MEASURE_COUNTER, ANYWHERE, 1},
+    [MEASURE_RECEIVED_BITS] = {"received-bits", "bits", MEASURE_COUNTER, ANYWHERE, 1},
+    [MEASURE_INPUT] = {"input", "bytes", MEASURE_GAUGE, ANYWHERE, 1},
+    [MEASURE_OUTPUT] = {"output", "bytes", MEASURE_GAUGE, ANYWHERE, 1},
+    [MEASURE_CREDITS] = {"credits", "blocks", MEASURE_GAUGE, ANYWHERE, 1},
+    /* A counter of time: what it counts in a time is a share of it. */
+    [MEASURE_UTILISATION] = {"utilisation", "share", MEASURE_COUNTER, AT_PORTS, 1e12},
+    [MEASURE_OPEN] = {"open", "ports", MEASURE_LEVEL, PLACE_FABRIC, 1},
+    [MEASURE_SMPS] = {"smps", "SMPs", MEASURE_OF_EVENTS, PLACE_FABRIC | PLACE_NODE, 1},
+    [MEASURE_MACHINES_RUNNING] = {"vm.running", "machines", MEASURE_LEVEL, PLACE_FABRIC, 1},
+    [MEASURE_MACHINES_WAITING] = {"vm.waiting", "orders", MEASURE_LEVEL, PLACE_FABRIC, 1},
+    [MEASURE_MACHINES_STARTS] = {"vm.starts", "starts", MEASURE_OF_EVENTS, PLACE_FABRIC, 1},
+    [MEASURE_MACHINES_STOPS] = {"vm.stops", "stops", MEASURE_OF_EVENTS, PLACE_FABRIC, 1},
+    [MEASURE_MACHINES_MOVES] = {"vm.moves", "moves", MEASURE_OF_EVENTS, PLACE_FABRIC, 1},
+    [MEASURE_MACHINES_FAILED] = {"vm.failed", "orders", MEASURE_OF_EVENTS, PLACE_FABRIC, 1},
+    [MEASURE_MACHINES_SMPS] = {"vm.smps", "SMPs", MEASURE_OF_EVENTS, PLACE_FABRIC, 1},
+    [MEASURE_MACHINES_TIME] = {"vm.time", "s", MEASURE_OF_PACKETS, PLACE_FABRIC, 1e12},
+    [MEASURE_MACHINES_PAUSE] = {"vm.pause", "s", MEASURE_OF_PACKETS, PLACE_FABRIC, 1e12},
+};
+
+static const char *const hows[COLLECT_HOWS] = {"all",      "samples",   "buckets", "total",
+                                               "mean",     "min",       "max",     "deviation",
+                                               "interval", "percentile"};
+
+/* ---- what ---- */
+
+const char *collect_loss_name(unsigned cause, char buffer[LOSS_NAME_BYTES])
+{
+    snprintf(buffer, LOSS_NAME_BYTES, "lost.%s", loss_names[cause]);
+    size_t length = 5;
+    for (const char *at = buffer + length; *at; at++)
+        if (isalnum((unsigned char)*at) || *at == '_')
+            buffer[length++] = (char)tolower((unsigned char)*at);
+        else if (buffer[length - 1] != '-')
+            buffer[length++] = '-'; /* one for all that is between two words */
+    buffer[length] = 0;
+    return buffer;
+}
+
+/* "lost.no-route", "smps.set": some measures have parts. */
+struct measure_name {
+    char text[48];
+    enum measure what;
+    uint32_t part;
+};
+enum { NAMES_MOST = MEASURES + LOSS_CAUSES + 2 };
+
+static size_t list_names(struct measure_name names[NAMES_MOST])
+{
+    size_t count = 0;
+    for (unsigned i = 0; i < MEASURES; i++) {
+        names[count] = (struct measure_name){.what = (enum measure)i, .part = COLLECT_ANY};
+        snprintf(names[count++].text, sizeof names->text, "%s", measures[i].name);
+    }
+    for (unsigned i = 0; i < LOSS_CAUSES; i++) {
+        char name[LOSS_NAME_BYTES];
+        names[count] = (struct measure_name){.what = MEASURE_LOST, .part = i};
+        snprintf(names[count++].text, sizeof names->text, "%s", collect_loss_name(i, name));
+    }
+    names[count++] = (struct measure_name){"smps.get", MEASURE_SMPS, METHOD_GET};
+    names[count++] = (struct measure_name){"smps.set", MEASURE_SMPS, METHOD_SET};
+    return count;
+}
+
+static int read_what(struct collection *collection, struct cursor *cursor)
+{
+    struct measure_name names[NAMES_MOST];
+    const char *texts[NAMES_MOST];
+    size_t count = list_names(names);
+    struct word word;
+    int status = cursor_take(cursor, "what to measure, such as latency or delivered", &word);
+    if (status)
+        return status;
+    for (size_t i = 0; i < count; i++) {
+        texts[i] = names[i].text;
+        if (strcmp(names[i].text, word.text) == 0) {
+            collection->what = names[i].what;
+            collection->part = names[i].part;
+            return 0;
+        }
+    }
+    return word_unknown(cursor, &word, "measure", texts, count);
+}
+
+static int read_place(struct collection *collection, struct cursor *cursor)
+{
+    if (!cursor_accept(cursor, "of"))
+        return 0;
+    return cursor_take(cursor, "NODE, NODE:PORT or NODE:PORT:VL", &collection->place_word);
+}
+
+/* ---- how ---- */
+
+static int check_how(const struct collection *collection, const struct word *word,
+                     const struct cursor *cursor)
+{
+    const struct measure_info *info = &measures[collection->what];
+    if (collection->how == COLLECT_ALL &&
+        (info->kind == MEASURE_COUNTER || info->kind == MEASURE_GAUGE))
+        return word_error(cursor, word,
+                          "'%s' has to be looked at: as samples T, as buckets T or as one figure",
+                          info->name);
+    if (collection->how == COLLECT_TOTAL &&
+        (!measure_counts(collection->what) || collection->what == MEASURE_UTILISATION))
+        return word_error(cursor, word, "'%s' does not count anything: there is no total of it",
+                          info->name);
+    return 0;
+}
+
+static int read_how(struct collection *collection, struct cursor *cursor)
+{
+    unsigned how = 0;
+    int status = cursor_take_exact(cursor, "as");
+    if (status == 0)
+        status = cursor_take_choice(cursor, "way to keep it", hows, COLLECT_HOWS, &how);
+    if (status)
+        return status;
+    collection->how = (enum collect_how)how;
+    status = check_how(collection, &cursor->words[cursor->at - 1], cursor);
+    if (status)
+        return status;
+    if (how == COLLECT_SAMPLES || how == COLLECT_BUCKETS)
+        return cursor_take_time(cursor, &collection->every);
+    if (how == COLLECT_PERCENTILE)
+        return cursor_take_decimal(cursor, "a percentage", 100, &collection->percent);
+    return 0;
+}
+
+/* One figure of something that must be looked at: how often. Totals and means of what counts need
+ * only two looks. */
+static bool needs_looks(const struct collection *collection)
+{
+    if (collect_is_series(collection->how) || measures[collection->what].kind == MEASURE_OF_PACKETS)
+        return false;
+    return !(measure_counts(collection->what) &&
+             (collection->how == COLLECT_TOTAL || collection->how == COLLECT_MEAN));
+}
+
+static int read_option(struct collection *collection, struct cursor *cursor)
+{
+    static const char *const names[] = {"every", "from", "to", "called"};
+    struct word word, name;
+    unsigned index = 0;
+    word = cursor->words[cursor->at];
+    int status = cursor_take_choice(cursor, "option", names, 4, &index);
+    if (status)
+        return status;
+    if (index == 3) {
+        status = cursor_take(cursor, "a name", &name);
+        collection->name = name.text;
+        return status;
+    }
+    if (index == 0 && !needs_looks(collection))
+        return word_error(cursor, &word, "'every' is for single figures that need looks");
+    return cursor_take_time(cursor, index == 0   ? &collection->every
+                                    : index == 1 ? &collection->from
+                                                 : &collection->to);
+}
+
+/* ---- names ---- */
+
+static void append_plain(struct text *name, const char *text)
+{
+    for (; *text; text++)
+        text_putc(name, isspace((unsigned char)*text) ? '-' : *text);
+}
+
+static const char *make_name(const struct collection *collection, struct arena *arena)
+{
+    struct text name = {0};
+    char part[LOSS_NAME_BYTES];
+    if (collection->what == MEASURE_LOST && collection->part != COLLECT_ANY)
+        text_puts(&name, collect_loss_name(collection->part, part));
+    else
+        text_puts(&name, measures[collection->what].name);
+    if (collection->what == MEASURE_SMPS && collection->part != COLLECT_ANY)
+        text_puts(&name, collection->part == METHOD_GET ? ".get" : ".set");
+    if (collection->place_word.text) {
+        text_putc(&name, '.');
+        append_plain(&name, collection->place_word.text);
+    }
+    if (collection->how == COLLECT_PERCENTILE)
+        text_printf(&name, ".p%g", collection->percent);
+    else if (!collect_is_series(collection->how))
+        text_printf(&name, ".%s", hows[collection->how]);
+    const char *kept = arena_strdup(arena, name.data);
+    text_release(&name);
+    return kept;
+}
+
+/* ---- statements ---- */
+
+static struct collection fresh(const struct word *word)
+{
+    return (struct collection){.word = *word,
+                               .from = TIME_NEVER,
+                               .to = TIME_NEVER,
+                               .node = TOPOLOGY_NONE,
+                               .port = TOPOLOGY_NONE,
+                               .vl = COLLECT_ANY};
+}
+
+int collect_read(struct collection *collection, struct cursor *cursor, struct arena *arena)
+{
+    *collection = fresh(&cursor->words[0]);
+    int status = read_what(collection, cursor);
+    if (status == 0)
+        status = read_place(collection, cursor);
+    if (status == 0)
+        status = read_how(collection, cursor);
+    while (status == 0 && !cursor_is_done(cursor))
+        status = read_option(collection, cursor);
+    if (status)
+        return status;
+    if (needs_looks(collection) && collection->every == 0)
+        collection->every = LOOK_EVERY;
+    if (collection->to != TIME_NEVER && collection->from != TIME_NEVER &&
+        collection->to <= collection->from)
+        return word_error(cursor, &collection->word, "it ends before it begins");
+    if (!collection->name)
+        collection->name = make_name(collection, arena);
+    return 0;
+}
+
+int collect_read_samples(struct collection **collections, size_t *count, struct cursor *cursor,
+                         struct arena *arena)
+{
+    uint64_t every;
+    *count = 0;
+    *collections = arena_alloc(arena, WORDS_PER_LINE * sizeof **collections);
+    int status = cursor_take_time(cursor, &every);
+    if (status == 0)
+        status = cursor_take_exact(cursor, "sample");
+    do {
+        if (status)
+            return status;
+        struct collection *one = &(*collections)[(*count)++];
+        *one = fresh(cursor_is_done(cursor) ? &cursor->end : &cursor->words[cursor->at]);
+        one->how = COLLECT_SAMPLES;
+        one->every = every;
+        status = read_what(one, cursor);
+        if (status == 0)
+            status = read_place(one, cursor);
+        if (status == 0)
+            one->name = make_name(one, arena);
+    } while (!cursor_is_done(cursor));
+    return status;
+}
+
+/* ---- places ---- */
+
+static int bind_collection(struct collection *collection, const struct topology *topology,
+                           const struct cursor *cursor)
+{
+    const struct word *word = &collection->place_word;
+    struct place place;
+    int status = bind_place(word, topology, cursor, 2, &place);
+    collection->node = place.node;
+    collection->place = PLACE_NODE << place.count;
+    if (status == 0 && place.count > 0)
+        status = bind_port_number(word, place.node, place.numbers[0], topology, cursor,
+                                  &collection->port);
+    if (status == 0 && place.count > 0 && place.numbers[0] == 0)
+        return word_error(cursor, word, "port 0 carries no data");
+    if (status == 0 && place.count > 1) {
+        if (place.numbers[1] > 14)
+            return word_error(cursor, word, "data lanes are 0 to 14");
+        collection->vl = (uint32_t)place.numbers[1];
+    }
+    return status;
+}
+
+int collect_bind(struct collection *collection, const struct topology *topology,
+                 const struct cursor *cursor)
+{
+    static const struct {
+        unsigned place;
+        const char *name;
+    } places[] = {{PLACE_NODE, "a node"}, {PLACE_PORT, "a port"}, {PLACE_LANE, "a lane"}};
+    const struct measure_info *info = &measures[collection->what];
+    int status = 0;
+    collection->place = PLACE_FABRIC;
+    if (collection->place_word.text)
+        status = bind_collection(collection, topology, cursor);
+    for (unsigned i = 0; i < 3 && status == 0; i++)
+        if (collection->place == places[i].place && !(info->places & collection->place))
+            return word_error(cursor, &collection->place_word, "there is no '%s' of %s", info->name,
+                              places[i].name);
+    return status;
+}

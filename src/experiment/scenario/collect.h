@@ -1,0 +1,118 @@
+/* `collect` and `sample` statements: what is measured where, and how it is kept.
+ *
+ *   collect WHAT [of NODE[:PORT[:VL]]] as HOW [every T] [from T] [to T] [called NAME]
+ *   every T sample WHAT [of PLACE] ...
+ *
+ * One table says of each WHAT of what kind it is, in which unit, and where it can be asked for; the
+ * kind says which ways of keeping it make sense. (Paper 001, section V-B: any statistic as all
+ * values, samples, buckets, or one figure that stands for all.) */
+#ifndef WEFT_EXPERIMENT_SCENARIO_COLLECT_H
+#define WEFT_EXPERIMENT_SCENARIO_COLLECT_H
+
+#include "base/line_reader.h"
+#include "topology/topology.h"
+
+enum measure {
+    MEASURE_LATENCY,
+    MEASURE_NETWORK_LATENCY,
+    MEASURE_HOPS,
+    MEASURE_DELIVERED,
+    MEASURE_DELIVERED_BITS,
+    MEASURE_DELIVERED_PAYLOAD,
+    MEASURE_LOST,
+    MEASURE_MADE,
+    MEASURE_UNROUTABLE,
+    MEASURE_RETRIED,
+    MEASURE_WAITING,
+    MEASURE_TRAVELLING,
+    MEASURE_SENT,
+    MEASURE_SENT_BITS,
+    MEASURE_RECEIVED,
+    MEASURE_RECEIVED_BITS,
+    MEASURE_INPUT,
+    MEASURE_OUTPUT,
+    MEASURE_CREDITS,
+    MEASURE_UTILISATION,
+    MEASURE_OPEN,
+    MEASURE_SMPS,
+    MEASURE_MACHINES_RUNNING,
+    MEASURE_MACHINES_WAITING,
+    MEASURE_MACHINES_STARTS,
+    MEASURE_MACHINES_STOPS,
+    MEASURE_MACHINES_MOVES,
+    MEASURE_MACHINES_FAILED,
+    MEASURE_MACHINES_SMPS,
+    MEASURE_MACHINES_TIME,
+    MEASURE_MACHINES_PAUSE,
+    MEASURES,
+};
+enum measure_kind {
+    MEASURE_OF_PACKETS, /* each delivered packet, or move of a machine, has a value */
+    MEASURE_OF_EVENTS,  /* counts, and is told of each */
+    MEASURE_LEVEL,      /* a level, and is told when it changes */
+    MEASURE_COUNTER,    /* counts, and has to be looked at */
+    MEASURE_GAUGE,      /* a level that has to be looked at */
+};
+enum { PLACE_FABRIC = 1, PLACE_NODE = 2, PLACE_PORT = 4, PLACE_LANE = 8 };
+
+struct measure_info {
+    const char *name, *unit;
+    enum measure_kind kind;
+    unsigned places;
+    double scale; /* integers for one unit: 1e12 where picoseconds are counted */
+};
+extern const struct measure_info measures[MEASURES];
+/* Counts: what is kept of them over time are rates. */
+static inline bool measure_counts(enum measure measure)
+{
+    return measures[measure].kind == MEASURE_OF_EVENTS || measures[measure].kind == MEASURE_COUNTER;
+}
+
+enum collect_how {
+    COLLECT_ALL,
+    COLLECT_SAMPLES,
+    COLLECT_BUCKETS,
+    COLLECT_TOTAL,
+    COLLECT_MEAN,
+    COLLECT_MIN,
+    COLLECT_MAX,
+    COLLECT_DEVIATION,
+    COLLECT_INTERVAL,
+    COLLECT_PERCENTILE,
+    COLLECT_HOWS,
+};
+static inline bool collect_is_series(enum collect_how how)
+{
+    return how <= COLLECT_BUCKETS;
+}
+
+#define COLLECT_ANY UINT32_MAX /* cause, method, lane: all of them */
+
+struct collection {
+    enum measure what;
+    uint32_t part; /* of losses the cause, of SMPs the method; COLLECT_ANY */
+    enum collect_how how;
+    double percent;
+    uint64_t every;         /* 0: needs no looking at */
+    uint64_t from, to;      /* TIME_NEVER: not given */
+    const char *name;       /* of the figure or series: WHAT[.PLACE][.HOW] unless one is given */
+    struct word word;       /* the statement's, or the measure's */
+    struct word place_word; /* text NULL: the whole fabric */
+    unsigned place;         /* once bound */
+    uint32_t node, port, vl;
+};
+
+/* "lost.no-route" */
+enum { LOSS_NAME_BYTES = 48 };
+const char *collect_loss_name(unsigned cause, char buffer[LOSS_NAME_BYTES]);
+
+/* Reads what follows `collect`. */
+int collect_read(struct collection *collection, struct cursor *cursor, struct arena *arena);
+/* Reads TIME sample WHAT …; the array is the arena's. */
+int collect_read_samples(struct collection **collections, size_t *count, struct cursor *cursor,
+                         struct arena *arena);
+/* The cursor only says where errors go. */
+int collect_bind(struct collection *collection, const struct topology *topology,
+                 const struct cursor *cursor);
+
+#endif

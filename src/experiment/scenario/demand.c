@@ -1,0 +1,480 @@
+#include "experiment/scenario/demand.h"
+
+#include "base/time.h"
+#include "experiment/scenario/names.h"
+#include "fabric/data.h"
+#include "topology/virtual.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RETRIES = 7 }; /* unless said otherwise, as most adapters have it */
+
+/* ---- values ---- */
+
+typedef int setter(struct demand *demand, struct cursor *value);
+
+static int set_rate(struct demand *demand, struct cursor *value)
+{
+    double rate = 0;
+    int status = cursor_take_decimal(value, "packets a second", 1e12, &rate);
+    if (status)
+        return status;
+    if (rate < 1e-6)
+        return word_error(value, &value->words[0], "'%.80s': less than a packet in 11 days",
+                          value->words[0].text);
+    demand->traffic.interval_ps = (uint64_t)(1e12 / rate + 0.5);
+    demand->load = 0;
+    demand->timed = true;
+    return 0;
+}
+
+static int set_load(struct demand *demand, struct cursor *value)
+{
+    uint64_t parts;
+    int status = 0;
+    if (parse_percent(value->words[0].text, &parts) && parts > 0) {
+        demand->load = (double)parts / (double)RNG_CERTAIN;
+        value->at++;
+    } else {
+        status = cursor_take_decimal(value, "a share of the link's rate", 100, &demand->load);
+    }
+    demand->timed = true;
+    return status;
+}
+
+static int set_size(struct demand *demand, struct cursor *value)
+{
+    uint64_t bytes;
+    int status = cursor_take_number(value, "a payload in bytes", 1, 4096, &bytes);
+    if (status)
+        return status;
+    demand->traffic.sizes[0] = (struct traffic_size){(uint32_t)bytes, 1};
+    demand->traffic.size_count = 1;
+    return 0;
+}
+
+/* BYTES:WEIGHT,… */
+static int set_sizes(struct demand *demand, struct cursor *value)
+{
+    const struct word *word = &value->words[value->at++];
+    struct traffic *traffic = &demand->traffic;
+    const char *at = word->text;
+    unsigned count = 0;
+    for (;; at++) {
+        char *end;
+        unsigned long bytes = strtoul(at, &end, 10), weight = 1;
+        bool digits = strspn(at, "0123456789") > 0;
+        if (digits && *end == ':') {
+            digits = strspn(end + 1, "0123456789") > 0;
+            weight = strtoul(end + 1, &end, 10);
+        }
+        if (!digits || bytes < 1 || bytes > 4096 || weight < 1 || weight > 1000000 ||
+            (*end && *end != ','))
+            return word_error(value, word,
+                              "'%.80s': expected sizes and weights such as 256:3,2048:1",
+                              word->text);
+        if (count == TRAFFIC_SIZES)
+            return word_error(value, word, "more than %d sizes", TRAFFIC_SIZES);
+        traffic->sizes[count++] = (struct traffic_size){(uint32_t)bytes, (uint32_t)weight};
+        at = end;
+        if (!*at)
+            break;
+    }
+    traffic->size_count = count;
+    return 0;
+}
+
+static int set_sl(struct demand *demand, struct cursor *value)
+{
+    uint64_t sl = TRAFFIC_RANDOM_SL;
+    if (!cursor_accept(value, "random")) {
+        int status = cursor_take_number(value, "'random', or a service level", 0, 15, &sl);
+        if (status)
+            return status;
+    }
+    demand->traffic.sl = (uint8_t)sl;
+    return 0;
+}
+
+static int set_arrivals(struct demand *demand, struct cursor *value)
+{
+    unsigned index = 0;
+    int status = cursor_take_choice(value, "arrival process", traffic_arrival_names,
+                                    TRAFFIC_ARRIVALS, &index);
+    demand->traffic.arrival = (enum traffic_arrival)index;
+    return status;
+}
+
+static int set_start(struct demand *demand, struct cursor *value)
+{
+    return cursor_take_time(value, &demand->traffic.start_ps);
+}
+
+static int set_stop(struct demand *demand, struct cursor *value)
+{
+    return cursor_take_time(value, &demand->traffic.stop_ps);
+}
+
+static int set_from(struct demand *demand, struct cursor *value)
+{
+    return cursor_take(value, "a pattern", &demand->from_word);
+}
+
+static int set_to(struct demand *demand, struct cursor *value)
+{
+    return cursor_take(value, "a pattern", &demand->to_word);
+}
+
+static int set_hot(struct demand *demand, struct cursor *value)
+{
+    return cursor_take(value, "an adapter", &demand->hot_word);
+}
+
+static int set_share(struct demand *demand, struct cursor *value)
+{
+    return cursor_take_percent(value, &demand->traffic.hot_parts);
+}
+
+static int set_count(struct cursor *value, uint32_t *count)
+{
+    uint64_t number;
+    int status = cursor_take_number(value, "a number", 1, UINT32_MAX, &number);
+    if (status == 0)
+        *count = (uint32_t)number;
+    return status;
+}
+
+static int set_shift(struct demand *demand, struct cursor *value)
+{
+    return set_count(value, &demand->traffic.shift);
+}
+
+static int set_burst(struct demand *demand, struct cursor *value)
+{
+    return set_count(value, &demand->traffic.burst);
+}
+
+static int set_retries(struct demand *demand, struct cursor *value)
+{
+    return set_count(value, &demand->traffic.retries);
+}
+
+static int set_retry(struct demand *demand, struct cursor *value)
+{
+    int status = cursor_take_time(value, &demand->traffic.retry_ps);
+    if (status == 0 && demand->traffic.retries == 0)
+        demand->traffic.retries = RETRIES;
+    return status;
+}
+
+/* Gb/s, with or without the unit. */
+static int set_limit(struct demand *demand, struct cursor *value)
+{
+    const struct word *word = &value->words[value->at++];
+    const char *rest;
+    double rate;
+    if (!parse_decimal(word->text, &rate, &rest) || (*rest && strcmp(rest, "Gb/s") != 0) ||
+        rate < 1e-6 || rate > 64000)
+        return word_error(value, word, "'%.80s': expected a rate in Gb/s, such as 2.5", word->text);
+    demand->traffic.limit_ps_per_8_bytes = (uint64_t)(64000 / rate + 0.5);
+    return 0;
+}
+
+static int set_p_key(struct demand *demand, struct cursor *value)
+{
+    uint64_t key;
+    int status = cursor_take_number(value, "a P_Key", 1, UINT16_MAX, &key);
+    if (status == 0)
+        demand->traffic.p_key = (uint16_t)key;
+    return status;
+}
+
+static int set_pattern(struct demand *demand, struct cursor *value)
+{
+    unsigned index = 0;
+    demand->pattern_word = value->words[value->at];
+    int status = cursor_take_choice(value, "traffic pattern", traffic_pattern_names,
+                                    TRAFFIC_PATTERNS, &index);
+    demand->traffic.pattern = (enum traffic_pattern)index;
+    return status;
+}
+
+static int set_file(struct demand *demand, struct cursor *value)
+{
+    return cursor_take(value, "a trace file", &demand->file_word);
+}
+
+/* ---- keys ---- */
+
+static const char *const keys[] = {
+    "rate", "load",  "size",  "sizes", "sl",    "arrivals", "start",   "stop",  "from", "to",
+    "hot",  "share", "shift", "burst", "limit", "retry",    "retries", "p_key", "file", "pattern"};
+static setter *const setters[] = {set_rate,     set_load,    set_size,  set_sizes, set_sl,
+                                  set_arrivals, set_start,   set_stop,  set_from,  set_to,
+                                  set_hot,      set_share,   set_shift, set_burst, set_limit,
+                                  set_retry,    set_retries, set_p_key, set_file,  set_pattern};
+enum { KEYS = sizeof keys / sizeof keys[0] };
+_Static_assert(KEYS == sizeof setters / sizeof setters[0], "a setter for each key");
+
+size_t demand_keys(const char *const **names)
+{
+    *names = keys;
+    return KEYS;
+}
+
+static int find_key(const struct word *key, const struct cursor *cursor, unsigned *index)
+{
+    for (*index = 0; *index < KEYS; ++*index)
+        if (strcmp(keys[*index], key->text) == 0)
+            return 0;
+    return word_unknown(cursor, key, "setting of traffic", keys, KEYS);
+}
+
+int demand_set(struct demand *demand, const struct word *key, const struct word *value,
+               const struct cursor *cursor)
+{
+    struct cursor one = {.file = cursor->file, .err = cursor->err, .count = 1};
+    unsigned index;
+    int status = find_key(key, cursor, &index);
+    one.words[0] = *value;
+    return status ? status : setters[index](demand, &one);
+}
+
+/* KEY VALUE, once each. */
+static int read_setting(struct demand *demand, struct cursor *cursor, const struct word *key,
+                        bool *given)
+{
+    struct word value;
+    unsigned index;
+    int status = find_key(key, cursor, &index);
+    if (status)
+        return status;
+    if (given[index])
+        return word_error(cursor, key, "'%s' is there twice", key->text);
+    given[index] = true;
+    if (given[0] && given[1])
+        return word_error(cursor, key, "either a rate or a load");
+    status = cursor_take(cursor, "a value", &value);
+    return status ? status : demand_set(demand, key, &value, cursor);
+}
+
+int demand_read(struct demand *demand, struct cursor *cursor)
+{
+    bool given[KEYS] = {[KEYS - 1] = true}; /* the pattern stands in front */
+    struct word word;
+    *demand = (struct demand){.word = cursor->words[0]};
+    traffic_init(&demand->traffic);
+    demand->traffic.hot_parts = RNG_CERTAIN / 10;
+    if (cursor_is_done(cursor)) /* for the list of patterns */
+        return cursor_take_choice(cursor, "traffic pattern", traffic_pattern_names,
+                                  TRAFFIC_PATTERNS, &(unsigned){0});
+    int status = set_pattern(demand, cursor);
+    if (status == 0 && demand->traffic.pattern == PATTERN_TRACE)
+        status = cursor_take(cursor, "a trace file", &demand->file_word);
+    while (status == 0 && !cursor_is_done(cursor)) {
+        cursor_take(cursor, "a setting", &word);
+        if (strcmp(word.text, "stopped") == 0) {
+            demand->stopped = true;
+            return cursor_take_end(cursor);
+        }
+        status = read_setting(demand, cursor, &word, given);
+    }
+    return status;
+}
+
+/* ---- members ---- */
+
+static bool is_member(const struct topology *topology, uint32_t port)
+{
+    const struct topology_port *p = &topology->ports.items[port];
+    return topology->nodes.items[p->node].kind == NODE_ADAPTER && p->peer != TOPOLOGY_NONE &&
+           topology_function(topology, port) <= 0; /* a function is its machine's */
+}
+
+static bool matches(const struct topology_node *node, const char *pattern)
+{
+    return fnmatch(pattern, node->name, 0) == 0 ||
+           (node->description && fnmatch(pattern, node->description, 0) == 0);
+}
+
+struct members {
+    uint32_t *items;
+    size_t count, capacity;
+};
+
+static int find_members(const struct demand_world *world, const struct word *pattern,
+                        const struct cursor *cursor, struct members *members)
+{
+    const struct topology *topology = world->topology;
+    for (uint32_t port = 0; port < topology->ports.count; port++) {
+        const struct topology_node *node = &topology->nodes.items[topology->ports.items[port].node];
+        if (is_member(topology, port) && (!pattern->text || matches(node, pattern->text)))
+            vec_push(members, port);
+    }
+    for (uint32_t i = 0; pattern->text && i < world->machine_count; i++)
+        if (fnmatch(pattern->text, world->machines[i], 0) == 0)
+            vec_push(members, DATA_GUEST + i);
+    if (members->count == 0 && pattern->text)
+        return word_error(cursor, pattern, "no adapter with a cable is called '%.80s'%s",
+                          pattern->text, world->machine_count ? ", and no machine" : "");
+    return 0;
+}
+
+static int bind_members(const struct demand *demand, const struct demand_world *world,
+                        const struct cursor *cursor, struct traffic *traffic)
+{
+    struct members senders = {0}, receivers = {0};
+    int status = find_members(world, &demand->from_word, cursor, &senders);
+    if (status == 0)
+        status = find_members(world, &demand->to_word, cursor, &receivers);
+    traffic->senders.items = senders.items;
+    traffic->senders.count = senders.count;
+    traffic->senders.capacity = senders.capacity;
+    traffic->receivers.items = receivers.items;
+    traffic->receivers.count = receivers.count;
+    traffic->receivers.capacity = receivers.capacity;
+    return status;
+}
+
+/* NODE[:PORT], one of the receivers. */
+static int bind_hot(const struct word *word, const struct topology *topology,
+                    const struct cursor *cursor, struct traffic *traffic)
+{
+    struct place place;
+    int status = bind_place(word, topology, cursor, 1, &place);
+    if (status)
+        return status;
+    const uint32_t *receivers = traffic->receivers.items;
+    for (uint32_t i = 0; receivers && i < traffic->receivers.count; i++) {
+        uint32_t port = receivers[i];
+        if (port < DATA_GUEST && topology->ports.items[port].node == place.node &&
+            (place.numbers[0] == 0 || topology_port_number(topology, port) == place.numbers[0])) {
+            traffic->hot = i;
+            return 0;
+        }
+    }
+    return word_error(cursor, word, "'%.80s' is none of the receivers", word->text);
+}
+
+/* ---- rates and sizes ---- */
+
+static uint64_t sender_rate(const struct topology *topology, uint32_t port)
+{
+    const struct topology_port *here = &topology->ports.items[port];
+    const struct topology_port *there = &topology->ports.items[here->peer];
+    uint64_t own = link_data_rate(here->width, here->speed);
+    uint64_t other = link_data_rate(there->width, there->speed);
+    return own < other ? own : other;
+}
+
+/* One rate for all: patterns number their members, so that a demand cannot be split. */
+static int bind_load(const struct demand *demand, const struct topology *topology,
+                     const struct cursor *cursor, struct traffic *traffic)
+{
+    const uint32_t *senders = traffic->senders.items;
+    double bytes = 0, weights = 0;
+    for (size_t i = 0; i < traffic->senders.count; i++)
+        if (senders[i] >= DATA_GUEST)
+            return word_error(cursor, &demand->word,
+                              "machines have no link of their own to load: "
+                              "say a rate");
+    uint64_t rate = senders ? sender_rate(topology, senders[0]) : 0;
+    for (size_t i = 1; i < traffic->senders.count; i++)
+        if (sender_rate(topology, senders[i]) != rate)
+            return word_error(cursor, &demand->word,
+                              "a load needs links that are equally fast: say who by 'from', or a "
+                              "rate");
+    for (unsigned i = 0; i < traffic->size_count; i++) {
+        double weight = traffic->sizes[i].weight;
+        bytes += weight * (traffic->sizes[i].payload_bytes + DATA_OVERHEAD_BYTES);
+        weights += weight;
+    }
+    double interval = bytes / weights * 8e12 / ((double)rate * demand->load);
+    traffic->interval_ps = interval < 1 ? 1 : (uint64_t)(interval + 0.5);
+    return 0;
+}
+
+static int check_sizes(const struct demand *demand, const struct demand_world *world,
+                       const struct cursor *cursor, const struct traffic *traffic)
+{
+    unsigned mtu = 4096;
+    uint32_t largest = 0;
+    for (size_t i = 0; i < world->topology->nodes.count; i++) {
+        const struct topology_node *node = &world->topology->nodes.items[i];
+        struct node_options options = fabric_options_for(
+            world->options, node->name, node->description, node->kind == NODE_SWITCH);
+        mtu = options.agent.mtu < mtu ? options.agent.mtu : mtu;
+    }
+    for (unsigned i = 0; i < traffic->size_count; i++)
+        if (traffic->sizes[i].payload_bytes > largest)
+            largest = traffic->sizes[i].payload_bytes;
+    for (size_t i = 0; i < traffic->trace.count; i++)
+        if (traffic->trace.items[i].payload_bytes > largest)
+            largest = traffic->trace.items[i].payload_bytes;
+    return largest <= mtu
+               ? 0
+               : word_error(cursor, &demand->word,
+                            "packets of %u bytes, but the MTU is %u somewhere", largest, mtu);
+}
+
+static int read_trace(const struct demand *demand, const struct demand_world *world,
+                      const struct cursor *cursor, struct traffic *traffic)
+{
+    char path[8192], text[1024];
+    struct err reason = {0};
+    if (!demand->file_word.text)
+        return word_error(cursor, &demand->word, "a trace needs a file");
+    bool absolute = demand->file_word.text[0] == '/';
+    snprintf(path, sizeof path, "%s%s%s", absolute ? "" : world->folder, absolute ? "" : "/",
+             demand->file_word.text);
+    if (traffic_read_trace(traffic, path, &reason) == 0)
+        return 0;
+    return word_error(cursor, &demand->file_word, "%.400s", err_text(&reason, text, sizeof text));
+}
+
+/* ---- all of it ---- */
+
+static int bind_pattern(const struct demand *demand, const struct demand_world *world,
+                        const struct cursor *cursor, struct traffic *traffic)
+{
+    enum traffic_pattern pattern = traffic->pattern;
+    if (pattern == PATTERN_TRACE)
+        return read_trace(demand, world, cursor, traffic);
+    if (pattern == PATTERN_HOT_SPOT || pattern == PATTERN_GATHER) {
+        if (!demand->hot_word.text)
+            return word_error(cursor, &demand->word, "%s traffic needs 'hot NODE'",
+                              traffic_pattern_names[pattern]);
+        int status = bind_hot(&demand->hot_word, world->topology, cursor, traffic);
+        if (status)
+            return status;
+    }
+    if (traffic->arrival == ARRIVAL_SATURATED)
+        return 0;
+    if (!demand->timed)
+        return word_error(cursor, &demand->word,
+                          "how much? 'rate N' (packets a second of each sender), 'load SHARE' (of "
+                          "its link) or 'arrivals saturated'");
+    return demand->load > 0 ? bind_load(demand, world->topology, cursor, traffic) : 0;
+}
+
+int demand_bind(const struct demand *demand, const struct demand_world *world,
+                const struct cursor *cursor, struct traffic *traffic)
+{
+    struct err reason = {0};
+    *traffic = demand->traffic;
+    int status = bind_members(demand, world, cursor, traffic);
+    if (status == 0 && (!traffic->senders.items || !traffic->receivers.items))
+        status = word_error(cursor, &demand->word, "no adapter has a cable");
+    if (status == 0)
+        status = bind_pattern(demand, world, cursor, traffic);
+    if (status == 0 && traffic_check(traffic, &reason) < 0)
+        status = word_error(cursor, &demand->word, "%.400s", reason.message);
+    if (status == 0)
+        status = check_sizes(demand, world, cursor, traffic);
+    if (status)
+        traffic_release(traffic);
+    return status;
+}

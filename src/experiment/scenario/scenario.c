@@ -1,0 +1,310 @@
+#include "experiment/scenario/scenario.h"
+
+#include "base/file.h"
+#include "base/time.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { FILE_LIMIT = 1024 * 1024 };
+#define SETTLE_LIMIT (60 * TIME_S)
+
+struct cursor scenario_cursor(const struct scenario *scenario, struct err *err)
+{
+    return (struct cursor){.file = scenario->file, .err = err};
+}
+
+const struct statement *scenario_last(const struct scenario *scenario, enum statement_kind kind)
+{
+    for (size_t i = scenario->statements.count; i-- > 0;)
+        if (scenario->statements.items[i].kind == kind)
+            return &scenario->statements.items[i];
+    return NULL;
+}
+
+/* ---- statements ---- */
+
+static void keep_words(struct statement *statement, struct cursor *cursor,
+                       struct scenario *scenario)
+{
+    statement->word_count = cursor->count - cursor->at;
+    statement->words =
+        arena_alloc(&scenario->arena, statement->word_count * sizeof *statement->words + 1);
+    for (size_t i = 0; i < statement->word_count; i++)
+        statement->words[i] = cursor->words[cursor->at++];
+}
+
+static int read_topology(struct statement *statement, struct cursor *cursor,
+                         struct scenario *scenario)
+{
+    if (cursor_is_done(cursor))
+        return cursor_take(cursor, "a file, or a kind of fabric such as 'clos 3 1 4'",
+                           &statement->word);
+    keep_words(statement, cursor, scenario);
+    return 0;
+}
+
+static int read_preset(struct statement *statement, struct cursor *cursor,
+                       struct scenario *scenario)
+{
+    static const char *const presets[] = {"today", "paper"};
+    unsigned at = cursor->at, index = 0;
+    int status = cursor_take_choice(cursor, "preset", presets, 2, &index);
+    if (status == 0)
+        status = cursor_take_end(cursor);
+    cursor->at = at;
+    keep_words(statement, cursor, scenario);
+    return status;
+}
+
+static int read_seed(struct statement *statement, struct cursor *cursor, struct scenario *scenario)
+{
+    (void)scenario;
+    int status = cursor_take_number(cursor, "a seed", 0, UINT64_MAX, &statement->number);
+    return status ? status : cursor_take_end(cursor);
+}
+
+/* set [SCOPE] KEY VALUE; `switch` and `adapter` may have a '*' behind them. */
+static int read_set(struct statement *statement, struct cursor *cursor, struct scenario *scenario)
+{
+    struct word everywhere = {"", cursor->end.line, cursor->end.column};
+    struct word *words = arena_alloc(&scenario->arena, 3 * sizeof *words);
+    unsigned left = cursor->count - cursor->at;
+    words[0] = everywhere;
+    if (left >= 3) {
+        words[0] = cursor->words[cursor->at++];
+        if (left >= 4 &&
+            (strcmp(words[0].text, "switch") == 0 || strcmp(words[0].text, "adapter") == 0)) {
+            const struct word *pattern = &cursor->words[cursor->at];
+            if (!cursor_accept(cursor, "*"))
+                return word_error(cursor, pattern,
+                                  "'%.80s': expected '*', or 'set PATTERN KEY VALUE' for some",
+                                  pattern->text);
+        }
+    }
+    int status = cursor_take(cursor, "an attribute", &words[1]);
+    if (status == 0)
+        status = cursor_take(cursor, "a value", &words[2]);
+    statement->words = words;
+    statement->word_count = 3;
+    return status ? status : cursor_take_end(cursor);
+}
+
+static int read_manager(struct statement *statement, struct cursor *cursor,
+                        struct scenario *scenario)
+{
+    struct word word;
+    unsigned at = cursor->at;
+    int status = cursor_take(cursor, "the node where the manager sits", &word);
+    while (status == 0 && !cursor_is_done(cursor)) {
+        cursor_take(cursor, "a key", &word);
+        if (strcmp(word.text, "stopped") == 0)
+            status = cursor_take_end(cursor);
+        else
+            status = cursor_take(cursor, "a value", &word);
+    }
+    cursor->at = at;
+    if (status == 0)
+        keep_words(statement, cursor, scenario);
+    return status;
+}
+
+static int read_traffic(struct statement *statement, struct cursor *cursor,
+                        struct scenario *scenario)
+{
+    statement->demand = arena_alloc(&scenario->arena, sizeof *statement->demand);
+    return demand_read(statement->demand, cursor);
+}
+
+/* measure from TIME [to TIME] */
+static int read_measure(struct statement *statement, struct cursor *cursor,
+                        struct scenario *scenario)
+{
+    struct measuring_window *window = &statement->window;
+    (void)scenario;
+    window->to = TIME_NEVER;
+    int status = cursor_take_exact(cursor, "from");
+    if (status == 0)
+        status = cursor_take_time(cursor, &window->from);
+    if (status == 0 && !cursor_is_done(cursor)) {
+        status = cursor_take_exact(cursor, "to");
+        if (status == 0)
+            status = cursor_take_time(cursor, &window->to);
+        if (status == 0 && window->to <= window->from)
+            return word_error(cursor, &cursor->words[cursor->at - 1],
+                              "the window ends before it begins");
+    }
+    return status ? status : cursor_take_end(cursor);
+}
+
+static int read_collect(struct statement *statement, struct cursor *cursor,
+                        struct scenario *scenario)
+{
+    statement->collections = arena_alloc(&scenario->arena, sizeof *statement->collections);
+    statement->collection_count = 1;
+    return collect_read(statement->collections, cursor, &scenario->arena);
+}
+
+static int read_every(struct statement *statement, struct cursor *cursor, struct scenario *scenario)
+{
+    return collect_read_samples(&statement->collections, &statement->collection_count, cursor,
+                                &scenario->arena);
+}
+
+/* on deadlock stop|continue */
+static int read_on(struct statement *statement, struct cursor *cursor, struct scenario *scenario)
+{
+    static const char *const what[] = {"continue", "stop"};
+    unsigned index = 0;
+    (void)scenario;
+    int status = cursor_take_exact(cursor, "deadlock");
+    if (status == 0)
+        status = cursor_take_choice(cursor, "thing to do then", what, 2, &index);
+    statement->number = index;
+    return status ? status : cursor_take_end(cursor);
+}
+
+static int read_action(struct statement *statement, struct cursor *cursor,
+                       struct scenario *scenario)
+{
+    (void)scenario;
+    cursor->at--; /* the statement's word is the action's */
+    return action_read(&statement->action, cursor);
+}
+
+static int read_run(struct statement *statement, struct cursor *cursor, struct scenario *scenario)
+{
+    struct run *run = &statement->run;
+    int status = 0;
+    (void)scenario;
+    run->word = cursor_is_done(cursor) ? cursor->end : cursor->words[cursor->at];
+    if (cursor_accept(cursor, "until")) {
+        run->kind = RUN_UNTIL_SETTLED;
+        run->time = SETTLE_LIMIT;
+        status = cursor_take_exact(cursor, "settled");
+        if (status == 0 && !cursor_is_done(cursor)) {
+            status = cursor_take_exact(cursor, "limit");
+            if (status == 0)
+                status = cursor_take_time(cursor, &run->time);
+        }
+    } else {
+        run->kind = cursor_accept(cursor, "for") ? RUN_FOR : RUN_TO;
+        status = cursor_take_time(cursor, &run->time);
+    }
+    return status ? status : cursor_take_end(cursor);
+}
+
+static int read_check(struct statement *statement, struct cursor *cursor, struct scenario *scenario)
+{
+    return question_read(&statement->question, cursor, &scenario->arena);
+}
+
+static const struct {
+    const char *name;
+    enum statement_kind kind;
+    int (*read)(struct statement *statement, struct cursor *cursor, struct scenario *scenario);
+} kinds[] = {
+    {"topology", STATEMENT_TOPOLOGY, read_topology},
+    {"preset", STATEMENT_PRESET, read_preset},
+    {"seed", STATEMENT_SEED, read_seed},
+    {"set", STATEMENT_SET, read_set},
+    {"sm", STATEMENT_MANAGER, read_manager},
+    {"traffic", STATEMENT_TRAFFIC, read_traffic},
+    {"measure", STATEMENT_MEASURE, read_measure},
+    {"collect", STATEMENT_COLLECT, read_collect},
+    {"every", STATEMENT_COLLECT, read_every},
+    {"on", STATEMENT_ON_DEADLOCK, read_on},
+    {"at", STATEMENT_ACTION, read_action},
+    {"after", STATEMENT_ACTION, read_action},
+    {"run", STATEMENT_RUN, read_run},
+    {"check", STATEMENT_CHECK, read_check},
+};
+enum { KINDS = sizeof kinds / sizeof kinds[0], MOST_NAMES = KINDS + 32 };
+
+static int unknown_statement(const struct cursor *cursor, const struct word *word)
+{
+    const char *names[MOST_NAMES];
+    const char *const *verbs;
+    size_t count = 0, verb_count = action_verbs(&verbs);
+    for (unsigned i = 0; i < KINDS; i++)
+        names[count++] = kinds[i].name;
+    for (size_t i = 0; i < verb_count && count < MOST_NAMES; i++)
+        names[count++] = verbs[i];
+    return word_unknown(cursor, word, "statement", names, count);
+}
+
+static int read_statement(struct scenario *scenario, struct cursor *cursor, const char *line)
+{
+    struct statement statement = {.line = line};
+    int status = cursor_take(cursor, "a statement", &statement.word);
+    if (status)
+        return status;
+    if (action_is_verb(statement.word.text)) {
+        statement.kind = STATEMENT_ACTION;
+        status = read_action(&statement, cursor, scenario);
+    } else {
+        unsigned i = 0;
+        while (i < KINDS && strcmp(kinds[i].name, statement.word.text) != 0)
+            i++;
+        if (i == KINDS)
+            return unknown_statement(cursor, &statement.word);
+        statement.kind = kinds[i].kind;
+        status = kinds[i].read(&statement, cursor, scenario);
+    }
+    if (status == 0)
+        vec_push(&scenario->statements, statement);
+    return status;
+}
+
+/* ---- files ---- */
+
+/* The current line as written, without comment and indentation. */
+static const char *copy_statement(const struct line_reader *reader, const struct cursor *cursor)
+{
+    size_t start = cursor->words[0].column - 1;
+    return arena_strndup(reader->arena, reader->line + start, cursor->end.column - 1 - start);
+}
+
+static int read_lines(struct scenario *scenario, const char *text, size_t length, struct err *err)
+{
+    struct line_reader reader = {.file = scenario->file,
+                                 .text = text,
+                                 .length = length,
+                                 .arena = &scenario->arena,
+                                 .err = err};
+    struct cursor cursor;
+    while (line_reader_next(&reader, &cursor))
+        reader.status = read_statement(scenario, &cursor, copy_statement(&reader, &cursor));
+    return reader.status;
+}
+
+int scenario_read_text(struct scenario *scenario, const char *name, const char *text, size_t length,
+                       struct err *err)
+{
+    *scenario = (struct scenario){0};
+    scenario->file = arena_strdup(&scenario->arena, name);
+    scenario->text = arena_strndup(&scenario->arena, text, length > FILE_LIMIT ? 0 : length);
+    int status = length > FILE_LIMIT
+                     ? err_at(err, EFBIG, name, 0, "more than %d MiB", FILE_LIMIT >> 20)
+                     : read_lines(scenario, text, length, err);
+    if (status)
+        scenario_release(scenario);
+    return status;
+}
+
+int scenario_read(struct scenario *scenario, const char *path, struct err *err)
+{
+    struct text text;
+    int status = file_read(path, FILE_LIMIT, &text, err);
+    if (status == 0)
+        status = scenario_read_text(scenario, path, text.data, text.length, err);
+    text_release(&text);
+    return status;
+}
+
+void scenario_release(struct scenario *scenario)
+{
+    vec_release(&scenario->statements);
+    arena_release(&scenario->arena);
+    *scenario = (struct scenario){0};
+}

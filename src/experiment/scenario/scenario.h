@@ -1,0 +1,74 @@
+/* A scenario as it is written: statements in the order of the file, checked word by word.
+ *
+ * The language has one statement a line, no variables and no loops (weft-scenario(5)). Reading
+ * checks everything that does not depend on the fabric; names of nodes are bound when the fabric is
+ * there (stage.h), and still before anything happens. */
+#ifndef WEFT_EXPERIMENT_SCENARIO_SCENARIO_H
+#define WEFT_EXPERIMENT_SCENARIO_SCENARIO_H
+
+#include "experiment/scenario/action.h"
+#include "experiment/scenario/collect.h"
+#include "experiment/scenario/demand.h"
+#include "experiment/scenario/question.h"
+
+enum statement_kind {
+    STATEMENT_TOPOLOGY, /* words: a file, or a kind and its parameters */
+    STATEMENT_PRESET,   /* words: its name */
+    STATEMENT_SEED,     /* number */
+    STATEMENT_SET,      /* words: scope (text "" for all nodes), key, value */
+    STATEMENT_MANAGER, /* words: NODE[:PORT], then keys and values; or "stopped" alone at the end */
+    STATEMENT_TRAFFIC,
+    STATEMENT_MEASURE,     /* window */
+    STATEMENT_COLLECT,     /* collections */
+    STATEMENT_ON_DEADLOCK, /* number: stop there */
+    STATEMENT_ACTION,
+    STATEMENT_RUN,
+    STATEMENT_CHECK,
+};
+
+/* When figures are measured. */
+struct measuring_window {
+    uint64_t from, to; /* to TIME_NEVER: the end of the run */
+};
+
+struct run {
+    enum { RUN_TO, RUN_FOR, RUN_UNTIL_SETTLED } kind;
+    uint64_t time; /* RUN_UNTIL_SETTLED: how long at the most */
+    struct word word;
+};
+
+struct statement {
+    enum statement_kind kind;
+    struct word word; /* the first one */
+    const char *line; /* as written, without remark and indentation */
+    struct word *words;
+    size_t word_count;
+    uint64_t number;
+    struct demand *demand;
+    struct measuring_window window;
+    struct collection *collections;
+    size_t collection_count;
+    struct action action;
+    struct run run;
+    struct question question;
+};
+
+struct scenario {
+    const char *file;
+    const char *text; /* as it was read */
+    VEC(struct statement) statements;
+    struct arena arena;
+};
+
+/* `path` may be "-". On error nothing needs to be released. */
+int scenario_read(struct scenario *scenario, const char *path, struct err *err);
+int scenario_read_text(struct scenario *scenario, const char *name, const char *text, size_t length,
+                       struct err *err);
+void scenario_release(struct scenario *scenario);
+
+/* The last statement of a kind, which overrides those before it; NULL: there is none. */
+const struct statement *scenario_last(const struct scenario *scenario, enum statement_kind kind);
+/* A cursor that has no words, for errors about the scenario's. */
+struct cursor scenario_cursor(const struct scenario *scenario, struct err *err);
+
+#endif

@@ -1,0 +1,389 @@
+/* Opening a store, and adding runs to it. Reading is in result_store_read.c, joining stores in
+ * result_store_merge.c, the tables are in result_store_sql.c. */
+#include "experiment/store/result_store.h"
+
+#include "base/map.h"
+#include "experiment/store/result_store_sql.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { WAIT_MS = 60000 }; /* for other processes that write */
+
+/* ---- opening ---- */
+
+int result_store_open(struct result_store **out, const char *path, enum result_store_mode mode,
+                      struct err *err)
+{
+    struct stat found;
+    bool write = mode == RESULT_STORE_WRITE;
+    *out = NULL;
+    if (stat(path, &found) < 0 && !(write && errno == ENOENT))
+        return err_at(err, errno, path, 0, "%s", strerror(errno));
+    struct result_store *store = mem_zalloc(1, sizeof *store);
+    store->path = mem_strdup(path);
+    /* Readers write, too: what a killed process has left half done is rolled back. */
+    int flags = SQLITE_OPEN_READWRITE | (write ? SQLITE_OPEN_CREATE : 0);
+    int status = sqlite3_open_v2(path, &store->db, flags, NULL) ? sql_error(store, err) : 0;
+    if (status == 0) {
+        sqlite3_busy_timeout(store->db, WAIT_MS);
+        status = sql_prepare_tables(store, write, err);
+    }
+    if (status) {
+        result_store_close(store);
+        return status;
+    }
+    *out = store;
+    return 0;
+}
+
+void result_store_close(struct result_store *store)
+{
+    if (!store)
+        return;
+    sqlite3_close(store->db);
+    mem_free(store->path);
+    mem_free(store);
+}
+
+const char *result_store_path(const struct result_store *store)
+{
+    return store->path;
+}
+
+bool result_store_is_one(const char *path)
+{
+    unsigned char head[72];
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = file < 0 ? -1 : read(file, head, sizeof head);
+    if (file >= 0)
+        close(file);
+    return got == sizeof head && memcmp(head, "SQLite format 3", 16) == 0 &&
+           memcmp(head + 68, "weft", 4) == 0;
+}
+
+/* ---- points ---- */
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(((const struct result_parameter *)a)->name,
+                  ((const struct result_parameter *)b)->name);
+}
+
+void result_point(const struct result_parameter *parameters, size_t count, struct text *out)
+{
+    struct result_parameter *sorted = mem_zalloc(count + 1, sizeof *sorted);
+    if (count)
+        memcpy(sorted, parameters, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, compare_names);
+    text_puts(out, "");
+    for (size_t i = 0; i < count; i++) {
+        const char *value = sorted[i].value;
+        const char *quote = !*value || strpbrk(value, " \t") ? "\"" : "";
+        text_printf(out, "%s%s=%s%s%s", i ? " " : "", sorted[i].name, quote, value, quote);
+    }
+    mem_free(sorted);
+}
+
+const char *result_run_parameter(const struct result_run *run, const char *name)
+{
+    for (size_t i = 0; i < run->parameter_count; i++)
+        if (strcmp(run->parameters[i].name, name) == 0)
+            return run->parameters[i].value;
+    return NULL;
+}
+
+/* strtod() takes "nan" and "infiniband" for numbers, too. */
+static bool parse_value(const char *text, double *number)
+{
+    const char *digits = text + (*text == '-' || *text == '+');
+    char *end;
+    *number = strtod(text, &end);
+    return end > text && (isdigit((unsigned char)*digits) || *digits == '.');
+}
+
+int result_compare_values(const char *a, const char *b)
+{
+    double x, y;
+    bool a_number = parse_value(a, &x), b_number = parse_value(b, &y);
+    if (a_number != b_number)
+        return a_number ? -1 : 1;
+    if (a_number && x != y)
+        return x < y ? -1 : 1;
+    return strcmp(a, b);
+}
+
+/* ---- a run's place ---- */
+
+static int contradiction(struct result_store *store, const struct result_run *run, uint64_t seed,
+                         const char *hash, const char *version, struct err *err)
+{
+    if (seed != run->seed)
+        return err_at(err, EEXIST, store->path, 0,
+                      "'%.100s', repetition %" PRIu32 ", is there already with seed %" PRIu64
+                      ", not %" PRIu64 ": one store holds one sweep with one seed",
+                      run->point, run->repetition, seed, run->seed);
+    return err_at(
+        err, EEXIST, store->path, 0,
+        "'%.100s', repetition %" PRIu32 ", seed %" PRIu64 ": the trace is %s by weft %.40s "
+        "and %016" PRIx64 " by weft %.40s: the scenario, its files or the program changed",
+        run->point, run->repetition, seed, hash, version, run->hash, run->version);
+}
+
+int result_store_place(struct result_store *store, const struct result_run *run, int64_t *replaces,
+                       struct err *err)
+{
+    sqlite3_stmt *statement;
+    char hash[24];
+    int status = sql_prepare(store, &statement,
+                             "SELECT id, state, seed, hash, version FROM run"
+                             " WHERE point = ?1 AND repetition = ?2",
+                             err);
+    *replaces = 0;
+    if (status)
+        return status;
+    snprintf(hash, sizeof hash, "%016" PRIx64, run->hash);
+    sql_bind(statement, "si", run->point, (int64_t)run->repetition);
+    status = sql_step(store, statement, err);
+    if (status == 0) {
+        status = 1;
+    } else if (status == 1) {
+        uint64_t seed = (uint64_t)sqlite3_column_int64(statement, 2);
+        bool failed = strcmp(sql_text(statement, 1), "failed") == 0;
+        if (seed != run->seed ||
+            (!failed && !run->failed && strcmp(sql_text(statement, 3), hash) != 0))
+            status = contradiction(store, run, seed, sql_text(statement, 3), sql_text(statement, 4),
+                                   err);
+        else if (failed)
+            *replaces = sqlite3_column_int64(statement, 0);
+        else
+            status = 0;
+    }
+    sqlite3_finalize(statement);
+    return status;
+}
+
+/* ---- adding ---- */
+
+static int keep_text(struct result_store *store, const char *body, int64_t *id, struct err *err)
+{
+    uint64_t hash = 0;
+    body = body ? body : "";
+    for (const char *at = body; *at; at++)
+        hash = hash_mix(hash + (unsigned char)*at + 1);
+    int status = sql_number(store, err, id, "SELECT id FROM text WHERE hash = ?1 AND body = ?2",
+                            "is", (int64_t)hash, body);
+    if (status != -ENOENT)
+        return status;
+    status = sql_do(store, err, "INSERT INTO text(hash, body) VALUES(?1, ?2)", "is", (int64_t)hash,
+                    body);
+    *id = sqlite3_last_insert_rowid(store->db);
+    return status;
+}
+
+static int add_parameters(struct result_store *store, int64_t id, const struct result_run *run,
+                          struct err *err)
+{
+    int status = 0;
+    for (size_t i = 0; i < run->parameter_count && status == 0; i++)
+        status = sql_do(store, err, "INSERT INTO parameter VALUES(?1, ?2, ?3, ?4)", "iiss", id,
+                        (int64_t)i, run->parameters[i].name, run->parameters[i].value);
+    return status;
+}
+
+/* The row of a run, and its parameters. */
+static int add_row(struct result_store *store, const struct result_run *run, int64_t *id,
+                   struct err *err)
+{
+    int64_t scenario, template, topology;
+    char hash[24] = "";
+    if (!run->failed)
+        snprintf(hash, sizeof hash, "%016" PRIx64, run->hash);
+    int status = keep_text(store, run->scenario, &scenario, err);
+    if (status == 0)
+        status = keep_text(store, run->template ? run->template : run->scenario, &template, err);
+    if (status == 0)
+        status = keep_text(store, run->topology, &topology, err);
+    if (status == 0)
+        status = sql_do(store, err,
+                        "INSERT INTO run(point, repetition, seed, state, error, replay, hash,"
+                        " wall_s, name, version, scenario, template, topology)"
+                        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                        "siissssdssiii", run->point, (int64_t)run->repetition, (int64_t)run->seed,
+                        run->failed ? "failed" : "done", run->error ? run->error : "",
+                        run->replay ? run->replay : "", hash, run->wall_s,
+                        run->name ? run->name : "", run->version, scenario, template, topology);
+    *id = sqlite3_last_insert_rowid(store->db);
+    return status ? status : add_parameters(store, *id, run, err);
+}
+
+static int add_figures(struct result_store *store, int64_t id, const struct results *results,
+                       struct err *err)
+{
+    sqlite3_stmt *statement;
+    int status =
+        sql_prepare(store, &statement, "INSERT INTO figure VALUES(?1, ?2, ?3, ?4, ?5)", err);
+    for (size_t i = 0; i < results->figures.count && status == 0; i++) {
+        const struct figure *figure = &results->figures.items[i];
+        sql_bind(statement, "iissd", id, (int64_t)i, figure->name, figure->unit, figure->value);
+        status = sql_step(store, statement, err);
+    }
+    sqlite3_finalize(statement);
+    return status;
+}
+
+static int add_points(struct result_store *store, sqlite3_stmt *statement, int64_t id, size_t n,
+                      const struct series *series, struct err *err)
+{
+    int status = 0;
+    for (size_t i = 0; i < series->points.count && status == 0; i++) {
+        const struct point *point = &series->points.items[i];
+        sql_bind(statement, "iiiid", id, (int64_t)n, (int64_t)i, (int64_t)point->time,
+                 point->value);
+        status = sql_step(store, statement, err);
+    }
+    return status;
+}
+
+static int add_series(struct result_store *store, int64_t id, const struct results *results,
+                      struct err *err)
+{
+    sqlite3_stmt *statement;
+    int status =
+        sql_prepare(store, &statement, "INSERT INTO series_point VALUES(?1, ?2, ?3, ?4, ?5)", err);
+    for (size_t i = 0; i < results->series.count && status == 0; i++) {
+        const struct series *series = &results->series.items[i];
+        status = sql_do(store, err, "INSERT INTO series VALUES(?1, ?2, ?3, ?4)", "iiss", id,
+                        (int64_t)i, series->name, series->unit);
+        if (status == 0)
+            status = add_points(store, statement, id, i, series, err);
+    }
+    sqlite3_finalize(statement);
+    return status;
+}
+
+static int add_events(struct result_store *store, int64_t id, const struct story *story,
+                      struct err *err)
+{
+    static const char *const kinds[] = {[STORY_ACTION] = "action",
+                                        [STORY_EVENT] = "event",
+                                        [STORY_ALARM] = "alarm",
+                                        [STORY_CHECK] = "check"};
+    sqlite3_stmt *statement;
+    int status =
+        sql_prepare(store, &statement, "INSERT INTO event VALUES(?1, ?2, ?3, ?4, ?5, ?6)", err);
+    for (size_t i = 0; i < story->events.count && status == 0; i++) {
+        const struct story_event *event = &story->events.items[i];
+        sql_bind(statement, "iiisss", id, (int64_t)i, (int64_t)event->time, kinds[event->kind],
+                 event->who, event->text);
+        status = sql_step(store, statement, err);
+    }
+    sqlite3_finalize(statement);
+    return status;
+}
+
+static int add_changes(struct result_store *store, int64_t id, const struct story *story,
+                       struct err *err)
+{
+    int status = 0;
+    for (size_t i = 0; i < story->changes.count && status == 0; i++) {
+        const struct story_change *change = &story->changes.items[i];
+        status = sql_do(store, err,
+                        "INSERT INTO change VALUES(?1, ?2, ?3, ?4, iif(?5, ?6, NULL), ?7, ?8, ?9,"
+                        " ?10, ?11, ?12, ?13, ?14, ?15)",
+                        "iissiiiiiiiiiii", id, (int64_t)i, change->who, change->cause,
+                        (int64_t)change->tied, (int64_t)change->fault, (int64_t)change->begin,
+                        (int64_t)change->routing, (int64_t)change->computing,
+                        (int64_t)change->routed, (int64_t)change->end, (int64_t)change->gets,
+                        (int64_t)change->sets, (int64_t)change->blocks, (int64_t)change->finished);
+    }
+    return status;
+}
+
+static int add_checks(struct result_store *store, int64_t id, const struct story *story,
+                      struct err *err)
+{
+    int status = 0;
+    for (size_t i = 0; i < story->checks.count && status == 0; i++) {
+        const struct story_check *check = &story->checks.items[i];
+        status = sql_do(store, err, "INSERT INTO checked VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                        "iisiiis", id, (int64_t)i, check->line, (int64_t)check->number,
+                        (int64_t)check->time, (int64_t)check->holds, check->finding);
+    }
+    return status;
+}
+
+static int add_story(struct result_store *store, int64_t id, const struct story *story,
+                     struct err *err)
+{
+    int status = sql_do(store, err,
+                        "UPDATE run SET switches = ?2, adapters = ?3, end_ps = ?4, smps = ?5,"
+                        " lost = ?6, hops = ?7, verdict = ?8 WHERE id = ?1",
+                        "iiiiiiis", id, (int64_t)story->switches, (int64_t)story->adapters,
+                        (int64_t)story->end, (int64_t)story->smps, (int64_t)story->lost,
+                        (int64_t)story->hops, story->verdict);
+    if (status == 0)
+        status = add_events(store, id, story, err);
+    if (status == 0)
+        status = add_changes(store, id, story, err);
+    return status ? status : add_checks(store, id, story, err);
+}
+
+/* The run as it will be found: nothing left out. */
+static struct result_run complete(const struct result_run *run, struct text *point)
+{
+    struct result_run whole = *run;
+    if (!run->point)
+        result_point(run->parameters, run->parameter_count, point);
+    whole.point = run->point ? run->point : point->data;
+    whole.repetition = run->repetition ? run->repetition : 1;
+    whole.version = run->version ? run->version : WEFT_VERSION;
+    return whole;
+}
+
+/* A story, or none: the run failed. */
+static int add(struct result_store *store, const struct result_run *run, const struct story *story,
+               const struct results *results, struct err *err)
+{
+    struct text point = {0};
+    struct result_run whole = complete(run, &point);
+    int64_t id, replaces;
+    whole.failed = !story;
+    whole.hash = story ? story->hash : 0;
+    int status = sql_begin(store, err);
+    if (status == 0) {
+        status = result_store_place(store, &whole, &replaces, err);
+        bool adds = status == 1;
+        if (adds)
+            status = sql_do(store, err, "DELETE FROM run WHERE id = ?1", "i", replaces);
+        if (adds && status == 0)
+            status = add_row(store, &whole, &id, err);
+        if (adds && status == 0 && story)
+            status = add_story(store, id, story, err);
+        if (adds && status == 0 && story && results)
+            status = add_figures(store, id, results, err);
+        if (adds && status == 0 && story && results)
+            status = add_series(store, id, results, err);
+        status = sql_end(store, status, err);
+    }
+    text_release(&point);
+    return status;
+}
+
+int result_store_add(struct result_store *store, const struct result_run *run,
+                     const struct story *story, const struct results *results, struct err *err)
+{
+    return add(store, run, story, results, err);
+}
+
+int result_store_add_failed(struct result_store *store, const struct result_run *run,
+                            struct err *err)
+{
+    return add(store, run, NULL, NULL, err);
+}

@@ -1,0 +1,234 @@
+/* The tables of a result store, and the way to them.
+ *
+ * Times are picoseconds of the run; 64-bit numbers beyond SQLite's (seeds) are stored in two's
+ * complement. `n` counts what belongs to a run from 0 on, in the order in which it was said. The
+ * journal is SQLite's default, a file of its own while something is written: the faster write-ahead
+ * log does not work on the network file systems that clusters keep their results on. */
+#include "experiment/store/result_store_sql.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+    APPLICATION_ID = 0x77656674, /* "weft" */
+    SCHEMA_VERSION = 1,
+};
+
+static const char schema[] =
+    /* Long texts, each once: scenarios and topologies are those of many runs. */
+    "CREATE TABLE text(id INTEGER PRIMARY KEY, hash INTEGER NOT NULL, body TEXT NOT NULL);"
+    "CREATE INDEX text_hash ON text(hash);"
+
+    /* Runs. point: canonical parameters; state: 'done' or 'failed'; hash: of the trace, 16 hex
+     * digits; verdict: on the traffic, NULL if there was none; scenario, template, topology: texts,
+     * as played, before parameters were put in, and in ibnetdiscover's format. The last line is
+     * what a finished run counted. */
+    "CREATE TABLE run(id INTEGER PRIMARY KEY, point TEXT NOT NULL, repetition INTEGER NOT NULL,"
+    " seed INTEGER NOT NULL, state TEXT NOT NULL CHECK(state IN ('done', 'failed')),"
+    " error TEXT NOT NULL, replay TEXT NOT NULL, hash TEXT NOT NULL, wall_s REAL NOT NULL,"
+    " name TEXT NOT NULL, version TEXT NOT NULL,"
+    " scenario INTEGER NOT NULL REFERENCES text, template INTEGER NOT NULL REFERENCES text,"
+    " topology INTEGER NOT NULL REFERENCES text,"
+    " switches INTEGER, adapters INTEGER, end_ps INTEGER, smps INTEGER, lost INTEGER, hops INTEGER,"
+    " verdict TEXT,"
+    " UNIQUE(point, repetition));"
+
+    /* What was varied, in the order of the sweep. */
+    "CREATE TABLE parameter(run INTEGER REFERENCES run ON DELETE CASCADE, n INTEGER,"
+    " name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY(run, n)) WITHOUT ROWID;"
+
+    /* Named values: one a run. */
+    "CREATE TABLE figure(run INTEGER REFERENCES run ON DELETE CASCADE, n INTEGER,"
+    " name TEXT NOT NULL, unit TEXT NOT NULL, value REAL, PRIMARY KEY(run, n)) WITHOUT ROWID;"
+    "CREATE INDEX figure_name ON figure(name, run);"
+
+    /* Named values over time: the series, their points, and both together. */
+    "CREATE TABLE series(run INTEGER REFERENCES run ON DELETE CASCADE, n INTEGER,"
+    " name TEXT NOT NULL, unit TEXT NOT NULL, PRIMARY KEY(run, n)) WITHOUT ROWID;"
+    "CREATE TABLE series_point(run INTEGER REFERENCES run ON DELETE CASCADE, series INTEGER,"
+    " n INTEGER, time_ps INTEGER NOT NULL, value REAL, PRIMARY KEY(run, series, n)) WITHOUT ROWID;"
+    "CREATE VIEW series_value AS SELECT s.run, s.name, s.unit, p.time_ps, p.value"
+    " FROM series s JOIN series_point p ON p.run = s.run AND p.series = s.n;"
+
+    /* The story: kind is 'action', 'event', 'alarm' or 'check'. */
+    "CREATE TABLE event(run INTEGER REFERENCES run ON DELETE CASCADE, n INTEGER,"
+    " time_ps INTEGER NOT NULL, kind TEXT NOT NULL, who TEXT NOT NULL, text TEXT NOT NULL,"
+    " PRIMARY KEY(run, n)) WITHOUT ROWID;"
+
+    /* What managers did about it: when each phase began (0: there was none), how long computing
+     * took, the fault that it is the first change after (NULL: none), SMPs that asked, that wrote,
+     * and of these table blocks. */
+    "CREATE TABLE change(run INTEGER REFERENCES run ON DELETE CASCADE, n INTEGER,"
+    " who TEXT NOT NULL, cause TEXT NOT NULL, fault_ps INTEGER, begin_ps INTEGER,"
+    " routing_ps INTEGER, computing_ps INTEGER, routed_ps INTEGER, end_ps INTEGER, gets INTEGER, "
+    "sets INTEGER, blocks INTEGER,"
+    " finished INTEGER, PRIMARY KEY(run, n)) WITHOUT ROWID;"
+
+    /* What was checked: the statement and its line in the scenario, and what was found. */
+    "CREATE TABLE checked(run INTEGER REFERENCES run ON DELETE CASCADE, n INTEGER,"
+    " line TEXT NOT NULL, number INTEGER, time_ps INTEGER, holds INTEGER NOT NULL,"
+    " finding TEXT NOT NULL, PRIMARY KEY(run, n)) WITHOUT ROWID;";
+
+/* ---- errors ---- */
+
+int sql_error(const struct result_store *store, struct err *err)
+{
+    int code = sqlite3_errcode(store->db) & 0xff;
+    if (code == SQLITE_NOTADB)
+        return err_at(err, EINVAL, store->path, 0, "is no result store");
+    if (code == SQLITE_BUSY)
+        return err_at(err, EBUSY, store->path, 0, "another process does not let go of it");
+    if (code == SQLITE_FULL)
+        return err_at(err, ENOSPC, store->path, 0, "%s", strerror(ENOSPC));
+    return err_at(err, EIO, store->path, 0, "%s", sqlite3_errmsg(store->db));
+}
+
+/* ---- statements ---- */
+
+int sql_run(struct result_store *store, const char *sql, struct err *err)
+{
+    return sqlite3_exec(store->db, sql, NULL, NULL, NULL) ? sql_error(store, err) : 0;
+}
+
+int sql_prepare(struct result_store *store, sqlite3_stmt **statement, const char *sql,
+                struct err *err)
+{
+    *statement = NULL;
+    return sqlite3_prepare_v2(store->db, sql, -1, statement, NULL) ? sql_error(store, err) : 0;
+}
+
+static void bind_values(sqlite3_stmt *statement, const char *kinds, va_list values)
+{
+    sqlite3_reset(statement);
+    for (int i = 1; kinds[i - 1]; i++)
+        switch (kinds[i - 1]) {
+        case 'i': sqlite3_bind_int64(statement, i, va_arg(values, int64_t)); break;
+        case 'd': sqlite3_bind_double(statement, i, va_arg(values, double)); break;
+        default: sqlite3_bind_text(statement, i, va_arg(values, const char *), -1, SQLITE_STATIC);
+        }
+}
+
+void sql_bind(sqlite3_stmt *statement, const char *kinds, ...)
+{
+    va_list values;
+    va_start(values, kinds);
+    bind_values(statement, kinds, values);
+    va_end(values);
+}
+
+int sql_step(struct result_store *store, sqlite3_stmt *statement, struct err *err)
+{
+    switch (sqlite3_step(statement)) {
+    case SQLITE_ROW: return 1;
+    case SQLITE_DONE: return 0;
+    default: return sql_error(store, err);
+    }
+}
+
+int sql_do(struct result_store *store, struct err *err, const char *sql, const char *kinds, ...)
+{
+    sqlite3_stmt *statement;
+    va_list values;
+    int status = sql_prepare(store, &statement, sql, err);
+    if (status)
+        return status;
+    va_start(values, kinds);
+    bind_values(statement, kinds, values);
+    va_end(values);
+    status = sql_step(store, statement, err);
+    sqlite3_finalize(statement);
+    return status < 0 ? status : 0;
+}
+
+int sql_number(struct result_store *store, struct err *err, int64_t *number, const char *sql,
+               const char *kinds, ...)
+{
+    sqlite3_stmt *statement;
+    va_list values;
+    int status = sql_prepare(store, &statement, sql, err);
+    if (status)
+        return status;
+    va_start(values, kinds);
+    bind_values(statement, kinds, values);
+    va_end(values);
+    status = sql_step(store, statement, err);
+    if (status == 1)
+        *number = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return status == 1 ? 0 : status == 0 ? -ENOENT : status;
+}
+
+const char *sql_text(sqlite3_stmt *statement, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(statement, column);
+    return text ? text : "";
+}
+
+char *sql_copy(sqlite3_stmt *statement, int column, struct arena *arena)
+{
+    return arena_strdup(arena, sql_text(statement, column));
+}
+
+/* ---- transactions ---- */
+
+int sql_begin(struct result_store *store, struct err *err)
+{
+    return sql_run(store, "BEGIN IMMEDIATE", err);
+}
+
+int sql_end(struct result_store *store, int status, struct err *err)
+{
+    if (status >= 0) {
+        int kept = sql_run(store, "COMMIT", err);
+        if (kept == 0)
+            return status;
+        status = kept;
+    }
+    sql_run(store, "ROLLBACK", NULL);
+    return status;
+}
+
+/* ---- tables ---- */
+
+static int create_tables(struct result_store *store, struct err *err)
+{
+    int64_t tables = 0;
+    char pragmas[96];
+    snprintf(pragmas, sizeof pragmas, "PRAGMA application_id = %d; PRAGMA user_version = %d",
+             APPLICATION_ID, SCHEMA_VERSION);
+    int status = sql_begin(store, err);
+    if (status)
+        return status;
+    /* Another process may have been faster. */
+    status = sql_number(store, err, &tables, "SELECT count(*) FROM sqlite_master", "");
+    if (status == 0 && tables == 0) {
+        status = sql_run(store, schema, err);
+        if (status == 0)
+            status = sql_run(store, pragmas, err);
+    }
+    return sql_end(store, status, err);
+}
+
+int sql_prepare_tables(struct result_store *store, bool create, struct err *err)
+{
+    int64_t tables = 0, application = 0, version = 0;
+    int status = sql_number(store, err, &tables, "SELECT count(*) FROM sqlite_master", "");
+    if (status == 0 && tables == 0 && create)
+        status = create_tables(store, err);
+    if (status == 0)
+        status = sql_number(store, err, &application, "PRAGMA application_id", "");
+    if (status == 0)
+        status = sql_number(store, err, &version, "PRAGMA user_version", "");
+    if (status)
+        return status;
+    if (tables == 0 && !create)
+        return err_at(err, EINVAL, store->path, 0, "is empty: no result store (yet)");
+    if (application != APPLICATION_ID)
+        return err_at(err, EINVAL, store->path, 0, "is no result store");
+    if (version != SCHEMA_VERSION)
+        return err_at(err, EINVAL, store->path, 0,
+                      "is a result store of version %" PRId64 "; this weft reads version %d",
+                      version, SCHEMA_VERSION);
+    return sql_run(store, create ? "PRAGMA foreign_keys = ON" : "PRAGMA query_only = ON", err);
+}

@@ -1,0 +1,226 @@
+/* The plan is made of the file alone, whatever was run before and whoever runs it: tasks of a
+ * cluster that each take their share of it need not know of each other. */
+#include "experiment/sweep/sweep_plan.h"
+
+#include "base/map.h"
+#include "base/nearest.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+uint64_t sweep_seed(uint64_t seed, uint32_t repetition)
+{
+    if (repetition <= 1)
+        return seed;
+    return hash_mix(hash_mix(seed) + repetition * 0x9e3779b97f4a7c15u) >> 1;
+}
+
+/* ---- choosing ---- */
+
+struct filter {
+    VEC(struct result_parameter) patterns;
+    struct arena arena;
+};
+
+static int check_filter_name(const struct sweep *sweep, const char *name, struct err *err)
+{
+    const char *names[SWEEP_MOST_PARAMETERS];
+    struct result_parameter parameters[SWEEP_MOST_PARAMETERS];
+    sweep_parameters(sweep, 0, parameters);
+    for (size_t i = 0; i < sweep->parameter_count; i++) {
+        names[i] = parameters[i].name;
+        if (strcmp(names[i], name) == 0)
+            return 0;
+    }
+    const char *near = nearest_word(name, names, sweep->parameter_count);
+    return err_set(err, EINVAL, "'%.80s' is not varied by %.160s%s%.80s%s", name, sweep->file,
+                   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+static int read_filter(struct filter *filter, const struct sweep *sweep, const char *only,
+                       struct err *err)
+{
+    int status = 0;
+    while (only && *only && status == 0) {
+        size_t blanks = strspn(only, " "), name = strcspn(only + blanks, "= ");
+        const char *value = only + blanks + name + 1;
+        if (!only[blanks])
+            break;
+        if (only[blanks + name] != '=')
+            return err_set(err, EINVAL, "'%.80s': expected NAME=PATTERN", only + blanks);
+        bool quoted = *value == '"';
+        size_t length = strcspn(value + quoted, quoted ? "\"" : " ");
+        struct result_parameter pattern = {arena_strndup(&filter->arena, only + blanks, name),
+                                           arena_strndup(&filter->arena, value + quoted, length)};
+        vec_push(&filter->patterns, pattern);
+        status = check_filter_name(sweep, pattern.name, err);
+        only = value + quoted + length + (quoted && value[quoted + length]);
+    }
+    return status;
+}
+
+static bool passes(const struct filter *filter, const struct result_run *point)
+{
+    for (size_t i = 0; i < filter->patterns.count; i++)
+        if (fnmatch(filter->patterns.items[i].value,
+                    result_run_parameter(point, filter->patterns.items[i].name), 0) != 0)
+            return false;
+    return true;
+}
+
+/* ---- making ---- */
+
+static void add_runs(struct sweep_plan *plan, const struct sweep *sweep,
+                     const struct sweep_choice *choice, const struct filter *filter, size_t point)
+{
+    struct result_parameter parameters[SWEEP_MOST_PARAMETERS];
+    struct result_run probe = {.parameters = parameters, .parameter_count = sweep->parameter_count};
+    struct text name = {0};
+    sweep_parameters(sweep, point, parameters);
+    if (!passes(filter, &probe))
+        return;
+    result_point(parameters, sweep->parameter_count, &name);
+    const char *kept = arena_strdup(&plan->arena, name.data);
+    for (uint32_t i = 1; i <= sweep->repeat; i++) {
+        uint64_t number = point * sweep->repeat + i - 1;
+        if (choice->tasks && number % choice->tasks != choice->task - 1)
+            continue;
+        vec_push(&plan->runs, ((struct sweep_run){.point = point,
+                                                  .name = kept,
+                                                  .repetition = i,
+                                                  .seed = sweep_seed(sweep->seed, i)}));
+    }
+    text_release(&name);
+}
+
+int sweep_plan_make(struct sweep_plan *plan, const struct sweep *sweep,
+                    const struct sweep_choice *choice, struct err *err)
+{
+    size_t points = sweep_point_count(sweep);
+    struct filter filter = {0};
+    *plan = (struct sweep_plan){0};
+    if (points * sweep->repeat > SWEEP_MOST_RUNS)
+        return err_at(err, EINVAL, sweep->file, 0,
+                      "%zu points, %" PRIu64 " times each: more than %d runs", points,
+                      sweep->repeat, SWEEP_MOST_RUNS);
+    int status = read_filter(&filter, sweep, choice->only, err);
+    for (size_t point = 0; point < points && status == 0; point++)
+        add_runs(plan, sweep, choice, &filter, point);
+    if (status == 0 && plan->runs.count == 0 && !choice->tasks)
+        status =
+            err_set(err, EINVAL, "no point of %.160s fits '%.160s'", sweep->file, choice->only);
+    vec_release(&filter.patterns);
+    arena_release(&filter.arena);
+    if (status)
+        sweep_plan_release(plan);
+    return status;
+}
+
+void sweep_plan_release(struct sweep_plan *plan)
+{
+    vec_release(&plan->runs);
+    arena_release(&plan->arena);
+}
+
+/* ---- comparing ---- */
+
+static unsigned first_difference(const char *a, const char *b)
+{
+    unsigned line = 1;
+    for (; *a && *a == *b; a++, b++)
+        line += *a == '\n';
+    return line;
+}
+
+static int check_template(struct result_store *store, const struct sweep *sweep, struct err *err)
+{
+    struct arena arena = {0};
+    const char *other;
+    int status = result_store_find_other_template(store, sweep->template, &arena, &other, err);
+    if (status == 0 && other)
+        status = err_at(err, EINVAL, sweep->scenario, first_difference(sweep->template, other),
+                        "differs from here on from the scenario whose runs are in %.200s: they do "
+                        "not mix; name another store, or move that one away",
+                        result_store_path(store));
+    arena_release(&arena);
+    return status;
+}
+
+static int mark(struct sweep_plan *plan, struct sweep_run *run, const struct result_run *found,
+                const char *store, struct err *err)
+{
+    if (found->seed != run->seed)
+        return err_at(err, EINVAL, store, 0,
+                      "'%.100s', repetition %" PRIu32 ", was run with seed %" PRIu64
+                      ", and is now to be run with seed %" PRIu64
+                      ": name another store, or the same seed",
+                      run->name, run->repetition, found->seed, run->seed);
+    if (run->state == SWEEP_DONE) /* another store has it */
+        return 0;
+    run->state = found->failed ? SWEEP_FAILED : SWEEP_DONE;
+    run->broken = found->checks_failed > 0;
+    run->error = arena_strdup(&plan->arena, found->error);
+    return 0;
+}
+
+/* Names of runs, "REPETITION POINT", to their index. */
+static void index_runs(const struct sweep_plan *plan, struct name_map *index, struct arena *arena)
+{
+    struct text key = {0};
+    for (size_t i = 0; i < plan->runs.count; i++) {
+        text_clear(&key);
+        text_printf(&key, "%" PRIu32 " %s", plan->runs.items[i].repetition,
+                    plan->runs.items[i].name);
+        name_map_add(index, arena_strdup(arena, key.data), (uint32_t)i);
+    }
+    text_release(&key);
+}
+
+static int mark_runs(struct sweep_plan *plan, const struct result_runs *found, const char *store,
+                     struct err *err)
+{
+    struct name_map index = {0};
+    struct arena arena = {0};
+    struct text key = {0};
+    int status = 0;
+    index_runs(plan, &index, &arena);
+    for (size_t i = 0; i < found->items.count && status == 0; i++) {
+        const struct result_run *run = &found->items.items[i];
+        text_clear(&key);
+        text_printf(&key, "%" PRIu32 " %s", run->repetition, run->point);
+        uint32_t at = name_map_get(&index, key.data);
+        if (at != MAP_NONE)
+            status = mark(plan, &plan->runs.items[at], run, store, err);
+    }
+    text_release(&key);
+    name_map_release(&index);
+    arena_release(&arena);
+    return status;
+}
+
+int sweep_plan_compare(struct sweep_plan *plan, const struct sweep *sweep, const char *path,
+                       struct err *err)
+{
+    struct result_store *store;
+    struct result_runs runs;
+    if (access(path, F_OK) < 0 && errno == ENOENT)
+        return 0;
+    /* To write: what a process left that was killed right at the beginning is made whole. */
+    int status = result_store_open(&store, path, RESULT_STORE_WRITE, err);
+    if (status)
+        return status;
+    status = check_template(store, sweep, err);
+    if (status == 0) {
+        status = result_store_read_runs(store, &runs, err);
+        if (status == 0) {
+            status = mark_runs(plan, &runs, path, err);
+            result_runs_release(&runs);
+        }
+    }
+    result_store_close(store);
+    return status;
+}

@@ -1,0 +1,44 @@
+/* Which runs a sweep means, and which of them its store still lacks. */
+#ifndef WEFT_EXPERIMENT_SWEEP_SWEEP_PLAN_H
+#define WEFT_EXPERIMENT_SWEEP_SWEEP_PLAN_H
+
+#include "experiment/sweep/sweep.h"
+
+enum sweep_state { SWEEP_MISSING, SWEEP_DONE, SWEEP_FAILED };
+
+struct sweep_run {
+    size_t point;
+    const char *name; /* of the point, see result_point() */
+    uint32_t repetition;
+    uint64_t seed;
+    enum sweep_state state;
+    bool broken;       /* done, but checks do not hold */
+    const char *error; /* why it failed */
+};
+
+struct sweep_plan {
+    VEC(struct sweep_run) runs; /* by point, then by repetition */
+    struct arena arena;
+};
+
+/* Which part of a sweep. */
+struct sweep_choice {
+    const char *only; /* "rate=2* vls=1": parameters and patterns that all must fit; NULL: all */
+    uint64_t task, tasks; /* every `tasks`-th run, from the `task`-th on; 0: all */
+};
+
+/* On error nothing needs to be released. */
+int sweep_plan_make(struct sweep_plan *plan, const struct sweep *sweep,
+                    const struct sweep_choice *choice, struct err *err);
+void sweep_plan_release(struct sweep_plan *plan);
+
+/* Looks up what a store holds; one that does not exist holds nothing. Runs of another text of the
+ * scenario, or with other seeds, are an error: they do not mix. May be called for several stores.
+ */
+int sweep_plan_compare(struct sweep_plan *plan, const struct sweep *sweep, const char *store,
+                       struct err *err);
+
+/* Of a repetition, the same for all points; the first has the sweep's own. */
+uint64_t sweep_seed(uint64_t seed, uint32_t repetition);
+
+#endif

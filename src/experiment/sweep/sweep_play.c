@@ -1,0 +1,182 @@
+/* What happens to one run, in whichever process: the scenario's text with the parameters in it is
+ * read and played as `weft sim` would, so that a run of a sweep and its replay are the same run. */
+#include "experiment/sweep/sweep_play.h"
+
+#include "experiment/run/play.h"
+
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- playing ---- */
+
+/* What both a rehearsal and a run need. */
+struct performance {
+    struct scenario scenario;
+    struct play_options options;
+    struct arena arena;
+};
+
+static int prepare(struct performance *performance, const struct sweep *sweep,
+                   const struct sweep_run *run, struct err *err)
+{
+    struct text text = {0};
+    const char **settings;
+    *performance = (struct performance){0};
+    sweep_render(sweep, run->point, &text);
+    int status =
+        scenario_read_text(&performance->scenario, sweep->scenario, text.data, text.length, err);
+    text_release(&text);
+    if (status)
+        return status;
+    struct stage_options *stage = &performance->options.stage;
+    stage->setting_count = sweep_settings(sweep, run->point, &settings, &performance->arena);
+    stage->settings = settings;
+    stage->seed_given = true;
+    stage->seed = run->seed;
+    return 0;
+}
+
+static void finish(struct performance *performance)
+{
+    scenario_release(&performance->scenario);
+    arena_release(&performance->arena);
+}
+
+int sweep_play(const struct sweep *sweep, const struct sweep_run *run, struct story *story,
+               struct text *topology, struct err *err)
+{
+    struct performance performance;
+    int status = prepare(&performance, sweep, run, err);
+    if (status)
+        return status;
+    performance.options.topology = topology;
+    status = play_scenario(&performance.scenario, &performance.options, story, err);
+    finish(&performance);
+    return status;
+}
+
+int sweep_rehearse(const struct sweep *sweep, const struct sweep_run *run, struct err *err)
+{
+    struct performance performance;
+    struct story story = {0};
+    struct stage stage;
+    int status = prepare(&performance, sweep, run, err);
+    if (status)
+        return status;
+    status = stage_build(&stage, &performance.scenario, &performance.options.stage, &story, err);
+    if (status == 0)
+        stage_release(&stage);
+    story_release(&story);
+    finish(&performance);
+    return status;
+}
+
+/* ---- playing again ---- */
+
+/* Without placeholders it is a run of weft sim like any other. */
+void sweep_replay_command(const struct sweep *sweep, const struct sweep_run *run, struct text *out)
+{
+    struct arena arena = {0};
+    const char **settings;
+    size_t count = sweep_settings(sweep, run->point, &settings, &arena);
+    if (count == sweep->parameter_count) {
+        text_puts(out, "weft sim ");
+        text_put_shell_word(out, sweep->scenario);
+        for (size_t i = 0; i < count; i++) {
+            text_puts(out, " --set ");
+            text_put_shell_word(out, settings[i]);
+        }
+        text_printf(out, " --seed %" PRIu64, run->seed);
+    } else {
+        text_puts(out, "weft sweep ");
+        text_put_shell_word(out, sweep->file);
+        text_puts(out, " --replay ");
+        text_put_shell_word(out, run->name);
+        text_printf(out, " --repetition %" PRIu32 " --seed %" PRIu64, run->repetition, sweep->seed);
+    }
+    arena_release(&arena);
+}
+
+/* ---- keeping ---- */
+
+static bool fits(const char *name, const struct name_patterns *patterns)
+{
+    for (size_t i = 0; i < patterns->count; i++)
+        if (fnmatch(patterns->items[i], name, 0) == 0)
+            return true;
+    return false;
+}
+
+/* What of the results the sweep wants. */
+static void choose_results(const struct sweep *sweep, const struct results *results,
+                           struct results *chosen)
+{
+    for (size_t i = 0; i < results->figures.count; i++) {
+        const struct figure *figure = &results->figures.items[i];
+        if (sweep->figures.count == 0 || fits(figure->name, &sweep->figures))
+            results_set(chosen, figure->name, figure->value, figure->unit);
+    }
+    for (size_t i = 0; i < results->series.count; i++) {
+        const struct series *series = &results->series.items[i];
+        if (!fits(series->name, &sweep->series))
+            continue;
+        size_t copy = results_series(chosen, series->name, series->unit);
+        for (size_t j = 0; j < series->points.count; j++)
+            results_add_point(chosen, copy, series->points.items[j].time,
+                              series->points.items[j].value);
+    }
+}
+
+/* A story, or none and the reason. */
+static int keep(const struct sweep *sweep, const struct sweep_run *run, const struct story *story,
+                const struct text *topology, const char *reason, double seconds, const char *path,
+                struct err *err)
+{
+    struct result_parameter parameters[SWEEP_MOST_PARAMETERS];
+    struct result_store *store;
+    struct results chosen = {0};
+    struct text scenario = {0}, replay = {0};
+    sweep_parameters(sweep, run->point, parameters);
+    sweep_render(sweep, run->point, &scenario);
+    sweep_replay_command(sweep, run, &replay);
+    struct result_run row = {.point = run->name,
+                             .parameters = parameters,
+                             .parameter_count = sweep->parameter_count,
+                             .repetition = run->repetition,
+                             .seed = run->seed,
+                             .error = reason,
+                             .replay = replay.data,
+                             .name = sweep->scenario,
+                             .scenario = scenario.data,
+                             .template = sweep->template,
+                             .topology = topology ? topology->data : NULL,
+                             .wall_s = seconds};
+    int status = result_store_open(&store, path, RESULT_STORE_WRITE, err);
+    if (status == 0) {
+        if (story) {
+            choose_results(sweep, &story->results, &chosen);
+            status = result_store_add(store, &row, story, &chosen, err);
+        } else {
+            status = result_store_add_failed(store, &row, err);
+        }
+        result_store_close(store);
+    }
+    results_release(&chosen);
+    text_release(&scenario);
+    text_release(&replay);
+    return status;
+}
+
+int sweep_keep(const struct sweep *sweep, const struct sweep_run *run, const struct story *story,
+               const struct text *topology, double seconds, const char *store, struct err *err)
+{
+    return keep(sweep, run, story, topology, NULL, seconds, store, err);
+}
+
+int sweep_keep_failed(const struct sweep *sweep, const struct sweep_run *run, const char *reason,
+                      double seconds, const char *store, struct err *err)
+{
+    return keep(sweep, run, NULL, NULL, reason, seconds, store, err);
+}

@@ -1,0 +1,70 @@
+/* The script says everything in its own lines, so that it can be kept, read and submitted again; no
+ * environment is needed but the task's number. */
+#include "experiment/sweep/sweep_slurm.h"
+
+#include "experiment/sweep/sweep_play.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* sbatch takes a line apart at blanks, but for those in double quotes. */
+static void write_option(const char *option, struct text *out)
+{
+    bool blank = strpbrk(option, " \t") != NULL;
+    text_printf(out, "#SBATCH %s%s%s\n", blank ? "\"" : "", option, blank ? "\"" : "");
+}
+
+static void write_options(const struct slurm_job *job, struct text *out)
+{
+    struct text option = {0};
+    const char *name = strrchr(job->sweep, '/');
+    text_printf(&option, "--job-name=%s", name ? name + 1 : job->sweep);
+    write_option(option.data, out);
+    text_clear(&option);
+    text_printf(&option, "--array=1-%" PRIu64, job->tasks);
+    write_option(option.data, out);
+    text_clear(&option);
+    text_printf(&option, "--output=%s/task-%%a.log", job->folder);
+    write_option(option.data, out);
+    for (size_t i = 0; i < job->option_count; i++)
+        write_option(job->options[i], out);
+    text_release(&option);
+}
+
+void slurm_write_script(const struct slurm_job *job, struct text *out)
+{
+    text_puts(out, "#!/bin/sh\n");
+    write_options(job, out);
+    text_printf(out,
+                "#\n# Task N of %" PRIu64 " runs its share of the sweep into task-N.db. By hand:\n"
+                "#   SLURM_ARRAY_TASK_ID=N sh array.sh\n"
+                "# A task that was cut short goes on where it was. When all are through:\n#   ",
+                job->tasks);
+    slurm_write_merge(job, job->store ? job->store : "STORE", out);
+    text_puts(out, "\nset -eu\nexec ");
+    text_put_shell_word(out, job->program);
+    text_puts(out, " sweep ");
+    text_put_shell_word(out, job->sweep);
+    text_printf(out, " \\\n    --task \"$SLURM_ARRAY_TASK_ID/%" PRIu64 "\" --store ", job->tasks);
+    text_put_shell_word(out, job->folder);
+    text_puts(out, "/\"task-$SLURM_ARRAY_TASK_ID.db\"");
+    text_puts(out, " \\\n    --jobs \"${SLURM_CPUS_PER_TASK:-1}\"");
+    text_printf(out, " --seed %" PRIu64 " --repeat %" PRIu64, job->seed, job->repeat);
+    if (job->only) {
+        text_puts(out, " --only ");
+        text_put_shell_word(out, job->only);
+    }
+    if (job->store) {
+        text_puts(out, " \\\n    --skip ");
+        text_put_shell_word(out, job->store);
+    }
+    text_putc(out, '\n');
+}
+
+void slurm_write_merge(const struct slurm_job *job, const char *store, struct text *out)
+{
+    text_puts(out, "weft sweep merge ");
+    text_put_shell_word(out, job->folder);
+    text_puts(out, "/task-*.db -o ");
+    text_put_shell_word(out, store);
+}

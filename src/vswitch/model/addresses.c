@@ -1,0 +1,138 @@
+#include "vswitch/model/addresses.h"
+
+enum { TOP_STEP = 1024 };
+
+/* ---- the same machine twice ---- */
+
+/* Where the tables lead from the manager: the port by which the LID's packets leave the last
+ * switch. */
+static uint32_t follow_tables(const struct subnet *subnet, unsigned lid)
+{
+    uint32_t port = subnet->ports.items[subnet->own_port].peer;
+    if (lid >= LFT_ENTRIES)
+        return SUBNET_NONE;
+    for (unsigned hops = 0; port != SUBNET_NONE && hops < SMP_MAX_HOPS; hops++) {
+        const struct subnet_port *p = &subnet->ports.items[port];
+        const struct subnet_node *node = &subnet->nodes.items[p->node];
+        if (node->vswitch && p->number != VSWITCH_UPLINK && hops == 0) {
+            port = subnet->ports.items[node->first_port + VSWITCH_UPLINK].peer; /* the manager's */
+            continue;
+        }
+        if (!node->tables)
+            return port;
+        unsigned out = node->tables->actual[lid];
+        if (!subnet_block_known(node->tables, lid / LFT_BLOCK) || out == 0 ||
+            out > node->port_count)
+            return SUBNET_NONE;
+        port = subnet->ports.items[node->first_port + out].peer;
+    }
+    return SUBNET_NONE;
+}
+
+static void evict(struct subnet *subnet, uint32_t socket)
+{
+    uint32_t port = subnet->ports.items[socket].peer;
+    struct virtual_function *function = functions_at(subnet, socket);
+    function->evicted = true;
+    function->attached = false;
+    if (subnet->functions.dynamic) {
+        functions_unplug(subnet, socket);
+        return;
+    }
+    if (port == SUBNET_NONE)
+        return;
+    /* Its address is the other's. */
+    subnet_set_lid(subnet, port, 0, 0);
+    wire_set(subnet->ports.items[port].info, PORT_INFO_LID, 0);
+    subnet->ports.items[port].guid = 0;
+    subnet->ports.items[port].known = false;
+}
+
+/* Whether tables lead to the second place of a machine whose first has no LID of ours yet. */
+static bool is_second_in_use(const struct subnet *subnet, uint32_t first, uint32_t second)
+{
+    uint32_t settled = subnet->ports.items[first].peer, other = subnet->ports.items[second].peer;
+    if (other == SUBNET_NONE || (settled != SUBNET_NONE && subnet->ports.items[settled].lid))
+        return false;
+    unsigned lid = (unsigned)wire_get(subnet->ports.items[other].info, PORT_INFO_LID);
+    uint32_t end = follow_tables(subnet, lid);
+    return end != SUBNET_NONE && subnet->ports.items[end].node == subnet->ports.items[second].node;
+}
+
+/* Returns the socket that is evicted, or SUBNET_NONE. */
+static uint32_t decide(struct subnet *subnet, uint32_t second)
+{
+    const struct virtual_function *function = functions_at(subnet, second);
+    uint32_t first = functions_find_machine(subnet, function->guid);
+    if (!function->attached || first == SUBNET_NONE || first == second)
+        return SUBNET_NONE; /* not any more */
+    if (!subnet_is_present(subnet, first)) {
+        map_set(&subnet->functions.machines, function->guid, second);
+        return SUBNET_NONE;
+    }
+    if (!subnet_is_present(subnet, second))
+        return SUBNET_NONE;
+    bool newer = is_second_in_use(subnet, first, second);
+    map_set(&subnet->functions.machines, function->guid, newer ? second : first);
+    evict(subnet, newer ? first : second);
+    return newer ? first : second;
+}
+
+uint32_t addresses_evict_next(struct subnet *subnet)
+{
+    struct virtual_functions *functions = &subnet->functions;
+    uint32_t evicted = SUBNET_NONE;
+    while (functions->contested.count && evicted == SUBNET_NONE)
+        evicted = decide(subnet, functions->contested.items[--functions->contested.count]);
+    return evicted;
+}
+
+/* ---- LIDs ---- */
+
+void addresses_share(struct subnet *subnet)
+{
+    for (uint32_t node = 0; node < subnet->nodes.count; node++) {
+        if (!subnet->nodes.items[node].vswitch || !subnet->nodes.items[node].present)
+            continue;
+        uint32_t pf = subnet_pf_of(subnet, node);
+        struct subnet_port *own = subnet_port_at(subnet, node, 0);
+        own->lid = pf == SUBNET_NONE ? 0 : subnet->ports.items[pf].lid;
+        own->lmc = 0;
+    }
+}
+
+uint16_t addresses_table_top(const struct subnet *subnet, const struct subnet_node *node)
+{
+    unsigned used = node->tables->wanted_top, top = used;
+    unsigned capacity = (unsigned)wire_get(node->switch_info, SWITCH_INFO_LINEAR_FDB_CAP);
+    if (subnet->functions.dynamic && subnet->functions.rows.count)
+        top = (used / TOP_STEP + 2) * TOP_STEP - 1;
+    if (top > LID_UNICAST_LAST)
+        top = LID_UNICAST_LAST;
+    if (capacity && top >= capacity)
+        top = capacity - 1; /* though more be used: a switch would refuse more */
+    return (uint16_t)top;
+}
+
+uint16_t addresses_next_free(const struct subnet *subnet, uint16_t *next)
+{
+    unsigned span = 1u << subnet->functions.lmc;
+    for (unsigned tries = LID_UNICAST_LAST / span; tries; tries--) {
+        unsigned lid = *next && *next + span - 1 <= LID_UNICAST_LAST ? *next : span;
+        *next = (uint16_t)(lid + span);
+        if (subnet_lid_range_free(subnet, SUBNET_NONE, lid, subnet->functions.lmc))
+            return (uint16_t)lid;
+    }
+    return 0;
+}
+
+void addresses_forget_machine(struct subnet *subnet, uint64_t guid)
+{
+    uint32_t socket = functions_find_machine(subnet, guid);
+    if (socket == SUBNET_NONE)
+        return;
+    map_remove(&subnet->functions.machines, guid);
+    functions_at(subnet, socket)->attached = false;
+    if (subnet->functions.dynamic)
+        functions_unplug(subnet, socket);
+}

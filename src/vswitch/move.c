@@ -1,0 +1,77 @@
+#include "vswitch/move.h"
+
+#include "vswitch/model/addresses.h"
+#include "vswitch/model/terminals.h"
+
+static bool applies(const struct move *move, const struct subnet *subnet, enum move_step step)
+{
+    bool arrives = move->target != SUBNET_NONE;
+    switch (step) {
+    case MOVE_OPEN: return arrives && move->keys && move->open;
+    case MOVE_KEYS: return arrives && move->keys;
+    case MOVE_ATTACH: return arrives;
+    case MOVE_DETACH: return move->source != SUBNET_NONE && subnet_is_present(subnet, move->source);
+    default: return true;
+    }
+}
+
+/* The new place is told first: whoever dies in between, the machine's address is at one place at
+ * least. */
+enum move_step move_next(const struct move *move, const struct subnet *subnet, enum move_step step)
+{
+    do
+        step++;
+    while (!applies(move, subnet, step));
+    return step;
+}
+
+uint32_t move_begin(const struct move *move, struct subnet *subnet, enum move_step step)
+{
+    struct function_setting wanted = {0};
+    switch (step) {
+    case MOVE_OPEN: wanted.lid = move->open; break;
+    case MOVE_KEYS: functions_want_keys(subnet, move->target, move->guid); return move->target;
+    case MOVE_ATTACH:
+        wanted = (struct function_setting){move->lid, .attached = true, .guid = move->guid};
+        break;
+    case MOVE_DETACH: wanted.lid = move->left; break;
+    default: wanted.lid = move->before; break;
+    }
+    uint32_t socket = step == MOVE_DETACH ? move->source : move->target;
+    functions_want(subnet, socket, &wanted);
+    return socket;
+}
+
+void move_addresses(const struct move *move, struct subnet *subnet, struct network *network)
+{
+    const uint32_t sockets[] = {move->target, move->source};
+    const uint16_t lids[] = {move->lid, move->left};
+    uint16_t before[2] = {0};
+    for (size_t i = 0; i < 2; i++) {
+        uint32_t port = functions_port(subnet, sockets[i]);
+        if (port == SUBNET_NONE)
+            continue;
+        before[i] = subnet->ports.items[port].lid;
+        if (before[i] != lids[i])
+            subnet_set_lid(subnet, port, 0, 0);
+    }
+    if (move->target == SUBNET_NONE) /* also if the hypervisor did not say so */
+        addresses_forget_machine(subnet, move->guid);
+    for (size_t i = 0; i < 2; i++) {
+        uint32_t port = functions_port(subnet, sockets[i]);
+        if (sockets[i] != SUBNET_NONE)
+            functions_let_go(subnet, sockets[i]);
+        if (port == SUBNET_NONE)
+            continue;
+        if (lids[i])
+            subnet_set_lid(subnet, port, lids[i], subnet->functions.lmc);
+        else
+            functions_unplug(subnet, sockets[i]);
+        if (network && subnet->ports.items[sockets[i]].peer == port)
+            terminals_place(network, subnet, port, TERMINALS_LEAVE);
+    }
+    for (size_t i = 0; network && i < 2; i++)
+        if (subnet->by_lid[before[i]] == SUBNET_NONE)
+            terminals_drop(network, before[i]);
+    subnet->generation++; /* port GUIDs may be others */
+}

@@ -1,0 +1,338 @@
+/* Text for markup, and charts as SVG and as scripts for gnuplot. */
+#include "base/file.h"
+#include "experiment/chart/chart_gnuplot.h"
+#include "experiment/chart/chart_svg.h"
+#include "experiment/chart/markup.h"
+#include "experiment/chart/program.h"
+
+#include "base/time.h"
+#include "markup_check.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static const char hostile[] = "<script>alert('x')</script> & \"`touch x`\" \x01\xff\n\xc3\xa9";
+
+/* ---- markup ---- */
+
+static void hostile_text_stays_text(void **state)
+{
+    struct text out = {0};
+    (void)state;
+    markup_put(&out, hostile);
+    assert_string_equal(out.data, "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt; &amp; "
+                                  "&quot;`touch x`&quot; \xef\xbf\xbd\xef\xbf\xbd\n\xc3\xa9");
+    text_release(&out);
+}
+
+static void broken_utf8_is_replaced(void **state)
+{
+    static const char *const broken[] = {
+        "\x80",         "\xc3",         "\xc0\xaf",         "\xe0\x80\xaf",
+        "\xed\xa0\x80", "\xef\xbf\xbf", "\xf5\x80\x80\x80", "\xf0\x9f\x98"};
+    (void)state;
+    for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
+        struct text out = {0};
+        markup_put(&out, broken[i]);
+        assert_non_null(strstr(out.data, "\xef\xbf\xbd"));
+        assert_null(strstr(out.data, broken[i]));
+        text_release(&out);
+    }
+}
+
+static void long_text_is_cut_between_characters(void **state)
+{
+    struct text out = {0};
+    (void)state;
+    markup_put_short(&out, "é<é<é", 3);
+    assert_string_equal(out.data, "é&lt;…");
+    assert_int_equal(markup_length("é<é"), 3);
+    text_release(&out);
+}
+
+/* ---- charts ---- */
+
+static void draw(const struct chart *charts, size_t count, struct text *svg)
+{
+    chart_svg_write_file(charts, count, svg);
+    assert_true(markup_is_well_formed(svg->data));
+    assert_null(strstr(svg->data, "nan"));
+    assert_null(strstr(svg->data, "inf"));
+}
+
+static size_t occurrences(const char *text, const char *part)
+{
+    size_t count = 0;
+    for (; (text = strstr(text, part)) != NULL; text += strlen(part))
+        count++;
+    return count;
+}
+
+static void a_chart_without_data_has_axes(void **state)
+{
+    struct chart chart;
+    struct text svg = {0};
+    (void)state;
+    chart_init(&chart, "nothing");
+    chart_set_axis(&chart, &chart.y, "y", "s");
+    chart_add_group(&chart, "a", CHART_LINES);
+    draw(&chart, 1, &svg);
+    assert_non_null(strstr(svg.data, "class=\"axis\""));
+    chart_release(&chart);
+    text_release(&svg);
+}
+
+static void one_point_is_drawn_and_no_number_is_not(void **state)
+{
+    static const enum chart_style styles[] = {CHART_LINES_POINTS, CHART_POINTS};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct chart chart;
+        struct text svg = {0};
+        chart_init(&chart, "");
+        chart_add_group(&chart, "", styles[i]);
+        chart_add_point(&chart, 0, 3, 5);
+        chart_add_point(&chart, 0, NAN, 5);
+        chart_add_point(&chart, 0, 4, NAN);
+        chart_add_point(&chart, 0, 4, INFINITY);
+        draw(&chart, 1, &svg);
+        assert_int_equal(occurrences(svg.data, "class=\"dot"), 1);
+        chart_release(&chart);
+        text_release(&svg);
+    }
+}
+
+static void a_gap_breaks_a_line(void **state)
+{
+    struct chart chart;
+    struct text svg = {0};
+    (void)state;
+    chart_init(&chart, "");
+    chart_add_group(&chart, "", CHART_LINES);
+    for (int i = 0; i < 5; i++)
+        chart_add_point(&chart, 0, i, i == 2 ? NAN : 1);
+    draw(&chart, 1, &svg);
+    const char *line = strstr(svg.data, "class=\"line k0\"");
+    assert_non_null(line);
+    const char *end = strchr(line, '>');
+    size_t moves = 0;
+    for (; line < end; line++)
+        moves += *line == 'M';
+    assert_int_equal(moves, 2);
+    chart_release(&chart);
+    text_release(&svg);
+}
+
+static void many_points_are_thinned_but_their_extremes_stay(void **state)
+{
+    struct chart chart;
+    struct text svg = {0};
+    struct chart_points kept = {0};
+    double least = 0, most = 0;
+    (void)state;
+    chart_init(&chart, "");
+    chart_add_group(&chart, "", CHART_LINES);
+    for (int i = 0; i < 200000; i++)
+        chart_add_point(&chart, 0, i, i == 77777 ? 900 : i == 123456 ? -900 : i % 7);
+    struct chart_range x = chart_x_range(&chart, 1);
+    chart_thin(&chart.groups.items[0], &x, 300, &kept);
+    for (size_t i = 0; i < kept.count; i++) {
+        least = fmin(least, kept.items[i].y);
+        most = fmax(most, kept.items[i].y);
+        assert_true(i == 0 || kept.items[i].x > kept.items[i - 1].x);
+    }
+    assert_true(kept.count <= 4 * 302);
+    assert_true(least == -900 && most == 900);
+    draw(&chart, 1, &svg);
+    assert_true(svg.length < 60000);
+    vec_release(&kept);
+    chart_release(&chart);
+    text_release(&svg);
+}
+
+static void stacked_bars_reach_their_sum(void **state)
+{
+    struct chart chart;
+    struct text svg = {0};
+    (void)state;
+    chart_init(&chart, "");
+    chart_add_category(&chart, "one");
+    chart_add_category(&chart, hostile);
+    for (unsigned g = 0; g < 3; g++) {
+        chart_add_group(&chart, "part", CHART_STACKED);
+        chart_add_point(&chart, g, 0, 13);
+        chart_add_point(&chart, g, 1, g == 1 ? NAN : 21);
+    }
+    struct chart_range x = chart_x_range(&chart, 1), y = chart_y_range(&chart, &x, 5);
+    assert_true(y.low == 0 && y.high >= 42);
+    draw(&chart, 1, &svg);
+    assert_int_equal(occurrences(svg.data, "<rect class=\"bar k"), 5 + 3 /* of the key */);
+    assert_non_null(strstr(svg.data, ">42</text>"));
+    chart_release(&chart);
+    text_release(&svg);
+}
+
+static void panels_share_the_time_and_its_moments(void **state)
+{
+    struct chart charts[2];
+    struct text svg = {0};
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        chart_init(&charts[i], "");
+        chart_add_group(&charts[i], hostile, CHART_STEPS);
+        chart_add_point(&charts[i], 0, i, 1);
+        chart_add_point(&charts[i], 0, 5 + i, 2);
+    }
+    chart_add_band(&charts[0], 1, 2, "compute", "1 s", 2);
+    chart_add_mark(&charts[0], 1, hostile);
+    struct chart_range x = chart_x_range(charts, 2);
+    assert_true(x.low == 0 && x.high == 6);
+    draw(charts, 2, &svg);
+    assert_int_equal(occurrences(svg.data, "class=\"tint b2\""), 2);
+    assert_int_equal(occurrences(svg.data, "class=\"strip b2\""), 1);
+    assert_non_null(strstr(svg.data, "phase: compute"));
+    chart_release(&charts[0]);
+    chart_release(&charts[1]);
+    text_release(&svg);
+}
+
+static void hollow_points_are_told_in_the_key(void **state)
+{
+    struct chart chart;
+    struct text svg = {0};
+    (void)state;
+    chart_init(&chart, "");
+    chart.hollow_note = "saturated";
+    chart_add_group(&chart, "", CHART_LINES_POINTS);
+    chart_add_measured(&chart, 0, 1, 2, 0.5, false);
+    chart_add_measured(&chart, 0, 2, 2, 0.5, true);
+    draw(&chart, 1, &svg);
+    assert_int_equal(occurrences(svg.data, "class=\"hollow k"), 2);
+    assert_int_equal(occurrences(svg.data, "class=\"whisker k"), 2);
+    assert_non_null(strstr(svg.data, ">saturated</text>"));
+    chart_release(&chart);
+    text_release(&svg);
+}
+
+static void one_wild_error_bar_does_not_flatten_the_rest(void **state)
+{
+    struct chart chart;
+    (void)state;
+    chart_init(&chart, "");
+    chart_add_group(&chart, "", CHART_LINES_POINTS);
+    chart_add_measured(&chart, 0, 1, 10, 1000, false);
+    chart_add_measured(&chart, 0, 2, 20, 1, false);
+    struct chart_range x = chart_x_range(&chart, 1), y = chart_y_range(&chart, &x, 5);
+    assert_true(y.low == 0 && y.high <= 40);
+    chart_release(&chart);
+}
+
+/* ---- gnuplot ---- */
+
+/* All that is between single quotes is text; what is outside must not have come from a name. */
+static void strip_quoted(const char *script, struct text *out)
+{
+    bool quoted = false;
+    for (; *script; script++) {
+        quoted ^= *script == '\'';
+        if (!quoted)
+            text_putc(out, *script);
+        else
+            assert_true(*script != '\n');
+    }
+    assert_false(quoted);
+}
+
+static void a_hostile_name_cannot_leave_its_quotes(void **state)
+{
+    static const char name[] = "a'; system('touch x'); '`touch y`\n!touch z";
+    struct chart chart;
+    struct text script = {0}, bare = {0};
+    (void)state;
+    chart_init(&chart, name);
+    chart_set_axis(&chart, &chart.x, name, "");
+    chart_add_category(&chart, name);
+    chart_add_group(&chart, name, CHART_BARS);
+    chart_add_point(&chart, 0, 0, 1);
+    chart_add_mark(&chart, 0, name);
+    chart_add_band(&chart, 0, 1, name, name, 0);
+    chart_gnuplot_script(&chart, 1, CHART_SVG, &script);
+    strip_quoted(script.data, &bare);
+    text_putc(&bare, '\n');
+    assert_null(strstr(bare.data, "touch"));
+    assert_non_null(strstr(script.data, "touch"));
+    chart_release(&chart);
+    text_release(&script);
+    text_release(&bare);
+}
+
+static void plots_are_svg_or_png(void **state)
+{
+    enum chart_format format;
+    struct chart chart;
+    struct err err;
+    (void)state;
+    assert_true(chart_format_of("a/b.c.svg", &format) && format == CHART_SVG);
+    assert_true(chart_format_of("x.png", &format) && format == CHART_PNG);
+    assert_false(chart_format_of("x.pdf", &format));
+    assert_false(chart_format_of("svg", &format));
+    chart_init(&chart, "");
+    assert_int_equal(chart_gnuplot(&chart, 1, "x.pdf", false, &err), -EINVAL);
+    chart_release(&chart);
+}
+
+static void a_missing_program_names_its_package(void **state)
+{
+    static const char *const argv[] = {"there-is-no-such-program", NULL};
+    struct text in = {0}, out = {0};
+    struct err err;
+    (void)state;
+    assert_int_equal(program_run(argv, "some-package", &in, 100, &out, &err), -ENOENT);
+    assert_non_null(strstr(err.message, "some-package"));
+}
+
+static void a_program_gets_its_input_and_its_failure_is_told(void **state)
+{
+    static const char *const cat[] = {"cat", NULL};
+    static const char *const fail[] = {"sh", "-c", "echo >&2; echo no good >&2; exit 3", NULL};
+    struct text in = {0}, out = {0};
+    struct err err;
+    (void)state;
+    text_puts(&in, "hello");
+    assert_int_equal(program_run(cat, "coreutils", &in, 100, &out, &err), 0);
+    assert_string_equal(out.data, "hello");
+    assert_int_equal(program_run(cat, "coreutils", &in, 3, &out, &err), -EFBIG);
+    assert_int_equal(program_run(fail, "dash", &in, 100, &out, &err), -EIO);
+    assert_string_equal(err.message, "sh failed: no good");
+    text_release(&in);
+    text_release(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hostile_text_stays_text),
+        cmocka_unit_test(broken_utf8_is_replaced),
+        cmocka_unit_test(long_text_is_cut_between_characters),
+        cmocka_unit_test(a_chart_without_data_has_axes),
+        cmocka_unit_test(one_point_is_drawn_and_no_number_is_not),
+        cmocka_unit_test(a_gap_breaks_a_line),
+        cmocka_unit_test(many_points_are_thinned_but_their_extremes_stay),
+        cmocka_unit_test(stacked_bars_reach_their_sum),
+        cmocka_unit_test(panels_share_the_time_and_its_moments),
+        cmocka_unit_test(hollow_points_are_told_in_the_key),
+        cmocka_unit_test(one_wild_error_bar_does_not_flatten_the_rest),
+        cmocka_unit_test(a_hostile_name_cannot_leave_its_quotes),
+        cmocka_unit_test(plots_are_svg_or_png),
+        cmocka_unit_test(a_missing_program_names_its_package),
+        cmocka_unit_test(a_program_gets_its_input_and_its_failure_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

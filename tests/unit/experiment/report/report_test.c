@@ -1,0 +1,589 @@
+/* Reports on runs and sweeps: what they say, and that nothing in a store can break a page. */
+#include "experiment/report/report.h"
+
+#include "base/time.h"
+#include "experiment/report/report_data.h"
+#include "experiment/report/report_sweep.h"
+#include "experiment/report/report_timeline.h"
+#include "markup_check.h"
+#include "report_samples.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const char hostile[] = "</style><script>alert('x')</script> & \"\x01\xff`'";
+static char folder[] = "/tmp/weft-report-XXXXXX";
+static char store_path[64];
+
+/* A store with its runs, and what is read of it. */
+struct opened {
+    struct result_store *store;
+    struct result_runs runs;
+};
+
+static void open_store(struct opened *opened)
+{
+    struct err err;
+    assert_int_equal(result_store_open(&opened->store, store_path, RESULT_STORE_READ, &err), 0);
+    assert_int_equal(result_store_read_runs(opened->store, &opened->runs, &err), 0);
+}
+
+static void close_store(struct opened *opened)
+{
+    result_runs_release(&opened->runs);
+    result_store_close(opened->store);
+}
+
+static void page_of_run(struct text *html)
+{
+    struct opened opened;
+    struct report_run report;
+    struct page page;
+    struct err err;
+    open_store(&opened);
+    assert_int_equal(report_run_read(&report, opened.store, &opened.runs.items.items[0], &err), 0);
+    report_run_page(&report, &page);
+    page_finish(&page, html);
+    page_release(&page);
+    report_run_release(&report);
+    close_store(&opened);
+    assert_true(markup_is_well_formed(html->data));
+}
+
+static struct report_sweep *read_sweep(struct opened *opened, const struct report_choice *choice)
+{
+    struct report_sweep *sweep;
+    struct err err;
+    sample_sweep(store_path);
+    open_store(opened);
+    assert_int_equal(report_sweep_read(&sweep, opened->store, &opened->runs, choice, &err), 0);
+    return sweep;
+}
+
+static size_t occurrences(const char *text, const char *part)
+{
+    size_t count = 0;
+    for (; (text = strstr(text, part)) != NULL; text += strlen(part))
+        count++;
+    return count;
+}
+
+/* ---- a run ---- */
+
+static void a_run_is_told_in_one_sentence(void **state)
+{
+    struct text html = {0};
+    (void)state;
+    sample_run(store_path, 500, NULL);
+    page_of_run(&html);
+    assert_non_null(strstr(html.data,
+                           "Both checks hold; after “fail switch S15” at 60.1 s the subnet was as "
+                           "wanted again within 203 ms; 13,106 of 418,220 packets were lost "
+                           "(3.13 %)."));
+    text_release(&html);
+}
+
+static void a_page_has_all_its_parts(void **state)
+{
+    static const char *const parts[] = {"The fabric",
+                                        "What happened when",
+                                        "compute 105 ms",
+                                        "Packets lost, by cause",
+                                        "<td>dead node</td>",
+                                        "latency.p99",
+                                        "check lost &lt;= 20000",
+                                        "weft sim death.weft --seed 7",
+                                        "1234567890abcdef",
+                                        "at 60.1s fail switch S15"};
+    struct text html = {0};
+    (void)state;
+    sample_run(store_path, 500, NULL);
+    page_of_run(&html);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (!strstr(html.data, parts[i]))
+            fail_msg("'%s' is missing", parts[i]);
+    assert_null(strstr(html.data, "lifetime")); /* nothing was lost that way */
+    text_release(&html);
+}
+
+static void a_page_needs_nothing_else(void **state)
+{
+    struct text html = {0};
+    (void)state;
+    sample_run(store_path, 500, NULL);
+    page_of_run(&html);
+    assert_null(strstr(html.data, "<script"));
+    assert_null(strstr(html.data, "<link"));
+    assert_null(strstr(html.data, "<img"));
+    assert_null(strstr(html.data, "@import"));
+    assert_null(strstr(html.data, "url("));
+    assert_non_null(strstr(html.data, "default-src 'none'"));
+    text_release(&html);
+}
+
+static void the_same_store_gives_the_same_bytes(void **state)
+{
+    struct text one = {0}, two = {0};
+    (void)state;
+    sample_run(store_path, 500, NULL);
+    page_of_run(&one);
+    sample_run(store_path, 500, NULL);
+    page_of_run(&two);
+    assert_string_equal(one.data, two.data);
+    text_release(&one);
+    text_release(&two);
+}
+
+static void hostile_names_stay_text(void **state)
+{
+    struct text html = {0};
+    (void)state;
+    sample_run(store_path, 500, hostile);
+    page_of_run(&html);
+    assert_null(strstr(html.data, "<script"));
+    assert_int_equal(occurrences(html.data, "</style>"), 1);
+    assert_true(occurrences(html.data, "&lt;script&gt;") > 5);
+    assert_non_null(strstr(html.data, "1 of 2 checks fails"));
+    text_release(&html);
+}
+
+static void many_points_make_no_large_page(void **state)
+{
+    struct text html = {0};
+    (void)state;
+    sample_run(store_path, 30000, NULL);
+    page_of_run(&html);
+    assert_true(html.length < 1000000);
+    text_release(&html);
+}
+
+static void a_run_without_results_has_a_page(void **state)
+{
+    struct text html = {0};
+    (void)state;
+    sample_empty_run(store_path);
+    page_of_run(&html);
+    assert_non_null(strstr(html.data, "Nothing was checked."));
+    text_release(&html);
+}
+
+static void a_run_that_came_to_no_end_says_why(void **state)
+{
+    struct result_store *store;
+    struct text html = {0};
+    struct err err;
+    struct result_run run = {.error = "out of <memory>", .replay = "weft sim x", .name = "x"};
+    (void)state;
+    remove(store_path);
+    assert_int_equal(result_store_open(&store, store_path, RESULT_STORE_WRITE, &err), 0);
+    assert_int_equal(result_store_add_failed(store, &run, &err), 0);
+    result_store_close(store);
+    page_of_run(&html);
+    assert_non_null(strstr(html.data, "came to no end: out of &lt;memory&gt;"));
+    text_release(&html);
+}
+
+static void a_directory_gets_its_page(void **state)
+{
+    char path[80];
+    struct err err;
+    (void)state;
+    sample_run(store_path, 100, NULL);
+    assert_int_equal(report_write_run(folder, &err), 0);
+    snprintf(path, sizeof path, "%s/report.html", folder);
+    assert_int_equal(access(path, R_OK), 0);
+    unlink(path);
+    sample_sweep(store_path);
+    assert_int_equal(report_write_run(folder, &err), -EINVAL);
+    assert_non_null(strstr(err.message, "72 runs"));
+    assert_int_not_equal(access(path, R_OK), 0);
+    assert_true(report_write_run("/nonexistent", &err) < 0);
+}
+
+static void csv_has_figures_and_points(void **state)
+{
+    struct opened opened;
+    struct report_run report;
+    struct text csv = {0};
+    struct err err;
+    (void)state;
+    sample_run(store_path, 100, NULL);
+    open_store(&opened);
+    assert_int_equal(report_run_read(&report, opened.store, &opened.runs.items.items[0], &err), 0);
+    report_run_csv(&report, &csv);
+    assert_non_null(strstr(csv.data, "\nlost.dead-node,packets,,9120\n"));
+    assert_non_null(strstr(csv.data, "\nbroken,s,,\n"));
+    assert_int_equal(occurrences(csv.data, "\nlatency,s,"), 100);
+    text_release(&csv);
+    report_run_release(&report);
+    close_store(&opened);
+}
+
+static void csv_fields_are_quoted_where_they_must_be(void **state)
+{
+    struct text out = {0};
+    (void)state;
+    csv_put(&out, "plain");
+    csv_put(&out, "a,\"b\"\n");
+    assert_string_equal(out.data, "plain\"a,\"\"b\"\"\n\"");
+    text_release(&out);
+}
+
+/* ---- time ---- */
+
+struct told {
+    struct story story;
+    struct results results;
+    struct timeline timeline;
+};
+
+static void tell(struct told *told)
+{
+    *told = (struct told){0};
+    told->story.end = 100 * TIME_MS;
+    story_tell(&told->story, STORY_ACTION, 40 * TIME_MS, "scenario", "fail switch S3");
+    struct story_change changes[] = {
+        {.who = "S0", .cause = "start", .begin = 0, .routed = 2 * TIME_MS, .end = 3 * TIME_MS},
+        {.who = "S0",
+         .cause = "trap",
+         .begin = 45 * TIME_MS,
+         .routed = 55 * TIME_MS,
+         .end = 57 * TIME_MS}};
+    vec_push(&told->story.changes, changes[0]);
+    vec_push(&told->story.changes, changes[1]);
+    results_set(&told->results, "change.2.compute.time", 0.008, "s");
+    timeline_init(&told->timeline, &told->story, &told->results);
+}
+
+static void untell(struct told *told)
+{
+    timeline_release(&told->timeline);
+    results_release(&told->results);
+    story_release(&told->story);
+}
+
+static void phases_follow_each_other_without_a_gap(void **state)
+{
+    static const uint64_t expected[PHASE_KINDS] = {5 * TIME_MS, 2 * TIME_MS, 8 * TIME_MS,
+                                                   2 * TIME_MS};
+    struct told told;
+    (void)state;
+    tell(&told);
+    for (unsigned kind = 0; kind < PHASE_KINDS; kind++)
+        assert_int_equal(timeline_phase_time(&told.timeline, 1, kind), expected[kind]);
+    assert_null(timeline_cause(&told.timeline, 0));
+    assert_string_equal(timeline_cause(&told.timeline, 1)->text, "fail switch S3");
+    assert_int_equal(timeline_phase_time(&told.timeline, 0, PHASE_DETECT), 0);
+    untell(&told);
+}
+
+static void an_action_is_answered_once(void **state)
+{
+    struct told told;
+    (void)state;
+    tell(&told);
+    vec_push(&told.story.changes,
+             ((struct story_change){
+                 .who = "S0", .cause = "sweep", .begin = 80 * TIME_MS, .end = 81 * TIME_MS}));
+    assert_null(timeline_cause(&told.timeline, 2));
+    told.story.changes.items[2].who = "S9"; /* another manager has not answered it yet */
+    assert_non_null(timeline_cause(&told.timeline, 2));
+    untell(&told);
+}
+
+static void windows_show_a_change_and_what_surrounds_it(void **state)
+{
+    struct told told;
+    struct windows windows = {0};
+    (void)state;
+    tell(&told);
+    timeline_windows(&told.timeline, 1, &windows);
+    assert_int_equal(windows.count, 2); /* the one with an action is preferred */
+    assert_true(windows.items[0].from == 0 && windows.items[0].to == 100 * TIME_MS);
+    assert_true(windows.items[1].from < 40 * TIME_MS && windows.items[1].to > 57 * TIME_MS);
+    assert_int_equal(windows.items[1].origin, 40 * TIME_MS);
+    vec_release(&windows);
+    untell(&told);
+}
+
+static void of_a_late_traffic_only_its_time_is_shown(void **state)
+{
+    struct told told;
+    struct windows windows = {0};
+    (void)state;
+    tell(&told);
+    size_t updated = results_series(&told.results, "change.1.updated", "share");
+    size_t accepted = results_series(&told.results, "accepted", "packets/s");
+    results_add_point(&told.results, updated, 2 * TIME_MS, 1);
+    results_add_point(&told.results, accepted, 35 * TIME_MS, 1000);
+    timeline_windows(&told.timeline, 1, &windows);
+    assert_int_equal(windows.items[0].from, 35 * TIME_MS);
+    assert_int_equal(windows.items[0].to, 100 * TIME_MS);
+    vec_release(&windows);
+    untell(&told);
+}
+
+static void no_line_bridges_a_long_pause(void **state)
+{
+    struct told told;
+    struct chart charts[TIMELINE_PANELS];
+    struct window window = {.to = 100 * TIME_MS, .moment = ""};
+    size_t left_out, gaps = 0;
+    (void)state;
+    tell(&told);
+    size_t latency = results_series(&told.results, "latency", "s");
+    for (unsigned i = 0; i < 90; i++)
+        if (i < 70 || i > 80)
+            results_add_point(&told.results, latency, i * TIME_MS, 1e-6);
+    assert_int_equal(timeline_charts(&told.timeline, &window, charts, &left_out), 1);
+    for (size_t i = 0; i < charts[0].groups.items[0].points.count; i++)
+        gaps += isnan(charts[0].groups.items[0].points.items[i].y);
+    assert_int_equal(gaps, 1);
+    chart_release(&charts[0]);
+    untell(&told);
+}
+
+static void measured_phases_are_believed(void **state)
+{
+    struct told told;
+    (void)state;
+    tell(&told);
+    timeline_release(&told.timeline);
+    results_set(&told.results, "change.2.begin", 0.045, "s");
+    results_set(&told.results, "change.2.discover.time", 0.001, "s");
+    timeline_init(&told.timeline, &told.story, &told.results);
+    assert_null(timeline_cause(&told.timeline, 1)); /* no detection was measured: no fault */
+    assert_int_equal(timeline_phase_time(&told.timeline, 1, PHASE_DETECT), 0);
+    assert_int_equal(timeline_phase_time(&told.timeline, 1, PHASE_DISCOVER), TIME_MS);
+    assert_int_equal(timeline_phase_time(&told.timeline, 1, PHASE_COMPUTE), 8 * TIME_MS);
+    assert_int_equal(timeline_phase_time(&told.timeline, 1, PHASE_DISTRIBUTE), 3 * TIME_MS);
+    untell(&told);
+}
+
+static void losses_by_sample_are_added_up(void **state)
+{
+    struct told told;
+    struct chart charts[TIMELINE_PANELS];
+    struct window window = {.to = 100 * TIME_MS, .moment = ""};
+    size_t left_out;
+    (void)state;
+    tell(&told);
+    size_t lost = results_series(&told.results, "lost", "packets");
+    for (unsigned i = 0; i < 4; i++)
+        results_add_point(&told.results, lost, i * TIME_MS, i == 3 ? 2 : 5);
+    assert_int_equal(timeline_charts(&told.timeline, &window, charts, &left_out), 1);
+    assert_true(charts[0].groups.items[0].points.items[3].y == 17);
+    assert_int_equal(charts[0].marks.count, 1);
+    chart_release(&charts[0]);
+    untell(&told);
+}
+
+/* ---- a sweep ---- */
+
+static void a_sweep_chooses_what_varies(void **state)
+{
+    struct opened opened;
+    struct report_sweep *sweep = read_sweep(&opened, &(struct report_choice){0});
+    (void)state;
+    assert_string_equal(sweep->parameters.items[sweep->x_parameter].name, "rate");
+    assert_int_equal(sweep->by.count, 1);
+    assert_string_equal(sweep->parameters.items[sweep->by.items[0]].name, "engine");
+    for (size_t i = 0; i < sweep->y.count; i++) /* the same in all points: not worth a curve */
+        assert_string_not_equal(sweep->figures.items[sweep->y.items[i]].name, "adapters");
+    assert_int_equal(sweep->points.count, 24);
+    assert_int_equal(sweep->finished.count, 71);
+    report_sweep_free(sweep);
+    close_store(&opened);
+}
+
+static void curves_have_means_intervals_and_saturation(void **state)
+{
+    struct opened opened;
+    const char *const y[] = {"latency.mean"};
+    struct report_choice choice = {.x = "rate", .y = y, .y_count = 1, .by = "engine"};
+    struct report_sweep *sweep = read_sweep(&opened, &choice);
+    struct chart chart;
+    (void)state;
+    sweep_chart(sweep, sweep->y.items[0], &chart);
+    assert_int_equal(chart.groups.count, 3);
+    for (size_t g = 0; g < 3; g++) {
+        const struct chart_group *group = &chart.groups.items[g];
+        assert_int_equal(group->points.count, 8);
+        assert_true(group->points.items[0].x == 25000 && group->points.items[7].x == 200000);
+        assert_false(group->points.items[0].hollow);
+        assert_true(group->points.items[7].hollow);
+        assert_true(group->points.items[0].high > group->points.items[0].y);
+        assert_true(group->points.items[7].y > group->points.items[0].y);
+    }
+    chart_release(&chart);
+    report_sweep_free(sweep);
+    close_store(&opened);
+}
+
+static void one_figure_can_be_drawn_over_another(void **state)
+{
+    struct opened opened;
+    const char *const y[] = {"latency.mean"};
+    struct report_choice choice = {.x = "throughput.received", .y = y, .y_count = 1};
+    struct report_sweep *sweep = read_sweep(&opened, &choice);
+    struct chart chart;
+    (void)state;
+    sweep_chart(sweep, sweep->y.items[0], &chart);
+    assert_int_equal(chart.groups.count, 3); /* by engine, along the rate */
+    assert_string_equal(chart.x.unit, "packets/s");
+    assert_true(fabs(chart.groups.items[0].points.items[1].x - 50000) < 2000);
+    chart_release(&chart);
+    report_sweep_free(sweep);
+    close_store(&opened);
+}
+
+static void words_on_the_x_axis_become_bars(void **state)
+{
+    struct opened opened;
+    const char *const y[] = {"latency.mean"};
+    struct report_choice choice = {.x = "engine", .y = y, .y_count = 1, .by = "vls"};
+    struct report_sweep *sweep = read_sweep(&opened, &choice);
+    struct chart chart;
+    (void)state;
+    sweep_chart(sweep, sweep->y.items[0], &chart);
+    assert_int_equal(chart.categories.count, 3);
+    assert_int_equal(chart.groups.count, 1);
+    assert_int_equal(chart.groups.items[0].points.count, 3); /* the rates are pooled */
+    assert_int_equal(sweep->pooled.count, 1);
+    assert_true(chart_has_bars(&chart));
+    chart_release(&chart);
+    report_sweep_free(sweep);
+    close_store(&opened);
+}
+
+static void a_wrong_name_gets_the_nearest(void **state)
+{
+    struct opened opened;
+    struct report_sweep *sweep;
+    struct err err;
+    const char *const y[] = {"latency.maen"};
+    const struct report_choice wrong[] = {
+        {.y = y, .y_count = 1}, {.x = "rte"}, {.by = "latency.mean"}};
+    static const char *const told[] = {"did you mean 'latency.mean'?", "did you mean 'rate'?",
+                                       "no parameter 'latency.mean'"};
+    (void)state;
+    sample_sweep(store_path);
+    open_store(&opened);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(report_sweep_read(&sweep, opened.store, &opened.runs, &wrong[i], &err),
+                         -EINVAL);
+        if (!strstr(err.message, told[i]))
+            fail_msg("'%s' does not say '%s'", err.message, told[i]);
+    }
+    close_store(&opened);
+}
+
+static void a_sweeps_page_lists_failures_with_their_replay(void **state)
+{
+    struct opened opened;
+    struct report_sweep *sweep = read_sweep(&opened, &(struct report_choice){0});
+    struct page page;
+    struct text html = {0};
+    (void)state;
+    report_sweep_page(sweep, &page);
+    page_finish(&page, &html);
+    assert_true(markup_is_well_formed(html.data));
+    assert_non_null(strstr(html.data, "1 of 72 runs came to no end"));
+    assert_non_null(strstr(html.data, "it took more than 60s"));
+    assert_non_null(strstr(html.data, "weft sim load.weft --set sm.engine=fera"));
+    assert_int_equal(occurrences(html.data, "<svg class=\"chart\""), sweep->y.count);
+    page_release(&page);
+    text_release(&html);
+    report_sweep_free(sweep);
+    close_store(&opened);
+}
+
+static void a_sweeps_table_fits_a_terminal(void **state)
+{
+    struct opened opened;
+    struct report_sweep *sweep = read_sweep(&opened, &(struct report_choice){0});
+    struct text text = {0};
+    size_t column = 0;
+    (void)state;
+    report_sweep_text(sweep, &text);
+    for (const char *at = text.data; *at; at++) {
+        column = *at == '\n' ? 0 : column + (((unsigned char)*at & 0xc0) != 0x80);
+        assert_true(column <= 80);
+    }
+    assert_non_null(strstr(text.data, "* saturated"));
+    text_release(&text);
+    report_sweep_free(sweep);
+    close_store(&opened);
+}
+
+static void a_sweeps_csv_has_a_line_a_point(void **state)
+{
+    struct opened opened;
+    struct report_sweep *sweep = read_sweep(&opened, &(struct report_choice){0});
+    struct text csv = {0};
+    (void)state;
+    report_sweep_csv(sweep, &csv);
+    assert_int_equal(occurrences(csv.data, "\n"), 25);
+    assert_int_equal(strncmp(csv.data, "engine,rate,vls,runs,throughput.received,", 41), 0);
+    assert_non_null(strstr(csv.data, "\ndr,200000,2,2,"));
+    text_release(&csv);
+    report_sweep_free(sweep);
+    close_store(&opened);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(store_path, sizeof store_path, "%s/run.db", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    unlink(store_path);
+    return rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_is_told_in_one_sentence),
+        cmocka_unit_test(a_page_has_all_its_parts),
+        cmocka_unit_test(a_page_needs_nothing_else),
+        cmocka_unit_test(the_same_store_gives_the_same_bytes),
+        cmocka_unit_test(hostile_names_stay_text),
+        cmocka_unit_test(many_points_make_no_large_page),
+        cmocka_unit_test(a_run_without_results_has_a_page),
+        cmocka_unit_test(a_run_that_came_to_no_end_says_why),
+        cmocka_unit_test(a_directory_gets_its_page),
+        cmocka_unit_test(csv_has_figures_and_points),
+        cmocka_unit_test(csv_fields_are_quoted_where_they_must_be),
+        cmocka_unit_test(phases_follow_each_other_without_a_gap),
+        cmocka_unit_test(an_action_is_answered_once),
+        cmocka_unit_test(windows_show_a_change_and_what_surrounds_it),
+        cmocka_unit_test(of_a_late_traffic_only_its_time_is_shown),
+        cmocka_unit_test(no_line_bridges_a_long_pause),
+        cmocka_unit_test(measured_phases_are_believed),
+        cmocka_unit_test(losses_by_sample_are_added_up),
+        cmocka_unit_test(a_sweep_chooses_what_varies),
+        cmocka_unit_test(curves_have_means_intervals_and_saturation),
+        cmocka_unit_test(one_figure_can_be_drawn_over_another),
+        cmocka_unit_test(words_on_the_x_axis_become_bars),
+        cmocka_unit_test(a_wrong_name_gets_the_nearest),
+        cmocka_unit_test(a_sweeps_page_lists_failures_with_their_replay),
+        cmocka_unit_test(a_sweeps_table_fits_a_terminal),
+        cmocka_unit_test(a_sweeps_csv_has_a_line_a_point),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

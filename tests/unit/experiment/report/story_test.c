@@ -1,0 +1,134 @@
+/* What people and programs read. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/time.h"
+#include "experiment/report/story_text.h"
+
+#include <string.h>
+
+static struct story make_story(void)
+{
+    struct story story = {
+        .file = "x.weft", .seed = 3, .end = 2 * TIME_S, .hash = 0xabc, .switches = 2};
+    story_tell(&story, STORY_ACTION, 60 * TIME_S + 100 * TIME_MS, "scenario", "fail switch %s",
+               "S15");
+    story_tell(&story, STORY_ALARM, 61 * TIME_S, "a name that is longer than the column for it",
+               "a long text that must go on in the next line because a terminal has only eighty "
+               "columns, and perhaps even in the one after that");
+    struct story_change change = {.who = "S1",
+                                  .cause = "a cause",
+                                  .begin = TIME_S,
+                                  .routing = TIME_S + TIME_MS,
+                                  .computing = 500 * TIME_US,
+                                  .routed = TIME_S + 1500 * TIME_US,
+                                  .end = TIME_S + 4 * TIME_MS,
+                                  .gets = 100,
+                                  .sets = 50,
+                                  .blocks = 8,
+                                  .finished = true,
+                                  .tied = true,
+                                  .fault = TIME_S - TIME_MS};
+    vec_push(&story.changes, change);
+    vec_push(&story.checks, ((struct story_check){"check active", 4, TIME_S, true, ""}));
+    vec_push(&story.checks, ((struct story_check){"check smps all == 0", 5, TIME_S, false, "150"}));
+    return story;
+}
+
+static bool has(const struct text *text, const char *part)
+{
+    return text->data && strstr(text->data, part);
+}
+
+static void assert_fits(const struct text *text)
+{
+    for (const char *line = text->data ? text->data : ""; *line;) {
+        size_t length = strcspn(line, "\n"), columns = 0;
+        for (size_t i = 0; i < length; i++)
+            columns += ((unsigned char)line[i] & 0xC0) != 0x80;
+        if (columns > 80)
+            fail_msg("%zu columns: %.*s", columns, (int)length, line);
+        line += length + (line[length] != 0);
+    }
+}
+
+static void events_fit_into_eighty_columns(void **state)
+{
+    struct story story = make_story();
+    struct text out = {0};
+    (void)state;
+    for (size_t i = 0; i < story.events.count; i++)
+        story_write_event(&story.events.items[i], &out);
+    assert_fits(&out);
+    assert_true(has(&out, "       60.1s > scenario     fail switch S15\n"));
+    assert_true(has(&out, " one after that\n"));
+    text_release(&out);
+    story_release(&story);
+}
+
+static void the_summary_has_changes_checks_and_the_trace(void **state)
+{
+    struct story story = make_story();
+    struct text out = {0};
+    (void)state;
+    story_write_summary(&story, &out);
+    assert_fits(&out);
+    assert_true(has(&out,
+                    "          1s        4ms        1ms      500us      2.5ms    100     50      "
+                    "8\n             S1: a cause\n"));
+    assert_true(has(&out, "ok     check active\n"));
+    assert_true(has(&out, "FAILED check smps all == 0 (150)\n"));
+    assert_true(has(&out, "2 checks, 1 failed; seed 3, trace 0000000000000abc\n"));
+    assert_int_equal(story_failures(&story), 1);
+    text_release(&out);
+    story_release(&story);
+}
+
+static void count_alarms(void *context, const struct story_event *event)
+{
+    *(unsigned *)context += event->kind == STORY_ALARM && strcmp(event->text, "3 left") == 0;
+}
+
+static void listeners_hear_of_events_as_they_come(void **state)
+{
+    unsigned alarms = 0;
+    struct story story = {.tell = count_alarms, .context = &alarms};
+    (void)state;
+    story_tell(&story, STORY_EVENT, 0, "S1", "3 left");
+    assert_int_equal(alarms, 0);
+    story_tell(&story, STORY_ALARM, 0, "S1", "%d left", 3);
+    assert_int_equal(alarms, 1);
+    assert_int_equal(story.events.count, 2);
+    story_release(&story);
+}
+
+static void json_has_it_all(void **state)
+{
+    struct story story = make_story();
+    struct text out = {0};
+    (void)state;
+    story_write_json(&story, &out);
+    assert_true(has(&out, "\"trace_hash\": \"0000000000000abc\""));
+    assert_true(has(&out, "\"failed\": 1"));
+    assert_true(has(&out, "\"fault_ps\": 999000000000"));
+    assert_true(has(&out, "\"routing_ps\": 1001000000000"));
+    assert_true(has(&out, "\"computing_ps\": 500000000"));
+    assert_true(has(&out, "\"routed_ps\": 1001500000000"));
+    text_release(&out);
+    story_release(&story);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(events_fit_into_eighty_columns),
+        cmocka_unit_test(the_summary_has_changes_checks_and_the_trace),
+        cmocka_unit_test(listeners_hear_of_events_as_they_come),
+        cmocka_unit_test(json_has_it_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,276 @@
+/* Virtual machines in scenarios: what statements mean, what becomes of machines, and that the
+ * checks about them can fail. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/time.h"
+#include "experiment/run/play.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static int play(const char *text, struct story *story, struct err *err)
+{
+    struct play_options options = {0};
+    struct scenario scenario;
+    int status = scenario_read_text(&scenario, "x.weft", text, strlen(text), err);
+    if (status == 0) {
+        status = play_scenario(&scenario, &options, story, err);
+        scenario_release(&scenario);
+    }
+    return status;
+}
+
+static struct story play_well(const char *text)
+{
+    struct story story = {0};
+    struct err err = {0};
+    char message[1024];
+    if (play(text, &story, &err) != 0)
+        fail_msg("%s", err_text(&err, message, sizeof message));
+    return story;
+}
+
+static void assert_refused(const char *text, const char *expected)
+{
+    struct story story = {0};
+    struct err err = {0};
+    char message[1024];
+    assert_int_equal(play(text, &story, &err), -EINVAL);
+    err_text(&err, message, sizeof message);
+    if (!strstr(message, expected))
+        fail_msg("'%s' is refused with: %s", text, message);
+    story_release(&story);
+}
+
+/* With 12 hypervisors, H0 to H11, 3 at a leaf. */
+#define TREE  "topology fattree m=3,4 w=1,2 vfs=3\n"
+#define THERE TREE "sm H0\nrun until settled\n"
+
+static double figure(const struct story *story, const char *name)
+{
+    const struct figure *found = results_find(&story->results, name);
+    return found ? found->value : NAN;
+}
+
+static double last_of(const struct story *story, const char *name)
+{
+    for (size_t i = 0; i < story->results.series.count; i++) {
+        const struct series *series = &story->results.series.items[i];
+        if (strcmp(series->name, name) == 0 && series->points.count)
+            return series->points.items[series->points.count - 1].value;
+    }
+    return NAN;
+}
+
+static void assert_all_hold(const struct story *story)
+{
+    for (size_t i = 0; i < story->checks.count; i++)
+        if (!story->checks.items[i].holds)
+            fail_msg("%s: %s", story->checks.items[i].line, story->checks.items[i].finding);
+    assert_true(story->checks.count > 0);
+}
+
+static void statements_about_machines_have_one_meaning(void **state)
+{
+    struct scenario scenario;
+    struct err err = {0};
+    const char *text = "vm start a at H1\nvm start b\nafter 1ms vm migrate a to auto minimal\n"
+                       "vm churn boots 60 moves 0.5 per minute keep 9 until 3s\nvm stop a\n";
+    (void)state;
+    assert_int_equal(scenario_read_text(&scenario, "x.weft", text, strlen(text), &err), 0);
+    assert_int_equal(scenario.statements.count, 5);
+    const struct statement *s = scenario.statements.items;
+    assert_int_equal(s[0].action.kind, ACTION_START_MACHINE);
+    assert_string_equal(s[0].action.node_word.text, "H1");
+    assert_null(s[1].action.node_word.text);
+    assert_int_equal(s[2].action.kind, ACTION_MOVE_MACHINE);
+    assert_int_equal(s[2].action.machine.mode, VSWITCH_MINIMAL);
+    assert_int_equal(s[2].action.when, ACTION_AFTER);
+    assert_int_equal(s[3].action.kind, ACTION_CHURN);
+    assert_int_equal(s[3].action.machine.keep, 9);
+    assert_true(s[3].action.machine.absolute && s[3].action.machine.until == 3 * TIME_S);
+    assert_int_equal(s[4].action.kind, ACTION_STOP_MACHINE);
+    scenario_release(&scenario);
+}
+
+static void what_cannot_be_done_is_refused_before_anything_happens(void **state)
+{
+    (void)state;
+    assert_refused(THERE "vm begin a\n", "'begin' is no thing to do with machines");
+    assert_refused(THERE "vm start\n", "a machine's name");
+    assert_refused(THERE "vm migrate a to H1\n", "no 'vm start' starts 'a'");
+    assert_refused(THERE "vm start a at H1-vswitch\n", "is no hypervisor");
+    assert_refused(THERE "vm start a at H99\n", "is no node of this fabric");
+    assert_refused(THERE "vm start a\nvm migrate a to H1 quickly\n", "is no mode of a move");
+    assert_refused(THERE "vm churn boots 5 per minute\n", "how long?");
+    assert_refused(THERE "vm churn moves 5 per minute for 1s\n", "without 'boots N'");
+    assert_refused(THERE "set vm model other\n", "is no model of machines");
+    assert_refused(THERE "set vm colour red\n", "is no setting of machines");
+    assert_refused(THERE "set vm model shared-port\nvm start a\n", "need a place");
+    assert_refused(THERE "vm start a\ntraffic uniform load 0.1 from a to H1\n", "say a rate");
+    assert_refused("topology clos 3 1 4\nsm S0\nvm start a at H1\n", "is no hypervisor");
+}
+
+static void a_move_costs_what_its_figures_say(void **state)
+{
+    (void)state;
+    struct story story = play_well(THERE "vm start a at H1\nrun until settled\ncheck machines\n"
+                                         "vm migrate a to H10\nrun until settled\n"
+                                         "check smps Set(VirtualFunction) == 2\ncheck machines\n");
+    assert_all_hold(&story);
+    assert_true(figure(&story, "vm.a.moves") == 1);
+    assert_true(figure(&story, "vm.a.smps.hypervisors") == 2);
+    assert_true(figure(&story, "vm.a.smps.tables") >= 1);
+    assert_true(figure(&story, "vm.a.smps.tables") <= 12);
+    assert_true(figure(&story, "vm.a.switches") <= 6);
+    assert_true(figure(&story, "vm.running") == 1);
+    assert_true(figure(&story, "vm.start.done") == 1);
+    assert_true(isnan(figure(&story, "vm.a.lost"))); /* nobody sends anything */
+    story_release(&story);
+}
+
+static void packets_follow_a_machine(void **state)
+{
+    (void)state;
+    struct story story = play_well(
+        TREE "sm H0\ntraffic uniform rate 100e3 size 256 from H[56] to a start 5ms\n"
+             "traffic uniform rate 100e3 size 256 from a to H7 start 5ms\nrun until settled\n"
+             "vm start a at H1\nrun 6ms\nvm migrate a to H10\nrun until settled\nrun for 1ms\n"
+             "check machines\ncheck no-loss-of others\ncheck conserved\n");
+    assert_all_hold(&story);
+    assert_true(figure(&story, "vm.a.delivered") > 500);
+    assert_true(figure(&story, "vm.a.downtime") > 0);
+    assert_true(figure(&story, "vm.a.downtime") < 1e-3);
+    story_release(&story);
+}
+
+static void losses_of_others_are_noticed(void **state)
+{
+    (void)state;
+    struct story story =
+        play_well(TREE "sm H0\ntraffic uniform rate 1e6 size 256 from H[56] to H[78] start 5ms\n"
+                       "run until settled\nvm start a at H1\nrun 6ms\nfail node H7\nrun for 1ms\n"
+                       "check no-loss-of others\n");
+    assert_int_equal(story_failures(&story), 1);
+    story_release(&story);
+}
+
+static void a_machine_whose_hypervisor_died_is_missed(void **state)
+{
+    (void)state;
+    struct story story = play_well(THERE "vm start a at H1\nrun until settled\n"
+                                         "fail node H1-vswitch\nrun until settled\n"
+                                         "check machines\n");
+    assert_int_equal(story_failures(&story), 1);
+    assert_non_null(strstr(story.checks.items[0].finding, "is nowhere"));
+    story_release(&story);
+}
+
+static void what_fails_is_told_and_counted(void **state)
+{
+    (void)state;
+    struct story story = play_well(THERE "vm start a at H1\nvm start b at H1\nvm start c at H1\n"
+                                         "vm start d at H1\nrun until settled\n"
+                                         "check vm.failed == 1\ncheck vm.running == 3\n"
+                                         "check machines\n");
+    assert_all_hold(&story);
+    bool told = false;
+    for (size_t i = 0; i < story.events.count; i++)
+        told |= story.events.items[i].kind == STORY_ALARM &&
+                strstr(story.events.items[i].text, "could not be started") != NULL;
+    assert_true(told);
+    story_release(&story);
+}
+
+static void an_order_is_given_to_the_next_master(void **state)
+{
+    (void)state;
+    struct story story =
+        play_well(TREE "sm H0 priority 5\nsm H2 poll 10ms\nrun until settled\nvm start a at H1\n"
+                       "run until settled\nvm migrate a to H10\nkill sm H0\nrun until settled\n"
+                       "check master H2\ncheck machines\ncheck vm.a.moves == 1\n");
+    assert_all_hold(&story);
+    story_release(&story);
+}
+
+static void a_churn_is_the_same_for_the_same_seed(void **state)
+{
+    static const char text[] = THERE "seed 7\nvm churn boots 6e3 moves 6e3 per minute keep 10 for "
+                                     "200ms minimal\nrun until settled\ncheck machines\n"
+                                     "check vm.start.done == 19\ncheck vm.running == 10\n";
+    (void)state;
+    struct story one = play_well(text), two = play_well(text);
+    assert_all_hold(&one);
+    assert_true(one.hash == two.hash);
+    assert_true(figure(&one, "vm.move.done") >= 5);
+    assert_true(figure(&one, "vm.stop.done") == 9);
+    story_release(&one);
+    story_release(&two);
+}
+
+static void what_machines_do_is_kept_over_time(void **state)
+{
+    (void)state;
+    struct story story = play_well(
+        TREE "sm H0\ntraffic uniform rate 100e3 size 256 from H[56] to a start 5ms\n"
+             "collect vm.running as all called running\ncollect vm.moves as all called moves\n"
+             "collect vm.smps as samples 1ms called smps\ncollect vm.pause as max from 0s\n"
+             "collect vm.time as all called times\ncollect vm.waiting as max from 0s every 1us\n"
+             "collect vm.starts as total from 0s\ncollect vm.stops as total from 0s\n"
+             "collect vm.failed as total from 0s\nrun until settled\n"
+             "vm start a at H1\nvm start b at H2\nrun 6ms\nvm migrate a to H10\n"
+             "run until settled\nvm stop b\nrun until settled\nrun for 2ms\ncheck machines\n");
+    assert_all_hold(&story);
+    assert_true(last_of(&story, "running") == 1);
+    assert_true(last_of(&story, "moves") == 1);
+    assert_true(last_of(&story, "smps") ==
+                figure(&story, "vm.smps.hypervisors") + figure(&story, "vm.smps.tables"));
+    assert_true(last_of(&story, "times") > 0);
+    assert_true(figure(&story, "vm.pause.max") == figure(&story, "vm.downtime.most"));
+    assert_true(figure(&story, "vm.waiting.max") == 2);
+    assert_true(figure(&story, "vm.starts.total") == 2);
+    assert_true(figure(&story, "vm.stops.total") == 1);
+    assert_true(figure(&story, "vm.failed.total") == 0);
+    story_release(&story);
+    assert_refused(THERE "collect vm.running of H1 as max\n", "there is no 'vm.running' of a node");
+}
+
+static void at_a_shared_port_every_peer_asks_again(void **state)
+{
+    (void)state;
+    struct story story = play_well(
+        "topology fattree m=3,4 w=1,2\nset vm model shared-port\nsm H0\n"
+        "traffic uniform rate 100e3 size 256 from H[567] to a start 5ms\nrun until settled\n"
+        "vm start a at H1\nrun 6ms\nvm migrate a to H10\nrun until settled\nrun for 1ms\n"
+        "check smps Set == 0\n");
+    assert_all_hold(&story);
+    assert_true(figure(&story, "vm.queries") == 3);
+    assert_true(figure(&story, "vm.queries.time.most") > 0);
+    assert_true(figure(&story, "vm.a.lost") >= 1);
+    story_release(&story);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(statements_about_machines_have_one_meaning),
+        cmocka_unit_test(what_cannot_be_done_is_refused_before_anything_happens),
+        cmocka_unit_test(a_move_costs_what_its_figures_say),
+        cmocka_unit_test(packets_follow_a_machine),
+        cmocka_unit_test(losses_of_others_are_noticed),
+        cmocka_unit_test(a_machine_whose_hypervisor_died_is_missed),
+        cmocka_unit_test(what_fails_is_told_and_counted),
+        cmocka_unit_test(an_order_is_given_to_the_next_master),
+        cmocka_unit_test(a_churn_is_the_same_for_the_same_seed),
+        cmocka_unit_test(what_machines_do_is_kept_over_time),
+        cmocka_unit_test(at_a_shared_port_every_peer_asks_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,57 @@
+/* Settings of simulated managers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "experiment/run/manager.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void managers_keys_are_those_of_the_configuration(void **state)
+{
+    const char *const *names;
+    size_t count = manager_keys(&names);
+    (void)state;
+    for (size_t i = 0; i < count; i++) {
+        struct config config;
+        struct err err = {0};
+        struct cursor cursor = {.file = "x", .err = &err};
+        struct word key = {names[i], 1, 1}, value = {"?", 1, 9};
+        config_init(&config);
+        assert_int_equal(manager_set(&config, &key, &value, &cursor), -EINVAL);
+        if (err.column != 9 || strstr(err.message, "there is no key"))
+            fail_msg("%s: %s", names[i], err.message);
+        config_release(&config);
+    }
+}
+
+static void managers_settings_are_taken_or_refused(void **state)
+{
+    struct config config;
+    struct err err = {0};
+    struct cursor cursor = {.file = "x", .err = &err};
+    struct word window = {"window", 1, 1}, mode = {"mode", 1, 1}, wrong = {"windwo", 1, 1};
+    struct word seven = {"7", 1, 8}, ordered = {"naive", 1, 8};
+    (void)state;
+    config_init(&config);
+    assert_int_equal(manager_set(&config, &window, &seven, &cursor), 0);
+    assert_int_equal(config.sm.window, 7);
+    assert_int_equal(manager_set(&config, &mode, &ordered, &cursor), 0);
+    assert_int_equal(config.sm.mode, SM_NAIVE);
+    assert_int_equal(manager_set(&config, &wrong, &seven, &cursor), -EINVAL);
+    assert_non_null(strstr(err.message, "did you mean 'window'?"));
+    config_release(&config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(managers_keys_are_those_of_the_configuration),
+        cmocka_unit_test(managers_settings_are_taken_or_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,332 @@
+/* Playing: time, order, and what the story says afterwards. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/time.h"
+#include "experiment/run/play.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int play(const char *text, const struct play_options *options, struct story *story,
+                struct err *err)
+{
+    struct scenario scenario;
+    int status = scenario_read_text(&scenario, "x.weft", text, strlen(text), err);
+    if (status == 0) {
+        status = play_scenario(&scenario, options, story, err);
+        scenario_release(&scenario);
+    }
+    return status;
+}
+
+static struct story play_well(const char *text)
+{
+    struct play_options options = {0};
+    struct story story = {0};
+    struct err err = {0};
+    char message[1024];
+    if (play(text, &options, &story, &err) != 0)
+        fail_msg("%s", err_text(&err, message, sizeof message));
+    return story;
+}
+
+static void assert_refused(const char *text, const char *expected)
+{
+    struct play_options options = {0};
+    struct story story = {0};
+    struct err err = {0};
+    char message[1024];
+    assert_int_equal(play(text, &options, &story, &err), -EINVAL);
+    err_text(&err, message, sizeof message);
+    if (strncmp(message, expected, strlen(expected)) != 0)
+        fail_msg("it is refused with: %s", message);
+    story_release(&story);
+}
+
+static const struct story_event *find_event(const struct story *story, enum story_kind kind,
+                                            const char *text)
+{
+    for (size_t i = 0; i < story->events.count; i++)
+        if (story->events.items[i].kind == kind && strstr(story->events.items[i].text, text))
+            return &story->events.items[i];
+    fail_msg("nobody says '%s'", text);
+    return NULL;
+}
+
+/* 1: it holds, 0: it does not, -1: there is none. */
+static int outcome(const struct story *story, size_t index)
+{
+    if (!story->checks.items || index >= story->checks.count)
+        return -1;
+    return story->checks.items[index].holds;
+}
+
+static unsigned line_of(const struct story *story, size_t index)
+{
+    return story->checks.items && index < story->checks.count ? story->checks.items[index].number
+                                                              : 0;
+}
+
+#define NET "topology figure1\nsm S1 sweep 1s\n"
+
+static void actions_happen_at_their_time_in_order(void **state)
+{
+    struct story story = play_well(NET "at 3s fail link S2 2\nat 2s flap S3 4\nat 3s reroute S1\n"
+                                       "run 4s\nafter 500ms fail switch S9\nrun 5s\n");
+    (void)state;
+    size_t seen = 0;
+    static const struct {
+        uint64_t time;
+        const char *text;
+    } expected[] = {{2 * TIME_S, "flap S3 4"},
+                    {3 * TIME_S, "fail link S2 2"},
+                    {3 * TIME_S, "reroute S1"},
+                    {4 * TIME_S + 500 * TIME_MS, "fail switch S9"}};
+    for (size_t i = 0; i < story.events.count; i++) {
+        if (story.events.items[i].kind != STORY_ACTION)
+            continue;
+        assert_true(seen < sizeof expected / sizeof expected[0]);
+        assert_int_equal(story.events.items[i].time, expected[seen].time);
+        assert_string_equal(story.events.items[i].text, expected[seen++].text);
+    }
+    assert_int_equal(seen, 4);
+    assert_int_equal(story.end, 5 * TIME_S);
+    story_release(&story);
+}
+
+static void a_run_until_settled_ends_when_the_fabric_is_up(void **state)
+{
+    struct story story = play_well(NET "run until settled\ncheck in-order\n");
+    (void)state;
+    assert_int_equal(story_failures(&story), 0);
+    assert_true(story.end < 100 * TIME_MS);
+    assert_int_equal(story.changes.count, 1);
+    assert_non_null(story.changes.items);
+    assert_true(story.changes.items[0].finished);
+    assert_int_equal(story.changes.items[0].begin, 0);
+    assert_true(story.changes.items[0].routed > 0);
+    assert_true(story.changes.items[0].blocks >= 8);
+    story_release(&story);
+}
+
+static void a_fault_that_nobody_noticed_is_not_settled(void **state)
+{
+    struct story story = play_well("topology figure1\nset traps no\nsm S1 sweep 10s\n"
+                                   "run until settled\nrun 5s\nfail link S2 2\nrun until settled\n"
+                                   "check in-order\ncheck time-to-settle >= 4s\n");
+    (void)state;
+    assert_int_equal(story_failures(&story), 0);
+    assert_true(story.end > 10 * TIME_S); /* the sweep found it */
+    story_release(&story);
+}
+
+static void a_run_that_does_not_settle_in_time_is_a_failed_check(void **state)
+{
+    struct story story = play_well(NET "drop 100%\nrun until settled limit 3s\n");
+    (void)state;
+    assert_int_equal(story.checks.count, 1);
+    assert_int_equal(story_failures(&story), 1);
+    assert_int_equal(story.end, 3 * TIME_S);
+    story_release(&story);
+}
+
+static void a_check_that_fails_does_not_end_the_run(void **state)
+{
+    struct story story = play_well(NET "check settled\nrun until settled\ncheck settled\n");
+    (void)state;
+    assert_int_equal(story.checks.count, 2);
+    assert_int_equal(outcome(&story, 0), 0);
+    assert_int_equal(outcome(&story, 1), 1);
+    assert_int_equal(line_of(&story, 1), 5);
+    story_release(&story);
+}
+
+static void smps_are_those_of_the_last_run(void **state)
+{
+    struct story story = play_well(NET "run until settled\ncheck smps NodeInfo >= 15\n"
+                                       "run for 200ms\ncheck smps all == 0\n");
+    (void)state;
+    assert_int_equal(story_failures(&story), 0);
+    story_release(&story);
+}
+
+static void events_are_those_of_the_last_run(void **state)
+{
+    struct story story =
+        play_well(NET "run until settled\ncheck event \"subnet up\"\n"
+                      "run for 200ms\ncheck no-event \"subnet up\"\ncheck event \"subnet up\"\n");
+    (void)state;
+    assert_int_equal(outcome(&story, 0), 1);
+    assert_int_equal(outcome(&story, 1), 1);
+    assert_int_equal(outcome(&story, 2), 0);
+    story_release(&story);
+}
+
+static void a_killed_manager_is_followed_by_the_next(void **state)
+{
+    struct story story =
+        play_well("topology figure1\nsm S1 priority 3\nsm H7 priority 1\n"
+                  "run until settled\nrun for 2s\ncheck master S1\ncheck master H7\n"
+                  "kill sm S1\nrun until settled limit 5s\ncheck master H7\n"
+                  "start sm S1\nrun for 15s\nrun until settled\ncheck master S1\n");
+    (void)state;
+    assert_int_equal(outcome(&story, 0), 1);
+    assert_int_equal(outcome(&story, 1), 0);
+    assert_int_equal(outcome(&story, 2), 1);
+    assert_int_equal(outcome(&story, 3), 1);
+    assert_int_equal(story.checks.count, 4);
+    story_release(&story);
+}
+
+static void a_manager_declared_stopped_waits_to_be_started(void **state)
+{
+    struct story story = play_well("topology figure1\nsm S1 stopped\nrun 1s\ncheck settled\n"
+                                   "start sm S1\nrun until settled\ncheck in-order\n");
+    (void)state;
+    assert_int_equal(outcome(&story, 0), 0);
+    assert_int_equal(outcome(&story, 1), 1);
+    story_release(&story);
+}
+
+static void a_node_that_dies_takes_its_manager_along(void **state)
+{
+    struct story story = play_well("topology figure1\nsm H4\nsm H7\nrun until settled\n"
+                                   "fail node H4\nrun until settled limit 10s\ncheck master H7\n");
+    (void)state;
+    find_event(&story, STORY_ACTION, "the manager at H4 goes with it");
+    assert_int_equal(story_failures(&story), 0);
+    story_release(&story);
+}
+
+static void the_command_line_goes_before_the_file(void **state)
+{
+    const char *settings[] = {"sm.engine=pira", "preset=today", "topology.switches=5", "mtu=1024"};
+    struct play_options options = {
+        .stage = {.seed_given = true, .seed = 9, .settings = settings, .setting_count = 4}};
+    struct story story = {0};
+    struct err err = {0};
+    (void)state;
+    assert_int_equal(play("topology ring switches=3\nseed 4\nset mtu 2048\nset sm engine fera\n"
+                          "sm S0\nrun until settled\n",
+                          &options, &story, &err),
+                     0);
+    assert_int_equal(story.seed, 9);
+    assert_int_equal(story.switches, 5);
+    find_event(&story, STORY_EVENT, "pira");
+    story_release(&story);
+}
+
+static void attributes_go_by_pattern(void **state)
+{
+    struct story story = play_well("topology figure1\nset S[23] traps no\nsm S1 sweep 10s\n"
+                                   "run until settled\nrun 5s\nfail link S2 4\nrun for 2s\n"
+                                   "check no-event \"trap 128\"\nfail link S5 3\nrun for 2s\n"
+                                   "check event \"trap 128\"\n");
+    (void)state;
+    assert_int_equal(outcome(&story, 0), 1);
+    assert_int_equal(outcome(&story, 1), 1);
+    story_release(&story);
+}
+
+static void wrong_settings_of_the_command_line_are_refused(void **state)
+{
+    static const char *const wrong[] = {
+        "sm.engin=pira", "sm.engine=no", "preset=old", "topology.x=1", "mtu", "mtu=7", "nothing=1"};
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct play_options options = {.stage = {.settings = &wrong[i], .setting_count = 1}};
+        struct story story = {0};
+        struct err err = {0};
+        if (play("topology ring\nsm S0\n", &options, &story, &err) != -EINVAL)
+            fail_msg("%s is taken", wrong[i]);
+        story_release(&story);
+    }
+}
+
+static void names_and_values_are_checked_before_anything_happens(void **state)
+{
+    (void)state;
+    assert_refused("run 1s\n", "x.weft: no 'topology' statement");
+    assert_refused("topology ring\ntopology ring\n", "x.weft:2:1: a second topology");
+    assert_refused("topology rign\n", "x.weft:1:10: no kind of fabric is called 'rign'");
+    assert_refused("topology no.net\n", "x.weft:1:10: ");
+    assert_refused("topology no.net 5\n", "x.weft:1:17: '5': a file takes no parameters");
+    assert_refused("topology figure1\nsm S11\n",
+                   "x.weft:2:4: 'S11' is no node of this fabric; did you mean 'S1'?");
+    assert_refused("topology figure1\nsm S1:2\n",
+                   "x.weft:2:4: a manager sits at port 0 of a switch");
+    assert_refused("topology figure1\nsm S1\nsm S1\n", "x.weft:3:4: there is a manager at 'S1'");
+    assert_refused("topology figure1\nsm S1 windwo 3\n",
+                   "x.weft:2:7: 'windwo' is no setting of a manager; did you mean 'window'?");
+    assert_refused("topology figure1\nsm S1 window none\n",
+                   "x.weft:2:14: window: 'none': expected");
+    assert_refused("topology figure1\nset sm window none\nsm S1\n", "x.weft:2:15: window: 'none'");
+    assert_refused("topology figure1\nset mut 256\n",
+                   "x.weft:2:5: 'mut' is no attribute of a fabric; did you mean 'mtu'?");
+    assert_refused("topology figure1\nset mtu 3\n", "x.weft:2:9: mtu: '3' does not fit");
+    assert_refused("topology figure1\nsm S1\nrun 1s\nfail link S1 9\n",
+                   "x.weft:4:14: '9' is no port of 'S1', which has 1 to 4");
+    assert_refused("topology figure1\nfail link S1 4\n",
+                   "x.weft:2:14: nothing is connected to port 4");
+    assert_refused("topology figure1\nfail switch H7\n", "x.weft:2:13: 'H7' is no switch");
+    assert_refused("topology figure1\nkill sm S2\n", "x.weft:2:9: no manager sits at 'S2'");
+    assert_refused("topology figure1\ncheck master S0\n", "x.weft:2:14: 'S0' is no node");
+}
+
+static void times_that_are_over_are_refused(void **state)
+{
+    (void)state;
+    assert_refused(NET "run 2s\nat 1s flap S1 1\n",
+                   "x.weft:4:4: 1s is over: the run is at 2s already");
+    assert_refused(NET "run 2s\nrun 1s\n", "x.weft:4:5: 1s is over: the run is at 2s already");
+    assert_refused(NET "at 3s flap S1 1\nrun 2s\n", "x.weft:3:1: no 'run' comes to this time");
+    assert_refused("topology figure1\nrun 8000000s\nrun for 8000000s\n",
+                   "x.weft:3:5: a run lasts 100 days");
+    assert_refused(NET "run 1s\nkill sm S1\nkill sm S1\n",
+                   "x.weft:5:1: the manager is not running");
+}
+
+static void the_same_seed_gives_the_same_trace(void **state)
+{
+    static const char text[] = NET "drop 3%\nrun until settled limit 20s\n";
+    struct story first = play_well(text), second = play_well(text);
+    struct play_options options = {.stage = {.seed_given = true, .seed = 2}};
+    struct story other = {0};
+    struct err err = {0};
+    (void)state;
+    assert_int_equal(play(text, &options, &other, &err), 0);
+    assert_true(first.lost > 0);
+    assert_true(first.hash == second.hash);
+    assert_true(first.hash != other.hash);
+    story_release(&first);
+    story_release(&second);
+    story_release(&other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(actions_happen_at_their_time_in_order),
+        cmocka_unit_test(a_run_until_settled_ends_when_the_fabric_is_up),
+        cmocka_unit_test(a_fault_that_nobody_noticed_is_not_settled),
+        cmocka_unit_test(a_run_that_does_not_settle_in_time_is_a_failed_check),
+        cmocka_unit_test(a_check_that_fails_does_not_end_the_run),
+        cmocka_unit_test(smps_are_those_of_the_last_run),
+        cmocka_unit_test(events_are_those_of_the_last_run),
+        cmocka_unit_test(a_killed_manager_is_followed_by_the_next),
+        cmocka_unit_test(a_manager_declared_stopped_waits_to_be_started),
+        cmocka_unit_test(a_node_that_dies_takes_its_manager_along),
+        cmocka_unit_test(the_command_line_goes_before_the_file),
+        cmocka_unit_test(attributes_go_by_pattern),
+        cmocka_unit_test(wrong_settings_of_the_command_line_are_refused),
+        cmocka_unit_test(names_and_values_are_checked_before_anything_happens),
+        cmocka_unit_test(times_that_are_over_are_refused),
+        cmocka_unit_test(the_same_seed_gives_the_same_trace),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

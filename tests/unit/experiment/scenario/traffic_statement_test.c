@@ -1,0 +1,307 @@
+/* `traffic`, `measure`, `collect`, `every` and figure checks: what they mean, what is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "base/time.h"
+#include "experiment/scenario/scenario.h"
+#include "topology/generate.h"
+#include "wire/mad.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+static struct scenario read_scenario(const char *text)
+{
+    struct scenario scenario;
+    struct err err = {0};
+    char message[1024];
+    if (scenario_read_text(&scenario, "x.weft", text, strlen(text), &err) != 0)
+        fail_msg("%s", err_text(&err, message, sizeof message));
+    return scenario;
+}
+
+static void assert_refused(const char *text, const char *expected)
+{
+    struct scenario scenario;
+    struct err err = {0};
+    char message[1024];
+    assert_int_equal(scenario_read_text(&scenario, "x.weft", text, strlen(text), &err), -EINVAL);
+    err_text(&err, message, sizeof message);
+    if (strncmp(message, expected, strlen(expected)) != 0)
+        fail_msg("'%s' is refused with: %s", text, message);
+}
+
+/* ---- traffic ---- */
+
+static int bind(const char *line, const char *kind, const char *mtu, struct traffic *traffic,
+                struct err *err)
+{
+    struct scenario scenario = read_scenario(line);
+    struct topology topology;
+    struct fabric_options options;
+    topology_init(&topology);
+    assert_int_equal(topology_generate(&topology, kind, NULL, 0, 1, err), 0);
+    assert_int_equal(fabric_options_preset(&options, "today", err), 0);
+    assert_int_equal(fabric_options_set(&options, "mtu", mtu, err), 0);
+    struct demand_world world = {.topology = &topology, .options = &options, .folder = "."};
+    struct cursor cursor = scenario_cursor(&scenario, err);
+    int status = demand_bind(scenario.statements.items[0].demand, &world, &cursor, traffic);
+    topology_release(&topology);
+    scenario_release(&scenario);
+    return status;
+}
+
+static struct traffic bind_well(const char *line)
+{
+    struct traffic traffic;
+    struct err err = {0};
+    char message[1024];
+    if (bind(line, "figure1", "4096", &traffic, &err) != 0)
+        fail_msg("%s", err_text(&err, message, sizeof message));
+    return traffic;
+}
+
+static void assert_unbound(const char *line, const char *expected)
+{
+    struct traffic traffic;
+    struct err err = {0};
+    char message[1024];
+    assert_int_equal(bind(line, "figure1", "2048", &traffic, &err), -EINVAL);
+    err_text(&err, message, sizeof message);
+    if (strncmp(message, expected, strlen(expected)) != 0)
+        fail_msg("'%s' is refused with: %s", line, message);
+}
+
+static void every_setting_of_traffic_is_understood(void **state)
+{
+    struct traffic t =
+        bind_well("traffic hot-spot rate 20e3 sizes 256:3,2048:1 sl 3 arrivals bursty "
+                  "burst 8 start 1s stop 2s from H1* to H[47] hot H7 share 25% "
+                  "limit 2.5 retry 1ms retries 3 p_key 0x8001");
+    (void)state;
+    assert_int_equal(t.pattern, PATTERN_HOT_SPOT);
+    assert_int_equal(t.arrival, ARRIVAL_BURSTY);
+    assert_int_equal(t.interval_ps, 50 * TIME_US);
+    assert_int_equal(t.size_count, 2);
+    assert_int_equal(t.sizes[0].payload_bytes, 256);
+    assert_int_equal(t.sizes[0].weight, 3);
+    assert_int_equal(t.sizes[1].payload_bytes, 2048);
+    assert_int_equal(t.sl, 3);
+    assert_int_equal(t.burst, 8);
+    assert_int_equal(t.start_ps, TIME_S);
+    assert_int_equal(t.stop_ps, 2 * TIME_S);
+    assert_int_equal(t.senders.count, 5); /* H11 to H15 */
+    assert_int_equal(t.receivers.count, 2);
+    assert_int_equal(t.hot, 1);
+    assert_int_equal(t.hot_parts, RNG_CERTAIN / 4);
+    assert_int_equal(t.limit_ps_per_8_bytes, 25600);
+    assert_int_equal(t.retry_ps, TIME_MS);
+    assert_int_equal(t.retries, 3);
+    assert_int_equal(t.p_key, 0x8001);
+    traffic_release(&t);
+}
+
+static void everybody_sends_unless_said_otherwise(void **state)
+{
+    struct traffic t = bind_well("traffic uniform rate 1000");
+    (void)state;
+    assert_int_equal(t.senders.count, 7);
+    assert_int_equal(t.receivers.count, 7);
+    assert_int_equal(t.arrival, ARRIVAL_POISSON);
+    assert_int_equal(t.sizes[0].payload_bytes, 256);
+    assert_int_equal(t.retries, 0);
+    traffic_release(&t);
+    t = bind_well("traffic ring arrivals saturated sl random retry 2ms");
+    assert_int_equal(t.sl, TRAFFIC_RANDOM_SL);
+    assert_int_equal(t.retries, 7);
+    traffic_release(&t);
+}
+
+/* 4X SDR carries 8 Gb/s; 256 bytes of payload are 282 on the wire. */
+static void a_load_is_a_share_of_the_link(void **state)
+{
+    struct traffic t = bind_well("traffic uniform load 0.5");
+    (void)state;
+    assert_int_equal(t.interval_ps, 564000);
+    traffic_release(&t);
+    t = bind_well("traffic uniform load 50% sizes 256,512:3");
+    assert_int_equal(t.interval_ps, 2 * (282 + 3 * 538) * 1000 / 4);
+    traffic_release(&t);
+}
+
+static void wrong_traffic_is_refused_at_its_place(void **state)
+{
+    (void)state;
+    assert_refused("traffic", "x.weft:1:8: the line ends here: expected uniform, bit-reversal");
+    assert_refused("traffic unifrom", "x.weft:1:9: 'unifrom' is no traffic pattern: expected "
+                                      "uniform, bit-reversal, transpose, shuffle, hot-spot, "
+                                      "all-to-all, shift, ring, gather or trace; did you mean "
+                                      "'uniform'?");
+    assert_refused("traffic uniform raet 5",
+                   "x.weft:1:17: 'raet' is no setting of traffic; did you mean 'rate'?");
+    assert_refused("traffic uniform rate", "x.weft:1:21: the line ends here: expected a value");
+    assert_refused("traffic uniform rate 0", "x.weft:1:22: '0': expected packets a second above 0");
+    assert_refused("traffic uniform rate -5", "x.weft:1:22: '-5': expected packets");
+    assert_refused("traffic uniform rate nan", "x.weft:1:22: 'nan': expected packets");
+    assert_refused("traffic uniform rate 1 rate 2", "x.weft:1:24: 'rate' is there twice");
+    assert_refused("traffic uniform rate 1 load 2", "x.weft:1:24: either a rate or a load");
+    assert_refused("traffic uniform load 101", "x.weft:1:22: '101': expected a share");
+    assert_refused("traffic uniform size 5000", "x.weft:1:22: '5000': expected a payload in bytes");
+    assert_refused("traffic uniform sizes 256:,1", "x.weft:1:23: '256:,1': expected sizes");
+    assert_refused("traffic uniform sizes 1,2,3,4,5,6,7,8,9", "x.weft:1:23: more than 8 sizes");
+    assert_refused("traffic uniform sl 16", "x.weft:1:20: '16': expected 'random', or");
+    assert_refused("traffic uniform arrivals poison",
+                   "x.weft:1:26: 'poison' is no arrival process: expected poisson,");
+    assert_refused("traffic uniform share 20", "x.weft:1:23: '20' is no percentage");
+    assert_refused("traffic uniform limit 0", "x.weft:1:23: '0': expected a rate in Gb/s");
+    assert_refused("traffic uniform stopped now", "x.weft:1:25: 'now' is one word too many");
+    assert_refused("traffic trace", "x.weft:1:14: the line ends here: expected a trace file");
+}
+
+static void traffic_that_does_not_fit_the_fabric_is_refused(void **state)
+{
+    (void)state;
+    assert_unbound("traffic uniform", "x.weft:1:1: how much?");
+    assert_unbound("traffic uniform rate 5 from X*",
+                   "x.weft:1:29: no adapter with a cable is called 'X*'");
+    assert_unbound("traffic gather rate 5", "x.weft:1:1: gather traffic needs 'hot NODE'");
+    assert_unbound("traffic gather rate 5 hot H8", "x.weft:1:27: 'H8' is no node of this fabric");
+    assert_unbound("traffic gather rate 5 hot S1", "x.weft:1:27: 'S1' is none of the receivers");
+    assert_unbound("traffic ring rate 5 from H4",
+                   "x.weft:1:1: ring traffic needs the same senders");
+    assert_unbound("traffic uniform rate 5 size 4096",
+                   "x.weft:1:1: packets of 4096 bytes, but the MTU is 2048 somewhere");
+    assert_unbound("traffic trace nothing.txt", "x.weft:1:15: ./nothing.txt: No such file");
+    assert_unbound("traffic uniform rate 5 start 2s stop 1s",
+                   "x.weft:1:1: traffic stops before it starts");
+}
+
+/* ---- measuring ---- */
+
+static const struct collection *collect(struct scenario *scenario, const char *text)
+{
+    *scenario = read_scenario(text);
+    return scenario->statements.items[0].collections;
+}
+
+static void collections_say_what_where_and_how(void **state)
+{
+    struct scenario scenario;
+    const struct collection *c = collect(
+        &scenario, "collect latency of H3:1 as percentile 99.9 from 1s to 2s called tail\n");
+    (void)state;
+    assert_int_equal(c->what, MEASURE_LATENCY);
+    assert_int_equal(c->how, COLLECT_PERCENTILE);
+    assert_true(fabs(c->percent - 99.9) < 1e-9);
+    assert_int_equal(c->from, TIME_S);
+    assert_int_equal(c->to, 2 * TIME_S);
+    assert_string_equal(c->name, "tail");
+    scenario_release(&scenario);
+    c = collect(&scenario, "collect lost.no-route as buckets 5ms\n");
+    assert_int_equal(c->what, MEASURE_LOST);
+    assert_int_equal(c->every, 5 * TIME_MS);
+    assert_string_equal(c->name, "lost.no-route");
+    scenario_release(&scenario);
+    c = collect(&scenario, "collect smps.set as total\n");
+    assert_int_equal(c->part, METHOD_SET);
+    assert_int_equal(c->every, 0);
+    assert_string_equal(c->name, "smps.set.total");
+    scenario_release(&scenario);
+    c = collect(&scenario, "collect input of S1 as max\n");
+    assert_int_equal(c->every, 100 * TIME_US); /* it must be looked at */
+    assert_string_equal(c->name, "input.S1.max");
+    scenario_release(&scenario);
+}
+
+static void one_line_samples_many_things(void **state)
+{
+    struct scenario scenario =
+        read_scenario("every 10us sample open input of S1:2:0 credits of S1 smps\n");
+    const struct statement *statement = &scenario.statements.items[0];
+    (void)state;
+    assert_int_equal(statement->collection_count, 4);
+    assert_int_equal(statement->collections[1].what, MEASURE_INPUT);
+    assert_string_equal(statement->collections[1].place_word.text, "S1:2:0");
+    assert_string_equal(statement->collections[2].name, "credits.S1");
+    assert_null(statement->collections[3].place_word.text);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(statement->collections[i].how, COLLECT_SAMPLES);
+        assert_int_equal(statement->collections[i].every, 10 * TIME_US);
+    }
+    scenario_release(&scenario);
+}
+
+static void wrong_measuring_is_refused_at_its_place(void **state)
+{
+    (void)state;
+    assert_refused("measure 1s", "x.weft:1:9: '1s': expected from");
+    assert_refused("measure from 2s to 1s", "x.weft:1:20: the window ends before it begins");
+    assert_refused("measure from 2s until 3s", "x.weft:1:17: 'until': expected to");
+    assert_refused("collect latenzy as mean",
+                   "x.weft:1:9: 'latenzy' is no measure; did you mean 'latency'?");
+    assert_refused("collect latency mean", "x.weft:1:17: 'mean': expected as");
+    assert_refused("collect latency as median", "x.weft:1:20: 'median' is no way to keep it");
+    assert_refused("collect latency as samples",
+                   "x.weft:1:27: the line ends here: expected a time");
+    assert_refused("collect latency as percentile 101",
+                   "x.weft:1:31: '101': expected a percentage");
+    assert_refused("collect latency as total", "x.weft:1:20: 'latency' does not count anything");
+    assert_refused("collect input as all", "x.weft:1:18: 'input' has to be looked at");
+    assert_refused("collect latency as mean every 1ms", "x.weft:1:25: 'every' is for single");
+    assert_refused("collect latency as mean nmae x", "x.weft:1:25: 'nmae' is no option");
+    assert_refused("every 5ms sample", "x.weft:1:17: the line ends here: expected what to measure");
+    assert_refused("every 5ms smaple open", "x.weft:1:11: 'smaple': expected sample");
+    assert_refused("on deadlock explode", "x.weft:1:13: 'explode' is no thing to do then");
+    assert_refused("stop traffic", "x.weft:1:13: the line ends here: expected a traffic's number");
+    assert_refused("stop trafic 1", "x.weft:1:6: 'trafic' is no thing to start or stop");
+}
+
+static void figures_are_compared_in_their_unit(void **state)
+{
+    struct scenario scenario = read_scenario("check latency <= 2.5us\ncheck accepted >= 1.2M\n"
+                                             "check lost.no-route = 0\ncheck x.y == 99%\n");
+    const struct statement *s = scenario.statements.items;
+    (void)state;
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(s[i].question.kind, QUESTION_FIGURE);
+    assert_string_equal(s[0].question.text, "latency.mean");
+    assert_string_equal(s[0].question.unit, "s");
+    assert_true(question_compare_figure(&s[0].question, 2.5e-6));
+    assert_true(question_compare_figure(&s[0].question, 2.4e-6));
+    assert_false(question_compare_figure(&s[0].question, 2.6e-6));
+    assert_false(question_compare_figure(&s[0].question, NAN));
+    assert_true(question_compare_figure(&s[1].question, 1.2e6));
+    assert_false(question_compare_figure(&s[1].question, 1.19e6));
+    assert_true(question_compare_figure(&s[2].question, 0));
+    assert_false(question_compare_figure(&s[2].question, 1));
+    assert_true(question_compare_figure(&s[3].question, 0.99));
+    scenario_release(&scenario);
+    assert_refused("check latency <= 5parsecs", "x.weft:1:18: '5parsecs': expected a number such");
+    assert_refused("check latency <=", "x.weft:1:17: the line ends here: expected a number");
+    assert_refused("check no-loss-of anybody",
+                   "x.weft:1:18: 'anybody' is no group: expected unaffected or others");
+    assert_refused("check conservd",
+                   "x.weft:1:7: 'conservd' is no check; did you mean 'conserved'?");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_setting_of_traffic_is_understood),
+        cmocka_unit_test(everybody_sends_unless_said_otherwise),
+        cmocka_unit_test(a_load_is_a_share_of_the_link),
+        cmocka_unit_test(wrong_traffic_is_refused_at_its_place),
+        cmocka_unit_test(traffic_that_does_not_fit_the_fabric_is_refused),
+        cmocka_unit_test(collections_say_what_where_and_how),
+        cmocka_unit_test(one_line_samples_many_things),
+        cmocka_unit_test(wrong_measuring_is_refused_at_its_place),
+        cmocka_unit_test(figures_are_compared_in_their_unit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

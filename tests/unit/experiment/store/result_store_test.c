@@ -1,0 +1,595 @@
+/* The result store: what goes in comes out, whole runs or nothing, and no mixing of what does not
+ * belong together. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "experiment/report/story_text.h"
+#include "experiment/store/result_store.h"
+#include "experiment/store/result_store_sql.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/weft-store-XXXXXX";
+
+static const char *path_of(const char *name)
+{
+    static char paths[4][256];
+    static unsigned next;
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    char command[300];
+    (void)state;
+    snprintf(command, sizeof command, "rm -r '%s'", folder);
+    return system(command); /* NOLINT(cert-env33-c): a path of our own */
+}
+
+static struct result_store *open_store(const char *name, enum result_store_mode mode)
+{
+    struct result_store *store;
+    struct err err = {0};
+    if (result_store_open(&store, path_of(name), mode, &err) != 0)
+        fail_msg("%s: %s", name, err.message);
+    return store;
+}
+
+static const struct result_parameter slow[] = {{"vls", "1"}, {"rate", "9000"}};
+static const struct result_parameter fast[] = {{"vls", "1"}, {"rate", "20000"}};
+
+static struct result_run run_of(const struct result_parameter *parameters, uint32_t repetition)
+{
+    return (struct result_run){.parameters = parameters,
+                               .parameter_count = 2,
+                               .repetition = repetition,
+                               .seed = 41 + repetition,
+                               .replay = "weft sim x.weft",
+                               .name = "x.weft",
+                               .scenario = "topology ring 3\nrun 1s\n",
+                               .topology = "vendid=0x1\n",
+                               .wall_s = 0.5};
+}
+
+static void add(struct result_store *store, const struct result_parameter *parameters,
+                uint32_t repetition, uint64_t hash)
+{
+    struct result_run run = run_of(parameters, repetition);
+    struct story story = {.hash = hash};
+    struct err err = {0};
+    if (result_store_add(store, &run, &story, NULL, &err) != 0)
+        fail_msg("%s", err.message);
+}
+
+static size_t count_runs(struct result_store *store)
+{
+    struct result_runs runs;
+    assert_int_equal(result_store_read_runs(store, &runs, NULL), 0);
+    size_t count = runs.items.count;
+    result_runs_release(&runs);
+    return count;
+}
+
+/* ---- what goes in comes out ---- */
+
+static void fill_story(struct story *story)
+{
+    *story = (struct story){.hash = 0xfedcba9876543210u,
+                            .end = 61,
+                            .smps = 1,
+                            .lost = 2,
+                            .hops = 3,
+                            .switches = 4,
+                            .adapters = 5};
+    story_tell(story, STORY_ACTION, 1, "-", "fail switch S1");
+    story_tell(story, STORY_EVENT, 2, "S0", "heard");
+    story_tell(story, STORY_ALARM, 3, "S0", "unhappy");
+    story_tell(story, STORY_CHECK, 4, "ok", "check active");
+    vec_push(&story->changes, ((struct story_change){.who = "S0",
+                                                     .cause = "a trap",
+                                                     .tied = true,
+                                                     .fault = 9,
+                                                     .begin = 10,
+                                                     .routing = 20,
+                                                     .computing = 5,
+                                                     .routed = 30,
+                                                     .end = 40,
+                                                     .gets = 7,
+                                                     .sets = 8,
+                                                     .blocks = 9,
+                                                     .finished = true}));
+    vec_push(&story->changes, ((struct story_change){.who = "S1", .cause = "a sweep"}));
+    story->verdict = "steady";
+    vec_push(&story->checks, ((struct story_check){"check active", 4, 50, true, ""}));
+    vec_push(&story->checks, ((struct story_check){"check time <= 1s", 5, 51, false, "2s"}));
+}
+
+static void a_story_is_read_as_it_was_added(void **state)
+{
+    (void)state;
+    struct result_store *store = open_store("story.db", RESULT_STORE_WRITE);
+    struct result_run run = run_of(slow, 1);
+    struct result_runs runs;
+    struct story story, read = {0};
+    struct text before = {0}, after = {0};
+    fill_story(&story);
+    story.file = run.name;
+    story.seed = run.seed;
+    assert_int_equal(result_store_add(store, &run, &story, NULL, NULL), 0);
+    assert_int_equal(result_store_read_runs(store, &runs, NULL), 0);
+    assert_int_equal(runs.items.count, 1);
+    assert_int_equal(runs.items.items[0].hash, story.hash);
+    assert_int_equal(runs.items.items[0].checks, 2);
+    assert_int_equal(runs.items.items[0].checks_failed, 1);
+    assert_int_equal(result_store_read_story(store, runs.items.items[0].id, &read, NULL), 0);
+    story_write_json(&story, &before);
+    story_write_json(&read, &after);
+    assert_string_equal(before.data, after.data);
+    assert_string_equal(read.verdict, "steady");
+    assert_true(read.changes.items[0].tied);
+    assert_int_equal(read.changes.items[0].fault, 9);
+    assert_int_equal(read.changes.items[0].routing, 20);
+    assert_int_equal(read.changes.items[0].computing, 5);
+    assert_false(read.changes.items[1].tied);
+    assert_int_equal(result_store_read_story(store, 77, &read, NULL), -ENOENT);
+    text_release(&before);
+    text_release(&after);
+    story_release(&story);
+    story_release(&read);
+    result_runs_release(&runs);
+    result_store_close(store);
+}
+
+static void results_are_read_as_they_were_measured(void **state)
+{
+    (void)state;
+    struct result_store *store = open_store("results.db", RESULT_STORE_WRITE);
+    struct result_run run = run_of(slow, 1);
+    struct results results = {0}, read = {0};
+    struct story story = {0};
+    double value = 0;
+    results_set(&results, "latency.mean", 0.1, "s");
+    results_set(&results, "a", -1e300, "");
+    results_set(&results, "none", NAN, "s");
+    size_t series = results_series(&results, "throughput", "packets/s");
+    results_add_point(&results, series, 5, 1.5);
+    results_add_point(&results, series, 5, 2.5);
+    results_series(&results, "empty", "");
+    assert_int_equal(result_store_add(store, &run, &story, &results, NULL), 0);
+
+    assert_int_equal(result_store_read_results(store, 1, &read, NULL), 0);
+    assert_int_equal(read.figures.count, 3);
+    assert_string_equal(read.figures.items[0].name, "latency.mean");
+    assert_string_equal(read.figures.items[0].unit, "s");
+    assert_true(read.figures.items[0].value == 0.1);
+    assert_true(read.figures.items[1].value == -1e300);
+    assert_true(isnan(read.figures.items[2].value));
+    assert_int_equal(read.series.count, 2);
+    assert_string_equal(read.series.items[0].unit, "packets/s");
+    assert_int_equal(read.series.items[0].points.count, 2);
+    assert_int_equal(read.series.items[0].points.items[1].time, 5);
+    assert_true(read.series.items[0].points.items[1].value == 2.5);
+    assert_int_equal(read.series.items[1].points.count, 0);
+    assert_true(result_store_figure(store, 1, "latency.mean", &value));
+    assert_true(value == 0.1);
+    assert_false(result_store_figure(store, 1, "latency", &value));
+    results_release(&results);
+    results_release(&read);
+    result_store_close(store);
+}
+
+static void long_texts_are_kept_once(void **state)
+{
+    (void)state;
+    struct result_store *store = open_store("texts.db", RESULT_STORE_WRITE);
+    struct result_runs runs;
+    struct arena arena = {0};
+    int64_t texts = 0;
+    add(store, slow, 1, 1);
+    add(store, fast, 1, 2);
+    assert_int_equal(sql_number(store, NULL, &texts, "SELECT count(*) FROM text", ""), 0);
+    assert_int_equal(texts, 2); /* a scenario and a topology */
+    assert_int_equal(result_store_read_runs(store, &runs, NULL), 0);
+    struct result_run *run = &runs.items.items[1];
+    assert_int_equal(result_store_read_texts(store, run, &arena, NULL), 0);
+    assert_string_equal(run->scenario, "topology ring 3\nrun 1s\n");
+    assert_string_equal(run->template, run->scenario);
+    assert_string_equal(run->topology, "vendid=0x1\n");
+    result_runs_release(&runs);
+    arena_release(&arena);
+    result_store_close(store);
+}
+
+static void runs_come_in_an_order_of_their_own(void **state)
+{
+    (void)state;
+    struct result_store *store = open_store("order.db", RESULT_STORE_WRITE);
+    struct result_runs runs;
+    static const char *const expected[] = {"rate=9000 vls=1", "rate=9000 vls=1",
+                                           "rate=20000 vls=1"};
+    add(store, fast, 1, 1);
+    add(store, slow, 2, 2);
+    add(store, slow, 1, 3);
+    assert_int_equal(result_store_read_runs(store, &runs, NULL), 0);
+    assert_int_equal(runs.items.count, 3);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_string_equal(runs.items.items[i].point, expected[i]);
+        assert_int_equal(runs.items.items[i].repetition, i == 1 ? 2 : 1);
+    }
+    assert_string_equal(runs.items.items[0].parameters[0].name, "vls");
+    assert_string_equal(result_run_parameter(&runs.items.items[2], "rate"), "20000");
+    assert_null(result_run_parameter(&runs.items.items[2], "size"));
+    result_runs_release(&runs);
+    result_store_close(store);
+}
+
+static void a_point_has_one_name(void **state)
+{
+    (void)state;
+    const struct result_parameter parameters[] = {{"b", "two words"}, {"a", "1"}, {"c", ""}};
+    struct text text = {0};
+    result_point(parameters, 3, &text);
+    assert_string_equal(text.data, "a=1 b=\"two words\" c=\"\"");
+    text_clear(&text);
+    result_point(NULL, 0, &text);
+    assert_string_equal(text.data, "");
+    text_release(&text);
+    assert_true(result_compare_values("9", "10") < 0);
+    assert_true(result_compare_values("10", "fera") < 0);
+    assert_true(result_compare_values("fera", "dr") > 0);
+    assert_true(result_compare_values("5us", "5ms") > 0); /* the same number: by letters */
+    assert_true(result_compare_values("-1.5", "1") < 0);
+    assert_true(result_compare_values("1e9", "infiniband") < 0);
+    assert_true(result_compare_values("nan", "5") > 0);
+    assert_int_equal(result_compare_values("x", "x"), 0);
+}
+
+/* ---- the same run twice ---- */
+
+static void the_same_run_twice_is_no_news(void **state)
+{
+    (void)state;
+    struct result_store *store = open_store("twice.db", RESULT_STORE_WRITE);
+    add(store, slow, 1, 5);
+    add(store, slow, 1, 5);
+    assert_int_equal(count_runs(store), 1);
+    result_store_close(store);
+}
+
+static void another_trace_of_the_same_run_is_refused(void **state)
+{
+    (void)state;
+    struct result_store *store = open_store("contradiction.db", RESULT_STORE_WRITE);
+    struct result_run run = run_of(slow, 1);
+    struct story story = {.hash = 6};
+    struct err err = {0};
+    add(store, slow, 1, 5);
+    assert_int_equal(result_store_add(store, &run, &story, NULL, &err), -EEXIST);
+    assert_non_null(strstr(err.message, "0000000000000005"));
+    assert_non_null(strstr(err.message, "0000000000000006"));
+    story.hash = 5;
+    run.seed = 99;
+    assert_int_equal(result_store_add(store, &run, &story, NULL, &err), -EEXIST);
+    assert_non_null(strstr(err.message, "seed"));
+    assert_int_equal(count_runs(store), 1);
+    result_store_close(store);
+}
+
+static void a_finished_run_takes_the_place_of_a_failed_one(void **state)
+{
+    (void)state;
+    struct result_store *store = open_store("failed.db", RESULT_STORE_WRITE);
+    struct result_run run = run_of(slow, 1);
+    struct result_runs runs;
+    bool failed = false;
+    run.error = "killed by signal 11";
+    assert_int_equal(result_store_add_failed(store, &run, NULL), 0);
+    assert_true(result_store_has(store, "rate=9000 vls=1", 1, &failed));
+    assert_true(failed);
+    assert_int_equal(result_store_read_runs(store, &runs, NULL), 0);
+    assert_true(runs.items.items[0].failed);
+    assert_string_equal(runs.items.items[0].error, "killed by signal 11");
+    assert_string_equal(runs.items.items[0].replay, "weft sim x.weft");
+    result_runs_release(&runs);
+
+    add(store, slow, 1, 5);
+    assert_true(result_store_has(store, "rate=9000 vls=1", 1, &failed));
+    assert_false(failed);
+    assert_int_equal(result_store_add_failed(store, &run, NULL), 0);
+    assert_true(result_store_has(store, "rate=9000 vls=1", 1, &failed));
+    assert_false(failed);
+    assert_int_equal(count_runs(store), 1);
+    assert_false(result_store_has(store, "rate=9000 vls=1", 2, NULL));
+    result_store_close(store);
+}
+
+/* ---- merging ---- */
+
+static int merge(struct result_store *store, const char *name, size_t *added, struct err *err)
+{
+    return result_store_merge(store, path_of(name), added, err);
+}
+
+static void merging_takes_over_what_is_missing(void **state)
+{
+    (void)state;
+    struct result_store *one = open_store("one.db", RESULT_STORE_WRITE);
+    struct result_store *two = open_store("two.db", RESULT_STORE_WRITE);
+    struct result_run run = run_of(fast, 2);
+    struct results results = {0}, read = {0};
+    struct story story, told = {0};
+    struct result_runs runs;
+    size_t added = 0;
+    fill_story(&story);
+    results_set(&results, "latency.mean", 0.25, "s");
+    results_add_point(&results, results_series(&results, "x", "s"), 1, 2);
+    add(one, slow, 1, 1);
+    add(two, slow, 1, 1);
+    add(two, fast, 1, 2);
+    assert_int_equal(result_store_add(two, &run, &story, &results, NULL), 0);
+    result_store_close(two);
+
+    assert_int_equal(merge(one, "two.db", &added, NULL), 0);
+    assert_int_equal(added, 2);
+    assert_int_equal(result_store_read_runs(one, &runs, NULL), 0);
+    assert_int_equal(runs.items.count, 3);
+    struct result_run *last = &runs.items.items[2];
+    assert_int_equal(last->hash, story.hash);
+    assert_int_equal(last->seed, run.seed);
+    assert_int_equal(last->parameter_count, 2);
+    assert_int_equal(result_store_read_texts(one, last, &runs.arena, NULL), 0);
+    assert_string_equal(last->topology, run.topology);
+    assert_int_equal(result_store_read_results(one, last->id, &read, NULL), 0);
+    assert_int_equal(read.series.items[0].points.count, 1);
+    assert_true(results_find(&read, "latency.mean")->value == 0.25);
+    assert_int_equal(result_store_read_story(one, last->id, &told, NULL), 0);
+    assert_int_equal(told.events.count, 4);
+    assert_int_equal(told.changes.count, 2);
+    assert_int_equal(told.changes.items[0].routing, 20);
+    assert_string_equal(told.verdict, "steady");
+    assert_int_equal(told.checks.count, 2);
+    assert_int_equal(merge(one, "two.db", &added, NULL), 0);
+    assert_int_equal(added, 0);
+    result_runs_release(&runs);
+    results_release(&results);
+    results_release(&read);
+    story_release(&story);
+    story_release(&told);
+    result_store_close(one);
+}
+
+static void merging_contradictions_changes_nothing(void **state)
+{
+    (void)state;
+    struct result_store *one = open_store("left.db", RESULT_STORE_WRITE);
+    struct result_store *two = open_store("right.db", RESULT_STORE_WRITE);
+    struct err err = {0};
+    add(one, fast, 1, 1);
+    add(two, slow, 1, 2);
+    add(two, fast, 1, 3);
+    result_store_close(two);
+    assert_int_equal(merge(one, "right.db", NULL, &err), -EEXIST);
+    assert_non_null(strstr(err.message, "'rate=20000 vls=1', repetition 1"));
+    assert_int_equal(count_runs(one), 1);
+    add(one, slow, 1, 2); /* and nothing is left open */
+    result_store_close(one);
+}
+
+static void merging_runs_of_another_scenario_is_refused(void **state)
+{
+    (void)state;
+    struct result_store *one = open_store("mine.db", RESULT_STORE_WRITE);
+    struct result_store *two = open_store("yours.db", RESULT_STORE_WRITE);
+    struct result_run run = run_of(slow, 1);
+    struct story story = {0};
+    struct err err = {0};
+    add(one, fast, 1, 1);
+    run.scenario = "topology ring 4\n";
+    assert_int_equal(result_store_add(two, &run, &story, NULL, NULL), 0);
+    result_store_close(two);
+    assert_int_equal(merge(one, "yours.db", NULL, &err), -EINVAL);
+    assert_non_null(strstr(err.message, "another scenario"));
+    assert_int_equal(count_runs(one), 1);
+    result_store_close(one);
+}
+
+static void merging_keeps_the_first_of_two_failures(void **state)
+{
+    (void)state;
+    struct result_store *one = open_store("first.db", RESULT_STORE_WRITE);
+    struct result_store *two = open_store("second.db", RESULT_STORE_WRITE);
+    struct result_run run = run_of(slow, 1);
+    struct result_runs runs;
+    size_t added = 7;
+    run.error = "time is up";
+    assert_int_equal(result_store_add_failed(one, &run, NULL), 0);
+    run.error = "killed by signal 11";
+    assert_int_equal(result_store_add_failed(two, &run, NULL), 0);
+    result_store_close(two);
+    assert_int_equal(merge(one, "second.db", &added, NULL), 0);
+    assert_int_equal(added, 0);
+    assert_int_equal(result_store_read_runs(one, &runs, NULL), 0);
+    assert_string_equal(runs.items.items[0].error, "time is up");
+    result_runs_release(&runs);
+    result_store_close(one);
+}
+
+static void merging_prefers_finished_runs(void **state)
+{
+    (void)state;
+    struct result_store *one = open_store("broken.db", RESULT_STORE_WRITE);
+    struct result_store *two = open_store("whole.db", RESULT_STORE_WRITE);
+    struct result_run run = run_of(slow, 1);
+    bool failed = true;
+    size_t added;
+    run.error = "time is up";
+    assert_int_equal(result_store_add_failed(one, &run, NULL), 0);
+    add(two, slow, 1, 4);
+    result_store_close(two);
+    assert_int_equal(merge(one, "whole.db", &added, NULL), 0);
+    assert_int_equal(added, 1);
+    assert_true(result_store_has(one, "rate=9000 vls=1", 1, &failed));
+    assert_false(failed);
+    result_store_close(one);
+    two = open_store("whole.db", RESULT_STORE_WRITE);
+    one = open_store("broken2.db", RESULT_STORE_WRITE);
+    assert_int_equal(result_store_add_failed(one, &run, NULL), 0);
+    result_store_close(one);
+    assert_int_equal(merge(two, "broken2.db", &added, NULL), 0);
+    assert_int_equal(added, 0);
+    result_store_close(two);
+}
+
+/* ---- files ---- */
+
+static void assert_refused(const char *name, enum result_store_mode mode, const char *expected)
+{
+    struct result_store *store;
+    struct err err = {0};
+    assert_true(result_store_open(&store, path_of(name), mode, &err) < 0);
+    assert_null(store);
+    if (!strstr(err.message, expected))
+        fail_msg("%s is refused with: %s", name, err.message);
+}
+
+static void write_text(const char *name, const char *text)
+{
+    FILE *file = fopen(path_of(name), "we");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void other_files_are_refused_and_left_alone(void **state)
+{
+    (void)state;
+    struct stat found;
+    write_text("scenario.weft", "topology ring 3\nrun 1s\ncheck in-order\n");
+    write_text("empty", "");
+    assert_int_equal(mkdir(path_of("folder"), 0777), 0);
+    assert_refused("scenario.weft", RESULT_STORE_READ, "is no result store");
+    assert_refused("scenario.weft", RESULT_STORE_WRITE, "is no result store");
+    assert_int_equal(stat(path_of("scenario.weft"), &found), 0);
+    assert_int_equal(found.st_size, 38);
+    assert_refused("empty", RESULT_STORE_READ, "is empty");
+    assert_refused("folder", RESULT_STORE_READ, "");
+    assert_refused("missing.db", RESULT_STORE_READ, "No such file");
+    assert_refused("nowhere/x.db", RESULT_STORE_WRITE, "unable to open");
+    assert_false(result_store_is_one(path_of("scenario.weft")));
+    assert_false(result_store_is_one(path_of("missing.db")));
+}
+
+static void databases_of_others_and_of_other_versions_are_refused(void **state)
+{
+    (void)state;
+    sqlite3 *db;
+    struct result_store *store = open_store("version.db", RESULT_STORE_WRITE);
+    assert_true(result_store_is_one(path_of("version.db")));
+    result_store_close(store);
+    assert_int_equal(sqlite3_open(path_of("version.db"), &db), 0);
+    assert_int_equal(sqlite3_exec(db, "PRAGMA user_version = 9", NULL, NULL, NULL), 0);
+    sqlite3_close(db);
+    assert_refused("version.db", RESULT_STORE_READ, "version 9");
+    assert_refused("version.db", RESULT_STORE_WRITE, "version 9");
+    assert_int_equal(sqlite3_open(path_of("foreign.db"), &db), 0);
+    assert_int_equal(sqlite3_exec(db, "CREATE TABLE t(x)", NULL, NULL, NULL), 0);
+    sqlite3_close(db);
+    assert_refused("foreign.db", RESULT_STORE_WRITE, "is no result store");
+    assert_false(result_store_is_one(path_of("foreign.db")));
+}
+
+static void a_reader_cannot_write(void **state)
+{
+    (void)state;
+    struct result_store *store = open_store("reader.db", RESULT_STORE_WRITE);
+    struct result_run run = run_of(slow, 1);
+    result_store_close(store);
+    store = open_store("reader.db", RESULT_STORE_READ);
+    assert_true(result_store_add_failed(store, &run, NULL) < 0);
+    assert_int_equal(count_runs(store), 0);
+    result_store_close(store);
+}
+
+/* Dies with half of a run written to the disk. */
+static void die_while_adding(const char *path)
+{
+    struct result_store *store;
+    struct story story = {.hash = 1};
+    struct result_run run = run_of(slow, 1);
+    if (result_store_open(&store, path, RESULT_STORE_WRITE, NULL) < 0 ||
+        result_store_add(store, &run, &story, NULL, NULL) < 0)
+        _exit(1);
+    if (sql_run(store, "PRAGMA cache_size = 1", NULL) < 0 || sql_begin(store, NULL) < 0)
+        _exit(1);
+    for (int64_t i = 0; i < 2000; i++)
+        if (sql_do(store, NULL, "INSERT INTO event VALUES(1, ?1, 0, 'event', 'x', 'half of a run')",
+                   "i", i) < 0)
+            _exit(1);
+    raise(SIGKILL);
+}
+
+static void a_killed_process_leaves_a_readable_store(void **state)
+{
+    (void)state;
+    const char *path = path_of("killed.db");
+    char journal[300];
+    struct story story = {0};
+    int status;
+    pid_t child = fork();
+    if (child == 0)
+        die_while_adding(path);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    snprintf(journal, sizeof journal, "%s-journal", path);
+    assert_int_equal(access(journal, F_OK), 0); /* it was in the middle of it */
+    struct result_store *store = open_store("killed.db", RESULT_STORE_READ);
+    assert_int_equal(count_runs(store), 1);
+    assert_int_equal(result_store_read_story(store, 1, &story, NULL), 0);
+    assert_int_equal(story.events.count, 0);
+    story_release(&story);
+    result_store_close(store);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_story_is_read_as_it_was_added),
+        cmocka_unit_test(results_are_read_as_they_were_measured),
+        cmocka_unit_test(long_texts_are_kept_once),
+        cmocka_unit_test(runs_come_in_an_order_of_their_own),
+        cmocka_unit_test(a_point_has_one_name),
+        cmocka_unit_test(the_same_run_twice_is_no_news),
+        cmocka_unit_test(another_trace_of_the_same_run_is_refused),
+        cmocka_unit_test(a_finished_run_takes_the_place_of_a_failed_one),
+        cmocka_unit_test(merging_takes_over_what_is_missing),
+        cmocka_unit_test(merging_contradictions_changes_nothing),
+        cmocka_unit_test(merging_runs_of_another_scenario_is_refused),
+        cmocka_unit_test(merging_keeps_the_first_of_two_failures),
+        cmocka_unit_test(merging_prefers_finished_runs),
+        cmocka_unit_test(other_files_are_refused_and_left_alone),
+        cmocka_unit_test(databases_of_others_and_of_other_versions_are_refused),
+        cmocka_unit_test(a_reader_cannot_write),
+        cmocka_unit_test(a_killed_process_leaves_a_readable_store),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

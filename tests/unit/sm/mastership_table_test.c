@@ -1,0 +1,119 @@
+/* The table of mastership by itself: what holds whatever happens. */
+#include "toy.h"
+
+#include "sm/mastership_table.h"
+
+enum { FACTS = 1 << 4 };
+
+static struct mastership_facts facts_of(unsigned bits)
+{
+    return (struct mastership_facts){
+        .learning = bits & 1, .ending = bits & 2, .yielding = bits & 4, .handing_over = bits & 8};
+}
+
+typedef void check(enum sm_state state, enum mastership_event event, struct mastership_facts facts,
+                   struct mastership_transition step);
+
+static void for_each_step(check *holds)
+{
+    for (unsigned state = SM_NOT_ACTIVE; state <= SM_MASTER; state++)
+        for (unsigned event = 0; event < MASTERSHIP_EVENTS; event++)
+            for (unsigned bits = 0; bits < FACTS; bits++)
+                holds(state, event, facts_of(bits), mastership_step(state, event, facts_of(bits)));
+}
+
+static void check_reason(enum sm_state state, enum mastership_event event,
+                         struct mastership_facts facts, struct mastership_transition step)
+{
+    (void)event, (void)facts;
+    assert_int_equal(step.next != state, step.why != NULL);
+    assert_true(step.action != DO_NOTHING || step.next == state);
+}
+
+static void every_change_of_state_has_a_reason(void **state)
+{
+    (void)state;
+    for_each_step(check_reason);
+}
+
+static void check_way_to_master(enum sm_state state, enum mastership_event event,
+                                struct mastership_facts facts, struct mastership_transition step)
+{
+    (void)facts;
+    if (step.next != SM_MASTER || state == SM_MASTER)
+        return;
+    assert_true((state == SM_DISCOVERING && event == ON_DISCOVERED) ||
+                (state == SM_STANDBY && event == ON_HANDOVER) ||
+                (state == SM_NOT_ACTIVE && event == ON_START_AS_MASTER));
+}
+
+static void nobody_becomes_master_but_after_discovery_or_a_handover(void **state)
+{
+    (void)state;
+    for_each_step(check_way_to_master);
+}
+
+static void check_end(enum sm_state state, enum mastership_event event,
+                      struct mastership_facts facts, struct mastership_transition step)
+{
+    (void)event;
+    if (facts.ending && state != SM_STANDBY)
+        assert_int_not_equal(step.next, SM_STANDBY);
+}
+
+static void who_was_asked_to_end_does_not_stand_by(void **state)
+{
+    (void)state;
+    for_each_step(check_end);
+}
+
+static void check_handovers(enum sm_state state, enum mastership_event event,
+                            struct mastership_facts facts, struct mastership_transition step)
+{
+    if (step.action != DO_SEND_HANDOVER)
+        return;
+    assert_int_equal(state, SM_MASTER);
+    assert_true(!facts.handing_over || event == ON_MET_HIGHER_MASTER);
+}
+
+static void only_a_master_hands_over(void **state)
+{
+    (void)state;
+    for_each_step(check_handovers);
+}
+
+static void of_two_managers_one_outranks_the_other(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 16 * 16; i++) {
+        struct mastership_peer a = {.guid = 1 + i % 4, .priority = i / 4 % 4},
+                               b = {.guid = 1 + i / 16 % 4, .priority = i / 64};
+        if (a.guid != b.guid)
+            assert_int_not_equal(mastership_outranks(&a, &b), mastership_outranks(&b, &a));
+    }
+}
+
+static void who_yielded_is_not_higher_for_its_guid_alone(void **state)
+{
+    (void)state;
+    struct mastership_peer us = {.guid = 2, .state = SM_MASTER},
+                           them = {.guid = 1, .state = SM_STANDBY, .yielded = true};
+    assert_int_equal(mastership_meet(&us, &them), ON_MET_YIELDED_STANDBY);
+    them.priority = 1;
+    assert_int_equal(mastership_meet(&us, &them), ON_MET_HIGHER_STANDBY);
+    us.priority = 2;
+    assert_int_equal(mastership_meet(&us, &them), ON_MET_LOWER_STANDBY);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_change_of_state_has_a_reason),
+        cmocka_unit_test(nobody_becomes_master_but_after_discovery_or_a_handover),
+        cmocka_unit_test(who_was_asked_to_end_does_not_stand_by),
+        cmocka_unit_test(only_a_master_hands_over),
+        cmocka_unit_test(of_two_managers_one_outranks_the_other),
+        cmocka_unit_test(who_yielded_is_not_higher_for_its_guid_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
