@@ -90,7 +90,7 @@ void amend_take_stock(struct sm *sm)
 {
     struct sm_job *job = sm->serving;
     struct err err;
-    if (job && job == sm->current && job->unseen && job->standing.known &&
+    if (job && job == sm->current && job->unseen && job->repair_state.known &&
         plan_check(job, &job->routes, &err) == 0)
         job->unseen = false;
 }

@@ -78,8 +78,9 @@ void sm_job_free(struct sm_job *job)
     routes_release(&job->before);
     order_release(&job->plan);
     repair_release(&job->repair);
-    standing_release(&job->standing);
+    repair_state_release(&job->repair_state);
     dependency_release(&job->checked);
+    verify_change_release(&job->change);
     mem_free(job->edited);
     vec_release(&job->nodes);
     mem_free(job);

@@ -136,6 +136,9 @@ int plan_check(struct sm_job *job, const struct routes *routes, struct err *err)
 void mend_prepare(struct sm *sm, struct sm_job *job, const uint32_t *index,
                   enum plan_reason reason);
 int mend_run(struct sm_job *job, struct err *err);
+bool mend_learn(struct repair_state *state, const struct network *network,
+                const struct dependency_graph *graph, struct verify_report *report,
+                const uint32_t *ranks);
 void mend_rebalance(struct sm *sm, uint64_t now); /* if repairs made that desirable */
 bool mend_is_gain(struct sm *sm, const struct sm_job *job);
 

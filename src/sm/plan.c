@@ -93,16 +93,17 @@ uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisiona
     return job->number;
 }
 
-/* What the check found, for the next change: once for the repair, once for its check. */
+/* What the check found, for the next change: for the repair, and for its check. */
 static void remember(struct sm_job *job, const struct routes *routes,
                      struct dependency_graph *graph, struct verify_report *report)
 {
     uint32_t *part = mem_alloc((job->network.switches.count + 1) * sizeof *part);
     dependency_release(&job->checked);
-    standing_release(&job->standing);
-    dependency_copy(&job->checked, graph);
-    job->standing.known = standing_take(&job->standing, graph, report, routes->ranks) &&
-                          network_parts(&job->network, part) == 1;
+    job->checked = *graph;
+    *graph = (struct dependency_graph){0};
+    job->repair_state.known =
+        mend_learn(&job->repair_state, &job->network, &job->checked, report, routes->ranks) &&
+        network_parts(&job->network, part) == 1;
     mem_free(part);
 }
 
@@ -221,7 +222,7 @@ static bool adopt(struct sm_job *job)
     if (job->engine->ranks)
         there->ranks = job->engine->ranks(&job->network, &job->options);
     bool right = plan_check(job, there, &unfit) == 0;
-    if (!right || !job->standing.directed) {
+    if (!right || !job->repair_state.directed) {
         mem_free(there->ranks);
         there->ranks = NULL;
     }

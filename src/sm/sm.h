@@ -32,6 +32,7 @@
 
 #include "base/err.h"
 #include "base/text.h"
+#include "routing/check/verify_change.h"
 #include "routing/engines/engine_list.h"
 #include "routing/model/network.h"
 #include "routing/model/routes.h"
@@ -125,8 +126,9 @@ struct sm_job {
     unsigned imbalance;      /* of repaired tables: see repair.h */
     uint64_t uneven;         /* pairs on the most used link when that was found to be too many */
     struct repair repair;
-    struct standing standing;        /* what is known of the tables that came out … */
-    struct dependency_graph checked; /* … and what the check knows of them */
+    struct repair_state repair_state; /* what is known of the tables that came out … */
+    struct dependency_graph checked;  /* … and what the check knows of them */
+    struct verify_change change;      /* what the check of a repair has to look at */
     uint64_t *edited; /* LIDs with entries that virtual machines changed since then; NULL: none */
     bool unseen;      /* … some of them since the routes were last checked */
 };
