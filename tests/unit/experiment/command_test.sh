@@ -1,7 +1,7 @@
 #!/bin/sh
 # weft sim at the command line: command_test.sh PATH-OF-WEFT
 # shellcheck disable=SC2016,SC2317 # inner shells expand; functions are called by claim
-# shellcheck source=tests/unit/claim.sh
+# shellcheck source=../claim.sh
 . "$(dirname "$0")/../claim.sh"
 
 # sim STATUS WORDS...: weft sim ends with this status; out and err are what it printed

@@ -1,7 +1,7 @@
 #!/bin/sh
 # What a person meets at the command line: command_test.sh PATH-OF-WEFT
 # shellcheck disable=SC2016,SC2317 # inner shells expand; functions are called by claim
-# shellcheck source=tests/unit/claim.sh
+# shellcheck source=../claim.sh
 . "$(dirname "$0")/../claim.sh"
 
 # refused WORDS...: weft topo ends with status 2, no output and one line that holds $part
