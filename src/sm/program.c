@@ -421,10 +421,12 @@ static bool is_info_refused(struct sm *sm, uint32_t node)
 static uint64_t refused_contents(struct sm *sm, uint32_t node)
 {
     const struct refusal *refusal = &switch_settings(sm, node)->refusal;
+    const struct subnet_tables *tables = node_at(sm, node)->tables;
     uint64_t hash = 1;
+    assert(tables); /* or there were no blocks to be refused */
     for (unsigned block = 0; block < LFT_BLOCKS; block++)
         if (bitset_has(refusal->blocks, block))
-            hash = fold(hash, node_at(sm, node)->tables->wanted + block * LFT_BLOCK, LFT_BLOCK);
+            hash = fold(hash, tables->wanted + block * LFT_BLOCK, LFT_BLOCK);
     return hash;
 }
 
