@@ -127,14 +127,14 @@ static void open_bench(struct bench *bench, const char *hosts, const char *vfs, 
     qos_init(&bench->qos);
     if (strcmp(with, "plain") != 0) {
         char *text = mem_strdup(levels);
-        if (qos_parse(&bench->qos, "levels", text, &err) < 0)
+        if (qos_read(&bench->qos, from_text("levels", text, &err)) < 0)
             die(err.message);
         mem_free(text);
         bench->qos.on = true;
         bench->config.qos = &bench->qos;
     }
     if (strcmp(with, "partitions") == 0) {
-        if (partitions_read_text(&bench->partitions, "keys", keys, &err) < 0)
+        if (partitions_read(&bench->partitions, from_text("keys", keys, &err)) < 0)
             die(err.message);
         bench->config.partitions = &bench->partitions;
     }

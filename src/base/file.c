@@ -15,6 +15,8 @@ int file_read(const char *path, size_t limit, struct text *text, struct err *err
     text_puts(text, "");
     if (rc)
         return err_at(err, -rc, path, 0, "%s", strerror(-rc));
+    if (text->length >= 2 && memcmp(text->data, "\x1f\x8b", 2) == 0)
+        return err_at(err, EINVAL, path, 0, "the file is compressed; try: zcat FILE | weft … -");
     if (memchr(text->data, '\0', text->length))
         return err_at(err, EINVAL, path, 0, "not a text file: it has NUL bytes");
     return 0;

@@ -1,35 +1,47 @@
 #include "base/line_reader.h"
 
+#include "base/file.h"
 #include "base/nearest.h"
-#include "base/rng.h"
-#include "base/text.h"
 #include "base/time.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <float.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- lines ---- */
 
+static void load(struct line_reader *reader)
+{
+    enum { LIMIT = 64 << 20 };
+    size_t limit = reader->limit ? reader->limit : LIMIT;
+    reader->status = file_read(reader->file, limit, &reader->content, reader->err);
+    reader->is_file = false;
+    if (strcmp(reader->file, "-") == 0)
+        reader->file = "standard input";
+    reader->text = reader->content.data;
+    reader->length = reader->content.length;
+}
+
 bool line_reader_next_line(struct line_reader *reader)
 {
-    if (reader->status || reader->length == 0)
+    if (reader->is_file)
+        load(reader);
+    if (reader->status || reader->length == 0) {
+        text_release(&reader->content);
+        text_release(&reader->buffer);
+        reader->length = 0;
         return false;
+    }
     const char *newline = memchr(reader->text, '\n', reader->length);
     size_t length = newline ? (size_t)(newline - reader->text) : reader->length;
     reader->line = reader->text;
-    reader->line_length = length;
     reader->number++;
     reader->text += length + (newline != NULL);
     reader->length -= length + (newline != NULL);
-    if (length > LINE_READER_BYTES) {
-        line_reader_error(reader, "a line of more than %d bytes", LINE_READER_BYTES);
-        return false;
-    }
-    memcpy(reader->copy, reader->line, length);
-    reader->copy[length] = 0;
+    length -= length && reader->line[length - 1] == '\r';
+    reader->line_length = length;
+    text_clear(&reader->buffer);
+    text_append(&reader->buffer, reader->line, length);
+    reader->copy = reader->buffer.data;
     return true;
 }
 
@@ -43,6 +55,16 @@ int line_reader_error(struct line_reader *reader, const char *format, ...)
     reader->status =
         err_at(reader->err, EINVAL, reader->file, reader->number, "%s", reason.message);
     return reader->status;
+}
+
+int line_reader_take(struct line_reader *reader, int status)
+{
+    if (status && reader->err && !reader->err->file[0]) {
+        struct err reason = *reader->err;
+        err_at(reader->err, -status, reader->file, reader->number, "%s", reason.message);
+    }
+    reader->status = status;
+    return status;
 }
 
 /* Takes the word at `*at` of the line. The copy keeps it: the character behind the word, which the
@@ -70,8 +92,10 @@ static int split_line(const struct line_reader *reader, struct cursor *cursor, c
     const char *line = reader->line;
     size_t length = reader->line_length, at = 0;
     int status = 0;
-    *cursor =
-        (struct cursor){.file = reader->file, .err = reader->err, .end = {.line = reader->number}};
+    cursor->file = reader->file;
+    cursor->err = reader->err;
+    cursor->end = (struct word){.line = reader->number};
+    cursor->count = cursor->at = 0;
     while (status == 0) {
         while (at < length && strchr(" \t\r", line[at]) && line[at])
             at++;
@@ -200,37 +224,15 @@ int cursor_take_time(struct cursor *cursor, uint64_t *ps)
     return status;
 }
 
-bool parse_number(const char *text, uint64_t *number)
-{
-    char *end;
-    errno = 0;
-    *number = strtoull(text, &end, text[0] == '0' && text[1] == 'x' ? 16 : 10);
-    return isdigit((unsigned char)text[0]) && !*end && !errno;
-}
-
 int cursor_take_number(struct cursor *cursor, const char *what, uint64_t low, uint64_t high,
                        uint64_t *number)
 {
     struct word word;
     int status = cursor_take(cursor, what, &word);
-    if (status == 0 && (!parse_number(word.text, number) || *number < low || *number > high))
+    if (status == 0 && !parse_bounded(word.text, low, high, number))
         return word_error(cursor, &word, "'%.80s': expected %s from %llu to %llu", word.text, what,
                           (unsigned long long)low, (unsigned long long)high);
     return status;
-}
-
-bool parse_decimal(const char *text, double *value, const char **rest)
-{
-    const char *at = text;
-    char *end;
-    at += strspn(at, "0123456789");
-    if (at == text)
-        return false; /* strtod() would take much else for a number */
-    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
-        return false;
-    *value = strtod(text, &end);
-    *rest = end;
-    return *value <= DBL_MAX;
 }
 
 int cursor_take_decimal(struct cursor *cursor, const char *what, double high, double *value)
@@ -243,23 +245,6 @@ int cursor_take_decimal(struct cursor *cursor, const char *what, double high, do
         return word_error(cursor, &word, "'%.80s': expected %s above 0 and up to %g", word.text,
                           what, high);
     return status;
-}
-
-/* At most six digits behind the point. */
-bool parse_percent(const char *text, uint64_t *parts)
-{
-    uint64_t millionths = 0, scale = 1000000;
-    const char *at = text;
-    for (; isdigit((unsigned char)*at) && millionths <= 100; at++)
-        millionths = millionths * 10 + (uint64_t)(*at - '0');
-    millionths *= scale;
-    if (at > text && *at == '.')
-        for (at++; isdigit((unsigned char)*at) && scale > 1; at++) {
-            scale /= 10;
-            millionths += (uint64_t)(*at - '0') * scale;
-        }
-    *parts = (millionths * RNG_CERTAIN + 50000000) / 100000000;
-    return at > text && strcmp(at, "%") == 0 && millionths <= 100000000;
 }
 
 int cursor_take_percent(struct cursor *cursor, uint64_t *parts)

@@ -6,25 +6,25 @@
  * says, or fills the error with file, line and column, what was expected there and, where there is
  * a choice of words, the nearest one.
  *
- *     struct line_reader reader = {.file = path, .text = text, .length = length,
- *                                  .arena = &arena, .err = err};
- *     struct cursor cursor;
- *     while (line_reader_next(&reader, &cursor))
- *         reader.status = read_statement(&cursor);
- *     return reader.status;
+ *     while (line_reader_next(reader, &cursor))
+ *         reader->status = read_statement(&cursor);
+ *     return reader->status;
  *
- * Formats that are not made of words use line_reader_next_line() and split the line themselves.
- * file_read() in base/file.h reads a file into a text, up to a limit. */
+ * Who calls a parser says where the lines come from: from_file(path, err) or from_text(name,
+ * string, err). The file is read, and given back, while the lines are asked for: so they must be
+ * asked for until there are no more, as above. Formats that are not made of words use
+ * line_reader_next_line() and split the line themselves. */
 #ifndef WEFT_BASE_LINE_READER_H
 #define WEFT_BASE_LINE_READER_H
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/parse.h"
+#include "base/text.h"
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <string.h>
 
-enum { LINE_READER_BYTES = 8192, WORDS_PER_LINE = 64 }; /* of a line, at most */
+enum { WORDS_PER_LINE = 512 /* at most */ };
 
 struct word {
     const char *text; /* NULL: there is none */
@@ -42,26 +42,37 @@ struct cursor {
 /* ---- lines ---- */
 
 struct line_reader {
-    const char *file;    /* for errors */
-    const char *text;    /* where the next line begins */
-    size_t length;       /* of what is left of the text */
+    const char *file; /* for errors */
+    const char *text; /* where the next line begins */
+    size_t length;    /* of what is left of the text */
+    bool is_file;     /* there is no text yet: it is the content of `file`; "-" is standard input */
+    size_t limit;     /* bytes of a file, at most; 0: 64 MiB */
     struct arena *arena; /* owns the words; NULL: they are gone when the next line is read */
     struct err *err;
     int status;       /* negative after an error: no more lines are read */
     unsigned number;  /* of the current line, counted from 1 */
-    const char *line; /* the current line as written, without its end */
+    const char *line; /* the current line as written, without "\n" or "\r\n" */
     size_t line_length;
-    char copy[LINE_READER_BYTES + 1]; /* the current line, NUL-terminated; may be written to */
+    char *copy; /* the current line, NUL-terminated; may be written to */
+    struct text buffer, content;
 };
+
+#define from_file(path, error)                                                                     \
+    (&(struct line_reader){.file = (path), .is_file = true, .err = (error)})
+#define from_text(name, string, error) from_bytes(name, string, strlen(string), error)
+#define from_bytes(name, bytes, count, error)                                                      \
+    (&(struct line_reader){.file = (name), .text = (bytes), .length = (count), .err = (error)})
 
 /* Goes to the next line that has words and splits it. False at the end of the text, and after an
  * error: reader->status tells which. */
 bool line_reader_next(struct line_reader *reader, struct cursor *cursor);
-/* Goes to the next line, empty ones and comments included, and copies it to reader->copy. */
+/* Goes to the next line, empty ones and comments included. */
 bool line_reader_next_line(struct line_reader *reader);
 /* Sets the error and the reader's status: "FILE:LINE: message"; -EINVAL. */
 int line_reader_error(struct line_reader *reader, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Takes over a status. An error that names no file is about the current line. */
+int line_reader_take(struct line_reader *reader, int status);
 
 /* ---- errors about words ---- */
 
@@ -91,14 +102,5 @@ int cursor_take_end(struct cursor *cursor);
 
 /* A number from above 0 up to `high`, decimals allowed ("20e3", "0.75"). */
 int cursor_take_decimal(struct cursor *cursor, const char *what, double high, double *value);
-
-/* ---- numbers ---- */
-
-/* A decimal or 0x… number; false if the text is anything else. */
-bool parse_number(const char *text, uint64_t *number);
-/* Digits, a point, an exponent: "0.5", "20e3"; no sign. What follows it (a unit, or "") goes to
- * `rest`. */
-bool parse_decimal(const char *text, double *value, const char **rest);
-bool parse_percent(const char *text, uint64_t *parts); /* "5%", in parts of 2^32 */
 
 #endif

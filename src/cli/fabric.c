@@ -3,8 +3,7 @@
  * With a command, the command runs attached to the fabric and its end is ours; without one, the
  * fabric stays until somebody stops it. This file reads the options and sets the stage: a private
  * directory, the socket's path, the environment of the command. The rest is in src/host. */
-#include "base/mem.h"
-#include "base/text.h"
+#include "base/line_reader.h"
 #include "cli/command.h"
 #include "host/server/place.h"
 #include "host/server/server.h"
@@ -275,7 +274,7 @@ static int run_fabric(struct fabric_arguments *arguments, struct err *err)
     if (result < 0)
         return result;
     topology_init(&topology);
-    result = topology_read(&topology, arguments->net, err);
+    result = topology_read(&topology, from_file(arguments->net, err));
     if (result == 0 && arguments->pcap)
         result = pcap_open(&pcap, arguments->pcap, err);
     if (result == 0) {

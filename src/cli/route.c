@@ -244,9 +244,9 @@ static int plan_update(struct result *result, const struct options *options, str
     struct text text = {0};
     if (!options->from)
         return 0;
-    int rc = lfts_read(&before, result->network, options->from, err);
+    int rc = lfts_read(&before, result->network, from_file(options->from, err));
     if (!rc && options->from_path_sl)
-        rc = path_levels_read(&before, result->network, options->from_path_sl, err);
+        rc = path_levels_read(&before, result->network, from_file(options->from_path_sl, err));
     if (rc) {
         routes_release(&before);
         return rc;
@@ -341,11 +341,11 @@ static int read_inputs(const struct options *options, struct inputs *inputs,
                        struct engine_options *wanted)
 {
     struct err err;
-    if (options->user && user_routes_read(&inputs->user, options->user, &err))
+    if (options->user && user_routes_read(&inputs->user, from_file(options->user, &err)))
         return command_error("route", &err);
-    if (options->first && guid_list_read(&inputs->first, options->first, &err))
+    if (options->first && guid_list_read(&inputs->first, from_file(options->first, &err)))
         return command_error("route", &err);
-    if (options->weights && port_weights_read(&inputs->weights, options->weights, &err))
+    if (options->weights && port_weights_read(&inputs->weights, from_file(options->weights, &err)))
         return command_error("route", &err);
     wanted->root = inputs->roots.choice;
     wanted->root_guids = inputs->roots.guids.items;

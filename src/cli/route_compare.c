@@ -92,7 +92,7 @@ static int compare_file(struct comparison *comparison)
     struct err err;
     if (!comparison->wanted->lfts)
         return EXIT_HOLDS;
-    if (lfts_read(&routes, comparison->network, comparison->wanted->lfts, &err))
+    if (lfts_read(&routes, comparison->network, from_file(comparison->wanted->lfts, &err)))
         return command_error("route", &err);
     route_verify(comparison->network, &routes, comparison->options->workers, &line.cost,
                  &line.report);

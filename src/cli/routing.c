@@ -93,7 +93,7 @@ int load_network(const char *command, const char *path, const char *lmc, bool re
     if (lmc && !parse_unsigned(lmc, 0, NETWORK_TOP_LMC, &wanted))
         return command_usage(command, "--lmc %s: expected 0 to %d", lmc, NETWORK_TOP_LMC);
     topology_init(&topology);
-    if (topology_read(&topology, path, &err))
+    if (topology_read(&topology, from_file(path, &err)))
         return command_error(command, &err);
     int rc = lmc || (renames && !has_lids(&topology))
                  ? network_from_topology_lmc(network, &topology, (uint8_t)wanted, &err)

@@ -2,6 +2,7 @@
  *
  * Whatever comes out as ibnetdiscover text is a fabric for every other command, for ibsim and for
  * the scripts that people have. Layout of drawings is graphviz's work, run as a child. */
+#include "base/line_reader.h"
 #include "cli/command.h"
 
 #include "topology/export.h"
@@ -368,7 +369,7 @@ static int run_on_net(const char *verb, int argc, char **argv, const struct opti
         if (argc != 1)
             return command_usage("topo", "%s: expected one net file", verb);
         topology_init(&topology);
-        if (topology_read(&topology, argv[0], &err))
+        if (topology_read(&topology, from_file(argv[0], &err)))
             return command_error("topo", &err);
         int status = virtualise(&topology, options);
         if (status == EXIT_HOLDS)

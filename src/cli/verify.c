@@ -195,9 +195,9 @@ static void print_report(const struct network *network, const struct verify_repo
 static int read_lanes(struct lanes *lanes, const struct options *options)
 {
     struct err err;
-    if (options->path_sl && lanes_read_path_sl(lanes, options->path_sl, &err))
+    if (options->path_sl && lanes_read_path_sl(lanes, from_file(options->path_sl, &err)))
         return command_error("verify", &err);
-    if (options->sl2vl && lanes_read_sl2vl(lanes, options->sl2vl, &err))
+    if (options->sl2vl && lanes_read_sl2vl(lanes, from_file(options->sl2vl, &err)))
         return command_error("verify", &err);
     return EXIT_HOLDS;
 }
@@ -209,7 +209,7 @@ static int check_tables(const struct network *network, const struct options *opt
     struct lanes lanes;
     struct verify_report report;
     struct err err;
-    if (lfts_read(&routes, network, options->lfts, &err))
+    if (lfts_read(&routes, network, from_file(options->lfts, &err)))
         return command_error("verify", &err);
     lanes_init(&lanes, network);
     int status = read_lanes(&lanes, options);
@@ -279,7 +279,7 @@ static int read_first_levels(struct order_plan *plan, const struct network *netw
                              struct err *err)
 {
     struct routes first = {.switch_count = before->switch_count, .stride = before->stride};
-    int rc = path_levels_read(&first, network, options->first_path_sl, err);
+    int rc = path_levels_read(&first, network, from_file(options->first_path_sl, err));
     plan->first_levels = first.service_levels;
     return rc;
 }
@@ -292,10 +292,13 @@ static int check_transition(const struct network *network, char **files,
     struct transition_report report;
     struct err err;
     int status = EXIT_HOLDS;
-    if (lfts_read(&before, network, files[0], &err) || lfts_read(&after, network, files[1], &err) ||
-        (options->old_path_sl && path_levels_read(&before, network, options->old_path_sl, &err)) ||
-        (options->path_sl && path_levels_read(&after, network, options->path_sl, &err)) ||
-        order_read(&plan, network, files[2], &err) ||
+    if (lfts_read(&before, network, from_file(files[0], &err)) ||
+        lfts_read(&after, network, from_file(files[1], &err)) ||
+        (options->old_path_sl &&
+         path_levels_read(&before, network, from_file(options->old_path_sl, &err))) ||
+        (options->path_sl &&
+         path_levels_read(&after, network, from_file(options->path_sl, &err))) ||
+        order_read(&plan, network, from_file(files[2], &err)) ||
         (options->first_path_sl && read_first_levels(&plan, network, &before, options, &err)))
         status = command_error("verify", &err);
     if (status == EXIT_HOLDS) {

@@ -22,32 +22,80 @@ struct finding claim_evaluate(const struct claim *claim, const struct evidence *
                               enum claim_preset preset)
 {
     struct finding finding = {.measured = "not measured"};
-    claim->measure(evidence, claim_preset_names[preset], &finding);
+    claim->measure(
+        &(struct claim_case){evidence, claim_preset_names[preset], claim->detail, &finding});
     return finding;
 }
 
-const char *claim_where(char buffer[WHERE_BYTES], const char *preset, const char *format, ...)
+/* ---- looking ---- */
+
+enum { WHERE_BYTES = 256 };
+
+/* "preset=paper switches=8" */
+static void write_where(char buffer[WHERE_BYTES], const char *preset, const char *format,
+                        va_list arguments)
 {
-    va_list arguments;
     int length = snprintf(buffer, WHERE_BYTES, "preset=%s ", preset);
-    va_start(arguments, format);
     vsnprintf(buffer + length, (size_t)(WHERE_BYTES - length), format, arguments);
+}
+
+struct evidence_summary claim_summary(const struct claim_case *c, const char *figure,
+                                      const char *where, ...)
+{
+    char all[WHERE_BYTES];
+    va_list arguments;
+    va_start(arguments, where);
+    write_where(all, c->preset, where, arguments);
     va_end(arguments);
-    return buffer;
+    return evidence_summarize(c->evidence, all, figure);
 }
 
-const char *claim_all(char buffer[WHERE_BYTES], const char *preset)
+size_t claim_values(const struct claim_case *c, const char *parameter, const char ***values,
+                    const char *where, ...)
 {
-    return claim_where(buffer, preset, "%s", "");
+    char all[WHERE_BYTES];
+    va_list arguments;
+    va_start(arguments, where);
+    write_where(all, c->preset, where, arguments);
+    va_end(arguments);
+    return evidence_values(c->evidence, all, parameter, values);
 }
 
-bool claim_preset_is(const struct observation *observation, const char *preset)
+struct claim_range claim_over_sizes(const struct claim_case *c,
+                                    double (*look)(const struct claim_case *c, const char *size,
+                                                   const void *context),
+                                    const void *context)
 {
-    return strcmp(observation_value(observation, "preset"), preset) == 0;
+    struct claim_range range = {
+        .least = NAN, .most = NAN, .mean = NAN, .first = NAN, .last = NAN, .rising = true};
+    const char **sizes;
+    double sum = 0;
+    range.count = claim_values(c, "switches", &sizes, CLAIM_ALL);
+    for (size_t i = 0; i < range.count; i++) {
+        double value = look(c, sizes[i], context);
+        range.least = fmin(range.least, value); /* what is no number loses */
+        range.most = fmax(range.most, value);
+        range.first = i == 0 ? value : range.first;
+        range.rising &= i == 0 || value > range.last;
+        range.last = value;
+        range.above += value > 1.02;
+        sum += value;
+        range.mean = sum / (double)(i + 1);
+    }
+    mem_free(sizes);
+    return range;
 }
 
-void finding_set(struct finding *finding, bool holds, const char *format, ...)
+double claim_figure_of_size(const struct claim_case *c, const char *size, const void *figure)
 {
+    return claim_mean(c, figure, "switches=%s", size);
+}
+
+/* ---- finding ---- */
+
+void claim_finds(const struct claim_case *c, bool holds, const char *format, ...)
+{
+    struct finding *finding = c->finding;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(finding->measured, sizeof finding->measured, format, arguments);
@@ -61,4 +109,15 @@ void finding_set(struct finding *finding, bool holds, const char *format, ...)
 bool claim_near(double measured, double value, double share)
 {
     return fabs(measured - value) <= share * fabs(value);
+}
+
+void claim_measure_bounds(const struct claim_case *c)
+{
+    const struct claim_bounds *bounds = c->detail;
+    double value = claim_mean(c, bounds->figure, CLAIM_ALL);
+    bool holds = value > bounds->above && value < bounds->below;
+    if (bounds->is_time)
+        claim_finds(c, holds, "%.3g ms", value * 1e3);
+    else
+        claim_finds(c, holds, "%.0f", value);
 }

@@ -22,10 +22,19 @@ struct finding {
 enum claim_preset { PRESET_PAPER, PRESET_TODAY, CLAIM_PRESETS };
 extern const char *const claim_preset_names[CLAIM_PRESETS];
 
+/* A claim with what it is evaluated on. */
+struct claim_case {
+    const struct evidence *evidence;
+    const char *preset;
+    const void *detail; /* the claim's own */
+    struct finding *finding;
+};
+
 struct claim {
     const char *experiment, *name; /* known as EXPERIMENT/NAME */
     const char *text, *paper;      /* the claim in a line, and the paper's value */
-    void (*measure)(const struct evidence *evidence, const char *preset, struct finding *finding);
+    void (*measure)(const struct claim_case *c);
+    const void *detail; /* what tells claims with the same function apart; may be NULL */
 };
 
 extern const struct claim claims_000[], claims_001[], claims_002[], claims_004[]; /* end: no name */
@@ -36,17 +45,43 @@ struct finding claim_evaluate(const struct claim *claim, const struct evidence *
 
 /* ---- for the claims ---- */
 
-/* "preset=paper switches=8": a preset and what else is asked for, in a buffer of the caller's. */
-enum { WHERE_BYTES = 256 };
-const char *claim_where(char buffer[WHERE_BYTES], const char *preset, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-const char *claim_all(char buffer[WHERE_BYTES], const char *preset); /* nothing else */
-bool claim_preset_is(const struct observation *observation, const char *preset);
+/* All of these look at the case's preset and at what else `where` asks for: "switches=8". */
+struct evidence_summary claim_summary(const struct claim_case *c, const char *figure,
+                                      const char *where, ...) __attribute__((format(printf, 3, 4)));
+#define claim_mean(...) (claim_summary(__VA_ARGS__).mean)
+#define CLAIM_ALL       "%s", "" /* where: anywhere */
+/* As evidence_values(). */
+size_t claim_values(const struct claim_case *c, const char *parameter, const char ***values,
+                    const char *where, ...) __attribute__((format(printf, 4, 5)));
+
+/* What `look` finds for each value of the parameter "switches", from the smallest up. */
+struct claim_range {
+    double least, most, mean, first, last;
+    bool rising;         /* each is more than the one before */
+    size_t count, above; /* above: sizes with more than 1.02 */
+};
+struct claim_range claim_over_sizes(const struct claim_case *c,
+                                    double (*look)(const struct claim_case *c, const char *size,
+                                                   const void *context),
+                                    const void *context);
+
+/* For claim_over_sizes: the mean of a figure, whose name is the context. */
+double claim_figure_of_size(const struct claim_case *c, const char *size, const void *figure);
+
 /* Holds or not, unless any of the numbers that it rests on is none. */
-void finding_set(struct finding *finding, bool holds, const char *format, ...)
+void claim_finds(const struct claim_case *c, bool holds, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Within a share of the value: near(9.8, 10, 0.2). */
+/* Within a share of the value: near(9.8, 10, 0.2). "About" is a third more or less. */
 bool claim_near(double measured, double value, double share);
+#define CLAIM_ABOUT (1.0 / 3)
+
+/* A claim about the mean of one figure: it lies between two values. */
+struct claim_bounds {
+    const char *figure;
+    double above, below;
+    bool is_time; /* it is shown in ms; else as a whole number */
+};
+void claim_measure_bounds(const struct claim_case *c);
 
 /* ---- expectations ---- */
 

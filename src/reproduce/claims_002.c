@@ -3,44 +3,11 @@
 #include "reproduce/claims.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-/* A figure of one engine on networks of one size, and the ratio of two of them. */
+/* A figure of two engines, or of one under two conditions, whose ratio is looked at. */
 struct ratio {
-    const char *figure, *over, *under; /* engines */
-    const char *where;
+    const char *figure, *over, *under; /* over and under: "engine=fera fault=link" */
 };
-
-static double engine_mean(const struct evidence *evidence, const char *preset, const char *size,
-                          const char *engine, const char *figure, const char *more)
-{
-    char where[WHERE_BYTES];
-    claim_where(where, preset, "switches=%s engine=%s %s", size, engine, more);
-    return evidence_mean(evidence, where, figure);
-}
-
-struct range {
-    double least, most, mean, first, last;
-    size_t count, above; /* above: sizes with more than 1.02 */
-};
-
-static void note(struct range *range, double value)
-{
-    range->least = fmin(range->least, value);
-    range->most = fmax(range->most, value);
-    range->mean = (range->count ? range->mean * (double)range->count : 0) + value;
-    range->count++;
-    range->mean /= (double)range->count;
-    range->first = range->count == 1 ? value : range->first;
-    range->last = value;
-    range->above += value > 1.02;
-}
-
-static struct range empty_range(void)
-{
-    return (struct range){.least = NAN, .most = NAN, .first = NAN, .last = NAN, .mean = NAN};
-}
 
 /* Where both are nothing they are alike. */
 static double divide(double over, double under)
@@ -48,237 +15,192 @@ static double divide(double over, double under)
     return over == 0 && under == 0 ? 1 : over / under;
 }
 
-static struct range compare_engines(const struct evidence *evidence, const char *preset,
-                                    const struct ratio *ratio)
+static double ratio_of_means(const struct claim_case *c, const char *size, const void *context)
 {
-    struct range range = empty_range();
-    const char **sizes;
-    char where[WHERE_BYTES];
-    size_t count = evidence_values(evidence, claim_all(where, preset), "switches", &sizes);
-    for (size_t i = 0; i < count; i++)
-        note(&range, divide(engine_mean(evidence, preset, sizes[i], ratio->over, ratio->figure,
-                                        ratio->where),
-                            engine_mean(evidence, preset, sizes[i], ratio->under, ratio->figure,
-                                        ratio->where)));
-    mem_free(sizes);
-    return range;
+    const struct ratio *ratio = context;
+    return divide(claim_mean(c, ratio->figure, "switches=%s %s", size, ratio->over),
+                  claim_mean(c, ratio->figure, "switches=%s %s", size, ratio->under));
+}
+
+static struct claim_range compare(const struct claim_case *c, const char *figure, const char *over,
+                                  const char *under)
+{
+    return claim_over_sizes(c, ratio_of_means, &(struct ratio){figure, over, under});
 }
 
 /* ---- Fig. 2 ---- */
 
-static void measure_critical(const struct evidence *evidence, const char *preset,
-                             struct finding *finding)
+static double computing_share(const struct claim_case *c, const char *size, const void *context)
 {
-    struct range range = empty_range();
-    const char **sizes;
-    char where[WHERE_BYTES];
-    size_t count = evidence_values(evidence, claim_all(where, preset), "switches", &sizes);
-    for (size_t i = 0; i < count; i++)
-        note(&range, engine_mean(evidence, preset, sizes[i], "fera", "fault.compute.time", "") /
-                         engine_mean(evidence, preset, sizes[i], "fera", "fault.time", ""));
-    finding_set(finding, range.least > 0.5, "%.0f to %.0f %%", 100 * range.least, 100 * range.most);
-    mem_free(sizes);
+    (void)context;
+    return claim_mean(c, "fault.compute.time", "switches=%s engine=fera", size) /
+           claim_mean(c, "fault.time", "switches=%s engine=fera", size);
+}
+
+static void measure_critical(const struct claim_case *c)
+{
+    struct claim_range range = claim_over_sizes(c, computing_share, NULL);
+    claim_finds(c, range.least > 0.5, "%.0f to %.0f %%", 100 * range.least, 100 * range.most);
 }
 
 /* ---- Figs. 6 and 8 ---- */
 
-static void measure_entries(const struct evidence *evidence, const char *preset,
-                            struct finding *finding)
+static void measure_entries(const struct claim_case *c)
 {
-    char where[WHERE_BYTES];
-    claim_all(where, preset);
-    double printed = evidence_mean(evidence, where, "entries.printed");
-    double same = evidence_mean(evidence, where, "entries.same");
-    finding_set(finding, same == printed && printed > 0, "%.0f of %.0f", same, printed);
+    double printed = claim_mean(c, "entries.printed", CLAIM_ALL);
+    double same = claim_mean(c, "entries.same", CLAIM_ALL);
+    claim_finds(c, same == printed && printed > 0, "%.0f of %.0f", same, printed);
 }
 
-static void measure_count(const struct evidence *evidence, const char *preset,
-                          struct finding *finding)
+static void measure_count(const struct claim_case *c)
 {
-    char where[WHERE_BYTES];
-    claim_all(where, preset);
-    double entries = evidence_mean(evidence, where, "entries.explicit");
-    double defaults = evidence_mean(evidence, where, "entries.default");
-    finding_set(finding, entries == 50 && defaults == 7, "%.0f and %.0f", entries, defaults);
+    double entries = claim_mean(c, "entries.explicit", CLAIM_ALL);
+    double defaults = claim_mean(c, "entries.default", CLAIM_ALL);
+    claim_finds(c, entries == 50 && defaults == 7, "%.0f and %.0f", entries, defaults);
 }
 
 /* ---- Fig. 10 ---- */
 
-static void measure_fera_over_pira(const struct evidence *evidence, const char *preset,
-                                   struct finding *finding)
+struct computing {
+    const char *engine;
+    double times; /* that PIRa's time is about in it */
+};
+
+static void measure_computing(const struct claim_case *c)
 {
-    struct range range = compare_engines(
-        evidence, preset, &(struct ratio){"change.1.compute.time", "fera", "pira", ""});
-    finding_set(finding, range.mean > 5.0 / 1.5 && range.mean < 5 * 1.5, "%.1f to %.1f",
-                range.least, range.most);
+    const struct computing *claimed = c->detail;
+    struct claim_range range = compare(c, "change.1.compute.time", claimed->engine, "engine=pira");
+    claim_finds(c, range.mean > claimed->times / 1.5 && range.mean < claimed->times * 1.5,
+                "%.1f to %.1f", range.least, range.most);
 }
 
-static void measure_dr_over_pira(const struct evidence *evidence, const char *preset,
-                                 struct finding *finding)
+static void measure_disparity(const struct claim_case *c)
 {
-    struct range range = compare_engines(
-        evidence, preset, &(struct ratio){"change.1.compute.time", "dr", "pira", ""});
-    finding_set(finding, range.mean > 10.0 / 1.5 && range.mean < 10 * 1.5, "%.1f to %.1f",
-                range.least, range.most);
-}
-
-static void measure_disparity(const struct evidence *evidence, const char *preset,
-                              struct finding *finding)
-{
-    struct range range = compare_engines(
-        evidence, preset, &(struct ratio){"change.1.compute.time", "fera", "pira", ""});
-    finding_set(finding, range.last > range.first && range.count > 1, "%.1f to %.1f", range.first,
+    struct claim_range range = compare(c, "change.1.compute.time", "engine=fera", "engine=pira");
+    claim_finds(c, range.last > range.first && range.count > 1, "%.1f to %.1f", range.first,
                 range.last);
 }
 
 /* ---- Fig. 11 ---- */
 
-static void measure_order(const struct evidence *evidence, const char *preset,
-                          struct finding *finding)
+static void measure_order(const struct claim_case *c)
 {
-    struct range dr = compare_engines(evidence, preset,
-                                      &(struct ratio){"fault.time", "dr", "fera", "fault=switch"});
-    struct range fera = compare_engines(
-        evidence, preset, &(struct ratio){"fault.time", "fera", "pira", "fault=switch"});
-    finding_set(finding, dr.least > 1 && fera.least > 1, "%.2g to %.2g, %.2g to %.2g times",
-                dr.least, dr.most, fera.least, fera.most);
+    struct claim_range dr =
+        compare(c, "fault.time", "engine=dr fault=switch", "engine=fera fault=switch");
+    struct claim_range fera =
+        compare(c, "fault.time", "engine=fera fault=switch", "engine=pira fault=switch");
+    claim_finds(c, dr.least > 1 && fera.least > 1, "%.2g to %.2g, %.2g to %.2g times", dr.least,
+                dr.most, fera.least, fera.most);
 }
 
-static void measure_links(const struct evidence *evidence, const char *preset,
-                          struct finding *finding)
+static void measure_links(const struct claim_case *c)
 {
-    struct range range = empty_range();
-    const char **sizes;
-    char where[WHERE_BYTES];
-    size_t count = evidence_values(evidence, claim_all(where, preset), "switches", &sizes);
-    for (size_t i = 0; i < count; i++)
-        note(&range,
-             engine_mean(evidence, preset, sizes[i], "fera", "fault.time", "fault=link") /
-                 engine_mean(evidence, preset, sizes[i], "fera", "fault.time", "fault=switch"));
-    finding_set(finding, range.mean > 1 && range.mean < 2, "%.2f times", range.mean);
-    mem_free(sizes);
+    double mean =
+        compare(c, "fault.time", "engine=fera fault=link", "engine=fera fault=switch").mean;
+    claim_finds(c, mean > 1 && mean < 2, "%.2f times", mean);
 }
 
 /* ---- Fig. 12 ---- */
 
-static void measure_hybrids(const struct evidence *evidence, const char *preset,
-                            struct finding *finding)
+static void measure_hybrids(const struct claim_case *c)
 {
-    struct range fera = compare_engines(
-        evidence, preset, &(struct ratio){"lost", "pira+fera", "fera", "fault=switch"});
-    struct range dr =
-        compare_engines(evidence, preset, &(struct ratio){"lost", "pira+dr", "dr", "fault=switch"});
-    finding_set(finding, fera.last < 0.7 && dr.last < 0.7, "%.0f and %.0f %%", 100 * fera.last,
-                100 * dr.last);
+    double fera =
+        compare(c, "lost", "engine=pira+fera fault=switch", "engine=fera fault=switch").last;
+    double dr = compare(c, "lost", "engine=pira+dr fault=switch", "engine=dr fault=switch").last;
+    claim_finds(c, fera < 0.7 && dr < 0.7, "%.0f and %.0f %%", 100 * fera, 100 * dr);
 }
 
-static void measure_extra(const struct evidence *evidence, const char *preset,
-                          struct finding *finding)
+static void measure_extra(const struct claim_case *c)
 {
-    struct range fera = compare_engines(
-        evidence, preset, &(struct ratio){"lost", "pira+fera", "pira", "fault=switch"});
-    struct range dr = compare_engines(evidence, preset,
-                                      &(struct ratio){"lost", "pira+dr", "pira", "fault=switch"});
-    finding_set(finding, fera.mean < 1.5 && dr.mean < 1.5, "%.2f and %.2f times", fera.mean,
-                dr.mean);
+    double fera =
+        compare(c, "lost", "engine=pira+fera fault=switch", "engine=pira fault=switch").mean;
+    double dr = compare(c, "lost", "engine=pira+dr fault=switch", "engine=pira fault=switch").mean;
+    claim_finds(c, fera < 1.5 && dr < 1.5, "%.2f and %.2f times", fera, dr);
 }
 
 /* ---- Fig. 13 ---- */
 
-static void measure_patterns(const struct evidence *evidence, const char *preset,
-                             struct finding *finding)
+static void measure_patterns(const struct claim_case *c)
 {
     static const char *const patterns[] = {"bit-reversal", "transpose", "shuffle"};
-    struct range range = empty_range();
-    char where[WHERE_BYTES];
-    double uniform =
-        evidence_mean(evidence, claim_where(where, preset, "pattern=uniform"), "lost.share");
-    for (unsigned i = 0; i < 3; i++)
-        note(&range, evidence_mean(evidence, claim_where(where, preset, "pattern=%s", patterns[i]),
-                                   "lost.share") /
-                         uniform);
-    finding_set(finding, range.least > 0.7 && range.most < 1.3, "%.2f to %.2f times", range.least,
-                range.most);
+    double uniform = claim_mean(c, "lost.share", "pattern=uniform"), least = NAN, most = NAN;
+    for (unsigned i = 0; i < 3; i++) {
+        double share = claim_mean(c, "lost.share", "pattern=%s", patterns[i]) / uniform;
+        least = fmin(least, share);
+        most = fmax(most, share);
+    }
+    claim_finds(c, least > 0.7 && most < 1.3, "%.2f to %.2f times", least, most);
 }
 
 /* ---- Fig. 14 ---- */
 
 /* The most that an engine's routes carry, on networks of one size. */
-static double peak(const struct evidence *evidence, const char *preset, const char *size,
-                   const char *engine)
+static double ratio_of_peaks(const struct claim_case *c, const char *size, const void *context)
 {
-    char where[WHERE_BYTES];
-    claim_where(where, preset, "switches=%s engine=%s", size, engine);
-    return evidence_summarize(evidence, where, "accepted").most;
+    const struct ratio *ratio = context;
+    return claim_summary(c, "accepted", "switches=%s engine=%s", size, ratio->over).most /
+           claim_summary(c, "accepted", "switches=%s engine=%s", size, ratio->under).most;
 }
 
-static struct range compare_peaks(const struct evidence *evidence, const char *preset,
-                                  const char *over, const char *under)
+static struct claim_range compare_peaks(const struct claim_case *c, const char *over,
+                                        const char *under)
 {
-    struct range range = empty_range();
-    const char **sizes;
-    char where[WHERE_BYTES];
-    size_t count = evidence_values(evidence, claim_all(where, preset), "switches", &sizes);
-    for (size_t i = 0; i < count; i++)
-        note(&range,
-             peak(evidence, preset, sizes[i], over) / peak(evidence, preset, sizes[i], under));
-    mem_free(sizes);
-    return range;
+    return claim_over_sizes(c, ratio_of_peaks, &(struct ratio){NULL, over, under});
 }
 
-static void measure_lowest(const struct evidence *evidence, const char *preset,
-                           struct finding *finding)
+static void measure_lowest(const struct claim_case *c)
 {
-    struct range fera = compare_peaks(evidence, preset, "pira", "fera");
-    struct range dr = compare_peaks(evidence, preset, "pira", "dr");
+    struct claim_range fera = compare_peaks(c, "pira", "fera");
+    struct claim_range dr = compare_peaks(c, "pira", "dr");
     /* A hundredth is what two runs of the same may differ by. */
-    finding_set(finding, fera.most < 1.01 && dr.most < 1.01 && fera.mean < 1,
-                "%.0f to %.0f %% of FERa", 100 * fera.least, 100 * fera.most);
+    claim_finds(c, fera.most < 1.01 && dr.most < 1.01 && fera.mean < 1, "%.0f to %.0f %% of FERa",
+                100 * fera.least, 100 * fera.most);
 }
 
-static void measure_few_cases(const struct evidence *evidence, const char *preset,
-                              struct finding *finding)
+static void measure_few_cases(const struct claim_case *c)
 {
-    struct range range = compare_peaks(evidence, preset, "dr", "fera");
-    finding_set(finding, range.above * 2 < range.count && !isnan(range.most), "%zu of %zu sizes",
+    struct claim_range range = compare_peaks(c, "dr", "fera");
+    claim_finds(c, range.above * 2 < range.count && !isnan(range.most), "%zu of %zu sizes",
                 range.above, range.count);
 }
 
-static void measure_final(const struct evidence *evidence, const char *preset,
-                          struct finding *finding)
+static void measure_final(const struct claim_case *c)
 {
-    struct range fera = compare_peaks(evidence, preset, "pira+fera", "fera");
-    struct range dr = compare_peaks(evidence, preset, "pira+dr", "dr");
+    struct claim_range fera = compare_peaks(c, "pira+fera", "fera");
+    struct claim_range dr = compare_peaks(c, "pira+dr", "dr");
     double least = fmin(fera.least, dr.least), most = fmax(fera.most, dr.most);
-    finding_set(finding, least > 0.95 && most < 1.05, "%.0f to %.0f %%", 100 * least, 100 * most);
+    claim_finds(c, least > 0.95 && most < 1.05, "%.0f to %.0f %%", 100 * least, 100 * most);
 }
 
 const struct claim claims_002[] = {
     {"002-fig02", "critical", "FERa's share of the time to update routes", "most of it",
-     measure_critical},
+     measure_critical, NULL},
     {"002-fig06", "entries", "FERa's table entries are those printed", "120 of 120",
-     measure_entries},
+     measure_entries, NULL},
     {"002-fig08", "entries", "PIRa's entries and default ports are those printed", "57 of 57",
-     measure_entries},
-    {"002-fig08", "count", "PIRa needs 50 entries and 7 default ports", "50 and 7", measure_count},
-    {"002-fig10", "fera", "FERa's computing time over PIRa's", "about 5", measure_fera_over_pira},
-    {"002-fig10", "dr", "DR's computing time over PIRa's", "about 10", measure_dr_over_pira},
+     measure_entries, NULL},
+    {"002-fig08", "count", "PIRa needs 50 entries and 7 default ports", "50 and 7", measure_count,
+     NULL},
+    {"002-fig10", "fera", "FERa's computing time over PIRa's", "about 5", measure_computing,
+     &(const struct computing){"engine=fera", 5}},
+    {"002-fig10", "dr", "DR's computing time over PIRa's", "about 10", measure_computing,
+     &(const struct computing){"engine=dr", 10}},
     {"002-fig10", "disparity", "FERa over PIRa, from the smallest to the largest", "it grows",
-     measure_disparity},
+     measure_disparity, NULL},
     {"002-fig11", "order", "DR over FERa, and FERa over PIRa: time to update", "both more",
-     measure_order},
+     measure_order, NULL},
     {"002-fig11", "links", "link failures over switch failures, FERa", "slightly longer",
-     measure_links},
+     measure_links, NULL},
     {"002-fig12", "hybrids", "hybrids lose far fewer than FERa and DR alone (largest)", "far fewer",
-     measure_hybrids},
+     measure_hybrids, NULL},
     {"002-fig12", "extra", "hybrids lose little more than PIRa alone", "about the same",
-     measure_extra},
+     measure_extra, NULL},
     {"002-fig13", "patterns", "share lost under other patterns, over uniform", "slight differences",
-     measure_patterns},
-    {"002-fig14", "lowest", "PIRa has the lowest throughput", "lowest", measure_lowest},
+     measure_patterns, NULL},
+    {"002-fig14", "lowest", "PIRa has the lowest throughput", "lowest", measure_lowest, NULL},
     {"002-fig14", "few-cases", "DR carries more than FERa only in a few cases", "a few",
-     measure_few_cases},
+     measure_few_cases, NULL},
     {"002-fig14", "final", "hybrids end with the final algorithm's throughput", "the same",
-     measure_final},
+     measure_final, NULL},
     {0},
 };

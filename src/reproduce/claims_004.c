@@ -17,206 +17,84 @@ static const struct {
 } trees[TREES] = {
     {"324", 36, 216}, {"648", 54, 594}, {"5832", 972, 104004}, {"11664", 1620, 336960}};
 
-static double of_tree(const struct evidence *evidence, const char *preset, unsigned tree,
+/* What a figure must be, or be at most, on each tree. */
+struct tree_claim {
+    const char *figure;
+    const char *where; /* which runs are meant; NULL: any */
+    bool is_full;      /* the SMPs of a full distribution, … */
+    double a_switch;   /* … so many for each of its switches, … */
+    double on_all;     /* … or the same on all trees */
+    bool at_most;
+};
+
+static double limit_of(const struct tree_claim *claim, unsigned tree)
+{
+    return claim->is_full ? trees[tree].full
+                          : claim->a_switch * trees[tree].switches + claim->on_all;
+}
+
+static double of_tree(const struct claim_case *c, unsigned tree, const char *where,
                       const char *figure)
 {
-    char where[WHERE_BYTES];
-    claim_where(where, preset, "hosts=%s", trees[tree].hosts);
-    return evidence_mean(evidence, where, figure);
+    return claim_mean(c, figure, "hosts=%s %s", trees[tree].hosts, where ? where : "");
 }
 
-/* All four trees, one figure of each. */
-static void measure_trees(const struct evidence *evidence, const char *preset, const char *figure,
-                          double (*most)(unsigned tree), bool exactly, struct finding *finding)
+/* Of as many trees as there is something about: a quick look runs two. */
+static void measure_trees(const struct claim_case *c)
 {
-    double found[TREES];
+    const struct tree_claim *claim = c->detail;
+    struct text found = {0};
     bool holds = true;
     for (unsigned i = 0; i < TREES; i++) {
-        found[i] = of_tree(evidence, preset, i, figure);
-        holds &= exactly ? found[i] == most(i) : found[i] <= most(i);
+        double value = of_tree(c, i, claim->where, claim->figure);
+        if (isnan(value))
+            continue;
+        text_printf(&found, "%s%.0f", found.length ? ", " : "", value);
+        holds &= claim->at_most ? value <= limit_of(claim, i) : value == limit_of(claim, i);
     }
-    finding_set(finding, holds, "%.0f, %.0f, %.0f, %.0f", found[0], found[1], found[2], found[3]);
-}
-
-static double full(unsigned tree)
-{
-    return trees[tree].full;
-}
-
-static double one_a_switch(unsigned tree)
-{
-    return trees[tree].switches;
-}
-
-static double two_a_switch(unsigned tree)
-{
-    return 2 * trees[tree].switches;
-}
-
-static double one(unsigned tree)
-{
-    (void)tree;
-    return 1;
-}
-
-static void measure_full(const struct evidence *evidence, const char *preset,
-                         struct finding *finding)
-{
-    measure_trees(evidence, preset, "full", full, true, finding);
-}
-
-static void measure_swap(const struct evidence *evidence, const char *preset,
-                         struct finding *finding)
-{
-    measure_trees(evidence, preset, "swap.most", two_a_switch, false, finding);
-}
-
-static void measure_copy(const struct evidence *evidence, const char *preset,
-                         struct finding *finding)
-{
-    measure_trees(evidence, preset, "copy.most", one_a_switch, false, finding);
-}
-
-static void measure_least(const struct evidence *evidence, const char *preset,
-                          struct finding *finding)
-{
-    measure_trees(evidence, preset, "swap.least", one, true, finding);
+    claim_finds(c, holds, "%s", found.length ? found.data : "nan");
+    text_release(&found);
 }
 
 /* The blocks that a simulated manager writes when it brings the two smaller trees up. */
-static void measure_written(const struct evidence *evidence, const char *preset,
-                            struct finding *finding)
+static void measure_written(const struct claim_case *c)
 {
-    double small = of_tree(evidence, preset, 0, "change.1.blocks");
-    double large = of_tree(evidence, preset, 1, "change.1.blocks");
-    finding_set(finding, small == trees[0].full && large == trees[1].full, "%.0f, %.0f", small,
-                large);
+    double small = of_tree(c, 0, NULL, "change.1.blocks");
+    double large = of_tree(c, 1, NULL, "change.1.blocks");
+    claim_finds(c, small == trees[0].full && large == trees[1].full, "%.0f, %.0f", small, large);
 }
 
 /* One LID for each virtual function and one for the hypervisor. */
-static void measure_limits(const struct evidence *evidence, const char *preset,
-                           struct finding *finding)
+static void measure_limits(const struct claim_case *c)
 {
     unsigned hypervisors = NETWORK_TOP_LID / (FUNCTIONS + 1);
-    (void)evidence, (void)preset;
-    finding_set(finding, hypervisors == 2891 && hypervisors * FUNCTIONS == 46256, "%u, %u",
-                hypervisors, hypervisors * FUNCTIONS);
+    claim_finds(c, hypervisors == 2891 && hypervisors * FUNCTIONS == 46256, "%u, %u", hypervisors,
+                hypervisors * FUNCTIONS);
 }
 
 /* ---- machines on simulated fabrics ---- */
 
-static double of_run(const struct evidence *evidence, const char *preset, const char *what,
-                     unsigned tree, const char *more, const char *figure)
-{
-    char where[WHERE_BYTES];
-    claim_where(where, preset, "what=%s hosts=%s %s", what, trees[tree].hosts, more);
-    return evidence_mean(evidence, where, figure);
-}
-
-/* One figure of as many trees as were run: a quick look has two. */
-static void measure_runs(const struct evidence *evidence, const char *preset, const char *what,
-                         const char *more, const char *figure, double (*most)(unsigned tree),
-                         bool exactly, struct finding *finding)
-{
-    struct text found = {0};
-    bool holds = true;
-    for (unsigned i = 0; i < TREES; i++) {
-        double value = of_run(evidence, preset, what, i, more, figure);
-        if (isnan(value))
-            continue;
-        text_printf(&found, "%s%.0f", found.length ? ", " : "", value);
-        holds &= exactly ? value == most(i) : value <= most(i);
-    }
-    finding_set(finding, holds, "%s", found.length ? found.data : "nan");
-    text_release(&found);
-}
-
-static double two(unsigned tree)
-{
-    (void)tree;
-    return 2;
-}
-
-static double none(unsigned tree)
-{
-    (void)tree;
-    return 0;
-}
-
-static void run_full(const struct evidence *evidence, const char *preset, struct finding *finding)
-{
-    measure_runs(evidence, preset, "plain", "", "change.1.blocks", full, true, finding);
-}
-
-static void run_swap(const struct evidence *evidence, const char *preset, struct finding *finding)
-{
-    measure_runs(evidence, preset, "cost", "lids=prepopulated", "vm.move.smps.tables.most",
-                 two_a_switch, false, finding);
-}
-
-static void run_copy(const struct evidence *evidence, const char *preset, struct finding *finding)
-{
-    measure_runs(evidence, preset, "cost", "lids=dynamic", "vm.move.smps.tables.most", one_a_switch,
-                 false, finding);
-}
-
-static void run_start(const struct evidence *evidence, const char *preset, struct finding *finding)
-{
-    measure_runs(evidence, preset, "cost", "lids=dynamic", "vm.start.smps.tables.most",
-                 one_a_switch, false, finding);
-}
-
-static void run_least_swap(const struct evidence *evidence, const char *preset,
-                           struct finding *finding)
-{
-    measure_runs(evidence, preset, "cost", "lids=prepopulated", "vm.leaf-minimal.smps.tables", two,
-                 false, finding);
-}
-
-static void run_least_copy(const struct evidence *evidence, const char *preset,
-                           struct finding *finding)
-{
-    measure_runs(evidence, preset, "cost", "lids=dynamic", "vm.leaf-minimal.smps.tables", one, true,
-                 finding);
-}
-
-static void run_hypervisors(const struct evidence *evidence, const char *preset,
-                            struct finding *finding)
-{
-    measure_runs(evidence, preset, "cost", "", "vm.move.smps.hypervisors.most", two, true, finding);
-}
-
-static void run_paths(const struct evidence *evidence, const char *preset, struct finding *finding)
-{
-    measure_runs(evidence, preset, "cost", "", "vm.move.reroutes", none, true, finding);
-}
-
 /* How many times fewer SMPs across the largest tree, whose full distribution is of plain hosts. */
-static void run_fewer(const struct evidence *evidence, const char *preset, struct finding *finding)
+static void measure_fewer(const struct claim_case *c)
 {
     const unsigned largest = TREES - 1;
-    double all = of_run(evidence, preset, "plain", largest, "", "change.1.blocks");
-    double swap = of_run(evidence, preset, "cost", largest, "lids=prepopulated",
-                         "vm.far-balanced.smps.tables");
-    double copy =
-        of_run(evidence, preset, "cost", largest, "lids=dynamic", "vm.far-balanced.smps.tables");
-    finding_set(finding, all >= 100 * swap && all >= 200 * copy, "%.0f, %.0f times", all / swap,
+    double all = of_tree(c, largest, "what=plain", "change.1.blocks");
+    double swap = of_tree(c, largest, "what=cost lids=prepopulated", "vm.far-balanced.smps.tables");
+    double copy = of_tree(c, largest, "what=cost lids=dynamic", "vm.far-balanced.smps.tables");
+    claim_finds(c, all >= 100 * swap && all >= 200 * copy, "%.0f, %.0f times", all / swap,
                 all / copy);
 }
 
 /* The time of one SMP to the farthest hypervisor, there and back: k by LID, k + r by directed
  * route. */
-static void run_directed(const struct evidence *evidence, const char *preset,
-                         struct finding *finding)
+static void measure_directed(const struct claim_case *c)
 {
     for (unsigned i = TREES; i-- > 0;) {
-        double directed =
-            of_run(evidence, preset, "route", i, "lids=prepopulated lid_route=no", "vm.far.time");
-        double by_lid =
-            of_run(evidence, preset, "route", i, "lids=prepopulated lid_route=yes", "vm.far.time");
+        double directed = of_tree(c, i, "what=route lids=prepopulated lid_route=no", "vm.far.time");
+        double by_lid = of_tree(c, i, "what=route lids=prepopulated lid_route=yes", "vm.far.time");
         if (isnan(directed) || isnan(by_lid))
             continue;
-        finding_set(finding, directed > by_lid, "k %.1f us, r %.1f us at %s hosts", by_lid * 1e6,
+        claim_finds(c, directed > by_lid, "k %.1f us, r %.1f us at %s hosts", by_lid * 1e6,
                     (directed - by_lid) * 1e6, trees[i].hosts);
         return;
     }
@@ -224,28 +102,27 @@ static void run_directed(const struct evidence *evidence, const char *preset,
 
 /* The same for one SMP to a switch: what a start with a copied LID takes longer than one without
  * tables, for each table. */
-static double time_of_table(const struct evidence *evidence, const char *preset, unsigned tree,
-                            const char *route)
+static double time_of_table(const struct claim_case *c, unsigned tree, const char *route)
 {
-    char more[WHERE_BYTES];
+    char more[64];
     double times[2];
     for (unsigned i = 0; i < 2; i++) {
-        snprintf(more, sizeof more, "lids=%s lid_route=%s", i ? "dynamic" : "prepopulated", route);
-        times[i] = of_run(evidence, preset, "route", tree, more, "vm.far.time");
+        snprintf(more, sizeof more, "what=route lids=%s lid_route=%s",
+                 i ? "dynamic" : "prepopulated", route);
+        times[i] = of_tree(c, tree, more, "vm.far.time");
     }
-    return (times[1] - times[0]) /
-           of_run(evidence, preset, "route", tree, more, "vm.far.smps.tables");
+    return (times[1] - times[0]) / of_tree(c, tree, more, "vm.far.smps.tables");
 }
 
-static void run_tables(const struct evidence *evidence, const char *preset, struct finding *finding)
+static void measure_tables(const struct claim_case *c)
 {
     for (unsigned i = TREES; i-- > 0;) {
-        double directed = time_of_table(evidence, preset, i, "no");
-        double by_lid = time_of_table(evidence, preset, i, "yes");
+        double directed = time_of_table(c, i, "no");
+        double by_lid = time_of_table(c, i, "yes");
         if (isnan(directed) || isnan(by_lid))
             continue;
         double r = directed - by_lid;
-        finding_set(finding, r > 0.001 * directed, "k %.1f us, r %.1f us at %s hosts", by_lid * 1e6,
+        claim_finds(c, r > 0.001 * directed, "k %.1f us, r %.1f us at %s hosts", by_lid * 1e6,
                     fabs(r) < 1e-10 ? 0 : r * 1e6, trees[i].hosts);
         return;
     }
@@ -255,53 +132,46 @@ static void run_tables(const struct evidence *evidence, const char *preset, stru
 
 enum { PEERS = 100 };
 
-static double of_model(const struct evidence *evidence, const char *preset, const char *model,
-                       const char *figure)
+static double of_model(const struct claim_case *c, const char *model, const char *figure)
 {
-    char where[WHERE_BYTES];
-    claim_where(where, preset, "what=model model=%s", model);
-    return evidence_mean(evidence, where, figure);
+    return claim_mean(c, figure, "what=model model=%s", model);
 }
 
-static void run_queries(const struct evidence *evidence, const char *preset,
-                        struct finding *finding)
+static void measure_queries(const struct claim_case *c)
 {
-    double shared = of_model(evidence, preset, "shared-port", "vm.queries");
-    bool own = isnan(of_model(evidence, preset, "vswitch", "vm.queries")) &&
-               of_model(evidence, preset, "vswitch", "vm.one.moves") == 1;
-    finding_set(finding, shared == PEERS && own, "%.0f, %d", shared, own ? 0 : -1);
+    double shared = of_model(c, "shared-port", "vm.queries");
+    bool own =
+        isnan(of_model(c, "vswitch", "vm.queries")) && of_model(c, "vswitch", "vm.one.moves") == 1;
+    claim_finds(c, shared == PEERS && own, "%.0f, %d", shared, own ? 0 : -1);
 }
 
-static void run_lost(const struct evidence *evidence, const char *preset, struct finding *finding)
+static void measure_lost(const struct claim_case *c)
 {
-    double shared = of_model(evidence, preset, "shared-port", "vm.one.lost");
-    double own = of_model(evidence, preset, "vswitch", "vm.one.lost");
-    finding_set(finding, own < shared, "%.0f, %.0f packets", shared, own);
+    double shared = of_model(c, "shared-port", "vm.one.lost");
+    double own = of_model(c, "vswitch", "vm.one.lost");
+    claim_finds(c, own < shared, "%.0f, %.0f packets", shared, own);
 }
 
-static void run_others(const struct evidence *evidence, const char *preset, struct finding *finding)
+static void measure_others(const struct claim_case *c)
 {
-    double lost = of_model(evidence, preset, "vswitch", "vm.others.lost");
-    double stopped = of_model(evidence, preset, "vswitch", "vm.one.downtime");
-    finding_set(finding, lost == 0, "%.0f packets; nothing arrived for %.0f us", lost,
-                stopped * 1e6);
+    double lost = of_model(c, "vswitch", "vm.others.lost");
+    double stopped = of_model(c, "vswitch", "vm.one.downtime");
+    claim_finds(c, lost == 0, "%.0f packets; nothing arrived for %.0f us", lost, stopped * 1e6);
 }
 
 /* ---- at the limit ---- */
 
 /* The highest rate of which nine in ten moves and boots were done, with either kind of LIDs. */
-static double sustained(const struct evidence *evidence, const char *preset, const char *hosts)
+static double sustained(const struct claim_case *c, const char *hosts)
 {
-    char where[WHERE_BYTES];
     const char **rates;
     double best = NAN;
-    claim_where(where, preset, "what=churn hosts=%s", hosts);
-    size_t count = evidence_values(evidence, where, "rate", &rates);
+    size_t count = claim_values(c, "rate", &rates, "what=churn hosts=%s", hosts);
     for (size_t i = 0; i < count; i++) {
-        claim_where(where, preset, "what=churn hosts=%s rate=%s", hosts, rates[i]);
+        static const char where[] = "what=churn hosts=%s rate=%s";
         double asked = strtod(rates[i], NULL);
-        double moves = evidence_summarize(evidence, where, "vm.move.rate").least;
-        double boots = evidence_summarize(evidence, where, "vm.rate").least;
+        double moves = claim_summary(c, "vm.move.rate", where, hosts, rates[i]).least;
+        double boots = claim_summary(c, "vm.rate", where, hosts, rates[i]).least;
         if (moves >= 0.9 * asked && boots >= 0.9 * asked && !(best >= asked))
             best = asked;
     }
@@ -309,76 +179,100 @@ static double sustained(const struct evidence *evidence, const char *preset, con
     return best;
 }
 
-static void run_churn(const struct evidence *evidence, const char *preset, struct finding *finding)
+static void measure_churn(const struct claim_case *c)
 {
-    double small = sustained(evidence, preset, "648"), large = sustained(evidence, preset, "11664");
+    double small = sustained(c, "648"), large = sustained(c, "11664");
     if (isnan(large)) /* a quick look */
-        finding_set(finding, small >= 60, "%.0f (648 hosts)", small);
+        claim_finds(c, small >= 60, "%.0f (648 hosts)", small);
     else
-        finding_set(finding, small >= 60 && large >= 60, "%.0f, %.0f", small, large);
+        claim_finds(c, small >= 60 && large >= 60, "%.0f, %.0f", small, large);
 }
 
 /* Not one hypervisor more: it would turn a plain host's one LID into 17. */
-static void run_capacity(const struct evidence *evidence, const char *preset,
-                         struct finding *finding)
+static void measure_capacity(const struct claim_case *c)
 {
-    char where[WHERE_BYTES];
-    claim_where(where, preset, "what=capacity");
-    double hypervisors = evidence_mean(evidence, where, "vm.hypervisors");
-    double lids = evidence_mean(evidence, where, "vm.lids");
-    double moves = evidence_mean(evidence, where, "vm.one.moves");
-    finding_set(finding,
-                moves == 1 && lids <= NETWORK_TOP_LID && lids + FUNCTIONS > NETWORK_TOP_LID,
+    double hypervisors = claim_mean(c, "vm.hypervisors", "what=capacity");
+    double lids = claim_mean(c, "vm.lids", "what=capacity");
+    double moves = claim_mean(c, "vm.one.moves", "what=capacity");
+    claim_finds(c, moves == 1 && lids <= NETWORK_TOP_LID && lids + FUNCTIONS > NETWORK_TOP_LID,
                 "%.0f, %.0f LIDs", hypervisors, lids);
 }
 
-static void run_spare(const struct evidence *evidence, const char *preset, struct finding *finding)
+static void measure_spare(const struct claim_case *c)
 {
-    char where[WHERE_BYTES];
-    claim_where(where, preset, "what=spare");
-    double functions = evidence_mean(evidence, where, "vm.functions");
-    double lids = evidence_mean(evidence, where, "vm.lids");
-    double running = evidence_mean(evidence, where, "vm.running");
-    finding_set(finding, functions > NETWORK_TOP_LID && running > 0 && lids <= NETWORK_TOP_LID,
+    double functions = claim_mean(c, "vm.functions", "what=spare");
+    double lids = claim_mean(c, "vm.lids", "what=spare");
+    double running = claim_mean(c, "vm.running", "what=spare");
+    claim_finds(c, functions > NETWORK_TOP_LID && running > 0 && lids <= NETWORK_TOP_LID,
                 "%.0f functions, %.0f machines, %.0f LIDs", functions, running, lids);
 }
 
 const struct claim claims_004[] = {
     {"004-table1", "full", "SMPs of a full distribution on four fat trees",
-     "216, 594, 104004, 336960", measure_full},
+     "216, 594, 104004, 336960", measure_trees,
+     &(const struct tree_claim){.figure = "full", .is_full = true}},
     {"004-table1", "written", "blocks written when two of them are brought up", "216, 594",
-     measure_written},
+     measure_written, NULL},
     {"004-table1", "swap", "SMPs of a migration that swaps LIDs, at most", "72, 108, 1944, 3240",
-     measure_swap},
+     measure_trees,
+     &(const struct tree_claim){.figure = "swap.most", .a_switch = 2, .at_most = true}},
     {"004-table1", "copy", "SMPs of one that copies LIDs, at most", "36, 54, 972, 1620",
-     measure_copy},
-    {"004-table1", "least", "SMPs of one inside a leaf, at the least", "1", measure_least},
+     measure_trees,
+     &(const struct tree_claim){.figure = "copy.most", .a_switch = 1, .at_most = true}},
+    {"004-table1", "least", "SMPs of one inside a leaf, at the least", "1", measure_trees,
+     &(const struct tree_claim){.figure = "swap.least", .on_all = 1}},
     {"004-table1", "limits", "hypervisors and virtual machines in a subnet", "2891, 46256",
-     measure_limits},
+     measure_limits, NULL},
     {"vswitch", "full", "SMPs of a full distribution, counted on the wire",
-     "216, 594, 104004, 336960", run_full},
-    {"vswitch", "swap", "of a move that swaps LIDs, at most", "72, 108, 1944, 3240", run_swap},
-    {"vswitch", "copy", "of a move that copies a LID, at most", "36, 54, 972, 1620", run_copy},
-    {"vswitch", "start", "of a start with a copied LID, at most", "36, 54, 972, 1620", run_start},
+     "216, 594, 104004, 336960", measure_trees,
+     &(const struct tree_claim){
+         .figure = "change.1.blocks", .where = "what=plain", .is_full = true}},
+    {"vswitch", "swap", "of a move that swaps LIDs, at most", "72, 108, 1944, 3240", measure_trees,
+     &(const struct tree_claim){.figure = "vm.move.smps.tables.most",
+                                .where = "what=cost lids=prepopulated",
+                                .a_switch = 2,
+                                .at_most = true}},
+    {"vswitch", "copy", "of a move that copies a LID, at most", "36, 54, 972, 1620", measure_trees,
+     &(const struct tree_claim){.figure = "vm.move.smps.tables.most",
+                                .where = "what=cost lids=dynamic",
+                                .a_switch = 1,
+                                .at_most = true}},
+    {"vswitch", "start", "of a start with a copied LID, at most", "36, 54, 972, 1620",
+     measure_trees,
+     &(const struct tree_claim){.figure = "vm.start.smps.tables.most",
+                                .where = "what=cost lids=dynamic",
+                                .a_switch = 1,
+                                .at_most = true}},
     {"vswitch", "least-swap", "of a move inside a leaf that swaps, at the least", "1 or 2",
-     run_least_swap},
+     measure_trees,
+     &(const struct tree_claim){.figure = "vm.leaf-minimal.smps.tables",
+                                .where = "what=cost lids=prepopulated",
+                                .on_all = 2,
+                                .at_most = true}},
     {"vswitch", "least-copy", "of a move inside a leaf that copies, at the least", "1",
-     run_least_copy},
-    {"vswitch", "hypervisors", "SMPs to hypervisors for a move", "2", run_hypervisors},
-    {"vswitch", "paths", "path computations for moves", "0", run_paths},
+     measure_trees,
+     &(const struct tree_claim){
+         .figure = "vm.leaf-minimal.smps.tables", .where = "what=cost lids=dynamic", .on_all = 1}},
+    {"vswitch", "hypervisors", "SMPs to hypervisors for a move", "2", measure_trees,
+     &(const struct tree_claim){
+         .figure = "vm.move.smps.hypervisors.most", .where = "what=cost", .on_all = 2}},
+    {"vswitch", "paths", "path computations for moves", "0", measure_trees,
+     &(const struct tree_claim){.figure = "vm.move.reroutes", .where = "what=cost", .on_all = 0}},
     {"vswitch", "fewer", "fewer SMPs across 11,664 hosts, swapped and copied", "104, 208 times",
-     run_fewer},
+     measure_fewer, NULL},
     {"vswitch", "directed", "directed routes add to the time of an SMP to a hypervisor", "r > 0",
-     run_directed},
-    {"vswitch", "tables", "and to that of an SMP to a switch", "r > 0", run_tables},
+     measure_directed, NULL},
+    {"vswitch", "tables", "and to that of an SMP to a switch", "r > 0", measure_tables, NULL},
     {"vswitch", "queries", "new paths asked for by 100 peers: shared port, own LID", "100, 0",
-     run_queries},
+     measure_queries, NULL},
     {"vswitch", "lost", "packets of the machine that its move costs: shared port, own LID", "fewer",
-     run_lost},
-    {"vswitch", "others", "packets of others that a move costs", "0", run_others},
-    {"vswitch", "churn", "boots and moves a minute that are kept up with", "several", run_churn},
+     measure_lost, NULL},
+    {"vswitch", "others", "packets of others that a move costs", "0", measure_others, NULL},
+    {"vswitch", "churn", "boots and moves a minute that are kept up with", "several", measure_churn,
+     NULL},
     {"vswitch", "capacity", "hypervisors with 16 functions that have a LID each",
-     "2891 less switches", run_capacity},
-    {"vswitch", "spare", "more functions than LIDs, with dynamic LIDs", "possible", run_spare},
+     "2891 less switches", measure_capacity, NULL},
+    {"vswitch", "spare", "more functions than LIDs, with dynamic LIDs", "possible", measure_spare,
+     NULL},
     {0},
 };

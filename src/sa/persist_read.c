@@ -3,6 +3,7 @@
  * In two steps, so that bad input changes nothing: every line becomes an item or an error that
  * names it, and only when all is read are the items put into the registry. Lines that begin
  * otherwise than ours, which OpenSM's files have too, are passed over. */
+#include "base/line_reader.h"
 #include "sa/internal.h"
 
 #include <errno.h>
@@ -31,20 +32,13 @@ struct left { /* what is there of what was not told */
 struct reader {
     struct sa *sa;
     uint64_t wall_s;
-    const char *path;
-    unsigned line;
-    struct err *err;
+    struct line_reader *lines;
     struct registry_header header;
     VEC(struct item) items;
     struct left groups, services, subscriptions;
     bool in_group;
     uint32_t service_count, subscription_count;
 };
-
-static int wrong(struct reader *reader, const char *what)
-{
-    return err_at(reader->err, EINVAL, reader->path, reader->line, "%s", what);
-}
 
 /* ---- lines ---- */
 
@@ -97,9 +91,10 @@ static int read_group(struct reader *reader, const char *line)
               "rate=0x% pkt_life=0x% sl_flow_hop=0x% scope_state=0x% proxy_join=0x%",
               v + 1) ||
         !fits(v, bits, sizeof bits))
-        return wrong(reader, "a group is 'MC Group 0xMLID : mgid=0x…:0x… port_gid=… qkey=… mlid=… "
-                             "mtu=… tclass=… pkey=… rate=… pkt_life=… sl_flow_hop=… scope_state=… "
-                             "proxy_join=…'");
+        return line_reader_error(
+            reader->lines, "a group is 'MC Group 0xMLID : mgid=0x…:0x… port_gid=… qkey=… mlid=… "
+                           "mtu=… tclass=… pkey=… rate=… pkt_life=… sl_flow_hop=… scope_state=… "
+                           "proxy_join=…'");
     struct item item = {.kind = ITEM_GROUP,
                         .group = {.mlid = (uint16_t)v[6],
                                   .q_key = (uint32_t)v[5],
@@ -115,9 +110,11 @@ static int read_group(struct reader *reader, const char *line)
     gid_set(item.group.mgid, v[1], v[2]);
     item.group.scope = item.group.mgid[1] & 0xF;
     if (item.group.mgid[0] != 0xFF || !lid_is_multicast(v[6]))
-        return wrong(reader, "a group needs an MGID (0xff…) and an MLID (0xc000 to 0xfffe)");
+        return line_reader_error(reader->lines,
+                                 "a group needs an MGID (0xff…) and an MLID (0xc000 to 0xfffe)");
     if (item.group.mtu < 1 || item.group.mtu > 5 || !rate_order(item.group.rate))
-        return wrong(reader, "a group's MTU is 1 to 5, and its rate one that there is");
+        return line_reader_error(reader->lines,
+                                 "a group's MTU is 1 to 5, and its rate one that there is");
     vec_push(&reader->items, item);
     reader->in_group = true;
     return 0;
@@ -129,8 +126,9 @@ static int read_member(struct reader *reader, const char *line)
     uint64_t v[VALUES];
     if (!scan(line, "mcm_port: port_gid=0x%:0x% scope_state=0x% proxy_join=0x%", v) ||
         !fits(v, bits, sizeof bits))
-        return wrong(reader, "a member is 'mcm_port: port_gid=0x…:0x… scope_state=0x… "
-                             "proxy_join=0x…'");
+        return line_reader_error(reader->lines,
+                                 "a member is 'mcm_port: port_gid=0x…:0x… scope_state=0x… "
+                                 "proxy_join=0x…'");
     struct item item = {.kind = ITEM_MEMBER,
                         .member = {.prefix = v[0],
                                    .guid = v[1],
@@ -138,7 +136,8 @@ static int read_member(struct reader *reader, const char *line)
                                    .proxy = v[3],
                                    .absent_since = TIME_NEVER}};
     if (!reader->in_group || !item.member.join_state || !item.member.guid)
-        return wrong(reader, "a member follows its group, and has a port and a reason to be one");
+        return line_reader_error(
+            reader->lines, "a member follows its group, and has a port and a reason to be one");
     vec_push(&reader->items, item);
     return 0;
 }
@@ -179,11 +178,12 @@ static int read_service(struct reader *reader, const char *line)
                                   v + 7)
                            : NULL;
     if (!rest || end - name > NAME_BYTES || !fits(v, bits, sizeof bits) || v[16] > UINT32_MAX)
-        return wrong(reader, "a service is 'Service Record: id=0x… gid=0x…:0x… pkey=… lease=… "
-                             "key=… name='…' data8=… data16=… data32=… data64=… modified_time=… "
-                             "lease_period=…'");
+        return line_reader_error(
+            reader->lines, "a service is 'Service Record: id=0x… gid=0x…:0x… pkey=… lease=… "
+                           "key=… name='…' data8=… data16=… data32=… data64=… modified_time=… "
+                           "lease_period=…'");
     if (reader->service_count++ >= reader->sa->config.service_limit)
-        return wrong(reader, "more services than can be kept");
+        return line_reader_error(reader->lines, "more services than can be kept");
     struct item item = {.kind = ITEM_SERVICE};
     uint8_t *record = item.service.record;
     wire_set(record, SERVICE_RECORD_ID, v[0]);
@@ -228,10 +228,11 @@ static int read_subscription(struct reader *reader, const char *line)
               "path_bits=0x% static_rate=0x% remote_qp=0x% remote_qkey=0x% pkey_ix=0x% sl=0x%",
               v) ||
         !fits(v, bits, sizeof bits) || !v[1])
-        return wrong(reader, "a subscription is 'InformInfo Record: subscriber_gid=0x…:0x… "
-                             "subscriber_enum=… InformInfo: gid=… … rep_addr: lid=… …'");
+        return line_reader_error(reader->lines,
+                                 "a subscription is 'InformInfo Record: subscriber_gid=0x…:0x… "
+                                 "subscriber_enum=… InformInfo: gid=… … rep_addr: lid=… …'");
     if (reader->subscription_count++ >= reader->sa->config.subscription_limit)
-        return wrong(reader, "more subscriptions than can be kept");
+        return line_reader_error(reader->lines, "more subscriptions than can be kept");
     struct item item = {.kind = ITEM_SUBSCRIPTION,
                         .subscription = {.guid = v[1],
                                          .number = (uint32_t)v[2],
@@ -256,7 +257,8 @@ static int read_left(struct reader *reader, struct left *left, const char *rest)
     while (*rest) {
         rest = scan(rest, " 0x%-0x%", v);
         if (!rest || v[0] > v[1] || v[1] > UINT32_MAX)
-            return wrong(reader, "what is left is told in ranges: ' 0x1-0x5 0x7-0x7'");
+            return line_reader_error(reader->lines,
+                                     "what is left is told in ranges: ' 0x1-0x5 0x7-0x7'");
         vec_push(&left->ranges, ((struct range){(uint32_t)v[0], (uint32_t)v[1]}));
     }
     return 0;
@@ -267,7 +269,8 @@ static int read_header(struct reader *reader, const uint64_t *v)
     struct registry_header *header = &reader->header;
     if (header->given || v[0] > UINT16_MAX || v[6] > UINT32_MAX || v[7] > UINT32_MAX ||
         v[8] > UINT32_MAX)
-        return wrong(reader, "the line that says whose registrations these are makes no sense");
+        return line_reader_error(reader->lines,
+                                 "the line that says whose registrations these are makes no sense");
     *header = (struct registry_header){.given = true,
                                        .master = (uint16_t)v[0],
                                        .instance = v[1],
@@ -315,22 +318,6 @@ static int read_line(struct reader *reader, const char *line)
     if (strncmp(line, "InformInfo Record:", 18) == 0)
         return read_subscription(reader, line);
     return 0;
-}
-
-static int read_lines(struct reader *reader, char *content)
-{
-    int status = 0;
-    for (char *line = content; *line && status == 0;) {
-        char *end = strchrnul(line, '\n');
-        char *next = *end ? end + 1 : end;
-        *end = 0;
-        if (end > line && end[-1] == '\r')
-            end[-1] = 0;
-        reader->line++;
-        status = read_line(reader, line);
-        line = next;
-    }
-    return status;
 }
 
 /* ---- into the registry ---- */
@@ -453,23 +440,19 @@ static void put(struct reader *reader)
 int registry_read(struct sa *sa, const struct registry_source *source,
                   struct registry_header *header, struct err *err)
 {
-    struct reader reader = {
-        .sa = sa, .wall_s = source->wall_s, .path = source->path, .line = 0, .err = err};
-    struct text copy = {0};
-    int status = 0;
-    text_append(&copy, source->content, source->bytes);
-    text_putc(&copy, 0);
+    struct line_reader *lines = from_bytes(source->path, source->content, source->bytes, err);
+    struct reader reader = {.sa = sa, .wall_s = source->wall_s, .lines = lines};
     if (source->bytes && memchr(source->content, 0, source->bytes))
-        status = err_at(err, EINVAL, source->path, 0, "not a text file: it has NUL bytes");
-    else
-        status = read_lines(&reader, copy.data);
+        lines->status = err_at(err, EINVAL, source->path, 0, "not a text file: it has NUL bytes");
+    while (line_reader_next_line(lines))
+        read_line(&reader, lines->copy);
+    int status = lines->status;
     if (status == 0 && source->accept && !source->accept(sa, &reader.header))
         status = err_at(err, ESTALE, source->path, 0, "not what was asked for");
     if (status == 0) {
         put(&reader);
         *header = reader.header;
     }
-    text_release(&copy);
     vec_release(&reader.items);
     vec_release(&reader.groups.ranges);
     vec_release(&reader.services.ranges);

@@ -11,9 +11,8 @@
 
 bool sm_is_quiet(const struct sm *sm)
 {
-    return sm->state == SM_MASTER && !sm->computing && sm->current && sm->current == sm->serving &&
-           !sm->abandoned && sm->distribution.stage == STAGE_IDLE && !sm->discovering &&
-           !sm->change.open && sm->subnet.generation == sm->planned_generation;
+    return sm_state(sm) == SM_MASTER && reconfigure_phase(sm) == PHASE_IDLE && sm->current &&
+           sm->current == sm->serving && discovery_is_complete(sm) && !reconfigure_is_outdated(sm);
 }
 
 struct subnet *sm_edit_subnet(struct sm *sm)
@@ -35,7 +34,7 @@ void sm_addresses_moved(struct sm *sm, uint32_t socket, uint32_t other, bool fol
     lids_remember(sm, functions_port(&sm->subnet, other));
     if (!followed)
         return; /* the subnet's generation tells that routes are to be planned anew */
-    sm->planned_generation = sm->subnet.generation;
+    reconfigure_accept_topology(sm);
     partitions_plan(sm); /* functions that were left have nobody's keys any more */
     blocks_program(sm);
 }
@@ -74,7 +73,7 @@ uint32_t sm_change_entries(struct sm *sm, const struct sm_entry *entries, size_t
 
 bool sm_tables_are_written(const struct sm *sm)
 {
-    return sm->tables_under_way == 0;
+    return !program_tables_under_way(sm);
 }
 
 uint64_t sm_drain_time(const struct sm *sm, unsigned hops)

@@ -1,13 +1,16 @@
 /* The manager's four verbs, and when which part gets its turn.
  *
- * Every input runs through the same end: advance() looks whether discovery has come to rest,
- * whether the plan is older than the topology, and whether all that was wanted has been confirmed.
- */
+ * Every input runs through the same end: advance() looks whether discovery has come to rest, and
+ * lets the master's reconfiguration (reconfigure.c) or the standby's copy (mirror.c) go on. */
 #include "sm/internal.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
+const struct sm_policy sm_policy_default = {
+    .chases_losses = true,
+    .short_drains = true,
+    .reads_whole_nodes = true,
+    .services = true,
+    .keeps_old_entries = true,
+};
 
 void sm_config_init(struct sm_config *config)
 {
@@ -28,6 +31,7 @@ void sm_config_init(struct sm_config *config)
         .repair = true,
         .rebalance = 150,
         .part_enforce = SM_ENFORCE_BOTH,
+        .policy = &sm_policy_default,
     };
 }
 
@@ -35,18 +39,33 @@ struct sm *sm_new(const struct sm_config *config, uint64_t port_guid)
 {
     struct sm *sm = mem_zalloc(1, sizeof *sm);
     sm->config = *config;
+    if (config->policy->limit)
+        config->policy->limit(&sm->config);
     if (config->engine->renames && !config->lmc)
         sm->config.lmc = 2; /* renamed destinations need more than one LID each */
-    distribute_abort(sm);
     sm->guid = port_guid;
-    sm->next_sweep = TIME_NEVER;
-    sm->next_lid = 1;
     subnet_init(&sm->subnet);
     sm->subnet.functions.dynamic = sm->config.dynamic_lids;
     sm->subnet.functions.lmc = sm->config.lmc;
+    sm->outbox = outbox_new();
     sm->transactions = transactions_new();
+    sm->discovery = discovery_new();
+    sm->sweeps = sweeps_new();
+    sm->lids = lids_new();
+    sm->clients = clients_new();
+    sm->reconfigure = reconfigure_new();
+    sm->report = report_new();
+    sm->distribution = distribute_new();
+    sm->program = program_new();
     sm->mastership = mastership_new();
-    qos_begin(sm);
+    sm->mirror = mirror_new();
+    sm->audit = audit_new();
+    sm->partitioning = partitions_new();
+    sm->service = qos_new(config->qos);
+    sm->hold = hold_new();
+    sm->multicast = multicast_new();
+    sm->block_writer = blocks_new();
+    sm->config.qos = NULL; /* its owner's; was copied */
     return sm;
 }
 
@@ -73,246 +92,60 @@ void sm_free(struct sm *sm)
     subnet_release(&sm->subnet);
     transactions_free(sm->transactions);
     mastership_free(sm->mastership);
-    partitions_release_work(sm);
-    multicast_release(sm);
-    vec_release(&sm->port_work);
-    vec_release(&sm->node_work);
-    vec_release(&sm->frontier);
-    vec_release(&sm->replies);
-    vec_release(&sm->events);
-    vec_release(&sm->facts);
-    map_release(&sm->remembered);
+    partitions_free(sm->partitioning);
     sm_job_free(sm->job);
-    mirror_end(sm);
     plan_drop(sm);
-    qos_end(sm);
+    mirror_free(sm->mirror);
+    audit_free(sm->audit);
+    qos_free(sm->service);
+    hold_free(sm->hold);
+    multicast_free(sm->multicast);
+    blocks_free(sm->block_writer);
+    lids_free(sm->lids);
+    clients_free(sm->clients);
+    sweeps_free(sm->sweeps);
+    discovery_free(sm->discovery);
+    outbox_free(sm->outbox);
+    program_free(sm->program);
+    distribute_free(sm->distribution);
+    report_free(sm->report);
+    reconfigure_free(sm->reconfigure);
     mem_free(sm);
 }
 
-struct port_work *sm_port_work(struct sm *sm, uint32_t port)
+/* Nobody waits for any request any more. */
+void sm_drop_requests(struct sm *sm)
 {
-    while (sm->port_work.count <= port)
-        vec_push(&sm->port_work, (struct port_work){0});
-    return &sm->port_work.items[port];
-}
-
-struct node_work *sm_node_work(struct sm *sm, uint32_t node)
-{
-    while (sm->node_work.count <= node)
-        vec_push(&sm->node_work, (struct node_work){0});
-    return &sm->node_work.items[node];
-}
-
-void sm_say(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
-{
-    struct sm_event event = {.kind = kind};
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(event.text, sizeof event.text, format, arguments);
-    va_end(arguments);
-    vec_push(&sm->events, event);
-}
-
-void sm_reply(struct sm *sm, const struct sm_message *message)
-{
-    vec_push(&sm->replies, *message);
-}
-
-void sm_begin_change(struct sm *sm, uint64_t now, const char *format, ...)
-{
-    struct change *change = &sm->change;
-    if (change->open || sm->state == SM_STANDBY)
-        return; /* merged into the one under way; a standby only watches */
-    *change = (struct change){.open = true, .since = now, .before = sm->counts};
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(change->cause, sizeof change->cause, format, arguments);
-    va_end(arguments);
-    sm_say(sm, SM_EVENT_CHANGE, "%s", change->cause);
-}
-
-static void finish_change(struct sm *sm, uint64_t now)
-{
-    struct change *change = &sm->change;
-    unsigned switches = 0, adapters = 0;
-    for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
-        if (node_at(sm, i)->present) {
-            (*(node_at(sm, i)->kind == SUBNET_SWITCH ? &switches : &adapters))++;
-            sm_node_work(sm, i)->silences = 0;
-        }
-    /* A change that needed no new routes has no such phases. */
-    uint64_t discovered = change->discovered ? change->discovered : now;
-    uint64_t computed = change->computed ? change->computed : discovered;
-    change->open = false;
-    discovery_report_throttled(sm);
-    if (sm->refused) {
-        sm_say(sm, SM_EVENT_ERROR, "the subnet is not up: there are no routes for it as it is");
-        return;
-    }
-    sm_say(sm, SM_EVENT_UP,
-           "subnet up: %u switches, %u adapters; %s; %.3f ms (discovery %.3f, routes %.3f, "
-           "distribution %.3f), %llu SMPs, %u blocks, %u port settings",
-           switches, adapters, change->cause, (double)(now - change->since) / (double)NS_PER_MS,
-           (double)(discovered - change->since) / (double)NS_PER_MS,
-           (double)(computed - discovered) / (double)NS_PER_MS,
-           (double)(now - computed) / (double)NS_PER_MS,
-           (unsigned long long)(sm->counts.sent - change->before.sent), change->blocks,
-           change->ports);
-}
-
-/* Whether its coming or going is news. That of a virtual machine's adapter is not: its hypervisor
- * was announced. */
-static bool is_news(struct sm *sm, uint32_t index)
-{
-    const struct subnet_node *node = &sm->subnet.nodes.items[index];
-    return node->present != sm_node_work(sm, index)->announced &&
-           (node->kind == SUBNET_SWITCH ||
-            subnet_socket_of(&sm->subnet, node->first_port + 1) == SUBNET_NONE);
-}
-
-/* One by one while people can follow, else how many. */
-static void announce_nodes(struct sm *sm)
-{
-    enum { MANY = 100 };
-    uint32_t counts[2][2] = {{0}}; /* adapters and switches, gone and in */
-    for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
-        if (is_news(sm, i))
-            counts[node_at(sm, i)->kind == SUBNET_SWITCH][node_at(sm, i)->present]++;
-    for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
-        const struct subnet_node *node = &sm->subnet.nodes.items[i];
-        bool in = node->present, is_switch = node->kind == SUBNET_SWITCH;
-        if (!is_news(sm, i))
-            continue;
-        sm_node_work(sm, i)->announced = in;
-        sm_node_work(sm, i)->described &= in;
-        if (counts[0][in] + counts[1][in] < MANY)
-            sm_say(sm, in ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, "%s 0x%016llx \"%s\" %s",
-                   is_switch ? "switch" : "adapter", (unsigned long long)node->guid,
-                   node->description, in ? "is in" : "is gone");
-    }
-    for (unsigned in = 0; in < 2; in++)
-        if (counts[0][in] + counts[1][in] >= MANY)
-            sm_say(sm, in ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, "%u switches and %u adapters %s",
-                   counts[1][in], counts[0][in], in ? "are in" : "are gone");
-}
-
-/* A hybrid starts with the tables that are quick to have. */
-static void plan_first(struct sm *sm)
-{
-    const struct engine *engine = sm->config.engine;
-    if (engine->provisional)
-        plan_routes(sm, engine->provisional, true);
-    else
-        plan_routes(sm, engine, false);
-}
-
-/* What lies behind a link that went is gone, or is reached another way. */
-static void mind_ways(struct sm *sm, uint64_t now)
-{
-    if (!sm->ways_stale || sm->config.paper)
-        return;
-    sm->ways_stale = false;
-    if (subnet_find_ways(&sm->subnet))
-        transactions_cut(sm, now);
-}
-
-static void plan_anew(struct sm *sm, uint64_t now)
-{
-    distribute_abort(sm);
-    subnet_find_ways(&sm->subnet);
-    lids_assign(sm);
-    announce_nodes(sm);
-    sm->planned_generation = sm->subnet.generation;
-    sm_begin_change(sm, now, "the topology changed");
-    sm->change.discovered = now;
-    if (!mirror_take_routes(sm))
-        plan_first(sm);
-    sm->stale = true; /* addresses and port settings need not wait for routes */
-}
-
-static void program_what_is_stale(struct sm *sm)
-{
-    if (!sm->stale)
-        return;
-    sm->stale = false;
-    program_all(sm);
-}
-
-/* What is wanted besides routes follows from the topology and from what was asked for. */
-void plan_services(struct sm *sm)
-{
-    if (sm->subnet.generation != sm->planned_generation || sm->config.paper)
-        return;
-    partitions_plan(sm);
-    qos_plan(sm);
-    blocks_program(sm);
-}
-
-/* Whether all that was wanted is there. */
-static void conclude(struct sm *sm, uint64_t now)
-{
-    if (sm->computing || sm->distribution.stage != STAGE_IDLE)
-        return;
-    if (sm->current && !sm->tables_under_way && qos_is_settled(sm)) {
-        plan_serve(sm);
-        qos_serve(sm);
-    }
-    multicast_plan(sm, now); /* trees go by routes that are in force */
-    blocks_program(sm);
-    if (!transactions_idle(sm) || sm->subnet.generation != sm->planned_generation)
-        return;
-    if (sm->change.open && sm->current && sm->current->provisional) {
-        plan_routes(sm, sm->config.engine, false); /* the final tables of a hybrid */
-        return;
-    }
-    if (sm->change.open)
-        finish_change(sm, now);
-    mirror_end_change(sm);
+    transactions_flush(sm);
+    discovery_requests_dropped(sm);
+    sweeps_requests_dropped(sm);
+    mirror_requests_dropped(sm);
+    audit_requests_dropped(sm);
+    program_requests_dropped(sm);
+    blocks_requests_dropped(sm);
+    functions_requests_dropped(sm);
+    partitions_requests_dropped(sm);
+    reconfigure_requests_dropped(sm);
 }
 
 static void advance(struct sm *sm, uint64_t now)
 {
-    mind_ways(sm, now);
-    if (sm->discovering == 0 && discovery_continue(sm))
+    discovery_update_paths(sm, now);
+    if (discovery_is_complete(sm) && discovery_continue(sm, now))
         return;
-    if (sm->discovering == 0)
+    if (discovery_is_complete(sm))
         mastership_discovered(sm, now);
-    if (sm->state == SM_STANDBY)
+    if (sm_state(sm) == SM_STANDBY)
         mirror_advance(sm, now);
-    if (sm->state != SM_MASTER || sm->discovering)
+    if (sm_state(sm) != SM_MASTER || !discovery_is_complete(sm))
         return;
-    /* Not before every switch that can has said what it has to say. */
-    if (sm->explore_all && sm->sweeping && now < sm->explore_at)
-        return;
-    if (sm->explore_all) {
-        sm->explore_all = false;
-        sm->planned_generation = 0;
-        discovery_restart(sm);
-        return;
-    }
-    /* The papers do one thing after the other: addresses are out before routes are computed. */
-    bool outdated = sm->subnet.generation != sm->planned_generation;
-    if (outdated && sm->config.paper && !transactions_idle(sm))
-        return;
-    if (outdated && !sm->computing && !sm->tables_under_way)
-        plan_anew(sm, now);
-    plan_services(sm);
-    do { /* a wave may turn out to have nothing to write: nobody would wake us for the next */
-        program_what_is_stale(sm);
-        distribute_advance(sm, now);
-    } while (sm->stale);
-    conclude(sm, now);
+    reconfigure_advance(sm, now);
     audit_advance(sm, now);
-}
-
-void sm_remember(struct sm *sm, const struct sm_fact *fact)
-{
-    map_set(&sm->remembered, fact->guid, (uint32_t)fact->lid << 3 | (fact->lmc & 7u));
 }
 
 void sm_start(struct sm *sm, uint64_t now)
 {
-    sm->token = (uint32_t)hash_mix(now ^ sm->guid) << 1; /* not that of an earlier run */
+    mirror_start(sm, now);
     mastership_start(sm, now);
 }
 
@@ -325,7 +158,7 @@ void sm_receive(struct sm *sm, uint64_t now, const struct sm_message *message)
     mastership_count_smp(sm);
     if ((method == METHOD_GET || method == METHOD_SET) && attribute == ATTRIBUTE_SM_INFO)
         mastership_receive(sm, now, message);
-    else if (sm->state == SM_NOT_ACTIVE)
+    else if (sm_state(sm) == SM_NOT_ACTIVE)
         return; /* until it is told to stand by */
     else if (method == METHOD_GET_RESP)
         transactions_receive(sm, now, message);
@@ -339,12 +172,11 @@ void sm_expire(struct sm *sm, uint64_t now)
     transactions_expire(sm, now);
     mastership_expire(sm, now);
     mirror_expire(sm, now);
-    if (sm->state == SM_MASTER && now >= sm->next_sweep) {
+    if (sm_state(sm) == SM_MASTER && now >= sweep_deadline(sm)) {
         mend_rebalance(sm, now);
         change_sweep(sm, now);
     }
-    if (now >= sm->distribution.resume_at)
-        sm->distribution.resume_at = TIME_NEVER; /* drained */
+    distribute_expire(sm, now);
     advance(sm, now);
 }
 
@@ -353,17 +185,17 @@ uint64_t sm_deadline(const struct sm *sm)
     uint64_t deadline = transactions_deadline(sm);
     if (mastership_deadline(sm) < deadline)
         deadline = mastership_deadline(sm);
-    if (sm->state == SM_MASTER && sm->next_sweep < deadline)
-        deadline = sm->next_sweep;
+    if (sm_state(sm) == SM_MASTER && sweep_deadline(sm) < deadline)
+        deadline = sweep_deadline(sm);
     if (mirror_deadline(sm) < deadline)
         deadline = mirror_deadline(sm);
-    if (sm->explore_all && !sm->discovering && sm->explore_at < deadline)
-        deadline = sm->explore_at;
-    if (sm->distribution.resume_at < deadline)
-        deadline = sm->distribution.resume_at;
-    if (sm->state == SM_MASTER && multicast_deadline(sm) < deadline)
+    if (discovery_deadline(sm) < deadline)
+        deadline = discovery_deadline(sm);
+    if (distribute_deadline(sm) < deadline)
+        deadline = distribute_deadline(sm);
+    if (sm_state(sm) == SM_MASTER && multicast_deadline(sm) < deadline)
         deadline = multicast_deadline(sm);
-    if (sm->state == SM_MASTER && audit_deadline(sm) < deadline)
+    if (sm_state(sm) == SM_MASTER && audit_deadline(sm) < deadline)
         deadline = audit_deadline(sm);
     return deadline;
 }
@@ -371,18 +203,8 @@ uint64_t sm_deadline(const struct sm *sm)
 /* Words before deeds: who hears of a change can tell which SMPs it cost. */
 bool sm_next_output(struct sm *sm, uint64_t now, struct sm_output *output)
 {
-    if (sm->events_taken < sm->events.count) {
-        output->kind = SM_EVENT;
-        output->event = sm->events.items[sm->events_taken++];
+    if (outbox_next_event(sm, output) || outbox_next_reply(sm, output))
         return true;
-    }
-    sm->events.count = sm->events_taken = 0;
-    if (sm->replies_taken < sm->replies.count) {
-        output->kind = SM_SEND;
-        output->message = sm->replies.items[sm->replies_taken++];
-        return true;
-    }
-    sm->replies.count = sm->replies_taken = 0;
     if (sm->job) {
         output->kind = SM_COMPUTE;
         output->job = sm->job;
@@ -393,52 +215,19 @@ bool sm_next_output(struct sm *sm, uint64_t now, struct sm_output *output)
         output->kind = SM_SEND;
         return true;
     }
-    if (sm->undeliverable) { /* requests came to an end without an input: see what follows */
-        sm->undeliverable = false;
+    if (transactions_have_dropped(sm)) { /* requests came to an end without an input */
         advance(sm, now);
         return sm_next_output(sm, now, output);
     }
-    if (sm->facts_taken < sm->facts.count) {
-        output->kind = SM_PERSIST;
-        output->fact = sm->facts.items[sm->facts_taken++];
-        return true;
-    }
-    sm->facts.count = sm->facts_taken = 0;
-    return false;
+    return outbox_next_fact(sm, output);
 }
 
 void sm_computed(struct sm *sm, uint64_t now, struct sm_job *job, const struct err *refusal)
 {
-    if (job->number != sm->awaited_job || (sm->state != SM_MASTER && sm->state != SM_STANDBY)) {
-        sm_job_free(job); /* of a time that is over */
+    if (mirror_checked(sm, job, !refusal))
         return;
-    }
-    if (sm->state == SM_STANDBY) {
-        mirror_checked(sm, job, !refusal);
-        return;
-    }
-    sm->computing = false;
-    sm->change.computed = now;
-    if (refusal) {
-        sm->refused = true;
-        sm_say(sm, SM_EVENT_ERROR, "no routes, the old ones stay: %.200s", refusal->message);
-        sm_job_free(job);
-        hold_end(sm);
-    } else if (job->optional && !mend_is_gain(sm, job)) {
-        sm_job_free(job);
-    } else {
-        sm->refused = false;
-        bool first = !sm->current && (job->has_before || job->adopt);
-        plan_take_routes(sm, job);
-        if (first)
-            hold_inherit(sm);
-    }
-    advance(sm, now);
-}
-
-void sm_use_groups(struct sm *sm, const struct groups *groups)
-{
-    sm->groups = groups;
+    if (reconfigure_computed(sm, now, job, refusal))
+        advance(sm, now);
 }
 
 void sm_groups_changed(struct sm *sm, uint64_t now)
@@ -446,32 +235,15 @@ void sm_groups_changed(struct sm *sm, uint64_t now)
     advance(sm, now);
 }
 
-void sm_inherit(struct sm *sm, uint16_t master_lid)
-{
-    sm->heritage = master_lid;
-}
-
 void sm_ask_clients(struct sm *sm, uint64_t now)
 {
-    unsigned asked = 0;
-    if (sm->asks_in == mastership_number(sm))
-        return;
-    sm->asks_in = mastership_number(sm);
-    for (uint32_t port = 0; port < sm->port_work.count; port++)
-        asked += sm->port_work.items[port].ask;
-    if (asked)
-        sm_say(sm, SM_EVENT_STATE, "clients of %u ports are asked to register again", asked);
-    sm->stale = true;
-    advance(sm, now);
+    if (clients_ask_all(sm))
+        advance(sm, now);
 }
 
 void sm_ask_client(struct sm *sm, uint64_t now, uint64_t guid)
 {
-    for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
-        if (sm->subnet.ports.items[port].guid == guid && subnet_is_end_port(&sm->subnet, port)) {
-            sm_port_work(sm, port)->ask = true;
-            program_port(sm, port);
-        }
+    clients_ask(sm, guid);
     advance(sm, now);
 }
 
@@ -483,41 +255,38 @@ const struct subnet *sm_subnet(const struct sm *sm)
 struct sm_paths sm_paths(const struct sm *sm)
 {
     struct sm_paths paths = {.generation = sm->paths_generation};
-    if (sm->serving && sm->state == SM_MASTER) {
+    if (sm->serving && sm_state(sm) == SM_MASTER) {
         paths.network = &sm->serving->network;
         paths.routes = &sm->serving->routes;
         paths.job = sm->serving->number;
         paths.overlaid = sm->serving->options.user != NULL;
-        paths.qos = &sm->service.served;
-        paths.layout = sm->service.served_layout;
+        paths.qos = qos_served(sm, &paths.layout);
     }
     return paths;
 }
 
 bool sm_has_copy(const struct sm *sm)
 {
-    return sm->state == SM_STANDBY && sm->mirror.complete;
+    return sm_state(sm) == SM_STANDBY && mirror_is_complete(sm);
 }
 
 bool sm_is_settled(const struct sm *sm)
 {
-    return sm->state == SM_MASTER && !sm->change.open && !sm->computing && sm->discovering == 0 &&
-           sm->subnet.generation == sm->planned_generation && sm->blocks_under_way == 0 &&
-           multicast_is_settled(sm) && sm->partitioning.reading == 0 &&
-           sm->subnet.functions.writing == 0;
+    return sm_state(sm) == SM_MASTER && reconfigure_phase(sm) == PHASE_IDLE &&
+           discovery_is_complete(sm) && !reconfigure_is_outdated(sm) && blocks_are_answered(sm) &&
+           multicast_is_settled(sm) && partitions_are_read(sm) && sm->subnet.functions.writing == 0;
 }
 
-void sm_reroute(struct sm *sm, uint64_t now)
+void sm_reroute_for(struct sm *sm, uint64_t now, enum plan_reason reason)
 {
-    if (sm->state != SM_MASTER)
+    if (sm_state(sm) != SM_MASTER)
         return;
-    sm->planned_generation = 0;
-    sm->afresh = true;
+    reconfigure_request(sm, reason);
     sm_begin_change(sm, now, "asked to");
     advance(sm, now);
 }
 
-void sm_counts(const struct sm *sm, struct sm_counts *counts)
+void sm_reroute(struct sm *sm, uint64_t now)
 {
-    *counts = sm->counts;
+    sm_reroute_for(sm, now, REASON_OPERATOR);
 }

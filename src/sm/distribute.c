@@ -18,18 +18,41 @@
 #include <assert.h>
 #include <string.h>
 
+static request_ended state_ended;
 static request_answered state_set;
 static request_refused state_refused;
-static request_unanswered state_unanswered;
 static const struct request_kind set_port_state = {
     .name = "PortInfo",
     .attribute = ATTRIBUTE_PORT_INFO,
-    .method = METHOD_SET,
+    .writes = true,
     .counter = offsetof(struct sm_counts, port_info_set),
+    .ended = state_ended,
     .answered = state_set,
     .refused = state_refused,
-    .unanswered = state_unanswered,
+    .loses_contact = true,
 };
+
+struct distribution {
+    uint32_t wave;      /* the next one */
+    uint32_t job;       /* the lower half of its number; 0: none */
+    uint32_t pending;   /* its Sets of port states under way */
+    uint64_t resume_at; /* end of a drain */
+    bool drained;       /* since the last Set was confirmed */
+    bool told;          /* sources use the first levels of the plan */
+    bool early;         /* sources wait from the start: what is under way goes by the old tables */
+};
+
+struct distribution *distribute_new(void)
+{
+    struct distribution *distribution = mem_zalloc(1, sizeof *distribution);
+    distribution->resume_at = TIME_NEVER;
+    return distribution;
+}
+
+void distribute_free(struct distribution *distribution)
+{
+    mem_free(distribution);
+}
 
 static struct subnet_tables *tables_of(struct sm *sm, uint32_t at)
 {
@@ -100,20 +123,19 @@ static bool copy_known_blocks(const struct subnet_tables *tables, uint8_t *row, 
 }
 
 /* The tables that are in the switches now, as the order needs them. */
-void distribute_snapshot(struct sm *sm, struct sm_job *job)
+void distribute_snapshot(struct sm *sm, struct sm_job *job, enum plan_reason reason)
 {
     job->mode = sm->config.mode;
     /* The final tables of a hybrid go out while traffic runs (paper 002, section 3.4). */
     if (job->mode == SM_STATIC && sm->config.engine->provisional && !job->provisional)
         job->mode = SM_ORDERED;
-    job->adopt = sm->was_standby && !job->engine->renames;
-    job->only_adopt = sm->state == SM_STANDBY;
-    if (sm->state == SM_MASTER)
-        sm->was_standby = false;
+    job->adopt = reason == REASON_TAKE_OVER && !job->engine->renames;
+    job->only_adopt = sm_state(sm) == SM_STANDBY;
     if (job->mode != SM_ORDERED && !job->adopt)
         return;
     struct network shape = job->network; /* entries for addresses that are gone may stay */
-    if (sm->current && !sm->config.paper && sm->current->routes.top_lid > shape.top_lid)
+    if (sm->current && sm->config.policy->keeps_old_entries &&
+        sm->current->routes.top_lid > shape.top_lid)
         shape.top_lid = sm->current->routes.top_lid;
     routes_init(&job->before, &shape, "actual");
     for (uint32_t at = 0; at < job->before.switch_count; at++)
@@ -124,21 +146,21 @@ void distribute_snapshot(struct sm *sm, struct sm_job *job)
 
 static void begin_wave(struct sm *sm)
 {
-    struct distribution *d = &sm->distribution;
+    struct distribution *d = sm->distribution;
     const struct order_plan *plan = &sm->current->plan;
     const struct order_wave *wave = &plan->waves.items[d->wave];
     for (uint32_t i = 0; i < wave->count; i++)
         want_range(sm, &plan->updates.items[wave->first + i], false);
     d->wave++;
-    sm->stale = true;
+    program_schedule(sm);
 }
 
-static void want_stuck(struct sm *sm, bool drop)
+static void drop_stuck(struct sm *sm)
 {
     const struct order_plan *plan = &sm->current->plan;
     for (size_t i = 0; i < plan->stuck.count; i++)
-        want_range(sm, &plan->stuck.items[i], drop);
-    sm->stale = true;
+        want_range(sm, &plan->stuck.items[i], true);
+    program_schedule(sm);
 }
 
 /* The longest that any switch keeps a packet. */
@@ -158,60 +180,17 @@ uint64_t distribute_packet_life(const struct sm *sm)
 /* Long enough for packets that pass so many switches at the most; 0: as many as any. */
 static void drain(struct sm *sm, uint64_t now, uint32_t hops)
 {
-    hops = sm->config.paper ? 0 : hops;
+    hops = sm->config.policy->short_drains ? hops : 0;
     uint64_t life = distribute_packet_life(sm) * ((hops ? hops : sm->current->longest) + 1);
-    sm->distribution.resume_at = now + (sm->config.drain_ns ? sm->config.drain_ns : life);
-    sm->distribution.drained = true;
+    sm->distribution->resume_at = now + (sm->config.drain_ns ? sm->config.drain_ns : life);
+    sm->distribution->drained = true;
 }
 
-/* Lanes of routes; what is left to write waits until nothing is on them. */
-static void begin_hold(struct sm *sm, uint16_t lanes, const char *why)
+/* The lanes are those of routes. What is left to write waits until nothing is on them. */
+static void stop_sources(struct sm *sm, uint16_t lanes, const char *why)
 {
-    sm->distribution.stage = STAGE_HOLD;
     sm_say(sm, SM_EVENT_CHANGE, "%s: sources wait", why);
     hold_begin(sm, lanes);
-}
-
-/* The way out where sources cannot be held. */
-static void drop_stuck(struct sm *sm, const char *why)
-{
-    sm_say(sm, SM_EVENT_WARNING,
-           "%zu table ranges have no safe order: their traffic is lost for a while (%s)",
-           sm->current->plan.stuck.count, why);
-    sm->distribution.stage = STAGE_STUCK;
-    want_stuck(sm, true);
-}
-
-/* What is left when the waves are through: entries without a safe order, or levels that cannot
- * change under way. */
-static void begin_rest(struct sm *sm)
-{
-    const struct order_plan *plan = &sm->current->plan;
-    const char *why_not;
-    char text[80];
-    if (hold_is_possible(sm, &why_not)) {
-        snprintf(text, sizeof text, "%zu table ranges have no safe order", plan->stuck.count);
-        bool lanes = sm->serving && sm->serving->routes.vls > 1;
-        begin_hold(sm, lanes ? plan->stuck_lanes : UINT16_MAX, text);
-        return;
-    }
-    drop_stuck(sm, why_not);
-}
-
-static void write_the_rest(struct sm *sm, enum stage next)
-{
-    sm->distribution.stage = next;
-    want_everything(sm);
-    sm->stale = true;
-}
-
-/* Everything is there, and nothing is under way. */
-static void go_on(struct sm *sm)
-{
-    sm->distribution.stage = STAGE_IDLE;
-    plan_serve(sm);
-    qos_serve(sm);
-    hold_end(sm);
 }
 
 /* Sources change to other levels while the old tables are there: what is under way on both goes
@@ -235,37 +214,20 @@ static void tell_first_levels(struct sm *sm)
     sm->paths_generation++;
 }
 
-/* Ordered: what comes after everything so far has been acknowledged. */
-static void next_wave(struct sm *sm, uint64_t now)
+/* Ordered: the next wave; when all are through, what is left are entries without a safe order, or
+ * levels that cannot change under way. */
+static enum reconfigure_event go_on(struct sm *sm)
 {
-    struct distribution *d = &sm->distribution;
     const struct order_plan *plan = &sm->current->plan;
-    if (d->stage == STAGE_HELD) {
-        go_on(sm);
-    } else if (d->stage == STAGE_HOLD && hold_has_leaks(sm)) {
-        hold_end(sm);
-        drop_stuck(sm, "an adapter refuses to be held");
-    } else if (d->stage != STAGE_WAVES && !d->drained) {
-        drain(sm, now, d->early ? sm->current->longest_before : plan->stuck_hops);
-    } else if (d->stage != STAGE_WAVES) {
-        write_the_rest(sm, d->stage == STAGE_HOLD ? STAGE_HELD : STAGE_IDLE);
-    } else if (plan->first_levels && !d->told) {
-        d->told = true;
-        tell_first_levels(sm);
-        drain(sm, now, plan->first_hops);
-    } else if (d->wave < plan->waves.count) {
-        if (plan->waves.items[d->wave].drain && !d->drained) {
-            drain(sm, now, plan->waves.items[d->wave].drain_hops);
-            return;
-        }
-        d->drained = false;
+    const char *why_not;
+    sm->distribution->drained = false;
+    if (sm->distribution->wave < plan->waves.count) {
         begin_wave(sm);
-    } else if (plan->stuck.count || plan->stuck_lanes) {
-        d->drained = false;
-        begin_rest(sm);
-    } else {
-        write_the_rest(sm, STAGE_IDLE);
+        return EVENT_NONE;
     }
+    if (plan->stuck.count || plan->stuck_lanes)
+        return hold_is_possible(sm, &why_not) ? EVENT_TO_QUIESCE : EVENT_TO_DROP;
+    return EVENT_TO_ALL;
 }
 
 /* Static: one Set to every port of every switch, to Init or to Active. */
@@ -276,52 +238,30 @@ static void set_all_ports(struct sm *sm, unsigned state)
         for (unsigned number = 1; node->present && number <= node->port_count; number++) {
             uint32_t port = node->first_port + number;
             const struct subnet_port *p = &sm->subnet.ports.items[port];
-            if (!sm->config.paper && p->peer == SUBNET_NONE)
+            if (!sm->config.policy->ports_once && p->peer == SUBNET_NONE)
                 continue;
             struct request *request =
                 sm_request(sm, &set_port_state,
                            (union request_subject){
-                               .state = {.port = port, .distribution = sm->distribution.job}},
+                               .state = {.port = port, .distribution = sm->distribution->job}},
                            node->first_port);
             request->modifier = number;
             memcpy(request->data, p->info, sizeof p->info);
             wire_set(request->data, PORT_INFO_PORT_STATE, state);
             wire_set(request->data, PORT_INFO_PORT_PHYSICAL_STATE, PHYSICAL_NO_CHANGE);
-            sm->distribution.pending++;
+            sm->distribution->pending++;
             sm_submit(sm, request, HASTE_NONE);
         }
     }
 }
 
-static void next_static_stage(struct sm *sm)
-{
-    struct distribution *d = &sm->distribution;
-    switch (d->stage) {
-    case STAGE_STOPPING:
-        d->stage = STAGE_WRITING;
-        want_everything(sm);
-        if (sm->config.paper)
-            program_forget_tables(sm); /* the papers write every block */
-        sm->stale = true;
-        break;
-    case STAGE_WRITING:
-        /* Outside the papers the ports are made active as any others that are not. */
-        d->stage = sm->config.paper ? STAGE_STARTING : STAGE_IDLE;
-        sm->stale = true;
-        if (sm->config.paper)
-            set_all_ports(sm, PORT_STATE_ACTIVE);
-        break;
-    default: d->stage = STAGE_IDLE; sm->stale = true;
-    }
-}
-
 /* Nobody waits for what an earlier one has set any more. */
-static void count_off_state(struct sm *sm, const struct request *request)
+static void state_ended(struct sm *sm, const struct request *request)
 {
-    if (request->about.state.distribution != sm->distribution.job)
+    if (request->about.state.distribution != sm->distribution->job)
         return;
-    assert(sm->distribution.pending);
-    sm->distribution.pending--;
+    assert(sm->distribution->pending);
+    sm->distribution->pending--;
 }
 
 static void state_set(struct sm *sm, uint64_t now, const struct request *request,
@@ -329,7 +269,6 @@ static void state_set(struct sm *sm, uint64_t now, const struct request *request
 {
     struct subnet_port *port = port_at(sm, request->about.state.port);
     (void)now;
-    count_off_state(sm, request);
     memcpy(port->info, data, sizeof port->info);
 }
 
@@ -338,7 +277,6 @@ static void state_refused(struct sm *sm, uint64_t now, const struct request *req
 {
     const struct subnet_port *port = port_at(sm, request->about.state.port);
     (void)now;
-    count_off_state(sm, request);
     if (wire_get(port->info, PORT_INFO_PORT_STATE) != PORT_STATE_DOWN)
         sm_say(
             sm, SM_EVENT_ERROR,
@@ -347,56 +285,203 @@ static void state_refused(struct sm *sm, uint64_t now, const struct request *req
             port->number, (unsigned long long)node_at(sm, port->node)->guid, status);
 }
 
-static void state_unanswered(struct sm *sm, uint64_t now, const struct request *request)
-{
-    count_off_state(sm, request);
-    discovery_lost_contact(sm, now, request->target);
-}
+/* ---- transitions (reconfigure.c) ---- */
 
-void distribute_begin(struct sm *sm)
+/* How the tables go out that were just taken. */
+enum reconfigure_event distribute_begin(struct sm *sm)
 {
-    struct distribution *d = &sm->distribution;
+    struct distribution *d = sm->distribution;
     const struct sm_job *job = sm->current;
     const char *why_not;
     *d = (struct distribution){.job = (uint32_t)job->number, .resume_at = TIME_NEVER};
-    if (job->mode == SM_STATIC) {
-        d->stage = STAGE_STOPPING;
-        want_what_is(sm);
-        set_all_ports(sm, PORT_STATE_INIT);
-    } else if (hold_is_on(sm)) { /* a distribution was broken off meanwhile */
+    if (job->mode == SM_STATIC)
+        return EVENT_TO_STOP;
+    if (hold_is_on(sm)) /* a distribution was broken off meanwhile */
         d->early = true;
-        want_what_is(sm);
-        begin_hold(sm, UINT16_MAX, "the last tables were not all written");
-    } else if (job->mode == SM_ORDERED && job->has_before) {
-        d->stage = STAGE_WAVES;
-        want_what_is(sm);
+    else if (job->mode == SM_ORDERED && job->has_before)
         d->early = job->hurry && hold_is_possible(sm, &why_not);
-        if (d->early)
-            begin_hold(sm, UINT16_MAX, "routes are broken and would be for long");
-    } else {
-        want_everything(sm);
-    }
-    sm->stale = true;
-}
-
-/* What was on its way is taken as it is: the next plan starts from the tables that are there.
- * Sources that wait do so until its tables are there. If all was there, nothing is broken off: the
- * tables in force stay what they are, whatever becomes of the plan. */
-void distribute_abort(struct sm *sm)
-{
-    sm->distribution = (struct distribution){.resume_at = TIME_NEVER};
-    sm->abandoned = sm->current != sm->serving;
-}
-
-void distribute_advance(struct sm *sm, uint64_t now)
-{
-    struct distribution *d = &sm->distribution;
-    if (d->stage == STAGE_IDLE || d->pending || sm->tables_under_way || sm->stale ||
-        d->resume_at != TIME_NEVER || (d->stage == STAGE_HOLD && !blocks_are_written(sm)) ||
-        (d->stage == STAGE_WAVES && program_links_rise(sm)))
-        return;
-    if (d->stage <= STAGE_HELD)
-        next_wave(sm, now);
     else
-        next_static_stage(sm);
+        return EVENT_TO_ALL;
+    return d->early ? EVENT_TO_QUIESCE : EVENT_TO_WAVES;
+}
+
+enum reconfigure_event distribute_keep_tables(struct sm *sm, uint64_t now)
+{
+    (void)now;
+    want_what_is(sm);
+    program_schedule(sm);
+    return EVENT_NONE;
+}
+
+enum reconfigure_event distribute_stop_ports(struct sm *sm, uint64_t now)
+{
+    (void)now;
+    want_what_is(sm);
+    set_all_ports(sm, PORT_STATE_INIT);
+    program_schedule(sm);
+    return EVENT_NONE;
+}
+
+enum reconfigure_event distribute_stop_all_sources(struct sm *sm, uint64_t now)
+{
+    (void)now;
+    want_what_is(sm);
+    stop_sources(sm, UINT16_MAX,
+                 hold_is_on(sm) ? "the last tables were not all written"
+                                : "routes are broken and would be for long");
+    program_schedule(sm);
+    return EVENT_NONE;
+}
+
+enum reconfigure_event distribute_write_all(struct sm *sm, uint64_t now)
+{
+    (void)now;
+    want_everything(sm);
+    program_schedule(sm);
+    return EVENT_NONE;
+}
+
+enum reconfigure_event distribute_next_wave(struct sm *sm, uint64_t now)
+{
+    struct distribution *d = sm->distribution;
+    const struct order_plan *plan = &sm->current->plan;
+    if (plan->first_levels && !d->told) {
+        d->told = true;
+        tell_first_levels(sm);
+        drain(sm, now, plan->first_hops);
+        return EVENT_NONE;
+    }
+    if (d->wave < plan->waves.count && plan->waves.items[d->wave].drain) {
+        drain(sm, now, plan->waves.items[d->wave].drain_hops);
+        return EVENT_NONE;
+    }
+    return go_on(sm);
+}
+
+enum reconfigure_event distribute_drained_wave(struct sm *sm, uint64_t now)
+{
+    (void)now;
+    return go_on(sm);
+}
+
+/* Of the lanes that carry what has no safe order. */
+enum reconfigure_event distribute_stop_sources(struct sm *sm, uint64_t now)
+{
+    const struct order_plan *plan = &sm->current->plan;
+    bool lanes = sm->serving && sm->serving->routes.vls > 1;
+    char text[80];
+    (void)now;
+    snprintf(text, sizeof text, "%zu table ranges have no safe order", plan->stuck.count);
+    stop_sources(sm, lanes ? plan->stuck_lanes : UINT16_MAX, text);
+    return EVENT_NONE;
+}
+
+/* The way out where sources cannot be held, or turn out not to be. */
+enum reconfigure_event distribute_drop_rest(struct sm *sm, uint64_t now)
+{
+    const char *why;
+    (void)now;
+    if (hold_is_possible(sm, &why))
+        why = "an adapter refuses to be held";
+    hold_end(sm);
+    sm_say(sm, SM_EVENT_WARNING,
+           "%zu table ranges have no safe order: their traffic is lost for a while (%s)",
+           sm->current->plan.stuck.count, why);
+    sm->distribution->drained = false;
+    drop_stuck(sm);
+    return EVENT_NONE;
+}
+
+enum reconfigure_event distribute_drain(struct sm *sm, uint64_t now)
+{
+    const struct sm_job *job = sm->current;
+    drain(sm, now, sm->distribution->early ? job->longest_before : job->plan.stuck_hops);
+    return EVENT_NONE;
+}
+
+enum reconfigure_event distribute_drain_quiesced(struct sm *sm, uint64_t now)
+{
+    return hold_has_leaks(sm) ? EVENT_TO_DROP : distribute_drain(sm, now);
+}
+
+enum reconfigure_event distribute_check_quiesced(struct sm *sm, uint64_t now)
+{
+    (void)now;
+    sm->distribution->drained = false;
+    return hold_has_leaks(sm) ? EVENT_TO_DROP : EVENT_TO_ALL;
+}
+
+/* Everything is there, and nothing is under way. */
+enum reconfigure_event distribute_start_sources(struct sm *sm, uint64_t now)
+{
+    (void)now;
+    plan_serve(sm);
+    qos_serve(sm);
+    hold_end(sm);
+    return EVENT_NONE;
+}
+
+enum reconfigure_event distribute_write_stopped(struct sm *sm, uint64_t now)
+{
+    (void)now;
+    want_everything(sm);
+    if (sm->config.policy->fixed_blocks)
+        program_forget_tables(sm); /* every block is written */
+    program_schedule(sm);
+    return EVENT_NONE;
+}
+
+/* If ports are written at any time, these are made Active as all others that are not. */
+enum reconfigure_event distribute_start_ports(struct sm *sm, uint64_t now)
+{
+    (void)now;
+    if (!sm->config.policy->ports_once)
+        return EVENT_CONFIRMED;
+    set_all_ports(sm, PORT_STATE_ACTIVE);
+    program_schedule(sm);
+    return EVENT_NONE;
+}
+
+enum reconfigure_event distribute_ports_started(struct sm *sm, uint64_t now)
+{
+    (void)now;
+    program_schedule(sm);
+    return EVENT_NONE;
+}
+
+/* ---- what others ask ---- */
+
+bool distribute_is_confirmed(struct sm *sm)
+{
+    const struct distribution *d = sm->distribution;
+    enum phase phase = reconfigure_phase(sm);
+    return !d->pending && !program_tables_under_way(sm) && !program_is_due(sm) &&
+           d->resume_at == TIME_NEVER && !(phase == PHASE_QUIESCE && !blocks_are_written(sm)) &&
+           !(phase == PHASE_WAVES && program_links_rise(sm));
+}
+
+bool distribute_has_drained(const struct sm *sm)
+{
+    return sm->distribution->drained;
+}
+
+bool distribute_has_written_waves(const struct sm *sm)
+{
+    return sm->distribution->wave != 0;
+}
+
+uint64_t distribute_deadline(const struct sm *sm)
+{
+    return sm->distribution->resume_at;
+}
+
+void distribute_expire(struct sm *sm, uint64_t now)
+{
+    if (now >= sm->distribution->resume_at)
+        sm->distribution->resume_at = TIME_NEVER;
+}
+
+void distribute_reset(struct sm *sm)
+{
+    *sm->distribution = (struct distribution){.resume_at = TIME_NEVER};
 }

@@ -5,7 +5,7 @@
  * handed on, and only what the change touched is looked at, mended and checked. Where a repair was
  * still on its way when the next change came, the entries that it had not written yet are mended
  * again. If there is no repair, the engine computes anew, as it does at first, when somebody asks
- * for it, with the papers' behaviour, with user-defined routes, and in other modes than `ordered`.
+ * for it, with user-defined routes, and in other modes than `ordered`.
  *
  * Repairs cost balance. When a link carries far more than any did at the last computation, all is
  * computed anew at the next sweep, unless that would have to stop traffic. */
@@ -22,12 +22,13 @@
 /* ---- in the manager: what the job is told ---- */
 
 /* Whether there are tables that could be mended. */
-static bool may_mend(const struct sm *sm, const struct sm_job *job)
+static bool may_mend(const struct sm *sm, const struct sm_job *job, enum plan_reason reason)
 {
     const struct sm_job *last = sm->current;
     const struct user_routes *user = job->options.user;
-    return sm->config.repair && !sm->config.paper && !sm->afresh && job->mode == SM_ORDERED &&
-           job->has_before && !job->adopt && last && last->standing.known && !last->provisional &&
+    bool asked = reason == REASON_OPERATOR || reason == REASON_POLICY || reason == REASON_BALANCE;
+    return sm->config.repair && !asked && job->mode == SM_ORDERED && job->has_before &&
+           !job->adopt && last && last->standing.known && !last->provisional &&
            (last == sm->serving || last->routes.vls <= 1) && !(user && user->entries.count);
 }
 
@@ -178,14 +179,10 @@ static void prepare(struct sm *sm, struct sm_job *job, const uint32_t *index)
 
 /* What a job is told of the tables that are there, for mending them or for putting others in their
  * place. */
-void mend_prepare(struct sm *sm, struct sm_job *job, const uint32_t *index)
+void mend_prepare(struct sm *sm, struct sm_job *job, const uint32_t *index, enum plan_reason reason)
 {
-    if (sm->rebalancing && sm->rebalancing_for != sm->subnet.generation)
-        sm->afresh = sm->rebalancing = false; /* something has happened: that comes first */
-    bool possible = may_mend(sm, job);
-    job->optional = sm->rebalancing;
-    sm->afresh = sm->rebalancing = false;
-    if (possible)
+    job->optional = reason == REASON_BALANCE;
+    if (may_mend(sm, job, reason))
         prepare(sm, job, index);
     if (!job->mend && job->has_before && sm->serving) {
         uint32_t *to_new = follow_switches(sm->serving, job, index);
@@ -200,11 +197,9 @@ void mend_rebalance(struct sm *sm, uint64_t now)
     if (!sm->config.rebalance || !sm_is_settled(sm) || !sm->current || !sm->current->repaired ||
         sm->current->imbalance <= sm->config.rebalance)
         return;
-    sm->uneven = sm->current->standing.peak * sm->current->imbalance / 100;
+    sm->current->uneven = sm->current->standing.peak * sm->current->imbalance / 100;
     sm->current->imbalance = 0; /* once */
-    sm->afresh = sm->rebalancing = true;
-    sm->rebalancing_for = sm->subnet.generation;
-    sm->planned_generation = 0;
+    reconfigure_request(sm, REASON_BALANCE);
     sm_begin_change(sm, now, "links are used unevenly after repairs");
 }
 
@@ -217,7 +212,7 @@ bool mend_is_gain(struct sm *sm, const struct sm_job *job)
         reason = "others have no safe order";
     else if (job->routes.vls > sm->current->routes.vls)
         reason = "others need more lanes";
-    else if (job->standing.known && job->standing.peak >= sm->uneven)
+    else if (job->standing.known && job->standing.peak >= sm->current->uneven)
         reason = "no others are more even";
     if (!reason)
         return true;

@@ -64,6 +64,8 @@ struct multicast {
     bool moving, drains; /* some are; and not only because they shrink */
     uint64_t drained_at;
     VEC(struct edit) edits;
+    const struct groups *owned_groups;    /* the owner's; NULL: there is no multicast */
+    uint16_t top;                         /* the last MLID that switches have to know; 0: none */
     VEC(struct multicast_member) members; /* scratch: of one group */
     VEC(uint64_t) guids;                  /* theirs */
     uint64_t told;                        /* what was last said of members that are missed */
@@ -82,9 +84,15 @@ static void drop_grounds(struct multicast *m)
     m->check = NULL;
 }
 
-void multicast_release(struct sm *sm)
+struct multicast *multicast_new(void)
 {
-    struct multicast *m = sm->multicast;
+    struct multicast *m = mem_zalloc(1, sizeof *m);
+    m->drained_at = TIME_NEVER;
+    return m;
+}
+
+void multicast_free(struct multicast *m)
+{
     if (!m)
         return;
     drop_grounds(m);
@@ -100,7 +108,16 @@ void multicast_release(struct sm *sm)
     vec_release(&m->members);
     vec_release(&m->guids);
     mem_free(m);
-    sm->multicast = NULL;
+}
+
+void sm_use_groups(struct sm *sm, const struct groups *groups)
+{
+    sm->multicast->owned_groups = sm->config.policy->services ? groups : NULL;
+}
+
+uint16_t multicast_top(const struct sm *sm)
+{
+    return sm->multicast->top;
 }
 
 /* What was wanted in an earlier time as master must not go out again before there are trees for the
@@ -112,16 +129,11 @@ void multicast_forget(struct sm *sm)
         if (blocks->rows.items[row].kind == BLOCK_MULTICAST)
             blocks_waive(blocks, blocks->rows.items[row].port, BLOCK_MULTICAST,
                          blocks->rows.items[row].part);
-    multicast_release(sm);
-}
-
-static struct multicast *state_of(struct sm *sm)
-{
-    if (!sm->multicast) {
-        sm->multicast = mem_zalloc(1, sizeof *sm->multicast);
-        sm->multicast->drained_at = TIME_NEVER;
-    }
-    return sm->multicast;
+    struct multicast *before = sm->multicast;
+    sm->multicast = multicast_new();
+    sm->multicast->owned_groups = before->owned_groups;
+    sm->multicast->top = before->top;
+    multicast_free(before);
 }
 
 /* ---- sets of arms ---- */
@@ -246,12 +258,12 @@ static void clear_elsewhere(struct sm *sm, unsigned block)
 static void raise_tops(struct sm *sm, unsigned blocks)
 {
     uint16_t top = (uint16_t)(MLID_FIRST + blocks * BLOCK_MLIDS - 1);
-    if (top <= sm->multicast_top)
+    if (top <= sm->multicast->top)
         return;
-    sm->multicast_top = top;
+    sm->multicast->top = top;
     for (size_t i = 0; i < sm->current->nodes.count; i++)
         program_switch(sm, sm->current->nodes.items[i]);
-    sm->stale = true;
+    program_schedule(sm);
 }
 
 static void use_blocks(struct sm *sm, bool everywhere)
@@ -311,11 +323,12 @@ static const struct ground *ground_for(struct sm *sm, uint32_t mlid_index, unsig
 /* Of the routes' lanes the one that a service level is on. */
 static unsigned lane_of(const struct sm *sm, unsigned sl)
 {
-    const struct qos_layout *layout = &sm->service.served_layout;
+    struct qos_layout layout;
+    qos_served(sm, &layout);
     if (sm->current->routes.vls <= 1)
         return 0;
-    unsigned lane = layout->levels && layout->stride ? sl / layout->stride : sl;
-    return layout->lanes ? lane % layout->lanes : lane; /* as links map it (subnet/qos.h) */
+    unsigned lane = layout.levels && layout.stride ? sl / layout.stride : sl;
+    return layout.lanes ? lane % layout.lanes : lane; /* as links map it (subnet/qos.h) */
 }
 
 /* ---- making trees ---- */
@@ -449,19 +462,13 @@ static uint64_t longest_way(const struct sm *sm)
     return (UINT64_C(4096) << (life < LIFE_LONGEST ? life : LIFE_LONGEST)) * (2 * depth + 2);
 }
 
-static bool all_written(const struct sm *sm)
-{
-    const struct blocks *blocks = &sm->subnet.blocks;
-    return sm->blocks_under_way == 0 && blocks->queue_taken == blocks->queue.count;
-}
-
 /* The second step, when its time has come; false: not yet. */
 static bool moves_are_done(struct sm *sm, uint64_t now)
 {
     struct multicast *m = sm->multicast;
     if (!m->moving)
         return true;
-    if (!all_written(sm))
+    if (!blocks_are_written(sm))
         return false;
     if (m->drained_at == TIME_NEVER)
         m->drained_at = m->drains ? now + longest_way(sm) : now;
@@ -491,12 +498,12 @@ static void break_off(struct multicast *m)
 
 uint64_t multicast_deadline(const struct sm *sm)
 {
-    return sm->multicast ? sm->multicast->drained_at : TIME_NEVER;
+    return sm->multicast->drained_at;
 }
 
 bool multicast_is_settled(const struct sm *sm)
 {
-    return !sm->multicast || !sm->multicast->moving;
+    return !sm->multicast->moving;
 }
 
 /* ---- planning ---- */
@@ -561,7 +568,7 @@ static void grow_trees(struct sm *sm, bool anew)
     struct multicast *m = sm->multicast;
     struct multicast_tree tree = {0};
     for (uint32_t i = 0; i < m->trees.count; i++) {
-        const struct group *group = groups_at(sm->groups, MLID_FIRST + i);
+        const struct group *group = groups_at(sm->multicast->owned_groups, MLID_FIRST + i);
         if (anew || m->trees.items[i].touched != (group ? group->touched : 0))
             grow(sm, i, group, &tree);
     }
@@ -574,8 +581,9 @@ static void grow_all(struct sm *sm, bool anew)
     struct multicast *m = sm->multicast;
     struct err err;
     m->round++;
-    for (size_t i = 0; i < sm->groups->all.count; i++)
-        while (m->trees.count <= (size_t)(sm->groups->all.items[i]->mlid - MLID_FIRST))
+    for (size_t i = 0; i < sm->multicast->owned_groups->all.count; i++)
+        while (m->trees.count <=
+               (size_t)(sm->multicast->owned_groups->all.items[i]->mlid - MLID_FIRST))
             vec_push(&m->trees, (struct grown){0});
     grow_trees(sm, anew);
     while (multicast_check_lanes(m->check, &err)) {
@@ -600,29 +608,30 @@ static void grow_all(struct sm *sm, bool anew)
  * several follow no order that trees could follow (decision 012). */
 bool multicast_wants_lane(const struct sm *sm, unsigned lanes)
 {
-    return sm->groups && !sm->config.paper && lanes > 2 && lanes == sm->service.layout.lanes;
+    return sm->multicast->owned_groups && lanes > 2 && lanes == qos_lanes(sm);
 }
 
 /* Whether all switches have the tables of the current routes, and these fit what is there. */
 static bool routes_are_in_force(const struct sm *sm)
 {
-    return sm->state == SM_MASTER && sm->groups && !sm->config.paper && sm->current &&
-           sm->current == sm->serving && !sm->computing && sm->distribution.stage == STAGE_IDLE &&
-           !sm->tables_under_way && sm->subnet.generation == sm->planned_generation;
+    return sm_state(sm) == SM_MASTER && sm->multicast->owned_groups && sm->current &&
+           sm->current == sm->serving && reconfigure_phase(sm) != PHASE_COMPUTE &&
+           !reconfigure_is_distributing(sm) && !program_tables_under_way(sm) &&
+           !reconfigure_is_outdated(sm);
 }
 
 void multicast_plan(struct sm *sm, uint64_t now)
 {
     if (!routes_are_in_force(sm))
         return;
-    struct multicast *m = state_of(sm);
+    struct multicast *m = sm->multicast;
     bool other_routes = m->job != sm->current->number;
     bool anew = other_routes || m->paths != sm->paths_generation;
     if (other_routes)
         break_off(m);
     else if (!moves_are_done(sm, now))
         return;
-    if (!anew && m->groups == sm->groups->generation)
+    if (!anew && m->groups == sm->multicast->owned_groups->generation)
         return;
     /* Entries that machines have changed keep to the ranks; without any, trees must be tried
      * against them anew. */
@@ -634,6 +643,6 @@ void multicast_plan(struct sm *sm, uint64_t now)
         know_ports(sm);
     m->job = sm->current->number;
     m->paths = sm->paths_generation;
-    m->groups = sm->groups->generation;
+    m->groups = sm->multicast->owned_groups->generation;
     grow_all(sm, anew);
 }

@@ -7,6 +7,7 @@
 #include "sm/internal.h"
 #include "vswitch/model/terminals.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -56,7 +57,8 @@ static void add_link(struct sm *sm, struct sm_job *job, const uint32_t *index, u
         job->network.manager = index[near->node];
 }
 
-void plan_routes(struct sm *sm, const struct engine *engine, bool provisional)
+uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisional,
+                     enum plan_reason reason)
 {
     struct sm_job *job = mem_zalloc(1, sizeof *job);
     uint32_t *index = mem_alloc(sm->subnet.nodes.count * sizeof *index + 1);
@@ -82,14 +84,13 @@ void plan_routes(struct sm *sm, const struct engine *engine, bool provisional)
                 add_link(sm, job, index, node->first_port + number);
     }
     network_finish(&job->network);
-    distribute_snapshot(sm, job);
+    distribute_snapshot(sm, job, reason);
     amend_take_stock(sm);
-    mend_prepare(sm, job, index);
+    mend_prepare(sm, job, index, reason);
     mem_free(index);
     sm_job_free(sm->job);
     sm->job = job;
-    sm->computing = true;
-    sm->awaited_job = job->number;
+    return job->number;
 }
 
 /* What the check found, for the next change: once for the repair, once for its check. */
@@ -250,15 +251,30 @@ int sm_job_run(struct sm_job *job, struct err *err)
     return status;
 }
 
-void plan_take_routes(struct sm *sm, struct sm_job *job)
+void plan_receive(struct sm *sm, struct sm_job *job)
 {
+    assert(!sm->received);
+    sm->received = job;
+}
+
+void plan_take_routes(struct sm *sm)
+{
+    struct sm_job *job = sm->received;
+    assert(job);
     if (sm->current != sm->serving)
         sm_job_free(sm->current);
     sm->current = job;
+    sm->received = NULL;
     sm->abandoned = false;
     if (job->routes.note[0])
         sm_say(sm, SM_EVENT_CHANGE, "%s: %s", job->engine->name, job->routes.note);
-    distribute_begin(sm);
+}
+
+/* If all was there, nothing is broken off: the tables in force stay what they are, whatever becomes
+ * of the next plan. */
+void plan_break_off(struct sm *sm)
+{
+    sm->abandoned = sm->current != sm->serving;
 }
 
 void plan_serve(struct sm *sm)
@@ -279,11 +295,7 @@ void plan_drop(struct sm *sm)
         sm_job_free(sm->current);
     sm_job_free(sm->serving);
     sm->current = sm->serving = NULL;
-    sm->service.held = 0; /* the next one sees to that: hold_inherit() */
-    sm->service.unheld = false;
-    /* Blocks that make sources wait may still be wanted: when they are ours to write again, all are
-     * planned anew before the first goes out. */
-    sm->service.epoch++;
-    sm->service.planned_generation = UINT64_MAX;
+    hold_forget(sm);
+    qos_forget(sm);
     sm->paths_generation++;
 }

@@ -9,6 +9,7 @@
  *   discovery.c     who is there and how it is connected
  *   lids.c          addresses, kept wherever possible
  *   mend.c          what of the last tables stays after a change
+ *   reconfigure.c   the phases from a change to tables in force, as one table
  *   plan.c          from what is known to what is wanted: the routes' snapshot and the tables
  *   distribute.c    in which order tables go out
  *   program.c       the difference between wanted and actual, written to the fabric
@@ -20,9 +21,11 @@
  *   qos.c           levels of service on virtual lanes
  *   multicast.c     a tree for each group
  *   change.c        sweeps and traps
- *   mastership.c    who is master (SMInfo)
+ *   mastership.c    who is master (SMInfo); mastership_table.c has its state machine
  *   mirror.c        a standby's copy of the subnet, and taking over with it
  *   audit.c         whether such a copy was right
+ *   report.c        what people are told of a change
+ *   policy.h        how it goes about all that; paper_policy.c is the managers' of the papers
  *   core.c          birth, the four verbs, and when which part gets its turn */
 #ifndef WEFT_SM_SM_H
 #define WEFT_SM_SM_H
@@ -74,15 +77,17 @@ struct sm_config {
     bool repair;        /* after a change only what it broke is routed anew */
     unsigned rebalance; /* percent of the most used link's load at the last computation: above that
                            repaired tables are computed anew when there is time; 0: never */
-    bool scope_full;    /* explore everything after every change, as the papers do */
+    bool scope_full;    /* explore everything after every change */
     bool lid_route;     /* SMPs go by tables as far as these are known to be good */
     const struct partitions *partitions; /* the owner's; NULL: tables are left as they are */
     enum sm_enforcement part_enforce;
-    const struct qos *qos; /* levels of service; copied; NULL: none */
-    bool paper;            /* discover by NodeInfo and PortInfo alone, LIDs in order of discovery */
-    bool dynamic_lids;     /* virtual functions have none until a machine is attached */
+    const struct qos *qos;          /* levels of service; copied; NULL: none */
+    const struct sm_policy *policy; /* policy.h */
+    bool dynamic_lids;              /* virtual functions have none until a machine is attached */
 };
 void sm_config_init(struct sm_config *config); /* the defaults */
+
+extern const struct sm_policy sm_policy_default, sm_policy_paper;
 
 struct sm_message {
     uint8_t mad[MAD_BYTES];
@@ -118,6 +123,7 @@ struct sm_job {
     bool repaired;           /* … which is what was done */
     bool optional;           /* nothing is wrong with the present tables */
     unsigned imbalance;      /* of repaired tables: see repair.h */
+    uint64_t uneven;         /* pairs on the most used link when that was found to be too many */
     struct repair repair;
     struct standing standing;        /* what is known of the tables that came out … */
     struct dependency_graph checked; /* … and what the check knows of them */

@@ -268,3 +268,24 @@ bool blocks_port_is_settled(const struct blocks *blocks, uint32_t port)
 {
     return port >= blocks->unsettled.count || blocks->unsettled.items[port] == 0;
 }
+
+const struct block *blocks_find_missing(const struct blocks *blocks, uint32_t port,
+                                        enum block_kind kind)
+{
+    for (uint32_t row = BLOCKS_NONE;
+         (row = blocks_next_of_port(blocks, port, row)) != BLOCKS_NONE;) {
+        const struct block *block = &blocks->rows.items[row];
+        if (block->kind == kind && block->wanted != BLOCKS_NONE && block->wanted != block->actual)
+            return block;
+    }
+    return NULL;
+}
+
+bool blocks_are_writing(const struct blocks *blocks, uint32_t port, enum block_kind kind)
+{
+    for (uint32_t row = BLOCKS_NONE; (row = blocks_next_of_port(blocks, port, row)) != BLOCKS_NONE;)
+        if (blocks->rows.items[row].writing &&
+            (kind == BLOCK_KINDS || blocks->rows.items[row].kind == kind))
+            return true;
+    return false;
+}

@@ -94,5 +94,10 @@ void blocks_forget(struct blocks *blocks, uint32_t port);
 
 /* Whether everything but multicast that is wanted of this port is there (or was refused). */
 bool blocks_port_is_settled(const struct blocks *blocks, uint32_t port);
+/* The first block of this kind that the port is not known to have as it is wanted, or NULL. */
+const struct block *blocks_find_missing(const struct blocks *blocks, uint32_t port,
+                                        enum block_kind kind);
+/* Whether a block of this kind (BLOCK_KINDS: of any) is being written. */
+bool blocks_are_writing(const struct blocks *blocks, uint32_t port, enum block_kind kind);
 
 #endif

@@ -80,14 +80,9 @@ bool functions_is_free(const struct subnet *subnet, uint32_t socket)
 bool functions_is_busy(const struct subnet *subnet, uint32_t socket)
 {
     const struct virtual_function *function = functions_at(subnet, socket);
-    const struct blocks *blocks = &subnet->blocks;
-    bool busy = function->writing;
-    if (function->port == SUBNET_NONE)
-        return busy;
-    for (uint32_t row = BLOCKS_NONE;
-         (row = blocks_next_of_port(blocks, function->port, row)) != BLOCKS_NONE;)
-        busy |= blocks->rows.items[row].kind == BLOCK_PARTITIONS && blocks->rows.items[row].writing;
-    return busy;
+    return function->writing ||
+           (function->port != SUBNET_NONE &&
+            blocks_are_writing(&subnet->blocks, function->port, BLOCK_PARTITIONS));
 }
 
 /* ---- nodes and ports of functions ---- */
@@ -109,6 +104,7 @@ static uint32_t plug_in(struct subnet *subnet, uint32_t socket, uint64_t node_gu
     subnet->ports.items[port].via = socket;
     subnet->ports.items[port].hops = (uint8_t)(subnet->ports.items[host->first_port].hops + 1);
     functions_at(subnet, socket)->port = port;
+    own->virtual_function = true;
     return port;
 }
 
@@ -123,7 +119,7 @@ void functions_unplug(struct subnet *subnet, uint32_t socket)
         subnet_remove_node(subnet, subnet->ports.items[port].node);
 }
 
-void functions_fill_in(struct subnet *subnet, uint32_t socket)
+static void fill_in(struct subnet *subnet, uint32_t socket)
 {
     uint32_t host = vswitch_of(subnet, socket), pf = subnet_pf_of(subnet, host);
     struct subnet_port *there = &subnet->ports.items[socket];
@@ -155,7 +151,7 @@ void functions_fill_in_all(struct subnet *subnet)
         uint32_t socket = subnet->functions.rows.items[i].socket;
         uint32_t port = subnet->ports.items[socket].peer;
         if (port != SUBNET_NONE && !subnet->ports.items[port].known && known_lid(subnet, port))
-            functions_fill_in(subnet, socket);
+            fill_in(subnet, socket);
     }
 }
 
@@ -227,16 +223,11 @@ bool functions_learn(struct subnet *subnet, uint32_t socket, const uint8_t *data
     if (lid == 0)
         p->known = false;
     else if (!p->known)
-        functions_fill_in(subnet, socket);
+        fill_in(subnet, socket);
     return true;
 }
 
 /* ---- what is wanted ---- */
-
-void functions_hold(struct subnet *subnet, uint32_t socket)
-{
-    functions_at(subnet, socket)->held = true;
-}
 
 void functions_want(struct subnet *subnet, uint32_t socket, const struct function_setting *wanted)
 {
@@ -258,18 +249,6 @@ void functions_want_keys(struct subnet *subnet, uint32_t socket, uint64_t guid)
     function->tenant = guid;
 }
 
-static enum function_outcome keys_outcome(const struct blocks *blocks, uint32_t port)
-{
-    for (uint32_t row = blocks_next_of_port(blocks, port, BLOCKS_NONE); row != BLOCKS_NONE;
-         row = blocks_next_of_port(blocks, port, row)) {
-        const struct block *block = &blocks->rows.items[row];
-        if (block->kind == BLOCK_PARTITIONS && block->wanted != BLOCKS_NONE &&
-            block->wanted != block->actual)
-            return block->refused ? FUNCTION_REFUSED : FUNCTION_PENDING;
-    }
-    return FUNCTION_DONE;
-}
-
 enum function_outcome functions_outcome(const struct subnet *subnet, uint32_t socket)
 {
     const struct virtual_function *function = functions_at(subnet, socket);
@@ -280,8 +259,10 @@ enum function_outcome functions_outcome(const struct subnet *subnet, uint32_t so
         return FUNCTION_LOST;
     if (function->outcome != FUNCTION_DONE)
         return function->outcome;
-    enum function_outcome guard = keys_outcome(&subnet->blocks, socket);
-    return guard == FUNCTION_DONE ? keys_outcome(&subnet->blocks, function->port) : guard;
+    const struct block *missing = blocks_find_missing(&subnet->blocks, socket, BLOCK_PARTITIONS);
+    if (!missing)
+        missing = blocks_find_missing(&subnet->blocks, function->port, BLOCK_PARTITIONS);
+    return !missing ? FUNCTION_DONE : missing->refused ? FUNCTION_REFUSED : FUNCTION_PENDING;
 }
 
 void functions_let_go(struct subnet *subnet, uint32_t socket)
@@ -293,30 +274,22 @@ void functions_let_go(struct subnet *subnet, uint32_t socket)
     subnet->functions.let_go++;
 }
 
-struct function_setting functions_wanted(const struct subnet *subnet, uint32_t socket)
+bool functions_differ(const struct subnet *subnet, uint32_t socket, struct function_setting *wanted)
 {
     const struct virtual_function *function = functions_at(subnet, socket);
     uint32_t port = subnet->ports.items[socket].peer;
-    if (function->held)
-        return function->wanted;
-    struct function_setting wanted = {.attached = function->attached,
-                                      .guid = function->evicted ? 0 : function->guid};
-    /* With dynamic LIDs a function that was opened, and then left empty, has none. */
-    if (port != SUBNET_NONE && (function->attached || !subnet->functions.dynamic)) {
-        wanted.lid = subnet->ports.items[port].lid;
-        wanted.lmc = subnet->ports.items[port].lmc;
-    }
-    return wanted;
-}
-
-bool functions_differ(const struct subnet *subnet, uint32_t socket)
-{
-    const struct virtual_function *function = functions_at(subnet, socket);
-    uint32_t port = subnet->ports.items[socket].peer;
+    bool dynamic = subnet->functions.dynamic;
+    *wanted = function->wanted;
     if (function->held)
         return function->order == ORDER_SETTING && function->outcome == FUNCTION_PENDING;
+    *wanted = (struct function_setting){.attached = function->attached,
+                                        .guid = function->evicted ? 0 : function->guid};
+    /* With dynamic LIDs a function that was opened, and then left empty, has none. */
+    if (port != SUBNET_NONE && (function->attached || !dynamic)) {
+        wanted->lid = subnet->ports.items[port].lid;
+        wanted->lmc = subnet->ports.items[port].lmc;
+    }
     if (function->evicted || port == SUBNET_NONE)
         return function->evicted;
-    unsigned lid = functions_wanted(subnet, socket).lid;
-    return known_lid(subnet, port) != lid && (lid || subnet->functions.dynamic);
+    return known_lid(subnet, port) != wanted->lid && (wanted->lid || dynamic);
 }

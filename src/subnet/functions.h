@@ -66,6 +66,12 @@ struct virtual_functions {
     /* Counters, for those who plan keys and levels: functions that came up, that were let go. */
     uint64_t risen, let_go;
 };
+/* How many came up, for those who planned for so many: those that come up together are planned for
+ * together. */
+static inline uint64_t functions_risen(const struct virtual_functions *functions, uint64_t planned)
+{
+    return functions->writing ? planned : functions->risen;
+}
 
 void functions_release(struct virtual_functions *functions);
 /* Rows for the sockets of a vSwitch that was just found. */
@@ -88,16 +94,14 @@ bool functions_is_busy(const struct subnet *subnet, uint32_t socket);
 
 /* What a vSwitch answered to Get or Set. False if another node has the function's GUID. */
 bool functions_learn(struct subnet *subnet, uint32_t socket, const uint8_t *data);
-/* A function that came up has the settings of the PF, and its socket those of the PF's. */
-void functions_fill_in(struct subnet *subnet, uint32_t socket);
-/* The same for all that came up before their PF was known. */
+/* A function that is up has the settings of the PF, and its socket those of the PF's: also those
+ * that came up before their PF was known. */
 void functions_fill_in_all(struct subnet *subnet);
 /* The function is down: its address is free, and its node is gone. */
 void functions_unplug(struct subnet *subnet, uint32_t socket);
 
 /* ---- what is wanted ---- */
 
-void functions_hold(struct subnet *subnet, uint32_t socket);
 /* Holds it, and asks for this. */
 void functions_want(struct subnet *subnet, uint32_t socket, const struct function_setting *wanted);
 /* Partition keys go before machines, so that nobody ever starts with another's: a function that is
@@ -106,8 +110,8 @@ void functions_want_keys(struct subnet *subnet, uint32_t socket, uint64_t guid);
 enum function_outcome functions_outcome(const struct subnet *subnet, uint32_t socket);
 /* It is held no more. */
 void functions_let_go(struct subnet *subnet, uint32_t socket);
-/* What should be there, and whether that has to be written. */
-struct function_setting functions_wanted(const struct subnet *subnet, uint32_t socket);
-bool functions_differ(const struct subnet *subnet, uint32_t socket);
+/* What should be there; true if that has to be written. */
+bool functions_differ(const struct subnet *subnet, uint32_t socket,
+                      struct function_setting *wanted);
 
 #endif

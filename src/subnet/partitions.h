@@ -7,7 +7,7 @@
 #ifndef WEFT_SUBNET_PARTITIONS_H
 #define WEFT_SUBNET_PARTITIONS_H
 
-#include "base/err.h"
+#include "base/line_reader.h"
 #include "base/map.h"
 #include "base/mem.h"
 
@@ -65,9 +65,7 @@ struct partitions {
 };
 
 /* The whole of a file. The error names it and the line; nothing is kept then. */
-int partitions_read(struct partitions *partitions, const char *path, struct err *err);
-int partitions_read_text(struct partitions *partitions, const char *name, const char *text,
-                         struct err *err);
+int partitions_read(struct partitions *partitions, struct line_reader *lines);
 /* What holds without a file: all ports are full members of the default partition, which has a
  * broadcast group. */
 void partitions_make_default(struct partitions *partitions);

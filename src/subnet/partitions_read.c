@@ -10,8 +10,6 @@
  * Where OpenSM passes over what it does not understand, and takes a mistyped membership for a
  * limited one, this reader says what is wrong and where, and takes nothing. It differs in one more
  * thing: a partition without a key gets one that the file has nowhere, not just not yet. */
-#include "base/file.h"
-#include "base/text.h"
 #include "subnet/partitions.h"
 
 #include <arpa/inet.h>
@@ -22,7 +20,6 @@
 #include <string.h>
 
 enum {
-    FILE_LIMIT = 64 << 20,
     NAME_LIMIT = 64,
     MTU_DEFAULT = 4,  /* 2048 bytes */
     RATE_DEFAULT = 3, /* 10 Gb/s */
@@ -56,17 +53,14 @@ struct definition {
 };
 
 struct reader {
-    const char *name, *at;
-    unsigned line;
+    struct line_reader *lines;
+    const char *at; /* in the current line */
     struct partitions *partitions;
     struct name_map by_name;
     VEC(unsigned) group_lines; /* beside partitions->groups */
-    struct err *err;
 };
 
 /* ---- words ---- */
-
-#define FAIL(reader, ...) err_at((reader)->err, EINVAL, (reader)->name, (reader)->line, __VA_ARGS__)
 
 static void skip_blanks(struct reader *reader)
 {
@@ -74,18 +68,16 @@ static void skip_blanks(struct reader *reader)
         reader->at++;
 }
 
-/* To the next thing that means something, over lines and remarks. */
-static void skip_lines(struct reader *reader)
+/* To the next thing that means something, over lines and comments; false at the end. */
+static bool skip_lines(struct reader *reader)
 {
-    for (;;) {
-        skip_blanks(reader);
-        if (*reader->at == '#')
-            reader->at = strchrnul(reader->at, '\n');
-        if (*reader->at != '\n')
-            return;
-        reader->line++;
-        reader->at++;
+    for (skip_blanks(reader); !*reader->at || *reader->at == '#'; skip_blanks(reader)) {
+        bool more = line_reader_next_line(reader->lines);
+        reader->at = more ? reader->lines->copy : "";
+        if (!more)
+            return false;
     }
+    return true;
 }
 
 /* Up to one of these, the end of the line or a remark; without blanks around it. */
@@ -93,7 +85,7 @@ static struct span take_words(struct reader *reader, const char *ends)
 {
     skip_blanks(reader);
     struct span span = {reader->at, 0};
-    while (*reader->at && *reader->at != '\n' && *reader->at != '#' && !strchr(ends, *reader->at))
+    while (*reader->at && *reader->at != '#' && !strchr(ends, *reader->at))
         reader->at++;
     span.length = (size_t)(reader->at - span.text);
     while (span.length && strchr(" \t\r", span.text[span.length - 1]))
@@ -135,8 +127,8 @@ static int set_value(struct reader *reader, const char *flag, struct span value,
 {
     if (number(value, low, high, result))
         return 0;
-    return FAIL(reader, "%s=%.*s: expected a number from %llu to %llu", flag, SPAN(value),
-                (unsigned long long)low, (unsigned long long)high);
+    return line_reader_error(reader->lines, "%s=%.*s: expected a number from %llu to %llu", flag,
+                             SPAN(value), (unsigned long long)low, (unsigned long long)high);
 }
 
 /* 1: it is none of these flags. */
@@ -183,7 +175,8 @@ static int set_membership(struct reader *reader, struct span value, uint8_t *mem
     else if (begins(value, "limited"))
         *membership = MEMBER_LIMITED;
     else
-        return FAIL(reader, "'%.*s' is no membership: full, limited or both", SPAN(value));
+        return line_reader_error(reader->lines, "'%.*s' is no membership: full, limited or both",
+                                 SPAN(value));
     return 0;
 }
 
@@ -200,10 +193,11 @@ static int set_flag(struct reader *reader, struct span flag, struct span value,
     else if (begins(flag, "indx0"))
         definition->index0 = true;
     else
-        return FAIL(reader,
-                    "'%.*s' is no flag of a partition: indx0, ipoib, defmember, rate, mtu, sl, "
-                    "scope, Q_Key, TClass or FlowLabel",
-                    SPAN(flag));
+        return line_reader_error(
+            reader->lines,
+            "'%.*s' is no flag of a partition: indx0, ipoib, defmember, rate, mtu, sl, "
+            "scope, Q_Key, TClass or FlowLabel",
+            SPAN(flag));
     return 0;
 }
 
@@ -252,13 +246,15 @@ static int find_partition(struct reader *reader, struct span name, struct span k
         name.length = 0;
     }
     if (name.length >= sizeof text)
-        return FAIL(reader, "a partition's name is no longer than %d characters", NAME_LIMIT - 1);
+        return line_reader_error(
+            reader->lines, "a partition's name is no longer than %d characters", NAME_LIMIT - 1);
     if (name.length)
         memcpy(text, name.text, name.length);
     text[name.length] = 0;
     if (key.text && (!number(key, 1, UINT16_MAX, &value) || !(value & PARTITION_DEFAULT)))
-        return FAIL(reader, "'%.*s' is no partition key: expected a number from 1 to 0x7fff",
-                    SPAN(key));
+        return line_reader_error(reader->lines,
+                                 "'%.*s' is no partition key: expected a number from 1 to 0x7fff",
+                                 SPAN(key));
     *partition =
         value ? find_by_key(reader, text, value & PARTITION_DEFAULT) : find_by_name(reader, text);
     const char *kept = reader->partitions->all.items[*partition].name;
@@ -282,7 +278,7 @@ static int read_second_head(struct reader *reader, struct definition *definition
         return 0;
     int status = read_flags(reader, definition);
     if (!status && !take_sign(reader, ':'))
-        status = FAIL(reader, "expected ':' behind a partition's flags");
+        status = line_reader_error(reader->lines, "expected ':' behind a partition's flags");
     return status;
 }
 
@@ -309,7 +305,7 @@ static void add_group(struct reader *reader, const struct definition *definition
         memcpy(group.mgid, mgid, sizeof group.mgid);
         group.mgid[1] = (uint8_t)((mgid[1] & 0xF0) | scope);
         vec_push(&reader->partitions->groups, group);
-        vec_push(&reader->group_lines, reader->line);
+        vec_push(&reader->group_lines, reader->lines->number);
     }
 }
 
@@ -339,29 +335,31 @@ static int read_group(struct reader *reader, const struct definition *definition
     char text[INET6_ADDRSTRLEN];
     values.traffic_class = 0;
     if (address.length >= sizeof text)
-        return FAIL(reader, "'%.*s' is no multicast GID", SPAN(address));
+        return line_reader_error(reader->lines, "'%.*s' is no multicast GID", SPAN(address));
     if (address.length)
         memcpy(text, address.text, address.length);
     text[address.length] = 0;
     if (inet_pton(AF_INET6, text, mgid) != 1 || mgid[0] != 0xFF)
-        return FAIL(reader, "'%.*s' is no multicast GID", SPAN(address));
+        return line_reader_error(reader->lines, "'%.*s' is no multicast GID", SPAN(address));
     while (take_sign(reader, ',')) {
         struct span flag = take_words(reader, "=,;"), value = {0};
         if (take_sign(reader, '='))
             value = take_words(reader, ",;");
         int status = set_group_flag(reader, flag, value, &values);
         if (status > 0)
-            return FAIL(reader,
-                        "'%.*s' is no flag of a group: rate, mtu, sl, scope, Q_Key, TClass or "
-                        "FlowLabel",
-                        SPAN(flag));
+            return line_reader_error(
+                reader->lines,
+                "'%.*s' is no flag of a group: rate, mtu, sl, scope, Q_Key, TClass or "
+                "FlowLabel",
+                SPAN(flag));
         if (status)
             return status;
     }
     if (is_ip(mgid) &&
         (values.mtu != definition->values.mtu || values.rate != definition->values.rate))
-        return FAIL(reader, "a group of IP has the rate and MTU of its partition: rate=%u, mtu=%u",
-                    definition->values.rate, definition->values.mtu);
+        return line_reader_error(
+            reader->lines, "a group of IP has the rate and MTU of its partition: rate=%u, mtu=%u",
+            definition->values.rate, definition->values.mtu);
     if (is_ip(mgid) && !values.q_key)
         values.q_key = IPOIB_Q_KEY;
     if (memcmp(mgid, broadcast_mgid, sizeof mgid) == 0)
@@ -396,10 +394,11 @@ static int read_member(struct reader *reader, struct span name, const struct def
         if (begins(name, words[i].word))
             rule.whom = words[i].whom;
     if (rule.whom == MEMBERS_PORT && !number(name, 1, UINT64_MAX, &rule.guid))
-        return FAIL(reader,
-                    "'%.*s' is no port: expected a GUID, ALL, ALL_CAS, ALL_SWITCHES, ALL_ROUTERS "
-                    "or SELF",
-                    SPAN(name));
+        return line_reader_error(
+            reader->lines,
+            "'%.*s' is no port: expected a GUID, ALL, ALL_CAS, ALL_SWITCHES, ALL_ROUTERS "
+            "or SELF",
+            SPAN(name));
     partitions_add_rule(reader->partitions, rule);
     return 0;
 }
@@ -407,17 +406,17 @@ static int read_member(struct reader *reader, struct span name, const struct def
 static int read_body(struct reader *reader, const struct definition *definition)
 {
     for (;;) {
-        skip_lines(reader);
+        bool more = skip_lines(reader);
         if (take_sign(reader, ';'))
             return 0;
         if (take_sign(reader, ','))
             continue;
-        if (!*reader->at)
-            return FAIL(reader, "the file ends where ';' is missing");
+        if (!more)
+            return line_reader_error(reader->lines, "the file ends where ';' is missing");
         struct span name = take_words(reader, "=,;");
         bool group = name.length == 4 && strncmp(name.text, "mgid", 4) == 0;
         if (group && !take_sign(reader, '='))
-            return FAIL(reader, "'mgid' has no value");
+            return line_reader_error(reader->lines, "'mgid' has no value");
         int status = group ? read_group(reader, definition) : read_member(reader, name, definition);
         if (status)
             return status;
@@ -435,7 +434,7 @@ static int read_statement(struct reader *reader)
     if (take_sign(reader, ','))
         status = read_flags(reader, &definition);
     if (!status && !take_sign(reader, ':'))
-        status = FAIL(reader, "expected NAME=KEY, FLAG, ... : MEMBER, ... ;");
+        status = line_reader_error(reader->lines, "expected NAME=KEY, FLAG, ... : MEMBER, ... ;");
     if (!status)
         status = read_second_head(reader, &definition);
     if (!status)
@@ -461,7 +460,7 @@ static int make_keys(struct reader *reader)
         while (next < PARTITION_DEFAULT && map_get(&partitions->by_key, next) != MAP_NONE)
             next++;
         if (next == PARTITION_DEFAULT)
-            return FAIL(reader, "there are more partitions than keys");
+            return line_reader_error(reader->lines, "there are more partitions than keys");
         partitions->all.items[i].key = next;
         map_set(&partitions->by_key, next, i);
     }
@@ -486,10 +485,11 @@ static int finish_groups(struct reader *reader)
         struct partition_group group = partitions->groups.items[i];
         uint16_t key = partitions->all.items[group.partition].key | PARTITION_FULL;
         unsigned named = (unsigned)group.mgid[4] << 8 | group.mgid[5];
-        reader->line = reader->group_lines.items[i];
+        reader->lines->number = reader->group_lines.items[i];
         if (is_ip(group.mgid) && named && named != key)
-            status = FAIL(reader, "the group's address has the key 0x%04x, its partition 0x%04x",
-                          named, key);
+            status = line_reader_error(
+                reader->lines, "the group's address has the key 0x%04x, its partition 0x%04x",
+                named, key);
         if (is_ip(group.mgid)) {
             group.mgid[4] = (uint8_t)(key >> 8);
             group.mgid[5] = (uint8_t)key;
@@ -516,16 +516,15 @@ static void add_standing_rules(struct reader *reader)
     name_map_add(&reader->by_name, reader->partitions->all.items[all].name, all);
 }
 
-int partitions_read_text(struct partitions *partitions, const char *name, const char *text,
-                         struct err *err)
+int partitions_read(struct partitions *partitions, struct line_reader *lines)
 {
-    struct reader reader = {
-        .name = name, .at = text, .line = 1, .partitions = partitions, .err = err};
-    int status = 0;
+    struct reader reader = {.lines = lines, .at = "", .partitions = partitions};
     *partitions = (struct partitions){0};
     add_standing_rules(&reader);
-    for (skip_lines(&reader); *reader.at && !status; skip_lines(&reader))
-        status = read_statement(&reader);
+    while (skip_lines(&reader))
+        if (line_reader_take(lines, read_statement(&reader)))
+            reader.at = ""; /* there is no line after an error */
+    int status = lines->status;
     if (!status)
         status = make_keys(&reader);
     if (!status)
@@ -536,16 +535,5 @@ int partitions_read_text(struct partitions *partitions, const char *name, const 
         partitions_release(partitions);
     name_map_release(&reader.by_name);
     vec_release(&reader.group_lines);
-    return status;
-}
-
-int partitions_read(struct partitions *partitions, const char *path, struct err *err)
-{
-    struct text text;
-    *partitions = (struct partitions){0};
-    int status = file_read(path, FILE_LIMIT, &text, err);
-    if (!status)
-        status = partitions_read_text(partitions, path, text.data, err);
-    text_release(&text);
     return status;
 }

@@ -16,9 +16,7 @@
 #ifndef WEFT_SUBNET_QOS_H
 #define WEFT_SUBNET_QOS_H
 
-#include "base/err.h"
-#include "base/mem.h"
-#include "base/text.h"
+#include "base/line_reader.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -125,15 +123,20 @@ void qos_add_partition(struct qos *qos, uint16_t key, uint8_t sl);
 
 /* One of OpenSM's options without its "qos_": "max_vls", "ca_vlarb_high" … */
 int qos_set_option(struct qos *qos, const char *option, const char *value, struct err *err);
-const char *qos_option(unsigned index); /* all of them, with "qos_"; NULL behind the last */
 /* A policy of either syntax; on error nothing is changed. */
-int qos_read(struct qos *qos, const char *path, struct err *err);
-int qos_parse(struct qos *qos, const char *name, char *text, struct err *err);
+int qos_read(struct qos *qos, struct line_reader *lines);
 /* What follows from everything together, or why it does not go together. */
 int qos_finish(struct qos *qos, struct err *err);
 /* For readers. */
-int qos_parse_opensm(struct qos *qos, const char *name, char *text, struct err *err);
-int qos_parse_ranges(struct qos *qos, enum qos_subject subject, char *text, struct err *err);
+bool qos_is_section(const char *word); /* with which a policy of OpenSM's begins */
+/* From the current line on, which is the first that says something. */
+int qos_read_opensm(struct qos *qos, struct line_reader *lines);
+int qos_parse_ranges(struct qos *qos, enum qos_subject subject, const char *text, struct err *err);
+/* Members of the group with this number. A name may be too long; of a type there may be none, and
+ * an adapter's is spelt in two ways. */
+int qos_add_guids(struct qos *qos, unsigned group, const char *text, struct err *err);
+bool qos_add_name(struct qos *qos, unsigned group, const char *pattern);
+bool qos_add_type(struct qos *qos, unsigned group, const char *adapter, const char *type);
 uint8_t qos_find_level(const struct qos *qos, const char *name);
 int qos_find_group(const struct qos *qos, const char *name); /* -1: there is none */
 void qos_remark(struct qos *qos, const char *format, ...) __attribute__((format(printf, 2, 3)));

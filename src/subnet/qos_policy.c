@@ -7,16 +7,11 @@
  * groups by partition, and path-bits and pkey of a level. */
 #include "subnet/qos.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct reader {
     struct qos *qos;
-    struct err reason;
+    struct line_reader *lines;
     const char *section, *entry; /* NULL outside */
     struct qos_level level;
     struct qos_group group;
@@ -35,19 +30,6 @@ static const struct {
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-static int fail(struct reader *reader, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static int fail(struct reader *reader, const char *format, ...)
-{
-    char message[256];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    return err_set(&reader->reason, EINVAL, "%s", message);
-}
-
 static char *trimmed(char *text)
 {
     text += strspn(text, " \t\r");
@@ -65,7 +47,7 @@ static bool same(const char *a, const char *b)
 static int copy_name(struct reader *reader, char name[QOS_NAME], const char *value)
 {
     if (!*value || strlen(value) >= QOS_NAME)
-        return fail(reader, "'%s': a name has 1 to 63 letters", value);
+        return line_reader_error(reader->lines, "'%s': a name has 1 to 63 letters", value);
     strcpy(name, value);
     reader->named = true;
     return 0;
@@ -73,46 +55,22 @@ static int copy_name(struct reader *reader, char name[QOS_NAME], const char *val
 
 static int copy_number(struct reader *reader, uint8_t *number, const char *value, unsigned most)
 {
-    char *end;
-    unsigned long parsed = strtoul(value, &end, 0);
-    if (!isdigit((unsigned char)value[0]) || *end || parsed > most)
-        return err_set(&reader->reason, EINVAL, "'%s': expected 0 to %u", value, most);
+    uint64_t parsed;
+    if (!parse_bounded(value, 0, most, &parsed))
+        return line_reader_error(reader->lines, "'%s': expected 0 to %u", value, most);
     *number = (uint8_t)parsed;
     return 0;
 }
 
 /* ---- port groups ---- */
 
-static int add_members(struct reader *reader, char *value)
-{
-    struct qos *qos = reader->qos;
-    size_t before = qos->ranges.count;
-    int status = qos_parse_ranges(qos, QOS_TARGET, value, &reader->reason);
-    for (size_t i = before; i < qos->ranges.count; i++)
-        vec_push(&qos->members, ((struct qos_member){.kind = QOS_BY_GUID,
-                                                     .group = (uint8_t)qos->groups.count,
-                                                     .first = qos->ranges.items[i].first,
-                                                     .last = qos->ranges.items[i].last}));
-    qos->ranges.count = before;
-    return status;
-}
-
 static int add_types(struct reader *reader, char *value)
 {
-    static const char *const types[] = {"ALL", "CA", "SWITCH", "ROUTER", "SELF"};
-    enum { TYPES = sizeof types / sizeof *types, SELF = TYPES - 1 };
     char *rest = NULL;
-    for (char *word = strtok_r(value, ", \t", &rest); word; word = strtok_r(NULL, ", \t", &rest)) {
-        struct qos_member member = {.kind = QOS_BY_TYPE,
-                                    .group = (uint8_t)reader->qos->groups.count};
-        while (member.type < TYPES && strcasecmp(types[member.type], word) != 0)
-            member.type++;
-        if (member.type == TYPES)
-            return fail(reader, "'%s': expected CA, SWITCH, ROUTER, SELF or ALL", word);
-        if (member.type == SELF)
-            member.kind = QOS_BY_SELF;
-        vec_push(&reader->qos->members, member);
-    }
+    for (char *word = strtok_r(value, ", \t", &rest); word; word = strtok_r(NULL, ", \t", &rest))
+        if (!qos_add_type(reader->qos, (unsigned)reader->qos->groups.count, "CA", word))
+            return line_reader_error(reader->lines,
+                                     "'%s': expected CA, SWITCH, ROUTER, SELF or ALL", word);
     return 0;
 }
 
@@ -121,16 +79,12 @@ static int add_names(struct reader *reader, char *value)
 {
     char *rest = NULL;
     for (char *word = strtok_r(value, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
-        struct qos_member member = {.kind = QOS_BY_NAME,
-                                    .group = (uint8_t)reader->qos->groups.count};
         word = trimmed(word);
         char *port = strrchr(word, '/');
         if (port && (port[1] == 'P' || port[1] == 'p'))
             *port = 0;
-        if (!*word || strlen(word) >= sizeof member.pattern)
-            return fail(reader, "'%s': a name has 1 to 63 letters", word);
-        strcpy(member.pattern, word);
-        vec_push(&reader->qos->members, member);
+        if (!*word || !qos_add_name(reader->qos, (unsigned)reader->qos->groups.count, word))
+            return line_reader_error(reader->lines, "'%s': a name has 1 to 63 letters", word);
     }
     return 0;
 }
@@ -140,13 +94,14 @@ static int take_group_line(struct reader *reader, const char *key, char *value)
     if (same(key, "name"))
         return copy_name(reader, reader->group.name, value);
     if (same(key, "port-guid"))
-        return add_members(reader, value);
+        return qos_add_guids(reader->qos, (unsigned)reader->qos->groups.count, value,
+                             reader->lines->err);
     if (same(key, "port-name"))
         return add_names(reader, value);
     if (same(key, "node-type"))
         return add_types(reader, value);
     if (!same(key, "pkey") && !same(key, "partition"))
-        return fail(reader, "a port-group has no '%s'", key);
+        return line_reader_error(reader->lines, "a port-group has no '%s'", key);
     qos_remark(reader->qos, "members of port groups by %s are not heeded: match by pkey instead",
                key);
     return 0;
@@ -170,7 +125,7 @@ static int take_level_line(struct reader *reader, const char *key, char *value)
     if (same(key, "packet-life"))
         return copy_number(reader, &level->life, value, 31);
     if (!same(key, "path-bits") && !same(key, "pkey"))
-        return fail(reader, "a qos-level has no '%s'", key);
+        return line_reader_error(reader->lines, "a qos-level has no '%s'", key);
     qos_remark(reader->qos, "%s of a qos-level is not heeded", key);
     return 0;
 }
@@ -179,11 +134,13 @@ static int end_level(struct reader *reader)
 {
     struct qos *qos = reader->qos;
     if (!reader->named || !reader->has_sl)
-        return fail(reader, "a qos-level without %s", reader->named ? "sl" : "name");
+        return line_reader_error(reader->lines, "a qos-level without %s",
+                                 reader->named ? "sl" : "name");
     if (qos_find_level(qos, reader->level.name) != QOS_NO_LEVEL)
-        return fail(reader, "there is a qos-level '%s' already", reader->level.name);
+        return line_reader_error(reader->lines, "there is a qos-level '%s' already",
+                                 reader->level.name);
     if (qos->levels.count == QOS_NO_LEVEL)
-        return fail(reader, "too many qos-levels");
+        return line_reader_error(reader->lines, "too many qos-levels");
     if (strcasecmp(reader->level.name, "DEFAULT") == 0)
         qos->fallback = (uint8_t)qos->levels.count;
     vec_push(&qos->levels, reader->level);
@@ -198,7 +155,7 @@ static int take_groups(struct reader *reader, uint64_t *groups, char *value)
     for (char *word = strtok_r(value, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
         int group = qos_find_group(reader->qos, trimmed(word));
         if (group < 0)
-            return fail(reader, "there is no port-group '%s'", trimmed(word));
+            return line_reader_error(reader->lines, "there is no port-group '%s'", trimmed(word));
         *groups |= UINT64_C(1) << group;
     }
     return 0;
@@ -212,25 +169,26 @@ static int take_rule_line(struct reader *reader, const char *key, char *value)
     if (same(key, "destination"))
         return take_groups(reader, &reader->rule.destinations, value);
     if (same(key, "service-id"))
-        return qos_parse_ranges(qos, QOS_SERVICE, value, &reader->reason);
+        return qos_parse_ranges(qos, QOS_SERVICE, value, reader->lines->err);
     if (same(key, "pkey"))
-        return qos_parse_ranges(qos, QOS_PARTITION, value, &reader->reason);
+        return qos_parse_ranges(qos, QOS_PARTITION, value, reader->lines->err);
     if (same(key, "qos-class"))
-        return qos_parse_ranges(qos, QOS_REQUEST_CLASS, value, &reader->reason);
+        return qos_parse_ranges(qos, QOS_REQUEST_CLASS, value, reader->lines->err);
     if (!same(key, "qos-level-name"))
-        return fail(reader, "a qos-match-rule has no '%s'", key);
+        return line_reader_error(reader->lines, "a qos-match-rule has no '%s'", key);
     reader->rule.level = qos_find_level(qos, value);
-    return reader->rule.level == QOS_NO_LEVEL ? fail(reader, "there is no qos-level '%s'", value)
-                                              : 0;
+    return reader->rule.level == QOS_NO_LEVEL
+               ? line_reader_error(reader->lines, "there is no qos-level '%s'", value)
+               : 0;
 }
 
 static int end_rule(struct reader *reader)
 {
     struct qos *qos = reader->qos;
     if (reader->rule.level == QOS_NO_LEVEL)
-        return fail(reader, "a rule without a level");
+        return line_reader_error(reader->lines, "a rule without a level");
     if (qos->rules.count == QOS_RULES)
-        return fail(reader, "too many rules");
+        return line_reader_error(reader->lines, "too many rules");
     reader->rule.range_count = (uint32_t)qos->ranges.count - reader->rule.first_range;
     vec_push(&qos->rules, reader->rule);
     return 0;
@@ -249,10 +207,10 @@ static int add_ports(struct reader *reader, uint64_t prefix, char *ports)
 {
     struct qos *qos = reader->qos;
     size_t before = qos->ranges.count;
-    int status = qos_parse_ranges(qos, QOS_SERVICE, ports, &reader->reason);
+    int status = qos_parse_ranges(qos, QOS_SERVICE, ports, reader->lines->err);
     for (size_t i = before; !status && i < qos->ranges.count; i++) {
         if (qos->ranges.items[i].last > UINT16_MAX)
-            return fail(reader, "a port number is at most 65535");
+            return line_reader_error(reader->lines, "a port number is at most 65535");
         qos->ranges.items[i].first += prefix;
         qos->ranges.items[i].last += prefix;
     }
@@ -278,15 +236,16 @@ static int take_condition(struct reader *reader, const char *ulp, char *conditio
     value = trimmed(value);
     for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++)
         if (same(ulp, protocols[i].name))
-            return same(condition, "port-num") ? add_ports(reader, protocols[i].prefix, value)
-                                               : fail(reader, "'%s': expected port-num", condition);
+            return same(condition, "port-num")
+                       ? add_ports(reader, protocols[i].prefix, value)
+                       : line_reader_error(reader->lines, "'%s': expected port-num", condition);
     if (same(condition, "pkey") && (same(ulp, "ipoib") || same(ulp, "any")))
-        return qos_parse_ranges(qos, QOS_PARTITION, value, &reader->reason);
+        return qos_parse_ranges(qos, QOS_PARTITION, value, reader->lines->err);
     if (same(condition, "service-id") && same(ulp, "any"))
-        return qos_parse_ranges(qos, QOS_SERVICE, value, &reader->reason);
+        return qos_parse_ranges(qos, QOS_SERVICE, value, reader->lines->err);
     if (same(condition, "target-port-guid") && (same(ulp, "srp") || same(ulp, "any")))
-        return qos_parse_ranges(qos, QOS_TARGET, value, &reader->reason);
-    return fail(reader, "'%s' does not go with this protocol", condition);
+        return qos_parse_ranges(qos, QOS_TARGET, value, reader->lines->err);
+    return line_reader_error(reader->lines, "'%s' does not go with this protocol", condition);
 }
 
 static int take_protocol(struct reader *reader, const char *ulp)
@@ -300,7 +259,8 @@ static int take_protocol(struct reader *reader, const char *ulp)
             return 0;
         }
     if (!same(ulp, "ipoib"))
-        return fail(reader, "'%s': expected default, sdp, rds, iser, srp, ipoib or any", ulp);
+        return line_reader_error(reader->lines,
+                                 "'%s': expected default, sdp, rds, iser, srp, ipoib or any", ulp);
     vec_push(&reader->qos->ranges,
              ((struct qos_range){QOS_PARTITION, DEFAULT_P_KEY, DEFAULT_P_KEY}));
     return 0;
@@ -318,7 +278,7 @@ static int bare_level(struct reader *reader, const char *value, uint8_t *index)
     if (*index == QOS_NO_LEVEL) {
         *index = (uint8_t)reader->qos->levels.count;
         if (reader->qos->levels.count == QOS_NO_LEVEL)
-            return fail(reader, "too many levels");
+            return line_reader_error(reader->lines, "too many levels");
         vec_push(&reader->qos->levels, level);
     }
     return 0;
@@ -370,16 +330,17 @@ static int begin(struct reader *reader, const char *word)
             return 0;
         }
     }
-    return fail(reader, "'%s' does not belong here", word);
+    return line_reader_error(reader->lines, "'%s' does not belong here", word);
 }
 
 static int end_group(struct reader *reader)
 {
     struct qos *qos = reader->qos;
     if (!reader->named)
-        return fail(reader, "a port-group without a name");
+        return line_reader_error(reader->lines, "a port-group without a name");
     if (qos_find_group(qos, reader->group.name) >= 0)
-        return fail(reader, "there is a port-group '%s' already", reader->group.name);
+        return line_reader_error(reader->lines, "there is a port-group '%s' already",
+                                 reader->group.name);
     vec_push(&qos->groups, reader->group);
     return 0;
 }
@@ -398,7 +359,7 @@ static int end(struct reader *reader, const char *word)
         reader->skipping = false;
         return 0;
     }
-    return fail(reader, "'end-%s' ends nothing", word);
+    return line_reader_error(reader->lines, "'end-%s' ends nothing", word);
 }
 
 static int take_line(struct reader *reader, char *line)
@@ -423,31 +384,34 @@ static int take_line(struct reader *reader, char *line)
     if (reader->section && same(reader->section, "qos-ulps"))
         return take_ulp(reader, key, value);
     if (!reader->entry)
-        return fail(reader, "'%s' stands outside of any entry", key);
+        return line_reader_error(reader->lines, "'%s' stands outside of any entry", key);
     if (same(key, "use"))
         return 0; /* a remark */
     if (same(reader->entry, "port-group"))
         return reader->qos->groups.count == QOS_GROUPS
-                   ? fail(reader, "more than %d port-groups", QOS_GROUPS)
+                   ? line_reader_error(reader->lines, "more than %d port-groups", QOS_GROUPS)
                    : take_group_line(reader, key, value);
     return same(reader->entry, "qos-level") ? take_level_line(reader, key, value)
                                             : take_rule_line(reader, key, value);
 }
 
-int qos_parse_opensm(struct qos *qos, const char *name, char *text, struct err *err)
+bool qos_is_section(const char *word)
 {
-    struct reader reader = {.qos = qos};
-    unsigned number = 1;
-    for (; *text; number++) {
-        char *line_end = strchrnul(text, '\n');
-        char *next = *line_end ? line_end + 1 : line_end;
-        *line_end = 0;
-        int status = take_line(&reader, text);
-        if (status)
-            return err_at(err, -status, name, number, "%s", reader.reason.message);
-        text = next;
+    unsigned i = 0;
+    while (i < SHAPES && !same(word, shapes[i].section))
+        i++;
+    return i < SHAPES;
+}
+
+int qos_read_opensm(struct qos *qos, struct line_reader *lines)
+{
+    struct reader reader = {.qos = qos, .lines = lines};
+    do
+        line_reader_take(lines, take_line(&reader, lines->copy));
+    while (line_reader_next_line(lines));
+    if (!lines->status && reader.section) {
+        lines->number++;
+        line_reader_error(lines, "'%s' does not end", reader.section);
     }
-    if (reader.section)
-        return err_at(err, EINVAL, name, number, "'%s' does not end", reader.section);
-    return 0;
+    return lines->status;
 }

@@ -51,7 +51,8 @@ struct subnet_node {
     uint32_t first_port; /* of port 0 … port_count */
     uint8_t kind, port_count;
     bool present;
-    bool vswitch; /* of a hypervisor's adapter: see wire/vswitch.h */
+    bool vswitch;          /* of a hypervisor's adapter: see wire/vswitch.h */
+    bool virtual_function; /* … the adapter that a virtual machine has */
     uint8_t switch_info[20];
     char description[65];
     struct subnet_tables *tables; /* switches but vSwitches, who mind their own */

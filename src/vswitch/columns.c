@@ -10,7 +10,7 @@ struct columns {
     uint32_t count;
     uint8_t *before, *like, *after; /* by switch */
     uint32_t *hops;                 /* by switch: switches passed on the way by `like` */
-    uint32_t *order;                /* switches by these hops */
+    uint32_t *way;                  /* scratch: switches passed */
     uint8_t *wave;
     bool too_long; /* more waves than a plan can have */
 };
@@ -41,22 +41,12 @@ static void columns_init(struct columns *columns, const struct network *network,
 {
     uint32_t count = (uint32_t)network->switches.count;
     *columns = (struct columns){.network = network, .ranks = routes->ranks, .count = count};
-    columns->before = mem_alloc(count + 1);
-    columns->like = mem_alloc(count + 1);
-    columns->after = mem_alloc(count + 1);
-    columns->wave = mem_alloc(count + 1);
-    columns->hops = mem_alloc((count + 1) * sizeof *columns->hops);
-    columns->order = mem_alloc((count + 1) * sizeof *columns->order);
-}
-
-static void columns_release(struct columns *columns)
-{
-    mem_free(columns->before);
-    mem_free(columns->like);
-    mem_free(columns->after);
-    mem_free(columns->wave);
-    mem_free(columns->hops);
-    mem_free(columns->order);
+    columns->hops = mem_alloc((count + 1) * (2 * sizeof *columns->hops + 4)); /* all in one */
+    columns->way = columns->hops + count + 1;
+    columns->before = (uint8_t *)(columns->way + count + 1);
+    columns->like = columns->before + count + 1;
+    columns->after = columns->like + count + 1;
+    columns->wave = columns->after + count + 1;
 }
 
 /* ---- ways ---- */
@@ -66,7 +56,7 @@ static void columns_release(struct columns *columns)
 static uint32_t count_hops(struct columns *columns, const uint8_t *column)
 {
     const uint32_t on_the_way = NETWORK_NONE - 1, not_yet = NETWORK_NONE - 2;
-    uint32_t *hops = columns->hops, *way = columns->order, most = 0;
+    uint32_t *hops = columns->hops, *way = columns->way, most = 0;
     for (uint32_t at = 0; at < columns->count; at++)
         hops[at] = not_yet;
     for (uint32_t start = 0; start < columns->count; start++) {
@@ -92,37 +82,14 @@ static uint32_t count_hops(struct columns *columns, const uint8_t *column)
     return most;
 }
 
-/* Nearest first, by counting. */
-static void sort_by_hops(struct columns *columns, uint32_t most)
-{
-    uint32_t *start = mem_zalloc(most + 2, sizeof *start);
-    uint32_t placed = 0;
-    for (uint32_t at = 0; at < columns->count; at++)
-        if (columns->hops[at] != NETWORK_NONE)
-            start[columns->hops[at] + 1]++;
-    for (uint32_t i = 1; i <= most + 1; i++)
-        start[i] += start[i - 1];
-    for (uint32_t at = 0; at < columns->count; at++)
-        if (columns->hops[at] != NETWORK_NONE) {
-            columns->order[start[columns->hops[at]]++] = at;
-            placed++;
-        }
-    for (uint32_t at = 0; at < columns->count; at++)
-        if (columns->hops[at] == NETWORK_NONE)
-            columns->order[placed++] = at;
-    mem_free(start);
-}
+enum slope { LEVEL, UP, DOWN };
 
-static bool leads_up(const struct columns *columns, uint32_t at, uint8_t port)
+static enum slope slope_of(const struct columns *columns, uint32_t at, uint8_t port)
 {
     uint32_t to = columns_next(columns->network, at, port);
-    return to != NETWORK_NONE && columns->ranks[to] < columns->ranks[at];
-}
-
-static bool leads_down(const struct columns *columns, uint32_t at, uint8_t port)
-{
-    uint32_t to = columns_next(columns->network, at, port);
-    return to != NETWORK_NONE && columns->ranks[to] > columns->ranks[at];
+    if (to == NETWORK_NONE || columns->ranks[to] == columns->ranks[at])
+        return LEVEL;
+    return columns->ranks[to] < columns->ranks[at] ? UP : DOWN;
 }
 
 /* ---- the new column ---- */
@@ -142,24 +109,28 @@ static bool may_keep(const struct columns *columns, const uint8_t *settled, uint
         return columns->before[at] == columns->like[at];
     if (!settled[to])
         return false;
+    if (!columns->ranks)
+        return true;
+    enum slope slope = slope_of(columns, at, columns->before[at]);
     /* Others may come down to it on their new ways: it must not send them up again. */
-    if (columns->ranks && leads_up(columns, at, columns->before[at]) &&
-        !leads_up(columns, at, columns->like[at]))
-        return false;
-    return !columns->ranks || !leads_down(columns, at, columns->before[at]) ||
-           !leads_up(columns, to, columns->after[to]);
+    if (slope == UP)
+        return slope_of(columns, at, columns->like[at]) == UP;
+    return slope != DOWN || slope_of(columns, to, columns->after[to]) != UP;
 }
 
-static void choose_minimal(struct columns *columns)
+/* Nearest first. */
+static void choose_minimal(struct columns *columns, uint32_t most)
 {
     uint8_t *settled = mem_zalloc(columns->count + 1, 1);
-    for (uint32_t i = 0; i < columns->count; i++) {
-        uint32_t at = columns->order[i];
-        bool known = columns->hops[at] != NETWORK_NONE;
-        bool keeps = !known || may_keep(columns, settled, at);
-        columns->after[at] = keeps ? columns->before[at] : columns->like[at];
-        settled[at] = known;
-    }
+    memcpy(columns->after, columns->before, columns->count);
+    for (uint32_t hops = 1; hops <= most; hops++)
+        for (uint32_t at = 0; at < columns->count; at++) {
+            if (columns->hops[at] != hops)
+                continue;
+            if (!may_keep(columns, settled, at))
+                columns->after[at] = columns->like[at];
+            settled[at] = 1;
+        }
     mem_free(settled);
 }
 
@@ -198,8 +169,8 @@ static bool push_back(struct columns *columns, uint32_t *drains)
         uint32_t below = columns_next(columns->network, at, columns->after[at]);
         /* It will send down to one that still sends up. */
         if (below != NETWORK_NONE && changes(columns, below) &&
-            leads_down(columns, at, columns->after[at]) &&
-            leads_up(columns, below, columns->before[below]) &&
+            slope_of(columns, at, columns->after[at]) == DOWN &&
+            slope_of(columns, below, columns->before[below]) == UP &&
             columns->wave[at] <= columns->wave[below]) {
             put_behind(columns, at, below);
             pushed = true;
@@ -207,8 +178,8 @@ static bool push_back(struct columns *columns, uint32_t *drains)
         below = columns_next(columns->network, at, columns->before[at]);
         /* It sends down to one that is going to send up. */
         if (below != NETWORK_NONE && changes(columns, below) &&
-            leads_down(columns, at, columns->before[at]) &&
-            leads_up(columns, below, columns->after[below])) {
+            slope_of(columns, at, columns->before[at]) == DOWN &&
+            slope_of(columns, below, columns->after[below]) == UP) {
             if (columns->wave[below] <= columns->wave[at]) {
                 put_behind(columns, below, at);
                 pushed = true;
@@ -249,22 +220,23 @@ static void add_changes(struct column_plan *plan, const struct columns *columns,
     }
 }
 
-static void plan_column(struct column_plan *plan, struct columns *columns, uint16_t lid,
-                        enum vswitch_mode mode)
+static int plan_column(struct column_plan *plan, struct columns *columns, uint16_t lid,
+                       enum vswitch_mode mode)
 {
     uint32_t most = count_hops(columns, columns->before), drains;
     uint32_t most_like = count_hops(columns, columns->like);
-    if (mode == VSWITCH_MINIMAL) {
-        sort_by_hops(columns, most_like);
-        choose_minimal(columns);
-    } else {
+    if (!is_complete(columns))
+        return -EHOSTUNREACH;
+    if (mode == VSWITCH_MINIMAL)
+        choose_minimal(columns, most_like);
+    else
         choose_balanced(columns);
-    }
     if (most + most_like > plan->hops)
         plan->hops = most + most_like;
     plan->ranked &= find_waves(columns, &drains);
     plan->drains |= drains;
     add_changes(plan, columns, lid);
+    return 0;
 }
 
 static int compare_changes(const void *left, const void *right)
@@ -300,20 +272,13 @@ static int plan_pair(struct column_plan *plan, struct columns *columns, const st
     uint16_t lid = (uint16_t)(plan->lid + offset), like = (uint16_t)(plan->like + offset);
     columns_read(routes, lid, columns->before);
     columns_read(routes, like, columns->like);
-    count_hops(columns, columns->like);
-    if (!is_complete(columns))
-        return -EHOSTUNREACH;
-    plan_column(plan, columns, lid, mode);
-    if (!plan->swap)
-        return 0;
+    int status = plan_column(plan, columns, lid, mode);
+    if (status || !plan->swap)
+        return status;
     uint8_t *before = columns->before;
     columns->before = columns->like;
     columns->like = before;
-    count_hops(columns, columns->like);
-    if (!is_complete(columns))
-        return -EHOSTUNREACH;
-    plan_column(plan, columns, like, mode);
-    return 0;
+    return plan_column(plan, columns, like, mode);
 }
 
 int columns_plan(struct column_plan *plan, const struct network *network,
@@ -327,7 +292,7 @@ int columns_plan(struct column_plan *plan, const struct network *network,
     columns_init(&columns, network, routes);
     for (unsigned i = 0; i < span && status == 0; i++)
         status = plan_pair(plan, &columns, routes, i, mode);
-    columns_release(&columns);
+    mem_free(columns.hops);
     if (status)
         columns_plan_release(plan);
     else

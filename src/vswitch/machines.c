@@ -4,7 +4,7 @@
  * have answered, the addresses change places in the manager's books, and the entries of switches
  * follow in waves. Until the old place is told the machine counts as being there, from then on as
  * being at the new place; whoever dies when, one of the two remains, since each is known from what
- * the hypervisors show (sm/functions.c). A step that is carried out twice does no harm.
+ * the hypervisors show (subnet/functions.h). A step that is carried out twice does no harm.
  *
  * Nothing starts while the manager is busy with other things. What it has to do in the middle of a
  * move it does at once, and if that makes it compute routes, these fit the new places, and there is
@@ -79,11 +79,9 @@ void operation_succeed(struct vswitch *vswitch, struct operation *operation)
 
 static void keep_result(struct vswitch *vswitch, const struct vswitch_result *result)
 {
-    if (vswitch->past.count < PAST) {
-        vec_push(&vswitch->past, *result);
-        return;
-    }
-    vswitch->past.items[vswitch->forgotten++ % PAST] = *result;
+    while (vswitch->past.count <= result->ticket % PAST)
+        vec_push(&vswitch->past, (struct vswitch_result){0});
+    vswitch->past.items[result->ticket % PAST] = *result;
 }
 
 static void bury(struct vswitch *vswitch, uint64_t now)
@@ -276,9 +274,9 @@ static void begin_at_target(struct vswitch *vswitch, struct operation *operation
         operation_end(operation, VSWITCH_FAILED, "there is no free LID");
         return;
     }
-    functions_hold(subnet_of(vswitch), move->target);
+    functions_at(subnet_of(vswitch), move->target)->held = true;
     if (source != SUBNET_NONE)
-        functions_hold(subnet_of(vswitch), source);
+        functions_at(subnet_of(vswitch), source)->held = true;
     begin_next_step(vswitch, operation);
 }
 
@@ -480,10 +478,9 @@ const struct vswitch_result *vswitch_result(const struct vswitch *vswitch, uint6
     for (size_t i = 0; i < vswitch->operations.count; i++)
         if (vswitch->operations.items[i]->result.ticket == ticket)
             return &vswitch->operations.items[i]->result;
-    for (size_t i = 0; i < vswitch->past.count; i++)
-        if (vswitch->past.items[i].ticket == ticket)
-            return &vswitch->past.items[i];
-    return NULL;
+    size_t at = ticket % PAST;
+    bool kept = ticket && at < vswitch->past.count && vswitch->past.items[at].ticket == ticket;
+    return kept ? &vswitch->past.items[at] : NULL;
 }
 
 unsigned vswitch_pending(const struct vswitch *vswitch)

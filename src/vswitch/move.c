@@ -47,8 +47,6 @@ void move_addresses(const struct move *move, struct subnet *subnet, struct netwo
     const uint32_t sockets[] = {move->target, move->source};
     const uint16_t lids[] = {move->lid, move->left};
     uint16_t before[2] = {0};
-    if (move->target == SUBNET_NONE) /* also if the hypervisor did not say so */
-        addresses_forget_machine(subnet, move->guid);
     for (size_t i = 0; i < 2; i++) {
         uint32_t port = functions_port(subnet, sockets[i]);
         if (port == SUBNET_NONE)
@@ -57,6 +55,8 @@ void move_addresses(const struct move *move, struct subnet *subnet, struct netwo
         if (before[i] != lids[i])
             subnet_set_lid(subnet, port, 0, 0);
     }
+    if (move->target == SUBNET_NONE) /* also if the hypervisor did not say so */
+        addresses_forget_machine(subnet, move->guid);
     for (size_t i = 0; i < 2; i++) {
         uint32_t port = functions_port(subnet, sockets[i]);
         if (sockets[i] != SUBNET_NONE)
@@ -67,9 +67,8 @@ void move_addresses(const struct move *move, struct subnet *subnet, struct netwo
             subnet_set_lid(subnet, port, lids[i], subnet->functions.lmc);
         else
             functions_unplug(subnet, sockets[i]);
-        if (network && terminals_has(network, lids[i]) &&
-            subnet->ports.items[sockets[i]].peer == port)
-            terminals_place(network, subnet, port);
+        if (network && subnet->ports.items[sockets[i]].peer == port)
+            terminals_place(network, subnet, port, TERMINALS_LEAVE);
     }
     for (size_t i = 0; network && i < 2; i++)
         if (subnet->by_lid[before[i]] == SUBNET_NONE)

@@ -93,30 +93,21 @@ static uint32_t leaf_of(const struct vswitch *vswitch, uint32_t node)
     return peer == SUBNET_NONE ? SUBNET_NONE : port_of(vswitch, peer)->node;
 }
 
-static bool is_better(const struct vswitch *vswitch, uint32_t node, unsigned load, uint32_t best,
-                      unsigned best_load)
-{
-    const struct subnet *subnet = subnet_of(vswitch);
-    if (best == SUBNET_NONE || load != best_load)
-        return best == SUBNET_NONE || load < best_load;
-    return port_of(vswitch, subnet->nodes.items[node].first_port)->lid <
-           port_of(vswitch, subnet->nodes.items[best].first_port)->lid;
-}
-
 static uint32_t least_loaded(const struct vswitch *vswitch, uint32_t but, uint32_t leaf)
 {
     const struct subnet *subnet = subnet_of(vswitch);
     uint32_t best = SUBNET_NONE;
-    unsigned best_load = 0;
+    uint64_t least = UINT64_MAX;
     for (uint32_t node = 0; node < subnet->nodes.count; node++) {
-        if (!subnet->nodes.items[node].vswitch || !subnet->nodes.items[node].present ||
-            node == but || (leaf != SUBNET_NONE && leaf_of(vswitch, node) != leaf))
+        const struct subnet_node *n = &subnet->nodes.items[node];
+        if (!n->vswitch || !n->present || node == but ||
+            (leaf != SUBNET_NONE && leaf_of(vswitch, node) != leaf))
             continue;
-        unsigned load = load_of(vswitch, node);
-        if (is_better(vswitch, node, load, best, best_load) &&
-            placement_function(vswitch, node) != SUBNET_NONE) {
+        uint64_t load =
+            (uint64_t)load_of(vswitch, node) << 16 | port_of(vswitch, n->first_port)->lid;
+        if (load < least && placement_function(vswitch, node) != SUBNET_NONE) {
             best = node;
-            best_load = load;
+            least = load;
         }
     }
     return best;

@@ -130,18 +130,10 @@ static void note_lid(struct safety *safety, struct ways *ways, uint32_t lid, uns
 
 static void ways_init(struct ways *ways, uint32_t count)
 {
-    ways->before = mem_alloc(count + 1);
-    ways->after = mem_alloc(count + 1);
-    ways->reached = mem_alloc(count + 1);
-    ways->queue = mem_alloc((count + 1) * sizeof *ways->queue);
-}
-
-static void ways_release(struct ways *ways)
-{
-    mem_free(ways->before);
-    mem_free(ways->after);
-    mem_free(ways->reached);
-    mem_free(ways->queue);
+    ways->queue = mem_alloc((count + 1) * (sizeof *ways->queue + 3)); /* all in one */
+    ways->before = (uint8_t *)(ways->queue + count + 1);
+    ways->after = ways->before + count + 1;
+    ways->reached = ways->after + count + 1;
 }
 
 static unsigned lane_count(const struct routes *routes)
@@ -173,7 +165,7 @@ static bool collect(struct safety *safety)
     }
     for (unsigned lane = 0; lane < lanes; lane++)
         sound &= cdg_sort(&safety->cdg, lane);
-    ways_release(&ways);
+    mem_free(ways.queue);
     return sound;
 }
 
@@ -220,7 +212,7 @@ static bool try_plan(struct safety *safety, const struct column_plan *plan, bool
         if (fine && plan->swap)
             fine = try_lid(safety, plan, plan->like + i, &ways, mixed);
     }
-    ways_release(&ways);
+    mem_free(ways.queue);
     return fine;
 }
 

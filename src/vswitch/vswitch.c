@@ -25,7 +25,6 @@ void vswitch_free(struct vswitch *vswitch)
     vec_release(&vswitch->entries);
     map_release(&vswitch->names);
     vec_release(&vswitch->name_texts);
-    vec_release(&vswitch->free_names);
     safety_free(vswitch->safety);
     mem_free(vswitch);
 }
@@ -48,29 +47,23 @@ uint64_t vswitch_guid(const char *name)
     return (hash_mix(hash) & UINT64_C(0x00ffffffffffffff)) | UINT64_C(0x0200000000000000);
 }
 
-static const char *name_of(const struct vswitch *vswitch, uint64_t guid)
+/* The first request about this machine that is not over, or NULL. */
+static const struct operation *operation_about(const struct vswitch *vswitch, uint64_t guid)
 {
-    uint32_t at = map_get(&vswitch->names, guid);
-    if (at != MAP_NONE)
-        return vswitch->name_texts.items[at].text;
     for (size_t i = 0; i < vswitch->operations.count; i++)
-        if (vswitch->operations.items[i]->result.request.guid == guid)
-            return vswitch->operations.items[i]->name;
-    return "";
+        if (vswitch->operations.items[i]->move.guid == guid)
+            return vswitch->operations.items[i];
+    return NULL;
 }
 
 void names_keep(struct vswitch *vswitch, uint64_t guid, const char *name)
 {
     if (!*name || map_get(&vswitch->names, guid) != MAP_NONE)
         return;
-    uint32_t at = (uint32_t)vswitch->name_texts.count;
-    if (vswitch->free_names.count)
-        at = vswitch->free_names.items[--vswitch->free_names.count];
-    else
-        vec_push(&vswitch->name_texts, (struct machine_name){{0}});
-    snprintf(vswitch->name_texts.items[at].text, sizeof vswitch->name_texts.items[at].text, "%s",
-             name);
-    map_set(&vswitch->names, guid, at);
+    struct machine_name kept = {.guid = guid};
+    snprintf(kept.text, sizeof kept.text, "%s", name);
+    map_set(&vswitch->names, guid, (uint32_t)vswitch->name_texts.count);
+    vec_push(&vswitch->name_texts, kept);
 }
 
 void names_drop(struct vswitch *vswitch, uint64_t guid)
@@ -78,20 +71,13 @@ void names_drop(struct vswitch *vswitch, uint64_t guid)
     uint32_t at = map_get(&vswitch->names, guid);
     if (at == MAP_NONE)
         return;
+    const struct machine_name *last = &vswitch->name_texts.items[--vswitch->name_texts.count];
+    map_set(&vswitch->names, last->guid, at); /* it takes the place */
+    vswitch->name_texts.items[at] = *last;
     map_remove(&vswitch->names, guid);
-    vec_push(&vswitch->free_names, at);
 }
 
 /* ---- GUIDs that are others' ---- */
-
-static bool is_function(const struct vswitch *vswitch, uint32_t port)
-{
-    const struct virtual_functions *functions = &subnet_of(vswitch)->functions;
-    for (size_t i = 0; i < functions->rows.count; i++)
-        if (functions->rows.items[i].port == port)
-            return true;
-    return false;
-}
 
 /* Rows of functions keep the GUID of whoever had them last: what counts is what their sockets
  * show. */
@@ -102,8 +88,9 @@ static bool has_guid_of_its_own(const struct vswitch *vswitch, uint32_t port, ui
     if (function)
         return function->guid == guid && !function->attached && subnet->ports.items[port].known &&
                subnet_is_present(subnet, port);
-    return subnet->ports.items[port].guid == guid && subnet_is_end_port(subnet, port) &&
-           !is_function(vswitch, port);
+    const struct subnet_port *p = &subnet->ports.items[port];
+    return p->guid == guid && subnet_is_end_port(subnet, port) &&
+           !subnet->nodes.items[p->node].virtual_function;
 }
 
 const char *names_owner(const struct vswitch *vswitch, uint64_t guid)
@@ -120,29 +107,24 @@ const char *names_owner(const struct vswitch *vswitch, uint64_t guid)
 
 /* ---- lists ---- */
 
-static bool is_moving(const struct vswitch *vswitch, uint64_t guid)
-{
-    for (size_t i = 0; i < vswitch->operations.count; i++)
-        if (vswitch->operations.items[i]->result.request.guid == guid)
-            return true;
-    return false;
-}
-
 static void describe(const struct vswitch *vswitch, uint32_t socket, uint64_t guid,
                      struct vswitch_machine *machine)
 {
     const struct subnet *subnet = subnet_of(vswitch);
     const struct subnet_port *there = &subnet->ports.items[socket];
-    uint32_t port = functions_at(subnet, socket)->port;
+    const struct operation *operation = operation_about(vswitch, guid);
+    uint32_t port = functions_port(subnet, socket), name = map_get(&vswitch->names, guid);
     *machine = (struct vswitch_machine){
         .guid = guid,
-        .name = name_of(vswitch, guid),
+        .name = name != MAP_NONE ? vswitch->name_texts.items[name].text
+                : operation      ? operation->name
+                                 : "",
         .lid = port == SUBNET_NONE ? 0 : subnet->ports.items[port].lid,
         .socket = socket,
         .vswitch = there->node,
         .function = there->number - VSWITCH_PF,
-        .reachable = subnet->nodes.items[there->node].present,
-        .moving = is_moving(vswitch, guid),
+        .reachable = subnet_is_present(subnet, socket),
+        .moving = operation != NULL,
     };
 }
 
@@ -150,13 +132,13 @@ bool vswitch_next_machine(const struct vswitch *vswitch, uint32_t *cursor,
                           struct vswitch_machine *machine)
 {
     const struct subnet *subnet = subnet_of(vswitch);
-    for (; *cursor < subnet->ports.count; (*cursor)++) {
-        const struct virtual_function *function = functions_at(subnet, *cursor);
-        if (!function || !function->attached ||
-            functions_find_machine(subnet, function->guid) != *cursor)
-            continue;
-        describe(vswitch, (*cursor)++, function->guid, machine);
-        return true;
+    while (*cursor < subnet->functions.rows.count) {
+        const struct virtual_function *function = &subnet->functions.rows.items[(*cursor)++];
+        if (function->attached &&
+            functions_find_machine(subnet, function->guid) == function->socket) {
+            describe(vswitch, function->socket, function->guid, machine);
+            return true;
+        }
     }
     return false;
 }

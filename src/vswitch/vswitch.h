@@ -7,6 +7,8 @@
  *
  *   machines.c   requests, one state machine each
  *   placement.c  which hypervisor, which function
+ *   move.c       which functions are told what, in which order
+ *   model        addresses and terminals, as far as the manager needs them when it plans
  *   waves.c      entries that follow a machine
  *   columns.c    which entries change, and in which order
  *   safety.c     whether that can deadlock, where ranks do not say

@@ -90,11 +90,6 @@ bool waves_plan(struct vswitch *vswitch, struct operation *operation, uint64_t n
     return true;
 }
 
-static void add_entry(struct vswitch *vswitch, const struct column_change *change, uint8_t port)
-{
-    vec_push(&vswitch->entries, ((struct sm_entry){change->at, change->lid, port}));
-}
-
 static void wait_for_drain(struct vswitch *vswitch, struct operation *operation, uint64_t now)
 {
     operation->resume_at = now + sm_drain_time(vswitch->sm, operation->plan.hops);
@@ -103,23 +98,20 @@ static void wait_for_drain(struct vswitch *vswitch, struct operation *operation,
     vswitch->counts.drains++;
 }
 
-static void begin_wave(struct vswitch *vswitch, struct operation *operation)
+/* The entries of the next wave; or, before a gated plan's only one, all of them, set to drop. */
+static void add_entries(struct vswitch *vswitch, struct operation *operation, bool drop)
 {
-    const struct column_plan *p = &operation->plan;
-    for (size_t i = 0; i < p->changes.count; i++)
-        if (p->changes.items[i].wave == operation->wave)
-            add_entry(vswitch, &p->changes.items[i], p->changes.items[i].after);
-    operation->wave++;
+    for (size_t i = 0; i < operation->plan.changes.count; i++) {
+        const struct column_change *change = &operation->plan.changes.items[i];
+        if (drop || change->wave == operation->wave)
+            vec_push(&vswitch->entries, ((struct sm_entry){change->at, change->lid,
+                                                           drop ? PORT_NONE : change->after}));
+    }
+    operation->fenced |= drop;
+    operation->result.table_smps += drop ? operation->plan.blocks : 0;
+    operation->result.waves += !drop;
+    operation->wave += !drop;
     operation->drained = false;
-    operation->result.waves++;
-}
-
-static void fence(struct vswitch *vswitch, struct operation *operation)
-{
-    for (size_t i = 0; i < operation->plan.changes.count; i++)
-        add_entry(vswitch, &operation->plan.changes.items[i], PORT_NONE);
-    operation->fenced = true;
-    operation->result.table_smps += operation->plan.blocks;
 }
 
 /* Somebody may send there now. */
@@ -127,7 +119,8 @@ static void show(struct vswitch *vswitch, uint32_t socket)
 {
     uint32_t port = subnet_of(vswitch)->ports.items[socket].peer;
     if (port != SUBNET_NONE)
-        terminals_place(sm_edit_paths(vswitch->sm).network, subnet_of(vswitch), port);
+        terminals_place(sm_edit_paths(vswitch->sm).network, subnet_of(vswitch), port,
+                        TERMINALS_MAKE);
 }
 
 /* All that was written is acknowledged. */
@@ -149,12 +142,11 @@ static void next_wave(struct vswitch *vswitch, struct operation *operation, uint
         return;
     }
     bool drains = operation->gated ? operation->wave == 0 : p->drains >> operation->wave & 1;
-    if (operation->gated && !operation->fenced)
-        fence(vswitch, operation);
-    else if (drains && !operation->drained)
+    bool drop = operation->gated && !operation->fenced;
+    if (drains && !operation->drained && !drop)
         wait_for_drain(vswitch, operation, now);
     else
-        begin_wave(vswitch, operation);
+        add_entries(vswitch, operation, drop);
 }
 
 bool waves_write(struct vswitch *vswitch, uint64_t now)

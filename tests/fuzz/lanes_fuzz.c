@@ -45,7 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (unsigned kind = 0; kind < 2; kind++) {
         struct err err = {0};
         char *copy = mem_strdup(text);
-        int status = (kind ? lanes_parse_sl2vl : lanes_parse_path_sl)(&lanes, "fuzz", copy, &err);
+        int status =
+            (kind ? lanes_read_sl2vl : lanes_read_path_sl)(&lanes, from_text("fuzz", copy, &err));
         if (status)
             check_error(status, &err);
         mem_free(copy);

@@ -24,7 +24,7 @@ static void check_writing(const struct network *network, const struct routes *ro
     struct text first = {0}, second = {0};
     lfts_write(routes, network, &first);
     char *copy = mem_strdup(first.data);
-    demand(lfts_parse(&again, network, "written", copy, &err) == 0);
+    demand(lfts_read(&again, network, from_text("written", copy, &err)) == 0);
     lfts_write(&again, network, &second);
     demand(strcmp(first.data, second.data) == 0);
     mem_free(copy);
@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct routes routes;
     struct err err = {0};
     small_network(&network);
-    int status = lfts_parse(&routes, &network, "fuzz", text, &err);
+    int status = lfts_read(&routes, &network, from_text("fuzz", text, &err));
     if (status) {
         check_error(status, &err);
         demand(!routes.ports);

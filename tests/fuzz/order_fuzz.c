@@ -44,7 +44,7 @@ static void check_writing(const struct network *network, const struct order_plan
     text_puts(&first, ""); /* an empty plan is no text at all */
     text_puts(&second, "");
     order_write(plan, network, &first);
-    demand(order_parse(&again, network, "written", first.data, &err) == 0);
+    demand(order_read(&again, network, from_text("written", first.data, &err)) == 0);
     order_write(&again, network, &second);
     demand(strcmp(first.data, second.data) == 0);
     order_release(&again);
@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct order_plan plan;
     struct err err = {0};
     small_network(&network);
-    int status = order_parse(&plan, &network, "fuzz", text, &err);
+    int status = order_read(&plan, &network, from_text("fuzz", text, &err));
     if (status) {
         check_error(status, &err);
         demand(!plan.updates.items && !plan.waves.items);

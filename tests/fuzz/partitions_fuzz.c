@@ -70,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size)
         memcpy(text, data, size);
     text[size] = 0;
-    if (partitions_read_text(&partitions, "fuzz", text, &err)) {
+    if (partitions_read(&partitions, from_text("fuzz", text, &err))) {
         demand(err.message[0] && strcmp(err.file, "fuzz") == 0 && err.line > 0);
         demand(!partitions.all.items && !partitions.rules.items && !partitions.groups.items);
     } else {

@@ -100,6 +100,8 @@ static void check_policy(const struct qos *qos)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    static const char *const options[] = {"max_vls", "ca_high_limit", "rtr_vlarb_high",
+                                          "sw0_vlarb_low", "swe_sl2vl"};
     enum { SIZE_LIMIT = 1 << 14 };
     struct qos qos;
     struct err err = {0};
@@ -110,11 +112,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(text, data, size);
     text[size] = 0;
     qos_init(&qos);
-    for (unsigned i = 0; qos_option(i); i++)
-        qos_set_option(&qos, qos_option(i) + strlen("qos_"), text, &err);
+    for (unsigned i = 0; i < sizeof options / sizeof *options; i++)
+        qos_set_option(&qos, options[i], text, &err);
     qos.on = true;
     check_policy(&qos);
-    int status = qos_parse(&qos, "fuzz", text, &err);
+    int status = qos_read(&qos, from_text("fuzz", text, &err));
     if (status)
         demand(status < 0 && err.message[0] && strcmp(err.file, "fuzz") == 0 && !qos.levels.count);
     else

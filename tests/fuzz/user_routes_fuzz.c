@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct user_routes user;
     struct err err = {0};
     small_network(&network);
-    int status = user_routes_read_text(&user, "fuzz", text, &err);
+    int status = user_routes_read(&user, from_text("fuzz", text, &err));
     if (status) {
         check_error(status, &err);
         demand(!user.entries.items);

@@ -1,5 +1,7 @@
 #include "host/daemon/store.h"
 
+#include "base/line_reader.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,61 +14,37 @@
 
 enum { FILE_LIMIT = 64 * 1024 * 1024, PATH_ROOM = 4096 };
 
-static int take_line(struct store *store, const char *path, unsigned number, const char *line,
-                     struct err *err)
+static void take_line(struct store *store, struct line_reader *lines)
 {
     uint64_t guid;
     unsigned first, last;
     int end = 0;
-    if (line[strspn(line, " \t\r")] == 0 || line[0] == '#')
-        return 0;
-    if (sscanf(line, "%" SCNx64 " %x %x %n", &guid, &first, &last, &end) != 3 || line[end] != 0)
-        return err_at(err, EINVAL, path, number, "expected 'GUID FIRST-LID LAST-LID'");
+    const char *line = lines->copy;
+    if (line[strspn(line, " \t")] == 0 || line[0] == '#')
+        return;
+    if (sscanf(line, "%" SCNx64 " %x %x %n", &guid, &first, &last, &end) != 3 || line[end] != 0) {
+        line_reader_error(lines, "expected 'GUID FIRST-LID LAST-LID'");
+        return;
+    }
     unsigned span = last - first + 1;
     if (guid == 0 || first == 0 || last < first || last > LID_UNICAST_LAST || span > 128 ||
         (span & (span - 1)) != 0)
-        return err_at(err, EINVAL, path, number,
-                      "0x%x to 0x%x are no LIDs of one port: a power of two, up to 128, within 0x1 "
-                      "to 0xbfff",
-                      first, last);
-    store_add(store, &(struct sm_fact){guid, (uint16_t)first, (uint8_t)__builtin_ctz(span)});
-    return 0;
-}
-
-static int take_text(struct store *store, const char *path, char *content, struct err *err)
-{
-    unsigned number = 1;
-    for (char *line = content; *line; number++) {
-        char *end = strchrnul(line, '\n');
-        char *next = *end ? end + 1 : end;
-        *end = 0;
-        int status = take_line(store, path, number, line, err);
-        if (status < 0)
-            return status;
-        line = next;
-    }
-    return 0;
+        line_reader_error(lines,
+                          "0x%x to 0x%x are no LIDs of one port: a power of two, up to 128, within "
+                          "0x1 to 0xbfff",
+                          first, last);
+    else
+        store_add(store, &(struct sm_fact){guid, (uint16_t)first, (uint8_t)__builtin_ctz(span)});
 }
 
 static int read_facts(struct store *store, struct err *err)
 {
     char path[PATH_ROOM];
-    struct text content = {0};
+    struct line_reader *lines = from_file(path, err);
     snprintf(path, sizeof path, "%s/guid2lid", store->directory);
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return errno == ENOENT ? 0 : err_at(err, errno, path, 0, "%s", strerror(errno));
-    int status = text_read(&content, file, FILE_LIMIT);
-    fclose(file);
-    if (status < 0)
-        status = err_at(err, -status, path, 0, "%s", strerror(-status));
-    else if (content.length &&
-             memchr(content.data, 0, content.length)) /* as power cuts leave them */
-        status = err_at(err, EINVAL, path, 0, "not a text file: it has NUL bytes");
-    else if (content.length)
-        status = take_text(store, path, content.data, err);
-    text_release(&content);
-    return status;
+    while (line_reader_next_line(lines))
+        take_line(store, lines);
+    return lines->status == -ENOENT ? 0 : lines->status;
 }
 
 static int lock_directory(struct store *store, struct err *err)

@@ -1,9 +1,10 @@
 #include "host/manager/config.h"
 
-#include "base/file.h"
+#include "base/line_reader.h"
 #include "base/nearest.h"
 #include "base/time.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -14,25 +15,10 @@ enum {
     OPENSM_SM_KEY = 1, /* OpenSM ignores managers with another key than its own, which is 1 */
     RENAMING_LMC = 2,
     WINDOW = 64, /* more does not fill the wire any better, and queues up in front of it */
-    LANES_MOST = 15,
-    FILE_LIMIT = 16 * 1024 * 1024
+    LANES_MOST = 15
 };
 
 /* ---- values ---- */
-
-static int parse_number(const char *value, uint64_t low, uint64_t high, uint64_t *number,
-                        struct err *err)
-{
-    char *end;
-    bool hexadecimal = value[0] == '0' && (value[1] == 'x' || value[1] == 'X');
-    errno = 0;
-    unsigned long long parsed = strtoull(value, &end, hexadecimal ? 16 : 10);
-    if (!isdigit((unsigned char)value[0]) || errno || *end || parsed < low || parsed > high)
-        return err_set(err, EINVAL, "'%s': expected a number from %llu to %llu", value,
-                       (unsigned long long)low, (unsigned long long)high);
-    *number = parsed;
-    return 0;
-}
 
 static int parse_guid(const char *value, uint64_t *guid, struct err *err)
 {
@@ -42,22 +28,6 @@ static int parse_guid(const char *value, uint64_t *guid, struct err *err)
     if (!isxdigit((unsigned char)value[0]) || errno || *end || parsed == 0)
         return err_set(err, EINVAL, "'%s': expected a GUID such as 0x0002c90300001234", value);
     *guid = parsed;
-    return 0;
-}
-
-static int parse_time(const char *value, uint64_t *time, struct err *err)
-{
-    if (!time_parse_ns(value, time) || *time == 0)
-        return err_set(err, EINVAL, "'%s': expected a time such as 200ms or 10s", value);
-    return 0;
-}
-
-/* "TRUE" and "FALSE" stand in OpenSM's files. */
-static int parse_flag(const char *value, bool *flag, struct err *err)
-{
-    *flag = strcasecmp(value, "yes") == 0 || strcasecmp(value, "true") == 0;
-    if (!*flag && strcasecmp(value, "no") != 0 && strcasecmp(value, "false") != 0)
-        return err_set(err, EINVAL, "'%s': expected yes or no", value);
     return 0;
 }
 
@@ -148,7 +118,7 @@ static int set_root(struct config *config, const char *value, struct err *err)
 static int set_root_file(struct config *config, const char *value, struct err *err)
 {
     guid_list_release(&config->root_file);
-    int status = is_none(value) ? 0 : guid_list_read(&config->root_file, value, err);
+    int status = is_none(value) ? 0 : guid_list_read(&config->root_file, from_file(value, err));
     if (status == 0 && !is_none(value) && config->root_file.items.count == 0)
         return err_set(err, EINVAL, "'%.200s' names no switch: expected one GUID a line", value);
     return status;
@@ -158,172 +128,37 @@ static int set_first(struct config *config, const char *value, struct err *err)
 {
     guid_list_release(&config->first);
     config->sm.engine_options.first = is_none(value) ? NULL : &config->first;
-    return is_none(value) ? 0 : guid_list_read(&config->first, value, err);
+    return is_none(value) ? 0 : guid_list_read(&config->first, from_file(value, err));
 }
 
 static int set_weights(struct config *config, const char *value, struct err *err)
 {
     port_weights_release(&config->weights);
     config->sm.engine_options.weights = is_none(value) ? NULL : &config->weights;
-    return is_none(value) ? 0 : port_weights_read(&config->weights, value, err);
+    return is_none(value) ? 0 : port_weights_read(&config->weights, from_file(value, err));
 }
 
 static int set_user_routes(struct config *config, const char *value, struct err *err)
 {
     user_routes_release(&config->user_routes);
     config->user_routes = (struct user_routes){0};
-    return is_none(value) ? 0 : user_routes_read(&config->user_routes, value, err);
+    return is_none(value) ? 0 : user_routes_read(&config->user_routes, from_file(value, err));
 }
 
 static int set_partitions(struct config *config, const char *value, struct err *err)
 {
     partitions_release(&config->partitions);
-    return is_none(value) ? 0 : partitions_read(&config->partitions, value, err);
-}
-
-static int set_part_enforce(struct config *config, const char *value, struct err *err)
-{
-    static const char *const words[] = {[SM_ENFORCE_NOT] = "off",
-                                        [SM_ENFORCE_IN] = "in",
-                                        [SM_ENFORCE_OUT] = "out",
-                                        [SM_ENFORCE_BOTH] = "both",
-                                        NULL};
-    unsigned index = 0;
-    int status = parse_word(value, words, &index, err);
-    config->sm.part_enforce = (enum sm_enforcement)index;
-    return status;
-}
-
-static int set_order(struct config *config, const char *value, struct err *err)
-{
-    static const char *const words[] = {"propagation", "breadth", "depth", NULL};
-    unsigned index = 0;
-    int status = parse_word(value, words, &index, err);
-    config->sm.order = (enum sm_order)index;
-    return status;
-}
-
-static int set_scope(struct config *config, const char *value, struct err *err)
-{
-    static const char *const words[] = {"changed", "full", NULL};
-    unsigned index = 0;
-    int status = parse_word(value, words, &index, err);
-    config->sm.scope_full = index == 1;
-    return status;
+    return is_none(value) ? 0 : partitions_read(&config->partitions, from_file(value, err));
 }
 
 static int set_lmc(struct config *config, const char *value, struct err *err)
 {
     uint64_t number = 0;
-    int status = parse_number(value, 0, 7, &number, err);
+    if (!parse_bounded(value, 0, 7, &number))
+        return err_set(err, EINVAL, "'%s': expected a number from 0 to 7", value);
     config->sm.lmc = (uint8_t)number;
     config->lmc_given = true;
-    return status;
-}
-
-static int set_sweep(struct config *config, const char *value, struct err *err)
-{
-    if (strcmp(value, "never") == 0) {
-        config->sm.sweep_ns = TIME_NEVER;
-        return 0;
-    }
-    return parse_time(value, &config->sm.sweep_ns, err);
-}
-
-static int set_drain(struct config *config, const char *value, struct err *err)
-{
-    if (strcmp(value, "auto") == 0) {
-        config->sm.drain_ns = 0;
-        return 0;
-    }
-    return parse_time(value, &config->sm.drain_ns, err);
-}
-
-static int set_rebalance(struct config *config, const char *value, struct err *err)
-{
-    uint64_t percent = 0;
-    int status = strcmp(value, "never") ? parse_number(value, 100, 100000, &percent, err) : 0;
-    config->sm.rebalance = (unsigned)percent;
-    return status;
-}
-
-static int set_ca(struct config *config, const char *value, struct err *err)
-{
-    (void)err;
-    config->port.ca = arena_strdup(&config->strings, value);
     return 0;
-}
-
-static int set_path(struct config *config, const char **path, const char *value)
-{
-    *path = is_none(value) ? NULL : arena_strdup(&config->strings, value);
-    return 0;
-}
-
-#define NUMBER_KEY(name, type, field, low, high)                                                   \
-    static int set_##name(struct config *config, const char *value, struct err *err)               \
-    {                                                                                              \
-        uint64_t number = 0;                                                                       \
-        int status = parse_number(value, low, high, &number, err);                                 \
-        config->field = (type)number;                                                              \
-        return status;                                                                             \
-    }
-#define TIME_KEY(name, field)                                                                      \
-    static int set_##name(struct config *config, const char *value, struct err *err)               \
-    {                                                                                              \
-        return parse_time(value, &config->field, err);                                             \
-    }
-#define FLAG_KEY(name, field)                                                                      \
-    static int set_##name(struct config *config, const char *value, struct err *err)               \
-    {                                                                                              \
-        return parse_flag(value, &config->field, err);                                             \
-    }
-#define PATH_KEY(name)                                                                             \
-    static int set_##name(struct config *config, const char *value, struct err *err)               \
-    {                                                                                              \
-        (void)err;                                                                                 \
-        return set_path(config, &config->name, value);                                             \
-    }
-
-NUMBER_KEY(priority, uint8_t, sm.priority, 0, 15)
-NUMBER_KEY(m_key, uint64_t, sm.m_key, 0, UINT64_MAX)
-NUMBER_KEY(sm_key, uint64_t, sm.sm_key, 0, UINT64_MAX)
-NUMBER_KEY(m_key_lease, uint16_t, sm.m_key_lease_s, 0, UINT16_MAX)
-NUMBER_KEY(m_key_protect, uint8_t, sm.m_key_protect, 0, 3)
-NUMBER_KEY(subnet_prefix, uint64_t, sm.subnet_prefix, 1, UINT64_MAX)
-NUMBER_KEY(subnet_timeout, uint8_t, sm.subnet_timeout, 0, 31)
-NUMBER_KEY(life_time, uint8_t, sm.life_time, 0, 18)
-NUMBER_KEY(window, uint32_t, sm.window, 1, 65536)
-NUMBER_KEY(retries, unsigned, sm.retries, 0, 16)
-NUMBER_KEY(poll_retries, unsigned, sm.poll_retries, 0, 100)
-NUMBER_KEY(mirror, uint32_t, sm.mirror_rate, 0, 10000000)
-NUMBER_KEY(port, int, port.number, 0, 254)
-NUMBER_KEY(threads, unsigned, threads, 0, 256)
-TIME_KEY(timeout, sm.timeout_ns)
-TIME_KEY(poll, sm.poll_ns)
-NUMBER_KEY(full_sweep_every, unsigned, sm.full_every, 0, 100000)
-NUMBER_KEY(scatter, uint64_t, sm.engine_options.scatter, 0, UINT64_MAX)
-NUMBER_KEY(max_vls, unsigned, sm.engine_options.max_vls, 1, LANES_MOST)
-FLAG_KEY(allow_cycles, sm.engine_options.allow_cycles)
-FLAG_KEY(reversible, sm.engine_options.reversible)
-FLAG_KEY(seed_balance, sm.engine_options.seed_balance)
-FLAG_KEY(hold, sm.hold)
-FLAG_KEY(repair, sm.repair)
-FLAG_KEY(lid_route, sm.lid_route)
-FLAG_KEY(json, json)
-FLAG_KEY(allow_both_pkeys, allow_both_pkeys)
-PATH_KEY(dump)
-PATH_KEY(state)
-PATH_KEY(log)
-PATH_KEY(control)
-
-static int set_qos(struct config *config, const char *value, struct err *err)
-{
-    bool wanted = false;
-    int status = parse_flag(value, &wanted, err);
-    if (status == 0)
-        config->qos_wanted = wanted;
-    return status;
 }
 
 /* OpenSM's own configuration names a file that nobody has, and switches it off. */
@@ -332,7 +167,7 @@ static int set_qos_policy(struct config *config, const char *value, struct err *
     config->policy_absent = (struct err){0};
     if (is_none(value) || strcmp(value, "(null)") == 0)
         return 0;
-    int status = qos_read(&config->qos, value, err);
+    int status = qos_read(&config->qos, from_file(value, err));
     if (status != -ENOENT)
         return status;
     config->policy_absent = *err;
@@ -340,118 +175,115 @@ static int set_qos_policy(struct config *config, const char *value, struct err *
     return 0;
 }
 
-static int set_mode(struct config *config, const char *value, struct err *err)
-{
-    static const char *const modes[] = {
-        [SM_ORDERED] = "ordered", [SM_STATIC] = "static", [SM_NAIVE] = "naive"};
-    for (unsigned i = 0; i < sizeof modes / sizeof *modes; i++)
-        if (strcmp(value, modes[i]) == 0) {
-            config->sm.mode = (enum sm_mode)i;
-            return 0;
-        }
-    return err_set(err, EINVAL, "'%s' is no mode: ordered, static or naive", value);
-}
-
-static int set_vswitch_lids(struct config *config, const char *value, struct err *err)
-{
-    static const char *const words[] = {"prepopulated", "dynamic", NULL};
-    unsigned choice = 0;
-    int status = parse_word(value, words, &choice, err);
-    config->sm.dynamic_lids = choice == 1;
-    return status;
-}
-
 static int set_guid(struct config *config, const char *value, struct err *err)
 {
     return parse_guid(value, &config->port.guid, err);
 }
 
+/* What a value is, and where it goes. */
+enum key_kind { NUMBER, TIME, FLAG, PATH, WORD, QOS_OPTION, OTHER };
 struct key {
     const char *name;
-    /* NULL: one of OpenSM's options for quality of service. */
-    int (*set)(struct config *config, const char *value, struct err *err);
     bool live; /* can change in a running manager */
     const char *standard;
+    enum key_kind kind;
+    size_t offset, bytes;     /* of the field in struct config */
+    uint64_t low, high;       /* of a number */
+    const char *const *words; /* of which the value is one; the field gets its index */
+    const char *instead;      /* of a number or a time, this word ... */
+    uint64_t instead_value;   /* ... which means that */
+    int (*set)(struct config *config, const char *value, struct err *err); /* OTHER */
 };
+enum { FIXED = false, LIVE = true };
+
+#define FIELD(field)                                                                               \
+    .offset = offsetof(struct config, field), .bytes = sizeof(((struct config *)0)->field)
+#define NUMBER_KEY(name, field, least, most, live, standard)                                       \
+    name, live, standard, NUMBER, FIELD(field), .low = (least), .high = (most)
+#define TIME_KEY(name, field, standard)       name, LIVE, standard, TIME, FIELD(field)
+#define FLAG_KEY(name, field, standard)       name, LIVE, standard, FLAG, FIELD(field)
+#define PATH_KEY(name, field, live, standard) name, live, standard, PATH, FIELD(field)
+#define WORD_KEY(name, field, choices, live, standard)                                             \
+    name, live, standard, WORD, FIELD(field), .words = (choices)
+#define OTHER_KEY(name, setter, live, standard) name, live, standard, OTHER, .set = (setter)
+#define QOS_KEY(name)                           name, LIVE, "none", QOS_OPTION, .set = NULL
+#define QOS_KEYS(class)                                                                            \
+    {QOS_KEY("qos_" class "max_vls")}, {QOS_KEY("qos_" class "high_limit")},                       \
+        {QOS_KEY("qos_" class "vlarb_high")}, {QOS_KEY("qos_" class "vlarb_low")},                 \
+    {                                                                                              \
+        QOS_KEY("qos_" class "sl2vl")                                                              \
+    }
+
+static const char *const enforcements[] = {[SM_ENFORCE_NOT] = "off",
+                                           [SM_ENFORCE_IN] = "in",
+                                           [SM_ENFORCE_OUT] = "out",
+                                           [SM_ENFORCE_BOTH] = "both",
+                                           NULL};
+static const char *const orders[] = {"propagation", "breadth", "depth", NULL};
+static const char *const scopes[] = {"changed", "full", NULL};
+static const char *const modes[] = {
+    [SM_ORDERED] = "ordered", [SM_STATIC] = "static", [SM_NAIVE] = "naive", NULL};
+static const char *const lid_policies[] = {"prepopulated", "dynamic", NULL};
 
 static const struct key keys[] = {
-    {"guid", set_guid, false, "any"},
-    {"ca", set_ca, false, "any"},
-    {"port", set_port, false, "any"},
-    {"state", set_state, false, "none"},
-    {"threads", set_threads, false, "0"},
-    {"priority", set_priority, true, "0"},
-    {"lmc", set_lmc, false, "0"},
-    {"m_key", set_m_key, false, "0"},
-    {"sm_key", set_sm_key, false, "1"},
-    {"m_key_lease", set_m_key_lease, true, "0"},
-    {"m_key_protect", set_m_key_protect, true, "0"},
-    {"subnet_prefix", set_subnet_prefix, false, "0xfe80000000000000"},
-    {"subnet_timeout", set_subnet_timeout, true, "18"},
-    {"life_time", set_life_time, true, "10"},
-    {"engine", set_engine, true, "updn"},
-    {"root", set_root, true, "default"},
-    {"root_file", set_root_file, true, "none"},
-    {"first", set_first, true, "none"},
-    {"weights", set_weights, true, "none"},
-    {"scatter", set_scatter, true, "0"},
-    {"max_vls", set_max_vls, true, "8"},
-    {"user_routes", set_user_routes, true, "none"},
-    {"seed_balance", set_seed_balance, true, "no"},
-    {"allow_cycles", set_allow_cycles, true, "no"},
-    {"reversible", set_reversible, true, "no"},
-    {"partitions", set_partitions, true, "none"},
-    {"part_enforce", set_part_enforce, true, "both"},
-    {"allow_both_pkeys", set_allow_both_pkeys, true, "no"},
-    {"qos", set_qos, true, "auto"},
-    {"qos_policy", set_qos_policy, true, "none"},
-    {"qos_policy_file", set_qos_policy, true, "none"},
-    {"qos_max_vls", NULL, true, "none"},
-    {"qos_high_limit", NULL, true, "none"},
-    {"qos_vlarb_high", NULL, true, "none"},
-    {"qos_vlarb_low", NULL, true, "none"},
-    {"qos_sl2vl", NULL, true, "none"},
-    {"qos_ca_max_vls", NULL, true, "none"},
-    {"qos_ca_high_limit", NULL, true, "none"},
-    {"qos_ca_vlarb_high", NULL, true, "none"},
-    {"qos_ca_vlarb_low", NULL, true, "none"},
-    {"qos_ca_sl2vl", NULL, true, "none"},
-    {"qos_rtr_max_vls", NULL, true, "none"},
-    {"qos_rtr_high_limit", NULL, true, "none"},
-    {"qos_rtr_vlarb_high", NULL, true, "none"},
-    {"qos_rtr_vlarb_low", NULL, true, "none"},
-    {"qos_rtr_sl2vl", NULL, true, "none"},
-    {"qos_sw0_max_vls", NULL, true, "none"},
-    {"qos_sw0_high_limit", NULL, true, "none"},
-    {"qos_sw0_vlarb_high", NULL, true, "none"},
-    {"qos_sw0_vlarb_low", NULL, true, "none"},
-    {"qos_sw0_sl2vl", NULL, true, "none"},
-    {"qos_swe_max_vls", NULL, true, "none"},
-    {"qos_swe_high_limit", NULL, true, "none"},
-    {"qos_swe_vlarb_high", NULL, true, "none"},
-    {"qos_swe_vlarb_low", NULL, true, "none"},
-    {"qos_swe_sl2vl", NULL, true, "none"},
-    {"order", set_order, true, "propagation"},
-    {"scope", set_scope, true, "changed"},
-    {"window", set_window, true, "64"},
-    {"lid_route", set_lid_route, true, "no"},
-    {"timeout", set_timeout, true, "200ms"},
-    {"retries", set_retries, true, "3"},
-    {"sweep", set_sweep, true, "10s"},
-    {"poll", set_poll, true, "100ms"},
-    {"poll_retries", set_poll_retries, true, "2"},
-    {"mirror", set_mirror, true, "10000"},
-    {"full_sweep_every", set_full_sweep_every, true, "6"},
-    {"mode", set_mode, true, "ordered"},
-    {"drain", set_drain, true, "auto"},
-    {"hold", set_hold, true, "yes"},
-    {"repair", set_repair, true, "yes"},
-    {"rebalance", set_rebalance, true, "150"},
-    {"vswitch_lids", set_vswitch_lids, false, "prepopulated"},
-    {"control", set_control, false, "none"},
-    {"dump", set_dump, true, "none"},
-    {"log", set_log, true, "none"},
-    {"json", set_json, true, "no"},
+    {OTHER_KEY("guid", set_guid, FIXED, "any")},
+    {PATH_KEY("ca", port.ca, FIXED, "any")},
+    {NUMBER_KEY("port", port.number, 0, 254, FIXED, "any")},
+    {PATH_KEY("state", state, FIXED, "none")},
+    {NUMBER_KEY("threads", threads, 0, 256, FIXED, "0")},
+    {NUMBER_KEY("priority", sm.priority, 0, 15, LIVE, "0")},
+    {OTHER_KEY("lmc", set_lmc, FIXED, "0")},
+    {NUMBER_KEY("m_key", sm.m_key, 0, UINT64_MAX, FIXED, "0")},
+    {NUMBER_KEY("sm_key", sm.sm_key, 0, UINT64_MAX, FIXED, "1")},
+    {NUMBER_KEY("m_key_lease", sm.m_key_lease_s, 0, UINT16_MAX, LIVE, "0")},
+    {NUMBER_KEY("m_key_protect", sm.m_key_protect, 0, 3, LIVE, "0")},
+    {NUMBER_KEY("subnet_prefix", sm.subnet_prefix, 1, UINT64_MAX, FIXED, "0xfe80000000000000")},
+    {NUMBER_KEY("subnet_timeout", sm.subnet_timeout, 0, 31, LIVE, "18")},
+    {NUMBER_KEY("life_time", sm.life_time, 0, 18, LIVE, "10")},
+    {OTHER_KEY("engine", set_engine, LIVE, "updn")},
+    {OTHER_KEY("root", set_root, LIVE, "default")},
+    {OTHER_KEY("root_file", set_root_file, LIVE, "none")},
+    {OTHER_KEY("first", set_first, LIVE, "none")},
+    {OTHER_KEY("weights", set_weights, LIVE, "none")},
+    {NUMBER_KEY("scatter", sm.engine_options.scatter, 0, UINT64_MAX, LIVE, "0")},
+    {NUMBER_KEY("max_vls", sm.engine_options.max_vls, 1, LANES_MOST, LIVE, "8")},
+    {OTHER_KEY("user_routes", set_user_routes, LIVE, "none")},
+    {FLAG_KEY("seed_balance", sm.engine_options.seed_balance, "no")},
+    {FLAG_KEY("allow_cycles", sm.engine_options.allow_cycles, "no")},
+    {FLAG_KEY("reversible", sm.engine_options.reversible, "no")},
+    {OTHER_KEY("partitions", set_partitions, LIVE, "none")},
+    {WORD_KEY("part_enforce", sm.part_enforce, enforcements, LIVE, "both")},
+    {FLAG_KEY("allow_both_pkeys", allow_both_pkeys, "no")},
+    {FLAG_KEY("qos", qos_wanted, "auto")},
+    {OTHER_KEY("qos_policy", set_qos_policy, LIVE, "none")},
+    {OTHER_KEY("qos_policy_file", set_qos_policy, LIVE, "none")},
+    QOS_KEYS(""),
+    QOS_KEYS("ca_"),
+    QOS_KEYS("rtr_"),
+    QOS_KEYS("sw0_"),
+    QOS_KEYS("swe_"),
+    {WORD_KEY("order", sm.order, orders, LIVE, "propagation")},
+    {WORD_KEY("scope", sm.scope_full, scopes, LIVE, "changed")},
+    {NUMBER_KEY("window", sm.window, 1, 65536, LIVE, "64")},
+    {FLAG_KEY("lid_route", sm.lid_route, "no")},
+    {TIME_KEY("timeout", sm.timeout_ns, "200ms")},
+    {NUMBER_KEY("retries", sm.retries, 0, 16, LIVE, "3")},
+    {"sweep", LIVE, "10s", TIME, FIELD(sm.sweep_ns), .instead = "never",
+     .instead_value = TIME_NEVER},
+    {TIME_KEY("poll", sm.poll_ns, "100ms")},
+    {NUMBER_KEY("poll_retries", sm.poll_retries, 0, 100, LIVE, "2")},
+    {NUMBER_KEY("mirror", sm.mirror_rate, 0, 10000000, LIVE, "10000")},
+    {NUMBER_KEY("full_sweep_every", sm.full_every, 0, 100000, LIVE, "6")},
+    {WORD_KEY("mode", sm.mode, modes, LIVE, "ordered")},
+    {"drain", LIVE, "auto", TIME, FIELD(sm.drain_ns), .instead = "auto"},
+    {FLAG_KEY("hold", sm.hold, "yes")},
+    {FLAG_KEY("repair", sm.repair, "yes")},
+    {"rebalance", LIVE, "150", NUMBER, FIELD(sm.rebalance), 100, 100000, .instead = "never"},
+    {WORD_KEY("vswitch_lids", sm.dynamic_lids, lid_policies, FIXED, "prepopulated")},
+    {PATH_KEY("control", control, FIXED, "none")},
+    {PATH_KEY("dump", dump, LIVE, "none")},
+    {PATH_KEY("log", log, LIVE, "none")},
+    {FLAG_KEY("json", json, "no")},
 };
 enum { KEY_COUNT = sizeof keys / sizeof *keys };
 _Static_assert(sizeof keys / sizeof *keys <= (size_t)CONFIG_KEYS, "room for every key");
@@ -538,6 +370,57 @@ static int refuse_key(const char *key, struct err *err)
                    near ? "'?" : "");
 }
 
+static const char **path_at(struct config *config, const struct key *key)
+{
+    return (const char **)(void *)((char *)config + key->offset);
+}
+
+static void set_field(struct config *config, const struct key *key, uint64_t value)
+{
+    void *field = (char *)config + key->offset;
+    switch (key->bytes) {
+    case 1: *(uint8_t *)field = (uint8_t)value; break;
+    case 2: *(uint16_t *)field = (uint16_t)value; break;
+    case 4: *(uint32_t *)field = (uint32_t)value; break;
+    default: assert(key->bytes == 8); *(uint64_t *)field = value;
+    }
+}
+
+static int set_value(struct config *config, const struct key *key, const char *value,
+                     struct err *err)
+{
+    uint64_t number = 0;
+    unsigned index = 0;
+    int status = 0;
+    if (key->kind == QOS_OPTION)
+        return qos_set_option(&config->qos, key->name + strlen("qos_"), value, err);
+    if (key->kind == OTHER)
+        return key->set(config, value, err);
+    if (key->kind == PATH) {
+        *path_at(config, key) = is_none(value) ? NULL : arena_strdup(&config->strings, value);
+        return 0;
+    }
+    if (key->kind == WORD) {
+        status = parse_word(value, key->words, &index, err);
+        number = index;
+    } else if (key->instead && strcmp(value, key->instead) == 0) {
+        number = key->instead_value;
+    } else if (key->kind == FLAG) { /* "TRUE" and "FALSE" stand in OpenSM's files */
+        number = strcasecmp(value, "yes") == 0 || strcasecmp(value, "true") == 0;
+        if (!number && strcasecmp(value, "no") != 0 && strcasecmp(value, "false") != 0)
+            status = err_set(err, EINVAL, "'%s': expected yes or no", value);
+    } else if (key->kind == TIME) {
+        if (!time_parse_ns(value, &number) || number == 0)
+            status = err_set(err, EINVAL, "'%s': expected a time such as 200ms or 10s", value);
+    } else if (!parse_bounded(value, key->low, key->high, &number)) {
+        status = err_set(err, EINVAL, "'%s': expected a number from %llu to %llu", value,
+                         (unsigned long long)key->low, (unsigned long long)key->high);
+    }
+    if (status == 0)
+        set_field(config, key, number);
+    return status;
+}
+
 int config_set(struct config *config, const char *key, const char *value, struct err *err)
 {
     for (int i = 0; i < KEY_COUNT; i++) {
@@ -545,9 +428,7 @@ int config_set(struct config *config, const char *key, const char *value, struct
             continue;
         struct err reason = {0};
         config->source.key = keys[i].name;
-        int status = keys[i].set
-                         ? keys[i].set(config, value, &reason)
-                         : qos_set_option(&config->qos, key + strlen("qos_"), value, &reason);
+        int status = set_value(config, &keys[i], value, &reason);
         if (status == 0) {
             config->values[i] = arena_strdup(&config->strings, value);
         } else if (reason.file[0]) {
@@ -561,10 +442,9 @@ int config_set(struct config *config, const char *key, const char *value, struct
     return refuse_key(key, err);
 }
 
-static int read_line(struct config *config, const char *path, unsigned number, char *line,
-                     struct err *err)
+static int read_line(struct config *config, const struct line_reader *lines, struct err *err)
 {
-    struct err reason = {0};
+    char *line = lines->copy;
     line[strcspn(line, "#")] = 0;
     char *key = line + strspn(line, " \t\r");
     char *value = key + strcspn(key, " \t\r");
@@ -576,31 +456,19 @@ static int read_line(struct config *config, const char *path, unsigned number, c
     for (char *end = value + strlen(value); end > value && strchr(" \t\r", end[-1]);)
         *--end = 0;
     if (*value == 0)
-        return err_at(err, EINVAL, path, number, "'%s' has no value", key);
-    config->source = (struct config_source){.file = path, .line = number};
-    int status = config_set(config, key, value, &reason);
+        return err_set(err, EINVAL, "'%s' has no value", key);
+    config->source = (struct config_source){.file = lines->file, .line = lines->number};
+    int status = config_set(config, key, value, err);
     config->source = (struct config_source){0};
-    if (status < 0 && reason.file[0])
-        *err = reason;
-    else if (status < 0)
-        err_at(err, -status, path, number, "%s", reason.message);
     return status;
 }
 
 int config_read(struct config *config, const char *path, struct err *err)
 {
-    struct text content;
-    int status = file_read(path, FILE_LIMIT, &content, err);
-    char *line = content.data;
-    for (unsigned number = 1; status == 0 && line && *line; number++) {
-        char *end = strchrnul(line, '\n');
-        char *next = *end ? end + 1 : end;
-        *end = 0;
-        status = read_line(config, path, number, line, err);
-        line = next;
-    }
-    text_release(&content);
-    return status;
+    struct line_reader *lines = from_file(path, err);
+    while (line_reader_next_line(lines))
+        line_reader_take(lines, read_line(config, lines, err));
+    return lines->status;
 }
 
 int config_finish(struct config *config, struct err *err)
@@ -654,19 +522,17 @@ static const char *keep(struct config *config, const char *value)
 
 void config_keep_fixed(const struct config *before, struct config *after)
 {
-    for (int i = 0; i < KEY_COUNT; i++)
-        if (!keys[i].live)
-            after->values[i] = keep(after, before->values[i]);
-    after->port = (struct mad_port_choice){.guid = before->port.guid,
-                                           .ca = keep(after, before->port.ca),
-                                           .number = before->port.number};
-    after->state = keep(after, before->state);
-    after->control = keep(after, before->control);
-    after->threads = before->threads;
+    for (int i = 0; i < KEY_COUNT; i++) {
+        const struct key *key = &keys[i];
+        if (key->live)
+            continue;
+        after->values[i] = keep(after, before->values[i]);
+        if (key->kind == PATH)
+            *path_at(after, key) = keep(after, *path_at((struct config *)before, key));
+        else
+            memcpy((char *)after + key->offset, (const char *)before + key->offset, key->bytes);
+    }
+    after->port.guid = before->port.guid;
     after->lmc_given = true; /* what ports have must not change under them */
     after->sm.lmc = before->sm.lmc;
-    after->sm.m_key = before->sm.m_key;
-    after->sm.sm_key = before->sm.sm_key;
-    after->sm.subnet_prefix = before->sm.subnet_prefix;
-    after->sm.dynamic_lids = before->sm.dynamic_lids;
 }

@@ -2,13 +2,11 @@
  *
  * One table of commands; each takes its words and writes text or JSON. Faults act on the fabric at
  * once; what they cause (traps, timeouts) comes by the usual ways. */
-#include "base/rng.h"
+#include "base/parse.h"
 #include "base/time.h"
 #include "host/server/control_report.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -30,18 +28,6 @@ static int parse_node(const struct lobby *lobby, const char *word, uint32_t *nod
     return *node == TOPOLOGY_NONE ? err_set(err, EINVAL, "no single node is called '%s'", word) : 0;
 }
 
-static int parse_number(const char *word, const char *what, uint64_t most, uint64_t *value,
-                        struct err *err)
-{
-    char *end;
-    errno = 0;
-    unsigned long long number = strtoull(word, &end, 0);
-    if (!isdigit((unsigned char)word[0]) || *end || errno || number > most)
-        return err_set(err, EINVAL, "'%s' is no %s", word, what);
-    *value = number;
-    return 0;
-}
-
 static int parse_port(const struct lobby *lobby, const char *node_word, const char *port_word,
                       uint32_t *port, struct err *err)
 {
@@ -49,34 +35,15 @@ static int parse_port(const struct lobby *lobby, const char *node_word, const ch
     uint32_t node = TOPOLOGY_NONE;
     uint64_t number = 0;
     int result = parse_node(lobby, node_word, &node, err);
-    if (result == 0)
-        result = parse_number(port_word, "port number", 255, &number, err);
     if (result < 0)
         return result;
+    if (!parse_bounded(port_word, 0, 255, &number))
+        return err_set(err, EINVAL, "'%s' is no port number", port_word);
     if (number > topology->nodes.items[node].port_count)
         return err_set(err, EINVAL, "%s has ports up to %u, not %s",
                        topology->nodes.items[node].name, topology->nodes.items[node].port_count,
                        port_word);
     *port = topology_port_index(topology, node, (unsigned)number);
-    return 0;
-}
-
-/* "5%", "0.25%": parts of 2^32. */
-static int parse_percent(const char *word, uint64_t *parts, struct err *err)
-{
-    uint64_t millionths = 0, scale = 1000000;
-    const char *at = word;
-    for (; isdigit((unsigned char)*at) && millionths <= 100; at++)
-        millionths = millionths * 10 + (uint64_t)(*at - '0');
-    millionths *= scale;
-    if (*at == '.')
-        for (at++; isdigit((unsigned char)*at) && scale > 1; at++) {
-            scale /= 10;
-            millionths += (uint64_t)(*at - '0') * scale;
-        }
-    if (at == word || strcmp(at, "%") != 0 || millionths > 100000000)
-        return err_set(err, EINVAL, "'%s' is no percentage: write 5%% or 0.25%%", word);
-    *parts = (millionths * RNG_CERTAIN + 50000000) / 100000000;
     return 0;
 }
 
@@ -90,10 +57,10 @@ static int parse_attribute(const char *word, unsigned *attribute, struct err *er
             *attribute = wire_attributes[i].id;
             return 0;
         }
-    int result = parse_number(word, "SMP attribute", 0xffff, &number, err);
-    if (result == 0)
-        *attribute = (unsigned)number;
-    return result;
+    if (!parse_bounded(word, 0, 0xffff, &number))
+        return err_set(err, EINVAL, "'%s' is no SMP attribute", word);
+    *attribute = (unsigned)number;
+    return 0;
 }
 
 static int parse_up(const char *word, bool *up, struct err *err)
@@ -151,8 +118,10 @@ static int control_drop(struct lobby *lobby, const struct words *words, struct t
     unsigned attribute = 0, at = 2;
     uint64_t parts = 0;
     (void)out;
-    int result = parse_percent(words->items[1], &parts, err);
-    if (result == 0 && words->items[at] && strcmp(words->items[at], "attribute") != 0) {
+    int result = 0;
+    if (!parse_percent(words->items[1], &parts))
+        return err_set(err, EINVAL, "'%s' is no percentage: write 5%% or 0.25%%", words->items[1]);
+    if (words->items[at] && strcmp(words->items[at], "attribute") != 0) {
         if (!words->items[at + 1])
             return err_set(err, EINVAL, "which port of '%s'?", words->items[at]);
         result = parse_port(lobby, words->items[at], words->items[at + 1], &port, err);
@@ -196,8 +165,8 @@ static int control_guid(struct lobby *lobby, const struct words *words, struct t
     uint64_t guid = 0;
     (void)out;
     int result = parse_node(lobby, words->items[1], &node, err);
-    if (result == 0)
-        result = parse_number(words->items[2], "GUID (0x…)", UINT64_MAX, &guid, err);
+    if (result == 0 && !parse_number(words->items[2], &guid))
+        return err_set(err, EINVAL, "'%s' is no GUID (0x…)", words->items[2]);
     return result < 0 ? result : fabric_set_guid(lobby->fabric, node, guid, err);
 }
 
@@ -208,8 +177,8 @@ static int control_errors(struct lobby *lobby, const struct words *words, struct
     uint64_t count = 0;
     (void)out;
     int result = parse_port(lobby, words->items[1], words->items[2], &port, err);
-    if (result == 0)
-        result = parse_number(words->items[3], "count", UINT32_MAX, &count, err);
+    if (result == 0 && !parse_bounded(words->items[3], 0, UINT32_MAX, &count))
+        return err_set(err, EINVAL, "'%s' is no count", words->items[3]);
     return result < 0 ? result : fabric_add_bit_errors(lobby->fabric, port, (unsigned)count, err);
 }
 

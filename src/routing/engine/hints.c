@@ -1,77 +1,26 @@
 /* Reading lists of GUIDs and of weights, and finding what they name in a network. */
 #include "routing/engine/hints.h"
 
-#include "base/file.h"
 #include "base/map.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum { FILE_LIMIT = 64 << 20 };
-
-/* One number; false at the end of the line or at anything else. */
-static bool scan_value(const char **at, uint64_t least, uint64_t top, uint64_t *value)
+static bool is_guid(const struct word *word, uint64_t *guid)
 {
-    char *end;
-    *at += strspn(*at, " \t");
-    if (!isdigit((unsigned char)**at))
-        return false;
-    errno = 0;
-    *value = strtoull(*at, &end, 0);
-    if (errno || *value < least || *value > top || !strchr(" \t\r\n#", *end))
-        return false;
-    *at = end;
-    return true;
+    return strncmp(word->text, "0x", 2) == 0 && parse_bounded(word->text, 1, UINT64_MAX, guid);
 }
 
-static bool line_ends(const char *at)
+int guid_list_read(struct guid_list *list, struct line_reader *lines)
 {
-    at += strspn(at, " \t\r");
-    return !*at || *at == '\n' || *at == '#';
-}
-
-/* The start of the next line that says something, or NULL; counts lines. */
-static const char *next_line(const char **text, unsigned *number)
-{
-    while (**text) {
-        const char *line = *text + strspn(*text, " \t\r");
-        const char *end = strchrnul(*text, '\n');
-        *text = *end ? end + 1 : end;
-        ++*number;
-        if (line < end && *line != '#')
-            return line;
-    }
-    return NULL;
-}
-
-int guid_list_parse(struct guid_list *list, const char *name, const char *text, struct err *err)
-{
-    unsigned number = 0;
-    const char *line;
+    struct cursor line;
+    uint64_t guid;
     *list = (struct guid_list){0};
-    while ((line = next_line(&text, &number))) {
-        uint64_t guid;
-        if (strncmp(line, "0x", 2) != 0 || !scan_value(&line, 1, UINT64_MAX, &guid) ||
-            !line_ends(line)) {
-            guid_list_release(list);
-            return err_at(err, EINVAL, name, number, "expected a GUID, 0x...");
-        }
-        vec_push(&list->items, guid);
-    }
-    return 0;
-}
-
-int guid_list_read(struct guid_list *list, const char *path, struct err *err)
-{
-    struct text text;
-    int rc = file_read(path, FILE_LIMIT, &text, err);
-    *list = (struct guid_list){0};
-    if (!rc)
-        rc = guid_list_parse(list, path, text.data, err);
-    text_release(&text);
-    return rc;
+    while (line_reader_next(lines, &line))
+        if (line.count == 1 && is_guid(&line.words[0], &guid))
+            vec_push(&list->items, guid);
+        else
+            line_reader_error(lines, "expected a GUID, 0x...");
+    if (lines->status)
+        guid_list_release(list);
+    return lines->status;
 }
 
 void guid_list_release(struct guid_list *list)
@@ -124,36 +73,24 @@ uint32_t *guid_list_terminals(const struct guid_list *list, const struct network
     return found;
 }
 
-int port_weights_parse(struct port_weights *weights, const char *name, const char *text,
-                       struct err *err)
+int port_weights_read(struct port_weights *weights, struct line_reader *lines)
 {
-    unsigned number = 0;
-    const char *line;
+    struct cursor line;
+    uint64_t guid, port, weight;
     *weights = (struct port_weights){0};
-    while ((line = next_line(&text, &number))) {
-        uint64_t guid, port, weight;
-        if (strncmp(line, "0x", 2) != 0 || !scan_value(&line, 1, UINT64_MAX, &guid) ||
-            !scan_value(&line, 1, NETWORK_TOP_PORT, &port) ||
-            !scan_value(&line, 1, HINTS_TOP_WEIGHT, &weight) || !line_ends(line)) {
-            port_weights_release(weights);
-            return err_at(err, EINVAL, name, number,
-                          "expected SWITCH PORT WEIGHT: a GUID (0x...), a port number, 1 to %d",
-                          HINTS_TOP_WEIGHT);
-        }
-        vec_push(&weights->items, ((struct port_weight){guid, (uint8_t)port, (uint16_t)weight}));
-    }
-    return 0;
-}
-
-int port_weights_read(struct port_weights *weights, const char *path, struct err *err)
-{
-    struct text text;
-    int rc = file_read(path, FILE_LIMIT, &text, err);
-    *weights = (struct port_weights){0};
-    if (!rc)
-        rc = port_weights_parse(weights, path, text.data, err);
-    text_release(&text);
-    return rc;
+    while (line_reader_next(lines, &line))
+        if (line.count == 3 && is_guid(&line.words[0], &guid) &&
+            parse_bounded(line.words[1].text, 1, NETWORK_TOP_PORT, &port) &&
+            parse_bounded(line.words[2].text, 1, HINTS_TOP_WEIGHT, &weight))
+            vec_push(&weights->items,
+                     ((struct port_weight){guid, (uint8_t)port, (uint16_t)weight}));
+        else
+            line_reader_error(lines,
+                              "expected SWITCH PORT WEIGHT: a GUID (0x...), a port number, 1 to %d",
+                              HINTS_TOP_WEIGHT);
+    if (lines->status)
+        port_weights_release(weights);
+    return lines->status;
 }
 
 void port_weights_release(struct port_weights *weights)

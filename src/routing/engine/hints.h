@@ -7,6 +7,7 @@
 #ifndef WEFT_ROUTING_ENGINE_HINTS_H
 #define WEFT_ROUTING_ENGINE_HINTS_H
 
+#include "base/line_reader.h"
 #include "routing/model/network.h"
 
 enum { HINTS_TOP_WEIGHT = 1000 };
@@ -23,18 +24,14 @@ struct port_weights {
     VEC(struct port_weight) items;
 };
 
-int guid_list_read(struct guid_list *list, const char *path, struct err *err);
-/* From memory; `name` is for messages. */
-int guid_list_parse(struct guid_list *list, const char *name, const char *text, struct err *err);
+int guid_list_read(struct guid_list *list, struct line_reader *lines);
 void guid_list_release(struct guid_list *list);
 /* The terminals that are listed, by port or adapter GUID, in the order of the list and each once;
  * the caller frees them. */
 uint32_t *guid_list_terminals(const struct guid_list *list, const struct network *network,
                               size_t *count);
 
-int port_weights_read(struct port_weights *weights, const char *path, struct err *err);
-int port_weights_parse(struct port_weights *weights, const char *name, const char *text,
-                       struct err *err);
+int port_weights_read(struct port_weights *weights, struct line_reader *lines);
 void port_weights_release(struct port_weights *weights);
 /* By edge of the network; the caller frees them. */
 uint16_t *port_weights_by_edge(const struct port_weights *weights, const struct network *network);

@@ -1,85 +1,39 @@
 #include "routing/engine/user_routes.h"
 
-#include "base/file.h"
-
-#include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { FILE_LIMIT = 64 << 20 };
-
-/* One number; false at the end of the line or at anything else. */
-static bool scan_value(const char **at, uint64_t top, uint64_t *value, bool *hex)
-{
-    char *end;
-    while (**at == ' ' || **at == '\t')
-        ++*at;
-    if (!isdigit((unsigned char)**at))
-        return false;
-    *hex = (*at)[0] == '0' && ((*at)[1] == 'x' || (*at)[1] == 'X');
-    errno = 0;
-    *value = strtoull(*at, &end, *hex ? 16 : 10);
-    if (errno || *value > top || end == *at ||
-        (*end && *end != ' ' && *end != '\t' && *end != '\r' && *end != '#' && *end != '\n'))
-        return false;
-    *at = end;
-    return true;
-}
-
-static bool parse_entry(const char *line, struct user_route *entry)
+static bool parse_entry(const struct cursor *line, struct user_route *entry)
 {
     uint64_t node, lid, port;
-    bool by_guid, hex;
-    if (!scan_value(&line, UINT64_MAX, &node, &by_guid) || node == 0 ||
-        (!by_guid && node > NETWORK_TOP_LID) || !scan_value(&line, NETWORK_TOP_LID, &lid, &hex) ||
-        lid == 0 || !scan_value(&line, NETWORK_TOP_PORT, &port, &hex))
+    if (line->count != 3 || !parse_bounded(line->words[0].text, 1, UINT64_MAX, &node) ||
+        !parse_bounded(line->words[1].text, 1, NETWORK_TOP_LID, &lid) ||
+        !parse_bounded(line->words[2].text, 0, NETWORK_TOP_PORT, &port))
         return false;
-    line += strspn(line, " \t\r");
-    if (*line && *line != '#' && *line != '\n')
-        return false;
+    bool by_guid = strncasecmp(line->words[0].text, "0x", 2) == 0;
     *entry = (struct user_route){
         .guid = by_guid ? node : 0,
         .switch_lid = by_guid ? 0 : (uint16_t)node,
         .lid = (uint16_t)lid,
         .port = (uint8_t)port,
     };
-    return true;
+    return by_guid || node <= NETWORK_TOP_LID;
 }
 
-int user_routes_read_text(struct user_routes *user, const char *name, const char *text,
-                          struct err *err)
+int user_routes_read(struct user_routes *user, struct line_reader *lines)
 {
+    struct cursor line;
+    struct user_route entry;
     *user = (struct user_routes){0};
-    for (unsigned number = 1; *text; number++) {
-        const char *line = text + strspn(text, " \t\r");
-        const char *end = strchrnul(text, '\n');
-        text = *end ? end + 1 : end;
-        if (line >= end || *line == '#')
-            continue;
-        struct user_route entry;
-        if (!parse_entry(line, &entry)) {
-            user_routes_release(user);
-            return err_at(err, EINVAL, name, number,
-                          "expected SWITCH LID PORT: a switch by GUID (0x...) or LID, a "
-                          "destination's LID, a port number");
-        }
-        vec_push(&user->entries, entry);
-    }
-    return 0;
-}
-
-int user_routes_read(struct user_routes *user, const char *path, struct err *err)
-{
-    struct text text;
-    int rc = file_read(path, FILE_LIMIT, &text, err);
-    *user = (struct user_routes){0};
-    if (!rc)
-        rc = user_routes_read_text(user, path, text.data, err);
-    text_release(&text);
-    return rc;
+    while (line_reader_next(lines, &line))
+        if (parse_entry(&line, &entry))
+            vec_push(&user->entries, entry);
+        else
+            line_reader_error(lines, "expected SWITCH LID PORT: a switch by GUID (0x...) or LID, a "
+                                     "destination's LID, a port number");
+    if (lines->status)
+        user_routes_release(user);
+    return lines->status;
 }
 
 void user_routes_release(struct user_routes *user)

@@ -7,6 +7,7 @@
 #ifndef WEFT_ROUTING_ENGINE_USER_ROUTES_H
 #define WEFT_ROUTING_ENGINE_USER_ROUTES_H
 
+#include "base/line_reader.h"
 #include "routing/model/routes.h"
 
 struct user_route {
@@ -19,9 +20,7 @@ struct user_routes {
     VEC(struct user_route) entries;
 };
 
-int user_routes_read(struct user_routes *user, const char *path, struct err *err);
-int user_routes_read_text(struct user_routes *user, const char *name, const char *text,
-                          struct err *err);
+int user_routes_read(struct user_routes *user, struct line_reader *lines);
 void user_routes_release(struct user_routes *user);
 
 /* Checks that every entry names a switch, a port and a LID of the network, then overwrites. An

@@ -1,16 +1,9 @@
 #include "routing/files/lanes_read.h"
 
-#include "base/file.h"
-
 #include "base/map.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-enum { FILE_LIMIT = 1 << 30 };
 
 static void use_lane(struct lanes *lanes, unsigned lane)
 {
@@ -21,9 +14,7 @@ static void use_lane(struct lanes *lanes, unsigned lane)
 /* Where lines come from and where their entries go. */
 struct lanes_reader {
     struct lanes *lanes;
-    const char *name;
-    struct err *err;
-    unsigned line;
+    struct line_reader *lines;
     struct map by_port, by_node; /* GUIDs to end points; of an adapter its first port */
     uint32_t current;            /* end point of the block, or NETWORK_NONE */
 };
@@ -55,11 +46,6 @@ static bool at_end(const char *at)
     return at[strspn(at, " \t\r")] == '\0';
 }
 
-static int fail(const struct lanes_reader *reader, const char *what)
-{
-    return err_at(reader->err, EINVAL, reader->name, reader->line, "%s", what);
-}
-
 /* "Channel Adapter 0x…, …" and "Switch 0x…, …" open a block. */
 static bool take_header(struct lanes_reader *reader, char *line)
 {
@@ -81,7 +67,7 @@ static int put_sl(struct lanes_reader *reader, uint32_t end_point, uint64_t dlid
 {
     struct lanes *lanes = reader->lanes;
     if (sl >= LANES_SLS)
-        return fail(reader, "a service level is 0 to 15");
+        return line_reader_error(reader->lines, "a service level is 0 to 15");
     if (dlid > lanes->network->top_lid)
         return 0; /* nobody has it */
     uint8_t **row = &lanes->sl_rows[lanes_source_index(lanes, end_point)];
@@ -100,16 +86,16 @@ static int take_path_sl(struct lanes_reader *reader, char *line)
         return 0;
     if (scan_colon(&at)) {
         if (!scan_unsigned(&at, 10, &sl) || !at_end(at))
-            return fail(reader, "expected \"0x<dlid> : <sl>\"");
+            return line_reader_error(reader->lines, "expected \"0x<dlid> : <sl>\"");
         if (reader->current == NETWORK_NONE)
-            return fail(reader, "no source of this network before this line");
+            return line_reader_error(reader->lines, "no source of this network before this line");
         return put_sl(reader, reader->current, guid, sl);
     }
     if (!scan_unsigned(&at, 0, &dlid) || !scan_unsigned(&at, 10, &sl))
         return 0;
     uint32_t source = map_get(&reader->by_node, guid);
     if (source == NETWORK_NONE)
-        return fail(reader, "no node of this network has that GUID");
+        return line_reader_error(reader->lines, "no node of this network has that GUID");
     int rc = put_sl(reader, source, dlid, sl);
     if (source & NETWORK_SWITCH)
         return rc;
@@ -130,7 +116,7 @@ static int put_lanes(struct lanes_reader *reader, uint32_t end_point, uint64_t i
     uint32_t at = end_point & ~NETWORK_SWITCH;
     size_t ports = lanes->network->switches.items[at].port_count + 1u;
     if (in >= ports || out >= ports)
-        return fail(reader, "the switch has no such port");
+        return line_reader_error(reader->lines, "the switch has no such port");
     if (!lanes->vl_tables[at]) {
         uint8_t *table = lanes->vl_tables[at] = mem_alloc(ports * ports * LANES_SLS);
         for (size_t i = 0; i < ports * ports * LANES_SLS; i++)
@@ -152,13 +138,13 @@ static int take_nibbles(struct lanes_reader *reader, char *at)
         return 0;
     for (int sl = 0; sl < LANES_SLS; sl += 2) {
         if (!scan_unsigned(&at, 16, &pair) || pair > 0xFF)
-            return fail(reader, "expected eight bytes, two lanes each");
+            return line_reader_error(reader->lines, "expected eight bytes, two lanes each");
         lanes_of_sl[sl] = (uint8_t)(pair >> 4);
         lanes_of_sl[sl + 1] = pair & 15;
     }
     uint32_t node = map_get(&reader->by_node, guid);
     if (node == NETWORK_NONE)
-        return fail(reader, "no node of this network has that GUID");
+        return line_reader_error(reader->lines, "no node of this network has that GUID");
     return put_lanes(reader, node, in, out, lanes_of_sl);
 }
 
@@ -174,7 +160,7 @@ static int take_sl2vl(struct lanes_reader *reader, char *line)
         return 0;
     for (int sl = 0; sl < LANES_SLS; sl++) {
         if (!scan_unsigned(&at, 10, &lane) || lane > 15)
-            return fail(reader, "expected 16 lanes, 0 to 15");
+            return line_reader_error(reader->lines, "expected 16 lanes, 0 to 15");
         lanes_of_sl[sl] = (uint8_t)lane;
     }
     return reader->current == NETWORK_NONE
@@ -182,12 +168,12 @@ static int take_sl2vl(struct lanes_reader *reader, char *line)
                : put_lanes(reader, reader->current, in, out, lanes_of_sl);
 }
 
-static int parse(struct lanes *lanes, const char *name, char *text,
-                 int (*take)(struct lanes_reader *, char *), struct err *err)
+static int read_lanes(struct lanes *lanes, struct line_reader *lines,
+                      int (*take)(struct lanes_reader *, char *))
 {
-    struct lanes_reader reader = {
-        .lanes = lanes, .name = name, .err = err, .current = NETWORK_NONE};
-    int rc = 0;
+    enum { FILE_LIMIT = 1 << 30 };
+    struct lanes_reader reader = {.lanes = lanes, .lines = lines, .current = NETWORK_NONE};
+    lines->limit = FILE_LIMIT;
     for (uint32_t i = 0; i < lanes->network->terminals.count; i++) {
         const struct network_terminal *terminal = &lanes->network->terminals.items[i];
         map_add(&reader.by_port, terminal->guid, i);
@@ -197,46 +183,20 @@ static int parse(struct lanes *lanes, const char *name, char *text,
         map_add(&reader.by_port, lanes->network->switches.items[i].guid, NETWORK_SWITCH | i);
         map_add(&reader.by_node, lanes->network->switches.items[i].guid, NETWORK_SWITCH | i);
     }
-    for (reader.line = 1; *text && !rc; reader.line++) {
-        char *end = strchrnul(text, '\n');
-        char *next = *end ? end + 1 : end;
-        *end = '\0';
-        if (!take_header(&reader, text))
-            rc = take(&reader, text);
-        text = next;
-    }
+    while (line_reader_next_line(lines))
+        if (!take_header(&reader, lines->copy))
+            take(&reader, lines->copy);
     map_release(&reader.by_port);
     map_release(&reader.by_node);
-    return rc;
+    return lines->status;
 }
 
-int lanes_parse_path_sl(struct lanes *lanes, const char *name, char *text, struct err *err)
+int lanes_read_path_sl(struct lanes *lanes, struct line_reader *lines)
 {
-    return parse(lanes, name, text, take_path_sl, err);
+    return read_lanes(lanes, lines, take_path_sl);
 }
 
-int lanes_parse_sl2vl(struct lanes *lanes, const char *name, char *text, struct err *err)
+int lanes_read_sl2vl(struct lanes *lanes, struct line_reader *lines)
 {
-    return parse(lanes, name, text, take_sl2vl, err);
-}
-
-static int read_with(struct lanes *lanes, const char *path,
-                     int (*take)(struct lanes_reader *, char *), struct err *err)
-{
-    struct text text;
-    int rc = file_read(path, FILE_LIMIT, &text, err);
-    if (!rc)
-        rc = parse(lanes, path, text.data, take, err);
-    text_release(&text);
-    return rc;
-}
-
-int lanes_read_path_sl(struct lanes *lanes, const char *path, struct err *err)
-{
-    return read_with(lanes, path, take_path_sl, err);
-}
-
-int lanes_read_sl2vl(struct lanes *lanes, const char *path, struct err *err)
-{
-    return read_with(lanes, path, take_sl2vl, err);
+    return read_lanes(lanes, lines, take_sl2vl);
 }

@@ -6,13 +6,10 @@
 #ifndef WEFT_ROUTING_FILES_LANES_READ_H
 #define WEFT_ROUTING_FILES_LANES_READ_H
 
-#include "base/err.h"
+#include "base/line_reader.h"
 #include "routing/model/lanes.h"
 
-int lanes_read_path_sl(struct lanes *lanes, const char *path, struct err *err);
-int lanes_read_sl2vl(struct lanes *lanes, const char *path, struct err *err);
-/* From memory; `name` is for messages. */
-int lanes_parse_path_sl(struct lanes *lanes, const char *name, char *text, struct err *err);
-int lanes_parse_sl2vl(struct lanes *lanes, const char *name, char *text, struct err *err);
+int lanes_read_path_sl(struct lanes *lanes, struct line_reader *lines);
+int lanes_read_sl2vl(struct lanes *lanes, struct line_reader *lines);
 
 #endif

@@ -1,54 +1,32 @@
 #include "routing/files/lfts.h"
 
-#include "base/file.h"
-
 #include "base/map.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-enum { FILE_LIMIT = 2000000000 };
 
 struct lfts_reader {
     struct routes *routes;
     const struct network *network;
-    const char *name;
-    struct err *err;
-    unsigned line;
+    struct line_reader *lines;
     struct map by_guid;
     bool *seen;  /* by switch */
     uint32_t at; /* whose entries these are, or NETWORK_NONE */
 };
 
-static int fail(const struct lfts_reader *reader, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static int fail(const struct lfts_reader *reader, const char *format, ...)
-{
-    char message[160];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    return err_at(reader->err, EINVAL, reader->name, reader->line, "%s", message);
-}
-
 static int take_header(struct lfts_reader *reader, const char *line)
 {
     const char *word = strstr(line, "guid 0x");
     if (!word)
-        return fail(reader, "expected the switch's \"guid 0x...\"");
+        return line_reader_error(reader->lines, "expected the switch's \"guid 0x...\"");
     uint64_t guid = strtoull(word + strlen("guid "), NULL, 16);
     reader->at = map_get(&reader->by_guid, guid);
     if (reader->at == MAP_NONE)
-        return fail(reader, "the network has no switch 0x%016" PRIx64, guid);
+        return line_reader_error(reader->lines, "the network has no switch 0x%016" PRIx64, guid);
     if (reader->seen[reader->at])
-        return fail(reader, "a second table for switch 0x%016" PRIx64, guid);
+        return line_reader_error(reader->lines, "a second table for switch 0x%016" PRIx64, guid);
     reader->seen[reader->at] = true;
     return 0;
 }
@@ -56,69 +34,52 @@ static int take_header(struct lfts_reader *reader, const char *line)
 static int take_entry(struct lfts_reader *reader, const char *line)
 {
     char *end;
-    uint64_t lid = strtoull(line, &end, 16);
+    uint64_t lid = strtoull(line, &end, 16), port = 0;
     const char *rest = end + strspn(end, " \t");
-    if (rest == end || !isdigit((unsigned char)*rest))
-        return fail(reader, "expected \"0x<lid> <port>\"");
-    uint64_t port = strtoull(rest, &end, 10);
-    if (*end && !isspace((unsigned char)*end))
-        return fail(reader, "expected \"0x<lid> <port>\"");
+    bool sound = rest > end && isdigit((unsigned char)*rest);
+    if (sound)
+        port = strtoull(rest, &end, 10);
+    if (!sound || (*end && !isspace((unsigned char)*end)))
+        return line_reader_error(reader->lines, "expected \"0x<lid> <port>\"");
     if (reader->at == NETWORK_NONE)
-        return fail(reader, "an entry before the first switch");
+        return line_reader_error(reader->lines, "an entry before the first switch");
     if (lid > NETWORK_TOP_LID)
-        return fail(reader, "0x%" PRIx64 " is no unicast LID", lid);
+        return line_reader_error(reader->lines, "0x%" PRIx64 " is no unicast LID", lid);
     if (port == PORT_NONE)
         return 0;
     if (port > reader->network->switches.items[reader->at].port_count)
-        return fail(reader, "the switch has no port %" PRIu64, port);
+        return line_reader_error(reader->lines, "the switch has no port %" PRIu64, port);
     if (lid < reader->routes->stride)
         routes_row(reader->routes, reader->at)[lid] = (uint8_t)port;
     return 0;
 }
 
-int lfts_parse(struct routes *routes, const struct network *network, const char *name, char *text,
-               struct err *err)
+int lfts_read(struct routes *routes, const struct network *network, struct line_reader *lines)
 {
+    enum { FILE_LIMIT = 2000000000 };
     struct lfts_reader reader = {
         .routes = routes,
         .network = network,
-        .name = name,
-        .err = err,
+        .lines = lines,
         .at = NETWORK_NONE,
         .seen = mem_zalloc(network->switches.count + 1, sizeof *reader.seen),
     };
-    int rc = 0;
+    lines->limit = FILE_LIMIT;
     routes_init(routes, network, "lfts");
     for (uint32_t i = 0; i < network->switches.count; i++)
         map_add(&reader.by_guid, network->switches.items[i].guid, i);
-    for (reader.line = 1; *text && !rc; reader.line++) {
-        char *end = strchrnul(text, '\n');
-        char *next = *end ? end + 1 : end;
-        *end = '\0';
-        text += strspn(text, " \t");
-        if (strncmp(text, "Unicast lids", strlen("Unicast lids")) == 0)
-            rc = take_header(&reader, text);
-        else if (strncmp(text, "0x", 2) == 0)
-            rc = take_entry(&reader, text);
-        text = next;
+    while (line_reader_next_line(lines)) {
+        const char *line = lines->copy + strspn(lines->copy, " \t");
+        if (strncmp(line, "Unicast lids", strlen("Unicast lids")) == 0)
+            take_header(&reader, line);
+        else if (strncmp(line, "0x", 2) == 0)
+            take_entry(&reader, line);
     }
     map_release(&reader.by_guid);
     mem_free(reader.seen);
-    if (rc)
+    if (lines->status)
         routes_release(routes);
-    return rc;
-}
-
-int lfts_read(struct routes *routes, const struct network *network, const char *path,
-              struct err *err)
-{
-    struct text text;
-    int rc = file_read(path, FILE_LIMIT, &text, err);
-    *routes = (struct routes){0};
-    if (!rc)
-        rc = lfts_parse(routes, network, path, text.data, err);
-    text_release(&text);
-    return rc;
+    return lines->status;
 }
 
 static const char *name_of(const struct network *network, uint32_t end_point)

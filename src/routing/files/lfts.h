@@ -9,15 +9,12 @@
 #ifndef WEFT_ROUTING_FILES_LFTS_H
 #define WEFT_ROUTING_FILES_LFTS_H
 
+#include "base/line_reader.h"
 #include "routing/model/routes.h"
 
 /* Fills routes for the network. A switch or a port that the network lacks is an error; so are two
  * tables for one switch. Switches without a table and LIDs without an entry drop. */
-int lfts_read(struct routes *routes, const struct network *network, const char *path,
-              struct err *err);
-/* From memory, which is overwritten; `name` is for messages. */
-int lfts_parse(struct routes *routes, const struct network *network, const char *name, char *text,
-               struct err *err);
+int lfts_read(struct routes *routes, const struct network *network, struct line_reader *lines);
 void lfts_write(const struct routes *routes, const struct network *network, struct text *out);
 
 #endif

@@ -1,18 +1,11 @@
 /* Update plans as text, for `weft verify --transition` and for people. */
 #include "routing/files/order_text.h"
 
-#include "base/file.h"
-
 #include "base/map.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-enum { FILE_LIMIT = 1 << 30 };
 
 static void write_update(const struct order_update *update, const struct network *network,
                          struct text *out)
@@ -47,19 +40,12 @@ void order_write(const struct order_plan *plan, const struct network *network, s
 struct order_reader {
     struct order_plan *plan;
     struct map by_guid;
-    const char *name;
-    struct err *err;
-    unsigned line;
+    struct line_reader *lines;
     bool open;  /* the last wave takes more updates */
     bool drain; /* before the next wave */
 };
 
-static int fail(const struct order_reader *reader, const char *what)
-{
-    return err_at(reader->err, EINVAL, reader->name, reader->line, "%s", what);
-}
-
-static bool scan_lid(char **at, uint32_t *lid)
+static bool scan_lid(const char **at, uint32_t *lid)
 {
     char *end;
     if (!isdigit((unsigned char)**at))
@@ -94,104 +80,81 @@ static void add_update(struct order_reader *reader, struct order_update update)
     plan->waves.items[plan->waves.count - 1].count++;
 }
 
-static int take_update(struct order_reader *reader, char *at)
+/* "<switch GUID> [<LID>[-<LID>]]" */
+static int take_update(struct order_reader *reader, struct cursor *line)
 {
-    static const char expected[] = "expected \"update <switch GUID> [<LID>[-<LID>]]\"";
-    char *end;
+    const char *guid_text = line->count > 1 ? line->words[1].text : "";
     uint32_t first = 0, last = NETWORK_TOP_LID;
-    at += strspn(at, " \t");
-    if (at[0] != '0' || at[1] != 'x')
-        return fail(reader, expected);
-    uint64_t guid = strtoull(at, &end, 16);
+    uint64_t guid;
+    bool sound =
+        line->count <= 3 && strncmp(guid_text, "0x", 2) == 0 && parse_number(guid_text, &guid);
+    if (sound && line->count == 3) {
+        const char *at = line->words[2].text;
+        sound = scan_lid(&at, &first);
+        last = first;
+        if (sound && *at == '-')
+            sound = (++at, scan_lid(&at, &last));
+        sound = sound && !*at && last >= first;
+    }
+    if (!sound)
+        return line_reader_error(reader->lines,
+                                 "expected \"update <switch GUID> [<LID>[-<LID>]]\"");
     uint32_t index = map_get(&reader->by_guid, guid);
     if (index == MAP_NONE)
-        return fail(reader, "the network has no switch with that GUID");
-    at = end + strspn(end, " \t");
-    if (*at) {
-        if (!scan_lid(&at, &first))
-            return fail(reader, expected);
-        last = first;
-        if (*at == '-' && (++at, !scan_lid(&at, &last)))
-            return fail(reader, expected);
-        if (at[strspn(at, " \t")] || last < first)
-            return fail(reader, expected);
-    }
-    struct order_update update = {
-        .at = index, .first_lid = (uint16_t)first, .lid_count = (uint16_t)(last - first + 1)};
-    add_update(reader, update);
+        return line_reader_error(reader->lines, "the network has no switch with that GUID");
+    add_update(reader, (struct order_update){.at = index,
+                                             .first_lid = (uint16_t)first,
+                                             .lid_count = (uint16_t)(last - first + 1)});
     return 0;
 }
 
-static int take_hold(struct order_reader *reader, char *at)
+static int take_hold(struct order_reader *reader, struct cursor *line)
 {
     struct order_plan *plan = reader->plan;
-    for (at += strspn(at, " \t"); *at; at += strspn(at, " \t")) {
-        uint32_t lane;
-        if (!scan_lid(&at, &lane) || lane >= ORDER_LANES || (*at && !strchr(" \t", *at)))
-            return fail(reader, "expected \"hold <lane> ...\"");
+    for (unsigned i = 1; i < line->count; i++) {
+        uint64_t lane;
+        if (!parse_bounded(line->words[i].text, 0, ORDER_LANES - 1, &lane))
+            return line_reader_error(reader->lines, "expected \"hold <lane> ...\"");
         plan->stuck_lanes |= (uint16_t)(1u << lane);
     }
     if (!plan->stuck_lanes)
-        return fail(reader, "expected \"hold <lane> ...\"");
+        return line_reader_error(reader->lines, "expected \"hold <lane> ...\"");
     reader->drain = false; /* a hold has one */
     return 0;
 }
 
-static int take_line(struct order_reader *reader, char *line)
+static int take_line(struct order_reader *reader, struct cursor *line)
 {
-    line[strcspn(line, "#\r")] = '\0';
-    line += strspn(line, " \t");
-    size_t length = strcspn(line, " \t");
-    const char *rest = line + length;
-    bool alone = rest[strspn(rest, " \t")] == '\0';
-    if (length == 0)
-        return 0;
-    if (length == 6 && strncmp(line, "update", length) == 0)
-        return take_update(reader, line + length);
+    const char *word = line->words[0].text;
+    bool drain = strcmp(word, "drain") == 0;
+    if (strcmp(word, "update") == 0)
+        return take_update(reader, line);
     if (reader->plan->stuck_lanes)
-        return fail(reader, "after a hold there are only updates");
-    if (length == 4 && strncmp(line, "hold", length) == 0)
-        return take_hold(reader, line + length);
-    bool drain = length == 5 && strncmp(line, "drain", length) == 0;
-    if (!alone || (!drain && !(length == 4 && strncmp(line, "wait", length) == 0)))
-        return fail(reader, "expected update, wait, drain or hold");
+        return line_reader_error(reader->lines, "after a hold there are only updates");
+    if (strcmp(word, "hold") == 0)
+        return take_hold(reader, line);
+    if (line->count != 1 || (!drain && strcmp(word, "wait") != 0))
+        return line_reader_error(reader->lines, "expected update, wait, drain or hold");
     reader->open = false;
     reader->drain |= drain;
     return 0;
 }
 
-int order_parse(struct order_plan *plan, const struct network *network, const char *name,
-                const char *text, struct err *err)
+int order_read(struct order_plan *plan, const struct network *network, struct line_reader *lines)
 {
-    struct order_reader reader = {.plan = plan, .name = name, .err = err};
-    char line[256];
-    int rc = 0;
+    enum { FILE_LIMIT = 1 << 30 };
+    struct order_reader reader = {.plan = plan, .lines = lines};
+    struct cursor line;
     *plan = (struct order_plan){0};
+    lines->limit = FILE_LIMIT;
     for (uint32_t i = 0; i < network->switches.count; i++)
         map_add(&reader.by_guid, network->switches.items[i].guid, i);
-    for (reader.line = 1; *text && !rc; reader.line++) {
-        const char *end = strchrnul(text, '\n');
-        int length = (int)(end - text < 255 ? end - text : 255);
-        snprintf(line, sizeof line, "%.*s", length, text);
-        rc = text + length < end ? fail(&reader, "the line is too long") : take_line(&reader, line);
-        text = *end ? end + 1 : end;
-    }
+    while (line_reader_next(lines, &line))
+        take_line(&reader, &line);
     if (reader.drain)
         open_wave(&reader); /* before sources hear of new service levels */
     map_release(&reader.by_guid);
-    if (rc)
+    if (lines->status)
         order_release(plan);
-    return rc;
-}
-
-int order_read(struct order_plan *plan, const struct network *network, const char *path,
-               struct err *err)
-{
-    struct text text;
-    int rc = file_read(path, FILE_LIMIT, &text, err);
-    *plan = (struct order_plan){0};
-    if (!rc)
-        rc = order_parse(plan, network, path, text.data, err);
-    text_release(&text);
-    return rc;
+    return lines->status;
 }

@@ -2,15 +2,13 @@
 #ifndef WEFT_ROUTING_FILES_ORDER_TEXT_H
 #define WEFT_ROUTING_FILES_ORDER_TEXT_H
 
+#include "base/line_reader.h"
 #include "routing/model/update_plan.h"
 
 /* As text: one statement a line, "update <switch GUID> [<LID>[-<LID>]]", "wait" between waves and
  * "drain" between waves with one, and "hold <lane> ..." before the updates that are stuck. '#'
  * starts a remark. */
 void order_write(const struct order_plan *plan, const struct network *network, struct text *out);
-int order_read(struct order_plan *plan, const struct network *network, const char *path,
-               struct err *err);
-int order_parse(struct order_plan *plan, const struct network *network, const char *name,
-                const char *text, struct err *err);
+int order_read(struct order_plan *plan, const struct network *network, struct line_reader *lines);
 
 #endif

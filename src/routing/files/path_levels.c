@@ -43,26 +43,14 @@ static int take_levels(struct routes *routes, const struct lanes *lanes, const c
     return 0;
 }
 
-int path_levels_read(struct routes *routes, const struct network *network, const char *path,
-                     struct err *err)
+int path_levels_read(struct routes *routes, const struct network *network,
+                     struct line_reader *lines)
 {
     struct lanes lanes;
     lanes_init(&lanes, network);
-    int rc = lanes_read_path_sl(&lanes, path, err);
+    int rc = lanes_read_path_sl(&lanes, lines);
     if (!rc)
-        rc = take_levels(routes, &lanes, path, err);
-    lanes_release(&lanes);
-    return rc;
-}
-
-int path_levels_parse(struct routes *routes, const struct network *network, const char *name,
-                      char *text, struct err *err)
-{
-    struct lanes lanes;
-    lanes_init(&lanes, network);
-    int rc = lanes_parse_path_sl(&lanes, name, text, err);
-    if (!rc)
-        rc = take_levels(routes, &lanes, name, err);
+        rc = take_levels(routes, &lanes, lines->file, lines->err);
     lanes_release(&lanes);
     return rc;
 }

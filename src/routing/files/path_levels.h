@@ -5,14 +5,12 @@
 #ifndef WEFT_ROUTING_FILES_PATH_LEVELS_H
 #define WEFT_ROUTING_FILES_PATH_LEVELS_H
 
+#include "base/line_reader.h"
 #include "routing/model/routes.h"
 
 /* Takes the levels into the routes. On error these stay as they are. */
-int path_levels_read(struct routes *routes, const struct network *network, const char *path,
-                     struct err *err);
-/* From memory, which is overwritten; `name` is for messages. */
-int path_levels_parse(struct routes *routes, const struct network *network, const char *name,
-                      char *text, struct err *err);
+int path_levels_read(struct routes *routes, const struct network *network,
+                     struct line_reader *lines);
 void path_levels_write(const struct routes *routes, const struct network *network,
                        struct text *out);
 

@@ -31,19 +31,15 @@ static uint32_t terminal_of(const struct network *network, unsigned lid)
     return owner == NETWORK_NONE || owner & NETWORK_SWITCH ? NETWORK_NONE : owner;
 }
 
-bool terminals_has(const struct network *network, unsigned lid)
-{
-    return terminal_of(network, lid) != NETWORK_NONE;
-}
-
-void terminals_place(struct network *network, const struct subnet *subnet, uint32_t port)
+void terminals_place(struct network *network, const struct subnet *subnet, uint32_t port,
+                     enum terminals_missing missing)
 {
     const struct subnet_port *p = &subnet->ports.items[port];
     uint32_t pf = subnet_pf_of(subnet, subnet->ports.items[p->peer].node);
     uint32_t beside =
         pf == SUBNET_NONE ? NETWORK_NONE : terminal_of(network, subnet->ports.items[pf].lid);
     uint32_t terminal = terminal_of(network, p->lid);
-    if (beside == NETWORK_NONE)
+    if (beside == NETWORK_NONE || (terminal == NETWORK_NONE && missing == TERMINALS_LEAVE))
         return;
     if (terminal == NETWORK_NONE)
         terminal = network_join_terminal(network, p->guid, p->lid, p->lmc, beside);

@@ -13,10 +13,11 @@
 bool terminals_add(struct network *network, const struct subnet *subnet, uint32_t at,
                    unsigned number, uint32_t uplink);
 
-/* The terminal with the LID of this function's port hangs where the function's PF does. It is made
- * if there is none, or moved. */
-void terminals_place(struct network *network, const struct subnet *subnet, uint32_t port);
-bool terminals_has(const struct network *network, unsigned lid);
+/* The terminal with the LID of this function's port is moved to where the function's PF is; if
+ * there is none, it is made, or left so. */
+enum terminals_missing { TERMINALS_MAKE, TERMINALS_LEAVE };
+void terminals_place(struct network *network, const struct subnet *subnet, uint32_t port,
+                     enum terminals_missing missing);
 void terminals_drop(struct network *network, unsigned lid);
 
 #endif

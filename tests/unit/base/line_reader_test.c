@@ -11,7 +11,9 @@
 #include "base/time.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct line {
     struct arena arena;
@@ -29,6 +31,7 @@ static int start(struct line *line, const char *text)
                                  .err = &line->err,
                                  .number = 6};
     line_reader_next(&reader, &line->cursor);
+    line_reader_next_line(&reader); /* there is no other: gives back what the first one took */
     return reader.status;
 }
 
@@ -236,20 +239,62 @@ static void a_line_can_be_read_as_it_is(void **state)
     assert_false(line_reader_next_line(&reader));
 }
 
-static void a_line_has_a_limit(void **state)
+static void a_line_may_be_long(void **state)
 {
-    char text[LINE_READER_BYTES + 2];
-    struct err err = {0};
+    enum { BYTES = 100000 };
+    char text[BYTES + 2];
     (void)state;
     memset(text, 'x', sizeof text);
-    text[LINE_READER_BYTES] = '\n';
-    struct line_reader fits = {.file = "file", .text = text, .length = sizeof text};
-    assert_true(line_reader_next_line(&fits));
-    text[LINE_READER_BYTES] = 'x';
-    struct line_reader longer = {.file = "file", .text = text, .length = sizeof text, .err = &err};
-    assert_false(line_reader_next_line(&longer));
-    assert_int_equal(longer.status, -EINVAL);
-    assert_int_equal(err.line, 1);
+    text[BYTES] = '\n';
+    struct line_reader reader = {.file = "file", .text = text, .length = sizeof text};
+    assert_true(line_reader_next_line(&reader));
+    assert_int_equal(strlen(reader.copy), BYTES);
+    assert_true(line_reader_next_line(&reader));
+    assert_string_equal(reader.copy, "x");
+    assert_false(line_reader_next_line(&reader));
+}
+
+static void a_file_that_is_not_there_has_no_lines(void **state)
+{
+    struct err err = {0};
+    struct line_reader *reader = from_file("/nowhere/at/all", &err);
+    (void)state;
+    assert_false(line_reader_next_line(reader));
+    assert_int_equal(reader->status, -ENOENT);
+    assert_string_equal(err.file, "/nowhere/at/all");
+    assert_false(line_reader_next_line(reader));
+}
+
+static void a_compressed_file_is_called_so(void **state)
+{
+    char path[] = "/tmp/weft-line-reader-XXXXXX";
+    struct err err = {0};
+    (void)state;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && write(fd, "\x1f\x8b\x08\0", 4) == 4);
+    close(fd);
+    struct line_reader *reader = from_file(path, &err);
+    assert_false(line_reader_next_line(reader));
+    assert_non_null(strstr(err.message, "compressed"));
+    unlink(path);
+}
+
+static void an_error_without_a_place_is_about_the_current_line(void **state)
+{
+    struct err err = {0};
+    struct line_reader *reader = from_text("file", "a\r\nb", &err);
+    (void)state;
+    assert_true(line_reader_next_line(reader));
+    assert_int_equal(reader->line_length, 1);
+    assert_int_equal(line_reader_take(reader, 0), 0);
+    assert_true(line_reader_next_line(reader));
+    assert_int_equal(line_reader_take(reader, err_set(&err, ERANGE, "too much")), -ERANGE);
+    assert_string_equal(err.file, "file");
+    assert_int_equal(err.line, 2);
+    assert_string_equal(err.message, "too much");
+    assert_false(line_reader_next_line(reader));
+    line_reader_take(reader, err_at(&err, EIO, "other", 7, "broken"));
+    assert_string_equal(err.file, "other");
 }
 
 int main(void)
@@ -269,7 +314,10 @@ int main(void)
         cmocka_unit_test(a_text_is_read_line_by_line),
         cmocka_unit_test(reading_ends_with_the_first_error),
         cmocka_unit_test(a_line_can_be_read_as_it_is),
-        cmocka_unit_test(a_line_has_a_limit),
+        cmocka_unit_test(a_line_may_be_long),
+        cmocka_unit_test(a_file_that_is_not_there_has_no_lines),
+        cmocka_unit_test(a_compressed_file_is_called_so),
+        cmocka_unit_test(an_error_without_a_place_is_about_the_current_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

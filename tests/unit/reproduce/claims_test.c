@@ -91,7 +91,7 @@ static void add_sizes(struct evidence *evidence, double ratio)
 {
     static const char *const sizes[] = {"8", "16", "32"};
     for (unsigned i = 0; i < 3; i++) {
-        char where[WHERE_BYTES];
+        char where[64];
         struct observation *one;
         snprintf(where, sizeof where, "preset=paper switches=%s change=removal", sizes[i]);
         one = evidence_add(evidence, where);
@@ -119,7 +119,7 @@ static void a_number_that_is_none_means_not_measured(void **state)
 {
     struct finding finding = {0};
     (void)state;
-    finding_set(&finding, true, "%.1f %%", NAN);
+    claim_finds(&(struct claim_case){.finding = &finding}, true, "%.1f %%", NAN);
     assert_int_equal(finding.outcome, OUTCOME_UNKNOWN);
     assert_string_equal(finding.measured, "not measured");
 }

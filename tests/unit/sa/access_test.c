@@ -201,7 +201,7 @@ static void partitions_bring_their_groups_along(void **state)
     struct partitions partitions;
     struct err err = {0};
     const struct groups *groups = sa_groups(world->sa);
-    assert_int_equal(partitions_read_text(&partitions, "rules", rules, &err), 0);
+    assert_int_equal(partitions_read(&partitions, from_text("rules", rules, &err)), 0);
     sa_use_partitions(world->sa, &partitions);
     assert_int_equal(groups->all.count, 0); /* nobody is there yet, nor in the default one's */
     make_partitions(world);

@@ -14,7 +14,7 @@ static int open_shape(void **state, const struct sa_world_shape *shape, const ch
     struct err err = {0}, refusal;
     char *copy = mem_strdup(text);
     qos_init(&policy);
-    if (qos_parse(&policy, "policy", copy, &err))
+    if (qos_read(&policy, from_text("policy", copy, &err)))
         fail_msg("%s", err.message);
     mem_free(copy);
     policy.on = true;

@@ -280,7 +280,7 @@ static void a_refused_question_is_as_good_as_no_answer(void **state)
 static struct toy *start_paper(void **state)
 {
     struct sm_config config = toy_config();
-    config.paper = true;
+    config.policy = &sm_policy_paper;
     config.mode = SM_STATIC;
     config.order = SM_ORDER_BREADTH;
     config.engine = engine_find("fera");

@@ -303,6 +303,29 @@ static void a_copy_that_is_wrong_is_found_out_and_put_right(void **state)
     assert_true(toy_delivers(toy));
 }
 
+/* It was about to explore everything because of a change. */
+static void who_gives_way_in_the_middle_of_a_change_comes_to_rest(void **state)
+{
+    struct toy *toy = toy_open(state, star);
+    struct sm_config config = with_priority(5);
+    config.scope_full = true;
+    toy_claim(toy, "H2", 0, SM_STANDBY);
+    toy_seat(toy, "H1", &config);
+    toy_settle(toy);
+    toy_meddle(toy, (struct toy_rule){TOY_LOSE, "H3", ATTRIBUTE_PORT_INFO, METHOD_GET, 1});
+    sm_look_again(toy->sm, toy->now);
+    toy_run(toy, TOY_MS);
+    toy_trap(toy, "S1", 128);
+    toy_run(toy, TOY_MS);
+    assert_true(sm_hand_over(toy->sm, toy->now));
+    toy_run(toy, TOY_MS);
+    toy_claim(toy, "H2", 0, SM_MASTER);
+    assert_int_equal(state_of(toy, 0), SM_STANDBY);
+    assert_true(sm_deadline(toy->sm) > toy->now);
+    toy_run(toy, 10 * TOY_S);
+    assert_int_equal(state_of(toy, 0), SM_STANDBY);
+}
+
 /* ---- two masters ---- */
 
 static void of_two_masters_the_one_that_is_outranked_hands_over(void **state)
@@ -410,6 +433,7 @@ int main(void)
         TOY_TEST(a_standby_takes_over_after_so_many_polls_in_vain),
         TOY_TEST(a_standby_with_a_copy_takes_over_without_writing_tables),
         TOY_TEST(a_copy_that_is_wrong_is_found_out_and_put_right),
+        TOY_TEST(who_gives_way_in_the_middle_of_a_change_comes_to_rest),
         TOY_TEST(of_two_masters_the_one_that_is_outranked_hands_over),
         TOY_TEST(of_two_masters_the_one_that_outranks_stays_and_looks_again),
         TOY_TEST(two_subnets_that_become_one_have_one_master),

@@ -524,8 +524,12 @@ static bool reaches_everyone(const struct toy *toy, struct toy_end from)
             if (!is_end(toy->nodes[i], port) || (from.node == toy->nodes[i] && from.port == port))
                 continue;
             struct toy_end end = toy_forward(from, lid);
-            if (!lid || end.node != toy->nodes[i] || end.port != port)
+            if (!lid || end.node != toy->nodes[i] || end.port != port) {
+                if (getenv("TOY_TRACE"))
+                    printf("%s port %u does not reach %s port %u (LID %u)\n", from.node->name,
+                           from.port, toy->nodes[i]->name, port, lid);
                 return false;
+            }
         }
     return true;
 }

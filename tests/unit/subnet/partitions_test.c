@@ -17,7 +17,7 @@ static const struct partition_port manager = {0x1, SUBNET_ADAPTER, true};
 static void read_good(struct partitions *partitions, const char *text)
 {
     struct err err = {0};
-    if (partitions_read_text(partitions, "file", text, &err) != 0)
+    if (partitions_read(partitions, from_text("file", text, &err)) != 0)
         fail_msg("%u: %s", err.line, err.message);
 }
 
@@ -51,7 +51,7 @@ static void assert_error(const char *text, unsigned line, const char *part)
 {
     struct partitions partitions;
     struct err err = {0};
-    assert_int_not_equal(partitions_read_text(&partitions, "file", text, &err), 0);
+    assert_int_not_equal(partitions_read(&partitions, from_text("file", text, &err)), 0);
     assert_string_equal(err.file, "file");
     if (err.line != line || !strstr(err.message, part))
         fail_msg("%u: %s", err.line, err.message);
@@ -291,7 +291,7 @@ static void more_partitions_than_keys_is_an_error(void **state)
     for (unsigned i = 0; i < 40000; i++)
         memcpy(text.data + (size_t)i * 3, ":;\n", 3);
     text.data[40000 * 3] = 0;
-    assert_error(text.data, 40001, "more partitions than keys");
+    assert_error(text.data, 40000, "more partitions than keys");
     mem_free(text.data);
 }
 
@@ -300,7 +300,8 @@ static void a_file_that_is_not_there_is_an_error(void **state)
     (void)state;
     struct partitions partitions;
     struct err err = {0};
-    assert_int_not_equal(partitions_read(&partitions, "/nonexistent/partitions.conf", &err), 0);
+    assert_int_not_equal(
+        partitions_read(&partitions, from_file("/nonexistent/partitions.conf", &err)), 0);
     assert_string_equal(err.file, "/nonexistent/partitions.conf");
     partitions_release(&partitions);
 }

@@ -15,7 +15,7 @@ static struct qos policy_of(const char *text)
     struct err err = {0};
     char *copy = mem_strdup(text);
     qos_init(&qos);
-    if (qos_parse(&qos, "policy", copy, &err))
+    if (qos_read(&qos, from_text("policy", copy, &err)))
         fail_msg("line %u: %s", err.line, err.message);
     mem_free(copy);
     qos.on = true;
@@ -345,7 +345,7 @@ static void one_error_names_the_line_and_nothing_changes(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct err err = {0};
         char *copy = mem_strdup(bad[i].text);
-        int status = qos_parse(&qos, "policy", copy, &err);
+        int status = qos_read(&qos, from_text("policy", copy, &err));
         mem_free(copy);
         if (!status || !err.message[0] || err.line != bad[i].line)
             fail_msg("case %zu: status %d, line %u: %s", i, status, err.line, err.message);

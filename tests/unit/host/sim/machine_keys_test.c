@@ -43,7 +43,7 @@ static void read_rules(const struct keyed *keyed, unsigned others, struct partit
     for (unsigned i = 0; i < others; i++)
         text_printf(&rules, "own%u=0x%x : 0x%llx=full ;\n", i, 0x100 + i,
                     guid_of_host(keyed, "H1"));
-    if (partitions_read_text(partitions, "rules", rules.data, &err))
+    if (partitions_read(partitions, from_text("rules", rules.data, &err)))
         fail_msg("%s", err.message);
     text_release(&rules);
 }
@@ -51,7 +51,7 @@ static void read_rules(const struct keyed *keyed, unsigned others, struct partit
 static void open_keyed(struct keyed *keyed, bool dynamic)
 {
     *keyed = (struct keyed){0};
-    open_hypervisors(&keyed->world, "3", "2", "2");
+    world_open(&keyed->world, "today", "kary 3 2 vfs=2");
     read_rules(keyed, 0, &keyed->partitions);
     sm_config_init(&keyed->config);
     keyed->config.partitions = &keyed->partitions;
@@ -252,7 +252,7 @@ static void rules_that_change_during_a_move_count_at_its_end(void **state)
         watched(&keyed, VSWITCH_CREATE, "web", "H1");
         snprintf(text, sizeof text, "Default=0x7fff : ALL=limited, SELF=full ;\ngreen=5 : 0x%llx ;",
                  (unsigned long long)vswitch_guid("web"));
-        assert_int_equal(partitions_read_text(&others, "rules", text, &err), 0);
+        assert_int_equal(partitions_read(&others, from_text("rules", text, &err)), 0);
         struct vswitch_request request = {
             .verb = VSWITCH_MIGRATE, .guid = vswitch_guid("web"), .hypervisor = "H5"};
         struct sim *sim = keyed.world.sim;
@@ -305,7 +305,7 @@ static void a_machine_in_too_many_partitions_is_refused_and_leaves_nothing_behin
         for (unsigned i = 0; i < KEYS_MOST; i++)
             text_printf(&rules, "p%u=0x%x : 0x%llx=full ;\n", i, 0x100 + i,
                         (unsigned long long)vswitch_guid("db"));
-        assert_int_equal(partitions_read_text(&fresh, "rules", rules.data, &err), 0);
+        assert_int_equal(partitions_read(&fresh, from_text("rules", rules.data, &err)), 0);
         change_rules(&keyed, &fresh);
         struct vswitch_result result = ask_watched(&keyed, VSWITCH_CREATE, "db", "H1");
         assert_int_equal(result.state, VSWITCH_FAILED);

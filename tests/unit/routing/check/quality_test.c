@@ -157,7 +157,8 @@ static void a_port_of_weight_two_gets_half_as_much(void **state)
     struct err err;
     (void)state;
     build_pair(&network, 6, 2);
-    assert_int_equal(port_weights_parse(&weights, "w", "# slow\n0x1 2 2\n0x99 1 5\n", &err), 0);
+    assert_int_equal(
+        port_weights_read(&weights, from_text("w", "# slow\n0x1 2 2\n0x99 1 5\n", &err)), 0);
     compute(&network, &(struct engine_options){.weights = &weights}, &routes);
     assert_int_equal(on_port(&network, &routes, 1), 4);
     assert_int_equal(on_port(&network, &routes, 2), 2);
@@ -175,7 +176,8 @@ static void listed_hosts_come_first_in_their_order(void **state)
     (void)state;
     build_pair(&network, 6, 2);
     /* Hosts of the second switch are 0x16 to 0x1b. Without a list 0x17 and 0x19 share a link. */
-    assert_int_equal(guid_list_parse(&list, "l", "0x17\n0x19 # and\n\n0x18\n0x1a\n", &err), 0);
+    assert_int_equal(
+        guid_list_read(&list, from_text("l", "0x17\n0x19 # and\n\n0x18\n0x1a\n", &err)), 0);
     compute(&network, &(struct engine_options){.first = &list}, &routes);
     uint8_t first = routes_port(&routes, 0, 17), second = routes_port(&routes, 0, 19);
     assert_int_not_equal(first, second);
@@ -226,9 +228,9 @@ static void bad_hints_are_errors_with_their_line(void **state)
         struct guid_list list;
         struct port_weights some;
         struct err err = {0};
-        assert_int_equal(guid_list_parse(&list, "file", guids[i], &err), -EINVAL);
+        assert_int_equal(guid_list_read(&list, from_text("file", guids[i], &err)), -EINVAL);
         assert_int_equal(err.line, 2);
-        assert_int_equal(port_weights_parse(&some, "file", weights[i], &err), -EINVAL);
+        assert_int_equal(port_weights_read(&some, from_text("file", weights[i], &err)), -EINVAL);
         assert_int_equal(err.line, 2);
         assert_string_equal(err.file, "file");
     }
@@ -244,7 +246,7 @@ static void lists_name_ports_or_adapters(void **state)
     (void)state;
     build_pair(&network, 2, 1);
     network.terminals.items[0].node_guid = network.terminals.items[3].node_guid = 0x500;
-    assert_int_equal(guid_list_parse(&list, "l", "0x12\n0x500\n0x12\n0x77\n", &err), 0);
+    assert_int_equal(guid_list_read(&list, from_text("l", "0x12\n0x500\n0x12\n0x77\n", &err)), 0);
     uint32_t *found = guid_list_terminals(&list, &network, &count);
     assert_int_equal(count, 3);
     assert_int_equal(found[0], 2);

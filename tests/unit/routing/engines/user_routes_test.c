@@ -31,13 +31,13 @@ static void entries_go_over_what_the_engine_computed(void **state)
     struct err err = {0};
     (void)state;
     build_pair(&network);
-    assert_int_equal(user_routes_read_text(&user, "user",
-                                           "# host 4 from the first switch\n"
-                                           "0xa0 4 2   # by GUID\n"
-                                           "\n"
-                                           "2 0x3 2\n" /* by LID */
-                                           "0x77 4 1\n" /* not there now */,
-                                           &err),
+    assert_int_equal(user_routes_read(&user, from_text("user",
+                                                       "# host 4 from the first switch\n"
+                                                       "0xa0 4 2   # by GUID\n"
+                                                       "\n"
+                                                       "2 0x3 2\n" /* by LID */
+                                                       "0x77 4 1\n" /* not there now */,
+                                                       &err)),
                      0);
     assert_int_equal(user.entries.count, 3);
     struct engine_options options = {.user = &user};
@@ -68,7 +68,7 @@ static void entries_that_break_delivery_are_refused(void **state)
         struct user_routes user;
         struct routes routes;
         struct err err = {0};
-        assert_int_equal(user_routes_read_text(&user, "user", cases[i].text, &err), 0);
+        assert_int_equal(user_routes_read(&user, from_text("user", cases[i].text, &err)), 0);
         struct engine_options options = {.user = &user};
         assert_int_equal(engine_fera.compute(&network, &options, &routes, &err), cases[i].error);
         assert_null(routes.ports);
@@ -92,7 +92,7 @@ static void entries_that_close_a_circle_are_refused(void **state)
         text_printf(&text, "%u %u 1\n", at + 1, 6 + (at + 2) % 5);
         text_printf(&text, "%u %u 1\n", at + 1, 6 + (at + 1) % 5);
     }
-    assert_int_equal(user_routes_read_text(&user, "user", text.data, &err), 0);
+    assert_int_equal(user_routes_read(&user, from_text("user", text.data, &err)), 0);
     struct engine_options options = {.user = &user};
     assert_int_equal(engine_fera.compute(&network, &options, &routes, &err), -EDEADLK);
     assert_non_null(strstr(err.message, "'ring0' port 1"));
@@ -117,7 +117,7 @@ static void seeded_entries_count_as_load(void **state)
     network_link(&network, 0, 1, 1, 1);
     network_link(&network, 0, 2, 1, 2);
     assert_int_equal(network_finish(&network), 0);
-    assert_int_equal(user_routes_read_text(&user, "user", "0xa0 4 1\n0xa0 5 1\n", &err), 0);
+    assert_int_equal(user_routes_read(&user, from_text("user", "0xa0 4 1\n0xa0 5 1\n", &err)), 0);
     struct engine_options options = {.user = &user, .seed_balance = true};
     assert_int_equal(engine_updn.compute(&network, &options, &routes, &err), 0);
     /* Two on port 1 by hand: the engine puts the other two on port 2. */
@@ -142,7 +142,7 @@ static void bad_lines_are_errors_with_their_number(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct user_routes user;
         struct err err = {0};
-        assert_true(user_routes_read_text(&user, "user", bad[i], &err) < 0);
+        assert_true(user_routes_read(&user, from_text("user", bad[i], &err)) < 0);
         assert_int_equal(err.line, 2);
         assert_string_equal(err.file, "user");
     }

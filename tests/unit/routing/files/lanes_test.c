@@ -88,7 +88,7 @@ static void a_ring_with_a_lane_for_the_seam_cannot_deadlock(void **state)
     struct err err = {0};
     assert_true(could_deadlock(fixture));
     write_path_sl(fixture, &text);
-    assert_int_equal(lanes_parse_path_sl(&fixture->lanes, "psl", text.data, &err), 0);
+    assert_int_equal(lanes_read_path_sl(&fixture->lanes, from_text("psl", text.data, &err)), 0);
     assert_int_equal(fixture->lanes.count, 2);
     /* Switches as sources and destinations still use SL 0 all the way round. */
     for (unsigned at = 0; at < RING; at++)
@@ -109,7 +109,7 @@ static void a_ring_with_a_lane_for_the_seam_cannot_deadlock(void **state)
         for (unsigned to = 0; to < RING; to++)
             text_printf(&text, "0x%04x : %u\n", fixture->network.terminals.items[to].lid,
                         crosses_the_seam(fixture, from, to) ? 1u : 0u);
-        assert_int_equal(lanes_parse_path_sl(&fixture->lanes, "psl", text.data, &err), 0);
+        assert_int_equal(lanes_read_path_sl(&fixture->lanes, from_text("psl", text.data, &err)), 0);
     }
     assert_false(could_deadlock(fixture));
     text_release(&text);
@@ -135,7 +135,7 @@ static void a_circle_over_several_lanes_is_found(void **state)
             }
         }
     }
-    assert_int_equal(lanes_parse_sl2vl(&fixture->lanes, "slvl", text.data, &err), 0);
+    assert_int_equal(lanes_read_sl2vl(&fixture->lanes, from_text("slvl", text.data, &err)), 0);
     assert_int_equal(lanes_vl(&fixture->lanes, 0, 2, 1, 0), 1);
     assert_int_equal(lanes_vl(&fixture->lanes, 0, 3, 1, 0), 0);
     struct verify_options options = {.lanes = &fixture->lanes};
@@ -156,7 +156,7 @@ static void the_second_form_of_sl2vl_means_the_same(void **state)
                   "Switch 0x00000000000000a0, base LID 1, \"ring0\"\n"
                   "in out : 0 1 2\n"
                   "2 1 : 1 0 3 2 4 5 6 7 0 0 0 0 0 0 0 15\n";
-    assert_int_equal(lanes_parse_sl2vl(&fixture->lanes, "slvl", text, &err), 0);
+    assert_int_equal(lanes_read_sl2vl(&fixture->lanes, from_text("slvl", text, &err)), 0);
     assert_int_equal(lanes_vl(&fixture->lanes, 0, 2, 1, 0), 1);
     assert_int_equal(lanes_vl(&fixture->lanes, 0, 2, 1, 2), 3);
     assert_int_equal(lanes_vl(&fixture->lanes, 0, 2, 1, 15), LANES_DISCARD);
@@ -169,7 +169,7 @@ static void what_has_no_way_out_takes_no_lane(void **state)
     struct fixture *fixture = *state;
     struct err err = {0};
     char text[] = "0xa0 2 1 0x10 0x10 0x10 0x10 0x10 0x10 0x10 0x10\n";
-    assert_int_equal(lanes_parse_sl2vl(&fixture->lanes, "slvl", text, &err), 0);
+    assert_int_equal(lanes_read_sl2vl(&fixture->lanes, from_text("slvl", text, &err)), 0);
     assert_int_equal(lanes_vl(&fixture->lanes, 0, 2, PORT_NONE, 0), LANES_DISCARD);
     assert_int_equal(lanes_vl(&fixture->lanes, 0, PORT_NONE, 1, 0), LANES_DISCARD);
     struct verify_report report;
@@ -198,8 +198,8 @@ static void bad_lines_are_errors_with_their_number(void **state)
         char text[128];
         struct err err = {0};
         snprintf(text, sizeof text, "%s", bad[i].text);
-        int rc = bad[i].sl2vl ? lanes_parse_sl2vl(&fixture->lanes, "f", text, &err)
-                              : lanes_parse_path_sl(&fixture->lanes, "f", text, &err);
+        int rc = bad[i].sl2vl ? lanes_read_sl2vl(&fixture->lanes, from_text("f", text, &err))
+                              : lanes_read_path_sl(&fixture->lanes, from_text("f", text, &err));
         assert_true(rc < 0);
         assert_int_equal(err.line, 2);
     }

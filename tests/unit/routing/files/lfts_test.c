@@ -26,7 +26,7 @@ static void tables_are_read_back_as_they_were_written(void **state)
     assert_non_null(strstr(text.data, "Unicast lids [0-15] of switch Lid 1 guid 0x"));
     assert_non_null(strstr(text.data, "0x000f 003 # Channel Adapter portguid 0x"));
     assert_non_null(strstr(text.data, "\n15 lids dumped\n"));
-    assert_int_equal(lfts_parse(&again, &network, "lfts", text.data, &err), 0);
+    assert_int_equal(lfts_read(&again, &network, from_text("lfts", text.data, &err)), 0);
     assert_int_equal(routes_compare(&routes, &again).entries, 0);
     text_release(&text);
     routes_release(&routes);
@@ -51,7 +51,7 @@ static void what_opensm_and_dump_fts_print_is_understood(void **state)
     struct err err = {0};
     (void)state;
     build_ring(&network, 3);
-    assert_int_equal(lfts_parse(&routes, &network, "dump", dump, &err), 0);
+    assert_int_equal(lfts_read(&routes, &network, from_text("dump", dump, &err)), 0);
     assert_int_equal(routes_port(&routes, 0, 1), 0);
     assert_int_equal(routes_port(&routes, 0, 2), 1);
     assert_int_equal(routes_port(&routes, 0, 3), PORT_NONE);
@@ -82,7 +82,7 @@ static void bad_tables_are_errors_with_their_line(void **state)
         struct err err = {0};
         char text[160];
         snprintf(text, sizeof text, "%s", bad[i]);
-        assert_true(lfts_parse(&routes, &network, "dump", text, &err) < 0);
+        assert_true(lfts_read(&routes, &network, from_text("dump", text, &err)) < 0);
         assert_int_equal(err.line, 2);
         assert_null(routes.ports);
     }

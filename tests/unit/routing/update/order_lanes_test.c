@@ -546,7 +546,7 @@ static void service_levels_are_read_back_as_they_were_written(void **state)
     build_kind(&network, "torus", words, 2, 0, 1);
     struct routes routes = compute(&network, "lash"), again = compute(&network, "updn");
     path_levels_write(&routes, &network, &text);
-    assert_int_equal(path_levels_parse(&again, &network, "levels", text.data, &err), 0);
+    assert_int_equal(path_levels_read(&again, &network, from_text("levels", text.data, &err)), 0);
     assert_int_equal(again.vls, routes.vls);
     for (uint32_t at = 0; at < routes.switch_count; at++)
         for (uint32_t lid = 1; lid <= network.top_lid; lid++)
@@ -556,7 +556,7 @@ static void service_levels_are_read_back_as_they_were_written(void **state)
     snprintf(uneven, sizeof uneven, "0x%llx 5 3\n",
              (unsigned long long)network.terminals.items[0].node_guid);
     uint8_t *held = again.service_levels;
-    assert_true(path_levels_parse(&again, &network, "uneven", uneven, &err) < 0);
+    assert_true(path_levels_read(&again, &network, from_text("uneven", uneven, &err)) < 0);
     assert_string_equal(err.file, "uneven");
     assert_non_null(strstr(err.message, "different service levels"));
     assert_ptr_equal(again.service_levels, held);

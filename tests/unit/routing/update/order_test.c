@@ -312,7 +312,7 @@ static void plans_are_read_back_as_they_were_written(void **state)
     struct text text = {0};
     (void)state;
     build_ring(&network, 6);
-    assert_int_equal(order_parse(&plan, &network, "plan", written, &err), 0);
+    assert_int_equal(order_read(&plan, &network, from_text("plan", written, &err)), 0);
     assert_int_equal(plan.waves.count, 3);
     assert_int_equal(plan.updates.count, 4);
     assert_false(plan.waves.items[1].drain);
@@ -321,8 +321,9 @@ static void plans_are_read_back_as_they_were_written(void **state)
     assert_string_equal(text.data, written);
     order_release(&plan);
     text_release(&text);
-    assert_int_equal(order_parse(&plan, &network, "plan", "# all of it\nupdate 0xa0 # now\n", &err),
-                     0);
+    assert_int_equal(
+        order_read(&plan, &network, from_text("plan", "# all of it\nupdate 0xa0 # now\n", &err)),
+        0);
     assert_int_equal(plan.updates.items[0].lid_count, 0xC000);
     order_release(&plan);
     network_release(&network);
@@ -349,7 +350,7 @@ static void a_plan_may_end_with_a_hold_or_a_drain(void **state)
         struct order_plan plan;
         struct err err = {0};
         struct text text = {0};
-        assert_int_equal(order_parse(&plan, &network, "plan", written[i], &err), 0);
+        assert_int_equal(order_read(&plan, &network, from_text("plan", written[i], &err)), 0);
         assert_int_equal(plan.waves.count, wanted[i].waves);
         assert_int_equal(plan.updates.count, wanted[i].updates);
         assert_int_equal(plan.stuck.count, wanted[i].stuck);
@@ -377,7 +378,7 @@ static void a_bad_plan_is_an_error_with_its_line(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct order_plan plan;
         struct err err = {0};
-        assert_true(order_parse(&plan, &network, "plan", bad[i], &err) < 0);
+        assert_true(order_read(&plan, &network, from_text("plan", bad[i], &err)) < 0);
         assert_string_equal(err.file, "plan");
         assert_int_equal(err.line, 2);
         assert_int_equal(plan.updates.count, 0);

@@ -1,0 +1,419 @@
+/* Reconfiguration: from a change of the subnet to tables that are in force everywhere.
+ *
+ * A change begins when somebody reports one: a trap, a sweep, a node that does not answer, an
+ * operator, a new mastership. Then the manager passes the phases of enum phase; `transitions` below
+ * says, for each phase and event, what is done and which phase follows. Nothing else moves the
+ * phase, and no other file writes it.
+ *
+ * Discovery runs beside the phases: what a sweep reads is no change until something differs. While
+ * answers of discovery are outstanding no phase ends but COMPUTE. When it is complete, the subnet
+ * is compared with the one that the tables were computed for. If there is a reason for new tables
+ * (enum plan_reason), the Sets under way are awaited and a plan is made; a distribution that is
+ * under way is broken off for it, and the next plan starts from the tables that are in the switches
+ * by then. Tables that are being computed are awaited and taken even so.
+ *
+ * Addresses, port settings, partitions, service levels and multicast do not wait for routes. They
+ * are planned and written whatever the phase is (plan_services(), program.c, blocks.c). */
+#include "sm/reconfigure.h"
+#include "sm/internal.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+struct reconfigure {
+    enum phase phase;
+    enum plan_reason reason; /* besides the topology; REASON_NONE: none */
+    uint64_t generation;     /* of the subnet that was planned for last */
+    uint64_t job;            /* number of the job that is awaited in PHASE_COMPUTE */
+    bool refused;            /* the last plan came to nothing; for the report */
+};
+
+struct reconfigure *reconfigure_new(void)
+{
+    return mem_zalloc(1, sizeof(struct reconfigure));
+}
+
+void reconfigure_free(struct reconfigure *reconfigure)
+{
+    mem_free(reconfigure);
+}
+
+/* ---- what others ask ---- */
+
+enum phase reconfigure_phase(const struct sm *sm)
+{
+    return sm->reconfigure->phase;
+}
+
+bool reconfigure_is_distributing(const struct sm *sm)
+{
+    return sm->reconfigure->phase >= PHASE_WAVES && sm->reconfigure->phase <= PHASE_START;
+}
+
+bool reconfigure_is_outdated(const struct sm *sm)
+{
+    return sm->reconfigure->reason != REASON_NONE ||
+           sm->reconfigure->generation != sm->subnet.generation;
+}
+
+void reconfigure_request(struct sm *sm, enum plan_reason reason)
+{
+    if (sm->reconfigure->reason < reason)
+        sm->reconfigure->reason = reason;
+}
+
+void reconfigure_accept_topology(struct sm *sm)
+{
+    assert(sm->reconfigure->reason == REASON_NONE);
+    sm->reconfigure->generation = sm->subnet.generation;
+}
+
+/* ---- actions ---- */
+
+static enum reconfigure_event open_unreported_change(struct sm *sm, uint64_t now)
+{
+    report_begin(sm, now, "the topology changed");
+    return EVENT_NONE;
+}
+
+/* Tables that were on their way count as they are: the next plan starts from what is there. */
+static enum reconfigure_event break_off(struct sm *sm, uint64_t now)
+{
+    (void)now;
+    distribute_reset(sm);
+    plan_break_off(sm);
+    return EVENT_NONE;
+}
+
+static enum plan_reason take_reason(struct reconfigure *r, uint64_t generation)
+{
+    enum plan_reason reason = r->reason;
+    if (r->generation != generation && reason < REASON_TOPOLOGY)
+        reason = REASON_TOPOLOGY; /* something has happened: that comes before balance */
+    r->reason = REASON_NONE;
+    r->generation = generation;
+    return reason;
+}
+
+/* A hybrid starts with the tables that are quick to have. */
+static uint64_t plan_first(struct sm *sm, enum plan_reason reason)
+{
+    const struct engine *quick = sm->config.engine->provisional;
+    return plan_routes(sm, quick ? quick : sm->config.engine, quick != NULL, reason);
+}
+
+static enum reconfigure_event make_plan(struct sm *sm, uint64_t now)
+{
+    struct reconfigure *r = sm->reconfigure;
+    break_off(sm, now);
+    subnet_find_ways(&sm->subnet);
+    lids_assign(sm, r->reason == REASON_TAKE_OVER);
+    report_nodes(sm);
+    report_discovered(sm, now);
+    enum plan_reason reason = take_reason(r, sm->subnet.generation);
+    struct sm_job *copied = mirror_take_routes(sm);
+    if (copied)
+        plan_receive(sm, copied);
+    else
+        r->job = plan_first(sm, reason);
+    program_schedule(sm); /* addresses and port settings need not wait for routes */
+    return copied ? EVENT_TABLES_COMPUTED : EVENT_NONE;
+}
+
+static enum reconfigure_event plan_final(struct sm *sm, uint64_t now)
+{
+    (void)now;
+    sm->reconfigure->job = plan_routes(sm, sm->config.engine, false, REASON_TOPOLOGY);
+    return EVENT_NONE;
+}
+
+static enum reconfigure_event take_tables(struct sm *sm, uint64_t now)
+{
+    (void)now;
+    sm->reconfigure->refused = false;
+    plan_take_routes(sm);
+    return distribute_begin(sm);
+}
+
+static enum reconfigure_event keep_tables(struct sm *sm, uint64_t now)
+{
+    (void)now;
+    sm->reconfigure->refused = true;
+    hold_end(sm);
+    return EVENT_NONE;
+}
+
+static enum reconfigure_event close_change(struct sm *sm, uint64_t now)
+{
+    report_end(sm, now, !sm->reconfigure->refused);
+    mirror_end_change(sm);
+    return EVENT_NONE;
+}
+
+static enum reconfigure_event end_writing(struct sm *sm, uint64_t now)
+{
+    (void)now;
+    mirror_end_change(sm);
+    return EVENT_NONE;
+}
+
+static enum reconfigure_event drop_routes(struct sm *sm, uint64_t now)
+{
+    (void)now;
+    sm->reconfigure->reason = REASON_NONE;
+    distribute_reset(sm);
+    plan_drop(sm);
+    return EVENT_NONE;
+}
+
+/* ---- the table ---- */
+
+struct transition {
+    reconfigure_action *action; /* NULL: nothing is done */
+    uint8_t next;
+    bool defined; /* else the event cannot happen in this phase */
+};
+
+#define GO(to, what)                                                                               \
+    {                                                                                              \
+        .action = (what), .next = (to), .defined = true                                            \
+    }
+#define STAY(phase) GO(phase, NULL)
+
+/* The same in every phase of a distribution: other events are taken note of when it is over. */
+#define DISTRIBUTION(phase)                                                                        \
+    [EVENT_CHANGE_REPORTED] = STAY(phase), [EVENT_ANSWERS_EXHAUSTED] = STAY(phase),                \
+    [EVENT_PLAN_OUTDATED] = STAY(phase), [EVENT_PLAN_DUE] = GO(PHASE_COMPUTE, make_plan),          \
+    [EVENT_REQUESTS_DROPPED] = GO(PHASE_DISCOVER, break_off),                                      \
+    [EVENT_MASTERSHIP_LOST] = GO(PHASE_IDLE, drop_routes)
+
+static const struct transition transitions[PHASE_COUNT][EVENT_COUNT] =
+    {
+        [PHASE_IDLE] =
+            {
+                [EVENT_CHANGE_REPORTED] = STAY(PHASE_DISCOVER),
+                [EVENT_ANSWERS_EXHAUSTED] = STAY(PHASE_IDLE),
+                [EVENT_PLAN_OUTDATED] = GO(PHASE_PLAN, open_unreported_change),
+                [EVENT_ALL_ANSWERED] = GO(PHASE_IDLE, end_writing),
+                [EVENT_REQUESTS_DROPPED] = GO(PHASE_IDLE, break_off),
+                [EVENT_MASTERSHIP_LOST] = GO(PHASE_IDLE, drop_routes),
+            },
+        [PHASE_DISCOVER] =
+            {
+                [EVENT_CHANGE_REPORTED] = STAY(PHASE_DISCOVER),
+                [EVENT_ANSWERS_EXHAUSTED] = STAY(PHASE_SETTLE),
+                [EVENT_PLAN_OUTDATED] = STAY(PHASE_PLAN),
+                [EVENT_REQUESTS_DROPPED] = GO(PHASE_DISCOVER, break_off),
+                [EVENT_MASTERSHIP_LOST] = GO(PHASE_IDLE, drop_routes),
+            },
+        [PHASE_PLAN] =
+            {
+                [EVENT_CHANGE_REPORTED] = STAY(PHASE_DISCOVER),
+                [EVENT_PLAN_OUTDATED] = STAY(PHASE_PLAN),
+                [EVENT_PLAN_DUE] = GO(PHASE_COMPUTE, make_plan),
+                [EVENT_REQUESTS_DROPPED] = GO(PHASE_DISCOVER, break_off),
+                [EVENT_MASTERSHIP_LOST] = GO(PHASE_IDLE, drop_routes),
+            },
+        [PHASE_COMPUTE] =
+            {
+                [EVENT_CHANGE_REPORTED] = STAY(PHASE_COMPUTE),
+                [EVENT_ANSWERS_EXHAUSTED] = STAY(PHASE_COMPUTE),
+                [EVENT_PLAN_OUTDATED] = STAY(PHASE_COMPUTE),
+                [EVENT_PLAN_DUE] = STAY(PHASE_COMPUTE),
+                [EVENT_TABLES_COMPUTED] = GO(PHASE_COMPUTE, take_tables),
+                [EVENT_TABLES_REFUSED] = GO(PHASE_SETTLE, keep_tables),
+                [EVENT_TABLES_NOT_BETTER] = STAY(PHASE_SETTLE),
+                [EVENT_TO_WAVES] = GO(PHASE_WAVES, distribute_keep_tables),
+                [EVENT_TO_STOP] = GO(PHASE_STOP, distribute_stop_ports),
+                [EVENT_TO_QUIESCE] = GO(PHASE_QUIESCE, distribute_stop_all_sources),
+                [EVENT_TO_ALL] = GO(PHASE_SETTLE, distribute_write_all),
+                [EVENT_REQUESTS_DROPPED] = GO(PHASE_COMPUTE, break_off),
+                [EVENT_MASTERSHIP_LOST] = GO(PHASE_IDLE, drop_routes),
+            },
+        [PHASE_WAVES] =
+            {
+                DISTRIBUTION(PHASE_WAVES),
+                [EVENT_CONFIRMED] = GO(PHASE_WAVES, distribute_next_wave),
+                [EVENT_DRAIN_OVER] = GO(PHASE_WAVES, distribute_drained_wave),
+                [EVENT_TO_QUIESCE] = GO(PHASE_QUIESCE, distribute_stop_sources),
+                [EVENT_TO_DROP] = GO(PHASE_DROP, distribute_drop_rest),
+                [EVENT_TO_ALL] = GO(PHASE_SETTLE, distribute_write_all),
+            },
+        [PHASE_DROP] =
+            {
+                DISTRIBUTION(PHASE_DROP),
+                [EVENT_CONFIRMED] = GO(PHASE_DROP, distribute_drain),
+                [EVENT_DRAIN_OVER] = GO(PHASE_SETTLE, distribute_write_all),
+            },
+        [PHASE_QUIESCE] =
+            {
+                DISTRIBUTION(PHASE_QUIESCE),
+                [EVENT_CONFIRMED] = GO(PHASE_QUIESCE, distribute_drain_quiesced),
+                [EVENT_DRAIN_OVER] = GO(PHASE_QUIESCE, distribute_check_quiesced),
+                [EVENT_TO_DROP] = GO(PHASE_DROP, distribute_drop_rest),
+                [EVENT_TO_ALL] = GO(PHASE_QUIESCED, distribute_write_all),
+            },
+        [PHASE_QUIESCED] =
+            {
+                DISTRIBUTION(PHASE_QUIESCED),
+                [EVENT_CONFIRMED] = GO(PHASE_SETTLE, distribute_start_sources),
+            },
+        [PHASE_STOP] =
+            {
+                DISTRIBUTION(PHASE_STOP),
+                [EVENT_CONFIRMED] = GO(PHASE_WRITE, distribute_write_stopped),
+            },
+        [PHASE_WRITE] =
+            {
+                DISTRIBUTION(PHASE_WRITE),
+                [EVENT_CONFIRMED] = GO(PHASE_START, distribute_start_ports),
+            },
+        [PHASE_START] =
+            {
+                DISTRIBUTION(PHASE_START),
+                [EVENT_CONFIRMED] = GO(PHASE_SETTLE, distribute_ports_started),
+            },
+        [PHASE_SETTLE] =
+            {
+                [EVENT_CHANGE_REPORTED] = STAY(PHASE_DISCOVER),
+                [EVENT_ANSWERS_EXHAUSTED] = STAY(PHASE_SETTLE),
+                [EVENT_PLAN_OUTDATED] = STAY(PHASE_PLAN),
+                [EVENT_QUICK_IN_FORCE] = GO(PHASE_COMPUTE, plan_final),
+                [EVENT_ALL_ANSWERED] = GO(PHASE_IDLE, close_change),
+                [EVENT_REQUESTS_DROPPED] = GO(PHASE_DISCOVER, break_off),
+                [EVENT_MASTERSHIP_LOST] = GO(PHASE_IDLE, drop_routes),
+            },
+};
+
+/* The phase is entered before the action is carried out: what it asks of other parts is asked in
+ * the new phase. */
+static void handle(struct sm *sm, uint64_t now, enum reconfigure_event event)
+{
+    struct reconfigure *r = sm->reconfigure;
+    while (event != EVENT_NONE) {
+        const struct transition *transition = &transitions[r->phase][event];
+        assert(transition->defined);
+        r->phase = (enum phase)transition->next;
+        event = transition->action ? transition->action(sm, now) : EVENT_NONE;
+    }
+}
+
+/* ---- events from outside ---- */
+
+void sm_begin_change(struct sm *sm, uint64_t now, const char *cause, ...)
+{
+    char text[REPORT_CAUSE_BYTES];
+    if (sm_state(sm) == SM_STANDBY)
+        return; /* a standby only watches */
+    if (sm->reconfigure->phase == PHASE_IDLE) {
+        va_list arguments;
+        va_start(arguments, cause);
+        vsnprintf(text, sizeof text, cause, arguments);
+        va_end(arguments);
+        report_begin(sm, now, text);
+    }
+    handle(sm, now, EVENT_CHANGE_REPORTED);
+}
+
+void reconfigure_requests_dropped(struct sm *sm)
+{
+    handle(sm, 0, EVENT_REQUESTS_DROPPED);
+}
+
+void reconfigure_stop(struct sm *sm)
+{
+    handle(sm, 0, EVENT_MASTERSHIP_LOST);
+}
+
+void reconfigure_stand_by(struct sm *sm)
+{
+    reconfigure_stop(sm);
+    sm->reconfigure->reason = REASON_TAKE_OVER; /* if it becomes master again */
+}
+
+bool reconfigure_computed(struct sm *sm, uint64_t now, struct sm_job *job,
+                          const struct err *refusal)
+{
+    if (sm->reconfigure->phase != PHASE_COMPUTE || job->number != sm->reconfigure->job) {
+        sm_job_free(job); /* of a time that is over */
+        return false;
+    }
+    report_computed(sm, now);
+    if (refusal) {
+        sm_say(sm, SM_EVENT_ERROR, "no routes, the old ones stay: %.200s", refusal->message);
+        sm_job_free(job);
+        handle(sm, now, EVENT_TABLES_REFUSED);
+    } else if (job->optional && !mend_is_gain(sm, job)) {
+        sm_job_free(job);
+        handle(sm, now, EVENT_TABLES_NOT_BETTER);
+    } else {
+        bool first = !sm->current && (job->has_before || job->adopt);
+        plan_receive(sm, job);
+        handle(sm, now, EVENT_TABLES_COMPUTED);
+        if (first)
+            hold_inherit(sm);
+    }
+    return true;
+}
+
+/* ---- events that follow from the state of other parts ---- */
+
+/* What is wanted besides routes follows from the topology and from what was asked for. */
+void plan_services(struct sm *sm)
+{
+    if (reconfigure_is_outdated(sm) || !sm->config.policy->services)
+        return;
+    partitions_plan(sm);
+    qos_plan(sm);
+    blocks_program(sm);
+}
+
+static void compare_with_plan(struct sm *sm, uint64_t now)
+{
+    if (!reconfigure_is_outdated(sm)) {
+        handle(sm, now, EVENT_ANSWERS_EXHAUSTED);
+        return;
+    }
+    handle(sm, now, EVENT_PLAN_OUTDATED);
+    if (!program_tables_under_way(sm))
+        handle(sm, now, EVENT_PLAN_DUE);
+}
+
+static void confirm_distribution(struct sm *sm, uint64_t now)
+{
+    if (reconfigure_is_distributing(sm) && distribute_is_confirmed(sm))
+        handle(sm, now, distribute_has_drained(sm) ? EVENT_DRAIN_OVER : EVENT_CONFIRMED);
+}
+
+/* Whether all that was wanted is there. */
+static void settle(struct sm *sm, uint64_t now)
+{
+    const struct reconfigure *r = sm->reconfigure;
+    if (r->phase == PHASE_COMPUTE || reconfigure_is_distributing(sm))
+        return;
+    if (sm->current && !program_tables_under_way(sm) && qos_is_settled(sm)) {
+        plan_serve(sm);
+        qos_serve(sm);
+    }
+    multicast_plan(sm, now); /* trees go by routes that are in force */
+    blocks_program(sm);
+    if (!transactions_idle(sm) || reconfigure_is_outdated(sm))
+        return;
+    bool quick = r->phase == PHASE_SETTLE && sm->current && sm->current->provisional;
+    handle(sm, now, quick && !r->refused ? EVENT_QUICK_IN_FORCE : EVENT_ALL_ANSWERED);
+}
+
+void reconfigure_advance(struct sm *sm, uint64_t now)
+{
+    assert(sm_state(sm) == SM_MASTER);
+    if (sm->config.policy->sequential && reconfigure_is_outdated(sm) && !transactions_idle(sm))
+        return;
+    compare_with_plan(sm, now);
+    plan_services(sm);
+    do { /* a wave may turn out to have nothing to write: nobody would wake us for the next */
+        program_what_is_due(sm);
+        confirm_distribution(sm, now);
+    } while (program_is_due(sm));
+    settle(sm, now);
+}

@@ -1,0 +1,121 @@
+/* What people are told of a change: who came and went, what the change was, how long each of its
+ * phases took and what it cost. */
+#include "sm/internal.h"
+
+#include <stdio.h>
+
+struct report {
+    uint64_t since, discovered, computed; /* 0: there was no such phase */
+    char cause[REPORT_CAUSE_BYTES];
+    uint64_t sent; /* SMPs before the change */
+    struct program_counts written;
+    VEC(bool) announced; /* by node: it was said to be there */
+};
+
+struct report *report_new(void)
+{
+    return mem_zalloc(1, sizeof(struct report));
+}
+
+void report_free(struct report *report)
+{
+    if (!report)
+        return;
+    vec_release(&report->announced);
+    mem_free(report);
+}
+
+void report_begin(struct sm *sm, uint64_t now, const char *cause)
+{
+    struct report *report = sm->report;
+    report->since = now;
+    report->discovered = report->computed = 0;
+    report->sent = transactions_sent(sm);
+    report->written = program_counts(sm);
+    snprintf(report->cause, sizeof report->cause, "%s", cause);
+    sm_say(sm, SM_EVENT_CHANGE, "%s", report->cause);
+}
+
+void report_discovered(struct sm *sm, uint64_t now)
+{
+    sm->report->discovered = now;
+}
+
+void report_computed(struct sm *sm, uint64_t now)
+{
+    sm->report->computed = now;
+}
+
+void report_end(struct sm *sm, uint64_t now, bool up)
+{
+    const struct report *report = sm->report;
+    unsigned switches = 0, adapters = 0;
+    for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
+        if (node_at(sm, i)->present)
+            (*(node_at(sm, i)->kind == SUBNET_SWITCH ? &switches : &adapters))++;
+    faults_all_is_well(sm);
+    if (!up) {
+        sm_say(sm, SM_EVENT_ERROR, "the subnet is not up: there are no routes for it as it is");
+        return;
+    }
+    /* A change that needed no new routes has no such phases. */
+    uint64_t discovered = report->discovered ? report->discovered : now;
+    uint64_t computed = report->computed ? report->computed : discovered;
+    struct program_counts written = program_counts(sm);
+    sm_say(sm, SM_EVENT_UP,
+           "subnet up: %u switches, %u adapters; %s; %.3f ms (discovery %.3f, routes %.3f, "
+           "distribution %.3f), %llu SMPs, %u blocks, %u port settings",
+           switches, adapters, report->cause, (double)(now - report->since) / (double)NS_PER_MS,
+           (double)(discovered - report->since) / (double)NS_PER_MS,
+           (double)(computed - discovered) / (double)NS_PER_MS,
+           (double)(now - computed) / (double)NS_PER_MS,
+           (unsigned long long)(transactions_sent(sm) - report->sent),
+           written.blocks - report->written.blocks, written.ports - report->written.ports);
+}
+
+static bool *announced_at(struct sm *sm, uint32_t node)
+{
+    while (sm->report->announced.count <= node)
+        vec_push(&sm->report->announced, false);
+    return &sm->report->announced.items[node];
+}
+
+/* Whether its coming or going is news. That of a virtual machine's adapter is not: its hypervisor
+ * was announced. */
+static bool is_news(struct sm *sm, uint32_t index)
+{
+    const struct subnet_node *node = node_at(sm, index);
+    return node->present != *announced_at(sm, index) && !node->virtual_function;
+}
+
+static void announce(struct sm *sm, uint32_t index)
+{
+    const struct subnet_node *node = node_at(sm, index);
+    sm_say(sm, node->present ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, "%s 0x%016llx \"%s\" %s",
+           node->kind == SUBNET_SWITCH ? "switch" : "adapter", (unsigned long long)node->guid,
+           node->description, node->present ? "is in" : "is gone");
+}
+
+/* One by one while people can follow, else how many. */
+void report_nodes(struct sm *sm)
+{
+    enum { MANY = 100 };
+    uint32_t counts[2][2] = {{0}}; /* adapters and switches, gone and in */
+    for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
+        if (is_news(sm, i))
+            counts[node_at(sm, i)->kind == SUBNET_SWITCH][node_at(sm, i)->present]++;
+    for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
+        bool in = node_at(sm, i)->present;
+        if (!is_news(sm, i))
+            continue;
+        *announced_at(sm, i) = in;
+        if (!in)
+            discovery_forget_description(sm, i);
+        if (counts[0][in] + counts[1][in] < MANY)
+            announce(sm, i);
+    }
+    for (unsigned in = 0; in < 2; in++)
+        if (counts[0][in] + counts[1][in] >= MANY)
+            sm_say(sm, in ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, "%u switches and %u adapters %s",
+                   counts[1][in], counts[0][in], in ? "are in" : "are gone");
+}

@@ -1,0 +1,216 @@
+/* Whatever happens to a subnet, and whenever: when it is sound again, so are its tables. Cables are
+ * pulled and put elsewhere, nodes go, return blank or fall silent, SMPs are lost, refused, late or
+ * doubled, people ask for other routes, all in the middle of each other, from seeded random
+ * numbers. */
+#include "toy.h"
+
+#include "base/rng.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { STORMS = 300, EVENTS = 12 };
+
+struct storm {
+    struct toy *toy;
+    struct rng rng;
+    unsigned managers;
+    bool refuses;          /* SMPs are refused; else they get lost, late or doubled */
+    struct toy_node *off;  /* at most one at a time */
+    const char *pulled[2]; /* the ends of a cable that lies on the floor; NULL: none does */
+};
+
+static uint64_t draw(struct storm *storm, uint64_t below)
+{
+    return rng_below(&storm->rng, below);
+}
+
+static struct toy_node *any_node(struct storm *storm)
+{
+    return storm->toy->nodes[draw(storm, storm->toy->node_count)];
+}
+
+static bool has_manager(const struct storm *storm, const struct toy_node *node)
+{
+    for (unsigned i = 0; i < TOY_MANAGERS; i++)
+        if (storm->toy->managers[i].node == node)
+            return true;
+    return false;
+}
+
+static void pull_a_cable(struct storm *storm)
+{
+    struct toy_node *node = any_node(storm);
+    for (unsigned number = 1; number <= node->port_count; number++)
+        if (node->ports[number].peer && draw(storm, 2)) {
+            storm->pulled[0] = node->name;
+            storm->pulled[1] = node->ports[number].peer->name;
+            toy_pull(storm->toy, node->name, number);
+            return;
+        }
+}
+
+static void touch_a_cable(struct storm *storm)
+{
+    if (storm->off)
+        return;
+    if (!storm->pulled[0]) {
+        pull_a_cable(storm);
+        return;
+    }
+    toy_link(storm->toy, storm->pulled[0], storm->pulled[1]);
+    storm->pulled[0] = NULL;
+}
+
+static void touch_a_node(struct storm *storm)
+{
+    struct toy_node *node = any_node(storm);
+    if (storm->off) {
+        toy_switch_on(storm->toy, storm->off->name);
+        storm->off = NULL;
+    } else if (!storm->pulled[0] && !has_manager(storm, node) && !node->mute) {
+        toy_switch_off(storm->toy, node->name);
+        storm->off = node;
+    }
+}
+
+/* Its agent hangs, or does not any more. */
+static void silence_a_node(struct storm *storm)
+{
+    struct toy_node *node = any_node(storm);
+    if (node != storm->off && !has_manager(storm, node))
+        node->mute = !node->mute;
+}
+
+static void disturb_smps(struct storm *storm)
+{
+    static const unsigned attributes[] = {0, ATTRIBUTE_NODE_INFO, ATTRIBUTE_PORT_INFO,
+                                          ATTRIBUTE_SWITCH_INFO, ATTRIBUTE_LINEAR_FORWARDING_TABLE};
+    static const enum toy_fate fates[] = {TOY_LOSE, TOY_LOSE_ANSWER, TOY_DELAY, TOY_REPEAT};
+    struct toy_rule rule = {.fate = storm->refuses ? TOY_REFUSE : fates[draw(storm, 4)],
+                            .node = draw(storm, 2) ? any_node(storm)->name : NULL,
+                            .attribute = attributes[draw(storm, 5)],
+                            .method = draw(storm, 2) ? METHOD_SET : 0,
+                            .times = 1 + (unsigned)draw(storm, 6)};
+    if (!rule.node || has_manager(storm, toy_node(storm->toy, rule.node)))
+        rule.method = METHOD_SET; /* a manager that does not find itself has no second try */
+    storm->toy->rules[draw(storm, TOY_RULES)] = rule;
+}
+
+static void happen(struct storm *storm)
+{
+    struct toy *toy = storm->toy;
+    struct sm *sm = toy->managers[draw(storm, storm->managers)].sm;
+    switch (draw(storm, storm->managers > 1 ? 10 : 9)) {
+    case 0:
+    case 1: touch_a_cable(storm); break;
+    case 2: touch_a_node(storm); break;
+    case 3:
+    case 4: disturb_smps(storm); break;
+    case 5: toy->traps = !toy->traps; break;
+    case 6: sm_reroute(sm, toy->now); break;
+    case 7: sm_look_again(sm, toy->now); break;
+    case 8: silence_a_node(storm); break;
+    case 9: sm_hand_over(sm, toy->now); break;
+    default: break;
+    }
+    /* Until the next SMP, the next time-out, or the next sweep. */
+    static const uint64_t pauses[] = {TOY_LATENCY, TOY_MS, TOY_DRAIN, 3 * TOY_TIMEOUT, TOY_S};
+    toy_run(toy, 1 + draw(storm, pauses[draw(storm, sizeof pauses / sizeof pauses[0])]));
+}
+
+static struct sm_config any_config(struct storm *storm)
+{
+    static const char *const engines[] = {"updn", "minhop", "fera", "dfsssp", "pira+fera"};
+    struct sm_config config = toy_config_sweeping(10 * TOY_S);
+    config.engine = engine_find(engines[draw(storm, sizeof engines / sizeof engines[0])]);
+    config.engine_options.allow_cycles = true;
+    config.mode = draw(storm, 3) ? SM_ORDERED : SM_NAIVE;
+    config.order = (enum sm_order)draw(storm, SM_ORDER_DEPTH + 1);
+    config.window = draw(storm, 2) ? 256 : 1 + (uint32_t)draw(storm, 8);
+    config.lmc = (uint8_t)draw(storm, 2);
+    config.repair = draw(storm, 4) != 0;
+    config.hold = draw(storm, 4) != 0;
+    config.scope_full = draw(storm, 4) == 0;
+    config.full_every = 2;
+    return config;
+}
+
+static void calm_down(struct storm *storm)
+{
+    struct toy *toy = storm->toy;
+    memset(toy->rules, 0, sizeof toy->rules);
+    toy->traps = true;
+    for (unsigned i = 0; i < toy->node_count; i++)
+        toy->nodes[i]->mute &= toy->nodes[i] == storm->off;
+    if (storm->off)
+        toy_switch_on(toy, storm->off->name);
+    else if (storm->pulled[0])
+        toy_link(toy, storm->pulled[0], storm->pulled[1]);
+    toy_run(toy, 200 * TOY_S); /* nodes that were left alone for a while are taken back */
+    toy_settle(toy);
+}
+
+/* One storm over a subnet with so many managers; true if all is well in the end. */
+static bool weathered(void **state, uint64_t seed, unsigned managers)
+{
+    static const char *const subnets[] = {
+        "S1-S2 S2-S3 S3-S4 S4-S1 S1-H1 S2-H2 S3-H3 S4-H4",
+        "S1-S2 S1-S3 S2-S3 S2-S4 S3-S4 S1-S4 S1-H1 S2-H2 S4-H3",
+        "S1-S2 S1-S2 S2-S3 S1-H1 S2-H2 S3-H2 S3-H3",
+        "S1-S2 S1-S3 S2-S4 S3-S4 S4-S5 S1-H1 S5-H2 S4-H3",
+    };
+    static const char *const seats[] = {"H1", "H2", "H3"};
+    struct storm storm = {.managers = managers};
+    rng_seed(&storm.rng, seed, managers);
+    storm.refuses = draw(&storm, 3) == 0;
+    storm.toy = toy_open(state, subnets[draw(&storm, sizeof subnets / sizeof subnets[0])]);
+    text_printf(&storm.toy->events, "STORM_SEED=%llu\n", (unsigned long long)seed);
+    struct sm_config config = any_config(&storm);
+    for (unsigned i = 0; i < managers; i++) {
+        config.priority = (uint8_t)draw(&storm, 3);
+        toy_seat(storm.toy, seats[i], &config);
+    }
+    for (unsigned i = 0; i < EVENTS; i++)
+        happen(&storm);
+    calm_down(&storm);
+    unsigned masters = 0, standbys = 0;
+    for (unsigned i = 0; i < managers; i++) {
+        masters += sm_is_settled(storm.toy->managers[i].sm);
+        standbys += sm_state(storm.toy->managers[i].sm) == SM_STANDBY;
+    }
+    bool tables = managers > 1 || toy_has_tables(storm.toy);
+    return masters == 1 && standbys == managers - 1 && tables && toy_is_active(storm.toy) &&
+           toy_delivers(storm.toy);
+}
+
+static void weather_all(void **state, unsigned fewest, unsigned most)
+{
+    const char *only = getenv("STORM_SEED");
+    for (uint64_t seed = only ? strtoull(only, NULL, 10) : 1; seed <= STORMS || only; seed++) {
+        if (!weathered(state, seed, fewest + (unsigned)seed % (most - fewest + 1)))
+            fail_msg("seed %llu: not up again", (unsigned long long)seed);
+        if (only || seed == STORMS)
+            return;
+        toy_close(state);
+    }
+}
+
+static void after_any_storm_the_subnet_is_up_again(void **state)
+{
+    weather_all(state, 1, 1);
+}
+
+static void after_any_storm_there_is_one_master(void **state)
+{
+    weather_all(state, 2, TOY_MANAGERS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TOY_TEST(after_any_storm_the_subnet_is_up_again),
+        TOY_TEST(after_any_storm_there_is_one_master),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,204 @@
+/* Virtual functions: what vSwitches say becomes known, what is asked for becomes wanted. */
+#include "hypervisors.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MACHINE = 0xabc };
+
+static const struct subnet_port *port_of(const struct subnet *subnet, unsigned host, unsigned vf)
+{
+    uint32_t port = functions_port(subnet, hypervisors_socket(subnet, host, vf));
+    return port == SUBNET_NONE ? NULL : &subnet->ports.items[port];
+}
+
+static void only_sockets_have_a_function(void **state)
+{
+    (void)state;
+    struct subnet subnet;
+    unsigned count = 0;
+    hypervisors_init(&subnet, false);
+    for (uint32_t port = 0; port < subnet.ports.count; port++) {
+        const struct virtual_function *function = functions_at(&subnet, port);
+        count += function != NULL;
+        assert_true(!function || function->socket == port);
+    }
+    assert_int_equal(count, HYPERVISORS * VFS);
+    subnet_release(&subnet);
+}
+
+static void a_function_that_is_up_has_the_settings_of_its_physical_one(void **state)
+{
+    (void)state;
+    struct subnet subnet;
+    hypervisors_init(&subnet, false);
+    assert_true(hypervisors_say(&subnet, 1, 2, 77, 0));
+    const struct subnet_port *port = port_of(&subnet, 1, 2);
+    assert_non_null(port);
+    assert_true(port->known);
+    assert_int_equal(wire_get(port->info, PORT_INFO_LID), 77);
+    assert_int_equal(wire_get(port->info, PORT_INFO_MASTER_SM_LID), MANAGER_LID);
+    assert_int_equal(port->guid, hypervisors_guid(1, 2));
+    assert_string_equal(subnet.nodes.items[port->node].description, "host1-vf2");
+    assert_int_equal(port->peer, hypervisors_socket(&subnet, 1, 2));
+    subnet_release(&subnet);
+}
+
+static void with_dynamic_lids_a_function_without_one_has_no_node(void **state)
+{
+    (void)state;
+    struct subnet subnet;
+    hypervisors_init(&subnet, true);
+    hypervisors_say(&subnet, 0, 1, 0, 0);
+    assert_null(port_of(&subnet, 0, 1));
+    hypervisors_say(&subnet, 0, 1, 50, MACHINE);
+    assert_int_not_equal(subnet.ports.items[hypervisors_socket(&subnet, 0, 1)].peer, SUBNET_NONE);
+    hypervisors_say(&subnet, 0, 1, 0, 0);
+    assert_int_equal(subnet.ports.items[hypervisors_socket(&subnet, 0, 1)].peer, SUBNET_NONE);
+    assert_false(
+        subnet_is_present(&subnet, functions_port(&subnet, hypervisors_socket(&subnet, 0, 1))));
+    subnet_release(&subnet);
+}
+
+static void a_function_with_the_guid_of_another_node_is_left_out(void **state)
+{
+    (void)state;
+    struct subnet subnet;
+    hypervisors_init(&subnet, false);
+    subnet_add_node(&subnet, hypervisors_guid(0, 1), SUBNET_SWITCH, 4);
+    assert_false(hypervisors_say(&subnet, 0, 1, 50, 0));
+    subnet_release(&subnet);
+}
+
+static void a_function_without_its_lid_is_to_be_written(void **state)
+{
+    (void)state;
+    struct subnet subnet;
+    struct function_setting wanted;
+    hypervisors_init(&subnet, false);
+    uint32_t socket = hypervisors_socket(&subnet, 0, 1);
+    hypervisors_say(&subnet, 0, 1, 0, 0);
+    assert_false(functions_differ(&subnet, socket, &wanted)); /* nobody gave it one yet */
+    subnet_set_lid(&subnet, functions_port(&subnet, socket), 60, 0);
+    assert_true(functions_differ(&subnet, socket, &wanted));
+    assert_int_equal(wanted.lid, 60);
+    assert_false(wanted.attached);
+    hypervisors_say(&subnet, 0, 1, 60, 0);
+    assert_false(functions_differ(&subnet, socket, &wanted));
+    subnet_release(&subnet);
+}
+
+/* ---- what is asked for ---- */
+
+static void what_is_asked_for_is_wanted_until_there_is_an_outcome(void **state)
+{
+    (void)state;
+    struct subnet subnet;
+    struct function_setting wanted, asked = {.lid = 60, .attached = true, .guid = MACHINE};
+    hypervisors_init(&subnet, false);
+    hypervisors_populate(&subnet);
+    subnet.functions.lmc = 2;
+    uint32_t socket = hypervisors_socket(&subnet, 0, 1);
+    assert_true(functions_is_free(&subnet, socket));
+    functions_want(&subnet, socket, &asked);
+    assert_false(functions_is_free(&subnet, socket));
+    assert_true(functions_differ(&subnet, socket, &wanted));
+    assert_true(wanted.attached && wanted.lid == 60 && wanted.lmc == 2 && wanted.guid == MACHINE);
+    assert_int_equal(functions_outcome(&subnet, socket), FUNCTION_PENDING);
+    functions_at(&subnet, socket)->outcome = FUNCTION_REFUSED;
+    assert_false(functions_differ(&subnet, socket, &wanted));
+    uint64_t let_go = subnet.functions.let_go;
+    functions_let_go(&subnet, socket);
+    assert_true(functions_is_free(&subnet, socket));
+    assert_true(subnet.functions.let_go > let_go); /* its keys are planned again */
+    subnet_release(&subnet);
+}
+
+static void keys_are_there_when_their_blocks_are(void **state)
+{
+    (void)state;
+    struct subnet subnet;
+    uint8_t block[BLOCK_BYTES] = {1};
+    hypervisors_init(&subnet, false);
+    hypervisors_populate(&subnet);
+    uint32_t socket = hypervisors_socket(&subnet, 0, 1), port = functions_port(&subnet, socket);
+    functions_at(&subnet, socket)->held = true;
+    functions_want_keys(&subnet, socket, MACHINE);
+    assert_int_equal(functions_outcome(&subnet, socket), FUNCTION_PENDING);
+    blocks_want(&subnet.blocks, port, BLOCK_PARTITIONS, 0, block);
+    functions_at(&subnet, socket)->outcome = FUNCTION_DONE; /* they are planned … */
+    assert_int_equal(functions_outcome(&subnet, socket), FUNCTION_PENDING);
+    uint32_t row = blocks_take(&subnet.blocks);
+    assert_true(functions_is_busy(&subnet, socket));
+    blocks_confirm(&subnet.blocks, row, block); /* … and there */
+    assert_int_equal(functions_outcome(&subnet, socket), FUNCTION_DONE);
+    assert_false(functions_is_busy(&subnet, socket));
+    subnet_remove_node(&subnet, hypervisors_node(&subnet, 0));
+    assert_int_equal(functions_outcome(&subnet, socket), FUNCTION_LOST);
+    subnet_release(&subnet);
+}
+
+/* ---- machines ---- */
+
+static void a_machine_is_where_a_function_shows_it(void **state)
+{
+    (void)state;
+    struct subnet subnet;
+    hypervisors_init(&subnet, false);
+    assert_int_equal(functions_find_machine(&subnet, MACHINE), SUBNET_NONE);
+    hypervisors_say(&subnet, 0, 1, 50, MACHINE);
+    assert_int_equal(functions_find_machine(&subnet, MACHINE), hypervisors_socket(&subnet, 0, 1));
+    hypervisors_say(&subnet, 0, 1, 50, 0);
+    assert_int_equal(functions_find_machine(&subnet, MACHINE), SUBNET_NONE);
+    subnet_release(&subnet);
+}
+
+static void the_second_place_of_a_machine_counts_when_the_first_is_no_more(void **state)
+{
+    (void)state;
+    struct subnet subnet;
+    hypervisors_init(&subnet, false);
+    hypervisors_say(&subnet, 0, 1, 50, MACHINE);
+    hypervisors_say(&subnet, 2, 2, 50, MACHINE);
+    assert_int_equal(functions_find_machine(&subnet, MACHINE), hypervisors_socket(&subnet, 0, 1));
+    assert_int_equal(subnet.functions.contested.count, 1);
+    hypervisors_say(&subnet, 0, 1, 50, 0);
+    assert_int_equal(functions_find_machine(&subnet, MACHINE), hypervisors_socket(&subnet, 2, 2));
+    subnet_release(&subnet);
+}
+
+static void a_machine_that_is_being_moved_is_at_the_new_place_at_once(void **state)
+{
+    (void)state;
+    struct subnet subnet;
+    hypervisors_init(&subnet, false);
+    hypervisors_say(&subnet, 0, 1, 50, MACHINE);
+    functions_at(&subnet, hypervisors_socket(&subnet, 0, 1))->held = true;
+    functions_at(&subnet, hypervisors_socket(&subnet, 1, 1))->held = true;
+    hypervisors_say(&subnet, 1, 1, 50, MACHINE);
+    assert_int_equal(functions_find_machine(&subnet, MACHINE), hypervisors_socket(&subnet, 1, 1));
+    assert_int_equal(subnet.functions.contested.count, 0);
+    subnet_release(&subnet);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_sockets_have_a_function),
+        cmocka_unit_test(a_function_that_is_up_has_the_settings_of_its_physical_one),
+        cmocka_unit_test(with_dynamic_lids_a_function_without_one_has_no_node),
+        cmocka_unit_test(a_function_with_the_guid_of_another_node_is_left_out),
+        cmocka_unit_test(a_function_without_its_lid_is_to_be_written),
+        cmocka_unit_test(what_is_asked_for_is_wanted_until_there_is_an_outcome),
+        cmocka_unit_test(keys_are_there_when_their_blocks_are),
+        cmocka_unit_test(a_machine_is_where_a_function_shows_it),
+        cmocka_unit_test(the_second_place_of_a_machine_counts_when_the_first_is_no_more),
+        cmocka_unit_test(a_machine_that_is_being_moved_is_at_the_new_place_at_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

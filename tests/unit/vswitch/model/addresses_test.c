@@ -1,0 +1,153 @@
+/* Addresses of virtual functions and machines. */
+#include "hypervisors.h"
+#include "vswitch/model/addresses.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+enum { MACHINE = 0xabc, LID = 50 };
+
+/* The tables of the only switch lead the LID to this hypervisor. */
+static void lead_to(struct subnet *subnet, uint16_t lid, unsigned host)
+{
+    struct subnet_tables *tables = subnet->nodes.items[hypervisors_switch(subnet)].tables;
+    tables->actual[lid] = (uint8_t)(host + 1);
+    tables->known[lid / LFT_BLOCK / 64] |= UINT64_C(1) << (lid / LFT_BLOCK % 64);
+}
+
+static void show_twice(struct subnet *subnet, bool dynamic)
+{
+    hypervisors_init(subnet, dynamic);
+    hypervisors_say(subnet, 0, 1, LID, MACHINE);
+    hypervisors_say(subnet, 1, 1, LID, MACHINE);
+}
+
+static void check_eviction(struct subnet *subnet, unsigned from, unsigned stays)
+{
+    struct function_setting wanted;
+    uint32_t socket = hypervisors_socket(subnet, from, 1);
+    assert_int_equal(addresses_evict_next(subnet), socket);
+    assert_int_equal(addresses_evict_next(subnet), SUBNET_NONE);
+    assert_int_equal(functions_find_machine(subnet, MACHINE), hypervisors_socket(subnet, stays, 1));
+    assert_true(functions_differ(subnet, socket, &wanted)); /* it is to be detached */
+    assert_true(!wanted.attached && wanted.guid == 0 && wanted.lid != LID);
+    assert_false(functions_is_free(subnet, socket));
+    hypervisors_say(subnet, stays, 1, LID, MACHINE);
+    assert_false(functions_at(subnet, hypervisors_socket(subnet, stays, 1))->evicted);
+}
+
+static void of_two_places_of_a_machine_that_counts_to_which_tables_lead(void **state)
+{
+    (void)state;
+    for (unsigned dynamic = 0; dynamic < 2; dynamic++)
+        for (unsigned used = 0; used < 2; used++) {
+            struct subnet subnet;
+            show_twice(&subnet, dynamic);
+            lead_to(&subnet, LID, used);
+            check_eviction(&subnet, 1 - used, used);
+            subnet_release(&subnet);
+        }
+}
+
+static void a_place_that_has_a_lid_of_ours_counts_more_than_a_new_one(void **state)
+{
+    (void)state;
+    struct subnet subnet;
+    show_twice(&subnet, false);
+    lead_to(&subnet, LID, 1);
+    subnet_set_lid(&subnet, functions_port(&subnet, hypervisors_socket(&subnet, 0, 1)), LID, 0);
+    check_eviction(&subnet, 1, 0);
+    subnet_release(&subnet);
+}
+
+static void a_place_whose_hypervisor_is_gone_does_not_count(void **state)
+{
+    (void)state;
+    struct subnet subnet;
+    show_twice(&subnet, false);
+    subnet_remove_node(&subnet, hypervisors_node(&subnet, 0));
+    assert_int_equal(addresses_evict_next(&subnet), SUBNET_NONE);
+    assert_int_equal(functions_find_machine(&subnet, MACHINE), hypervisors_socket(&subnet, 1, 1));
+    subnet_release(&subnet);
+}
+
+static void a_machine_at_three_places_is_evicted_from_two(void **state)
+{
+    (void)state;
+    struct subnet subnet;
+    show_twice(&subnet, false);
+    hypervisors_say(&subnet, 2, 1, LID, MACHINE);
+    lead_to(&subnet, LID, 1);
+    unsigned evicted = 0;
+    while (addresses_evict_next(&subnet) != SUBNET_NONE)
+        evicted++;
+    assert_int_equal(evicted, 2);
+    assert_int_equal(functions_find_machine(&subnet, MACHINE), hypervisors_socket(&subnet, 1, 1));
+    subnet_release(&subnet);
+}
+
+static void a_vswitch_has_the_lid_of_its_physical_function(void **state)
+{
+    (void)state;
+    struct subnet subnet;
+    hypervisors_init(&subnet, false);
+    addresses_share(&subnet);
+    for (unsigned host = 0; host < HYPERVISORS; host++)
+        assert_int_equal(subnet_port_at(&subnet, hypervisors_node(&subnet, host), 0)->lid,
+                         PF_LID + host);
+    subnet_release(&subnet);
+}
+
+static void free_lids_go_round(void **state)
+{
+    (void)state;
+    struct subnet subnet;
+    uint16_t next = LID_UNICAST_LAST;
+    hypervisors_init(&subnet, true);
+    assert_int_equal(addresses_next_free(&subnet, &next), LID_UNICAST_LAST);
+    assert_int_equal(addresses_next_free(&subnet, &next), 3); /* 1 and 2 are taken */
+    subnet.functions.lmc = 3;
+    next = 0;
+    assert_int_equal(addresses_next_free(&subnet, &next), 16); /* PFs are from 10 on */
+    assert_int_equal(addresses_next_free(&subnet, &next), 24);
+    for (uint32_t lid = 1; lid <= LID_UNICAST_LAST; lid++)
+        subnet.by_lid[lid] = 0;
+    assert_int_equal(addresses_next_free(&subnet, &next), 0);
+    subnet_release(&subnet);
+}
+
+static void tables_grow_in_steps_where_lids_come_one_by_one(void **state)
+{
+    (void)state;
+    for (unsigned dynamic = 0; dynamic < 2; dynamic++) {
+        struct subnet subnet;
+        hypervisors_init(&subnet, dynamic);
+        struct subnet_node *node = &subnet.nodes.items[hypervisors_switch(&subnet)];
+        node->tables->wanted_top = 100;
+        assert_int_equal(addresses_table_top(&subnet, node), dynamic ? 2047 : 100);
+        wire_set(node->switch_info, SWITCH_INFO_LINEAR_FDB_CAP, 1024);
+        assert_int_equal(addresses_table_top(&subnet, node), dynamic ? 1023 : 100);
+        node->tables->wanted_top = LID_UNICAST_LAST;
+        wire_set(node->switch_info, SWITCH_INFO_LINEAR_FDB_CAP, 0);
+        assert_int_equal(addresses_table_top(&subnet, node), LID_UNICAST_LAST);
+        subnet_release(&subnet);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_two_places_of_a_machine_that_counts_to_which_tables_lead),
+        cmocka_unit_test(a_place_that_has_a_lid_of_ours_counts_more_than_a_new_one),
+        cmocka_unit_test(a_place_whose_hypervisor_is_gone_does_not_count),
+        cmocka_unit_test(a_machine_at_three_places_is_evicted_from_two),
+        cmocka_unit_test(a_vswitch_has_the_lid_of_its_physical_function),
+        cmocka_unit_test(free_lids_go_round),
+        cmocka_unit_test(tables_grow_in_steps_where_lids_come_one_by_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
