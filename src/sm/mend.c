@@ -326,8 +326,8 @@ static int mend_patiently(struct sm_job *job, struct err *err)
     size_t cells = (size_t)routes->switch_count * routes->stride;
     uint8_t *held = mem_alloc(cells + 1);
     memcpy(held, routes->ports, cells);
-    int status = learn_kept(job, err) ? repair_tables(&job->repair, &job->network, routes, err)
-                                      : -EDEADLK;
+    int status =
+        learn_kept(job, err) ? repair_tables(&job->repair, &job->network, routes, err) : -EDEADLK;
     if (!status)
         status = plan_check(job, routes, err);
     job->repair.operations += verify_operations(&job->network, routes);
