@@ -20,11 +20,6 @@ struct audit *audit_new(void)
     return mem_zalloc(1, sizeof(struct audit));
 }
 
-void audit_free(struct audit *audit)
-{
-    mem_free(audit);
-}
-
 void audit_request(struct sm *sm)
 {
     sm->audit->due = true;

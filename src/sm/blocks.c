@@ -33,11 +33,6 @@ struct block_writer *blocks_new(void)
     return mem_zalloc(1, sizeof(struct block_writer));
 }
 
-void blocks_free(struct block_writer *writer)
-{
-    mem_free(writer);
-}
-
 enum { ALL_INPUTS = 0x20000 }; /* of an SL to VL map: see 14.2.5.8 */
 
 static uint32_t modifier_of(const struct subnet_port *port, bool at_switch,

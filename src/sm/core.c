@@ -49,22 +49,23 @@ struct sm *sm_new(const struct sm_config *config, uint64_t port_guid)
     sm->subnet.functions.lmc = sm->config.lmc;
     sm->outbox = outbox_new();
     sm->transactions = transactions_new();
+    sm->mastership = mastership_new();
     sm->discovery = discovery_new();
     sm->sweeps = sweeps_new();
-    sm->lids = lids_new();
-    sm->clients = clients_new();
     sm->reconfigure = reconfigure_new();
     sm->report = report_new();
+    sm->lids = lids_new();
+    sm->plan = plan_new();
     sm->distribution = distribute_new();
     sm->program = program_new();
-    sm->mastership = mastership_new();
-    sm->mirror = mirror_new();
-    sm->audit = audit_new();
+    sm->clients = clients_new();
+    sm->block_writer = blocks_new();
     sm->partitioning = partitions_new();
     sm->service = qos_new(config->qos);
     sm->hold = hold_new();
     sm->multicast = multicast_new();
-    sm->block_writer = blocks_new();
+    sm->mirror = mirror_new();
+    sm->audit = audit_new();
     sm->config.qos = NULL; /* its owner's; was copied */
     return sm;
 }
@@ -90,27 +91,26 @@ void sm_free(struct sm *sm)
 {
     if (!sm)
         return;
-    subnet_release(&sm->subnet);
-    transactions_free(sm->transactions);
-    mastership_free(sm->mastership);
-    partitions_free(sm->partitioning);
-    sm_job_free(sm->job);
-    plan_drop(sm);
+    mem_free(sm->audit);
     mirror_free(sm->mirror);
-    audit_free(sm->audit);
-    qos_free(sm->service);
-    hold_free(sm->hold);
     multicast_free(sm->multicast);
-    blocks_free(sm->block_writer);
-    lids_free(sm->lids);
+    mem_free(sm->hold);
+    qos_free(sm->service);
+    partitions_free(sm->partitioning);
+    mem_free(sm->block_writer);
     clients_free(sm->clients);
+    program_free(sm->program);
+    mem_free(sm->distribution);
+    plan_free(sm->plan);
+    lids_free(sm->lids);
+    report_free(sm->report);
+    mem_free(sm->reconfigure);
     sweeps_free(sm->sweeps);
     discovery_free(sm->discovery);
+    mastership_free(sm->mastership);
+    transactions_free(sm->transactions);
     outbox_free(sm->outbox);
-    program_free(sm->program);
-    distribute_free(sm->distribution);
-    report_free(sm->report);
-    reconfigure_free(sm->reconfigure);
+    subnet_release(&sm->subnet);
     mem_free(sm);
 }
 
@@ -206,10 +206,9 @@ bool sm_next_output(struct sm *sm, uint64_t now, struct sm_output *output)
 {
     if (outbox_next_event(sm, output) || outbox_next_reply(sm, output))
         return true;
-    if (sm->job) {
+    output->job = plan_next_job(sm);
+    if (output->job) {
         output->kind = SM_COMPUTE;
-        output->job = sm->job;
-        sm->job = NULL;
         return true;
     }
     if (transactions_next(sm, now, &output->message)) {
@@ -255,12 +254,12 @@ const struct subnet *sm_subnet(const struct sm *sm)
 
 struct sm_paths sm_paths(const struct sm *sm)
 {
-    struct sm_paths paths = {.generation = sm->paths_generation};
-    if (sm->serving && sm_state(sm) == SM_MASTER) {
-        paths.network = &sm->serving->network;
-        paths.routes = &sm->serving->routes;
-        paths.job = sm->serving->number;
-        paths.overlaid = sm->serving->options.user != NULL;
+    struct sm_paths paths = {.generation = plan_paths_generation(sm)};
+    if (plan_serving(sm) && sm_state(sm) == SM_MASTER) {
+        paths.network = &plan_serving(sm)->network;
+        paths.routes = &plan_serving(sm)->routes;
+        paths.job = plan_serving(sm)->number;
+        paths.overlaid = plan_serving(sm)->options.user != NULL;
         paths.qos = qos_served(sm, &paths.layout);
     }
     return paths;

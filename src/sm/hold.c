@@ -29,11 +29,6 @@ struct hold *hold_new(void)
     return mem_zalloc(1, sizeof(struct hold));
 }
 
-void hold_free(struct hold *hold)
-{
-    mem_free(hold);
-}
-
 uint16_t hold_lanes(const struct sm *sm)
 {
     return sm->hold->lanes;
@@ -114,7 +109,7 @@ bool hold_has_leaks(struct sm *sm)
 
 void hold_inherit(struct sm *sm)
 {
-    bool written = qos_is_asked_for(sm) || sm->current->routes.vls > 1;
+    bool written = qos_is_asked_for(sm) || plan_current(sm)->routes.vls > 1;
     if (!sm->config.hold || !sm->config.policy->services || sm->hold->none_left || written)
         return;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {

@@ -9,35 +9,32 @@
 #include "sm/sm.h"
 #include "sm/transactions.h"
 
+/* Each part is defined in the file that is named beside it, and nobody else looks inside. */
 struct sm {
     struct sm_config config;
     struct subnet subnet;
+    uint64_t guid; /* of the manager's port */
+    struct outbox *outbox;
     struct transactions *transactions;
+    struct mastership *mastership;
+    struct discovery *discovery; /* discovery.c, discovery_faults.c */
+    struct sweeps *sweeps;       /* change.c */
     struct reconfigure *reconfigure;
     struct report *report;
-    struct distribution *distribution;
-    struct program *program;
-    uint64_t guid;
-    struct mastership *mastership;
     struct lids *lids;
-    struct outbox *outbox;
-    struct sm_job *job;      /* to be handed out */
-    struct sm_job *current;  /* whose routes are in force, or on their way to be */
-    struct sm_job *serving;  /* whose tables were all acknowledged; may be the current one */
-    struct sm_job *received; /* computed, and not taken yet */
-    bool abandoned;          /* the current one's distribution was broken off */
-    uint64_t paths_generation;
-    uint64_t jobs; /* counted */
-    struct discovery *discovery;
-    struct partitioning *partitioning;
-    struct service *service;
+    struct plan *plan;
+    struct distribution *distribution; /* distribute.c */
+    struct program *program;
+    struct clients *clients;
+    /* Services. */
+    struct block_writer *block_writer; /* blocks.c */
+    struct partitioning *partitioning; /* partitions.c */
+    struct service *service;           /* qos.c */
     struct hold *hold;
-    struct block_writer *block_writer;
     struct multicast *multicast;
-    struct sweeps *sweeps;
+    /* The copy that a standby takes over with. */
     struct mirror *mirror;
     struct audit *audit;
-    struct clients *clients;
 };
 
 static inline struct subnet_port *port_at(struct sm *sm, uint32_t port)
@@ -121,6 +118,15 @@ void lids_assign_port(struct sm *sm, uint32_t port);
 void lids_remember(struct sm *sm, uint32_t port); /* the one it has now, if any */
 
 /* plan.c */
+struct plan *plan_new(void);
+void plan_free(struct plan *plan);
+/* Whose tables are in force or on their way; NULL: none. */
+struct sm_job *plan_current(const struct sm *sm);
+/* Whose tables were all acknowledged, and whose paths sources use; often the current one. */
+struct sm_job *plan_serving(const struct sm *sm);
+struct sm_job *plan_next_job(struct sm *sm); /* to be handed to the host, or NULL */
+uint64_t plan_paths_generation(const struct sm *sm);
+void plan_paths_changed(struct sm *sm); /* sm_paths() may have another answer */
 /* Hands a job to the host; returns its number. */
 uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisional,
                      enum plan_reason reason);
@@ -144,7 +150,6 @@ bool mend_is_gain(struct sm *sm, const struct sm_job *job);
 
 /* distribute.c */
 struct distribution *distribute_new(void);
-void distribute_free(struct distribution *distribution);
 void distribute_snapshot(struct sm *sm, struct sm_job *job, enum plan_reason reason);
 enum reconfigure_event distribute_begin(struct sm *sm);
 reconfigure_action distribute_keep_tables, distribute_next_wave, distribute_drained_wave;
@@ -163,7 +168,6 @@ uint64_t distribute_packet_life(const struct sm *sm); /* in one switch */
 
 /* hold.c */
 struct hold *hold_new(void);
-void hold_free(struct hold *hold);
 enum { HOLD_MARK_VL = 14 }; /* with a weight of 0, in the first entry of tables that hold a lane */
 bool hold_is_possible(struct sm *sm, const char **why_not);
 void hold_begin(struct sm *sm, uint16_t lanes); /* of routes; more than before, if some were held */
@@ -230,7 +234,6 @@ void program_report_refused_block(struct sm *sm, const struct request *request, 
 /* blocks.c */
 void blocks_program(struct sm *sm);
 struct block_writer *blocks_new(void);
-void blocks_free(struct block_writer *writer);
 void blocks_requests_dropped(struct sm *sm);
 bool blocks_are_answered(const struct sm *sm); /* no Set is on its way */
 bool blocks_are_written(const struct sm *sm);  /* none waits or is on its way */
@@ -340,7 +343,6 @@ void mirror_end(struct sm *sm);
 
 /* audit.c */
 struct audit *audit_new(void);
-void audit_free(struct audit *audit);
 void audit_request(struct sm *sm);             /* when the next sweep begins */
 bool audit_begin(struct sm *sm, uint64_t now); /* if it was requested */
 void audit_requests_dropped(struct sm *sm);

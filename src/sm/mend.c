@@ -23,12 +23,12 @@
 /* Whether there are tables that could be mended. */
 static bool may_mend(const struct sm *sm, const struct sm_job *job, enum plan_reason reason)
 {
-    const struct sm_job *last = sm->current;
+    const struct sm_job *last = plan_current(sm);
     const struct user_routes *user = job->options.user;
     bool asked = reason == REASON_OPERATOR || reason == REASON_POLICY || reason == REASON_BALANCE;
     return sm->config.repair && !asked && job->mode == SM_ORDERED && job->has_before &&
            !job->adopt && last && last->repair_state.known && !last->provisional &&
-           (last == sm->serving || last->routes.vls <= 1) && !(user && user->entries.count);
+           (last == plan_serving(sm) || last->routes.vls <= 1) && !(user && user->entries.count);
 }
 
 /* What became of the last job's switches. */
@@ -164,7 +164,7 @@ static void add_edited(const struct sm_job *last, struct sm_job *job)
 
 static void prepare(struct sm *sm, struct sm_job *job, const uint32_t *index)
 {
-    const struct sm_job *last = sm->current;
+    const struct sm_job *last = plan_current(sm);
     uint32_t *to_new = follow_switches(last, job, index);
     job->repair.tidy =
         sm->subnet.functions.rows.count > 0; /* addresses of virtual machines are given to others */
@@ -191,21 +191,21 @@ void mend_prepare(struct sm *sm, struct sm_job *job, const uint32_t *index, enum
     job->optional = reason == REASON_BALANCE;
     if (may_mend(sm, job, reason))
         prepare(sm, job, index);
-    if (!job->mend && job->has_before && sm->serving) {
-        uint32_t *to_new = follow_switches(sm->serving, job, index);
-        keep_paths(sm->serving, job, to_new);
+    if (!job->mend && job->has_before && plan_serving(sm)) {
+        uint32_t *to_new = follow_switches(plan_serving(sm), job, index);
+        keep_paths(plan_serving(sm), job, to_new);
         mem_free(to_new);
     }
-    job->levels_known = sm->serving != NULL;
+    job->levels_known = plan_serving(sm) != NULL;
 }
 
 void mend_rebalance(struct sm *sm, uint64_t now)
 {
-    if (!sm->config.rebalance || !sm_is_settled(sm) || !sm->current || !sm->current->repaired ||
-        sm->current->imbalance <= sm->config.rebalance)
+    if (!sm->config.rebalance || !sm_is_settled(sm) || !plan_current(sm) ||
+        !plan_current(sm)->repaired || plan_current(sm)->imbalance <= sm->config.rebalance)
         return;
-    sm->current->uneven = sm->current->repair_state.peak * sm->current->imbalance / 100;
-    sm->current->imbalance = 0; /* once */
+    plan_current(sm)->uneven = plan_current(sm)->repair_state.peak * plan_current(sm)->imbalance / 100;
+    plan_current(sm)->imbalance = 0; /* once */
     reconfigure_request(sm, REASON_BALANCE);
     sm_begin_change(sm, now, "links are used unevenly after repairs");
 }
@@ -217,15 +217,15 @@ bool mend_is_gain(struct sm *sm, const struct sm_job *job)
     const char *reason = NULL;
     if (job->plan.stuck.count || job->plan.stuck_lanes)
         reason = "others have no safe order";
-    else if (job->routes.vls > sm->current->routes.vls)
+    else if (job->routes.vls > plan_current(sm)->routes.vls)
         reason = "others need more lanes";
-    else if (job->repair_state.known && job->repair_state.peak >= sm->current->uneven)
+    else if (job->repair_state.known && job->repair_state.peak >= plan_current(sm)->uneven)
         reason = "no others are more even";
     if (!reason)
         return true;
     sm_say(sm, SM_EVENT_CHANGE, "the tables stay as they are: %s", reason);
-    if (sm->current->repair_state.known && job->repair_state.known)
-        sm->current->repair_state.peak = job->repair_state.peak;
+    if (plan_current(sm)->repair_state.known && job->repair_state.known)
+        plan_current(sm)->repair_state.peak = job->repair_state.peak;
     return false;
 }
 

@@ -178,7 +178,7 @@ static bool tables_confirmed(struct sm *sm, uint32_t node)
 {
     struct subnet_node *n = node_at(sm, node);
     struct switch_settings *work = switch_settings(sm, node);
-    return n->kind != SUBNET_SWITCH || (sm->current && work->writing_tables == 0 &&
+    return n->kind != SUBNET_SWITCH || (plan_current(sm) && work->writing_tables == 0 &&
                                         !work->writing_switch && !reconfigure_is_distributing(sm));
 }
 
@@ -421,10 +421,12 @@ static bool is_info_refused(struct sm *sm, uint32_t node)
 static uint64_t refused_contents(struct sm *sm, uint32_t node)
 {
     const struct refusal *refusal = &switch_settings(sm, node)->refusal;
+    const struct subnet_tables *tables = node_at(sm, node)->tables;
     uint64_t hash = 1;
+    assert(tables); /* or there were no blocks to be refused */
     for (unsigned block = 0; block < LFT_BLOCKS; block++)
         if (bitset_has(refusal->blocks, block))
-            hash = fold(hash, node_at(sm, node)->tables->wanted + block * LFT_BLOCK, LFT_BLOCK);
+            hash = fold(hash, tables->wanted + block * LFT_BLOCK, LFT_BLOCK);
     return hash;
 }
 
@@ -576,7 +578,7 @@ void program_switch(struct sm *sm, uint32_t node)
     enum phase phase = reconfigure_phase(sm);
     if (!n->present)
         switch_settings(sm, node)->refusal = (struct refusal){0}; /* it may be another when back */
-    if (sm_state(sm) != SM_MASTER || !n->present || !sm->current || n->kind != SUBNET_SWITCH ||
+    if (sm_state(sm) != SM_MASTER || !n->present || !plan_current(sm) || n->kind != SUBNET_SWITCH ||
         phase == PHASE_STOP || phase == PHASE_COMPUTE)
         return; /* traffic is still running, or what is wanted is about to change */
     review_refusals(sm, node);

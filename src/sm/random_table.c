@@ -33,7 +33,7 @@ bool random_table_is_used(const struct subnet_node *node)
 
 unsigned random_table_default(const struct sm *sm, uint32_t node)
 {
-    const struct sm_job *job = sm->current;
+    const struct sm_job *job = plan_current(sm);
     if (!job->routes.default_ports)
         return NO_DEFAULT;
     for (uint32_t at = 0; at < job->nodes.count; at++)

@@ -34,11 +34,6 @@ struct reconfigure *reconfigure_new(void)
     return mem_zalloc(1, sizeof(struct reconfigure));
 }
 
-void reconfigure_free(struct reconfigure *reconfigure)
-{
-    mem_free(reconfigure);
-}
-
 /* ---- what others ask ---- */
 
 enum phase reconfigure_phase(const struct sm *sm)
@@ -348,7 +343,7 @@ bool reconfigure_computed(struct sm *sm, uint64_t now, struct sm_job *job,
         sm_job_free(job);
         handle(sm, now, EVENT_TABLES_NOT_BETTER);
     } else {
-        bool first = !sm->current && (job->has_before || job->adopt);
+        bool first = !plan_current(sm) && (job->has_before || job->adopt);
         plan_receive(sm, job);
         handle(sm, now, EVENT_TABLES_COMPUTED);
         if (first)
@@ -392,7 +387,7 @@ static void settle(struct sm *sm, uint64_t now)
     const struct reconfigure *r = sm->reconfigure;
     if (r->phase == PHASE_COMPUTE || reconfigure_is_distributing(sm))
         return;
-    if (sm->current && !program_tables_under_way(sm) && qos_is_settled(sm)) {
+    if (plan_current(sm) && !program_tables_under_way(sm) && qos_is_settled(sm)) {
         plan_serve(sm);
         qos_serve(sm);
     }
@@ -400,7 +395,7 @@ static void settle(struct sm *sm, uint64_t now)
     blocks_program(sm);
     if (!transactions_idle(sm) || reconfigure_is_outdated(sm))
         return;
-    bool quick = r->phase == PHASE_SETTLE && sm->current && sm->current->provisional;
+    bool quick = r->phase == PHASE_SETTLE && plan_current(sm) && plan_current(sm)->provisional;
     handle(sm, now, quick && !r->refused ? EVENT_QUICK_IN_FORCE : EVENT_ALL_ANSWERED);
 }
 

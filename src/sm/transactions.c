@@ -136,8 +136,8 @@ static uint64_t key_for(const struct sm *sm, uint32_t target)
  * leads to a switch. */
 static bool tables_are_good(const struct sm *sm)
 {
-    return sm_state(sm) == SM_MASTER && reconfigure_phase(sm) == PHASE_IDLE && sm->serving &&
-           sm->serving == sm->current && !reconfigure_is_outdated(sm);
+    return sm_state(sm) == SM_MASTER && reconfigure_phase(sm) == PHASE_IDLE && plan_serving(sm) &&
+           plan_serving(sm) == plan_current(sm) && !reconfigure_is_outdated(sm);
 }
 
 /* Tables, not the directed route, lead to the last switch before the end. Whoever got no answer,

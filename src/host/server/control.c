@@ -17,8 +17,7 @@ struct words {
     unsigned count;
 };
 
-typedef int (*control_command)(struct lobby *lobby, const struct words *words, struct text *out,
-                               struct err *err);
+typedef int (*control_command)(struct lobby *lobby, const struct words *words, struct err *err);
 
 /* ---- what words mean ---- */
 
@@ -73,24 +72,20 @@ static int parse_up(const char *word, bool *up, struct err *err)
 
 /* ---- faults ---- */
 
-static int control_link(struct lobby *lobby, const struct words *words, struct text *out,
-                        struct err *err)
+static int control_link(struct lobby *lobby, const struct words *words, struct err *err)
 {
     uint32_t port = TOPOLOGY_NONE;
     bool up = false;
-    (void)out;
     int result = parse_up(words->items[1], &up, err);
     if (result == 0)
         result = parse_port(lobby, words->items[2], words->items[3], &port, err);
     return result < 0 ? result : fabric_set_link(lobby->fabric, port, up, err);
 }
 
-static int control_node(struct lobby *lobby, const struct words *words, struct text *out,
-                        struct err *err)
+static int control_node(struct lobby *lobby, const struct words *words, struct err *err)
 {
     uint32_t node = TOPOLOGY_NONE;
     bool up = false;
-    (void)out;
     int result = parse_up(words->items[1], &up, err);
     if (result == 0)
         result = parse_node(lobby, words->items[2], &node, err);
@@ -102,22 +97,18 @@ static int control_node(struct lobby *lobby, const struct words *words, struct t
     return fabric_set_node(lobby->fabric, node, up, err);
 }
 
-static int control_flap(struct lobby *lobby, const struct words *words, struct text *out,
-                        struct err *err)
+static int control_flap(struct lobby *lobby, const struct words *words, struct err *err)
 {
     uint32_t port = TOPOLOGY_NONE;
-    (void)out;
     int result = parse_port(lobby, words->items[1], words->items[2], &port, err);
     return result < 0 ? result : fabric_flap_port(lobby->fabric, port, err);
 }
 
-static int control_drop(struct lobby *lobby, const struct words *words, struct text *out,
-                        struct err *err)
+static int control_drop(struct lobby *lobby, const struct words *words, struct err *err)
 {
     uint32_t port = TOPOLOGY_NONE;
     unsigned attribute = 0, at = 2;
     uint64_t parts = 0;
-    (void)out;
     int result = 0;
     if (!parse_percent(words->items[1], &parts))
         return err_set(err, EINVAL, "'%s' is no percentage: write 5%% or 0.25%%", words->items[1]);
@@ -138,14 +129,12 @@ static int control_drop(struct lobby *lobby, const struct words *words, struct t
     return result < 0 ? result : fabric_set_loss(lobby->fabric, port, attribute, parts, err);
 }
 
-static int control_agent(struct lobby *lobby, const struct words *words, struct text *out,
-                         struct err *err)
+static int control_agent(struct lobby *lobby, const struct words *words, struct err *err)
 {
     uint32_t node = TOPOLOGY_NONE;
     uint64_t delay = 0;
     const char *how = words->items[1];
     bool slow = strcmp(how, "slow") == 0, mute = strcmp(how, "mute") == 0;
-    (void)out;
     int result = parse_node(lobby, words->items[2], &node, err);
     if (result < 0)
         return result;
@@ -158,50 +147,35 @@ static int control_agent(struct lobby *lobby, const struct words *words, struct 
     return fabric_set_agent_delay(lobby->fabric, node, mute ? TIME_NEVER : delay, err);
 }
 
-static int control_guid(struct lobby *lobby, const struct words *words, struct text *out,
-                        struct err *err)
+static int control_guid(struct lobby *lobby, const struct words *words, struct err *err)
 {
     uint32_t node = TOPOLOGY_NONE;
     uint64_t guid = 0;
-    (void)out;
     int result = parse_node(lobby, words->items[1], &node, err);
     if (result == 0 && !parse_number(words->items[2], &guid))
         return err_set(err, EINVAL, "'%s' is no GUID (0x…)", words->items[2]);
     return result < 0 ? result : fabric_set_guid(lobby->fabric, node, guid, err);
 }
 
-static int control_errors(struct lobby *lobby, const struct words *words, struct text *out,
-                          struct err *err)
+static int control_errors(struct lobby *lobby, const struct words *words, struct err *err)
 {
     uint32_t port = TOPOLOGY_NONE;
     uint64_t count = 0;
-    (void)out;
     int result = parse_port(lobby, words->items[1], words->items[2], &port, err);
     if (result == 0 && !parse_bounded(words->items[3], 0, UINT32_MAX, &count))
         return err_set(err, EINVAL, "'%s' is no count", words->items[3]);
     return result < 0 ? result : fabric_add_bit_errors(lobby->fabric, port, (unsigned)count, err);
 }
 
-static int control_stop(struct lobby *lobby, const struct words *words, struct text *out,
-                        struct err *err)
+static int control_stop(struct lobby *lobby, const struct words *words, struct err *err)
 {
     (void)words;
-    (void)out;
     (void)err;
     lobby->stop = true;
     return 0;
 }
 
 /* ---- reports ---- */
-
-static int control_status(struct lobby *lobby, bool json, struct text *out)
-{
-    if (json)
-        report_status_json(lobby, out);
-    else
-        report_status(lobby, out);
-    return 0;
-}
 
 static int control_counters(struct lobby *lobby, const struct words *words, bool json,
                             struct text *out, struct err *err)
@@ -214,10 +188,7 @@ static int control_counters(struct lobby *lobby, const struct words *words, bool
         result = parse_port(lobby, words->items[1], words->items[2], &selection.port, err);
     if (result < 0)
         return result;
-    if (json)
-        report_counters_json(lobby, &selection, out);
-    else
-        report_counters(lobby, &selection, out);
+    report_counters(lobby, &selection, json, out);
     return 0;
 }
 
@@ -254,10 +225,11 @@ static int run_words(struct lobby *lobby, const struct words *words, bool json, 
         if (words->count < commands[i].least || words->count > commands[i].most)
             return err_set(err, EINVAL, "usage: weft ctl %s", commands[i].usage);
         if (commands[i].run)
-            return commands[i].run(lobby, words, out, err);
-        if (strcmp(commands[i].name, "status") == 0)
-            return control_status(lobby, json, out);
-        return control_counters(lobby, words, json, out, err);
+            return commands[i].run(lobby, words, err);
+        if (strcmp(commands[i].name, "counters") == 0)
+            return control_counters(lobby, words, json, out, err);
+        report_status(lobby, json, out);
+        return 0;
     }
     return err_set(err, EINVAL, "no command '%s': 'weft ctl --help' lists them", words->items[0]);
 }

@@ -2,6 +2,8 @@
 
 #include "base/sort.h"
 
+#include <errno.h>
+
 /* Level, LID and index in one number that sorts like the key. */
 static uint64_t key_of(uint32_t level, uint16_t lid, uint32_t index)
 {
@@ -91,4 +93,15 @@ uint32_t updown_terminal_rank(const struct updown *updown, const struct network 
             high = middle;
     }
     return low;
+}
+
+int updown_refuse(const struct network *network, uint64_t pairs, uint32_t from, uint32_t to,
+                  struct err *err)
+{
+    char first[NETWORK_LABEL_BYTES], last[NETWORK_LABEL_BYTES];
+    return err_set(err, ENETUNREACH,
+                   "%llu pairs of ports have no up*-down* route with these roots (the first from "
+                   "%.80s to %.80s)",
+                   (unsigned long long)pairs, network_label(network, NETWORK_SWITCH | from, first),
+                   network_label(network, NETWORK_SWITCH | to, last));
 }
