@@ -298,7 +298,7 @@ static int run(int argc, char **argv)
     } else {
         status = parse_arguments(&arguments, &given, argc, argv);
         if (status == 0)
-            status = sweep_read(&sweep, arguments.file, &err);
+            status = sweep_read(&sweep, from_file(arguments.file, &err));
         if (status == 0) {
             status = override(&sweep, &given);
             if (status == 0)
