@@ -2,13 +2,9 @@
 
 #include "base/file.h"
 #include "base/nearest.h"
-#include "base/rng.h"
 #include "base/time.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <float.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- lines ---- */
@@ -16,9 +12,11 @@
 static void load(struct line_reader *reader)
 {
     enum { LIMIT = 64 << 20 };
+    size_t limit = reader->limit ? reader->limit : LIMIT;
+    reader->status = file_read(reader->file, limit, &reader->content, reader->err);
     reader->is_file = false;
-    reader->status = file_read(reader->file, reader->limit ? reader->limit : LIMIT,
-                               &reader->content, reader->err);
+    if (strcmp(reader->file, "-") == 0)
+        reader->file = "standard input";
     reader->text = reader->content.data;
     reader->length = reader->content.length;
 }
@@ -247,19 +245,6 @@ int cursor_take_time(struct cursor *cursor, uint64_t *ps)
     return status;
 }
 
-bool parse_number(const char *text, uint64_t *number)
-{
-    char *end;
-    errno = 0;
-    *number = strtoull(text, &end, text[0] == '0' && (text[1] | 32) == 'x' ? 16 : 10);
-    return isdigit((unsigned char)text[0]) && !*end && !errno;
-}
-
-bool parse_bounded(const char *text, uint64_t low, uint64_t high, uint64_t *number)
-{
-    return parse_number(text, number) && *number >= low && *number <= high;
-}
-
 int cursor_take_number(struct cursor *cursor, const char *what, uint64_t low, uint64_t high,
                        uint64_t *number)
 {
@@ -270,20 +255,6 @@ int cursor_take_number(struct cursor *cursor, const char *what, uint64_t low, ui
         return word_error(cursor, &word, "'%.80s': expected %s from %llu to %llu", word.text, what,
                           (unsigned long long)low, (unsigned long long)high);
     return status;
-}
-
-bool parse_decimal(const char *text, double *value, const char **rest)
-{
-    const char *at = text;
-    char *end;
-    at += strspn(at, "0123456789");
-    if (at == text)
-        return false; /* strtod() would take much else for a number */
-    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
-        return false;
-    *value = strtod(text, &end);
-    *rest = end;
-    return *value <= DBL_MAX;
 }
 
 int cursor_take_decimal(struct cursor *cursor, const char *what, double high, double *value)
@@ -297,23 +268,6 @@ int cursor_take_decimal(struct cursor *cursor, const char *what, double high, do
         return word_error(cursor, &word, "'%.80s': expected %s above 0 and up to %g", word.text,
                           what, high);
     return status;
-}
-
-/* At most six digits behind the point. */
-bool parse_percent(const char *text, uint64_t *parts)
-{
-    uint64_t millionths = 0, scale = 1000000;
-    const char *at = text;
-    for (; isdigit((unsigned char)*at) && millionths <= 100; at++)
-        millionths = millionths * 10 + (uint64_t)(*at - '0');
-    millionths *= scale;
-    if (at > text && *at == '.')
-        for (at++; isdigit((unsigned char)*at) && scale > 1; at++) {
-            scale /= 10;
-            millionths += (uint64_t)(*at - '0') * scale;
-        }
-    *parts = (millionths * RNG_CERTAIN + 50000000) / 100000000;
-    return at > text && strcmp(at, "%") == 0 && millionths <= 100000000;
 }
 
 int cursor_take_percent(struct cursor *cursor, uint64_t *parts)

@@ -21,10 +21,9 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/parse.h"
 #include "base/text.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
 enum { WORDS_PER_LINE = 512 /* at most */ };
@@ -65,9 +64,9 @@ struct line_reader {
 
 #define from_file(path, error)                                                                     \
     (&(struct line_reader){.file = (path), .is_file = true, .err = (error)})
-#define from_text(name, string, error)                                                             \
-    (&(struct line_reader){                                                                        \
-        .file = (name), .text = (string), .length = strlen(string), .err = (error)})
+#define from_text(name, string, error) from_bytes(name, string, strlen(string), error)
+#define from_bytes(name, bytes, count, error)                                                      \
+    (&(struct line_reader){.file = (name), .text = (bytes), .length = (count), .err = (error)})
 
 /* Goes to the next line that has words and splits it. False at the end of the text, and after an
  * error: reader->status tells which. */
@@ -110,15 +109,5 @@ int cursor_take_end(struct cursor *cursor);
 
 /* A number from above 0 up to `high`, decimals allowed ("20e3", "0.75"). */
 int cursor_take_decimal(struct cursor *cursor, const char *what, double high, double *value);
-
-/* ---- numbers ---- */
-
-/* A decimal or 0x… number; false if the text is anything else. */
-bool parse_number(const char *text, uint64_t *number);
-bool parse_bounded(const char *text, uint64_t low, uint64_t high, uint64_t *number);
-/* Digits, a point, an exponent: "0.5", "20e3"; no sign. What follows it (a unit, or "") goes to
- * `rest`. */
-bool parse_decimal(const char *text, double *value, const char **rest);
-bool parse_percent(const char *text, uint64_t *parts); /* "5%", in parts of 2^32 */
 
 #endif

@@ -1,5 +1,6 @@
 #include "base/mem.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,6 +98,17 @@ void *mem_grow(void *items, size_t *capacity, size_t wanted, size_t bytes)
         grown = 8;
     *capacity = grown;
     return mem_realloc(items, grown, bytes);
+}
+
+void mem_shift(void *items, size_t *count, size_t place, size_t bytes, bool insert)
+{
+    assert(place < *count + insert);
+    char *at = (char *)items + place * bytes;
+    if (insert)
+        memmove(at + bytes, at, (*count - place) * bytes);
+    else
+        memmove(at, at + bytes, (*count - place - 1) * bytes);
+    *count += insert ? 1 : (size_t)-1;
 }
 
 size_t mem_forget(void *items, size_t *count, size_t taken, size_t bytes)

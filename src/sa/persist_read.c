@@ -440,14 +440,13 @@ static void put(struct reader *reader)
 int registry_read(struct sa *sa, const struct registry_source *source,
                   struct registry_header *header, struct err *err)
 {
-    struct line_reader lines = {
-        .file = source->path, .text = source->content, .length = source->bytes, .err = err};
-    struct reader reader = {.sa = sa, .wall_s = source->wall_s, .lines = &lines};
+    struct line_reader *lines = from_bytes(source->path, source->content, source->bytes, err);
+    struct reader reader = {.sa = sa, .wall_s = source->wall_s, .lines = lines};
     if (source->bytes && memchr(source->content, 0, source->bytes))
-        lines.status = err_at(err, EINVAL, source->path, 0, "not a text file: it has NUL bytes");
-    while (line_reader_next_line(&lines))
-        read_line(&reader, lines.copy);
-    int status = lines.status;
+        lines->status = err_at(err, EINVAL, source->path, 0, "not a text file: it has NUL bytes");
+    while (line_reader_next_line(lines))
+        read_line(&reader, lines->copy);
+    int status = lines->status;
     if (status == 0 && source->accept && !source->accept(sa, &reader.header))
         status = err_at(err, ESTALE, source->path, 0, "not what was asked for");
     if (status == 0) {

@@ -11,8 +11,9 @@
 
 bool sm_is_quiet(const struct sm *sm)
 {
-    return sm->state == SM_MASTER && reconfigure_phase(sm) == PHASE_IDLE && sm->current &&
-           sm->current == sm->serving && !sm->discovering && !reconfigure_is_outdated(sm);
+    return sm_state(sm) == SM_MASTER && reconfigure_phase(sm) == PHASE_IDLE && plan_current(sm) &&
+           plan_current(sm) == plan_serving(sm) && discovery_is_complete(sm) &&
+           !reconfigure_is_outdated(sm);
 }
 
 struct subnet *sm_edit_subnet(struct sm *sm)
@@ -24,8 +25,8 @@ struct sm_in_force sm_edit_paths(struct sm *sm)
 {
     if (!sm_is_quiet(sm))
         return (struct sm_in_force){0};
-    sm->paths_generation++;
-    return (struct sm_in_force){&sm->serving->network, &sm->serving->routes};
+    plan_paths_changed(sm);
+    return (struct sm_in_force){&plan_serving(sm)->network, &plan_serving(sm)->routes};
 }
 
 void sm_addresses_moved(struct sm *sm, uint32_t socket, uint32_t other, bool followed)
@@ -41,19 +42,20 @@ void sm_addresses_moved(struct sm *sm, uint32_t socket, uint32_t other, bool fol
 
 uint32_t sm_change_entries(struct sm *sm, const struct sm_entry *entries, size_t count)
 {
-    struct routes *routes = &sm->serving->routes;
+    struct routes *routes = &plan_serving(sm)->routes;
     struct map blocks = {0};
     uint32_t block_count = 0;
     assert(sm_is_quiet(sm) && sm_tables_are_written(sm));
-    if (!sm->serving->edited)
-        sm->serving->edited = mem_zalloc(BITSET_WORDS(LFT_ENTRIES), sizeof(uint64_t));
-    sm->serving->unseen = true;
+    if (!plan_serving(sm)->edited)
+        plan_serving(sm)->edited = mem_zalloc(BITSET_WORDS(LFT_ENTRIES), sizeof(uint64_t));
+    plan_serving(sm)->unseen = true;
     for (size_t i = 0; i < count; i++) {
         const struct sm_entry *entry = &entries[i];
-        struct subnet_tables *tables = node_at(sm, sm->serving->nodes.items[entry->at])->tables;
+        struct subnet_tables *tables =
+            node_at(sm, plan_serving(sm)->nodes.items[entry->at])->tables;
         routes_grow(routes, entry->lid);
         routes_set(routes, entry->at, entry->lid, entry->port);
-        bitset_add(sm->serving->edited, entry->lid);
+        bitset_add(plan_serving(sm)->edited, entry->lid);
         tables->wanted[entry->lid] = entry->port;
         if (tables->wanted_top < entry->lid)
             tables->wanted_top = entry->lid;
@@ -63,11 +65,11 @@ uint32_t sm_change_entries(struct sm *sm, const struct sm_entry *entries, size_t
         uint32_t block = entries[i].lid / LFT_BLOCK;
         if (map_add(&blocks, (uint64_t)entries[i].at << 10 | block, (uint32_t)i) != i)
             continue;
-        program_block(sm, sm->serving->nodes.items[entries[i].at], block);
+        program_block(sm, plan_serving(sm)->nodes.items[entries[i].at], block);
         block_count++;
     }
     map_release(&blocks);
-    sm->paths_generation++;
+    plan_paths_changed(sm);
     return block_count;
 }
 
@@ -88,9 +90,9 @@ uint64_t sm_drain_time(const struct sm *sm, unsigned hops)
  * what is there no more may close circles. Where the check refuses, all is computed anew. */
 void amend_take_stock(struct sm *sm)
 {
-    struct sm_job *job = sm->serving;
+    struct sm_job *job = plan_serving(sm);
     struct err err;
-    if (job && job == sm->current && job->unseen && job->standing.known &&
+    if (job && job == plan_current(sm) && job->unseen && job->repair_state.known &&
         plan_check(job, &job->routes, &err) == 0)
         job->unseen = false;
 }

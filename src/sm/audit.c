@@ -8,20 +8,45 @@
 #include <assert.h>
 #include <string.h>
 
+struct audit {
+    bool due; /* with the next sweep */
+    bool running;
+    uint32_t cursor, under_way;
+    uint64_t next_at;
+};
+
+struct audit *audit_new(void)
+{
+    return mem_zalloc(1, sizeof(struct audit));
+}
+
+void audit_request(struct sm *sm)
+{
+    sm->audit->due = true;
+}
+
+/* The requests of one under way were forgotten, and what it is about is read again. */
+void audit_requests_dropped(struct sm *sm)
+{
+    *sm->audit = (struct audit){0};
+}
+
+static request_ended audit_block_ended;
 static request_answered audit_block_read;
-static request_unanswered audit_block_missing;
 static const struct request_kind audit_block = {
     .name = "LinearForwardingTable",
     .attribute = ATTRIBUTE_LINEAR_FORWARDING_TABLE,
-    .method = METHOD_GET,
     .counter = offsetof(struct sm_counts, tables),
+    .ended = audit_block_ended,
     .answered = audit_block_read,
-    .unanswered = audit_block_missing,
 };
 
-void audit_begin(struct sm *sm, uint64_t now)
+bool audit_begin(struct sm *sm, uint64_t now)
 {
-    sm->audit = (struct audit){.running = true, .next_at = now};
+    if (!sm->audit->due)
+        return false;
+    *sm->audit = (struct audit){.running = true, .next_at = now};
+    return true;
 }
 
 static void read_blocks(struct sm *sm, uint32_t node, unsigned blocks)
@@ -31,20 +56,20 @@ static void read_blocks(struct sm *sm, uint32_t node, unsigned blocks)
             sm, &audit_block, (union request_subject){.table = {.node = node, .block = block}},
             node_at(sm, node)->first_port);
         request->modifier = block;
-        sm->audit.under_way++;
+        sm->audit->under_way++;
         sm_submit(sm, request, HASTE_NONE);
     }
 }
 
 uint64_t audit_deadline(const struct sm *sm)
 {
-    const struct audit *audit = &sm->audit;
+    const struct audit *audit = sm->audit;
     return audit->running && !audit->under_way && sm_is_settled(sm) ? audit->next_at : TIME_NEVER;
 }
 
 void audit_advance(struct sm *sm, uint64_t now)
 {
-    struct audit *audit = &sm->audit;
+    struct audit *audit = sm->audit;
     if (now < audit_deadline(sm))
         return;
     for (; audit->cursor < sm->subnet.nodes.count; audit->cursor++) {
@@ -65,8 +90,7 @@ static void audit_block_read(struct sm *sm, uint64_t now, const struct request *
     uint32_t index = request->about.table.node, block = request->about.table.block;
     struct subnet_node *node = node_at(sm, index);
     uint8_t *actual = node->tables->actual + block * LFT_BLOCK;
-    audit_block_missing(sm, now, request);
-    if (!node->present || sm_node_work(sm, index)->writing_tables ||
+    if (!node->present || program_is_writing_tables(sm, index) ||
         !subnet_block_known(node->tables, block) || memcmp(actual, data, LFT_BLOCK) == 0)
         return;
     memcpy(actual, data, LFT_BLOCK);
@@ -75,9 +99,9 @@ static void audit_block_read(struct sm *sm, uint64_t now, const struct request *
     reconfigure_request(sm, REASON_TAKE_OVER); /* what is there may still be right */
 }
 
-static void audit_block_missing(struct sm *sm, uint64_t now, const struct request *request)
+static void audit_block_ended(struct sm *sm, const struct request *request)
 {
-    (void)now, (void)request;
-    assert(sm->audit.under_way);
-    sm->audit.under_way--;
+    (void)request;
+    assert(sm->audit->under_way);
+    sm->audit->under_way--;
 }

@@ -8,20 +8,30 @@
 #include <assert.h>
 #include <string.h>
 
+static request_ended block_ended;
 static request_answered block_taken;
 static request_refused block_refused;
 static request_unanswered block_unanswered;
 
 static const struct request_kind set_block[BLOCK_KINDS] = {
-    [BLOCK_PARTITIONS] = {"partitions", ATTRIBUTE_P_KEY_TABLE, METHOD_SET, 0, block_taken,
-                          block_refused, block_unanswered, NULL},
-    [BLOCK_LANES] = {"lanes", ATTRIBUTE_SL2VL_TABLE, METHOD_SET, 0, block_taken, block_refused,
-                     block_unanswered, NULL},
-    [BLOCK_ARBITRATION] = {"arbitration", ATTRIBUTE_VL_ARBITRATION_TABLE, METHOD_SET, 0,
-                           block_taken, block_refused, block_unanswered, NULL},
-    [BLOCK_MULTICAST] = {"multicast table", ATTRIBUTE_MULTICAST_FORWARDING_TABLE, METHOD_SET, 0,
-                         block_taken, block_refused, block_unanswered, NULL},
+    [BLOCK_PARTITIONS] = {"partitions", ATTRIBUTE_P_KEY_TABLE, true, 0, block_ended, block_taken,
+                          block_refused, block_unanswered, false, NULL},
+    [BLOCK_LANES] = {"lanes", ATTRIBUTE_SL2VL_TABLE, true, 0, block_ended, block_taken,
+                     block_refused, block_unanswered, false, NULL},
+    [BLOCK_ARBITRATION] = {"arbitration", ATTRIBUTE_VL_ARBITRATION_TABLE, true, 0, block_ended,
+                           block_taken, block_refused, block_unanswered, false, NULL},
+    [BLOCK_MULTICAST] = {"multicast table", ATTRIBUTE_MULTICAST_FORWARDING_TABLE, true, 0,
+                         block_ended, block_taken, block_refused, block_unanswered, false, NULL},
 };
+
+struct block_writer {
+    uint32_t under_way; /* Sets */
+};
+
+struct block_writer *blocks_new(void)
+{
+    return mem_zalloc(1, sizeof(struct block_writer));
+}
 
 enum { ALL_INPUTS = 0x20000 }; /* of an SL to VL map: see 14.2.5.8 */
 
@@ -50,18 +60,25 @@ static void write_block(struct sm *sm, uint32_t row)
                    subnet_end_port(&sm->subnet, block->port));
     request->modifier = modifier_of(port, at_switch, block);
     memcpy(request->data, blocks_content(&sm->subnet.blocks, block->wanted), SMP_DATA_BYTES);
-    sm->blocks_under_way++;
+    sm->block_writer->under_way++;
     sm_submit(sm, request, HASTE_NONE);
 }
 
-/* Blocks of a node that is not there wait until it is back; forgetting them queues them again. */
+/* A node may be there and one of its ports not: the second one of the manager's own adapter. */
+static bool is_reachable(struct sm *sm, uint32_t port)
+{
+    uint32_t end = subnet_end_port(&sm->subnet, port);
+    return node_at(sm, port_at(sm, port)->node)->present &&
+           (end == sm->subnet.own_port || port_at(sm, end)->via != SUBNET_NONE);
+}
+
+/* Blocks of a port that is not there wait until it is back; forgetting them queues them again. */
 void blocks_program(struct sm *sm)
 {
-    if (sm->state != SM_MASTER || sm->config.paper)
+    if (sm_state(sm) != SM_MASTER || !sm->config.policy->services)
         return;
     for (uint32_t row; (row = blocks_take(&sm->subnet.blocks)) != BLOCKS_NONE;) {
-        const struct subnet_port *port = port_at(sm, sm->subnet.blocks.rows.items[row].port);
-        if (node_at(sm, port->node)->present)
+        if (is_reachable(sm, sm->subnet.blocks.rows.items[row].port))
             write_block(sm, row);
         else
             blocks_refuse(&sm->subnet.blocks, row);
@@ -84,17 +101,17 @@ static void go_on(struct sm *sm, uint32_t row)
     blocks_program(sm); /* what became wanted of this block meanwhile */
 }
 
-static void count_off(struct sm *sm)
+static void block_ended(struct sm *sm, const struct request *request)
 {
-    assert(sm->blocks_under_way);
-    sm->blocks_under_way--;
+    (void)request;
+    assert(sm->block_writer->under_way);
+    sm->block_writer->under_way--;
 }
 
 static void block_taken(struct sm *sm, uint64_t now, const struct request *request,
                         const uint8_t *data)
 {
     (void)now, (void)data;
-    count_off(sm);
     blocks_confirm(&sm->subnet.blocks, request->about.row, request->data);
     go_on(sm, request->about.row);
 }
@@ -105,7 +122,6 @@ static void block_refused(struct sm *sm, uint64_t now, const struct request *req
     uint32_t row = request->about.row;
     const struct subnet_port *port = port_at(sm, sm->subnet.blocks.rows.items[row].port);
     (void)now;
-    count_off(sm);
     sm_say(sm, SM_EVENT_WARNING, "port %u of 0x%016llx refuses its %s (status 0x%x)", port->number,
            (unsigned long long)node_at(sm, port->node)->guid, request->kind->name, status);
     blocks_refuse(&sm->subnet.blocks, row);
@@ -118,7 +134,6 @@ static void block_unanswered(struct sm *sm, uint64_t now, const struct request *
 {
     uint32_t row = request->about.row;
     const struct subnet_port *port = port_at(sm, sm->subnet.blocks.rows.items[row].port);
-    count_off(sm);
     if (request->target != sm->subnet.own_port) {
         blocks_lose(&sm->subnet.blocks, row);
         discovery_lost_contact(sm, now, request->target);
@@ -133,14 +148,18 @@ static void block_unanswered(struct sm *sm, uint64_t now, const struct request *
 
 bool blocks_are_written(const struct sm *sm)
 {
-    return sm->blocks_under_way == 0 &&
+    return sm->block_writer->under_way == 0 &&
            sm->subnet.blocks.queue_taken == sm->subnet.blocks.queue.count;
 }
 
-/* Requests under way were forgotten. */
-void blocks_flush(struct sm *sm)
+bool blocks_are_answered(const struct sm *sm)
 {
-    sm->blocks_under_way = 0;
+    return sm->block_writer->under_way == 0;
+}
+
+void blocks_requests_dropped(struct sm *sm)
+{
+    sm->block_writer->under_way = 0;
     for (uint32_t row = 0; row < sm->subnet.blocks.rows.count; row++)
         if (sm->subnet.blocks.rows.items[row].writing)
             blocks_lose(&sm->subnet.blocks, row);

@@ -10,37 +10,111 @@
 #include <assert.h>
 #include <string.h>
 
+struct trap_source {
+    uint64_t since; /* beginning of the window */
+    uint32_t traps; /* in it */
+    bool ignored;   /* there are too many, and that was said */
+};
+
+struct sweeps {
+    uint64_t next;                   /* when it is due */
+    unsigned light;                  /* since the last full one */
+    uint32_t under_way;              /* requests of the present one */
+    VEC(struct trap_source) sources; /* by node */
+};
+
+struct sweeps *sweeps_new(void)
+{
+    struct sweeps *sweeps = mem_zalloc(1, sizeof *sweeps);
+    sweeps->next = TIME_NEVER;
+    return sweeps;
+}
+
+void sweeps_free(struct sweeps *sweeps)
+{
+    if (!sweeps)
+        return;
+    vec_release(&sweeps->sources);
+    mem_free(sweeps);
+}
+
+uint64_t sweep_deadline(const struct sm *sm)
+{
+    return sm->sweeps->next;
+}
+
+void sweep_schedule(struct sm *sm, uint64_t now)
+{
+    uint64_t period = sm->config.sweep_ns;
+    sm->sweeps->next = period == TIME_NEVER ? TIME_NEVER : now + period;
+}
+
+void sweep_stop(struct sm *sm)
+{
+    sm->sweeps->next = TIME_NEVER;
+}
+
+void sweep_asked(struct sm *sm)
+{
+    sm->sweeps->under_way++;
+}
+
+void sweep_heard(struct sm *sm)
+{
+    assert(sm->sweeps->under_way);
+    sm->sweeps->under_way--;
+}
+
+bool sweep_is_under_way(const struct sm *sm)
+{
+    return sm->sweeps->under_way != 0;
+}
+
+void sweeps_requests_dropped(struct sm *sm)
+{
+    sm->sweeps->under_way = 0;
+    for (size_t i = 0; i < sm->sweeps->sources.count; i++)
+        sm->sweeps->sources.items[i] = (struct trap_source){0};
+}
+
+static struct trap_source *source_at(struct sm *sm, uint32_t node)
+{
+    while (sm->sweeps->sources.count <= node)
+        vec_push(&sm->sweeps->sources, (struct trap_source){0});
+    return &sm->sweeps->sources.items[node];
+}
+
+static request_ended sweep_ended;
 static request_answered sweep_answered;
-static request_unanswered sweep_unanswered;
 static const struct request_kind sweep_switch = {
     .name = "SwitchInfo",
     .attribute = ATTRIBUTE_SWITCH_INFO,
-    .method = METHOD_GET,
     .counter = offsetof(struct sm_counts, switch_info),
+    .ended = sweep_ended,
     .answered = sweep_answered,
-    .unanswered = sweep_unanswered,
+    .loses_contact = true,
 };
 
 void change_sweep(struct sm *sm, uint64_t now)
 {
-    sm->next_sweep = sm->config.sweep_ns == TIME_NEVER ? TIME_NEVER : now + sm->config.sweep_ns;
-    if (sm->sweeping || sm->discovering)
+    sweep_schedule(sm, now);
+    if (sm->sweeps->under_way || !discovery_is_complete(sm))
         return; /* the last one is still on its way */
-    if (sm->config.paper && reconfigure_phase(sm) != PHASE_IDLE)
-        return; /* the papers do one thing after the other */
+    if (sm->config.policy->sequential && reconfigure_phase(sm) != PHASE_IDLE)
+        return;
     mastership_sweep_begins(sm, now);
-    bool full = (sm->config.full_every && ++sm->sweeps >= sm->config.full_every) || sm->audit.due;
-    if (sm->audit.due)
-        audit_begin(sm, now);
+    bool full = sm->config.full_every && ++sm->sweeps->light >= sm->config.full_every;
+    if (audit_begin(sm, now))
+        full = true;
     if (full)
-        sm->sweeps = 0;
+        sm->sweeps->light = 0;
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
         const struct subnet_node *node = &sm->subnet.nodes.items[i];
         if (full && node->present)
             discovery_read_node(sm, i);
         if (full || !node->present || node->kind != SUBNET_SWITCH)
             continue;
-        sm->sweeping++;
+        sm->sweeps->under_way++;
         struct request *request =
             sm_request(sm, &sweep_switch, (union request_subject){.node = i}, node->first_port);
         sm_submit(sm, request, HASTE_NONE);
@@ -49,10 +123,7 @@ void change_sweep(struct sm *sm, uint64_t now)
         const struct subnet_port *p = &sm->subnet.ports.items[port];
         if (!sm->subnet.nodes.items[p->node].present)
             continue;
-        if (sm_port_work(sm, port)->failures) {
-            sm_port_work(sm, port)->failures = 0;
-            discovery_read_port(sm, port);
-        }
+        discovery_retry_port(sm, port);
         if (p->manager)
             mastership_ask_again(sm, port);
     }
@@ -68,7 +139,7 @@ void change_sweep(struct sm *sm, uint64_t now)
 void change_explore(struct sm *sm, uint64_t now, uint32_t node)
 {
     discovery_refresh_switch(sm, node);
-    if (sm->config.scope_full || sm->config.paper)
+    if (sm->config.scope_full)
         discovery_explore_all(sm, now);
 }
 
@@ -76,8 +147,6 @@ static void sweep_answered(struct sm *sm, uint64_t now, const struct request *re
                            const uint8_t *data)
 {
     uint32_t node = request->about.node;
-    assert(sm->sweeping);
-    sm->sweeping--;
     discovery_learn_switch(sm, node, data);
     if (!wire_get(data, SWITCH_INFO_PORT_STATE_CHANGE))
         return;
@@ -86,11 +155,10 @@ static void sweep_answered(struct sm *sm, uint64_t now, const struct request *re
     change_explore(sm, now, node);
 }
 
-static void sweep_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+static void sweep_ended(struct sm *sm, const struct request *request)
 {
-    assert(sm->sweeping);
-    sm->sweeping--;
-    discovery_lost_contact(sm, now, request->target);
+    (void)request;
+    sweep_heard(sm);
 }
 
 static void repress(struct sm *sm, const struct sm_message *trap)
@@ -108,18 +176,15 @@ enum { TRAPS_ALLOWED = 50, TRAP_WINDOW_S = 10 };
 
 static bool babbles(struct sm *sm, uint64_t now, uint32_t node)
 {
-    struct node_work *work = sm_node_work(sm, node);
-    if (now > work->traps_since + TRAP_WINDOW_S * NS_PER_S) {
-        work->traps_since = now;
-        work->traps = 0;
-        work->babbling = false;
-    }
-    if (++work->traps <= TRAPS_ALLOWED)
+    struct trap_source *source = source_at(sm, node);
+    if (now > source->since + TRAP_WINDOW_S * NS_PER_S)
+        *source = (struct trap_source){.since = now};
+    if (++source->traps <= TRAPS_ALLOWED)
         return false;
-    if (!work->babbling)
+    if (!source->ignored)
         sm_say(sm, SM_EVENT_WARNING, "0x%016llx babbles: its traps are ignored for %d s",
                (unsigned long long)sm->subnet.nodes.items[node].guid, TRAP_WINDOW_S);
-    work->babbling = true;
+    source->ignored = true;
     return true;
 }
 
@@ -128,7 +193,7 @@ void change_trap(struct sm *sm, uint64_t now, const struct sm_message *message)
     const uint8_t *notice = message->mad + SMP_DATA_OFFSET;
     unsigned trap = (unsigned)wire_get(notice, NOTICE_TRAP_NUMBER);
     unsigned lid = (unsigned)wire_get(notice, NOTICE_ISSUER_LID);
-    if (sm->state != SM_MASTER)
+    if (sm_state(sm) != SM_MASTER)
         return;
     repress(sm, message);
     uint32_t port = lid < LFT_ENTRIES ? sm->subnet.by_lid[lid] : SUBNET_NONE;
@@ -148,7 +213,7 @@ void change_trap(struct sm *sm, uint64_t now, const struct sm_message *message)
            lid);
     if (!n->present)
         return;
-    if (sm->config.paper && reconfigure_phase(sm) != PHASE_IDLE)
+    if (sm->config.policy->sequential && reconfigure_phase(sm) != PHASE_IDLE)
         return; /* one thing after the other; what it tells of is being explored */
     if (trap == 128 && n->kind == SUBNET_SWITCH) {
         sm_begin_change(sm, now, "switch 0x%016llx reports a port change (trap 128)",

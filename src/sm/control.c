@@ -5,7 +5,7 @@
 
 void sm_look_again(struct sm *sm, uint64_t now)
 {
-    if (sm->state != SM_MASTER)
+    if (sm_state(sm) != SM_MASTER)
         return;
     sm_begin_change(sm, now, "asked to look again");
     reconfigure_request(sm, REASON_TOPOLOGY);
@@ -34,12 +34,14 @@ void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config)
     bool other_routes = !same_routes(&sm->config, config) || other_levels;
     bool other_sweep = sm->config.sweep_ns != config->sweep_ns;
     sm->config = *config;
+    if (config->policy->limit)
+        config->policy->limit(&sm->config);
     sm->config.qos = NULL; /* was copied */
-    sm->partitioning.stale = true;
-    if (sm->state != SM_MASTER)
+    partitions_rules_changed(sm);
+    if (sm_state(sm) != SM_MASTER)
         return;
     if (other_sweep)
-        sm->next_sweep = config->sweep_ns == TIME_NEVER ? TIME_NEVER : now + config->sweep_ns;
+        sweep_schedule(sm, now);
     if (other_routes)
         sm_reroute_for(sm, now, REASON_POLICY);
     plan_services(sm);

@@ -6,29 +6,119 @@
  * this by itself; breadth- and depth-first order the questions by where they lead.
  *
  * The same questions serve after a change: only the switch whose ports changed is read again, and
- * only what is new behind it is explored. In paper mode NodeInfo and PortInfo are all that is
- * asked, and a link is asked through from both of its ends, but not back through the port of
- * arrival. */
-#include "sm/internal.h"
+ * only what is new behind it is explored. A policy (policy.h) may have less read, and links
+ * asked through from both of their ends. */
+#include "sm/discovery.h"
 
 #include <assert.h>
 #include <string.h>
 
+struct discovery *discovery_new(void)
+{
+    struct discovery *discovery = mem_zalloc(1, sizeof *discovery);
+    discovery->explore_at = TIME_NEVER;
+    return discovery;
+}
+
+void discovery_free(struct discovery *discovery)
+{
+    if (!discovery)
+        return;
+    vec_release(&discovery->frontier);
+    vec_release(&discovery->ports);
+    vec_release(&discovery->nodes);
+    mem_free(discovery);
+}
+
+struct explored_port *explored_port(struct sm *sm, uint32_t port)
+{
+    assert(port < sm->subnet.ports.count);
+    while (sm->discovery->ports.count <= port)
+        vec_push(&sm->discovery->ports, (struct explored_port){0});
+    return &sm->discovery->ports.items[port];
+}
+
+struct explored_node *explored_node(struct sm *sm, uint32_t node)
+{
+    assert(node < sm->subnet.nodes.count);
+    while (sm->discovery->nodes.count <= node)
+        vec_push(&sm->discovery->nodes, (struct explored_node){0});
+    return &sm->discovery->nodes.items[node];
+}
+
+void discovery_asked(struct sm *sm)
+{
+    sm->discovery->outstanding++;
+}
+
+void discovery_heard(struct sm *sm)
+{
+    assert(sm->discovery->outstanding);
+    sm->discovery->outstanding--;
+}
+
+bool discovery_is_complete(const struct sm *sm)
+{
+    return sm->discovery->outstanding == 0;
+}
+
+bool discovery_is_reading(struct sm *sm, uint32_t node)
+{
+    return explored_node(sm, node)->reading != 0;
+}
+
+void discovery_avoid_port(struct sm *sm, uint32_t port)
+{
+    explored_port(sm, port)->avoided = true;
+}
+
+bool discovery_avoids_port(const struct sm *sm, uint32_t port)
+{
+    return port < sm->discovery->ports.count && sm->discovery->ports.items[port].avoided;
+}
+
+bool sm_is_avoiding_port(const struct sm *sm, uint32_t port)
+{
+    return discovery_avoids_port(sm, port);
+}
+
+bool discovery_first_keeps_change(struct sm *sm, uint32_t node)
+{
+    struct explored_node *explored = explored_node(sm, node);
+    bool first = !explored->keeps_change;
+    explored->keeps_change = true;
+    return first;
+}
+
+void discovery_requests_dropped(struct sm *sm)
+{
+    struct discovery *discovery = sm->discovery;
+    discovery->outstanding = 0;
+    discovery->frontier.count = 0;
+    for (size_t i = 0; i < discovery->ports.count; i++)
+        discovery->ports.items[i].reading = discovery->ports.items[i].probing = false;
+    for (size_t i = 0; i < discovery->nodes.count; i++) {
+        struct explored_node *node = &discovery->nodes.items[i];
+        *node =
+            (struct explored_node){.silences = node->silences, .silent_until = node->silent_until};
+    }
+}
+
 enum { IS_SM = 1 << 1 }; /* in PortInfo.CapabilityMask */
 
+static request_ended question_ended, part_ended, switch_info_ended, port_ended;
 static request_answered node_info_read, description_read, switch_info_read, port_info_read,
     function_read, table_block_read, change_cleared;
 static request_refused node_info_refused, read_refused, change_not_cleared;
-static request_unanswered nobody_behind_port, description_missing, switch_info_missing,
-    port_info_missing, function_missing, table_block_missing, change_unacknowledged;
+static request_unanswered nobody_behind_port, description_missing, part_missing, port_info_missing;
 static request_adjust_effort insist_on_senders;
 
 /* The subject is the switch port through which it asks; SUBNET_NONE: the manager's own node. */
 static const struct request_kind get_node_info = {
     .name = "NodeInfo",
     .attribute = ATTRIBUTE_NODE_INFO,
-    .method = METHOD_GET,
     .counter = offsetof(struct sm_counts, node_info),
+    .ended = question_ended,
     .answered = node_info_read,
     .refused = node_info_refused,
     .unanswered = nobody_behind_port,
@@ -37,7 +127,7 @@ static const struct request_kind get_node_info = {
 static const struct request_kind get_description = {
     .name = "NodeDescription",
     .attribute = ATTRIBUTE_NODE_DESCRIPTION,
-    .method = METHOD_GET,
+    .ended = question_ended,
     .answered = description_read,
     .refused = read_refused,
     .unanswered = description_missing,
@@ -45,17 +135,18 @@ static const struct request_kind get_description = {
 static const struct request_kind get_switch_info = {
     .name = "SwitchInfo",
     .attribute = ATTRIBUTE_SWITCH_INFO,
-    .method = METHOD_GET,
     .counter = offsetof(struct sm_counts, switch_info),
+    .ended = switch_info_ended,
     .answered = switch_info_read,
     .refused = read_refused,
-    .unanswered = switch_info_missing,
+    .unanswered = part_missing,
+    .loses_contact = true,
 };
 static const struct request_kind get_port_info = {
     .name = "PortInfo",
     .attribute = ATTRIBUTE_PORT_INFO,
-    .method = METHOD_GET,
     .counter = offsetof(struct sm_counts, port_info_get),
+    .ended = port_ended,
     .answered = port_info_read,
     .refused = read_refused,
     .unanswered = port_info_missing,
@@ -63,43 +154,46 @@ static const struct request_kind get_port_info = {
 static const struct request_kind get_function = {
     .name = "VirtualFunction",
     .attribute = ATTRIBUTE_VIRTUAL_FUNCTION,
-    .method = METHOD_GET,
     .counter = offsetof(struct sm_counts, functions),
+    .ended = port_ended,
     .answered = function_read,
     .refused = read_refused,
-    .unanswered = function_missing,
+    .unanswered = part_missing,
+    .loses_contact = true,
 };
 static const struct request_kind get_table_block = {
     .name = "LinearForwardingTable",
     .attribute = ATTRIBUTE_LINEAR_FORWARDING_TABLE,
-    .method = METHOD_GET,
     .counter = offsetof(struct sm_counts, tables),
+    .ended = part_ended,
     .answered = table_block_read,
     .refused = read_refused,
-    .unanswered = table_block_missing,
+    .unanswered = part_missing,
+    .loses_contact = true,
 };
 /* Acknowledges a switch's PortStateChange. */
 static const struct request_kind clear_change = {
     .name = "SwitchInfo",
     .attribute = ATTRIBUTE_SWITCH_INFO,
-    .method = METHOD_SET,
+    .writes = true,
     .counter = offsetof(struct sm_counts, switch_info),
+    .ended = question_ended,
     .answered = change_cleared,
     .refused = change_not_cleared,
-    .unanswered = change_unacknowledged,
+    .loses_contact = true,
 };
 
 static void ask_with(struct sm *sm, struct request *request, uint32_t modifier, enum haste haste)
 {
     request->modifier = modifier;
-    sm->discovering++;
+    sm->discovery->outstanding++;
     sm_submit(sm, request, haste);
 }
 
 /* Nobody waits for what a standby reads. */
 static enum haste usual_haste(const struct sm *sm)
 {
-    return sm->state == SM_STANDBY ? HASTE_NONE : HASTE_URGENT;
+    return sm_state(sm) == SM_STANDBY ? HASTE_NONE : HASTE_URGENT;
 }
 
 static void ask(struct sm *sm, struct request *request, uint32_t modifier)
@@ -110,7 +204,7 @@ static void ask(struct sm *sm, struct request *request, uint32_t modifier)
 /* Reads a part of the node that is asked. */
 static void read_part(struct sm *sm, struct request *request, uint32_t modifier, enum haste haste)
 {
-    sm_node_work(sm, port_at(sm, request->target)->node)->reading++;
+    explored_node(sm, port_at(sm, request->target)->node)->reading++;
     ask_with(sm, request, modifier, haste);
 }
 
@@ -123,13 +217,16 @@ void discovery_start(struct sm *sm)
 
 void discovery_restart(struct sm *sm)
 {
-    transactions_flush(sm);
+    sm_drop_requests(sm);
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         subnet_remove_node(&sm->subnet, node);
-    for (size_t port = 0; port < sm->port_work.count; port++)
-        sm->port_work.items[port].failures = sm->port_work.items[port].contender = 0;
+    for (size_t port = 0; port < sm->discovery->ports.count; port++) {
+        sm->discovery->ports.items[port].avoided = false;
+        sm->discovery->ports.items[port].contender = 0;
+    }
     program_cancel(sm);
-    sm->ways_stale = sm->explore_all = false;
+    sm->discovery->paths_lost = false;
+    sm->discovery->explore_at = TIME_NEVER;
     discovery_start(sm);
 }
 
@@ -145,7 +242,7 @@ static void lose_own_port(struct sm *sm, uint64_t now, uint32_t end)
     subnet_unlink(&sm->subnet, end);
     port->known = port->manager = port->rival = false;
     port->via = SUBNET_NONE;
-    sm->ways_stale = true;
+    sm->discovery->paths_lost = true;
 }
 
 /* A node that does not answer is as good as gone. The ports that led to it are asked again by the
@@ -166,17 +263,17 @@ void discovery_lost_contact(struct sm *sm, uint64_t now, uint32_t end)
     for (unsigned number = 1; number <= node->port_count; number++) {
         uint32_t peer = port_at(sm, node->first_port + number)->peer;
         if (peer != SUBNET_NONE)
-            sm_port_work(sm, peer)->failures = 1;
+            explored_port(sm, peer)->avoided = true;
     }
     faults_note_silence(sm, now, index);
     subnet_remove_node(&sm->subnet, index);
-    sm->ways_stale = true;
+    sm->discovery->paths_lost = true;
 }
 
 /* Asks a port for its state before anything else, unless that was done a moment ago. */
 static void suspect_port(struct sm *sm, uint64_t now, uint32_t port)
 {
-    struct port_work *work = sm_port_work(sm, port);
+    struct explored_port *work = explored_port(sm, port);
     if (work->suspected > now)
         return;
     work->suspected = now + sm->config.timeout_ns;
@@ -191,7 +288,8 @@ static void suspect_port(struct sm *sm, uint64_t now, uint32_t port)
 static void suspect_switch(struct sm *sm, uint64_t now, uint32_t index)
 {
     const struct subnet_node *node = node_at(sm, index);
-    if (sm->config.paper || sm->state != SM_MASTER || node->kind != SUBNET_SWITCH)
+    if (!sm->config.policy->chases_losses || sm_state(sm) != SM_MASTER ||
+        node->kind != SUBNET_SWITCH)
         return;
     for (unsigned number = 1; number <= node->port_count; number++) {
         uint32_t peer = port_at(sm, node->first_port + number)->peer;
@@ -206,7 +304,7 @@ static void suspect_switch(struct sm *sm, uint64_t now, uint32_t index)
 void discovery_suspect(struct sm *sm, uint64_t now, uint32_t end, uint32_t through)
 {
     uint32_t port = through;
-    if (sm->config.paper || end == SUBNET_NONE)
+    if (!sm->config.policy->chases_losses || end == SUBNET_NONE)
         return;
     for (unsigned hop = 0; hop <= SMP_MAX_HOPS; hop++) {
         if (port != SUBNET_NONE)
@@ -230,22 +328,22 @@ static void ask_through(struct sm *sm, uint32_t port)
  * has come. */
 void discovery_probe(struct sm *sm, uint32_t port)
 {
-    struct port_work *work = sm_port_work(sm, port);
+    struct explored_port *work = explored_port(sm, port);
     if (work->probing)
         return;
     work->probing = true;
     if (sm->config.order == SM_ORDER_PROPAGATION)
         ask_through(sm, port);
     else
-        vec_push(&sm->frontier, port);
+        vec_push(&sm->discovery->frontier, port);
 }
 
 /* What lies behind a link that went is gone, or is reached another way. */
 void discovery_update_paths(struct sm *sm, uint64_t now)
 {
-    if (!sm->ways_stale || sm->config.paper)
+    if (!sm->discovery->paths_lost || !sm->config.policy->chases_losses)
         return;
-    sm->ways_stale = false;
+    sm->discovery->paths_lost = false;
     if (subnet_find_ways(&sm->subnet))
         transactions_cut(sm, now);
 }
@@ -253,24 +351,22 @@ void discovery_update_paths(struct sm *sm, uint64_t now)
 /* After a change everything is discovered anew, not just the region. */
 void discovery_explore_all(struct sm *sm, uint64_t now)
 {
-    if (sm->explore_all)
-        return;
-    sm->explore_all = true;
-    sm->explore_at = now + sm->config.timeout_ns / 200;
+    if (sm->discovery->explore_at == TIME_NEVER)
+        sm->discovery->explore_at = now + sm->config.timeout_ns / 200;
 }
 
 uint64_t discovery_deadline(const struct sm *sm)
 {
-    bool waits = sm->explore_all && !sm->discovering && sm->state == SM_MASTER;
-    return waits ? sm->explore_at : TIME_NEVER;
+    bool waits = discovery_is_complete(sm) && sm_state(sm) == SM_MASTER;
+    return waits ? sm->discovery->explore_at : TIME_NEVER;
 }
 
 /* Not before every switch that can has said what it has to say, or the time for that is over. */
 static bool continue_with_all(struct sm *sm, uint64_t now)
 {
-    if (!sm->explore_all || sm->state != SM_MASTER)
+    if (sm->discovery->explore_at == TIME_NEVER || sm_state(sm) != SM_MASTER)
         return false;
-    if (sm->sweeping && now < sm->explore_at)
+    if (sweep_is_under_way(sm) && now < sm->discovery->explore_at)
         return true;
     reconfigure_request(sm, REASON_TOPOLOGY);
     discovery_restart(sm);
@@ -279,21 +375,22 @@ static bool continue_with_all(struct sm *sm, uint64_t now)
 
 bool discovery_continue(struct sm *sm, uint64_t now)
 {
-    if (!sm->frontier.count)
+    if (!sm->discovery->frontier.count)
         return continue_with_all(sm, now);
     uint32_t port =
-        sm->frontier.items[sm->config.order == SM_ORDER_DEPTH ? sm->frontier.count - 1 : 0];
+        sm->discovery->frontier
+            .items[sm->config.order == SM_ORDER_DEPTH ? sm->discovery->frontier.count - 1 : 0];
     if (sm->config.order != SM_ORDER_DEPTH)
-        memmove(sm->frontier.items, sm->frontier.items + 1,
-                (sm->frontier.count - 1) * sizeof *sm->frontier.items);
-    sm->frontier.count--;
+        memmove(sm->discovery->frontier.items, sm->discovery->frontier.items + 1,
+                (sm->discovery->frontier.count - 1) * sizeof *sm->discovery->frontier.items);
+    sm->discovery->frontier.count--;
     ask_through(sm, port);
     return true;
 }
 
 void discovery_read_port(struct sm *sm, uint32_t port)
 {
-    struct port_work *work = sm_port_work(sm, port);
+    struct explored_port *work = explored_port(sm, port);
     if (work->reading)
         return;
     work->reading = true;
@@ -305,9 +402,18 @@ void discovery_read_port(struct sm *sm, uint32_t port)
     read_part(sm, request, socket ? number - VSWITCH_PF : number, usual_haste(sm));
 }
 
+/* By a sweep: whoever refused or kept silent is asked again. */
+void discovery_retry_port(struct sm *sm, uint32_t port)
+{
+    if (!discovery_avoids_port(sm, port))
+        return;
+    explored_port(sm, port)->avoided = false;
+    discovery_read_port(sm, port);
+}
+
 void discovery_read_switch(struct sm *sm, uint32_t node)
 {
-    struct node_work *work = sm_node_work(sm, node);
+    struct explored_node *work = explored_node(sm, node);
     if (work->reading_switch)
         return;
     work->reading_switch = true;
@@ -326,7 +432,7 @@ static void read_ports(struct sm *sm, uint32_t node)
 
 void discovery_read_node(struct sm *sm, uint32_t node)
 {
-    if (node_at(sm, node)->kind == SUBNET_SWITCH && !sm->config.paper)
+    if (node_at(sm, node)->kind == SUBNET_SWITCH && sm->config.policy->reads_whole_nodes)
         discovery_read_switch(sm, node);
     for (unsigned number = 0; number <= node_at(sm, node)->port_count; number++) {
         uint32_t port = node_at(sm, node)->first_port + number;
@@ -365,16 +471,16 @@ static void read_tables(struct sm *sm, uint32_t node)
 
 static void read_description(struct sm *sm, uint32_t node, uint32_t end)
 {
-    if (sm_node_work(sm, node)->described || sm->config.paper)
+    if (explored_node(sm, node)->described || !sm->config.policy->reads_whole_nodes)
         return;
-    sm_node_work(sm, node)->described = true;
+    explored_node(sm, node)->described = true;
     ask(sm, sm_request(sm, &get_description, (union request_subject){.node = node}, end), 0);
 }
 
 /* It is gone; if it comes back it may have another one. */
 void discovery_forget_description(struct sm *sm, uint32_t node)
 {
-    sm_node_work(sm, node)->described = false;
+    explored_node(sm, node)->described = false;
 }
 
 /* The node as a whole, whatever is known of it. */
@@ -403,7 +509,7 @@ static void meet_node(struct sm *sm, uint32_t node, uint32_t arrival)
     bool is_switch = known->kind == SUBNET_SWITCH;
     mirror_meets(sm, node);
     read_description(sm, node, subnet_end_port(&sm->subnet, arrival));
-    if (is_switch && !sm->config.paper)
+    if (is_switch && sm->config.policy->reads_whole_nodes)
         discovery_read_switch(sm, node);
     if (is_switch)
         read_ports(sm, node);
@@ -418,7 +524,7 @@ static void node_met(struct sm *sm, uint64_t now, uint32_t through, const uint8_
     unsigned local = (unsigned)wire_get(data, NODE_INFO_LOCAL_PORT_NUM);
     uint64_t guid = wire_get(data, NODE_INFO_NODE_GUID);
     if (through != SUBNET_NONE)
-        sm_port_work(sm, through)->probing = false;
+        explored_port(sm, through)->probing = false;
     if (through != SUBNET_NONE && !node_at(sm, port_at(sm, through)->node)->present)
         return; /* the switch that was asked through is gone meanwhile */
     if (kind < SUBNET_ADAPTER || kind > SUBNET_ROUTER || local > ports || ports == 0 ||
@@ -429,9 +535,9 @@ static void node_met(struct sm *sm, uint64_t now, uint32_t through, const uint8_
     }
     uint32_t known = map_get(&sm->subnet.by_guid, guid);
     bool present = known != MAP_NONE && node_at(sm, known)->present;
-    if (known != MAP_NONE && !present && now < sm_node_work(sm, known)->silent_until) {
+    if (known != MAP_NONE && !present && now < explored_node(sm, known)->silent_until) {
         if (through != SUBNET_NONE)
-            sm_port_work(sm, through)->failures = 1; /* a later sweep looks again */
+            explored_port(sm, through)->avoided = true; /* a later sweep looks again */
         return;
     }
     uint32_t node = subnet_add_node(&sm->subnet, guid, kind, ports);
@@ -447,7 +553,7 @@ static void node_met(struct sm *sm, uint64_t now, uint32_t through, const uint8_
     bool new_link = local && through != SUBNET_NONE && port_at(sm, arrival)->peer != through;
     if (new_link) {
         faults_contradict(sm, through);
-        sm_port_work(sm, through)->fenced = 0;
+        explored_port(sm, through)->fenced = 0;
         subnet_link(&sm->subnet, through, arrival);
     }
     node_at(sm, node)->system_guid = wire_get(data, NODE_INFO_SYSTEM_IMAGE_GUID);
@@ -461,29 +567,31 @@ static void node_met(struct sm *sm, uint64_t now, uint32_t through, const uint8_
     bool new_port = !port_at(sm, end)->known;
     port_at(sm, end)->guid = wire_get(data, NODE_INFO_PORT_GUID);
     if (port_at(sm, end)->via == SUBNET_NONE && end != sm->subnet.own_port) {
+        blocks_forget(&sm->subnet.blocks, end); /* written in vain, if at all, while it was away */
         port_at(sm, end)->via = through;
         port_at(sm, end)->hops =
             (uint8_t)(port_at(sm, subnet_end_port(&sm->subnet, through))->hops + 1);
     }
     if (!present && known != MAP_NONE)
         sm_begin_change(sm, now, "node 0x%016llx is back", (unsigned long long)guid);
-    /* What it has to report is what this exploration is about to see. */
-    if (!present && known != MAP_NONE && sm->config.paper && kind == SUBNET_SWITCH &&
+    /* What it has to report is what this exploration is about to see; nobody reads it. */
+    if (!present && known != MAP_NONE && !sm->config.policy->reads_whole_nodes &&
+        kind == SUBNET_SWITCH &&
         wire_get(node_at(sm, node)->switch_info, SWITCH_INFO_LINEAR_FDB_CAP))
         discovery_refresh_switch(sm, node);
     if (!present || new_port)
         meet_node(sm, node, arrival);
-    else if (new_link && sm->state == SM_MASTER)
+    else if (new_link && sm_state(sm) == SM_MASTER)
         discovery_read_node(sm, node); /* it may have been off meanwhile, and blank */
-    if (new_link && present && kind == SUBNET_SWITCH && !sm->config.paper)
+    if (new_link && present && kind == SUBNET_SWITCH && !sm->config.policy->probes_every_port)
         discovery_probe(sm, arrival); /* does it say the same when it is asked itself? */
 }
 
 /* Whether to ask through a port now that its state is known. */
 static bool leads_on(struct sm *sm, uint64_t now, uint32_t port)
 {
-    if (now < sm_port_work(sm, port)->damped_until) {
-        sm_port_work(sm, port)->failures = 1; /* a later sweep looks again */
+    if (now < explored_port(sm, port)->damped_until) {
+        explored_port(sm, port)->avoided = true; /* a later sweep looks again */
         return false;
     }
     const struct subnet_port *p = port_at(sm, port);
@@ -493,10 +601,8 @@ static bool leads_on(struct sm *sm, uint64_t now, uint32_t port)
         return false;
     if (is_switch ? p->number == 0 : port != sm->subnet.own_port)
         return false;
-    if (!sm->config.paper)
-        return p->peer == SUBNET_NONE;
-    /* The papers ask through every port but the one that led here. */
-    return port_at(sm, node->first_port)->via != p->peer || p->peer == SUBNET_NONE;
+    bool led_here = port_at(sm, node->first_port)->via == p->peer;
+    return p->peer == SUBNET_NONE || (sm->config.policy->probes_every_port && !led_here);
 }
 
 void discovery_forget_tables(struct sm *sm, uint32_t index)
@@ -524,7 +630,7 @@ static void link_lost(struct sm *sm, uint64_t now, uint32_t port, bool down)
                     (unsigned long long)node_at(sm, p->node)->guid, down ? "is down" : "was down");
     uint32_t far = port_at(sm, p->peer)->node;
     subnet_unlink(&sm->subnet, port);
-    sm->ways_stale = true;
+    sm->discovery->paths_lost = true;
     faults_note_flap(sm, now, port);
     suspect_switch(sm, now, far);
 }
@@ -539,7 +645,8 @@ static void port_read(struct sm *sm, uint64_t now, uint32_t port, const uint8_t 
         was_reset(sm, p->node);
     memcpy(p->info, data, sizeof p->info);
     p->known = true;
-    sm_port_work(sm, port)->failures = sm_port_work(sm, port)->silences = 0;
+    explored_port(sm, port)->avoided = false;
+    explored_port(sm, port)->silences = 0;
     program_schedule(sm);
     bool is_switch = node_at(sm, p->node)->kind == SUBNET_SWITCH;
     bool linked =
@@ -555,12 +662,12 @@ static void port_read(struct sm *sm, uint64_t now, uint32_t port, const uint8_t 
     p->manager = manager;
     if (!manager && p->rival)
         mastership_rival_gone(sm, now, port);
-    if (end && sm->config.paper) {
+    if (end && sm->config.policy->ports_once) {
         lids_assign_port(sm, port);
-        program_paper_port(sm, port);
+        program_end_port_once(sm, port);
     }
     if (leads_on(sm, now, port)) {
-        if (before == PORT_STATE_DOWN && sm->state == SM_MASTER)
+        if (before == PORT_STATE_DOWN && sm_state(sm) == SM_MASTER)
             sm_begin_change(sm, now, "port %u of 0x%016llx is up", p->number,
                             (unsigned long long)node_at(sm, p->node)->guid);
         discovery_probe(sm, port);
@@ -582,43 +689,47 @@ static void switch_read(struct sm *sm, uint32_t node, const uint8_t *data)
     discovery_learn_switch(sm, node, data);
     program_schedule(sm);
     read_tables(sm, node);
-    if (wire_get(data, SWITCH_INFO_PORT_STATE_CHANGE) && sm->state == SM_MASTER)
+    if (wire_get(data, SWITCH_INFO_PORT_STATE_CHANGE) && sm_state(sm) == SM_MASTER)
         discovery_refresh_switch(sm, node); /* else the master acknowledges it when it writes */
 }
 
-/* ---- outcomes ----
- *
- * A request is counted off before anything follows from it, since that may be to forget all
- * requests. */
+/* ---- outcomes ---- */
 
-static uint32_t end_read(struct sm *sm, const struct request *request, bool answered)
+static void question_ended(struct sm *sm, const struct request *request)
 {
-    uint32_t node = port_at(sm, request->target)->node;
-    struct node_work *work = sm_node_work(sm, node);
-    assert(sm->discovering && work->reading);
-    sm->discovering--;
-    work->reading--;
-    if (!answered)
-        work->reads_for = 0;
-    return node;
+    (void)request;
+    discovery_heard(sm);
 }
 
-static void end_question(struct sm *sm)
+static void part_ended(struct sm *sm, const struct request *request)
 {
-    assert(sm->discovering);
-    sm->discovering--;
+    struct explored_node *work = explored_node(sm, port_at(sm, request->target)->node);
+    assert(work->reading);
+    work->reading--;
+    discovery_heard(sm);
+}
+
+static void switch_info_ended(struct sm *sm, const struct request *request)
+{
+    part_ended(sm, request);
+    explored_node(sm, request->about.node)->reading_switch = false;
+}
+
+static void port_ended(struct sm *sm, const struct request *request)
+{
+    part_ended(sm, request);
+    explored_port(sm, request->about.port)->reading = false;
 }
 
 static void note_whole_node(struct sm *sm, uint32_t node)
 {
-    if (sm_node_work(sm, node)->reading == 0)
+    if (explored_node(sm, node)->reading == 0)
         mirror_node_read(sm, node);
 }
 
 static void node_info_read(struct sm *sm, uint64_t now, const struct request *request,
                            const uint8_t *data)
 {
-    end_question(sm);
     node_met(sm, now, request->about.port, data);
 }
 
@@ -626,7 +737,6 @@ static void description_read(struct sm *sm, uint64_t now, const struct request *
                              const uint8_t *data)
 {
     (void)now;
-    end_question(sm);
     memcpy(node_at(sm, request->about.node)->description, data, 64);
 }
 
@@ -634,36 +744,30 @@ static void switch_info_read(struct sm *sm, uint64_t now, const struct request *
                              const uint8_t *data)
 {
     (void)now;
-    uint32_t node = end_read(sm, request, true);
-    sm_node_work(sm, node)->reading_switch = false;
-    switch_read(sm, node, data);
-    note_whole_node(sm, node);
+    switch_read(sm, request->about.node, data);
+    note_whole_node(sm, request->about.node);
 }
 
 static void port_info_read(struct sm *sm, uint64_t now, const struct request *request,
                            const uint8_t *data)
 {
-    uint32_t node = end_read(sm, request, true);
-    sm_port_work(sm, request->about.port)->reading = false;
     port_read(sm, now, request->about.port, data);
-    note_whole_node(sm, node);
+    note_whole_node(sm, port_at(sm, request->about.port)->node);
 }
 
 static void function_read(struct sm *sm, uint64_t now, const struct request *request,
                           const uint8_t *data)
 {
-    uint32_t node = end_read(sm, request, true);
     (void)now;
-    sm_port_work(sm, request->about.port)->reading = false;
     functions_read(sm, request->about.port, data);
-    note_whole_node(sm, node);
+    note_whole_node(sm, port_at(sm, request->about.port)->node);
 }
 
 static void table_block_read(struct sm *sm, uint64_t now, const struct request *request,
                              const uint8_t *data)
 {
     (void)now;
-    uint32_t node = end_read(sm, request, true), block = request->about.table.block;
+    uint32_t node = request->about.table.node, block = request->about.table.block;
     struct subnet_tables *tables = node_at(sm, node)->tables;
     memcpy(tables->actual + block * LFT_BLOCK, data, LFT_BLOCK);
     tables->known[block / 64] |= UINT64_C(1) << (block % 64);
@@ -674,9 +778,8 @@ static void change_cleared(struct sm *sm, uint64_t now, const struct request *re
                            const uint8_t *data)
 {
     (void)now;
-    end_question(sm);
     memcpy(node_at(sm, request->about.node)->switch_info, data, 20);
-    if (!sm->explore_all)
+    if (sm->discovery->explore_at == TIME_NEVER)
         read_ports(sm, request->about.node);
 }
 
@@ -685,7 +788,7 @@ static void read_refused(struct sm *sm, uint64_t now, const struct request *requ
                          uint16_t status)
 {
     faults_report_refused_read(sm, request, status);
-    request->kind->unanswered(sm, now, request);
+    transactions_lose(sm, now, request);
 }
 
 static void node_info_refused(struct sm *sm, uint64_t now, const struct request *request,
@@ -701,15 +804,12 @@ static void change_not_cleared(struct sm *sm, uint64_t now, const struct request
 {
     (void)now;
     uint32_t node = request->about.node;
-    struct node_work *work = sm_node_work(sm, node);
-    if (!work->own_change)
+    if (discovery_first_keeps_change(sm, node))
         sm_say(sm, SM_EVENT_WARNING,
                "switch 0x%016llx does not let its port change be acknowledged (status 0x%x): it is "
                "read again at every sweep",
                (unsigned long long)node_at(sm, node)->guid, status);
-    work->own_change = true;
-    end_question(sm);
-    if (!sm->explore_all)
+    if (sm->discovery->explore_at == TIME_NEVER)
         read_ports(sm, node);
 }
 
@@ -717,50 +817,29 @@ static void change_not_cleared(struct sm *sm, uint64_t now, const struct request
 static void nobody_behind_port(struct sm *sm, uint64_t now, const struct request *request)
 {
     (void)now;
-    end_question(sm);
     if (request->about.port == SUBNET_NONE)
         return;
-    sm_port_work(sm, request->about.port)->probing = false;
-    sm_port_work(sm, request->about.port)->failures = 1;
+    explored_port(sm, request->about.port)->probing = false;
+    explored_port(sm, request->about.port)->avoided = true;
 }
 
 static void description_missing(struct sm *sm, uint64_t now, const struct request *request)
 {
     (void)now;
-    end_question(sm);
-    sm_node_work(sm, request->about.node)->described = false;
+    explored_node(sm, request->about.node)->described = false;
 }
 
-static void switch_info_missing(struct sm *sm, uint64_t now, const struct request *request)
+static void part_missing(struct sm *sm, uint64_t now, const struct request *request)
 {
-    end_read(sm, request, false);
-    sm_node_work(sm, request->about.node)->reading_switch = false;
-    discovery_lost_contact(sm, now, request->target);
+    (void)now;
+    mirror_node_unread(sm, port_at(sm, request->target)->node);
 }
 
 static void port_info_missing(struct sm *sm, uint64_t now, const struct request *request)
 {
-    function_missing(sm, now, request);
+    part_missing(sm, now, request);
+    discovery_lost_contact(sm, now, request->target);
     faults_decide(sm, request->about.port);
-}
-
-static void function_missing(struct sm *sm, uint64_t now, const struct request *request)
-{
-    end_read(sm, request, false);
-    sm_port_work(sm, request->about.port)->reading = false;
-    discovery_lost_contact(sm, now, request->target);
-}
-
-static void table_block_missing(struct sm *sm, uint64_t now, const struct request *request)
-{
-    end_read(sm, request, false);
-    discovery_lost_contact(sm, now, request->target);
-}
-
-static void change_unacknowledged(struct sm *sm, uint64_t now, const struct request *request)
-{
-    end_question(sm);
-    discovery_lost_contact(sm, now, request->target);
 }
 
 /* Whoever is behind a port that is Active may be sending: before it is taken for gone it is asked
@@ -768,7 +847,7 @@ static void change_unacknowledged(struct sm *sm, uint64_t now, const struct requ
 static void insist_on_senders(const struct sm *sm, const struct request *request,
                               struct request_effort *effort)
 {
-    if (request->through == SUBNET_NONE || sm->config.paper ||
+    if (request->through == SUBNET_NONE || !sm->config.policy->chases_losses ||
         wire_get(sm->subnet.ports.items[request->through].info, PORT_INFO_PORT_STATE) !=
             PORT_STATE_ACTIVE)
         return;

@@ -1,6 +1,6 @@
 /* What discovery meets besides sound nodes: ports that flap, nodes that leave answers out or share
  * a GUID, links below their best. None of it may keep the others waiting, or fill the log. */
-#include "sm/internal.h"
+#include "sm/discovery.h"
 
 /* ---- silence ---- */
 
@@ -8,7 +8,7 @@
 void faults_note_silence(struct sm *sm, uint64_t now, uint32_t node)
 {
     enum { SILENCES_ALLOWED = 2, MOST_STEPS = 4 };
-    struct node_work *work = sm_node_work(sm, node);
+    struct explored_node *work = explored_node(sm, node);
     work->silences += work->silences < SILENCES_ALLOWED + MOST_STEPS;
     if (work->silences <= SILENCES_ALLOWED)
         return;
@@ -23,11 +23,11 @@ void faults_note_silence(struct sm *sm, uint64_t now, uint32_t node)
 void faults_leave_alone(struct sm *sm, uint64_t now, uint32_t end)
 {
     enum { MOST_STEPS = 6 };
-    struct port_work *work = sm_port_work(sm, end);
+    struct explored_port *work = explored_port(sm, end);
     work->silences += work->silences < MOST_STEPS;
     uint64_t until = now + (NS_PER_S << work->silences);
-    work = sm_port_work(sm, port_at(sm, end)->peer);
-    work->failures = 1;
+    work = explored_port(sm, port_at(sm, end)->peer);
+    work->avoided = true;
     work->damped_until = until;
 }
 
@@ -59,7 +59,7 @@ void faults_report_refused_read(struct sm *sm, const struct request *request, ui
 void faults_note_flap(struct sm *sm, uint64_t now, uint32_t port)
 {
     enum { FLAPS_ALLOWED = 5, FLAP_WINDOW_S = 10 };
-    struct port_work *work = sm_port_work(sm, port);
+    struct explored_port *work = explored_port(sm, port);
     if (now > work->flaps_since + FLAP_WINDOW_S * NS_PER_S) {
         work->flaps = 0;
         work->flaps_since = now;
@@ -97,9 +97,9 @@ static void report_throttled(struct sm *sm)
         if (p->peer == SUBNET_NONE || p->peer < port || !p->known || !port_at(sm, p->peer)->known)
             continue;
         bool throttled = is_throttled(p->info, port_at(sm, p->peer)->info);
-        if (throttled && !sm_port_work(sm, port)->throttled && found++ == 0)
+        if (throttled && !explored_port(sm, port)->throttled && found++ == 0)
             example = port;
-        sm_port_work(sm, port)->throttled = throttled;
+        explored_port(sm, port)->throttled = throttled;
     }
     if (found)
         sm_say(sm, SM_EVENT_WARNING,
@@ -112,7 +112,7 @@ void faults_all_is_well(struct sm *sm)
 {
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         if (node_at(sm, node)->present)
-            sm_node_work(sm, node)->silences = 0;
+            explored_node(sm, node)->silences = 0;
     report_throttled(sm);
 }
 
@@ -129,8 +129,8 @@ static void say_shared(struct sm *sm, uint64_t guid)
 void faults_fence_off(struct sm *sm, uint32_t through, uint64_t guid)
 {
     if (through != SUBNET_NONE) {
-        struct port_work *work = sm_port_work(sm, through);
-        work->failures = 1;
+        struct explored_port *work = explored_port(sm, through);
+        work->avoided = true;
         if (work->fenced == guid)
             return;
         work->fenced = guid;
@@ -142,7 +142,7 @@ static bool is_elsewhere(struct sm *sm, uint32_t through, uint32_t far)
 {
     uint32_t known = port_at(sm, far)->peer;
     return known != SUBNET_NONE && through != SUBNET_NONE && known != through &&
-           sm_port_work(sm, known)->failures == 0 &&
+           !explored_port(sm, known)->avoided &&
            wire_get(port_at(sm, known)->info, PORT_INFO_PORT_STATE) != PORT_STATE_DOWN &&
            port_at(sm, known)->known;
 }
@@ -154,7 +154,7 @@ bool faults_contest(struct sm *sm, uint32_t through, uint32_t far)
     if (!is_elsewhere(sm, through, far))
         return false;
     uint32_t known = port_at(sm, far)->peer;
-    sm_port_work(sm, known)->contender = through;
+    explored_port(sm, known)->contender = through;
     discovery_read_port(sm, known);
     return true;
 }
@@ -162,10 +162,10 @@ bool faults_contest(struct sm *sm, uint32_t through, uint32_t far)
 /* The port that was asked has answered, or does not. */
 void faults_decide(struct sm *sm, uint32_t port)
 {
-    uint32_t contender = sm_port_work(sm, port)->contender;
+    uint32_t contender = explored_port(sm, port)->contender;
     if (!contender)
         return;
-    sm_port_work(sm, port)->contender = 0;
+    explored_port(sm, port)->contender = 0;
     const struct subnet_port *p = port_at(sm, contender);
     uint32_t peer = port_at(sm, port)->peer;
     if (!node_at(sm, p->node)->present || p->peer != SUBNET_NONE ||
@@ -184,6 +184,6 @@ void faults_contradict(struct sm *sm, uint32_t through)
     uint32_t claimed = port_at(sm, through)->peer;
     if (claimed == SUBNET_NONE)
         return;
-    sm_port_work(sm, claimed)->failures = 1;
+    explored_port(sm, claimed)->avoided = true;
     say_shared(sm, node_at(sm, port_at(sm, through)->node)->guid);
 }

@@ -18,17 +18,18 @@
 #include <assert.h>
 #include <string.h>
 
+static request_ended state_ended;
 static request_answered state_set;
 static request_refused state_refused;
-static request_unanswered state_unanswered;
 static const struct request_kind set_port_state = {
     .name = "PortInfo",
     .attribute = ATTRIBUTE_PORT_INFO,
-    .method = METHOD_SET,
+    .writes = true,
     .counter = offsetof(struct sm_counts, port_info_set),
+    .ended = state_ended,
     .answered = state_set,
     .refused = state_refused,
-    .unanswered = state_unanswered,
+    .loses_contact = true,
 };
 
 struct distribution {
@@ -48,14 +49,9 @@ struct distribution *distribute_new(void)
     return distribution;
 }
 
-void distribute_free(struct distribution *distribution)
-{
-    mem_free(distribution);
-}
-
 static struct subnet_tables *tables_of(struct sm *sm, uint32_t at)
 {
-    return sm->subnet.nodes.items[sm->current->nodes.items[at]].tables;
+    return sm->subnet.nodes.items[plan_current(sm)->nodes.items[at]].tables;
 }
 
 static uint16_t larger(uint16_t a, uint16_t b)
@@ -67,7 +63,7 @@ static uint16_t larger(uint16_t a, uint16_t b)
 static void want_range(struct sm *sm, const struct order_update *update, bool drop)
 {
     struct subnet_tables *tables = tables_of(sm, update->at);
-    const struct routes *routes = &sm->current->routes;
+    const struct routes *routes = &plan_current(sm)->routes;
     for (unsigned lid = update->first_lid; lid < update->first_lid + update->lid_count; lid++)
         if (lid < LFT_ENTRIES)
             tables->wanted[lid] = drop ? PORT_NONE : routes_port(routes, update->at, lid);
@@ -75,7 +71,7 @@ static void want_range(struct sm *sm, const struct order_update *update, bool dr
 
 static void want_everything(struct sm *sm)
 {
-    const struct routes *routes = &sm->current->routes;
+    const struct routes *routes = &plan_current(sm)->routes;
     unsigned length = routes->stride < LFT_ENTRIES ? routes->stride : LFT_ENTRIES;
     for (uint32_t at = 0; at < routes->switch_count; at++) {
         struct subnet_tables *tables = tables_of(sm, at);
@@ -88,10 +84,10 @@ static void want_everything(struct sm *sm)
 /* Until its wave comes a switch keeps what it has; blocks that nobody knows are written at once. */
 static void want_what_is(struct sm *sm)
 {
-    const struct routes *routes = &sm->current->routes;
+    const struct routes *routes = &plan_current(sm)->routes;
     for (uint32_t at = 0; at < routes->switch_count; at++) {
         struct subnet_tables *tables = tables_of(sm, at);
-        uint32_t node = sm->current->nodes.items[at];
+        uint32_t node = plan_current(sm)->nodes.items[at];
         uint16_t top = (uint16_t)wire_get(sm->subnet.nodes.items[node].switch_info,
                                           SWITCH_INFO_LINEAR_FDB_TOP);
         tables->wanted_top = larger(top, routes->top_lid);
@@ -129,12 +125,13 @@ void distribute_snapshot(struct sm *sm, struct sm_job *job, enum plan_reason rea
     if (job->mode == SM_STATIC && sm->config.engine->provisional && !job->provisional)
         job->mode = SM_ORDERED;
     job->adopt = reason == REASON_TAKE_OVER && !job->engine->renames;
-    job->only_adopt = sm->state == SM_STANDBY;
+    job->only_adopt = sm_state(sm) == SM_STANDBY;
     if (job->mode != SM_ORDERED && !job->adopt)
         return;
     struct network shape = job->network; /* entries for addresses that are gone may stay */
-    if (sm->current && !sm->config.paper && sm->current->routes.top_lid > shape.top_lid)
-        shape.top_lid = sm->current->routes.top_lid;
+    if (plan_current(sm) && sm->config.policy->keeps_old_entries &&
+        plan_current(sm)->routes.top_lid > shape.top_lid)
+        shape.top_lid = plan_current(sm)->routes.top_lid;
     routes_init(&job->before, &shape, "actual");
     for (uint32_t at = 0; at < job->before.switch_count; at++)
         job->has_before |= copy_known_blocks(
@@ -145,7 +142,7 @@ void distribute_snapshot(struct sm *sm, struct sm_job *job, enum plan_reason rea
 static void begin_wave(struct sm *sm)
 {
     struct distribution *d = sm->distribution;
-    const struct order_plan *plan = &sm->current->plan;
+    const struct order_plan *plan = &plan_current(sm)->plan;
     const struct order_wave *wave = &plan->waves.items[d->wave];
     for (uint32_t i = 0; i < wave->count; i++)
         want_range(sm, &plan->updates.items[wave->first + i], false);
@@ -155,7 +152,7 @@ static void begin_wave(struct sm *sm)
 
 static void drop_stuck(struct sm *sm)
 {
-    const struct order_plan *plan = &sm->current->plan;
+    const struct order_plan *plan = &plan_current(sm)->plan;
     for (size_t i = 0; i < plan->stuck.count; i++)
         want_range(sm, &plan->stuck.items[i], true);
     program_schedule(sm);
@@ -178,8 +175,8 @@ uint64_t distribute_packet_life(const struct sm *sm)
 /* Long enough for packets that pass so many switches at the most; 0: as many as any. */
 static void drain(struct sm *sm, uint64_t now, uint32_t hops)
 {
-    hops = sm->config.paper ? 0 : hops;
-    uint64_t life = distribute_packet_life(sm) * ((hops ? hops : sm->current->longest) + 1);
+    hops = sm->config.policy->short_drains ? hops : 0;
+    uint64_t life = distribute_packet_life(sm) * ((hops ? hops : plan_current(sm)->longest) + 1);
     sm->distribution->resume_at = now + (sm->config.drain_ns ? sm->config.drain_ns : life);
     sm->distribution->drained = true;
 }
@@ -196,27 +193,27 @@ static void stop_sources(struct sm *sm, uint16_t lanes, const char *why)
  * theirs. */
 static void tell_first_levels(struct sm *sm)
 {
-    const struct sm_job *job = sm->current;
-    struct routes *routes = &sm->serving->routes;
+    const struct sm_job *job = plan_current(sm);
+    struct routes *routes = &plan_serving(sm)->routes;
     uint32_t stride = job->before.stride < routes->stride ? job->before.stride : routes->stride;
     struct map by_node = {0};
     for (uint32_t at = 0; at < job->nodes.count; at++)
         map_add(&by_node, job->nodes.items[at], at);
-    for (uint32_t at = 0; at < sm->serving->nodes.count; at++) {
-        uint32_t now = map_get(&by_node, sm->serving->nodes.items[at]);
+    for (uint32_t at = 0; at < plan_serving(sm)->nodes.count; at++) {
+        uint32_t now = map_get(&by_node, plan_serving(sm)->nodes.items[at]);
         if (now != MAP_NONE)
             memcpy(routes->service_levels + (size_t)at * routes->stride,
                    job->plan.first_levels + (size_t)now * job->before.stride, stride);
     }
     map_release(&by_node);
-    sm->paths_generation++;
+    plan_paths_changed(sm);
 }
 
 /* Ordered: the next wave; when all are through, what is left are entries without a safe order, or
  * levels that cannot change under way. */
 static enum reconfigure_event go_on(struct sm *sm)
 {
-    const struct order_plan *plan = &sm->current->plan;
+    const struct order_plan *plan = &plan_current(sm)->plan;
     const char *why_not;
     sm->distribution->drained = false;
     if (sm->distribution->wave < plan->waves.count) {
@@ -231,12 +228,12 @@ static enum reconfigure_event go_on(struct sm *sm)
 /* Static: one Set to every port of every switch, to Init or to Active. */
 static void set_all_ports(struct sm *sm, unsigned state)
 {
-    for (size_t i = 0; i < sm->current->nodes.count; i++) {
-        const struct subnet_node *node = &sm->subnet.nodes.items[sm->current->nodes.items[i]];
+    for (size_t i = 0; i < plan_current(sm)->nodes.count; i++) {
+        const struct subnet_node *node = &sm->subnet.nodes.items[plan_current(sm)->nodes.items[i]];
         for (unsigned number = 1; node->present && number <= node->port_count; number++) {
             uint32_t port = node->first_port + number;
             const struct subnet_port *p = &sm->subnet.ports.items[port];
-            if (!sm->config.paper && p->peer == SUBNET_NONE)
+            if (!sm->config.policy->ports_once && p->peer == SUBNET_NONE)
                 continue;
             struct request *request =
                 sm_request(sm, &set_port_state,
@@ -254,7 +251,7 @@ static void set_all_ports(struct sm *sm, unsigned state)
 }
 
 /* Nobody waits for what an earlier one has set any more. */
-static void count_off_state(struct sm *sm, const struct request *request)
+static void state_ended(struct sm *sm, const struct request *request)
 {
     if (request->about.state.distribution != sm->distribution->job)
         return;
@@ -267,7 +264,6 @@ static void state_set(struct sm *sm, uint64_t now, const struct request *request
 {
     struct subnet_port *port = port_at(sm, request->about.state.port);
     (void)now;
-    count_off_state(sm, request);
     memcpy(port->info, data, sizeof port->info);
 }
 
@@ -276,7 +272,6 @@ static void state_refused(struct sm *sm, uint64_t now, const struct request *req
 {
     const struct subnet_port *port = port_at(sm, request->about.state.port);
     (void)now;
-    count_off_state(sm, request);
     if (wire_get(port->info, PORT_INFO_PORT_STATE) != PORT_STATE_DOWN)
         sm_say(
             sm, SM_EVENT_ERROR,
@@ -285,19 +280,13 @@ static void state_refused(struct sm *sm, uint64_t now, const struct request *req
             port->number, (unsigned long long)node_at(sm, port->node)->guid, status);
 }
 
-static void state_unanswered(struct sm *sm, uint64_t now, const struct request *request)
-{
-    count_off_state(sm, request);
-    discovery_lost_contact(sm, now, request->target);
-}
-
 /* ---- transitions (reconfigure.c) ---- */
 
 /* How the tables go out that were just taken. */
 enum reconfigure_event distribute_begin(struct sm *sm)
 {
     struct distribution *d = sm->distribution;
-    const struct sm_job *job = sm->current;
+    const struct sm_job *job = plan_current(sm);
     const char *why_not;
     *d = (struct distribution){.job = (uint32_t)job->number, .resume_at = TIME_NEVER};
     if (job->mode == SM_STATIC)
@@ -350,7 +339,7 @@ enum reconfigure_event distribute_write_all(struct sm *sm, uint64_t now)
 enum reconfigure_event distribute_next_wave(struct sm *sm, uint64_t now)
 {
     struct distribution *d = sm->distribution;
-    const struct order_plan *plan = &sm->current->plan;
+    const struct order_plan *plan = &plan_current(sm)->plan;
     if (plan->first_levels && !d->told) {
         d->told = true;
         tell_first_levels(sm);
@@ -373,8 +362,8 @@ enum reconfigure_event distribute_drained_wave(struct sm *sm, uint64_t now)
 /* Of the lanes that carry what has no safe order. */
 enum reconfigure_event distribute_stop_sources(struct sm *sm, uint64_t now)
 {
-    const struct order_plan *plan = &sm->current->plan;
-    bool lanes = sm->serving && sm->serving->routes.vls > 1;
+    const struct order_plan *plan = &plan_current(sm)->plan;
+    bool lanes = plan_serving(sm) && plan_serving(sm)->routes.vls > 1;
     char text[80];
     (void)now;
     snprintf(text, sizeof text, "%zu table ranges have no safe order", plan->stuck.count);
@@ -392,7 +381,7 @@ enum reconfigure_event distribute_drop_rest(struct sm *sm, uint64_t now)
     hold_end(sm);
     sm_say(sm, SM_EVENT_WARNING,
            "%zu table ranges have no safe order: their traffic is lost for a while (%s)",
-           sm->current->plan.stuck.count, why);
+           plan_current(sm)->plan.stuck.count, why);
     sm->distribution->drained = false;
     drop_stuck(sm);
     return EVENT_NONE;
@@ -400,7 +389,7 @@ enum reconfigure_event distribute_drop_rest(struct sm *sm, uint64_t now)
 
 enum reconfigure_event distribute_drain(struct sm *sm, uint64_t now)
 {
-    const struct sm_job *job = sm->current;
+    const struct sm_job *job = plan_current(sm);
     drain(sm, now, sm->distribution->early ? job->longest_before : job->plan.stuck_hops);
     return EVENT_NONE;
 }
@@ -431,17 +420,17 @@ enum reconfigure_event distribute_write_stopped(struct sm *sm, uint64_t now)
 {
     (void)now;
     want_everything(sm);
-    if (sm->config.paper)
-        program_forget_tables(sm); /* the papers write every block */
+    if (sm->config.policy->fixed_blocks)
+        program_forget_tables(sm); /* every block is written */
     program_schedule(sm);
     return EVENT_NONE;
 }
 
-/* Outside the papers the ports are made active as any others that are not. */
+/* If ports are written at any time, these are made Active as all others that are not. */
 enum reconfigure_event distribute_start_ports(struct sm *sm, uint64_t now)
 {
     (void)now;
-    if (!sm->config.paper)
+    if (!sm->config.policy->ports_once)
         return EVENT_CONFIRMED;
     set_all_ports(sm, PORT_STATE_ACTIVE);
     program_schedule(sm);

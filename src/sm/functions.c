@@ -63,13 +63,13 @@ static void learn_tables(struct sm *sm, uint32_t from, uint32_t to)
 /* A function that came up has the maps and arbitration tables of the PF, and its socket those of
  * the PF's: they are known without being written. (Keys are read before they are written, whoever's
  * they are.) */
-static void inherit_tables(struct sm *sm, uint32_t socket)
+static void inherit_tables(struct sm *sm, uint32_t socket, uint32_t holds)
 {
     uint32_t host = vswitch_of(sm, socket), pf = subnet_pf_of(&sm->subnet, host);
     uint32_t own = node_at(sm, host)->first_port + VSWITCH_PF, port = port_at(sm, socket)->peer;
     blocks_forget(&sm->subnet.blocks, port);
     blocks_forget(&sm->subnet.blocks, socket);
-    bool held = hold_is_on(sm) || sm_port_work(sm, socket)->holds != sm->service.holds;
+    bool held = hold_is_on(sm) || holds != hold_count(sm);
     if (pf == SUBNET_NONE || held || !blocks_port_is_settled(&sm->subnet.blocks, pf) ||
         !blocks_port_is_settled(&sm->subnet.blocks, own))
         return;
@@ -79,30 +79,33 @@ static void inherit_tables(struct sm *sm, uint32_t socket)
 
 /* ---- writing ---- */
 
+static request_ended function_ended;
 static request_answered function_set;
 static request_refused function_refused;
 static request_unanswered function_unanswered;
 static const struct request_kind set_function = {
     .name = "VirtualFunction",
     .attribute = ATTRIBUTE_VIRTUAL_FUNCTION,
-    .method = METHOD_SET,
+    .writes = true,
     .counter = offsetof(struct sm_counts, functions),
+    .ended = function_ended,
     .answered = function_set,
     .refused = function_refused,
     .unanswered = function_unanswered,
+    .loses_contact = true,
 };
 
 static void write_function(struct sm *sm, uint32_t socket, const struct function_setting *wanted)
 {
-    struct request *request = sm_request(sm, &set_function, (union request_subject){.port = socket},
-                                         node_at(sm, vswitch_of(sm, socket))->first_port);
+    struct request *request =
+        sm_request(sm, &set_function, (union request_subject){.function = {socket, hold_count(sm)}},
+                   node_at(sm, vswitch_of(sm, socket))->first_port);
     request->modifier = port_at(sm, socket)->number - VSWITCH_PF;
     wire_set(request->data, VIRTUAL_FUNCTION_LID, wanted->lid);
     wire_set(request->data, VIRTUAL_FUNCTION_LMC, wanted->lmc);
     wire_set(request->data, VIRTUAL_FUNCTION_ATTACHED, wanted->attached);
     wire_set(request->data, VIRTUAL_FUNCTION_PORT_GUID, wanted->guid);
     functions_at(&sm->subnet, socket)->writing = true;
-    sm_port_work(sm, socket)->holds = sm->service.holds;
     sm->subnet.functions.writing++;
     sm_submit(sm, request, HASTE_NONE);
 }
@@ -114,7 +117,7 @@ void functions_program(struct sm *sm, uint32_t socket)
     struct function_setting wanted;
     if (function->writing || !functions_differ(&sm->subnet, socket, &wanted))
         return;
-    bool may = sm->state == SM_MASTER && there->known && !sm_port_work(sm, socket)->failures &&
+    bool may = sm_state(sm) == SM_MASTER && there->known && !discovery_avoids_port(sm, socket) &&
                node_at(sm, there->node)->present && functions_pf_is_ready(&sm->subnet, there->node);
     if (may || function->held)
         write_function(sm, socket, &wanted);
@@ -138,24 +141,23 @@ void sm_program_function(struct sm *sm, uint32_t socket)
     }
 }
 
-static struct virtual_function *end_set(struct sm *sm, uint32_t socket,
-                                        enum function_outcome outcome)
+static void function_ended(struct sm *sm, const struct request *request)
 {
-    struct virtual_function *function = functions_at(&sm->subnet, socket);
+    struct virtual_function *function = functions_at(&sm->subnet, request->about.function.socket);
     assert(function->writing && sm->subnet.functions.writing);
     sm->subnet.functions.writing--;
     function->writing = false;
-    function->outcome = outcome;
-    return function;
 }
 
 static void function_refused(struct sm *sm, uint64_t now, const struct request *request,
                              uint16_t status)
 {
-    uint32_t socket = request->about.port;
-    const struct virtual_function *function = end_set(sm, socket, FUNCTION_REFUSED);
+    uint32_t socket = request->about.function.socket;
+    struct virtual_function *function = functions_at(&sm->subnet, socket);
     (void)now;
-    sm_port_work(sm, socket)->failures += !function->held;
+    function->outcome = FUNCTION_REFUSED;
+    if (!function->held)
+        discovery_avoid_port(sm, socket);
     sm_say(sm, SM_EVENT_WARNING, "function %u of 0x%016llx refuses its address (status 0x%x)",
            port_at(sm, socket)->number - VSWITCH_PF,
            (unsigned long long)node_at(sm, vswitch_of(sm, socket))->guid, status);
@@ -170,10 +172,11 @@ static bool is_up(struct sm *sm, uint32_t socket)
 static void function_set(struct sm *sm, uint64_t now, const struct request *request,
                          const uint8_t *data)
 {
-    uint32_t socket = request->about.port;
-    struct virtual_function *function = end_set(sm, socket, FUNCTION_DONE);
+    uint32_t socket = request->about.function.socket;
+    struct virtual_function *function = functions_at(&sm->subnet, socket);
     bool was_up = is_up(sm, socket), planned = !reconfigure_is_outdated(sm);
     (void)now;
+    function->outcome = FUNCTION_DONE;
     function->evicted = false;
     learn(sm, socket, data);
     /* Whoever asked for it will say what it means for routes. */
@@ -181,19 +184,18 @@ static void function_set(struct sm *sm, uint64_t now, const struct request *requ
         reconfigure_accept_topology(sm);
     if (was_up || !is_up(sm, socket))
         return;
-    inherit_tables(sm, socket);
+    inherit_tables(sm, socket, request->about.function.holds);
     partitions_came_up(sm, socket);
     sm->subnet.functions.risen++;
 }
 
 static void function_unanswered(struct sm *sm, uint64_t now, const struct request *request)
 {
-    end_set(sm, request->about.port, FUNCTION_LOST);
-    discovery_lost_contact(sm, now, request->target);
+    (void)now;
+    functions_at(&sm->subnet, request->about.function.socket)->outcome = FUNCTION_LOST;
 }
 
-/* Requests under way were forgotten. */
-void functions_flush(struct sm *sm)
+void functions_requests_dropped(struct sm *sm)
 {
     struct virtual_functions *functions = &sm->subnet.functions;
     functions->writing = 0;
@@ -203,16 +205,6 @@ void functions_flush(struct sm *sm)
         if (function->order == ORDER_SETTING && function->outcome == FUNCTION_PENDING)
             function->outcome = FUNCTION_LOST;
     }
-}
-
-bool sm_is_writing_port(const struct sm *sm, uint32_t port)
-{
-    return port < sm->port_work.count && sm->port_work.items[port].writing;
-}
-
-bool sm_is_avoiding_port(const struct sm *sm, uint32_t port)
-{
-    return port < sm->port_work.count && sm->port_work.items[port].failures;
 }
 
 /* Whether this is the port of a function whose address is about to be another one. */

@@ -18,11 +18,42 @@
  * is one, the entries concerned are dropped first, as they are if `hold` is off. */
 #include "sm/internal.h"
 
+struct hold {
+    uint16_t lanes; /* of routes on which sources wait */
+    uint32_t count; /* of beginnings and ends */
+    bool none_left; /* the last master was not in the middle of a change */
+};
+
+struct hold *hold_new(void)
+{
+    return mem_zalloc(1, sizeof(struct hold));
+}
+
+uint16_t hold_lanes(const struct sm *sm)
+{
+    return sm->hold->lanes;
+}
+
+uint32_t hold_count(const struct sm *sm)
+{
+    return sm->hold->count;
+}
+
+void hold_assume_none(struct sm *sm)
+{
+    sm->hold->none_left = true;
+}
+
+void hold_forget(struct sm *sm)
+{
+    sm->hold->lanes = 0;
+    sm->hold->none_left = false;
+}
+
 static request_answered source_arbitration_read;
 static const struct request_kind get_source_arbitration = {
     .name = "VLArbitrationTable",
     .attribute = ATTRIBUTE_VL_ARBITRATION_TABLE,
-    .method = METHOD_GET,
     .answered = source_arbitration_read,
 };
 
@@ -42,14 +73,13 @@ bool hold_is_possible(struct sm *sm, const char **why_not)
 
 bool hold_is_on(const struct sm *sm)
 {
-    return sm->service.held != 0;
+    return sm->hold->lanes != 0;
 }
 
 void hold_begin(struct sm *sm, uint16_t lanes)
 {
-    sm->service.sources = true;
-    sm->service.holds += !hold_is_on(sm);
-    sm->service.held |= lanes;
+    sm->hold->count += !hold_is_on(sm);
+    sm->hold->lanes |= lanes;
     qos_want_sources(sm);
     blocks_program(sm);
 }
@@ -58,8 +88,8 @@ void hold_end(struct sm *sm)
 {
     if (!hold_is_on(sm))
         return;
-    sm->service.held = 0;
-    sm->service.holds++;
+    sm->hold->lanes = 0;
+    sm->hold->count++;
     qos_want_sources(sm);
     blocks_program(sm);
 }
@@ -79,8 +109,8 @@ bool hold_has_leaks(struct sm *sm)
 
 void hold_inherit(struct sm *sm)
 {
-    bool written = sm->service.policy.on || sm->current->routes.vls > 1;
-    if (!sm->config.hold || sm->config.paper || sm->service.unheld || written)
+    bool written = qos_is_asked_for(sm) || plan_current(sm)->routes.vls > 1;
+    if (!sm->config.hold || !sm->config.policy->services || sm->hold->none_left || written)
         return;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
         const uint8_t *info = port_at(sm, port)->info;
@@ -98,11 +128,10 @@ static void source_arbitration_read(struct sm *sm, uint64_t now, const struct re
                                     const uint8_t *data)
 {
     (void)now, (void)request;
-    if (sm->service.sources || wire_get_at(data, VL_ARBITRATION_TABLE_VL, 0) != HOLD_MARK_VL ||
+    if (qos_writes_sources(sm) || wire_get_at(data, VL_ARBITRATION_TABLE_VL, 0) != HOLD_MARK_VL ||
         wire_get_at(data, VL_ARBITRATION_TABLE_WEIGHT, 0) != 0)
         return;
     sm_say(sm, SM_EVENT_WARNING, "sources were left waiting by the last manager: they go on");
-    sm->service.sources = true;
     qos_want_sources(sm);
     blocks_program(sm);
 }

@@ -11,11 +11,36 @@
 #include <stdio.h>
 #include <string.h>
 
+struct lids {
+    struct map remembered; /* port GUID → lid << 3 | lmc */
+    uint16_t next;         /* where the search for a free one goes on */
+};
+
+struct lids *lids_new(void)
+{
+    struct lids *lids = mem_zalloc(1, sizeof *lids);
+    lids->next = 1;
+    return lids;
+}
+
+void lids_free(struct lids *lids)
+{
+    if (!lids)
+        return;
+    map_release(&lids->remembered);
+    mem_free(lids);
+}
+
+void sm_remember(struct sm *sm, const struct sm_fact *fact)
+{
+    map_set(&sm->lids->remembered, fact->guid, (uint32_t)fact->lid << 3 | (fact->lmc & 7u));
+}
+
 typedef bool candidate(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid);
 
 static bool remembered(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid)
 {
-    uint32_t fact = map_get(&sm->remembered, sm->subnet.ports.items[port].guid);
+    uint32_t fact = map_get(&sm->lids->remembered, sm->subnet.ports.items[port].guid);
     *lid = fact >> 3;
     return fact != MAP_NONE && (fact & 7) == lmc;
 }
@@ -31,7 +56,7 @@ static bool held(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid)
  * keeps silent now. */
 static bool is_in_tables(const struct sm *sm, unsigned lid, unsigned span)
 {
-    for (uint32_t node = 0; node < sm->subnet.nodes.count && !sm->current; node++) {
+    for (uint32_t node = 0; node < sm->subnet.nodes.count && !plan_current(sm); node++) {
         const struct subnet_tables *tables = sm->subnet.nodes.items[node].tables;
         bool found = false;
         if (!tables || !subnet_block_known(tables, lid / LFT_BLOCK))
@@ -46,7 +71,7 @@ static bool is_in_tables(const struct sm *sm, unsigned lid, unsigned span)
 static bool find_free(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid, bool unheard_of)
 {
     unsigned span = 1u << lmc;
-    for (*lid = span > sm->next_lid ? span : (sm->next_lid + span - 1u) / span * span;
+    for (*lid = span > sm->lids->next ? span : (sm->lids->next + span - 1u) / span * span;
          *lid + span - 1 <= LID_UNICAST_LAST; *lid += span)
         if (subnet_lid_range_free(&sm->subnet, port, *lid, lmc) &&
             !(unheard_of && is_in_tables(sm, *lid, span)))
@@ -59,7 +84,7 @@ static bool lowest_free(struct sm *sm, uint32_t port, unsigned lmc, unsigned *li
     if (!find_free(sm, port, lmc, lid, true) && !find_free(sm, port, lmc, lid, false))
         return false;
     if (lmc == 0)
-        sm->next_lid = (uint16_t)*lid;
+        sm->lids->next = (uint16_t)*lid;
     return true;
 }
 
@@ -83,8 +108,8 @@ void lids_remember(struct sm *sm, uint32_t port)
     const struct subnet_port *p = port == SUBNET_NONE ? NULL : &sm->subnet.ports.items[port];
     if (!p || !p->lid)
         return;
-    map_set(&sm->remembered, p->guid, (uint32_t)p->lid << 3 | p->lmc);
-    vec_push(&sm->facts, ((struct sm_fact){p->guid, p->lid, p->lmc}));
+    map_set(&sm->lids->remembered, p->guid, (uint32_t)p->lid << 3 | p->lmc);
+    sm_persist(sm, ((struct sm_fact){p->guid, p->lid, p->lmc}));
 }
 
 static void try_candidate(struct sm *sm, uint32_t port, candidate *choose)
@@ -113,7 +138,7 @@ static void let_go_of_what_is_not_held(struct sm *sm)
     }
 }
 
-/* One port at once, as the papers do: in the order of discovery. */
+/* One port as soon as it is read: in the order of discovery. */
 void lids_assign_port(struct sm *sm, uint32_t port)
 {
     for (unsigned pass = 0; pass < PASSES; pass++)
@@ -125,8 +150,8 @@ void lids_assign(struct sm *sm, bool after_another)
     unsigned without = 0;
     char names[128] = "";
     candidate *const *choices = after_another ? passes_after_another : passes;
-    unsigned last = sm->state == SM_STANDBY ? 1 : PASSES; /* a standby gives none */
-    sm->next_lid = 1;
+    unsigned last = sm_state(sm) == SM_STANDBY ? 1 : PASSES; /* a standby gives none */
+    sm->lids->next = 1;
     functions_prepare(sm);
     if (after_another)
         let_go_of_what_is_not_held(sm);
@@ -136,7 +161,7 @@ void lids_assign(struct sm *sm, bool after_another)
             try_candidate(sm, port, choices[pass]);
     }
     addresses_share(&sm->subnet);
-    if (sm->state == SM_STANDBY)
+    if (sm_state(sm) == SM_STANDBY)
         return;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
         if (needs_lid(sm, port) && ++without <= 5) {

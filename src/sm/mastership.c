@@ -25,6 +25,7 @@ enum { MUTE = 2, SWEEPS_LEFT_OUT = 3 };
 enum { LESSON_S = 2 }; /* so long a standby may take to learn what was registered */
 
 struct mastership {
+    enum sm_state state;
     uint32_t master_port;  /* a standby's master; SUBNET_NONE: none known */
     uint32_t given_up;     /* the master that did not answer any more; SUBNET_NONE: none */
     unsigned polls_failed; /* in a row */
@@ -38,6 +39,7 @@ struct mastership {
     bool asked;        /* there are managers that may succeed */
     uint32_t smps;     /* received */
     uint32_t number;   /* of masterships */
+    VEC(uint8_t) mute; /* by port of another manager: questions in a row without an answer */
 };
 
 struct mastership *mastership_new(void)
@@ -50,7 +52,17 @@ struct mastership *mastership_new(void)
 
 void mastership_free(struct mastership *mastership)
 {
+    if (!mastership)
+        return;
+    vec_release(&mastership->mute);
     mem_free(mastership);
+}
+
+static uint8_t *mute_at(struct sm *sm, uint32_t port)
+{
+    while (sm->mastership->mute.count <= port)
+        vec_push(&sm->mastership->mute, 0);
+    return &sm->mastership->mute.items[port];
 }
 
 /* ---- SMInfo ---- */
@@ -71,8 +83,8 @@ static struct mastership_peer own_rank(const struct sm *sm)
     return (struct mastership_peer){
         .guid = sm->guid,
         .priority = sm->mastership->gave_way ? 0 : sm->config.priority,
-        .state = sm->state,
-        .yielded = sm->mastership->gave_way && sm->state == SM_STANDBY,
+        .state = sm->mastership->state,
+        .yielded = sm->mastership->gave_way && sm->mastership->state == SM_STANDBY,
     };
 }
 
@@ -104,13 +116,14 @@ static void fill_info(const struct sm *sm, uint8_t *data)
 /* ---- requests to other managers ---- */
 
 /* All four are SMInfo of the manager at a port. */
+static request_ended question_ended;
 static request_answered manager_answered, poll_answered, notice_answered, handover_accepted;
 static request_unanswered manager_silent, poll_unanswered, handover_unanswered;
 static request_adjust_effort manager_effort, poll_effort;
 static const struct request_kind ask_manager = {
     .name = "SMInfo",
     .attribute = ATTRIBUTE_SM_INFO,
-    .method = METHOD_GET,
+    .ended = question_ended,
     .answered = manager_answered,
     .unanswered = manager_silent,
     .effort = manager_effort,
@@ -118,7 +131,6 @@ static const struct request_kind ask_manager = {
 static const struct request_kind poll_master = {
     .name = "SMInfo",
     .attribute = ATTRIBUTE_SM_INFO,
-    .method = METHOD_GET,
     .answered = poll_answered,
     .unanswered = poll_unanswered,
     .effort = poll_effort,
@@ -127,13 +139,12 @@ static const struct request_kind poll_master = {
 static const struct request_kind give_notice = {
     .name = "SMInfo",
     .attribute = ATTRIBUTE_SM_INFO,
-    .method = METHOD_GET,
     .answered = notice_answered,
 };
 static const struct request_kind set_handover = {
     .name = "SMInfo",
     .attribute = ATTRIBUTE_SM_INFO,
-    .method = METHOD_SET,
+    .writes = true,
     .answered = handover_accepted,
     .unanswered = handover_unanswered,
 };
@@ -144,7 +155,10 @@ static void ask(struct sm *sm, uint32_t port, bool wait)
         sm, &ask_manager,
         (union request_subject){.manager = {.port = port, .discovery_waits = wait}}, port);
     fill_info(sm, request->data);
-    (*(wait ? &sm->discovering : &sm->sweeping))++;
+    if (wait)
+        discovery_asked(sm);
+    else
+        sweep_asked(sm);
     sm_submit(sm, request, HASTE_URGENT);
 }
 
@@ -157,16 +171,16 @@ void mastership_ask(struct sm *sm, uint32_t port)
  * hangs is asked now and then, so that there are times without a question under way. */
 void mastership_ask_again(struct sm *sm, uint32_t port)
 {
-    struct port_work *work = sm_port_work(sm, port);
-    if (work->mute >= MUTE && work->mute < MUTE + SWEEPS_LEFT_OUT)
-        work->mute++;
+    uint8_t *mute = mute_at(sm, port);
+    if (*mute >= MUTE && *mute < MUTE + SWEEPS_LEFT_OUT)
+        (*mute)++;
     else
         ask(sm, port, false);
 }
 
 void mastership_notify(struct sm *sm, uint32_t port)
 {
-    if (port == sm->mastership->given_up || sm_port_work(sm, port)->mute >= MUTE)
+    if (port == sm->mastership->given_up || *mute_at(sm, port) >= MUTE)
         return;
     struct request *request =
         sm_request(sm, &give_notice, (union request_subject){.port = port}, port);
@@ -335,7 +349,7 @@ static void enter_standby(struct sm *sm)
 {
     uint32_t master = sm->mastership->master_port;
     reconfigure_stand_by(sm);
-    transactions_flush(sm);
+    sm_drop_requests(sm);
     mirror_watch(sm, master == SUBNET_NONE ? 0 : port_at(sm, master)->guid);
 }
 
@@ -348,21 +362,21 @@ static void enter_master(struct sm *sm, uint64_t now, const char *why)
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
         blocks_forget(&sm->subnet.blocks, port); /* another one may have written them */
     sm_begin_change(sm, now, "%s", why);
-    sm->next_sweep = sm->config.sweep_ns == TIME_NEVER ? TIME_NEVER : now + sm->config.sweep_ns;
+    sweep_schedule(sm, now);
 }
 
 static void enter(struct sm *sm, uint64_t now, enum sm_state state, const char *why)
 {
     static const char *const names[] = {"not active", "discovering", "standby", "master"};
     struct mastership *m = sm->mastership;
-    enum sm_state before = sm->state;
+    enum sm_state before = m->state;
     sm_say(sm, SM_EVENT_STATE, "%s (%s)", names[state], why);
-    sm->state = state;
+    m->state = state;
     m->handing_over = m->yielding = false;
     m->polls_failed = 0;
     m->next_poll = state == SM_STANDBY ? now + sm->config.poll_ns : TIME_NEVER;
     m->stood_by = now;
-    sm->next_sweep = TIME_NEVER;
+    sweep_stop(sm);
     if (state == SM_DISCOVERING)
         enter_discovering(sm, now, why);
     else if (state == SM_MASTER)
@@ -389,13 +403,13 @@ static bool fire(struct sm *sm, enum mastership_event event, const struct occasi
         .yielding = m->yielding,
         .handing_over = m->handing_over,
     };
-    enum sm_state before = sm->state;
+    enum sm_state before = m->state;
     struct mastership_transition step = mastership_step(before, event, facts);
     if (step.action == DO_NOTHING)
         return false;
     if (acts[step.action])
         acts[step.action](sm, occasion);
-    assert(sm->state == before);
+    assert(m->state == before);
     if (step.next != before)
         enter(sm, occasion->now, step.next, step.why);
     return true;
@@ -406,10 +420,9 @@ static bool fire_alone(struct sm *sm, uint64_t now, enum mastership_event event)
     return fire(sm, event, &(struct occasion){.now = now, .port = SUBNET_NONE});
 }
 
-/* The papers know one manager only, and it is master from the start. */
 void mastership_start(struct sm *sm, uint64_t now)
 {
-    fire_alone(sm, now, sm->config.paper ? ON_START_AS_MASTER : ON_START);
+    fire_alone(sm, now, sm->config.policy->alone ? ON_START_AS_MASTER : ON_START);
 }
 
 bool sm_hand_over(struct sm *sm, uint64_t now)
@@ -460,18 +473,19 @@ uint64_t mastership_deadline(const struct sm *sm)
 
 /* ---- other managers' answers ---- */
 
-static void count_off(struct sm *sm, const struct request *request)
+static void question_ended(struct sm *sm, const struct request *request)
 {
-    uint32_t *count = request->about.manager.discovery_waits ? &sm->discovering : &sm->sweeping;
-    assert(*count);
-    (*count)--;
+    if (request->about.manager.discovery_waits)
+        discovery_heard(sm);
+    else
+        sweep_heard(sm);
 }
 
 static void is_alive(struct sm *sm, uint32_t port)
 {
     if (port == sm->mastership->given_up)
         sm->mastership->given_up = SUBNET_NONE;
-    sm_port_work(sm, port)->mute = 0;
+    *mute_at(sm, port) = 0;
 }
 
 static void manager_answered(struct sm *sm, uint64_t now, const struct request *request,
@@ -482,13 +496,12 @@ static void manager_answered(struct sm *sm, uint64_t now, const struct request *
     enum mastership_event event = mastership_meet(&us, &them);
     struct subnet_port *seat = port_at(sm, port);
     is_alive(sm, port);
-    count_off(sm, request);
     seat->manager_priority = (uint8_t)them.priority;
     seat->manager_state = (uint8_t)them.state;
     seat->manager_acts = (uint32_t)wire_get(data, SM_INFO_ACT_COUNT);
-    if (sm->state == SM_MASTER && seat->rival && them.state != SM_MASTER)
+    if (us.state == SM_MASTER && seat->rival && them.state != SM_MASTER)
         event = ON_RIVAL_GONE;
-    if (sm->state == SM_MASTER)
+    if (us.state == SM_MASTER)
         seat->rival = them.state == SM_MASTER;
     fire(sm, event, &(struct occasion){.now = now, .port = port, .info = data});
 }
@@ -496,10 +509,9 @@ static void manager_answered(struct sm *sm, uint64_t now, const struct request *
 /* A later sweep asks again. */
 static void manager_silent(struct sm *sm, uint64_t now, const struct request *request)
 {
-    struct port_work *work = sm_port_work(sm, request->about.manager.port);
+    uint8_t *mute = mute_at(sm, request->about.manager.port);
     (void)now;
-    count_off(sm, request);
-    work->mute = work->mute < MUTE ? work->mute + 1 : MUTE;
+    *mute = *mute < MUTE ? *mute + 1 : MUTE;
 }
 
 /* Each poll is sent once, and waited for no longer than it takes to have time for the others
@@ -644,7 +656,7 @@ void sm_learns(struct sm *sm, bool learns)
 
 enum sm_state sm_state(const struct sm *sm)
 {
-    return sm->state;
+    return sm->mastership->state;
 }
 
 uint32_t mastership_number(const struct sm *sm)
@@ -655,7 +667,7 @@ uint32_t mastership_number(const struct sm *sm)
 bool sm_master(const struct sm *sm, struct sm_master *master)
 {
     uint32_t at = sm->mastership->master_port;
-    if (sm->state != SM_STANDBY || at == SUBNET_NONE)
+    if (sm_state(sm) != SM_STANDBY || at == SUBNET_NONE)
         return false;
     const struct subnet_port *port = &sm->subnet.ports.items[at];
     *master = (struct sm_master){.lid = (uint16_t)wire_get(port->info, PORT_INFO_LID)};

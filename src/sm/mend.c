@@ -5,12 +5,11 @@
  * handed on, and only what the change touched is looked at, mended and checked. Where a repair was
  * still on its way when the next change came, the entries that it had not written yet are mended
  * again. If there is no repair, the engine computes anew, as it does at first, when somebody asks
- * for it, with the papers' behaviour, with user-defined routes, and in other modes than `ordered`.
+ * for it, with user-defined routes, and in other modes than `ordered`.
  *
  * Repairs cost balance. When a link carries far more than any did at the last computation, all is
  * computed anew at the next sweep, unless that would have to stop traffic. */
 #include "routing/check/verify.h"
-#include "routing/repair/verify_change.h"
 #include "sm/internal.h"
 
 #include "base/bitset.h"
@@ -24,12 +23,12 @@
 /* Whether there are tables that could be mended. */
 static bool may_mend(const struct sm *sm, const struct sm_job *job, enum plan_reason reason)
 {
-    const struct sm_job *last = sm->current;
+    const struct sm_job *last = plan_current(sm);
     const struct user_routes *user = job->options.user;
     bool asked = reason == REASON_OPERATOR || reason == REASON_POLICY || reason == REASON_BALANCE;
-    return sm->config.repair && !sm->config.paper && !asked && job->mode == SM_ORDERED &&
-           job->has_before && !job->adopt && last && last->standing.known && !last->provisional &&
-           (last == sm->serving || last->routes.vls <= 1) && !(user && user->entries.count);
+    return sm->config.repair && !asked && job->mode == SM_ORDERED && job->has_before &&
+           !job->adopt && last && last->repair_state.known && !last->provisional &&
+           (last == plan_serving(sm) || last->routes.vls <= 1) && !(user && user->entries.count);
 }
 
 /* What became of the last job's switches. */
@@ -52,7 +51,7 @@ static uint32_t *follow_switches(const struct sm_job *last, const struct sm_job 
 /* Whether the last job, a repair, found this in the switch. */
 static bool was_before(const struct sm_job *last, uint32_t at, uint32_t lid, uint8_t port)
 {
-    const struct repair_entry *entries = last->repair.entries.items;
+    const struct table_change *entries = last->repair.entries.items;
     size_t low = 0, high = last->repair.entries.count;
     while (low < high) {
         size_t middle = (low + high) / 2;
@@ -155,21 +154,29 @@ static void add_edited(const struct sm_job *last, struct sm_job *job)
         bitset_add(all, repair->lids.items[i]);
     repair->lids.count = 0;
     for (uint32_t lid = 1; lid <= job->network.top_lid; lid++)
-        if (bitset_has(all, lid) && job->network.owner[lid] != NETWORK_NONE)
+        if (bitset_has(all, lid) && job->network.owner[lid] != NETWORK_NONE) {
             vec_push(&repair->lids, (uint16_t)lid);
+            if (bitset_has(last->edited, lid))
+                vec_push(&job->change.lids, (uint16_t)lid);
+        }
     mem_free(all);
 }
 
 static void prepare(struct sm *sm, struct sm_job *job, const uint32_t *index)
 {
-    const struct sm_job *last = sm->current;
+    const struct sm_job *last = plan_current(sm);
     uint32_t *to_new = follow_switches(last, job, index);
     job->repair.tidy =
         sm->subnet.functions.rows.count > 0; /* addresses of virtual machines are given to others */
-    if (compare_tables(last, job, to_new) &&
-        repair_compare(&job->repair, &last->standing, &last->network, &last->routes, &job->network,
-                       &job->before, to_new, job->options.workers)) {
-        dependency_move(&job->checked, &last->checked, &job->network, to_new, job->repair.fresh);
+    bool known = compare_tables(last, job, to_new);
+    size_t unwritten = job->repair.ends.count;
+    if (known && repair_compare(&job->repair, &last->repair_state, &last->network, &last->routes,
+                                &job->network, &job->before, to_new)) {
+        verify_change_begin(&job->change, &last->network, &last->checked, &job->network, to_new);
+        for (size_t i = 0; i < unwritten; i++) {
+            const struct repair_end *end = &job->repair.ends.items[i];
+            vec_push(&job->change.entries, ((struct verify_entry){end->at, end->lid}));
+        }
         keep_paths(last, job, to_new);
         add_edited(last, job);
         job->mend = true;
@@ -184,21 +191,21 @@ void mend_prepare(struct sm *sm, struct sm_job *job, const uint32_t *index, enum
     job->optional = reason == REASON_BALANCE;
     if (may_mend(sm, job, reason))
         prepare(sm, job, index);
-    if (!job->mend && job->has_before && sm->serving) {
-        uint32_t *to_new = follow_switches(sm->serving, job, index);
-        keep_paths(sm->serving, job, to_new);
+    if (!job->mend && job->has_before && plan_serving(sm)) {
+        uint32_t *to_new = follow_switches(plan_serving(sm), job, index);
+        keep_paths(plan_serving(sm), job, to_new);
         mem_free(to_new);
     }
-    job->levels_known = sm->serving != NULL;
+    job->levels_known = plan_serving(sm) != NULL;
 }
 
 void mend_rebalance(struct sm *sm, uint64_t now)
 {
-    if (!sm->config.rebalance || !sm_is_settled(sm) || !sm->current || !sm->current->repaired ||
-        sm->current->imbalance <= sm->config.rebalance)
+    if (!sm->config.rebalance || !sm_is_settled(sm) || !plan_current(sm) ||
+        !plan_current(sm)->repaired || plan_current(sm)->imbalance <= sm->config.rebalance)
         return;
-    sm->current->uneven = sm->current->standing.peak * sm->current->imbalance / 100;
-    sm->current->imbalance = 0; /* once */
+    plan_current(sm)->uneven = plan_current(sm)->repair_state.peak * plan_current(sm)->imbalance / 100;
+    plan_current(sm)->imbalance = 0; /* once */
     reconfigure_request(sm, REASON_BALANCE);
     sm_begin_change(sm, now, "links are used unevenly after repairs");
 }
@@ -210,19 +217,33 @@ bool mend_is_gain(struct sm *sm, const struct sm_job *job)
     const char *reason = NULL;
     if (job->plan.stuck.count || job->plan.stuck_lanes)
         reason = "others have no safe order";
-    else if (job->routes.vls > sm->current->routes.vls)
+    else if (job->routes.vls > plan_current(sm)->routes.vls)
         reason = "others need more lanes";
-    else if (job->standing.known && job->standing.peak >= sm->current->uneven)
+    else if (job->repair_state.known && job->repair_state.peak >= plan_current(sm)->uneven)
         reason = "no others are more even";
     if (!reason)
         return true;
     sm_say(sm, SM_EVENT_CHANGE, "the tables stay as they are: %s", reason);
-    if (sm->current->standing.known && job->standing.known)
-        sm->current->standing.peak = job->standing.peak;
+    if (plan_current(sm)->repair_state.known && job->repair_state.known)
+        plan_current(sm)->repair_state.peak = job->repair_state.peak;
     return false;
 }
 
 /* ---- in the job ---- */
+
+/* What a check found becomes what repairs know of the tables; false if there is a cycle. The report
+ * loses its loads. */
+bool mend_learn(struct repair_state *state, const struct network *network,
+                const struct dependency_graph *graph, struct verify_report *report,
+                const uint32_t *ranks)
+{
+    repair_state_release(state);
+    repair_state_begin(state, network, graph->vls, ranks);
+    dependency_each(graph, repair_state_note, state);
+    bool acyclic = repair_state_end(state, report->load, report->load_max);
+    report->load = NULL;
+    return acyclic;
+}
 
 /* Default ports of random tables: those that lead somewhere. */
 static void check_defaults(struct sm_job *job)
@@ -243,8 +264,10 @@ static void finish(struct sm_job *job)
     job->imbalance = repair_imbalance(repair);
     job->repaired = true;
     if (!repair->patient) { /* else the full check told what to remember */
-        job->standing = repair->standing;
-        repair->standing = (struct standing){0};
+        job->repair_state = repair->state;
+        repair->state = (struct repair_state){0};
+        job->checked = job->change.graph;
+        job->change.graph = (struct dependency_graph){0};
     }
     job->provisional = false;
     job->routes.operations = repair->operations;
@@ -260,13 +283,40 @@ static void finish(struct sm_job *job)
 static int mend_quickly(struct sm_job *job, struct err *err)
 {
     struct repair *repair = &job->repair;
-    int status = repair_tables(repair, &job->network, &job->routes, job->options.workers, err);
-    if (!status)
-        status = verify_change(&job->network, &job->routes, repair, job->options.workers,
-                               &job->checked, &repair->operations, err);
+    int status = repair_tables(repair, &job->network, &job->routes, err);
     if (!status && !repair_plan(repair, &job->routes, &job->plan))
         status = err_set(err, EDEADLK, "the new entries would wait for each other");
+    if (!status)
+        status = verify_change(&job->change, &job->routes, repair->entries.items,
+                               repair->entries.count, &job->plan, err);
+    repair->operations += job->change.operations;
+    if (status)
+        order_release(&job->plan);
     return status;
+}
+
+/* What is known of the tables without the entries that do not arrive. */
+static bool learn_kept(struct sm_job *job, struct err *err)
+{
+    struct repair *repair = &job->repair;
+    struct routes kept;
+    struct dependency_graph graph;
+    struct verify_report report;
+    uint64_t peak = repair->state.peak;
+    repair_forget(repair, &job->network, &job->routes, &kept);
+    verify_routes(&job->network, &kept,
+                  &(struct verify_options){.workers = job->options.workers, .keep = &graph},
+                  &report);
+    repair->operations += verify_operations(&job->network, &kept);
+    bool acyclic = mend_learn(&repair->state, &job->network, &graph, &report, NULL);
+    repair->state.peak = peak;
+    dependency_release(&graph);
+    verify_report_release(&report);
+    kept.service_levels = kept.offsets = NULL; /* those of the job's tables */
+    routes_release(&kept);
+    if (!acyclic)
+        err_set(err, EDEADLK, "the tables that are in the switches could deadlock");
+    return acyclic;
 }
 
 /* The same without regard to packets in flight, which are drained. */
@@ -276,7 +326,8 @@ static int mend_patiently(struct sm_job *job, struct err *err)
     size_t cells = (size_t)routes->switch_count * routes->stride;
     uint8_t *held = mem_alloc(cells + 1);
     memcpy(held, routes->ports, cells);
-    int status = repair_patiently(&job->repair, &job->network, routes, err);
+    int status = learn_kept(job, err) ? repair_tables(&job->repair, &job->network, routes, err)
+                                      : -EDEADLK;
     if (!status)
         status = plan_check(job, routes, err);
     job->repair.operations += verify_operations(&job->network, routes);

@@ -21,6 +21,7 @@
  * known for one; 12 bits of token; 8 bits that count SMPs, as the specification wants it. */
 #include "sm/internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -33,6 +34,50 @@ enum {
     QUEUED_AHEAD = 32, /* requests that wait before the next node is begun */
 };
 
+struct mirrored_node {
+    uint32_t reads_for; /* the token under which all of it is being read; 0: none */
+    uint32_t mirrored;  /* the token under which all of it was read; 0: none */
+};
+
+struct mirror {
+    uint32_t own_token;              /* of this manager, as master */
+    VEC(struct mirrored_node) nodes; /* beside the subnet's */
+    struct watched {                 /* tokens are 0 where there is none */
+        uint64_t master;             /* port GUID */
+        uint32_t seen;               /* its token when last heard of */
+        uint32_t round;              /* the token under which nodes are read */
+        uint32_t cursor;             /* the next node to be read */
+        bool complete;
+        bool heard;            /* the master has answered */
+        struct sm_job *routes; /* checked; NULL: not, or not right */
+        uint64_t job;          /* number of the job that checks them; 0: none */
+        uint32_t burst;        /* SMPs that may be sent before `next_burst` */
+        uint64_t next_burst;
+    } watched;
+};
+
+struct mirror *mirror_new(void)
+{
+    return mem_zalloc(1, sizeof(struct mirror));
+}
+
+void mirror_free(struct mirror *mirror)
+{
+    if (!mirror)
+        return;
+    sm_job_free(mirror->watched.routes);
+    vec_release(&mirror->nodes);
+    mem_free(mirror);
+}
+
+static struct mirrored_node *mirrored_at(struct sm *sm, uint32_t node)
+{
+    assert(node < sm->subnet.nodes.count);
+    while (sm->mirror->nodes.count <= node)
+        vec_push(&sm->mirror->nodes, (struct mirrored_node){0});
+    return &sm->mirror->nodes.items[node];
+}
+
 static uint32_t mark(uint64_t guid)
 {
     return 1 + (uint32_t)(hash_mix(guid) % MARKS);
@@ -40,18 +85,24 @@ static uint32_t mark(uint64_t guid)
 
 /* ---- the master's side ---- */
 
+void mirror_start(struct sm *sm, uint64_t now)
+{
+    sm->mirror->own_token = (uint32_t)hash_mix(now ^ sm->guid)
+                            << 1; /* not that of an earlier run */
+}
+
 uint32_t mirror_act_count_bits(const struct sm *sm)
 {
-    if (sm->state != SM_MASTER)
+    if (sm_state(sm) != SM_MASTER)
         return 0;
-    return mark(sm->guid) << MARK_SHIFT | (sm->token & TOKEN_MASK) << TOKEN_SHIFT;
+    return mark(sm->guid) << MARK_SHIFT | (sm->mirror->own_token & TOKEN_MASK) << TOKEN_SHIFT;
 }
 
 void mirror_begin_change(struct sm *sm)
 {
-    if (sm->state != SM_MASTER || sm->config.paper || (sm->token & 1))
+    if (sm_state(sm) != SM_MASTER || sm->config.policy->alone || (sm->mirror->own_token & 1))
         return;
-    sm->token++;
+    sm->mirror->own_token++;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
         if (port_at(sm, port)->manager && node_at(sm, port_at(sm, port)->node)->present)
             mastership_notify(sm, port);
@@ -59,8 +110,8 @@ void mirror_begin_change(struct sm *sm)
 
 void mirror_end_change(struct sm *sm)
 {
-    if (sm->token & 1)
-        sm->token++;
+    if (sm->mirror->own_token & 1)
+        sm->mirror->own_token++;
 }
 
 /* ---- the standby's side ---- */
@@ -79,9 +130,9 @@ static bool is_quiet(uint32_t token)
 
 static void drop_routes(struct sm *sm)
 {
-    sm_job_free(sm->mirror.routes);
-    sm->mirror.routes = NULL;
-    sm->mirror.job = 0; /* nor are those wanted that are being checked */
+    sm_job_free(sm->mirror->watched.routes);
+    sm->mirror->watched.routes = NULL;
+    sm->mirror->watched.job = 0; /* nor are those wanted that are being checked */
 }
 
 void mirror_spoil(struct sm *sm)
@@ -92,72 +143,89 @@ void mirror_spoil(struct sm *sm)
 void mirror_end(struct sm *sm)
 {
     drop_routes(sm);
-    sm->mirror = (struct mirror){0};
-    for (size_t i = 0; i < sm->node_work.count; i++)
-        sm->node_work.items[i].mirrored = 0;
+    sm->mirror->watched = (struct watched){0};
+    for (size_t i = 0; i < sm->mirror->nodes.count; i++)
+        sm->mirror->nodes.items[i].mirrored = 0;
 }
 
 bool mirror_has_heard(const struct sm *sm, bool *weft)
 {
-    *weft = sm->mirror.seen != 0;
-    return sm->mirror.heard;
+    *weft = sm->mirror->watched.seen != 0;
+    return sm->mirror->watched.heard;
 }
 
 void mirror_watch(struct sm *sm, uint64_t master)
 {
-    if (sm->mirror.master != master)
+    if (sm->mirror->watched.master != master)
         mirror_end(sm);
-    sm->mirror.master = master;
+    sm->mirror->watched.master = master;
 }
 
 void mirror_hear(struct sm *sm, uint64_t now, const uint8_t *info)
 {
     uint32_t token = token_of(info);
-    if (sm->state != SM_STANDBY || wire_get(info, SM_INFO_STATE) != SM_MASTER)
+    if (sm_state(sm) != SM_STANDBY || wire_get(info, SM_INFO_STATE) != SM_MASTER)
         return;
-    sm->mirror.heard = true;
-    if (token != sm->mirror.seen) {
+    sm->mirror->watched.heard = true;
+    if (token != sm->mirror->watched.seen) {
         drop_routes(sm);
-        if (sm->mirror.seen)
-            transactions_flush(sm); /* what is asked for is out of date, and the master is busy */
-        sm->mirror.seen = token;
-        sm->mirror.complete = false;
+        if (sm->mirror->watched.seen)
+            sm_drop_requests(sm); /* what is asked for is out of date, and the master is busy */
+        sm->mirror->watched.seen = token;
+        sm->mirror->watched.complete = false;
     }
     mirror_advance(sm, now);
 }
 
 static void read_whole(struct sm *sm, uint32_t node)
 {
-    struct node_work *work = sm_node_work(sm, node);
-    work->reads_for = sm->mirror.round;
+    struct mirrored_node *work = mirrored_at(sm, node);
+    work->reads_for = sm->mirror->watched.round;
     discovery_forget_tables(sm, node);
     discovery_read_all(sm, node);
-    if (work->reading == 0)
+    if (!discovery_is_reading(sm, node))
         work->mirrored = work->reads_for; /* nothing to be read */
 }
 
 void mirror_meets(struct sm *sm, uint32_t node)
 {
-    sm_node_work(sm, node)->reads_for = sm->mirror.round;
+    mirrored_at(sm, node)->reads_for = sm->mirror->watched.round;
+}
+
+void mirror_node_unread(struct sm *sm, uint32_t node)
+{
+    mirrored_at(sm, node)->reads_for = 0;
+}
+
+void mirror_requests_dropped(struct sm *sm)
+{
+    for (size_t i = 0; i < sm->mirror->nodes.count; i++)
+        sm->mirror->nodes.items[i].reads_for = 0;
+}
+
+bool mirror_is_complete(const struct sm *sm)
+{
+    return sm->mirror->watched.complete;
 }
 
 void mirror_node_read(struct sm *sm, uint32_t node)
 {
-    struct node_work *work = sm_node_work(sm, node);
+    struct mirrored_node *work = mirrored_at(sm, node);
     if (work->reads_for && node_at(sm, node)->present)
         work->mirrored = work->reads_for;
 }
 
 static bool is_behind(struct sm *sm, uint32_t node)
 {
-    return node_at(sm, node)->present && sm_node_work(sm, node)->mirrored != sm->mirror.round;
+    return node_at(sm, node)->present &&
+           mirrored_at(sm, node)->mirrored != sm->mirror->watched.round;
 }
 
 /* All there is has been read: addresses are taken as they are, and the tables are checked. */
 static void complete(struct sm *sm)
 {
     unsigned switches = 0, adapters = 0;
-    sm->mirror.complete = true;
+    sm->mirror->watched.complete = true;
     subnet_find_ways(&sm->subnet);
     lids_assign(sm, true);
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
@@ -166,31 +234,31 @@ static void complete(struct sm *sm)
     sm_say(sm, SM_EVENT_STATE, "standby, with a copy of %u switches and %u adapters", switches,
            adapters);
     if (!sm->config.engine->renames)
-        sm->mirror.job = plan_routes(sm, sm->config.engine, false, REASON_TAKE_OVER);
+        sm->mirror->watched.job = plan_routes(sm, sm->config.engine, false, REASON_TAKE_OVER);
 }
 
 void mirror_advance(struct sm *sm, uint64_t now)
 {
-    struct mirror *mirror = &sm->mirror;
+    struct watched *watched = &sm->mirror->watched;
     (void)now;
-    if (!sm->config.mirror_rate || !is_quiet(mirror->seen) || mirror->complete ||
+    if (!sm->config.mirror_rate || !is_quiet(watched->seen) || watched->complete ||
         sm->subnet.own_port == SUBNET_NONE)
         return;
-    if (mirror->round != mirror->seen) {
-        mirror->round = mirror->seen;
-        mirror->cursor = 0;
+    if (watched->round != watched->seen) {
+        watched->round = watched->seen;
+        watched->cursor = 0;
     }
-    while (mirror->cursor < sm->subnet.nodes.count &&
+    while (watched->cursor < sm->subnet.nodes.count &&
            transactions_waiting(sm, HASTE_NONE) < QUEUED_AHEAD) {
-        if (is_behind(sm, mirror->cursor))
-            read_whole(sm, mirror->cursor);
-        mirror->cursor++;
+        if (is_behind(sm, watched->cursor))
+            read_whole(sm, watched->cursor);
+        watched->cursor++;
     }
-    if (mirror->cursor < sm->subnet.nodes.count || sm->discovering)
+    if (watched->cursor < sm->subnet.nodes.count || !discovery_is_complete(sm))
         return;
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         if (is_behind(sm, node)) { /* it came back meanwhile */
-            mirror->cursor = node;
+            watched->cursor = node;
             read_whole(sm, node);
             return;
         }
@@ -199,11 +267,11 @@ void mirror_advance(struct sm *sm, uint64_t now)
 
 bool mirror_checked(struct sm *sm, struct sm_job *job, bool right)
 {
-    if (job->number != sm->mirror.job)
+    if (job->number != sm->mirror->watched.job)
         return false;
-    sm->mirror.job = 0;
+    sm->mirror->watched.job = 0;
     if (right && job->generation == sm->subnet.generation)
-        sm->mirror.routes = job;
+        sm->mirror->watched.routes = job;
     else
         sm_job_free(job);
     return true;
@@ -219,26 +287,26 @@ uint32_t mirror_pace(const struct sm *sm)
 
 bool mirror_may_send(struct sm *sm)
 {
-    if (sm->state != SM_STANDBY)
+    if (sm_state(sm) != SM_STANDBY)
         return true;
-    if (sm->mirror.burst == 0)
+    if (sm->mirror->watched.burst == 0)
         return false;
-    sm->mirror.burst--;
+    sm->mirror->watched.burst--;
     return true;
 }
 
 uint64_t mirror_deadline(const struct sm *sm)
 {
-    bool waits = transactions_waiting(sm, HASTE_NONE) && sm->mirror.burst == 0;
-    return sm->state == SM_STANDBY && waits ? sm->mirror.next_burst : TIME_NEVER;
+    bool waits = transactions_waiting(sm, HASTE_NONE) && sm->mirror->watched.burst == 0;
+    return sm_state(sm) == SM_STANDBY && waits ? sm->mirror->watched.next_burst : TIME_NEVER;
 }
 
 void mirror_expire(struct sm *sm, uint64_t now)
 {
     if (now < mirror_deadline(sm))
         return;
-    sm->mirror.burst = BURST;
-    sm->mirror.next_burst = now + BURST * NS_PER_S / mirror_pace(sm);
+    sm->mirror->watched.burst = BURST;
+    sm->mirror->watched.next_burst = now + BURST * NS_PER_S / mirror_pace(sm);
 }
 
 /* ---- taking over ---- */
@@ -259,10 +327,10 @@ static bool misses_somebody(struct sm *sm, uint32_t node)
 
 bool mirror_take_over(struct sm *sm)
 {
-    struct mirror *mirror = &sm->mirror;
-    if (!is_quiet(mirror->seen) || mirror->round != mirror->seen)
+    struct watched *watched = &sm->mirror->watched;
+    if (!is_quiet(watched->seen) || watched->round != watched->seen)
         return false;
-    transactions_flush(sm);
+    sm_drop_requests(sm);
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++) {
         if (is_behind(sm, node) || misses_somebody(sm, node))
             read_whole(sm, node);
@@ -275,23 +343,23 @@ bool mirror_take_over(struct sm *sm)
         if (!node_at(sm, p->node)->present)
             continue;
         /* Machines may have moved right before the master's end, faster than it could say so. */
-        if (sm_port_work(sm, port)->failures || subnet_is_socket(&sm->subnet, port))
+        if (discovery_avoids_port(sm, port) || subnet_is_socket(&sm->subnet, port))
             discovery_read_port(sm, port);
         if (p->manager)
             mastership_ask(sm, port);
     }
     discovery_read_port(sm, sm->subnet.own_port);
-    sm->audit.due = true;
-    sm->service.unheld = true;
+    audit_request(sm);
+    hold_assume_none(sm);
     return true;
 }
 
 struct sm_job *mirror_take_routes(struct sm *sm)
 {
-    struct sm_job *routes = sm->mirror.routes;
+    struct sm_job *routes = sm->mirror->watched.routes;
     bool fit = routes && routes->generation == sm->subnet.generation;
     if (fit)
-        sm->mirror.routes = NULL;
+        sm->mirror->watched.routes = NULL;
     mirror_end(sm);
     return fit ? routes : NULL;
 }

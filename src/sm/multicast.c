@@ -64,6 +64,8 @@ struct multicast {
     bool moving, drains; /* some are; and not only because they shrink */
     uint64_t drained_at;
     VEC(struct edit) edits;
+    const struct groups *owned_groups;    /* the owner's; NULL: there is no multicast */
+    uint16_t top;                         /* the last MLID that switches have to know; 0: none */
     VEC(struct multicast_member) members; /* scratch: of one group */
     VEC(uint64_t) guids;                  /* theirs */
     uint64_t told;                        /* what was last said of members that are missed */
@@ -82,9 +84,15 @@ static void drop_grounds(struct multicast *m)
     m->check = NULL;
 }
 
-void multicast_release(struct sm *sm)
+struct multicast *multicast_new(void)
 {
-    struct multicast *m = sm->multicast;
+    struct multicast *m = mem_zalloc(1, sizeof *m);
+    m->drained_at = TIME_NEVER;
+    return m;
+}
+
+void multicast_free(struct multicast *m)
+{
     if (!m)
         return;
     drop_grounds(m);
@@ -100,7 +108,16 @@ void multicast_release(struct sm *sm)
     vec_release(&m->members);
     vec_release(&m->guids);
     mem_free(m);
-    sm->multicast = NULL;
+}
+
+void sm_use_groups(struct sm *sm, const struct groups *groups)
+{
+    sm->multicast->owned_groups = sm->config.policy->services ? groups : NULL;
+}
+
+uint16_t multicast_top(const struct sm *sm)
+{
+    return sm->multicast->top;
 }
 
 /* What was wanted in an earlier time as master must not go out again before there are trees for the
@@ -112,16 +129,11 @@ void multicast_forget(struct sm *sm)
         if (blocks->rows.items[row].kind == BLOCK_MULTICAST)
             blocks_waive(blocks, blocks->rows.items[row].port, BLOCK_MULTICAST,
                          blocks->rows.items[row].part);
-    multicast_release(sm);
-}
-
-static struct multicast *state_of(struct sm *sm)
-{
-    if (!sm->multicast) {
-        sm->multicast = mem_zalloc(1, sizeof *sm->multicast);
-        sm->multicast->drained_at = TIME_NEVER;
-    }
-    return sm->multicast;
+    struct multicast *before = sm->multicast;
+    sm->multicast = multicast_new();
+    sm->multicast->owned_groups = before->owned_groups;
+    sm->multicast->top = before->top;
+    multicast_free(before);
 }
 
 /* ---- sets of arms ---- */
@@ -230,8 +242,8 @@ static unsigned capacity_of(const struct sm *sm, uint32_t node)
 static void clear_elsewhere(struct sm *sm, unsigned block)
 {
     static const uint8_t nothing[BLOCK_BYTES];
-    for (size_t i = 0; i < sm->current->nodes.count; i++) {
-        uint32_t node = sm->current->nodes.items[i], port = node_at(sm, node)->first_port;
+    for (size_t i = 0; i < plan_current(sm)->nodes.count; i++) {
+        uint32_t node = plan_current(sm)->nodes.items[i], port = node_at(sm, node)->first_port;
         unsigned last = node_at(sm, node)->port_count / MULTICAST_POSITION_PORTS;
         for (unsigned position = 0; position <= last; position++) {
             unsigned part = position << 9 | block;
@@ -246,11 +258,11 @@ static void clear_elsewhere(struct sm *sm, unsigned block)
 static void raise_tops(struct sm *sm, unsigned blocks)
 {
     uint16_t top = (uint16_t)(MLID_FIRST + blocks * BLOCK_MLIDS - 1);
-    if (top <= sm->multicast_top)
+    if (top <= sm->multicast->top)
         return;
-    sm->multicast_top = top;
-    for (size_t i = 0; i < sm->current->nodes.count; i++)
-        program_switch(sm, sm->current->nodes.items[i]);
+    sm->multicast->top = top;
+    for (size_t i = 0; i < plan_current(sm)->nodes.count; i++)
+        program_switch(sm, plan_current(sm)->nodes.items[i]);
     program_schedule(sm);
 }
 
@@ -280,12 +292,12 @@ static void use_blocks(struct sm *sm, bool everywhere)
 static void know_ports(struct sm *sm)
 {
     struct multicast *m = sm->multicast;
-    const struct network *network = &sm->current->network;
+    const struct network *network = &plan_current(sm)->network;
     map_release(&m->by_guid);
     for (uint32_t i = 0; i < network->terminals.count; i++)
         map_add(&m->by_guid, network->terminals.items[i].guid, i);
     for (uint32_t i = 0; i < network->switches.count; i++) {
-        const struct subnet_node *node = node_at(sm, sm->current->nodes.items[i]);
+        const struct subnet_node *node = node_at(sm, plan_current(sm)->nodes.items[i]);
         map_add(&m->by_guid, port_at(sm, node->first_port)->guid, i | NETWORK_SWITCH);
     }
 }
@@ -293,7 +305,7 @@ static void know_ports(struct sm *sm)
 static const struct ground *ground_for(struct sm *sm, uint32_t mlid_index, unsigned lane)
 {
     struct multicast *m = sm->multicast;
-    const struct sm_job *job = sm->current;
+    const struct sm_job *job = plan_current(sm);
     uint32_t count = (uint32_t)job->network.switches.count, switches = 0;
     for (uint32_t i = 0; i < count; i++)
         switches += capacity_of(sm, job->nodes.items[i]) > mlid_index;
@@ -311,11 +323,12 @@ static const struct ground *ground_for(struct sm *sm, uint32_t mlid_index, unsig
 /* Of the routes' lanes the one that a service level is on. */
 static unsigned lane_of(const struct sm *sm, unsigned sl)
 {
-    const struct qos_layout *layout = &sm->service.served_layout;
-    if (sm->current->routes.vls <= 1)
+    struct qos_layout layout;
+    qos_served(sm, &layout);
+    if (plan_current(sm)->routes.vls <= 1)
         return 0;
-    unsigned lane = layout->levels && layout->stride ? sl / layout->stride : sl;
-    return layout->lanes ? lane % layout->lanes : lane; /* as links map it (subnet/qos.h) */
+    unsigned lane = layout.levels && layout.stride ? sl / layout.stride : sl;
+    return layout.lanes ? lane % layout.lanes : lane; /* as links map it (subnet/qos.h) */
 }
 
 /* ---- making trees ---- */
@@ -347,7 +360,7 @@ static void aim(struct sm *sm, struct grown *grown, const struct multicast_tree 
     grown->goal.items.count = 0;
     for (size_t i = 0; i < tree->arms.count; i++) {
         struct multicast_arm arm = tree->arms.items[i];
-        arm.at = sm->current->nodes.items[arm.at];
+        arm.at = plan_current(sm)->nodes.items[arm.at];
         vec_push(&grown->goal.items, arm);
     }
     if (grown->goal.items.count)
@@ -438,9 +451,10 @@ static uint64_t longest_way(const struct sm *sm)
     uint64_t life = sm->config.life_time, depth = 0;
     if (sm->config.drain_ns)
         return sm->config.drain_ns;
-    for (size_t i = 0; i < sm->current->nodes.count; i++) {
-        uint64_t its = wire_get(sm->subnet.nodes.items[sm->current->nodes.items[i]].switch_info,
-                                SWITCH_INFO_LIFE_TIME_VALUE);
+    for (size_t i = 0; i < plan_current(sm)->nodes.count; i++) {
+        uint64_t its =
+            wire_get(sm->subnet.nodes.items[plan_current(sm)->nodes.items[i]].switch_info,
+                     SWITCH_INFO_LIFE_TIME_VALUE);
         life = its > life ? its : life;
     }
     for (size_t i = 0; i < sm->multicast->trees.count; i++)
@@ -449,19 +463,13 @@ static uint64_t longest_way(const struct sm *sm)
     return (UINT64_C(4096) << (life < LIFE_LONGEST ? life : LIFE_LONGEST)) * (2 * depth + 2);
 }
 
-static bool all_written(const struct sm *sm)
-{
-    const struct blocks *blocks = &sm->subnet.blocks;
-    return sm->blocks_under_way == 0 && blocks->queue_taken == blocks->queue.count;
-}
-
 /* The second step, when its time has come; false: not yet. */
 static bool moves_are_done(struct sm *sm, uint64_t now)
 {
     struct multicast *m = sm->multicast;
     if (!m->moving)
         return true;
-    if (!all_written(sm))
+    if (!blocks_are_written(sm))
         return false;
     if (m->drained_at == TIME_NEVER)
         m->drained_at = m->drains ? now + longest_way(sm) : now;
@@ -491,12 +499,12 @@ static void break_off(struct multicast *m)
 
 uint64_t multicast_deadline(const struct sm *sm)
 {
-    return sm->multicast ? sm->multicast->drained_at : TIME_NEVER;
+    return sm->multicast->drained_at;
 }
 
 bool multicast_is_settled(const struct sm *sm)
 {
-    return !sm->multicast || !sm->multicast->moving;
+    return !sm->multicast->moving;
 }
 
 /* ---- planning ---- */
@@ -561,7 +569,7 @@ static void grow_trees(struct sm *sm, bool anew)
     struct multicast *m = sm->multicast;
     struct multicast_tree tree = {0};
     for (uint32_t i = 0; i < m->trees.count; i++) {
-        const struct group *group = groups_at(sm->groups, MLID_FIRST + i);
+        const struct group *group = groups_at(sm->multicast->owned_groups, MLID_FIRST + i);
         if (anew || m->trees.items[i].touched != (group ? group->touched : 0))
             grow(sm, i, group, &tree);
     }
@@ -574,13 +582,14 @@ static void grow_all(struct sm *sm, bool anew)
     struct multicast *m = sm->multicast;
     struct err err;
     m->round++;
-    for (size_t i = 0; i < sm->groups->all.count; i++)
-        while (m->trees.count <= (size_t)(sm->groups->all.items[i]->mlid - MLID_FIRST))
+    for (size_t i = 0; i < sm->multicast->owned_groups->all.count; i++)
+        while (m->trees.count <=
+               (size_t)(sm->multicast->owned_groups->all.items[i]->mlid - MLID_FIRST))
             vec_push(&m->trees, (struct grown){0});
     grow_trees(sm, anew);
     while (multicast_check_lanes(m->check, &err)) {
         multicast_check_free(m->check);
-        m->check = multicast_check_new(&sm->current->network, &sm->current->routes);
+        m->check = multicast_check_new(&plan_current(sm)->network, &plan_current(sm)->routes);
         if (!refuse_ground(m)) {
             sm_say(sm, SM_EVENT_ERROR, "new trees are refused: %.200s", err.message);
             take_round_back(m);
@@ -600,14 +609,14 @@ static void grow_all(struct sm *sm, bool anew)
  * several follow no order that trees could follow (decision 012). */
 bool multicast_wants_lane(const struct sm *sm, unsigned lanes)
 {
-    return sm->groups && !sm->config.paper && lanes > 2 && lanes == sm->service.layout.lanes;
+    return sm->multicast->owned_groups && lanes > 2 && lanes == qos_lanes(sm);
 }
 
 /* Whether all switches have the tables of the current routes, and these fit what is there. */
 static bool routes_are_in_force(const struct sm *sm)
 {
-    return sm->state == SM_MASTER && sm->groups && !sm->config.paper && sm->current &&
-           sm->current == sm->serving && reconfigure_phase(sm) != PHASE_COMPUTE &&
+    return sm_state(sm) == SM_MASTER && sm->multicast->owned_groups && plan_current(sm) &&
+           plan_current(sm) == plan_serving(sm) && reconfigure_phase(sm) != PHASE_COMPUTE &&
            !reconfigure_is_distributing(sm) && !program_tables_under_way(sm) &&
            !reconfigure_is_outdated(sm);
 }
@@ -616,25 +625,25 @@ void multicast_plan(struct sm *sm, uint64_t now)
 {
     if (!routes_are_in_force(sm))
         return;
-    struct multicast *m = state_of(sm);
-    bool other_routes = m->job != sm->current->number;
-    bool anew = other_routes || m->paths != sm->paths_generation;
+    struct multicast *m = sm->multicast;
+    bool other_routes = m->job != plan_current(sm)->number;
+    bool anew = other_routes || m->paths != plan_paths_generation(sm);
     if (other_routes)
         break_off(m);
     else if (!moves_are_done(sm, now))
         return;
-    if (!anew && m->groups == sm->groups->generation)
+    if (!anew && m->groups == sm->multicast->owned_groups->generation)
         return;
     /* Entries that machines have changed keep to the ranks; without any, trees must be tried
      * against them anew. */
-    if (other_routes || (anew && !sm->current->routes.ranks)) {
+    if (other_routes || (anew && !plan_current(sm)->routes.ranks)) {
         drop_grounds(m);
-        m->check = multicast_check_new(&sm->current->network, &sm->current->routes);
+        m->check = multicast_check_new(&plan_current(sm)->network, &plan_current(sm)->routes);
     }
     if (anew)
         know_ports(sm);
-    m->job = sm->current->number;
-    m->paths = sm->paths_generation;
-    m->groups = sm->groups->generation;
+    m->job = plan_current(sm)->number;
+    m->paths = plan_paths_generation(sm);
+    m->groups = sm->multicast->owned_groups->generation;
     grow_all(sm, anew);
 }

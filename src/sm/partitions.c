@@ -23,17 +23,41 @@
 
 enum { NOT_READ, READING, READ };
 
+static request_ended keys_ended;
 static request_answered keys_read;
 static request_refused keys_refused;
 static request_unanswered keys_missing;
 static const struct request_kind get_keys = {
     .name = "P_KeyTable",
     .attribute = ATTRIBUTE_P_KEY_TABLE,
-    .method = METHOD_GET,
+    .ended = keys_ended,
     .answered = keys_read,
     .refused = keys_refused,
     .unanswered = keys_missing,
+    .loses_contact = true,
 };
+
+struct partitioning {
+    bool used;              /* tables are ours to write */
+    bool rules_changed;     /* since they were planned with */
+    uint64_t generation;    /* of the subnet that was planned for */
+    uint64_t risen, let_go; /* … of which so many functions had come up, been let go */
+    uint32_t reading;       /* requests under way */
+    VEC(uint8_t) reads;     /* by end port: whether its table was read … */
+    VEC(uint64_t) done;     /* … and what it was planned for; 0: nothing yet, or in vain */
+    /* Scratch: of the port that is planned. */
+    struct partition_keys keys;
+    VEC(uint16_t) before, table;
+    struct partitions standing; /* what holds when there are no rules any more */
+    /* End ports with too small a table, switch ports that cannot enforce, and what was said. */
+    uint32_t crowded, first_crowded, unguarded, first_unguarded;
+    uint64_t told;
+};
+
+struct partitioning *partitions_new(void)
+{
+    return mem_zalloc(1, sizeof(struct partitioning));
+}
 
 static bool is_switch(struct sm *sm, uint32_t port)
 {
@@ -42,11 +66,11 @@ static bool is_switch(struct sm *sm, uint32_t port)
 
 static uint8_t *reads_of(struct sm *sm, uint32_t port)
 {
-    while (sm->partitioning.reads.count <= port) {
-        vec_push(&sm->partitioning.reads, NOT_READ);
-        vec_push(&sm->partitioning.done, 0);
+    while (sm->partitioning->reads.count <= port) {
+        vec_push(&sm->partitioning->reads, NOT_READ);
+        vec_push(&sm->partitioning->done, 0);
     }
-    return &sm->partitioning.reads.items[port];
+    return &sm->partitioning->reads.items[port];
 }
 
 /* Whose keys this port should have: its own GUID's, or those of a machine that is about to come. */
@@ -64,7 +88,7 @@ static uint64_t situation_of(struct sm *sm, uint32_t end)
 
 static const struct partitions *rules_of(struct sm *sm)
 {
-    struct partition_work *work = &sm->partitioning;
+    struct partitioning *work = sm->partitioning;
     if (sm->config.partitions)
         return sm->config.partitions;
     if (!work->standing.all.count)
@@ -93,7 +117,7 @@ static void pack(const uint16_t *keys, uint8_t block[BLOCK_BYTES])
 /* As far as it is known; else what was wanted of it. */
 static void load_table(struct sm *sm, uint32_t end, unsigned room)
 {
-    struct partition_work *work = &sm->partitioning;
+    struct partitioning *work = sm->partitioning;
     const struct blocks *blocks = &sm->subnet.blocks;
     size_t count = (size_t)blocks_of(room) * PARTITION_BLOCK;
     vec_reserve(&work->before, count + 1);
@@ -121,7 +145,7 @@ static bool is_blank(const uint16_t *keys)
 /* Blocks that are blank and stay so are nobody's business. */
 static void want_table(struct sm *sm, uint32_t end, unsigned room)
 {
-    struct partition_work *work = &sm->partitioning;
+    struct partitioning *work = sm->partitioning;
     uint8_t block[BLOCK_BYTES];
     for (unsigned part = 0; part < blocks_of(room); part++) {
         const uint16_t *keys = &work->table.items[part * PARTITION_BLOCK];
@@ -153,7 +177,7 @@ static uint32_t guard_of(struct sm *sm, uint32_t end)
 
 static void plan_guard(struct sm *sm, uint32_t end)
 {
-    struct partition_work *work = &sm->partitioning;
+    struct partitioning *work = sm->partitioning;
     uint32_t guard = guard_of(sm, end);
     if (guard == SUBNET_NONE)
         return;
@@ -181,7 +205,7 @@ static void plan_guard(struct sm *sm, uint32_t end)
 void partitions_enforce(struct sm *sm, uint32_t port, uint8_t *info)
 {
     const struct blocks *blocks = &sm->subnet.blocks;
-    if (!sm->partitioning.used || !is_switch(sm, port) || port_at(sm, port)->number == 0)
+    if (!sm->partitioning->used || !is_switch(sm, port) || port_at(sm, port)->number == 0)
         return;
     bool guards =
         !is_switch(sm, port_at(sm, port)->peer) && blocks_wanted(blocks, port, BLOCK_PARTITIONS, 0);
@@ -197,7 +221,7 @@ void partitions_enforce(struct sm *sm, uint32_t port, uint8_t *info)
 /* The switch first: it lets nothing new pass before the adapter knows of it. False: no room. */
 static bool plan_port(struct sm *sm, uint32_t end)
 {
-    struct partition_work *work = &sm->partitioning;
+    struct partitioning *work = sm->partitioning;
     const struct partitions *rules = rules_of(sm);
     unsigned room = room_of(sm, end);
     struct partition_port port = {.guid = tenant_of(sm, end),
@@ -221,7 +245,7 @@ static bool plan_port(struct sm *sm, uint32_t end)
 /* Once for the same ports. */
 static void report_trouble(struct sm *sm)
 {
-    struct partition_work *work = &sm->partitioning;
+    struct partitioning *work = sm->partitioning;
     uint64_t trouble = hash_mix(hash_mix(work->crowded ^ (uint64_t)work->first_crowded << 32) ^
                                 (work->unguarded | (uint64_t)work->first_unguarded << 32));
     if (trouble == work->told)
@@ -252,7 +276,7 @@ static void read_block(struct sm *sm, uint32_t end, unsigned block)
         sm, &get_keys, (union request_subject){.keys = {.port = end, .block = block}}, end);
     request->modifier = block;
     *reads_of(sm, end) = READING;
-    sm->partitioning.reading++;
+    sm->partitioning->reading++;
     sm_submit(sm, request, HASTE_NONE);
 }
 
@@ -268,12 +292,19 @@ static void finish_port(struct sm *sm, uint32_t end)
 {
     *reads_of(sm, end) = READ;
     conclude_order(sm, end, plan_port(sm, end) ? FUNCTION_DONE : FUNCTION_REFUSED);
-    if (!sm->partitioning.reading)
+    if (!sm->partitioning->reading)
         report_trouble(sm);
     blocks_program(sm);
     program_port(sm, end);
     if (guard_of(sm, end) != SUBNET_NONE)
         program_port(sm, guard_of(sm, end));
+}
+
+static void keys_ended(struct sm *sm, const struct request *request)
+{
+    (void)request;
+    assert(sm->partitioning->reading);
+    sm->partitioning->reading--;
 }
 
 /* Keys fill a table from the front: behind a blank block there are none. */
@@ -283,8 +314,6 @@ static void keys_read(struct sm *sm, uint64_t now, const struct request *request
     static const uint8_t blank[BLOCK_BYTES];
     uint32_t end = request->about.keys.port, block = request->about.keys.block;
     (void)now;
-    assert(sm->partitioning.reading);
-    sm->partitioning.reading--;
     blocks_learn(&sm->subnet.blocks, end, BLOCK_PARTITIONS, block, data);
     if (memcmp(data, blank, sizeof blank) != 0 && block + 1 < blocks_of(room_of(sm, end)))
         read_block(sm, end, block + 1);
@@ -296,48 +325,44 @@ static void keys_refused(struct sm *sm, uint64_t now, const struct request *requ
                          uint16_t status)
 {
     (void)now, (void)status;
-    assert(sm->partitioning.reading);
-    sm->partitioning.reading--;
     finish_port(sm, request->about.keys.port);
 }
 
 static void keys_missing(struct sm *sm, uint64_t now, const struct request *request)
 {
     uint32_t end = request->about.keys.port;
-    assert(sm->partitioning.reading);
-    sm->partitioning.reading--;
-    sm->partitioning.stale = true;
+    (void)now;
+    sm->partitioning->rules_changed = true;
     *reads_of(sm, end) = READ;
     conclude_order(sm, end, FUNCTION_LOST);
-    discovery_lost_contact(sm, now, request->target);
 }
 
-void partitions_flush(struct sm *sm)
+void partitions_requests_dropped(struct sm *sm)
 {
-    struct partition_work *work = &sm->partitioning;
+    struct partitioning *work = sm->partitioning;
     for (uint32_t port = 0; port < work->reads.count; port++)
         if (work->reads.items[port] == READING) {
             work->reads.items[port] = NOT_READ;
             conclude_order(sm, port, FUNCTION_LOST);
         }
     work->reading = 0;
-    work->stale = true;
+    work->rules_changed = true;
 }
 
 void partitions_forget(struct sm *sm)
 {
-    struct partition_work *work = &sm->partitioning;
+    struct partitioning *work = sm->partitioning;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
         waive_table(sm, port);
     work->reads.count = work->done.count = 0;
     work->reading = 0;
-    work->stale = true;
+    work->rules_changed = true;
 }
 
 bool partitions_are_settled(struct sm *sm, uint32_t port)
 {
     uint32_t peer = port_at(sm, port)->peer;
-    if ((!sm->config.partitions && !sm->partitioning.used) || sm->config.paper)
+    if (!sm_uses_partitions(sm))
         return true;
     if (!subnet_is_end_port(&sm->subnet, port))
         port = peer == SUBNET_NONE || is_switch(sm, peer) ? SUBNET_NONE : peer;
@@ -357,23 +382,23 @@ static void consider(struct sm *sm, uint32_t end)
         *reads_of(sm, end) = READ;
     else if (read == NOT_READ)
         read_block(sm, end, 0);
-    else if (read == READ && sm->partitioning.done.items[end] != situation_of(sm, end))
+    else if (read == READ && sm->partitioning->done.items[end] != situation_of(sm, end))
         plan_port(sm, end);
 }
 
 void partitions_plan(struct sm *sm)
 {
-    struct partition_work *work = &sm->partitioning;
+    struct partitioning *work = sm->partitioning;
     if (!sm->config.partitions && !work->used)
         return;
     uint64_t risen = functions_risen(&sm->subnet.functions, work->risen);
-    if (!work->stale && work->used && work->generation == sm->subnet.generation &&
+    if (!work->rules_changed && work->used && work->generation == sm->subnet.generation &&
         work->risen == risen && work->let_go == sm->subnet.functions.let_go)
         return;
-    for (size_t i = 0; work->stale && i < work->done.count; i++)
+    for (size_t i = 0; work->rules_changed && i < work->done.count; i++)
         work->done.items[i] = 0; /* also of those that are away */
     work->used = true;
-    work->stale = false;
+    work->rules_changed = false;
     work->generation = sm->subnet.generation;
     work->risen = risen;
     work->let_go = sm->subnet.functions.let_go;
@@ -395,7 +420,7 @@ void partitions_plan(struct sm *sm)
 
 bool sm_uses_partitions(const struct sm *sm)
 {
-    return (sm->config.partitions || sm->partitioning.used) && !sm->config.paper;
+    return (sm->config.partitions || sm->partitioning->used) && sm->config.policy->services;
 }
 
 static void forget_table(struct sm *sm, uint32_t port)
@@ -411,13 +436,13 @@ static void forget_table(struct sm *sm, uint32_t port)
 void partitions_came_up(struct sm *sm, uint32_t socket)
 {
     uint32_t end = functions_at(&sm->subnet, socket)->port;
-    if (end == SUBNET_NONE || end >= sm->partitioning.reads.count)
+    if (end == SUBNET_NONE || end >= sm->partitioning->reads.count)
         return;
     forget_table(sm, socket);
     forget_table(sm, end);
-    sm->partitioning.done.items[end] = 0;
-    if (sm->partitioning.reads.items[end] == READ)
-        sm->partitioning.reads.items[end] = NOT_READ;
+    sm->partitioning->done.items[end] = 0;
+    if (sm->partitioning->reads.items[end] == READ)
+        sm->partitioning->reads.items[end] = NOT_READ;
 }
 
 void partitions_prepare(struct sm *sm, uint32_t socket)
@@ -435,13 +460,25 @@ void partitions_prepare(struct sm *sm, uint32_t socket)
     blocks_program(sm);
 }
 
-void partitions_release_work(struct sm *sm)
+void partitions_rules_changed(struct sm *sm)
 {
-    struct partition_work *work = &sm->partitioning;
+    sm->partitioning->rules_changed = true;
+}
+
+bool partitions_are_read(const struct sm *sm)
+{
+    return sm->partitioning->reading == 0;
+}
+
+void partitions_free(struct partitioning *work)
+{
+    if (!work)
+        return;
     vec_release(&work->reads);
     vec_release(&work->done);
     vec_release(&work->before);
     vec_release(&work->table);
     partition_keys_release(&work->keys);
     partitions_release(&work->standing);
+    mem_free(work);
 }

@@ -13,6 +13,66 @@
 
 enum { LANES_AT_MOST = 15 }; /* for data, of any link */
 
+struct plan {
+    struct sm_job *outgoing; /* to be handed to the host */
+    struct sm_job *received; /* computed, and not taken yet */
+    struct sm_job *current;  /* whose tables are in force, or on their way to be */
+    struct sm_job *serving;  /* whose tables were all acknowledged; may be the current one */
+    bool broken_off;         /* not all tables of the current one will be written */
+    uint64_t paths_generation;
+    uint64_t jobs; /* counted */
+};
+
+struct plan *plan_new(void)
+{
+    return mem_zalloc(1, sizeof(struct plan));
+}
+
+static void release_jobs(struct plan *plan)
+{
+    if (plan->current != plan->serving)
+        sm_job_free(plan->current);
+    sm_job_free(plan->serving);
+    plan->current = plan->serving = NULL;
+}
+
+void plan_free(struct plan *plan)
+{
+    if (!plan)
+        return;
+    release_jobs(plan);
+    sm_job_free(plan->outgoing);
+    sm_job_free(plan->received);
+    mem_free(plan);
+}
+
+struct sm_job *plan_current(const struct sm *sm)
+{
+    return sm->plan->current;
+}
+
+struct sm_job *plan_serving(const struct sm *sm)
+{
+    return sm->plan->serving;
+}
+
+struct sm_job *plan_next_job(struct sm *sm)
+{
+    struct sm_job *job = sm->plan->outgoing;
+    sm->plan->outgoing = NULL;
+    return job;
+}
+
+uint64_t plan_paths_generation(const struct sm *sm)
+{
+    return sm->plan->paths_generation;
+}
+
+void plan_paths_changed(struct sm *sm)
+{
+    sm->plan->paths_generation++;
+}
+
 static void add_switch(struct sm *sm, struct sm_job *job, uint32_t *index, uint32_t i)
 {
     const struct subnet_node *node = &sm->subnet.nodes.items[i];
@@ -62,7 +122,7 @@ uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisiona
 {
     struct sm_job *job = mem_zalloc(1, sizeof *job);
     uint32_t *index = mem_alloc(sm->subnet.nodes.count * sizeof *index + 1);
-    job->number = ++sm->jobs;
+    job->number = ++sm->plan->jobs;
     job->generation = sm->subnet.generation;
     job->engine = engine;
     job->others = sm->config.others;
@@ -88,21 +148,22 @@ uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisiona
     amend_take_stock(sm);
     mend_prepare(sm, job, index, reason);
     mem_free(index);
-    sm_job_free(sm->job);
-    sm->job = job;
+    sm_job_free(sm->plan->outgoing);
+    sm->plan->outgoing = job;
     return job->number;
 }
 
-/* What the check found, for the next change: once for the repair, once for its check. */
+/* What the check found, for the next change: for the repair, and for its check. */
 static void remember(struct sm_job *job, const struct routes *routes,
                      struct dependency_graph *graph, struct verify_report *report)
 {
     uint32_t *part = mem_alloc((job->network.switches.count + 1) * sizeof *part);
     dependency_release(&job->checked);
-    standing_release(&job->standing);
-    dependency_copy(&job->checked, graph);
-    job->standing.known = standing_take(&job->standing, graph, report, routes->ranks) &&
-                          network_parts(&job->network, part) == 1;
+    job->checked = *graph;
+    *graph = (struct dependency_graph){0};
+    job->repair_state.known =
+        mend_learn(&job->repair_state, &job->network, &job->checked, report, routes->ranks) &&
+        network_parts(&job->network, part) == 1;
     mem_free(part);
 }
 
@@ -221,7 +282,7 @@ static bool adopt(struct sm_job *job)
     if (job->engine->ranks)
         there->ranks = job->engine->ranks(&job->network, &job->options);
     bool right = plan_check(job, there, &unfit) == 0;
-    if (!right || !job->standing.directed) {
+    if (!right || !job->repair_state.directed) {
         mem_free(there->ranks);
         there->ranks = NULL;
     }
@@ -253,19 +314,20 @@ int sm_job_run(struct sm_job *job, struct err *err)
 
 void plan_receive(struct sm *sm, struct sm_job *job)
 {
-    assert(!sm->received);
-    sm->received = job;
+    assert(!sm->plan->received);
+    sm->plan->received = job;
 }
 
 void plan_take_routes(struct sm *sm)
 {
-    struct sm_job *job = sm->received;
+    struct plan *plan = sm->plan;
+    const struct sm_job *job = plan->received;
     assert(job);
-    if (sm->current != sm->serving)
-        sm_job_free(sm->current);
-    sm->current = job;
-    sm->received = NULL;
-    sm->abandoned = false;
+    if (plan->current != plan->serving)
+        sm_job_free(plan->current);
+    plan->current = plan->received;
+    plan->received = NULL;
+    plan->broken_off = false;
     if (job->routes.note[0])
         sm_say(sm, SM_EVENT_CHANGE, "%s: %s", job->engine->name, job->routes.note);
 }
@@ -274,32 +336,27 @@ void plan_take_routes(struct sm *sm)
  * of the next plan. */
 void plan_break_off(struct sm *sm)
 {
-    sm->abandoned = sm->current != sm->serving;
+    sm->plan->broken_off = sm->plan->current != sm->plan->serving;
 }
 
 void plan_serve(struct sm *sm)
 {
-    if (sm->abandoned || sm->serving == sm->current)
+    struct plan *plan = sm->plan;
+    if (plan->broken_off || plan->serving == plan->current)
         return;
-    sm_job_free(sm->serving);
-    sm->serving = sm->current;
-    repair_release(&sm->serving->repair);
-    routes_release(&sm->serving->before);
-    order_release(&sm->serving->plan);
-    sm->paths_generation++;
+    sm_job_free(plan->serving);
+    plan->serving = plan->current;
+    repair_release(&plan->serving->repair);
+    routes_release(&plan->serving->before);
+    order_release(&plan->serving->plan);
+    plan->paths_generation++;
 }
 
 void plan_drop(struct sm *sm)
 {
-    if (sm->current != sm->serving)
-        sm_job_free(sm->current);
-    sm_job_free(sm->serving);
-    sm->current = sm->serving = NULL;
-    sm->service.held = 0; /* the next one sees to that: hold_inherit() */
-    sm->service.unheld = false;
-    /* Blocks that make sources wait may still be wanted: when they are ours to write again, all are
-     * planned anew before the first goes out. */
-    sm->service.epoch++;
-    sm->service.planned_generation = UINT64_MAX;
-    sm->paths_generation++;
+    release_jobs(sm->plan);
+    sm->plan->broken_off = false;
+    hold_forget(sm);
+    qos_forget(sm);
+    plan_paths_changed(sm);
 }

@@ -16,45 +16,74 @@
 #include <assert.h>
 #include <string.h>
 
+static request_ended port_ended, switch_ended;
 static request_answered port_taken, switch_taken, block_taken;
 static request_refused port_refused, switch_refused, block_refused;
-static request_unanswered port_unanswered, switch_unanswered, block_unanswered;
+static request_unanswered port_unanswered;
 static const struct request_kind set_port = {
     .name = "PortInfo",
     .attribute = ATTRIBUTE_PORT_INFO,
-    .method = METHOD_SET,
+    .writes = true,
     .counter = offsetof(struct sm_counts, port_info_set),
+    .ended = port_ended,
     .answered = port_taken,
     .refused = port_refused,
     .unanswered = port_unanswered,
+    .loses_contact = true,
 };
 static const struct request_kind set_switch = {
     .name = "SwitchInfo",
     .attribute = ATTRIBUTE_SWITCH_INFO,
-    .method = METHOD_SET,
+    .writes = true,
     .counter = offsetof(struct sm_counts, switch_info),
+    .ended = switch_ended,
     .answered = switch_taken,
     .refused = switch_refused,
-    .unanswered = switch_unanswered,
+    .loses_contact = true,
 };
 static const struct request_kind set_table_block = {
     .name = "LinearForwardingTable",
     .attribute = ATTRIBUTE_LINEAR_FORWARDING_TABLE,
-    .method = METHOD_SET,
+    .writes = true,
     .counter = offsetof(struct sm_counts, tables),
+    .ended = program_block_ended,
     .answered = block_taken,
     .refused = block_refused,
-    .unanswered = block_unanswered,
+    .unanswered = program_block_unanswered,
+    .loses_contact = true,
 };
 
-enum {
-    PAPER_BLOCKS = 16, /* the papers' switches have 1,024 entries, and all are always written */
-    TRIES = 3          /* of what may have been refused because of something that just changed */
+enum { TRIES = 3 }; /* of what may have been refused because of something that just changed */
+
+struct port_settings {
+    bool writing;     /* a Set is under way */
+    uint64_t tried;   /* fingerprint of the last settings and of what the port made of them */
+    uint8_t refusals; /* Sets in a row that it did not take or that did not move it */
+};
+
+struct refusal { /* what a switch did not take; it is not sent again before the next sweep */
+    uint64_t blocks[LFT_BLOCKS / 64]; /* of its table … */
+    uint64_t contents;                /* … and a fingerprint of what is wanted there; 0: none */
+    uint64_t info;                    /* fingerprint of a SwitchInfo; 0: none */
+    uint64_t sweep;                   /* when the next one is due */
+    bool told_blocks, told_info;
+    uint8_t changes; /* times in a row that it did not take back that ports changed */
+};
+
+struct switch_settings {
+    uint32_t writing_tables; /* requests under way */
+    bool writing_switch;
+    bool own_life;  /* keeps packets as long as it likes, whatever it is told */
+    bool own_top;   /* the same for the last MLID */
+    bool too_small; /* its table cannot hold the routes, and that was said */
+    struct refusal refusal;
 };
 
 struct program {
-    bool due;                  /* all that is wanted is to be compared with what is */
-    uint32_t tables_under_way; /* Sets of table blocks and tops, in all switches */
+    VEC(struct port_settings) ports;   /* beside the subnet's */
+    VEC(struct switch_settings) nodes; /* the same */
+    bool due;                          /* all that is wanted is to be compared with what is */
+    uint32_t tables_under_way;         /* Sets of table blocks and tops, in all switches */
     struct program_counts counts;
 };
 
@@ -65,7 +94,37 @@ struct program *program_new(void)
 
 void program_free(struct program *program)
 {
+    if (!program)
+        return;
+    vec_release(&program->ports);
+    vec_release(&program->nodes);
     mem_free(program);
+}
+
+static struct port_settings *port_settings(struct sm *sm, uint32_t port)
+{
+    assert(port < sm->subnet.ports.count);
+    while (sm->program->ports.count <= port)
+        vec_push(&sm->program->ports, (struct port_settings){0});
+    return &sm->program->ports.items[port];
+}
+
+static struct switch_settings *switch_settings(struct sm *sm, uint32_t node)
+{
+    assert(node < sm->subnet.nodes.count);
+    while (sm->program->nodes.count <= node)
+        vec_push(&sm->program->nodes, (struct switch_settings){0});
+    return &sm->program->nodes.items[node];
+}
+
+bool sm_is_writing_port(const struct sm *sm, uint32_t port)
+{
+    return port < sm->program->ports.count && sm->program->ports.items[port].writing;
+}
+
+bool program_is_writing_tables(const struct sm *sm, uint32_t node)
+{
+    return node < sm->program->nodes.count && sm->program->nodes.items[node].writing_tables;
 }
 
 struct program_counts program_counts(const struct sm *sm)
@@ -108,29 +167,6 @@ static void want_end_port(struct sm *sm, const struct subnet_port *port, uint8_t
     wire_set(info, PORT_INFO_SUBNET_TIME_OUT, sm->config.subnet_timeout);
 }
 
-/* A port that is up already has had another manager, and what its clients told that one may not
- * have come to us. One that we bring up ourselves has clients that see it happen. */
-static void judge(struct sm *sm, uint32_t port)
-{
-    const uint8_t *info = port_at(sm, port)->info;
-    struct port_work *work = sm_port_work(sm, port);
-    uint64_t before = wire_get(info, PORT_INFO_MASTER_SM_LID);
-    if (work->judged == mastership_number(sm))
-        return;
-    work->judged = mastership_number(sm);
-    work->ask = wire_get(info, PORT_INFO_PORT_STATE) == PORT_STATE_ACTIVE && before &&
-                before != sm->heritage;
-}
-
-static void want_question(struct sm *sm, uint32_t port, uint8_t *info)
-{
-    enum { CLIENT_REREGISTRATION = 1 << 25 };
-    judge(sm, port);
-    wire_set(info, PORT_INFO_CLIENT_REREGISTER,
-             sm_port_work(sm, port)->ask && sm->asks_in == mastership_number(sm) &&
-                 (wire_get(info, PORT_INFO_CAPABILITY_MASK) & CLIENT_REREGISTRATION));
-}
-
 /* Settings of a link: what both ends can do. */
 static void want_link(const struct subnet_port *port, const struct subnet_port *peer, uint8_t *info)
 {
@@ -141,8 +177,8 @@ static void want_link(const struct subnet_port *port, const struct subnet_port *
 static bool tables_confirmed(struct sm *sm, uint32_t node)
 {
     struct subnet_node *n = node_at(sm, node);
-    struct node_work *work = sm_node_work(sm, node);
-    return n->kind != SUBNET_SWITCH || (sm->current && work->writing_tables == 0 &&
+    struct switch_settings *work = switch_settings(sm, node);
+    return n->kind != SUBNET_SWITCH || (plan_current(sm) && work->writing_tables == 0 &&
                                         !work->writing_switch && !reconfigure_is_distributing(sm));
 }
 
@@ -207,9 +243,9 @@ static void send_settings(struct sm *sm, uint32_t port, uint8_t *wanted, unsigne
     wire_set(wanted, PORT_INFO_LINK_SPEED_EXT_ENABLED, 0);
     wire_set(wanted, PORT_INFO_LINK_DOWN_DEFAULT_STATE, 0);
     if (state == PORT_STATE_NO_CHANGE &&
-        sm_port_work(sm, port)->tried == fingerprint(wanted, port_at(sm, port)->info))
+        port_settings(sm, port)->tried == fingerprint(wanted, port_at(sm, port)->info))
         return; /* it does not heed them */
-    sm_port_work(sm, port)->writing = true;
+    port_settings(sm, port)->writing = true;
     sm->program->counts.ports++;
     struct request *request = sm_request(sm, &set_port, (union request_subject){.port = port},
                                          subnet_end_port(&sm->subnet, port));
@@ -218,13 +254,13 @@ static void send_settings(struct sm *sm, uint32_t port, uint8_t *wanted, unsigne
     sm_submit(sm, request, HASTE_NONE);
 }
 
-/* The papers' way: one Set for each node, during discovery; an adapter's port is active from then
- * on. Switch ports are activated when tables have been distributed (distribute.c). */
-void program_paper_port(struct sm *sm, uint32_t port)
+/* An adapter's port is active from then on. Switch ports are activated when tables have been
+ * distributed (distribute.c). */
+void program_end_port_once(struct sm *sm, uint32_t port)
 {
     struct subnet_port *p = port_at(sm, port);
     uint8_t wanted[64];
-    if (!p->lid || sm_port_work(sm, port)->writing)
+    if (!p->lid || port_settings(sm, port)->writing)
         return;
     memcpy(wanted, p->info, sizeof wanted);
     want_end_port(sm, p, wanted);
@@ -234,7 +270,7 @@ void program_paper_port(struct sm *sm, uint32_t port)
 void program_port(struct sm *sm, uint32_t port)
 {
     struct subnet_port *p = port_at(sm, port);
-    struct port_work *work = sm_port_work(sm, port);
+    struct port_settings *work = port_settings(sm, port);
     struct subnet_node *node = node_at(sm, p->node);
     bool end = subnet_is_end_port(&sm->subnet, port);
     bool management = node->kind == SUBNET_SWITCH && p->number == 0;
@@ -244,15 +280,16 @@ void program_port(struct sm *sm, uint32_t port)
     }
     if (!node->present || (!management && p->peer == SUBNET_NONE))
         work->refusals = 0; /* whoever is there next has refused nothing yet */
-    if (sm->state != SM_MASTER || !node->present || !p->known || work->writing || work->failures ||
-        sm->config.paper || functions_is_held(sm, port))
+    if (sm_state(sm) != SM_MASTER || !node->present || !p->known || work->writing ||
+        discovery_avoids_port(sm, port) || sm->config.policy->ports_once ||
+        functions_is_held(sm, port))
         return;
     if ((end && !p->lid) || (!management && p->peer == SUBNET_NONE))
         return;
     uint8_t wanted[64];
     memcpy(wanted, p->info, sizeof wanted);
     if (end) {
-        want_question(sm, port, wanted);
+        clients_set_port(sm, port, wanted);
         want_end_port(sm, p, wanted);
     }
     unsigned state = PORT_STATE_NO_CHANGE;
@@ -280,7 +317,7 @@ bool program_links_rise(struct sm *sm)
         uint64_t state = wire_get(p->info, PORT_INFO_PORT_STATE);
         if (p->known && node_at(sm, p->node)->present && is_trunk(sm, port) &&
             state > PORT_STATE_DOWN && state < PORT_STATE_ACTIVE && port_at(sm, p->peer)->known &&
-            !sm_port_work(sm, port)->failures && !sm_port_work(sm, p->peer)->failures)
+            !discovery_avoids_port(sm, port) && !discovery_avoids_port(sm, p->peer))
             return true;
     }
     return false;
@@ -306,7 +343,7 @@ static bool block_differs(const struct subnet_tables *tables, unsigned block)
 void program_block_sent(struct sm *sm, uint32_t node)
 {
     sm->program->counts.blocks++;
-    sm_node_work(sm, node)->writing_tables++;
+    switch_settings(sm, node)->writing_tables++;
     sm->program->tables_under_way++;
 }
 
@@ -324,7 +361,7 @@ static void write_block(struct sm *sm, uint32_t node, unsigned block)
 }
 
 /* The last multicast LID that a switch looks up; what it says itself where it cannot be told. */
-static unsigned multicast_top(const struct sm *sm, uint32_t node)
+static unsigned multicast_top_of(const struct sm *sm, uint32_t node)
 {
     enum { HAS_MULTICAST_TOP = 1 << 30 };
     const struct subnet_node *n = &sm->subnet.nodes.items[node];
@@ -332,9 +369,9 @@ static unsigned multicast_top(const struct sm *sm, uint32_t node)
     unsigned last = LID_MULTICAST_FIRST + capacity - 1;
     uint64_t abilities =
         wire_get(sm->subnet.ports.items[n->first_port].info, PORT_INFO_CAPABILITY_MASK);
-    if (!sm->multicast_top || !capacity || !(abilities & HAS_MULTICAST_TOP))
+    if (!multicast_top(sm) || !capacity || !(abilities & HAS_MULTICAST_TOP))
         return (unsigned)wire_get(n->switch_info, SWITCH_INFO_MULTICAST_FDB_TOP);
-    return sm->multicast_top < last ? sm->multicast_top : last;
+    return multicast_top(sm) < last ? multicast_top(sm) : last;
 }
 
 /* What a switch is to be told; the rest as in what it says itself. */
@@ -345,7 +382,7 @@ static void want_switch_info(const struct sm *sm, uint32_t node, uint8_t *info)
         wire_set(info, SWITCH_INFO_DEFAULT_PORT, random_table_default(sm, node));
     else if (n->tables)
         wire_set(info, SWITCH_INFO_LINEAR_FDB_TOP, addresses_table_top(&sm->subnet, n));
-    wire_set(info, SWITCH_INFO_MULTICAST_FDB_TOP, multicast_top(sm, node));
+    wire_set(info, SWITCH_INFO_MULTICAST_FDB_TOP, multicast_top_of(sm, node));
     wire_set(info, SWITCH_INFO_LIFE_TIME_VALUE, sm->config.life_time);
 }
 
@@ -357,7 +394,7 @@ static void write_switch_info(struct sm *sm, uint32_t node)
     memcpy(request->data, n->switch_info, sizeof n->switch_info);
     want_switch_info(sm, node, request->data);
     wire_set(n->switch_info, SWITCH_INFO_PORT_STATE_CHANGE, 0); /* acknowledged by this, if set */
-    sm_node_work(sm, node)->writing_switch = true;
+    switch_settings(sm, node)->writing_switch = true;
     sm->program->tables_under_way++;
     sm_submit(sm, request, HASTE_NONE);
 }
@@ -378,25 +415,27 @@ static bool is_info_refused(struct sm *sm, uint32_t node)
     uint8_t wanted[sizeof node_at(sm, node)->switch_info];
     memcpy(wanted, node_at(sm, node)->switch_info, sizeof wanted);
     want_switch_info(sm, node, wanted);
-    return sm_node_work(sm, node)->refusal.info == info_fingerprint(wanted);
+    return switch_settings(sm, node)->refusal.info == info_fingerprint(wanted);
 }
 
 static uint64_t refused_contents(struct sm *sm, uint32_t node)
 {
-    const struct refusal *refusal = &sm_node_work(sm, node)->refusal;
+    const struct refusal *refusal = &switch_settings(sm, node)->refusal;
+    const struct subnet_tables *tables = node_at(sm, node)->tables;
     uint64_t hash = 1;
+    assert(tables); /* or there were no blocks to be refused */
     for (unsigned block = 0; block < LFT_BLOCKS; block++)
         if (bitset_has(refusal->blocks, block))
-            hash = fold(hash, node_at(sm, node)->tables->wanted + block * LFT_BLOCK, LFT_BLOCK);
+            hash = fold(hash, tables->wanted + block * LFT_BLOCK, LFT_BLOCK);
     return hash;
 }
 
 /* What is wanted may be something else now; or it is time to try again. */
 static void review_refusals(struct sm *sm, uint32_t node)
 {
-    struct refusal *refusal = &sm_node_work(sm, node)->refusal;
-    bool again = refusal->sweep != sm->next_sweep;
-    refusal->sweep = sm->next_sweep;
+    struct refusal *refusal = &switch_settings(sm, node)->refusal;
+    bool again = refusal->sweep != sweep_deadline(sm);
+    refusal->sweep = sweep_deadline(sm);
     if (again)
         refusal->info = 0;
     if (refusal->contents && (again || refused_contents(sm, node) != refusal->contents)) {
@@ -409,7 +448,7 @@ void program_report_refused_block(struct sm *sm, const struct request *request, 
                                   const char *consequence)
 {
     uint32_t node = request->about.table.node;
-    struct refusal *refusal = &sm_node_work(sm, node)->refusal;
+    struct refusal *refusal = &switch_settings(sm, node)->refusal;
     if (!refusal->told_blocks)
         sm_say(sm, SM_EVENT_ERROR,
                "switch 0x%016llx refuses table block %u (status 0x%x): it lacks routes%s",
@@ -421,7 +460,7 @@ void program_report_refused_block(struct sm *sm, const struct request *request, 
 static void note_refused_block(struct sm *sm, const struct request *request)
 {
     uint32_t node = request->about.table.node, block = request->about.table.block;
-    struct refusal *refusal = &sm_node_work(sm, node)->refusal;
+    struct refusal *refusal = &switch_settings(sm, node)->refusal;
     if (memcmp(node_at(sm, node)->tables->wanted + block * LFT_BLOCK, request->data, LFT_BLOCK))
         return; /* something else is wanted since it was sent */
     review_refusals(sm, node);
@@ -433,7 +472,7 @@ static void info_refused(struct sm *sm, const struct request *request, uint16_t 
 {
     uint32_t node = request->about.node;
     const struct subnet_node *n = node_at(sm, node);
-    struct refusal *refusal = &sm_node_work(sm, node)->refusal;
+    struct refusal *refusal = &switch_settings(sm, node)->refusal;
     review_refusals(sm, node);
     refusal->info = info_fingerprint(request->data);
     bool random = random_table_is_used(n);
@@ -453,7 +492,7 @@ static void info_refused(struct sm *sm, const struct request *request, uint16_t 
 static void change_acknowledged(struct sm *sm, uint32_t node)
 {
     const struct subnet_node *n = node_at(sm, node);
-    struct node_work *work = sm_node_work(sm, node);
+    struct switch_settings *work = switch_settings(sm, node);
     struct refusal *refusal = &work->refusal;
     if (!wire_get(n->switch_info, SWITCH_INFO_PORT_STATE_CHANGE)) {
         refusal->changes = 0;
@@ -462,17 +501,16 @@ static void change_acknowledged(struct sm *sm, uint32_t node)
     refusal->changes += refusal->changes < TRIES;
     if (refusal->changes < TRIES)
         return;
-    if (!work->own_change)
+    if (discovery_first_keeps_change(sm, node))
         sm_say(sm, SM_EVENT_WARNING,
                "switch 0x%016llx does not take back that its ports changed: every sweep reads them",
                (unsigned long long)n->guid);
-    work->own_change = true;
 }
 
 static void info_taken(struct sm *sm, const struct request *request, const uint8_t *data)
 {
     uint32_t node = request->about.node;
-    struct node_work *work = sm_node_work(sm, node);
+    struct switch_settings *work = switch_settings(sm, node);
     memcpy(node_at(sm, node)->switch_info, data, 20);
     work->own_top = wire_get(data, SWITCH_INFO_MULTICAST_FDB_TOP) !=
                     wire_get(request->data, SWITCH_INFO_MULTICAST_FDB_TOP);
@@ -490,13 +528,13 @@ static bool switch_info_differs(struct sm *sm, uint32_t node)
 {
     const struct subnet_node *n = node_at(sm, node);
     if (wire_get(n->switch_info, SWITCH_INFO_PORT_STATE_CHANGE) &&
-        sm_node_work(sm, node)->refusal.changes < TRIES)
+        switch_settings(sm, node)->refusal.changes < TRIES)
         return true;
     if (wire_get(n->switch_info, SWITCH_INFO_LIFE_TIME_VALUE) != sm->config.life_time &&
-        !sm_node_work(sm, node)->own_life)
+        !switch_settings(sm, node)->own_life)
         return true;
-    if (wire_get(n->switch_info, SWITCH_INFO_MULTICAST_FDB_TOP) != multicast_top(sm, node) &&
-        !sm_node_work(sm, node)->own_top)
+    if (wire_get(n->switch_info, SWITCH_INFO_MULTICAST_FDB_TOP) != multicast_top_of(sm, node) &&
+        !switch_settings(sm, node)->own_top)
         return true;
     if (random_table_is_used(n))
         return wire_get(n->switch_info, SWITCH_INFO_DEFAULT_PORT) != random_table_default(sm, node);
@@ -504,27 +542,34 @@ static bool switch_info_differs(struct sm *sm, uint32_t node)
                             addresses_table_top(&sm->subnet, n);
 }
 
+bool program_first_lacks_room(struct sm *sm, uint32_t node)
+{
+    bool first = !switch_settings(sm, node)->too_small;
+    switch_settings(sm, node)->too_small = true;
+    return first;
+}
+
 /* The last block that is wanted and that a switch has room for. */
 static unsigned last_block(struct sm *sm, uint32_t node)
 {
     const struct subnet_node *n = node_at(sm, node);
-    struct node_work *work = sm_node_work(sm, node);
     unsigned top = n->tables->wanted_top;
     unsigned capacity = (unsigned)wire_get(n->switch_info, SWITCH_INFO_LINEAR_FDB_CAP);
     bool fits = !capacity || top < capacity;
-    if (!fits && !work->too_small)
+    if (!fits && program_first_lacks_room(sm, node))
         sm_say(sm, SM_EVENT_ERROR,
                "switch 0x%016llx has room for LIDs up to %u only: those up to %u have no route "
                "there",
                (unsigned long long)n->guid, capacity - 1, top);
-    work->too_small = !fits;
+    if (fits)
+        switch_settings(sm, node)->too_small = false;
     return (fits ? top : capacity - 1) / LFT_BLOCK;
 }
 
 static bool is_to_be_written(struct sm *sm, uint32_t node, unsigned block)
 {
     return block_differs(node_at(sm, node)->tables, block) &&
-           !bitset_has(sm_node_work(sm, node)->refusal.blocks, block);
+           !bitset_has(switch_settings(sm, node)->refusal.blocks, block);
 }
 
 void program_switch(struct sm *sm, uint32_t node)
@@ -532,21 +577,22 @@ void program_switch(struct sm *sm, uint32_t node)
     struct subnet_node *n = node_at(sm, node);
     enum phase phase = reconfigure_phase(sm);
     if (!n->present)
-        sm_node_work(sm, node)->refusal = (struct refusal){0}; /* it may be another when back */
-    if (sm->state != SM_MASTER || !n->present || !sm->current || n->kind != SUBNET_SWITCH ||
+        switch_settings(sm, node)->refusal = (struct refusal){0}; /* it may be another when back */
+    if (sm_state(sm) != SM_MASTER || !n->present || !plan_current(sm) || n->kind != SUBNET_SWITCH ||
         phase == PHASE_STOP || phase == PHASE_COMPUTE)
         return; /* traffic is still running, or what is wanted is about to change */
     review_refusals(sm, node);
-    if (switch_info_differs(sm, node) && !sm_node_work(sm, node)->writing_switch &&
-        !sm->config.paper && !is_info_refused(sm, node))
+    if (switch_info_differs(sm, node) && !switch_settings(sm, node)->writing_switch &&
+        !sm->config.policy->fixed_blocks && !is_info_refused(sm, node))
         write_switch_info(sm, node);
-    if (sm_node_work(sm, node)->writing_tables || !n->tables)
+    if (switch_settings(sm, node)->writing_tables || !n->tables)
         return; /* looked at again when they are through; or nobody's business */
     if (random_table_is_used(n)) {
         random_table_program(sm, node);
         return;
     }
-    unsigned last = sm->config.paper ? PAPER_BLOCKS - 1 : last_block(sm, node);
+    unsigned fixed = sm->config.policy->fixed_blocks;
+    unsigned last = fixed ? fixed - 1 : last_block(sm, node);
     for (unsigned block = 0; block <= last; block++)
         if (is_to_be_written(sm, node, block))
             write_block(sm, node, block);
@@ -604,14 +650,19 @@ void program_what_is_due(struct sm *sm)
 
 void program_requests_dropped(struct sm *sm)
 {
-    sm->program->tables_under_way = 0;
+    struct program *program = sm->program;
+    program->tables_under_way = 0;
+    for (size_t i = 0; i < program->ports.count; i++)
+        program->ports.items[i].writing = false;
+    for (size_t i = 0; i < program->nodes.count; i++)
+        program->nodes.items[i] = (struct switch_settings){0};
 }
 
 /* ---- outcomes ---- */
 
-static void count_off_block(struct sm *sm, uint32_t node)
+void program_block_ended(struct sm *sm, const struct request *request)
 {
-    struct node_work *work = sm_node_work(sm, node);
+    struct switch_settings *work = switch_settings(sm, request->about.table.node);
     assert(work->writing_tables && sm->program->tables_under_way);
     work->writing_tables--;
     sm->program->tables_under_way--;
@@ -619,19 +670,19 @@ static void count_off_block(struct sm *sm, uint32_t node)
 
 void program_block_done(struct sm *sm, uint32_t node)
 {
-    count_off_block(sm, node);
-    if (sm_node_work(sm, node)->writing_tables == 0) {
+    if (switch_settings(sm, node)->writing_tables == 0) {
         program_switch(sm, node);
         program_node_ports(sm, node);
     }
 }
 
 /* Whoever does not answer a Set may or may not have carried it out: the block is not known. */
-void program_block_lost(struct sm *sm, uint64_t now, uint32_t node, unsigned block)
+void program_block_unanswered(struct sm *sm, uint64_t now, const struct request *request)
 {
-    count_off_block(sm, node);
-    node_at(sm, node)->tables->known[block / 64] &= ~(UINT64_C(1) << (block % 64));
-    discovery_lost_contact(sm, now, node_at(sm, node)->first_port);
+    struct subnet_tables *tables = node_at(sm, request->about.table.node)->tables;
+    uint32_t block = request->about.table.block;
+    (void)now;
+    tables->known[block / 64] &= ~(UINT64_C(1) << (block % 64));
 }
 
 static void block_taken(struct sm *sm, uint64_t now, const struct request *request,
@@ -654,19 +705,14 @@ static void block_refused(struct sm *sm, uint64_t now, const struct request *req
     program_block_done(sm, request->about.table.node);
 }
 
-static void block_unanswered(struct sm *sm, uint64_t now, const struct request *request)
-{
-    program_block_lost(sm, now, request->about.table.node, request->about.table.block);
-}
-
 /* It refused a Set, or took one and did not move. Its state changed under our feet, most likely:
  * look again before trying again. */
 static void port_resists(struct sm *sm, uint32_t port, unsigned state, uint16_t status)
 {
     const struct subnet_port *p = port_at(sm, port);
-    struct port_work *work = sm_port_work(sm, port);
+    struct port_settings *work = port_settings(sm, port);
     unsigned long long guid = node_at(sm, p->node)->guid;
-    work->failures = 1;
+    discovery_avoid_port(sm, port);
     work->refusals += work->refusals <= TRIES;
     if (work->refusals < TRIES)
         discovery_read_port(sm, port);
@@ -680,6 +726,11 @@ static void port_resists(struct sm *sm, uint32_t port, unsigned state, uint16_t 
                p->number, guid, state == PORT_STATE_ARMED ? "Armed" : "Active");
 }
 
+static void port_ended(struct sm *sm, const struct request *request)
+{
+    port_settings(sm, request->about.port)->writing = false;
+}
+
 static void port_taken(struct sm *sm, uint64_t now, const struct request *request,
                        const uint8_t *data)
 {
@@ -687,15 +738,15 @@ static void port_taken(struct sm *sm, uint64_t now, const struct request *reques
     struct subnet_port *p = port_at(sm, port);
     unsigned state = (unsigned)wire_get(request->data, PORT_INFO_PORT_STATE);
     (void)now;
-    sm_port_work(sm, port)->writing = false;
     memcpy(p->info, data, sizeof p->info);
     wire_set(p->info, PORT_INFO_CLIENT_REREGISTER, 0); /* a question, not a setting */
-    sm_port_work(sm, port)->ask &= !wire_get(request->data, PORT_INFO_CLIENT_REREGISTER);
-    sm_port_work(sm, port)->tried = fingerprint(request->data, data);
-    if (state > wire_get(data, PORT_INFO_PORT_STATE) && !sm->config.paper)
+    if (wire_get(request->data, PORT_INFO_CLIENT_REREGISTER))
+        clients_asked(sm, port);
+    port_settings(sm, port)->tried = fingerprint(request->data, data);
+    if (state > wire_get(data, PORT_INFO_PORT_STATE) && !sm->config.policy->ports_once)
         port_resists(sm, port, state, STATUS_OK);
     else
-        sm_port_work(sm, port)->refusals = 0;
+        port_settings(sm, port)->refusals = 0;
     program_port(sm, port);
     if (p->peer != SUBNET_NONE && node_at(sm, port_at(sm, p->peer)->node)->vswitch)
         functions_program_all(sm, port_at(sm, p->peer)->node);
@@ -707,22 +758,20 @@ static void port_refused(struct sm *sm, uint64_t now, const struct request *requ
                          uint16_t status)
 {
     (void)now;
-    sm_port_work(sm, request->about.port)->writing = false;
     port_resists(sm, request->about.port, (unsigned)wire_get(request->data, PORT_INFO_PORT_STATE),
                  status);
 }
 
 static void port_unanswered(struct sm *sm, uint64_t now, const struct request *request)
 {
-    sm_port_work(sm, request->about.port)->writing = false;
-    sm_port_work(sm, request->about.port)->failures = 1;
-    discovery_lost_contact(sm, now, request->target);
+    (void)now;
+    discovery_avoid_port(sm, request->about.port);
 }
 
-static void count_off_switch(struct sm *sm, uint32_t node)
+static void switch_ended(struct sm *sm, const struct request *request)
 {
     assert(sm->program->tables_under_way);
-    sm_node_work(sm, node)->writing_switch = false;
+    switch_settings(sm, request->about.node)->writing_switch = false;
     sm->program->tables_under_way--;
 }
 
@@ -759,7 +808,6 @@ static void switch_taken(struct sm *sm, uint64_t now, const struct request *requ
 {
     bool still_wanted = is_still_wanted(sm, request);
     (void)now;
-    count_off_switch(sm, request->about.node);
     info_taken(sm, request, data);
     switch_written(sm, request, still_wanted);
 }
@@ -769,13 +817,6 @@ static void switch_refused(struct sm *sm, uint64_t now, const struct request *re
 {
     bool still_wanted = is_still_wanted(sm, request);
     (void)now;
-    count_off_switch(sm, request->about.node);
     info_refused(sm, request, status);
     switch_written(sm, request, still_wanted);
-}
-
-static void switch_unanswered(struct sm *sm, uint64_t now, const struct request *request)
-{
-    count_off_switch(sm, request->about.node);
-    discovery_lost_contact(sm, now, request->target);
 }

@@ -21,6 +21,18 @@
 
 enum { CAPABILITY_SL_MAPPING = 1 << 6 };
 
+struct service {
+    struct qos policy, served; /* what was asked for; what sources are told */
+    struct qos_layout layout, written_layout, served_layout;
+    bool written;        /* tables are ours to write */
+    bool policy_changed; /* since it was planned with */
+    bool unserved;       /* tables may be on their way */
+    bool sources;        /* arbitration of adapters is ours to write, whatever else is */
+    uint64_t planned_generation, epoch;
+    uint64_t planned_risen;   /* functions of that generation that had come up */
+    VEC(uint64_t) signatures; /* by node: of what its tables were planned for */
+};
+
 /* ---- what links can do ---- */
 
 static unsigned lanes_of_code(uint64_t code)
@@ -78,57 +90,52 @@ static unsigned fewest_lanes(struct sm *sm)
 
 /* ---- before routes are computed ---- */
 
-static bool is_asked_for(const struct sm *sm)
-{
-    return sm->service.policy.on;
-}
-
 static void lay_out(struct sm *sm)
 {
     struct err refusal;
-    struct qos_layout before = sm->service.layout;
-    qos_lay_out(&sm->service.policy, fewest_lanes(sm), &sm->service.layout, &refusal);
-    bool same = before.lanes == sm->service.layout.lanes &&
-                before.level_count == sm->service.layout.level_count;
+    struct qos_layout before = sm->service->layout;
+    qos_lay_out(&sm->service->policy, fewest_lanes(sm), &sm->service->layout, &refusal);
+    bool same = before.lanes == sm->service->layout.lanes &&
+                before.level_count == sm->service->layout.level_count;
     if (refusal.message[0] && !same)
         sm_say(sm, SM_EVENT_ERROR, "%.200s", refusal.message);
-    else if (sm->service.layout.levels && !same)
+    else if (sm->service->layout.levels && !same)
         sm_say(sm, SM_EVENT_CHANGE, "%u levels of service; routes may use %u lanes",
-               sm->service.layout.level_count, sm->service.layout.lanes);
+               sm->service->layout.level_count, sm->service->layout.lanes);
 }
 
 unsigned qos_limit_lanes(struct sm *sm)
 {
     enum { LANES_DEFAULT = 8 };
     unsigned wanted = sm->config.engine_options.max_vls;
-    if (sm->config.paper)
+    if (!sm->config.policy->services)
         return wanted;
     lay_out(sm);
     if (!wanted)
         wanted = LANES_DEFAULT;
-    return sm->service.layout.lanes < wanted ? sm->service.layout.lanes : wanted;
+    return sm->service->layout.lanes < wanted ? sm->service->layout.lanes : wanted;
 }
 
 /* ---- tables ---- */
 
 static bool needs_lanes(const struct sm *sm)
 {
-    return sm->current && sm->current->routes.vls > 1;
+    return plan_current(sm) && plan_current(sm)->routes.vls > 1;
 }
 
 /* The lanes of an adapter's link that carry what is held (hold.c). */
 static unsigned held_vls(struct sm *sm, const struct qos_port *described)
 {
-    const struct service_work *work = &sm->service;
+    const struct service *work = sm->service;
     uint8_t map[QOS_SLS / 2];
     unsigned vls = 0;
-    if (!work->held || !work->written)
-        return work->held ? UINT16_MAX : 0;
+    uint16_t held = hold_lanes(sm);
+    if (!held || !work->written)
+        return held ? UINT16_MAX : 0;
     qos_make_map(&work->policy, &work->layout, described, map);
     for (unsigned sl = 0; sl < QOS_SLS; sl++)
         for (unsigned lane = 0; lane < QOS_SLS; lane++)
-            if (work->held >> lane & 1 &&
-                qos_allows(&work->served_layout, (uint8_t)sl, (uint8_t)lane))
+            if (held >> lane & 1 && qos_allows(&work->served_layout, (uint8_t)sl, (uint8_t)lane))
                 vls |= 1u << (map[sl / 2] >> (sl % 2 ? 0 : 4) & 15);
     return vls;
 }
@@ -154,7 +161,7 @@ static void want_arbitration(struct sm *sm, uint32_t port, const struct qos_port
     enum { ENTRIES = 32, LOW = 1, HIGH = 3 };
     struct qos_list list;
     unsigned cap = high ? described->high_cap : described->low_cap;
-    qos_make_arbitration(&sm->service.policy, &sm->service.layout, described, high, &list);
+    qos_make_arbitration(&sm->service->policy, &sm->service->layout, described, high, &list);
     if (qos_is_source(sm, port))
         leave_out(&list, held_vls(sm, described));
     for (unsigned half = 0; half * ENTRIES < cap && half < 2; half++) {
@@ -181,7 +188,7 @@ static void want_maps(struct sm *sm, uint32_t port, const struct qos_port *descr
     uint8_t block[BLOCK_BYTES] = {0};
     if (!(wire_get(port_at(sm, end)->info, PORT_INFO_CAPABILITY_MASK) & CAPABILITY_SL_MAPPING))
         return;
-    qos_make_map(&sm->service.policy, &sm->service.layout, described, block);
+    qos_make_map(&sm->service->policy, &sm->service->layout, described, block);
     if (node->kind != SUBNET_SWITCH) {
         blocks_want(&sm->subnet.blocks, port, BLOCK_LANES, 0, block);
     } else if (wire_get(node->switch_info, SWITCH_INFO_OPTIMIZED_SL2VL)) {
@@ -198,9 +205,9 @@ static void plan_port(struct sm *sm, uint32_t port)
     struct qos_port described;
     if (!describe_port(sm, port, &described))
         return;
-    if (sm->service.written)
+    if (sm->service->written)
         want_maps(sm, port, &described);
-    if (sm->service.written || qos_is_source(sm, port)) {
+    if (sm->service->written || qos_is_source(sm, port)) {
         want_arbitration(sm, port, &described, false);
         want_arbitration(sm, port, &described, true);
     }
@@ -210,7 +217,7 @@ static void plan_port(struct sm *sm, uint32_t port)
 static uint64_t signature_of(struct sm *sm, uint32_t node)
 {
     const struct subnet_node *n = node_at(sm, node);
-    uint64_t hash = hash_mix(sm->service.epoch + 1);
+    uint64_t hash = hash_mix(sm->service->epoch + 1);
     for (unsigned number = 0; number <= n->port_count; number++) {
         struct qos_port port;
         if (!describe_port(sm, n->first_port + number, &port))
@@ -225,9 +232,9 @@ static uint64_t signature_of(struct sm *sm, uint32_t node)
 
 static uint64_t *signature_at(struct sm *sm, uint32_t node)
 {
-    while (sm->service.signatures.count <= node)
-        vec_push(&sm->service.signatures, 0);
-    return &sm->service.signatures.items[node];
+    while (sm->service->signatures.count <= node)
+        vec_push(&sm->service->signatures, 0);
+    return &sm->service->signatures.items[node];
 }
 
 static void plan_node(struct sm *sm, uint32_t node)
@@ -249,24 +256,24 @@ static bool same_maps(const struct qos_layout *a, const struct qos_layout *b)
 
 void qos_plan(struct sm *sm)
 {
-    struct service_work *work = &sm->service;
-    bool all = is_asked_for(sm) || needs_lanes(sm) || work->written;
+    struct service *work = sm->service;
+    bool all = qos_is_asked_for(sm) || needs_lanes(sm) || work->written;
     uint64_t risen = functions_risen(&sm->subnet.functions, work->planned_risen);
     bool planned = work->planned_generation == sm->subnet.generation &&
-                   work->planned_risen == risen && !work->stale;
-    if (sm->config.paper || !(all || work->sources) || (planned && work->written == all))
+                   work->planned_risen == risen && !work->policy_changed;
+    if (!(all || work->sources) || (planned && work->written == all))
         return;
     lay_out(sm);
     bool other = !same_maps(&work->layout, &work->written_layout);
-    if (work->stale || other || work->written != all) {
-        if (other && work->written && sm->serving && sm->serving->routes.vls > 1)
+    if (work->policy_changed || other || work->written != all) {
+        if (other && work->written && plan_serving(sm) && plan_serving(sm)->routes.vls > 1)
             sm_say(sm, SM_EVENT_WARNING,
                    "levels of service change under routes on several lanes: "
                    "packets under way may change lanes");
         work->epoch++; /* all maps are others */
     }
     work->written = all;
-    work->stale = false;
+    work->policy_changed = false;
     work->unserved = true;
     work->written_layout = work->layout;
     work->planned_generation = sm->subnet.generation;
@@ -288,6 +295,7 @@ bool qos_is_source(struct sm *sm, uint32_t port)
 /* Those that are not there now are planned anew when they come. */
 void qos_want_sources(struct sm *sm)
 {
+    sm->service->sources = true;
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         if (node_at(sm, node)->kind != SUBNET_SWITCH) {
             *signature_at(sm, node) = 0;
@@ -295,18 +303,47 @@ void qos_want_sources(struct sm *sm)
         }
 }
 
+bool qos_writes_sources(const struct sm *sm)
+{
+    return sm->service->sources;
+}
+
+bool qos_is_asked_for(const struct sm *sm)
+{
+    return sm->service->policy.on;
+}
+
+unsigned qos_lanes(const struct sm *sm)
+{
+    return sm->service->layout.lanes;
+}
+
+const struct qos *qos_served(const struct sm *sm, struct qos_layout *layout)
+{
+    *layout = sm->service->served_layout;
+    return &sm->service->served;
+}
+
+/* Blocks that make sources wait may still be wanted: when they are ours to write again, all are
+ * planned anew before the first goes out. */
+void qos_forget(struct sm *sm)
+{
+    sm->service->epoch++;
+    sm->service->planned_generation = UINT64_MAX;
+}
+
 bool qos_is_settled(const struct sm *sm)
 {
-    if (!sm->service.written)
-        return sm->config.paper || !(is_asked_for(sm) || needs_lanes(sm));
+    if (!sm->service->written)
+        return !sm->config.policy->services || !(qos_is_asked_for(sm) || needs_lanes(sm));
     return blocks_are_written(sm);
 }
 
 /* Levels as they are in the fabric now; with new routes, or without. */
 void qos_serve(struct sm *sm)
 {
-    struct service_work *work = &sm->service;
-    uint8_t used = sm->serving ? sm->serving->routes.vls : 1;
+    struct service *work = sm->service;
+    uint8_t used = plan_serving(sm) ? plan_serving(sm)->routes.vls : 1;
     if (!work->unserved && work->served_layout.used == used)
         return;
     qos_release(&work->served);
@@ -318,63 +355,66 @@ void qos_serve(struct sm *sm)
     work->served_layout = work->layout;
     work->served_layout.used = used;
     work->unserved = false;
-    sm->paths_generation++;
+    plan_paths_changed(sm);
     if (used > 1)
         program_all(sm); /* ports are told by which level the manager is reached */
 }
 
 bool qos_configure(struct sm *sm, const struct qos *policy)
 {
-    sm->service.unserved = true; /* partitions may have other levels, too */
-    if (!policy && !sm->service.policy.on)
+    sm->service->unserved = true; /* partitions may have other levels, too */
+    if (!policy && !sm->service->policy.on)
         return false;
-    qos_release(&sm->service.policy);
+    qos_release(&sm->service->policy);
     if (policy)
-        qos_copy(&sm->service.policy, policy);
-    sm->service.stale = true;
+        qos_copy(&sm->service->policy, policy);
+    sm->service->policy_changed = true;
     return true;
 }
 
-void qos_begin(struct sm *sm)
+struct service *qos_new(const struct qos *policy)
 {
     struct err refusal;
-    struct service_work *work = &sm->service;
+    struct service *work = mem_zalloc(1, sizeof *work);
     qos_init(&work->policy);
     qos_init(&work->served);
-    if (sm->config.qos)
-        qos_copy(&work->policy, sm->config.qos);
-    sm->config.qos = NULL; /* its owner's */
+    if (policy)
+        qos_copy(&work->policy, policy);
     qos_lay_out(NULL, 0, &work->layout, &refusal);
     work->served_layout = work->layout;
     work->unserved = true;
+    return work;
 }
 
-void qos_end(struct sm *sm)
+void qos_free(struct service *service)
 {
-    qos_release(&sm->service.policy);
-    qos_release(&sm->service.served);
-    vec_release(&sm->service.signatures);
+    if (!service)
+        return;
+    qos_release(&service->policy);
+    qos_release(&service->served);
+    vec_release(&service->signatures);
+    mem_free(service);
 }
 
 void qos_set_port(struct sm *sm, uint32_t port, uint8_t *info)
 {
     struct qos_port described;
-    if (sm->service.written && describe_port(sm, port, &described))
+    if (sm->service->written && describe_port(sm, port, &described))
         wire_set(info, PORT_INFO_VL_HIGH_LIMIT,
-                 qos_high_limit(&sm->service.policy, &sm->service.written_layout, &described));
+                 qos_high_limit(&sm->service->policy, &sm->service->written_layout, &described));
 }
 
 /* What this port should use towards the manager: its path, like any other. */
 uint8_t qos_master_sl(struct sm *sm, const struct subnet_port *port)
 {
-    if (!sm->serving || sm->serving->routes.vls <= 1)
+    if (!plan_serving(sm) || plan_serving(sm)->routes.vls <= 1)
         return 0;
-    const struct network *network = &sm->serving->network;
+    const struct network *network = &plan_serving(sm)->network;
     unsigned manager = port_at(sm, sm->subnet.own_port)->lid;
     if (!port->lid || port->lid > network->top_lid || manager > network->top_lid ||
         network->owner[port->lid] == NETWORK_NONE || network->owner[manager] == NETWORK_NONE)
         return 0;
-    struct path path = path_lookup(&sm->serving->routes, network, network->owner[port->lid],
+    struct path path = path_lookup(&plan_serving(sm)->routes, network, network->owner[port->lid],
                                    network->owner[manager]);
-    return qos_service_level(&sm->service.served_layout, 0, path.sl);
+    return qos_service_level(&sm->service->served_layout, 0, path.sl);
 }

@@ -13,14 +13,15 @@ enum { BLOCK_ENTRIES = 16, NO_DEFAULT = 0xFF };
 
 static request_answered random_block_taken;
 static request_refused random_block_refused;
-static request_unanswered random_block_unanswered;
 static const struct request_kind set_random_block = {
     .name = "RandomForwardingTable",
     .attribute = ATTRIBUTE_RANDOM_FORWARDING_TABLE,
-    .method = METHOD_SET,
+    .writes = true,
+    .ended = program_block_ended,
     .answered = random_block_taken,
     .refused = random_block_refused,
-    .unanswered = random_block_unanswered,
+    .unanswered = program_block_unanswered,
+    .loses_contact = true,
 };
 
 bool random_table_is_used(const struct subnet_node *node)
@@ -32,7 +33,7 @@ bool random_table_is_used(const struct subnet_node *node)
 
 unsigned random_table_default(const struct sm *sm, uint32_t node)
 {
-    const struct sm_job *job = sm->current;
+    const struct sm_job *job = plan_current(sm);
     if (!job->routes.default_ports)
         return NO_DEFAULT;
     for (uint32_t at = 0; at < job->nodes.count; at++)
@@ -121,11 +122,6 @@ static void random_block_refused(struct sm *sm, uint64_t now, const struct reque
     program_block_done(sm, request->about.table.node);
 }
 
-static void random_block_unanswered(struct sm *sm, uint64_t now, const struct request *request)
-{
-    program_block_lost(sm, now, request->about.table.node, request->about.table.block);
-}
-
 /* Writes the blocks that differ. The view by LID is what the rest of the manager compares. */
 void random_table_program(struct sm *sm, uint32_t node)
 {
@@ -142,10 +138,9 @@ void random_table_program(struct sm *sm, uint32_t node)
     uint8_t *wanted = mem_alloc(bytes);
     memcpy(wanted, tables->random, bytes);
     if (!build(tables, capacity, random_table_default(sm, node), wanted)) {
-        if (!sm_node_work(sm, node)->too_small)
+        if (program_first_lacks_room(sm, node))
             sm_say(sm, SM_EVENT_ERROR, "switch 0x%016llx has room for %u routes only: it gets none",
                    (unsigned long long)n->guid, capacity);
-        sm_node_work(sm, node)->too_small = true;
     } else {
         for (size_t at = 0; at < bytes; at += SMP_DATA_BYTES)
             if (!known || memcmp(wanted + at, tables->random + at, SMP_DATA_BYTES) != 0)

@@ -34,11 +34,6 @@ struct reconfigure *reconfigure_new(void)
     return mem_zalloc(1, sizeof(struct reconfigure));
 }
 
-void reconfigure_free(struct reconfigure *reconfigure)
-{
-    mem_free(reconfigure);
-}
-
 /* ---- what others ask ---- */
 
 enum phase reconfigure_phase(const struct sm *sm)
@@ -304,7 +299,7 @@ static void handle(struct sm *sm, uint64_t now, enum reconfigure_event event)
 void sm_begin_change(struct sm *sm, uint64_t now, const char *cause, ...)
 {
     char text[REPORT_CAUSE_BYTES];
-    if (sm->state == SM_STANDBY)
+    if (sm_state(sm) == SM_STANDBY)
         return; /* a standby only watches */
     if (sm->reconfigure->phase == PHASE_IDLE) {
         va_list arguments;
@@ -348,7 +343,7 @@ bool reconfigure_computed(struct sm *sm, uint64_t now, struct sm_job *job,
         sm_job_free(job);
         handle(sm, now, EVENT_TABLES_NOT_BETTER);
     } else {
-        bool first = !sm->current && (job->has_before || job->adopt);
+        bool first = !plan_current(sm) && (job->has_before || job->adopt);
         plan_receive(sm, job);
         handle(sm, now, EVENT_TABLES_COMPUTED);
         if (first)
@@ -362,7 +357,7 @@ bool reconfigure_computed(struct sm *sm, uint64_t now, struct sm_job *job,
 /* What is wanted besides routes follows from the topology and from what was asked for. */
 void plan_services(struct sm *sm)
 {
-    if (reconfigure_is_outdated(sm) || sm->config.paper)
+    if (reconfigure_is_outdated(sm) || !sm->config.policy->services)
         return;
     partitions_plan(sm);
     qos_plan(sm);
@@ -392,7 +387,7 @@ static void settle(struct sm *sm, uint64_t now)
     const struct reconfigure *r = sm->reconfigure;
     if (r->phase == PHASE_COMPUTE || reconfigure_is_distributing(sm))
         return;
-    if (sm->current && !program_tables_under_way(sm) && qos_is_settled(sm)) {
+    if (plan_current(sm) && !program_tables_under_way(sm) && qos_is_settled(sm)) {
         plan_serve(sm);
         qos_serve(sm);
     }
@@ -400,15 +395,14 @@ static void settle(struct sm *sm, uint64_t now)
     blocks_program(sm);
     if (!transactions_idle(sm) || reconfigure_is_outdated(sm))
         return;
-    bool quick = r->phase == PHASE_SETTLE && sm->current && sm->current->provisional;
+    bool quick = r->phase == PHASE_SETTLE && plan_current(sm) && plan_current(sm)->provisional;
     handle(sm, now, quick && !r->refused ? EVENT_QUICK_IN_FORCE : EVENT_ALL_ANSWERED);
 }
 
 void reconfigure_advance(struct sm *sm, uint64_t now)
 {
-    assert(sm->state == SM_MASTER);
-    /* The papers do one thing after the other: addresses are out before routes are computed. */
-    if (sm->config.paper && reconfigure_is_outdated(sm) && !transactions_idle(sm))
+    assert(sm_state(sm) == SM_MASTER);
+    if (sm->config.policy->sequential && reconfigure_is_outdated(sm) && !transactions_idle(sm))
         return;
     compare_with_plan(sm, now);
     plan_services(sm);

@@ -30,7 +30,7 @@ void report_begin(struct sm *sm, uint64_t now, const char *cause)
     struct report *report = sm->report;
     report->since = now;
     report->discovered = report->computed = 0;
-    report->sent = sm->counts.sent;
+    report->sent = transactions_sent(sm);
     report->written = program_counts(sm);
     snprintf(report->cause, sizeof report->cause, "%s", cause);
     sm_say(sm, SM_EVENT_CHANGE, "%s", report->cause);
@@ -69,7 +69,7 @@ void report_end(struct sm *sm, uint64_t now, bool up)
            (double)(discovered - report->since) / (double)NS_PER_MS,
            (double)(computed - discovered) / (double)NS_PER_MS,
            (double)(now - computed) / (double)NS_PER_MS,
-           (unsigned long long)(sm->counts.sent - report->sent),
+           (unsigned long long)(transactions_sent(sm) - report->sent),
            written.blocks - report->written.blocks, written.ports - report->written.ports);
 }
 

@@ -21,16 +21,18 @@
  *   qos.c           levels of service on virtual lanes
  *   multicast.c     a tree for each group
  *   change.c        sweeps and traps
- *   mastership.c    who is master (SMInfo)
+ *   mastership.c    who is master (SMInfo); mastership_table.c has its state machine
  *   mirror.c        a standby's copy of the subnet, and taking over with it
  *   audit.c         whether such a copy was right
  *   report.c        what people are told of a change
+ *   policy.h        how it goes about all that; paper_policy.c is the managers' of the papers
  *   core.c          birth, the four verbs, and when which part gets its turn */
 #ifndef WEFT_SM_SM_H
 #define WEFT_SM_SM_H
 
 #include "base/err.h"
 #include "base/text.h"
+#include "routing/check/verify_change.h"
 #include "routing/engines/engine_list.h"
 #include "routing/model/network.h"
 #include "routing/model/routes.h"
@@ -76,15 +78,17 @@ struct sm_config {
     bool repair;        /* after a change only what it broke is routed anew */
     unsigned rebalance; /* percent of the most used link's load at the last computation: above that
                            repaired tables are computed anew when there is time; 0: never */
-    bool scope_full;    /* explore everything after every change, as the papers do */
+    bool scope_full;    /* explore everything after every change */
     bool lid_route;     /* SMPs go by tables as far as these are known to be good */
     const struct partitions *partitions; /* the owner's; NULL: tables are left as they are */
     enum sm_enforcement part_enforce;
-    const struct qos *qos; /* levels of service; copied; NULL: none */
-    bool paper;            /* discover by NodeInfo and PortInfo alone, LIDs in order of discovery */
-    bool dynamic_lids;     /* virtual functions have none until a machine is attached */
+    const struct qos *qos;          /* levels of service; copied; NULL: none */
+    const struct sm_policy *policy; /* policy.h */
+    bool dynamic_lids;              /* virtual functions have none until a machine is attached */
 };
 void sm_config_init(struct sm_config *config); /* the defaults */
+
+extern const struct sm_policy sm_policy_default, sm_policy_paper;
 
 struct sm_message {
     uint8_t mad[MAD_BYTES];
@@ -122,8 +126,9 @@ struct sm_job {
     unsigned imbalance;      /* of repaired tables: see repair.h */
     uint64_t uneven;         /* pairs on the most used link when that was found to be too many */
     struct repair repair;
-    struct standing standing;        /* what is known of the tables that came out … */
-    struct dependency_graph checked; /* … and what the check knows of them */
+    struct repair_state repair_state; /* what is known of the tables that came out … */
+    struct dependency_graph checked;  /* … and what the check knows of them */
+    struct verify_change change;      /* what the check of a repair has to look at */
     uint64_t *edited; /* LIDs with entries that virtual machines changed since then; NULL: none */
     bool unseen;      /* … some of them since the routes were last checked */
 };

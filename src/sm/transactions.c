@@ -29,10 +29,11 @@ struct transactions {
     /* Outstanding ones in the order in which they were sent: all have the same time-out but for
      * back-off, so the few later ones just wait a little longer. */
     VEC(uint32_t) flying;
-    uint32_t outstanding;
     uint32_t window_256; /* in 1/256 SMPs */
     uint64_t shrunk_at;
     uint32_t silence; /* time-outs since the last answer */
+    bool dropped;     /* see transactions_have_dropped() */
+    struct sm_counts counts;
 };
 
 struct transactions *transactions_new(void)
@@ -59,13 +60,12 @@ struct request *sm_request(struct sm *sm, const struct request_kind *kind,
     uint32_t slot = t->free;
     if (slot == SUBNET_NONE) {
         slot = (uint32_t)t->requests.count;
-        assert(slot < 1u << SLOT_BITS);
         vec_push(&t->requests, (struct request){0});
     } else {
         t->free = t->requests.items[slot].next;
     }
     struct request *request = &t->requests.items[slot];
-    assert(!request->outstanding);
+    assert(!request->outstanding && kind->answered);
     *request = (struct request){.generation = request->generation + 1,
                                 .kind = kind,
                                 .about = about,
@@ -99,7 +99,7 @@ void sm_submit(struct sm *sm, struct request *request, enum haste haste)
     struct transactions *t = sm->transactions;
     uint32_t slot = (uint32_t)(request - t->requests.items);
     request->haste = (uint8_t)haste;
-    if (request->kind->method == METHOD_SET && request->kind->attribute != ATTRIBUTE_SM_INFO)
+    if (request->kind->writes && request->kind->attribute != ATTRIBUTE_SM_INFO)
         mirror_begin_change(sm); /* may move the requests */
     enqueue(t, &t->queues[haste], slot);
 }
@@ -115,12 +115,11 @@ static void retire(struct transactions *t, uint32_t slot)
 
 static void count_sent(struct sm *sm, const struct request_kind *kind)
 {
-    struct sm_counts *counts = &sm->counts;
+    struct sm_counts *counts = &sm->transactions->counts;
     size_t counter = kind->counter ? kind->counter : offsetof(struct sm_counts, other);
     counts->sent++;
     ++*(uint64_t *)((char *)counts + counter);
-    counts->tables_read +=
-        counter == offsetof(struct sm_counts, tables) && kind->method == METHOD_GET;
+    counts->tables_read += counter == offsetof(struct sm_counts, tables) && !kind->writes;
 }
 
 /* The key that opens a port: the one it shows, for as long as it has one of another manager's (it
@@ -137,8 +136,8 @@ static uint64_t key_for(const struct sm *sm, uint32_t target)
  * leads to a switch. */
 static bool tables_are_good(const struct sm *sm)
 {
-    return sm->state == SM_MASTER && reconfigure_phase(sm) == PHASE_IDLE && sm->serving &&
-           sm->serving == sm->current && !reconfigure_is_outdated(sm);
+    return sm_state(sm) == SM_MASTER && reconfigure_phase(sm) == PHASE_IDLE && plan_serving(sm) &&
+           plan_serving(sm) == plan_current(sm) && !reconfigure_is_outdated(sm);
 }
 
 /* Tables, not the directed route, lead to the last switch before the end. Whoever got no answer,
@@ -147,8 +146,8 @@ static void start_by_lid(const struct sm *sm, const struct request *request, uns
                          struct sm_message *message)
 {
     const struct subnet_port *ports = sm->subnet.ports.items;
-    if (!sm->config.lid_route || sm->config.paper || request->tries ||
-        request->haste == HASTE_PRESSING || hops < 2 || !tables_are_good(sm))
+    if (!sm->config.lid_route || request->tries || request->haste == HASTE_PRESSING || hops < 2 ||
+        !tables_are_good(sm))
         return;
     uint32_t out = request->through != SUBNET_NONE ? request->through : ports[request->target].via;
     const struct subnet_port *from = &ports[subnet_end_port(&sm->subnet, out)];
@@ -182,7 +181,7 @@ static bool compose(struct sm *sm, const struct request *request, uint32_t id,
     wire_set(mad, MAD_BASE_VERSION, 1);
     wire_set(mad, MAD_CLASS, CLASS_SUBN_DIRECTED);
     wire_set(mad, MAD_CLASS_VERSION, 1);
-    wire_set(mad, MAD_METHOD, request->kind->method);
+    wire_set(mad, MAD_METHOD, request->kind->writes ? METHOD_SET : METHOD_GET);
     wire_set(mad, SMP_HOP_COUNT, (unsigned)hops);
     wire_set(mad, MAD_TID, id); /* the upper half belongs to hosts, as with operating systems */
     wire_set(mad, MAD_ATTRIBUTE_ID, request->kind->attribute);
@@ -199,7 +198,7 @@ static bool compose(struct sm *sm, const struct request *request, uint32_t id,
 
 static bool window_is_full(const struct transactions *t)
 {
-    return t->outstanding >= t->window_256 / WINDOW_UNIT;
+    return t->flying.count >= t->window_256 / WINDOW_UNIT;
 }
 
 static uint32_t next_slot(struct sm *sm)
@@ -223,13 +222,29 @@ static struct request_effort effort_of(const struct sm *sm, const struct request
     return effort;
 }
 
+/* Returns the request, and counts it off before anything follows from it, since that may be to
+ * drop all requests. */
+static struct request end(struct sm *sm, uint32_t slot)
+{
+    struct request request = sm->transactions->requests.items[slot];
+    retire(sm->transactions, slot);
+    if (request.kind->ended)
+        request.kind->ended(sm, &request);
+    return request;
+}
+
+void transactions_lose(struct sm *sm, uint64_t now, const struct request *request)
+{
+    if (request->kind->unanswered)
+        request->kind->unanswered(sm, now, request);
+    if (request->kind->loses_contact)
+        discovery_lost_contact(sm, now, request->target);
+}
+
 static void end_unanswered(struct sm *sm, uint64_t now, uint32_t slot)
 {
-    struct transactions *t = sm->transactions;
-    struct request gone = t->requests.items[slot];
-    retire(t, slot);
-    if (gone.kind->unanswered)
-        gone.kind->unanswered(sm, now, &gone);
+    struct request gone = end(sm, slot);
+    transactions_lose(sm, now, &gone);
 }
 
 bool transactions_next(struct sm *sm, uint64_t now, struct sm_message *message)
@@ -239,7 +254,7 @@ bool transactions_next(struct sm *sm, uint64_t now, struct sm_message *message)
         struct request *request = &t->requests.items[slot];
         uint32_t id = (request->generation & (GENERATIONS - 1u)) << SLOT_BITS | slot;
         if (!compose(sm, request, id, message)) {
-            sm->undeliverable = true;
+            t->dropped = true;
             end_unanswered(sm, now, slot);
             continue;
         }
@@ -247,7 +262,6 @@ bool transactions_next(struct sm *sm, uint64_t now, struct sm_message *message)
         request->deadline = now + message->patience_ns;
         request->tries++;
         request->outstanding = true;
-        t->outstanding++;
         vec_push(&t->flying, slot);
         count_sent(sm, request->kind);
         return true;
@@ -257,13 +271,12 @@ bool transactions_next(struct sm *sm, uint64_t now, struct sm_message *message)
 
 static void land(struct transactions *t, uint32_t slot)
 {
+    size_t i = 0;
+    while (i < t->flying.count && t->flying.items[i] != slot)
+        i++;
+    assert(i < t->flying.count && t->requests.items[slot].outstanding);
     t->requests.items[slot].outstanding = false;
-    t->outstanding--;
-    for (size_t i = 0; i < t->flying.count; i++)
-        if (t->flying.items[i] == slot) {
-            t->flying.items[i] = t->flying.items[--t->flying.count];
-            return;
-        }
+    t->flying.items[i] = t->flying.items[--t->flying.count];
 }
 
 static void grow_window(struct sm *sm)
@@ -295,20 +308,19 @@ void transactions_receive(struct sm *sm, uint64_t now, const struct sm_message *
         request->kind->attribute != wire_get(message->mad, MAD_ATTRIBUTE_ID) ||
         request->modifier != wire_get(message->mad, MAD_ATTRIBUTE_MODIFIER))
         return; /* late, twice, or not ours */
-    struct request answered = *request;
     land(t, slot);
-    retire(t, slot);
     grow_window(sm);
     t->silence = 0;
-    sm->counts.answered++;
+    t->counts.answered++;
+    struct request answered = end(sm, slot);
     const struct request_kind *kind = answered.kind;
     uint16_t status = (uint16_t)wire_get(message->mad, SMP_STATUS);
     if (!status)
         kind->answered(sm, now, &answered, message->mad + SMP_DATA_OFFSET);
     else if (kind->refused)
         kind->refused(sm, now, &answered, status);
-    else if (kind->unanswered)
-        kind->unanswered(sm, now, &answered);
+    else
+        transactions_lose(sm, now, &answered);
 }
 
 /* One lost SMP says little about the way; if it is lost again, or several are in a row, that is
@@ -323,11 +335,11 @@ static void time_out(struct sm *sm, uint64_t now, uint32_t slot)
     land(t, slot);
     if (!effort.ignores_loss)
         shrink_window(sm, now);
-    sm->counts.timeouts++;
+    t->counts.timeouts++;
     if (last || late.tries == 2 || ++t->silence >= SUSPICIOUS)
         discovery_suspect(sm, now, late.target, last ? SUBNET_NONE : late.through);
     if (last) {
-        sm->counts.gave_up++;
+        t->counts.gave_up++;
         end_unanswered(sm, now, slot);
     } else {
         enqueue(t, &t->queues[late.haste], slot);
@@ -368,7 +380,7 @@ void transactions_cut(struct sm *sm, uint64_t now)
             continue;
         }
         land(t, slot);
-        sm->counts.gave_up++;
+        t->counts.gave_up++;
         end_unanswered(sm, now, slot);
     }
 }
@@ -389,7 +401,24 @@ bool transactions_idle(const struct sm *sm)
     size_t waiting = 0;
     for (unsigned haste = 0; haste < HASTE_COUNT; haste++)
         waiting += t->queues[haste].count;
-    return t->outstanding == 0 && waiting == 0;
+    return t->flying.count == 0 && waiting == 0;
+}
+
+bool transactions_have_dropped(struct sm *sm)
+{
+    bool dropped = sm->transactions->dropped;
+    sm->transactions->dropped = false;
+    return dropped;
+}
+
+uint64_t transactions_sent(const struct sm *sm)
+{
+    return sm->transactions->counts.sent;
+}
+
+void sm_counts(const struct sm *sm, struct sm_counts *counts)
+{
+    *counts = sm->transactions->counts;
 }
 
 uint32_t transactions_waiting(const struct sm *sm, enum haste haste)
@@ -405,24 +434,5 @@ void transactions_flush(struct sm *sm)
             retire(t, slot);
     for (size_t i = 0; i < t->flying.count; i++)
         retire(t, t->flying.items[i]);
-    t->flying.count = t->outstanding = 0;
-    sm->frontier.count = 0;
-    for (size_t i = 0; i < sm->port_work.count; i++) {
-        struct port_work *work = &sm->port_work.items[i];
-        work->reading = work->writing = work->probing = false;
-    }
-    for (size_t i = 0; i < sm->node_work.count; i++) {
-        struct node_work *work = &sm->node_work.items[i];
-        *work = (struct node_work){.announced = work->announced,
-                                   .mirrored = work->mirrored,
-                                   .silences = work->silences,
-                                   .silent_until = work->silent_until};
-    }
-    sm->audit = (struct audit){0};
-    blocks_flush(sm);
-    functions_flush(sm);
-    partitions_flush(sm);
-    sm->discovering = sm->sweeping = 0;
-    program_requests_dropped(sm);
-    reconfigure_requests_dropped(sm);
+    t->flying.count = 0;
 }

@@ -12,6 +12,8 @@
 
 struct request;
 
+/* The request is under way no more: called first, whatever the outcome. */
+typedef void request_ended(struct sm *sm, const struct request *request);
 /* Status 0. `data` is the attribute in the answer. */
 typedef void request_answered(struct sm *sm, uint64_t now, const struct request *request,
                               const uint8_t *data);
@@ -33,11 +35,13 @@ typedef void request_adjust_effort(const struct sm *sm, const struct request *re
 struct request_kind {
     const char *name; /* what it reads or writes, for log lines */
     uint16_t attribute;
-    uint8_t method;
-    size_t counter; /* offset in struct sm_counts; 0: `other` */
+    bool writes;          /* a Set; else a Get */
+    size_t counter;       /* offset in struct sm_counts; 0: `other` */
+    request_ended *ended; /* NULL: nobody counts it */
     request_answered *answered;
     request_refused *refused;       /* NULL: as if there were no answer */
-    request_unanswered *unanswered; /* NULL: nothing follows */
+    request_unanswered *unanswered; /* NULL: nothing of its own follows */
+    bool loses_contact;             /* a target that does not answer is taken for gone */
     request_adjust_effort *effort;  /* NULL: as configured */
 };
 
@@ -52,6 +56,10 @@ union request_subject {
     struct {
         uint32_t port, block;
     } keys; /* a block of an end port's partition table */
+    struct {
+        uint32_t socket;
+        uint32_t holds; /* hold_count() when it was sent */
+    } function;         /* a virtual function, to be written */
     struct {
         uint32_t port, distribution;
     } state; /* of a port, set for the distribution of that number */
@@ -86,11 +94,16 @@ void transactions_free(struct transactions *transactions);
 struct request *sm_request(struct sm *sm, const struct request_kind *kind,
                            union request_subject about, uint32_t target);
 void sm_submit(struct sm *sm, struct request *request, enum haste haste);
+/* What follows if a request is not answered, for a refusal that is as good as that. */
+void transactions_lose(struct sm *sm, uint64_t now, const struct request *request);
 bool transactions_next(struct sm *sm, uint64_t now, struct sm_message *message);
 void transactions_receive(struct sm *sm, uint64_t now, const struct sm_message *message);
 void transactions_expire(struct sm *sm, uint64_t now);
 uint64_t transactions_deadline(const struct sm *sm);
 bool transactions_idle(const struct sm *sm);
+/* Whether requests were dropped since the last call because there is no path to their targets. */
+bool transactions_have_dropped(struct sm *sm);
+uint64_t transactions_sent(const struct sm *sm); /* SMPs, with those that were sent again */
 uint32_t transactions_waiting(const struct sm *sm, enum haste haste); /* in this queue */
 void transactions_flush(struct sm *sm); /* forget all requests: nobody waits for them any more */
 void transactions_cut(struct sm *sm, uint64_t now); /* give up those that have no way any more */

@@ -59,7 +59,7 @@ enum sma_counter {
     COUNTER_MULTICAST_RCV,
     COUNTER_COUNT,
 };
-extern const char *const sma_counter_names[COUNTER_COUNT];
+const char *sma_counter_name(enum sma_counter counter);
 
 /* Totals since the start; the two sets a client can clear are differences to a base. */
 struct sma_counters {
@@ -163,8 +163,6 @@ bool sma_wants_link(const struct sma *sma);
  */
 void sma_report_threshold(struct sma *sma, unsigned port, unsigned trap); /* 129, 130, 131 */
 void sma_report_capability(struct sma *sma, unsigned port, uint32_t set, uint32_t cleared);
-void sma_report_description(struct sma *sma, const char *description);
-void sma_report_system_guid(struct sma *sma, uint64_t guid);
 struct sma_key_violation {
     uint16_t slid, dlid;
     uint32_t key;

@@ -128,37 +128,6 @@ void sma_report_capability(struct sma *sma, unsigned port, uint32_t set, uint32_
     sma_raise(sma, port, 144, TYPE_INFORMATION, details, sizeof details);
 }
 
-void sma_report_description(struct sma *sma, const char *description)
-{
-    memset(sma->description, 0, sizeof sma->description);
-    memcpy(sma->description, description, strnlen(description, sizeof sma->description));
-    /* Every end port has a manager of its own to tell. */
-    for (unsigned port = 0; port <= sma->port_count; port++) {
-        uint8_t details[14] = {0};
-        if (!sma_is_end_port(sma, port))
-            continue;
-        wire_set(details, TRAP_LOCAL_CHANGES_LID, port_lid(sma, port));
-        wire_set(details, TRAP_LOCAL_CHANGES_OTHER, 1);
-        wire_set(details, TRAP_LOCAL_CHANGES_CAPABILITY_MASK,
-                 wire_get(sma->ports[port].info, PORT_INFO_CAPABILITY_MASK));
-        wire_set(details, TRAP_LOCAL_CHANGES_NODE_DESCRIPTION, 1);
-        sma_raise(sma, port, 144, TYPE_INFORMATION, details, sizeof details);
-    }
-}
-
-void sma_report_system_guid(struct sma *sma, uint64_t guid)
-{
-    wire_set(sma->node_info, NODE_INFO_SYSTEM_IMAGE_GUID, guid);
-    for (unsigned port = 0; port <= sma->port_count; port++) {
-        uint8_t details[14] = {0};
-        if (!sma_is_end_port(sma, port))
-            continue;
-        wire_set(details, TRAP_SYSTEM_IMAGE_GUID_LID, port_lid(sma, port));
-        wire_set(details, TRAP_SYSTEM_IMAGE_GUID_GUID, guid);
-        sma_raise(sma, port, 145, TYPE_INFORMATION, details, sizeof details);
-    }
-}
-
 void sma_report_m_key(struct sma *sma, unsigned port, const uint8_t *mad)
 {
     uint8_t details[54] = {0};

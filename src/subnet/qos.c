@@ -237,15 +237,9 @@ uint8_t qos_service_level(const struct qos_layout *layout, uint8_t sl, uint8_t l
 /* The first partition that is not before this key. */
 static size_t partition_place(const struct qos *qos, uint16_t key)
 {
-    size_t low = 0, high = qos->partitions.count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (qos->partitions.items[middle].key < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t place;
+    lower_bound(place, qos->partitions.count, qos->partitions.items[place].key < key);
+    return place;
 }
 
 void qos_add_partition(struct qos *qos, uint16_t key, uint8_t sl)

@@ -12,16 +12,12 @@
  * are errors. "do", which runs a command of ibsim's console, is refused. Dumps of 'ibnetdiscover
  * -p' and '-l' lack what a fabric needs, and are refused by name.
  *
- * The text is parsed in place, one pass, no copies but for what the fabric keeps. All of it is
- * bounded: bytes, line length, nodes, ports, include depth. */
+ * One pass; all of it is bounded: bytes, line length, nodes, ports, include depth. */
 #include "topology/read.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,29 +28,15 @@ enum {
     MAX_FILES = 1000,
 };
 
-static int fail_va(struct reader *reader, struct place place, const char *format, va_list arguments)
-{
-    char message[sizeof reader->err->message];
-    vsnprintf(message, sizeof message, format, arguments);
-    return err_at(reader->err, EINVAL, reader->files.items[place.file], place.line, "%s", message);
-}
-
-int reader_fail(struct reader *reader, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    int error = fail_va(reader, reader->place, format, arguments);
-    va_end(arguments);
-    return error;
-}
-
 int reader_fail_at(struct reader *reader, struct place place, const char *format, ...)
 {
+    char message[sizeof reader->lines->err->message];
     va_list arguments;
     va_start(arguments, format);
-    int error = fail_va(reader, place, format, arguments);
+    vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    return error;
+    return err_at(reader->lines->err, EINVAL, reader->files.items[place.file], place.line, "%s",
+                  message);
 }
 
 void scan_blanks(char **at)
@@ -189,8 +171,9 @@ static int take_plain_setting(struct reader *reader, char *at, const char *key, 
 }
 
 /* "switchguid=0x2(2)", "caguid=0x1", and ibsim's "hcaguids+0x100", relative to the last "=". */
-static int take_guid(struct reader *reader, char *at, const char *key, enum node_kind kind)
+static int take_guid(struct reader *reader, char *at, const char *key)
 {
+    enum node_kind kind = key[0] == 's' ? NODE_SWITCH : key[0] == 'r' ? NODE_ROUTER : NODE_ADAPTER;
     uint64_t guid, port_guid = 0;
     scan_blanks(&at);
     if (scan_word(&at, "+")) {
@@ -216,18 +199,18 @@ static int take_guid(struct reader *reader, char *at, const char *key, enum node
 }
 
 /* module = "name" */
-static int take_module(struct reader *reader, char *at)
+static int take_module(struct reader *reader, char *at, const char *key)
 {
     char *name;
     scan_blanks(&at);
     if (!scan_word(&at, "="))
-        return reader_fail(reader, "expected '=' after 'module'");
+        return reader_fail(reader, "expected '=' after '%s'", key);
     scan_blanks(&at);
     if (!scan_quoted(&at, &name))
-        return reader_fail(reader, "expected a name in quotes after 'module='");
+        return reader_fail(reader, "expected a name in quotes after '%s='", key);
     if (strlen(name) > TOPOLOGY_NAME_BYTES / 2)
         return reader_fail(reader, "a module's name has at most %d bytes", TOPOLOGY_NAME_BYTES / 2);
-    reader->module = name;
+    reader->module = arena_strdup(&reader->names, name);
     return 0;
 }
 
@@ -336,20 +319,20 @@ static int take_header(struct reader *reader, char *at, enum node_kind kind)
     return lid ? reader_take_lid(reader, lid, &reader->topology.ports.items[node->first_port]) : 0;
 }
 
-static int read_file(struct reader *reader, const char *path);
+static int read_lines(struct reader *reader, struct line_reader *lines);
 
 /* include "file", beside the including file or else in the working directory, as ibsim has it */
-static int take_include(struct reader *reader, char *at)
+static int take_include(struct reader *reader, char *at, const char *key)
 {
     char *name, path[MAX_LINE_BYTES * 2];
     scan_blanks(&at);
     if (!scan_quoted(&at, &name))
-        return reader_fail(reader, "expected a file name in quotes after 'include'");
+        return reader_fail(reader, "expected a file name in quotes after '%s'", key);
     if (!reader->may_include)
-        return reader_fail(reader, "'include' works in files only");
+        return reader_fail(reader, "'%s' works in files only", key);
     if (reader->depth >= MAX_INCLUDE_DEPTH)
         return reader_fail(reader, "includes are nested more than %d deep", MAX_INCLUDE_DEPTH);
-    const char *here = reader->files.items[reader->place.file];
+    const char *here = reader->files.items[reader->file];
     const char *slash = strrchr(here, '/');
     snprintf(path, sizeof path, "%.*s%s", slash && name[0] != '/' ? (int)(slash - here + 1) : 0,
              here, name);
@@ -360,13 +343,14 @@ static int take_include(struct reader *reader, char *at)
         return reader_fail(reader, "cannot include \"%s\": %s", name, strerror(errno));
     if (!S_ISREG(status.st_mode))
         return reader_fail(reader, "cannot include \"%s\": not a regular file", name);
-    struct place place = reader->place;
+    struct line_reader *lines = reader->lines;
+    uint32_t file = reader->file;
     reader->depth++;
-    reader->node = TOPOLOGY_NONE;
-    int error = read_file(reader, path);
+    lines->status = read_lines(reader, from_file(path, lines->err));
     reader->depth--;
-    reader->place = place;
-    return error;
+    reader->lines = lines;
+    reader->file = file;
+    return lines->status;
 }
 
 static int take_link_default(struct reader *reader, char *at, const char *key)
@@ -388,50 +372,39 @@ static int take_link_default(struct reader *reader, char *at, const char *key)
                  : reader_fail(reader, "'%s=%llu' is out of range", key, (unsigned long long)value);
 }
 
-static int take_id(struct reader *reader, char *at, char which)
+static int take_id(struct reader *reader, char *at, const char *key)
 {
-    uint64_t value = 0;
-    int error = 0;
-    if (which == 'v') {
-        error = take_plain_setting(reader, at, "vendid", 0xffffff, &value);
+    uint64_t value = 0, most = key[0] == 'v' ? 0xffffff : key[0] == 'd' ? 0xffff : UINT64_MAX;
+    int error = take_plain_setting(reader, at, key, most, &value);
+    if (key[0] == 'v')
         reader->vendor_id = (uint32_t)value;
-    } else if (which == 'd') {
-        error = take_plain_setting(reader, at, "devid", 0xffff, &value);
+    else if (key[0] == 'd')
         reader->device_id = (uint16_t)value;
-    } else {
-        error = take_plain_setting(reader, at, "sysimgguid", UINT64_MAX, &value);
+    else
         reader->system_guid = value;
-    }
     return error;
 }
+
+static const struct {
+    const char *key;
+    int (*take)(struct reader *reader, char *at, const char *key); /* behind the key */
+} directives[] = {
+    {"vendid", take_id},          {"devid", take_id},
+    {"sysimgguid", take_id},      {"switchguid", take_guid},
+    {"caguid", take_guid},        {"hcaguids", take_guid},
+    {"rtguid", take_guid},        {"width", take_link_default},
+    {"speed", take_link_default}, {"extspeed", take_link_default},
+    {"module", take_module},      {"include", take_include},
+};
 
 /* Whatever is neither a header nor a port line. */
 static int take_directive(struct reader *reader, char *at)
 {
     static const char *const headings[] = {"Chassis ", "Non-Chassis Nodes", "Hostname:", "pdebug"};
     reader->node = TOPOLOGY_NONE;
-    if (scan_word(&at, "vendid"))
-        return take_id(reader, at, 'v');
-    if (scan_word(&at, "devid"))
-        return take_id(reader, at, 'd');
-    if (scan_word(&at, "sysimgguid"))
-        return take_id(reader, at, 's');
-    if (scan_word(&at, "switchguid"))
-        return take_guid(reader, at, "switchguid", NODE_SWITCH);
-    if (scan_word(&at, "caguid") || scan_word(&at, "hcaguids"))
-        return take_guid(reader, at, "caguid", NODE_ADAPTER);
-    if (scan_word(&at, "rtguid"))
-        return take_guid(reader, at, "rtguid", NODE_ROUTER);
-    if (scan_word(&at, "width"))
-        return take_link_default(reader, at, "width");
-    if (scan_word(&at, "speed"))
-        return take_link_default(reader, at, "speed");
-    if (scan_word(&at, "extspeed"))
-        return take_link_default(reader, at, "extspeed");
-    if (scan_word(&at, "module"))
-        return take_module(reader, at);
-    if (scan_word(&at, "include"))
-        return take_include(reader, at);
+    for (size_t i = 0; i < sizeof directives / sizeof *directives; i++)
+        if (scan_word(&at, directives[i].key))
+            return directives[i].take(reader, at, directives[i].key);
     for (size_t i = 0; i < sizeof headings / sizeof headings[0]; i++)
         if (strncmp(at, headings[i], strlen(headings[i])) == 0)
             return 0;
@@ -476,62 +449,29 @@ static int take_line(struct reader *reader, char *at)
     return take_directive(reader, at);
 }
 
-/* `text` is NUL-terminated, writable, and the reader's from here on. */
-static int read_lines(struct reader *reader, const char *name, char *text, size_t length)
+static int read_lines(struct reader *reader, struct line_reader *lines)
 {
-    vec_push(&reader->texts, text);
-    if (reader->files.count >= MAX_FILES)
-        return reader_fail(reader, "more than %d files are included", MAX_FILES);
-    vec_push(&reader->files, arena_strdup(&reader->topology.strings, name));
-    reader->place = (struct place){(uint32_t)reader->files.count - 1, 0};
-    reader->bytes += length;
-    if (length >= 2 && memcmp(text, "\x1f\x8b", 2) == 0)
-        return reader_fail(reader, "the file is compressed; try: zcat FILE | weft … -");
-    for (char *at = text, *end = text + length; at < end;) {
-        char *newline = memchr(at, '\n', (size_t)(end - at));
-        char *next = newline ? newline + 1 : end, *stop = newline ? newline : end;
-        reader->place.line++;
-        if (stop - at > MAX_LINE_BYTES)
-            return reader_fail(reader, "the line is longer than %d bytes", MAX_LINE_BYTES);
-        if (memchr(at, '\0', (size_t)(stop - at)))
-            return reader_fail(reader, "a zero byte: this is not a text file");
-        if (stop > at && stop[-1] == '\r')
-            stop--;
-        *stop = '\0';
-        int error = take_line(reader, at);
-        if (error)
-            return error;
-        at = next;
+    lines->limit = MAX_BYTES;
+    reader->lines = lines;
+    reader->file = (uint32_t)reader->files.count;
+    vec_push(&reader->files, arena_strdup(&reader->names, lines->file));
+    if (reader->file >= MAX_FILES)
+        reader_fail(reader, "more than %d files are included", MAX_FILES);
+    while (line_reader_next_line(lines)) {
+        reader->files.items[reader->file] = lines->file;
+        if (lines->line_length > MAX_LINE_BYTES)
+            reader_fail(reader, "the line is longer than %d bytes", MAX_LINE_BYTES);
+        else if (memchr(lines->line, '\0', lines->line_length))
+            reader_fail(reader, "a zero byte: this is not a text file");
+        else
+            lines->status = take_line(reader, lines->copy);
     }
-    return 0;
+    return lines->status;
 }
 
-static int read_file(struct reader *reader, const char *path)
+static void reader_start(struct reader *reader, bool may_include)
 {
-    struct text text = {0};
-    bool is_stdin = strcmp(path, "-") == 0;
-    FILE *file = is_stdin ? stdin : fopen(path, "re");
-    if (!file)
-        return err_at(reader->err, errno, path, 0, "%s", strerror(errno));
-    int error = text_read(&text, file, MAX_BYTES - reader->bytes);
-    if (!is_stdin)
-        fclose(file);
-    if (error) {
-        text_release(&text);
-        return err_at(reader->err, -error, is_stdin ? "standard input" : path, 0, "%s",
-                      strerror(-error));
-    }
-    return read_lines(reader, is_stdin ? "standard input" : path, text.data, text.length);
-}
-
-static void reader_start(struct reader *reader, bool may_include, struct err *err)
-{
-    *reader = (struct reader){
-        .err = err,
-        .may_include = may_include,
-        .module = "",
-        .node = TOPOLOGY_NONE,
-    };
+    *reader = (struct reader){.may_include = may_include, .module = "", .node = TOPOLOGY_NONE};
     topology_init(&reader->topology);
     memcpy(reader->guid_base, reader->topology.next_guid, sizeof reader->guid_base);
     memcpy(reader->guid_next, reader->topology.next_guid, sizeof reader->guid_next);
@@ -541,7 +481,7 @@ static void reader_start(struct reader *reader, bool may_include, struct err *er
 static int reader_finish(struct reader *reader, int error, struct topology *topology)
 {
     if (!error && !reader->topology.nodes.count)
-        error = err_at(reader->err, EINVAL, reader->files.items[0], 0,
+        error = err_at(reader->lines->err, EINVAL, reader->files.items[0], 0,
                        "no fabric in it: expected ibnetdiscover's output or an ibsim net file");
     if (!error)
         error = reader_resolve_links(reader);
@@ -552,9 +492,7 @@ static int reader_finish(struct reader *reader, int error, struct topology *topo
     } else {
         topology_release(&reader->topology);
     }
-    for (size_t i = 0; i < reader->texts.count; i++)
-        mem_free(reader->texts.items[i]);
-    vec_release(&reader->texts);
+    arena_release(&reader->names);
     vec_release(&reader->files);
     vec_release(&reader->ends);
     vec_release(&reader->end_of_port);
@@ -562,22 +500,9 @@ static int reader_finish(struct reader *reader, int error, struct topology *topo
     return error;
 }
 
-int topology_read(struct topology *topology, const char *path, struct err *err)
+int topology_read(struct topology *topology, struct line_reader *lines)
 {
     struct reader reader;
-    reader_start(&reader, true, err);
-    return reader_finish(&reader, read_file(&reader, path), topology);
-}
-
-int topology_read_text(struct topology *topology, const char *name, const char *text, size_t length,
-                       struct err *err)
-{
-    struct reader reader;
-    if (length > MAX_BYTES)
-        return err_at(err, EFBIG, name, 0, "%s", strerror(EFBIG));
-    char *copy = mem_alloc(length + 1);
-    memcpy(copy, text, length);
-    copy[length] = '\0';
-    reader_start(&reader, false, err);
-    return reader_finish(&reader, read_lines(&reader, name, copy, length), topology);
+    reader_start(&reader, lines->is_file);
+    return reader_finish(&reader, read_lines(&reader, lines), topology);
 }

@@ -3,6 +3,7 @@
 #ifndef WEFT_TOPOLOGY_READ_H
 #define WEFT_TOPOLOGY_READ_H
 
+#include "base/line_reader.h"
 #include "topology/topology.h"
 
 /* Where a line stands; files are numbered in the order of opening. */
@@ -25,12 +26,11 @@ struct loose_end {
 
 struct reader {
     struct topology topology; /* under construction */
-    struct err *err;
-    struct place place; /* of the line being read */
+    struct line_reader *lines;
+    uint32_t file; /* that is being read, by its index in ... */
     VEC(const char *) files;
-    VEC(char *) texts; /* contents of the files; names point into them */
-    size_t bytes;      /* read so far, all files */
-    unsigned depth;    /* of includes */
+    struct arena names;
+    unsigned depth; /* of includes */
     bool may_include;
 
     uint64_t guid_base[NODE_ROUTER + 1], guid_next[NODE_ROUTER + 1];
@@ -48,8 +48,7 @@ struct reader {
 };
 
 /* Errors at the line being read, and elsewhere. */
-int reader_fail(struct reader *reader, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+#define reader_fail(reader, ...) line_reader_error((reader)->lines, __VA_ARGS__)
 int reader_fail_at(struct reader *reader, struct place place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -184,9 +184,9 @@ static const char *full_name(struct reader *reader, const char *name)
 {
     const char *join = name[0] == '@' ? "" : "#";
     if (!reader->module[0] || (name[0] != '@' && strpbrk(name, "#@")))
-        return name;
+        return arena_strdup(&reader->names, name);
     size_t length = strlen(reader->module) + strlen(join) + strlen(name);
-    char *full = arena_alloc(&reader->topology.strings, length + 1);
+    char *full = arena_alloc(&reader->names, length + 1);
     snprintf(full, length + 1, "%s%s%s", reader->module, join, name);
     return full;
 }
@@ -197,7 +197,7 @@ static int take_alias(struct reader *reader, uint32_t port, const char *name)
     if (strpbrk(name, "#@") || !name[0])
         return reader_fail(reader, "an alias has no '#' and no '@' in it");
     size_t length = strlen(reader->module) + 1 + strlen(name);
-    char *full = arena_alloc(&reader->topology.strings, length + 1);
+    char *full = arena_alloc(&reader->names, length + 1);
     snprintf(full, length + 1, "%s@%s", reader->module, name);
     if (name_map_add(&reader->aliases, full, port) != port)
         return reader_fail(reader, "the alias \"%s\" is taken", name);
@@ -237,7 +237,7 @@ int reader_take_port(struct reader *reader, char *line)
                            (unsigned long long)number, node->name, node->port_count);
     struct loose_end end = {
         .port = node->first_port + (uint32_t)number,
-        .place = reader->place,
+        .place = {reader->file, reader->lines->number},
         .widths = reader->widths,
         .target = TOPOLOGY_NONE,
     };

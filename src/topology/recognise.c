@@ -8,6 +8,7 @@
  * are named. Parallel links count as one, and are mentioned. */
 #include "topology/summary.h"
 
+#include "base/sort.h"
 #include "base/text.h"
 
 #include <stdio.h>
@@ -30,12 +31,6 @@ struct view {
     struct text *found;
 };
 
-static int compare_numbers(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 static void simplify(const struct graph *graph, struct simple *simple)
 {
     uint32_t edges = 0;
@@ -49,7 +44,7 @@ static void simplify(const struct graph *graph, struct simple *simple)
         uint32_t *row = simple->neighbour + edges;
         simple->first[i] = edges;
         memcpy(row, graph->neighbour + begin, all * sizeof *row);
-        qsort(row, all, sizeof *row, compare_numbers);
+        sort_u32(row, all);
         for (uint32_t j = 0, run = 0; j < all; j++) {
             run++;
             if (j + 1 < all && row[j + 1] == row[j])
@@ -78,7 +73,7 @@ static void found(struct view *view, const char *name)
 static bool is_neighbour(const struct simple *simple, uint32_t a, uint32_t b)
 {
     return bsearch(&b, simple->neighbour + simple->first[a],
-                   simple->first[a + 1] - simple->first[a], sizeof b, compare_numbers) != NULL;
+                   simple->first[a + 1] - simple->first[a], sizeof b, compare_u32) != NULL;
 }
 
 /* Children and parents of all switches of a level, if they all have the same; else false. */

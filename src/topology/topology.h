@@ -112,12 +112,11 @@ static inline unsigned topology_port_number(const struct topology *topology, uin
 /* A node by name, by description (if only one has it) or by GUID ("0x…"); TOPOLOGY_NONE if none. */
 uint32_t topology_find(const struct topology *topology, const char *text);
 
-/* Fabrics from files: ibnetdiscover's output and ibsim's net files, which are one language.
- * "-" is standard input. On error nothing is changed; on success the old contents are replaced. */
-int topology_read(struct topology *topology, const char *path, struct err *err);
-/* From memory; `name` is for messages. `include` is refused. */
-int topology_read_text(struct topology *topology, const char *name, const char *text, size_t length,
-                       struct err *err);
+/* Fabrics from files: ibnetdiscover's output and ibsim's net files, which are one language. A text
+ * in memory includes no files. On error nothing is changed; on success the old contents are
+ * replaced. */
+struct line_reader;
+int topology_read(struct topology *topology, struct line_reader *lines);
 /* Appends ibnetdiscover's text. Node keys become "S-<guid>" and so on; all else that the format
  * can say is read back the same. */
 void topology_write_ibnetdiscover(const struct topology *topology, struct text *out);

@@ -13,7 +13,6 @@ struct columns {
     uint32_t *way;                  /* scratch: switches passed */
     uint8_t *wave;
     bool too_long; /* more waves than a plan can have */
-    struct arena arena;
 };
 
 void columns_plan_release(struct column_plan *plan)
@@ -42,12 +41,12 @@ static void columns_init(struct columns *columns, const struct network *network,
 {
     uint32_t count = (uint32_t)network->switches.count;
     *columns = (struct columns){.network = network, .ranks = routes->ranks, .count = count};
-    columns->before = arena_alloc(&columns->arena, count + 1);
-    columns->like = arena_alloc(&columns->arena, count + 1);
-    columns->after = arena_alloc(&columns->arena, count + 1);
-    columns->wave = arena_alloc(&columns->arena, count + 1);
-    columns->hops = arena_alloc(&columns->arena, (count + 1) * sizeof *columns->hops);
-    columns->way = arena_alloc(&columns->arena, (count + 1) * sizeof *columns->way);
+    columns->hops = mem_alloc((count + 1) * (2 * sizeof *columns->hops + 4)); /* all in one */
+    columns->way = columns->hops + count + 1;
+    columns->before = (uint8_t *)(columns->way + count + 1);
+    columns->like = columns->before + count + 1;
+    columns->after = columns->like + count + 1;
+    columns->wave = columns->after + count + 1;
 }
 
 /* ---- ways ---- */
@@ -293,7 +292,7 @@ int columns_plan(struct column_plan *plan, const struct network *network,
     columns_init(&columns, network, routes);
     for (unsigned i = 0; i < span && status == 0; i++)
         status = plan_pair(plan, &columns, routes, i, mode);
-    arena_release(&columns.arena);
+    mem_free(columns.hops);
     if (status)
         columns_plan_release(plan);
     else

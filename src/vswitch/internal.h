@@ -36,18 +36,18 @@ struct operation {
 };
 
 struct machine_name {
+    uint64_t guid;
     char text[VSWITCH_NAME_MOST + 1];
 };
 
 struct vswitch {
     struct sm *sm;
     VEC(struct operation *) operations; /* in the order in which they were asked for */
-    VEC(struct vswitch_result) past;    /* a ring */
-    uint64_t tickets, forgotten;
+    VEC(struct vswitch_result) past;    /* a ring, by ticket */
+    uint64_t tickets;
     uint16_t next_lid; /* where the search for a free one goes on */
     struct map names;  /* GUID → name */
     VEC(struct machine_name) name_texts;
-    VEC(uint32_t) free_names;
     struct safety *safety;
     struct vswitch_counts counts;
     VEC(struct sm_entry) entries; /* of one turn */

@@ -79,11 +79,9 @@ void operation_succeed(struct vswitch *vswitch, struct operation *operation)
 
 static void keep_result(struct vswitch *vswitch, const struct vswitch_result *result)
 {
-    if (vswitch->past.count < PAST) {
-        vec_push(&vswitch->past, *result);
-        return;
-    }
-    vswitch->past.items[vswitch->forgotten++ % PAST] = *result;
+    while (vswitch->past.count <= result->ticket % PAST)
+        vec_push(&vswitch->past, (struct vswitch_result){0});
+    vswitch->past.items[result->ticket % PAST] = *result;
 }
 
 static void bury(struct vswitch *vswitch, uint64_t now)
@@ -480,10 +478,9 @@ const struct vswitch_result *vswitch_result(const struct vswitch *vswitch, uint6
     for (size_t i = 0; i < vswitch->operations.count; i++)
         if (vswitch->operations.items[i]->result.ticket == ticket)
             return &vswitch->operations.items[i]->result;
-    for (size_t i = 0; i < vswitch->past.count; i++)
-        if (vswitch->past.items[i].ticket == ticket)
-            return &vswitch->past.items[i];
-    return NULL;
+    size_t at = ticket % PAST;
+    bool kept = ticket && at < vswitch->past.count && vswitch->past.items[at].ticket == ticket;
+    return kept ? &vswitch->past.items[at] : NULL;
 }
 
 unsigned vswitch_pending(const struct vswitch *vswitch)

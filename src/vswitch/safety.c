@@ -17,7 +17,6 @@ struct ways {
     uint8_t *before, *after;
     uint8_t *reached; /* by switch, on the lane that is looked at */
     uint32_t *queue;
-    struct arena arena;
 };
 
 struct safety *safety_new(void)
@@ -131,11 +130,10 @@ static void note_lid(struct safety *safety, struct ways *ways, uint32_t lid, uns
 
 static void ways_init(struct ways *ways, uint32_t count)
 {
-    *ways = (struct ways){0};
-    ways->before = arena_alloc(&ways->arena, count + 1);
-    ways->after = arena_alloc(&ways->arena, count + 1);
-    ways->reached = arena_alloc(&ways->arena, count + 1);
-    ways->queue = arena_alloc(&ways->arena, (count + 1) * sizeof *ways->queue);
+    ways->queue = mem_alloc((count + 1) * (sizeof *ways->queue + 3)); /* all in one */
+    ways->before = (uint8_t *)(ways->queue + count + 1);
+    ways->after = ways->before + count + 1;
+    ways->reached = ways->after + count + 1;
 }
 
 static unsigned lane_count(const struct routes *routes)
@@ -167,7 +165,7 @@ static bool collect(struct safety *safety)
     }
     for (unsigned lane = 0; lane < lanes; lane++)
         sound &= cdg_sort(&safety->cdg, lane);
-    arena_release(&ways.arena);
+    mem_free(ways.queue);
     return sound;
 }
 
@@ -214,7 +212,7 @@ static bool try_plan(struct safety *safety, const struct column_plan *plan, bool
         if (fine && plan->swap)
             fine = try_lid(safety, plan, plan->like + i, &ways, mixed);
     }
-    arena_release(&ways.arena);
+    mem_free(ways.queue);
     return fine;
 }
 

@@ -25,7 +25,6 @@ void vswitch_free(struct vswitch *vswitch)
     vec_release(&vswitch->entries);
     map_release(&vswitch->names);
     vec_release(&vswitch->name_texts);
-    vec_release(&vswitch->free_names);
     safety_free(vswitch->safety);
     mem_free(vswitch);
 }
@@ -61,14 +60,10 @@ void names_keep(struct vswitch *vswitch, uint64_t guid, const char *name)
 {
     if (!*name || map_get(&vswitch->names, guid) != MAP_NONE)
         return;
-    uint32_t at = (uint32_t)vswitch->name_texts.count;
-    if (vswitch->free_names.count)
-        at = vswitch->free_names.items[--vswitch->free_names.count];
-    else
-        vec_push(&vswitch->name_texts, (struct machine_name){{0}});
-    snprintf(vswitch->name_texts.items[at].text, sizeof vswitch->name_texts.items[at].text, "%s",
-             name);
-    map_set(&vswitch->names, guid, at);
+    struct machine_name kept = {.guid = guid};
+    snprintf(kept.text, sizeof kept.text, "%s", name);
+    map_set(&vswitch->names, guid, (uint32_t)vswitch->name_texts.count);
+    vec_push(&vswitch->name_texts, kept);
 }
 
 void names_drop(struct vswitch *vswitch, uint64_t guid)
@@ -76,8 +71,10 @@ void names_drop(struct vswitch *vswitch, uint64_t guid)
     uint32_t at = map_get(&vswitch->names, guid);
     if (at == MAP_NONE)
         return;
+    const struct machine_name *last = &vswitch->name_texts.items[--vswitch->name_texts.count];
+    map_set(&vswitch->names, last->guid, at); /* it takes the place */
+    vswitch->name_texts.items[at] = *last;
     map_remove(&vswitch->names, guid);
-    vec_push(&vswitch->free_names, at);
 }
 
 /* ---- GUIDs that are others' ---- */

@@ -1,5 +1,6 @@
 /* Whatever the bytes, the reader must neither crash nor accept a fabric that is not sound: links
  * the same from both ends, and the same fabric again after writing and reading. */
+#include "base/line_reader.h"
 #include "topology/graph.h"
 #include "topology/summary.h"
 
@@ -34,7 +35,7 @@ static void check_writing(const struct topology *topology)
     struct text first = {0}, second = {0};
     topology_init(&again);
     topology_write_ibnetdiscover(topology, &first);
-    demand(topology_read_text(&again, "written", first.data, first.length, NULL) == 0);
+    demand(topology_read(&again, from_bytes("written", first.data, first.length, NULL)) == 0);
     topology_write_ibnetdiscover(&again, &second);
     demand(first.length == second.length && memcmp(first.data, second.data, first.length) == 0);
     topology_release(&again);
@@ -47,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct topology topology;
     struct err err;
     topology_init(&topology);
-    int error = topology_read_text(&topology, "fuzz", (const char *)data, size, &err);
+    int error = topology_read(&topology, from_bytes("fuzz", (const char *)data, size, &err));
     demand(error <= 0 && (error == 0) == (topology.nodes.count > 0));
     if (!error) {
         struct graph graph;

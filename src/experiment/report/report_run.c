@@ -2,6 +2,7 @@
  * report_data.c writes what is not a page. */
 #include "experiment/report/report.h"
 
+#include "base/line_reader.h"
 #include "base/quantity.h"
 #include "experiment/chart/chart_gnuplot.h"
 #include "experiment/report/report_picture.h"
@@ -124,7 +125,7 @@ static void put_picture(const struct report_run *report, struct page *page)
         return;
     page_section(page, "The fabric");
     topology_init(&topology);
-    int status = topology_read_text(&topology, "topology", text, strlen(text), &err);
+    int status = topology_read(&topology, from_text("topology", text, &err));
     if (status == 0)
         status = report_picture(&topology, &report->story, &svg, &err);
     if (status == 0)

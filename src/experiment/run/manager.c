@@ -54,7 +54,7 @@ void manager_preset(struct config *config, const char *preset)
 {
     if (strcmp(preset, "paper") != 0)
         return;
-    config->sm.paper = true;
+    config->sm.policy = &sm_policy_paper;
     config->sm.scope_full = true;
     config->sm.window = 1;
     config->sm.mode = SM_STATIC;
@@ -67,8 +67,9 @@ void manager_preset(struct config *config, const char *preset)
 static int set_paper(struct config *config, const struct word *value, struct cursor *cursor)
 {
     static const char *const names[] = {"yes", "no"};
-    config->sm.paper = strcmp(value->text, "yes") == 0;
-    if (!config->sm.paper && strcmp(value->text, "no") != 0)
+    bool paper = strcmp(value->text, "yes") == 0;
+    config->sm.policy = paper ? &sm_policy_paper : &sm_policy_default;
+    if (!paper && strcmp(value->text, "no") != 0)
         return word_unknown(cursor, value, "answer", names, 2);
     return 0;
 }

@@ -60,7 +60,7 @@ static int read_net(struct stage *stage, const struct word *word, struct err *er
         snprintf(path, sizeof path, "%s", word->text);
     else
         snprintf(path, sizeof path, "%s/%s", dirname(folder), word->text);
-    if (topology_read(&stage->topology, path, &reason) == 0)
+    if (topology_read(&stage->topology, from_file(path, &reason)) == 0)
         return 0;
     struct cursor cursor = scenario_cursor(stage->scenario, err);
     return word_error(&cursor, word, "%.400s", err_text(&reason, text, sizeof text));

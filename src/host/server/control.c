@@ -2,13 +2,11 @@
  *
  * One table of commands; each takes its words and writes text or JSON. Faults act on the fabric at
  * once; what they cause (traps, timeouts) comes by the usual ways. */
-#include "base/rng.h"
+#include "base/parse.h"
 #include "base/time.h"
 #include "host/server/control_report.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -19,8 +17,7 @@ struct words {
     unsigned count;
 };
 
-typedef int (*control_command)(struct lobby *lobby, const struct words *words, struct text *out,
-                               struct err *err);
+typedef int (*control_command)(struct lobby *lobby, const struct words *words, struct err *err);
 
 /* ---- what words mean ---- */
 
@@ -30,18 +27,6 @@ static int parse_node(const struct lobby *lobby, const char *word, uint32_t *nod
     return *node == TOPOLOGY_NONE ? err_set(err, EINVAL, "no single node is called '%s'", word) : 0;
 }
 
-static int parse_number(const char *word, const char *what, uint64_t most, uint64_t *value,
-                        struct err *err)
-{
-    char *end;
-    errno = 0;
-    unsigned long long number = strtoull(word, &end, 0);
-    if (!isdigit((unsigned char)word[0]) || *end || errno || number > most)
-        return err_set(err, EINVAL, "'%s' is no %s", word, what);
-    *value = number;
-    return 0;
-}
-
 static int parse_port(const struct lobby *lobby, const char *node_word, const char *port_word,
                       uint32_t *port, struct err *err)
 {
@@ -49,34 +34,15 @@ static int parse_port(const struct lobby *lobby, const char *node_word, const ch
     uint32_t node = TOPOLOGY_NONE;
     uint64_t number = 0;
     int result = parse_node(lobby, node_word, &node, err);
-    if (result == 0)
-        result = parse_number(port_word, "port number", 255, &number, err);
     if (result < 0)
         return result;
+    if (!parse_bounded(port_word, 0, 255, &number))
+        return err_set(err, EINVAL, "'%s' is no port number", port_word);
     if (number > topology->nodes.items[node].port_count)
         return err_set(err, EINVAL, "%s has ports up to %u, not %s",
                        topology->nodes.items[node].name, topology->nodes.items[node].port_count,
                        port_word);
     *port = topology_port_index(topology, node, (unsigned)number);
-    return 0;
-}
-
-/* "5%", "0.25%": parts of 2^32. */
-static int parse_percent(const char *word, uint64_t *parts, struct err *err)
-{
-    uint64_t millionths = 0, scale = 1000000;
-    const char *at = word;
-    for (; isdigit((unsigned char)*at) && millionths <= 100; at++)
-        millionths = millionths * 10 + (uint64_t)(*at - '0');
-    millionths *= scale;
-    if (*at == '.')
-        for (at++; isdigit((unsigned char)*at) && scale > 1; at++) {
-            scale /= 10;
-            millionths += (uint64_t)(*at - '0') * scale;
-        }
-    if (at == word || strcmp(at, "%") != 0 || millionths > 100000000)
-        return err_set(err, EINVAL, "'%s' is no percentage: write 5%% or 0.25%%", word);
-    *parts = (millionths * RNG_CERTAIN + 50000000) / 100000000;
     return 0;
 }
 
@@ -90,10 +56,10 @@ static int parse_attribute(const char *word, unsigned *attribute, struct err *er
             *attribute = wire_attributes[i].id;
             return 0;
         }
-    int result = parse_number(word, "SMP attribute", 0xffff, &number, err);
-    if (result == 0)
-        *attribute = (unsigned)number;
-    return result;
+    if (!parse_bounded(word, 0, 0xffff, &number))
+        return err_set(err, EINVAL, "'%s' is no SMP attribute", word);
+    *attribute = (unsigned)number;
+    return 0;
 }
 
 static int parse_up(const char *word, bool *up, struct err *err)
@@ -106,24 +72,20 @@ static int parse_up(const char *word, bool *up, struct err *err)
 
 /* ---- faults ---- */
 
-static int control_link(struct lobby *lobby, const struct words *words, struct text *out,
-                        struct err *err)
+static int control_link(struct lobby *lobby, const struct words *words, struct err *err)
 {
     uint32_t port = TOPOLOGY_NONE;
     bool up = false;
-    (void)out;
     int result = parse_up(words->items[1], &up, err);
     if (result == 0)
         result = parse_port(lobby, words->items[2], words->items[3], &port, err);
     return result < 0 ? result : fabric_set_link(lobby->fabric, port, up, err);
 }
 
-static int control_node(struct lobby *lobby, const struct words *words, struct text *out,
-                        struct err *err)
+static int control_node(struct lobby *lobby, const struct words *words, struct err *err)
 {
     uint32_t node = TOPOLOGY_NONE;
     bool up = false;
-    (void)out;
     int result = parse_up(words->items[1], &up, err);
     if (result == 0)
         result = parse_node(lobby, words->items[2], &node, err);
@@ -135,24 +97,22 @@ static int control_node(struct lobby *lobby, const struct words *words, struct t
     return fabric_set_node(lobby->fabric, node, up, err);
 }
 
-static int control_flap(struct lobby *lobby, const struct words *words, struct text *out,
-                        struct err *err)
+static int control_flap(struct lobby *lobby, const struct words *words, struct err *err)
 {
     uint32_t port = TOPOLOGY_NONE;
-    (void)out;
     int result = parse_port(lobby, words->items[1], words->items[2], &port, err);
     return result < 0 ? result : fabric_flap_port(lobby->fabric, port, err);
 }
 
-static int control_drop(struct lobby *lobby, const struct words *words, struct text *out,
-                        struct err *err)
+static int control_drop(struct lobby *lobby, const struct words *words, struct err *err)
 {
     uint32_t port = TOPOLOGY_NONE;
     unsigned attribute = 0, at = 2;
     uint64_t parts = 0;
-    (void)out;
-    int result = parse_percent(words->items[1], &parts, err);
-    if (result == 0 && words->items[at] && strcmp(words->items[at], "attribute") != 0) {
+    int result = 0;
+    if (!parse_percent(words->items[1], &parts))
+        return err_set(err, EINVAL, "'%s' is no percentage: write 5%% or 0.25%%", words->items[1]);
+    if (words->items[at] && strcmp(words->items[at], "attribute") != 0) {
         if (!words->items[at + 1])
             return err_set(err, EINVAL, "which port of '%s'?", words->items[at]);
         result = parse_port(lobby, words->items[at], words->items[at + 1], &port, err);
@@ -169,14 +129,12 @@ static int control_drop(struct lobby *lobby, const struct words *words, struct t
     return result < 0 ? result : fabric_set_loss(lobby->fabric, port, attribute, parts, err);
 }
 
-static int control_agent(struct lobby *lobby, const struct words *words, struct text *out,
-                         struct err *err)
+static int control_agent(struct lobby *lobby, const struct words *words, struct err *err)
 {
     uint32_t node = TOPOLOGY_NONE;
     uint64_t delay = 0;
     const char *how = words->items[1];
     bool slow = strcmp(how, "slow") == 0, mute = strcmp(how, "mute") == 0;
-    (void)out;
     int result = parse_node(lobby, words->items[2], &node, err);
     if (result < 0)
         return result;
@@ -189,50 +147,35 @@ static int control_agent(struct lobby *lobby, const struct words *words, struct 
     return fabric_set_agent_delay(lobby->fabric, node, mute ? TIME_NEVER : delay, err);
 }
 
-static int control_guid(struct lobby *lobby, const struct words *words, struct text *out,
-                        struct err *err)
+static int control_guid(struct lobby *lobby, const struct words *words, struct err *err)
 {
     uint32_t node = TOPOLOGY_NONE;
     uint64_t guid = 0;
-    (void)out;
     int result = parse_node(lobby, words->items[1], &node, err);
-    if (result == 0)
-        result = parse_number(words->items[2], "GUID (0x…)", UINT64_MAX, &guid, err);
+    if (result == 0 && !parse_number(words->items[2], &guid))
+        return err_set(err, EINVAL, "'%s' is no GUID (0x…)", words->items[2]);
     return result < 0 ? result : fabric_set_guid(lobby->fabric, node, guid, err);
 }
 
-static int control_errors(struct lobby *lobby, const struct words *words, struct text *out,
-                          struct err *err)
+static int control_errors(struct lobby *lobby, const struct words *words, struct err *err)
 {
     uint32_t port = TOPOLOGY_NONE;
     uint64_t count = 0;
-    (void)out;
     int result = parse_port(lobby, words->items[1], words->items[2], &port, err);
-    if (result == 0)
-        result = parse_number(words->items[3], "count", UINT32_MAX, &count, err);
+    if (result == 0 && !parse_bounded(words->items[3], 0, UINT32_MAX, &count))
+        return err_set(err, EINVAL, "'%s' is no count", words->items[3]);
     return result < 0 ? result : fabric_add_bit_errors(lobby->fabric, port, (unsigned)count, err);
 }
 
-static int control_stop(struct lobby *lobby, const struct words *words, struct text *out,
-                        struct err *err)
+static int control_stop(struct lobby *lobby, const struct words *words, struct err *err)
 {
     (void)words;
-    (void)out;
     (void)err;
     lobby->stop = true;
     return 0;
 }
 
 /* ---- reports ---- */
-
-static int control_status(struct lobby *lobby, bool json, struct text *out)
-{
-    if (json)
-        report_status_json(lobby, out);
-    else
-        report_status(lobby, out);
-    return 0;
-}
 
 static int control_counters(struct lobby *lobby, const struct words *words, bool json,
                             struct text *out, struct err *err)
@@ -245,10 +188,7 @@ static int control_counters(struct lobby *lobby, const struct words *words, bool
         result = parse_port(lobby, words->items[1], words->items[2], &selection.port, err);
     if (result < 0)
         return result;
-    if (json)
-        report_counters_json(lobby, &selection, out);
-    else
-        report_counters(lobby, &selection, out);
+    report_counters(lobby, &selection, json, out);
     return 0;
 }
 
@@ -285,10 +225,11 @@ static int run_words(struct lobby *lobby, const struct words *words, bool json, 
         if (words->count < commands[i].least || words->count > commands[i].most)
             return err_set(err, EINVAL, "usage: weft ctl %s", commands[i].usage);
         if (commands[i].run)
-            return commands[i].run(lobby, words, out, err);
-        if (strcmp(commands[i].name, "status") == 0)
-            return control_status(lobby, json, out);
-        return control_counters(lobby, words, json, out, err);
+            return commands[i].run(lobby, words, err);
+        if (strcmp(commands[i].name, "counters") == 0)
+            return control_counters(lobby, words, json, out, err);
+        report_status(lobby, json, out);
+        return 0;
     }
     return err_set(err, EINVAL, "no command '%s': 'weft ctl --help' lists them", words->items[0]);
 }

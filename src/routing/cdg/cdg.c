@@ -12,34 +12,6 @@ static int compare_keys(const void *a, const void *b)
 
 /* ---- up*-down* orders ---- */
 
-/* Distances from the nearest switch with terminals; 0 where there is none. */
-static uint32_t *find_stages(const struct network *network)
-{
-    uint32_t switches = (uint32_t)network->switches.count, tail = 0;
-    uint32_t *stage = mem_alloc((switches + 1) * sizeof *stage);
-    uint32_t *queue = mem_alloc((switches + 1) * sizeof *queue);
-    for (uint32_t at = 0; at < switches; at++) {
-        stage[at] = network_terminal_count(network, at) ? 0 : NETWORK_NONE;
-        if (stage[at] == 0)
-            queue[tail++] = at;
-    }
-    for (uint32_t head = 0; head < tail; head++) {
-        uint32_t at = queue[head];
-        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-            uint32_t to = network->edges[e].to;
-            if (stage[to] != NETWORK_NONE)
-                continue;
-            stage[to] = stage[at] + 1;
-            queue[tail++] = to;
-        }
-    }
-    for (uint32_t at = 0; at < switches; at++)
-        if (stage[at] == NETWORK_NONE)
-            stage[at] = 0;
-    mem_free(queue);
-    return stage;
-}
-
 /* All channels that lead up come first, from the bottom to the top, then all that lead down.
  * Switches with a higher key are above; of those with equal keys the one with the higher index. */
 static void order_by_height(const struct cdg *cdg, const uint32_t *key, uint32_t *order)
@@ -84,9 +56,14 @@ void cdg_init(struct cdg *cdg, const struct network *network)
     cdg->seen = mem_zalloc(cdg->channels + 1, 1);
     for (uint32_t e = 0; e < cdg->channels; e++)
         cdg->reverse[e] = cdg_leaving(cdg, network->edges[e].to, network->edges[e].to_port);
-    uint32_t *stage = find_stages(network);
+    uint32_t *stage = mem_alloc((switches + 1) * sizeof *stage);
+    uint32_t *queue = mem_alloc((switches + 1) * sizeof *queue);
+    network_stages(network, stage, queue);
+    for (uint32_t at = 0; at < switches; at++)
+        stage[at] = stage[at] == NETWORK_NONE ? 0 : stage[at];
     order_by_height(cdg, stage, cdg->first_order);
     mem_free(stage);
+    mem_free(queue);
 }
 
 /* A layer is one piece of memory: four rows of words for each channel, and the order. */
@@ -122,7 +99,7 @@ void cdg_release(struct cdg *cdg)
     *cdg = (struct cdg){0};
 }
 
-unsigned cdg_add_layer(struct cdg *cdg)
+void cdg_open_without_order(struct cdg *cdg)
 {
     size_t words = cdg_row(cdg, cdg->channels);
     struct cdg_layer *layer = &cdg->layer[cdg->count++];
@@ -133,12 +110,12 @@ unsigned cdg_add_layer(struct cdg *cdg)
     layer->place = layer->trial + words;
     layer->next = (uint32_t *)(layer->place + cdg->channels + 1);
     layer->last = layer->next + cdg->channels + 1;
-    return cdg->count - 1;
 }
 
 void cdg_open(struct cdg *cdg)
 {
-    cdg_set_order(cdg, cdg_add_layer(cdg), cdg->first_order);
+    cdg_open_without_order(cdg);
+    cdg_set_order(cdg, cdg->count - 1, cdg->first_order);
 }
 
 /* Labels with the same gap everywhere. */
@@ -160,17 +137,15 @@ static void link_behind(struct cdg_layer *layer, uint32_t channel, uint32_t last
 void cdg_set_order(struct cdg *cdg, unsigned index, const uint32_t *channels)
 {
     struct cdg_layer *layer = &cdg->layer[index];
-    uint64_t gap = UINT64_MAX / (cdg->channels + UINT64_C(1)), place = 0;
     uint32_t last = cdg->channels;
     for (uint32_t i = 0; i < cdg->channels; i++) {
-        uint32_t channel = channels[i];
-        layer->next[last] = channel;
-        layer->last[channel] = last;
-        layer->place[channel] = place += gap;
-        last = channel;
+        layer->next[last] = channels[i];
+        layer->last[channels[i]] = last;
+        last = channels[i];
     }
     layer->next[last] = cdg->channels;
     layer->last[cdg->channels] = last;
+    label_order(cdg, layer);
 }
 
 void cdg_order_by_rank(struct cdg *cdg, unsigned layer, const uint32_t *ranks)
@@ -193,6 +168,7 @@ void cdg_clear(struct cdg *cdg, unsigned index)
     memset(layer->after, 0, bytes);
     memset(layer->before, 0, bytes);
     memset(layer->refused, 0, bytes);
+    cdg->path_count = 0;
     cdg_set_order(cdg, index, cdg->first_order);
 }
 
@@ -267,10 +243,6 @@ bool cdg_sort(struct cdg *cdg, unsigned index)
 
 /* ---- one at a time ---- */
 
-/* How a channel was found: ahead of `out`, or behind `in`; and whether a dependency on the path to
- * it is on trial. */
-enum { AHEAD = 1, BEHIND = 2, ON_TRIAL = 4 };
-
 /* Takes a channel that was found into the list of its side. True if the other side has found it,
  * too: then there is a path from `out` to `in`, and `seen` of the channel tells whether it needs
  * the trial. */
@@ -278,14 +250,14 @@ static bool take_found(struct cdg *cdg, uint32_t channel, uint8_t how)
 {
     uint8_t *seen = &cdg->seen[channel];
     cdg->reordering++;
-    if (*seen & how & (AHEAD | BEHIND))
+    if (*seen & how & (CDG_AHEAD | CDG_BEHIND))
         return false;
     if (*seen) {
         *seen |= how;
         return true;
     }
     *seen = how;
-    if (how & AHEAD)
+    if (how & CDG_AHEAD)
         vec_push(&cdg->ahead, channel);
     else
         vec_push(&cdg->behind, channel);
@@ -302,7 +274,7 @@ static bool look_ahead(struct cdg *cdg, const struct cdg_layer *layer, uint32_t 
         uint64_t trial = layer->trial[row + word];
         for (uint64_t bits = layer->after[row + word]; bits; bits &= bits - 1) {
             uint32_t next = first + (uint32_t)__builtin_ctzll(bits);
-            uint8_t how = cdg->seen[channel] | (bits & -bits & trial ? ON_TRIAL : 0);
+            uint8_t how = cdg->seen[channel] | (bits & -bits & trial ? CDG_ON_TRIAL : 0);
             if (layer->place[next] > limit || !take_found(cdg, next, how))
                 continue;
             *met = next;
@@ -324,7 +296,7 @@ static bool look_behind(struct cdg *cdg, const struct cdg_layer *layer, uint32_t
             uint32_t reverse = first + (uint32_t)__builtin_ctzll(bits);
             uint32_t next = cdg->reverse[reverse];
             bool trial = bitset_has(layer->trial + cdg_row(cdg, reverse), bit);
-            uint8_t how = cdg->seen[channel] | (trial ? ON_TRIAL : 0);
+            uint8_t how = cdg->seen[channel] | (trial ? CDG_ON_TRIAL : 0);
             if (layer->place[next] < limit || !take_found(cdg, next, how))
                 continue;
             *met = next;
@@ -344,13 +316,13 @@ static unsigned search(struct cdg *cdg, const struct cdg_layer *layer, uint32_t 
     size_t ahead = 0, behind = 0;
     cdg->ahead.count = cdg->behind.count = 0;
     *met = in;
-    if (take_found(cdg, out, AHEAD) || take_found(cdg, in, BEHIND))
+    if (take_found(cdg, out, CDG_AHEAD) || take_found(cdg, in, CDG_BEHIND))
         return 0;
     for (;;) {
         if (ahead == cdg->ahead.count)
-            return AHEAD;
+            return CDG_AHEAD;
         if (behind == cdg->behind.count)
-            return BEHIND;
+            return CDG_BEHIND;
         if (cdg->ahead.count <= cdg->behind.count
                 ? look_ahead(cdg, layer, cdg->ahead.items[ahead++], high, met)
                 : look_behind(cdg, layer, cdg->behind.items[behind++], low, met))
@@ -376,7 +348,7 @@ static int compare_places(const void *a, const void *b)
 /* In the order that they have now. Mostly there are a handful. */
 static void sort_moved(struct cdg_place *moved, size_t count)
 {
-    if (count > 32) {
+    if (count > 128) {
         qsort(moved, count, sizeof *moved, compare_places);
         return;
     }
@@ -389,14 +361,23 @@ static void sort_moved(struct cdg_place *moved, size_t count)
     }
 }
 
-/* Takes channels out of the order and puts them in again behind `last`. */
-static void move_behind(struct cdg *cdg, struct cdg_layer *layer, uint32_t last)
+/* Takes channels out of the order and puts them in again behind `last`. Where insertions are
+ * similar, more will go to the same place: they leave room for that, those that lie ahead of `out`
+ * behind them and the others before them. */
+static void move_behind(struct cdg *cdg, struct cdg_layer *layer, uint32_t last, unsigned side)
 {
+    const uint64_t narrow = UINT64_C(1) << 20;
     const struct cdg_place *moved = cdg->moved.items;
     size_t count = cdg->moved.count;
     uint32_t end = cdg->channels, next = layer->next[last];
     uint64_t place = last == end ? 0 : layer->place[last];
-    uint64_t gap = ((next == end ? UINT64_MAX : layer->place[next]) - place) / (count + 1);
+    uint64_t limit = next == end ? UINT64_MAX : layer->place[next];
+    uint64_t gap = (limit - place) / (count + 1);
+    if (cdg->similar && gap > narrow) {
+        gap = narrow;
+        if (side == CDG_BEHIND)
+            place = limit - (count + 1) * gap;
+    }
     for (size_t i = 0; i < count; i++) {
         uint32_t channel = moved[i].channel;
         layer->next[layer->last[channel]] = layer->next[channel];
@@ -414,13 +395,16 @@ static void move_behind(struct cdg *cdg, struct cdg_layer *layer, uint32_t last)
 static void reorder(struct cdg *cdg, struct cdg_layer *layer, uint32_t in, uint32_t out,
                     unsigned side)
 {
-    size_t count = side == AHEAD ? cdg->ahead.count : cdg->behind.count;
-    const uint32_t *found = side == AHEAD ? cdg->ahead.items : cdg->behind.items;
+    size_t count = side == CDG_AHEAD ? cdg->ahead.count : cdg->behind.count;
+    const uint32_t *found = side == CDG_AHEAD ? cdg->ahead.items : cdg->behind.items;
     cdg->moved.count = 0;
     for (size_t i = 0; i < count; i++)
         vec_push(&cdg->moved, ((struct cdg_place){layer->place[found[i]], found[i]}));
     sort_moved(cdg->moved.items, count);
-    move_behind(cdg, layer, side == AHEAD ? in : layer->last[out]);
+    uint32_t last = cdg->similar        ? cdg_far_place(cdg, layer, side)
+                    : side == CDG_AHEAD ? in
+                                        : layer->last[out];
+    move_behind(cdg, layer, last, side);
 }
 
 static void flip(uint64_t *row, uint32_t bit)
@@ -440,17 +424,25 @@ static void flip_dependency(const struct cdg *cdg, struct cdg_layer *layer, uint
 static bool make_room(struct cdg *cdg, struct cdg_layer *layer, struct cdg_dependency new)
 {
     uint32_t met;
+    unsigned side = 0;
+    bool on_trial = cdg->on_trial && cdg->added.count;
     if (layer->place[new.in] < layer->place[new.out])
         return true;
-    unsigned side = search(cdg, layer, new.in, new.out, &met);
-    /* A cycle that needs a dependency on trial is no reason to refuse for ever. */
-    if (!side && cdg->seen[met] & ON_TRIAL)
-        vec_push(&cdg->blocked, new);
-    forget_search(cdg);
-    if (side)
-        reorder(cdg, layer, new.in, new.out, side);
-    else
+    if (!cdg->similar || !cdg_path_closes(cdg, new)) {
+        side = search(cdg, layer, new.in, new.out, &met);
+        if (side)
+            reorder(cdg, layer, new.in, new.out, side);
+        else
+            on_trial = cdg->seen[met] & CDG_ON_TRIAL;
+        if (!side && cdg->similar)
+            cdg_note_path(cdg, new, met);
+        forget_search(cdg);
+    }
+    if (!side)
         cdg_set_add(cdg, layer->refused, new.in, new.out);
+    /* A cycle that needs a dependency on trial is no reason to refuse for ever. */
+    if (!side && on_trial)
+        vec_push(&cdg->blocked, new);
     return side;
 }
 

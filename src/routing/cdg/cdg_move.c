@@ -108,7 +108,8 @@ void cdg_move(struct cdg *cdg, const struct cdg *from, const struct network *net
     cdg_init(cdg, network);
     uint32_t *map = map_channels(cdg, from, to_new);
     while (cdg->count < from->count) {
-        unsigned index = cdg_add_layer(cdg);
+        unsigned index = cdg->count;
+        cdg_open_without_order(cdg);
         move_rows(cdg, from, map, to_new, &cdg->layer[index], &from->layer[index]);
         move_order(cdg, index, from, map);
     }
@@ -138,4 +139,5 @@ void cdg_retain(struct cdg *cdg, unsigned index, const uint64_t *set)
         }
     }
     memset(layer->refused, 0, bytes);
+    cdg->path_count = 0;
 }

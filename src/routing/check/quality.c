@@ -204,25 +204,6 @@ static void sum_shifts(const struct measure *measure, struct quality *quality)
 
 /* Hops. */
 
-static void spread_distances(const struct network *network, uint32_t *distance, uint32_t *queue,
-                             uint32_t start)
-{
-    uint32_t tail = 1;
-    memset(distance, 0xFF, network->switches.count * sizeof *distance);
-    distance[start] = 0;
-    queue[0] = start;
-    for (uint32_t head = 0; head < tail; head++) {
-        uint32_t at = queue[head];
-        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-            uint32_t to = network->edges[e].to;
-            if (distance[to] == NETWORK_NONE) {
-                distance[to] = distance[at] + 1;
-                queue[tail++] = to;
-            }
-        }
-    }
-}
-
 /* Hops from a switch to a terminal; 0 if it is not delivered. */
 static uint32_t count_hops(const struct measure *measure, uint32_t from, uint32_t destination)
 {
@@ -258,7 +239,7 @@ static void compare_hops(void *context, size_t slice)
          at < slice_start(measure, switches, slice + 1); at++) {
         if (!network_terminal_count(network, at))
             continue;
-        spread_distances(network, distance, queue, at);
+        network_distances(network, at, distance, queue);
         for (uint32_t i = network->first_terminal[at]; i < network->first_terminal[at + 1]; i++) {
             for (uint32_t from = 0; from < switches; from++) {
                 uint64_t senders = network_terminal_count(network, from) - (from == at);

@@ -185,12 +185,6 @@ static uint8_t service_level(const struct dor *dor, uint32_t at, uint32_t destin
     return level;
 }
 
-static void fill_lids(uint8_t *row, uint16_t lid, uint8_t lmc, uint8_t value)
-{
-    if (lid)
-        memset(row + lid, value, (size_t)1 << lmc);
-}
-
 /* Terminals, and further LIDs of one, take parallel links in turn. */
 static uint32_t fill_destination(const struct dor *dor, uint32_t at, uint32_t destination,
                                  const struct bundle *step)
@@ -199,7 +193,7 @@ static uint32_t fill_destination(const struct dor *dor, uint32_t at, uint32_t de
     const struct network_switch *target = &network->switches.items[destination];
     const uint8_t *ports = dor->ports + step->first;
     uint8_t *table = routes_row(dor->routes, at);
-    fill_lids(table, target->lid, target->lmc, ports[destination % step->count]);
+    routes_fill(table, target->lid, target->lmc, ports[destination % step->count]);
     for (uint32_t i = network->first_terminal[destination];
          i < network->first_terminal[destination + 1]; i++) {
         const struct network_terminal *terminal =
@@ -216,25 +210,12 @@ static void fill_level(const struct dor *dor, uint32_t at, uint32_t destination)
     const struct network_switch *target = &network->switches.items[destination];
     uint8_t *levels = dor->routes->service_levels + (size_t)at * dor->routes->stride;
     uint8_t level = service_level(dor, at, destination);
-    fill_lids(levels, target->lid, target->lmc, level);
+    routes_fill(levels, target->lid, target->lmc, level);
     for (uint32_t i = network->first_terminal[destination];
          i < network->first_terminal[destination + 1]; i++) {
         const struct network_terminal *terminal =
             &network->terminals.items[network->terminals_at[i]];
-        fill_lids(levels, terminal->lid, terminal->lmc, level);
-    }
-}
-
-static void fill_own(const struct dor *dor, uint32_t at)
-{
-    const struct network *network = dor->network;
-    const struct network_switch *node = &network->switches.items[at];
-    uint8_t *table = routes_row(dor->routes, at);
-    fill_lids(table, node->lid, node->lmc, 0);
-    for (uint32_t i = network->first_terminal[at]; i < network->first_terminal[at + 1]; i++) {
-        const struct network_terminal *terminal =
-            &network->terminals.items[network->terminals_at[i]];
-        fill_lids(table, terminal->lid, terminal->lmc, terminal->port);
+        routes_fill(levels, terminal->lid, terminal->lmc, level);
     }
 }
 
@@ -244,7 +225,7 @@ static void fill_row(void *context, size_t index)
     uint32_t at = (uint32_t)index;
     uint64_t operations = 0;
     memset(routes_row(dor->routes, at), PORT_NONE, dor->routes->stride);
-    fill_own(dor, at);
+    routes_fill_own(dor->routes, dor->network, at);
     for (uint32_t destination = 0; destination < dor->grid.switch_count; destination++) {
         if (destination == at)
             continue;

@@ -176,7 +176,8 @@ static void write_ports(struct lash *lash)
         }
     }
     lash->routes->operations += (uint64_t)network->top_lid * lash->switches;
-    sssp_fill_here(network, lash->routes);
+    for (uint32_t at = 0; at < lash->switches; at++)
+        routes_fill_own(lash->routes, network, at);
 }
 
 /* The better trees, or the others if these take too many lanes. */

@@ -55,31 +55,26 @@ void layers_describe_one_way(struct routes *routes)
 
 /* ---- pairs of switches ---- */
 
-/* Breadth first from every switch. Distances beyond what a byte holds count as that: they only
+/* From every switch to all others. Distances beyond what a byte holds count as that: they only
  * decide the order. */
 static void find_distances(struct layers_pairs *pairs)
 {
     const struct network *network = pairs->network;
     uint32_t switches = (uint32_t)network->switches.count;
+    uint32_t *distance = mem_alloc((switches + 1) * sizeof *distance);
     uint32_t *queue = mem_alloc((switches + 1) * sizeof *queue);
     for (uint32_t from = 0; from < switches; from++) {
-        uint8_t *distance = pairs->distance + (size_t)from * switches;
-        uint32_t tail = 0;
-        queue[tail++] = from;
-        for (uint32_t head = 0; head < tail; head++) {
-            uint32_t at = queue[head];
-            for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-                uint32_t to = network->edges[e].to;
-                if (to == from || distance[to])
-                    continue;
-                distance[to] = distance[at] < UINT8_MAX ? distance[at] + 1 : UINT8_MAX;
-                queue[tail++] = to;
-            }
+        uint8_t *row = pairs->distance + (size_t)from * switches;
+        uint32_t count = network_distances(network, from, distance, queue);
+        for (uint32_t i = 1; i < count; i++) {
+            uint32_t hops = distance[queue[i]];
+            row[queue[i]] = (uint8_t)(hops < UINT8_MAX ? hops : UINT8_MAX);
         }
-        uint8_t last = distance[queue[tail - 1]];
+        uint8_t last = row[queue[count - 1]];
         pairs->farthest = last > pairs->farthest ? last : pairs->farthest;
     }
     pairs->routes->operations += (uint64_t)switches * network->first_edge[switches];
+    mem_free(distance);
     mem_free(queue);
 }
 

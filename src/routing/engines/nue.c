@@ -464,7 +464,8 @@ static bool find_routes(struct routes *routes, const struct network *network,
         nue.escape = true;
         place_best(&nue, options);
     }
-    sssp_fill_here(network, routes);
+    for (uint32_t at = 0; at < routes->switch_count; at++)
+        routes_fill_own(routes, network, at);
     bool paired = lay_pairs(&nue, lanes);
     if (!paired && !options->reversible)
         write_levels(&nue);

@@ -7,29 +7,9 @@
  * detours along the tree are short for them. */
 #include "routing/engines/nue_lanes.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "base/sort.h"
 
-/* Breadth first from one switch, over its part. Returns how many switches are in `queue`. */
-static uint32_t find_distances(const struct network *network, uint32_t from, uint32_t *distance,
-                               uint32_t *queue)
-{
-    uint32_t tail = 0;
-    memset(distance, 0xFF, network->switches.count * sizeof *distance);
-    distance[from] = 0;
-    queue[tail++] = from;
-    for (uint32_t head = 0; head < tail; head++) {
-        uint32_t at = queue[head];
-        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-            uint32_t to = network->edges[e].to;
-            if (distance[to] != NETWORK_NONE)
-                continue;
-            distance[to] = distance[at] + 1;
-            queue[tail++] = to;
-        }
-    }
-    return tail;
-}
+#include <string.h>
 
 struct division {
     const struct network *network;
@@ -50,31 +30,25 @@ static uint32_t find_farthest(const struct division *division, const uint32_t *s
     return best;
 }
 
-static int compare_keys(const void *a, const void *b)
-{
-    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-    return (left > right) - (left < right);
-}
-
 /* Sorts a set from one of its ends to the other; what belongs to other parts comes last. */
 static void sort_between_ends(struct division *division, uint32_t *set, uint32_t count)
 {
     const struct network *network = division->network;
     const uint32_t apart = UINT32_C(1) << 30;
     uint32_t *distance = division->distance;
-    find_distances(network, set[0], distance, division->queue);
+    network_distances(network, set[0], distance, division->queue);
     uint32_t one = find_farthest(division, set, count, set[0]);
-    find_distances(network, one, distance, division->queue);
+    network_distances(network, one, distance, division->queue);
     uint32_t other = find_farthest(division, set, count, one);
     for (uint32_t i = 0; i < count; i++)
         division->keys[i] = distance[set[i]] == NETWORK_NONE ? 2 * apart : apart + distance[set[i]];
-    find_distances(network, other, distance, division->queue);
+    network_distances(network, other, distance, division->queue);
     for (uint32_t i = 0; i < count; i++) {
         if (distance[set[i]] != NETWORK_NONE)
             division->keys[i] -= distance[set[i]];
         division->keys[i] = division->keys[i] << 32 | set[i];
     }
-    qsort(division->keys, count, sizeof *division->keys, compare_keys);
+    sort_u64(division->keys, count);
     for (uint32_t i = 0; i < count; i++)
         set[i] = (uint32_t)division->keys[i];
 }
@@ -142,7 +116,7 @@ static void find_roots(struct escape *escape, uint32_t parts)
     for (uint32_t from = 0; from < network->switches.count; from++) {
         uint64_t last = network_terminal_count(network, from) ? 0 : UINT64_C(1) << 62;
         uint64_t near[ENGINE_VLS_MAX] = {0}, all = 0;
-        uint32_t found = find_distances(network, from, escape->distance, escape->queue);
+        uint32_t found = network_distances(network, from, escape->distance, escape->queue);
         for (uint32_t i = 0; i < found; i++) {
             near[escape->home[escape->queue[i]]] += escape->distance[escape->queue[i]];
             all += escape->distance[escape->queue[i]];

@@ -60,23 +60,8 @@ void nue_tree_release(struct nue_tree *tree)
 
 void nue_tree_aim(struct nue_tree *tree, uint32_t target)
 {
-    const struct network *network = tree->network;
-    uint32_t tail = 0, *queue = tree->front;
-    memset(tree->distance, 0xFF, network->switches.count * sizeof *tree->distance);
     tree->target = target;
-    tree->distance[target] = 0;
-    queue[tail++] = target;
-    for (uint32_t head = 0; head < tail; head++) {
-        uint32_t at = queue[head];
-        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-            uint32_t to = network->edges[e].to;
-            if (tree->distance[to] != NETWORK_NONE)
-                continue;
-            tree->distance[to] = tree->distance[at] + 1;
-            queue[tail++] = to;
-        }
-    }
-    tree->operations += tail;
+    tree->operations += network_distances(tree->network, target, tree->distance, tree->front);
 }
 
 static bool is_source(const struct nue_tree *tree, uint32_t at)

@@ -78,31 +78,11 @@ void sssp_release(struct sssp *sssp)
     *sssp = (struct sssp){0};
 }
 
-static void find_distances(struct sssp *sssp, uint32_t target)
-{
-    const struct network *network = sssp->network;
-    uint32_t tail = 0;
-    memset(sssp->distance, 0xFF, network->switches.count * sizeof *sssp->distance);
-    sssp->distance[target] = 0;
-    sssp->order[tail++] = target;
-    for (uint32_t head = 0; head < tail; head++) {
-        uint32_t at = sssp->order[head], next = sssp->distance[at] + 1;
-        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-            uint32_t to = network->edges[e].to;
-            if (sssp->distance[to] != NETWORK_NONE)
-                continue;
-            sssp->distance[to] = next;
-            sssp->order[tail++] = to;
-        }
-    }
-    sssp->reached = tail;
-}
-
 void sssp_aim(struct sssp *sssp, uint32_t target)
 {
     const struct network *network = sssp->network;
     uint32_t ways = 0;
-    find_distances(sssp, target);
+    sssp->reached = network_distances(network, target, sssp->distance, sssp->order);
     sssp->target = target;
     for (uint32_t i = 0; i < sssp->reached; i++) {
         uint32_t at = sssp->order[i], closer = sssp->distance[at] - 1;
@@ -235,21 +215,6 @@ uint32_t *sssp_destinations(const struct network *network, const struct engine_o
     mem_free(by_turn);
     mem_free(listed);
     return list;
-}
-
-void sssp_fill_here(const struct network *network, struct routes *routes)
-{
-    for (uint32_t i = 0; i < network->terminals.count; i++) {
-        const struct network_terminal *terminal = &network->terminals.items[i];
-        if (terminal->lid)
-            memset(routes_row(routes, terminal->at) + terminal->lid, terminal->port,
-                   (size_t)1 << terminal->lmc);
-    }
-    for (uint32_t at = 0; at < routes->switch_count; at++) {
-        const struct network_switch *node = &network->switches.items[at];
-        if (node->lid)
-            memset(routes_row(routes, at) + node->lid, 0, (size_t)1 << node->lmc);
-    }
 }
 
 uint32_t sssp_first_lid(const struct network *network, uint32_t at)
@@ -460,7 +425,8 @@ void sssp_tables(const struct network *network, const struct engine_options *opt
     for (uint32_t offset = 1; more; offset++)
         more = fill_offset(&sssp, routes, destinations, count, offset);
     fill_switches(&sssp, routes);
-    sssp_fill_here(network, routes);
+    for (uint32_t at = 0; at < routes->switch_count; at++)
+        routes_fill_own(routes, network, at);
     routes->operations += sssp.operations;
     sssp_release(&sssp);
     mem_free(destinations);

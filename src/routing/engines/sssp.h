@@ -54,8 +54,6 @@ uint64_t sssp_heavy(const uint32_t *weight, uint64_t edges);
  * the options, then switch by switch, these in a random order if there is a seed. */
 uint32_t *sssp_destinations(const struct network *network, const struct engine_options *options,
                             uint32_t *count);
-/* Entries of the terminal's own switch, and those of a switch itself for all of its LIDs. */
-void sssp_fill_here(const struct network *network, struct routes *routes);
 /* A switch's LIDs go the way of one of its terminals, or the way that was chosen last. */
 uint32_t sssp_first_lid(const struct network *network, uint32_t at);
 void sssp_copy_column(struct routes *routes, const struct network *network, uint32_t at,

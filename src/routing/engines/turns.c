@@ -160,14 +160,6 @@ static void fill_one_by_one(const struct filling *filling, const struct turns *t
     }
 }
 
-static void fill_lids(uint8_t *table, uint16_t lid, uint8_t lmc, uint8_t port)
-{
-    if (lid && !lmc)
-        table[lid] = port; /* nearly always, and quicker */
-    else if (lid)
-        memset(table + lid, port, (size_t)1 << lmc);
-}
-
 /* Destinations to which there is one way only. Returns how many entries. */
 static uint32_t fill_single(const struct filling *filling, uint32_t at, uint8_t port,
                             uint64_t lanes, uint32_t first_destination)
@@ -184,12 +176,12 @@ static uint32_t fill_single(const struct filling *filling, uint32_t at, uint8_t 
         const struct network_switch *target = &network->switches.items[destination];
         uint32_t first = network->first_terminal[destination];
         uint32_t end = network->first_terminal[destination + 1];
-        fill_lids(table, target->lid, target->lmc, port);
+        routes_fill(table, target->lid, target->lmc, port);
         if (end > first && filling->plain[destination])
             memset(table + filling->lids[first], port, end - first);
         for (uint32_t i = first; i < end && !filling->plain[destination]; i++)
-            fill_lids(table, filling->lids[i],
-                      network->terminals.items[network->terminals_at[i]].lmc, port);
+            routes_fill(table, filling->lids[i],
+                        network->terminals.items[network->terminals_at[i]].lmc, port);
         entries += end - first;
     }
     return entries;
@@ -209,7 +201,7 @@ static uint32_t fill_fan(const struct filling *filling, uint32_t at, const struc
         const struct network_switch *target = &network->switches.items[destination];
         uint32_t first = network->first_terminal[destination];
         uint32_t count = network->first_terminal[destination + 1] - first;
-        fill_lids(table, target->lid, target->lmc, port_for(&turns, destination % NUMBERS));
+        routes_fill(table, target->lid, target->lmc, port_for(&turns, destination % NUMBERS));
         if (count && filling->plain[destination])
             fill_plain(&turns, table + filling->lids[first], filling->numbers[first], count);
         else if (count)
@@ -217,19 +209,6 @@ static uint32_t fill_fan(const struct filling *filling, uint32_t at, const struc
         entries += 1 + count;
     }
     return entries;
-}
-
-static void fill_own(const struct filling *filling, uint32_t at)
-{
-    const struct network *network = filling->network;
-    const struct network_switch *node = &network->switches.items[at];
-    uint8_t *table = routes_row(filling->routes, at);
-    fill_lids(table, node->lid, node->lmc, 0);
-    for (uint32_t i = network->first_terminal[at]; i < network->first_terminal[at + 1]; i++) {
-        const struct network_terminal *terminal =
-            &network->terminals.items[network->terminals_at[i]];
-        fill_lids(table, terminal->lid, terminal->lmc, terminal->port);
-    }
 }
 
 /* Do two switches differ in nothing but their ways? */
@@ -263,12 +242,12 @@ static void clear_lost(const struct filling *filling, uint32_t at, uint64_t lost
     uint8_t *table = routes_row(filling->routes, at);
     for (; lost; lost &= lost - 1) {
         uint32_t destination = first + (unsigned)__builtin_ctzll(lost);
-        fill_lids(table, network->switches.items[destination].lid,
-                  network->switches.items[destination].lmc, PORT_NONE);
+        routes_fill(table, network->switches.items[destination].lid,
+                    network->switches.items[destination].lmc, PORT_NONE);
         for (uint32_t i = network->first_terminal[destination];
              i < network->first_terminal[destination + 1]; i++)
-            fill_lids(table, filling->lids[i],
-                      network->terminals.items[network->terminals_at[i]].lmc, PORT_NONE);
+            routes_fill(table, filling->lids[i],
+                        network->terminals.items[network->terminals_at[i]].lmc, PORT_NONE);
     }
 }
 
@@ -318,7 +297,7 @@ static uint64_t fill_row(const struct filling *filling, uint32_t at, uint32_t mo
         if (model == NETWORK_NONE || !have_same_ways(filling, tile, at, model))
             operations += fill_tile(filling, tile, at);
     }
-    fill_own(filling, at);
+    routes_fill_own(filling->routes, filling->network, at);
     return operations;
 }
 

@@ -83,17 +83,6 @@ uint32_t *roots_ranks(const struct network *network, const struct engine_options
     return ranks;
 }
 
-static int refuse_gaps(const struct network *network, const struct ways_gaps *gaps, struct err *err)
-{
-    char from[NETWORK_LABEL_BYTES], to[NETWORK_LABEL_BYTES];
-    return err_set(err, ENETUNREACH,
-                   "%llu pairs of ports have no up*-down* route with these roots (the first from "
-                   "%.80s to %.80s)",
-                   (unsigned long long)gaps->terminal_pairs,
-                   network_label(network, NETWORK_SWITCH | gaps->from, from),
-                   network_label(network, NETWORK_SWITCH | gaps->to, to));
-}
-
 static int compute_with(const struct network *network, const struct engine_options *options,
                         enum root_choice choice, struct routes *routes, struct err *err)
 {
@@ -122,7 +111,7 @@ static int compute_with(const struct network *network, const struct engine_optio
     tree_release(&directions.tree);
     if (gaps.terminal_pairs) {
         engine_refuse(routes);
-        rc = refuse_gaps(network, &gaps, err);
+        rc = updown_refuse(network, gaps.terminal_pairs, gaps.from, gaps.to, err);
     } else {
         /* If a proof of detected roots fails, there is another try: it is not left to the caller.
          */

@@ -241,31 +241,3 @@ int network_finish(struct network *network)
     build_terminal_rows(network);
     return build_owners(network);
 }
-
-uint32_t network_parts(const struct network *network, uint32_t *part)
-{
-    uint32_t switches = (uint32_t)network->switches.count, parts = 0;
-    uint32_t *queue = mem_alloc(switches * sizeof *queue);
-    for (uint32_t at = 0; at < switches; at++)
-        part[at] = NETWORK_NONE;
-    for (uint32_t start = 0; start < switches; start++) {
-        if (part[start] != NETWORK_NONE)
-            continue;
-        uint32_t head = 0, tail = 0;
-        part[start] = parts;
-        queue[tail++] = start;
-        while (head < tail) {
-            uint32_t at = queue[head++];
-            for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-                uint32_t to = network->edges[e].to;
-                if (part[to] == NETWORK_NONE) {
-                    part[to] = parts;
-                    queue[tail++] = to;
-                }
-            }
-        }
-        parts++;
-    }
-    mem_free(queue);
-    return parts;
-}

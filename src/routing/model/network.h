@@ -109,14 +109,49 @@ enum { NETWORK_LABEL_BYTES = 128 };
 const char *network_label(const struct network *network, uint32_t end_point,
                           char buffer[NETWORK_LABEL_BYTES]);
 
+/* Breadth-first search over the links between switches (network_search.c). `distance` is by switch,
+ * NETWORK_NONE where nothing leads; `queue` has room for all switches. Each returns how many
+ * switches were met: they are in `queue`, nearest first. */
+uint32_t network_distances(const struct network *network, uint32_t from, uint32_t *distance,
+                           uint32_t *queue);
+/* Only over links that `may` be used from one switch to another. */
+uint32_t network_distances_if(const struct network *network, uint32_t from, uint32_t *distance,
+                              uint32_t *queue,
+                              bool (*may)(const void *context, uint32_t at, uint32_t to),
+                              const void *context);
+/* Distances from the nearest switch with terminals. */
+uint32_t network_stages(const struct network *network, uint32_t *stage, uint32_t *queue);
+/* From the first `count` switches of the queue; these have their distance, all others none yet. */
+uint32_t network_spread(const struct network *network, uint32_t *distance, uint32_t *queue,
+                        uint32_t count);
 /* Numbers the connected parts: one number a switch, into `part` (by switch). Returns how many. */
 uint32_t network_parts(const struct network *network, uint32_t *part);
+/* How many edges some switches have together. */
+uint64_t network_count_edges(const struct network *network, const uint32_t *switches,
+                             uint32_t count);
 
 /* The switch that an end point is, or is at. */
 static inline uint32_t network_switch_of(const struct network *network, uint32_t end_point)
 {
     return end_point & NETWORK_SWITCH ? end_point & ~NETWORK_SWITCH
                                       : network->terminals.items[end_point].at;
+}
+
+/* The link by which a port of a switch leads to a switch (perhaps itself), or NULL. */
+static inline const struct network_port *network_link_at(const struct network *network, uint32_t at,
+                                                         unsigned port)
+{
+    const struct network_switch *node = &network->switches.items[at];
+    if (port == 0 || port > node->port_count)
+        return NULL;
+    const struct network_port *link = &network->ports.items[node->first_port + port];
+    return link->peer != NETWORK_NONE && (link->peer & NETWORK_SWITCH) ? link : NULL;
+}
+/* The switch that it leads to, or NETWORK_NONE. */
+static inline uint32_t network_next(const struct network *network, uint32_t at, unsigned port)
+{
+    const struct network_port *link = network_link_at(network, at, port);
+    return link ? link->peer & ~NETWORK_SWITCH : NETWORK_NONE;
 }
 
 /* Whether what leaves switch `at` by this port (0: stays there) arrives at the end point. */

@@ -93,6 +93,18 @@ void routes_set(struct routes *routes, uint32_t at, uint32_t lid, uint8_t port)
         routes->explicit_bits[bit / 64] |= mask;
 }
 
+void routes_fill_own(struct routes *routes, const struct network *network, uint32_t at)
+{
+    const struct network_switch *node = &network->switches.items[at];
+    uint8_t *row = routes_row(routes, at);
+    routes_fill(row, node->lid, node->lmc, 0);
+    for (uint32_t i = network->first_terminal[at]; i < network->first_terminal[at + 1]; i++) {
+        const struct network_terminal *terminal =
+            &network->terminals.items[network->terminals_at[i]];
+        routes_fill(row, terminal->lid, terminal->lmc, terminal->port);
+    }
+}
+
 void routes_copy_levels(struct routes *routes, uint16_t lid, uint16_t like)
 {
     routes_grow(routes, lid);
@@ -143,18 +155,6 @@ struct routes_difference routes_compare(const struct routes *before, const struc
     return difference;
 }
 
-/* Next switch by the tables, or NETWORK_NONE. */
-static uint32_t next_switch(const struct routes *routes, const struct network *network, uint32_t at,
-                            uint32_t lid)
-{
-    uint8_t port = routes_port(routes, at, lid);
-    const struct network_switch *from = &network->switches.items[at];
-    if (port == 0 || port > from->port_count)
-        return NETWORK_NONE;
-    uint32_t peer = network->ports.items[from->first_port + port].peer;
-    return peer == NETWORK_NONE || !(peer & NETWORK_SWITCH) ? NETWORK_NONE : peer & ~NETWORK_SWITCH;
-}
-
 uint32_t routes_longest(const struct routes *routes, const struct network *network)
 {
     uint32_t count = routes->switch_count, longest = 0;
@@ -167,7 +167,7 @@ uint32_t routes_longest(const struct routes *routes, const struct network *netwo
             while (at != NETWORK_NONE && !passed[at]) {
                 passed[at] = UINT32_MAX; /* on the way: to meet it again is a loop */
                 way[steps++] = at;
-                at = next_switch(routes, network, at, lid);
+                at = network_next(network, at, routes_port(routes, at, lid));
             }
             uint32_t rest = at == NETWORK_NONE || passed[at] == UINT32_MAX ? 0 : passed[at];
             while (steps)

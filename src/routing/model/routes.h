@@ -12,6 +12,8 @@
 
 #include "routing/model/network.h"
 
+#include <string.h>
+
 enum { ROUTES_BLOCK = 64 }; /* entries of a linear forwarding table block */
 
 struct routes {
@@ -46,12 +48,22 @@ void routes_release(struct routes *routes); /* accepts NULL and released ones */
 void routes_grow(struct routes *routes, uint16_t top_lid);
 /* One entry; the LID must be within the tables. */
 void routes_set(struct routes *routes, uint32_t at, uint32_t lid, uint8_t port);
+/* Entries of a switch for itself and for its terminals. */
+void routes_fill_own(struct routes *routes, const struct network *network, uint32_t at);
 /* Whoever sends to this LID uses the service level that goes with the other one. */
 void routes_copy_levels(struct routes *routes, uint16_t lid, uint16_t like);
 
 static inline uint8_t *routes_row(const struct routes *routes, uint32_t at)
 {
     return routes->ports + (size_t)at * routes->stride;
+}
+/* One value for all LIDs of an end point, if it has any; in a row of ports or of service levels. */
+static inline void routes_fill(uint8_t *row, uint16_t lid, uint8_t lmc, uint8_t value)
+{
+    if (lid && !lmc)
+        row[lid] = value; /* nearly always, and quicker */
+    else if (lid)
+        memset(row + lid, value, (size_t)1 << lmc);
 }
 /* PORT_NONE beyond the table. */
 static inline uint8_t routes_port(const struct routes *routes, uint32_t at, uint32_t lid)

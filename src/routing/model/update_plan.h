@@ -8,6 +8,13 @@
 
 enum { ORDER_LANES = 16 };
 
+/* An entry of a switch's table, as it is and as it is to be. */
+struct table_change {
+    uint32_t at;
+    uint16_t lid;
+    uint8_t before, after;
+};
+
 /* Some LIDs of one switch's table: whole blocks where that is safe, else single entries (the block
  * is then written with the old values of the others). */
 struct order_update {

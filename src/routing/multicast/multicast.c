@@ -1,9 +1,9 @@
 #include "routing/multicast/multicast.h"
 
 #include "base/map.h"
+#include "base/sort.h"
 #include "routing/multicast/multicast_terrain.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* A group on its way to a tree. */
@@ -14,12 +14,6 @@ struct task {
     uint64_t salt; /* of the group */
     struct multicast_tree *tree;
 };
-
-static uint32_t place_of(const struct network *network, uint32_t end_point)
-{
-    return end_point & NETWORK_SWITCH ? end_point ^ NETWORK_SWITCH
-                                      : network->terminals.items[end_point].at;
-}
 
 static uint64_t lot(const struct task *task, uint32_t at, unsigned port)
 {
@@ -39,18 +33,10 @@ static void mark(struct multicast_terrain *terrain, uint32_t at, unsigned port)
     masks[port / MULTICAST_POSITION_PORTS] |= (uint16_t)(1u << port % MULTICAST_POSITION_PORTS);
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 static void collect_marks(struct multicast_terrain *terrain, struct multicast_tree *tree)
 {
     struct terrain_scratch *scratch = &terrain->scratch;
-    if (scratch->touched.count)
-        qsort(scratch->touched.items, scratch->touched.count, sizeof *scratch->touched.items,
-              compare_numbers);
+    sort_u32(scratch->touched.items, scratch->touched.count);
     for (size_t i = 0; i < scratch->touched.count; i++) {
         uint32_t at = scratch->touched.items[i];
         uint16_t *masks = scratch->masks + (size_t)at * MULTICAST_POSITIONS;
@@ -69,7 +55,7 @@ static void finish(const struct task *task, const bool *reached)
 {
     const struct network *network = task->terrain->network;
     for (size_t i = 0; i < task->count; i++) {
-        uint32_t end_point = task->members[i].end_point, at = place_of(network, end_point);
+        uint32_t end_point = task->members[i].end_point, at = network_switch_of(network, end_point);
         if (!reached[at])
             vec_push(&task->tree->missed, (uint32_t)i);
         else if (task->members[i].receives)
@@ -248,7 +234,7 @@ static uint32_t gather(const struct task *task)
     struct multicast_terrain *terrain = task->terrain;
     uint32_t usable = 0;
     for (size_t i = 0; i < task->count; i++) {
-        uint32_t at = place_of(terrain->network, task->members[i].end_point);
+        uint32_t at = network_switch_of(terrain->network, task->members[i].end_point);
         if (!terrain->usable[at])
             continue;
         usable++;

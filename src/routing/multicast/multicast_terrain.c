@@ -184,27 +184,35 @@ static bool order_is_of_use(struct multicast_terrain *terrain)
 
 /* ---- distances ---- */
 
+static bool may_climb(const void *context, uint32_t at, uint32_t to)
+{
+    const struct multicast_terrain *terrain = context;
+    return terrain->rank[to] <= terrain->rank[at] && terrain->usable[to];
+}
+
+static bool may_descend(const void *context, uint32_t at, uint32_t to)
+{
+    const struct multicast_terrain *terrain = context;
+    return terrain->rank[to] >= terrain->rank[at] && terrain->usable[to];
+}
+
+static bool may_go(const void *context, uint32_t at, uint32_t to)
+{
+    (void)at;
+    return ((const struct multicast_terrain *)context)->usable[to];
+}
+
 const uint16_t *terrain_climb(struct multicast_terrain *terrain, uint32_t to)
 {
-    const struct network *network = terrain->network;
+    size_t switches = terrain->network->switches.count;
     if (terrain->climbs[to])
         return terrain->climbs[to];
-    uint16_t *hops = mem_alloc(network->switches.count * sizeof *hops + 1);
-    uint32_t *queue = terrain->scratch.queue, head = 0, tail = 0;
-    memset(hops, 0xFF, network->switches.count * sizeof *hops);
-    hops[to] = 0;
-    queue[tail++] = to;
-    while (head < tail) {
-        uint32_t at = queue[head++];
-        for (uint32_t i = network->first_edge[at]; i < network->first_edge[at + 1]; i++) {
-            uint32_t above = network->edges[i].to;
-            if (terrain->rank[above] > terrain->rank[at] || hops[above] != TERRAIN_FAR ||
-                !terrain->usable[above])
-                continue;
-            hops[above] = (uint16_t)(hops[at] + 1);
-            queue[tail++] = above;
-        }
-    }
+    uint16_t *hops = mem_alloc(switches * sizeof *hops + 1);
+    uint32_t *distance = terrain->scratch.depth;
+    network_distances_if(terrain->network, to, distance, terrain->scratch.queue, may_climb,
+                         terrain);
+    for (size_t at = 0; at < switches; at++)
+        hops[at] = (uint16_t)(distance[at] < TERRAIN_FAR ? distance[at] : TERRAIN_FAR);
     return terrain->climbs[to] = hops;
 }
 
@@ -314,29 +322,7 @@ void terrain_share(struct multicast_terrain *terrain)
 
 /* ---- whether the order is of use ---- */
 
-/* Everything that can be used and is connected with `from`, or lies below it, into the scratch
- * queue; how much. */
-static uint32_t spread(struct multicast_terrain *terrain, uint32_t from, bool down, uint32_t *mark,
-                       uint32_t number)
-{
-    const struct network *network = terrain->network;
-    uint32_t *queue = terrain->scratch.queue, head = 0, tail = 0;
-    mark[from] = number;
-    queue[tail++] = from;
-    while (head < tail) {
-        uint32_t at = queue[head++];
-        for (uint32_t i = network->first_edge[at]; i < network->first_edge[at + 1]; i++) {
-            uint32_t to = network->edges[i].to;
-            if (!terrain->usable[to] || mark[to] == number ||
-                (down && terrain->rank[to] < terrain->rank[at]))
-                continue;
-            mark[to] = number;
-            queue[tail++] = to;
-        }
-    }
-    return tail;
-}
-
+/* Of the switches in the scratch queue, how many have terminals. */
 static uint32_t count_homes(const struct multicast_terrain *terrain, uint32_t found)
 {
     uint32_t homes = 0;
@@ -348,28 +334,31 @@ static uint32_t count_homes(const struct multicast_terrain *terrain, uint32_t fo
 /* Whether in every part some switch has all below it that have terminals; `parts` counts them. */
 static bool has_tops(struct multicast_terrain *terrain, uint32_t *parts)
 {
-    uint32_t count = (uint32_t)terrain->network->switches.count;
-    uint32_t *part = mem_zalloc(count + 1, sizeof *part),
-             *mark = mem_zalloc(count + 1, sizeof *mark);
-    uint32_t *homes = mem_zalloc(count + 1, sizeof *homes), searches = 0, topped = 0;
+    const struct network *network = terrain->network;
+    uint32_t count = (uint32_t)network->switches.count, topped = 0;
+    uint32_t *distance = terrain->scratch.depth, *queue = terrain->scratch.queue;
+    uint32_t *part = mem_zalloc(count + 1, sizeof *part);
+    uint32_t *homes = mem_zalloc(count + 1, sizeof *homes);
     *parts = 0;
-    for (uint32_t at = 0; at < count; at++)
-        if (terrain->usable[at] && !part[at]) {
-            uint32_t found = spread(terrain, at, false, part, ++*parts);
-            homes[*parts] = count_homes(terrain, found);
-        }
+    for (uint32_t at = 0; at < count; at++) {
+        if (!terrain->usable[at] || part[at])
+            continue;
+        uint32_t found = network_distances_if(network, at, distance, queue, may_go, terrain);
+        homes[++*parts] = count_homes(terrain, found);
+        while (found-- > 0)
+            part[queue[found]] = *parts;
+    }
     uint8_t *done = mem_zalloc(*parts + 1, 1);
     for (uint32_t at = 0; at < count && topped < *parts; at++) {
         if (!terrain->usable[at] || done[part[at]])
             continue;
-        uint32_t found = spread(terrain, at, true, mark, ++searches);
+        uint32_t found = network_distances_if(network, at, distance, queue, may_descend, terrain);
         done[part[at]] = count_homes(terrain, found) == homes[part[at]];
         topped += done[part[at]];
     }
     bool all = topped == *parts;
     mem_free(done);
     mem_free(homes);
-    mem_free(mark);
     mem_free(part);
     return all;
 }

@@ -16,7 +16,6 @@
  * The terminals' LMC bounds the number of tables (128 at the most); more is an error. */
 #include "routing/paper/fera.h"
 #include "routing/paper/paper_cost.h"
-#include "routing/search/roots.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -272,12 +271,12 @@ static int check_room(const struct dr *dr, struct err *err)
 }
 
 static int dr_tables(const struct network *network, const struct updown *updown,
-                     const struct engine_options *options, struct routes *routes, struct err *err)
+                     const struct engine_options *options, struct routes *routes, bool *strays,
+                     struct err *err)
 {
     uint32_t switches = (uint32_t)network->switches.count;
-    bool strays;
-    int rc = fera_tables(network, updown, options, routes, &strays, err);
-    if (!rc && strays)
+    int rc = fera_tables(network, updown, options, routes, strays, err);
+    if (!rc && *strays)
         rc = err_set(err, EINVAL, "dr: a connected network takes one root; give only one");
     if (rc)
         return rc;
@@ -293,24 +292,7 @@ static int dr_tables(const struct network *network, const struct updown *updown,
 static int dr_compute(const struct network *network, const struct engine_options *options,
                       struct routes *routes, struct err *err)
 {
-    struct roots roots;
-    struct updown updown;
-    *routes = (struct routes){0};
-    int rc = roots_choose(&roots, network, options, ROOT_MANAGER, err);
-    if (rc)
-        return rc;
-    updown_init(&updown, network, roots.switches.items, roots.switches.count);
-    routes_init(routes, network, "dr");
-    memcpy(routes->note, roots.note, sizeof roots.note);
-    routes->operations = roots.operations;
-    rc = dr_tables(network, &updown, options, routes, err);
-    updown_release(&updown);
-    roots_release(&roots);
-    if (rc) {
-        engine_refuse(routes);
-        return rc;
-    }
-    return engine_settle(network, options, false, routes, err);
+    return paper_compute(network, options, "dr", dr_tables, routes, err);
 }
 
 const struct engine engine_dr = {

@@ -9,8 +9,6 @@
 #include "routing/paper/paper_cost.h"
 #include "routing/search/roots.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 int fera_tables(const struct network *network, const struct updown *updown,
@@ -18,37 +16,34 @@ int fera_tables(const struct network *network, const struct updown *updown,
                 struct err *err)
 {
     struct distance_gaps gaps;
-    char from[NETWORK_LABEL_BYTES], to[NETWORK_LABEL_BYTES];
     spread_tables(network, updown, options, routes, &gaps);
-    routes->ranks = mem_alloc(network->switches.count * sizeof *routes->ranks);
-    if (network->switches.count)
-        memcpy(routes->ranks, updown->rank, network->switches.count * sizeof *routes->ranks);
     *strays = gaps.other_pairs > 0;
-    if (gaps.terminal_pairs == 0)
-        return 0;
-    return err_set(err, ENETUNREACH,
-                   "%llu pairs of ports have no up*-down* route with these roots (the first from "
-                   "%.80s to %.80s)",
-                   (unsigned long long)gaps.terminal_pairs,
-                   network_label(network, NETWORK_SWITCH | gaps.from, from),
-                   network_label(network, NETWORK_SWITCH | gaps.to, to));
+    return gaps.terminal_pairs
+               ? updown_refuse(network, gaps.terminal_pairs, gaps.from, gaps.to, err)
+               : 0;
 }
 
-static int fera_compute(const struct network *network, const struct engine_options *options,
-                        struct routes *routes, struct err *err)
+int paper_compute(const struct network *network, const struct engine_options *options,
+                  const char *engine,
+                  int (*tables)(const struct network *network, const struct updown *updown,
+                                const struct engine_options *options, struct routes *routes,
+                                bool *strays, struct err *err),
+                  struct routes *routes, struct err *err)
 {
     struct roots roots;
     struct updown updown;
-    bool strays;
+    bool strays = false;
     *routes = (struct routes){0};
     int rc = roots_choose(&roots, network, options, ROOT_MANAGER, err);
     if (rc)
         return rc;
     updown_init(&updown, network, roots.switches.items, roots.switches.count);
-    routes_init(routes, network, "fera");
+    routes_init(routes, network, engine);
     memcpy(routes->note, roots.note, sizeof roots.note);
     routes->operations = roots.operations;
-    rc = fera_tables(network, &updown, options, routes, &strays, err);
+    rc = tables(network, &updown, options, routes, &strays, err);
+    routes->ranks = updown.rank;
+    updown.rank = NULL;
     updown_release(&updown);
     roots_release(&roots);
     if (rc) {
@@ -56,6 +51,12 @@ static int fera_compute(const struct network *network, const struct engine_optio
         return rc;
     }
     return engine_settle(network, options, strays, routes, err);
+}
+
+static int fera_compute(const struct network *network, const struct engine_options *options,
+                        struct routes *routes, struct err *err)
+{
+    return paper_compute(network, options, "fera", fera_tables, routes, err);
 }
 
 const struct engine engine_fera = {

@@ -13,9 +13,8 @@
  *
  * The linear tables are the full expansion (explicit entry, else default port), since default ports
  * do not exist on switches with linear tables. */
+#include "routing/paper/fera.h"
 #include "routing/paper/paper_cost.h"
-#include "routing/search/roots.h"
-#include "routing/search/updown.h"
 
 #include <errno.h>
 #include <string.h>
@@ -24,7 +23,7 @@ enum { VECTOR_BYTES = 16 }; /* that a copy moves in one operation */
 
 struct pira {
     const struct network *network;
-    struct updown updown;
+    const struct updown *updown;
     struct routes *routes;
     uint8_t *columns; /* [destination's rank * switches + rank] */
     uint32_t *cut;    /* by terminal: ranks from here on have no explicit entry for it */
@@ -42,7 +41,7 @@ static uint32_t father_edge(const struct pira *pira, uint32_t at)
     uint32_t best = NETWORK_NONE;
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
         uint32_t to = network->edges[e].to;
-        if (!updown_is_up(&pira->updown, at, to))
+        if (!updown_is_up(pira->updown, at, to))
             continue;
         if (best == NETWORK_NONE ||
             network->switches.items[to].lid > network->switches.items[network->edges[best].to].lid)
@@ -57,11 +56,11 @@ static void connect_up_neighbours(struct pira *pira, uint32_t at, uint32_t fathe
 {
     const struct network *network = pira->network;
     size_t switches = network->switches.count;
-    uint32_t rank = pira->updown.rank[at];
+    uint32_t rank = pira->updown->rank[at];
     uint8_t *own = pira->columns + rank * switches;
     for (uint32_t e = network->first_edge[at + 1]; e-- > network->first_edge[at];) {
         const struct network_edge *edge = &network->edges[e];
-        uint32_t up = pira->updown.rank[edge->to];
+        uint32_t up = pira->updown->rank[edge->to];
         if (up < rank && edge->to != father)
             pira->columns[up * switches + rank] = edge->port;
         if (up < rank)
@@ -69,7 +68,7 @@ static void connect_up_neighbours(struct pira *pira, uint32_t at, uint32_t fathe
     }
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
         const struct network_edge *edge = &network->edges[e];
-        uint32_t up = pira->updown.rank[edge->to];
+        uint32_t up = pira->updown->rank[edge->to];
         if (up < rank && edge->to_port < own[up])
             own[up] = edge->to_port;
     }
@@ -79,20 +78,20 @@ static int visit_switches(struct pira *pira, struct err *err)
 {
     const struct network *network = pira->network;
     size_t switches = network->switches.count;
-    bool *rooted = mem_zalloc(pira->updown.part_count, sizeof *rooted);
+    bool *rooted = mem_zalloc(pira->updown->part_count, sizeof *rooted);
     int rc = 0;
     for (uint32_t rank = 0; rank < switches && !rc; rank++) {
-        uint32_t at = pira->updown.order[rank], edge = father_edge(pira, at);
+        uint32_t at = pira->updown->order[rank], edge = father_edge(pira, at);
         uint8_t *own = pira->columns + rank * switches;
         if (edge == NETWORK_NONE) {
-            if (rooted[pira->updown.part[at]])
+            if (rooted[pira->updown->part[at]])
                 rc = err_set(err, EINVAL,
                              "pira: the default ports of a connected network lead to "
                              "one root; give only one");
-            rooted[pira->updown.part[at]] = true;
+            rooted[pira->updown->part[at]] = true;
         } else {
             uint32_t father = network->edges[edge].to;
-            memcpy(own, pira->columns + pira->updown.rank[father] * switches, rank);
+            memcpy(own, pira->columns + pira->updown->rank[father] * switches, rank);
             pira->routes->operations += 1 + rank / VECTOR_BYTES + 3 * edges_of(pira, at);
             pira->routes->default_ports[at] = network->edges[edge].port;
             connect_up_neighbours(pira, at, father);
@@ -126,13 +125,13 @@ static void expand_row(void *context, size_t index)
     const struct pira *pira = context;
     const struct network *network = pira->network;
     size_t switches = network->switches.count;
-    uint32_t at = (uint32_t)index, rank = pira->updown.rank[at];
+    uint32_t at = (uint32_t)index, rank = pira->updown->rank[at];
     uint64_t operations = 0;
     for (uint32_t to = 0; to < switches; to++) {
-        if (pira->updown.part[to] != pira->updown.part[at])
+        if (pira->updown->part[to] != pira->updown->part[at])
             continue;
         const struct network_switch *target = &network->switches.items[to];
-        uint8_t port = pira->columns[pira->updown.rank[to] * switches + rank];
+        uint8_t port = pira->columns[pira->updown->rank[to] * switches + rank];
         operations += put(pira, at, target->lid, target->lmc, port);
         for (uint32_t i = network->first_terminal[to]; i < network->first_terminal[to + 1]; i++) {
             uint32_t terminal = network->terminals_at[i];
@@ -144,44 +143,35 @@ static void expand_row(void *context, size_t index)
     engine_count(pira->routes, operations);
 }
 
-static int pira_compute(const struct network *network, const struct engine_options *options,
-                        struct routes *routes, struct err *err)
+static int pira_tables(const struct network *network, const struct updown *updown,
+                       const struct engine_options *options, struct routes *routes, bool *strays,
+                       struct err *err)
 {
-    struct roots roots;
     size_t switches = network->switches.count;
-    *routes = (struct routes){0};
-    int rc = roots_choose(&roots, network, options, ROOT_MANAGER, err);
-    if (rc)
-        return rc;
-    routes_init(routes, network, "pira");
-    memcpy(routes->note, roots.note, sizeof roots.note);
-    routes->operations = roots.operations;
-    struct pira pira = {.network = network, .routes = routes};
-    updown_init(&pira.updown, network, roots.switches.items, roots.switches.count);
-    routes->ranks = mem_alloc(switches * sizeof *routes->ranks);
+    struct pira pira = {.network = network, .updown = updown, .routes = routes};
     routes->default_ports = mem_alloc(switches);
     routes->explicit_bits = mem_zalloc(switches * routes->stride / 64 + 1, sizeof(uint64_t));
     pira.columns = mem_alloc(switches * switches);
     pira.cut = mem_alloc(network->terminals.count * sizeof *pira.cut);
     if (switches) {
-        memcpy(routes->ranks, pira.updown.rank, switches * sizeof *routes->ranks);
         memset(routes->default_ports, PORT_NONE, switches);
         memset(pira.columns, PORT_NONE, switches * switches);
     }
     for (uint32_t i = 0; i < network->terminals.count; i++)
-        pira.cut[i] = updown_terminal_rank(&pira.updown, network, i);
-    rc = visit_switches(&pira, err);
+        pira.cut[i] = updown_terminal_rank(updown, network, i);
+    int rc = visit_switches(&pira, err);
     if (!rc)
         workers_run(options->workers, switches, expand_row, &pira);
     mem_free(pira.columns);
     mem_free(pira.cut);
-    updown_release(&pira.updown);
-    roots_release(&roots);
-    if (rc) {
-        engine_refuse(routes);
-        return rc;
-    }
-    return engine_settle(network, options, false, routes, err);
+    *strays = false;
+    return rc;
+}
+
+static int pira_compute(const struct network *network, const struct engine_options *options,
+                        struct routes *routes, struct err *err)
+{
+    return paper_compute(network, options, "pira", pira_tables, routes, err);
 }
 
 const struct engine engine_pira = {

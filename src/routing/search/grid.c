@@ -14,6 +14,7 @@
 #include "routing/search/grid.h"
 
 #include "base/map.h"
+#include "base/sort.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -37,17 +38,11 @@ struct search {
     unsigned dimensions;
 };
 
-static int compare_numbers(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 static uint32_t find_link(const struct simple *simple, uint32_t a, uint32_t b)
 {
     const uint32_t *row = simple->neighbour + simple->first[a];
     const uint32_t *found =
-        bsearch(&b, row, simple->first[a + 1] - simple->first[a], sizeof b, compare_numbers);
+        bsearch(&b, row, simple->first[a + 1] - simple->first[a], sizeof b, compare_u32);
     return found ? simple->link[found - simple->neighbour] : NETWORK_NONE;
 }
 
@@ -65,7 +60,7 @@ static void simplify(struct simple *simple, const struct network *network)
         for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++)
             row[count++] = network->edges[e].to;
         if (count)
-            qsort(row, count, sizeof *row, compare_numbers);
+            sort_u32(row, count);
         for (uint32_t i = 0; i < count; i++)
             if (i == 0 || row[i] != row[i - 1])
                 simple->neighbour[kept++] = row[i];
@@ -237,12 +232,6 @@ struct places {
     uint32_t *first;     /* by place, one more at the end */
 };
 
-static int compare_links(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static void link_places(const struct search *search, const struct grid *grid, unsigned dimension,
                         struct places *places)
 {
@@ -259,8 +248,7 @@ static void link_places(const struct search *search, const struct grid *grid, un
         }
     }
     map_release(&seen);
-    if (places->links.count)
-        qsort(places->links.items, places->links.count, sizeof *places->links.items, compare_links);
+    sort_u64(places->links.items, places->links.count);
     places->first = mem_zalloc(places->count + 1, sizeof *places->first);
     for (size_t i = 0; i < places->links.count; i++)
         places->first[(places->links.items[i] >> 32) + 1]++;

@@ -10,32 +10,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
-
-/* Distances from a set of switches that is in the queue with distance 0; the operations it took. */
-static uint64_t breadth_first(const struct network *network, uint32_t *distance, uint32_t *queue,
-                              uint32_t tail)
-{
-    uint64_t operations = 0;
-    for (uint32_t head = 0; head < tail; head++) {
-        uint32_t at = queue[head];
-        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-            uint32_t to = network->edges[e].to;
-            if (distance[to] == NETWORK_NONE) {
-                distance[to] = distance[at] + 1;
-                queue[tail++] = to;
-            }
-        }
-        operations += network->first_edge[at + 1] - network->first_edge[at];
-    }
-    return operations;
-}
-
-static void forget(uint32_t *distance, uint32_t count)
-{
-    for (uint32_t at = 0; at < count; at++)
-        distance[at] = NETWORK_NONE;
-}
 
 /* The centre of every part: least largest distance to another switch, then least sum of distances,
  * then lowest index. */
@@ -55,10 +29,8 @@ static void choose_centres(struct roots *roots, const struct network *network)
     for (uint32_t at = 0; at < switches; at++) {
         uint32_t far = 0;
         uint64_t sum = 0;
-        forget(distance, switches);
-        distance[at] = 0;
-        queue[0] = at;
-        roots->operations += switches + breadth_first(network, distance, queue, 1);
+        uint32_t count = network_distances(network, at, distance, queue);
+        roots->operations += switches + network_count_edges(network, queue, count);
         for (uint32_t other = 0; other < switches; other++) {
             if (distance[other] == NETWORK_NONE)
                 continue;
@@ -80,18 +52,11 @@ static void choose_centres(struct roots *roots, const struct network *network)
 /* False, and no roots, if the network is not a tree in stages with more than one of them. */
 static bool choose_top_stage(struct roots *roots, const struct network *network)
 {
-    uint32_t switches = (uint32_t)network->switches.count, tail = 0;
+    uint32_t switches = (uint32_t)network->switches.count;
     uint32_t *stage = mem_alloc(switches * sizeof *stage);
     uint32_t *queue = mem_alloc(switches * sizeof *queue);
     bool staged = true;
-    forget(stage, switches);
-    for (uint32_t at = 0; at < switches; at++) {
-        if (network_terminal_count(network, at) > 0) {
-            stage[at] = 0;
-            queue[tail++] = at;
-        }
-    }
-    breadth_first(network, stage, queue, tail);
+    network_stages(network, stage, queue);
     for (uint32_t at = 0; at < switches && staged; at++) {
         bool top = stage[at] != NETWORK_NONE && stage[at] > 0;
         for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {

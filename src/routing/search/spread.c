@@ -84,12 +84,6 @@ static void find_lowest(const struct spread *spread, uint32_t tile, uint32_t at,
     }
 }
 
-static void fill_lids(uint8_t *table, uint16_t lid, uint8_t lmc, uint8_t port)
-{
-    if (lid)
-        memset(table + lid, port, (size_t)1 << lmc);
-}
-
 /* Returns the entries written. */
 static uint32_t fill_destination(const struct spread *spread, uint32_t at, uint32_t destination,
                                  uint8_t port)
@@ -97,12 +91,12 @@ static uint32_t fill_destination(const struct spread *spread, uint32_t at, uint3
     const struct network *network = spread->network;
     const struct network_switch *target = &network->switches.items[destination];
     uint8_t *table = routes_row(spread->routes, at);
-    fill_lids(table, target->lid, target->lmc, port);
+    routes_fill(table, target->lid, target->lmc, port);
     for (uint32_t i = network->first_terminal[destination];
          i < network->first_terminal[destination + 1]; i++) {
         const struct network_terminal *terminal =
             &network->terminals.items[network->terminals_at[i]];
-        fill_lids(table, terminal->lid, terminal->lmc, at == destination ? terminal->port : port);
+        routes_fill(table, terminal->lid, terminal->lmc, at == destination ? terminal->port : port);
     }
     return 1 + network_terminal_count(network, destination);
 }

@@ -13,34 +13,19 @@
 #include "routing/search/tree.h"
 
 #include "base/map.h"
+#include "base/sort.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { FAR = 63 }; /* distances from here on are one */
 
-/* Distances from the switches in the queue, which have distance 0. */
-static void spread_distances(struct tree *tree, const struct network *network, uint32_t *distance,
-                             uint32_t *queue, uint32_t tail)
+/* Levels from the switches in the queue, which have theirs. */
+static void spread_levels(struct tree *tree, const struct network *network, uint32_t *queue,
+                          uint32_t count)
 {
-    for (uint32_t head = 0; head < tail; head++) {
-        uint32_t at = queue[head];
-        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-            uint32_t to = network->edges[e].to;
-            if (distance[to] == NETWORK_NONE) {
-                distance[to] = distance[at] + 1;
-                queue[tail++] = to;
-            }
-        }
-        tree->operations += network->first_edge[at + 1] - network->first_edge[at];
-    }
-}
-
-static void forget(uint32_t *values, uint32_t count)
-{
-    for (uint32_t at = 0; at < count; at++)
-        values[at] = NETWORK_NONE;
+    count = network_spread(network, tree->level, queue, count);
+    tree->operations += network_count_edges(network, queue, count);
 }
 
 /* What has no level yet is a part without terminals or roots. */
@@ -51,7 +36,7 @@ static void level_other_parts(struct tree *tree, const struct network *network, 
             continue;
         tree->level[at] = 0;
         queue[0] = at;
-        spread_distances(tree, network, tree->level, queue, 1);
+        spread_levels(tree, network, queue, 1);
     }
 }
 
@@ -85,15 +70,8 @@ static void turn_over(struct tree *tree, uint32_t switches)
 static void level_from_terminals(struct tree *tree, const struct network *network, uint32_t *queue,
                                  bool *used)
 {
-    uint32_t tail = 0;
-    forget(tree->level, (uint32_t)network->switches.count);
-    for (uint32_t at = 0; at < network->switches.count; at++) {
-        if (network_terminal_count(network, at) == 0)
-            continue;
-        tree->level[at] = 0;
-        queue[tail++] = at;
-    }
-    spread_distances(tree, network, tree->level, queue, tail);
+    uint32_t count = network_stages(network, tree->level, queue);
+    tree->operations += network_count_edges(network, queue, count);
     for (uint32_t at = 0; at < network->switches.count; at++)
         used[at] = tree->level[at] != NETWORK_NONE;
     level_other_parts(tree, network, queue);
@@ -102,12 +80,12 @@ static void level_from_terminals(struct tree *tree, const struct network *networ
 static void level_from_roots(struct tree *tree, const struct network *network,
                              const uint32_t *roots, uint32_t count, uint32_t *queue)
 {
-    forget(tree->level, (uint32_t)network->switches.count);
+    memset(tree->level, 0xFF, network->switches.count * sizeof *tree->level);
     for (uint32_t i = 0; i < count; i++) {
         tree->level[roots[i]] = 0;
         queue[i] = roots[i];
     }
-    spread_distances(tree, network, tree->level, queue, count);
+    spread_levels(tree, network, queue, count);
     level_other_parts(tree, network, queue);
     turn_over(tree, (uint32_t)network->switches.count);
 }
@@ -124,10 +102,8 @@ static void find_reach(struct tree *tree, const struct network *network, uint32_
         uint32_t count = network_terminal_count(network, from);
         if (count == 0)
             continue;
-        forget(distance, switches);
-        distance[from] = 0;
-        queue[0] = from;
-        spread_distances(tree, network, distance, queue, 1);
+        uint32_t met = network_distances(network, from, distance, queue);
+        tree->operations += network_count_edges(network, queue, met);
         for (uint32_t at = 0; at < switches; at++)
             if (distance[at] != NETWORK_NONE)
                 terminals[at][distance[at] < FAR ? distance[at] : FAR] += count;
@@ -149,7 +125,6 @@ static void level_from_middle(struct tree *tree, const struct network *network, 
     uint32_t switches = (uint32_t)network->switches.count, count = 0, least = NETWORK_NONE;
     uint32_t *reach = mem_alloc(switches * sizeof *reach);
     uint32_t *roots = mem_alloc(switches * sizeof *roots);
-    forget(tree->level, switches);
     find_reach(tree, network, reach, tree->level, queue);
     for (uint32_t at = 0; at < switches; at++)
         least = reach[at] < least ? reach[at] : least;
@@ -314,12 +289,6 @@ static void join_neighbours(const struct numbering *numbering, const struct tree
     }
 }
 
-static int compare_keys(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Groups come in order of their lowest LIDs; inside a group the order stays. */
 static void sort_groups(const struct numbering *numbering, uint32_t *order, uint32_t count,
                         uint64_t *keys)
@@ -328,7 +297,7 @@ static void sort_groups(const struct numbering *numbering, uint32_t *order, uint
     memcpy(old, order, count * sizeof *old);
     for (uint32_t i = 0; i < count; i++)
         keys[i] = (uint64_t)numbering->least[find_leader(numbering, order[i])] << 32 | i;
-    qsort(keys, count, sizeof *keys, compare_keys);
+    sort_u64(keys, count);
     for (uint32_t i = 0; i < count; i++)
         order[i] = old[(uint32_t)keys[i]];
     mem_free(old);

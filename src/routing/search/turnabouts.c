@@ -12,7 +12,7 @@ struct choice {
     uint64_t *above[CANDIDATES]; /* as in turnabouts; NULL: chosen */
     uint64_t *roots;             /* bits by switch: nothing above it */
     uint32_t *bottom;            /* switches without anybody below */
-    uint32_t *queue;
+    uint32_t *distance, *queue;
     unsigned candidates;
 };
 
@@ -31,23 +31,18 @@ static void sort_out_ends(struct choice *choice, uint32_t *bottoms)
     }
 }
 
+static bool leads_up(const void *rank, uint32_t at, uint32_t to)
+{
+    return ((const uint32_t *)rank)[to] <= ((const uint32_t *)rank)[at];
+}
+
 static uint64_t *find_above(const struct choice *choice, uint32_t start)
 {
-    const struct network *network = choice->network;
     uint64_t *above = mem_zalloc(choice->words, sizeof *above);
-    uint32_t tail = 1;
-    choice->queue[0] = start;
-    bitset_add(above, start);
-    for (uint32_t head = 0; head < tail; head++) {
-        uint32_t at = choice->queue[head];
-        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-            uint32_t to = network->edges[e].to;
-            if (choice->rank[to] > choice->rank[at] || bitset_has(above, to))
-                continue;
-            bitset_add(above, to);
-            choice->queue[tail++] = to;
-        }
-    }
+    uint32_t count = network_distances_if(choice->network, start, choice->distance, choice->queue,
+                                          leads_up, choice->rank);
+    while (count-- > 0)
+        bitset_add(above, choice->queue[count]);
     return above;
 }
 
@@ -101,6 +96,7 @@ void turnabouts_choose(struct turnabouts *turnabouts, const struct network *netw
     *turnabouts = (struct turnabouts){0};
     choice.roots = mem_zalloc(choice.words, sizeof *choice.roots);
     choice.bottom = mem_alloc(switches * sizeof *choice.bottom);
+    choice.distance = mem_alloc(switches * sizeof *choice.distance);
     choice.queue = mem_alloc(switches * sizeof *choice.queue);
     sort_out_ends(&choice, &bottoms);
     choice.candidates = bottoms < CANDIDATES ? bottoms : CANDIDATES;
@@ -112,6 +108,7 @@ void turnabouts_choose(struct turnabouts *turnabouts, const struct network *netw
         mem_free(choice.above[i]);
     mem_free(choice.roots);
     mem_free(choice.bottom);
+    mem_free(choice.distance);
     mem_free(choice.queue);
 }
 

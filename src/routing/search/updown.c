@@ -1,32 +1,13 @@
 #include "routing/search/updown.h"
 
-#include <stdlib.h>
+#include "base/sort.h"
 
-static void spread_levels(struct updown *updown, const struct network *network, uint32_t *queue,
-                          uint32_t tail)
-{
-    for (uint32_t head = 0; head < tail; head++) {
-        uint32_t at = queue[head];
-        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-            uint32_t to = network->edges[e].to;
-            if (updown->level[to] == NETWORK_NONE) {
-                updown->level[to] = updown->level[at] + 1;
-                queue[tail++] = to;
-            }
-        }
-    }
-}
+#include <errno.h>
 
 /* Level, LID and index in one number that sorts like the key. */
 static uint64_t key_of(uint32_t level, uint16_t lid, uint32_t index)
 {
     return (uint64_t)level << 40 | (uint64_t)lid << 24 | index;
-}
-
-static int compare_keys(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
 }
 
 static void sort_ranks(struct updown *updown, const struct network *network)
@@ -35,8 +16,7 @@ static void sort_ranks(struct updown *updown, const struct network *network)
     uint64_t *keys = mem_alloc(switches * sizeof *keys);
     for (uint32_t at = 0; at < switches; at++)
         keys[at] = key_of(updown->level[at], network->switches.items[at].lid, at);
-    if (switches)
-        qsort(keys, switches, sizeof *keys, compare_keys);
+    sort_u64(keys, switches);
     for (uint32_t rank = 0; rank < switches; rank++) {
         updown->order[rank] = keys[rank] & 0xFFFFFF;
         updown->rank[updown->order[rank]] = rank;
@@ -71,7 +51,7 @@ void updown_init(struct updown *updown, const struct network *network, const uin
         updown->level[at] = 0;
         queue[tail++] = at;
     }
-    spread_levels(updown, network, queue, tail);
+    network_spread(network, updown->level, queue, tail);
     sort_ranks(updown, network);
     mem_free(rooted);
     mem_free(queue);
@@ -113,4 +93,15 @@ uint32_t updown_terminal_rank(const struct updown *updown, const struct network 
             high = middle;
     }
     return low;
+}
+
+int updown_refuse(const struct network *network, uint64_t pairs, uint32_t from, uint32_t to,
+                  struct err *err)
+{
+    char first[NETWORK_LABEL_BYTES], last[NETWORK_LABEL_BYTES];
+    return err_set(err, ENETUNREACH,
+                   "%llu pairs of ports have no up*-down* route with these roots (the first from "
+                   "%.80s to %.80s)",
+                   (unsigned long long)pairs, network_label(network, NETWORK_SWITCH | from, first),
+                   network_label(network, NETWORK_SWITCH | to, last));
 }

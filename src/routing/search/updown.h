@@ -37,4 +37,9 @@ static inline bool updown_is_up(const struct updown *updown, uint32_t from, uint
     return updown->rank[to] < updown->rank[from];
 }
 
+/* -ENETUNREACH, with a message: so many pairs of terminals have no up*-down* route, the first of
+ * them from one switch to another. */
+int updown_refuse(const struct network *network, uint64_t pairs, uint32_t from, uint32_t to,
+                  struct err *err);
+
 #endif

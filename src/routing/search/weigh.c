@@ -174,15 +174,11 @@ static void add_loads(struct weigh *weigh, uint32_t lid)
     }
 }
 
-static void write_entries(struct weigh *weigh, uint32_t lid, uint8_t lmc)
+static void write_entries(struct weigh *weigh, uint16_t lid, uint8_t lmc)
 {
     for (uint32_t i = 1; i < weigh->count; i++) {
         uint32_t at = weigh->order[i];
-        uint8_t *entry = routes_row(weigh->routes, at) + lid;
-        if (lmc)
-            memset(entry, weigh->port[weigh->chosen[at]], (size_t)1 << lmc);
-        else
-            *entry = weigh->port[weigh->chosen[at]];
+        routes_fill(routes_row(weigh->routes, at), lid, lmc, weigh->port[weigh->chosen[at]]);
     }
     weigh->operations += weigh->count;
 }
@@ -236,7 +232,7 @@ static void serve_lid(struct weigh *weigh, const struct network_terminal *termin
         recall_used(weigh, terminal, offset);
     choose_ways(weigh);
     add_loads(weigh, terminal->lid + offset);
-    write_entries(weigh, terminal->lid + offset, 0);
+    write_entries(weigh, (uint16_t)(terminal->lid + offset), 0);
     if (offset)
         forget_used(weigh);
 }
@@ -299,17 +295,8 @@ static void fill_own(struct weigh *weigh)
 {
     const struct network *network = weigh->network;
     for (uint32_t at = 0; at < network->switches.count; at++) {
-        const struct network_switch *node = &network->switches.items[at];
-        uint8_t *table = routes_row(weigh->routes, at);
-        memset(table, PORT_NONE, weigh->routes->stride);
-        if (node->lid)
-            memset(table + node->lid, 0, (size_t)1 << node->lmc);
-        for (uint32_t i = network->first_terminal[at]; i < network->first_terminal[at + 1]; i++) {
-            const struct network_terminal *terminal =
-                &network->terminals.items[network->terminals_at[i]];
-            if (terminal->lid)
-                memset(table + terminal->lid, terminal->port, (size_t)1 << terminal->lmc);
-        }
+        memset(routes_row(weigh->routes, at), PORT_NONE, weigh->routes->stride);
+        routes_fill_own(weigh->routes, network, at);
     }
     weigh->operations += network->switches.count + network->terminals.count;
 }

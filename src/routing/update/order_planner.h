@@ -79,14 +79,10 @@ static inline enum phase planner_phase(const struct planner *planner, uint32_t a
 static inline uint32_t planner_next(const struct planner *planner, uint32_t at, uint8_t port,
                                     uint8_t *in)
 {
-    const struct network_switch *node = &planner->network->switches.items[at];
-    if (port == 0 || port > node->port_count)
-        return NETWORK_NONE;
-    const struct network_port *link = &planner->network->ports.items[node->first_port + port];
-    if (link->peer == NETWORK_NONE || !(link->peer & NETWORK_SWITCH))
-        return NETWORK_NONE;
-    *in = link->peer_port;
-    return link->peer & ~NETWORK_SWITCH;
+    const struct network_port *link = network_link_at(planner->network, at, port);
+    if (link)
+        *in = link->peer_port;
+    return link ? link->peer & ~NETWORK_SWITCH : NETWORK_NONE;
 }
 
 /* The lane of packets that a switch's terminals, or it itself, send to the LID. */

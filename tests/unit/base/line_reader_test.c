@@ -11,7 +11,9 @@
 #include "base/time.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct line {
     struct arena arena;
@@ -294,6 +296,20 @@ static void a_file_that_is_not_there_has_no_lines(void **state)
     assert_false(line_reader_next_line(reader));
 }
 
+static void a_compressed_file_is_called_so(void **state)
+{
+    char path[] = "/tmp/weft-line-reader-XXXXXX";
+    struct err err = {0};
+    (void)state;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && write(fd, "\x1f\x8b\x08\0", 4) == 4);
+    close(fd);
+    struct line_reader *reader = from_file(path, &err);
+    assert_false(line_reader_next_line(reader));
+    assert_non_null(strstr(err.message, "compressed"));
+    unlink(path);
+}
+
 static void an_error_without_a_place_is_about_the_current_line(void **state)
 {
     struct err err = {0};
@@ -332,6 +348,7 @@ int main(void)
         cmocka_unit_test(a_line_can_be_read_as_it_is),
         cmocka_unit_test(a_line_may_be_long),
         cmocka_unit_test(a_file_that_is_not_there_has_no_lines),
+        cmocka_unit_test(a_compressed_file_is_called_so),
         cmocka_unit_test(an_error_without_a_place_is_about_the_current_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,25 +1,8 @@
 #!/bin/sh
 # weft sim at the command line: command_test.sh PATH-OF-WEFT
 # shellcheck disable=SC2016,SC2317 # inner shells expand; functions are called by claim
-set -u
-weft=$(realpath "$1")
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failed=0
-
-# claim TEXT COMMAND...: the command succeeds
-claim() {
-    text=$1
-    shift
-    if "$@" >claim.out 2>claim.err; then
-        echo "ok: $text"
-    else
-        echo "FAILED: $text"
-        cat claim.err
-        failed=1
-    fi
-}
+# shellcheck source=../claim.sh
+. "$(dirname "$0")/../claim.sh"
 
 # sim STATUS WORDS...: weft sim ends with this status; out and err are what it printed
 sim() {

@@ -282,6 +282,38 @@ static void an_agent_that_babbles_is_not_listened_to(void **state)
     toy_assert_up(toy);
 }
 
+/* Whether an adapter may send on VL 0. */
+static bool may_send(struct toy *toy, const char *node, unsigned port)
+{
+    const uint8_t *table = toy_node(toy, node)->ports[port].arbitration;
+    for (unsigned i = 0; i < 8; i++)
+        if (wire_get_at(table, VL_ARBITRATION_TABLE_VL, i) == 0 &&
+            wire_get_at(table, VL_ARBITRATION_TABLE_WEIGHT, i))
+            return true;
+    return false;
+}
+
+/* Its own cable is gone, and with it the way to its other port, of which something is wanted. */
+static void a_manager_cut_off_from_its_own_second_port_comes_to_rest(void **state)
+{
+    const struct toy_rule lost = {TOY_LOSE, "H1", ATTRIBUTE_VL_ARBITRATION_TABLE, 0, 1000};
+    struct sm_config config = toy_config();
+    config.engine = engine_find("dfsssp");
+    struct toy *toy = toy_open(state, "S1-S2 S2-S3 S3-S1 S1-H1 S2-H1 S3-H3");
+    toy_meddle(toy, lost);
+    toy_seat(toy, "H1", &config);
+    toy_run_until_sent(toy, "H1", ATTRIBUTE_VL_ARBITRATION_TABLE, METHOD_SET);
+    toy_cut(toy, "S1", "H1");
+    toy_run(toy, TOY_SWEEP / 2);
+    assert_int_equal(toy_present(toy), 1);
+    assert_true(sm_is_settled(toy->sm));
+    memset(toy->rules, 0, sizeof toy->rules);
+    toy_link(toy, "S1", "H1");
+    toy_run(toy, 2 * TOY_SWEEP);
+    toy_assert_up(toy);
+    assert_true(may_send(toy, "H1", 2));
+}
+
 /* ---- one change after the other ---- */
 
 static void tables_for_a_subnet_that_is_no_more_are_not_written(void **state)
@@ -602,17 +634,6 @@ static void a_wave_waits_for_the_drain_before_it(void **state)
     toy_assert_up(toy);
 }
 
-/* Whether an adapter may send on VL 0. */
-static bool may_send(struct toy *toy, const char *node)
-{
-    const uint8_t *table = toy_node(toy, node)->ports[1].arbitration;
-    for (unsigned i = 0; i < 8; i++)
-        if (wire_get_at(table, VL_ARBITRATION_TABLE_VL, i) == 0 &&
-            wire_get_at(table, VL_ARBITRATION_TABLE_WEIGHT, i))
-            return true;
-    return false;
-}
-
 static void sources_wait_while_tables_without_a_safe_order_are_written(void **state)
 {
     static const char *const adapters[] = {"H1", "H2", "H4", "H6"};
@@ -624,11 +645,11 @@ static void sources_wait_while_tables_without_a_safe_order_are_written(void **st
     toy_run_until_sent(toy, NULL, LFT, METHOD_SET);
     assert_true(toy->now >= told + TOY_TIMEOUT + TOY_DRAIN); /* since the last of them knows */
     for (unsigned i = 0; i < 4; i++)
-        assert_false(may_send(toy, adapters[i]));
+        assert_false(may_send(toy, adapters[i], 1));
     assert_true(toy_outstanding(toy, 0) > 1); /* all at once */
     toy_settle(toy);
     for (unsigned i = 0; i < 4; i++)
-        assert_true(may_send(toy, adapters[i]));
+        assert_true(may_send(toy, adapters[i], 1));
     toy_assert_up(toy);
 }
 
@@ -637,10 +658,10 @@ static void a_change_while_sources_wait_sets_them_free_in_the_end(void **state)
     struct toy *toy = root_moves(state, long_ring, "S4", toy_config());
     toy_run_until_sent(toy, NULL, ATTRIBUTE_VL_ARBITRATION_TABLE, METHOD_SET);
     toy_run(toy, TOY_DRAIN / 2);
-    assert_false(may_send(toy, "H2"));
+    assert_false(may_send(toy, "H2", 1));
     toy_cut(toy, "S2", "S3");
     toy_settle(toy);
-    assert_true(may_send(toy, "H2"));
+    assert_true(may_send(toy, "H2", 1));
     toy_assert_up(toy);
 }
 
@@ -653,7 +674,7 @@ static void sources_do_not_wait_for_routes_that_there_are_none_of(void **state)
     toy_link(toy, "S1", "S3");
     toy_settle(toy);
     assert_true(toy_heard(toy, "no routes, the old ones stay"));
-    assert_true(may_send(toy, "H2"));
+    assert_true(may_send(toy, "H2", 1));
 }
 
 static void the_next_master_sets_sources_free_that_the_last_one_held(void **state)
@@ -662,12 +683,12 @@ static void the_next_master_sets_sources_free_that_the_last_one_held(void **stat
     struct sm_config config = toy_config();
     toy_run_until_sent(toy, NULL, ATTRIBUTE_VL_ARBITRATION_TABLE, METHOD_SET);
     toy_run(toy, TOY_DRAIN / 2);
-    assert_false(may_send(toy, "H4"));
+    assert_false(may_send(toy, "H4", 1));
     toy_kill(toy, 0);
     toy_node(toy, "H1")->claims_manager = true; /* and is not active */
     toy_seat(toy, "H2", &config);
     toy_settle(toy);
-    assert_true(may_send(toy, "H4"));
+    assert_true(may_send(toy, "H4", 1));
     assert_true(toy_delivers(toy));
 }
 
@@ -745,6 +766,7 @@ int main(void)
         TOY_TEST(a_full_sweep_notices_what_no_switch_reports),
         TOY_TEST(after_a_change_everything_is_explored_if_that_is_asked_for),
         TOY_TEST(an_agent_that_babbles_is_not_listened_to),
+        TOY_TEST(a_manager_cut_off_from_its_own_second_port_comes_to_rest),
         TOY_TEST(tables_for_a_subnet_that_is_no_more_are_not_written),
         TOY_TEST(routes_that_come_when_another_is_master_are_dropped),
         TOY_TEST(routes_of_an_earlier_mastership_are_dropped),

@@ -160,14 +160,14 @@ static bool weathered(void **state, uint64_t seed, unsigned managers)
         "S1-S2 S1-S2 S2-S3 S1-H1 S2-H2 S3-H2 S3-H3",
         "S1-S2 S1-S3 S2-S4 S3-S4 S4-S5 S1-H1 S5-H2 S4-H3",
     };
-    static const char *const seats[] = {"H1", "H2", "H3"};
+    static const char *const seats[TOY_MANAGERS] = {"H1", "H2", "H3"};
     struct storm storm = {.managers = managers};
     rng_seed(&storm.rng, seed, managers);
     storm.refuses = draw(&storm, 3) == 0;
     storm.toy = toy_open(state, subnets[draw(&storm, sizeof subnets / sizeof subnets[0])]);
     text_printf(&storm.toy->events, "STORM_SEED=%llu\n", (unsigned long long)seed);
     struct sm_config config = any_config(&storm);
-    for (unsigned i = 0; i < managers; i++) {
+    for (unsigned i = 0; i < managers && i < TOY_MANAGERS; i++) {
         config.priority = (uint8_t)draw(&storm, 3);
         toy_seat(storm.toy, seats[i], &config);
     }
@@ -184,11 +184,11 @@ static bool weathered(void **state, uint64_t seed, unsigned managers)
            toy_delivers(storm.toy);
 }
 
-static void weather_all(void **state, unsigned managers)
+static void weather_all(void **state, unsigned fewest, unsigned most)
 {
     const char *only = getenv("STORM_SEED");
     for (uint64_t seed = only ? strtoull(only, NULL, 10) : 1; seed <= STORMS || only; seed++) {
-        if (!weathered(state, seed, managers))
+        if (!weathered(state, seed, fewest + (unsigned)seed % (most - fewest + 1)))
             fail_msg("seed %llu: not up again", (unsigned long long)seed);
         if (only || seed == STORMS)
             return;
@@ -198,12 +198,12 @@ static void weather_all(void **state, unsigned managers)
 
 static void after_any_storm_the_subnet_is_up_again(void **state)
 {
-    weather_all(state, 1);
+    weather_all(state, 1, 1);
 }
 
 static void after_any_storm_there_is_one_master(void **state)
 {
-    weather_all(state, 2);
+    weather_all(state, 2, TOY_MANAGERS);
 }
 
 int main(void)

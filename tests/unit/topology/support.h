@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/line_reader.h"
 #include "topology/generate.h"
 #include "topology/graph.h"
 
@@ -20,7 +21,7 @@ static inline void must_read(struct topology *topology, const char *text)
     struct err err;
     char message[1024];
     topology_init(topology);
-    if (topology_read_text(topology, "net", text, strlen(text), &err))
+    if (topology_read(topology, from_text("net", text, &err)))
         fail_msg("%s", err_text(&err, message, sizeof message));
 }
 
@@ -29,7 +30,7 @@ static inline void must_read_file(struct topology *topology, const char *path)
     struct err err;
     char message[1024];
     topology_init(topology);
-    if (topology_read(topology, path, &err))
+    if (topology_read(topology, from_file(path, &err)))
         fail_msg("%s", err_text(&err, message, sizeof message));
 }
 

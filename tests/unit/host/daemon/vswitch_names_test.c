@@ -12,9 +12,8 @@
 
 static unsigned start(struct world *world, bool dynamic)
 {
-    struct sm_config config;
-    open_hypervisors(world, "2", "2", "2");
-    sm_config_init(&config);
+    world_open(world, "today", "kary 2 2 vfs=2");
+    struct sm_config config = default_config();
     config.dynamic_lids = dynamic;
     return settle(world, host(world, "H0"), &config);
 }
@@ -95,7 +94,6 @@ static void a_hypervisor_may_have_the_longest_description(void **state)
     static const char *const words[] = {"2", "2", "vfs=2"};
     struct world world;
     struct fabric_options options;
-    struct sm_config config;
     struct err err = {0};
     memset(longest, 'h', sizeof longest - 1);
     topology_init(&world.topology);
@@ -104,7 +102,7 @@ static void a_hypervisor_may_have_the_longest_description(void **state)
     assert_int_equal(fabric_options_preset(&options, "today", &err), 0);
     world.fabric = fabric_new(&world.topology, &options, 1);
     world.sim = sim_new(world.fabric);
-    sm_config_init(&config);
+    struct sm_config config = default_config();
     unsigned manager = settle(&world, host(&world, "H0"), &config);
     must(&world, manager, VSWITCH_CREATE, "alpha", longest, VSWITCH_BALANCED);
     must(&world, manager, VSWITCH_MIGRATE, "alpha", "H1", VSWITCH_BALANCED);
@@ -150,8 +148,13 @@ static void names_of_machines_that_there_are_not_are_not_kept(void **state)
     ask(&world, manager, VSWITCH_MIGRATE, "alpha", "nowhere", VSWITCH_BALANCED);
     assert_true(vswitch_find_machine(machines, vswitch_guid("alpha"), &machine));
     assert_string_equal(machine.name, "alpha");
+    must(&world, manager, VSWITCH_CREATE, "beta", "H2", VSWITCH_BALANCED);
     must(&world, manager, VSWITCH_DESTROY, "alpha", NULL, VSWITCH_BALANCED);
-    assert_int_equal(machines->name_texts.count, machines->free_names.count);
+    assert_int_equal(machines->name_texts.count, 1);
+    assert_true(vswitch_find_machine(machines, vswitch_guid("beta"), &machine));
+    assert_string_equal(machine.name, "beta");
+    must(&world, manager, VSWITCH_DESTROY, "beta", NULL, VSWITCH_BALANCED);
+    assert_int_equal(machines->name_texts.count, 0);
     world_close(&world);
 }
 
@@ -204,25 +207,21 @@ static void refusals_are_objects_too(void **state)
 /* On a torus dfsssp's lanes seldom allow another way: most moves need routes anew. */
 static void a_move_that_took_new_routes_claims_no_figures(void **state)
 {
-    (void)state;
-    static const char *const words[] = {"dims=4x4"};
-    struct world world;
-    struct sm_config config;
     struct text out = {0};
     unsigned rerouted = 0;
     char command[32];
-    open_virtual(&world, "torus", words, 1, "1");
-    sm_config_init(&config);
+    struct world *world = world_for(state, "today", "torus dims=4x4 vfs=1");
+    struct sm_config config = default_config();
     config.engine = engine_find("dfsssp");
-    unsigned manager = settle(&world, host(&world, "H0"), &config);
-    must(&world, manager, VSWITCH_CREATE, "alpha", "H0", VSWITCH_BALANCED);
+    unsigned manager = settle(world, host(world, "H0"), &config);
+    must(world, manager, VSWITCH_CREATE, "alpha", "H0", VSWITCH_BALANCED);
     for (unsigned i = 1; i < 12; i++) {
         char place[8];
         snprintf(place, sizeof place, "H%u", i);
         struct vswitch_result result =
-            must(&world, manager, VSWITCH_MIGRATE, "alpha", place, VSWITCH_BALANCED);
+            must(world, manager, VSWITCH_MIGRATE, "alpha", place, VSWITCH_BALANCED);
         snprintf(command, sizeof command, "ticket %llu", (unsigned long long)result.ticket);
-        assert_int_equal(control(&world, manager, command, &out), 0);
+        assert_int_equal(control(world, manager, command, &out), 0);
         const char *says = result.rerouted ? "\"table_smps\":null,\"switches\":null" : "_smps\":";
         assert_non_null(strstr(out.data, says));
         assert_int_equal(!strstr(out.data, "null"), !result.rerouted);
@@ -231,7 +230,6 @@ static void a_move_that_took_new_routes_claims_no_figures(void **state)
     }
     assert_true(rerouted > 0);
     text_release(&out);
-    world_close(&world);
 }
 
 /* What docs/vswitch.md and weft-ctl(1) promise, and for which engines. */
@@ -239,15 +237,12 @@ static void routes_with_up_and_down_stay_when_machines_move(void **state)
 {
     (void)state;
     static const char *const engines[] = {"updn", "ftree", "fera", "pira", "dr", "pira+fera"};
-    static const char *const torus[] = {"dims=4x4"}, *const tree[] = {"4", "2"};
     for (unsigned run = 0; run < 2 * sizeof engines / sizeof *engines; run++) {
         const char *engine = engines[run / 2];
         bool dynamic = run % 2, is_tree = strcmp(engine, "ftree") == 0;
         struct world world;
-        struct sm_config config;
-        open_virtual(&world, is_tree ? "kary" : "torus", is_tree ? tree : torus, is_tree ? 2 : 1,
-                     "1");
-        sm_config_init(&config);
+        world_open(&world, "today", is_tree ? "kary 4 2 vfs=1" : "torus dims=4x4 vfs=1");
+        struct sm_config config = default_config();
         config.engine = engine_find(engine);
         config.lmc = config.engine->renames ? 2 : 0;
         config.dynamic_lids = dynamic;
@@ -275,7 +270,7 @@ int main(void)
         cmocka_unit_test(names_that_no_terminal_should_see_are_refused),
         cmocka_unit_test(names_of_machines_that_there_are_not_are_not_kept),
         cmocka_unit_test(refusals_are_objects_too),
-        cmocka_unit_test(a_move_that_took_new_routes_claims_no_figures),
+        WORLD_TEST(a_move_that_took_new_routes_claims_no_figures),
         cmocka_unit_test(routes_with_up_and_down_stay_when_machines_move),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

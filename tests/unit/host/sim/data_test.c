@@ -41,18 +41,12 @@ static void note_deadlock(void *context, uint64_t now, const char *cycle)
 }
 
 static void begin_with(struct traffic_world *world, const struct sm_config *config,
-                       const char *kind, const char *words, const struct fabric_options *options)
+                       const char *fabric, const struct fabric_options *options)
 {
-    char copy[128], *rest = copy;
-    const char *list[8];
-    size_t count = 0;
-    snprintf(copy, sizeof copy, "%s", words);
-    for (char *word; (word = strsep(&rest, " ")) != NULL && count < 8;)
-        list[count++] = word;
     world->deadlocks = 0;
     world->looped = world->last_loss = 0;
     world->config = *config;
-    world_open_with(&world->world, options, kind, list, count);
+    world_open_with(&world->world, options, fabric);
     world->manager = settle(&world->world, management_port(&world->world, "S0"), &world->config);
     world->paths = sim_paths_new(world->world.sim, world->world.fabric);
     fabric_observe_data(world->world.fabric, &(struct data_observer){.context = world,
@@ -71,11 +65,11 @@ static struct sm_config config_with(const char *engine)
     return config;
 }
 
-static void begin(struct traffic_world *world, const char *engine, const char *kind,
-                  const char *words, const struct fabric_options *options)
+static void begin(struct traffic_world *world, const char *engine, const char *fabric,
+                  const struct fabric_options *options)
 {
     struct sm_config config = config_with(engine);
-    begin_with(world, &config, kind, words, options);
+    begin_with(world, &config, fabric, options);
 }
 
 static void end(struct traffic_world *world)
@@ -115,7 +109,7 @@ static void start(struct traffic_world *world, struct traffic *traffic)
 static void run(struct traffic_world *world, uint64_t ps)
 {
     struct err err = {0};
-    sim_run(world->world.sim, sim_now(world->world.sim) + ps);
+    run_for(&world->world, ps);
     if (fabric_check_data(world->world.fabric, &err) < 0)
         fail_msg("%s", err.message);
 }
@@ -156,7 +150,7 @@ static void only_engines_that_break_the_ring_keep_it_moving(void **state)
     for (unsigned i = 0; i < 5; i++) {
         struct traffic_world world;
         struct fabric_options options = small_buffers();
-        begin(&world, engines[i], "ring", "switches=6 hosts=2 width=1x speed=sdr", &options);
+        begin(&world, engines[i], "ring switches=6 hosts=2 width=1x speed=sdr", &options);
         struct traffic traffic = everybody(&world);
         start(&world, &traffic);
         run(&world, 20 * TIME_MS);
@@ -178,7 +172,7 @@ static void a_manager_heals_traffic_around_a_dead_switch(void **state)
     struct fabric_options options;
     (void)state;
     assert_int_equal(fabric_options_preset(&options, "today", NULL), 0);
-    begin(&world, "updn", "irregular", "switches=16 hosts=15 ports=8 width=1x speed=sdr", &options);
+    begin(&world, "updn", "irregular switches=16 hosts=15 ports=8 width=1x speed=sdr", &options);
     struct traffic traffic = everybody(&world);
     traffic.arrival = ARRIVAL_POISSON;
     traffic.interval_ps = 20 * TIME_US;
@@ -214,7 +208,7 @@ static void a_switch_that_comes_back_is_used_again(void **state)
     struct fabric_options options;
     (void)state;
     assert_int_equal(fabric_options_preset(&options, "today", NULL), 0);
-    begin(&world, "updn", "irregular", "switches=16 hosts=16 ports=8 width=1x speed=sdr", &options);
+    begin(&world, "updn", "irregular switches=16 hosts=16 ports=8 width=1x speed=sdr", &options);
     uint32_t victim = topology_find(&world.world.topology, "S7");
     for (unsigned round = 0; round < 2; round++) {
         struct traffic traffic = everybody(&world);
@@ -271,8 +265,8 @@ static void only_naive_reconfiguration_ends_in_a_circle(void **state)
         struct fabric_options options = small_buffers();
         struct sm_config config = config_with("fera");
         config.mode = modes[i];
-        config.paper = config.mode == SM_STATIC;
-        begin_with(&world, &config, "ring", "switches=6 hosts=2 width=1x speed=sdr", &options);
+        config.policy = config.mode == SM_STATIC ? &sm_policy_paper : &sm_policy_default;
+        begin_with(&world, &config, "ring switches=6 hosts=2 width=1x speed=sdr", &options);
         fabric_set_agent_delay(world.world.fabric, topology_find(&world.world.topology, "S2"),
                                300 * TIME_US, NULL);
         fabric_set_agent_delay(world.world.fabric, topology_find(&world.world.topology, "S4"),
@@ -300,7 +294,7 @@ static void the_counters_of_all_ports_agree_with_the_books(void **state)
     struct fabric_options options;
     (void)state;
     assert_int_equal(fabric_options_preset(&options, "paper", NULL), 0);
-    begin(&world, "updn", "irregular", "switches=16 hosts=16 ports=8 width=1x speed=sdr", &options);
+    begin(&world, "updn", "irregular switches=16 hosts=16 ports=8 width=1x speed=sdr", &options);
     const struct topology *topology = &world.world.topology;
     uint64_t *before = mem_zalloc(topology->ports.count * 2, sizeof *before);
     for (uint32_t port = 0; port < topology->ports.count; port++) {

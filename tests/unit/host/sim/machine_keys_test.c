@@ -51,7 +51,7 @@ static void read_rules(const struct keyed *keyed, unsigned others, struct partit
 static void open_keyed(struct keyed *keyed, bool dynamic)
 {
     *keyed = (struct keyed){0};
-    open_hypervisors(&keyed->world, "3", "2", "2");
+    world_open(&keyed->world, "today", "kary 3 2 vfs=2");
     read_rules(keyed, 0, &keyed->partitions);
     sm_config_init(&keyed->config);
     keyed->config.partitions = &keyed->partitions;

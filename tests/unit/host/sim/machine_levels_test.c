@@ -29,15 +29,14 @@ static unsigned open_levels(struct world *world, struct heard *heard, bool dynam
 {
     char text[] = "level default sl 0 weight 64\nlevel urgent sl 1 priority high weight 64\n";
     struct err err = {0};
-    struct sm_config config;
     struct qos qos;
     qos_init(&qos);
     assert_int_equal(qos_read(&qos, from_text("levels", text, &err)), 0);
     qos.on = true;
-    sm_config_init(&config);
+    struct sm_config config = default_config();
     config.qos = &qos;
     config.dynamic_lids = dynamic;
-    open_hypervisors(world, "2", "2", "2");
+    world_open(world, "today", "kary 2 2 vfs=2");
     unsigned manager = settle(world, host(world, "H0"), &config);
     qos_release(&qos);
     listen(world, heard);

@@ -10,7 +10,7 @@ static struct sm_config paper_config(void)
     struct sm_config config;
     sm_config_init(&config);
     config.engine = engine_find("fera");
-    config.paper = true;
+    config.policy = &sm_policy_paper;
     config.mode = SM_STATIC;
     config.window = 65535;
     config.sweep_ns = TIME_NEVER;
@@ -19,80 +19,66 @@ static struct sm_config paper_config(void)
 
 static void figure_1_takes_81_requests_to_discover_in_paper_mode(void **state)
 {
-    (void)state;
-    struct world world;
+    struct world *world = world_for(state, "paper", "figure1");
     struct sm_config config = paper_config();
-    world_open(&world, "paper", "figure1", NULL, 0);
-    unsigned manager = settle(&world, management_port(&world, "S1"), &config);
-    struct sm_counts counts = counts_of(&world, manager);
+    unsigned manager = settle(world, management_port(world, "S1"), &config);
+    struct sm_counts counts = counts_of(world, manager);
     const unsigned switches = 8, ports = 4;
     assert_int_equal(counts.node_info, 19);
     assert_int_equal(counts.port_info_get, 47);
     assert_int_equal(counts.port_info_set - 2 * switches * ports, 15);
     assert_int_equal(counts.switch_info + counts.other, 0);
-    world_close(&world);
 }
 
 static void figure_1_gets_its_printed_lids_in_paper_mode(void **state)
 {
-    (void)state;
-    struct world world;
+    struct world *world = world_for(state, "paper", "figure1");
     struct sm_config config = paper_config();
-    world_open(&world, "paper", "figure1", NULL, 0);
-    settle(&world, management_port(&world, "S1"), &config);
-    for (uint32_t node = 0; node < world.topology.nodes.count; node++) {
-        const struct topology_node *n = &world.topology.nodes.items[node];
+    settle(world, management_port(world, "S1"), &config);
+    for (uint32_t node = 0; node < world->topology.nodes.count; node++) {
+        const struct topology_node *n = &world->topology.nodes.items[node];
         uint32_t end = n->first_port + (n->kind != NODE_SWITCH);
-        unsigned lid = (unsigned)wire_get(fabric_port_info(world.fabric, end), PORT_INFO_LID);
+        unsigned lid = (unsigned)wire_get(fabric_port_info(world->fabric, end), PORT_INFO_LID);
         assert_int_equal(lid, strtoul(n->description + 1, NULL, 10)); /* "S10" is LID 10 */
     }
-    world_close(&world);
 }
 
 static void a_paper_distribution_takes_24_smps_a_switch(void **state)
 {
-    (void)state;
-    struct world world;
+    struct world *world = world_for(state, "paper", "figure1");
     struct sm_config config = paper_config();
-    world_open(&world, "paper", "figure1", NULL, 0);
-    unsigned manager = settle(&world, management_port(&world, "S1"), &config);
-    struct sm_counts counts = counts_of(&world, manager);
+    unsigned manager = settle(world, management_port(world, "S1"), &config);
+    struct sm_counts counts = counts_of(world, manager);
     assert_int_equal(counts.tables, 8 * 16);
     assert_int_equal(counts.sent - 81, 8 * (4 + 16 + 4));
-    assert_true(all_active(&world));
-    world_close(&world);
+    assert_true(all_active(world));
 }
 
 static void every_end_port_is_told_the_prefix_of_its_gids(void **state)
 {
-    (void)state;
-    struct world world;
-    struct sm_config config;
-    sm_config_init(&config);
+    struct world *world = world_for(state, "today", "figure1");
+    struct sm_config config = default_config();
     config.subnet_prefix = UINT64_C(0xFEC0000000000001);
-    world_open(&world, "today", "figure1", NULL, 0);
-    settle(&world, management_port(&world, "S1"), &config);
-    for (uint32_t node = 0; node < world.topology.nodes.count; node++)
+    settle(world, management_port(world, "S1"), &config);
+    for (uint32_t node = 0; node < world->topology.nodes.count; node++)
         assert_int_equal(
-            wire_get(fabric_port_info(world.fabric, end_port(&world, node)), PORT_INFO_GID_PREFIX),
+            wire_get(fabric_port_info(world->fabric, end_port(world, node)), PORT_INFO_GID_PREFIX),
             config.subnet_prefix);
-    world_close(&world);
 }
 
 static void a_fabric_comes_up_with_every_engine_and_mode(void **state)
 {
     static const char *const engines[] = {"fera", "pira", "updn", "dr", "pira+fera", "pira+dr"};
-    const char *words[] = {"switches=12", "hosts=10"};
     (void)state;
     for (size_t i = 0; i < sizeof engines / sizeof engines[0]; i++)
         for (unsigned mode = SM_ORDERED; mode <= SM_NAIVE; mode++) {
             struct world world;
-            struct sm_config config;
-            sm_config_init(&config);
+            struct sm_config config = default_config();
             config.engine = engine_find(engines[i]);
             config.mode = (enum sm_mode)mode;
             /* static mode stops ports in a way that only the papers' agents accept */
-            world_open(&world, mode == SM_STATIC ? "paper" : "today", "irregular", words, 2);
+            world_open(&world, mode == SM_STATIC ? "paper" : "today",
+                       "irregular switches=12 hosts=10");
             settle(&world, host(&world, "H0"), &config);
             assert_true(all_active(&world));
             world_close(&world);
@@ -101,14 +87,12 @@ static void a_fabric_comes_up_with_every_engine_and_mode(void **state)
 
 static void every_order_of_discovery_finds_everyone(void **state)
 {
-    const char *words[] = {"switches=12", "hosts=10"};
     (void)state;
     for (unsigned order = SM_ORDER_PROPAGATION; order <= SM_ORDER_DEPTH; order++) {
         struct world world;
-        struct sm_config config;
-        sm_config_init(&config);
+        struct sm_config config = default_config();
         config.order = (enum sm_order)order;
-        world_open(&world, "today", "irregular", words, 2);
+        world_open(&world, "today", "irregular switches=12 hosts=10");
         unsigned manager = settle(&world, host(&world, "H0"), &config);
         assert_int_equal(sm_subnet(sim_manager(world.sim, manager))->nodes.count, 12 + 10);
         assert_true(all_active(&world));
@@ -118,43 +102,37 @@ static void every_order_of_discovery_finds_everyone(void **state)
 
 static void a_port_that_flaps_is_left_alone_and_taken_back(void **state)
 {
-    (void)state;
-    struct world world;
-    struct sm_config config;
-    sm_config_init(&config);
+    struct world *world = world_for(state, "today", "figure1");
+    struct sm_config config = default_config();
     config.sweep_ns = 1 * NS_PER_S;
-    world_open(&world, "today", "figure1", NULL, 0);
-    unsigned manager = settle(&world, host(&world, "H4"), &config);
-    struct sm_counts before = counts_of(&world, manager);
+    unsigned manager = settle(world, host(world, "H4"), &config);
+    struct sm_counts before = counts_of(world, manager);
     for (unsigned i = 0; i < 40; i++) {
-        assert_int_equal(fabric_flap_port(world.fabric, host(&world, "H15"), NULL), 0);
-        sim_run(world.sim, sim_now(world.sim) + 250 * TIME_MS);
+        assert_int_equal(fabric_flap_port(world->fabric, host(world, "H15"), NULL), 0);
+        run_for(world, 250 * TIME_MS);
     }
-    struct sm_counts after = counts_of(&world, manager);
+    struct sm_counts after = counts_of(world, manager);
     assert_true(after.port_info_set - before.port_info_set < 40 * 2); /* not each time */
-    sim_run(world.sim, sim_now(world.sim) + 100 * TIME_S);
-    assert_true(sm_is_settled(sim_manager(world.sim, manager)));
-    assert_true(all_active(&world));
-    world_close(&world);
+    run_for(world, 100 * TIME_S);
+    assert_true(sm_is_settled(sim_manager(world->sim, manager)));
+    assert_true(all_active(world));
 }
 
 /* Random tables: an SMP by LID from the manager to every node and back proves them. */
 static void switches_with_random_tables_are_routed_with_few_entries(void **state)
 {
     static const char *const engines[] = {"pira", "fera"};
-    const char *words[] = {"switches=12", "hosts=10"};
     uint64_t blocks[2];
     (void)state;
     for (unsigned i = 0; i < 2; i++) {
         struct world world;
-        struct sm_config config;
         struct fabric_options options;
-        sm_config_init(&config);
+        struct sm_config config = default_config();
         config.engine = engine_find(engines[i]);
         assert_int_equal(fabric_options_preset(&options, "today", NULL), 0);
         assert_int_equal(fabric_options_set(&options, "linear_entries", "0", NULL), 0);
         assert_int_equal(fabric_options_set(&options, "random_entries", "64", NULL), 0);
-        world_open_with(&world, &options, "irregular", words, 2);
+        world_open_with(&world, &options, "irregular switches=12 hosts=10");
         uint32_t own = host(&world, "H0");
         unsigned manager = settle(&world, own, &config);
         assert_true(all_active(&world));
@@ -171,67 +149,55 @@ static void switches_with_random_tables_are_routed_with_few_entries(void **state
 
 static void a_second_look_writes_nothing(void **state)
 {
-    const char *words[] = {"switches=12", "hosts=10"};
-    (void)state;
-    struct world world;
-    struct sm_config config;
-    sm_config_init(&config);
-    world_open(&world, "today", "irregular", words, 2);
-    unsigned manager = settle(&world, host(&world, "H0"), &config);
-    struct sm_counts before = counts_of(&world, manager);
-    sm_reroute(sim_manager(world.sim, manager), sim_now_ns(world.sim));
-    assert_true(sim_run_until_settled(world.sim, manager, sim_now(world.sim) + 10 * TIME_S));
-    struct sm_counts after = counts_of(&world, manager);
+    struct world *world = world_for(state, "today", "irregular switches=12 hosts=10");
+    struct sm_config config = default_config();
+    unsigned manager = settle(world, host(world, "H0"), &config);
+    struct sm_counts before = counts_of(world, manager);
+    sm_reroute(sim_manager(world->sim, manager), sim_now_ns(world->sim));
+    assert_true(sim_run_until_settled(world->sim, manager, sim_now(world->sim) + 10 * TIME_S));
+    struct sm_counts after = counts_of(world, manager);
     assert_int_equal(after.tables, before.tables);
     assert_int_equal(after.port_info_set, before.port_info_set);
-    world_close(&world);
 }
 
 /* All switches report a port change when they start: that is acknowledged while they are set up. */
 static void the_first_sweep_finds_nothing_to_do(void **state)
 {
-    const char *words[] = {"switches=12", "ports=8", "hosts=10"};
-    (void)state;
-    struct world world;
-    struct sm_config config;
-    sm_config_init(&config);
-    world_open(&world, "today", "irregular", words, 3);
-    unsigned manager = settle(&world, host(&world, "H0"), &config);
-    struct sm_counts before = counts_of(&world, manager);
+    struct world *world = world_for(state, "today", "irregular switches=12 ports=8 hosts=10");
+    struct sm_config config = default_config();
+    unsigned manager = settle(world, host(world, "H0"), &config);
+    struct sm_counts before = counts_of(world, manager);
     unsigned ports = 10, without_link = 0;
-    for (uint32_t node = 0; node < world.topology.nodes.count; node++)
-        for (unsigned number = 0; world.topology.nodes.items[node].kind == NODE_SWITCH &&
-                                  number <= world.topology.nodes.items[node].port_count;
+    for (uint32_t node = 0; node < world->topology.nodes.count; node++)
+        for (unsigned number = 0; world->topology.nodes.items[node].kind == NODE_SWITCH &&
+                                  number <= world->topology.nodes.items[node].port_count;
              number++, ports++)
             without_link +=
-                number && !fabric_link_is_up(world.fabric,
-                                             topology_port_index(&world.topology, node, number));
+                number && !fabric_link_is_up(world->fabric,
+                                             topology_port_index(&world->topology, node, number));
     assert_int_equal(before.port_info_get, ports + without_link); /* which are looked at again */
-    sim_run(world.sim, sim_now(world.sim) + 15 * TIME_S);
-    struct sm_counts after = counts_of(&world, manager);
+    run_for(world, 15 * TIME_S);
+    struct sm_counts after = counts_of(world, manager);
     assert_int_equal(after.switch_info - before.switch_info, 12);
     assert_int_equal(after.port_info_get - before.port_info_get, 1); /* its own */
     assert_int_equal(after.sent - before.sent, 12 + 1);
-    world_close(&world);
 }
 
 /* A link that comes up between the first look at a port and the acknowledgement of the switch that
  * it changed must not be missed. */
 static void a_link_that_comes_up_during_bring_up_is_found(void **state)
 {
-    const char *words[] = {"switches=12", "ports=8", "hosts=10"};
     (void)state;
     for (unsigned steps = 1; steps < 900; steps += 9) {
         struct world world;
-        struct sm_config config;
         struct fabric_options options;
-        sm_config_init(&config);
+        struct sm_config config = default_config();
         config.sweep_ns = 1 * NS_PER_S;
         config.full_every = 0;
         fabric_options_preset(&options, "today", NULL);
         assert_int_equal(fabric_options_set(&options, "traps", "no", NULL), 0);
         assert_int_equal(fabric_options_set(&options, "training", "1us", NULL), 0);
-        world_open_with(&world, &options, "irregular", words, 3);
+        world_open_with(&world, &options, "irregular switches=12 ports=8 hosts=10");
         uint32_t link = host(&world, "S3");
         fabric_set_link(world.fabric, link, false, NULL);
         unsigned manager = sim_add_manager(world.sim, host(&world, "H0"), &config);
@@ -246,200 +212,163 @@ static void a_link_that_comes_up_during_bring_up_is_found(void **state)
 
 static void a_new_master_writes_its_lid_and_no_table(void **state)
 {
-    const char *words[] = {"switches=12", "hosts=10"};
-    (void)state;
-    struct world world;
-    struct sm_config config;
-    sm_config_init(&config);
-    world_open(&world, "today", "irregular", words, 2);
+    struct world *world = world_for(state, "today", "irregular switches=12 hosts=10");
+    struct sm_config config = default_config();
     config.priority = 5;
-    unsigned first = settle(&world, host(&world, "H0"), &config);
+    unsigned first = settle(world, host(world, "H0"), &config);
     config.priority = 3;
-    unsigned second = sim_add_manager(world.sim, host(&world, "H7"), &config);
-    sim_run(world.sim, sim_now(world.sim) + 2 * TIME_S);
-    assert_int_equal(sm_state(sim_manager(world.sim, second)), SM_STANDBY);
-    struct sm_counts before = counts_of(&world, second);
-    uint64_t death = sim_now(world.sim);
-    sim_kill_manager(world.sim, first);
-    while (sm_state(sim_manager(world.sim, second)) != SM_MASTER ||
-           !sm_is_settled(sim_manager(world.sim, second))) {
-        assert_true(sim_now(world.sim) < death + 1 * TIME_S); /* serves within a second */
-        sim_run(world.sim, sim_now(world.sim) + 10 * TIME_MS);
+    unsigned second = sim_add_manager(world->sim, host(world, "H7"), &config);
+    run_for(world, 2 * TIME_S);
+    assert_int_equal(sm_state(sim_manager(world->sim, second)), SM_STANDBY);
+    struct sm_counts before = counts_of(world, second);
+    uint64_t death = sim_now(world->sim);
+    sim_kill_manager(world->sim, first);
+    while (sm_state(sim_manager(world->sim, second)) != SM_MASTER ||
+           !sm_is_settled(sim_manager(world->sim, second))) {
+        assert_true(sim_now(world->sim) < death + 1 * TIME_S); /* serves within a second */
+        run_for(world, 10 * TIME_MS);
     }
-    struct sm_counts after = counts_of(&world, second);
+    struct sm_counts after = counts_of(world, second);
     /* Tables were read, not written: every table SMP is a Get. */
-    const struct subnet *subnet = sm_subnet(sim_manager(world.sim, second));
+    const struct subnet *subnet = sm_subnet(sim_manager(world->sim, second));
     assert_int_equal(after.tables - before.tables, after.tables_read - before.tables_read);
     assert_int_equal(after.port_info_set - before.port_info_set, 12 + 10);
     assert_int_equal(subnet->nodes.count, 12 + 10);
-    world_close(&world);
 }
 
 static void a_higher_priority_takes_over_and_lids_stay(void **state)
 {
-    const char *words[] = {"switches=12", "hosts=10"};
-    (void)state;
-    struct world world;
-    struct sm_config config;
-    sm_config_init(&config);
-    world_open(&world, "today", "irregular", words, 2);
-    unsigned first = settle(&world, host(&world, "H0"), &config);
+    struct world *world = world_for(state, "today", "irregular switches=12 hosts=10");
+    struct sm_config config = default_config();
+    unsigned first = settle(world, host(world, "H0"), &config);
     unsigned lid =
-        (unsigned)wire_get(fabric_port_info(world.fabric, host(&world, "H5")), PORT_INFO_LID);
+        (unsigned)wire_get(fabric_port_info(world->fabric, host(world, "H5")), PORT_INFO_LID);
     config.priority = 9;
-    unsigned second = sim_add_manager(world.sim, host(&world, "H7"), &config);
-    sim_run(world.sim, sim_now(world.sim) + 30 * TIME_S);
-    assert_int_equal(sm_state(sim_manager(world.sim, first)), SM_STANDBY);
-    assert_int_equal(sm_state(sim_manager(world.sim, second)), SM_MASTER);
-    assert_true(sm_is_settled(sim_manager(world.sim, second)));
-    assert_int_equal(wire_get(fabric_port_info(world.fabric, host(&world, "H5")), PORT_INFO_LID),
+    unsigned second = sim_add_manager(world->sim, host(world, "H7"), &config);
+    run_for(world, 30 * TIME_S);
+    assert_int_equal(sm_state(sim_manager(world->sim, first)), SM_STANDBY);
+    assert_int_equal(sm_state(sim_manager(world->sim, second)), SM_MASTER);
+    assert_true(sm_is_settled(sim_manager(world->sim, second)));
+    assert_int_equal(wire_get(fabric_port_info(world->fabric, host(world, "H5")), PORT_INFO_LID),
                      lid);
-    world_close(&world);
 }
 
 static void a_cut_link_writes_only_blocks_that_differ(void **state)
 {
-    (void)state;
-    struct world world;
-    struct sm_config config;
-    const char *words[] = {"switches=24", "ports=6", "hosts=22"};
-    sm_config_init(&config);
-    world_open(&world, "today", "irregular", words, 3);
-    unsigned manager = settle(&world, host(&world, "H0"), &config);
-    struct sm_counts before = counts_of(&world, manager);
+    struct world *world = world_for(state, "today", "irregular switches=24 ports=6 hosts=22");
+    struct sm_config config = default_config();
+    unsigned manager = settle(world, host(world, "H0"), &config);
+    struct sm_counts before = counts_of(world, manager);
     uint8_t tables[24][64];
     unsigned top;
-    for (uint32_t i = 0, s = 0; i < world.topology.nodes.count; i++)
-        if (world.topology.nodes.items[i].kind == NODE_SWITCH)
-            memcpy(tables[s++], fabric_linear_table(world.fabric, i, &top), 64);
-    assert_int_equal(fabric_set_link(world.fabric, host(&world, "S3"), false, NULL), 0);
-    sim_run(world.sim, sim_now(world.sim) + 5 * TIME_S);
-    assert_true(sm_is_settled(sim_manager(world.sim, manager)));
-    struct sm_counts after = counts_of(&world, manager);
+    for (uint32_t i = 0, s = 0; i < world->topology.nodes.count; i++)
+        if (world->topology.nodes.items[i].kind == NODE_SWITCH)
+            memcpy(tables[s++], fabric_linear_table(world->fabric, i, &top), 64);
+    assert_int_equal(fabric_set_link(world->fabric, host(world, "S3"), false, NULL), 0);
+    run_for(world, 5 * TIME_S);
+    assert_true(sm_is_settled(sim_manager(world->sim, manager)));
+    struct sm_counts after = counts_of(world, manager);
     unsigned differ = 0;
-    for (uint32_t i = 0, s = 0; i < world.topology.nodes.count; i++)
-        if (world.topology.nodes.items[i].kind == NODE_SWITCH)
-            differ += memcmp(tables[s++], fabric_linear_table(world.fabric, i, &top), 64) != 0;
+    for (uint32_t i = 0, s = 0; i < world->topology.nodes.count; i++)
+        if (world->topology.nodes.items[i].kind == NODE_SWITCH)
+            differ += memcmp(tables[s++], fabric_linear_table(world->fabric, i, &top), 64) != 0;
     assert_true(differ > 0);
     /* A block may be written once for each wave of an ordered update. */
     assert_true(after.tables - before.tables <= 3 * differ);
-    world_close(&world);
 }
 
 static void another_managers_key_is_replaced_when_its_lease_runs_out(void **state)
 {
-    (void)state;
-    struct world world;
-    struct sm_config config;
-    sm_config_init(&config);
+    struct world *world = world_for(state, "today", "figure1");
+    struct sm_config config = default_config();
     config.sweep_ns = 1 * NS_PER_S;
     config.timeout_ns = 20 * NS_PER_MS;
     config.m_key = 5;
     config.m_key_protect = 1;
     config.m_key_lease_s = 2;
-    world_open(&world, "today", "figure1", NULL, 0);
-    unsigned first = settle(&world, host(&world, "H4"), &config);
-    sim_kill_manager(world.sim, first);
+    unsigned first = settle(world, host(world, "H4"), &config);
+    sim_kill_manager(world->sim, first);
     config.m_key = 9;
-    unsigned second = sim_add_manager(world.sim, host(&world, "H15"), &config);
-    sim_run(world.sim, sim_now(world.sim) + 60 * TIME_S);
-    assert_true(sim_run_until_settled(world.sim, second, sim_now(world.sim) + 5 * TIME_S));
-    for (uint32_t node = 0; node < world.topology.nodes.count; node++) {
-        const struct topology_node *n = &world.topology.nodes.items[node];
+    unsigned second = sim_add_manager(world->sim, host(world, "H15"), &config);
+    run_for(world, 60 * TIME_S);
+    assert_true(sim_run_until_settled(world->sim, second, sim_now(world->sim) + 5 * TIME_S));
+    for (uint32_t node = 0; node < world->topology.nodes.count; node++) {
+        const struct topology_node *n = &world->topology.nodes.items[node];
         uint32_t end = n->first_port + (n->kind != NODE_SWITCH);
-        assert_int_equal(wire_get(fabric_port_info(world.fabric, end), PORT_INFO_M_KEY), 9);
+        assert_int_equal(wire_get(fabric_port_info(world->fabric, end), PORT_INFO_M_KEY), 9);
     }
-    world_close(&world);
 }
 
 static void the_rest_comes_up_when_lids_run_out(void **state)
 {
-    (void)state;
-    struct world world;
-    struct sm_config config;
-    const char *words[] = {"switches=64", "ports=12", "hosts=400"};
-    sm_config_init(&config);
+    struct world *world = world_for(state, "today", "irregular switches=64 ports=12 hosts=400");
+    struct sm_config config = default_config();
     config.lmc = 7; /* 400 adapters of 128 LIDs each do not fit */
-    world_open(&world, "today", "irregular", words, 3);
-    unsigned manager = sim_add_manager(world.sim, host(&world, "H0"), &config);
-    assert_true(sim_run_until_settled(world.sim, manager, 30 * TIME_S));
+    unsigned manager = sim_add_manager(world->sim, host(world, "H0"), &config);
+    assert_true(sim_run_until_settled(world->sim, manager, 30 * TIME_S));
     unsigned without = 0;
-    const struct subnet *subnet = sm_subnet(sim_manager(world.sim, manager));
+    const struct subnet *subnet = sm_subnet(sim_manager(world->sim, manager));
     for (size_t i = 0; i < subnet->ports.count; i++)
         without += subnet_is_end_port(subnet, (uint32_t)i) && !subnet->ports.items[i].lid;
     assert_true(without > 0);
-    world_close(&world);
 }
 
 static void remembered_lids_are_given_again(void **state)
 {
-    (void)state;
-    struct world world;
-    struct sm_config config;
-    sm_config_init(&config);
-    world_open(&world, "today", "figure1", NULL, 0);
-    uint32_t port = host(&world, "H15");
-    struct sm *sm = sm_new(&config, fabric_port_guid(world.fabric, host(&world, "H4"), 0));
-    struct sm_fact fact = {fabric_port_guid(world.fabric, port, 0), 777, 0};
+    struct world *world = world_for(state, "today", "figure1");
+    struct sm_config config = default_config();
+    uint32_t port = host(world, "H15");
+    struct sm *sm = sm_new(&config, fabric_port_guid(world->fabric, host(world, "H4"), 0));
+    struct sm_fact fact = {fabric_port_guid(world->fabric, port, 0), 777, 0};
     sm_remember(sm, &fact);
-    unsigned manager = sim_seat_manager(world.sim, host(&world, "H4"), sm);
-    assert_true(sim_run_until_settled(world.sim, manager, 10 * TIME_S));
-    assert_int_equal(wire_get(fabric_port_info(world.fabric, port), PORT_INFO_LID), 777);
-    world_close(&world);
+    unsigned manager = sim_seat_manager(world->sim, host(world, "H4"), sm);
+    assert_true(sim_run_until_settled(world->sim, manager, 10 * TIME_S));
+    assert_int_equal(wire_get(fabric_port_info(world->fabric, port), PORT_INFO_LID), 777);
 }
 
 /* What the fabric does meanwhile is the manager's business; sources change over at the end. */
 static void sources_change_over_when_the_last_block_is_acknowledged(void **state)
 {
-    const char *words[] = {"switches=24", "ports=6", "hosts=22"};
-    (void)state;
-    struct world world;
-    struct sm_config config;
-    sm_config_init(&config);
-    world_open(&world, "today", "irregular", words, 3);
-    unsigned manager = sim_add_manager(world.sim, host(&world, "H0"), &config);
-    const struct sm *sm = sim_manager(world.sim, manager);
+    struct world *world = world_for(state, "today", "irregular switches=24 ports=6 hosts=22");
+    struct sm_config config = default_config();
+    unsigned manager = sim_add_manager(world->sim, host(world, "H0"), &config);
+    const struct sm *sm = sim_manager(world->sim, manager);
     while (!sm_paths(sm).network) /* not before all tables are there */
-        assert_true(sim_step(world.sim, 10 * TIME_S) && !all_active(&world));
-    assert_true(all_delivered(&world));
-    assert_true(sim_run_until_settled(world.sim, manager, 10 * TIME_S));
+        assert_true(sim_step(world->sim, 10 * TIME_S) && !all_active(world));
+    assert_true(all_delivered(world));
+    assert_true(sim_run_until_settled(world->sim, manager, 10 * TIME_S));
     struct sm_paths before = sm_paths(sm);
-    struct sm_counts counts = counts_of(&world, manager);
+    struct sm_counts counts = counts_of(world, manager);
     assert_int_equal(before.network->terminals.count, 22);
     struct path path = path_lookup(before.routes, before.network, 0, 1);
     assert_int_equal(path.dlid, before.network->terminals.items[1].lid);
-    fabric_set_link(world.fabric, host(&world, "S3"), false, NULL);
+    fabric_set_link(world->fabric, host(world, "S3"), false, NULL);
     uint64_t written = 0;
     while (sm_paths(sm).generation == before.generation) {
-        written = counts_of(&world, manager).tables;
+        written = counts_of(world, manager).tables;
         assert_ptr_equal(sm_paths(sm).routes, before.routes);
-        assert_true(sim_step(world.sim, sim_now(world.sim) + 10 * TIME_S));
+        assert_true(sim_step(world->sim, sim_now(world->sim) + 10 * TIME_S));
     }
     assert_true(written > counts.tables);
-    assert_true(all_delivered(&world));
-    assert_true(sim_run_until_settled(world.sim, manager, sim_now(world.sim) + 10 * TIME_S));
-    assert_int_equal(counts_of(&world, manager).tables, written);
+    assert_true(all_delivered(world));
+    assert_true(sim_run_until_settled(world->sim, manager, sim_now(world->sim) + 10 * TIME_S));
+    assert_int_equal(counts_of(world, manager).tables, written);
     assert_int_equal(sm_paths(sm).network->terminals.count, 22);
-    world_close(&world);
 }
 
 static void only_a_master_has_paths(void **state)
 {
-    (void)state;
-    struct world world;
-    struct sm_config config;
-    sm_config_init(&config);
-    world_open(&world, "today", "figure1", NULL, 0);
-    unsigned first = settle(&world, host(&world, "H4"), &config);
-    uint64_t generation = sm_paths(sim_manager(world.sim, first)).generation;
+    struct world *world = world_for(state, "today", "figure1");
+    struct sm_config config = default_config();
+    unsigned first = settle(world, host(world, "H4"), &config);
+    uint64_t generation = sm_paths(sim_manager(world->sim, first)).generation;
     config.priority = 3;
-    unsigned second = sim_add_manager(world.sim, host(&world, "H15"), &config);
-    assert_null(sm_paths(sim_manager(world.sim, second)).network);
-    sim_run(world.sim, sim_now(world.sim) + 30 * TIME_S);
-    assert_null(sm_paths(sim_manager(world.sim, first)).network);
-    assert_int_not_equal(sm_paths(sim_manager(world.sim, first)).generation, generation);
-    assert_int_equal(sm_paths(sim_manager(world.sim, second)).network->switches.count, 8);
-    world_close(&world);
+    unsigned second = sim_add_manager(world->sim, host(world, "H15"), &config);
+    assert_null(sm_paths(sim_manager(world->sim, second)).network);
+    run_for(world, 30 * TIME_S);
+    assert_null(sm_paths(sim_manager(world->sim, first)).network);
+    assert_int_not_equal(sm_paths(sim_manager(world->sim, first)).generation, generation);
+    assert_int_equal(sm_paths(sim_manager(world->sim, second)).network->switches.count, 8);
 }
 
 static void count_by_lid(void *context, uint64_t now, unsigned manager,
@@ -452,30 +381,25 @@ static void count_by_lid(void *context, uint64_t now, unsigned manager,
 
 static void smps_may_go_by_tables_where_these_are_good(void **state)
 {
-    const char *words[] = {"switches=24", "ports=6", "hosts=22"};
-    (void)state;
-    struct world world;
-    struct sm_config config;
+    struct world *world = world_for(state, "today", "irregular switches=24 ports=6 hosts=22");
     unsigned by_lid = 0;
-    sm_config_init(&config);
+    struct sm_config config = default_config();
     config.lid_route = true;
     config.sweep_ns = 1 * NS_PER_S;
     config.full_every = 1;
-    world_open(&world, "today", "irregular", words, 3);
-    sim_set_listener(world.sim, &(struct sim_listener){.context = &by_lid, .sent = count_by_lid});
-    unsigned manager = settle(&world, host(&world, "H0"), &config);
+    sim_set_listener(world->sim, &(struct sim_listener){.context = &by_lid, .sent = count_by_lid});
+    unsigned manager = settle(world, host(world, "H0"), &config);
     assert_int_equal(by_lid, 0);
-    sim_run(world.sim, sim_now(world.sim) + 1500 * TIME_MS);
-    struct sm_counts counts = counts_of(&world, manager);
+    run_for(world, 1500 * TIME_MS);
+    struct sm_counts counts = counts_of(world, manager);
     assert_true(by_lid > 100);
     assert_int_equal(counts.timeouts, 0);
-    assert_true(sm_is_settled(sim_manager(world.sim, manager)));
+    assert_true(sm_is_settled(sim_manager(world->sim, manager)));
     /* Where tables lead over a link that is dead, the directed way still finds everybody. */
-    fabric_set_link(world.fabric, host(&world, "S3"), false, NULL);
-    sim_run(world.sim, sim_now(world.sim) + 10 * TIME_S);
-    assert_true(knows_the_truth(&world, manager));
-    assert_true(all_delivered(&world));
-    world_close(&world);
+    fabric_set_link(world->fabric, host(world, "S3"), false, NULL);
+    run_for(world, 10 * TIME_S);
+    assert_true(knows_the_truth(world, manager));
+    assert_true(all_delivered(world));
 }
 
 static unsigned switches_present(struct world *world, unsigned manager)
@@ -489,84 +413,66 @@ static unsigned switches_present(struct world *world, unsigned manager)
 
 static void a_mute_switch_is_left_out_and_taken_back(void **state)
 {
-    (void)state;
-    struct world world;
-    struct sm_config config;
-    const char *words[] = {"switches=12", "ports=6", "hosts=10"};
-    sm_config_init(&config);
+    struct world *world = world_for(state, "today", "irregular switches=12 ports=6 hosts=10");
+    struct sm_config config = default_config();
     config.sweep_ns = 1 * NS_PER_S;
-    world_open(&world, "today", "irregular", words, 3);
-    unsigned manager = settle(&world, host(&world, "H0"), &config);
-    uint32_t mute = topology_find(&world.topology, "S9");
-    assert_int_equal(fabric_set_agent_delay(world.fabric, mute, TIME_NEVER, NULL), 0);
-    sim_run(world.sim, sim_now(world.sim) + 20 * TIME_S);
-    assert_true(switches_present(&world, manager) < 12);
-    assert_int_equal(fabric_set_agent_delay(world.fabric, mute, 0, NULL), 0);
-    sim_run(world.sim, sim_now(world.sim) + 20 * TIME_S);
-    assert_true(sm_is_settled(sim_manager(world.sim, manager)));
-    assert_true(all_active(&world));
-    assert_int_equal(switches_present(&world, manager), 12);
-    world_close(&world);
+    unsigned manager = settle(world, host(world, "H0"), &config);
+    uint32_t mute = topology_find(&world->topology, "S9");
+    assert_int_equal(fabric_set_agent_delay(world->fabric, mute, TIME_NEVER, NULL), 0);
+    run_for(world, 20 * TIME_S);
+    assert_true(switches_present(world, manager) < 12);
+    assert_int_equal(fabric_set_agent_delay(world->fabric, mute, 0, NULL), 0);
+    run_for(world, 20 * TIME_S);
+    assert_true(sm_is_settled(sim_manager(world->sim, manager)));
+    assert_true(all_active(world));
+    assert_int_equal(switches_present(world, manager), 12);
 }
 
 /* It says who it is, and nothing of its tables. */
 static void a_switch_that_leaves_answers_out_keeps_nobody_waiting(void **state)
 {
-    (void)state;
-    struct world world;
-    struct sm_config config;
-    const char *words[] = {"switches=6", "hosts=1"};
-    sm_config_init(&config);
+    struct world *world = world_for(state, "today", "ring switches=6 hosts=1");
+    struct sm_config config = default_config();
     config.sweep_ns = 1 * NS_PER_S;
-    world_open(&world, "today", "ring", words, 2);
-    uint32_t odd = management_port(&world, "S3");
+    uint32_t odd = management_port(world, "S3");
     for (unsigned port = 1; port <= 2; port++)
-        fabric_set_loss(world.fabric, odd + port, ATTRIBUTE_SWITCH_INFO, UINT64_C(1) << 32, NULL);
-    unsigned manager = sim_add_manager(world.sim, host(&world, "H0"), &config);
-    assert_true(sim_run_until_settled(world.sim, manager, 15 * TIME_S));
-    assert_int_equal(switches_present(&world, manager), 5);
+        fabric_set_loss(world->fabric, odd + port, ATTRIBUTE_SWITCH_INFO, UINT64_C(1) << 32, NULL);
+    unsigned manager = sim_add_manager(world->sim, host(world, "H0"), &config);
+    assert_true(sim_run_until_settled(world->sim, manager, 15 * TIME_S));
+    assert_int_equal(switches_present(world, manager), 5);
     for (unsigned port = 1; port <= 2; port++)
-        fabric_set_loss(world.fabric, odd + port, ATTRIBUTE_SWITCH_INFO, 0, NULL);
-    sim_run(world.sim, sim_now(world.sim) + 30 * TIME_S);
-    assert_true(sm_is_settled(sim_manager(world.sim, manager)));
-    assert_int_equal(switches_present(&world, manager), 6);
-    assert_true(all_active(&world));
-    world_close(&world);
+        fabric_set_loss(world->fabric, odd + port, ATTRIBUTE_SWITCH_INFO, 0, NULL);
+    run_for(world, 30 * TIME_S);
+    assert_true(sm_is_settled(sim_manager(world->sim, manager)));
+    assert_int_equal(switches_present(world, manager), 6);
+    assert_true(all_active(world));
 }
 
 static void of_several_engines_the_first_that_does_not_refuse_routes(void **state)
 {
-    (void)state;
-    static const char *const words[] = {"dims=4x4"};
-    struct world world;
-    struct sm_config config;
-    sm_config_init(&config);
+    struct world *world = world_for(state, "today", "torus dims=4x4");
+    struct sm_config config = default_config();
     config.engine = engine_find("ftree");
     config.others = (struct engine_list){.count = 1, .items = {engine_find("updn")}};
-    world_open(&world, "today", "torus", words, 1);
-    unsigned manager = settle(&world, host(&world, "H0"), &config);
-    struct sm_paths paths = sm_paths(sim_manager(world.sim, manager));
+    unsigned manager = settle(world, host(world, "H0"), &config);
+    struct sm_paths paths = sm_paths(sim_manager(world->sim, manager));
     assert_string_equal(paths.routes->engine, "updn");
     assert_non_null(strstr(paths.routes->note, "ftree refused: "));
-    assert_true(all_delivered(&world));
+    assert_true(all_delivered(world));
     config.others.items[0] = engine_find("nue"); /* another list is another wish */
-    sm_configure(sim_manager(world.sim, manager), sim_now_ns(world.sim), &config);
-    assert_true(sim_run_until_settled(world.sim, manager, sim_now(world.sim) + 30 * TIME_S));
-    assert_string_equal(sm_paths(sim_manager(world.sim, manager)).routes->engine, "nue");
-    world_close(&world);
+    sm_configure(sim_manager(world->sim, manager), sim_now_ns(world->sim), &config);
+    assert_true(sim_run_until_settled(world->sim, manager, sim_now(world->sim) + 30 * TIME_S));
+    assert_string_equal(sm_paths(sim_manager(world->sim, manager)).routes->engine, "nue");
 }
 
 static void random_answers_never_wedge_it(void **state)
 {
-    (void)state;
-    struct world world;
-    struct sm_config config;
+    struct world *world = world_for(state, "today", "figure1");
     struct rng rng;
-    sm_config_init(&config);
+    struct sm_config config = default_config();
     config.timeout_ns = 20 * NS_PER_MS;
     rng_seed(&rng, 7, 0);
-    world_open(&world, "today", "figure1", NULL, 0);
-    unsigned manager = sim_add_manager(world.sim, host(&world, "H4"), &config);
+    unsigned manager = sim_add_manager(world->sim, host(world, "H4"), &config);
     for (unsigned i = 0; i < 20000; i++) {
         struct sm_message message = {.lid = (uint16_t)rng_next(&rng)};
         for (unsigned byte = 0; byte < MAD_BYTES; byte++)
@@ -578,43 +484,42 @@ static void random_answers_never_wedge_it(void **state)
         wire_set(message.mad, MAD_TID, rng_below(&rng, 8) << 20 | rng_below(&rng, 64));
         wire_set(message.mad, MAD_ATTRIBUTE_ID, 0x10 + rng_below(&rng, 17));
         wire_set(message.mad, MAD_ATTRIBUTE_MODIFIER, rng_below(&rng, 4));
-        sm_receive(sim_manager(world.sim, manager), sim_now_ns(world.sim), &message);
-        sim_run(world.sim, sim_now(world.sim) + rng_below(&rng, 50 * TIME_US));
+        sm_receive(sim_manager(world->sim, manager), sim_now_ns(world->sim), &message);
+        run_for(world, rng_below(&rng, 50 * TIME_US));
     }
-    sim_run(world.sim, sim_now(world.sim) + 200 * TIME_S);
-    assert_int_equal(sm_state(sim_manager(world.sim, manager)), SM_MASTER);
-    assert_true(sm_is_settled(sim_manager(world.sim, manager)));
-    assert_true(all_active(&world));
-    world_close(&world);
+    run_for(world, 200 * TIME_S);
+    assert_int_equal(sm_state(sim_manager(world->sim, manager)), SM_MASTER);
+    assert_true(sm_is_settled(sim_manager(world->sim, manager)));
+    assert_true(all_active(world));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(figure_1_takes_81_requests_to_discover_in_paper_mode),
-        cmocka_unit_test(figure_1_gets_its_printed_lids_in_paper_mode),
-        cmocka_unit_test(a_paper_distribution_takes_24_smps_a_switch),
-        cmocka_unit_test(every_end_port_is_told_the_prefix_of_its_gids),
+        WORLD_TEST(figure_1_takes_81_requests_to_discover_in_paper_mode),
+        WORLD_TEST(figure_1_gets_its_printed_lids_in_paper_mode),
+        WORLD_TEST(a_paper_distribution_takes_24_smps_a_switch),
+        WORLD_TEST(every_end_port_is_told_the_prefix_of_its_gids),
         cmocka_unit_test(a_fabric_comes_up_with_every_engine_and_mode),
         cmocka_unit_test(every_order_of_discovery_finds_everyone),
-        cmocka_unit_test(a_port_that_flaps_is_left_alone_and_taken_back),
+        WORLD_TEST(a_port_that_flaps_is_left_alone_and_taken_back),
         cmocka_unit_test(switches_with_random_tables_are_routed_with_few_entries),
-        cmocka_unit_test(a_second_look_writes_nothing),
-        cmocka_unit_test(the_first_sweep_finds_nothing_to_do),
+        WORLD_TEST(a_second_look_writes_nothing),
+        WORLD_TEST(the_first_sweep_finds_nothing_to_do),
         cmocka_unit_test(a_link_that_comes_up_during_bring_up_is_found),
-        cmocka_unit_test(a_new_master_writes_its_lid_and_no_table),
-        cmocka_unit_test(a_higher_priority_takes_over_and_lids_stay),
-        cmocka_unit_test(a_cut_link_writes_only_blocks_that_differ),
-        cmocka_unit_test(another_managers_key_is_replaced_when_its_lease_runs_out),
-        cmocka_unit_test(the_rest_comes_up_when_lids_run_out),
-        cmocka_unit_test(remembered_lids_are_given_again),
-        cmocka_unit_test(sources_change_over_when_the_last_block_is_acknowledged),
-        cmocka_unit_test(only_a_master_has_paths),
-        cmocka_unit_test(smps_may_go_by_tables_where_these_are_good),
-        cmocka_unit_test(a_mute_switch_is_left_out_and_taken_back),
-        cmocka_unit_test(a_switch_that_leaves_answers_out_keeps_nobody_waiting),
-        cmocka_unit_test(of_several_engines_the_first_that_does_not_refuse_routes),
-        cmocka_unit_test(random_answers_never_wedge_it),
+        WORLD_TEST(a_new_master_writes_its_lid_and_no_table),
+        WORLD_TEST(a_higher_priority_takes_over_and_lids_stay),
+        WORLD_TEST(a_cut_link_writes_only_blocks_that_differ),
+        WORLD_TEST(another_managers_key_is_replaced_when_its_lease_runs_out),
+        WORLD_TEST(the_rest_comes_up_when_lids_run_out),
+        WORLD_TEST(remembered_lids_are_given_again),
+        WORLD_TEST(sources_change_over_when_the_last_block_is_acknowledged),
+        WORLD_TEST(only_a_master_has_paths),
+        WORLD_TEST(smps_may_go_by_tables_where_these_are_good),
+        WORLD_TEST(a_mute_switch_is_left_out_and_taken_back),
+        WORLD_TEST(a_switch_that_leaves_answers_out_keeps_nobody_waiting),
+        WORLD_TEST(of_several_engines_the_first_that_does_not_refuse_routes),
+        WORLD_TEST(random_answers_never_wedge_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

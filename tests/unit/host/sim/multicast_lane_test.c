@@ -46,11 +46,10 @@ static struct data_path find(void *context, uint32_t source, uint32_t destinatio
 enum { HOSTS = 32 };
 static void begin(struct laned *laned, const char *engine, unsigned lanes)
 {
-    static const char *const words[] = {"dims=4,4", "hosts=2"};
     struct sim_administration_options options;
     struct sm_config config;
     memset(laned, 0, sizeof *laned);
-    world_open(&laned->world, "today", "torus", words, 2);
+    world_open(&laned->world, "today", "torus dims=4,4 hosts=2");
     sim_set_listener(laned->world.sim,
                      &(struct sim_listener){.context = laned, .event = note_event});
     fabric_set_paths(laned->world.fabric, &(struct data_paths){laned, find});
@@ -116,7 +115,7 @@ static void all_join(struct laned *laned, const uint8_t mgid[16])
         laned->path.dlid = (uint16_t)wire_get(record, MC_MEMBER_RECORD_MLID);
         laned->path.sl = (uint8_t)wire_get(record, MC_MEMBER_RECORD_SL);
     }
-    sim_run(laned->world.sim, sim_now(laned->world.sim) + 100 * TIME_MS);
+    run_for(&laned->world, 100 * TIME_MS);
 }
 
 /* Of the copies that there should be, how many are missing when everybody sends to the group. */
@@ -137,7 +136,7 @@ static uint64_t missing_copies(struct laned *laned)
         fail_msg("%s", err.message);
     fabric_add_traffic(laned->world.fabric, &traffic);
     traffic_release(&traffic);
-    sim_run(laned->world.sim, sim_now(laned->world.sim) + 20 * TIME_MS);
+    run_for(&laned->world, 20 * TIME_MS);
     fabric_data_totals(laned->world.fabric, &totals);
     assert_true(totals.made > HOSTS * 20);
     assert_int_equal(totals.travelling + totals.waiting, 0);
@@ -216,7 +215,7 @@ static unsigned warnings_at(uint8_t sl)
     assert_true(sim_clients_run(laned.clients, sim_now(laned.world.sim) + TIME_S));
     for (uint32_t i = 0; i < HOSTS; i++)
         assert_int_equal(sim_clients_question(laned.clients, i)->status, STATUS_OK);
-    sim_run(laned.world.sim, sim_now(laned.world.sim) + 100 * TIME_MS);
+    run_for(&laned.world, 100 * TIME_MS);
     unsigned warnings = laned.warnings;
     end(&laned);
     return warnings;

@@ -71,17 +71,11 @@ static struct data_path find(void *context, uint32_t source, uint32_t destinatio
 
 /* ---- the world ---- */
 
-static void begin_with(struct group_world *world, const char *engine, const char *kind,
-                       const char *words, const char *key, const char *value)
+static void begin_with(struct group_world *world, const char *engine, const char *fabric,
+                       const char *key, const char *value)
 {
-    char copy[128], *rest = copy;
-    const char *list[8];
-    size_t count = 0;
     struct fabric_options options;
     memset(world, 0, sizeof *world);
-    snprintf(copy, sizeof copy, "%s", words);
-    for (char *word; (word = strsep(&rest, " ")) != NULL && count < 8;)
-        list[count++] = word;
     assert_int_equal(fabric_options_preset(&options, "today", NULL), 0);
     if (key)
         assert_int_equal(fabric_options_set(&options, key, value, NULL), 0);
@@ -89,7 +83,7 @@ static void begin_with(struct group_world *world, const char *engine, const char
     if (engine)
         world->config.engine = engine_find(engine);
     world->config.drain_ns = 2 * NS_PER_MS; /* longer than any packet of these fabrics stays */
-    world_open_with(&world->world, &options, kind, list, count);
+    world_open_with(&world->world, &options, fabric);
     for (unsigned i = 0; i < GROUPS; i++)
         world->list[i] =
             groups_add(&world->groups, &(struct group){.mgid = {0xFF, 0x12, [15] = (uint8_t)i},
@@ -106,10 +100,9 @@ static void begin_with(struct group_world *world, const char *engine, const char
     world->warnings = world->errors = 0;
 }
 
-static void begin(struct group_world *world, const char *kind, const char *words, const char *key,
-                  const char *value)
+static void begin(struct group_world *world, const char *fabric, const char *key, const char *value)
 {
-    begin_with(world, NULL, kind, words, key, value);
+    begin_with(world, NULL, fabric, key, value);
 }
 
 static void end(struct group_world *world)
@@ -130,7 +123,7 @@ static struct sm *manager_of(struct group_world *world)
 
 static void run(struct group_world *world, uint64_t ps)
 {
-    sim_run(world->world.sim, sim_now(world->world.sim) + ps);
+    run_for(&world->world, ps);
 }
 
 static void come_to_rest(struct group_world *world)
@@ -225,8 +218,8 @@ static void assert_each_packet_comes_once(struct group_world *world)
     assert_int_equal(world->strangers, 0);
 }
 
-#define IRREGULAR "switches=16 hosts=24 ports=8 width=1x speed=sdr"
-#define TREE      "m=4,6 w=1,4 width=1x speed=sdr"
+#define IRREGULAR "irregular switches=16 hosts=24 ports=8 width=1x speed=sdr"
+#define TREE      "fattree m=4,6 w=1,4 width=1x speed=sdr"
 
 /* ---- claims ---- */
 
@@ -234,7 +227,7 @@ static void each_member_gets_each_packet_once(void **state)
 {
     struct group_world world;
     (void)state;
-    begin(&world, "irregular", IRREGULAR, NULL, NULL);
+    begin(&world, IRREGULAR, NULL, NULL);
     for (unsigned i = 0; i < 12; i++)
         join(&world, 0, host_number(&world, 2 * i), JOIN_FULL);
     come_to_rest(&world);
@@ -246,7 +239,7 @@ static void those_who_only_send_are_heard_and_hear_nothing(void **state)
 {
     struct group_world world;
     (void)state;
-    begin(&world, "irregular", IRREGULAR, NULL, NULL);
+    begin(&world, IRREGULAR, NULL, NULL);
     for (unsigned i = 0; i < 4; i++)
         join(&world, 0, host_number(&world, i), JOIN_FULL);
     for (unsigned i = 10; i < 20; i++)
@@ -265,7 +258,7 @@ static void a_switch_can_be_a_member(void **state)
 {
     struct group_world world;
     (void)state;
-    begin(&world, "irregular", IRREGULAR, NULL, NULL);
+    begin(&world, IRREGULAR, NULL, NULL);
     uint32_t port = management_port(&world.world, "S5");
     fabric_attach(world.world.fabric, port);
     join(&world, 0, port, JOIN_FULL);
@@ -292,7 +285,7 @@ static void joining_and_leaving_costs_the_others_nothing(void **state)
 {
     struct group_world world;
     (void)state;
-    begin(&world, "fattree", TREE, NULL, NULL);
+    begin(&world, TREE, NULL, NULL);
     for (unsigned i = 0; i < 24; i += 5)
         join(&world, 0, host_number(&world, i), JOIN_FULL);
     come_to_rest(&world);
@@ -330,7 +323,7 @@ static void wander(uint64_t interval_ps, uint64_t drain_ns, uint64_t pause_ps, u
     struct group_world world;
     struct rng rng;
     uint64_t moved = 0;
-    begin(&world, "irregular", IRREGULAR, NULL, NULL);
+    begin(&world, IRREGULAR, NULL, NULL);
     world.config.drain_ns = drain_ns;
     sm_configure(manager_of(&world), sim_now_ns(world.world.sim), &world.config);
     rng_seed(&rng, 1, 1);
@@ -424,18 +417,17 @@ static void forget_the_lost(struct group_world *world)
 static void trees_heal_after_dead_switches_and_links(void **state)
 {
     static const struct {
-        const char *kind, *words, *victim;
+        const char *fabric, *victim;
         bool node;
     } cases[] = {
-        {"irregular", IRREGULAR, "S7", true}, {"irregular", IRREGULAR, "S4", false},
-        {"irregular", IRREGULAR, "S3", true}, {"fattree", TREE, "S1", true},
-        {"fattree", TREE, "S2", true},        {"fattree", TREE, "S3", true},
-        {"fattree", TREE, "S2", false},       {"fattree", TREE, "L3", true},
+        {IRREGULAR, "S7", true}, {IRREGULAR, "S4", false}, {IRREGULAR, "S3", true},
+        {TREE, "S1", true},      {TREE, "S2", true},       {TREE, "S3", true},
+        {TREE, "S2", false},     {TREE, "L3", true},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct group_world world;
-        begin(&world, cases[i].kind, cases[i].words, NULL, NULL);
+        begin(&world, cases[i].fabric, NULL, NULL);
         for (unsigned j = 0; j < 24; j++)
             if (j % 4 != 3)
                 join(&world, 0, host_number(&world, j), JOIN_FULL);
@@ -452,7 +444,7 @@ static void a_switch_that_comes_back_carries_its_groups_again(void **state)
 {
     struct group_world world;
     (void)state;
-    begin(&world, "irregular", IRREGULAR, NULL, NULL);
+    begin(&world, IRREGULAR, NULL, NULL);
     uint32_t victim = topology_find(&world.world.topology, "S7");
     for (unsigned i = 0; i < 24; i++)
         join(&world, 0, host_number(&world, i), JOIN_FULL);
@@ -471,14 +463,14 @@ static void switches_without_multicast_are_gone_round(void **state)
 {
     struct group_world world;
     (void)state;
-    begin(&world, "fattree", TREE, "S1:multicast_entries", "0");
+    begin(&world, TREE, "S1:multicast_entries", "0");
     for (unsigned i = 0; i < 24; i++)
         join(&world, 0, host_number(&world, i), JOIN_FULL);
     come_to_rest(&world);
     assert_each_packet_comes_once(&world);
     assert_int_equal(world.warnings, 0);
     end(&world);
-    begin(&world, "fattree", TREE, "L1:multicast_entries", "0");
+    begin(&world, TREE, "L1:multicast_entries", "0");
     unsigned behind = 0;
     for (unsigned i = 0; i < 24; i++)
         join(&world, 0, host_number(&world, i), JOIN_FULL);
@@ -507,7 +499,7 @@ static void trees_that_do_not_go_together_cost_only_the_lesser_group(void **stat
 {
     struct group_world world;
     (void)state;
-    begin_with(&world, "dfsssp", "ring", "switches=6 hosts=1 width=1x speed=sdr",
+    begin_with(&world, "dfsssp", "ring switches=6 hosts=1 width=1x speed=sdr",
                "S0:multicast_entries", "32");
     groups_remove(&world.groups, world.list[1]);
     world.list[1] = groups_add(&world.groups,
@@ -550,7 +542,7 @@ static void a_new_master_writes_the_same_trees(void **state)
 {
     struct group_world world;
     (void)state;
-    begin(&world, "irregular", IRREGULAR, NULL, NULL);
+    begin(&world, IRREGULAR, NULL, NULL);
     for (unsigned i = 0; i < 24; i++)
         join(&world, i % GROUPS, host_number(&world, i), JOIN_FULL);
     come_to_rest(&world);
@@ -572,7 +564,7 @@ static void a_master_that_returns_brings_no_old_trees(void **state)
 {
     struct group_world world;
     (void)state;
-    begin(&world, "irregular", IRREGULAR, NULL, NULL);
+    begin(&world, IRREGULAR, NULL, NULL);
     unsigned first = world.manager;
     for (unsigned i = 0; i < 12; i++)
         join(&world, 0, host_number(&world, i), JOIN_FULL);
@@ -609,7 +601,7 @@ static void a_join_touches_only_the_switches_of_the_tree(void **state)
 {
     struct group_world world;
     (void)state;
-    begin(&world, "fattree", TREE, NULL, NULL);
+    begin(&world, TREE, NULL, NULL);
     for (unsigned i = 0; i < 24; i += 6)
         join(&world, 0, host_number(&world, i), JOIN_FULL);
     come_to_rest(&world);
@@ -628,7 +620,7 @@ static void switches_know_all_blocks_of_groups_that_come_together(void **state)
 {
     struct group_world world;
     (void)state;
-    begin(&world, "fattree", TREE, NULL, NULL);
+    begin(&world, TREE, NULL, NULL);
     groups_remove(&world.groups, world.list[2]);
     world.list[2] = groups_add(&world.groups,
                                &(struct group){.mgid = {0xFF, 0x12, [15] = 40}, .mlid = MLID + 40});

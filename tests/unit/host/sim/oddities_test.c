@@ -3,6 +3,7 @@
  * fabric would never do is done to the SMPs between them and the manager. */
 #include "meddle.h"
 
+#include "base/mem.h"
 #include "subnet/partitions.h"
 
 #include <string.h>
@@ -39,15 +40,14 @@ static bool send(void *context, uint8_t *request);
 static void receive(void *context, uint8_t *answer);
 static void hear(void *context, const struct sm_event *event);
 
-static void bench_open(struct bench *bench)
+static struct bench *bench_open(void **state)
 {
     struct err err = {0};
     struct fabric_options options;
     struct sm_config config;
-    *bench = (struct bench){0};
+    struct bench *bench = *state = mem_zalloc(1, sizeof *bench);
     topology_init(&bench->world.topology);
-    assert_int_equal(topology_read_text(&bench->world.topology, "net", net, sizeof net - 1, &err),
-                     0);
+    assert_int_equal(topology_read(&bench->world.topology, from_text("net", net, &err)), 0);
     assert_int_equal(fabric_options_preset(&options, "today", &err), 0);
     bench->world.fabric = fabric_new(&bench->world.topology, &options, 1);
     bench->meddle = (struct meddle){.fabric = bench->world.fabric,
@@ -61,15 +61,27 @@ static void bench_open(struct bench *bench)
     sm_config_init(&config);
     config.partitions = &bench->rules;
     meddle_start(&bench->meddle, &config);
+    return bench;
 }
 
-static void bench_close(struct bench *bench)
+static struct bench *bench_up(void **state)
 {
+    struct bench *bench = bench_open(state);
+    meddle_run(&bench->meddle, 1 * TIME_S);
+    return bench;
+}
+
+static int bench_close(void **state)
+{
+    struct bench *bench = *state;
     meddle_stop(&bench->meddle);
     partitions_release(&bench->rules);
     fabric_free(bench->world.fabric);
     topology_release(&bench->world.topology);
+    mem_free(bench);
+    return 0;
 }
+#define BENCH_TEST(test) cmocka_unit_test_teardown(test, bench_close)
 
 /* ---- between the manager and the agents ---- */
 
@@ -182,79 +194,63 @@ static void move_h2(struct bench *bench, bool first_down)
 
 static void an_adapter_that_moved_is_found_at_once(void **state)
 {
-    (void)state;
-    struct bench bench;
-    bench_open(&bench);
-    run(&bench, 1 * TIME_S);
-    move_h2(&bench, true);
-    run(&bench, 2 * TIME_S);
-    assert_true(leads_to(&bench, 0x200001, 4, 0x100004));
-    assert_int_equal(bench.count, 0); /* it was never at two places */
-    assert_true(sm_is_settled(bench.meddle.sm));
-    assert_true(all_active(&bench.world));
-    bench_close(&bench);
+    struct bench *bench = bench_up(state);
+    move_h2(bench, true);
+    run(bench, 2 * TIME_S);
+    assert_true(leads_to(bench, 0x200001, 4, 0x100004));
+    assert_int_equal(bench->count, 0); /* it was never at two places */
+    assert_true(sm_is_settled(bench->meddle.sm));
+    assert_true(all_active(&bench->world));
 }
 
 /* Two with one GUID: said once, and looked at by every sweep, not only by full ones. */
 static void the_second_of_two_is_found_when_the_first_has_gone(void **state)
 {
-    (void)state;
-    struct bench bench;
-    bench_open(&bench);
-    run(&bench, 1 * TIME_S);
-    move_h2(&bench, false);
-    run(&bench, 31 * TIME_S);
-    assert_true(leads_to(&bench, 0x200002, 3, 0x100004));
-    assert_int_equal(bench.count, 1);
-    assert_true(has_said(&bench, "two nodes share the GUID 0x0000000000100004"));
-    set_node(&bench, "H2", false);
-    run(&bench, 10 * TIME_S);
-    assert_true(leads_to(&bench, 0x200001, 4, 0x100004));
-    assert_int_equal(bench.count, 1);
-    bench_close(&bench);
+    struct bench *bench = bench_up(state);
+    move_h2(bench, false);
+    run(bench, 31 * TIME_S);
+    assert_true(leads_to(bench, 0x200002, 3, 0x100004));
+    assert_int_equal(bench->count, 1);
+    assert_true(has_said(bench, "two nodes share the GUID 0x0000000000100004"));
+    set_node(bench, "H2", false);
+    run(bench, 10 * TIME_S);
+    assert_true(leads_to(bench, 0x200001, 4, 0x100004));
+    assert_int_equal(bench->count, 1);
 }
 
 static void a_switch_comes_back_with_other_ports(void **state)
 {
-    (void)state;
-    struct bench bench;
-    bench_open(&bench);
-    run(&bench, 1 * TIME_S);
-    const struct subnet *subnet = sm_subnet(bench.meddle.sm);
+    struct bench *bench = bench_up(state);
+    const struct subnet *subnet = sm_subnet(bench->meddle.sm);
     uint32_t before = map_get(&subnet->by_guid, 0x200002);
     uint16_t lid = subnet->ports.items[subnet->nodes.items[before].first_port].lid;
-    set_node(&bench, "S2", false);
-    run(&bench, 1 * TIME_S);
-    bench.ports_of_s2 = 3;
-    set_node(&bench, "S2", true);
-    run(&bench, 1 * TIME_S);
+    set_node(bench, "S2", false);
+    run(bench, 1 * TIME_S);
+    bench->ports_of_s2 = 3;
+    set_node(bench, "S2", true);
+    run(bench, 1 * TIME_S);
     uint32_t after = map_get(&subnet->by_guid, 0x200002);
-    assert_int_equal(bench.count, 0);
+    assert_int_equal(bench->count, 0);
     assert_int_not_equal(after, before);
     assert_int_equal(subnet->nodes.items[after].port_count, 3);
     assert_int_equal(subnet->ports.items[subnet->nodes.items[after].first_port].lid, lid);
-    assert_true(leads_to(&bench, 0x200002, 3, 0x100004));
-    assert_true(sm_is_settled(bench.meddle.sm));
-    assert_true(all_delivered(&bench.world));
-    bench_close(&bench);
+    assert_true(leads_to(bench, 0x200002, 3, 0x100004));
+    assert_true(sm_is_settled(bench->meddle.sm));
+    assert_true(all_delivered(&bench->world));
 }
 
 /* Nobody saw its links go: it is known by its address that it is blank. */
 static void whoever_was_reset_is_told_everything_again(void **state)
 {
-    (void)state;
-    struct bench bench;
-    bench_open(&bench);
-    run(&bench, 1 * TIME_S);
-    bench.reset = (const uint8_t[]){1, 1, 1}; /* S2 */
-    set_node(&bench, "H2", false);            /* a reason to look */
-    run(&bench, 100 * TIME_MS);
-    assert_true(bench.keys > 0);
-    bench.reset = (const uint8_t[]){1, 1, 4}; /* H1 */
-    bench.keys = 0;
-    run(&bench, 70 * TIME_S); /* until a full sweep has been */
-    assert_true(bench.keys > 0);
-    bench_close(&bench);
+    struct bench *bench = bench_up(state);
+    bench->reset = (const uint8_t[]){1, 1, 1}; /* S2 */
+    set_node(bench, "H2", false);              /* a reason to look */
+    run(bench, 100 * TIME_MS);
+    assert_true(bench->keys > 0);
+    bench->reset = (const uint8_t[]){1, 1, 4}; /* H1 */
+    bench->keys = 0;
+    run(bench, 70 * TIME_S); /* until a full sweep has been */
+    assert_true(bench->keys > 0);
 }
 
 /* ---- silence ---- */
@@ -267,23 +263,19 @@ static bool is_for_the_second_port(struct bench *bench, const uint8_t *mad)
 
 static void the_managers_own_adapter_stays_when_its_second_port_falls_silent(void **state)
 {
-    (void)state;
-    struct bench bench;
-    bench_open(&bench);
-    run(&bench, 1 * TIME_S);
-    assert_true(leads_to(&bench, 0x200001, 3, 0x100000));
-    unsigned gone = bench.gone;
-    bench.loses = is_for_the_second_port;
-    run(&bench, 80 * TIME_S); /* more than one full sweep */
-    assert_false(leads_to(&bench, 0x200001, 3, 0x100000));
-    assert_true(leads_to(&bench, 0x200000, 3, 0x100000));
-    assert_true(leads_to(&bench, 0x200001, 4, 0x100002));
-    assert_int_equal(bench.gone, gone);
-    bench.loses = NULL;
-    run(&bench, 15 * TIME_S);
-    assert_true(leads_to(&bench, 0x200001, 3, 0x100000));
-    assert_true(sm_is_settled(bench.meddle.sm));
-    bench_close(&bench);
+    struct bench *bench = bench_up(state);
+    assert_true(leads_to(bench, 0x200001, 3, 0x100000));
+    unsigned gone = bench->gone;
+    bench->loses = is_for_the_second_port;
+    run(bench, 80 * TIME_S); /* more than one full sweep */
+    assert_false(leads_to(bench, 0x200001, 3, 0x100000));
+    assert_true(leads_to(bench, 0x200000, 3, 0x100000));
+    assert_true(leads_to(bench, 0x200001, 4, 0x100002));
+    assert_int_equal(bench->gone, gone);
+    bench->loses = NULL;
+    run(bench, 15 * TIME_S);
+    assert_true(leads_to(bench, 0x200001, 3, 0x100000));
+    assert_true(sm_is_settled(bench->meddle.sm));
 }
 
 static bool asks_the_second_port_for_its_settings(struct bench *bench, const uint8_t *mad)
@@ -295,18 +287,15 @@ static bool asks_the_second_port_for_its_settings(struct bench *bench, const uin
 /* It is met again and again, and each time in vain: less and less often. */
 static void a_port_that_tells_half_keeps_nobody_waiting(void **state)
 {
-    (void)state;
-    struct bench bench;
-    bench_open(&bench);
-    bench.loses = asks_the_second_port_for_its_settings;
-    run(&bench, 200 * TIME_S);
+    struct bench *bench = bench_open(state);
+    bench->loses = asks_the_second_port_for_its_settings;
+    run(bench, 200 * TIME_S);
     unsigned quiet = 0;
     for (unsigned i = 0; i < 100; i++) {
-        run(&bench, 1 * TIME_S);
-        quiet += sm_is_settled(bench.meddle.sm);
+        run(bench, 1 * TIME_S);
+        quiet += sm_is_settled(bench->meddle.sm);
     }
     assert_true(quiet > 80);
-    bench_close(&bench);
 }
 
 /* ---- refusals ---- */
@@ -321,14 +310,11 @@ static bool is_a_port_of_s1(struct bench *bench, const uint8_t *mad)
 
 static void a_status_is_named(void **state)
 {
-    (void)state;
-    struct bench bench;
-    bench_open(&bench);
-    bench.refuses = is_a_port_of_s1;
-    run(&bench, 1 * TIME_S);
-    assert_true(has_said(&bench, "switch 0x0000000000200001 refuses PortInfo 4 (status 0x1c)"));
-    assert_false(leads_to(&bench, 0x200000, 1, 0x200001));
-    bench_close(&bench);
+    struct bench *bench = bench_open(state);
+    bench->refuses = is_a_port_of_s1;
+    run(bench, 1 * TIME_S);
+    assert_true(has_said(bench, "switch 0x0000000000200001 refuses PortInfo 4 (status 0x1c)"));
+    assert_false(leads_to(bench, 0x200000, 1, 0x200001));
 }
 
 static bool acknowledges_a_change_of_s1(struct bench *bench, const uint8_t *mad)
@@ -340,32 +326,28 @@ static bool acknowledges_a_change_of_s1(struct bench *bench, const uint8_t *mad)
 
 static void a_change_that_cannot_be_acknowledged_is_seen_all_the_same(void **state)
 {
-    (void)state;
-    struct bench bench;
-    bench_open(&bench);
-    run(&bench, 1 * TIME_S);
-    bench.refuses = acknowledges_a_change_of_s1;
-    set_node(&bench, "H1", false);
-    run(&bench, 100 * TIME_MS);
-    assert_true(has_said(&bench, "does not let its port change be acknowledged (status 0x1c)"));
-    assert_true(leads_to(&bench, 0x200000, 1, 0x200001));  /* it is there … */
-    assert_false(leads_to(&bench, 0x200001, 4, 0x100002)); /* … and was read */
-    run(&bench, 30 * TIME_S);
-    assert_int_equal(bench.count, 1); /* that is said once */
-    bench_close(&bench);
+    struct bench *bench = bench_up(state);
+    bench->refuses = acknowledges_a_change_of_s1;
+    set_node(bench, "H1", false);
+    run(bench, 100 * TIME_MS);
+    assert_true(has_said(bench, "does not let its port change be acknowledged (status 0x1c)"));
+    assert_true(leads_to(bench, 0x200000, 1, 0x200001));  /* it is there … */
+    assert_false(leads_to(bench, 0x200001, 4, 0x100002)); /* … and was read */
+    run(bench, 30 * TIME_S);
+    assert_int_equal(bench->count, 1); /* that is said once */
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_adapter_that_moved_is_found_at_once),
-        cmocka_unit_test(the_second_of_two_is_found_when_the_first_has_gone),
-        cmocka_unit_test(a_switch_comes_back_with_other_ports),
-        cmocka_unit_test(whoever_was_reset_is_told_everything_again),
-        cmocka_unit_test(the_managers_own_adapter_stays_when_its_second_port_falls_silent),
-        cmocka_unit_test(a_port_that_tells_half_keeps_nobody_waiting),
-        cmocka_unit_test(a_status_is_named),
-        cmocka_unit_test(a_change_that_cannot_be_acknowledged_is_seen_all_the_same),
+        BENCH_TEST(an_adapter_that_moved_is_found_at_once),
+        BENCH_TEST(the_second_of_two_is_found_when_the_first_has_gone),
+        BENCH_TEST(a_switch_comes_back_with_other_ports),
+        BENCH_TEST(whoever_was_reset_is_told_everything_again),
+        BENCH_TEST(the_managers_own_adapter_stays_when_its_second_port_falls_silent),
+        BENCH_TEST(a_port_that_tells_half_keeps_nobody_waiting),
+        BENCH_TEST(a_status_is_named),
+        BENCH_TEST(a_change_that_cannot_be_acknowledged_is_seen_all_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

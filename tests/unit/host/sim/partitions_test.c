@@ -104,13 +104,12 @@ static void read_rules(const struct parted *parted, struct partitions *partition
 
 static void open_fabric(struct parted *parted, unsigned p_keys)
 {
-    static const char *const words[] = {"dims=2,2", "hosts=2"};
     struct fabric_options options;
     memset(parted, 0, sizeof *parted);
     assert_int_equal(fabric_options_preset(&options, "today", NULL), 0);
     if (p_keys)
         options.node.agent.p_keys = (uint16_t)p_keys;
-    world_open_with(&parted->world, &options, "mesh", words, 2);
+    world_open_with(&parted->world, &options, "mesh dims=2,2 hosts=2");
     for (unsigned i = 0; i < HOSTS; i++) {
         char name[8];
         snprintf(name, sizeof name, "H%u", i);
@@ -169,7 +168,7 @@ static unsigned send_with(struct parted *parted, uint16_t key)
 
 static void run(struct parted *parted, uint64_t ps)
 {
-    sim_run(parted->world.sim, sim_now(parted->world.sim) + ps);
+    run_for(&parted->world, ps);
 }
 
 /* Sends with a key and stops; all that was sent has arrived or is lost. */

@@ -73,17 +73,11 @@ static uint32_t first_switch(const struct world *world)
     return end_port(world, node);
 }
 
-/* As `words` has it; a policy of NULL: none. */
+/* A policy of NULL: none. */
 static void open_world(struct service_world *world, const char *engine, const char *policy,
-                       const char *kind, const char *words, const struct fabric_options *options)
+                       const char *fabric, const struct fabric_options *options)
 {
-    char copy[128], *rest = copy;
-    const char *list[8];
-    size_t count = 0;
     memset(world, 0, sizeof *world);
-    snprintf(copy, sizeof copy, "%s", words);
-    for (char *word; (word = strsep(&rest, " ")) != NULL && count < 8;)
-        list[count++] = word;
     sm_config_init(&world->config);
     world->config.engine = engine_find(engine);
     qos_init(&world->qos);
@@ -96,7 +90,7 @@ static void open_world(struct service_world *world, const char *engine, const ch
         world->qos.on = true;
         world->config.qos = &world->qos;
     }
-    world_open_with(&world->world, options, kind, list, count);
+    world_open_with(&world->world, options, fabric);
     agents_use_lane_0(world->world.fabric);
     sim_set_listener(world->world.sim,
                      &(struct sim_listener){.context = world, .event = note_event});
@@ -158,7 +152,7 @@ static void everybody(struct service_world *world, unsigned sl)
 
 static void run(struct service_world *world, uint64_t ps)
 {
-    sim_run(world->world.sim, sim_now(world->world.sim) + ps);
+    run_for(&world->world, ps);
 }
 
 /* After a while, and from then on. */
@@ -181,7 +175,7 @@ static double share(const struct service_world *world, unsigned traffic)
 
 /* Two switches, a link between them, four hosts at each: 1x SDR, 2 Gb/s, 250 bytes a microsecond.
  */
-static const char two_switches[] = "dims=2 hosts=4 width=1x speed=sdr";
+static const char two_switches[] = "mesh dims=2 hosts=4 width=1x speed=sdr";
 enum { PACKET = 4096 + DATA_OVERHEAD_BYTES };
 #define PACKET_PS (PACKET * 4 * TIME_NS)
 
@@ -209,7 +203,7 @@ static void high_priority_keeps_its_bandwidth_and_latency_under_saturation(void 
     struct service_world world;
     struct fabric_options options = slow_links();
     (void)state;
-    open_world(&world, "updn", two_levels, "mesh", two_switches, &options);
+    open_world(&world, "updn", two_levels, two_switches, &options);
     press(&world, 1);
     print_message("high priority: %.4f of the link, slowest %.1f us of %.1f\n", share(&world, 0),
                   (double)world.slowest[0] / 1e6, (double)BOUND_PS / 1e6);
@@ -217,7 +211,7 @@ static void high_priority_keeps_its_bandwidth_and_latency_under_saturation(void 
     assert_true(world.slowest[0] < BOUND_PS);
     close_world(&world);
     /* The same flow at the level of the others has neither. */
-    open_world(&world, "updn", two_levels, "mesh", two_switches, &options);
+    open_world(&world, "updn", two_levels, two_switches, &options);
     press(&world, 0);
     assert_true(share(&world, 0) < 0.27);
     assert_true(world.slowest[0] > 2 * BOUND_PS);
@@ -229,7 +223,7 @@ static double low_share_with(const char *policy, unsigned payload)
 {
     struct service_world world;
     struct fabric_options options = slow_links();
-    open_world(&world, "updn", policy, "mesh", two_switches, &options);
+    open_world(&world, "updn", policy, two_switches, &options);
     flow(&world, "H0", "H4", 1, payload, 0);
     flow(&world, "H1", "H5", 1, payload, 0);
     flow(&world, "H2", "H6", 0, payload, 0);
@@ -267,7 +261,7 @@ static void weights_give_shares(void **state)
                                  "level d sl 3 weight 8\n";
     for (unsigned round = 0; round < 2; round++) { /* sizes are whole blocks of 64 bytes */
         options.node.agent.mtu = round ? 2048 : 4096;
-        open_world(&world, "updn", policy, "mesh", two_switches, &options);
+        open_world(&world, "updn", policy, two_switches, &options);
         flow(&world, "H0", "H4", 0, round ? 2022 : 4070, 0);
         flow(&world, "H1", "H5", 1, round ? 998 : 4070, 0);
         flow(&world, "H2", "H6", 5, round ? 1510 : 4070, 0);
@@ -292,7 +286,7 @@ static void the_policy_s_groups_hold_for_traffic(void **state)
     open_world(&world, "updn",
                "level default sl 0 weight 1\nlevel best sl 2 weight 3\n"
                "group good name H0 guid 0x100003\nmatch from good level best\n",
-               "mesh", two_switches, &options);
+               two_switches, &options);
     flow(&world, "H0", "H4", 0, 4096, 0);
     flow(&world, "H1", "H5", 0, 4096, 0);
     flow(&world, "H2", "H6", 0, 4096, 0);
@@ -317,15 +311,15 @@ static struct fabric_options small_buffers(void)
 }
 
 static const struct {
-    const char *engine, *kind, *words;
+    const char *engine, *fabric;
 } layered[] = {
-    {"dfsssp", "ring", "switches=6 hosts=2 width=1x speed=sdr"},
-    {"lash", "ring", "switches=6 hosts=2 width=1x speed=sdr"},
-    {"dor", "ring", "switches=6 hosts=2 width=1x speed=sdr"},
-    {"dfsssp", "torus", "dims=4x4 hosts=2 width=1x speed=sdr"},
-    {"lash", "torus", "dims=4x4 hosts=2 width=1x speed=sdr"},
-    {"nue", "torus", "dims=4x4 hosts=2 width=1x speed=sdr"},
-    {"dor", "torus", "dims=5x5 hosts=1 width=1x speed=sdr"},
+    {"dfsssp", "ring switches=6 hosts=2 width=1x speed=sdr"},
+    {"lash", "ring switches=6 hosts=2 width=1x speed=sdr"},
+    {"dor", "ring switches=6 hosts=2 width=1x speed=sdr"},
+    {"dfsssp", "torus dims=4x4 hosts=2 width=1x speed=sdr"},
+    {"lash", "torus dims=4x4 hosts=2 width=1x speed=sdr"},
+    {"nue", "torus dims=4x4 hosts=2 width=1x speed=sdr"},
+    {"dor", "torus dims=5x5 hosts=1 width=1x speed=sdr"},
 };
 enum { LAYERED = sizeof layered / sizeof *layered };
 
@@ -345,11 +339,11 @@ static void the_manager_s_maps_keep_layered_routes_apart(void **state)
     for (unsigned i = 0; i < LAYERED; i++) {
         struct service_world world;
         struct fabric_options options = small_buffers();
-        open_world(&world, layered[i].engine, NULL, layered[i].kind, layered[i].words, &options);
+        open_world(&world, layered[i].engine, NULL, layered[i].fabric, &options);
         assert_true(sm_paths(sim_manager(world.world.sim, 0)).routes->vls > 1);
         everybody(&world, 0);
         if (!runs(&world, 15 * TIME_MS))
-            fail_msg("%s on a %s stands still", layered[i].engine, layered[i].kind);
+            fail_msg("%s on a %s stands still", layered[i].engine, layered[i].fabric);
         close_world(&world);
     }
 }
@@ -364,11 +358,11 @@ static void without_the_maps_they_deadlock(void **state)
         struct fabric_options options = small_buffers();
         if (strcmp(layered[i].engine, "nue") == 0)
             continue;
-        open_world(&world, layered[i].engine, NULL, layered[i].kind, layered[i].words, &options);
+        open_world(&world, layered[i].engine, NULL, layered[i].fabric, &options);
         agents_use_lane_0(world.world.fabric);
         everybody(&world, 0);
         if (runs(&world, 15 * TIME_MS))
-            fail_msg("%s on a %s goes on", layered[i].engine, layered[i].kind);
+            fail_msg("%s on a %s goes on", layered[i].engine, layered[i].fabric);
         close_world(&world);
     }
 }
@@ -380,7 +374,7 @@ static void ports_are_told_by_which_level_the_manager_is_reached(void **state)
     struct fabric_options options = small_buffers();
     unsigned seen = 0;
     (void)state;
-    open_world(&world, "lash", NULL, "ring", "switches=6 hosts=2", &options);
+    open_world(&world, "lash", NULL, "ring switches=6 hosts=2", &options);
     uint32_t manager = first_switch(&world.world);
     struct sm_paths paths = sm_paths(sim_manager(world.world.sim, 0));
     unsigned lid = (unsigned)wire_get(fabric_port_info(world.world.fabric, manager), PORT_INFO_LID);
@@ -411,16 +405,16 @@ static void levels_and_lanes_go_together(void **state)
     for (unsigned i = 0; i < LAYERED; i++) {
         struct service_world world;
         struct fabric_options options = small_buffers();
-        open_world(&world, layered[i].engine, policy, layered[i].kind, layered[i].words, &options);
+        open_world(&world, layered[i].engine, policy, layered[i].fabric, &options);
         struct sm_paths paths = sm_paths(sim_manager(world.world.sim, 0));
         assert_true(paths.routes->vls > 1 && paths.routes->vls <= 4);
         assert_int_equal(paths.layout.lanes, 4);
         everybody(&world, 0);
         everybody(&world, 1);
         if (!runs(&world, 10 * TIME_MS))
-            fail_msg("%s on a %s stands still", layered[i].engine, layered[i].kind);
+            fail_msg("%s on a %s stands still", layered[i].engine, layered[i].fabric);
         print_message("%s on a %s: better %.2f times the rest\n", layered[i].engine,
-                      layered[i].kind, (double)world.bytes[1] / (double)world.bytes[0]);
+                      layered[i].fabric, (double)world.bytes[1] / (double)world.bytes[0]);
         assert_true(2 * world.bytes[1] > world.bytes[0] && 4 * world.bytes[0] > world.bytes[1]);
         assert_int_equal(world.levels[0] & 0xAAAA, 0); /* even ones, and odd ones */
         assert_int_equal(world.levels[1] & 0x5555, 0);
@@ -445,7 +439,7 @@ static void nothing_is_written_without_lanes_or_levels(void **state)
     struct service_world world;
     struct fabric_options options = slow_links();
     (void)state;
-    open_world(&world, "updn", NULL, "torus", "dims=4x4 hosts=1", &options);
+    open_world(&world, "updn", NULL, "torus dims=4x4 hosts=1", &options);
     assert_int_equal(blocks_of_kind(&world, BLOCK_LANES), 0);
     assert_int_equal(blocks_of_kind(&world, BLOCK_ARBITRATION), 0);
     close_world(&world);
@@ -459,7 +453,7 @@ static void a_map_for_all_inputs_saves_writing_one_for_each(void **state)
         struct service_world world;
         struct fabric_options options = slow_links();
         options.node.agent.sl2vl_wildcards = wildcards;
-        open_world(&world, "dfsssp", NULL, "torus", "dims=4x4 hosts=1", &options);
+        open_world(&world, "dfsssp", NULL, "torus dims=4x4 hosts=1", &options);
         maps[wildcards] = blocks_of_kind(&world, BLOCK_LANES);
         const struct topology *topology = &world.world.topology;
         for (uint32_t i = 0; i < topology->nodes.count; i++) {
@@ -481,17 +475,17 @@ static void routes_use_no_more_lanes_than_the_narrowest_link(void **state)
     struct service_world world;
     struct fabric_options options = slow_links();
     (void)state;
-    open_world(&world, "dfsssp", NULL, "ring", "switches=6 hosts=1", &options);
+    open_world(&world, "dfsssp", NULL, "ring switches=6 hosts=1", &options);
     assert_int_equal(sm_paths(sim_manager(world.world.sim, 0)).routes->vls, 8);
     close_world(&world);
     assert_int_equal(fabric_options_set(&options, "S3:data_vls", "2", NULL), 0);
-    open_world(&world, "dfsssp", NULL, "ring", "switches=6 hosts=1", &options);
+    open_world(&world, "dfsssp", NULL, "ring switches=6 hosts=1", &options);
     assert_int_equal(sm_paths(sim_manager(world.world.sim, 0)).routes->vls, 2);
     close_world(&world);
     /* An adapter that can do less costs nobody else anything. */
     options = slow_links();
     assert_int_equal(fabric_options_set(&options, "H3:data_vls", "1", NULL), 0);
-    open_world(&world, "dfsssp", NULL, "ring", "switches=6 hosts=1", &options);
+    open_world(&world, "dfsssp", NULL, "ring switches=6 hosts=1", &options);
     assert_int_equal(sm_paths(sim_manager(world.world.sim, 0)).routes->vls, 8);
     everybody(&world, 0);
     assert_true(runs(&world, TIME_MS));
@@ -507,11 +501,11 @@ static void too_few_lanes_are_refused_loudly(void **state)
     struct fabric_options options = slow_links();
     (void)state;
     assert_int_equal(fabric_options_set(&options, "S3:data_vls", "1", NULL), 0);
-    open_world(&world, "lash", NULL, "ring", "switches=6 hosts=1", &options);
+    open_world(&world, "lash", NULL, "ring switches=6 hosts=1", &options);
     assert_null(sm_paths(sim_manager(world.world.sim, 0)).network);
     assert_true(world.errors > 0);
     close_world(&world);
-    open_world(&world, "updn", two_levels, "ring", "switches=6 hosts=1", &options);
+    open_world(&world, "updn", two_levels, "ring switches=6 hosts=1", &options);
     assert_non_null(sm_paths(sim_manager(world.world.sim, 0)).network);
     assert_false(sm_paths(sim_manager(world.world.sim, 0)).layout.levels);
     assert_int_equal(world.errors, 1);
@@ -542,7 +536,7 @@ static void levels_can_change_under_traffic(void **state)
     struct fabric_options options = slow_links();
     struct data_totals totals;
     (void)state;
-    open_world(&world, "updn", NULL, "mesh", two_switches, &options);
+    open_world(&world, "updn", NULL, two_switches, &options);
     flow(&world, "H0", "H4", 0, 4096, 0);
     flow(&world, "H1", "H5", 0, 4096, 0);
     measure(&world, 10 * TIME_MS);
@@ -567,7 +561,7 @@ static void a_switch_that_comes_back_gets_its_maps_again(void **state)
     struct service_world world;
     struct fabric_options options = small_buffers();
     (void)state;
-    open_world(&world, "lash", NULL, "ring", "switches=6 hosts=2 width=1x speed=sdr", &options);
+    open_world(&world, "lash", NULL, "ring switches=6 hosts=2 width=1x speed=sdr", &options);
     uint32_t victim = topology_find(&world.world.topology, "S3");
     fabric_set_node(world.world.fabric, victim, false, NULL);
     run(&world, 5 * TIME_S);

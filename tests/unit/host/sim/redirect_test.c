@@ -26,10 +26,9 @@ static struct sm_config config_of(unsigned priority)
 
 static void begin(struct away *away)
 {
-    const char *words[] = {"switches=12", "ports=6", "hosts=10"};
     struct sim_administration_options options;
     struct sm_config config = config_of(5);
-    world_open(&away->world, "today", "irregular", words, 3);
+    world_open(&away->world, "today", "irregular switches=12 ports=6 hosts=10");
     away->seat = host(&away->world, "H9");
     sim_administration_options_init(&options);
     options.elsewhere = true;
@@ -145,7 +144,7 @@ static void another_master_is_asked_itself(void **state)
     assert_int_equal(answer_to(&away, number)->status, STATUS_OK);
     sim_kill_manager(away.world.sim, 0);
     sim_add_manager(away.world.sim, host(&away.world, "H7"), &config);
-    sim_run(away.world.sim, sim_now(away.world.sim) + 5 * TIME_S);
+    run_for(&away.world, 5 * TIME_S);
     number = sim_clients_join(away.clients, host(&away.world, "H3"), mgid);
     const struct sim_question *question = answer_to(&away, number);
     assert_int_equal(question->status, STATUS_OK);
@@ -162,7 +161,7 @@ static unsigned stand_by(struct away *away)
     uint64_t limit = sim_now(away->world.sim) + 60 * TIME_S;
     while (!sm_has_copy(sim_manager(away->world.sim, standby)))
         assert_true(sim_step(away->world.sim, limit));
-    sim_run(away->world.sim, sim_now(away->world.sim) + 1 * TIME_S);
+    run_for(&away->world, 1 * TIME_S);
     return standby;
 }
 
@@ -179,7 +178,7 @@ static void a_standby_follows_its_master_s_administration(void **state)
     assert_int_equal(sa_heritage(sim_sa(away.world.sim, standby)), lid_of(&away, "H0"));
     /* And goes on to. */
     answer_to(&away, sim_clients_join(away.clients, host(&away.world, "H4"), mgid));
-    sim_run(away.world.sim, sim_now(away.world.sim) + 1 * TIME_S);
+    run_for(&away.world, 1 * TIME_S);
     assert_int_equal(groups_find(groups, mgid)->members.count, 2);
     end(&away);
 }
@@ -193,7 +192,7 @@ static void a_standby_that_is_sent_in_circles_says_so_once(void **state)
     sa_redirect(sim_sa(away.world.sim, 0),
                 &(struct redirect){.lid = lid_of(&away, "H0"), .qp = QP_GSI, .q_key = Q_KEY_GSI});
     unsigned standby = stand_by(&away);
-    sim_run(away.world.sim, sim_now(away.world.sim) + 20 * TIME_S);
+    run_for(&away.world, 20 * TIME_S);
     struct sa *sa = sim_sa(away.world.sim, standby);
     assert_int_equal(sa_heritage(sa), 0);
     assert_true(sa_next_trouble(sa, &err));

@@ -16,36 +16,25 @@ struct watch {
     size_t entries;
 };
 
-/* Whether what waits for what, and who waits for it, say the same. */
-static bool is_turned_around(const struct standing *standing)
+/* Whether a dependency of the tables is remembered, by the repair and by its check. */
+static void assert_remembered(void *context, uint32_t at, unsigned in, unsigned out, unsigned vl)
 {
-    const struct dependency_graph *graph = &standing->graph;
-    bool same = true;
-    for (uint32_t at = 0; at < graph->network->switches.count; at++) {
-        size_t words = dependency_row_words(graph, at);
-        unsigned rows = (graph->network->switches.items[at].port_count + 1u) * graph->vls;
-        const uint64_t *row = dependency_row(graph, at, 0, 0);
-        const uint64_t *turned = dependency_row(&standing->behind, at, 0, 0);
-        for (unsigned i = 0; i < rows; i++)
-            for (unsigned k = 0; k < rows; k++)
-                same &= bitset_has(row + i * words, k) == bitset_has(turned + k * words, i);
-    }
-    return same;
+    const struct sm_job *job = *(const struct sm_job **)context;
+    const struct cdg *cdg = &job->repair_state.cdg;
+    const uint64_t *row = dependency_row(&job->checked, at, in, vl);
+    assert_true(cdg_has(cdg, vl, cdg_arriving(cdg, at, in), cdg_leaving(cdg, at, out)));
+    assert_true(bitset_has(row, out * job->checked.vls + vl));
 }
 
-/* Whether all that the tables give rise to is remembered, by the repair and by its check. */
-static bool is_remembered(const struct sm_job *job)
+static void check_memory(const struct sm_job *job)
 {
     struct dependency_graph graph;
     struct verify_report report;
-    bool remembered = true;
     verify_routes(&job->network, &job->routes, &(struct verify_options){.keep = &graph}, &report);
     assert_true(verify_holds(&report));
-    for (size_t i = 0; i < graph.first_word[job->network.switches.count]; i++)
-        remembered &= !(graph.bits[i] & ~(job->standing.graph.bits[i] & job->checked.bits[i]));
+    dependency_each(&graph, assert_remembered, &job);
     verify_report_release(&report);
     dependency_release(&graph);
-    return remembered && is_turned_around(&job->standing);
 }
 
 static void note_job(void *context, uint64_t now, unsigned manager,
@@ -54,7 +43,8 @@ static void note_job(void *context, uint64_t now, unsigned manager,
     struct watch *watch = context;
     const struct sm_job *job = computation->job;
     (void)now, (void)manager;
-    assert_true(!job->repaired || is_remembered(job));
+    if (job->repaired)
+        check_memory(job);
     watch->repaired += job->repaired;
     watch->computed += !job->repaired;
     watch->live += job->repaired && job->repair.live;
@@ -69,7 +59,7 @@ static void watch_jobs(struct world *world, struct watch *watch)
 
 static void run_on(struct world *world, unsigned manager)
 {
-    sim_run(world->sim, sim_now(world->sim) + 3 * TIME_S); /* links take a while to come up */
+    run_for(world, 3 * TIME_S); /* links take a while to come up */
     assert_true(sim_run_until_settled(world->sim, manager, sim_now(world->sim) + 10 * TIME_S));
 }
 
@@ -189,8 +179,7 @@ static uint32_t trunk(const struct world *world, unsigned nth)
 
 static void open_tree(struct world *world, struct sm_config *config, const char *engine)
 {
-    const char *words[] = {"m=4,4,4", "w=1,4,4"};
-    world_open(world, "today", "fattree", words, 2);
+    world_open(world, "today", "fattree m=4,4,4 w=1,4,4");
     sm_config_init(config);
     config->engine = engine_find(engine);
     config->rebalance = 0;
@@ -296,7 +285,7 @@ static unsigned count_rebalancing(unsigned percent)
     fabric_set_link(world.fabric, trunk(&world, 5), false, NULL);
     assert_true(expect_repair(&world, manager).entries > 0);
     watch_jobs(&world, &watch);
-    sim_run(world.sim, sim_now(world.sim) + 60 * TIME_S);
+    run_for(&world, 60 * TIME_S);
     assert_int_equal(watch.repaired, 0);
     assert_true(all_delivered(&world));
     world_close(&world);
@@ -315,24 +304,19 @@ static void uneven_links_lead_to_one_computation_at_the_next_sweep(void **state)
  * computes. */
 static void tables_that_are_no_more_even_are_not_written(void **state)
 {
-    const char *words[] = {"324"};
-    struct world world;
-    struct sm_config config;
     struct watch watch;
-    (void)state;
-    world_open(&world, "today", "fattree", words, 1);
-    sm_config_init(&config);
+    struct world *world = world_for(state, "today", "fattree 324");
+    struct sm_config config = default_config();
     config.engine = engine_find("ftree");
-    unsigned manager = settle(&world, host(&world, "H0"), &config);
-    fabric_set_link(world.fabric, trunk(&world, 5), false, NULL);
-    run_on(&world, manager);
-    struct tables before = read_tables(&world);
-    watch_jobs(&world, &watch);
-    sim_run(world.sim, sim_now(world.sim) + 60 * TIME_S);
+    unsigned manager = settle(world, host(world, "H0"), &config);
+    fabric_set_link(world->fabric, trunk(world, 5), false, NULL);
+    run_on(world, manager);
+    struct tables before = read_tables(world);
+    watch_jobs(world, &watch);
+    run_for(world, 60 * TIME_S);
     assert_int_equal(watch.computed, 1);
-    assert_int_equal(compare(&world, &before).entries, 0);
+    assert_int_equal(compare(world, &before).entries, 0);
     mem_free(before.rows);
-    world_close(&world);
 }
 
 /* A host that is alone at its switch, or TOPOLOGY_NONE. */
@@ -358,25 +342,20 @@ static uint32_t lonely_host(const struct topology *topology)
 /* Traffic to switches that begins where there was none was not counted. */
 static void the_first_host_of_a_switch_makes_the_engine_compute(void **state)
 {
-    const char *words[] = {"switches=8", "hosts=8"};
-    struct world world;
-    struct sm_config config;
     struct watch watch;
-    (void)state;
-    world_open(&world, "today", "irregular", words, 2);
-    sm_config_init(&config);
+    struct world *world = world_for(state, "today", "irregular switches=8 hosts=8");
+    struct sm_config config = default_config();
     config.engine = engine_find("updn");
-    unsigned manager = settle(&world, management_port(&world, "S0"), &config);
-    uint32_t lonely = lonely_host(&world.topology);
+    unsigned manager = settle(world, management_port(world, "S0"), &config);
+    uint32_t lonely = lonely_host(&world->topology);
     assert_int_not_equal(lonely, TOPOLOGY_NONE);
-    fabric_set_link(world.fabric, lonely, false, NULL);
-    run_on(&world, manager);
-    watch_jobs(&world, &watch);
-    fabric_set_link(world.fabric, lonely, true, NULL);
-    run_on(&world, manager);
+    fabric_set_link(world->fabric, lonely, false, NULL);
+    run_on(world, manager);
+    watch_jobs(world, &watch);
+    fabric_set_link(world->fabric, lonely, true, NULL);
+    run_on(world, manager);
     assert_true(watch.computed >= 1);
-    assert_true(all_delivered(&world));
-    world_close(&world);
+    assert_true(all_delivered(world));
 }
 
 /* ---- with virtual machines ---- */
@@ -400,17 +379,15 @@ static void cut_and_return(struct world *world, unsigned manager, unsigned nth, 
 static void machines_that_move_do_not_turn_repair_off(void **state)
 {
     const char *names[] = {"alpha", "beta", "gamma", "delta"};
-    const char *words[] = {"switches=12", "hosts=16", "ports=8"};
     (void)state;
     for (unsigned variant = 0; variant < 8; variant++) {
         struct world world;
-        struct sm_config config;
         enum vswitch_mode mode = variant & 2 ? VSWITCH_MINIMAL : VSWITCH_BALANCED;
         if (variant & 4)
-            open_virtual(&world, "irregular", words, 3, "3");
+            world_open(&world, "today", "irregular switches=12 hosts=16 ports=8 vfs=3");
         else
-            open_hypervisors(&world, "4", "2", "3");
-        sm_config_init(&config);
+            world_open(&world, "today", "kary 4 2 vfs=3");
+        struct sm_config config = default_config();
         config.engine = engine_find("updn");
         config.dynamic_lids = variant & 1;
         unsigned manager = settle(&world, host(&world, "H0"), &config);
@@ -439,8 +416,8 @@ int main(void)
         cmocka_unit_test(a_lost_switch_is_routed_around_and_comes_back),
         cmocka_unit_test(repair_can_be_turned_off),
         cmocka_unit_test(uneven_links_lead_to_one_computation_at_the_next_sweep),
-        cmocka_unit_test(tables_that_are_no_more_even_are_not_written),
-        cmocka_unit_test(the_first_host_of_a_switch_makes_the_engine_compute),
+        WORLD_TEST(tables_that_are_no_more_even_are_not_written),
+        WORLD_TEST(the_first_host_of_a_switch_makes_the_engine_compute),
         cmocka_unit_test(machines_that_move_do_not_turn_repair_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,12 +38,11 @@ static void read_rules(struct watched *watched)
 static void begin(struct watched *watched, enum sm_enforcement enforcement, const unsigned *traps,
                   unsigned count)
 {
-    static const char *const words[] = {"dims=2,2", "hosts=2"};
     static const unsigned subscribers[] = {RED, BLUE, NEITHER, WATCHMAN};
     struct sim_administration_options options;
     struct sm_config config;
     memset(watched, 0, sizeof *watched);
-    world_open(&watched->world, "today", "mesh", words, 2);
+    world_open(&watched->world, "today", "mesh dims=2,2 hosts=2");
     for (unsigned i = 0; i < HOSTS; i++) {
         char name[8];
         snprintf(name, sizeof name, "H%u", i);
@@ -93,7 +92,7 @@ static void violate(struct watched *watched, unsigned from, unsigned to, uint16_
     wire_set(mad, MAD_CLASS_VERSION, 2);
     wire_set(mad, MAD_METHOD, METHOD_GET);
     fabric_send(watched->world.fabric, watched->hosts[from], &header, mad);
-    sim_run(watched->world.sim, sim_now(watched->world.sim) + 10 * TIME_MS);
+    run_for(&watched->world, 10 * TIME_MS);
 }
 
 static void heard(const struct watched *watched, unsigned host, uint64_t reports)
@@ -198,7 +197,7 @@ static void only_those_of_its_partition_hear_of_a_new_group(void **state)
     uint32_t question = sim_clients_ask(watched.clients, watched.hosts[0], mad);
     assert_true(sim_clients_run(watched.clients, sim_now(watched.world.sim) + TIME_S));
     assert_int_equal(sim_clients_question(watched.clients, question)->status, STATUS_OK);
-    sim_run(watched.world.sim, sim_now(watched.world.sim) + 10 * TIME_MS);
+    run_for(&watched.world, 10 * TIME_MS);
     heard(&watched, RED, 1);
     heard(&watched, BLUE, 0);
     heard(&watched, NEITHER, 0);

@@ -43,10 +43,9 @@ static struct sm_config life_config(unsigned priority)
 
 static void open_life(struct life *life, bool synchronised, bool kept)
 {
-    const char *words[] = {"switches=12", "ports=6", "hosts=10"};
     struct sim_administration_options options;
     *life = (struct life){0};
-    world_open(&life->world, "today", "irregular", words, 3);
+    world_open(&life->world, "today", "irregular switches=12 ports=6 hosts=10");
     life->asked = mem_zalloc(LID_UNICAST_LAST + 1, sizeof *life->asked);
     sim_set_listener(life->world.sim, &(struct sim_listener){.context = life, .sent = count_asks});
     sim_administration_options_init(&options);
@@ -63,11 +62,6 @@ static void close_life(struct life *life)
     sim_clients_free(life->clients);
     world_close(&life->world);
     mem_free(life->asked);
-}
-
-static void run_for(struct life *life, uint64_t time)
-{
-    sim_run(life->world.sim, sim_now(life->world.sim) + time);
 }
 
 static void answered_well(struct life *life)
@@ -153,10 +147,10 @@ static void subscribers_hear_of_hosts_that_go_and_come(void **state)
     sim_clients_inform(life.clients, subscriber, 65, true);
     answered_well(&life);
     assert_int_equal(fabric_set_link(life.world.fabric, victim, false, NULL), 0);
-    run_for(&life, 3 * TIME_S);
+    run_for(&life.world, 3 * TIME_S);
     assert_int_equal(sim_clients_reports(life.clients, subscriber), 1);
     assert_int_equal(fabric_set_link(life.world.fabric, victim, true, NULL), 0);
-    run_for(&life, 3 * TIME_S);
+    run_for(&life.world, 3 * TIME_S);
     assert_int_equal(sim_clients_reports(life.clients, subscriber), 2); /* each once */
     close_life(&life);
 }
@@ -275,7 +269,7 @@ static unsigned stand_by(struct life *life)
     uint64_t limit = sim_now(life->world.sim) + 60 * TIME_S;
     while (!sm_has_copy(sim_manager(life->world.sim, standby)))
         assert_true(sim_step(life->world.sim, limit));
-    run_for(life, 1 * TIME_S);
+    run_for(&life->world, 1 * TIME_S);
     return standby;
 }
 
@@ -300,7 +294,7 @@ static void after_a_fail_over_all_is_there_and_nobody_is_asked(void **state)
     sim_kill_manager(life.world.sim, 0);
     assert_true(
         sim_run_until_settled(life.world.sim, standby, sim_now(life.world.sim) + 10 * TIME_S));
-    run_for(&life, 2 * TIME_S);
+    run_for(&life.world, 2 * TIME_S);
     const struct groups *groups = sa_groups(sim_sa(life.world.sim, standby));
     assert_int_equal(groups_find(groups, mgid)->members.count, 8);
     assert_int_equal(counts(&life, standby).subscriptions, 8);
@@ -323,7 +317,7 @@ static void a_master_that_told_its_standby_nothing_has_clients_that_are_asked_on
     sim_kill_manager(life.world.sim, 0);
     assert_true(
         sim_run_until_settled(life.world.sim, standby, sim_now(life.world.sim) + 10 * TIME_S));
-    run_for(&life, 5 * TIME_S);
+    run_for(&life.world, 5 * TIME_S);
     all_are_asked_once(&life);
     close_life(&life);
 }
@@ -394,10 +388,10 @@ static void start_again(struct life *life)
 {
     struct sm_config config = life_config(5);
     sim_kill_manager(life->world.sim, 0);
-    run_for(life, 1 * TIME_S);
+    run_for(&life->world, 1 * TIME_S);
     unsigned manager = settle(&life->world, host(&life->world, "H0"), &config);
     assert_int_equal(manager, 1);
-    run_for(life, 5 * TIME_S);
+    run_for(&life->world, 5 * TIME_S);
 }
 
 static void a_manager_that_starts_again_with_its_file_asks_nobody(void **state)

@@ -1,26 +1,33 @@
 #include "sim_world.h"
 
+#include "base/mem.h"
 #include "topology/generate.h"
 
+#include <stdio.h>
 #include <string.h>
 
-void world_open_with(struct world *world, const struct fabric_options *options, const char *kind,
-                     const char *const *words, size_t count)
+void world_open_with(struct world *world, const struct fabric_options *options, const char *fabric)
 {
     struct err err = {0};
+    char copy[128], *rest = copy;
+    const char *words[8];
+    size_t count = 0;
+    snprintf(copy, sizeof copy, "%s", fabric);
+    for (char *word; (word = strsep(&rest, " ")) != NULL && count < 8;)
+        words[count++] = word;
     topology_init(&world->topology);
-    assert_int_equal(topology_generate(&world->topology, kind, words, count, 1, &err), 0);
+    assert_int_equal(topology_generate(&world->topology, words[0], words + 1, count - 1, 1, &err),
+                     0);
     world->fabric = fabric_new(&world->topology, options, 1);
     world->sim = sim_new(world->fabric);
 }
 
-void world_open(struct world *world, const char *preset, const char *kind, const char *const *words,
-                size_t count)
+void world_open(struct world *world, const char *preset, const char *fabric)
 {
     struct err err = {0};
     struct fabric_options options;
     assert_int_equal(fabric_options_preset(&options, preset, &err), 0);
-    world_open_with(world, &options, kind, words, count);
+    world_open_with(world, &options, fabric);
 }
 
 void world_close(struct world *world)
@@ -28,6 +35,28 @@ void world_close(struct world *world)
     sim_free(world->sim);
     fabric_free(world->fabric);
     topology_release(&world->topology);
+}
+
+struct world *world_for(void **state, const char *preset, const char *fabric)
+{
+    struct world *world = mem_zalloc(1, sizeof *world);
+    world_open(world, preset, fabric);
+    *state = world;
+    return world;
+}
+
+int world_teardown(void **state)
+{
+    world_close(*state);
+    mem_free(*state);
+    return 0;
+}
+
+struct sm_config default_config(void)
+{
+    struct sm_config config;
+    sm_config_init(&config);
+    return config;
 }
 
 uint32_t host(const struct world *world, const char *name)
@@ -47,6 +76,11 @@ unsigned settle(struct world *world, uint32_t port, const struct sm_config *conf
     unsigned manager = sim_add_manager(world->sim, port, config);
     assert_true(sim_run_until_settled(world->sim, manager, sim_now(world->sim) + 30 * TIME_S));
     return manager;
+}
+
+void run_for(struct world *world, uint64_t duration_ps)
+{
+    sim_run(world->sim, sim_now(world->sim) + duration_ps);
 }
 
 struct sm_counts counts_of(struct world *world, unsigned manager)

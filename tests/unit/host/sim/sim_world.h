@@ -19,11 +19,16 @@ struct world {
     struct sim *sim;
 };
 
-void world_open_with(struct world *world, const struct fabric_options *options, const char *kind,
-                     const char *const *words, size_t count);
-void world_open(struct world *world, const char *preset, const char *kind, const char *const *words,
-                size_t count);
+/* A fabric is described as in scenarios: "figure1", "irregular switches=12 hosts=10". */
+void world_open_with(struct world *world, const struct fabric_options *options, const char *fabric);
+void world_open(struct world *world, const char *preset, const char *fabric);
 void world_close(struct world *world);
+/* For tests that need one world: `*state` owns it, and WORLD_TEST closes it. */
+struct world *world_for(void **state, const char *preset, const char *fabric);
+int world_teardown(void **state);
+#define WORLD_TEST(test) cmocka_unit_test_teardown(test, world_teardown)
+
+struct sm_config default_config(void);
 
 uint32_t host(const struct world *world, const char *name);            /* its port 1 */
 uint32_t management_port(const struct world *world, const char *name); /* its port 0 */
@@ -31,6 +36,7 @@ uint32_t end_port(const struct world *world, uint32_t node);           /* where 
 
 /* A manager, run until it has nothing left to do; its number. */
 unsigned settle(struct world *world, uint32_t port, const struct sm_config *config);
+void run_for(struct world *world, uint64_t duration_ps);
 struct sm_counts counts_of(struct world *world, unsigned manager);
 
 bool all_active(const struct world *world);

@@ -3,6 +3,8 @@
  * would never do is done to the SMPs between them and the manager. */
 #include "meddle.h"
 
+#include "base/mem.h"
+
 #include <string.h>
 
 enum how {
@@ -17,6 +19,7 @@ struct bench {
     struct world world;
     struct meddle meddle;
     struct sm_config config;
+    struct partitions rules;
     enum how how;
     uint32_t node;                /* that is stubborn … */
     unsigned attribute, modifier; /* … about this */
@@ -28,11 +31,15 @@ static bool send(void *context, uint8_t *request);
 static void receive(void *context, uint8_t *answer);
 static void hear(void *context, const struct sm_event *event);
 
-static void bench_open(struct bench *bench, const struct fabric_options *options, const char *kind,
-                       const char *const *words, size_t count, const char *seat)
+/* A manager that has not started yet; switches have tables of so many entries. */
+static struct bench *bench_open(void **state, unsigned entries, const char *fabric,
+                                const char *seat)
 {
-    *bench = (struct bench){.how = OBEYS};
-    world_open_with(&bench->world, options, kind, words, count);
+    struct bench *bench = *state = mem_zalloc(1, sizeof *bench);
+    struct fabric_options options;
+    assert_int_equal(fabric_options_preset(&options, "today", NULL), 0);
+    options.node.agent.linear_entries = (uint16_t)entries;
+    world_open_with(&bench->world, &options, fabric);
     sm_config_init(&bench->config);
     bench->config.sweep_ns = 1 * NS_PER_S;
     bench->meddle = (struct meddle){.fabric = bench->world.fabric,
@@ -41,14 +48,12 @@ static void bench_open(struct bench *bench, const struct fabric_options *options
                                     .send = send,
                                     .receive = receive,
                                     .hear = hear};
+    return bench;
 }
 
-static void bench_open_figure_1(struct bench *bench)
+static struct bench *bench_open_figure_1(void **state)
 {
-    struct err err = {0};
-    struct fabric_options options;
-    assert_int_equal(fabric_options_preset(&options, "today", &err), 0);
-    bench_open(bench, &options, "figure1", NULL, 0, "H4");
+    return bench_open(state, LFT_ENTRIES, "figure1", "H4");
 }
 
 static void bench_start(struct bench *bench)
@@ -56,11 +61,16 @@ static void bench_start(struct bench *bench)
     meddle_start(&bench->meddle, &bench->config);
 }
 
-static void bench_close(struct bench *bench)
+static int bench_close(void **state)
 {
+    struct bench *bench = *state;
     meddle_stop(&bench->meddle);
+    partitions_release(&bench->rules);
     world_close(&bench->world);
+    mem_free(bench);
+    return 0;
 }
+#define BENCH_TEST(test) cmocka_unit_test_teardown(test, bench_close)
 
 static void make_stubborn(struct bench *bench, enum how how, uint32_t port, unsigned attribute,
                           unsigned modifier)
@@ -129,6 +139,18 @@ static void run(struct bench *bench, uint64_t duration)
     meddle_run(&bench->meddle, duration);
 }
 
+/* Figure 1, half a second after a manager started that S3 is stubborn against. */
+static struct bench *bench_up_against(void **state, enum how how, unsigned attribute,
+                                      unsigned modifier)
+{
+    struct bench *bench = bench_open_figure_1(state);
+    make_stubborn(bench, how, host(&bench->world, "S3"), attribute, modifier);
+    bench_start(bench);
+    run(bench, 500 * TIME_MS);
+    assert_true(sm_is_settled(bench->meddle.sm));
+    return bench;
+}
+
 static unsigned inactive_links(const struct bench *bench)
 {
     unsigned count = 0;
@@ -142,182 +164,137 @@ static unsigned inactive_links(const struct bench *bench)
 /* ---- ports ---- */
 
 /* Of a link between switches: waves of tables wait for such as long as they rise. */
-static void be_stubborn_about_a_port(enum how how)
+static void be_stubborn_about_a_port(void **state, enum how how)
 {
-    struct bench bench;
-    bench_open_figure_1(&bench);
-    uint32_t port = host(&bench.world, "S3");
-    make_stubborn(&bench, how, port, ATTRIBUTE_PORT_INFO, 1);
-    bench_start(&bench);
-    run(&bench, 500 * TIME_MS);
-    assert_true(sm_is_settled(bench.meddle.sm));
-    assert_int_equal(bench.ups, 1);
-    assert_int_equal(bench.asked, 3);
-    assert_int_equal(bench.warnings, 1);
-    assert_true(inactive_links(&bench) <= 2); /* both ends */
-    run(&bench, 10 * TIME_S);
-    assert_int_equal(bench.asked, 3 + 10); /* once with each sweep … */
-    assert_int_equal(bench.warnings, 1);   /* … without a word */
-    assert_int_equal(bench.ups, 1);
+    struct bench *bench = bench_up_against(state, how, ATTRIBUTE_PORT_INFO, 1);
+    uint32_t port = host(&bench->world, "S3");
+    assert_int_equal(bench->ups, 1);
+    assert_int_equal(bench->asked, 3);
+    assert_int_equal(bench->warnings, 1);
+    assert_true(inactive_links(bench) <= 2); /* both ends */
+    run(bench, 10 * TIME_S);
+    assert_int_equal(bench->asked, 3 + 10); /* once with each sweep … */
+    assert_int_equal(bench->warnings, 1);   /* … without a word */
+    assert_int_equal(bench->ups, 1);
 
-    bench.how = OBEYS;
-    run(&bench, 2 * TIME_S);
-    assert_true(all_active(&bench.world));
-    assert_true(all_delivered(&bench.world));
+    bench->how = OBEYS;
+    run(bench, 2 * TIME_S);
+    assert_true(all_active(&bench->world));
+    assert_true(all_delivered(&bench->world));
 
-    make_stubborn(&bench, how, port, ATTRIBUTE_PORT_INFO, 1);
-    assert_int_equal(fabric_flap_port(bench.world.fabric, port, NULL), 0);
-    run(&bench, 5 * TIME_S);
-    assert_true(sm_is_settled(bench.meddle.sm));
-    assert_true(bench.ups >= 2);
-    assert_true(bench.asked >= 3 && bench.asked <= 3 + 5 + 3);
-    assert_int_equal(bench.warnings, 2);
-    bench_close(&bench);
+    make_stubborn(bench, how, port, ATTRIBUTE_PORT_INFO, 1);
+    assert_int_equal(fabric_flap_port(bench->world.fabric, port, NULL), 0);
+    run(bench, 5 * TIME_S);
+    assert_true(sm_is_settled(bench->meddle.sm));
+    assert_true(bench->ups >= 2);
+    assert_true(bench->asked >= 3 && bench->asked <= 3 + 5 + 3);
+    assert_int_equal(bench->warnings, 2);
 }
 
 static void a_port_that_refuses_its_settings_keeps_nobody_waiting(void **state)
 {
-    (void)state;
-    be_stubborn_about_a_port(REFUSES);
+    be_stubborn_about_a_port(state, REFUSES);
 }
 
 static void a_port_that_does_not_move_keeps_nobody_waiting(void **state)
 {
-    (void)state;
-    be_stubborn_about_a_port(IGNORES);
+    be_stubborn_about_a_port(state, IGNORES);
 }
 
 /* ---- switches ---- */
 
 static void a_switch_that_always_says_changed_is_read_by_sweeps(void **state)
 {
-    (void)state;
-    struct bench bench;
-    bench_open_figure_1(&bench);
-    make_stubborn(&bench, SAYS_CHANGED, host(&bench.world, "S3"), ATTRIBUTE_SWITCH_INFO, 0);
-    bench_start(&bench);
-    run(&bench, 500 * TIME_MS);
-    assert_true(sm_is_settled(bench.meddle.sm));
-    assert_int_equal(bench.ups, 1);
-    assert_int_equal(bench.warnings, 1);
-    assert_int_equal(bench.asked, 3);
-    assert_true(all_active(&bench.world));
-    run(&bench, 10 * TIME_S);
-    assert_int_equal(bench.asked, 3 + 10);
-    assert_int_equal(bench.warnings, 1);
-    bench_close(&bench);
+    struct bench *bench = bench_up_against(state, SAYS_CHANGED, ATTRIBUTE_SWITCH_INFO, 0);
+    assert_int_equal(bench->ups, 1);
+    assert_int_equal(bench->warnings, 1);
+    assert_int_equal(bench->asked, 3);
+    assert_true(all_active(&bench->world));
+    run(bench, 10 * TIME_S);
+    assert_int_equal(bench->asked, 3 + 10);
+    assert_int_equal(bench->warnings, 1);
 }
 
 static void a_refused_block_is_tried_by_sweeps_and_told_once(void **state)
 {
-    (void)state;
-    struct bench bench;
-    bench_open_figure_1(&bench);
-    make_stubborn(&bench, REFUSES, host(&bench.world, "S3"), ATTRIBUTE_LINEAR_FORWARDING_TABLE, 0);
-    bench_start(&bench);
-    run(&bench, 500 * TIME_MS);
-    assert_true(sm_is_settled(bench.meddle.sm));
-    assert_int_equal(bench.asked, 1);
-    assert_int_equal(bench.errors, 1);
-    assert_true(all_active(&bench.world));
-    run(&bench, 10 * TIME_S);
-    assert_int_equal(bench.asked, 1 + 10);
-    assert_int_equal(bench.errors, 1);
+    struct bench *bench = bench_up_against(state, REFUSES, ATTRIBUTE_LINEAR_FORWARDING_TABLE, 0);
+    assert_int_equal(bench->asked, 1);
+    assert_int_equal(bench->errors, 1);
+    assert_true(all_active(&bench->world));
+    run(bench, 10 * TIME_S);
+    assert_int_equal(bench->asked, 1 + 10);
+    assert_int_equal(bench->errors, 1);
 
-    bench.how = OBEYS;
-    run(&bench, 1 * TIME_S);
-    assert_true(all_delivered(&bench.world));
-    bench_close(&bench);
+    bench->how = OBEYS;
+    run(bench, 1 * TIME_S);
+    assert_true(all_delivered(&bench->world));
 }
 
 /* Other contents may be taken: they are tried at once. */
 static void a_refused_block_is_tried_when_another_is_wanted(void **state)
 {
-    (void)state;
-    struct bench bench;
-    bench_open_figure_1(&bench);
-    bench.config.sweep_ns = TIME_NEVER;
-    make_stubborn(&bench, REFUSES, host(&bench.world, "S3"), ATTRIBUTE_LINEAR_FORWARDING_TABLE, 0);
-    bench_start(&bench);
-    run(&bench, 10 * TIME_S);
-    assert_int_equal(bench.asked, 1);
-    bench.how = OBEYS;
-    fabric_set_node(bench.world.fabric,
-                    bench.world.topology.ports.items[host(&bench.world, "H15")].node, false, NULL);
-    run(&bench, 2 * TIME_S);
-    assert_true(sm_is_settled(bench.meddle.sm));
-    assert_true(all_delivered(&bench.world));
-    bench_close(&bench);
+    struct bench *bench = bench_open_figure_1(state);
+    bench->config.sweep_ns = TIME_NEVER;
+    make_stubborn(bench, REFUSES, host(&bench->world, "S3"), ATTRIBUTE_LINEAR_FORWARDING_TABLE, 0);
+    bench_start(bench);
+    run(bench, 10 * TIME_S);
+    assert_int_equal(bench->asked, 1);
+    bench->how = OBEYS;
+    fabric_set_node(bench->world.fabric,
+                    bench->world.topology.ports.items[host(&bench->world, "H15")].node, false,
+                    NULL);
+    run(bench, 2 * TIME_S);
+    assert_true(sm_is_settled(bench->meddle.sm));
+    assert_true(all_delivered(&bench->world));
 }
 
 static void a_refused_block_of_a_random_table_keeps_no_port_waiting(void **state)
 {
-    (void)state;
-    struct bench bench;
-    struct err err = {0};
-    struct fabric_options options;
-    assert_int_equal(fabric_options_preset(&options, "today", &err), 0);
-    options.node.agent.linear_entries = 0;
-    bench_open(&bench, &options, "figure1", NULL, 0, "H4");
-    make_stubborn(&bench, REFUSES, host(&bench.world, "S3"), ATTRIBUTE_RANDOM_FORWARDING_TABLE, 0);
-    bench_start(&bench);
-    run(&bench, 10 * TIME_S);
-    assert_true(sm_is_settled(bench.meddle.sm));
-    assert_int_equal(bench.asked, 1);
-    assert_int_equal(bench.errors, 1);
-    assert_true(all_active(&bench.world));
-    bench_close(&bench);
+    struct bench *bench = bench_open(state, 0, "figure1", "H4");
+    make_stubborn(bench, REFUSES, host(&bench->world, "S3"), ATTRIBUTE_RANDOM_FORWARDING_TABLE, 0);
+    bench_start(bench);
+    run(bench, 10 * TIME_S);
+    assert_true(sm_is_settled(bench->meddle.sm));
+    assert_int_equal(bench->asked, 1);
+    assert_int_equal(bench->errors, 1);
+    assert_true(all_active(&bench->world));
 }
 
 static void refused_switch_settings_are_told_once(void **state)
 {
-    (void)state;
-    struct bench bench;
-    bench_open_figure_1(&bench);
-    make_stubborn(&bench, REFUSES, host(&bench.world, "S3"), ATTRIBUTE_SWITCH_INFO, 0);
-    bench_start(&bench);
-    run(&bench, 500 * TIME_MS);
-    assert_true(sm_is_settled(bench.meddle.sm));
-    assert_int_equal(bench.asked, 1);
-    assert_int_equal(bench.errors, 1);
-    assert_true(all_active(&bench.world));
-    assert_false(all_delivered(&bench.world));
+    struct bench *bench = bench_up_against(state, REFUSES, ATTRIBUTE_SWITCH_INFO, 0);
+    assert_int_equal(bench->asked, 1);
+    assert_int_equal(bench->errors, 1);
+    assert_true(all_active(&bench->world));
+    assert_false(all_delivered(&bench->world));
 
-    bench.how = OBEYS;
-    run(&bench, 1 * TIME_S);
-    assert_true(sm_is_settled(bench.meddle.sm));
-    assert_int_equal(bench.errors, 1);
-    assert_true(all_delivered(&bench.world));
-    bench_close(&bench);
+    bench->how = OBEYS;
+    run(bench, 1 * TIME_S);
+    assert_true(sm_is_settled(bench->meddle.sm));
+    assert_int_equal(bench->errors, 1);
+    assert_true(all_delivered(&bench->world));
 }
 
 static void a_table_that_is_too_small_is_filled_and_that_is_said(void **state)
 {
     enum { SWITCHES = 16, ENTRIES = 64 };
-    const char *words[] = {"switches=16", "hosts=60", "ports=12"};
-    (void)state;
-    struct bench bench;
-    struct err err = {0};
-    struct fabric_options options;
-    assert_int_equal(fabric_options_preset(&options, "today", &err), 0);
-    options.node.agent.linear_entries = ENTRIES;
-    bench_open(&bench, &options, "irregular", words, 3, "H0");
-    bench_start(&bench);
-    run(&bench, 10 * TIME_S);
-    assert_true(sm_is_settled(bench.meddle.sm));
-    assert_int_equal(bench.errors, SWITCHES);
-    assert_int_equal(bench.ups, 1);
-    assert_true(all_active(&bench.world));
-    for (uint32_t node = 0; node < bench.world.topology.nodes.count; node++) {
-        uint32_t end = end_port(&bench.world, node);
-        uint64_t lid = wire_get(fabric_port_info(bench.world.fabric, end), PORT_INFO_LID);
+    struct bench *bench =
+        bench_open(state, ENTRIES, "irregular switches=16 hosts=60 ports=12", "H0");
+    bench_start(bench);
+    run(bench, 10 * TIME_S);
+    assert_true(sm_is_settled(bench->meddle.sm));
+    assert_int_equal(bench->errors, SWITCHES);
+    assert_int_equal(bench->ups, 1);
+    assert_true(all_active(&bench->world));
+    for (uint32_t node = 0; node < bench->world.topology.nodes.count; node++) {
+        uint32_t end = end_port(&bench->world, node);
+        uint64_t lid = wire_get(fabric_port_info(bench->world.fabric, end), PORT_INFO_LID);
         unsigned top = 0;
-        const uint8_t *table = fabric_linear_table(bench.world.fabric, node, &top);
-        assert_true(end == bench.meddle.seat || lid >= ENTRIES ||
-                    answers_by_lid(&bench.world, bench.meddle.seat, end));
+        const uint8_t *table = fabric_linear_table(bench->world.fabric, node, &top);
+        assert_true(end == bench->meddle.seat || lid >= ENTRIES ||
+                    answers_by_lid(&bench->world, bench->meddle.seat, end));
         assert_true(!table || top == ENTRIES - 1);
     }
-    bench_close(&bench);
 }
 
 /* ---- the manager's own port ---- */
@@ -325,37 +302,32 @@ static void a_table_that_is_too_small_is_filled_and_that_is_said(void **state)
 static void a_silent_block_of_the_own_port_does_not_last_for_ever(void **state)
 {
     static const char rules[] = "Default=0x7fff: ALL=full;\nfoo=0x0002: ALL=full;\n";
-    (void)state;
-    struct bench bench;
+    struct bench *bench = bench_open_figure_1(state);
     struct err err = {0};
-    struct partitions partitions = {0};
-    bench_open_figure_1(&bench);
-    assert_int_equal(partitions_read(&partitions, from_text("rules", rules, &err)), 0);
-    bench.config.partitions = &partitions;
-    make_stubborn(&bench, SILENT, bench.meddle.seat, ATTRIBUTE_P_KEY_TABLE, 0);
-    bench_start(&bench);
-    run(&bench, 30 * TIME_S);
-    assert_true(sm_is_settled(bench.meddle.sm));
-    assert_int_equal(bench.ups, 1);
-    assert_int_equal(bench.warnings, 1);
-    assert_int_equal(bench.asked, 1 + bench.config.retries);
-    assert_true(all_active(&bench.world));
-    bench_close(&bench);
-    partitions_release(&partitions);
+    assert_int_equal(partitions_read(&bench->rules, from_text("rules", rules, &err)), 0);
+    bench->config.partitions = &bench->rules;
+    make_stubborn(bench, SILENT, bench->meddle.seat, ATTRIBUTE_P_KEY_TABLE, 0);
+    bench_start(bench);
+    run(bench, 30 * TIME_S);
+    assert_true(sm_is_settled(bench->meddle.sm));
+    assert_int_equal(bench->ups, 1);
+    assert_int_equal(bench->warnings, 1);
+    assert_int_equal(bench->asked, 1 + bench->config.retries);
+    assert_true(all_active(&bench->world));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_port_that_refuses_its_settings_keeps_nobody_waiting),
-        cmocka_unit_test(a_port_that_does_not_move_keeps_nobody_waiting),
-        cmocka_unit_test(a_switch_that_always_says_changed_is_read_by_sweeps),
-        cmocka_unit_test(a_refused_block_is_tried_by_sweeps_and_told_once),
-        cmocka_unit_test(a_refused_block_is_tried_when_another_is_wanted),
-        cmocka_unit_test(a_refused_block_of_a_random_table_keeps_no_port_waiting),
-        cmocka_unit_test(refused_switch_settings_are_told_once),
-        cmocka_unit_test(a_table_that_is_too_small_is_filled_and_that_is_said),
-        cmocka_unit_test(a_silent_block_of_the_own_port_does_not_last_for_ever),
+        BENCH_TEST(a_port_that_refuses_its_settings_keeps_nobody_waiting),
+        BENCH_TEST(a_port_that_does_not_move_keeps_nobody_waiting),
+        BENCH_TEST(a_switch_that_always_says_changed_is_read_by_sweeps),
+        BENCH_TEST(a_refused_block_is_tried_by_sweeps_and_told_once),
+        BENCH_TEST(a_refused_block_is_tried_when_another_is_wanted),
+        BENCH_TEST(a_refused_block_of_a_random_table_keeps_no_port_waiting),
+        BENCH_TEST(refused_switch_settings_are_told_once),
+        BENCH_TEST(a_table_that_is_too_small_is_filled_and_that_is_said),
+        BENCH_TEST(a_silent_block_of_the_own_port_does_not_last_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

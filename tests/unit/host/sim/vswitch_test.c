@@ -12,13 +12,10 @@
 
 static void functions_have_lids_and_routes_from_the_start(void **state)
 {
-    struct world world;
-    (void)state;
-    open_hypervisors(&world, "2", "3", "4");
-    struct sm_config config;
-    sm_config_init(&config);
-    unsigned manager = settle(&world, host(&world, "H0"), &config);
-    const struct subnet *subnet = sm_subnet(sim_manager(world.sim, manager));
+    struct world *world = world_for(state, "today", "kary 2 3 vfs=4");
+    struct sm_config config = default_config();
+    unsigned manager = settle(world, host(world, "H0"), &config);
+    const struct subnet *subnet = sm_subnet(sim_manager(world->sim, manager));
     unsigned functions = 0;
     for (uint32_t port = 0; port < subnet->ports.count; port++) {
         if (!subnet_is_socket(subnet, port))
@@ -27,22 +24,18 @@ static void functions_have_lids_and_routes_from_the_start(void **state)
         assert_int_not_equal(subnet->ports.items[port].peer, SUBNET_NONE);
         assert_int_not_equal(subnet->ports.items[subnet->ports.items[port].peer].lid, 0);
     }
-    assert_int_equal(functions, 4 * world_hosts(&world));
-    struct sm_paths paths = sm_paths(sim_manager(world.sim, manager));
-    assert_int_equal(paths.network->terminals.count, 5 * world_hosts(&world));
-    check_world(&world, manager);
-    world_close(&world);
+    assert_int_equal(functions, 4 * world_hosts(world));
+    struct sm_paths paths = sm_paths(sim_manager(world->sim, manager));
+    assert_int_equal(paths.network->terminals.count, 5 * world_hosts(world));
+    check_world(world, manager);
 }
 
 static void a_vswitch_shares_the_lid_of_its_physical_function(void **state)
 {
-    struct world world;
-    (void)state;
-    open_hypervisors(&world, "2", "3", "2");
-    struct sm_config config;
-    sm_config_init(&config);
-    unsigned manager = settle(&world, host(&world, "H0"), &config);
-    const struct subnet *subnet = sm_subnet(sim_manager(world.sim, manager));
+    struct world *world = world_for(state, "today", "kary 2 3 vfs=2");
+    struct sm_config config = default_config();
+    unsigned manager = settle(world, host(world, "H0"), &config);
+    const struct subnet *subnet = sm_subnet(sim_manager(world->sim, manager));
     unsigned seen = 0;
     for (uint32_t node = 0; node < subnet->nodes.count; node++) {
         if (!subnet->nodes.items[node].vswitch)
@@ -54,31 +47,25 @@ static void a_vswitch_shares_the_lid_of_its_physical_function(void **state)
         assert_null(subnet->nodes.items[node].tables);
         seen++;
     }
-    assert_int_equal(seen, world_hosts(&world));
-    world_close(&world);
+    assert_int_equal(seen, world_hosts(world));
 }
 
 static void functions_without_machines_have_no_lid_when_lids_are_dynamic(void **state)
 {
-    struct world world;
-    (void)state;
-    open_hypervisors(&world, "2", "3", "4");
-    struct sm_config config;
-    sm_config_init(&config);
+    struct world *world = world_for(state, "today", "kary 2 3 vfs=4");
+    struct sm_config config = default_config();
     config.dynamic_lids = true;
-    unsigned manager = settle(&world, host(&world, "H0"), &config);
-    struct sm_paths paths = sm_paths(sim_manager(world.sim, manager));
-    assert_int_equal(paths.network->terminals.count, world_hosts(&world));
-    check_world(&world, manager);
-    world_close(&world);
+    unsigned manager = settle(world, host(world, "H0"), &config);
+    struct sm_paths paths = sm_paths(sim_manager(world->sim, manager));
+    assert_int_equal(paths.network->terminals.count, world_hosts(world));
+    check_world(world, manager);
 }
 
 static void a_life(bool dynamic, enum vswitch_mode mode)
 {
     struct world world;
-    open_hypervisors(&world, "4", "2", "3");
-    struct sm_config config;
-    sm_config_init(&config);
+    world_open(&world, "today", "kary 4 2 vfs=3");
+    struct sm_config config = default_config();
     config.dynamic_lids = dynamic;
     unsigned manager = settle(&world, host(&world, "H0"), &config);
     unsigned switches = world_switches(&world);
@@ -124,9 +111,8 @@ static void a_minimal_move_inside_a_leaf_writes_one_switch(void **state)
     (void)state;
     for (unsigned dynamic = 0; dynamic < 2; dynamic++) {
         struct world world;
-        open_hypervisors(&world, "4", "2", "3");
-        struct sm_config config;
-        sm_config_init(&config);
+        world_open(&world, "today", "kary 4 2 vfs=3");
+        struct sm_config config = default_config();
         config.dynamic_lids = dynamic;
         unsigned manager = settle(&world, host(&world, "H0"), &config);
         must(&world, manager, VSWITCH_CREATE, "alpha", "H4", VSWITCH_MINIMAL);
@@ -142,82 +128,69 @@ static void a_minimal_move_inside_a_leaf_writes_one_switch(void **state)
 /* More waves than a plan can have: the LID drops for a while instead. */
 static void a_machine_moves_from_end_to_end_of_a_long_line(void **state)
 {
-    (void)state;
-    static const char *const words[] = {"dims=45"};
-    struct world world;
-    struct sm_config config;
-    open_virtual(&world, "mesh", words, 1, "2");
-    sm_config_init(&config);
+    struct world *world = world_for(state, "today", "mesh dims=45 vfs=2");
+    struct sm_config config = default_config();
     config.dynamic_lids = true;
-    unsigned manager = settle(&world, host(&world, "H0"), &config);
+    unsigned manager = settle(world, host(world, "H0"), &config);
     struct vswitch_result made =
-        must(&world, manager, VSWITCH_CREATE, "alpha", "H0", VSWITCH_BALANCED);
-    must(&world, manager, VSWITCH_MIGRATE, "alpha", "H44", VSWITCH_BALANCED);
-    assert_true(is_at(&world, manager, "alpha", "H44", made.lid));
-    must(&world, manager, VSWITCH_MIGRATE, "alpha", "H0", VSWITCH_BALANCED);
-    assert_true(is_at(&world, manager, "alpha", "H0", made.lid));
-    check_world(&world, manager);
-    world_close(&world);
+        must(world, manager, VSWITCH_CREATE, "alpha", "H0", VSWITCH_BALANCED);
+    must(world, manager, VSWITCH_MIGRATE, "alpha", "H44", VSWITCH_BALANCED);
+    assert_true(is_at(world, manager, "alpha", "H44", made.lid));
+    must(world, manager, VSWITCH_MIGRATE, "alpha", "H0", VSWITCH_BALANCED);
+    assert_true(is_at(world, manager, "alpha", "H0", made.lid));
+    check_world(world, manager);
 }
 
 static void what_is_asked_twice_is_done_once(void **state)
 {
-    struct world world;
-    (void)state;
-    open_hypervisors(&world, "2", "3", "2");
-    struct sm_config config;
-    sm_config_init(&config);
-    unsigned manager = settle(&world, host(&world, "H0"), &config);
-    must(&world, manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED);
-    struct sm_counts before = counts_of(&world, manager);
-    must(&world, manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED);
-    must(&world, manager, VSWITCH_MIGRATE, "alpha", "H1", VSWITCH_BALANCED);
-    struct sm_counts after = counts_of(&world, manager);
+    struct world *world = world_for(state, "today", "kary 2 3 vfs=2");
+    struct sm_config config = default_config();
+    unsigned manager = settle(world, host(world, "H0"), &config);
+    must(world, manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED);
+    struct sm_counts before = counts_of(world, manager);
+    must(world, manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED);
+    must(world, manager, VSWITCH_MIGRATE, "alpha", "H1", VSWITCH_BALANCED);
+    struct sm_counts after = counts_of(world, manager);
     assert_int_equal(after.functions, before.functions);
-    must(&world, manager, VSWITCH_DESTROY, "alpha", NULL, VSWITCH_BALANCED);
-    must(&world, manager, VSWITCH_DESTROY, "alpha", NULL, VSWITCH_BALANCED);
+    must(world, manager, VSWITCH_DESTROY, "alpha", NULL, VSWITCH_BALANCED);
+    must(world, manager, VSWITCH_DESTROY, "alpha", NULL, VSWITCH_BALANCED);
     struct vswitch_result result =
-        ask(&world, manager, VSWITCH_MIGRATE, "alpha", "H1", VSWITCH_BALANCED);
+        ask(world, manager, VSWITCH_MIGRATE, "alpha", "H1", VSWITCH_BALANCED);
     assert_int_equal(result.state, VSWITCH_FAILED);
-    result = ask(&world, manager, VSWITCH_CREATE, "alpha", "nowhere", VSWITCH_BALANCED);
+    result = ask(world, manager, VSWITCH_CREATE, "alpha", "nowhere", VSWITCH_BALANCED);
     assert_int_equal(result.state, VSWITCH_FAILED);
-    world_close(&world);
 }
 
 static void moves_at_the_same_time_share_blocks(void **state)
 {
-    struct world world;
     struct err err;
     uint64_t tickets[6];
-    (void)state;
-    open_hypervisors(&world, "4", "2", "3");
-    struct sm_config config;
-    sm_config_init(&config);
+    struct world *world = world_for(state, "today", "kary 4 2 vfs=3");
+    struct sm_config config = default_config();
     config.dynamic_lids = true;
-    unsigned manager = settle(&world, host(&world, "H0"), &config);
+    unsigned manager = settle(world, host(world, "H0"), &config);
     char names[6][16], places[6][16];
     for (unsigned i = 0; i < 6; i++) {
         snprintf(names[i], sizeof names[i], "vm%u", i);
         snprintf(places[i], sizeof places[i], "H%u", 8 + i);
-        must(&world, manager, VSWITCH_CREATE, names[i], "auto", VSWITCH_BALANCED);
+        must(world, manager, VSWITCH_CREATE, names[i], "auto", VSWITCH_BALANCED);
     }
-    struct sm_counts before = counts_of(&world, manager);
+    struct sm_counts before = counts_of(world, manager);
     for (unsigned i = 0; i < 6; i++) {
         struct vswitch_request request = {
             .verb = VSWITCH_MIGRATE, .guid = vswitch_guid(names[i]), .hypervisor = places[i]};
-        tickets[i] = sim_vm_ask(world.sim, manager, &request, &err);
+        tickets[i] = sim_vm_ask(world->sim, manager, &request, &err);
     }
     unsigned alone = 0;
     for (unsigned i = 0; i < 6; i++) {
         const struct vswitch_result *result =
-            sim_vm_wait(world.sim, manager, tickets[i], sim_now(world.sim) + 10 * TIME_S);
+            sim_vm_wait(world->sim, manager, tickets[i], sim_now(world->sim) + 10 * TIME_S);
         assert_int_equal(result->state, VSWITCH_DONE);
         alone += result->table_smps;
     }
-    struct sm_counts after = counts_of(&world, manager);
+    struct sm_counts after = counts_of(world, manager);
     assert_true(after.tables - before.tables < alone);
-    check_world(&world, manager);
-    world_close(&world);
+    check_world(world, manager);
 }
 
 static void a_reroute_keeps_machines_and_their_lids(void **state)
@@ -225,9 +198,8 @@ static void a_reroute_keeps_machines_and_their_lids(void **state)
     (void)state;
     for (unsigned dynamic = 0; dynamic < 2; dynamic++) {
         struct world world;
-        open_hypervisors(&world, "4", "2", "3");
-        struct sm_config config;
-        sm_config_init(&config);
+        world_open(&world, "today", "kary 4 2 vfs=3");
+        struct sm_config config = default_config();
         config.dynamic_lids = dynamic;
         unsigned manager = settle(&world, host(&world, "H0"), &config);
         unsigned lid = must(&world, manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED).lid;
@@ -242,26 +214,22 @@ static void a_reroute_keeps_machines_and_their_lids(void **state)
 
 static void a_machine_asked_for_during_a_change_waits_for_it(void **state)
 {
-    struct world world;
     struct err err;
-    (void)state;
-    open_hypervisors(&world, "4", "2", "3");
-    struct sm_config config;
-    sm_config_init(&config);
-    unsigned manager = settle(&world, host(&world, "H0"), &config);
-    must(&world, manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED);
-    sm_reroute(sim_manager(world.sim, manager), sim_now_ns(world.sim));
+    struct world *world = world_for(state, "today", "kary 4 2 vfs=3");
+    struct sm_config config = default_config();
+    unsigned manager = settle(world, host(world, "H0"), &config);
+    must(world, manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED);
+    sm_reroute(sim_manager(world->sim, manager), sim_now_ns(world->sim));
     struct vswitch_request request = {
         .verb = VSWITCH_MIGRATE, .guid = vswitch_guid("alpha"), .hypervisor = "H11"};
-    uint64_t ticket = sim_vm_ask(world.sim, manager, &request, &err);
-    assert_false(sm_is_quiet(sim_manager(world.sim, manager)));
+    uint64_t ticket = sim_vm_ask(world->sim, manager, &request, &err);
+    assert_false(sm_is_quiet(sim_manager(world->sim, manager)));
     const struct vswitch_result *result =
-        sim_vm_wait(world.sim, manager, ticket, sim_now(world.sim) + 10 * TIME_S);
+        sim_vm_wait(world->sim, manager, ticket, sim_now(world->sim) + 10 * TIME_S);
     assert_int_equal(result->state, VSWITCH_DONE);
     assert_false(result->rerouted);
     assert_true(result->began_ns > result->asked_ns);
-    check_world(&world, manager);
-    world_close(&world);
+    check_world(world, manager);
 }
 
 /* A world with one machine on its way from H1 to H5, and how long that takes undisturbed. */
@@ -277,7 +245,7 @@ static void set_out(struct journey *journey, bool dynamic)
     struct err err;
     struct vswitch_request request = {
         .verb = VSWITCH_MIGRATE, .guid = vswitch_guid("alpha"), .hypervisor = "H5"};
-    open_hypervisors(&journey->world, "2", "3", "3");
+    world_open(&journey->world, "today", "kary 2 3 vfs=3");
     sm_config_init(&journey->config);
     journey->config.dynamic_lids = dynamic;
     journey->manager = settle(&journey->world, host(&journey->world, "H0"), &journey->config);
@@ -323,9 +291,9 @@ static void a_manager_that_dies_in_the_middle_leaves_one_machine(void **state)
         struct journey journey;
         uint64_t took = time_undisturbed(run & 1);
         set_out(&journey, run & 1);
-        sim_run(journey.world.sim, sim_now(journey.world.sim) + run / 2 * took / (MOMENTS - 1));
+        run_for(&journey.world, run / 2 * took / (MOMENTS - 1));
         sim_kill_manager(journey.world.sim, journey.manager);
-        sim_run(journey.world.sim, sim_now(journey.world.sim) + TIME_MS);
+        run_for(&journey.world, TIME_MS);
         unsigned manager = settle(&journey.world, host(&journey.world, "H2"), &journey.config);
         must_be_at_one_place(&journey, manager, run);
         must(&journey.world, manager, VSWITCH_MIGRATE, "alpha", "H7", VSWITCH_BALANCED);
@@ -351,18 +319,18 @@ static void a_standby_that_takes_over_in_the_middle_finds_one_machine(void **sta
         unsigned standby =
             sim_add_manager(journey.world.sim, host(&journey.world, "H2"), &journey.config);
         for (unsigned i = 0; i < 200 && !sm_has_copy(sim_manager(journey.world.sim, standby)); i++)
-            sim_run(journey.world.sim, sim_now(journey.world.sim) + 100 * TIME_MS);
+            run_for(&journey.world, 100 * TIME_MS);
         assert_true(sm_has_copy(sim_manager(journey.world.sim, standby)));
         struct err err;
         struct vswitch_request back = {
             .verb = VSWITCH_MIGRATE, .guid = vswitch_guid("alpha"), .hypervisor = "H1"};
         assert_true(sim_vm_ask(journey.world.sim, journey.manager, &back, &err) != 0);
-        sim_run(journey.world.sim, sim_now(journey.world.sim) + run / 2 * took / (MOMENTS - 1));
+        run_for(&journey.world, run / 2 * took / (MOMENTS - 1));
         sim_kill_manager(journey.world.sim, journey.manager);
-        sim_run(journey.world.sim, sim_now(journey.world.sim) + 5 * TIME_S);
+        run_for(&journey.world, 5 * TIME_S);
         assert_true(sim_run_until_settled(journey.world.sim, standby,
                                           sim_now(journey.world.sim) + 30 * TIME_S));
-        sim_run(journey.world.sim, sim_now(journey.world.sim) + 30 * TIME_S); /* its audit */
+        run_for(&journey.world, 30 * TIME_S); /* its audit */
         assert_true(sim_run_until_settled(journey.world.sim, standby,
                                           sim_now(journey.world.sim) + 30 * TIME_S));
         must_be_at_one_place(&journey, standby, run);
@@ -373,28 +341,24 @@ static void a_standby_that_takes_over_in_the_middle_finds_one_machine(void **sta
 /* Routes that a new master keeps have the directions that they were computed with. */
 static void a_move_costs_no_more_after_a_takeover(void **state)
 {
-    (void)state;
-    struct world world;
-    struct sm_config config;
-    open_hypervisors(&world, "2", "3", "3");
-    sm_config_init(&config);
-    unsigned manager = settle(&world, host(&world, "H0"), &config);
-    must(&world, manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED);
+    struct world *world = world_for(state, "today", "kary 2 3 vfs=3");
+    struct sm_config config = default_config();
+    unsigned manager = settle(world, host(world, "H0"), &config);
+    must(world, manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED);
     struct vswitch_result there =
-        must(&world, manager, VSWITCH_MIGRATE, "alpha", "H5", VSWITCH_BALANCED);
-    unsigned standby = sim_add_manager(world.sim, host(&world, "H2"), &config);
-    for (unsigned i = 0; i < 200 && !sm_has_copy(sim_manager(world.sim, standby)); i++)
-        sim_run(world.sim, sim_now(world.sim) + 100 * TIME_MS);
-    sim_kill_manager(world.sim, manager);
-    sim_run(world.sim, sim_now(world.sim) + 5 * TIME_S);
-    assert_true(sim_run_until_settled(world.sim, standby, sim_now(world.sim) + 30 * TIME_S));
+        must(world, manager, VSWITCH_MIGRATE, "alpha", "H5", VSWITCH_BALANCED);
+    unsigned standby = sim_add_manager(world->sim, host(world, "H2"), &config);
+    for (unsigned i = 0; i < 200 && !sm_has_copy(sim_manager(world->sim, standby)); i++)
+        run_for(world, 100 * TIME_MS);
+    sim_kill_manager(world->sim, manager);
+    run_for(world, 5 * TIME_S);
+    assert_true(sim_run_until_settled(world->sim, standby, sim_now(world->sim) + 30 * TIME_S));
     struct vswitch_result back =
-        must(&world, standby, VSWITCH_MIGRATE, "alpha", "H1", VSWITCH_BALANCED);
+        must(world, standby, VSWITCH_MIGRATE, "alpha", "H1", VSWITCH_BALANCED);
     assert_false(back.rerouted);
     assert_int_equal(back.table_smps, there.table_smps);
     assert_int_equal(back.drains, there.drains);
-    check_world(&world, standby);
-    world_close(&world);
+    check_world(world, standby);
 }
 
 /* One of the two hypervisors dies in the middle, and comes back blank, or only its agent keeps
@@ -450,7 +414,7 @@ static void lost_smps_only_delay_a_move(void **state)
             world->sim, journey.manager, journey.ticket, sim_now(world->sim) + 60 * TIME_S);
         assert_int_not_equal(result->state, VSWITCH_PENDING);
         assert_int_equal(fabric_set_loss(world->fabric, TOPOLOGY_NONE, 0, 0, &err), 0);
-        sim_run(world->sim, sim_now(world->sim) + 30 * TIME_S);
+        run_for(world, 30 * TIME_S);
         assert_true(
             sim_run_until_settled(world->sim, journey.manager, sim_now(world->sim) + 60 * TIME_S));
         must_be_at_one_place(&journey, journey.manager, run);
@@ -464,21 +428,20 @@ static void a_machine_of_a_dead_hypervisor_starts_elsewhere_with_its_lid(void **
     for (unsigned dynamic = 0; dynamic < 2; dynamic++) {
         struct world world;
         struct err err = {0};
-        open_hypervisors(&world, "2", "3", "3");
-        struct sm_config config;
-        sm_config_init(&config);
+        world_open(&world, "today", "kary 2 3 vfs=3");
+        struct sm_config config = default_config();
         config.dynamic_lids = dynamic;
         unsigned manager = settle(&world, host(&world, "H0"), &config);
         unsigned lid = must(&world, manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED).lid;
         uint32_t node = topology_find(&world.topology, "H1-vswitch");
         fabric_set_node(world.fabric, node, false, &err);
-        sim_run(world.sim, sim_now(world.sim) + 5 * TIME_S);
+        run_for(&world, 5 * TIME_S);
         assert_true(sim_run_until_settled(world.sim, manager, sim_now(world.sim) + 30 * TIME_S));
         must(&world, manager, VSWITCH_CREATE, "alpha", "H6", VSWITCH_BALANCED);
         assert_true(is_at(&world, manager, "alpha", "H6", lid));
         check_world(&world, manager);
         fabric_set_node(world.fabric, node, true, &err);
-        sim_run(world.sim, sim_now(world.sim) + 30 * TIME_S);
+        run_for(&world, 30 * TIME_S);
         assert_true(sim_run_until_settled(world.sim, manager, sim_now(world.sim) + 30 * TIME_S));
         assert_true(is_at(&world, manager, "alpha", "H6", lid));
         check_world(&world, manager);
@@ -488,74 +451,66 @@ static void a_machine_of_a_dead_hypervisor_starts_elsewhere_with_its_lid(void **
 
 static void lids_of_dead_machines_can_be_had_back(void **state)
 {
-    struct world world;
     struct err err = {0};
     struct vswitch_machine machine;
-    (void)state;
-    open_hypervisors(&world, "2", "3", "3");
-    struct sm_config config;
-    sm_config_init(&config);
+    struct world *world = world_for(state, "today", "kary 2 3 vfs=3");
+    struct sm_config config = default_config();
     config.dynamic_lids = true;
-    unsigned manager = settle(&world, host(&world, "H0"), &config);
-    unsigned lid = must(&world, manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED).lid;
-    fabric_set_node(world.fabric, topology_find(&world.topology, "H1-vswitch"), false, &err);
-    sim_run(world.sim, sim_now(world.sim) + 5 * TIME_S);
-    const struct subnet *subnet = sm_subnet(sim_manager(world.sim, manager));
+    unsigned manager = settle(world, host(world, "H0"), &config);
+    unsigned lid = must(world, manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED).lid;
+    fabric_set_node(world->fabric, topology_find(&world->topology, "H1-vswitch"), false, &err);
+    run_for(world, 5 * TIME_S);
+    const struct subnet *subnet = sm_subnet(sim_manager(world->sim, manager));
     assert_true(
-        vswitch_find_machine(sim_machines(world.sim, manager), vswitch_guid("alpha"), &machine));
+        vswitch_find_machine(sim_machines(world->sim, manager), vswitch_guid("alpha"), &machine));
     assert_false(machine.reachable);
     assert_int_not_equal(subnet->by_lid[lid], SUBNET_NONE);
-    must(&world, manager, VSWITCH_DESTROY, "alpha", NULL, VSWITCH_BALANCED);
+    must(world, manager, VSWITCH_DESTROY, "alpha", NULL, VSWITCH_BALANCED);
     assert_int_equal(subnet->by_lid[lid], SUBNET_NONE);
-    world_close(&world);
 }
 
 /* The new place is read before the old one: the machine is seen at both for a moment. */
 static void a_standby_that_watched_a_move_knows_where_the_machine_is(void **state)
 {
-    struct world world;
-    struct sm_config config;
-    (void)state;
-    open_hypervisors(&world, "4", "2", "3");
-    sm_config_init(&config);
-    unsigned master = settle(&world, host(&world, "H0"), &config);
+    struct world *world = world_for(state, "today", "kary 4 2 vfs=3");
+    struct sm_config config = default_config();
+    unsigned master = settle(world, host(world, "H0"), &config);
     struct vswitch_result created =
-        must(&world, master, VSWITCH_CREATE, "vm", "H9", VSWITCH_BALANCED);
-    unsigned standby = sim_add_manager(world.sim, host(&world, "H4"), &config);
-    sim_run(world.sim, sim_now(world.sim) + 10 * TIME_S);
-    must(&world, master, VSWITCH_MIGRATE, "vm", "H2", VSWITCH_BALANCED);
-    sim_run(world.sim, sim_now(world.sim) + 10 * TIME_S);
-    assert_true(sm_has_copy(sim_manager(world.sim, standby)));
-    sim_kill_manager(world.sim, master);
-    sim_run(world.sim, sim_now(world.sim) + 5 * TIME_S);
-    assert_true(sim_run_until_settled(world.sim, standby, sim_now(world.sim) + 30 * TIME_S));
-    assert_true(is_at(&world, standby, "vm", "H2", created.lid));
-    check_world(&world, standby);
-    world_close(&world);
+        must(world, master, VSWITCH_CREATE, "vm", "H9", VSWITCH_BALANCED);
+    unsigned standby = sim_add_manager(world->sim, host(world, "H4"), &config);
+    run_for(world, 10 * TIME_S);
+    must(world, master, VSWITCH_MIGRATE, "vm", "H2", VSWITCH_BALANCED);
+    run_for(world, 10 * TIME_S);
+    assert_true(sm_has_copy(sim_manager(world->sim, standby)));
+    sim_kill_manager(world->sim, master);
+    run_for(world, 5 * TIME_S);
+    assert_true(sim_run_until_settled(world->sim, standby, sim_now(world->sim) + 30 * TIME_S));
+    assert_true(is_at(world, standby, "vm", "H2", created.lid));
+    check_world(world, standby);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(functions_have_lids_and_routes_from_the_start),
-        cmocka_unit_test(a_vswitch_shares_the_lid_of_its_physical_function),
-        cmocka_unit_test(functions_without_machines_have_no_lid_when_lids_are_dynamic),
+        WORLD_TEST(functions_have_lids_and_routes_from_the_start),
+        WORLD_TEST(a_vswitch_shares_the_lid_of_its_physical_function),
+        WORLD_TEST(functions_without_machines_have_no_lid_when_lids_are_dynamic),
         cmocka_unit_test(a_machine_lives_and_moves_with_prepopulated_lids),
         cmocka_unit_test(a_machine_lives_and_moves_with_dynamic_lids),
         cmocka_unit_test(a_minimal_move_inside_a_leaf_writes_one_switch),
-        cmocka_unit_test(a_machine_moves_from_end_to_end_of_a_long_line),
-        cmocka_unit_test(what_is_asked_twice_is_done_once),
-        cmocka_unit_test(moves_at_the_same_time_share_blocks),
+        WORLD_TEST(a_machine_moves_from_end_to_end_of_a_long_line),
+        WORLD_TEST(what_is_asked_twice_is_done_once),
+        WORLD_TEST(moves_at_the_same_time_share_blocks),
         cmocka_unit_test(a_reroute_keeps_machines_and_their_lids),
-        cmocka_unit_test(a_machine_asked_for_during_a_change_waits_for_it),
+        WORLD_TEST(a_machine_asked_for_during_a_change_waits_for_it),
         cmocka_unit_test(a_manager_that_dies_in_the_middle_leaves_one_machine),
         cmocka_unit_test(a_standby_that_takes_over_in_the_middle_finds_one_machine),
-        cmocka_unit_test(a_move_costs_no_more_after_a_takeover),
+        WORLD_TEST(a_move_costs_no_more_after_a_takeover),
         cmocka_unit_test(a_hypervisor_that_dies_in_the_middle_leaves_one_machine),
         cmocka_unit_test(lost_smps_only_delay_a_move),
         cmocka_unit_test(a_machine_of_a_dead_hypervisor_starts_elsewhere_with_its_lid),
-        cmocka_unit_test(lids_of_dead_machines_can_be_had_back),
-        cmocka_unit_test(a_standby_that_watched_a_move_knows_where_the_machine_is),
+        WORLD_TEST(lids_of_dead_machines_can_be_had_back),
+        WORLD_TEST(a_standby_that_watched_a_move_knows_where_the_machine_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,25 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-void open_virtual(struct world *world, const char *kind, const char *const *words, size_t count,
-                  const char *vfs)
-{
-    const char *all[8];
-    char word[16];
-    snprintf(word, sizeof word, "vfs=%s", vfs);
-    assert_true(count < 8);
-    for (size_t i = 0; i < count; i++)
-        all[i] = words[i];
-    all[count] = word;
-    world_open(world, "today", kind, all, count + 1);
-}
-
-void open_hypervisors(struct world *world, const char *k, const char *n, const char *vfs)
-{
-    const char *const words[] = {k, n};
-    open_virtual(world, "kary", words, 2, vfs);
-}
-
 static bool is_switch(const struct world *world, uint32_t node)
 {
     return world->topology.nodes.items[node].kind == NODE_SWITCH &&

@@ -6,9 +6,6 @@
 
 #include "vswitch/vswitch.h"
 
-void open_virtual(struct world *world, const char *kind, const char *const *words, size_t count,
-                  const char *vfs);
-void open_hypervisors(struct world *world, const char *k, const char *n, const char *vfs);
 unsigned world_hosts(const struct world *world);    /* hypervisors */
 unsigned world_switches(const struct world *world); /* but vSwitches */
 

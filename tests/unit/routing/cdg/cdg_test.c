@@ -25,6 +25,7 @@ static void bench_init(struct bench *bench, uint64_t seed)
     draft_random(&bench->draft, seed, 14);
     draft_build(&bench->draft, 0, &bench->network);
     cdg_init(&bench->cdg, &bench->network);
+    bench->cdg.similar = seed / 2 % 2;
     cdg_open(&bench->cdg);
     cdg_open(&bench->cdg);
     rng_seed(&bench->rng, seed, 9);

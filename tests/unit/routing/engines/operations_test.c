@@ -151,16 +151,7 @@ static void a_second_try_costs_what_both_took(void **state)
     (void)state;
     /* Two spines, each without a link to one of the leaves: the top stage as roots is no use. */
     struct network network;
-    network_init(&network);
-    for (unsigned i = 0; i < 5; i++)
-        network_add_switch(&network, 1 + i, (uint16_t)(1 + i), 0, 4);
-    for (unsigned leaf = 0; leaf < 3; leaf++)
-        network_add_terminal(&network, 100 + leaf, (uint16_t)(10 + leaf), 0, leaf, 4);
-    network_link(&network, 0, 1, 3, 1);
-    network_link(&network, 1, 1, 3, 2);
-    network_link(&network, 1, 2, 4, 1);
-    network_link(&network, 2, 2, 4, 2);
-    assert_int_equal(network_finish(&network), 0);
+    build_torn_tree(&network);
     uint64_t with_second_try = operations_of(&network, &engine_updn, NULL);
     struct engine_options centre = {.root = ROOT_CENTRE};
     struct routes routes;

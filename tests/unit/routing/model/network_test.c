@@ -14,7 +14,7 @@ static int read_network(const char *text, struct network *network, struct err *e
 {
     struct topology topology;
     topology_init(&topology);
-    int rc = topology_read_text(&topology, "net", text, strlen(text), err);
+    int rc = topology_read(&topology, from_text("net", text, err));
     if (rc)
         fail_msg("%s", err->message);
     rc = network_from_topology(network, &topology, err);

@@ -1,0 +1,16 @@
+/* Numbers as people write them. Each returns false if the text is anything else. */
+#ifndef WEFT_BASE_PARSE_H
+#define WEFT_BASE_PARSE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A decimal or 0x… number. */
+bool parse_number(const char *text, uint64_t *number);
+bool parse_bounded(const char *text, uint64_t low, uint64_t high, uint64_t *number);
+/* Digits, a point, an exponent: "0.5", "20e3"; no sign. What follows it (a unit, or "") goes to
+ * `rest`. */
+bool parse_decimal(const char *text, double *value, const char **rest);
+bool parse_percent(const char *text, uint64_t *parts); /* "5%", in parts of 2^32 */
+
+#endif
