@@ -26,7 +26,7 @@ uint32_t machines_add(struct stage *stage, const char *name, bool named)
     return number;
 }
 
-static int bind_start(struct stage *stage, const struct action *action, const struct cursor *cursor)
+static int bind_start(struct stage *stage, const struct action *action, struct cursor *cursor)
 {
     const struct word *word = &action->machine.name_word;
     if (!vswitch_guid(word->text))
@@ -56,7 +56,7 @@ static bool is_shared(const struct stage *stage, const struct stage_options *opt
     return shared;
 }
 
-int machines_set(const struct word *key, const struct word *value, const struct cursor *cursor)
+int machines_set(const struct word *key, const struct word *value, struct cursor *cursor)
 {
     static const char *const keys[] = {"model"};
     static const char *const models[] = {"vswitch", "shared-port"};
@@ -86,7 +86,7 @@ int machines_bind(struct stage *stage, const struct stage_options *options, stru
 }
 
 int machines_bind_action(const struct stage *stage, const struct action *action,
-                         const struct cursor *cursor)
+                         struct cursor *cursor)
 {
     const struct word *name = &action->machine.name_word;
     bool any_adapter = stage->machines.is_shared && action->node != TOPOLOGY_NONE &&

@@ -85,11 +85,11 @@ struct machines {
 };
 
 /* set vm KEY VALUE, as far as it can be checked at once. */
-int machines_set(const struct word *key, const struct word *value, const struct cursor *cursor);
+int machines_set(const struct word *key, const struct word *value, struct cursor *cursor);
 /* Machines that statements start, before the fabric is there. */
 int machines_bind(struct stage *stage, const struct stage_options *options, struct err *err);
 int machines_bind_action(const struct stage *stage, const struct action *action,
-                         const struct cursor *cursor);
+                         struct cursor *cursor);
 /* Names of machines for traffic: their numbers are DATA_GUEST + i. */
 size_t machines_names(const struct stage *stage, const char ***names);
 void machines_begin(struct stage *stage); /* the fabric is there */
