@@ -92,7 +92,7 @@ claim 'a wrong word is refused with its place and the nearest' refused "wrong.we
 claim 'a missing file is refused' refused 'nothing.weft: No such file' nothing.weft
 claim 'no scenario is refused' refused 'which scenario' --quiet
 claim 'two scenarios are refused' refused 'one argument too many' good.weft bad.weft
-claim 'a wrong seed is refused' refused "'x' is no seed" good.weft --seed x
+claim 'a wrong seed is refused' refused 'expected a whole number' good.weft --seed x
 claim 'a wrong setting is refused' refused 'no attribute' good.weft --set mut=5
 claim 'a capture that cannot be written is refused' refused 'p.pcap' good.weft --pcap /nonexistent/p.pcap
 claim '--help has an example' sh -c "'$weft' sim --help | grep -q 'topology clos'"
