@@ -364,6 +364,16 @@ unsigned fabric_p_keys(const struct fabric *fabric, uint32_t port, uint16_t *p_k
     return count;
 }
 
+unsigned fabric_p_key_index(const struct fabric *fabric, uint32_t port, uint16_t p_key)
+{
+    const struct sma *sma = &fabric->nodes[fabric->ports[port].node].sma;
+    const uint16_t *keys = sma->ports[fabric->ports[port].number].p_keys;
+    for (unsigned i = 0; i < sma->options.p_keys; i++)
+        if ((keys[i] & 0x7fff) == (p_key & 0x7fff))
+            return i;
+    return 0;
+}
+
 const uint8_t *fabric_linear_table(const struct fabric *fabric, uint32_t node, unsigned *top)
 {
     const struct sma *sma = &fabric->nodes[node].sma;

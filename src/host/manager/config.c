@@ -330,7 +330,7 @@ const char *config_key(size_t index)
 
 void config_init(struct config *config)
 {
-    *config = (struct config){.port.number = MAD_PORT_ANY};
+    *config = (struct config){.port.number = PORT_ANY};
     sm_config_init(&config->sm);
     qos_init(&config->qos);
     config->qos_wanted = -1;
