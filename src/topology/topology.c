@@ -300,8 +300,8 @@ bool link_width_parse(const char *name, enum link_width *width)
     return false;
 }
 
-/* Of one lane, after line coding: 8b/10b up to QDR, 64b/66b from FDR10 to EDR, and from HDR on what
- * the forward error correction leaves. */
+/* Data rate of 1x after line coding: 8b/10b up to QDR, 64b/66b from FDR10 to EDR, and from HDR on
+ * what forward error correction leaves. */
 static const struct {
     const char *name;
     uint64_t bits_per_second;
