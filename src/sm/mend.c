@@ -204,7 +204,8 @@ void mend_rebalance(struct sm *sm, uint64_t now)
     if (!sm->config.rebalance || !sm_is_settled(sm) || !plan_current(sm) ||
         !plan_current(sm)->repaired || plan_current(sm)->imbalance <= sm->config.rebalance)
         return;
-    plan_current(sm)->uneven = plan_current(sm)->repair_state.peak * plan_current(sm)->imbalance / 100;
+    plan_current(sm)->uneven =
+        plan_current(sm)->repair_state.peak * plan_current(sm)->imbalance / 100;
     plan_current(sm)->imbalance = 0; /* once */
     reconfigure_request(sm, REASON_BALANCE);
     sm_begin_change(sm, now, "links are used unevenly after repairs");
