@@ -32,9 +32,7 @@ void clients_free(struct clients *clients)
 
 static struct client *client_at(struct sm *sm, uint32_t port)
 {
-    while (sm->clients->ports.count <= port)
-        vec_push(&sm->clients->ports, (struct client){0});
-    return &sm->clients->ports.items[port];
+    return vec_at(&sm->clients->ports, port);
 }
 
 /* A port that is up already has had another manager, and what its clients told that one may not

@@ -204,7 +204,8 @@ void mend_rebalance(struct sm *sm, uint64_t now)
     if (!sm->config.rebalance || !sm_is_settled(sm) || !plan_current(sm) ||
         !plan_current(sm)->repaired || plan_current(sm)->imbalance <= sm->config.rebalance)
         return;
-    plan_current(sm)->uneven = plan_current(sm)->repair_state.peak * plan_current(sm)->imbalance / 100;
+    plan_current(sm)->uneven =
+        plan_current(sm)->repair_state.peak * plan_current(sm)->imbalance / 100;
     plan_current(sm)->imbalance = 0; /* once */
     reconfigure_request(sm, REASON_BALANCE);
     sm_begin_change(sm, now, "links are used unevenly after repairs");
@@ -326,8 +327,8 @@ static int mend_patiently(struct sm_job *job, struct err *err)
     size_t cells = (size_t)routes->switch_count * routes->stride;
     uint8_t *held = mem_alloc(cells + 1);
     memcpy(held, routes->ports, cells);
-    int status = learn_kept(job, err) ? repair_tables(&job->repair, &job->network, routes, err)
-                                      : -EDEADLK;
+    int status =
+        learn_kept(job, err) ? repair_tables(&job->repair, &job->network, routes, err) : -EDEADLK;
     if (!status)
         status = plan_check(job, routes, err);
     job->repair.operations += verify_operations(&job->network, routes);

@@ -16,7 +16,8 @@ struct networks {
 
 static bool is_same(const struct networks *networks, uint32_t was, uint32_t is)
 {
-    if (was == NETWORK_NONE || is == NETWORK_NONE || (was & NETWORK_SWITCH) != (is & NETWORK_SWITCH))
+    if (was == NETWORK_NONE || is == NETWORK_NONE ||
+        (was & NETWORK_SWITCH) != (is & NETWORK_SWITCH))
         return was == is;
     if (was & NETWORK_SWITCH)
         return networks->to_new[was & ~NETWORK_SWITCH] == (is & ~NETWORK_SWITCH);
@@ -34,8 +35,8 @@ static void compare_ports(const struct networks *networks, uint32_t old, uint8_t
         const struct network_port *was = &networks->before->ports.items[a->first_port + port];
         const struct network_port *is = &networks->now->ports.items[b->first_port + port];
         bool is_link = is->peer != NETWORK_NONE && is->peer & NETWORK_SWITCH;
-        is_new[b->first_port + port] = !is_same(networks, was->peer, is->peer) ||
-                                       (is_link && was->peer_port != is->peer_port);
+        is_new[b->first_port + port] =
+            !is_same(networks, was->peer, is->peer) || (is_link && was->peer_port != is->peer_port);
     }
 }
 
@@ -273,8 +274,8 @@ static void queue_senders(struct walk *walk, struct state state)
         if (!sends_by(walk, edge->to, edge->to_port))
             continue;
         for (enum age from = first_age(walk, edge->to); from <= NEW; from++) {
-            bool late = from == NEW && is_changed(walk, edge->to) &&
-                        walk->places[edge->to].wave > wave;
+            bool late =
+                from == NEW && is_changed(walk, edge->to) && walk->places[edge->to].wave > wave;
             if (entry_at(walk, edge->to, from) == edge->to_port && !late &&
                 link_of(walk, edge->to, edge->to_port, from) &&
                 can_follow(walk, edge->to, from, at, state.age))
@@ -447,9 +448,9 @@ static void list_items(const struct walk *walk, const struct table_change *chang
         const struct network_switch *node = &network->switches.items[at];
         const uint8_t *row = routes_row(walk->routes, at), *found;
         for (unsigned port = 1; port <= node->port_count; port++)
-            for (found = row; change->is_new[node->first_port + port] &&
-                              (found = memchr(found + 1, (int)port,
-                                              (size_t)(row + end - (found + 1)))) != NULL;)
+            for (found = row;
+                 change->is_new[node->first_port + port] &&
+                 (found = memchr(found + 1, (int)port, (size_t)(row + end - (found + 1)))) != NULL;)
                 add_item(items, (uint32_t)(found - row), (struct item){at, LEADS_ELSEWHERE, {0}});
     }
 }
@@ -495,8 +496,8 @@ static int check_lid(struct walk *walk, const struct item *items, size_t count,
     const struct network *network = walk->network;
     walk->column++;
     walk->owner = walk->lid <= network->top_lid ? network->owner[walk->lid] : NETWORK_NONE;
-    walk->one_lane = walk->graph->vls == 1 &&
-                     (walk->owner == NETWORK_NONE || !(walk->owner & NETWORK_SWITCH));
+    walk->one_lane =
+        walk->graph->vls == 1 && (walk->owner == NETWORK_NONE || !(walk->owner & NETWORK_SWITCH));
     int rc = read_changes(walk, items, count, drains, err);
     for (size_t i = 0; i < count && !rc; i++)
         if (!place_at(walk, items[i].at)->is_done)

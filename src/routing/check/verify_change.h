@@ -34,11 +34,11 @@ struct verify_entry {
 struct verify_change {
     const struct network *network;
     struct dependency_graph graph; /* of all tables since the last full check */
-    uint8_t *is_new; /* by port: its link, or who is at its end, is not what it was */
-    VEC(uint32_t) switches; /* all entries of these are concerned, */
-    VEC(uint16_t) lids;     /* all entries for these, */
+    uint8_t *is_new;               /* by port: its link, or who is at its end, is not what it was */
+    VEC(uint32_t) switches;        /* all entries of these are concerned, */
+    VEC(uint16_t) lids;            /* all entries for these, */
     VEC(struct verify_entry) entries; /* and these; the caller may add to all three lists */
-    uint64_t operations; /* as engine.h counts */
+    uint64_t operations;              /* as engine.h counts */
 };
 
 /* Compares the network of the tables that were checked, which have the dependencies `checked`, with

@@ -102,7 +102,8 @@ static bool mend_columns(struct repair_column *column, const struct columns *col
             repair_column_add_end(column, &columns->ends[i]);
         if (columns->all[lid])
             repair_column_search(column);
-        if (!repair_column_mend(column) || repair->operations + cdg_operations(column->cdg) > WORK_LIMIT)
+        if (!repair_column_mend(column) ||
+            repair->operations + cdg_operations(column->cdg) > WORK_LIMIT)
             return false;
     }
     return true;

@@ -121,8 +121,8 @@ void world_init_tree(struct world *world, const char *engine, const char *k, uin
         }
     }
     for (size_t i = 0; i < tree.terminals.count; i++)
-        vec_push(&draft->hosts, ((struct draft_host){tree.terminals.items[i].at,
-                                                     tree.terminals.items[i].port}));
+        vec_push(&draft->hosts,
+                 ((struct draft_host){tree.terminals.items[i].at, tree.terminals.items[i].port}));
     network_release(&tree);
     world_begin(world, seed);
 }
