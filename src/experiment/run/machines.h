@@ -104,8 +104,8 @@ void machines_order(struct stage *stage, uint32_t machine, enum vswitch_verb ver
 uint64_t machines_next(const struct stage *stage);
 bool machines_are_busy(const struct stage *stage); /* every event may matter */
 void machines_look(struct stage *stage, uint64_t now);
-void machines_delivered(struct stage *stage, uint64_t now, const struct data_packet *packet);
-void machines_lost(struct stage *stage, const struct data_packet *packet);
+void machines_delivered(struct stage *stage, uint64_t now, const struct packet_view *packet);
+void machines_lost(struct stage *stage, const struct packet_view *packet);
 bool machines_are_settled(const struct stage *stage, struct complaint *complaint);
 
 void machines_publish(struct stage *stage, uint64_t now);

@@ -38,7 +38,7 @@
 enum {
     BATCH = 256,       /* MADs taken before the core's outputs are looked at … */
     FLOOD = 2048,      /* … and queries, of which more may come than can be answered */
-    TURNS_BLIND = 256, /* turns of a busy loop between looks at the other descriptors */
+    DMODK_BLIND = 256, /* turns of a busy loop between looks at the other descriptors */
 };
 static const uint64_t stop_patience = 2 * NS_PER_S; /* for a handover */
 static const uint64_t file_pause = 5 * NS_PER_S;    /* before a file that failed is tried again */
@@ -525,7 +525,7 @@ static void serve(struct daemon *daemon)
     for (unsigned turn = 0; !daemon->ending; turn++) {
         uint64_t now = clock_ns();
         unsigned received = receive(daemon, now);
-        if (received && turn % TURNS_BLIND == 0) {
+        if (received && turn % DMODK_BLIND == 0) {
             event_log_flush(&daemon->log);
             poll(daemon->watched, WATCH_COUNT, 0);
         }
@@ -544,7 +544,7 @@ static void serve(struct daemon *daemon)
         vswitch_advance(daemon->machines, now);
         drain(daemon, now);
         administer(daemon, now);
-        if (received && turn % TURNS_BLIND)
+        if (received && turn % DMODK_BLIND)
             continue;
         give_files(daemon, now);
         consider_ending(daemon, now);

@@ -34,7 +34,7 @@ static uint32_t handle_of_address(const struct sockaddr_un *address, socklen_t l
     return (uint32_t)strtoul(digits, NULL, 16) + 1; /* 0 says that there is none */
 }
 
-struct connection *connection_accept(int listener, struct lobby *lobby)
+struct connection *connection_accept(int listener, struct clients *clients)
 {
     struct sockaddr_un address = {0};
     socklen_t length = sizeof address;
@@ -47,7 +47,7 @@ struct connection *connection_accept(int listener, struct lobby *lobby)
     struct connection *connection = mem_zalloc(1, sizeof *connection);
     connection->fd = fd;
     connection->session =
-        session_begin(lobby, connection, handle_of_address(&address, length), (uint32_t)peer.pid);
+        session_begin(clients, connection, handle_of_address(&address, length), (uint32_t)peer.pid);
     return connection;
 }
 

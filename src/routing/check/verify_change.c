@@ -419,14 +419,14 @@ static void add_item(struct items *items, uint32_t lid, struct item item)
 
 /* In the order in which they are to be read: the plan, the changes, the rest. */
 static void list_items(const struct walk *walk, const struct table_change *changes, size_t count,
-                       const struct order_plan *plan, struct items *items)
+                       const struct update_plan *plan, struct items *items)
 {
     const struct verify_change *change = walk->change;
     const struct network *network = walk->network;
     uint32_t end = walk->routes->top_lid + 1u;
     for (uint32_t wave = 0; wave < plan->waves.count; wave++) {
-        const struct order_wave *these = &plan->waves.items[wave];
-        const struct order_update *update = &plan->updates.items[these->first];
+        const struct update_wave *these = &plan->waves.items[wave];
+        const struct table_update *update = &plan->updates.items[these->first];
         for (uint32_t i = 0; i < these->count; i++, update++)
             for (uint32_t k = 0; k < update->lid_count; k++)
                 add_item(items, update->first_lid + k, (struct item){update->at, PLANNED, {wave}});
@@ -508,7 +508,7 @@ static int check_lid(struct walk *walk, const struct item *items, size_t count,
     return rc;
 }
 
-static int check_items(struct walk *walk, const struct items *items, const struct order_plan *plan,
+static int check_items(struct walk *walk, const struct items *items, const struct update_plan *plan,
                        struct err *err)
 {
     uint32_t *drains = mem_zalloc(plan->waves.count + 1, sizeof *drains), so_far = 0;
@@ -540,7 +540,7 @@ static int check_cycle(struct walk *walk, struct err *err)
 }
 
 int verify_change(struct verify_change *change, const struct routes *routes,
-                  const struct table_change *changes, size_t count, const struct order_plan *plan,
+                  const struct table_change *changes, size_t count, const struct update_plan *plan,
                   struct err *err)
 {
     const struct network *network = change->network;
