@@ -19,7 +19,7 @@ void channel_update_ready(struct fabric *fabric, uint32_t lane)
     uint16_t bit = (uint16_t)(1u << lane_vl(fabric, lane));
     bool ready = false;
     if (output->queue.head != NOBODY) {
-        unsigned blocks = blocks_of(parcel_at(fabric->data, output->queue.head)->bytes);
+        unsigned blocks = blocks_of(data_packet_at(fabric->data, output->queue.head)->bytes);
         unsigned credits = (unsigned)(output->limit - output->sent) % CREDIT_MODULUS;
         ready = blocks <= credits && credits < CREDIT_MODULUS / 2;
     }
@@ -57,12 +57,12 @@ void channel_watch_life(struct fabric *fabric, uint32_t lane)
 {
     struct output_lane *output = output_at(fabric, lane);
     const struct port *port = &fabric->ports[lane_port(fabric, lane)];
-    uint64_t life = relay_of(fabric, port)->life_time_ps, now = des_now(fabric->network);
+    uint64_t life = switch_core_of(fabric, port)->life_time_ps, now = des_now(fabric->network);
     uint64_t end = TIME_NEVER;
     if (output->timed || (life == TIME_NEVER && port->queue_life_ps == TIME_NEVER))
         return;
     if (life != TIME_NEVER)
-        end = parcel_at(fabric->data, output->queue.head)->since + life;
+        end = data_packet_at(fabric->data, output->queue.head)->since + life;
     if (port->queue_life_ps != TIME_NEVER && output->head_since + port->queue_life_ps < end)
         end = output->head_since + port->queue_life_ps;
     output->timed = true;
@@ -78,7 +78,7 @@ void channel_push(struct fabric *fabric, uint32_t lane, uint32_t number)
 {
     struct output_lane *output = output_at(fabric, lane);
     bool first = output->queue.head == NOBODY;
-    parcel_push(fabric->data, &output->queue, number);
+    data_packet_push(fabric->data, &output->queue, number);
     if (!first)
         return; /* somebody is ahead of it, and the link is being waited for already */
     output->head_since = des_now(fabric->network);
@@ -89,9 +89,9 @@ void channel_push(struct fabric *fabric, uint32_t lane, uint32_t number)
 }
 
 /* No earlier than the lane's bytes come in fast enough. */
-static uint64_t start_time(const struct parcel *parcel, uint64_t at, uint64_t wire)
+static uint64_t start_time(const struct data_packet *data_packet, uint64_t at, uint64_t wire)
 {
-    uint64_t needed = parcel->tail > wire ? parcel->tail - wire : 0;
+    uint64_t needed = data_packet->tail > wire ? data_packet->tail - wire : 0;
     return needed > at ? needed : at;
 }
 
@@ -105,17 +105,17 @@ bool channel_send_data(struct fabric *fabric, uint32_t index, uint64_t at)
         return false;
     uint32_t lane = lane_of(fabric, index, (unsigned)vl);
     struct output_lane *output = output_at(fabric, lane);
-    uint32_t number = parcel_pop(data, &output->queue);
-    struct parcel *parcel = parcel_at(data, number);
-    unsigned blocks = blocks_of(parcel->bytes);
-    uint64_t wire = wire_time(port, parcel->bytes);
-    uint64_t start = start_time(parcel, at + fabric->options.channel_ps, wire);
-    arbiter_charge(arbiter, parcel->bytes);
+    uint32_t number = data_packet_pop(data, &output->queue);
+    struct data_packet *data_packet = data_packet_at(data, number);
+    unsigned blocks = blocks_of(data_packet->bytes);
+    uint64_t wire = wire_time(port, data_packet->bytes);
+    uint64_t start = start_time(data_packet, at + fabric->options.channel_ps, wire);
+    arbiter_charge(arbiter, data_packet->bytes);
     output->sent = (uint16_t)((output->sent + blocks) % CREDIT_MODULUS);
     output->packets++;
-    output->bytes += parcel->bytes;
+    output->bytes += data_packet->bytes;
     output->head_since = des_now(fabric->network);
-    if (lid_is_multicast(parcel->dlid))
+    if (lid_is_multicast(data_packet->dlid))
         counters_note_multicast(fabric, index);
     data->totals.hops++;
     data->on_links++;
@@ -123,11 +123,11 @@ bool channel_send_data(struct fabric *fabric, uint32_t index, uint64_t at)
     port->sent_blocks = (uint16_t)blocks;
     port->free_at = start + wire;
     port->busy_ps += wire;
-    parcel->tail = start + wire + port->flight_ps;
-    parcel->link_epoch = port->epoch;
+    data_packet->tail = start + wire + port->flight_ps;
+    data_packet->link_epoch = port->epoch;
     uint64_t lead = port->peer_is_switch
                         ? start + wire_time(port, DATA_HEADER_BYTES) + port->flight_ps
-                        : parcel->tail;
+                        : data_packet->tail;
     des_post_lane(fabric->network, port->peer_is_switch ? DELAY_HEADER : DELAY_WHOLE, lead,
                   (struct event){EVENT_PARCEL, number, port->peer});
     channel_update_ready(fabric, lane);

@@ -35,12 +35,13 @@ void counters_release(struct data *data)
     mem_free(data->counts);
 }
 
-void counters_note_missed(struct fabric *fabric, uint32_t port, const struct parcel *parcel)
+void counters_note_missed(struct fabric *fabric, uint32_t port,
+                          const struct data_packet *data_packet)
 {
     struct link_counts *missed = &fabric->data->counts[port].missed;
     missed->packets++;
-    missed->bytes += parcel->bytes;
-    missed->multicasts += lid_is_multicast(parcel->dlid);
+    missed->bytes += data_packet->bytes;
+    missed->multicasts += lid_is_multicast(data_packet->dlid);
 }
 
 void counters_note_multicast(struct fabric *fabric, uint32_t port)

@@ -31,7 +31,7 @@ enum loss {
 extern const char *const loss_names[LOSS_CAUSES]; /* "inactive port" … */
 
 /* A data packet, as those see it who watch. */
-struct data_packet {
+struct packet_view {
     uint32_t traffic;              /* as fabric_add_traffic() numbered it */
     uint32_t source, destination;  /* end ports; destination NOBODY's number if not known */
     uint32_t from_guest, to_guest; /* their end points, or TOPOLOGY_NONE */
@@ -44,9 +44,9 @@ struct data_packet {
 /* Hears of every end of a packet's way; each may be NULL. */
 struct data_observer {
     void *context;
-    void (*delivered)(void *context, uint64_t now, const struct data_packet *packet);
+    void (*delivered)(void *context, uint64_t now, const struct packet_view *packet);
     /* `port`: where it was lost. A reliable packet that will be tried again is not lost. */
-    void (*lost)(void *context, uint64_t now, const struct data_packet *packet, enum loss cause,
+    void (*lost)(void *context, uint64_t now, const struct packet_view *packet, enum loss cause,
                  uint32_t port);
     /* Packets wait for each other: one line a channel, as fabric_find_deadlock() writes them. Once
      * for each time that it begins. */

@@ -10,9 +10,9 @@
  * The look is taken every so often while packets are in the fabric. */
 #include "fabric/internal.h"
 
-static unsigned head_blocks(struct data *data, const struct parcel_queue *queue)
+static unsigned head_blocks(struct data *data, const struct data_packet_queue *queue)
 {
-    return blocks_of(parcel_at(data, queue->head)->bytes);
+    return blocks_of(data_packet_at(data, queue->head)->bytes);
 }
 
 /* The output lane that this one waits for, over the link and through the next switch; NOBODY if it

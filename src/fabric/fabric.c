@@ -247,14 +247,14 @@ static void handle(struct fabric *fabric, const struct event *event)
         break;
     case EVENT_PARCEL: lanes_arrive(fabric, event->a, (uint32_t)event->b); break;
     case EVENT_CONNECT: lanes_connect(fabric, event->a, (uint32_t)event->b); break;
-    case EVENT_UNIT_FREE: unit_free(fabric, event->a, (uint32_t)event->b); break;
+    case EVENT_UNIT_FREE: routing_unit_free(fabric, event->a, (uint32_t)event->b); break;
     case EVENT_CROSSED: lanes_crossed(fabric, event->a, (uint32_t)event->b); break;
     case EVENT_CREDITS: credits_receive(fabric, event->a, event->b); break;
     case EVENT_REFRESH: credits_repeat(fabric, event->a, (uint32_t)event->b); break;
     case EVENT_SOURCE: sender_due(fabric, event->a); break;
     case EVENT_RETRY: sender_retry(fabric, event->a); break;
-    case EVENT_INPUT_LIFE: gate_expire(fabric, event->a, false); break;
-    case EVENT_OUTPUT_LIFE: gate_expire(fabric, event->a, true); break;
+    case EVENT_INPUT_LIFE: data_port_expire(fabric, event->a, false); break;
+    case EVENT_OUTPUT_LIFE: data_port_expire(fabric, event->a, true); break;
     case EVENT_DEADLOCK: deadlock_look(fabric); break;
     }
 }
@@ -306,7 +306,7 @@ static void fetch_ahead(const struct fabric *fabric)
         return;
     switch (next->kind) {
     case EVENT_PARCEL:
-        __builtin_prefetch(&data->parcels.items[next->a]);
+        __builtin_prefetch(&data->data_packets.items[next->a]);
         __builtin_prefetch(&fabric->ports[next->b]);
         break;
     case EVENT_CONNECT:
@@ -362,6 +362,16 @@ unsigned fabric_p_keys(const struct fabric *fabric, uint32_t port, uint16_t *p_k
     unsigned count = sma->options.p_keys < room ? sma->options.p_keys : room;
     memcpy(p_keys, sma->ports[fabric->ports[port].number].p_keys, count * sizeof *p_keys);
     return count;
+}
+
+unsigned fabric_p_key_index(const struct fabric *fabric, uint32_t port, uint16_t p_key)
+{
+    const struct sma *sma = &fabric->nodes[fabric->ports[port].node].sma;
+    const uint16_t *keys = sma->ports[fabric->ports[port].number].p_keys;
+    for (unsigned i = 0; i < sma->options.p_keys; i++)
+        if ((keys[i] & 0x7fff) == (p_key & 0x7fff))
+            return i;
+    return 0;
 }
 
 const uint8_t *fabric_linear_table(const struct fabric *fabric, uint32_t node, unsigned *top)

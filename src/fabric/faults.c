@@ -52,7 +52,7 @@ static void revive(struct fabric *fabric, uint32_t index)
     fabric_born_node(fabric, index);
     fabric_join_device(fabric, index);
     if (fabric->data) {
-        gate_refresh_node(fabric, index);
+        data_port_refresh_node(fabric, index);
         counters_forget(fabric, index);
     }
     for (unsigned number = 0; number <= node->sma.port_count; number++) {
@@ -78,7 +78,7 @@ static void set_node(struct fabric *fabric, uint32_t index, bool up)
     node->life++;
     queue_clear(fabric, &node->requests);
     if (fabric->data)
-        gate_node_down(fabric, index);
+        data_port_node_down(fabric, index);
     for (unsigned number = 1; number <= node->sma.port_count; number++)
         if (fabric->ports[node->first_port + number].up)
             link_drop(fabric, node->first_port + number, PHYSICAL_NO_CHANGE);

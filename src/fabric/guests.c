@@ -87,27 +87,28 @@ static void note_delivery(struct guest_side *side, uint64_t now, bool is_new)
         side->longest_ps = side->downtime_ps;
 }
 
-static uint32_t guest_of_sender(const struct data *data, const struct parcel *parcel)
+static uint32_t guest_of_sender(const struct data *data, const struct data_packet *data_packet)
 {
-    return parcel->sender == NOBODY ? NOBODY : data->senders.items[parcel->sender].guest;
+    return data_packet->sender == NOBODY ? NOBODY : data->senders.items[data_packet->sender].guest;
 }
 
-void guest_note_delivered(struct data *data, const struct parcel *parcel, uint64_t now)
+void guest_note_delivered(struct data *data, const struct data_packet *data_packet, uint64_t now)
 {
-    uint32_t source = guest_of_sender(data, parcel);
-    if (is_guest(parcel->destination)) /* it is where the guest is, so the guest has arrived */
-        note_delivery(&guest_at(data, parcel->destination)->view.to, now, true);
+    uint32_t source = guest_of_sender(data, data_packet);
+    if (is_guest(data_packet->destination)) /* it is where the guest is, so the guest has arrived */
+        note_delivery(&guest_at(data, data_packet->destination)->view.to, now, true);
     if (source == NOBODY)
         return;
     struct guest_view *from = &guest_at(data, source)->view;
-    note_delivery(&from->from, now, from->port != NOBODY && parcel->entered >= from->attached_ps);
+    note_delivery(&from->from, now,
+                  from->port != NOBODY && data_packet->entered >= from->attached_ps);
 }
 
-void guest_note_lost(struct data *data, const struct parcel *parcel, enum loss cause)
+void guest_note_lost(struct data *data, const struct data_packet *data_packet, enum loss cause)
 {
-    uint32_t source = guest_of_sender(data, parcel);
-    if (is_guest(parcel->destination))
-        guest_at(data, parcel->destination)->view.to.lost[cause]++;
+    uint32_t source = guest_of_sender(data, data_packet);
+    if (is_guest(data_packet->destination))
+        guest_at(data, data_packet->destination)->view.to.lost[cause]++;
     if (source != NOBODY)
         guest_at(data, source)->view.from.lost[cause]++;
 }

@@ -186,9 +186,10 @@ static inline struct node *node_of(struct fabric *fabric, uint32_t port)
 {
     return &fabric->nodes[fabric->ports[port].node];
 }
-static inline struct relay *relay_of(const struct fabric *fabric, const struct port *port)
+static inline struct switch_core *switch_core_of(const struct fabric *fabric,
+                                                 const struct port *port)
 {
-    return &fabric->data->relays[port->node];
+    return &fabric->data->switch_cores[port->node];
 }
 static inline uint32_t lane_port(const struct fabric *fabric, uint32_t lane)
 {

@@ -25,41 +25,41 @@ static struct output_lane *output_at(struct fabric *fabric, uint32_t lane)
     return &fabric->data->outputs[lane];
 }
 
-static struct sma *sma_of(const struct fabric *fabric, const struct relay *relay)
+static struct sma *sma_of(const struct fabric *fabric, const struct switch_core *switch_core)
 {
-    return &fabric->nodes[relay - fabric->data->relays].sma;
+    return &fabric->nodes[switch_core - fabric->data->switch_cores].sma;
 }
 
 /* ---- the crossbar ---- */
 
 /* Where the copies of a multicast go: the next output after `after`, or 0. */
-static unsigned next_copy(struct fabric *fabric, const struct relay *relay, uint32_t lane,
-                          const struct parcel *parcel, unsigned after)
+static unsigned next_copy(struct fabric *fabric, const struct switch_core *switch_core,
+                          uint32_t lane, const struct data_packet *data_packet, unsigned after)
 {
     unsigned input = fabric->ports[lane_port(fabric, lane)].number;
-    for (unsigned output = after + 1; output <= relay->port_count; output++)
-        if (output != input && fabric->ports[relay->first_port + output].open &&
-            sma_route_multicast(sma_of(fabric, relay), parcel->dlid, output))
+    for (unsigned output = after + 1; output <= switch_core->port_count; output++)
+        if (output != input && fabric->ports[switch_core->first_port + output].open &&
+            sma_route_multicast(sma_of(fabric, switch_core), data_packet->dlid, output))
             return output;
     return 0;
 }
 
 /* Takes the head of the lane, or a copy of it if it must go elsewhere, too. */
-static uint32_t take_head(struct fabric *fabric, struct relay *relay, uint32_t lane)
+static uint32_t take_head(struct fabric *fabric, struct switch_core *switch_core, uint32_t lane)
 {
     struct data *data = fabric->data;
     struct input_lane *input = input_at(fabric, lane);
     uint32_t number = input->queue.head;
-    if (!lid_is_multicast(parcel_at(data, number)->dlid))
-        return parcel_pop(data, &input->queue);
+    if (!lid_is_multicast(data_packet_at(data, number)->dlid))
+        return data_packet_pop(data, &input->queue);
     input->copied = fabric->ports[lane_port(fabric, input->wanted)].number;
-    if (!next_copy(fabric, relay, lane, parcel_at(data, number), input->copied)) {
+    if (!next_copy(fabric, switch_core, lane, data_packet_at(data, number), input->copied)) {
         input->copied = 0;
-        return parcel_pop(data, &input->queue);
+        return data_packet_pop(data, &input->queue);
     }
-    uint32_t copy = parcel_new(data);
-    *parcel_at(data, copy) = *parcel_at(data, number);
-    flood_join(fabric, parcel_at(data, copy)->flood);
+    uint32_t copy = data_packet_new(data);
+    *data_packet_at(data, copy) = *data_packet_at(data, number);
+    flood_join(fabric, data_packet_at(data, copy)->flood);
     data->totals.duplicates++;
     data->travelling++;
     return copy;
@@ -71,20 +71,20 @@ static void cross(struct fabric *fabric, uint32_t lane, uint32_t to)
     struct input_lane *input = input_at(fabric, lane);
     struct output_lane *output = output_at(fabric, to);
     struct port *port = &fabric->ports[lane_port(fabric, lane)];
-    struct relay *relay = relay_of(fabric, port);
+    struct switch_core *switch_core = switch_core_of(fabric, port);
     uint64_t now = des_now(fabric->network);
-    uint32_t number = take_head(fabric, relay, lane);
-    struct parcel *parcel = parcel_at(data, number);
-    unsigned blocks = blocks_of(parcel->bytes);
+    uint32_t number = take_head(fabric, switch_core, lane);
+    struct data_packet *data_packet = data_packet_at(data, number);
+    unsigned blocks = blocks_of(data_packet->bytes);
     struct port *out = &fabric->ports[lane_port(fabric, to)];
     uint64_t rate = out->internal_ps_per_8_bytes < port->internal_ps_per_8_bytes
                         ? out->internal_ps_per_8_bytes
                         : port->internal_ps_per_8_bytes;
-    uint64_t over = now + (parcel->bytes * rate + 7) / 8;
-    if (over < parcel->tail)
-        over = parcel->tail;
-    parcel->tail = over;
-    parcel->vl = (uint8_t)lane_vl(fabric, to);
+    uint64_t over = now + (data_packet->bytes * rate + 7) / 8;
+    if (over < data_packet->tail)
+        over = data_packet->tail;
+    data_packet->tail = over;
+    data_packet->vl = (uint8_t)lane_vl(fabric, to);
     input->crossing = to;
     input->crossing_blocks = input->copied ? 0 : (uint16_t)blocks;
     input->wanted = NOBODY;
@@ -93,16 +93,17 @@ static void cross(struct fabric *fabric, uint32_t lane, uint32_t to)
     if (fabric->options.multiplexed)
         port->input_busy = out->output_busy = true;
     des_post_lane(fabric->network, DELAY_CROSSING, over,
-                  (struct event){EVENT_CROSSED, lane, relay->life});
+                  (struct event){EVENT_CROSSED, lane, switch_core->life});
     if (input->queue.head != NOBODY && !input->copied)
-        unit_ask(fabric, relay, lane);
+        routing_unit_ask(fabric, switch_core, lane);
     channel_push(fabric, to, number);
 }
 
 static bool head_fits(struct fabric *fabric, uint32_t lane, uint32_t to)
 {
-    const struct parcel *parcel = parcel_at(fabric->data, input_at(fabric, lane)->queue.head);
-    return channel_has_room(fabric, to, blocks_of(parcel->bytes));
+    const struct data_packet *data_packet =
+        data_packet_at(fabric->data, input_at(fabric, lane)->queue.head);
+    return channel_has_room(fabric, to, blocks_of(data_packet->bytes));
 }
 
 static void leave_line(struct fabric *fabric, struct output_lane *output, uint32_t before,
@@ -190,7 +191,7 @@ static void serve_waiting(struct fabric *fabric, uint32_t to)
 
 void lanes_serve(struct fabric *fabric, uint32_t output)
 {
-    if (relay_of(fabric, &fabric->ports[lane_port(fabric, output)])->is_switch)
+    if (switch_core_of(fabric, &fabric->ports[lane_port(fabric, output)])->is_switch)
         serve_waiting(fabric, output);
     else if (fabric->data->outputs[output].first_waiting != NOBODY)
         sender_offer(fabric, fabric->data->outputs[output].first_waiting);
@@ -227,10 +228,10 @@ static void forget_hold(struct fabric *fabric, uint32_t lane, uint32_t wanted)
 /* What the switch could not relay is counted at its input, what the output refuses there. */
 static void count_discard(struct fabric *fabric, uint32_t port, enum loss cause)
 {
-    bool relay = cause == LOSS_NO_ROUTE || cause == LOSS_TURNED_BACK || cause == LOSS_NO_LANE ||
-                 cause == LOSS_MOVED;
+    bool switch_core = cause == LOSS_NO_ROUTE || cause == LOSS_TURNED_BACK ||
+                       cause == LOSS_NO_LANE || cause == LOSS_MOVED;
     counters_count(fabric, port,
-                   relay                 ? COUNTER_RCV_SWITCH_RELAY
+                   switch_core           ? COUNTER_RCV_SWITCH_RELAY
                    : cause == LOSS_P_KEY ? COUNTER_XMIT_CONSTRAINT
                                          : COUNTER_XMIT_DISCARDS);
 }
@@ -240,9 +241,9 @@ void lanes_discard(struct fabric *fabric, uint32_t lane, uint32_t output_port, e
     struct input_lane *input = input_at(fabric, lane);
     uint32_t port = lane_port(fabric, lane);
     uint32_t at = output_port == NOBODY || cause == LOSS_NO_LANE ? port : output_port;
-    uint32_t number = parcel_pop(fabric->data, &input->queue);
+    uint32_t number = data_packet_pop(fabric->data, &input->queue);
     forget_hold(fabric, lane, input->wanted);
-    input->used = (uint16_t)(input->used - blocks_of(parcel_at(fabric->data, number)->bytes));
+    input->used = (uint16_t)(input->used - blocks_of(data_packet_at(fabric->data, number)->bytes));
     input->asked = false;
     input->wanted = NOBODY;
     input->copied = 0;
@@ -250,40 +251,42 @@ void lanes_discard(struct fabric *fabric, uint32_t lane, uint32_t output_port, e
     data_lose(fabric, number, cause, at);
     credits_note(fabric, lane);
     if (input->queue.head != NOBODY)
-        unit_ask(fabric, relay_of(fabric, &fabric->ports[port]), lane);
+        routing_unit_ask(fabric, switch_core_of(fabric, &fabric->ports[port]), lane);
 }
 
-static unsigned output_for(const struct fabric *fabric, const struct relay *relay, unsigned dlid)
+static unsigned output_for(const struct fabric *fabric, const struct switch_core *switch_core,
+                           unsigned dlid)
 {
-    if (relay->linear)
-        return dlid <= relay->linear_top ? relay->linear[dlid] : 0xFF;
-    return sma_route_unicast(sma_of(fabric, relay), dlid);
+    if (switch_core->linear)
+        return dlid <= switch_core->linear_top ? switch_core->linear[dlid] : 0xFF;
+    return sma_route_unicast(sma_of(fabric, switch_core), dlid);
 }
 
-static bool passes_keys(struct fabric *fabric, const struct relay *relay, const struct port *port,
-                        const struct parcel *parcel)
+static bool passes_keys(struct fabric *fabric, const struct switch_core *switch_core,
+                        const struct port *port, const struct data_packet *data_packet)
 {
-    return sma_accepts_p_key(sma_of(fabric, relay), port->number, parcel->p_key);
+    return sma_accepts_p_key(sma_of(fabric, switch_core), port->number, data_packet->p_key);
 }
 
-static unsigned relay_map(const struct relay *relay, unsigned input, unsigned output, unsigned sl)
+static unsigned switch_core_map(const struct switch_core *switch_core, unsigned input,
+                                unsigned output, unsigned sl)
 {
-    if (relay->one_map)
-        return relay->common_lanes >> sl * 4 & 15;
-    const uint8_t *row = relay->sl2vl[output * (relay->port_count + 1u) + input];
+    if (switch_core->one_map)
+        return switch_core->common_lanes >> sl * 4 & 15;
+    const uint8_t *row = switch_core->sl2vl[output * (switch_core->port_count + 1u) + input];
     return row[sl / 2] >> (sl % 2 ? 0 : 4) & 15;
 }
 
 /* The output lane for this parcel at this output; NOBODY and the cause if there is none. */
-static uint32_t map_lane(struct fabric *fabric, struct relay *relay, unsigned input,
-                         unsigned output, const struct parcel *parcel, enum loss *cause)
+static uint32_t map_lane(struct fabric *fabric, struct switch_core *switch_core, unsigned input,
+                         unsigned output, const struct data_packet *data_packet, enum loss *cause)
 {
-    uint32_t index = relay->first_port + output;
+    uint32_t index = switch_core->first_port + output;
     const struct port *port = &fabric->ports[index];
-    unsigned vl = relay_map(relay, input, output, parcel->sl);
+    unsigned vl = switch_core_map(switch_core, input, output, data_packet->sl);
     if (!port->open)
         *cause = loss_of_link(fabric, index);
-    else if (port->keys_out && !passes_keys(fabric, relay, port, parcel))
+    else if (port->keys_out && !passes_keys(fabric, switch_core, port, data_packet))
         *cause = LOSS_P_KEY;
     else if (vl >= port->vls)
         *cause = LOSS_NO_LANE;
@@ -300,26 +303,26 @@ static void want(struct fabric *fabric, uint32_t lane, uint32_t to)
         enter_line(fabric, lane, to);
 }
 
-static void connect_multicast(struct fabric *fabric, struct relay *relay, uint32_t lane,
+static void connect_multicast(struct fabric *fabric, struct switch_core *switch_core, uint32_t lane,
                               enum loss cause)
 {
     struct input_lane *input = input_at(fabric, lane);
-    const struct parcel *parcel = parcel_at(fabric->data, input->queue.head);
+    const struct data_packet *data_packet = data_packet_at(fabric->data, input->queue.head);
     unsigned from = fabric->ports[lane_port(fabric, lane)].number;
     unsigned output = input->copied;
     uint32_t refused_by = NOBODY;
-    if (!flood_goes_on(fabric, parcel->flood)) { /* the tables send it round and round */
+    if (!flood_goes_on(fabric, data_packet->flood)) { /* the tables send it round and round */
         fabric->totals.looped++;
         lanes_discard(fabric, lane, NOBODY, LOSS_NO_ROUTE);
         return;
     }
-    while ((output = next_copy(fabric, relay, lane, parcel, output)) != 0) {
-        uint32_t to = map_lane(fabric, relay, from, output, parcel, &cause);
+    while ((output = next_copy(fabric, switch_core, lane, data_packet, output)) != 0) {
+        uint32_t to = map_lane(fabric, switch_core, from, output, data_packet, &cause);
         if (to != NOBODY) {
             want(fabric, lane, to);
             return;
         }
-        refused_by = relay->first_port + output;
+        refused_by = switch_core->first_port + output;
     }
     lanes_discard(fabric, lane, refused_by, cause);
 }
@@ -328,51 +331,52 @@ void lanes_turn_away(struct fabric *fabric, uint32_t lane, enum loss cause)
 {
     struct input_lane *input = input_at(fabric, lane);
     const struct port *port = &fabric->ports[lane_port(fabric, lane)];
-    if (!lid_is_multicast(parcel_at(fabric->data, input->queue.head)->dlid)) {
+    if (!lid_is_multicast(data_packet_at(fabric->data, input->queue.head)->dlid)) {
         lanes_discard(fabric, lane, lane_port(fabric, input->wanted), cause);
         return;
     }
     forget_hold(fabric, lane, input->wanted);
     input->copied = fabric->ports[lane_port(fabric, input->wanted)].number;
     input->wanted = NOBODY;
-    connect_multicast(fabric, relay_of(fabric, port), lane, cause);
+    connect_multicast(fabric, switch_core_of(fabric, port), lane, cause);
 }
 
 /* When a parcel may begin to cross: an output must not run dry. */
 static uint64_t crossing_time(const struct fabric *fabric, const struct port *port, uint32_t to,
-                              const struct parcel *parcel)
+                              const struct data_packet *data_packet)
 {
     const struct port *out = &fabric->ports[lane_port(fabric, to)];
     if (out->ps_per_8_bytes >= port->ps_per_8_bytes)
         return 0;
-    uint64_t wire = wire_time(out, parcel->bytes);
-    return parcel->tail > wire ? parcel->tail - wire : 0;
+    uint64_t wire = wire_time(out, data_packet->bytes);
+    return data_packet->tail > wire ? data_packet->tail - wire : 0;
 }
 
 void lanes_connect(struct fabric *fabric, uint32_t lane, uint32_t life)
 {
     struct input_lane *input = input_at(fabric, lane);
     const struct port *port = &fabric->ports[lane_port(fabric, lane)];
-    struct relay *relay = relay_of(fabric, port);
-    if (life != relay->life)
+    struct switch_core *switch_core = switch_core_of(fabric, port);
+    if (life != switch_core->life)
         return;
-    const struct parcel *parcel = parcel_at(fabric->data, input->queue.head);
+    const struct data_packet *data_packet = data_packet_at(fabric->data, input->queue.head);
     input->asked = false;
-    if (lid_is_multicast(parcel->dlid)) {
-        connect_multicast(fabric, relay, lane, LOSS_NO_ROUTE);
+    if (lid_is_multicast(data_packet->dlid)) {
+        connect_multicast(fabric, switch_core, lane, LOSS_NO_ROUTE);
         return;
     }
-    unsigned output = output_for(fabric, relay, parcel->dlid);
+    unsigned output = output_for(fabric, switch_core, data_packet->dlid);
     enum loss cause = LOSS_NO_ROUTE;
     if (output == port->number) {
-        lanes_discard(fabric, lane, NOBODY, relay->is_virtual ? LOSS_MOVED : LOSS_TURNED_BACK);
-    } else if (output == 0 || output > relay->port_count) {
+        lanes_discard(fabric, lane, NOBODY,
+                      switch_core->is_virtual ? LOSS_MOVED : LOSS_TURNED_BACK);
+    } else if (output == 0 || output > switch_core->port_count) {
         lanes_discard(fabric, lane, NOBODY, LOSS_NO_ROUTE);
     } else {
-        uint32_t to = map_lane(fabric, relay, port->number, output, parcel, &cause);
-        uint64_t at = to == NOBODY ? 0 : crossing_time(fabric, port, to, parcel);
+        uint32_t to = map_lane(fabric, switch_core, port->number, output, data_packet, &cause);
+        uint64_t at = to == NOBODY ? 0 : crossing_time(fabric, port, to, data_packet);
         if (to == NOBODY) {
-            lanes_discard(fabric, lane, relay->first_port + output, cause);
+            lanes_discard(fabric, lane, switch_core->first_port + output, cause);
         } else if (at > des_now(fabric->network)) {
             input->asked = true;
             des_post(fabric->network, at, (struct event){EVENT_CONNECT, lane, life});
@@ -403,9 +407,9 @@ void lanes_crossed(struct fabric *fabric, uint32_t lane, uint32_t life)
 {
     struct input_lane *input = input_at(fabric, lane);
     uint32_t port = lane_port(fabric, lane), to = input->crossing;
-    struct relay *relay = relay_of(fabric, &fabric->ports[port]);
+    struct switch_core *switch_core = switch_core_of(fabric, &fabric->ports[port]);
     bool multiplexed = fabric->options.multiplexed;
-    if (life != relay->life || to == NOBODY)
+    if (life != switch_core->life || to == NOBODY)
         return;
     input->crossing = output_at(fabric, to)->crossing = NOBODY;
     input->used = (uint16_t)(input->used - input->crossing_blocks);
@@ -415,7 +419,7 @@ void lanes_crossed(struct fabric *fabric, uint32_t lane, uint32_t life)
     /* In a multiplexed crossbar both ports still count as busy: the lane's next parcel gets into
      * its line, but has no precedence. */
     if (input->copied)
-        connect_multicast(fabric, relay, lane, LOSS_INACTIVE_PORT);
+        connect_multicast(fabric, switch_core, lane, LOSS_INACTIVE_PORT);
     else if (input->wanted != NOBODY)
         enter_line(fabric, lane, input->wanted);
     if (!multiplexed)
@@ -427,45 +431,46 @@ void lanes_crossed(struct fabric *fabric, uint32_t lane, uint32_t life)
 
 /* ---- arrival ---- */
 
-static void trace(struct fabric *fabric, const struct parcel *parcel, uint32_t port)
+static void trace(struct fabric *fabric, const struct data_packet *data_packet, uint32_t port)
 {
     fabric->trace = hash_mix(fabric->trace ^ des_now(fabric->network)) ^
-                    ((uint64_t)parcel->dlid << 48 | (uint64_t)parcel->bytes << 32 | port);
+                    ((uint64_t)data_packet->dlid << 48 | (uint64_t)data_packet->bytes << 32 | port);
 }
 
-static bool is_broken(struct fabric *fabric, struct port *port, const struct parcel *parcel)
+static bool is_broken(struct fabric *fabric, struct port *port,
+                      const struct data_packet *data_packet)
 {
     uint64_t rate = fabric->options.bit_error_rate; /* in 2^64 parts per bit */
-    return rate && rng_next(&port->rng) < (uint64_t)parcel->bytes * 8 * rate;
+    return rate && rng_next(&port->rng) < (uint64_t)data_packet->bytes * 8 * rate;
 }
 
 void lanes_watch_life(struct fabric *fabric, uint32_t lane)
 {
     struct input_lane *input = input_at(fabric, lane);
-    uint64_t life = relay_of(fabric, &fabric->ports[lane_port(fabric, lane)])->life_time_ps;
+    uint64_t life = switch_core_of(fabric, &fabric->ports[lane_port(fabric, lane)])->life_time_ps;
     uint64_t now = des_now(fabric->network);
     if (input->timed || life == TIME_NEVER)
         return;
-    uint64_t end = parcel_at(fabric->data, input->queue.head)->since + life;
+    uint64_t end = data_packet_at(fabric->data, input->queue.head)->since + life;
     input->timed = true;
     des_post(fabric->network, end > now ? end : now, (struct event){EVENT_INPUT_LIFE, lane, 0});
 }
 
-static void arrive_in_lane(struct fabric *fabric, struct relay *relay, uint32_t number,
+static void arrive_in_lane(struct fabric *fabric, struct switch_core *switch_core, uint32_t number,
                            uint32_t lane)
 {
     struct data *data = fabric->data;
     struct input_lane *input = input_at(fabric, lane);
-    struct parcel *parcel = parcel_at(data, number);
-    parcel->since = des_now(fabric->network);
-    parcel->hops += parcel->hops < UINT8_MAX;
-    input->used = (uint16_t)(input->used + blocks_of(parcel->bytes));
+    struct data_packet *data_packet = data_packet_at(data, number);
+    data_packet->since = des_now(fabric->network);
+    data_packet->hops += data_packet->hops < UINT8_MAX;
+    input->used = (uint16_t)(input->used + blocks_of(data_packet->bytes));
     bool first = input->queue.head == NOBODY;
-    parcel_push(data, &input->queue, number);
-    if (relay->life_time_ps != TIME_NEVER)
+    data_packet_push(data, &input->queue, number);
+    if (switch_core->life_time_ps != TIME_NEVER)
         lanes_watch_life(fabric, lane);
     if (first)
-        unit_ask(fabric, relay, lane);
+        routing_unit_ask(fabric, switch_core, lane);
     credits_note(fabric, lane);
 }
 
@@ -477,13 +482,13 @@ static void lose_on_arrival(struct fabric *fabric, uint32_t number, uint32_t lan
 }
 
 /* An armed port becomes active by the first data packet (7.2.7.3). */
-static bool opens(struct fabric *fabric, struct relay *relay, uint32_t index)
+static bool opens(struct fabric *fabric, struct switch_core *switch_core, uint32_t index)
 {
-    uint8_t *info = sma_of(fabric, relay)->ports[fabric->ports[index].number].info;
+    uint8_t *info = sma_of(fabric, switch_core)->ports[fabric->ports[index].number].info;
     if (wire_get(info, PORT_INFO_PORT_STATE) != PORT_STATE_ARMED)
         return false;
     wire_set(info, PORT_INFO_PORT_STATE, PORT_STATE_ACTIVE);
-    gate_refresh(fabric, index);
+    data_port_refresh(fabric, index);
     return true;
 }
 
@@ -491,41 +496,42 @@ void lanes_arrive(struct fabric *fabric, uint32_t number, uint32_t index)
 {
     struct data *data = fabric->data;
     struct port *port = &fabric->ports[index];
-    struct relay *relay = relay_of(fabric, port);
-    struct parcel *parcel = parcel_at(data, number);
+    struct switch_core *switch_core = switch_core_of(fabric, port);
+    struct data_packet *data_packet = data_packet_at(data, number);
     data->on_links--;
-    trace(fabric, parcel, index);
-    if (!port->up || !relay->up || parcel->link_epoch != port->epoch) {
-        counters_note_missed(fabric, index, parcel);
-        bool is_back = port->up && relay->up; /* it was down while the parcel was on its way */
+    trace(fabric, data_packet, index);
+    if (!port->up || !switch_core->up || data_packet->link_epoch != port->epoch) {
+        counters_note_missed(fabric, index, data_packet);
+        bool is_back =
+            port->up && switch_core->up; /* it was down while the parcel was on its way */
         data_lose(fabric, number, is_back ? LOSS_DEAD_LINK : loss_of_link(fabric, index), index);
         return;
     }
-    uint32_t lane = lane_of(fabric, index, parcel->vl);
+    uint32_t lane = lane_of(fabric, index, data_packet->vl);
     struct input_lane *input = input_at(fabric, lane);
-    unsigned blocks = blocks_of(parcel->bytes);
-    if (is_broken(fabric, port, parcel)) {
+    unsigned blocks = blocks_of(data_packet->bytes);
+    if (is_broken(fabric, port, data_packet)) {
         /* The receiver has not counted it: the sender's next word on what it sent puts it right. */
         counters_count(fabric, index, COUNTER_RCV_ERRORS);
-        counters_note_missed(fabric, index, parcel);
+        counters_note_missed(fabric, index, data_packet);
         data_lose(fabric, number, LOSS_BIT_ERROR, index);
         credits_refresh(fabric, port->peer, port->epoch);
         return;
     }
     input->received = (uint16_t)((input->received + blocks) % CREDIT_MODULUS);
-    if (!port->open && !opens(fabric, relay, index)) {
+    if (!port->open && !opens(fabric, switch_core, index)) {
         lose_on_arrival(fabric, number, lane, LOSS_INACTIVE_PORT);
     } else if (port->keys_in &&
-               !sma_may_send_p_key(sma_of(fabric, relay), port->number, parcel->p_key)) {
+               !sma_may_send_p_key(sma_of(fabric, switch_core), port->number, data_packet->p_key)) {
         counters_count(fabric, index, COUNTER_RCV_CONSTRAINT);
         lose_on_arrival(fabric, number, lane, LOSS_P_KEY);
-    } else if (!relay->is_switch) {
+    } else if (!switch_core->is_switch) {
         data_deliver(fabric, number, index);
         credits_note(fabric, lane);
     } else if (input->used + blocks > port->room) {
         data->overflowed = true;
         lose_on_arrival(fabric, number, lane, LOSS_OVERFLOW);
     } else {
-        arrive_in_lane(fabric, relay, number, lane);
+        arrive_in_lane(fabric, switch_core, number, lane);
     }
 }

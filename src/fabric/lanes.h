@@ -8,9 +8,10 @@
  *   lanes.c     it arrives in an input lane; at the head of it, the routing unit finds the output,
  *               the mapping unit the lane; it crosses over when the output lane has room
  *   guests.c    virtual machines, which take their traffic with them
- *   gates.c     what happens to it when ports close, links break and nodes die
+ *   data_port_state.c     what happens to it when ports close, links break and nodes die
  *   deadlock.c  who waits for whom
- *   counters.c  what agents' performance counters show of it; books.c  whether it all adds up
+ *   counters.c  what agents' performance counters show of it; conservation.c  whether it all adds
+ * up
  *
  * Cut-through: a switch begins to route a parcel once its header is there, and may send it on
  * before it has it all. `tail` is when its last byte will be where the parcel is; no link starts so
@@ -43,7 +44,7 @@ enum data_delay {
     DELAY_SENT,     /* until the output is free */
 };
 
-struct parcel {
+struct data_packet {
     uint64_t made, entered, tail;
     uint64_t since; /* in this node */
     uint32_t next;
@@ -56,12 +57,12 @@ struct parcel {
 };
 
 /* Parcels one after the other. */
-struct parcel_queue {
+struct data_packet_queue {
     uint32_t head, tail;
 };
 
 struct input_lane {
-    struct parcel_queue queue;
+    struct data_packet_queue queue;
     uint32_t wanted;   /* output lane of the head once it is routed, or NOBODY */
     uint32_t crossing; /* output lane that a parcel crosses to, or NOBODY */
     uint32_t next;     /* in the line of those who wait for an output lane */
@@ -74,7 +75,7 @@ struct input_lane {
 };
 
 struct output_lane {
-    struct parcel_queue queue;
+    struct data_packet_queue queue;
     uint32_t first_waiting, last_waiting; /* input lanes; in an adapter: senders */
     uint32_t crossing;                    /* input lane from which a parcel crosses, or NOBODY */
     uint16_t used;
@@ -103,7 +104,7 @@ struct arbiter {
 
 /* What the data path needs of a node, in one line; and the routing unit of a switch: one look-up at
  * a time, for all its input lanes in turn. */
-struct relay {
+struct switch_core {
     uint64_t busy_until;
     const uint8_t *linear;     /* NULL: a random table, or that of a virtual switch */
     const uint8_t (*sl2vl)[8]; /* as the agent keeps it … */
@@ -120,7 +121,7 @@ struct relay {
     bool waking;     /* an event will come when the unit is free */
     bool is_virtual; /* a virtual switch */
 };
-_Static_assert(sizeof(struct relay) <= 64, "what a hop needs of a node is one line");
+_Static_assert(sizeof(struct switch_core) <= 64, "what a hop needs of a node is one line");
 
 struct sender {
     uint32_t traffic, port;
@@ -134,8 +135,8 @@ struct sender {
     uint32_t guest;           /* that it sends for, or NOBODY … */
     uint32_t next_of_guest;   /* … and another one that does */
     bool scheduled, over;
-    bool paused;                 /* its guest is nowhere */
-    struct parcel_queue retries; /* to go before the next one */
+    bool paused;                      /* its guest is nowhere */
+    struct data_packet_queue retries; /* to go before the next one */
 };
 
 struct guest {
@@ -148,10 +149,10 @@ struct data {
     unsigned lane_shift;
     struct input_lane *inputs;
     struct output_lane *outputs;
-    struct relay *relays; /* by node */
-    uint64_t *requests;   /* by input lane: it waits for the routing unit */
+    struct switch_core *switch_cores; /* by node */
+    uint64_t *requests;               /* by input lane: it waits for the routing unit */
     VEC(struct arbiter_tables *) tables;
-    VEC(struct parcel) parcels;
+    VEC(struct data_packet) data_packets;
     uint32_t free_parcels;
     VEC(struct sender) senders;
     VEC(struct traffic) traffics;
@@ -179,17 +180,17 @@ struct fabric;
 struct port;
 
 /* parcels.c */
-uint32_t parcel_new(struct data *data);
-void parcel_free(struct data *data, uint32_t number);
-static inline struct parcel *parcel_at(struct data *data, uint32_t number)
+uint32_t data_packet_new(struct data *data);
+void data_packet_free(struct data *data, uint32_t number);
+static inline struct data_packet *data_packet_at(struct data *data, uint32_t number)
 {
-    return &data->parcels.items[number];
+    return &data->data_packets.items[number];
 }
-void parcel_push(struct data *data, struct parcel_queue *queue, uint32_t number);
-uint32_t parcel_pop(struct data *data, struct parcel_queue *queue);
+void data_packet_push(struct data *data, struct data_packet_queue *queue, uint32_t number);
+uint32_t data_packet_pop(struct data *data, struct data_packet_queue *queue);
 
 /* lanes.c */
-void lanes_arrive(struct fabric *fabric, uint32_t parcel, uint32_t port);
+void lanes_arrive(struct fabric *fabric, uint32_t data_packet, uint32_t port);
 void lanes_connect(struct fabric *fabric, uint32_t lane, uint32_t life);
 void lanes_crossed(struct fabric *fabric, uint32_t lane, uint32_t life);
 void lanes_serve(struct fabric *fabric, uint32_t output); /* room, or a free crossbar */
@@ -200,14 +201,15 @@ void lanes_turn_away(struct fabric *fabric, uint32_t lane, enum loss cause);
 void lanes_watch_life(struct fabric *fabric, uint32_t lane); /* of its head */
 
 /* routing_unit.c */
-void unit_ask(struct fabric *fabric, struct relay *relay, uint32_t lane); /* it has a new head */
-void unit_free(struct fabric *fabric, uint32_t node, uint32_t life);
+void routing_unit_ask(struct fabric *fabric, struct switch_core *switch_core,
+                      uint32_t lane); /* it has a new head */
+void routing_unit_free(struct fabric *fabric, uint32_t node, uint32_t life);
 /* When VL15 asks: how long until it has its answer. */
-uint64_t unit_route_management(struct fabric *fabric, uint32_t node);
+uint64_t routing_unit_route_management(struct fabric *fabric, uint32_t node);
 
 /* channel.c */
 void channel_kick(struct fabric *fabric, uint32_t port);
-void channel_push(struct fabric *fabric, uint32_t output, uint32_t parcel);
+void channel_push(struct fabric *fabric, uint32_t output, uint32_t data_packet);
 void channel_update_ready(struct fabric *fabric, uint32_t output);
 /* Sends the next parcel, not before `at`; false if there is none that can go. */
 bool channel_send_data(struct fabric *fabric, uint32_t port, uint64_t at);
@@ -236,11 +238,11 @@ void credits_repeat(struct fabric *fabric, uint32_t port, uint32_t epoch);
 /* sender.c */
 void sender_offer(struct fabric *fabric, uint32_t sender); /* what is due, as far as it goes */
 void sender_due(struct fabric *fabric, uint32_t sender);
-void sender_retry(struct fabric *fabric, uint32_t parcel);
+void sender_retry(struct fabric *fabric, uint32_t data_packet);
 /* Its guest goes: to another port, or to NOBODY. */
 void sender_move(struct fabric *fabric, uint32_t sender, uint32_t port);
-void data_deliver(struct fabric *fabric, uint32_t parcel, uint32_t port);
-void data_lose(struct fabric *fabric, uint32_t parcel, enum loss cause, uint32_t port);
+void data_deliver(struct fabric *fabric, uint32_t data_packet, uint32_t port);
+void data_lose(struct fabric *fabric, uint32_t data_packet, enum loss cause, uint32_t port);
 
 /* guests.c */
 static inline bool is_guest(uint32_t end_point)
@@ -253,26 +255,27 @@ static inline struct guest *guest_at(const struct data *data, uint32_t end_point
 }
 /* A new sender for this end point: the port that it is at, or NOBODY. */
 uint32_t guest_adopt(struct data *data, uint32_t end_point, uint32_t sender);
-void guest_note_delivered(struct data *data, const struct parcel *parcel, uint64_t now);
-void guest_note_lost(struct data *data, const struct parcel *parcel, enum loss cause);
+void guest_note_delivered(struct data *data, const struct data_packet *data_packet, uint64_t now);
+void guest_note_lost(struct data *data, const struct data_packet *data_packet, enum loss cause);
 
-/* gates.c */
+/* data_port_state.c */
 void data_start(struct fabric *fabric);
 void data_release(struct fabric *fabric);
-void gate_refresh(struct fabric *fabric, uint32_t port); /* its settings may have changed */
-void gate_refresh_node(struct fabric *fabric, uint32_t node);
+void data_port_refresh(struct fabric *fabric, uint32_t port); /* its settings may have changed */
+void data_port_refresh_node(struct fabric *fabric, uint32_t node);
 /* A manager has written this attribute of the node. */
-void gate_written(struct fabric *fabric, uint32_t node, unsigned attribute);
-void gate_link_up(struct fabric *fabric, uint32_t port);
-void gate_link_down(struct fabric *fabric, uint32_t port);
-void gate_node_down(struct fabric *fabric, uint32_t node);
-void gate_expire(struct fabric *fabric, uint32_t lane, bool output);
+void data_port_written(struct fabric *fabric, uint32_t node, unsigned attribute);
+void data_port_link_up(struct fabric *fabric, uint32_t port);
+void data_port_link_down(struct fabric *fabric, uint32_t port);
+void data_port_node_down(struct fabric *fabric, uint32_t node);
+void data_port_expire(struct fabric *fabric, uint32_t lane, bool output);
 enum loss loss_of_link(struct fabric *fabric, uint32_t port);
 
 /* counters.c */
 void counters_start(struct fabric *fabric);
 void counters_release(struct data *data);
-void counters_note_missed(struct fabric *fabric, uint32_t port, const struct parcel *parcel);
+void counters_note_missed(struct fabric *fabric, uint32_t port,
+                          const struct data_packet *data_packet);
 void counters_note_multicast(struct fabric *fabric, uint32_t port); /* sent */
 void counters_end_wait(struct fabric *fabric, uint32_t port, uint32_t output);
 void counters_fold(const struct fabric *fabric, uint32_t node); /* into those of its agent */

@@ -242,7 +242,7 @@ void link_trained(struct fabric *fabric, uint32_t index)
         sma_link_up(&node_of(fabric, ends[i])->sma, port->number, terms.width, terms.speed,
                     terms.ext, terms.fdr10);
         if (fabric->data)
-            gate_link_up(fabric, ends[i]);
+            data_port_link_up(fabric, ends[i]);
         node_service_agent(fabric, port->node);
     }
     fabric->totals.links_up++;
@@ -261,7 +261,7 @@ static void raise_function(struct fabric *fabric, uint32_t index)
                         terms.speed, terms.ext, terms.fdr10);
     }
     for (unsigned i = 0; i < 2 && fabric->data; i++)
-        gate_link_up(fabric, ends[i]);
+        data_port_link_up(fabric, ends[i]);
     fabric->totals.links_up++;
 }
 
@@ -278,7 +278,7 @@ static void drop_end(struct fabric *fabric, uint32_t index, unsigned state)
     queue_clear(fabric, &port->data);
     sma_link_down(sma, port->number, state);
     if (fabric->data)
-        gate_link_down(fabric, index);
+        data_port_link_down(fabric, index);
 }
 
 /* Both ends of a link that is up lose it: the one at `index` goes into the given state, the other
@@ -315,8 +315,8 @@ void link_follow_function(struct fabric *fabric, uint32_t index)
     if (!wanted && fabric->ports[index].up)
         link_drop(fabric, index, PHYSICAL_NO_CHANGE);
     for (unsigned i = 0; i < 2 && fabric->data; i++) { /* it has other addresses and settings */
-        gate_refresh_node(fabric, fabric->ports[ends[i]].node);
-        gate_refresh(fabric, ends[i]);
+        data_port_refresh_node(fabric, fabric->ports[ends[i]].node);
+        data_port_refresh(fabric, ends[i]);
     }
     if (wanted && !fabric->ports[index].up)
         raise_function(fabric, index);

@@ -182,7 +182,7 @@ static void route_unicast(struct fabric *fabric, struct node *node, uint32_t num
         not_relayed(fabric, node, number, input);
     } else {
         forward(fabric, node, number, output,
-                unit_route_management(fabric, (uint32_t)(node - fabric->nodes)));
+                routing_unit_route_management(fabric, (uint32_t)(node - fabric->nodes)));
     }
 }
 
@@ -359,7 +359,7 @@ static bool admitted(struct fabric *fabric, struct node *node, struct port *port
     if (wire_get(info, PORT_INFO_PORT_STATE) == PORT_STATE_ARMED)
         wire_set(info, PORT_INFO_PORT_STATE, PORT_STATE_ACTIVE); /* 7.2.7.3: the peer is active */
     if (fabric->data)
-        gate_refresh(fabric, self);
+        data_port_refresh(fabric, self);
     return wire_get(info, PORT_INFO_PORT_STATE) == PORT_STATE_ACTIVE &&
            (!node->is_switch ||
             enforced(fabric, node, port->number, PORT_INFO_PARTITION_ENFORCEMENT_INBOUND, packet));
@@ -415,7 +415,7 @@ static void serve(struct fabric *fabric, struct node *node, uint32_t number)
     else
         packet_drop(fabric, number);
     if (writes && fabric->data) /* the data path has copies of some of it */
-        gate_written(fabric, (uint32_t)(node - fabric->nodes), attribute);
+        data_port_written(fabric, (uint32_t)(node - fabric->nodes), attribute);
 }
 
 void node_agent_done(struct fabric *fabric, uint32_t index, uint32_t life)

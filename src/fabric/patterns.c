@@ -88,15 +88,9 @@ static uint32_t find_self(const struct traffic *traffic, uint32_t sender)
 /* The first entry of this sender, or where it would stand. */
 static uint32_t find_entry(const struct traffic *traffic, uint32_t sender)
 {
-    uint32_t low = 0, high = (uint32_t)traffic->trace.count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (traffic->trace.items[middle].sender < sender)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t entry;
+    lower_bound(entry, traffic->trace.count, traffic->trace.items[entry].sender < sender);
+    return (uint32_t)entry;
 }
 
 bool pattern_prepare(const struct traffic *traffic, struct traffic_source *source)

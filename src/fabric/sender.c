@@ -25,89 +25,90 @@ static struct sender *sender_at(struct fabric *fabric, uint32_t number)
 
 /* ---- the end of a packet's way ---- */
 
-static struct data_packet describe(struct data *data, const struct parcel *parcel)
+static struct packet_view describe(struct data *data, const struct data_packet *data_packet)
 {
-    bool made_here = parcel->sender != NOBODY;
-    const struct sender *sender = made_here ? &data->senders.items[parcel->sender] : NULL;
-    bool to_guest = is_guest(parcel->destination);
-    return (struct data_packet){.traffic = sender ? sender->traffic : NOBODY,
+    bool made_here = data_packet->sender != NOBODY;
+    const struct sender *sender = made_here ? &data->senders.items[data_packet->sender] : NULL;
+    bool to_guest = is_guest(data_packet->destination);
+    return (struct packet_view){.traffic = sender ? sender->traffic : NOBODY,
                                 .source = sender ? sender->port : NOBODY,
-                                .destination = to_guest
-                                                   ? guest_at(data, parcel->destination)->view.port
-                                                   : parcel->destination,
+                                .destination =
+                                    to_guest ? guest_at(data, data_packet->destination)->view.port
+                                             : data_packet->destination,
                                 .from_guest = sender ? sender->guest : NOBODY,
-                                .to_guest = to_guest ? parcel->destination : NOBODY,
-                                .made = parcel->made,
-                                .entered = parcel->entered,
-                                .payload_bytes = parcel->payload,
-                                .bytes = parcel->bytes,
-                                .dlid = parcel->dlid,
-                                .sl = parcel->sl,
-                                .hops = parcel->hops,
-                                .tries = parcel->tries};
+                                .to_guest = to_guest ? data_packet->destination : NOBODY,
+                                .made = data_packet->made,
+                                .entered = data_packet->entered,
+                                .payload_bytes = data_packet->payload,
+                                .bytes = data_packet->bytes,
+                                .dlid = data_packet->dlid,
+                                .sl = data_packet->sl,
+                                .hops = data_packet->hops,
+                                .tries = data_packet->tries};
 }
 
-static void fold(struct fabric *fabric, const struct parcel *parcel, uint64_t what)
+static void fold(struct fabric *fabric, const struct data_packet *data_packet, uint64_t what)
 {
-    fabric->trace = hash_mix(fabric->trace ^ (parcel->made + what));
+    fabric->trace = hash_mix(fabric->trace ^ (data_packet->made + what));
 }
 
 /* Whether whom the parcel is for is here: at a guest's port, and not only its address. */
-static bool is_at_home(const struct fabric *fabric, const struct parcel *parcel, uint32_t index)
+static bool is_at_home(const struct fabric *fabric, const struct data_packet *data_packet,
+                       uint32_t index)
 {
     const struct port *port = &fabric->ports[index];
-    return (parcel->dlid & port->lid_mask) == port->lid &&
-           (!is_guest(parcel->destination) ||
-            guest_at(fabric->data, parcel->destination)->view.port == index);
+    return (data_packet->dlid & port->lid_mask) == port->lid &&
+           (!is_guest(data_packet->destination) ||
+            guest_at(fabric->data, data_packet->destination)->view.port == index);
 }
 
 void data_deliver(struct fabric *fabric, uint32_t number, uint32_t index)
 {
     struct data *data = fabric->data;
-    const struct parcel *parcel = parcel_at(data, number);
+    const struct data_packet *data_packet = data_packet_at(data, number);
     const struct port *port = &fabric->ports[index];
     struct node *node = node_of(fabric, index);
-    bool multicast = lid_is_multicast(parcel->dlid);
-    if (!multicast && !is_at_home(fabric, parcel, index)) {
-        data_lose(fabric, number, is_guest(parcel->destination) ? LOSS_MOVED : LOSS_NO_ROUTE,
+    bool multicast = lid_is_multicast(data_packet->dlid);
+    if (!multicast && !is_at_home(fabric, data_packet, index)) {
+        data_lose(fabric, number, is_guest(data_packet->destination) ? LOSS_MOVED : LOSS_NO_ROUTE,
                   index);
         return;
     }
-    if (!sma_accepts_p_key(&node->sma, port->number, parcel->p_key)) {
+    if (!sma_accepts_p_key(&node->sma, port->number, data_packet->p_key)) {
         data_lose(fabric, number, LOSS_P_KEY, index);
         return;
     }
     data->travelling--;
     data->totals.delivered++;
-    data->totals.delivered_bytes += parcel->bytes;
-    data->totals.delivered_payload_bytes += parcel->payload;
-    fold(fabric, parcel, index);
+    data->totals.delivered_bytes += data_packet->bytes;
+    data->totals.delivered_payload_bytes += data_packet->payload;
+    fold(fabric, data_packet, index);
     if (data->guests.count)
-        guest_note_delivered(data, parcel, des_now(fabric->network));
+        guest_note_delivered(data, data_packet, des_now(fabric->network));
     if (data->observer.delivered) {
-        struct data_packet packet = describe(data, parcel);
+        struct packet_view packet = describe(data, data_packet);
         packet.destination = index;
         data->observer.delivered(data->observer.context, des_now(fabric->network), &packet);
     }
-    flood_leave(fabric, parcel_at(data, number)->flood);
-    parcel_free(data, number);
+    flood_leave(fabric, data_packet_at(data, number)->flood);
+    data_packet_free(data, number);
 }
 
 /* A reliable packet waits at its sender until the time-out, counted from when it was sent. */
 static bool try_again(struct fabric *fabric, uint32_t number)
 {
     struct data *data = fabric->data;
-    struct parcel *parcel = parcel_at(data, number);
-    if (parcel->sender == NOBODY)
+    struct data_packet *data_packet = data_packet_at(data, number);
+    if (data_packet->sender == NOBODY)
         return false;
-    const struct sender *sender = sender_at(fabric, parcel->sender);
+    const struct sender *sender = sender_at(fabric, data_packet->sender);
     const struct traffic *traffic = &data->traffics.items[sender->traffic];
-    bool multicast = lid_is_multicast(parcel->dlid); /* unreliable: others have their copies */
-    if (!traffic->retry_ps || multicast || parcel->tries >= traffic->retries ||
-        parcel->tries == UINT8_MAX)
+    bool multicast = lid_is_multicast(data_packet->dlid); /* unreliable: others have their copies */
+    if (!traffic->retry_ps || multicast || data_packet->tries >= traffic->retries ||
+        data_packet->tries == UINT8_MAX)
         return false;
-    uint64_t now = des_now(fabric->network), at = parcel->entered + traffic->retry_ps;
-    parcel->tries++;
+    uint64_t now = des_now(fabric->network), at = data_packet->entered + traffic->retry_ps;
+    data_packet->tries++;
     data->retrying++;
     data->totals.retried++;
     des_post(fabric->network, at > now ? at : now, (struct event){EVENT_RETRY, number, 0});
@@ -115,12 +116,13 @@ static bool try_again(struct fabric *fabric, uint32_t number)
 }
 
 /* Whoever turned it away tells the manager (traps 257 and 259). */
-static void report_key(struct fabric *fabric, const struct parcel *parcel, uint32_t port)
+static void report_key(struct fabric *fabric, const struct data_packet *data_packet, uint32_t port)
 {
-    uint32_t source = parcel->sender == NOBODY ? NOBODY : sender_at(fabric, parcel->sender)->port;
-    struct sma_key_violation violation = {.dlid = parcel->dlid,
-                                          .key = parcel->p_key,
-                                          .sl = parcel->sl,
+    uint32_t source =
+        data_packet->sender == NOBODY ? NOBODY : sender_at(fabric, data_packet->sender)->port;
+    struct sma_key_violation violation = {.dlid = data_packet->dlid,
+                                          .key = data_packet->p_key,
+                                          .sl = data_packet->sl,
                                           .slid = source == NOBODY ? 0 : fabric->ports[source].lid};
     sma_report_p_key(&node_of(fabric, port)->sma, fabric->ports[port].number, &violation);
     node_service_agent(fabric, fabric->ports[port].node);
@@ -129,22 +131,22 @@ static void report_key(struct fabric *fabric, const struct parcel *parcel, uint3
 void data_lose(struct fabric *fabric, uint32_t number, enum loss cause, uint32_t port)
 {
     struct data *data = fabric->data;
-    const struct parcel *parcel = parcel_at(data, number);
+    const struct data_packet *data_packet = data_packet_at(data, number);
     data->travelling--;
     if (cause == LOSS_P_KEY)
-        report_key(fabric, parcel, port);
-    fold(fabric, parcel, (uint64_t)cause << 56 | port);
+        report_key(fabric, data_packet, port);
+    fold(fabric, data_packet, (uint64_t)cause << 56 | port);
     if (try_again(fabric, number))
         return;
     data->totals.lost[cause]++;
     if (data->guests.count)
-        guest_note_lost(data, parcel, cause);
+        guest_note_lost(data, data_packet, cause);
     if (data->observer.lost) {
-        struct data_packet packet = describe(data, parcel);
+        struct packet_view packet = describe(data, data_packet);
         data->observer.lost(data->observer.context, des_now(fabric->network), &packet, cause, port);
     }
-    flood_leave(fabric, parcel_at(data, number)->flood);
-    parcel_free(data, number);
+    flood_leave(fabric, data_packet_at(data, number)->flood);
+    data_packet_free(data, number);
 }
 
 /* ---- sending ---- */
@@ -200,46 +202,46 @@ static void leave_line(struct fabric *fabric, uint32_t number)
     sender->waiting_for = NOBODY;
 }
 
-static void enter(struct fabric *fabric, uint32_t parcel_number, uint32_t lane)
+static void enter(struct fabric *fabric, uint32_t data_packet_number, uint32_t lane)
 {
     struct data *data = fabric->data;
-    struct parcel *parcel = parcel_at(data, parcel_number);
+    struct data_packet *data_packet = data_packet_at(data, data_packet_number);
     uint64_t now = des_now(fabric->network);
-    parcel->entered = parcel->since = parcel->tail = now;
-    parcel->vl = (uint8_t)lane_vl(fabric, lane);
-    parcel->hops = 0;
+    data_packet->entered = data_packet->since = data_packet->tail = now;
+    data_packet->vl = (uint8_t)lane_vl(fabric, lane);
+    data_packet->hops = 0;
     struct output_lane *output = &data->outputs[lane];
-    output->used = (uint16_t)(output->used + blocks_of(parcel->bytes));
+    output->used = (uint16_t)(output->used + blocks_of(data_packet->bytes));
     data->travelling++;
     data->totals.entered++;
     deadlock_watch(fabric);
-    channel_push(fabric, lane, parcel_number);
+    channel_push(fabric, lane, data_packet_number);
 }
 
 enum outcome { ENTERED, REFUSED, NO_ROOM };
 
 /* Puts a parcel into its lane, or loses it; unless there is no room, or it is not this sender's
  * turn: `turn` is the lane whose line it was first in. */
-static enum outcome send(struct fabric *fabric, uint32_t number, uint32_t parcel_number,
+static enum outcome send(struct fabric *fabric, uint32_t number, uint32_t data_packet_number,
                          uint32_t turn)
 {
     struct data *data = fabric->data;
-    struct parcel *parcel = parcel_at(data, parcel_number);
+    struct data_packet *data_packet = data_packet_at(data, data_packet_number);
     uint32_t port = sender_at(fabric, number)->port;
     enum loss cause = LOSS_NO_ROUTE;
-    uint32_t lane = lane_for(fabric, port, parcel->sl, &cause);
+    uint32_t lane = lane_for(fabric, port, data_packet->sl, &cause);
     if (lane == NOBODY) {
         data->travelling++;
-        parcel->entered = des_now(fabric->network);
-        data_lose(fabric, parcel_number, cause, port);
+        data_packet->entered = des_now(fabric->network);
+        data_lose(fabric, data_packet_number, cause, port);
         return REFUSED;
     }
     bool others_first = data->outputs[lane].first_waiting != NOBODY && lane != turn;
-    if (others_first || !channel_has_room(fabric, lane, blocks_of(parcel->bytes))) {
+    if (others_first || !channel_has_room(fabric, lane, blocks_of(data_packet->bytes))) {
         wait_in_line(fabric, number, lane, lane == turn);
         return NO_ROOM;
     }
-    enter(fabric, parcel_number, lane);
+    enter(fabric, data_packet_number, lane);
     return ENTERED;
 }
 
@@ -261,8 +263,8 @@ static uint32_t make(struct fabric *fabric, uint32_t number)
         path = data->paths.find(data->paths.context, sender->port, destination);
     if (!path.dlid)
         return NOBODY;
-    uint32_t parcel_number = parcel_new(data);
-    *parcel_at(data, parcel_number) = (struct parcel){
+    uint32_t data_packet_number = data_packet_new(data);
+    *data_packet_at(data, data_packet_number) = (struct data_packet){
         .made = is_saturated(traffic) ? des_now(fabric->network) : sender->next.time,
         .sender = number,
         .destination = destination,
@@ -273,7 +275,7 @@ static uint32_t make(struct fabric *fabric, uint32_t number)
         .sl = sender->next.sl ? (sender->next.sl + path.lane_sl) & 15 : path.sl,
         .flood = lid_is_multicast(path.dlid) ? flood_start(fabric) : NOBODY,
     };
-    return parcel_number;
+    return data_packet_number;
 }
 
 static void draw(struct fabric *fabric, struct sender *sender)
@@ -301,16 +303,16 @@ static bool offer_retries(struct fabric *fabric, uint32_t number, uint32_t turn)
 {
     struct data *data = fabric->data;
     while (sender_at(fabric, number)->retries.head != NOBODY) {
-        uint32_t parcel = parcel_pop(data, &sender_at(fabric, number)->retries);
-        if (send(fabric, number, parcel, turn) != NO_ROOM) {
+        uint32_t data_packet = data_packet_pop(data, &sender_at(fabric, number)->retries);
+        if (send(fabric, number, data_packet, turn) != NO_ROOM) {
             data->retrying--;
             continue;
         }
         struct sender *sender = sender_at(fabric, number); /* back to the front */
-        parcel_at(data, parcel)->next = sender->retries.head;
+        data_packet_at(data, data_packet)->next = sender->retries.head;
         if (sender->retries.head == NOBODY)
-            sender->retries.tail = parcel;
-        sender->retries.head = parcel;
+            sender->retries.tail = data_packet;
+        sender->retries.head = data_packet;
         if (sender->waiting_for != NOBODY)
             return false;
         turn = NOBODY; /* its turn in the line came, and went by, while it was put there */
@@ -334,14 +336,15 @@ static bool offer_next(struct fabric *fabric, uint32_t number, uint32_t turn)
         schedule(fabric, number, time);
         return false;
     }
-    uint32_t parcel = linked ? make(fabric, number) : NOBODY;
-    enum outcome outcome = parcel == NOBODY ? REFUSED : send(fabric, number, parcel, turn);
+    uint32_t data_packet = linked ? make(fabric, number) : NOBODY;
+    enum outcome outcome =
+        data_packet == NOBODY ? REFUSED : send(fabric, number, data_packet, turn);
     if (outcome == NO_ROOM) {
-        flood_leave(fabric, parcel_at(data, parcel)->flood);
-        parcel_free(data, parcel); /* it is made again when there is room */
+        flood_leave(fabric, data_packet_at(data, data_packet)->flood);
+        data_packet_free(data, data_packet); /* it is made again when there is room */
         return false;
     }
-    if (parcel == NOBODY)
+    if (data_packet == NOBODY)
         data->totals.unroutable++;
     else
         data->made++;
@@ -386,11 +389,11 @@ void sender_due(struct fabric *fabric, uint32_t number)
         sender_offer(fabric, number);
 }
 
-void sender_retry(struct fabric *fabric, uint32_t parcel)
+void sender_retry(struct fabric *fabric, uint32_t data_packet)
 {
-    uint32_t number = parcel_at(fabric->data, parcel)->sender;
+    uint32_t number = data_packet_at(fabric->data, data_packet)->sender;
     struct sender *sender = sender_at(fabric, number);
-    parcel_push(fabric->data, &sender->retries, parcel);
+    data_packet_push(fabric->data, &sender->retries, data_packet);
     if (sender->waiting_for == NOBODY)
         sender_offer(fabric, number);
 }

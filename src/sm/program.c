@@ -251,7 +251,7 @@ static void send_settings(struct sm *sm, uint32_t port, uint8_t *wanted, unsigne
                                          subnet_end_port(&sm->subnet, port));
     request->modifier = port_at(sm, port)->number;
     memcpy(request->data, wanted, SMP_DATA_BYTES);
-    sm_submit(sm, request, HASTE_NONE);
+    sm_submit(sm, request, PRIORITY_NONE);
 }
 
 /* An adapter's port is active from then on. Switch ports are activated when tables have been
@@ -289,7 +289,7 @@ void program_port(struct sm *sm, uint32_t port)
     uint8_t wanted[64];
     memcpy(wanted, p->info, sizeof wanted);
     if (end) {
-        clients_set_port(sm, port, wanted);
+        reregister_set_port(sm, port, wanted);
         want_end_port(sm, p, wanted);
     }
     unsigned state = PORT_STATE_NO_CHANGE;
@@ -357,7 +357,7 @@ static void write_block(struct sm *sm, uint32_t node, unsigned block)
     request->modifier = block;
     memcpy(request->data, wanted, LFT_BLOCK);
     program_block_sent(sm, node);
-    sm_submit(sm, request, HASTE_NONE);
+    sm_submit(sm, request, PRIORITY_NONE);
 }
 
 /* The last multicast LID that a switch looks up; what it says itself where it cannot be told. */
@@ -396,7 +396,7 @@ static void write_switch_info(struct sm *sm, uint32_t node)
     wire_set(n->switch_info, SWITCH_INFO_PORT_STATE_CHANGE, 0); /* acknowledged by this, if set */
     switch_settings(sm, node)->writing_switch = true;
     sm->program->tables_under_way++;
-    sm_submit(sm, request, HASTE_NONE);
+    sm_submit(sm, request, PRIORITY_NONE);
 }
 
 /* ---- what a switch took and what not ---- */
@@ -741,7 +741,7 @@ static void port_taken(struct sm *sm, uint64_t now, const struct request *reques
     memcpy(p->info, data, sizeof p->info);
     wire_set(p->info, PORT_INFO_CLIENT_REREGISTER, 0); /* a question, not a setting */
     if (wire_get(request->data, PORT_INFO_CLIENT_REREGISTER))
-        clients_asked(sm, port);
+        reregister_asked(sm, port);
     port_settings(sm, port)->tried = fingerprint(request->data, data);
     if (state > wire_get(data, PORT_INFO_PORT_STATE) && !sm->config.policy->ports_once)
         port_resists(sm, port, state, STATUS_OK);

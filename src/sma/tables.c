@@ -86,7 +86,8 @@ static uint8_t *sl2vl_addressed(const struct sma *sma, unsigned port, uint32_t m
 
 bool sma_find_sl2vl(struct sma *sma, unsigned port, uint32_t modifier, struct sma_block *block)
 {
-    *block = (struct sma_block){sl2vl_addressed(sma, port, modifier), 1, sizeof sma->sl2vl[0], false};
+    *block =
+        (struct sma_block){sl2vl_addressed(sma, port, modifier), 1, sizeof sma->sl2vl[0], false};
     return block->items != NULL;
 }
 
@@ -129,7 +130,8 @@ bool sma_find_vl_arbitration(struct sma *sma, unsigned port, uint32_t modifier,
     unsigned first_entry = part % 2 ? 0 : 32;
     if (sma->options.vl_arbitration <= first_entry)
         return false;
-    *block = (struct sma_block){sma->ports[target].vl_arbitration[part - 1], 1, SMP_DATA_BYTES, false};
+    *block =
+        (struct sma_block){sma->ports[target].vl_arbitration[part - 1], 1, SMP_DATA_BYTES, false};
     return true;
 }
 
@@ -186,7 +188,8 @@ bool sma_find_random(struct sma *sma, unsigned port, uint32_t modifier, struct s
     (void)port;
     if (!sma->random_blocks || modifier >= sma->options.random_entries / RANDOM_BLOCK)
         return false;
-    *block = (struct sma_block){sma->random_blocks + modifier * SMP_DATA_BYTES, 1, SMP_DATA_BYTES, false};
+    *block = (struct sma_block){sma->random_blocks + modifier * SMP_DATA_BYTES, 1, SMP_DATA_BYTES,
+                                false};
     return true;
 }
 

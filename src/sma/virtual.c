@@ -109,16 +109,10 @@ static void refresh_table(struct sma *vswitch)
 unsigned sma_device_route(const struct sma *sma, unsigned dlid)
 {
     const struct sma_device *device = sma->device;
-    unsigned low = 0, high = device->range_count; /* the last one that begins at or before dlid */
-    while (low < high) {
-        unsigned middle = (low + high) / 2;
-        if (device->ranges[middle].first <= dlid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low && dlid <= device->ranges[low - 1].last ? device->ranges[low - 1].port
-                                                       : VSWITCH_UPLINK;
+    size_t behind; /* the last one that begins at or before dlid */
+    lower_bound(behind, device->range_count, device->ranges[behind].first <= dlid);
+    return behind && dlid <= device->ranges[behind - 1].last ? device->ranges[behind - 1].port
+                                                             : VSWITCH_UPLINK;
 }
 
 const uint8_t *sma_linear_table(const struct sma *sma)

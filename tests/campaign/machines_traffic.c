@@ -118,7 +118,7 @@ static struct cut *cut_of(const struct watch *watch, uint32_t from, uint32_t to)
     return &watch->cuts[from * watch->all.count + to];
 }
 
-static void note_delivered(void *context, uint64_t now, const struct data_packet *packet)
+static void note_delivered(void *context, uint64_t now, const struct packet_view *packet)
 {
     struct watch *watch = context;
     (void)now;
@@ -153,7 +153,7 @@ static enum watch_cause judge(const struct watch *watch, uint32_t from, uint32_t
     return cut->since != TIME_NEVER && sent <= cut->until ? WATCH_CUT : WATCH_OTHER;
 }
 
-static void note_lost(void *context, uint64_t now, const struct data_packet *packet,
+static void note_lost(void *context, uint64_t now, const struct packet_view *packet,
                       enum loss cause, uint32_t port)
 {
     struct watch *watch = context;

@@ -265,7 +265,7 @@ static void hear_events(struct collector *collector, uint64_t now, uint64_t amou
 }
 
 void collector_delivered(struct collector *collector, uint64_t now,
-                         const struct data_packet *packet)
+                         const struct packet_view *packet)
 {
     if (!is_on(collector) || !is_meant(collector, packet->destination))
         return;

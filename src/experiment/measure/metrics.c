@@ -15,7 +15,7 @@ static bool is_measuring(const struct metrics *metrics)
     return metrics->window.begun && !metrics->window.ended;
 }
 
-void metrics_delivered(struct metrics *metrics, uint64_t now, const struct data_packet *packet)
+void metrics_delivered(struct metrics *metrics, uint64_t now, const struct packet_view *packet)
 {
     uint64_t latency = now - packet->made, network = now - packet->entered;
     if (is_measuring(metrics)) {

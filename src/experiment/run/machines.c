@@ -26,7 +26,7 @@ uint32_t machines_add(struct stage *stage, const char *name, bool named)
     return number;
 }
 
-static int bind_start(struct stage *stage, const struct action *action, const struct cursor *cursor)
+static int bind_start(struct stage *stage, const struct action *action, struct cursor *cursor)
 {
     const struct word *word = &action->machine.name_word;
     if (!vswitch_guid(word->text))
@@ -56,7 +56,7 @@ static bool is_shared(const struct stage *stage, const struct stage_options *opt
     return shared;
 }
 
-int machines_set(const struct word *key, const struct word *value, const struct cursor *cursor)
+int machines_set(const struct word *key, const struct word *value, struct cursor *cursor)
 {
     static const char *const keys[] = {"model"};
     static const char *const models[] = {"vswitch", "shared-port"};
@@ -86,7 +86,7 @@ int machines_bind(struct stage *stage, const struct stage_options *options, stru
 }
 
 int machines_bind_action(const struct stage *stage, const struct action *action,
-                         const struct cursor *cursor)
+                         struct cursor *cursor)
 {
     const struct word *name = &action->machine.name_word;
     bool any_adapter = stage->machines.is_shared && action->node != TOPOLOGY_NONE &&
@@ -484,7 +484,7 @@ static void note_downtime(struct stage *stage, uint64_t now, const struct guest_
     metrics_value(stage->metrics, now, MEASURE_MACHINES_PAUSE, side->downtime_ps);
 }
 
-void machines_delivered(struct stage *stage, uint64_t now, const struct data_packet *packet)
+void machines_delivered(struct stage *stage, uint64_t now, const struct packet_view *packet)
 {
     struct machine *items = stage->machines.items.items;
     if (packet->to_guest != TOPOLOGY_NONE)
@@ -496,7 +496,7 @@ void machines_delivered(struct stage *stage, uint64_t now, const struct data_pac
 }
 
 /* A guest's own move may cost it what was under way at the time. */
-static bool is_excused(const struct stage *stage, uint32_t guest, const struct data_packet *packet)
+static bool is_excused(const struct stage *stage, uint32_t guest, const struct packet_view *packet)
 {
     if (guest == TOPOLOGY_NONE)
         return false;
@@ -505,7 +505,7 @@ static bool is_excused(const struct stage *stage, uint32_t guest, const struct d
            machine->last.ended_ns >= time_ns_floor(packet->made) || stage->machines.is_shared;
 }
 
-void machines_lost(struct stage *stage, const struct data_packet *packet)
+void machines_lost(struct stage *stage, const struct packet_view *packet)
 {
     stage->machines.others_lost += packet->made >= stage->machines.first_order &&
                                    !is_excused(stage, packet->from_guest, packet) &&

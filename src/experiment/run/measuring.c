@@ -49,14 +49,14 @@ static bool asks_for_unaffected(const struct scenario *scenario)
 
 /* ---- the fabric's reports ---- */
 
-static void hear_delivered(void *context, uint64_t now, const struct data_packet *packet)
+static void hear_delivered(void *context, uint64_t now, const struct packet_view *packet)
 {
     struct stage *stage = context;
     metrics_delivered(stage->metrics, now, packet);
     machines_delivered(stage, now, packet);
 }
 
-static void hear_lost(void *context, uint64_t now, const struct data_packet *packet,
+static void hear_lost(void *context, uint64_t now, const struct packet_view *packet,
                       enum loss cause, uint32_t port)
 {
     struct stage *stage = context;

@@ -25,8 +25,7 @@ struct demand {
 int demand_read(struct demand *demand, struct cursor *cursor);
 /* One setting; the cursor says where errors go. */
 int demand_set(struct demand *demand, const struct word *key, const struct word *value,
-               const struct cursor *cursor);
-size_t demand_keys(const char *const **names);
+               struct cursor *cursor);
 
 /* Everything looked up and checked. `folder` is where a trace file is looked for. */
 struct demand_world {
@@ -37,6 +36,6 @@ struct demand_world {
     size_t machine_count;
 };
 int demand_bind(const struct demand *demand, const struct demand_world *world,
-                const struct cursor *cursor, struct traffic *traffic);
+                struct cursor *cursor, struct traffic *traffic);
 
 #endif

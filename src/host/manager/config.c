@@ -272,7 +272,7 @@ static const struct key keys[] = {
      .instead_value = TIME_NEVER},
     {TIME_KEY("poll", sm.poll_ns, "100ms")},
     {NUMBER_KEY("poll_retries", sm.poll_retries, 0, 100, LIVE, "2")},
-    {NUMBER_KEY("mirror", sm.mirror_rate, 0, 10000000, LIVE, "10000")},
+    {NUMBER_KEY("mirror", sm.copy_rate, 0, 10000000, LIVE, "10000")},
     {NUMBER_KEY("full_sweep_every", sm.full_every, 0, 100000, LIVE, "6")},
     {WORD_KEY("mode", sm.mode, modes, LIVE, "ordered")},
     {"drain", LIVE, "auto", TIME, FIELD(sm.drain_ns), .instead = "auto"},
@@ -330,7 +330,7 @@ const char *config_key(size_t index)
 
 void config_init(struct config *config)
 {
-    *config = (struct config){.port.number = MAD_PORT_ANY};
+    *config = (struct config){.port.number = PORT_ANY};
     sm_config_init(&config->sm);
     qos_init(&config->qos);
     config->qos_wanted = -1;

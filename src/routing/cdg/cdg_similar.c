@@ -20,12 +20,13 @@ static uint32_t find_neighbour(const struct cdg *cdg, const struct cdg_layer *la
                                uint32_t channel, bool ahead, uint8_t seen)
 {
     uint32_t at = ahead ? cdg->network->edges[channel].to : origin(cdg, channel);
-    const uint64_t *row = ahead ? layer->after + cdg_row_of(cdg, channel)
-                                : layer->before + cdg_row(cdg, channel);
+    const uint64_t *row =
+        ahead ? layer->after + cdg_row_of(cdg, channel) : layer->before + cdg_row(cdg, channel);
     uint32_t best = NETWORK_NONE;
     for (uint32_t word = 0; word < cdg->words; word++)
         for (uint64_t bits = row[word]; bits; bits &= bits - 1) {
-            uint32_t edge = cdg->network->first_edge[at] + word * 64 + (uint32_t)__builtin_ctzll(bits);
+            uint32_t edge =
+                cdg->network->first_edge[at] + word * 64 + (uint32_t)__builtin_ctzll(bits);
             uint32_t next = ahead ? edge : cdg->reverse[edge];
             if (seen ? !(cdg->seen[next] & seen) : cdg->seen[next])
                 continue;

@@ -233,10 +233,10 @@ static void shorten(const struct dependency_graph *graph, struct node start,
     vec_push(&back, start);
     while (back.count) {
         const struct node *node = &back.items[--back.count];
-        vec_push(&report->cycle, ((struct verify_channel){
-                                     .at = node->from,
-                                     .port = (uint8_t)(node->bit / graph->vls),
-                                     .vl = (uint8_t)(node->bit % graph->vls)}));
+        vec_push(&report->cycle,
+                 ((struct verify_channel){.at = node->from,
+                                          .port = (uint8_t)(node->bit / graph->vls),
+                                          .vl = (uint8_t)(node->bit % graph->vls)}));
     }
     vec_release(&queue);
     vec_release(&parent);
@@ -270,9 +270,11 @@ bool dependency_find_cycle(const struct dependency_graph *graph, struct verify_r
         for (unsigned in = 1; in <= network->switches.items[at].port_count; in++) {
             const struct network_port *link =
                 &network->ports.items[network->switches.items[at].first_port + in];
-            for (uint32_t vl = 0; vl < graph->vls && (link->peer ^ NETWORK_SWITCH) < network->switches.count; vl++)
-                vec_push(&channels, ((struct dependency_channel){link->peer & ~NETWORK_SWITCH,
-                                                                 link->peer_port * graph->vls + vl}));
+            for (uint32_t vl = 0;
+                 vl < graph->vls && (link->peer ^ NETWORK_SWITCH) < network->switches.count; vl++)
+                vec_push(&channels,
+                         ((struct dependency_channel){link->peer & ~NETWORK_SWITCH,
+                                                      link->peer_port * graph->vls + vl}));
         }
     bool cyclic =
         dependency_find_cycle_from(graph, channels.items, channels.count, &unused, report);

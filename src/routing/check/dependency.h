@@ -25,8 +25,8 @@ struct dependency_channel {
 void dependency_init(struct dependency_graph *graph, const struct network *network, unsigned vls);
 void dependency_release(struct dependency_graph *graph);
 /* The same for another network: `to_new` has what became of each switch (NETWORK_NONE: gone);
- * channels that arrive at, or leave by, a port marked in `is_new` (by port of the new network) begin
- * without edges. */
+ * channels that arrive at, or leave by, a port marked in `is_new` (by port of the new network)
+ * begin without edges. */
 void dependency_move(struct dependency_graph *graph, const struct dependency_graph *from,
                      const struct network *network, const uint32_t *to_new, const uint8_t *is_new);
 void dependency_merge(struct dependency_graph *graph, const struct dependency_graph *other);

@@ -16,7 +16,8 @@ struct networks {
 
 static bool is_same(const struct networks *networks, uint32_t was, uint32_t is)
 {
-    if (was == NETWORK_NONE || is == NETWORK_NONE || (was & NETWORK_SWITCH) != (is & NETWORK_SWITCH))
+    if (was == NETWORK_NONE || is == NETWORK_NONE ||
+        (was & NETWORK_SWITCH) != (is & NETWORK_SWITCH))
         return was == is;
     if (was & NETWORK_SWITCH)
         return networks->to_new[was & ~NETWORK_SWITCH] == (is & ~NETWORK_SWITCH);
@@ -34,8 +35,8 @@ static void compare_ports(const struct networks *networks, uint32_t old, uint8_t
         const struct network_port *was = &networks->before->ports.items[a->first_port + port];
         const struct network_port *is = &networks->now->ports.items[b->first_port + port];
         bool is_link = is->peer != NETWORK_NONE && is->peer & NETWORK_SWITCH;
-        is_new[b->first_port + port] = !is_same(networks, was->peer, is->peer) ||
-                                       (is_link && was->peer_port != is->peer_port);
+        is_new[b->first_port + port] =
+            !is_same(networks, was->peer, is->peer) || (is_link && was->peer_port != is->peer_port);
     }
 }
 
@@ -273,8 +274,8 @@ static void queue_senders(struct walk *walk, struct state state)
         if (!sends_by(walk, edge->to, edge->to_port))
             continue;
         for (enum age from = first_age(walk, edge->to); from <= NEW; from++) {
-            bool late = from == NEW && is_changed(walk, edge->to) &&
-                        walk->places[edge->to].wave > wave;
+            bool late =
+                from == NEW && is_changed(walk, edge->to) && walk->places[edge->to].wave > wave;
             if (entry_at(walk, edge->to, from) == edge->to_port && !late &&
                 link_of(walk, edge->to, edge->to_port, from) &&
                 can_follow(walk, edge->to, from, at, state.age))
@@ -418,14 +419,14 @@ static void add_item(struct items *items, uint32_t lid, struct item item)
 
 /* In the order in which they are to be read: the plan, the changes, the rest. */
 static void list_items(const struct walk *walk, const struct table_change *changes, size_t count,
-                       const struct order_plan *plan, struct items *items)
+                       const struct update_plan *plan, struct items *items)
 {
     const struct verify_change *change = walk->change;
     const struct network *network = walk->network;
     uint32_t end = walk->routes->top_lid + 1u;
     for (uint32_t wave = 0; wave < plan->waves.count; wave++) {
-        const struct order_wave *these = &plan->waves.items[wave];
-        const struct order_update *update = &plan->updates.items[these->first];
+        const struct update_wave *these = &plan->waves.items[wave];
+        const struct table_update *update = &plan->updates.items[these->first];
         for (uint32_t i = 0; i < these->count; i++, update++)
             for (uint32_t k = 0; k < update->lid_count; k++)
                 add_item(items, update->first_lid + k, (struct item){update->at, PLANNED, {wave}});
@@ -447,9 +448,9 @@ static void list_items(const struct walk *walk, const struct table_change *chang
         const struct network_switch *node = &network->switches.items[at];
         const uint8_t *row = routes_row(walk->routes, at), *found;
         for (unsigned port = 1; port <= node->port_count; port++)
-            for (found = row; change->is_new[node->first_port + port] &&
-                              (found = memchr(found + 1, (int)port,
-                                              (size_t)(row + end - (found + 1)))) != NULL;)
+            for (found = row;
+                 change->is_new[node->first_port + port] &&
+                 (found = memchr(found + 1, (int)port, (size_t)(row + end - (found + 1)))) != NULL;)
                 add_item(items, (uint32_t)(found - row), (struct item){at, LEADS_ELSEWHERE, {0}});
     }
 }
@@ -495,8 +496,8 @@ static int check_lid(struct walk *walk, const struct item *items, size_t count,
     const struct network *network = walk->network;
     walk->column++;
     walk->owner = walk->lid <= network->top_lid ? network->owner[walk->lid] : NETWORK_NONE;
-    walk->one_lane = walk->graph->vls == 1 &&
-                     (walk->owner == NETWORK_NONE || !(walk->owner & NETWORK_SWITCH));
+    walk->one_lane =
+        walk->graph->vls == 1 && (walk->owner == NETWORK_NONE || !(walk->owner & NETWORK_SWITCH));
     int rc = read_changes(walk, items, count, drains, err);
     for (size_t i = 0; i < count && !rc; i++)
         if (!place_at(walk, items[i].at)->is_done)
@@ -507,7 +508,7 @@ static int check_lid(struct walk *walk, const struct item *items, size_t count,
     return rc;
 }
 
-static int check_items(struct walk *walk, const struct items *items, const struct order_plan *plan,
+static int check_items(struct walk *walk, const struct items *items, const struct update_plan *plan,
                        struct err *err)
 {
     uint32_t *drains = mem_zalloc(plan->waves.count + 1, sizeof *drains), so_far = 0;
@@ -539,7 +540,7 @@ static int check_cycle(struct walk *walk, struct err *err)
 }
 
 int verify_change(struct verify_change *change, const struct routes *routes,
-                  const struct table_change *changes, size_t count, const struct order_plan *plan,
+                  const struct table_change *changes, size_t count, const struct update_plan *plan,
                   struct err *err)
 {
     const struct network *network = change->network;

@@ -34,11 +34,11 @@ struct verify_entry {
 struct verify_change {
     const struct network *network;
     struct dependency_graph graph; /* of all tables since the last full check */
-    uint8_t *is_new; /* by port: its link, or who is at its end, is not what it was */
-    VEC(uint32_t) switches; /* all entries of these are concerned, */
-    VEC(uint16_t) lids;     /* all entries for these, */
+    uint8_t *is_new;               /* by port: its link, or who is at its end, is not what it was */
+    VEC(uint32_t) switches;        /* all entries of these are concerned, */
+    VEC(uint16_t) lids;            /* all entries for these, */
     VEC(struct verify_entry) entries; /* and these; the caller may add to all three lists */
-    uint64_t operations; /* as engine.h counts */
+    uint64_t operations;              /* as engine.h counts */
 };
 
 /* Compares the network of the tables that were checked, which have the dependencies `checked`, with
@@ -53,7 +53,7 @@ void verify_change_release(struct verify_change *change); /* accepts released on
  * -EHOSTUNREACH if a pair is not connected any more that could be, -EDEADLK if packets may wait for
  * each other in a cycle, -EINVAL if the plan leaves a change out. */
 int verify_change(struct verify_change *change, const struct routes *routes,
-                  const struct table_change *changes, size_t count, const struct order_plan *plan,
+                  const struct table_change *changes, size_t count, const struct update_plan *plan,
                   struct err *err);
 
 #endif

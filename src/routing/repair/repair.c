@@ -102,7 +102,8 @@ static bool mend_columns(struct repair_column *column, const struct columns *col
             repair_column_add_end(column, &columns->ends[i]);
         if (columns->all[lid])
             repair_column_search(column);
-        if (!repair_column_mend(column) || repair->operations + cdg_operations(column->cdg) > WORK_LIMIT)
+        if (!repair_column_mend(column) ||
+            repair->operations + cdg_operations(column->cdg) > WORK_LIMIT)
             return false;
     }
     return true;
@@ -166,6 +167,7 @@ int repair_tables(struct repair *repair, const struct network *network, struct r
     struct repair_column column;
     struct columns columns;
     repair->whole = true;
+    repair->state.cdg.similar = true;
     repair_column_init(&column, network, routes, repair);
     sort_ends(repair, network->top_lid + 1u, &columns);
     close_unused_entries(&column);

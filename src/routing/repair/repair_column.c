@@ -450,7 +450,7 @@ static bool settle_broken(struct repair_column *column, bool reorder, bool drain
 static bool settle_ends(struct repair_column *column)
 {
     column->keep = true;
-    bool settled = settle_broken(column, !column->repair->state.directed, false);
+    bool settled = settle_broken(column, false, false);
     column->keep = false;
     for (size_t i = 0; i < column->behind.count; i++)
         column->cells[column->behind.items[i]].state = CELL_NEW;

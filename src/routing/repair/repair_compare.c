@@ -53,9 +53,8 @@ static uint16_t old_hops(const struct comparison *comparison, uint32_t at, uint3
     for (; at != end && hops < 64; hops++) {
         const struct network_switch *node = &before->switches.items[at];
         uint8_t port = routes_port(comparison->routes, at, lid);
-        uint32_t peer = port <= node->port_count
-                            ? before->ports.items[node->first_port + port].peer
-                            : NETWORK_NONE;
+        uint32_t peer = port <= node->port_count ? before->ports.items[node->first_port + port].peer
+                                                 : NETWORK_NONE;
         if (peer == NETWORK_NONE || !(peer & NETWORK_SWITCH))
             return 0;
         at = peer & ~NETWORK_SWITCH;
@@ -70,15 +69,16 @@ static void find_ends(const struct comparison *comparison, uint32_t old)
     struct repair *repair = comparison->repair;
     uint32_t at = comparison->to_new[old];
     const struct network_switch *node = &network->switches.items[at];
-    const uint8_t *row = routes_row(comparison->held, at), *is_new = repair->is_new + node->first_port;
+    const uint8_t *row = routes_row(comparison->held, at),
+                  *is_new = repair->is_new + node->first_port;
     for (unsigned port = 1; port <= node->port_count; port++) {
         const uint8_t *found = row, *end = row + network->top_lid + 1;
         while (is_new[port] && (found = memchr(found + 1, (int)port, (size_t)(end - found - 1)))) {
             uint32_t lid = (uint32_t)(found - row);
             if (network->owner[lid] != NETWORK_NONE &&
                 *found == routes_port(comparison->routes, old, lid))
-                vec_push(&repair->ends, ((struct repair_end){at, (uint16_t)lid,
-                                                             old_hops(comparison, old, lid)}));
+                vec_push(&repair->ends,
+                         ((struct repair_end){at, (uint16_t)lid, old_hops(comparison, old, lid)}));
         }
         repair->operations += is_new[port] ? network->top_lid / 16u : 0;
     }
@@ -138,6 +138,5 @@ bool repair_compare(struct repair *repair, const struct repair_state *state,
             add_new_switch(&comparison, at);
     compare_lids(&comparison);
     cdg_move(&repair->state.cdg, &state->cdg, network, to_new);
-    repair->state.cdg.similar = true;
     return true;
 }

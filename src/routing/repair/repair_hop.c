@@ -121,8 +121,8 @@ bool repair_try_hop(struct repair_column *column, uint32_t at, uint32_t hop,
 {
     const struct repair_cell *cell = &column->cells[at];
     /* What arrives and leaves by old entries has been counted. */
-    bool counted = column->network->edges[hop].port == cell->old && !column->uncounted &&
-                   !cell->is_end;
+    bool counted =
+        column->network->edges[hop].port == cell->old && !column->uncounted && !cell->is_end;
     cdg_begin(column->cdg);
     bool fine = insert_onwards(column, hop, arrivals->together);
     for (unsigned i = 0; fine && !counted && i < arrivals->count; i++)
@@ -140,8 +140,8 @@ bool repair_try_hop_late(struct repair_column *column, uint32_t at, uint32_t hop
         return false;
     for (unsigned i = 0; i < arrivals->count; i++) {
         cdg_begin(column->cdg);
-        if (!end_trial(column, insert(column, arrivals->items[i].channel, hop,
-                                      arrivals->items[i].lanes)))
+        if (!end_trial(column,
+                       insert(column, arrivals->items[i].channel, hop, arrivals->items[i].lanes)))
             vec_push(&column->late, ((struct repair_wait){at, arrivals->items[i].from, true}));
     }
     return true;

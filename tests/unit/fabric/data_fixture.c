@@ -108,7 +108,7 @@ void net_ring(struct net *net, unsigned switches)
 
 /* ---- what the observer hears ---- */
 
-static void note_delivered(void *context, uint64_t now, const struct data_packet *packet)
+static void note_delivered(void *context, uint64_t now, const struct packet_view *packet)
 {
     struct net *net = context;
     if (net->recording)
@@ -119,7 +119,7 @@ static void note_delivered(void *context, uint64_t now, const struct data_packet
     net->traffic_packets[packet->traffic % MOST_TRAFFICS]++;
 }
 
-static void note_lost(void *context, uint64_t now, const struct data_packet *packet,
+static void note_lost(void *context, uint64_t now, const struct packet_view *packet,
                       enum loss cause, uint32_t port)
 {
     struct net *net = context;

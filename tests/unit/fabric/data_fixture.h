@@ -20,7 +20,7 @@
 /* The end of one packet's way. */
 struct net_end {
     uint64_t time;
-    struct data_packet packet;
+    struct packet_view packet;
 };
 
 /* How busy a link was at the last check, and until when. */

@@ -12,7 +12,7 @@ struct scene {
     uint32_t guests[2];
     uint64_t delivered, lost, foreign_lost, latest_latency;
     uint32_t last_at;
-    struct data_packet lost_packet;
+    struct packet_view lost_packet;
 };
 
 static struct data_path find(void *context, uint32_t source, uint32_t destination)
@@ -26,7 +26,7 @@ static struct data_path find(void *context, uint32_t source, uint32_t destinatio
         .dlid = (uint16_t)wire_get(fabric_port_info(scene->fabric, destination), PORT_INFO_LID)};
 }
 
-static void hear_delivered(void *context, uint64_t now, const struct data_packet *packet)
+static void hear_delivered(void *context, uint64_t now, const struct packet_view *packet)
 {
     struct scene *scene = context;
     scene->delivered++;
@@ -34,7 +34,7 @@ static void hear_delivered(void *context, uint64_t now, const struct data_packet
     scene->latest_latency = now - packet->entered;
 }
 
-static void hear_lost(void *context, uint64_t now, const struct data_packet *packet,
+static void hear_lost(void *context, uint64_t now, const struct packet_view *packet,
                       enum loss cause, uint32_t port)
 {
     struct scene *scene = context;

@@ -24,7 +24,7 @@ struct service_world {
     uint16_t levels[TRAFFICS]; /* service levels seen, by bit */
 };
 
-static void note_delivered(void *context, uint64_t now, const struct data_packet *packet)
+static void note_delivered(void *context, uint64_t now, const struct packet_view *packet)
 {
     struct service_world *world = context;
     if (packet->traffic >= TRAFFICS)

@@ -121,8 +121,8 @@ void world_init_tree(struct world *world, const char *engine, const char *k, uin
         }
     }
     for (size_t i = 0; i < tree.terminals.count; i++)
-        vec_push(&draft->hosts, ((struct draft_host){tree.terminals.items[i].at,
-                                                     tree.terminals.items[i].port}));
+        vec_push(&draft->hosts,
+                 ((struct draft_host){tree.terminals.items[i].at, tree.terminals.items[i].port}));
     network_release(&tree);
     world_begin(world, seed);
 }
@@ -306,7 +306,7 @@ void step_release(struct step *step)
 {
     repair_release(&step->repair);
     verify_change_release(&step->change);
-    order_release(&step->plan);
+    update_plan_release(&step->plan);
     routes_release(&step->held);
     routes_release(&step->before);
     routes_release(&step->after);
