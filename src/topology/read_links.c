@@ -118,7 +118,7 @@ static bool take_annotation(const char *word, struct loose_end *end)
         return false;
     end->widths = 0;
     for (unsigned bit = 1; bit <= ALL_WIDTHS; bit <<= 1)
-        if (link_width_lanes(bit) <= link_width_lanes(width))
+        if (link_width_multiple(bit) <= link_width_multiple(width))
             end->widths |= (uint8_t)bit;
     end->speeds = (uint16_t)((2u << speed) - 1);
     return true;
@@ -339,7 +339,7 @@ static int settle_link(struct reader *reader, const struct loose_end *end,
     if (end->widths || (other && other->widths)) {
         port->width = 0;
         for (unsigned bit = 1; bit <= ALL_WIDTHS; bit <<= 1)
-            if (widths & bit && link_width_lanes(bit) > link_width_lanes(port->width))
+            if (widths & bit && link_width_multiple(bit) > link_width_multiple(port->width))
                 port->width = (uint8_t)bit;
     }
     if (end->speeds || (other && other->speeds))

@@ -278,7 +278,7 @@ static const struct {
     {WIDTH_8X, 8, "8x"}, {WIDTH_12X, 12, "12x"},
 };
 
-unsigned link_width_lanes(enum link_width width)
+unsigned link_width_multiple(enum link_width width)
 {
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
         if (widths[i].width == width)
@@ -348,5 +348,5 @@ bool link_speed_parse(const char *name, enum link_speed *speed)
 
 uint64_t link_data_rate(enum link_width width, enum link_speed speed)
 {
-    return speed < SPEED_COUNT ? link_width_lanes(width) * speeds[speed].bits_per_second : 0;
+    return speed < SPEED_COUNT ? link_width_multiple(width) * speeds[speed].bits_per_second : 0;
 }

@@ -90,7 +90,7 @@ int machines_set(const struct word *key, const struct word *value, struct cursor
 int machines_bind(struct stage *stage, const struct stage_options *options, struct err *err);
 int machines_bind_action(const struct stage *stage, const struct action *action,
                          struct cursor *cursor);
-/* Names of machines for traffic: their numbers are DATA_GUEST + i. */
+/* Names of machines for traffic: their numbers are DATA_VM + i. */
 size_t machines_names(const struct stage *stage, const char ***names);
 void machines_begin(struct stage *stage); /* the fabric is there */
 void machines_release(struct stage *stage);

@@ -97,7 +97,7 @@ void measuring_begin(struct stage *stage)
         fabric_observe_data(stage->fabric, &(struct data_observer){.context = stage,
                                                                    .delivered = hear_delivered,
                                                                    .lost = hear_lost,
-                                                                   .gate = hear_gate});
+                                                                   .port_changed = hear_gate});
     for (size_t i = 0; i < scenario->statements.count; i++)
         for (size_t j = 0; j < scenario->statements.items[i].collection_count; j++)
             metrics_collect(stage->metrics, &scenario->statements.items[i].collections[j]);
