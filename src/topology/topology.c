@@ -7,6 +7,8 @@
  * take one in all. (ibsim starts routers at 0, which is no GUID; here it is 0x300000.) */
 #include "topology/topology.h"
 
+#include "base/parse.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -298,6 +300,24 @@ bool link_width_parse(const char *name, enum link_width *width)
         if (strcasecmp(widths[i].name, name) == 0)
             return *width = widths[i].width, true;
     return false;
+}
+
+bool link_length_parse(const char *text, uint32_t *mm)
+{
+    enum { MOST_MM = 100000000 };
+    char digits[16];
+    size_t length = strspn(text, "0123456789");
+    uint64_t number;
+    if (length >= sizeof digits)
+        return false;
+    memcpy(digits, text, length);
+    digits[length] = '\0';
+    bool metres = strcmp(text + length, "m") == 0;
+    if ((!metres && strcmp(text + length, "mm") != 0) || !parse_number(digits, &number))
+        return false;
+    number *= metres ? 1000 : 1;
+    *mm = (uint32_t)number;
+    return number >= 1 && number <= MOST_MM;
 }
 
 /* Data rate of 1x after line coding: 8b/10b up to QDR, 64b/66b from FDR10 to EDR, and from HDR on
