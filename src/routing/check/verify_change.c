@@ -430,12 +430,12 @@ static void list_new_links(const struct walk *walk, uint32_t at, struct items *i
 
 /* In the order in which they are to be read: the plan, the changes, the rest. */
 static void list_items(const struct walk *walk, const struct table_change *changes, size_t count,
-                       const struct order_plan *plan, struct items *items)
+                       const struct update_plan *plan, struct items *items)
 {
     const struct verify_change *change = walk->change;
     const struct network *network = walk->network;
     for (uint32_t wave = 0; wave < plan->waves.count; wave++) {
-        const struct order_update *update = &plan->updates.items[plan->waves.items[wave].first];
+        const struct table_update *update = &plan->updates.items[plan->waves.items[wave].first];
         for (uint32_t i = 0; i < plan->waves.items[wave].count; i++, update++)
             for (unsigned k = 0; k < update->lid_count; k++) {
                 uint16_t lid = (uint16_t)(update->first_lid + k);
@@ -514,7 +514,7 @@ static int check_lid(struct walk *walk, const struct item *items, size_t count,
     return rc;
 }
 
-static int check_items(struct walk *walk, const struct items *items, const struct order_plan *plan,
+static int check_items(struct walk *walk, const struct items *items, const struct update_plan *plan,
                        struct err *err)
 {
     uint32_t *drains = mem_zalloc(plan->waves.count + 1, sizeof *drains), so_far = 0;
@@ -546,7 +546,7 @@ static int check_cycle(struct walk *walk, struct err *err)
 }
 
 int verify_change(struct verify_change *change, const struct routes *routes,
-                  const struct table_change *changes, size_t count, const struct order_plan *plan,
+                  const struct table_change *changes, size_t count, const struct update_plan *plan,
                   struct err *err)
 {
     const struct network *network = change->network;
