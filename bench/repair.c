@@ -110,7 +110,7 @@ static void mend(const struct state *state, struct rest *rest, bool judge, struc
 {
     struct repair repair = {0};
     struct verify_change change;
-    struct order_plan plan = {0};
+    struct update_plan plan = {0};
     struct verify_report report;
     struct err err = {0};
     double times[PARTS + 1] = {now_ms()};
@@ -131,7 +131,7 @@ static void mend(const struct state *state, struct rest *rest, bool judge, struc
                                 .entries = repair.entries.count,
                                 .waves = plan.waves.count,
                                 .broken = repair.broken,
-                                .drains = order_drains(&plan),
+                                .drains = update_plan_drains(&plan),
                                 .fault = status ? ", NOT REPAIRED" : ""};
     for (unsigned i = 0; i < PARTS; i++)
         outcome->part[i] = times[i + 1] - times[i];
@@ -140,7 +140,7 @@ static void mend(const struct state *state, struct rest *rest, bool judge, struc
         outcome->fault = verify_holds(&report) ? "" : ", WRONG";
         verify_report_release(&report);
     }
-    order_release(&plan);
+    update_plan_release(&plan);
     repair_release(&repair);
     verify_change_release(&change);
 }

@@ -91,6 +91,8 @@ struct arena {
 void *arena_alloc(struct arena *arena, size_t bytes); /* zeroed, aligned for any type */
 char *arena_strndup(struct arena *arena, const char *text, size_t length);
 char *arena_strdup(struct arena *arena, const char *text);
+char *arena_printf(struct arena *arena, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 void arena_release(struct arena *arena);
 
 #endif

@@ -5,7 +5,7 @@
  * directory, the socket's path, the environment of the command. The rest is in src/host. */
 #include "base/line_reader.h"
 #include "cli/command.h"
-#include "host/server/place.h"
+#include "host/server/runtime_dir.h"
 #include "host/server/server.h"
 #include "wire/pcap.h"
 
@@ -239,7 +239,7 @@ static int serve(const struct fabric_arguments *arguments, struct fabric *fabric
     sigset_t mask;
     int result = attach_find(fabric_topology(fabric), arguments->attach, &options.attachment, err);
     if (result == 0)
-        result = place_make(&place, arguments->socket, arguments->command != NULL, err);
+        result = runtime_dir_make(&place, arguments->socket, arguments->command != NULL, err);
     if (result < 0)
         return result;
     options.socket_path = place.socket;
@@ -259,7 +259,7 @@ static int serve(const struct fabric_arguments *arguments, struct fabric *fabric
     if (result == 0)
         result = server_run(server);
     server_free(server);
-    place_remove(&place);
+    runtime_dir_remove(&place);
     return result;
 }
 

@@ -11,9 +11,9 @@
 #include "cli/workers.h"
 #include "experiment/chart/chart_gnuplot.h"
 #include "routing/files/lfts.h"
-#include "routing/files/order_text.h"
 #include "routing/files/path_levels.h"
-#include "routing/update/order.h"
+#include "routing/files/update_plan_text.h"
+#include "routing/update/make_plan.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -98,7 +98,7 @@ struct result {
     struct routes provisional; /* of a hybrid */
     struct route_cost provisional_cost;
     struct verify_report report;
-    struct order_plan plan; /* with --from */
+    struct update_plan plan; /* with --from */
     struct routes_difference difference;
     bool planned;
 };
@@ -139,7 +139,7 @@ static void print_json(const struct result *result)
         json_unsigned(&json, "changed_entries", result->difference.entries);
         json_unsigned(&json, "changed_blocks", result->difference.blocks);
         json_unsigned(&json, "waves", result->plan.waves.count);
-        json_unsigned(&json, "drains", order_drains(&result->plan));
+        json_unsigned(&json, "drains", update_plan_drains(&result->plan));
         json_unsigned(&json, "stuck", result->plan.stuck.count);
         json_unsigned(&json, "held_lanes", result->plan.stuck_lanes);
     }
@@ -180,7 +180,7 @@ static void print_table(const struct result *result)
     if (result->planned)
         printf("update        %" PRIu64 " entries in %" PRIu64 " blocks: %zu waves, %u drains%s\n",
                result->difference.entries, result->difference.blocks, result->plan.waves.count,
-               order_drains(&result->plan),
+               update_plan_drains(&result->plan),
                result->plan.stuck_lanes ? "; NO safe order unless lanes are held" : "");
 }
 
@@ -217,10 +217,10 @@ static void make_plan(struct result *result, const struct routes *before, bool f
 {
     const struct verify_options options = {.reversible = result->routes.reversible};
     if (first) {
-        order_ease(&result->plan, result->network, before, &result->routes);
+        update_plan_make_with_levels(&result->plan, result->network, before, &result->routes);
     } else {
-        order_keep_levels(result->network, before, &result->routes);
-        order_make(&result->plan, result->network, before, &result->routes);
+        update_plan_keep_levels(result->network, before, &result->routes);
+        update_plan_make(&result->plan, result->network, before, &result->routes);
     }
     if (!before->service_levels)
         return;
@@ -245,7 +245,7 @@ static int plan_update(struct result *result, const struct options *options, str
     result->difference = routes_compare(&before, &result->routes);
     result->planned = true;
     if (options->order) {
-        order_write(&result->plan, result->network, &text);
+        update_plan_write(&result->plan, result->network, &text);
         rc = write_text(options->order, &text, err);
     }
     if (result->plan.first_levels) {
@@ -311,7 +311,7 @@ static int route(const struct network *network, const struct engine_list *engine
         print_table(&result);
     }
     verify_report_release(&result.report);
-    order_release(&result.plan);
+    update_plan_release(&result.plan);
     routes_release(&result.provisional);
     routes_release(&result.routes);
     return status;

@@ -236,7 +236,7 @@ static int run(int argc, char **argv)
         return sweep_merge(argc - 1, argv + 1);
     int status = parse_arguments(&arguments, argc, argv);
     if (status == 0)
-        status = sweep_read(&sweep, arguments.file, &err);
+        status = sweep_read(&sweep, from_file(arguments.file, &err));
     if (status == 0) { /* the command line goes before the file */
         if (arguments.repeat)
             sweep.repeat = arguments.repeat;

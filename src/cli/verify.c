@@ -10,8 +10,8 @@
 #include "routing/check/transition.h"
 #include "routing/files/lanes_read.h"
 #include "routing/files/lfts.h"
-#include "routing/files/order_text.h"
 #include "routing/files/path_levels.h"
+#include "routing/files/update_plan_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -199,11 +199,11 @@ static int check_tables(const struct network *network, const struct options *opt
     return status;
 }
 
-static void put_hold(struct record *record, const struct order_plan *plan)
+static void put_hold(struct record *record, const struct update_plan *plan)
 {
     if (plan->stuck_lanes)
         record_text(record, "hold          lanes");
-    for (unsigned lane = 0; lane < ORDER_LANES; lane++)
+    for (unsigned lane = 0; lane < UPDATE_PLAN_VLS; lane++)
         if (plan->stuck_lanes >> lane & 1)
             record_text(record, " %u", lane);
     record_number(record, "held_lanes", NULL, plan->stuck_lanes);
@@ -212,7 +212,7 @@ static void put_hold(struct record *record, const struct order_plan *plan)
 }
 
 static void print_transition(const struct network *network, const struct transition_report *report,
-                             const struct order_plan *plan, bool as_json)
+                             const struct update_plan *plan, bool as_json)
 {
     struct text text = {0};
     struct record record = record_to(&text, as_json, true);
@@ -237,7 +237,7 @@ static void print_transition(const struct network *network, const struct transit
     command_print("verify", &text);
 }
 
-static int read_first_levels(struct order_plan *plan, const struct network *network,
+static int read_first_levels(struct update_plan *plan, const struct network *network,
                              const struct routes *before, const struct options *options,
                              struct err *err)
 {
@@ -251,7 +251,7 @@ static int check_transition(const struct network *network, char **files,
                             const struct options *options)
 {
     struct routes before = {0}, after = {0};
-    struct order_plan plan = {0};
+    struct update_plan plan = {0};
     struct transition_report report;
     struct err err;
     int status = EXIT_HOLDS;
@@ -261,7 +261,7 @@ static int check_transition(const struct network *network, char **files,
          path_levels_read(&before, network, from_file(options->old_path_sl, &err))) ||
         (options->path_sl &&
          path_levels_read(&after, network, from_file(options->path_sl, &err))) ||
-        order_read(&plan, network, from_file(files[2], &err)) ||
+        update_plan_read(&plan, network, from_file(files[2], &err)) ||
         (options->first_path_sl && read_first_levels(&plan, network, &before, options, &err)))
         status = command_error("verify", &err);
     if (status == EXIT_HOLDS) {
@@ -272,7 +272,7 @@ static int check_transition(const struct network *network, char **files,
     }
     routes_release(&before);
     routes_release(&after);
-    order_release(&plan);
+    update_plan_release(&plan);
     return status;
 }
 

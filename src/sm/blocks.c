@@ -62,7 +62,7 @@ static void write_block(struct sm *sm, uint32_t row)
     request->modifier = modifier_of(port, at_switch, block);
     memcpy(request->data, blocks_content(&sm->subnet.blocks, block->wanted), SMP_DATA_BYTES);
     sm->block_writer->under_way++;
-    sm_submit(sm, request, HASTE_NONE);
+    sm_submit(sm, request, PRIORITY_NONE);
 }
 
 /* A node may be there and one of its ports not: the second one of the manager's own adapter. */

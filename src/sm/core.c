@@ -1,7 +1,8 @@
 /* The manager's four verbs, and when which part gets its turn.
  *
  * Every input runs through the same end: advance() looks whether discovery has come to rest, and
- * lets the master's reconfiguration (reconfigure.c) or the standby's copy (mirror.c) go on. */
+ * lets the master's reconfiguration (reconfigure.c) or the standby's copy (standby_copy.c) go on.
+ */
 #include "sm/internal.h"
 
 const struct sm_policy sm_policy_default = {
@@ -26,7 +27,7 @@ void sm_config_init(struct sm_config *config)
         .life_time = 10,
         .poll_ns = 100 * NS_PER_MS,
         .poll_retries = 2,
-        .mirror_rate = 10000,
+        .copy_rate = 10000,
         .hold = true,
         .repair = true,
         .rebalance = 150,
@@ -59,13 +60,13 @@ struct sm *sm_new(const struct sm_config *config, uint64_t port_guid)
     sm->distribution = distribute_new();
     sm->program = program_new();
     sm->port_writer = program_ports_new();
-    sm->clients = clients_new();
+    sm->reregister = reregister_new();
     sm->block_writer = blocks_new();
     sm->partitioning = partitions_new();
     sm->service = qos_new(config->qos);
-    sm->hold = hold_new();
+    sm->hold = quiesce_new();
     sm->multicast = multicast_new();
-    sm->mirror = mirror_new();
+    sm->standby_copy = standby_copy_new();
     sm->audit = audit_new();
     sm->config.qos = NULL; /* its owner's; was copied */
     return sm;
@@ -78,7 +79,7 @@ void sm_job_free(struct sm_job *job)
     network_release(&job->network);
     routes_release(&job->routes);
     routes_release(&job->before);
-    order_release(&job->plan);
+    update_plan_release(&job->plan);
     repair_release(&job->repair);
     repair_state_release(&job->repair_state);
     dependency_release(&job->checked);
@@ -93,13 +94,13 @@ void sm_free(struct sm *sm)
     if (!sm)
         return;
     mem_free(sm->audit);
-    mirror_free(sm->mirror);
+    standby_copy_free(sm->standby_copy);
     multicast_free(sm->multicast);
     mem_free(sm->hold);
     qos_free(sm->service);
     partitions_free(sm->partitioning);
     mem_free(sm->block_writer);
-    clients_free(sm->clients);
+    reregister_free(sm->reregister);
     program_ports_free(sm->port_writer);
     program_free(sm->program);
     mem_free(sm->distribution);
@@ -122,7 +123,7 @@ void sm_drop_requests(struct sm *sm)
     transactions_flush(sm);
     discovery_requests_dropped(sm);
     sweeps_requests_dropped(sm);
-    mirror_requests_dropped(sm);
+    standby_copy_requests_dropped(sm);
     audit_requests_dropped(sm);
     program_requests_dropped(sm);
     program_ports_requests_dropped(sm);
@@ -140,7 +141,7 @@ static void advance(struct sm *sm, uint64_t now)
     if (discovery_is_complete(sm))
         mastership_discovered(sm, now);
     if (sm_state(sm) == SM_STANDBY)
-        mirror_advance(sm, now);
+        standby_copy_advance(sm, now);
     if (sm_state(sm) != SM_MASTER || !discovery_is_complete(sm))
         return;
     reconfigure_advance(sm, now);
@@ -149,7 +150,7 @@ static void advance(struct sm *sm, uint64_t now)
 
 void sm_start(struct sm *sm, uint64_t now)
 {
-    mirror_start(sm, now);
+    standby_copy_start(sm, now);
     mastership_start(sm, now);
 }
 
@@ -175,9 +176,9 @@ void sm_expire(struct sm *sm, uint64_t now)
 {
     transactions_expire(sm, now);
     mastership_expire(sm, now);
-    mirror_expire(sm, now);
+    standby_copy_expire(sm, now);
     if (sm_state(sm) == SM_MASTER && now >= sweep_deadline(sm)) {
-        mend_rebalance(sm, now);
+        repair_job_rebalance(sm, now);
         change_sweep(sm, now);
     }
     distribute_expire(sm, now);
@@ -191,8 +192,8 @@ uint64_t sm_deadline(const struct sm *sm)
         deadline = mastership_deadline(sm);
     if (sm_state(sm) == SM_MASTER && sweep_deadline(sm) < deadline)
         deadline = sweep_deadline(sm);
-    if (mirror_deadline(sm) < deadline)
-        deadline = mirror_deadline(sm);
+    if (standby_copy_deadline(sm) < deadline)
+        deadline = standby_copy_deadline(sm);
     if (discovery_deadline(sm) < deadline)
         deadline = discovery_deadline(sm);
     if (distribute_deadline(sm) < deadline)
@@ -227,7 +228,7 @@ bool sm_next_output(struct sm *sm, uint64_t now, struct sm_output *output)
 
 void sm_computed(struct sm *sm, uint64_t now, struct sm_job *job, const struct err *refusal)
 {
-    if (mirror_checked(sm, job, !refusal))
+    if (standby_copy_checked(sm, job, !refusal))
         return;
     if (reconfigure_computed(sm, now, job, refusal))
         advance(sm, now);
@@ -240,13 +241,13 @@ void sm_groups_changed(struct sm *sm, uint64_t now)
 
 void sm_ask_clients(struct sm *sm, uint64_t now)
 {
-    if (clients_ask_all(sm))
+    if (reregister_ask_all(sm))
         advance(sm, now);
 }
 
 void sm_ask_client(struct sm *sm, uint64_t now, uint64_t guid)
 {
-    clients_ask(sm, guid);
+    reregister_ask(sm, guid);
     advance(sm, now);
 }
 
@@ -270,7 +271,7 @@ struct sm_paths sm_paths(const struct sm *sm)
 
 bool sm_has_copy(const struct sm *sm)
 {
-    return sm_state(sm) == SM_STANDBY && mirror_is_complete(sm);
+    return sm_state(sm) == SM_STANDBY && standby_copy_is_complete(sm);
 }
 
 bool sm_is_settled(const struct sm *sm)

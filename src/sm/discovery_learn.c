@@ -10,7 +10,7 @@ static void meet_node(struct sm *sm, uint32_t node, uint32_t arrival)
 {
     struct subnet_node *known = node_at(sm, node);
     bool is_switch = known->kind == SUBNET_SWITCH;
-    mirror_meets(sm, node);
+    standby_copy_meets(sm, node);
     discovery_read_description(sm, node, subnet_end_port(&sm->subnet, arrival));
     if (is_switch && sm->config.policy->reads_whole_nodes)
         discovery_read_switch(sm, node);
@@ -114,7 +114,7 @@ void discovery_forget_tables(struct sm *sm, uint32_t index)
     if (!node->tables)
         return;
     memset(node->tables->known, 0, sizeof node->tables->known);
-    mirror_spoil(sm);
+    standby_copy_spoil(sm);
 }
 
 /* It was reset, or told otherwise by somebody else: nothing that it was told counts any more. */

@@ -1,8 +1,8 @@
 /* The questions of discovery: what is asked of whom, and who takes the answer.
  *
  * Every question counts until its outcome is known: discovery is complete when none is left. Those
- * that read a part of a node count for the node, too, so that a standby's copy (mirror.c) knows
- * when it has all of it. What the answers mean is in discovery_learn.c. */
+ * that read a part of a node count for the node, too, so that a standby's copy (standby_copy.c)
+ * knows when it has all of it. What the answers mean is in discovery_learn.c. */
 #include "sm/discovery.h"
 
 #include <assert.h>
@@ -91,29 +91,31 @@ static const struct request_kind clear_change = {
     .loses_contact = true,
 };
 
-static void ask_with(struct sm *sm, struct request *request, uint32_t modifier, enum haste haste)
+static void ask_with(struct sm *sm, struct request *request, uint32_t modifier,
+                     enum request_priority request_priority)
 {
     request->modifier = modifier;
     sm->discovery->outstanding++;
-    sm_submit(sm, request, haste);
+    sm_submit(sm, request, request_priority);
 }
 
 /* Nobody waits for what a standby reads. */
-static enum haste usual_haste(const struct sm *sm)
+static enum request_priority usual_priority(const struct sm *sm)
 {
-    return sm_state(sm) == SM_STANDBY ? HASTE_NONE : HASTE_URGENT;
+    return sm_state(sm) == SM_STANDBY ? PRIORITY_NONE : PRIORITY_URGENT;
 }
 
 static void ask(struct sm *sm, struct request *request, uint32_t modifier)
 {
-    ask_with(sm, request, modifier, usual_haste(sm));
+    ask_with(sm, request, modifier, usual_priority(sm));
 }
 
 /* Reads a part of the node that is asked. */
-static void read_part(struct sm *sm, struct request *request, uint32_t modifier, enum haste haste)
+static void read_part(struct sm *sm, struct request *request, uint32_t modifier,
+                      enum request_priority request_priority)
 {
     explored_node(sm, port_at(sm, request->target)->node)->reading++;
-    ask_with(sm, request, modifier, haste);
+    ask_with(sm, request, modifier, request_priority);
 }
 
 void discovery_start(struct sm *sm)
@@ -137,7 +139,7 @@ void discovery_press_port(struct sm *sm, uint32_t port)
     explored_port(sm, port)->reading = true;
     struct request *request = sm_request(sm, &get_port_info, (union request_subject){.port = port},
                                          subnet_end_port(&sm->subnet, port));
-    read_part(sm, request, port_at(sm, port)->number, HASTE_PRESSING);
+    read_part(sm, request, port_at(sm, port)->number, PRIORITY_PRESSING);
 }
 
 void discovery_read_port(struct sm *sm, uint32_t port)
@@ -151,7 +153,7 @@ void discovery_read_port(struct sm *sm, uint32_t port)
         sm_request(sm, socket ? &get_function : &get_port_info,
                    (union request_subject){.port = port}, subnet_end_port(&sm->subnet, port));
     unsigned number = port_at(sm, port)->number;
-    read_part(sm, request, socket ? number - VSWITCH_PF : number, usual_haste(sm));
+    read_part(sm, request, socket ? number - VSWITCH_PF : number, usual_priority(sm));
 }
 
 /* By a sweep: whoever refused or kept silent is asked again. */
@@ -171,7 +173,7 @@ void discovery_read_switch(struct sm *sm, uint32_t node)
     work->reading_switch = true;
     struct request *request = sm_request(
         sm, &get_switch_info, (union request_subject){.node = node}, node_at(sm, node)->first_port);
-    read_part(sm, request, 0, usual_haste(sm));
+    read_part(sm, request, 0, usual_priority(sm));
 }
 
 void discovery_read_ports(struct sm *sm, uint32_t node)
@@ -217,7 +219,7 @@ void discovery_read_tables(struct sm *sm, uint32_t node)
         struct request *request = sm_request(
             sm, &get_table_block, (union request_subject){.table = {.node = node, .block = block}},
             node_at(sm, node)->first_port);
-        read_part(sm, request, block, usual_haste(sm));
+        read_part(sm, request, block, usual_priority(sm));
     }
 }
 
@@ -286,7 +288,7 @@ static void port_ended(struct sm *sm, const struct request *request)
 static void note_whole_node(struct sm *sm, uint32_t node)
 {
     if (explored_node(sm, node)->reading == 0)
-        mirror_node_read(sm, node);
+        standby_copy_node_read(sm, node);
 }
 
 static void node_info_read(struct sm *sm, uint64_t now, const struct request *request,
@@ -394,7 +396,7 @@ static void description_missing(struct sm *sm, uint64_t now, const struct reques
 static void part_missing(struct sm *sm, uint64_t now, const struct request *request)
 {
     (void)now;
-    mirror_node_unread(sm, port_at(sm, request->target)->node);
+    standby_copy_node_unread(sm, port_at(sm, request->target)->node);
 }
 
 static void port_info_missing(struct sm *sm, uint64_t now, const struct request *request)

@@ -1,10 +1,10 @@
 /* Distribution: in which order the new tables go out (paper 002; decision rules in
- * routing/update/order.h).
+ * routing/update/make_plan.h).
  *
  * Modes:
  *   ordered  traffic goes on. The plan's waves are written one after the other, each acknowledged
  *            before the next, with a drain where the plan asks for one. While entries without a
- *            safe order are written, sources wait (hold.c); where they cannot be told to, these
+ *            safe order are written, sources wait (quiesce.c); where they cannot be told to, these
  *            entries are first set to drop, which loses the traffic to their LIDs.
  *   static   traffic is stopped at every switch port, all tables are written, traffic is started:
  * the seeds' way. It relies on agents that accept Set(PortState = Init). naive    everything at
@@ -61,7 +61,7 @@ static uint16_t larger(uint16_t a, uint16_t b)
 }
 
 /* Makes a range of a switch's new table wanted; `drop` instead of the new ports if so asked. */
-static void want_range(struct sm *sm, const struct order_update *update, bool drop)
+static void want_range(struct sm *sm, const struct table_update *update, bool drop)
 {
     struct subnet_tables *tables = tables_of(sm, update->at);
     const struct routes *routes = &plan_current(sm)->routes;
@@ -143,8 +143,8 @@ void distribute_snapshot(struct sm *sm, struct sm_job *job, enum plan_reason rea
 static void begin_wave(struct sm *sm)
 {
     struct distribution *d = sm->distribution;
-    const struct order_plan *plan = &plan_current(sm)->plan;
-    const struct order_wave *wave = &plan->waves.items[d->wave];
+    const struct update_plan *plan = &plan_current(sm)->plan;
+    const struct update_wave *wave = &plan->waves.items[d->wave];
     assert(d->wave < plan->waves.count && wave->first + wave->count <= plan->updates.count);
     for (uint32_t i = 0; i < wave->count; i++)
         want_range(sm, &plan->updates.items[wave->first + i], false);
@@ -154,7 +154,7 @@ static void begin_wave(struct sm *sm)
 
 static void drop_stuck(struct sm *sm)
 {
-    const struct order_plan *plan = &plan_current(sm)->plan;
+    const struct update_plan *plan = &plan_current(sm)->plan;
     for (size_t i = 0; i < plan->stuck.count; i++)
         want_range(sm, &plan->stuck.items[i], true);
     program_schedule(sm);
@@ -187,11 +187,11 @@ static void drain(struct sm *sm, uint64_t now, uint32_t hops)
 static void stop_sources(struct sm *sm, uint16_t lanes, const char *why)
 {
     sm_say(sm, SM_EVENT_CHANGE, "%s: sources wait", why);
-    hold_begin(sm, lanes);
+    quiesce_begin(sm, lanes);
 }
 
 /* Sources change to other levels while the old tables are there: what is under way on both goes
- * together (routing/update/order.h). The plan knows its own job's switches, the paths in force
+ * together (routing/update/make_plan.h). The plan knows its own job's switches, the paths in force
  * theirs. */
 static void tell_first_levels(struct sm *sm)
 {
@@ -215,7 +215,7 @@ static void tell_first_levels(struct sm *sm)
  * levels that cannot change under way. */
 static enum reconfigure_event go_on(struct sm *sm)
 {
-    const struct order_plan *plan = &plan_current(sm)->plan;
+    const struct update_plan *plan = &plan_current(sm)->plan;
     const char *why_not;
     sm->distribution->drained = false;
     if (sm->distribution->wave < plan->waves.count) {
@@ -223,7 +223,7 @@ static enum reconfigure_event go_on(struct sm *sm)
         return EVENT_NONE;
     }
     if (plan->stuck.count || plan->stuck_lanes)
-        return hold_is_possible(sm, &why_not) ? EVENT_TO_QUIESCE : EVENT_TO_DROP;
+        return quiesce_is_possible(sm, &why_not) ? EVENT_TO_QUIESCE : EVENT_TO_DROP;
     return EVENT_TO_ALL;
 }
 
@@ -247,7 +247,7 @@ static void set_all_ports(struct sm *sm, unsigned state)
             wire_set(request->data, PORT_INFO_PORT_STATE, state);
             wire_set(request->data, PORT_INFO_PORT_PHYSICAL_STATE, PHYSICAL_NO_CHANGE);
             sm->distribution->pending++;
-            sm_submit(sm, request, HASTE_NONE);
+            sm_submit(sm, request, PRIORITY_NONE);
         }
     }
 }
@@ -294,10 +294,10 @@ enum reconfigure_event distribute_begin(struct sm *sm)
     *d = (struct distribution){.job = (uint32_t)job->number, .resume_at = TIME_NEVER};
     if (job->mode == SM_STATIC)
         return EVENT_TO_STOP;
-    if (hold_is_on(sm)) /* a distribution was broken off meanwhile */
+    if (quiesce_is_on(sm)) /* a distribution was broken off meanwhile */
         d->early = true;
     else if (job->mode == SM_ORDERED && job->has_before)
-        d->early = job->hurry && hold_is_possible(sm, &why_not);
+        d->early = job->hurry && quiesce_is_possible(sm, &why_not);
     else
         return EVENT_TO_ALL;
     return d->early ? EVENT_TO_QUIESCE : EVENT_TO_WAVES;
@@ -325,8 +325,8 @@ enum reconfigure_event distribute_stop_all_sources(struct sm *sm, uint64_t now)
     (void)now;
     want_what_is(sm);
     stop_sources(sm, UINT16_MAX,
-                 hold_is_on(sm) ? "the last tables were not all written"
-                                : "routes are broken and would be for long");
+                 quiesce_is_on(sm) ? "the last tables were not all written"
+                                   : "routes are broken and would be for long");
     program_schedule(sm);
     return EVENT_NONE;
 }
@@ -342,7 +342,7 @@ enum reconfigure_event distribute_write_all(struct sm *sm, uint64_t now)
 enum reconfigure_event distribute_next_wave(struct sm *sm, uint64_t now)
 {
     struct distribution *d = sm->distribution;
-    const struct order_plan *plan = &plan_current(sm)->plan;
+    const struct update_plan *plan = &plan_current(sm)->plan;
     if (plan->first_levels && !d->told) {
         d->told = true;
         tell_first_levels(sm);
@@ -365,7 +365,7 @@ enum reconfigure_event distribute_drained_wave(struct sm *sm, uint64_t now)
 /* Of the lanes that carry what has no safe order. */
 enum reconfigure_event distribute_stop_sources(struct sm *sm, uint64_t now)
 {
-    const struct order_plan *plan = &plan_current(sm)->plan;
+    const struct update_plan *plan = &plan_current(sm)->plan;
     bool lanes = plan_serving(sm) && plan_serving(sm)->routes.vls > 1;
     char text[80];
     (void)now;
@@ -379,9 +379,9 @@ enum reconfigure_event distribute_drop_rest(struct sm *sm, uint64_t now)
 {
     const char *why;
     (void)now;
-    if (hold_is_possible(sm, &why))
+    if (quiesce_is_possible(sm, &why))
         why = "an adapter refuses to be held";
-    hold_end(sm);
+    quiesce_end(sm);
     sm_say(sm, SM_EVENT_WARNING,
            "%zu table ranges have no safe order: their traffic is lost for a while (%s)",
            plan_current(sm)->plan.stuck.count, why);
@@ -399,14 +399,14 @@ enum reconfigure_event distribute_drain(struct sm *sm, uint64_t now)
 
 enum reconfigure_event distribute_drain_quiesced(struct sm *sm, uint64_t now)
 {
-    return hold_has_leaks(sm) ? EVENT_TO_DROP : distribute_drain(sm, now);
+    return quiesce_has_leaks(sm) ? EVENT_TO_DROP : distribute_drain(sm, now);
 }
 
 enum reconfigure_event distribute_check_quiesced(struct sm *sm, uint64_t now)
 {
     (void)now;
     sm->distribution->drained = false;
-    return hold_has_leaks(sm) ? EVENT_TO_DROP : EVENT_TO_ALL;
+    return quiesce_has_leaks(sm) ? EVENT_TO_DROP : EVENT_TO_ALL;
 }
 
 /* Everything is there, and nothing is under way. */
@@ -415,7 +415,7 @@ enum reconfigure_event distribute_start_sources(struct sm *sm, uint64_t now)
     (void)now;
     plan_serve(sm);
     qos_serve(sm);
-    hold_end(sm);
+    quiesce_end(sm);
     return EVENT_NONE;
 }
 

@@ -28,7 +28,7 @@ struct sm {
     struct distribution *distribution; /* distribute.c */
     struct program *program;
     struct port_writer *port_writer; /* program_ports.c */
-    struct clients *clients;
+    struct reregister *reregister;
     /* Services. */
     struct block_writer *block_writer; /* blocks.c */
     struct partitioning *partitioning; /* partitions.c */
@@ -36,7 +36,7 @@ struct sm {
     struct hold *hold;
     struct multicast *multicast;
     /* The copy that a standby takes over with. */
-    struct mirror *mirror;
+    struct standby_copy *standby_copy;
     struct audit *audit;
 };
 
@@ -132,15 +132,15 @@ void plan_drop(struct sm *sm); /* not master any more: there are no routes of ou
 /* 0 if the independent check passes the tables; then what it found is remembered. */
 int plan_check(struct sm_job *job, const struct routes *routes, struct err *err);
 
-/* mend.c */
-void mend_prepare(struct sm *sm, struct sm_job *job, const uint32_t *index,
-                  enum plan_reason reason);
-int mend_run(struct sm_job *job, struct err *err);
-bool mend_learn(struct repair_state *state, const struct network *network,
-                const struct dependency_graph *graph, struct verify_report *report,
-                const uint32_t *ranks);
-void mend_rebalance(struct sm *sm, uint64_t now); /* if repairs made that desirable */
-bool mend_is_gain(struct sm *sm, const struct sm_job *job);
+/* repair_job.c */
+void repair_job_prepare(struct sm *sm, struct sm_job *job, const uint32_t *index,
+                        enum plan_reason reason);
+int repair_job_run(struct sm_job *job, struct err *err);
+bool repair_job_learn(struct repair_state *state, const struct network *network,
+                      const struct dependency_graph *graph, struct verify_report *report,
+                      const uint32_t *ranks);
+void repair_job_rebalance(struct sm *sm, uint64_t now); /* if repairs made that desirable */
+bool repair_job_is_gain(struct sm *sm, const struct sm_job *job);
 
 /* distribute.c */
 struct distribution *distribute_new(void);
@@ -160,19 +160,22 @@ void distribute_expire(struct sm *sm, uint64_t now);
 void distribute_reset(struct sm *sm);                 /* no distribution is under way any more */
 uint64_t distribute_packet_life(const struct sm *sm); /* in one switch */
 
-/* hold.c */
-struct hold *hold_new(void);
-enum { HOLD_MARK_VL = 14 }; /* with a weight of 0, in the first entry of tables that hold a lane */
-bool hold_is_possible(struct sm *sm, const char **why_not);
-void hold_begin(struct sm *sm, uint16_t lanes); /* of routes; more than before, if some were held */
-void hold_end(struct sm *sm);
-bool hold_is_on(const struct sm *sm);
-uint16_t hold_lanes(const struct sm *sm); /* on which sources wait */
-uint32_t hold_count(const struct sm *sm); /* of beginnings and ends so far */
-void hold_assume_none(struct sm *sm);     /* the last master was not in the middle of a change */
-void hold_forget(struct sm *sm);          /* the next master sees to it: hold_inherit() */
-bool hold_has_leaks(struct sm *sm);       /* some sources were told and do not listen */
-void hold_inherit(struct sm *sm);         /* whoever was master before may have left a hold */
+/* quiesce.c */
+struct hold *quiesce_new(void);
+enum {
+    QUIESCE_MARK_VL = 14
+}; /* with a weight of 0, in the first entry of tables that hold a lane */
+bool quiesce_is_possible(struct sm *sm, const char **why_not);
+void quiesce_begin(struct sm *sm,
+                   uint16_t lanes); /* of routes; more than before, if some were held */
+void quiesce_end(struct sm *sm);
+bool quiesce_is_on(const struct sm *sm);
+uint16_t quiesce_lanes(const struct sm *sm); /* on which sources wait */
+uint32_t quiesce_count(const struct sm *sm); /* of beginnings and ends so far */
+void quiesce_assume_none(struct sm *sm);     /* the last master was not in the middle of a change */
+void quiesce_forget(struct sm *sm);          /* the next master sees to it: quiesce_inherit() */
+bool quiesce_has_leaks(struct sm *sm);       /* some sources were told and do not listen */
+void quiesce_inherit(struct sm *sm);         /* whoever was master before may have left a hold */
 
 /* report.c */
 enum { REPORT_CAUSE_BYTES = 96 };
@@ -184,13 +187,13 @@ void report_computed(struct sm *sm, uint64_t now);
 void report_end(struct sm *sm, uint64_t now, bool up);
 void report_nodes(struct sm *sm); /* that came or went */
 
-/* clients.c */
-struct clients *clients_new(void);
-void clients_free(struct clients *clients);
-void clients_set_port(struct sm *sm, uint32_t port, uint8_t *info); /* ClientReregister */
-void clients_asked(struct sm *sm, uint32_t port);                   /* the port took the question */
-bool clients_ask_all(struct sm *sm); /* who have to register again; false: that was done */
-void clients_ask(struct sm *sm, uint64_t guid); /* at this port */
+/* reregister.c */
+struct reregister *reregister_new(void);
+void reregister_free(struct reregister *reregister);
+void reregister_set_port(struct sm *sm, uint32_t port, uint8_t *info); /* ClientReregister */
+void reregister_asked(struct sm *sm, uint32_t port); /* the port took the question */
+bool reregister_ask_all(struct sm *sm); /* who have to register again; false: that was done */
+void reregister_ask(struct sm *sm, uint64_t guid); /* at this port */
 
 /* program.c */
 struct program *program_new(void);
@@ -289,8 +292,8 @@ void functions_program_all(struct sm *sm, uint32_t vswitch);
 bool functions_is_held(struct sm *sm, uint32_t port);
 void functions_requests_dropped(struct sm *sm);
 
-/* amend.c */
-void amend_take_stock(struct sm *sm);
+/* vm_tables.c */
+void vm_tables_take_stock(struct sm *sm);
 
 /* random_table.c */
 bool random_table_is_used(const struct subnet_node *node);
@@ -311,35 +314,36 @@ void change_explore(struct sm *sm, uint64_t now, uint32_t node);
 void change_sweep(struct sm *sm, uint64_t now);
 void change_trap(struct sm *sm, uint64_t now, const struct sm_message *message);
 
-/* mirror.c */
-struct mirror *mirror_new(void);
-void mirror_free(struct mirror *mirror);
-void mirror_start(struct sm *sm, uint64_t now);
-bool mirror_is_complete(const struct sm *sm);
-void mirror_requests_dropped(struct sm *sm);
+/* standby_copy.c */
+struct standby_copy *standby_copy_new(void);
+void standby_copy_free(struct standby_copy *standby_copy);
+void standby_copy_start(struct sm *sm, uint64_t now);
+bool standby_copy_is_complete(const struct sm *sm);
+void standby_copy_requests_dropped(struct sm *sm);
 /* The bits of ActCount by which standbys know how long their copy holds; 0 if not master. */
-uint32_t mirror_act_count_bits(const struct sm *sm);
-void mirror_begin_change(struct sm *sm); /* the master is about to write */
-void mirror_end_change(struct sm *sm);
-void mirror_watch(struct sm *sm, uint64_t master);
-bool mirror_has_heard(const struct sm *sm, bool *weft); /* of its master, and what it is */
-void mirror_hear(struct sm *sm, uint64_t now, const uint8_t *info); /* a master's SMInfo */
-void mirror_advance(struct sm *sm, uint64_t now);
-void mirror_meets(struct sm *sm, uint32_t node);       /* all of it is about to be read */
-void mirror_node_read(struct sm *sm, uint32_t node);   /* nothing is being read of it any more */
-void mirror_node_unread(struct sm *sm, uint32_t node); /* some of it was not answered */
+uint32_t standby_copy_act_count_bits(const struct sm *sm);
+void standby_copy_begin_change(struct sm *sm); /* the master is about to write */
+void standby_copy_end_change(struct sm *sm);
+void standby_copy_watch(struct sm *sm, uint64_t master);
+bool standby_copy_has_heard(const struct sm *sm, bool *weft); /* of its master, and what it is */
+void standby_copy_hear(struct sm *sm, uint64_t now, const uint8_t *info); /* a master's SMInfo */
+void standby_copy_advance(struct sm *sm, uint64_t now);
+void standby_copy_meets(struct sm *sm, uint32_t node); /* all of it is about to be read */
+void standby_copy_node_read(struct sm *sm,
+                            uint32_t node); /* nothing is being read of it any more */
+void standby_copy_node_unread(struct sm *sm, uint32_t node); /* some of it was not answered */
 /* False: the job is not one that checks the copy. Else takes it. */
-bool mirror_checked(struct sm *sm, struct sm_job *job, bool right);
-void mirror_spoil(struct sm *sm);          /* tables are not what was checked */
-uint32_t mirror_pace(const struct sm *sm); /* SMPs a second */
-bool mirror_may_send(struct sm *sm);       /* one more of those that nobody waits for */
-uint64_t mirror_deadline(const struct sm *sm);
-void mirror_expire(struct sm *sm, uint64_t now);
+bool standby_copy_checked(struct sm *sm, struct sm_job *job, bool right);
+void standby_copy_spoil(struct sm *sm);          /* tables are not what was checked */
+uint32_t standby_copy_pace(const struct sm *sm); /* SMPs a second */
+bool standby_copy_may_send(struct sm *sm);       /* one more of those that nobody waits for */
+uint64_t standby_copy_deadline(const struct sm *sm);
+void standby_copy_expire(struct sm *sm, uint64_t now);
 /* Brings the copy up to date and asks other managers; false if there is none to start from. */
-bool mirror_take_over(struct sm *sm);
+bool standby_copy_take_over(struct sm *sm);
 /* What was checked, if it still fits, or NULL. Ends the mirror. */
-struct sm_job *mirror_take_routes(struct sm *sm);
-void mirror_end(struct sm *sm);
+struct sm_job *standby_copy_take_routes(struct sm *sm);
+void standby_copy_end(struct sm *sm);
 
 /* audit.c */
 struct audit *audit_new(void);

@@ -46,7 +46,7 @@ struct ground {
     uint32_t switches; /* that can be used: tells the sets apart, since they are nested */
     bool refused;      /* its trees do not go together with those of others: there are none */
     bool *usable;
-    struct multicast_terrain *terrain;
+    struct multicast_base *base;
 };
 
 struct edit { /* of a block */
@@ -77,7 +77,7 @@ struct multicast {
 static void drop_grounds(struct multicast *m)
 {
     for (size_t i = 0; i < m->grounds.count; i++) {
-        multicast_terrain_free(m->grounds.items[i].terrain);
+        multicast_base_free(m->grounds.items[i].base);
         mem_free(m->grounds.items[i].usable);
     }
     m->grounds.count = 0;
@@ -316,7 +316,7 @@ static const struct ground *ground_for(struct sm *sm, uint32_t mlid_index, unsig
     struct ground ground = {.lane = lane, .switches = switches, .usable = mem_alloc(count + 1)};
     for (uint32_t i = 0; i < count; i++)
         ground.usable[i] = capacity_of(sm, job->nodes.items[i]) > mlid_index;
-    ground.terrain = multicast_terrain_new(&job->network, &job->routes, lane, ground.usable);
+    ground.base = multicast_base_new(&job->network, &job->routes, lane, ground.usable);
     vec_push(&m->grounds, ground);
     return &m->grounds.items[m->grounds.count - 1];
 }
@@ -394,7 +394,7 @@ static void grow(struct sm *sm, uint32_t mlid_index, const struct group *group,
     if (!ground || ground->refused) {
         miss_all(m, tree);
     } else {
-        multicast_tree_make(ground->terrain, MLID_FIRST + mlid_index, m->members.items,
+        multicast_tree_make(ground->base, MLID_FIRST + mlid_index, m->members.items,
                             m->members.count, tree);
         if (multicast_check_tree(m->check, lane, ground->usable, m->members.items, m->members.count,
                                  tree, &err)) {

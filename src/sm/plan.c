@@ -129,7 +129,7 @@ uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisiona
     job->provisional = provisional;
     job->options = sm->config.engine_options;
     job->options.generation = job->generation;
-    job->held = hold_is_on(sm);
+    job->held = quiesce_is_on(sm);
     job->options.max_vls = qos_limit_lanes(sm);
     job->spares_lane = multicast_wants_lane(sm, job->options.max_vls);
     job->options.max_vls -= job->spares_lane;
@@ -146,8 +146,8 @@ uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisiona
     network_finish(&job->network);
     assert(job->network.switches.count == job->nodes.count);
     distribute_snapshot(sm, job, reason);
-    amend_take_stock(sm);
-    mend_prepare(sm, job, index, reason);
+    vm_tables_take_stock(sm);
+    repair_job_prepare(sm, job, index, reason);
     mem_free(index);
     sm_job_free(sm->plan->outgoing);
     sm->plan->outgoing = job;
@@ -163,7 +163,7 @@ static void remember(struct sm_job *job, const struct routes *routes,
     job->checked = *graph;
     *graph = (struct dependency_graph){0};
     job->repair_state.known =
-        mend_learn(&job->repair_state, &job->network, &job->checked, report, routes->ranks) &&
+        repair_job_learn(&job->repair_state, &job->network, &job->checked, report, routes->ranks) &&
         network_parts(&job->network, part) == 1;
     mem_free(part);
 }
@@ -214,7 +214,7 @@ static bool is_broken(const struct sm_job *job)
  * are broken their packets all the while: with more than one, it is better if all wait for one. */
 static void decide_haste(struct sm_job *job)
 {
-    unsigned drains = order_drains(&job->plan) + (job->plan.first_levels != NULL);
+    unsigned drains = update_plan_drains(&job->plan) + (job->plan.first_levels != NULL);
     bool slow = drains > (job->plan.stuck_lanes ? 0 : 1);
     if (job->plan.stuck_lanes || drains)
         find_longest(job);
@@ -268,7 +268,7 @@ static int compute(struct sm_job *job, struct err *err)
     if (ordered && !job->levels_known && job->routes.vls > 1)
         job->before.vls = LANES_AT_MOST; /* anything may be on any lane */
     if (ordered)
-        order_ease(&job->plan, &job->network, &job->before, &job->routes);
+        update_plan_make_with_levels(&job->plan, &job->network, &job->before, &job->routes);
     return status ? status : plan_check(job, &job->routes, err);
 }
 
@@ -303,7 +303,7 @@ int sm_job_run(struct sm_job *job, struct err *err)
         return 0;
     if (job->only_adopt)
         return err_set(err, EINVAL, "the tables that are in the switches are not right");
-    int status = job->mend ? mend_run(job, &unfit) : -EAGAIN;
+    int status = job->mend ? repair_job_run(job, &unfit) : -EAGAIN;
     if (status)
         status = compute(job, err);
     if (!status && job->held)
@@ -351,7 +351,7 @@ void plan_serve(struct sm *sm)
     plan->serving = plan->current;
     repair_release(&plan->serving->repair);
     routes_release(&plan->serving->before);
-    order_release(&plan->serving->plan);
+    update_plan_release(&plan->serving->plan);
     plan->paths_generation++;
 }
 
@@ -359,7 +359,7 @@ void plan_drop(struct sm *sm)
 {
     release_jobs(sm->plan);
     sm->plan->broken_off = false;
-    hold_forget(sm);
+    quiesce_forget(sm);
     qos_forget(sm);
     plan_paths_changed(sm);
 }

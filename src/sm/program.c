@@ -133,7 +133,7 @@ static void write_block(struct sm *sm, uint32_t node, unsigned block)
     request->modifier = block;
     memcpy(request->data, wanted, LFT_BLOCK);
     program_block_sent(sm, node);
-    sm_submit(sm, request, HASTE_NONE);
+    sm_submit(sm, request, PRIORITY_NONE);
 }
 
 /* The last multicast LID that a switch looks up; what it says itself where it cannot be told. */
@@ -172,7 +172,7 @@ static void write_switch_info(struct sm *sm, uint32_t node)
     wire_set(n->switch_info, SWITCH_INFO_PORT_STATE_CHANGE, 0); /* acknowledged by this, if set */
     switch_settings(sm, node)->writing_switch = true;
     sm->program->tables_under_way++;
-    sm_submit(sm, request, HASTE_NONE);
+    sm_submit(sm, request, PRIORITY_NONE);
 }
 
 /* ---- what a switch took and what not ---- */

@@ -169,7 +169,7 @@ static void send_settings(struct sm *sm, uint32_t port, uint8_t *wanted, unsigne
                                          subnet_end_port(&sm->subnet, port));
     request->modifier = port_at(sm, port)->number;
     memcpy(request->data, wanted, SMP_DATA_BYTES);
-    sm_submit(sm, request, HASTE_NONE);
+    sm_submit(sm, request, PRIORITY_NONE);
 }
 
 /* An adapter's port is active from then on. Switch ports are activated when tables have been
@@ -207,7 +207,7 @@ void program_port(struct sm *sm, uint32_t port)
     uint8_t wanted[64];
     memcpy(wanted, p->info, sizeof wanted);
     if (end) {
-        clients_set_port(sm, port, wanted);
+        reregister_set_port(sm, port, wanted);
         want_end_port(sm, p, wanted);
     }
     unsigned state = PORT_STATE_NO_CHANGE;
@@ -289,7 +289,7 @@ static void port_taken(struct sm *sm, uint64_t now, const struct request *reques
     memcpy(p->info, data, sizeof p->info);
     wire_set(p->info, PORT_INFO_CLIENT_REREGISTER, 0); /* a question, not a setting */
     if (wire_get(request->data, PORT_INFO_CLIENT_REREGISTER))
-        clients_asked(sm, port);
+        reregister_asked(sm, port);
     port_settings(sm, port)->tried = fingerprint(request->data, data);
     if (state > wire_get(data, PORT_INFO_PORT_STATE) && !sm->config.policy->ports_once)
         port_resists(sm, port, state, STATUS_OK);

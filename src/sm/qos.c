@@ -124,13 +124,13 @@ static bool needs_lanes(const struct sm *sm)
     return plan_current(sm) && plan_current(sm)->routes.vls > 1;
 }
 
-/* The lanes of an adapter's link that carry what is held (hold.c). */
+/* The lanes of an adapter's link that carry what is held (quiesce.c). */
 static unsigned held_vls(struct sm *sm, const struct qos_port *described)
 {
     const struct service *work = sm->service;
     uint8_t map[QOS_SLS / 2];
     unsigned vls = 0;
-    uint16_t held = hold_lanes(sm);
+    uint16_t held = quiesce_lanes(sm);
     if (!held || !work->written)
         return held ? UINT16_MAX : 0;
     qos_make_map(&work->policy, &work->layout, described, map);
@@ -148,7 +148,7 @@ static void leave_out(struct qos_list *list, unsigned vls)
     list->count = 0;
     for (unsigned i = 0; i < all.count; i++)
         if (vls >> all.entries[i].vl & 1) {
-            list->entries[list->count++] = (struct qos_entry){HOLD_MARK_VL, 0};
+            list->entries[list->count++] = (struct qos_entry){QUIESCE_MARK_VL, 0};
             break;
         }
     for (unsigned i = 0; i < all.count; i++)

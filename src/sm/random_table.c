@@ -102,7 +102,7 @@ static void write_block(struct sm *sm, uint32_t node, unsigned block, const uint
     request->modifier = block;
     memcpy(request->data, data, SMP_DATA_BYTES);
     program_block_sent(sm, node);
-    sm_submit(sm, request, HASTE_NONE);
+    sm_submit(sm, request, PRIORITY_NONE);
 }
 
 /* The view by LID was brought up to date when the blocks were sent. */

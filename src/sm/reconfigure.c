@@ -111,7 +111,7 @@ static enum reconfigure_event make_plan(struct sm *sm, uint64_t now)
     report_discovered(sm, now);
     enum plan_reason reason = take_reason(r, sm->subnet.generation);
     assert(reason != REASON_NONE);
-    struct sm_job *copied = mirror_take_routes(sm);
+    struct sm_job *copied = standby_copy_take_routes(sm);
     if (copied)
         plan_receive(sm, copied);
     else
@@ -139,7 +139,7 @@ static enum reconfigure_event keep_tables(struct sm *sm, uint64_t now)
 {
     (void)now;
     sm->reconfigure->refused = true;
-    hold_end(sm);
+    quiesce_end(sm);
     return EVENT_NONE;
 }
 
@@ -147,14 +147,14 @@ static enum reconfigure_event close_change(struct sm *sm, uint64_t now)
 {
     assert(transactions_idle(sm) && !program_tables_under_way(sm) && blocks_are_answered(sm));
     report_end(sm, now, !sm->reconfigure->refused);
-    mirror_end_change(sm);
+    standby_copy_end_change(sm);
     return EVENT_NONE;
 }
 
 static enum reconfigure_event end_writing(struct sm *sm, uint64_t now)
 {
     (void)now;
-    mirror_end_change(sm);
+    standby_copy_end_change(sm);
     return EVENT_NONE;
 }
 
@@ -345,7 +345,7 @@ bool reconfigure_computed(struct sm *sm, uint64_t now, struct sm_job *job,
         sm_say(sm, SM_EVENT_ERROR, "no routes, the old ones stay: %.200s", refusal->message);
         sm_job_free(job);
         handle(sm, now, EVENT_TABLES_REFUSED);
-    } else if (job->optional && !mend_is_gain(sm, job)) {
+    } else if (job->optional && !repair_job_is_gain(sm, job)) {
         sm_job_free(job);
         handle(sm, now, EVENT_TABLES_NOT_BETTER);
     } else {
@@ -353,7 +353,7 @@ bool reconfigure_computed(struct sm *sm, uint64_t now, struct sm_job *job,
         plan_receive(sm, job);
         handle(sm, now, EVENT_TABLES_COMPUTED);
         if (first)
-            hold_inherit(sm);
+            quiesce_inherit(sm);
     }
     return true;
 }

@@ -399,8 +399,8 @@ static void list_from_tables(const struct qos *qos, const struct qos_port *port,
 /* Weights of the lanes that levels have here, in one of the tables. Without room in the high one
  * for all of high priority, it goes by weight like the rest: a lane without an entry never sends.
  */
-static void weigh_levels(const struct qos *qos, const struct qos_layout *layout,
-                         const struct qos_port *port, bool high, unsigned weights[QOS_SLS])
+static void least_loaded_levels(const struct qos *qos, const struct qos_layout *layout,
+                                const struct qos_port *port, bool high, unsigned weights[QOS_SLS])
 {
     const struct qos_level *owner[QOS_SLS] = {0};
     unsigned above = 0;
@@ -423,7 +423,7 @@ void qos_make_arbitration(const struct qos *qos, const struct qos_layout *layout
     if (!cap)
         return;
     if (qos && layout->levels)
-        weigh_levels(qos, layout, port, high, weights);
+        least_loaded_levels(qos, layout, port, high, weights);
     else if (qos && qos->on && !qos->levels_first)
         list_from_tables(qos, port, high, cap, list);
     else

@@ -27,15 +27,6 @@ void columns_read(const struct routes *routes, uint32_t lid, uint8_t *column)
         column[at] = routes_port(routes, at, lid);
 }
 
-uint32_t columns_next(const struct network *network, uint32_t at, uint8_t port)
-{
-    const struct network_switch *node = &network->switches.items[at];
-    if (port == 0 || port > node->port_count)
-        return NETWORK_NONE;
-    uint32_t peer = network->ports.items[node->first_port + port].peer;
-    return peer == NETWORK_NONE || !(peer & NETWORK_SWITCH) ? NETWORK_NONE : peer & ~NETWORK_SWITCH;
-}
-
 static void columns_init(struct columns *columns, const struct network *network,
                          const struct routes *routes)
 {
@@ -62,7 +53,7 @@ static uint32_t count_hops(struct columns *columns, const uint8_t *column)
     for (uint32_t start = 0; start < columns->count; start++) {
         uint32_t steps = 0, at = start, known = NETWORK_NONE;
         while (hops[at] == not_yet) {
-            uint32_t next = columns_next(columns->network, at, column[at]);
+            uint32_t next = network_next(columns->network, at, column[at]);
             hops[at] = on_the_way;
             way[steps++] = at;
             if (next == NETWORK_NONE) {
@@ -86,7 +77,7 @@ enum slope { LEVEL, UP, DOWN };
 
 static enum slope slope_of(const struct columns *columns, uint32_t at, uint8_t port)
 {
-    uint32_t to = columns_next(columns->network, at, port);
+    uint32_t to = network_next(columns->network, at, port);
     if (to == NETWORK_NONE || columns->ranks[to] == columns->ranks[at])
         return LEVEL;
     return columns->ranks[to] < columns->ranks[at] ? UP : DOWN;
@@ -104,7 +95,7 @@ static void choose_balanced(struct columns *columns)
 /* Whether a switch may keep its entry: it leads to one whose way is known to end well. */
 static bool may_keep(const struct columns *columns, const uint8_t *settled, uint32_t at)
 {
-    uint32_t to = columns_next(columns->network, at, columns->before[at]);
+    uint32_t to = network_next(columns->network, at, columns->before[at]);
     if (to == NETWORK_NONE)
         return columns->before[at] == columns->like[at];
     if (!settled[to])
@@ -166,7 +157,7 @@ static bool push_back(struct columns *columns, uint32_t *drains)
     for (uint32_t at = 0; at < columns->count; at++) {
         if (!changes(columns, at))
             continue;
-        uint32_t below = columns_next(columns->network, at, columns->after[at]);
+        uint32_t below = network_next(columns->network, at, columns->after[at]);
         /* It will send down to one that still sends up. */
         if (below != NETWORK_NONE && changes(columns, below) &&
             slope_of(columns, at, columns->after[at]) == DOWN &&
@@ -175,7 +166,7 @@ static bool push_back(struct columns *columns, uint32_t *drains)
             put_behind(columns, at, below);
             pushed = true;
         }
-        below = columns_next(columns->network, at, columns->before[at]);
+        below = network_next(columns->network, at, columns->before[at]);
         /* It sends down to one that is going to send up. */
         if (below != NETWORK_NONE && changes(columns, below) &&
             slope_of(columns, at, columns->before[at]) == DOWN &&

@@ -52,7 +52,5 @@ int columns_plan(struct column_plan *plan, const struct network *network,
 
 /* Old and new columns of one LID, for whoever checks: [switch]; made by the plan's changes. */
 void columns_read(const struct routes *routes, uint32_t lid, uint8_t *column);
-/* Where an entry leads: a switch, or NETWORK_NONE. */
-uint32_t columns_next(const struct network *network, uint32_t at, uint8_t port);
 
 #endif

@@ -79,7 +79,7 @@ static uint32_t spread(const struct safety *safety, struct ways *ways, uint32_t 
         uint32_t at = ways->queue[head];
         const uint8_t ports[2] = {ways->before[at], ways->after[at]};
         for (unsigned i = 0; i < 2; i++) {
-            uint32_t to = columns_next(safety->network, at, ports[i]);
+            uint32_t to = network_next(safety->network, at, ports[i]);
             if (to == NETWORK_NONE || ways->reached[to])
                 continue;
             ways->reached[to] = 1;
@@ -97,7 +97,7 @@ static bool add_turns(struct safety *safety, const struct ways *ways, uint32_t r
         uint32_t at = ways->queue[i];
         const uint8_t ports[2] = {ways->before[at], ways->after[at]};
         for (unsigned in = 0; in < 2; in++) {
-            uint32_t to = columns_next(safety->network, at, ports[in]);
+            uint32_t to = network_next(safety->network, at, ports[in]);
             uint32_t arriving = cdg_leaving(&safety->cdg, at, ports[in]);
             if (to == NETWORK_NONE || arriving == NETWORK_NONE)
                 continue;
@@ -119,7 +119,7 @@ static void note_lid(struct safety *safety, struct ways *ways, uint32_t lid, uns
 {
     uint32_t reached = spread(safety, ways, lid, lane);
     for (uint32_t i = 0; i < reached; i++) {
-        uint32_t at = ways->queue[i], to = columns_next(safety->network, at, ways->before[at]);
+        uint32_t at = ways->queue[i], to = network_next(safety->network, at, ways->before[at]);
         uint32_t arriving = cdg_leaving(&safety->cdg, at, ways->before[at]);
         uint32_t leaving =
             to == NETWORK_NONE ? NETWORK_NONE : cdg_leaving(&safety->cdg, to, ways->before[to]);
@@ -128,7 +128,7 @@ static void note_lid(struct safety *safety, struct ways *ways, uint32_t lid, uns
     }
 }
 
-static void ways_init(struct ways *ways, uint32_t count)
+static void next_hops_init(struct ways *ways, uint32_t count)
 {
     ways->queue = mem_alloc((count + 1) * (sizeof *ways->queue + 3)); /* all in one */
     ways->before = (uint8_t *)(ways->queue + count + 1);
@@ -154,7 +154,7 @@ static bool collect(struct safety *safety)
     safety->collected = true;
     while (safety->cdg.count < lanes)
         cdg_open(&safety->cdg);
-    ways_init(&ways, count);
+    next_hops_init(&ways, count);
     for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
         if (network->owner[lid] == NETWORK_NONE)
             continue;
@@ -206,7 +206,7 @@ static bool try_plan(struct safety *safety, const struct column_plan *plan, bool
 {
     struct ways ways;
     bool fine = true;
-    ways_init(&ways, (uint32_t)safety->network->switches.count);
+    next_hops_init(&ways, (uint32_t)safety->network->switches.count);
     for (unsigned i = 0; fine && i < plan->span; i++) {
         fine = try_lid(safety, plan, plan->lid + i, &ways, mixed);
         if (fine && plan->swap)

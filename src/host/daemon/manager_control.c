@@ -214,63 +214,64 @@ static int answer(struct question *question, struct text *out)
 
 /* ---- connections ---- */
 
-struct parcel {
+struct data_packet {
     int fd;
     struct text text; /* a struct answer, then the words */
     struct dump_picture *picture;
 };
 
 /* That takes seconds on large fabrics. */
-static void print_picture(struct parcel *parcel)
+static void print_picture(struct data_packet *data_packet)
 {
     struct answer head = {0};
     char *words = NULL;
     size_t length = 0;
     FILE *file = open_memstream(&words, &length);
     if (file) {
-        dump_print_lfts(parcel->picture, file);
+        dump_print_lfts(data_packet->picture, file);
         fclose(file);
     }
     head.bytes = (uint32_t)length;
-    text_clear(&parcel->text);
-    text_append(&parcel->text, (const char *)&head, sizeof head);
-    text_append(&parcel->text, words ? words : "", length);
+    text_clear(&data_packet->text);
+    text_append(&data_packet->text, (const char *)&head, sizeof head);
+    text_append(&data_packet->text, words ? words : "", length);
     free(words);
-    dump_picture_free(parcel->picture);
+    dump_picture_free(data_packet->picture);
 }
 
 static void *deliver(void *argument)
 {
-    struct parcel *parcel = argument;
-    if (parcel->picture)
-        print_picture(parcel);
-    for (size_t at = 0; at < parcel->text.length;) {
-        size_t length = parcel->text.length - at < CHUNK ? parcel->text.length - at : CHUNK;
-        if (send(parcel->fd, parcel->text.data + at, length, MSG_NOSIGNAL) < 0)
+    struct data_packet *data_packet = argument;
+    if (data_packet->picture)
+        print_picture(data_packet);
+    for (size_t at = 0; at < data_packet->text.length;) {
+        size_t length =
+            data_packet->text.length - at < CHUNK ? data_packet->text.length - at : CHUNK;
+        if (send(data_packet->fd, data_packet->text.data + at, length, MSG_NOSIGNAL) < 0)
             break; /* too slow, or gone */
         at += length;
     }
-    close(parcel->fd);
-    text_release(&parcel->text);
-    mem_free(parcel);
+    close(data_packet->fd);
+    text_release(&data_packet->text);
+    mem_free(data_packet);
     return NULL;
 }
 
 static void reply(int fd, int result, const struct text *words, struct dump_picture *picture)
 {
-    struct parcel *parcel = mem_zalloc(1, sizeof *parcel);
+    struct data_packet *data_packet = mem_zalloc(1, sizeof *data_packet);
     struct answer head = {result, (uint32_t)words->length};
     struct timeval patience = {.tv_sec = 5};
     pthread_t thread;
-    parcel->fd = fd;
-    parcel->picture = picture;
-    text_append(&parcel->text, (const char *)&head, sizeof head);
-    text_append(&parcel->text, words->data ? words->data : "", words->length);
+    data_packet->fd = fd;
+    data_packet->picture = picture;
+    text_append(&data_packet->text, (const char *)&head, sizeof head);
+    text_append(&data_packet->text, words->data ? words->data : "", words->length);
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    if (pthread_create(&thread, NULL, deliver, parcel) == 0)
+    if (pthread_create(&thread, NULL, deliver, data_packet) == 0)
         pthread_detach(thread);
     else
-        deliver(parcel);
+        deliver(data_packet);
 }
 
 /* False: not a question, or not for a manager. */

@@ -32,16 +32,16 @@ struct client_row {
     struct mad_file_status file;
 };
 
-static const char *port_place(const struct lobby *lobby, uint32_t port, char *text, size_t size)
+static const char *port_place(const struct clients *clients, uint32_t port, char *text, size_t size)
 {
-    const struct topology *topology = fabric_topology(lobby->fabric);
+    const struct topology *topology = fabric_topology(clients->fabric);
     const struct topology_node *node = &topology->nodes.items[topology->ports.items[port].node];
     const char *name = node->description && *node->description ? node->description : node->name;
     snprintf(text, size, "%.30s:%u", name, topology_port_number(topology, port));
     return text;
 }
 
-static bool describe_client(const struct lobby *lobby, const struct session *session,
+static bool describe_client(const struct clients *clients, const struct session *session,
                             struct client_row *row)
 {
     char path[64];
@@ -56,19 +56,19 @@ static bool describe_client(const struct lobby *lobby, const struct session *ses
             row->program[strcspn(row->program, "\n")] = 0;
         fclose(file);
     }
-    port_place(lobby, session->port, row->place, sizeof row->place);
+    port_place(clients, session->port, row->place, sizeof row->place);
     if (session->file)
         mad_file_status(session->file, &row->file);
     return true;
 }
 
-static void put_clients(const struct lobby *lobby, struct record *record)
+static void put_clients(const struct clients *clients, struct record *record)
 {
     struct client_row row;
     bool first = true;
     record_begin_list(record, "clients");
-    for (const struct session *session = lobby->first; session; session = session->after) {
-        if (!describe_client(lobby, session, &row))
+    for (const struct session *session = clients->first; session; session = session->after) {
+        if (!describe_client(clients, session, &row))
             continue;
         if (first)
             record_text(record, "\n%7s %-15s %-20s %6s %9s %9s %7s\n", "PID", "PROGRAM", "AT",
@@ -93,13 +93,13 @@ static void put_clients(const struct lobby *lobby, struct record *record)
     record_end_list(record);
 }
 
-void report_status(const struct lobby *lobby, bool as_json, struct text *out)
+void report_status(const struct clients *clients, bool as_json, struct text *out)
 {
     struct record record = record_to(out, as_json, true);
-    struct node_counts nodes = count_nodes(fabric_topology(lobby->fabric));
-    uint64_t network = fabric_network_time(lobby->fabric);
+    struct node_counts nodes = count_nodes(fabric_topology(clients->fabric));
+    uint64_t network = fabric_network_time(clients->fabric);
     struct fabric_totals totals;
-    fabric_totals(lobby->fabric, &totals);
+    fabric_totals(clients->fabric, &totals);
     record_begin(&record, NULL);
     record_number(&record, "switches", "nodes     %llu switches", nodes.switches);
     record_number(&record, "adapters", ", %llu adapters", nodes.adapters);
@@ -114,13 +114,13 @@ void report_status(const struct lobby *lobby, bool as_json, struct text *out)
     record_number(&record, "traps", ", %llu traps\n", totals.traps);
     record_number(&record, "managers", NULL, totals.managers);
     record_number(&record, "network_ps", NULL, network);
-    record_number(&record, "wall_ps", NULL, lobby->now);
+    record_number(&record, "wall_ps", NULL, clients->now);
     record_text(&record, "time      %.6f s in the network, %.3f s on the wall",
-                (double)network / TIME_S, (double)lobby->now / TIME_S);
-    record_string(&record, "pace", ", pace %s\n", lobby->pace);
+                (double)network / TIME_S, (double)clients->now / TIME_S);
+    record_string(&record, "pace", ", pace %s\n", clients->pace);
     record_text(&record, "clients   %zu ports open, %u managers, %" PRIu64 " questions answered\n",
-                lobby->opened.count, totals.managers, lobby->served);
-    put_clients(lobby, &record);
+                clients->opened.count, totals.managers, clients->served);
+    put_clients(clients, &record);
     record_end(&record);
     if (as_json)
         text_putc(out, '\n');
@@ -137,14 +137,14 @@ static uint64_t error_sum(const struct sma_counters *counters)
 }
 
 /* Whether the selection takes this port: what it names, or where something was counted. */
-static bool is_selected(const struct lobby *lobby, const struct counter_selection *selection,
+static bool is_selected(const struct clients *clients, const struct counter_selection *selection,
                         uint32_t port)
 {
-    const struct sma_counters *counters = fabric_counters(lobby->fabric, port);
+    const struct sma_counters *counters = fabric_counters(clients->fabric, port);
     if (selection->port != TOPOLOGY_NONE)
         return port == selection->port;
     if (selection->node != TOPOLOGY_NONE) {
-        const struct topology *topology = fabric_topology(lobby->fabric);
+        const struct topology *topology = fabric_topology(clients->fabric);
         const struct topology_node *node = &topology->nodes.items[selection->node];
         return topology->ports.items[port].node == selection->node &&
                (port != node->first_port || node->kind == NODE_SWITCH);
@@ -154,13 +154,13 @@ static bool is_selected(const struct lobby *lobby, const struct counter_selectio
 }
 
 /* In a table, unless it is one port. */
-static void put_counters(const struct lobby *lobby, bool alone, uint32_t port,
+static void put_counters(const struct clients *clients, bool alone, uint32_t port,
                          struct record *record)
 {
-    const struct topology *topology = fabric_topology(lobby->fabric);
-    const uint64_t *total = fabric_counters(lobby->fabric, port)->total;
+    const struct topology *topology = fabric_topology(clients->fabric);
+    const uint64_t *total = fabric_counters(clients->fabric, port)->total;
     char place[64];
-    port_place(lobby, port, place, sizeof place);
+    port_place(clients, port, place, sizeof place);
     record_begin(record, NULL);
     record_string(record, "node", NULL,
                   topology->nodes.items[topology->ports.items[port].node].name);
@@ -175,11 +175,11 @@ static void put_counters(const struct lobby *lobby, bool alone, uint32_t port,
         record_text(
             record, " %11" PRIu64 " %10" PRIu64 " %11" PRIu64 " %11" PRIu64 " %6" PRIu64 "\n",
             total[COUNTER_XMIT_PACKETS], total[COUNTER_RCV_PACKETS], total[COUNTER_XMIT_DATA] * 4,
-            total[COUNTER_RCV_DATA] * 4, error_sum(fabric_counters(lobby->fabric, port)));
+            total[COUNTER_RCV_DATA] * 4, error_sum(fabric_counters(clients->fabric, port)));
     record_end(record);
 }
 
-void report_counters(const struct lobby *lobby, const struct counter_selection *selection,
+void report_counters(const struct clients *clients, const struct counter_selection *selection,
                      bool as_json, struct text *out)
 {
     struct record record = record_to(out, as_json, true);
@@ -188,9 +188,9 @@ void report_counters(const struct lobby *lobby, const struct counter_selection *
     if (!alone)
         record_text(&record, "%-26s %11s %10s %11s %11s %6s\n", "PORT", "PACKETS OUT", "IN",
                     "BYTES OUT", "IN", "ERRORS");
-    for (uint32_t port = 0; port < fabric_topology(lobby->fabric)->ports.count; port++)
-        if (is_selected(lobby, selection, port))
-            put_counters(lobby, alone, port, &record);
+    for (uint32_t port = 0; port < fabric_topology(clients->fabric)->ports.count; port++)
+        if (is_selected(clients, selection, port))
+            put_counters(clients, alone, port, &record);
     record_end_list(&record);
     if (as_json)
         text_putc(out, '\n');

@@ -53,7 +53,7 @@ void verify_change_release(struct verify_change *change); /* accepts released on
  * -EHOSTUNREACH if a pair is not connected any more that could be, -EDEADLK if packets may wait for
  * each other in a cycle, -EINVAL if the plan leaves a change out. */
 int verify_change(struct verify_change *change, const struct routes *routes,
-                  const struct table_change *changes, size_t count, const struct order_plan *plan,
+                  const struct table_change *changes, size_t count, const struct update_plan *plan,
                   struct err *err);
 
 #endif

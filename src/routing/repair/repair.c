@@ -167,6 +167,7 @@ int repair_tables(struct repair *repair, const struct network *network, struct r
     struct repair_column column;
     struct columns columns;
     repair->whole = true;
+    repair->state.cdg.similar = true;
     repair_column_init(&column, network, routes, repair);
     sort_ends(repair, network->top_lid + 1u, &columns);
     close_unused_entries(&column);

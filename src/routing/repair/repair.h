@@ -97,7 +97,8 @@ void repair_forget(struct repair *repair, const struct network *network,
 /* Restores the tables. What is known of them is lost. */
 void repair_undo(struct repair *repair, struct routes *routes);
 /* The order in which to write the entries. False if they would wait for each other. */
-bool repair_plan(const struct repair *repair, const struct routes *routes, struct order_plan *plan);
+bool repair_plan(const struct repair *repair, const struct routes *routes,
+                 struct update_plan *plan);
 /* The most that a link carries, in percent of what it was when an engine last computed. */
 unsigned repair_imbalance(const struct repair *repair);
 

@@ -138,6 +138,5 @@ bool repair_compare(struct repair *repair, const struct repair_state *state,
             add_new_switch(&comparison, at);
     compare_lids(&comparison);
     cdg_move(&repair->state.cdg, &state->cdg, network, to_new);
-    repair->state.cdg.similar = true;
     return true;
 }

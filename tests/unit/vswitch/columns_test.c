@@ -209,7 +209,7 @@ static void machines_may_wander_for_ever(void **state)
 
 static bool is_up(const struct network *network, const uint32_t *ranks, uint32_t at, uint8_t port)
 {
-    uint32_t to = columns_next(network, at, port);
+    uint32_t to = network_next(network, at, port);
     return to != NETWORK_NONE && ranks[to] < ranks[at];
 }
 
@@ -219,7 +219,7 @@ static void check_moment(const struct network *network, const uint32_t *ranks, u
 {
     for (uint32_t at = 0; at < network->switches.count; at++)
         for (unsigned i = 0; i < 2; i++) {
-            uint32_t to = columns_next(network, at, sent[at][i]);
+            uint32_t to = network_next(network, at, sent[at][i]);
             if (to == NETWORK_NONE || is_up(network, ranks, at, sent[at][i]))
                 continue;
             for (unsigned j = 0; j < 2; j++)

@@ -92,7 +92,7 @@ static void a_way_that_closes_the_ring_is_refused(void **state)
     uint8_t clockwise[6], back[6];
     for (uint32_t at = 0; at < 6; at++)
         for (unsigned port = 1; port <= network.switches.items[at].port_count; port++) {
-            uint32_t to = columns_next(&network, at, (uint8_t)port);
+            uint32_t to = network_next(&network, at, (uint8_t)port);
             if (to == (at + 1) % 6)
                 clockwise[at] = (uint8_t)port;
             else if (to == (at + 5) % 6)

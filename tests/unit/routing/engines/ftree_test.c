@@ -4,8 +4,8 @@
 
 #include "routing/check/quality.h"
 #include "routing/check/verify.h"
+#include "routing/engines/dmodk.h"
 #include "routing/engines/engine_list.h"
-#include "routing/engines/turns.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -139,6 +139,54 @@ static void a_lid_that_two_claim_stays_with_the_first(void **state)
     network_release(&network);
 }
 
+static bool leads_to_even(const void *context, uint32_t at, uint32_t to)
+{
+    (void)context, (void)at;
+    return to % 2 == 0;
+}
+
+/* A distance is the least of the neighbours' and one more; `even`: over even switches only. */
+static void check_distances(const struct network *network, uint32_t from, const uint32_t *distance,
+                            bool even)
+{
+    for (uint32_t at = 0; at < network->switches.count; at++) {
+        uint32_t least = at == from ? 0 : NETWORK_NONE;
+        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+            uint32_t other = distance[network->edges[e].to];
+            if (at != from && (!even || at % 2 == 0) && other != NETWORK_NONE && other + 1 < least)
+                least = other + 1;
+        }
+        assert_int_equal(distance[at], least);
+    }
+}
+
+static void searches_find_the_nearest_first(void **state)
+{
+    uint32_t distance[30], queue[30], part[30];
+    (void)state;
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        struct network network;
+        build_odd(&network, seed, 30);
+        uint32_t switches = (uint32_t)network.switches.count;
+        uint32_t parts = network_parts(&network, part);
+        for (uint32_t from = 0; from < switches; from++) {
+            uint32_t count = network_distances(&network, from, distance, queue), met = 0;
+            check_distances(&network, from, distance, false);
+            for (uint32_t at = 0; at < switches; at++) {
+                assert_int_equal(distance[at] != NETWORK_NONE, part[at] == part[from]);
+                met += distance[at] != NETWORK_NONE;
+            }
+            assert_int_equal(count, met);
+            for (uint32_t i = 1; i < count; i++)
+                assert_true(distance[queue[i - 1]] <= distance[queue[i]]);
+            network_distances_if(&network, from, distance, queue, leads_to_even, NULL);
+            check_distances(&network, from, distance, true);
+            assert_true(part[from] < parts);
+        }
+        network_release(&network);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +196,7 @@ int main(void)
         cmocka_unit_test(lids_that_run_out_are_an_error),
         cmocka_unit_test(a_port_takes_one_cable),
         cmocka_unit_test(a_lid_that_two_claim_stays_with_the_first),
+        cmocka_unit_test(searches_find_the_nearest_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

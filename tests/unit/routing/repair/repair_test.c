@@ -158,10 +158,10 @@ static void plans_in_another_order_pass_only_if_they_are_safe(void **state)
             world_change(&world);
         step_begin(&step, &world);
         if (step_repair(&step) && step.plan.waves.count > 1) {
-            struct order_wave *waves = step.plan.waves.items, first = waves[0];
+            struct update_wave *waves = step.plan.waves.items, first = waves[0];
             bool drain = waves[1].drain;
-            waves[0] = (struct order_wave){waves[1].first, waves[1].count, false, 0};
-            waves[1] = (struct order_wave){first.first, first.count, drain, 0};
+            waves[0] = (struct update_wave){waves[1].first, waves[1].count, false, 0};
+            waves[1] = (struct update_wave){first.first, first.count, drain, 0};
             struct transition_report transition;
             verify_transition(step.network, &step.before, &step.after, &step.plan, &transition);
             int status = step_check(&step, &err);
@@ -294,7 +294,7 @@ static void the_check_counts_entries_that_stay_but_lead_elsewhere(void **state)
         links[0].a_port = two;
         links[1].a_port = one;
         step_begin(&step, &world);
-        struct order_wave wave = {0};
+        struct update_wave wave = {0};
         for (uint32_t lid = 1; lid <= step.network->top_lid; lid++) {
             uint8_t *entry = routes_row(&step.after, step.index[at]) + lid, before = *entry;
             if (before != one && before != two)
@@ -302,7 +302,7 @@ static void the_check_counts_entries_that_stay_but_lead_elsewhere(void **state)
             *entry = before == one ? two : one;
             struct table_change change = {step.index[at], (uint16_t)lid, before, *entry};
             vec_push(&step.repair.entries, change);
-            vec_push(&step.plan.updates, ((struct order_update){change.at, change.lid, 1}));
+            vec_push(&step.plan.updates, ((struct table_update){change.at, change.lid, 1}));
             wave.count++;
         }
         vec_push(&step.plan.waves, wave);

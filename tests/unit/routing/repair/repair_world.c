@@ -306,7 +306,7 @@ void step_release(struct step *step)
 {
     repair_release(&step->repair);
     verify_change_release(&step->change);
-    order_release(&step->plan);
+    update_plan_release(&step->plan);
     routes_release(&step->held);
     routes_release(&step->before);
     routes_release(&step->after);

@@ -39,7 +39,7 @@ struct step {
     struct routes after;
     struct repair repair;
     struct verify_change change;
-    struct order_plan plan;
+    struct update_plan plan;
     bool known; /* there is something to be repaired */
 };
 /* The tables of today in the network after the change, ready to be repaired. */
