@@ -52,6 +52,7 @@ static uint32_t modifier_of(const struct subnet_port *port, bool at_switch,
 
 static void write_block(struct sm *sm, uint32_t row)
 {
+    assert(row < sm->subnet.blocks.rows.count && sm_state(sm) == SM_MASTER);
     const struct block *block = &sm->subnet.blocks.rows.items[row];
     const struct subnet_port *port = port_at(sm, block->port);
     bool at_switch = node_at(sm, port->node)->kind == SUBNET_SWITCH;

@@ -66,6 +66,7 @@ static bool is_switch(struct sm *sm, uint32_t port)
 
 static uint8_t *reads_of(struct sm *sm, uint32_t port)
 {
+    assert(subnet_is_end_port(&sm->subnet, port));
     while (sm->partitioning->reads.count <= port) {
         vec_push(&sm->partitioning->reads, NOT_READ);
         vec_push(&sm->partitioning->done, 0);

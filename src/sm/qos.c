@@ -17,6 +17,7 @@
  * that is so. */
 #include "sm/internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { CAPABILITY_SL_MAPPING = 1 << 6 };
@@ -350,6 +351,7 @@ void qos_serve(struct sm *sm)
         if (sm->config.partitions->all.items[i].sl)
             qos_add_partition(&work->served, sm->config.partitions->all.items[i].key,
                               sm->config.partitions->all.items[i].sl);
+    assert(used && sm_state(sm) == SM_MASTER);
     work->served_layout = work->layout;
     work->served_layout.used = used;
     work->unserved = false;

@@ -223,6 +223,7 @@ static bool is_behind(struct sm *sm, uint32_t node)
 static void complete(struct sm *sm)
 {
     unsigned switches = 0, adapters = 0;
+    assert(sm_state(sm) == SM_STANDBY && discovery_is_complete(sm));
     sm->standby_copy->watched.complete = true;
     subnet_find_ways(&sm->subnet);
     lids_assign(sm, true);
