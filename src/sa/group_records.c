@@ -156,7 +156,7 @@ static void look_up(const struct sa *sa, const struct query *query, struct answe
         const struct group *group = sa->registry.groups.all.items[i];
         uint8_t record[WIRE_BYTES_MC_MEMBER_RECORD] = {0};
         fill_record(group, record);
-        if (!access_sees_group(sa, query, group) || !matcher_accepts(&of_group, record) ||
+        if (!access_may_see_group(sa, query, group) || !matcher_accepts(&of_group, record) ||
             !values_fit(query, group))
             continue;
         if (query_is_trusted(query))
@@ -234,14 +234,14 @@ static bool settle_values(const struct sa *sa, const struct query *query, struct
     unsigned wanted = (unsigned)wire_get(data, MC_MEMBER_RECORD_MTU);
     unsigned mtu = settle(query, GROUP_MTU_SELECTOR, GROUP_MTU, MC_MEMBER_RECORD_MTU_SELECTOR,
                           wanted, wanted ? wanted - 1 : 0, port.mtu);
-    struct wish life = {
+    struct selection life = {
         .given = query_has(query, GROUP_LIFE_SELECTOR) && query_has(query, GROUP_LIFE),
         .selector = (enum selector)wire_get(data, MC_MEMBER_RECORD_PACKET_LIFE_TIME_SELECTOR),
         .value = (uint8_t)wire_get(data, MC_MEMBER_RECORD_PACKET_LIFE_TIME)};
     group->mtu = (uint8_t)mtu;
     group->life_time = sa->config.subnet_timeout;
     /* How long packets live is the subnet's business: a wish for more is granted by that. */
-    wish_grant(&life, &group->life_time);
+    selection_apply(&life, &group->life_time);
     return mtu >= MTU_LEAST && mtu <= MTU_MOST && settle_rate(query, port.rate, &group->rate);
 }
 
@@ -292,7 +292,7 @@ static uint16_t create(struct sa *sa, const struct query *query, uint64_t guid,
     return STATUS_OK;
 }
 
-void groups_end_deserted(struct sa *sa, struct group *group)
+void groups_remove_if_unused(struct sa *sa, struct group *group)
 {
     if (group_has_full_member(group))
         return;
@@ -336,7 +336,7 @@ static uint16_t join(struct sa *sa, const struct query *query, struct answer *an
     struct group *group =
         groups_find(&sa->registry.groups, wire_bytes_const(data, MC_MEMBER_RECORD_MGID));
     uint16_t status = STATUS_OK;
-    if (map_get(&sa->index.by_guid, guid) == MAP_NONE || !access_sees(sa, requester, guid))
+    if (map_get(&sa->index.by_guid, guid) == MAP_NONE || !access_may_see(sa, requester, guid))
         return STATUS_SA_BAD_REQUEST;
     if (!group)
         status = create(sa, query, guid, &group);
@@ -344,7 +344,7 @@ static uint16_t join(struct sa *sa, const struct query *query, struct answer *an
         return status;
     if (!can_join(sa, query, group, guid)) {
         if (!group->members.count)
-            groups_end_deserted(sa, group); /* made in vain */
+            groups_remove_if_unused(sa, group); /* made in vain */
         return STATUS_SA_BAD_REQUEST;
     }
     groups_join(&sa->registry.groups, group,
@@ -376,7 +376,7 @@ static uint16_t leave(struct sa *sa, const struct query *query, struct answer *a
     fill_member(member, record);
     wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, member->join_state & ~states);
     groups_leave(&sa->registry.groups, group, guid, states);
-    groups_end_deserted(sa, group);
+    groups_remove_if_unused(sa, group);
     return STATUS_OK;
 }
 
@@ -392,7 +392,7 @@ uint16_t group_records(struct sa *sa, const struct query *query, struct answer *
     return STATUS_OK;
 }
 
-void groups_forget_absent(struct sa *sa)
+void groups_remove_absent(struct sa *sa)
 {
     struct groups *groups = &sa->registry.groups;
     for (size_t i = groups->all.count; i-- > 0;) {
@@ -404,11 +404,11 @@ void groups_forget_absent(struct sa *sa)
                 groups_leave(groups, group, member->guid, 0xF);
         }
         if (group->members.count != before)
-            groups_end_deserted(sa, group);
+            groups_remove_if_unused(sa, group);
     }
 }
 
-void groups_expel(struct sa *sa)
+void groups_remove_excluded(struct sa *sa)
 {
     struct groups *groups = &sa->registry.groups;
     for (size_t i = groups->all.count; i-- > 0;) {
@@ -418,6 +418,6 @@ void groups_expel(struct sa *sa)
             if (access_lost_key(sa, group->members.items[j].guid, group->p_key))
                 groups_leave(groups, group, group->members.items[j].guid, 0xF);
         if (group->members.count != before)
-            groups_end_deserted(sa, group);
+            groups_remove_if_unused(sa, group);
     }
 }

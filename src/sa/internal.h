@@ -108,14 +108,14 @@ void matcher_init(struct matcher *matcher, const struct component *components, u
 bool matcher_accepts(const struct matcher *matcher, const uint8_t *record);
 
 enum selector { SELECT_GREATER, SELECT_LESS, SELECT_EXACTLY, SELECT_BEST };
-struct wish { /* a selector and its value */
+struct selection { /* a selector and its value */
     bool given;
     enum selector selector;
     uint8_t value;
 };
 /* What a path of this best value can be used with under the wish; false: not at all. */
-bool wish_grant(const struct wish *wish, uint8_t *value);
-bool wish_grant_rate(const struct wish *wish, uint8_t *rate);
+bool selection_apply(const struct selection *selection, uint8_t *value);
+bool selection_apply_rate(const struct selection *selection, uint8_t *rate);
 
 /* ---- rate.c ---- */
 
@@ -138,7 +138,7 @@ struct access {
     uint16_t *common;            /* by two sets: the first one's key; NULL: there are too many */
     uint64_t keys_generation, subnet_generation, view_generation; /* that it was made from */
 };
-void access_look(struct sa *sa); /* whenever the subnet may have changed */
+void access_update(struct sa *sa); /* whenever the subnet may have changed */
 void access_release(struct access *access);
 /* Whether it is a member, full or limited, of this key's partition. */
 bool access_has_key(const struct sa *sa, uint64_t port_guid, unsigned p_key);
@@ -148,11 +148,12 @@ bool access_partition_has_members(const struct sa *sa, unsigned partition);
 bool access_lost_key(const struct sa *sa, uint64_t port_guid, unsigned p_key);
 /* Whether the two may talk in this key's partition. */
 bool access_shares_key(const struct sa *sa, uint64_t one_guid, uint64_t other_guid, unsigned p_key);
-/* Who asks, as access_sees() knows it: the port, or somebody who has the SM_Key and sees all. */
+/* Who asks, as access_may_see() knows it: the port, or somebody who has the SM_Key and sees all. */
 #define ACCESS_TRUSTED UINT64_MAX
-uint64_t access_asker(const struct sa *sa, const struct query *query);
-bool access_sees(const struct sa *sa, uint64_t asker, uint64_t port_guid);
-bool access_sees_group(const struct sa *sa, const struct query *query, const struct group *group);
+uint64_t access_requester(const struct sa *sa, const struct query *query);
+bool access_may_see(const struct sa *sa, uint64_t requester, uint64_t port_guid);
+bool access_may_see_group(const struct sa *sa, const struct query *query,
+                          const struct group *group);
 /* The first one's key of a partition in which they may talk; 0: there is none. */
 unsigned access_common_key(const struct sa *sa, uint64_t one_guid, uint64_t other_guid);
 /* A block of 32 keys of an end port, or of one that enforces; false if there is none of this
@@ -214,7 +215,7 @@ struct registry {
 };
 
 /* A standby that waits for news. */
-struct watcher {
+struct standby {
     bool waits;
     uint64_t asked, told, not_before;
     struct sa_address address;
@@ -222,14 +223,14 @@ struct watcher {
     struct sa_generations since;
     uint8_t mad[MAD_BYTES];
 };
-enum { WATCHERS = 8 };
+enum { STANDBYS = 8 };
 /* A standby that we are. */
-struct follower {
+struct sync_client {
     bool active;
     uint16_t master;             /* its LID */
     struct redirect_trail trail; /* from there to where its registrations are */
-    bool sent_away;              /* in vain; said once for each master */
-    struct err trouble;          /* not told yet if it has a message */
+    bool redirect_failed;        /* in vain; said once for each master */
+    struct err error;            /* not told yet if it has a message */
     uint64_t instance;           /* of it, and what we have of its; 0: nothing */
     struct sa_generations have;
     uint64_t next_at; /* when to ask (again) */
@@ -262,8 +263,8 @@ enum { REPORT_WINDOW = 128 };
 struct reports {
     VEC(struct report) pending; /* in the order in which they were made */
     size_t taken;               /* of them */
-    struct report flying[REPORT_WINDOW];
-    unsigned flying_count;
+    struct report in_flight[REPORT_WINDOW];
+    unsigned in_flight_count;
     uint32_t next_tid;
 };
 
@@ -271,8 +272,8 @@ struct sa {
     struct sa_config config;
     uint64_t guid;
     struct sa_view view;
-    bool serves;               /* there is a network */
-    struct redirect elsewhere; /* where we sit instead; LID 0: here */
+    bool serves;                 /* there is a network */
+    struct redirect redirection; /* where we sit instead; LID 0: here */
     struct path_index index;
     struct access access;
     struct query_queue queue;
@@ -288,12 +289,12 @@ struct sa {
     uint64_t registrations_due; /* when a lease or an absence ends next */
     struct answer out;          /* the message that was handed out last */
     uint8_t report_mad[MAD_BYTES];
-    struct watcher watchers[WATCHERS];
-    struct follower follower;
-    struct deferred_answers held;
-    uint16_t heritage;    /* LID of the master whose registrations these are; 0: nobody's */
-    struct map forgotten; /* GUIDs of ports whose registrations were given up … */
-    VEC(uint64_t) asks;   /* … and that came back */
+    struct standby standbys[STANDBYS];
+    struct sync_client sync;
+    struct deferred_answers deferred;
+    uint16_t registry_source_lid; /* LID of the master whose registrations these are; 0: nobody's */
+    struct map expired_ports;     /* GUIDs of ports whose registrations were given up … */
+    VEC(uint64_t) returned_ports; /* … and that came back */
     struct sa_counts counts;
 };
 
@@ -343,9 +344,11 @@ bool path_query_is_long(const struct sa *sa, const struct query *query);
 void partition_groups_make(struct sa *sa);
 
 /* group_records.c */
-void groups_end_deserted(struct sa *sa, struct group *group); /* unless somebody keeps it alive */
-void groups_forget_absent(struct sa *sa);
-void groups_expel(struct sa *sa); /* members that are not in the group's partition any more */
+void groups_remove_if_unused(struct sa *sa,
+                             struct group *group); /* unless somebody keeps it alive */
+void groups_remove_absent(struct sa *sa);
+void groups_remove_excluded(
+    struct sa *sa); /* members that are not in the group's partition any more */
 
 /* services.c, subscriptions.c */
 void services_expire(struct sa *sa);
@@ -353,12 +356,12 @@ void service_put(struct sa *sa, const struct service *service);
 /* When a lease ends that has so many seconds left. One of UINT32_MAX or more never ends. */
 uint64_t service_lease_end(const struct sa *sa, uint64_t seconds);
 void service_drop(struct sa *sa, struct service *service);
-void subscriptions_forget_absent(struct sa *sa);
+void subscriptions_remove_absent(struct sa *sa);
 /* LIDs of subscribers may be others than they were. */
-void subscriptions_readdress(struct sa *sa);
+void subscriptions_update_lids(struct sa *sa);
 void subscription_put(struct sa *sa, const struct subscription *subscription);
 void subscription_drop(struct sa *sa, struct subscription *subscription);
-struct subscription *subscription_numbered(struct sa *sa, uint32_t number);
+struct subscription *subscription_find(struct sa *sa, uint32_t number);
 
 /* persist.c, persist_read.c */
 struct registry_header { /* what weft says of the whole */
@@ -383,7 +386,7 @@ void registry_clear(struct sa *sa);
 /* sync.c */
 enum { SA_ATTRIBUTE_REGISTRATIONS = 0xFF57 };
 uint16_t registry_master(const struct sa *sa);
-void sync_ask(struct sa *sa, const struct sa_message *message);
+void sync_receive_request(struct sa *sa, const struct sa_message *message);
 void sync_receive(struct sa *sa, const struct sa_message *message);
 uint64_t sync_deadline(const struct sa *sa);
 bool sync_next(struct sa *sa, struct sa_message *message);
@@ -396,7 +399,7 @@ bool deferred_keep(struct sa *sa, const struct query *query);
 bool deferred_next(struct sa *sa, struct sa_message *message);
 uint64_t deferred_deadline(const struct sa *sa);
 /* Whether answers may wait for this standby. */
-bool deferred_for(const struct sa *sa, const struct watcher *watcher);
+bool deferred_awaits(const struct sa *sa, const struct standby *standby);
 
 /* reports.c */
 /* Tells subscribers of 64 to 67: a GID that came or went, a group made or deleted. */

@@ -23,7 +23,7 @@ static uint32_t next_meant(const struct sa *sa, const struct query *query, unsig
 
 static bool may_see(const struct sa *sa, const struct query *query, uint32_t port)
 {
-    return access_sees(sa, access_asker(sa, query), sa->view.subnet->ports.items[port].guid);
+    return access_may_see(sa, access_requester(sa, query), sa->view.subnet->ports.items[port].guid);
 }
 
 /* ---- NodeRecord ---- */

@@ -469,6 +469,6 @@ int sa_registry_read(struct sa *sa, uint64_t now, const struct sa_registry_file 
     sa->now = now;
     int status = registry_read(sa, &source, &header, err);
     if (status == 0)
-        sa->heritage = header.master;
+        sa->registry_source_lid = header.master;
     return status;
 }

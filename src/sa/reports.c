@@ -53,7 +53,7 @@ static void spread(struct sa *sa, const uint8_t *notice, unsigned p_key)
     for (size_t i = 0; i < sa->registry.subscriptions.count; i++) {
         const struct subscription *subscription = &sa->registry.subscriptions.items[i];
         if (!is_wanted(subscription->inform, notice) ||
-            (subject && !access_sees(sa, subscription->guid, subject)) ||
+            (subject && !access_may_see(sa, subscription->guid, subject)) ||
             (p_key && !access_has_key(sa, subscription->guid, p_key)))
             continue;
         if (reports->pending.count - reports->taken >= sa->config.report_limit) {
@@ -101,21 +101,21 @@ void report_notice(struct sa *sa, const uint8_t *notice)
     spread(sa, whole, 0);
 }
 
-static void land(struct reports *reports, unsigned place)
+static void remove_in_flight(struct reports *reports, unsigned place)
 {
-    reports->flying[place] = reports->flying[--reports->flying_count];
+    reports->in_flight[place] = reports->in_flight[--reports->in_flight_count];
 }
 
 void reports_receive(struct sa *sa, const struct sa_message *message)
 {
     struct reports *reports = &sa->reports;
     uint32_t tid = (uint32_t)wire_get(message->data, MAD_TID); /* the upper half is the kernel's */
-    for (unsigned i = 0; i < reports->flying_count; i++)
-        if (reports->flying[i].tid == tid) {
+    for (unsigned i = 0; i < reports->in_flight_count; i++)
+        if (reports->in_flight[i].tid == tid) {
             const struct subscription *subscription =
-                subscription_numbered(sa, reports->flying[i].subscription);
+                subscription_find(sa, reports->in_flight[i].subscription);
             if (!subscription || subscription->address.lid == message->address.lid)
-                land(reports, i);
+                remove_in_flight(reports, i);
             return;
         }
 }
@@ -123,13 +123,13 @@ void reports_receive(struct sa *sa, const struct sa_message *message)
 void reports_expire(struct sa *sa)
 {
     struct reports *reports = &sa->reports;
-    for (unsigned i = reports->flying_count; i-- > 0;) {
-        struct report *report = &reports->flying[i];
+    for (unsigned i = reports->in_flight_count; i-- > 0;) {
+        struct report *report = &reports->in_flight[i];
         if (!report->deadline || sa->now < report->deadline)
             continue;
         if (report->tries > sa->config.report_retries) {
             sa->counts.reports_lost++;
-            land(reports, i);
+            remove_in_flight(reports, i);
         } else {
             report->deadline = 0;
         }
@@ -140,23 +140,23 @@ uint64_t reports_deadline(const struct sa *sa)
 {
     const struct reports *reports = &sa->reports;
     uint64_t deadline = TIME_NEVER;
-    if (reports->flying_count < REPORT_WINDOW && reports->taken < reports->pending.count)
+    if (reports->in_flight_count < REPORT_WINDOW && reports->taken < reports->pending.count)
         return 0;
-    for (unsigned i = 0; i < reports->flying_count; i++)
-        if (reports->flying[i].deadline < deadline)
-            deadline = reports->flying[i].deadline;
+    for (unsigned i = 0; i < reports->in_flight_count; i++)
+        if (reports->in_flight[i].deadline < deadline)
+            deadline = reports->in_flight[i].deadline;
     return deadline;
 }
 
-static void fly_more(struct sa *sa)
+static void start_pending(struct sa *sa)
 {
     struct reports *reports = &sa->reports;
-    while (reports->flying_count < REPORT_WINDOW && reports->taken < reports->pending.count) {
-        struct report *report = &reports->flying[reports->flying_count++];
+    while (reports->in_flight_count < REPORT_WINDOW && reports->taken < reports->pending.count) {
+        struct report *report = &reports->in_flight[reports->in_flight_count++];
         *report = reports->pending.items[reports->taken++];
         report->tid = ++reports->next_tid;
     }
-    reports->taken = vec_forget(&reports->pending, reports->taken);
+    reports->taken = vec_drop_taken(&reports->pending, reports->taken);
 }
 
 static void fill_report(struct sa *sa, const struct report *report)
@@ -176,14 +176,14 @@ static void fill_report(struct sa *sa, const struct report *report)
 bool reports_next(struct sa *sa, struct sa_message *message)
 {
     struct reports *reports = &sa->reports;
-    fly_more(sa);
-    for (unsigned i = reports->flying_count; i-- > 0;) {
-        struct report *report = &reports->flying[i];
+    start_pending(sa);
+    for (unsigned i = reports->in_flight_count; i-- > 0;) {
+        struct report *report = &reports->in_flight[i];
         if (report->deadline)
             continue;
-        const struct subscription *subscription = subscription_numbered(sa, report->subscription);
+        const struct subscription *subscription = subscription_find(sa, report->subscription);
         if (!subscription || map_get(&sa->index.by_guid, subscription->guid) == MAP_NONE) {
-            land(reports, i);
+            remove_in_flight(reports, i);
             continue;
         }
         report->tries++;

@@ -62,8 +62,8 @@ struct sa_config {
 void sa_config_init(struct sa_config *config); /* the defaults */
 
 /* What the administration sees of the subnet. Everything must stay as it is until the next call of
- * sa_look(); the network and routes are those in force, and `generation` is another one whenever
- * they are others. Without a network nothing is answered. */
+ * sa_update_view(); the network and routes are those in force, and `generation` is another one
+ * whenever they are others. Without a network nothing is answered. */
 struct sa_view {
     const struct subnet *subnet;
     const struct network *network;
@@ -94,7 +94,7 @@ struct sa *sa_new(const struct sa_config *config, uint64_t port_guid);
 void sa_free(struct sa *sa); /* accepts NULL */
 
 /* Before sa_next_output() whenever the manager may have changed anything. */
-void sa_look(struct sa *sa, uint64_t now, const struct sa_view *view);
+void sa_update_view(struct sa *sa, uint64_t now, const struct sa_view *view);
 /* A message for the administration; its bytes are copied. */
 void sa_receive(struct sa *sa, uint64_t now, const struct sa_message *message);
 /* A notice (64 bytes, without IssuerGID) that the manager got as a trap. */
@@ -105,9 +105,9 @@ uint64_t sa_deadline(const struct sa *sa);
 /* The next message to send; its bytes last until the next call. */
 bool sa_next_output(struct sa *sa, uint64_t now, struct sa_message *message);
 
-void sa_use_timeout(struct sa *sa, uint8_t subnet_timeout); /* as in the configuration */
+void sa_set_subnet_timeout(struct sa *sa, uint8_t subnet_timeout); /* as in the configuration */
 /* Other partitions, and so other groups that are there without members. */
-void sa_use_partitions(struct sa *sa, const struct partitions *partitions);
+void sa_set_partitions(struct sa *sa, const struct partitions *partitions);
 
 /* From now on everybody is told to ask there; NULL: we answer. */
 void sa_redirect(struct sa *sa, const struct redirect *to);
@@ -148,9 +148,9 @@ bool sa_registry_mark(const char *content, struct sa_registry_mark *mark);
 
 /* Registrations are kept in a file from now on, which has all so far: answers to who registers wait
  * until the owner says that what was registered is in it. */
-void sa_keep_registrations(struct sa *sa, bool kept);
-bool sa_waits_for_keeping(const struct sa *sa);
-void sa_kept(struct sa *sa, const struct sa_generations *generations);
+void sa_await_saves(struct sa *sa, bool kept);
+bool sa_waits_for_save(const struct sa *sa);
+void sa_registrations_saved(struct sa *sa, const struct sa_generations *generations);
 
 /* The master that this one stands by. If it tells us its registrations we ask for them from now on;
  * if it does not, ours are out of date and go. NULL: there is no such master. */
@@ -161,12 +161,12 @@ struct sa_master {
 };
 void sa_follow(struct sa *sa, uint64_t now, const struct sa_master *master);
 /* Why the master's registrations do not come, each trouble once. */
-bool sa_next_trouble(struct sa *sa, struct err *err);
+bool sa_next_sync_error(struct sa *sa, struct err *err);
 /* The LID of the master whose clients need not register again, since what they registered is here;
  * 0: there is none. */
 uint16_t sa_registry_master(const struct sa *sa);
 /* Ports whose registrations were given up and that are back: they should be asked to register. */
-bool sa_next_ask(struct sa *sa, uint64_t *guid);
+bool sa_next_reregistration(struct sa *sa, uint64_t *guid);
 
 struct sa_counts {
     uint64_t queries, answers, refusals, busy, dropped, reports, reports_lost;

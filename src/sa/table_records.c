@@ -12,12 +12,13 @@ enum { BLOCK_BIT = 1 };
 static uint32_t next_end(const struct sa *sa, const struct query *query, unsigned named,
                          unsigned *lid)
 {
-    uint64_t asker = access_asker(sa, query);
+    uint64_t requester = access_requester(sa, query);
     for (;;) {
         uint32_t port = !query_has(query, 0) ? sa_next_end_port(sa, lid)
                         : (*lid)++           ? SUBNET_NONE
                                              : sa_port_at(sa, named);
-        if (port == SUBNET_NONE || access_sees(sa, asker, sa->view.subnet->ports.items[port].guid))
+        if (port == SUBNET_NONE ||
+            access_may_see(sa, requester, sa->view.subnet->ports.items[port].guid))
             return port;
     }
 }
@@ -177,8 +178,8 @@ static const struct subnet_node *node_of(const struct sa *sa, uint32_t port)
 static const uint8_t *map_at(const struct sa *sa, uint32_t port, unsigned input)
 {
     const struct blocks *blocks = &sa->view.subnet->blocks;
-    const uint8_t *own = blocks_actual(blocks, port, BLOCK_LANES, input);
-    return own ? own : blocks_actual(blocks, port, BLOCK_LANES, BLOCK_ALL_INPUTS);
+    const uint8_t *own = blocks_actual(blocks, port, BLOCK_SL2VL, input);
+    return own ? own : blocks_actual(blocks, port, BLOCK_SL2VL, BLOCK_ALL_INPUTS);
 }
 
 static void add_map(const struct sa *sa, uint32_t end, unsigned input, unsigned output,

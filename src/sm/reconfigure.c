@@ -102,7 +102,7 @@ static enum reconfigure_event make_plan(struct sm *sm, uint64_t now)
 {
     struct reconfigure *r = sm->reconfigure;
     break_off(sm, now);
-    subnet_find_ways(&sm->subnet);
+    subnet_find_paths(&sm->subnet);
     lids_assign(sm, r->reason == REASON_TAKE_OVER);
     report_nodes(sm);
     report_discovered(sm, now);

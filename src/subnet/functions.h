@@ -52,8 +52,9 @@ struct virtual_function {
     enum function_order order;
     enum function_outcome outcome;  /* of keys: FUNCTION_DONE as soon as they are wanted blocks */
     struct function_setting wanted; /* of ORDER_SETTING */
-    uint64_t tenant; /* while it is held: the machine whose partition keys it is to have; 0: none */
-    bool writing;    /* a Set is under way */
+    uint64_t
+        key_owner; /* while it is held: the machine whose partition keys it is to have; 0: none */
+    bool writing;  /* a Set is under way */
 };
 
 struct virtual_functions {
@@ -64,13 +65,14 @@ struct virtual_functions {
     VEC(uint32_t) contested; /* sockets that show a machine which counts as being elsewhere */
     uint32_t writing;        /* Sets under way */
     /* Counters, for those who plan keys and levels: functions that came up, that were let go. */
-    uint64_t risen, let_go;
+    uint64_t activations, holds_ended;
 };
 /* How many came up, for those who planned for so many: those that come up together are planned for
  * together. */
-static inline uint64_t functions_risen(const struct virtual_functions *functions, uint64_t planned)
+static inline uint64_t functions_activations(const struct virtual_functions *functions,
+                                             uint64_t planned)
 {
-    return functions->writing ? planned : functions->risen;
+    return functions->writing ? planned : functions->activations;
 }
 
 void functions_release(struct virtual_functions *functions);
@@ -109,7 +111,7 @@ void functions_want(struct subnet *subnet, uint32_t socket, const struct functio
 void functions_want_keys(struct subnet *subnet, uint32_t socket, uint64_t guid);
 enum function_outcome functions_outcome(const struct subnet *subnet, uint32_t socket);
 /* It is held no more. */
-void functions_let_go(struct subnet *subnet, uint32_t socket);
+void functions_end_hold(struct subnet *subnet, uint32_t socket);
 /* What should be there; true if that has to be written. */
 bool functions_differ(const struct subnet *subnet, uint32_t socket,
                       struct function_setting *wanted);

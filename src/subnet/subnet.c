@@ -151,7 +151,7 @@ static void reach(struct subnet *subnet, uint32_t end, uint32_t via, unsigned ho
     queue[(*tail)++] = end;
 }
 
-unsigned subnet_find_ways(struct subnet *subnet)
+unsigned subnet_find_paths(struct subnet *subnet)
 {
     size_t words = subnet->ports.count / 64 + 1;
     uint64_t *seen = mem_zalloc(words, sizeof *seen);

@@ -25,14 +25,14 @@ struct operation {
     enum operation_state state;
     struct move move;
     enum move_step step;
-    uint32_t told;   /* socket of the function that the step is about */
-    const char *why; /* the new place is taken back */
-    bool in_balance; /* minimal was tried and cannot be had */
+    uint32_t pending_socket; /* socket of the function that the step is about */
+    const char *undo_reason; /* the new place is taken back */
+    bool balanced_only;      /* minimal was tried and cannot be had */
     struct column_plan plan;
     unsigned wave;
-    bool drained, gated, fenced; /* fenced: the LIDs drop now */
+    bool drained, drops_first, dropping; /* fenced: the LIDs drop now */
     uint64_t resume_at;
-    uint64_t edition; /* of the routes that the plan is for */
+    uint64_t routes_job; /* of the routes that the plan is for */
 };
 
 struct machine_name {
@@ -59,8 +59,8 @@ static inline struct subnet *subnet_of(const struct vswitch *vswitch)
 }
 
 /* vswitch.c */
-void names_keep(struct vswitch *vswitch, uint64_t guid, const char *name);
-void names_drop(struct vswitch *vswitch, uint64_t guid);
+void names_add(struct vswitch *vswitch, uint64_t guid, const char *name);
+void names_remove(struct vswitch *vswitch, uint64_t guid);
 /* Who has this GUID, if it is anybody but a machine; NULL: nobody. */
 const char *names_owner(const struct vswitch *vswitch, uint64_t guid);
 

@@ -41,7 +41,7 @@ struct vswitch_result {
     uint64_t ticket;
     struct vswitch_request request; /* its strings are not kept */
     enum vswitch_state state;
-    uint64_t asked_ns, began_ns, ended_ns; /* ended: all tables were acknowledged */
+    uint64_t submitted_ns, began_ns, ended_ns; /* ended: all tables were acknowledged */
     uint16_t lid;
     uint32_t from, to;             /* vSwitches (nodes of the subnet), or SUBNET_NONE */
     unsigned function_smps;        /* to hypervisors */
@@ -67,8 +67,8 @@ int vswitch_check(const struct vswitch_request *request, struct err *err);
 /* Returns the ticket, or 0 with the reason. A GUID that a node or port has which is no machine
  * cannot be a machine's. The same request twice is carried out once: what is as
  * it is asked to be is done at once. */
-uint64_t vswitch_ask(struct vswitch *vswitch, uint64_t now, const struct vswitch_request *request,
-                     struct err *err);
+uint64_t vswitch_submit(struct vswitch *vswitch, uint64_t now,
+                        const struct vswitch_request *request, struct err *err);
 /* NULL for a ticket that was never given out, or is so old that it was forgotten. */
 const struct vswitch_result *vswitch_result(const struct vswitch *vswitch, uint64_t ticket);
 unsigned vswitch_pending(const struct vswitch *vswitch);

@@ -71,7 +71,7 @@ static void set_machine(struct stage *stage, const struct machine *machine)
                                  .moves = machine->moves,
                                  .switches = last->switches,
                                  .table_smps = last->table_smps,
-                                 .time_ps = time_ns_to_ps(last->ended_ns - last->asked_ns),
+                                 .time_ps = time_ns_to_ps(last->ended_ns - last->submitted_ns),
                                  .has_traffic = machine->guest != TOPOLOGY_NONE};
     set(stage, machine->name, "lid", machine->lid, "");
     set(stage, machine->name, "moves", machine->moves, "times");
