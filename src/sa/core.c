@@ -127,12 +127,12 @@ static void report_changes(struct sa *sa, const struct path_index *before)
     for (size_t i = 0; i < before->guids.count; i++)
         if (map_get(&sa->index.by_guid, before->guids.items[i]) == MAP_NONE) {
             gid_set(gid, sa->config.prefix, before->guids.items[i]);
-            report_gid(sa, WIRE_ID_TRAP_GID_OUT_OF_SERVICE, gid);
+            report_change(sa, WIRE_ID_TRAP_GID_OUT_OF_SERVICE, gid, 0);
         }
     for (size_t i = 0; i < sa->index.guids.count; i++)
         if (map_get(&before->by_guid, sa->index.guids.items[i]) == MAP_NONE) {
             gid_set(gid, sa->config.prefix, sa->index.guids.items[i]);
-            report_gid(sa, WIRE_ID_TRAP_GID_IN_SERVICE, gid);
+            report_change(sa, WIRE_ID_TRAP_GID_IN_SERVICE, gid, 0);
             if (map_remove(&sa->expired_ports, sa->index.guids.items[i]))
                 vec_push(&sa->returned_ports, sa->index.guids.items[i]);
         }
@@ -141,7 +141,7 @@ static void report_changes(struct sa *sa, const struct path_index *before)
 void sa_update_view(struct sa *sa, uint64_t now, const struct sa_view *view)
 {
     bool served = sa->serves, same = served && view->generation == sa->view.generation;
-    uint16_t own_lid = registry_master(sa);
+    uint16_t own_lid = sa_registry_master(sa);
     sa->now = now;
     sa->view = *view;
     sa->serves = view->network != NULL;
@@ -195,6 +195,20 @@ uint32_t sa_next_end_port(const struct sa *sa, unsigned *lid)
         }
     }
     return SUBNET_NONE;
+}
+
+uint32_t sa_next_visible_port(const struct sa *sa, const struct query *query, unsigned named,
+                              unsigned *lid)
+{
+    uint64_t requester = access_requester(sa, query);
+    for (;;) {
+        uint32_t port = !query_has(query, 0) ? sa_next_end_port(sa, lid)
+                        : (*lid)++           ? SUBNET_NONE
+                                             : sa_port_at(sa, named);
+        if (port == SUBNET_NONE ||
+            access_may_see(sa, requester, sa->view.subnet->ports.items[port].guid))
+            return port;
+    }
 }
 
 uint64_t sa_requester_guid(const struct sa *sa, const struct query *query)
@@ -420,30 +434,26 @@ static void redirect(struct sa *sa, const struct query *query)
     sa->out.used = MAD_BYTES;
 }
 
-/* True: there is an answer; false: silence, or later. */
-static bool attend(struct sa *sa, struct query *query, struct sa_message *message)
+/* True if there is an answer now; false if there is none, or it comes later. */
+static bool process_query(struct sa *sa, struct query *query, struct sa_message *message)
 {
     uint16_t status;
     const struct handler *handler = find_handler(query, &status);
+    bool is_long = handler && handler->handle == path_records && path_query_is_long(sa, query);
     if (!sa_requester_guid(sa, query)) {
         sa->counts.dropped++;
-    } else if (sa->redirection.lid) {
+        return false;
+    }
+    if (sa->redirection.lid) {
         redirect(sa, query);
-        hand_out(sa, query, message);
-        return true;
     } else if (!handler) {
         sa->counts.refusals++;
         refuse(&sa->out, query, status);
-        hand_out(sa, query, message);
-        return true;
-    } else if ((handler->handle == path_records && path_query_is_long(sa, query)) ||
-               deferred_is_full(sa, query)) {
-        if (handler->handle == path_records && open_long_query(sa, query, handler))
+    } else if (is_long || deferred_is_full(sa, query)) {
+        if (is_long && open_long_query(sa, query, handler))
             return false;
         sa->counts.busy++;
         refuse(&sa->out, query, STATUS_BUSY);
-        hand_out(sa, query, message);
-        return true;
     } else {
         answer_begin(sa, &sa->out, handler);
         status = handler->handle(sa, query, &sa->out);
@@ -451,10 +461,9 @@ static bool attend(struct sa *sa, struct query *query, struct sa_message *messag
         finish(sa, &sa->out, query, handler, status);
         if (deferred_keep(sa, query))
             return false;
-        hand_out(sa, query, message);
-        return true;
     }
-    return false;
+    hand_out(sa, query, message);
+    return true;
 }
 
 static bool next_long_answer(struct sa *sa, struct sa_message *message)
@@ -610,7 +619,7 @@ bool sa_next_output(struct sa *sa, uint64_t now, struct sa_message *message)
         return true;
     while (sa->budget > 0 && queue_take(&sa->queue, &query)) {
         sa->budget -= ANSWER_WORK;
-        bool answered = attend(sa, &query, message);
+        bool answered = process_query(sa, &query, message);
         mem_free(query.more);
         if (answered)
             return true;

@@ -1,15 +1,12 @@
-/* Answers that wait until what they say is safe.
+/* Answers that are deferred until the registration is durable.
  *
- * Who is told that it has joined relies on it: it does not ask again when managers change. So the
- * answer to a Set or Delete waits until everything registered so far is where a manager's death
- * cannot reach it: in the owner's file (if it keeps one, and says so with
- * sa_registrations_saved()), and at every standby that is in step with us, which says so by asking
- * for what comes after (sync.c). One writing and one telling serve all answers that wait, so that a
- * storm of joins costs few of them.
+ * A client that is told that it has joined does not register again after a failover. So the answer
+ * to a Set or Delete waits until all registrations so far are in the owner's file (if it keeps one;
+ * it reports saves with sa_registrations_saved()) and at every standby in sync, which confirms them
+ * by its next poll (sync.c). One save and one poll serve all waiting answers.
  *
- * A standby that does not ask again within PATIENCE does not count until it does, and no answer
- * waits for longer than that: an administration whose disk hangs still administers. Questions that
- * change nothing never wait. */
+ * A standby that does not poll within `patience` is not in sync until it does. No answer waits for
+ * longer than `patience`, so a disk that hangs does not stop the SA. Queries never wait. */
 #include "sa/internal.h"
 
 static const uint64_t patience = 100 * NS_PER_MS;

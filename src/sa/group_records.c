@@ -288,7 +288,7 @@ static uint16_t create(struct sa *sa, const struct query *query, uint64_t guid,
     if (!group.mlid)
         return STATUS_SA_NO_RESOURCES;
     *result = groups_add(&sa->registry.groups, &group);
-    report_group(sa, WIRE_ID_TRAP_GROUP_CREATED, &group);
+    report_change(sa, WIRE_ID_TRAP_GROUP_CREATED, group.mgid, group.p_key);
     return STATUS_OK;
 }
 
@@ -300,7 +300,7 @@ void groups_remove_if_unused(struct sa *sa, struct group *group)
         groups_leave(&sa->registry.groups, group, group->members.items[0].guid, 0xF);
     if (group->permanent)
         return;
-    report_group(sa, WIRE_ID_TRAP_GROUP_DELETED, group);
+    report_change(sa, WIRE_ID_TRAP_GROUP_DELETED, group->mgid, group->p_key);
     groups_remove(&sa->registry.groups, group);
 }
 
@@ -392,32 +392,39 @@ uint16_t group_records(struct sa *sa, const struct query *query, struct answer *
     return STATUS_OK;
 }
 
-void groups_remove_absent(struct sa *sa)
+typedef bool member_test(struct sa *sa, const struct group *group, struct group_member *member);
+
+static bool is_absent(struct sa *sa, const struct group *group, struct group_member *member)
 {
-    struct groups *groups = &sa->registry.groups;
-    for (size_t i = groups->all.count; i-- > 0;) {
-        struct group *group = groups->all.items[i];
-        size_t before = group->members.count;
-        for (size_t j = group->members.count; j-- > 0;) {
-            struct group_member *member = &group->members.items[j];
-            if (sa_is_lost(sa, member->guid, &member->absent_since))
-                groups_leave(groups, group, member->guid, 0xF);
-        }
-        if (group->members.count != before)
-            groups_remove_if_unused(sa, group);
-    }
+    (void)group;
+    return sa_is_lost(sa, member->guid, &member->absent_since);
 }
 
-void groups_remove_excluded(struct sa *sa)
+static bool is_excluded(struct sa *sa, const struct group *group, struct group_member *member)
+{
+    return access_lost_key(sa, member->guid, group->p_key);
+}
+
+static void remove_members(struct sa *sa, member_test *test)
 {
     struct groups *groups = &sa->registry.groups;
     for (size_t i = groups->all.count; i-- > 0;) {
         struct group *group = groups->all.items[i];
         size_t before = group->members.count;
         for (size_t j = group->members.count; j-- > 0;)
-            if (access_lost_key(sa, group->members.items[j].guid, group->p_key))
+            if (test(sa, group, &group->members.items[j]))
                 groups_leave(groups, group, group->members.items[j].guid, 0xF);
         if (group->members.count != before)
             groups_remove_if_unused(sa, group);
     }
+}
+
+void groups_remove_absent(struct sa *sa)
+{
+    remove_members(sa, is_absent);
+}
+
+void groups_remove_excluded(struct sa *sa)
+{
+    remove_members(sa, is_excluded);
 }

@@ -1,4 +1,4 @@
-/* What the administration's files share. */
+/* Declarations shared by the files of the SA. */
 #ifndef WEFT_SA_INTERNAL_H
 #define WEFT_SA_INTERNAL_H
 
@@ -6,8 +6,6 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "sa/sa.h"
-
-/* The subnet prefix: the one that ports have from the start. */
 
 /* ---- queries and answers ---- */
 
@@ -143,12 +141,13 @@ void access_release(struct access *access);
 /* Whether it is a member, full or limited, of this key's partition. */
 bool access_has_key(const struct sa *sa, uint64_t port_guid, unsigned p_key);
 bool access_partition_has_members(const struct sa *sa, unsigned partition);
-/* Whether it is out of this key's partition for good: it has not got the key, nor will it get it.
- * Tables that are still to be read or written do not count. */
+/* True if neither the known nor the wanted P_Key table of the port has this key's partition. False
+ * while a table is still to be read or written. */
 bool access_lost_key(const struct sa *sa, uint64_t port_guid, unsigned p_key);
-/* Whether the two may talk in this key's partition. */
+/* True if both ports are members of this key's partition and one is a full member. */
 bool access_shares_key(const struct sa *sa, uint64_t one_guid, uint64_t other_guid, unsigned p_key);
-/* Who asks, as access_may_see() knows it: the port, or somebody who has the SM_Key and sees all. */
+/* The requester for access_may_see(): its port GUID, or ACCESS_TRUSTED if the query has the SM_Key.
+ */
 #define ACCESS_TRUSTED UINT64_MAX
 uint64_t access_requester(const struct sa *sa, const struct query *query);
 bool access_may_see(const struct sa *sa, uint64_t requester, uint64_t port_guid);
@@ -204,7 +203,7 @@ struct subscription {
     uint64_t changed;
 };
 
-/* All that must outlive the process: it can be written down and read back as it is. */
+/* The persistent state of the SA. */
 struct registry {
     struct groups groups;
     VEC(struct service) services;
@@ -214,7 +213,7 @@ struct registry {
     uint64_t removed;    /* the generation when one of them last went */
 };
 
-/* A standby that waits for news. */
+/* A standby that polls this master. */
 struct standby {
     bool waits;
     uint64_t asked, told, not_before;
@@ -224,7 +223,7 @@ struct standby {
     uint8_t mad[MAD_BYTES];
 };
 enum { STANDBYS = 8 };
-/* A standby that we are. */
+/* Replication state of this standby. */
 struct sync_client {
     bool active;
     uint16_t master;             /* its LID */
@@ -315,7 +314,11 @@ void answer_text(struct sa *sa, const struct query *query, const struct text *te
 /* End ports in the order of their base LIDs: the first one at or after *lid, which is left behind
  * it. SUBNET_NONE: no more. */
 uint32_t sa_next_end_port(const struct sa *sa, unsigned *lid);
-/* The port that asks; 0 if its LID is nobody's. */
+/* The end port with the LID `named` if the query has component 0 (the LID), else the next end port,
+ * as above; only ports that the requester may see. */
+uint32_t sa_next_visible_port(const struct sa *sa, const struct query *query, unsigned named,
+                              unsigned *lid);
+/* The GUID of the requesting port; 0 if no port has its LID. */
 uint64_t sa_requester_guid(const struct sa *sa, const struct query *query);
 bool sa_is_local_prefix(const struct sa *sa, uint64_t prefix);
 /* Whether a registered port has been away for too long; notes since when it is away. */
@@ -377,15 +380,12 @@ struct registry_source {
     uint64_t wall_s;
     bool (*accept)(const struct sa *sa, const struct registry_header *header); /* or NULL */
 };
-void registry_print(const struct sa *sa, uint64_t wall_s, const struct sa_generations *since,
-                    struct text *out);
 int registry_read(struct sa *sa, const struct registry_source *source,
                   struct registry_header *header, struct err *err);
 void registry_clear(struct sa *sa);
 
 /* sync.c */
 enum { SA_ATTRIBUTE_REGISTRATIONS = 0xFF57 };
-uint16_t registry_master(const struct sa *sa);
 void sync_receive_request(struct sa *sa, const struct sa_message *message);
 void sync_receive(struct sa *sa, const struct sa_message *message);
 uint64_t sync_deadline(const struct sa *sa);
@@ -398,13 +398,15 @@ bool deferred_is_full(const struct sa *sa, const struct query *query);
 bool deferred_keep(struct sa *sa, const struct query *query);
 bool deferred_next(struct sa *sa, struct sa_message *message);
 uint64_t deferred_deadline(const struct sa *sa);
-/* Whether answers may wait for this standby. */
+/* True if answers wait and this standby is in sync. */
 bool deferred_awaits(const struct sa *sa, const struct standby *standby);
 
 /* reports.c */
-/* Tells subscribers of 64 to 67: a GID that came or went, a group made or deleted. */
-void report_gid(struct sa *sa, unsigned trap, const uint8_t gid[16]);
-void report_group(struct sa *sa, unsigned trap, const struct group *group);
+/* Reports traps 64 to 67: a GID in or out of service, a group created or deleted. p_key: of the
+ * group; 0: none. */
+void report_change(struct sa *sa, unsigned trap, const uint8_t gid[16], unsigned p_key);
+/* Fills in the header of an SA request of ours. */
+void request_begin(uint8_t mad[MAD_BYTES], unsigned method, uint32_t tid, unsigned attribute);
 void report_notice(struct sa *sa, const uint8_t *notice);
 void reports_receive(struct sa *sa, const struct sa_message *message);
 void reports_expire(struct sa *sa);

@@ -66,7 +66,7 @@ static void spread(struct sa *sa, const uint8_t *notice, unsigned p_key)
     }
 }
 
-static void tell(struct sa *sa, unsigned trap, const uint8_t gid[16], unsigned p_key)
+void report_change(struct sa *sa, unsigned trap, const uint8_t gid[16], unsigned p_key)
 {
     uint8_t notice[WIRE_BYTES_NOTICE] = {0};
     wire_set(notice, NOTICE_IS_GENERIC, 1);
@@ -79,16 +79,6 @@ static void tell(struct sa *sa, unsigned trap, const uint8_t gid[16], unsigned p
     /* 64 to 67 have the same details. */
     memcpy(wire_bytes(notice + NOTICE_AT_DETAILS, TRAP_GID_IN_SERVICE_GID), gid, 16);
     spread(sa, notice, p_key);
-}
-
-void report_gid(struct sa *sa, unsigned trap, const uint8_t gid[16])
-{
-    tell(sa, trap, gid, 0);
-}
-
-void report_group(struct sa *sa, unsigned trap, const struct group *group)
-{
-    tell(sa, trap, group->mgid, group->p_key);
 }
 
 void report_notice(struct sa *sa, const uint8_t *notice)
@@ -159,18 +149,16 @@ static void start_pending(struct sa *sa)
     reports->taken = vec_drop_taken(&reports->pending, reports->taken);
 }
 
-static void fill_report(struct sa *sa, const struct report *report)
+void request_begin(uint8_t mad[MAD_BYTES], unsigned method, uint32_t tid, unsigned attribute)
 {
-    uint8_t *mad = sa->report_mad;
     memset(mad, 0, MAD_BYTES);
     wire_set(mad, MAD_BASE_VERSION, 1);
     wire_set(mad, MAD_CLASS, CLASS_SUBN_ADM);
     wire_set(mad, MAD_CLASS_VERSION, 2);
-    wire_set(mad, MAD_METHOD, METHOD_REPORT);
-    wire_set(mad, MAD_TID, report->tid);
-    wire_set(mad, MAD_ATTRIBUTE_ID, ATTRIBUTE_NOTICE);
+    wire_set(mad, MAD_METHOD, method);
+    wire_set(mad, MAD_TID, tid);
+    wire_set(mad, MAD_ATTRIBUTE_ID, attribute);
     wire_set(mad, RMPP_VERSION, RMPP_THIS_VERSION);
-    memcpy(mad + SA_DATA_OFFSET, report->notice, sizeof report->notice);
 }
 
 bool reports_next(struct sa *sa, struct sa_message *message)
@@ -188,7 +176,8 @@ bool reports_next(struct sa *sa, struct sa_message *message)
         }
         report->tries++;
         report->deadline = sa->now + sa->config.report_timeout_ns;
-        fill_report(sa, report);
+        request_begin(sa->report_mad, METHOD_REPORT, report->tid, ATTRIBUTE_NOTICE);
+        memcpy(sa->report_mad + SA_DATA_OFFSET, report->notice, sizeof report->notice);
         *message = (struct sa_message){.address = subscription->address,
                                        .data = sa->report_mad,
                                        .bytes = MAD_BYTES,

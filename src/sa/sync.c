@@ -1,23 +1,19 @@
-/* How a standby comes by its master's registrations: it asks, and the answer comes when there is
- * news.
+/* Replication of registrations from the master to its standbys by long polling.
  *
- * The question is a GetTable of an attribute of our own in the class of subnet administration, sent
- * to the master's port like any host's query; it carries the SM_Key and says which instance of a
- * master and which generations the standby has. The master keeps it until something has changed,
- * but no longer than HOLD, and answers with the text of persist.c: all that changed since, or
- * everything if the instance is not its own. The standby takes it in and asks again. While nothing
- * changes two MADs go to and fro every half second.
+ * A standby sends a GetTable of a private attribute in the SA class to the master's port. The query
+ * carries the SM_Key, the instance of the master and the generations that the standby has. The
+ * master answers as soon as something has changed, at the latest after `hold`, with the text of
+ * persist.c: the changes since those generations, or everything if the instance is not its own. The
+ * standby applies the answer and polls again. Without changes that is two MADs every half second.
  *
- * Answers to one standby are at least GAP apart, so that a storm of joins makes larger answers and
- * not more of them. Where clients wait for it (deferred_replies.c) SHORT_GAP is enough: what comes
- * while the standby is at it makes the next one larger. A master that steps down answers at once:
- * what came last is not lost. There are STANDBYS places; beyond, the one that was answered last
- * waits for the next time.
+ * Answers to one standby are at least `gap` apart, so that many joins make one large answer. While
+ * clients wait (deferred_replies.c), `short_gap` applies. A master that steps down answers at once,
+ * so that the last changes are not lost. There are STANDBYS slots; a further standby replaces the
+ * one that was answered first.
  *
- * A master whose administration is elsewhere redirects its standbys like everybody else; they
- * follow.
+ * A master whose SA is elsewhere redirects its standbys like any client, and they follow.
  *
- * What a host has been told that it registered is here already: its answer waits for that. */
+ * Clients hold no registration that a standby in sync lacks: their answers wait for it. */
 #include "sa/internal.h"
 
 static const uint64_t gap = 20 * NS_PER_MS, short_gap = 50 * NS_PER_US, hold = 500 * NS_PER_MS,
@@ -78,7 +74,7 @@ static void tell(struct sa *sa, struct standby *standby, struct sa_message *mess
     struct query query = {.address = standby->address, .bytes = MAD_BYTES};
     struct text text = {0};
     bool ours = standby->instance == sa->config.instance;
-    registry_print(sa, 0, ours ? &standby->since : &(struct sa_generations){0}, &text);
+    sa_registry_print_changes(sa, 0, ours ? &standby->since : &(struct sa_generations){0}, &text);
     while (text.length % 8)
         text_putc(&text, '\n');
     memcpy(query.mad, standby->mad, MAD_BYTES);
@@ -121,11 +117,6 @@ void sa_follow(struct sa *sa, uint64_t now, const struct sa_master *master)
 }
 
 uint16_t sa_registry_master(const struct sa *sa)
-{
-    return registry_master(sa);
-}
-
-uint16_t registry_master(const struct sa *sa)
 {
     if (sa->serves)
         return sa->view.subnet->ports.items[sa->view.subnet->own_port].lid;
@@ -210,14 +201,7 @@ static void ask(struct sa *sa, struct sa_message *message)
     const struct redirect *to = redirect_target(&client->trail);
     client->tid = TID_MARK | ++client->asked;
     client->next_at = sa->now + patience;
-    memset(mad, 0, MAD_BYTES);
-    wire_set(mad, MAD_BASE_VERSION, 1);
-    wire_set(mad, MAD_CLASS, CLASS_SUBN_ADM);
-    wire_set(mad, MAD_CLASS_VERSION, 2);
-    wire_set(mad, MAD_METHOD, METHOD_GET_TABLE);
-    wire_set(mad, MAD_TID, client->tid);
-    wire_set(mad, MAD_ATTRIBUTE_ID, SA_ATTRIBUTE_REGISTRATIONS);
-    wire_set(mad, RMPP_VERSION, RMPP_THIS_VERSION);
+    request_begin(mad, METHOD_GET_TABLE, client->tid, SA_ATTRIBUTE_REGISTRATIONS);
     wire_set(mad, SA_SM_KEY, sa->config.key);
     wire_set_bits(data, AT_INSTANCE, 64, client->instance);
     wire_set_bits(data, AT_GROUPS, 64, client->have.groups);

@@ -135,7 +135,7 @@ static bool fits(const struct qos *qos, const struct qos_rule *rule,
     return asked == met;
 }
 
-uint8_t qos_choose(const struct qos *qos, const struct qos_request *request)
+static uint8_t qos_choose(const struct qos *qos, const struct qos_request *request)
 {
     for (size_t i = 0; i < qos->rules.count; i++)
         if (fits(qos, &qos->rules.items[i], request))
@@ -246,11 +246,7 @@ static size_t partition_place(const struct qos *qos, uint16_t key)
 void qos_add_partition(struct qos *qos, uint16_t key, uint8_t sl)
 {
     size_t place = partition_place(qos, key);
-    struct qos_partition partition = {key, sl};
-    vec_push(&qos->partitions, partition);
-    for (size_t i = qos->partitions.count - 1; i > place; i--)
-        qos->partitions.items[i] = qos->partitions.items[i - 1];
-    qos->partitions.items[place] = partition;
+    vec_insert(&qos->partitions, place, ((struct qos_partition){key, sl}));
 }
 
 static int partition_level(const struct qos *qos, const struct qos_request *request)

@@ -159,8 +159,6 @@ struct qos_request {
     uint16_t p_key, class;
     bool has_service, has_p_key, has_class;
 };
-/* Index of a level, or QOS_NO_LEVEL. */
-uint8_t qos_choose(const struct qos *qos, const struct qos_request *request);
 
 /* ---- levels and lanes ---- */
 

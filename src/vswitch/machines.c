@@ -77,13 +77,6 @@ void operation_succeed(struct vswitch *vswitch, struct operation *operation)
     }
 }
 
-static void keep_result(struct vswitch *vswitch, const struct vswitch_result *result)
-{
-    while (vswitch->past.count <= result->ticket % PAST)
-        vec_push(&vswitch->past, (struct vswitch_result){0});
-    vswitch->past.items[result->ticket % PAST] = *result;
-}
-
 static void remove_finished(struct vswitch *vswitch, uint64_t now)
 {
     size_t kept = 0;
@@ -101,7 +94,9 @@ static void remove_finished(struct vswitch *vswitch, uint64_t now)
             names_add(vswitch, result->request.guid, operation->name);
         else
             names_remove(vswitch, result->request.guid);
-        keep_result(vswitch, result);
+        while (vswitch->past.count <= result->ticket % PAST)
+            vec_push(&vswitch->past, (struct vswitch_result){0});
+        vswitch->past.items[result->ticket % PAST] = *result;
         operation_free(operation);
     }
     vswitch->operations.count = kept;
