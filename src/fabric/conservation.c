@@ -7,13 +7,13 @@
 
 #include <errno.h>
 
-struct lane_view fabric_lane(const struct fabric *fabric, uint32_t port, unsigned vl)
+struct vl_view fabric_vl(const struct fabric *fabric, uint32_t port, unsigned vl)
 {
-    struct lane_view view = {0};
+    struct vl_view view = {0};
     if (!fabric->data || vl >= 1u << fabric->data->lane_shift)
         return view;
     uint32_t lane = lane_of(fabric, port, vl);
-    const struct output_lane *output = &fabric->data->outputs[lane];
+    const struct output_vl *output = &fabric->data->outputs[lane];
     unsigned credits = (unsigned)(output->limit - output->sent) % CREDIT_MODULUS;
     view.sent_packets = output->packets;
     view.sent_bytes = output->bytes;
@@ -42,7 +42,7 @@ struct count {
 static struct count count_queue(struct data *data, const struct data_packet_queue *queue)
 {
     struct count count = {0};
-    for (uint32_t number = queue->head; number != NOBODY;
+    for (uint32_t number = queue->head; number != NONE;
          number = data_packet_at(data, number)->next) {
         count.data_packets++;
         count.blocks += blocks_of(data_packet_at(data, number)->bytes);
@@ -58,12 +58,12 @@ static int check_port(struct fabric *fabric, uint32_t index, uint64_t *data_pack
     const char *name = fabric->topology->nodes.items[port->node].name;
     for (unsigned vl = 0; vl < 1u << data->lane_shift; vl++) {
         uint32_t lane = lane_of(fabric, index, vl);
-        const struct input_lane *input = &data->inputs[lane];
-        const struct output_lane *output = &data->outputs[lane];
+        const struct input_vl *input = &data->inputs[lane];
+        const struct output_vl *output = &data->outputs[lane];
         struct count in = count_queue(data, &input->queue);
         struct count out = count_queue(data, &output->queue);
         uint64_t sending = port->sent_lane == lane ? port->sent_blocks : 0;
-        uint64_t crossing = input->crossing == NOBODY ? 0 : input->crossing_blocks;
+        uint64_t crossing = input->crossing == NONE ? 0 : input->crossing_blocks;
         *data_packets += in.data_packets + out.data_packets;
         if (in.blocks + crossing != input->used || out.blocks + sending != output->used)
             return err_set(err, EPROTO,

@@ -33,15 +33,15 @@ static unsigned shift_for(const struct fabric *fabric)
 static void clear_lanes(struct data *data, uint32_t first, uint32_t count)
 {
     for (uint32_t i = first; i < first + count; i++) {
-        data->inputs[i] = (struct input_lane){
-            .queue = {NOBODY, NOBODY}, .wanted = NOBODY, .crossing = NOBODY, .next = NOBODY};
+        data->inputs[i] = (struct input_vl){
+            .queue = {NONE, NONE}, .wanted = NONE, .crossing = NONE, .next = NONE};
         uint64_t packets = data->outputs[i].packets, bytes = data->outputs[i].bytes;
-        data->outputs[i] = (struct output_lane){.queue = {NOBODY, NOBODY},
-                                                .first_waiting = NOBODY,
-                                                .last_waiting = NOBODY,
-                                                .crossing = NOBODY,
-                                                .packets = packets,
-                                                .bytes = bytes};
+        data->outputs[i] = (struct output_vl){.queue = {NONE, NONE},
+                                              .first_waiting = NONE,
+                                              .last_waiting = NONE,
+                                              .crossing = NONE,
+                                              .packets = packets,
+                                              .bytes = bytes};
     }
 }
 
@@ -57,7 +57,7 @@ void data_start(struct fabric *fabric)
     data->outputs = mem_zalloc_lines(lanes, sizeof *data->outputs);
     data->switch_cores = mem_zalloc_lines(fabric->node_count, sizeof *data->switch_cores);
     data->requests = mem_zalloc(BITSET_WORDS(lanes), sizeof *data->requests);
-    data->free_parcels = NOBODY;
+    data->free_data_packets = NONE;
     counters_start(fabric);
     data->routing_ps = fabric->routing_ps;
     data->connect_ps = fabric->options.mapping_ps + fabric->options.crossbar_ps;
@@ -97,10 +97,10 @@ void data_release(struct fabric *fabric)
 /* ---- ports ---- */
 
 /* Whether the link is gone, or the one at its other end, or a manager closed the port. */
-enum loss loss_of_link(struct fabric *fabric, uint32_t index)
+enum loss cause_of_closed_port(struct fabric *fabric, uint32_t index)
 {
     const struct port *port = &fabric->ports[index];
-    if (!node_of(fabric, index)->up || (port->peer != NOBODY && !node_of(fabric, port->peer)->up))
+    if (!node_of(fabric, index)->up || (port->peer != NONE && !node_of(fabric, port->peer)->up))
         return LOSS_DEAD_NODE;
     return port->up ? LOSS_INACTIVE_PORT : LOSS_DEAD_LINK;
 }
@@ -108,9 +108,9 @@ enum loss loss_of_link(struct fabric *fabric, uint32_t index)
 static void purge_output(struct fabric *fabric, uint32_t lane, enum loss cause)
 {
     struct data *data = fabric->data;
-    struct output_lane *output = &data->outputs[lane];
+    struct output_vl *output = &data->outputs[lane];
     uint32_t port = lane_port(fabric, lane), number;
-    while ((number = data_packet_pop(data, &output->queue)) != NOBODY) {
+    while ((number = data_packet_pop(data, &output->queue)) != NONE) {
         output->used = (uint16_t)(output->used - blocks_of(data_packet_at(data, number)->bytes));
         counters_count(fabric, port, COUNTER_XMIT_DISCARDS);
         data_lose(fabric, number, cause, port);
@@ -121,17 +121,17 @@ static void purge_output(struct fabric *fabric, uint32_t lane, enum loss cause)
 /* Those who wait for a lane that is closed now: what they wait with is lost. */
 static void send_away(struct fabric *fabric, uint32_t lane, bool is_switch, enum loss cause)
 {
-    struct output_lane *output = &fabric->data->outputs[lane];
+    struct output_vl *output = &fabric->data->outputs[lane];
     if (!is_switch) {
-        if (output->first_waiting != NOBODY)
+        if (output->first_waiting != NONE)
             sender_offer(fabric, output->first_waiting);
         return;
     }
     uint32_t waiting = output->first_waiting;
-    output->first_waiting = output->last_waiting = NOBODY;
-    while (waiting != NOBODY) {
+    output->first_waiting = output->last_waiting = NONE;
+    while (waiting != NONE) {
         uint32_t next = fabric->data->inputs[waiting].next;
-        lanes_turn_away(fabric, waiting, cause);
+        input_vl_output_closed(fabric, waiting, cause);
         waiting = next;
     }
 }
@@ -145,14 +145,14 @@ static void close_lanes(struct fabric *fabric, uint32_t index, unsigned first, e
         send_away(fabric, lane_of(fabric, index, vl), is_switch, cause);
 }
 
-static void tell_gate(struct fabric *fabric, uint32_t index)
+static void report_port_change(struct fabric *fabric, uint32_t index)
 {
     const struct data_observer *observer = &fabric->data->observer;
     const struct port *port = &fabric->ports[index];
     bool at_adapter = !switch_core_of(fabric, port)->is_switch || !port->peer_is_switch;
-    if (observer->gate && at_adapter)
-        observer->gate(observer->context, des_now(fabric->network), index,
-                       fabric->ports[index].open);
+    if (observer->port_changed && at_adapter)
+        observer->port_changed(observer->context, des_now(fabric->network), index,
+                               fabric->ports[index].open);
 }
 
 static void refresh_rates(struct fabric *fabric, struct port *port, const struct node *node)
@@ -160,7 +160,7 @@ static void refresh_rates(struct fabric *fabric, struct port *port, const struct
     unsigned percent = node->options.internal_percent;
     port->internal_ps_per_8_bytes = port->ps_per_8_bytes * 100 / percent;
     port->room = (uint16_t)(node->options.buffer_bytes / BLOCK_BYTES);
-    port->peer_is_switch = port->peer != NOBODY && node_of(fabric, port->peer)->is_switch;
+    port->peer_is_switch = port->peer != NONE && node_of(fabric, port->peer)->is_switch;
     port->queue_life_ps = TIME_NEVER;
 }
 
@@ -170,10 +170,10 @@ static void watch_lives(struct fabric *fabric, uint32_t index)
     struct data *data = fabric->data;
     for (unsigned vl = 0; vl < 1u << data->lane_shift; vl++) {
         uint32_t lane = lane_of(fabric, index, vl);
-        if (data->inputs[lane].queue.head != NOBODY)
-            lanes_watch_life(fabric, lane);
-        if (data->outputs[lane].queue.head != NOBODY)
-            channel_watch_life(fabric, lane);
+        if (data->inputs[lane].queue.head != NONE)
+            input_vl_start_lifetime(fabric, lane);
+        if (data->outputs[lane].queue.head != NONE)
+            output_vl_start_lifetime(fabric, lane);
     }
 }
 
@@ -205,13 +205,13 @@ void data_port_refresh(struct fabric *fabric, uint32_t index)
     if (port->queue_life_ps < queue_life_before)
         watch_lives(fabric, index);
     if (was_open && !port->open)
-        close_lanes(fabric, index, 0, loss_of_link(fabric, index));
+        close_lanes(fabric, index, 0, cause_of_closed_port(fabric, index));
     else if (port->vls < vls_before)
-        close_lanes(fabric, index, port->vls, LOSS_NO_LANE);
+        close_lanes(fabric, index, port->vls, LOSS_NO_VL);
     if (port->ready) /* perhaps for a lane that was in no table until now */
-        channel_kick(fabric, index);
+        link_start_sending(fabric, index);
     if (port->open != was_open)
-        tell_gate(fabric, index);
+        report_port_change(fabric, index);
 }
 
 /* Most switches map all pairs of ports alike, and a look at one word is all it takes. */
@@ -220,13 +220,13 @@ static void refresh_map(struct switch_core *switch_core)
     size_t rows = switch_core->is_switch
                       ? (switch_core->port_count + 1u) * (switch_core->port_count + 1u)
                       : 1;
-    switch_core->one_map = true;
-    for (size_t i = 1; i < rows && switch_core->one_map; i++)
-        switch_core->one_map =
+    switch_core->uniform_sl2vl = true;
+    for (size_t i = 1; i < rows && switch_core->uniform_sl2vl; i++)
+        switch_core->uniform_sl2vl =
             memcmp(switch_core->sl2vl[i], switch_core->sl2vl[0], sizeof switch_core->sl2vl[0]) == 0;
-    switch_core->common_lanes = 0;
+    switch_core->common_sl2vl = 0;
     for (unsigned sl = 0; sl < 16; sl++)
-        switch_core->common_lanes |=
+        switch_core->common_sl2vl |=
             (uint64_t)(switch_core->sl2vl[0][sl / 2] >> (sl % 2 ? 0 : 4) & 15) << sl * 4;
 }
 
@@ -234,7 +234,7 @@ static void refresh_map(struct switch_core *switch_core)
 static void refresh_physical_function(struct fabric *fabric, const struct node *node)
 {
     if (node->sma.device && node->sma.port_count >= VSWITCH_PF &&
-        fabric->ports[node->first_port + VSWITCH_PF].peer != NOBODY)
+        fabric->ports[node->first_port + VSWITCH_PF].peer != NONE)
         data_port_refresh(fabric, fabric->ports[node->first_port + VSWITCH_PF].peer);
 }
 
@@ -292,10 +292,10 @@ void data_port_link_up(struct fabric *fabric, uint32_t index)
 void data_port_link_down(struct fabric *fabric, uint32_t index)
 {
     struct port *port = &fabric->ports[index];
-    if (port->sent_lane != NOBODY) { /* half sent: the other end will not take it */
-        struct output_lane *output = &fabric->data->outputs[port->sent_lane];
+    if (port->sent_lane != NONE) { /* half sent: the other end will not take it */
+        struct output_vl *output = &fabric->data->outputs[port->sent_lane];
         output->used = (uint16_t)(output->used - port->sent_blocks);
-        port->sent_lane = NOBODY;
+        port->sent_lane = NONE;
     }
     data_port_refresh(fabric, index);
 }
@@ -303,7 +303,7 @@ void data_port_link_down(struct fabric *fabric, uint32_t index)
 static void lose_all(struct fabric *fabric, struct data_packet_queue *queue, uint32_t port)
 {
     uint32_t number;
-    while ((number = data_packet_pop(fabric->data, queue)) != NOBODY)
+    while ((number = data_packet_pop(fabric->data, queue)) != NONE)
         data_lose(fabric, number, LOSS_DEAD_NODE, port);
 }
 
@@ -328,9 +328,9 @@ void data_port_node_down(struct fabric *fabric, uint32_t index)
     for (unsigned number = 0; number <= node->sma.port_count; number++) {
         struct port *port = &fabric->ports[node->first_port + number];
         port->ready = port->tell = 0;
-        port->sent_lane = NOBODY;
+        port->sent_lane = NONE;
         port->input_busy = port->output_busy = false;
-        port->held = NOBODY;
+        port->held = NONE;
     }
 }
 
@@ -339,11 +339,11 @@ void data_port_node_down(struct fabric *fabric, uint32_t index)
 static void expire_output(struct fabric *fabric, uint32_t lane, uint64_t *again)
 {
     struct data *data = fabric->data;
-    struct output_lane *output = &data->outputs[lane];
+    struct output_vl *output = &data->outputs[lane];
     uint32_t index = lane_port(fabric, lane), number;
     const struct port *port = &fabric->ports[index];
     uint64_t life = switch_core_of(fabric, port)->life_time_ps, now = des_now(fabric->network);
-    while ((number = output->queue.head) != NOBODY) {
+    while ((number = output->queue.head) != NONE) {
         const struct data_packet *data_packet = data_packet_at(data, number);
         uint64_t by_life = life == TIME_NEVER ? TIME_NEVER : data_packet->since + life;
         uint64_t by_queue = port->queue_life_ps == TIME_NEVER
@@ -351,7 +351,7 @@ static void expire_output(struct fabric *fabric, uint32_t lane, uint64_t *again)
                                 : output->head_since + port->queue_life_ps;
         *again = by_life < by_queue ? by_life : by_queue;
         /* What still crosses cannot go yet. */
-        if (*again > now || (output->crossing != NOBODY && output->queue.tail == number))
+        if (*again > now || (output->crossing != NONE && output->queue.tail == number))
             break;
         data_packet_pop(data, &output->queue);
         output->head_since = now;
@@ -361,23 +361,23 @@ static void expire_output(struct fabric *fabric, uint32_t lane, uint64_t *again)
     }
     if (*again <= now)
         *again = now + TIME_US;
-    channel_update_ready(fabric, lane);
-    lanes_serve(fabric, lane);
-    channel_kick(fabric, index);
+    output_vl_update_ready(fabric, lane);
+    output_vl_serve_waiting(fabric, lane);
+    link_start_sending(fabric, index);
 }
 
 static void leave_line_of(struct fabric *fabric, uint32_t lane)
 {
     struct data *data = fabric->data;
-    struct output_lane *output = &data->outputs[data->inputs[lane].wanted];
-    uint32_t before = NOBODY, at = output->first_waiting;
-    while (at != NOBODY && at != lane) {
+    struct output_vl *output = &data->outputs[data->inputs[lane].wanted];
+    uint32_t before = NONE, at = output->first_waiting;
+    while (at != NONE && at != lane) {
         before = at;
         at = data->inputs[at].next;
     }
-    if (at == NOBODY)
+    if (at == NONE)
         return;
-    if (before == NOBODY)
+    if (before == NONE)
         output->first_waiting = data->inputs[lane].next;
     else
         data->inputs[before].next = data->inputs[lane].next;
@@ -389,21 +389,21 @@ static void leave_line_of(struct fabric *fabric, uint32_t lane)
 static void expire_input(struct fabric *fabric, uint32_t lane, uint64_t *again)
 {
     struct data *data = fabric->data;
-    struct input_lane *input = &data->inputs[lane];
+    struct input_vl *input = &data->inputs[lane];
     uint64_t life = switch_core_of(fabric, &fabric->ports[lane_port(fabric, lane)])->life_time_ps;
     uint64_t now = des_now(fabric->network);
-    if (input->queue.head == NOBODY)
+    if (input->queue.head == NONE)
         return;
     *again = data_packet_at(data, input->queue.head)->since + life;
     if (*again > now)
         return;
     *again = now + TIME_US;
-    if (input->asked || input->wanted == NOBODY)
+    if (input->asked || input->wanted == NONE)
         return;
     uint32_t wanted = input->wanted;
     leave_line_of(fabric, lane);
-    lanes_discard(fabric, lane, lane_port(fabric, wanted), LOSS_LIFETIME);
-    lanes_serve(fabric, wanted);
+    input_vl_discard(fabric, lane, lane_port(fabric, wanted), LOSS_LIFETIME);
+    output_vl_serve_waiting(fabric, wanted);
 }
 
 void data_port_expire(struct fabric *fabric, uint32_t lane, bool output)
@@ -419,7 +419,7 @@ void data_port_expire(struct fabric *fabric, uint32_t lane, bool output)
         expire_input(fabric, lane, &again);
     const struct data_packet_queue *queue =
         output ? &data->outputs[lane].queue : &data->inputs[lane].queue;
-    if (queue->head == NOBODY || *timed || again == TIME_NEVER)
+    if (queue->head == NONE || *timed || again == TIME_NEVER)
         return;
     *timed = true;
     des_post(fabric->network, again,

@@ -22,7 +22,7 @@ static void grant(struct fabric *fabric, struct switch_core *switch_core, uint32
     uint64_t now = des_now(fabric->network);
     switch_core->busy_until = now + look_up_ps(fabric, switch_core);
     switch_core->cursor = lane - first_lane(fabric, switch_core);
-    des_post_lane(fabric->network, DELAY_CONNECT,
+    des_post_fifo(fabric->network, DELAY_CONNECT,
                   switch_core->busy_until + fabric->data->connect_ps,
                   (struct event){EVENT_CONNECT, lane, switch_core->life});
 }
@@ -32,25 +32,25 @@ static void wake_unit(struct fabric *fabric, struct switch_core *switch_core)
     if (switch_core->waking)
         return;
     switch_core->waking = true;
-    des_post_lane(fabric->network, DELAY_UNIT, switch_core->busy_until,
+    des_post_fifo(fabric->network, DELAY_UNIT, switch_core->busy_until,
                   (struct event){EVENT_UNIT_FREE,
                                  (uint32_t)(switch_core - fabric->data->switch_cores),
                                  switch_core->life});
 }
 
 /* The head of this lane is new. */
-void routing_unit_ask(struct fabric *fabric, struct switch_core *switch_core, uint32_t lane)
+void routing_unit_request(struct fabric *fabric, struct switch_core *switch_core, uint32_t lane)
 {
-    struct input_lane *input = &fabric->data->inputs[lane];
+    struct input_vl *input = &fabric->data->inputs[lane];
     uint64_t now = des_now(fabric->network);
-    assert(!input->asked && input->wanted == NOBODY);
+    assert(!input->asked && input->wanted == NONE);
     if (switch_core->linear) /* the look-up comes later, and its entry from far away */
         __builtin_prefetch(
             &switch_core->linear[data_packet_at(fabric->data, input->queue.head)->dlid]);
     input->asked = true;
     input->copied = 0;
     if (!fabric->options.routing_shared) {
-        des_post_lane(fabric->network, DELAY_CONNECT,
+        des_post_fifo(fabric->network, DELAY_CONNECT,
                       now + look_up_ps(fabric, switch_core) + fabric->data->connect_ps,
                       (struct event){EVENT_CONNECT, lane, switch_core->life});
     } else if (switch_core->busy_until <= now && !switch_core->waiting) {
@@ -77,7 +77,7 @@ static uint32_t next_request(const struct fabric *fabric, const struct switch_co
             step += jump < to_end ? jump : to_end;
         }
     }
-    return NOBODY;
+    return NONE;
 }
 
 void routing_unit_free(struct fabric *fabric, uint32_t index, uint32_t life)

@@ -79,9 +79,7 @@ void sweeps_requests_dropped(struct sm *sm)
 
 static struct trap_source *source_at(struct sm *sm, uint32_t node)
 {
-    while (sm->sweeps->sources.count <= node)
-        vec_push(&sm->sweeps->sources, (struct trap_source){0});
-    return &sm->sweeps->sources.items[node];
+    return vec_at(&sm->sweeps->sources, node);
 }
 
 static request_ended sweep_ended;

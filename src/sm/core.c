@@ -59,6 +59,7 @@ struct sm *sm_new(const struct sm_config *config, uint64_t port_guid)
     sm->plan = plan_new();
     sm->distribution = distribute_new();
     sm->program = program_new();
+    sm->port_writer = program_ports_new();
     sm->reregister = reregister_new();
     sm->block_writer = blocks_new();
     sm->partitioning = partitions_new();
@@ -100,6 +101,7 @@ void sm_free(struct sm *sm)
     partitions_free(sm->partitioning);
     mem_free(sm->block_writer);
     reregister_free(sm->reregister);
+    program_ports_free(sm->port_writer);
     program_free(sm->program);
     mem_free(sm->distribution);
     plan_free(sm->plan);
@@ -124,6 +126,7 @@ void sm_drop_requests(struct sm *sm)
     standby_copy_requests_dropped(sm);
     audit_requests_dropped(sm);
     program_requests_dropped(sm);
+    program_ports_requests_dropped(sm);
     blocks_requests_dropped(sm);
     functions_requests_dropped(sm);
     partitions_requests_dropped(sm);

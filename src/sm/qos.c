@@ -232,9 +232,7 @@ static uint64_t signature_of(struct sm *sm, uint32_t node)
 
 static uint64_t *signature_at(struct sm *sm, uint32_t node)
 {
-    while (sm->service->signatures.count <= node)
-        vec_push(&sm->service->signatures, 0);
-    return &sm->service->signatures.items[node];
+    return vec_at(&sm->service->signatures, node);
 }
 
 static void plan_node(struct sm *sm, uint32_t node)

@@ -32,9 +32,7 @@ void reregister_free(struct reregister *reregister)
 
 static struct client *client_at(struct sm *sm, uint32_t port)
 {
-    while (sm->reregister->ports.count <= port)
-        vec_push(&sm->reregister->ports, (struct client){0});
-    return &sm->reregister->ports.items[port];
+    return vec_at(&sm->reregister->ports, port);
 }
 
 /* A port that is up already has had another manager, and what its clients told that one may not

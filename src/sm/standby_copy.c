@@ -73,9 +73,7 @@ void standby_copy_free(struct standby_copy *standby_copy)
 static struct mirrored_node *mirrored_at(struct sm *sm, uint32_t node)
 {
     assert(node < sm->subnet.nodes.count);
-    while (sm->standby_copy->nodes.count <= node)
-        vec_push(&sm->standby_copy->nodes, (struct mirrored_node){0});
-    return &sm->standby_copy->nodes.items[node];
+    return vec_at(&sm->standby_copy->nodes, node);
 }
 
 static uint32_t mark(uint64_t guid)
@@ -339,7 +337,7 @@ bool standby_copy_take_over(struct sm *sm)
     }
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
         struct subnet_port *p = port_at(sm, port);
-        p->rival = false;
+        mastership_forget_rival(sm, port);
         if (!node_at(sm, p->node)->present)
             continue;
         /* Machines may have moved right before the master's end, faster than it could say so. */

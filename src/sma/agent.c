@@ -167,9 +167,9 @@ static enum sma_verdict answer_smp(struct sma *sma, uint64_t now, unsigned port,
         if (!m_key_fits(sma, now, port, mad))
             return SMA_DROP;
         if (method == METHOD_TRAP_REPRESS) {
-            sma_repress(sma, mad);
+            sma_repress_trap(sma, mad);
             if (sma_physical_function(sma)) /* the notice may be of the one who shares the LID */
-                sma_repress(sma_physical_function(sma), mad);
+                sma_repress_trap(sma_physical_function(sma), mad);
             return SMA_DROP;
         }
         status = access_attribute(sma, port, mad);

@@ -66,17 +66,17 @@ void sma_device_release(struct sma *sma);
 unsigned sma_device_route(const struct sma *sma, unsigned dlid);
 bool sma_next_function(struct sma *sma, struct sma_output *output);
 /* Whether this LID may be set at port 0, which shares it with the physical function. */
-bool sma_shares_lid(const struct sma *sma, unsigned lid);
+bool sma_can_share_lid(const struct sma *sma, unsigned lid);
 /* The end port `port` may have got another LID: whoever shares it gets it, too. */
-void sma_readdress(struct sma *sma, unsigned port);
+void sma_share_lid(struct sma *sma, unsigned port);
 struct sma *sma_physical_function(const struct sma *vswitch); /* or NULL */
 
 enum sma_verdict sma_answer_performance(struct sma *sma, unsigned port, uint8_t *mad);
 
 /* Traps. `details` goes into the notice behind its head. */
-void sma_raise(struct sma *sma, unsigned port, unsigned trap, unsigned type, const uint8_t *details,
-               unsigned length);
-void sma_repress(struct sma *sma, const uint8_t *mad);
+void sma_raise_trap(struct sma *sma, unsigned port, unsigned trap, unsigned type,
+                    const uint8_t *details, unsigned length);
+void sma_repress_trap(struct sma *sma, const uint8_t *mad);
 bool sma_next_trap(struct sma *sma, uint64_t now, struct sma_output *output);
 uint64_t sma_trap_deadline(const struct sma *sma);
 void sma_report_m_key(struct sma *sma, unsigned port, const uint8_t *mad);

@@ -116,7 +116,7 @@ void sma_release(struct sma *sma);
 void sma_set_port_guid(struct sma *sma, unsigned port, uint64_t guid);
 /* Both in one device (wire/vswitch.h): `function` is an adapter whose own port is at this port of
  * the virtual switch. Call it again when either is born anew; both must stay where they are. */
-void sma_join(struct sma *vswitch, unsigned port, struct sma *function, unsigned own_port);
+void sma_join_device(struct sma *vswitch, unsigned port, struct sma *function, unsigned own_port);
 /* What the hardware of a port can do: masks as in PortInfo; FDR10 stands beside the masks. */
 void sma_set_link_support(struct sma *sma, unsigned port, uint8_t widths, uint8_t speeds,
                           uint8_t speeds_ext, bool fdr10);
@@ -156,7 +156,7 @@ void sma_link_down(struct sma *sma, unsigned port, unsigned physical_state);
 void sma_function_up(struct sma *sma, unsigned port, unsigned width, unsigned speed,
                      unsigned speed_ext, bool fdr10);
 /* Whether a link may be there at all: a virtual function without a LID has none. */
-bool sma_wants_link(const struct sma *sma);
+bool sma_needs_link(const struct sma *sma);
 
 /* Things an agent reports (section 14.2.5.1): each raises its trap, and its counter if it has one;
  * a violation at a switch's external port is counted by the data path, which knows the direction.

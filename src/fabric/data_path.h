@@ -20,8 +20,8 @@
  * Buffers and credits are counted in blocks of 64 bytes. A lane's number is its port's, shifted,
  * and its VL: every port has the same number of slots, a power of two, and uses as many of them as
  * it has data lanes. All of this exists only in fabrics with traffic. */
-#ifndef WEFT_FABRIC_LANES_H
-#define WEFT_FABRIC_LANES_H
+#ifndef WEFT_FABRIC_DATA_PATH_H
+#define WEFT_FABRIC_DATA_PATH_H
 
 #include "fabric/data.h"
 
@@ -49,11 +49,11 @@ struct data_packet {
     uint64_t since; /* in this node */
     uint32_t next;
     uint32_t link_epoch; /* of the link it travels on */
-    uint32_t sender;     /* NOBODY: injected from outside */
+    uint32_t sender;     /* NONE: injected from outside */
     uint32_t destination;
     uint16_t dlid, bytes, payload, p_key;
     uint8_t sl, vl, hops, tries;
-    uint32_t flood; /* of a multicast: see packets.c */
+    uint32_t multicast; /* of a multicast: see packets.c */
 };
 
 /* Parcels one after the other. */
@@ -61,10 +61,10 @@ struct data_packet_queue {
     uint32_t head, tail;
 };
 
-struct input_lane {
+struct input_vl {
     struct data_packet_queue queue;
-    uint32_t wanted;   /* output lane of the head once it is routed, or NOBODY */
-    uint32_t crossing; /* output lane that a parcel crosses to, or NOBODY */
+    uint32_t wanted;   /* output lane of the head once it is routed, or NONE */
+    uint32_t crossing; /* output lane that a parcel crosses to, or NONE */
     uint32_t next;     /* in the line of those who wait for an output lane */
     uint16_t crossing_blocks, used;
     uint16_t received, told; /* blocks since the link came up; limit that the other end knows */
@@ -74,10 +74,10 @@ struct input_lane {
     bool timed;              /* a lifetime timer runs */
 };
 
-struct output_lane {
+struct output_vl {
     struct data_packet_queue queue;
     uint32_t first_waiting, last_waiting; /* input lanes; in an adapter: senders */
-    uint32_t crossing;                    /* input lane from which a parcel crosses, or NOBODY */
+    uint32_t crossing;                    /* input lane from which a parcel crosses, or NONE */
     uint16_t used;
     uint16_t sent, limit; /* FCTBS; the FCCL received last */
     bool timed;
@@ -108,7 +108,7 @@ struct switch_core {
     uint64_t busy_until;
     const uint8_t *linear;     /* NULL: a random table, or that of a virtual switch */
     const uint8_t (*sl2vl)[8]; /* as the agent keeps it … */
-    uint64_t common_lanes;     /* … and, if all its rows are the same, four bits for each SL */
+    uint64_t common_sl2vl;     /* … and, if all its rows are the same, four bits for each SL */
     uint64_t life_time_ps;     /* a parcel may stay so long; TIME_NEVER: for ever */
     uint32_t cursor;           /* the input lane served last, counted within the node */
     uint32_t waiting;
@@ -117,9 +117,9 @@ struct switch_core {
     uint16_t linear_top;
     uint8_t port_count;
     bool is_switch, up;
-    bool one_map;    /* all rows of sl2vl are the same */
-    bool waking;     /* an event will come when the unit is free */
-    bool is_virtual; /* a virtual switch */
+    bool uniform_sl2vl; /* all rows of sl2vl are the same */
+    bool waking;        /* an event will come when the unit is free */
+    bool is_virtual;    /* a virtual switch */
 };
 _Static_assert(sizeof(struct switch_core) <= 64, "what a hop needs of a node is one line");
 
@@ -130,30 +130,30 @@ struct sender {
     struct traffic_packet next;
     uint64_t earliest;        /* by static rate control */
     uint64_t drawn, foreseen; /* packets of `source` and of `counted` that are done with */
-    uint32_t waiting_for;     /* output lane, or NOBODY … */
+    uint32_t waiting_for;     /* output lane, or NONE … */
     uint32_t line;            /* … and who is next in its line */
-    uint32_t guest;           /* that it sends for, or NOBODY … */
-    uint32_t next_of_guest;   /* … and another one that does */
+    uint32_t guest;           /* that it sends for, or NONE … */
+    uint32_t next_of_vm;      /* … and another one that does */
     bool scheduled, over;
     bool paused;                      /* its guest is nowhere */
     struct data_packet_queue retries; /* to go before the next one */
 };
 
 struct guest {
-    struct guest_view view;
+    struct vm_view view;
     uint32_t first_sender;
     bool has_arrived; /* somewhere, once */
 };
 
 struct data {
     unsigned lane_shift;
-    struct input_lane *inputs;
-    struct output_lane *outputs;
+    struct input_vl *inputs;
+    struct output_vl *outputs;
     struct switch_core *switch_cores; /* by node */
     uint64_t *requests;               /* by input lane: it waits for the routing unit */
     VEC(struct arbiter_tables *) tables;
     VEC(struct data_packet) data_packets;
-    uint32_t free_parcels;
+    uint32_t free_data_packets;
     VEC(struct sender) senders;
     VEC(struct traffic) traffics;
     VEC(bool) stopped; /* by traffic */
@@ -190,32 +190,31 @@ void data_packet_push(struct data *data, struct data_packet_queue *queue, uint32
 uint32_t data_packet_pop(struct data *data, struct data_packet_queue *queue);
 
 /* lanes.c */
-void lanes_arrive(struct fabric *fabric, uint32_t data_packet, uint32_t port);
-void lanes_connect(struct fabric *fabric, uint32_t lane, uint32_t life);
-void lanes_crossed(struct fabric *fabric, uint32_t lane, uint32_t life);
-void lanes_serve(struct fabric *fabric, uint32_t output); /* room, or a free crossbar */
-/* The head of an input lane goes nowhere, though it was meant for an output (or for NOBODY). */
-void lanes_discard(struct fabric *fabric, uint32_t lane, uint32_t output_port, enum loss cause);
+void input_vl_receive(struct fabric *fabric, uint32_t data_packet, uint32_t port);
+void input_vl_connect(struct fabric *fabric, uint32_t lane, uint32_t life);
+void input_vl_crossed(struct fabric *fabric, uint32_t lane, uint32_t life);
+void output_vl_serve_waiting(struct fabric *fabric, uint32_t output); /* room, or a free crossbar */
+/* The head of an input lane goes nowhere, though it was meant for an output (or for NONE). */
+void input_vl_discard(struct fabric *fabric, uint32_t lane, uint32_t output_port, enum loss cause);
 /* The output that it waits for has closed: lost, or on to the next output of a multicast. */
-void lanes_turn_away(struct fabric *fabric, uint32_t lane, enum loss cause);
-void lanes_watch_life(struct fabric *fabric, uint32_t lane); /* of its head */
+void input_vl_output_closed(struct fabric *fabric, uint32_t lane, enum loss cause);
+void input_vl_start_lifetime(struct fabric *fabric, uint32_t lane); /* of its head */
 
 /* routing_unit.c */
-void routing_unit_ask(struct fabric *fabric, struct switch_core *switch_core,
-                      uint32_t lane); /* it has a new head */
+void routing_unit_request(struct fabric *fabric, struct switch_core *switch_core,
+                          uint32_t lane); /* it has a new head */
 void routing_unit_free(struct fabric *fabric, uint32_t node, uint32_t life);
 /* When VL15 asks: how long until it has its answer. */
 uint64_t routing_unit_route_management(struct fabric *fabric, uint32_t node);
 
 /* channel.c */
-void channel_kick(struct fabric *fabric, uint32_t port);
-void channel_push(struct fabric *fabric, uint32_t output, uint32_t data_packet);
-void channel_update_ready(struct fabric *fabric, uint32_t output);
+void output_vl_push(struct fabric *fabric, uint32_t output, uint32_t data_packet);
+void output_vl_update_ready(struct fabric *fabric, uint32_t output);
 /* Sends the next parcel, not before `at`; false if there is none that can go. */
-bool channel_send_data(struct fabric *fabric, uint32_t port, uint64_t at);
-bool channel_has_room(struct fabric *fabric, uint32_t output, unsigned blocks);
-void channel_watch_life(struct fabric *fabric, uint32_t output); /* of its head */
-void channel_settle(struct fabric *fabric, uint32_t port);
+bool output_vl_send(struct fabric *fabric, uint32_t port, uint64_t at);
+bool output_vl_has_room(struct fabric *fabric, uint32_t output, unsigned blocks);
+void output_vl_start_lifetime(struct fabric *fabric, uint32_t output); /* of its head */
+void output_vl_free_sent(struct fabric *fabric, uint32_t port);
 
 /* arbiter.c */
 /* Takes over the tables of an agent's port; starts anew only if they are others. */
@@ -227,8 +226,8 @@ void arbiter_charge(struct arbiter *arbiter, unsigned bytes);
 
 /* credits.c */
 void credits_reset(struct fabric *fabric, uint32_t port);
-void credits_note(struct fabric *fabric, uint32_t lane); /* something arrived or left */
-void credits_note_all(struct fabric *fabric);
+void credits_update(struct fabric *fabric, uint32_t lane); /* something arrived or left */
+void credits_update_all(struct fabric *fabric);
 uint64_t credits_send(struct fabric *fabric, uint32_t port, uint64_t at); /* when they are out */
 void credits_receive(struct fabric *fabric, uint32_t port, uint64_t what);
 /* The regular repetition of what this port has to say: later, and now. */
@@ -239,24 +238,24 @@ void credits_repeat(struct fabric *fabric, uint32_t port, uint32_t epoch);
 void sender_offer(struct fabric *fabric, uint32_t sender); /* what is due, as far as it goes */
 void sender_due(struct fabric *fabric, uint32_t sender);
 void sender_retry(struct fabric *fabric, uint32_t data_packet);
-/* Its guest goes: to another port, or to NOBODY. */
+/* Its guest goes: to another port, or to NONE. */
 void sender_move(struct fabric *fabric, uint32_t sender, uint32_t port);
 void data_deliver(struct fabric *fabric, uint32_t data_packet, uint32_t port);
 void data_lose(struct fabric *fabric, uint32_t data_packet, enum loss cause, uint32_t port);
 
 /* guests.c */
-static inline bool is_guest(uint32_t end_point)
+static inline bool is_vm(uint32_t end_point)
 {
-    return end_point >= DATA_GUEST && end_point != UINT32_MAX;
+    return end_point >= DATA_VM && end_point != UINT32_MAX;
 }
-static inline struct guest *guest_at(const struct data *data, uint32_t end_point)
+static inline struct guest *vm_at(const struct data *data, uint32_t end_point)
 {
-    return &data->guests.items[end_point - DATA_GUEST];
+    return &data->guests.items[end_point - DATA_VM];
 }
-/* A new sender for this end point: the port that it is at, or NOBODY. */
-uint32_t guest_adopt(struct data *data, uint32_t end_point, uint32_t sender);
-void guest_note_delivered(struct data *data, const struct data_packet *data_packet, uint64_t now);
-void guest_note_lost(struct data *data, const struct data_packet *data_packet, enum loss cause);
+/* A new sender for this end point: the port that it is at, or NONE. */
+uint32_t vm_add_sender(struct data *data, uint32_t end_point, uint32_t sender);
+void vm_note_delivered(struct data *data, const struct data_packet *data_packet, uint64_t now);
+void vm_note_lost(struct data *data, const struct data_packet *data_packet, enum loss cause);
 
 /* data_port_state.c */
 void data_start(struct fabric *fabric);
@@ -269,7 +268,7 @@ void data_port_link_up(struct fabric *fabric, uint32_t port);
 void data_port_link_down(struct fabric *fabric, uint32_t port);
 void data_port_node_down(struct fabric *fabric, uint32_t node);
 void data_port_expire(struct fabric *fabric, uint32_t lane, bool output);
-enum loss loss_of_link(struct fabric *fabric, uint32_t port);
+enum loss cause_of_closed_port(struct fabric *fabric, uint32_t port);
 
 /* counters.c */
 void counters_start(struct fabric *fabric);
@@ -285,6 +284,6 @@ void counters_count(struct fabric *fabric, uint32_t port, enum sma_counter count
 
 /* deadlock.c */
 void deadlock_watch(struct fabric *fabric);
-void deadlock_look(struct fabric *fabric);
+void deadlock_check(struct fabric *fabric);
 
 #endif

@@ -16,11 +16,11 @@
 
 #include <assert.h>
 
-static struct input_lane *input_at(struct fabric *fabric, uint32_t lane)
+static struct input_vl *input_at(struct fabric *fabric, uint32_t lane)
 {
     return &fabric->data->inputs[lane];
 }
-static struct output_lane *output_at(struct fabric *fabric, uint32_t lane)
+static struct output_vl *output_at(struct fabric *fabric, uint32_t lane)
 {
     return &fabric->data->outputs[lane];
 }
@@ -48,7 +48,7 @@ static unsigned next_copy(struct fabric *fabric, const struct switch_core *switc
 static uint32_t take_head(struct fabric *fabric, struct switch_core *switch_core, uint32_t lane)
 {
     struct data *data = fabric->data;
-    struct input_lane *input = input_at(fabric, lane);
+    struct input_vl *input = input_at(fabric, lane);
     uint32_t number = input->queue.head;
     if (!lid_is_multicast(data_packet_at(data, number)->dlid))
         return data_packet_pop(data, &input->queue);
@@ -59,7 +59,7 @@ static uint32_t take_head(struct fabric *fabric, struct switch_core *switch_core
     }
     uint32_t copy = data_packet_new(data);
     *data_packet_at(data, copy) = *data_packet_at(data, number);
-    flood_join(fabric, data_packet_at(data, copy)->flood);
+    multicast_add_copy(fabric, data_packet_at(data, copy)->multicast);
     data->totals.duplicates++;
     data->travelling++;
     return copy;
@@ -68,8 +68,8 @@ static uint32_t take_head(struct fabric *fabric, struct switch_core *switch_core
 static void cross(struct fabric *fabric, uint32_t lane, uint32_t to)
 {
     struct data *data = fabric->data;
-    struct input_lane *input = input_at(fabric, lane);
-    struct output_lane *output = output_at(fabric, to);
+    struct input_vl *input = input_at(fabric, lane);
+    struct output_vl *output = output_at(fabric, to);
     struct port *port = &fabric->ports[lane_port(fabric, lane)];
     struct switch_core *switch_core = switch_core_of(fabric, port);
     uint64_t now = des_now(fabric->network);
@@ -87,30 +87,30 @@ static void cross(struct fabric *fabric, uint32_t lane, uint32_t to)
     data_packet->vl = (uint8_t)lane_vl(fabric, to);
     input->crossing = to;
     input->crossing_blocks = input->copied ? 0 : (uint16_t)blocks;
-    input->wanted = NOBODY;
+    input->wanted = NONE;
     output->crossing = lane;
     output->used = (uint16_t)(output->used + blocks);
     if (fabric->options.multiplexed)
         port->input_busy = out->output_busy = true;
-    des_post_lane(fabric->network, DELAY_CROSSING, over,
+    des_post_fifo(fabric->network, DELAY_CROSSING, over,
                   (struct event){EVENT_CROSSED, lane, switch_core->life});
-    if (input->queue.head != NOBODY && !input->copied)
-        routing_unit_ask(fabric, switch_core, lane);
-    channel_push(fabric, to, number);
+    if (input->queue.head != NONE && !input->copied)
+        routing_unit_request(fabric, switch_core, lane);
+    output_vl_push(fabric, to, number);
 }
 
 static bool head_fits(struct fabric *fabric, uint32_t lane, uint32_t to)
 {
     const struct data_packet *data_packet =
         data_packet_at(fabric->data, input_at(fabric, lane)->queue.head);
-    return channel_has_room(fabric, to, blocks_of(data_packet->bytes));
+    return output_vl_has_room(fabric, to, blocks_of(data_packet->bytes));
 }
 
-static void leave_line(struct fabric *fabric, struct output_lane *output, uint32_t before,
+static void leave_line(struct fabric *fabric, struct output_vl *output, uint32_t before,
                        uint32_t lane)
 {
     uint32_t next = input_at(fabric, lane)->next;
-    if (before == NOBODY)
+    if (before == NONE)
         output->first_waiting = next;
     else
         input_at(fabric, before)->next = next;
@@ -121,14 +121,14 @@ static void leave_line(struct fabric *fabric, struct output_lane *output, uint32
 /* In a demultiplexed crossbar the first in line can always go if anybody can. */
 static void serve_line(struct fabric *fabric, uint32_t to)
 {
-    struct output_lane *output = output_at(fabric, to);
+    struct output_vl *output = output_at(fabric, to);
     uint32_t lane = output->first_waiting;
-    if (lane == NOBODY)
+    if (lane == NONE)
         return;
     if (!head_fits(fabric, lane, to)) {
-        channel_kick(fabric, lane_port(fabric, to)); /* so that somebody comes back */
-    } else if (output->crossing == NOBODY) {
-        leave_line(fabric, output, NOBODY, lane);
+        link_start_sending(fabric, lane_port(fabric, to)); /* so that somebody comes back */
+    } else if (output->crossing == NONE) {
+        leave_line(fabric, output, NONE, lane);
         cross(fabric, lane, to);
     }
 }
@@ -138,10 +138,10 @@ static void serve_line(struct fabric *fabric, uint32_t to)
 static void pass_over(struct fabric *fabric, struct port *port, uint32_t lane)
 {
     enum { PATIENCE = 2 };
-    if (lane == NOBODY || input_at(fabric, lane)->passed_over++ < PATIENCE)
+    if (lane == NONE || input_at(fabric, lane)->passed_over++ < PATIENCE)
         return;
     input_at(fabric, lane)->passed_over = 0;
-    if (port->held == NOBODY)
+    if (port->held == NONE)
         port->held = lane;
 }
 
@@ -154,28 +154,27 @@ static bool is_input_busy(const struct fabric *fabric, uint32_t lane)
 static void serve_port(struct fabric *fabric, uint32_t index)
 {
     struct port *port = &fabric->ports[index];
-    uint32_t late = NOBODY;
-    if (port->held != NOBODY &&
-        !head_fits(fabric, port->held, input_at(fabric, port->held)->wanted))
-        port->held = NOBODY; /* or one lane would hold up the others for longer than a crossing */
+    uint32_t late = NONE;
+    if (port->held != NONE && !head_fits(fabric, port->held, input_at(fabric, port->held)->wanted))
+        port->held = NONE; /* or one lane would hold up the others for longer than a crossing */
     for (unsigned step = 1; step <= port->vls && !port->output_busy; step++) {
         uint32_t to = lane_of(fabric, index, (port->turn + step) % port->vls);
-        uint32_t before = NOBODY, lane = output_at(fabric, to)->first_waiting;
-        for (; lane != NOBODY; before = lane, lane = input_at(fabric, lane)->next) {
+        uint32_t before = NONE, lane = output_at(fabric, to)->first_waiting;
+        for (; lane != NONE; before = lane, lane = input_at(fabric, lane)->next) {
             if (!head_fits(fabric, lane, to)) {
-                channel_kick(fabric, index); /* so that somebody comes back */
+                link_start_sending(fabric, index); /* so that somebody comes back */
                 break;
             }
             bool busy = is_input_busy(fabric, lane);
-            if (!busy && (port->held == NOBODY || port->held == lane)) {
+            if (!busy && (port->held == NONE || port->held == lane)) {
                 port->turn = (uint8_t)lane_vl(fabric, to);
-                port->held = NOBODY;
+                port->held = NONE;
                 pass_over(fabric, port, late);
                 leave_line(fabric, output_at(fabric, to), before, lane);
                 cross(fabric, lane, to);
                 return;
             }
-            if (busy && late == NOBODY)
+            if (busy && late == NONE)
                 late = lane;
         }
     }
@@ -189,26 +188,27 @@ static void serve_waiting(struct fabric *fabric, uint32_t to)
         serve_line(fabric, to);
 }
 
-void lanes_serve(struct fabric *fabric, uint32_t output)
+void output_vl_serve_waiting(struct fabric *fabric, uint32_t output)
 {
     if (switch_core_of(fabric, &fabric->ports[lane_port(fabric, output)])->is_switch)
         serve_waiting(fabric, output);
-    else if (fabric->data->outputs[output].first_waiting != NOBODY)
+    else if (fabric->data->outputs[output].first_waiting != NONE)
         sender_offer(fabric, fabric->data->outputs[output].first_waiting);
 }
 
 static void enter_line(struct fabric *fabric, uint32_t lane, uint32_t to)
 {
-    struct output_lane *output = output_at(fabric, to);
+    struct output_vl *output = output_at(fabric, to);
     const struct port *out = &fabric->ports[lane_port(fabric, to)];
     if (!out->open || lane_vl(fabric, to) >= out->vls) { /* it has closed in the meantime */
-        lanes_turn_away(fabric, lane,
-                        out->open ? LOSS_NO_LANE : loss_of_link(fabric, lane_port(fabric, to)));
+        input_vl_output_closed(fabric, lane,
+                               out->open ? LOSS_NO_VL
+                                         : cause_of_closed_port(fabric, lane_port(fabric, to)));
         return;
     }
-    input_at(fabric, lane)->next = NOBODY;
+    input_at(fabric, lane)->next = NONE;
     input_at(fabric, lane)->passed_over = 0;
-    if (output->first_waiting == NOBODY)
+    if (output->first_waiting == NONE)
         output->first_waiting = lane;
     else
         input_at(fabric, output->last_waiting)->next = lane;
@@ -221,37 +221,37 @@ static void enter_line(struct fabric *fabric, uint32_t lane, uint32_t to)
 
 static void forget_hold(struct fabric *fabric, uint32_t lane, uint32_t wanted)
 {
-    if (wanted != NOBODY && fabric->ports[lane_port(fabric, wanted)].held == lane)
-        fabric->ports[lane_port(fabric, wanted)].held = NOBODY;
+    if (wanted != NONE && fabric->ports[lane_port(fabric, wanted)].held == lane)
+        fabric->ports[lane_port(fabric, wanted)].held = NONE;
 }
 
 /* What the switch could not relay is counted at its input, what the output refuses there. */
 static void count_discard(struct fabric *fabric, uint32_t port, enum loss cause)
 {
-    bool switch_core = cause == LOSS_NO_ROUTE || cause == LOSS_TURNED_BACK ||
-                       cause == LOSS_NO_LANE || cause == LOSS_MOVED;
+    bool switch_core = cause == LOSS_NO_ROUTE || cause == LOSS_OUTPUT_IS_INPUT ||
+                       cause == LOSS_NO_VL || cause == LOSS_MOVED;
     counters_count(fabric, port,
                    switch_core           ? COUNTER_RCV_SWITCH_RELAY
                    : cause == LOSS_P_KEY ? COUNTER_XMIT_CONSTRAINT
                                          : COUNTER_XMIT_DISCARDS);
 }
 
-void lanes_discard(struct fabric *fabric, uint32_t lane, uint32_t output_port, enum loss cause)
+void input_vl_discard(struct fabric *fabric, uint32_t lane, uint32_t output_port, enum loss cause)
 {
-    struct input_lane *input = input_at(fabric, lane);
+    struct input_vl *input = input_at(fabric, lane);
     uint32_t port = lane_port(fabric, lane);
-    uint32_t at = output_port == NOBODY || cause == LOSS_NO_LANE ? port : output_port;
+    uint32_t at = output_port == NONE || cause == LOSS_NO_VL ? port : output_port;
     uint32_t number = data_packet_pop(fabric->data, &input->queue);
     forget_hold(fabric, lane, input->wanted);
     input->used = (uint16_t)(input->used - blocks_of(data_packet_at(fabric->data, number)->bytes));
     input->asked = false;
-    input->wanted = NOBODY;
+    input->wanted = NONE;
     input->copied = 0;
     count_discard(fabric, at, cause);
     data_lose(fabric, number, cause, at);
-    credits_note(fabric, lane);
-    if (input->queue.head != NOBODY)
-        routing_unit_ask(fabric, switch_core_of(fabric, &fabric->ports[port]), lane);
+    credits_update(fabric, lane);
+    if (input->queue.head != NONE)
+        routing_unit_request(fabric, switch_core_of(fabric, &fabric->ports[port]), lane);
 }
 
 static unsigned output_for(const struct fabric *fabric, const struct switch_core *switch_core,
@@ -271,13 +271,13 @@ static bool passes_keys(struct fabric *fabric, const struct switch_core *switch_
 static unsigned switch_core_map(const struct switch_core *switch_core, unsigned input,
                                 unsigned output, unsigned sl)
 {
-    if (switch_core->one_map)
-        return switch_core->common_lanes >> sl * 4 & 15;
+    if (switch_core->uniform_sl2vl)
+        return switch_core->common_sl2vl >> sl * 4 & 15;
     const uint8_t *row = switch_core->sl2vl[output * (switch_core->port_count + 1u) + input];
     return row[sl / 2] >> (sl % 2 ? 0 : 4) & 15;
 }
 
-/* The output lane for this parcel at this output; NOBODY and the cause if there is none. */
+/* The output lane for this parcel at this output; NONE and the cause if there is none. */
 static uint32_t map_lane(struct fabric *fabric, struct switch_core *switch_core, unsigned input,
                          unsigned output, const struct data_packet *data_packet, enum loss *cause)
 {
@@ -285,59 +285,60 @@ static uint32_t map_lane(struct fabric *fabric, struct switch_core *switch_core,
     const struct port *port = &fabric->ports[index];
     unsigned vl = switch_core_map(switch_core, input, output, data_packet->sl);
     if (!port->open)
-        *cause = loss_of_link(fabric, index);
+        *cause = cause_of_closed_port(fabric, index);
     else if (port->keys_out && !passes_keys(fabric, switch_core, port, data_packet))
         *cause = LOSS_P_KEY;
     else if (vl >= port->vls)
-        *cause = LOSS_NO_LANE;
+        *cause = LOSS_NO_VL;
     else
         return lane_of(fabric, index, vl);
-    return NOBODY;
+    return NONE;
 }
 
 static void want(struct fabric *fabric, uint32_t lane, uint32_t to)
 {
-    struct input_lane *input = input_at(fabric, lane);
+    struct input_vl *input = input_at(fabric, lane);
     input->wanted = to;
-    if (input->crossing == NOBODY)
+    if (input->crossing == NONE)
         enter_line(fabric, lane, to);
 }
 
 static void connect_multicast(struct fabric *fabric, struct switch_core *switch_core, uint32_t lane,
                               enum loss cause)
 {
-    struct input_lane *input = input_at(fabric, lane);
+    struct input_vl *input = input_at(fabric, lane);
     const struct data_packet *data_packet = data_packet_at(fabric->data, input->queue.head);
     unsigned from = fabric->ports[lane_port(fabric, lane)].number;
     unsigned output = input->copied;
-    uint32_t refused_by = NOBODY;
-    if (!flood_goes_on(fabric, data_packet->flood)) { /* the tables send it round and round */
+    uint32_t refused_by = NONE;
+    if (!multicast_may_forward(fabric,
+                               data_packet->multicast)) { /* the tables send it round and round */
         fabric->totals.looped++;
-        lanes_discard(fabric, lane, NOBODY, LOSS_NO_ROUTE);
+        input_vl_discard(fabric, lane, NONE, LOSS_NO_ROUTE);
         return;
     }
     while ((output = next_copy(fabric, switch_core, lane, data_packet, output)) != 0) {
         uint32_t to = map_lane(fabric, switch_core, from, output, data_packet, &cause);
-        if (to != NOBODY) {
+        if (to != NONE) {
             want(fabric, lane, to);
             return;
         }
         refused_by = switch_core->first_port + output;
     }
-    lanes_discard(fabric, lane, refused_by, cause);
+    input_vl_discard(fabric, lane, refused_by, cause);
 }
 
-void lanes_turn_away(struct fabric *fabric, uint32_t lane, enum loss cause)
+void input_vl_output_closed(struct fabric *fabric, uint32_t lane, enum loss cause)
 {
-    struct input_lane *input = input_at(fabric, lane);
+    struct input_vl *input = input_at(fabric, lane);
     const struct port *port = &fabric->ports[lane_port(fabric, lane)];
     if (!lid_is_multicast(data_packet_at(fabric->data, input->queue.head)->dlid)) {
-        lanes_discard(fabric, lane, lane_port(fabric, input->wanted), cause);
+        input_vl_discard(fabric, lane, lane_port(fabric, input->wanted), cause);
         return;
     }
     forget_hold(fabric, lane, input->wanted);
     input->copied = fabric->ports[lane_port(fabric, input->wanted)].number;
-    input->wanted = NOBODY;
+    input->wanted = NONE;
     connect_multicast(fabric, switch_core_of(fabric, port), lane, cause);
 }
 
@@ -352,9 +353,9 @@ static uint64_t crossing_time(const struct fabric *fabric, const struct port *po
     return data_packet->tail > wire ? data_packet->tail - wire : 0;
 }
 
-void lanes_connect(struct fabric *fabric, uint32_t lane, uint32_t life)
+void input_vl_connect(struct fabric *fabric, uint32_t lane, uint32_t life)
 {
-    struct input_lane *input = input_at(fabric, lane);
+    struct input_vl *input = input_at(fabric, lane);
     const struct port *port = &fabric->ports[lane_port(fabric, lane)];
     struct switch_core *switch_core = switch_core_of(fabric, port);
     if (life != switch_core->life)
@@ -368,15 +369,15 @@ void lanes_connect(struct fabric *fabric, uint32_t lane, uint32_t life)
     unsigned output = output_for(fabric, switch_core, data_packet->dlid);
     enum loss cause = LOSS_NO_ROUTE;
     if (output == port->number) {
-        lanes_discard(fabric, lane, NOBODY,
-                      switch_core->is_virtual ? LOSS_MOVED : LOSS_TURNED_BACK);
+        input_vl_discard(fabric, lane, NONE,
+                         switch_core->is_virtual ? LOSS_MOVED : LOSS_OUTPUT_IS_INPUT);
     } else if (output == 0 || output > switch_core->port_count) {
-        lanes_discard(fabric, lane, NOBODY, LOSS_NO_ROUTE);
+        input_vl_discard(fabric, lane, NONE, LOSS_NO_ROUTE);
     } else {
         uint32_t to = map_lane(fabric, switch_core, port->number, output, data_packet, &cause);
-        uint64_t at = to == NOBODY ? 0 : crossing_time(fabric, port, to, data_packet);
-        if (to == NOBODY) {
-            lanes_discard(fabric, lane, switch_core->first_port + output, cause);
+        uint64_t at = to == NONE ? 0 : crossing_time(fabric, port, to, data_packet);
+        if (to == NONE) {
+            input_vl_discard(fabric, lane, switch_core->first_port + output, cause);
         } else if (at > des_now(fabric->network)) {
             input->asked = true;
             des_post(fabric->network, at, (struct event){EVENT_CONNECT, lane, life});
@@ -394,8 +395,8 @@ static void serve_input(struct fabric *fabric, uint32_t index, unsigned served)
     unsigned slots = 1u << fabric->data->lane_shift;
     for (unsigned step = 1; step <= 2 * slots && !port->input_busy; step++) {
         uint32_t lane = lane_of(fabric, index, (served + step) & (slots - 1));
-        const struct input_lane *input = input_at(fabric, lane);
-        if (input->wanted == NOBODY || input->crossing != NOBODY)
+        const struct input_vl *input = input_at(fabric, lane);
+        if (input->wanted == NONE || input->crossing != NONE)
             continue;
         uint32_t output = lane_port(fabric, input->wanted);
         if (step > slots || fabric->ports[output].held == lane)
@@ -403,24 +404,24 @@ static void serve_input(struct fabric *fabric, uint32_t index, unsigned served)
     }
 }
 
-void lanes_crossed(struct fabric *fabric, uint32_t lane, uint32_t life)
+void input_vl_crossed(struct fabric *fabric, uint32_t lane, uint32_t life)
 {
-    struct input_lane *input = input_at(fabric, lane);
+    struct input_vl *input = input_at(fabric, lane);
     uint32_t port = lane_port(fabric, lane), to = input->crossing;
     struct switch_core *switch_core = switch_core_of(fabric, &fabric->ports[port]);
     bool multiplexed = fabric->options.multiplexed;
-    if (life != switch_core->life || to == NOBODY)
+    if (life != switch_core->life || to == NONE)
         return;
-    input->crossing = output_at(fabric, to)->crossing = NOBODY;
+    input->crossing = output_at(fabric, to)->crossing = NONE;
     input->used = (uint16_t)(input->used - input->crossing_blocks);
-    credits_note(fabric, lane);
+    credits_update(fabric, lane);
     if (!multiplexed)
         serve_line(fabric, to);
     /* In a multiplexed crossbar both ports still count as busy: the lane's next parcel gets into
      * its line, but has no precedence. */
     if (input->copied)
         connect_multicast(fabric, switch_core, lane, LOSS_INACTIVE_PORT);
-    else if (input->wanted != NOBODY)
+    else if (input->wanted != NONE)
         enter_line(fabric, lane, input->wanted);
     if (!multiplexed)
         return;
@@ -444,9 +445,9 @@ static bool is_broken(struct fabric *fabric, struct port *port,
     return rate && rng_next(&port->rng) < (uint64_t)data_packet->bytes * 8 * rate;
 }
 
-void lanes_watch_life(struct fabric *fabric, uint32_t lane)
+void input_vl_start_lifetime(struct fabric *fabric, uint32_t lane)
 {
-    struct input_lane *input = input_at(fabric, lane);
+    struct input_vl *input = input_at(fabric, lane);
     uint64_t life = switch_core_of(fabric, &fabric->ports[lane_port(fabric, lane)])->life_time_ps;
     uint64_t now = des_now(fabric->network);
     if (input->timed || life == TIME_NEVER)
@@ -460,25 +461,25 @@ static void arrive_in_lane(struct fabric *fabric, struct switch_core *switch_cor
                            uint32_t lane)
 {
     struct data *data = fabric->data;
-    struct input_lane *input = input_at(fabric, lane);
+    struct input_vl *input = input_at(fabric, lane);
     struct data_packet *data_packet = data_packet_at(data, number);
     data_packet->since = des_now(fabric->network);
     data_packet->hops += data_packet->hops < UINT8_MAX;
     input->used = (uint16_t)(input->used + blocks_of(data_packet->bytes));
-    bool first = input->queue.head == NOBODY;
+    bool first = input->queue.head == NONE;
     data_packet_push(data, &input->queue, number);
     if (switch_core->life_time_ps != TIME_NEVER)
-        lanes_watch_life(fabric, lane);
+        input_vl_start_lifetime(fabric, lane);
     if (first)
-        routing_unit_ask(fabric, switch_core, lane);
-    credits_note(fabric, lane);
+        routing_unit_request(fabric, switch_core, lane);
+    credits_update(fabric, lane);
 }
 
 /* Something that used up credits but never gets into the buffer. */
 static void lose_on_arrival(struct fabric *fabric, uint32_t number, uint32_t lane, enum loss cause)
 {
     data_lose(fabric, number, cause, lane_port(fabric, lane));
-    credits_note(fabric, lane);
+    credits_update(fabric, lane);
 }
 
 /* An armed port becomes active by the first data packet (7.2.7.3). */
@@ -492,7 +493,7 @@ static bool opens(struct fabric *fabric, struct switch_core *switch_core, uint32
     return true;
 }
 
-void lanes_arrive(struct fabric *fabric, uint32_t number, uint32_t index)
+void input_vl_receive(struct fabric *fabric, uint32_t number, uint32_t index)
 {
     struct data *data = fabric->data;
     struct port *port = &fabric->ports[index];
@@ -504,11 +505,12 @@ void lanes_arrive(struct fabric *fabric, uint32_t number, uint32_t index)
         counters_note_missed(fabric, index, data_packet);
         bool is_back =
             port->up && switch_core->up; /* it was down while the parcel was on its way */
-        data_lose(fabric, number, is_back ? LOSS_DEAD_LINK : loss_of_link(fabric, index), index);
+        data_lose(fabric, number, is_back ? LOSS_DEAD_LINK : cause_of_closed_port(fabric, index),
+                  index);
         return;
     }
     uint32_t lane = lane_of(fabric, index, data_packet->vl);
-    struct input_lane *input = input_at(fabric, lane);
+    struct input_vl *input = input_at(fabric, lane);
     unsigned blocks = blocks_of(data_packet->bytes);
     if (is_broken(fabric, port, data_packet)) {
         /* The receiver has not counted it: the sender's next word on what it sent puts it right. */
@@ -527,7 +529,7 @@ void lanes_arrive(struct fabric *fabric, uint32_t number, uint32_t index)
         lose_on_arrival(fabric, number, lane, LOSS_P_KEY);
     } else if (!switch_core->is_switch) {
         data_deliver(fabric, number, index);
-        credits_note(fabric, lane);
+        credits_update(fabric, lane);
     } else if (input->used + blocks > port->room) {
         data->overflowed = true;
         lose_on_arrival(fabric, number, lane, LOSS_OVERFLOW);

@@ -40,7 +40,7 @@ static void hear_lost(void *context, uint64_t now, const struct packet_view *pac
     struct scene *scene = context;
     (void)now, (void)cause, (void)port;
     scene->lost++;
-    scene->foreign_lost += packet->from_guest == TOPOLOGY_NONE && packet->to_guest == TOPOLOGY_NONE;
+    scene->foreign_lost += packet->from_vm == TOPOLOGY_NONE && packet->to_vm == TOPOLOGY_NONE;
     scene->lost_packet = *packet;
 }
 
@@ -50,7 +50,7 @@ static void scene_begin(struct scene *scene)
     cloud_begin(&scene->cloud);
     scene->fabric = scene->cloud.world.fabric;
     for (unsigned i = 0; i < 2; i++)
-        scene->guests[i] = fabric_add_guest(scene->fabric);
+        scene->guests[i] = fabric_add_vm(scene->fabric);
     fabric_set_paths(scene->fabric, &(struct data_paths){scene, find});
     fabric_observe_data(
         scene->fabric,
@@ -100,7 +100,7 @@ static unsigned send(struct scene *scene, uint32_t from, uint32_t to, uint64_t i
     return number;
 }
 
-static uint64_t sum(const struct guest_side *side)
+static uint64_t sum(const struct vm_direction *side)
 {
     uint64_t lost = 0;
     for (unsigned i = 0; i < LOSS_CAUSES; i++)
@@ -112,16 +112,16 @@ static uint64_t sum(const struct guest_side *side)
 static void migrate(struct scene *scene, unsigned guest, unsigned from_host, unsigned from,
                     unsigned to_host, unsigned to)
 {
-    fabric_move_guest(scene->fabric, scene->guests[guest], TOPOLOGY_NONE);
+    fabric_move_vm(scene->fabric, scene->guests[guest], TOPOLOGY_NONE);
     assert_int_equal(cloud_set_function(&scene->cloud, from_host, from, 0, 0), 0);
     cloud_place(&scene->cloud, GUEST_LID + guest, to_host, to);
-    fabric_move_guest(scene->fabric, scene->guests[guest], cloud_port(&scene->cloud, to_host, to));
+    fabric_move_vm(scene->fabric, scene->guests[guest], cloud_port(&scene->cloud, to_host, to));
 }
 
 static void start(struct scene *scene, unsigned guest, unsigned host, unsigned number)
 {
     cloud_place(&scene->cloud, GUEST_LID + guest, host, number);
-    fabric_move_guest(scene->fabric, scene->guests[guest], cloud_port(&scene->cloud, host, number));
+    fabric_move_vm(scene->fabric, scene->guests[guest], cloud_port(&scene->cloud, host, number));
 }
 
 static void what_is_sent_to_a_guest_follows_it(void **state)
@@ -130,7 +130,7 @@ static void what_is_sent_to_a_guest_follows_it(void **state)
     struct scene scene;
     scene_begin(&scene);
     start(&scene, 0, 0, 1);
-    const struct guest_view *guest = fabric_guest(scene.fabric, scene.guests[0]);
+    const struct vm_view *guest = fabric_vm(scene.fabric, scene.guests[0]);
     unsigned traffic = send(&scene, scene.cloud.world.manager, scene.guests[0], TIME_US, 0);
     run(&scene, TIME_MS);
     assert_int_equal(scene.last_at, cloud_port(&scene.cloud, 0, 1));
@@ -154,10 +154,10 @@ static void what_is_sent_to_a_guest_follows_it(void **state)
     uint64_t lost = sum(&guest->to);
     assert_in_range(lost, guest->to.downtime_ps / TIME_US - 4, guest->to.downtime_ps / TIME_US + 4);
     assert_true(guest->to.lost[LOSS_MOVED] > 0);
-    assert_int_equal(guest->to.lost[LOSS_TURNED_BACK], 0); /* nobody's tables are wrong */
+    assert_int_equal(guest->to.lost[LOSS_OUTPUT_IS_INPUT], 0); /* nobody's tables are wrong */
     assert_int_equal(scene.lost, lost);
-    assert_int_equal(scene.lost_packet.to_guest, scene.guests[0]);
-    assert_int_equal(scene.lost_packet.from_guest, TOPOLOGY_NONE);
+    assert_int_equal(scene.lost_packet.to_vm, scene.guests[0]);
+    assert_int_equal(scene.lost_packet.from_vm, TOPOLOGY_NONE);
     fabric_stop_traffic(scene.fabric, traffic);
     run(&scene, TIME_MS);
     assert_int_equal(scene.delivered, guest->to.delivered);
@@ -170,10 +170,10 @@ static void what_a_guest_sends_waits_for_it_and_leaves_from_its_new_port(void **
     struct scene scene;
     scene_begin(&scene);
     start(&scene, 0, 0, 1);
-    const struct guest_view *guest = fabric_guest(scene.fabric, scene.guests[0]);
+    const struct vm_view *guest = fabric_vm(scene.fabric, scene.guests[0]);
     unsigned traffic = send(&scene, scene.guests[0], scene.cloud.world.manager, 10 * TIME_US, 0);
     run(&scene, TIME_MS);
-    fabric_move_guest(scene.fabric, scene.guests[0], TOPOLOGY_NONE);
+    fabric_move_vm(scene.fabric, scene.guests[0], TOPOLOGY_NONE);
     run(&scene, 100 * TIME_US);
     uint64_t delivered = guest->from.delivered;
     run(&scene, 100 * TIME_US);
@@ -201,20 +201,18 @@ static void a_guest_that_is_away_for_long_gives_up_old_packets(void **state)
     struct scene scene;
     scene_begin(&scene);
     start(&scene, 0, 0, 1);
-    const struct guest_view *guest = fabric_guest(scene.fabric, scene.guests[0]);
+    const struct vm_view *guest = fabric_vm(scene.fabric, scene.guests[0]);
     send(&scene, scene.guests[0], scene.cloud.world.manager, 10 * TIME_US, 0);
     run(&scene, TIME_MS);
-    fabric_move_guest(scene.fabric, scene.guests[0], TOPOLOGY_NONE);
+    fabric_move_vm(scene.fabric, scene.guests[0], TOPOLOGY_NONE);
     run(&scene, 10 * TIME_MS);
     uint64_t before = guest->from.delivered;
     struct data_totals totals;
-    fabric_move_guest(scene.fabric, scene.guests[0], cloud_port(&scene.cloud, 0, 1));
+    fabric_move_vm(scene.fabric, scene.guests[0], cloud_port(&scene.cloud, 0, 1));
     fabric_data_totals(scene.fabric, &totals);
-    assert_in_range(totals.unroutable, 1000 - DATA_GUEST_BACKLOG - 2,
-                    1000 - DATA_GUEST_BACKLOG + 2);
+    assert_in_range(totals.unroutable, 1000 - DATA_VM_BACKLOG - 2, 1000 - DATA_VM_BACKLOG + 2);
     run(&scene, 5 * TIME_US + 200 * TIME_US);
-    assert_in_range(guest->from.delivered - before, DATA_GUEST_BACKLOG + 18,
-                    DATA_GUEST_BACKLOG + 22);
+    assert_in_range(guest->from.delivered - before, DATA_VM_BACKLOG + 18, DATA_VM_BACKLOG + 22);
     scene_end(&scene);
 }
 
@@ -238,7 +236,7 @@ static void two_guests_move_and_nobody_elses_traffic_is_lost(void **state)
     run(&scene, TIME_MS);
     assert_int_equal(scene.foreign_lost, 0);
     for (unsigned i = 0; i < 2; i++) {
-        const struct guest_view *guest = fabric_guest(scene.fabric, scene.guests[i]);
+        const struct vm_view *guest = fabric_vm(scene.fabric, scene.guests[i]);
         assert_int_equal(guest->moves, 1);
         assert_true(guest->to.delivered > 2000 && guest->from.delivered > 2000);
         assert_in_range(sum(&guest->to), 1, 400);
@@ -254,12 +252,12 @@ static void an_address_without_its_machine_takes_nothing(void **state)
     struct scene scene;
     scene_begin(&scene);
     cloud_place(&scene.cloud, GUEST_LID, 0, 1);
-    const struct guest_view *guest = fabric_guest(scene.fabric, scene.guests[0]);
+    const struct vm_view *guest = fabric_vm(scene.fabric, scene.guests[0]);
     send(&scene, scene.cloud.world.manager, scene.guests[0], 10 * TIME_US, 0);
     run(&scene, TIME_MS);
     assert_int_equal(guest->to.delivered, 0);
     assert_in_range(guest->to.lost[LOSS_MOVED], 99, 101);
-    fabric_move_guest(scene.fabric, scene.guests[0], cloud_port(&scene.cloud, 0, 1));
+    fabric_move_vm(scene.fabric, scene.guests[0], cloud_port(&scene.cloud, 0, 1));
     run(&scene, TIME_MS);
     assert_in_range(guest->to.delivered, 99, 101);
     assert_int_equal(guest->moves, 0);
@@ -291,7 +289,7 @@ static void reliable_packets_survive_the_move(void **state)
     assert_true(totals.retried > 0);
     assert_int_equal(scene.lost, 0);
     assert_int_equal(totals.delivered, totals.made);
-    assert_int_equal(fabric_guest(scene.fabric, scene.guests[0])->moves, 5);
+    assert_int_equal(fabric_vm(scene.fabric, scene.guests[0])->moves, 5);
     scene_end(&scene);
 }
 
@@ -314,21 +312,21 @@ static void a_guest_leaves_the_line_it_waits_in(void **state)
         traffic_release(&traffic);
     }
     run(&scene, TIME_MS);
-    fabric_move_guest(scene.fabric, scene.guests[0], TOPOLOGY_NONE);
+    fabric_move_vm(scene.fabric, scene.guests[0], TOPOLOGY_NONE);
     run(&scene, TIME_MS);
-    uint64_t stopped = fabric_guest(scene.fabric, scene.guests[0])->from.delivered;
+    uint64_t stopped = fabric_vm(scene.fabric, scene.guests[0])->from.delivered;
     run(&scene, TIME_MS);
-    assert_int_equal(fabric_guest(scene.fabric, scene.guests[0])->from.delivered, stopped);
+    assert_int_equal(fabric_vm(scene.fabric, scene.guests[0])->from.delivered, stopped);
     migrate(&scene, 0, 0, 1, 1, 1);
     run(&scene, TIME_MS);
     for (unsigned i = 0; i < 2; i++)
-        assert_true(fabric_guest(scene.fabric, scene.guests[i])->from.delivered > stopped + 100);
+        assert_true(fabric_vm(scene.fabric, scene.guests[i])->from.delivered > stopped + 100);
     /* A LID that its owner swaps on the spot: what is under way is lost, the rest arrives. */
-    uint64_t before = fabric_guest(scene.fabric, scene.guests[1])->from.delivered;
-    fabric_move_guest(scene.fabric, scene.guests[1], TOPOLOGY_NONE);
-    fabric_move_guest(scene.fabric, scene.guests[1], cloud_port(&scene.cloud, 0, 2));
+    uint64_t before = fabric_vm(scene.fabric, scene.guests[1])->from.delivered;
+    fabric_move_vm(scene.fabric, scene.guests[1], TOPOLOGY_NONE);
+    fabric_move_vm(scene.fabric, scene.guests[1], cloud_port(&scene.cloud, 0, 2));
     run(&scene, TIME_MS);
-    assert_true(fabric_guest(scene.fabric, scene.guests[1])->from.delivered > before + 100);
+    assert_true(fabric_vm(scene.fabric, scene.guests[1])->from.delivered > before + 100);
     scene_end(&scene);
 }
 
@@ -341,7 +339,7 @@ static void packets_from_before_the_move_do_not_end_the_downtime(void **state)
     scene_begin(&scene);
     start(&scene, 0, 0, 1);
     cloud_place(&scene.cloud, OTHER_LID, 1, 1);
-    const struct guest_view *guest = fabric_guest(scene.fabric, scene.guests[0]);
+    const struct vm_view *guest = fabric_vm(scene.fabric, scene.guests[0]);
     send(&scene, scene.guests[0], scene.cloud.world.manager, 20 * TIME_US, 0);
     run(&scene, 100 * TIME_US);
     while (!totals.travelling) {
@@ -349,7 +347,7 @@ static void packets_from_before_the_move_do_not_end_the_downtime(void **state)
         fabric_data_totals(scene.fabric, &totals);
     }
     uint64_t before = guest->from.delivered;
-    fabric_move_guest(scene.fabric, scene.guests[0], cloud_port(&scene.cloud, 1, 1));
+    fabric_move_vm(scene.fabric, scene.guests[0], cloud_port(&scene.cloud, 1, 1));
     run(&scene, 10 * TIME_US);
     assert_int_equal(guest->from.delivered, before + 1);
     assert_true(guest->from.interrupted);
@@ -411,7 +409,7 @@ static void a_look_up_in_a_virtual_switch_has_a_price_of_its_own(void **state)
     assert_int_equal(latency_with(1010 * TIME_NS) - latency_with(10 * TIME_NS), TIME_US);
 }
 
-static struct guest_view a_move(void)
+static struct vm_view a_move(void)
 {
     struct scene scene;
     scene_begin(&scene);
@@ -421,7 +419,7 @@ static struct guest_view a_move(void)
     run(&scene, TIME_MS);
     migrate(&scene, 0, 0, 1, 1, 2);
     run(&scene, TIME_MS);
-    struct guest_view view = *fabric_guest(scene.fabric, scene.guests[0]);
+    struct vm_view view = *fabric_vm(scene.fabric, scene.guests[0]);
     scene_end(&scene);
     return view;
 }
@@ -429,8 +427,8 @@ static struct guest_view a_move(void)
 static void the_same_move_costs_the_same(void **state)
 {
     (void)state;
-    struct guest_view a = a_move(), b = a_move();
-    const struct guest_side *sides[2][2] = {{&a.to, &b.to}, {&a.from, &b.from}};
+    struct vm_view a = a_move(), b = a_move();
+    const struct vm_direction *sides[2][2] = {{&a.to, &b.to}, {&a.from, &b.from}};
     assert_int_equal(a.attached_ps, b.attached_ps);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(sides[i][0]->last_ps, sides[i][1]->last_ps);
@@ -451,10 +449,10 @@ static void a_hypervisor_dies_with_its_guest(void **state)
     run(&scene, TIME_MS);
     assert_int_equal(fabric_set_node(scene.fabric, scene.cloud.hosts[0].vswitch, false, NULL), 0);
     run(&scene, TIME_MS);
-    const struct guest_view *guest = fabric_guest(scene.fabric, scene.guests[0]);
+    const struct vm_view *guest = fabric_vm(scene.fabric, scene.guests[0]);
     assert_true(guest->to.lost[LOSS_DEAD_NODE] > 900);
     /* It starts again at the other one. */
-    fabric_move_guest(scene.fabric, scene.guests[0], TOPOLOGY_NONE);
+    fabric_move_vm(scene.fabric, scene.guests[0], TOPOLOGY_NONE);
     start(&scene, 0, 1, 1);
     run(&scene, TIME_MS);
     assert_true(guest->to.delivered > 1900);
