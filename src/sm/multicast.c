@@ -128,8 +128,8 @@ void multicast_forget(struct sm *sm)
     struct blocks *blocks = &sm->subnet.blocks;
     for (uint32_t row = 0; row < blocks->rows.count; row++)
         if (blocks->rows.items[row].kind == BLOCK_MULTICAST)
-            blocks_waive(blocks, blocks->rows.items[row].port, BLOCK_MULTICAST,
-                         blocks->rows.items[row].part);
+            blocks_want_nothing(blocks, blocks->rows.items[row].port, BLOCK_MULTICAST,
+                                blocks->rows.items[row].part);
     struct multicast *before = sm->multicast;
     sm->multicast = multicast_new();
     sm->multicast->owned_groups = before->owned_groups;

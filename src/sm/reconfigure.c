@@ -105,7 +105,7 @@ static enum reconfigure_event make_plan(struct sm *sm, uint64_t now)
     assert(discovery_is_complete(sm) && !program_tables_under_way(sm));
     assert(sm->subnet.own_port != SUBNET_NONE && reconfigure_is_outdated(sm));
     break_off(sm, now);
-    subnet_find_ways(&sm->subnet);
+    subnet_find_paths(&sm->subnet);
     lids_assign(sm, r->reason == REASON_TAKE_OVER);
     report_nodes(sm);
     report_discovered(sm, now);
