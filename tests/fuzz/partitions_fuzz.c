@@ -28,7 +28,7 @@ static void check_data(const struct partitions *partitions)
     for (size_t i = 0; i < partitions->rules.count; i++) {
         const struct partition_rule *rule = &partitions->rules.items[i];
         traffic_spec(rule->partition < partitions->all.count && rule->membership <= MEMBER_BOTH);
-        traffic_spec((rule->guid != 0) == (rule->whom == MEMBERS_PORT));
+        traffic_spec((rule->guid != 0) == (rule->target == MEMBERS_PORT));
         traffic_spec((i < partitions->general) == (rule->guid == 0));
     }
     for (size_t i = 0; i < partitions->groups.count; i++) {

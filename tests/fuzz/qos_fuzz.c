@@ -60,19 +60,19 @@ static void check_port(const struct qos *qos, const struct qos_layout *layout, u
 static void check_answers(const struct qos *qos, const struct qos_layout *layout)
 {
     for (unsigned i = 0; i < 64; i++) {
-        struct qos_party party = {
+        struct qos_endpoint party = {
             .port_guid = i, .type = (uint8_t)(i % 4), .self = i & 1, .description = "a"};
-        struct qos_question question = {.source_groups = qos_groups_of(qos, &party),
-                                        .destination_groups = i,
-                                        .target_guid = i * 7,
-                                        .service = i * 0x1234,
-                                        .p_key = (uint16_t)(i | 0x8000),
-                                        .class = (uint16_t)i,
-                                        .has_service = i & 2,
-                                        .has_p_key = i & 4,
-                                        .has_class = i & 8};
+        struct qos_request question = {.source_groups = qos_groups_of(qos, &party),
+                                       .destination_groups = i,
+                                       .target_guid = i * 7,
+                                       .service = i * 0x1234,
+                                       .p_key = (uint16_t)(i | 0x8000),
+                                       .class = (uint16_t)i,
+                                       .has_service = i & 2,
+                                       .has_p_key = i & 4,
+                                       .has_class = i & 8};
         uint8_t sl = 0xFF, lane = (uint8_t)(i % layout->lanes);
-        uint8_t level = qos_answer(qos, layout, &question, lane, &sl);
+        uint8_t level = qos_resolve(qos, layout, &question, lane, &sl);
         traffic_spec(level == QOS_NO_LEVEL || level < qos->levels.count);
         traffic_spec(sl < QOS_SLS);
         traffic_spec(!layout->levels || qos_allows(layout, sl, lane));
@@ -85,7 +85,7 @@ static void check_policy(const struct qos *qos)
     for (unsigned lanes = 1; lanes <= 15; lanes++) {
         struct qos_layout layout;
         struct err refusal;
-        qos_lay_out(qos, lanes, &layout, &refusal);
+        qos_make_layout(qos, lanes, &layout, &refusal);
         traffic_spec(layout.lanes >= 1 && layout.lanes <= lanes);
         check_answers(qos, &layout);
         for (unsigned link = 1; link <= 15; link++) {

@@ -71,7 +71,7 @@ static void set_machine(struct setup *setup, const struct machine *machine)
                                       .moves = machine->moves,
                                       .switches = last->switches,
                                       .table_smps = last->table_smps,
-                                      .time_ps = time_ns_to_ps(last->ended_ns - last->asked_ns),
+                                      .time_ps = time_ns_to_ps(last->ended_ns - last->submitted_ns),
                                       .has_traffic = machine->guest != TOPOLOGY_NONE};
     set(setup, machine->name, "lid", machine->lid, "");
     set(setup, machine->name, "moves", machine->moves, "times");

@@ -92,7 +92,7 @@ void shared_port_order(struct setup *setup, const struct machine_order *order, u
                         : topology->nodes.items[hypervisor].first_port + 1;
     struct vswitch_result result = {.request.verb = order->verb,
                                     .state = VSWITCH_DONE,
-                                    .asked_ns = now,
+                                    .submitted_ns = now,
                                     .began_ns = now,
                                     .ended_ns = now,
                                     .lid = port == TOPOLOGY_NONE ? 0 : lid_of(setup, port)};
