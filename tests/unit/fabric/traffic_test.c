@@ -414,14 +414,14 @@ static void a_trace_made_by_hand_is_checked_too(void **state)
         struct traffic_trace_entry entries[2];
         const char *part;
     } cases[] = {
-        {{{5, 1, 0, 64}, {6, 0, 1, 64}}, "sorted"},
-        {{{5, 1, 0, 64}, {4, 1, 2, 64}}, "sorted"},
-        {{{5, 1, 1, 64}, {6, 1, 2, 64}}, "its own"},
-        {{{5, 1, 3, 64}, {6, 1, 2, 64}}, "1 to 3"},
-        {{{5, 1, 0, 64}, {6, 3, 2, 64}}, "3 to 2"},
-        {{{5, 1, 0, 64}, {6, 2, 1, 0}}, "packet 1"},
-        {{{5, 1, 0, 4097}, {6, 2, 1, 1}}, "packet 0"},
-        {{{5, 1, 0, 1}, {TIME_LONGEST + 1, 2, 1, 1}}, "packet 1"},
+        {{{5, 1, 0, 64, 0}, {6, 0, 1, 64, 0}}, "sorted"},
+        {{{5, 1, 0, 64, 0}, {4, 1, 2, 64, 0}}, "sorted"},
+        {{{5, 1, 1, 64, 0}, {6, 1, 2, 64, 0}}, "its own"},
+        {{{5, 1, 3, 64, 0}, {6, 1, 2, 64, 0}}, "1 to 3"},
+        {{{5, 1, 0, 64, 0}, {6, 3, 2, 64, 0}}, "3 to 2"},
+        {{{5, 1, 0, 64, 0}, {6, 2, 1, 0, 0}}, "packet 1"},
+        {{{5, 1, 0, 4097, 0}, {6, 2, 1, 1, 0}}, "packet 0"},
+        {{{5, 1, 0, 1, 0}, {TIME_LONGEST + 1, 2, 1, 1, 0}}, "packet 1"},
     };
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct traffic traffic = traffic_of(PATTERN_TRACE, 3);
