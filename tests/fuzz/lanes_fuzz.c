@@ -13,8 +13,9 @@ static void check_lanes(const struct network *network, const struct lanes *lanes
             require(lanes_sl(lanes, source, (uint16_t)dlid) < LANES_SLS);
     for (uint32_t at = 0; at < network->switches.count; at++)
         for (unsigned i = 0; i < 49; i++)
-            for (uint8_t sl = 0; sl < LANES_SLS; sl++)
-                require(lanes_vl(lanes, at, (uint8_t)(i / 7), (uint8_t)(i % 7), sl) < LANES_SLS);
+            for (unsigned sl = 0; sl < LANES_SLS; sl++)
+                require(lanes_vl(lanes, at, (uint8_t)(i / 7), (uint8_t)(i % 7), (uint8_t)sl) <
+                        LANES_SLS);
 }
 
 static void check_use(const struct network *network, const struct lanes *lanes)
