@@ -52,6 +52,8 @@ struct sm *sm_new(const struct sm_config *config, uint64_t port_guid)
     sm->transactions = transactions_new();
     sm->mastership = mastership_new();
     sm->discovery = discovery_new();
+    sm->questions = questions_new();
+    sm->faults = faults_new();
     sm->sweeps = sweeps_new();
     sm->reconfigure = reconfigure_new();
     sm->report = report_new();
@@ -109,6 +111,8 @@ void sm_free(struct sm *sm)
     report_free(sm->report);
     mem_free(sm->reconfigure);
     sweeps_free(sm->sweeps);
+    faults_free(sm->faults);
+    questions_free(sm->questions);
     discovery_free(sm->discovery);
     mastership_free(sm->mastership);
     transactions_free(sm->transactions);
@@ -122,6 +126,7 @@ void sm_drop_requests(struct sm *sm)
 {
     transactions_flush(sm);
     discovery_requests_dropped(sm);
+    questions_requests_dropped(sm);
     sweeps_requests_dropped(sm);
     standby_copy_requests_dropped(sm);
     audit_requests_dropped(sm);

@@ -13,6 +13,16 @@
 #include <assert.h>
 #include <string.h>
 
+struct discovery {
+    uint32_t outstanding;   /* requests under way that it waits for */
+    VEC(uint32_t) frontier; /* ports to be asked through, in breadth- and depth-first order */
+    bool paths_lost;        /* a link or node went since paths were last found */
+    uint64_t explore_at;    /* when everything is explored at the latest; TIME_NEVER: it is not */
+    VEC(bool) probing;      /* by port: it is being asked through, or will be */
+    VEC(bool) avoided; /* by port: refused something or did not answer; left to the next sweep */
+    VEC(bool) keeps_change; /* by node: does not let a change be acknowledged, and that was said */
+};
+
 struct discovery *discovery_new(void)
 {
     struct discovery *discovery = mem_zalloc(1, sizeof *discovery);
@@ -25,21 +35,22 @@ void discovery_free(struct discovery *discovery)
     if (!discovery)
         return;
     vec_release(&discovery->frontier);
-    vec_release(&discovery->ports);
-    vec_release(&discovery->nodes);
+    vec_release(&discovery->probing);
+    vec_release(&discovery->avoided);
+    vec_release(&discovery->keeps_change);
     mem_free(discovery);
 }
 
-struct explored_port *explored_port(struct sm *sm, uint32_t port)
+static bool *probing_at(struct sm *sm, uint32_t port)
 {
     assert(port < sm->subnet.ports.count);
-    return vec_at(&sm->discovery->ports, port);
+    return vec_at(&sm->discovery->probing, port);
 }
 
-struct explored_node *explored_node(struct sm *sm, uint32_t node)
+static bool *avoided_at(struct sm *sm, uint32_t port)
 {
-    assert(node < sm->subnet.nodes.count);
-    return vec_at(&sm->discovery->nodes, node);
+    assert(port < sm->subnet.ports.count);
+    return vec_at(&sm->discovery->avoided, port);
 }
 
 void discovery_asked(struct sm *sm)
@@ -58,19 +69,19 @@ bool discovery_is_complete(const struct sm *sm)
     return sm->discovery->outstanding == 0;
 }
 
-bool discovery_is_reading(struct sm *sm, uint32_t node)
-{
-    return explored_node(sm, node)->reading != 0;
-}
-
 void discovery_avoid_port(struct sm *sm, uint32_t port)
 {
-    explored_port(sm, port)->avoided = true;
+    *avoided_at(sm, port) = true;
+}
+
+void discovery_stop_avoiding(struct sm *sm, uint32_t port)
+{
+    *avoided_at(sm, port) = false;
 }
 
 bool discovery_avoids_port(const struct sm *sm, uint32_t port)
 {
-    return port < sm->discovery->ports.count && sm->discovery->ports.items[port].avoided;
+    return port < sm->discovery->avoided.count && sm->discovery->avoided.items[port];
 }
 
 bool sm_is_avoiding_port(const struct sm *sm, uint32_t port)
@@ -80,24 +91,22 @@ bool sm_is_avoiding_port(const struct sm *sm, uint32_t port)
 
 bool discovery_first_keeps_change(struct sm *sm, uint32_t node)
 {
-    struct explored_node *explored = explored_node(sm, node);
-    bool first = !explored->keeps_change;
-    explored->keeps_change = true;
+    bool *keeps = vec_at(&sm->discovery->keeps_change, node);
+    bool first = !*keeps;
+    *keeps = true;
     return first;
+}
+
+void discovery_lost_path(struct sm *sm)
+{
+    sm->discovery->paths_lost = true;
 }
 
 void discovery_requests_dropped(struct sm *sm)
 {
     struct discovery *discovery = sm->discovery;
     discovery->outstanding = 0;
-    discovery->frontier.count = 0;
-    for (size_t i = 0; i < discovery->ports.count; i++)
-        discovery->ports.items[i].reading = discovery->ports.items[i].probing = false;
-    for (size_t i = 0; i < discovery->nodes.count; i++) {
-        struct explored_node *node = &discovery->nodes.items[i];
-        *node =
-            (struct explored_node){.silences = node->silences, .silent_until = node->silent_until};
-    }
+    discovery->frontier.count = discovery->probing.count = discovery->keeps_change.count = 0;
 }
 
 void discovery_restart(struct sm *sm)
@@ -105,10 +114,8 @@ void discovery_restart(struct sm *sm)
     sm_drop_requests(sm);
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         subnet_remove_node(&sm->subnet, node);
-    for (size_t port = 0; port < sm->discovery->ports.count; port++) {
-        sm->discovery->ports.items[port].avoided = false;
-        sm->discovery->ports.items[port].contender = 0;
-    }
+    sm->discovery->avoided.count = 0;
+    faults_restart(sm);
     program_cancel(sm);
     sm->discovery->paths_lost = false;
     sm->discovery->explore_at = TIME_NEVER;
@@ -119,14 +126,18 @@ void discovery_restart(struct sm *sm)
  * has come. */
 void discovery_probe(struct sm *sm, uint32_t port)
 {
-    struct explored_port *work = explored_port(sm, port);
-    if (work->probing)
+    if (*probing_at(sm, port))
         return;
-    work->probing = true;
+    *probing_at(sm, port) = true;
     if (sm->config.order == SM_ORDER_PROPAGATION)
         discovery_ask_through(sm, port);
     else
         vec_push(&sm->discovery->frontier, port);
+}
+
+void discovery_probed(struct sm *sm, uint32_t port)
+{
+    *probing_at(sm, port) = false;
 }
 
 /* What lies behind a link that went is gone, or is reached another way. */
@@ -142,8 +153,13 @@ void discovery_update_paths(struct sm *sm, uint64_t now)
 /* After a change everything is discovered anew, not just the region. */
 void discovery_explore_all(struct sm *sm, uint64_t now)
 {
-    if (sm->discovery->explore_at == TIME_NEVER)
+    if (!discovery_explores_all(sm))
         sm->discovery->explore_at = now + sm->config.timeout_ns / 200;
+}
+
+bool discovery_explores_all(const struct sm *sm)
+{
+    return sm->discovery->explore_at != TIME_NEVER;
 }
 
 uint64_t discovery_deadline(const struct sm *sm)

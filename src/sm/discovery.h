@@ -9,39 +9,12 @@
 
 #include "sm/internal.h"
 
-struct explored_port {
-    bool reading, probing; /* a request is under way */
-    bool avoided;   /* it refused something or did not answer: left alone until the next sweep */
-    bool throttled; /* runs below what both ends can do, and that was said */
-    uint64_t suspected; /* until then it is not looked at again because of somebody behind it */
-    uint8_t silences;   /* of the manager's own adapter: times that it was met in vain */
-    uint8_t flaps;      /* times it came back since `flaps_since` */
-    uint64_t flaps_since, damped_until;
-    uint64_t fenced;    /* the GUID behind it that is somewhere else, too, as was said; 0: none */
-    uint32_t contender; /* whoever is behind it was seen behind that port, too; 0: it was not */
-};
-
-struct explored_node {
-    uint32_t reading; /* requests under way */
-    bool reading_switch, described;
-    bool keeps_change;     /* does not let a port change be acknowledged, and that was said */
-    uint8_t silences;      /* how often it was met and left an answer out since all was well … */
-    uint64_t silent_until; /* … and is not met again */
-};
-
-struct discovery {
-    uint32_t outstanding;   /* requests under way that it waits for */
-    VEC(uint32_t) frontier; /* ports to be asked through, in breadth- and depth-first order */
-    bool paths_lost;        /* a link or node went since paths were last found */
-    uint64_t explore_at;    /* when everything is explored at the latest; TIME_NEVER: it is not */
-    VEC(struct explored_port) ports; /* beside the subnet's */
-    VEC(struct explored_node) nodes;
-};
-
 /* discovery.c */
-struct explored_port *explored_port(struct sm *sm, uint32_t port);
-struct explored_node *explored_node(struct sm *sm, uint32_t node);
 void discovery_probe(struct sm *sm, uint32_t port);
+void discovery_probed(struct sm *sm, uint32_t port); /* the question has come to an end */
+void discovery_stop_avoiding(struct sm *sm, uint32_t port);
+bool discovery_explores_all(const struct sm *sm); /* it is about to */
+void discovery_lost_path(struct sm *sm); /* a link or node is gone: paths are found again */
 
 /* discovery_read.c */
 void discovery_ask_through(struct sm *sm, uint32_t port); /* who is behind it */
@@ -56,9 +29,12 @@ void discovery_learn_port(struct sm *sm, uint64_t now, uint32_t port, const uint
 void discovery_learn_switch_info(struct sm *sm, uint32_t node, const uint8_t *data);
 
 /* discovery_faults.c */
+bool faults_is_left_alone(struct sm *sm, uint64_t now, uint32_t node); /* it left answers out */
+bool faults_is_damped(struct sm *sm, uint64_t now, uint32_t port);     /* it flaps */
+void faults_port_answered(struct sm *sm, uint32_t port);
+void faults_clear_fence(struct sm *sm, uint32_t port);
+void faults_restart(struct sm *sm); /* nothing is known of who is where */
 void discovery_suspect_switch(struct sm *sm, uint64_t now, uint32_t node);
-void faults_note_silence(struct sm *sm, uint64_t now, uint32_t node);
-void faults_leave_alone(struct sm *sm, uint64_t now, uint32_t end);
 void faults_report_refused_probe(struct sm *sm, uint32_t through, uint16_t status);
 void faults_report_refused_read(struct sm *sm, const struct request *request, uint16_t status);
 void faults_note_flap(struct sm *sm, uint64_t now, uint32_t port);
@@ -66,4 +42,5 @@ void faults_fence_off(struct sm *sm, uint32_t through, uint64_t guid);
 bool faults_contest(struct sm *sm, uint32_t through, uint32_t far);
 void faults_decide(struct sm *sm, uint32_t port);
 void faults_contradict(struct sm *sm, uint32_t through);
+
 #endif

@@ -2,7 +2,105 @@
  * a GUID, links below their best. None of it may keep the others waiting, or fill the log. */
 #include "sm/discovery.h"
 
+struct port_faults {
+    bool throttled;     /* runs below what both ends can do, and that was said */
+    uint64_t suspected; /* until then it is not looked at again because of somebody behind it */
+    uint8_t silences;   /* of the manager's own adapter: times that it was met in vain */
+    uint8_t flaps;      /* times it came back since `flaps_since` */
+    uint64_t flaps_since, damped_until;
+    uint64_t fenced;    /* the GUID behind it that is somewhere else, too, as was said; 0: none */
+    uint32_t contender; /* whoever is behind it was seen behind that port, too; 0: it was not */
+};
+
+struct node_faults {
+    uint8_t silences;      /* how often it was met and left an answer out since all was well … */
+    uint64_t silent_until; /* … and is not met again */
+};
+
+struct faults {
+    VEC(struct port_faults) ports; /* beside the subnet's */
+    VEC(struct node_faults) nodes;
+};
+
+struct faults *faults_new(void)
+{
+    return mem_zalloc(1, sizeof(struct faults));
+}
+
+void faults_free(struct faults *faults)
+{
+    if (!faults)
+        return;
+    vec_release(&faults->ports);
+    vec_release(&faults->nodes);
+    mem_free(faults);
+}
+
+static struct port_faults *faults_at(struct sm *sm, uint32_t port)
+{
+    assert(port < sm->subnet.ports.count);
+    return vec_at(&sm->faults->ports, port);
+}
+
+static struct node_faults *faults_of(struct sm *sm, uint32_t node)
+{
+    assert(node < sm->subnet.nodes.count);
+    return vec_at(&sm->faults->nodes, node);
+}
+
+bool faults_is_left_alone(struct sm *sm, uint64_t now, uint32_t node)
+{
+    return now < faults_of(sm, node)->silent_until;
+}
+
+bool faults_is_damped(struct sm *sm, uint64_t now, uint32_t port)
+{
+    return now < faults_at(sm, port)->damped_until;
+}
+
+void faults_port_answered(struct sm *sm, uint32_t port)
+{
+    faults_at(sm, port)->silences = 0;
+}
+
+void faults_clear_fence(struct sm *sm, uint32_t port)
+{
+    faults_at(sm, port)->fenced = 0;
+}
+
+void faults_restart(struct sm *sm)
+{
+    for (size_t port = 0; port < sm->faults->ports.count; port++)
+        sm->faults->ports.items[port].contender = 0;
+}
+
 /* ---- silence ---- */
+
+/* A node that answers some questions and never others would come and go for ever. */
+static void note_silence(struct sm *sm, uint64_t now, uint32_t node)
+{
+    enum { SILENCES_ALLOWED = 2, MOST_STEPS = 4 };
+    struct node_faults *work = faults_of(sm, node);
+    work->silences += work->silences < SILENCES_ALLOWED + MOST_STEPS;
+    if (work->silences <= SILENCES_ALLOWED)
+        return;
+    unsigned steps = work->silences - (unsigned)SILENCES_ALLOWED;
+    work->silent_until = now + (NS_PER_S << steps);
+    sm_say(sm, SM_EVENT_WARNING, "%s 0x%016llx leaves answers out: left alone for %u s",
+           node_at(sm, node)->kind == SUBNET_SWITCH ? "switch" : "adapter",
+           (unsigned long long)node_at(sm, node)->guid, 1u << steps);
+}
+
+/* The same for one port of a node that is there otherwise. */
+static void leave_alone(struct sm *sm, uint64_t now, uint32_t end)
+{
+    enum { MOST_STEPS = 6 };
+    struct port_faults *work = faults_at(sm, end);
+    work->silences += work->silences < MOST_STEPS;
+    uint64_t until = now + (NS_PER_S << work->silences);
+    discovery_avoid_port(sm, port_at(sm, end)->peer);
+    faults_at(sm, port_at(sm, end)->peer)->damped_until = until;
+}
 
 /* Another port of the manager's own adapter: the adapter itself is there. */
 static void lose_own_port(struct sm *sm, uint64_t now, uint32_t end)
@@ -12,12 +110,12 @@ static void lose_own_port(struct sm *sm, uint64_t now, uint32_t end)
         return; /* that was seen to */
     sm_begin_change(sm, now, "port %u of the manager's own adapter does not answer", port->number);
     if (port->peer != SUBNET_NONE)
-        faults_leave_alone(sm, now, end);
+        leave_alone(sm, now, end);
     subnet_unlink(&sm->subnet, end);
     port->known = port->manager = false;
     mastership_forget_rival(sm, end);
     port->via = SUBNET_NONE;
-    sm->discovery->paths_lost = true;
+    discovery_lost_path(sm);
 }
 
 /* A node that does not answer is as good as gone. The ports that led to it are asked again by the
@@ -38,20 +136,20 @@ void discovery_lost_contact(struct sm *sm, uint64_t now, uint32_t end)
     for (unsigned number = 1; number <= node->port_count; number++) {
         uint32_t peer = port_at(sm, node->first_port + number)->peer;
         if (peer != SUBNET_NONE)
-            explored_port(sm, peer)->avoided = true;
+            discovery_avoid_port(sm, peer);
     }
-    faults_note_silence(sm, now, index);
+    note_silence(sm, now, index);
     subnet_remove_node(&sm->subnet, index);
-    sm->discovery->paths_lost = true;
+    discovery_lost_path(sm);
 }
 
 /* Asks a port for its state before anything else, unless that was done a moment ago. */
 static void suspect_port(struct sm *sm, uint64_t now, uint32_t port)
 {
-    struct explored_port *explored = explored_port(sm, port);
-    if (explored->suspected > now)
+    struct port_faults *faults = faults_at(sm, port);
+    if (faults->suspected > now)
         return;
-    explored->suspected = now + sm->config.timeout_ns;
+    faults->suspected = now + sm->config.timeout_ns;
     discovery_press_port(sm, port);
 }
 
@@ -88,33 +186,6 @@ void discovery_suspect(struct sm *sm, uint64_t now, uint32_t end, uint32_t throu
     }
 }
 
-/* A node that answers some questions and never others would come and go for ever. */
-void faults_note_silence(struct sm *sm, uint64_t now, uint32_t node)
-{
-    enum { SILENCES_ALLOWED = 2, MOST_STEPS = 4 };
-    struct explored_node *work = explored_node(sm, node);
-    work->silences += work->silences < SILENCES_ALLOWED + MOST_STEPS;
-    if (work->silences <= SILENCES_ALLOWED)
-        return;
-    unsigned steps = work->silences - (unsigned)SILENCES_ALLOWED;
-    work->silent_until = now + (NS_PER_S << steps);
-    sm_say(sm, SM_EVENT_WARNING, "%s 0x%016llx leaves answers out: left alone for %u s",
-           node_at(sm, node)->kind == SUBNET_SWITCH ? "switch" : "adapter",
-           (unsigned long long)node_at(sm, node)->guid, 1u << steps);
-}
-
-/* The same for one port of a node that is there otherwise. */
-void faults_leave_alone(struct sm *sm, uint64_t now, uint32_t end)
-{
-    enum { MOST_STEPS = 6 };
-    struct explored_port *work = explored_port(sm, end);
-    work->silences += work->silences < MOST_STEPS;
-    uint64_t until = now + (NS_PER_S << work->silences);
-    work = explored_port(sm, port_at(sm, end)->peer);
-    work->avoided = true;
-    work->damped_until = until;
-}
-
 /* It does answer, but not with what it was asked for. */
 void faults_report_refused_probe(struct sm *sm, uint32_t through, uint16_t status)
 {
@@ -143,7 +214,7 @@ void faults_report_refused_read(struct sm *sm, const struct request *request, ui
 void faults_note_flap(struct sm *sm, uint64_t now, uint32_t port)
 {
     enum { FLAPS_ALLOWED = 5, FLAP_WINDOW_S = 10 };
-    struct explored_port *work = explored_port(sm, port);
+    struct port_faults *work = faults_at(sm, port);
     if (now > work->flaps_since + FLAP_WINDOW_S * NS_PER_S) {
         work->flaps = 0;
         work->flaps_since = now;
@@ -181,9 +252,9 @@ static void report_throttled(struct sm *sm)
         if (p->peer == SUBNET_NONE || p->peer < port || !p->known || !port_at(sm, p->peer)->known)
             continue;
         bool throttled = is_throttled(p->info, port_at(sm, p->peer)->info);
-        if (throttled && !explored_port(sm, port)->throttled && found++ == 0)
+        if (throttled && !faults_at(sm, port)->throttled && found++ == 0)
             example = port;
-        explored_port(sm, port)->throttled = throttled;
+        faults_at(sm, port)->throttled = throttled;
     }
     if (found)
         sm_say(sm, SM_EVENT_WARNING,
@@ -196,7 +267,7 @@ void faults_all_is_well(struct sm *sm)
 {
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         if (node_at(sm, node)->present)
-            explored_node(sm, node)->silences = 0;
+            faults_of(sm, node)->silences = 0;
     report_throttled(sm);
 }
 
@@ -213,8 +284,8 @@ static void say_shared(struct sm *sm, uint64_t guid)
 void faults_fence_off(struct sm *sm, uint32_t through, uint64_t guid)
 {
     if (through != SUBNET_NONE) {
-        struct explored_port *work = explored_port(sm, through);
-        work->avoided = true;
+        struct port_faults *work = faults_at(sm, through);
+        discovery_avoid_port(sm, through);
         if (work->fenced == guid)
             return;
         work->fenced = guid;
@@ -226,7 +297,7 @@ static bool is_elsewhere(struct sm *sm, uint32_t through, uint32_t far)
 {
     uint32_t known = port_at(sm, far)->peer;
     return known != SUBNET_NONE && through != SUBNET_NONE && known != through &&
-           !explored_port(sm, known)->avoided &&
+           !discovery_avoids_port(sm, known) &&
            wire_get(port_at(sm, known)->info, PORT_INFO_PORT_STATE) != PORT_STATE_DOWN &&
            port_at(sm, known)->known;
 }
@@ -238,7 +309,7 @@ bool faults_contest(struct sm *sm, uint32_t through, uint32_t far)
     if (!is_elsewhere(sm, through, far))
         return false;
     uint32_t known = port_at(sm, far)->peer;
-    explored_port(sm, known)->contender = through;
+    faults_at(sm, known)->contender = through;
     discovery_read_port(sm, known);
     return true;
 }
@@ -246,10 +317,10 @@ bool faults_contest(struct sm *sm, uint32_t through, uint32_t far)
 /* The port that was asked has answered, or does not. */
 void faults_decide(struct sm *sm, uint32_t port)
 {
-    uint32_t contender = explored_port(sm, port)->contender;
+    uint32_t contender = faults_at(sm, port)->contender;
     if (!contender)
         return;
-    explored_port(sm, port)->contender = 0;
+    faults_at(sm, port)->contender = 0;
     const struct subnet_port *p = port_at(sm, contender);
     uint32_t peer = port_at(sm, port)->peer;
     if (!node_at(sm, p->node)->present || p->peer != SUBNET_NONE ||
@@ -268,6 +339,6 @@ void faults_contradict(struct sm *sm, uint32_t through)
     uint32_t claimed = port_at(sm, through)->peer;
     if (claimed == SUBNET_NONE)
         return;
-    explored_port(sm, claimed)->avoided = true;
+    discovery_avoid_port(sm, claimed);
     say_shared(sm, node_at(sm, port_at(sm, through)->node)->guid);
 }

@@ -27,7 +27,7 @@ void discovery_learn_node(struct sm *sm, uint64_t now, uint32_t through, const u
     unsigned local = (unsigned)wire_get(data, NODE_INFO_LOCAL_PORT_NUM);
     uint64_t guid = wire_get(data, NODE_INFO_NODE_GUID);
     if (through != SUBNET_NONE)
-        explored_port(sm, through)->probing = false;
+        discovery_probed(sm, through);
     if (through != SUBNET_NONE && !node_at(sm, port_at(sm, through)->node)->present)
         return; /* the switch that was asked through is gone meanwhile */
     if (kind < SUBNET_ADAPTER || kind > SUBNET_ROUTER || local > ports || ports == 0 ||
@@ -38,9 +38,9 @@ void discovery_learn_node(struct sm *sm, uint64_t now, uint32_t through, const u
     }
     uint32_t known = map_get(&sm->subnet.by_guid, guid);
     bool present = known != MAP_NONE && node_at(sm, known)->present;
-    if (known != MAP_NONE && !present && now < explored_node(sm, known)->silent_until) {
+    if (known != MAP_NONE && !present && faults_is_left_alone(sm, now, known)) {
         if (through != SUBNET_NONE)
-            explored_port(sm, through)->avoided = true; /* a later sweep looks again */
+            discovery_avoid_port(sm, through); /* a later sweep looks again */
         return;
     }
     uint32_t node = subnet_add_node(&sm->subnet, guid, kind, ports);
@@ -56,7 +56,7 @@ void discovery_learn_node(struct sm *sm, uint64_t now, uint32_t through, const u
     bool new_link = local && through != SUBNET_NONE && port_at(sm, arrival)->peer != through;
     if (new_link) {
         faults_contradict(sm, through);
-        explored_port(sm, through)->fenced = 0;
+        faults_clear_fence(sm, through);
         subnet_link(&sm->subnet, through, arrival);
     }
     node_at(sm, node)->system_guid = wire_get(data, NODE_INFO_SYSTEM_IMAGE_GUID);
@@ -93,8 +93,8 @@ void discovery_learn_node(struct sm *sm, uint64_t now, uint32_t through, const u
 /* Whether to ask through a port now that its state is known. */
 static bool leads_on(struct sm *sm, uint64_t now, uint32_t port)
 {
-    if (now < explored_port(sm, port)->damped_until) {
-        explored_port(sm, port)->avoided = true; /* a later sweep looks again */
+    if (faults_is_damped(sm, now, port)) {
+        discovery_avoid_port(sm, port); /* a later sweep looks again */
         return false;
     }
     const struct subnet_port *p = port_at(sm, port);
@@ -133,7 +133,7 @@ static void link_lost(struct sm *sm, uint64_t now, uint32_t port, bool down)
                     (unsigned long long)node_at(sm, p->node)->guid, down ? "is down" : "was down");
     uint32_t far = port_at(sm, p->peer)->node;
     subnet_unlink(&sm->subnet, port);
-    sm->discovery->paths_lost = true;
+    discovery_lost_path(sm);
     faults_note_flap(sm, now, port);
     discovery_suspect_switch(sm, now, far);
 }
@@ -148,8 +148,8 @@ void discovery_learn_port(struct sm *sm, uint64_t now, uint32_t port, const uint
         was_reset(sm, p->node);
     memcpy(p->info, data, sizeof p->info);
     p->known = true;
-    explored_port(sm, port)->avoided = false;
-    explored_port(sm, port)->silences = 0;
+    discovery_stop_avoiding(sm, port);
+    faults_port_answered(sm, port);
     program_schedule(sm);
     bool is_switch = node_at(sm, p->node)->kind == SUBNET_SWITCH;
     bool linked =

@@ -8,6 +8,53 @@
 #include <assert.h>
 #include <string.h>
 
+struct node_questions {
+    uint32_t parts; /* requests under way that read a part of it */
+    bool switch_info;
+    bool described; /* its NodeDescription was asked for */
+};
+
+struct questions {
+    VEC(bool) ports; /* by port: its settings are being read */
+    VEC(struct node_questions) nodes;
+};
+
+struct questions *questions_new(void)
+{
+    return mem_zalloc(1, sizeof(struct questions));
+}
+
+void questions_free(struct questions *questions)
+{
+    if (!questions)
+        return;
+    vec_release(&questions->ports);
+    vec_release(&questions->nodes);
+    mem_free(questions);
+}
+
+void questions_requests_dropped(struct sm *sm)
+{
+    sm->questions->ports.count = sm->questions->nodes.count = 0;
+}
+
+static bool *reading_at(struct sm *sm, uint32_t port)
+{
+    assert(port < sm->subnet.ports.count);
+    return vec_at(&sm->questions->ports, port);
+}
+
+static struct node_questions *questions_of(struct sm *sm, uint32_t node)
+{
+    assert(node < sm->subnet.nodes.count);
+    return vec_at(&sm->questions->nodes, node);
+}
+
+bool discovery_is_reading(struct sm *sm, uint32_t node)
+{
+    return questions_of(sm, node)->parts != 0;
+}
+
 static request_ended question_ended, part_ended, switch_info_ended, port_ended;
 static request_answered node_info_read, description_read, switch_info_read, port_info_read,
     function_read, table_block_read, change_cleared;
@@ -95,7 +142,7 @@ static void ask_with(struct sm *sm, struct request *request, uint32_t modifier,
                      enum request_priority request_priority)
 {
     request->modifier = modifier;
-    sm->discovery->outstanding++;
+    discovery_asked(sm);
     sm_submit(sm, request, request_priority);
 }
 
@@ -114,7 +161,7 @@ static void ask(struct sm *sm, struct request *request, uint32_t modifier)
 static void read_part(struct sm *sm, struct request *request, uint32_t modifier,
                       enum request_priority request_priority)
 {
-    explored_node(sm, port_at(sm, request->target)->node)->reading++;
+    questions_of(sm, port_at(sm, request->target)->node)->parts++;
     ask_with(sm, request, modifier, request_priority);
 }
 
@@ -136,7 +183,7 @@ void discovery_ask_through(struct sm *sm, uint32_t port)
 /* The state of a port before anything else. */
 void discovery_press_port(struct sm *sm, uint32_t port)
 {
-    explored_port(sm, port)->reading = true;
+    *reading_at(sm, port) = true;
     struct request *request = sm_request(sm, &get_port_info, (union request_subject){.port = port},
                                          subnet_end_port(&sm->subnet, port));
     read_part(sm, request, port_at(sm, port)->number, PRIORITY_PRESSING);
@@ -144,10 +191,9 @@ void discovery_press_port(struct sm *sm, uint32_t port)
 
 void discovery_read_port(struct sm *sm, uint32_t port)
 {
-    struct explored_port *work = explored_port(sm, port);
-    if (work->reading)
+    if (*reading_at(sm, port))
         return;
-    work->reading = true;
+    *reading_at(sm, port) = true;
     bool socket = subnet_is_socket(&sm->subnet, port);
     struct request *request =
         sm_request(sm, socket ? &get_function : &get_port_info,
@@ -161,16 +207,15 @@ void discovery_retry_port(struct sm *sm, uint32_t port)
 {
     if (!discovery_avoids_port(sm, port))
         return;
-    explored_port(sm, port)->avoided = false;
+    discovery_stop_avoiding(sm, port);
     discovery_read_port(sm, port);
 }
 
 void discovery_read_switch(struct sm *sm, uint32_t node)
 {
-    struct explored_node *work = explored_node(sm, node);
-    if (work->reading_switch)
+    if (questions_of(sm, node)->switch_info)
         return;
-    work->reading_switch = true;
+    questions_of(sm, node)->switch_info = true;
     struct request *request = sm_request(
         sm, &get_switch_info, (union request_subject){.node = node}, node_at(sm, node)->first_port);
     read_part(sm, request, 0, usual_priority(sm));
@@ -225,16 +270,16 @@ void discovery_read_tables(struct sm *sm, uint32_t node)
 
 void discovery_read_description(struct sm *sm, uint32_t node, uint32_t end)
 {
-    if (explored_node(sm, node)->described || !sm->config.policy->reads_whole_nodes)
+    if (questions_of(sm, node)->described || !sm->config.policy->reads_whole_nodes)
         return;
-    explored_node(sm, node)->described = true;
+    questions_of(sm, node)->described = true;
     ask(sm, sm_request(sm, &get_description, (union request_subject){.node = node}, end), 0);
 }
 
 /* It is gone; if it comes back it may have another one. */
 void discovery_forget_description(struct sm *sm, uint32_t node)
 {
-    explored_node(sm, node)->described = false;
+    questions_of(sm, node)->described = false;
 }
 
 /* The node as a whole, whatever is known of it. */
@@ -267,27 +312,27 @@ static void question_ended(struct sm *sm, const struct request *request)
 
 static void part_ended(struct sm *sm, const struct request *request)
 {
-    struct explored_node *work = explored_node(sm, port_at(sm, request->target)->node);
-    assert(work->reading);
-    work->reading--;
+    struct node_questions *node = questions_of(sm, port_at(sm, request->target)->node);
+    assert(node->parts);
+    node->parts--;
     discovery_heard(sm);
 }
 
 static void switch_info_ended(struct sm *sm, const struct request *request)
 {
     part_ended(sm, request);
-    explored_node(sm, request->about.node)->reading_switch = false;
+    questions_of(sm, request->about.node)->switch_info = false;
 }
 
 static void port_ended(struct sm *sm, const struct request *request)
 {
     part_ended(sm, request);
-    explored_port(sm, request->about.port)->reading = false;
+    *reading_at(sm, request->about.port) = false;
 }
 
 static void note_whole_node(struct sm *sm, uint32_t node)
 {
-    if (explored_node(sm, node)->reading == 0)
+    if (!discovery_is_reading(sm, node))
         standby_copy_node_read(sm, node);
 }
 
@@ -343,7 +388,7 @@ static void change_cleared(struct sm *sm, uint64_t now, const struct request *re
 {
     (void)now;
     memcpy(node_at(sm, request->about.node)->switch_info, data, 20);
-    if (sm->discovery->explore_at == TIME_NEVER)
+    if (!discovery_explores_all(sm))
         discovery_read_ports(sm, request->about.node);
 }
 
@@ -373,7 +418,7 @@ static void change_not_cleared(struct sm *sm, uint64_t now, const struct request
                "switch 0x%016llx does not let its port change be acknowledged (status 0x%x): it is "
                "read again at every sweep",
                (unsigned long long)node_at(sm, node)->guid, status);
-    if (sm->discovery->explore_at == TIME_NEVER)
+    if (!discovery_explores_all(sm))
         discovery_read_ports(sm, node);
 }
 
@@ -383,14 +428,14 @@ static void nobody_behind_port(struct sm *sm, uint64_t now, const struct request
     (void)now;
     if (request->about.port == SUBNET_NONE)
         return;
-    explored_port(sm, request->about.port)->probing = false;
-    explored_port(sm, request->about.port)->avoided = true;
+    discovery_probed(sm, request->about.port);
+    discovery_avoid_port(sm, request->about.port);
 }
 
 static void description_missing(struct sm *sm, uint64_t now, const struct request *request)
 {
     (void)now;
-    explored_node(sm, request->about.node)->described = false;
+    questions_of(sm, request->about.node)->described = false;
 }
 
 static void part_missing(struct sm *sm, uint64_t now, const struct request *request)

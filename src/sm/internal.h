@@ -19,7 +19,9 @@ struct sm {
     struct outbox *outbox;
     struct transactions *transactions;
     struct mastership *mastership;
-    struct discovery *discovery; /* discovery.h */
+    struct discovery *discovery;
+    struct questions *questions; /* discovery_read.c */
+    struct faults *faults;       /* discovery_faults.c */
     struct sweeps *sweeps;       /* change.c */
     struct reconfigure *reconfigure;
     struct report *report;
@@ -75,6 +77,11 @@ bool discovery_is_complete(const struct sm *sm); /* no answer is awaited */
 void discovery_asked(struct sm *sm);             /* another question that it waits for … */
 void discovery_heard(struct sm *sm);             /* … came to an end */
 void discovery_requests_dropped(struct sm *sm);
+struct questions *questions_new(void);
+void questions_free(struct questions *questions);
+void questions_requests_dropped(struct sm *sm);
+struct faults *faults_new(void);
+void faults_free(struct faults *faults);
 bool discovery_is_reading(struct sm *sm, uint32_t node);
 /* The port is left alone until the next sweep. */
 void discovery_avoid_port(struct sm *sm, uint32_t port);
