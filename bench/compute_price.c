@@ -7,7 +7,7 @@
 #include "routing/check/verify.h"
 #include "routing/engine/engine.h"
 #include "routing/paper/paper_cost.h"
-#include "routing/update/order.h"
+#include "routing/update/make_plan.h"
 #include "topology/generate.h"
 
 #include <stdio.h>
@@ -115,15 +115,15 @@ static void measure_order(const struct network *network, const struct engine *fr
                           const struct engine *to, const char *what)
 {
     struct routes before, after;
-    struct order_plan plan;
+    struct update_plan plan;
     uint64_t runs = 0, operations, begin, ns;
     if (!compute(network, from, &before) || !compute(network, to, &after))
         return;
     begin = now_ns();
     do {
-        order_make(&plan, network, &before, &after);
+        update_plan_make(&plan, network, &before, &after);
         operations = plan.operations;
-        order_release(&plan);
+        update_plan_release(&plan);
         runs++;
         ns = now_ns() - begin;
     } while (ns < ENOUGH_NS);

@@ -1,15 +1,14 @@
-/* repair: what it takes to mend the tables of a large fat tree after one loss.
+/* repair: what it takes to repair the tables of a large fat tree after one loss.
  *
  * On the 11,664-host tree a link or a switch of each level is taken away, and the tables that an
- * engine computed are repaired (routing/repair/repair.h), checked (routing/repair/verify_change.h)
- * and the order of the updates planned. Times are the best of several, with one thread (its parts
- * follow) and with two; beside them stand the entries that changed, those whose old route was
- * broken, and how long the engine and the full check take. */
+ * engine computed are repaired (routing/repair/repair.h), the order of the updates is planned, and
+ * both are checked (routing/check/verify_change.h). Times are the best of several, and their parts;
+ * beside them stand the entries that changed, those that were looked at, and how long the engine
+ * and the full check take. */
 #include "routing/repair/repair.h"
-#include "cli/workers.h"
 #include "routing/check/verify.h"
+#include "routing/check/verify_change.h"
 #include "routing/engine/engine.h"
-#include "routing/repair/verify_change.h"
 #include "topology/generate.h"
 
 #include <stdio.h>
@@ -20,7 +19,7 @@
 static double now_ms(void)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
@@ -74,8 +73,8 @@ static void copy_without(struct network *to, const struct network *from, const s
 struct state {
     struct network network;
     struct routes routes;
-    struct standing standing;
-    struct dependency_graph graph;
+    struct repair_state known;
+    struct dependency_graph checked;
 };
 
 /* What is left of the fabric, and the tables that its switches still have. */
@@ -97,7 +96,7 @@ static void take_away(struct rest *rest, const struct state *state, const struct
                    rest->held.stride);
 }
 
-enum { COMPARE, REPAIR, CHECK, ORDER, PARTS, REPEATS = 15 };
+enum { COMPARE, REPAIR, ORDER, CHECK, PARTS, REPEATS = 15 };
 
 struct outcome {
     double part[PARTS], all; /* ms */
@@ -107,33 +106,32 @@ struct outcome {
     const char *fault;
 };
 
-static void mend(const struct state *state, struct rest *rest, const struct workers *workers,
-                 bool judge, struct outcome *outcome)
+static void mend(const struct state *state, struct rest *rest, bool judge, struct outcome *outcome)
 {
     struct repair repair = {0};
-    struct dependency_graph graph;
-    struct order_plan plan = {0};
+    struct verify_change change;
+    struct update_plan plan = {0};
     struct verify_report report;
     struct err err = {0};
     double times[PARTS + 1] = {now_ms()};
-    repair_compare(&repair, &state->standing, &state->network, &state->routes, &rest->network,
-                   &rest->held, rest->to_new, workers);
-    dependency_move(&graph, &state->graph, &rest->network, rest->to_new, repair.fresh);
+    repair_compare(&repair, &state->known, &state->network, &state->routes, &rest->network,
+                   &rest->held, rest->to_new);
+    verify_change_begin(&change, &state->network, &state->checked, &rest->network, rest->to_new);
     times[1] = now_ms();
-    int status = repair_tables(&repair, &rest->network, &rest->held, workers, &err);
+    int status = repair_tables(&repair, &rest->network, &rest->held, &err);
     times[2] = now_ms();
-    if (!status)
-        status = verify_change(&rest->network, &rest->held, &repair, workers, &graph,
-                               &repair.operations, &err);
-    times[3] = now_ms();
     if (!status && !repair_plan(&repair, &rest->held, &plan))
         status = -1;
+    times[3] = now_ms();
+    if (!status)
+        status = verify_change(&change, &rest->held, repair.entries.items, repair.entries.count,
+                               &plan, &err);
     times[4] = now_ms();
     *outcome = (struct outcome){.all = times[PARTS] - times[0],
                                 .entries = repair.entries.count,
                                 .waves = plan.waves.count,
                                 .broken = repair.broken,
-                                .drains = order_drains(&plan),
+                                .drains = update_plan_drains(&plan),
                                 .fault = status ? ", NOT REPAIRED" : ""};
     for (unsigned i = 0; i < PARTS; i++)
         outcome->part[i] = times[i + 1] - times[i];
@@ -142,20 +140,19 @@ static void mend(const struct state *state, struct rest *rest, const struct work
         outcome->fault = verify_holds(&report) ? "" : ", WRONG";
         verify_report_release(&report);
     }
-    order_release(&plan);
+    update_plan_release(&plan);
     repair_release(&repair);
-    dependency_release(&graph);
+    verify_change_release(&change);
 }
 
-/* The tables are judged once for each number of threads. */
-static struct outcome lose(const struct state *state, const struct loss *loss, unsigned threads)
+/* The tables are judged once. */
+static struct outcome lose(const struct state *state, const struct loss *loss)
 {
-    struct workers workers = workers_of_threads(threads);
     struct outcome best = {0}, outcome;
     for (unsigned i = 0; i < REPEATS && !*(i ? best.fault : ""); i++) {
         struct rest rest;
         take_away(&rest, state, loss);
-        mend(state, &rest, &workers, i == 0, &outcome);
+        mend(state, &rest, i == 0, &outcome);
         if (i == 0 || outcome.all < best.all || *outcome.fault)
             best = outcome;
         routes_release(&rest.held);
@@ -167,12 +164,11 @@ static struct outcome lose(const struct state *state, const struct loss *loss, u
 
 static void lose_and_tell(const struct state *state, const struct loss *loss)
 {
-    struct outcome one = lose(state, loss, 1), two = lose(state, loss, 2);
-    printf("  %-14s %6.2f ms (compare %.2f, repair %.2f, check %.2f, order %.2f); two threads "
-           "%.2f ms; %zu entries for %llu broken, %zu waves, %u drains%s\n",
-           loss->name, one.all, one.part[COMPARE], one.part[REPAIR], one.part[CHECK],
-           one.part[ORDER], two.all, one.entries, one.broken, one.waves, one.drains,
-           *one.fault ? one.fault : two.fault);
+    struct outcome best = lose(state, loss);
+    printf("  %-14s %6.2f ms (compare %.2f, repair %.2f, order %.2f, check %.2f); %zu entries for "
+           "%llu broken, %zu waves, %u drains%s\n",
+           loss->name, best.all, best.part[COMPARE], best.part[REPAIR], best.part[ORDER],
+           best.part[CHECK], best.entries, best.broken, best.waves, best.drains, best.fault);
 }
 
 /* A switch so many hops above the last leaf. */
@@ -188,7 +184,6 @@ static void measure(const struct network *network, const char *engine)
 {
     struct state state = {.network = *network};
     struct engine_options options = {.leave_proof = true};
-    struct dependency_graph found;
     struct verify_report report;
     struct err err;
     double begin = now_ms();
@@ -197,11 +192,14 @@ static void measure(const struct network *network, const char *engine)
         exit(1);
     }
     double computed = now_ms();
-    verify_routes(&state.network, &state.routes, &(struct verify_options){.keep = &found}, &report);
+    verify_routes(&state.network, &state.routes, &(struct verify_options){.keep = &state.checked},
+                  &report);
     printf("%s: %zu hosts; all computed in %.1f ms and checked in %.1f ms\n", engine,
            network->terminals.count, computed - begin, now_ms() - computed);
-    dependency_copy(&state.graph, &found);
-    standing_take(&state.standing, &found, &report, state.routes.ranks);
+    repair_state_begin(&state.known, &state.network, state.checked.vls, state.routes.ranks);
+    dependency_each(&state.checked, repair_state_note, &state.known);
+    repair_state_end(&state.known, report.load, report.load_max);
+    report.load = NULL;
     verify_report_release(&report);
     uint32_t leaf = switch_at_level(network, 0), middle = switch_at_level(network, 1);
     uint32_t top = switch_at_level(network, 2);
@@ -214,8 +212,8 @@ static void measure(const struct network *network, const char *engine)
     };
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
         lose_and_tell(&state, &losses[i]);
-    standing_release(&state.standing);
-    dependency_release(&state.graph);
+    repair_state_release(&state.known);
+    dependency_release(&state.checked);
     routes_release(&state.routes);
 }
 

@@ -24,11 +24,12 @@ int file_read(const char *path, size_t limit, struct text *text, struct err *err
 
 int file_write(const char *path, const struct text *text, struct err *err)
 {
-    FILE *file = fopen(path, "we");
+    FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
     if (!file)
         return err_at(err, errno, path, 0, "%s", strerror(errno));
-    bool written = fwrite(text->data ? text->data : "", 1, text->length, file) == text->length;
-    if (fclose(file) != 0 || !written)
-        return err_at(err, EIO, path, 0, "cannot be written");
-    return 0;
+    size_t put = text->length ? fwrite(text->data, 1, text->length, file) : 0;
+    int code = put != text->length || fflush(file) != 0 ? errno : 0;
+    if (file != stdout && fclose(file) != 0 && !code)
+        code = errno;
+    return code ? err_at(err, code, path, 0, "%s", strerror(code)) : 0;
 }

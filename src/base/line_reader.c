@@ -21,16 +21,21 @@ static void load(struct line_reader *reader)
     reader->length = reader->content.length;
 }
 
+/* There are no more lines. */
+static bool end(struct line_reader *reader)
+{
+    text_release(&reader->content);
+    text_release(&reader->buffer);
+    reader->length = 0;
+    return false;
+}
+
 bool line_reader_next_line(struct line_reader *reader)
 {
     if (reader->is_file)
         load(reader);
-    if (reader->status || reader->length == 0) {
-        text_release(&reader->content);
-        text_release(&reader->buffer);
-        reader->length = 0;
-        return false;
-    }
+    if (reader->status || reader->length == 0)
+        return end(reader);
     const char *newline = memchr(reader->text, '\n', reader->length);
     size_t length = newline ? (size_t)(newline - reader->text) : reader->length;
     reader->line = reader->text;
@@ -69,9 +74,10 @@ int line_reader_take(struct line_reader *reader, int status)
 
 /* Takes the word at `*at` of the line. The copy keeps it: the character behind the word, which the
  * line still has, becomes its NUL there. */
-static int split_word(struct cursor *cursor, const char *line, char *copy, size_t length,
-                      size_t *at)
+static int split_word(struct line_reader *reader, struct cursor *cursor, char *copy, size_t *at)
 {
+    const char *line = reader->line;
+    size_t length = reader->line_length;
     bool quoted = line[*at] == '"';
     size_t start = *at + quoted, end = start;
     struct word word = {copy + start, cursor->end.line, (unsigned)*at + 1};
@@ -82,20 +88,21 @@ static int split_word(struct cursor *cursor, const char *line, char *copy, size_
     if (cursor->count == WORDS_PER_LINE)
         return word_error(cursor, &word, "more than %d words in a line", WORDS_PER_LINE);
     copy[end] = 0;
-    cursor->words[cursor->count++] = word;
+    reader->words[cursor->count++] = word;
     *at = end + quoted;
     return 0;
 }
 
-static int split_line(const struct line_reader *reader, struct cursor *cursor, char *copy)
+static int split_line(struct line_reader *reader, struct cursor *cursor, char *copy)
 {
     const char *line = reader->line;
     size_t length = reader->line_length, at = 0;
     int status = 0;
-    cursor->file = reader->file;
-    cursor->err = reader->err;
-    cursor->end = (struct word){.line = reader->number};
-    cursor->count = cursor->at = 0;
+    *cursor = (struct cursor){.file = reader->file,
+                              .err = reader->err,
+                              .arena = reader->arena,
+                              .words = reader->words,
+                              .end = {.line = reader->number}};
     while (status == 0) {
         while (at < length && strchr(" \t\r", line[at]) && line[at])
             at++;
@@ -105,7 +112,7 @@ static int split_line(const struct line_reader *reader, struct cursor *cursor, c
         if ((unsigned char)line[at] < ' ' || line[at] == 127)
             return word_error(cursor, &cursor->end, "a control character (0x%02x)",
                               (unsigned char)line[at]);
-        status = split_word(cursor, line, copy, length, &at);
+        status = split_word(reader, cursor, copy, &at);
         cursor->end.column = (unsigned)at + 1;
     }
     return status;
@@ -117,23 +124,28 @@ bool line_reader_next(struct line_reader *reader, struct cursor *cursor)
         char *copy = reader->arena ? arena_strndup(reader->arena, reader->copy, reader->line_length)
                                    : reader->copy;
         reader->status = split_line(reader, cursor, copy);
-        if (cursor->count || reader->status)
-            return reader->status == 0;
+        if (reader->status)
+            return end(reader);
+        if (cursor->count)
+            return true;
     }
     return false;
 }
 
 /* ---- errors ---- */
 
-int word_error(const struct cursor *cursor, const struct word *word, const char *format, ...)
+int word_error(struct cursor *cursor, const struct word *word, const char *format, ...)
 {
     struct err reason = {0};
     va_list arguments;
+    if (cursor->status)
+        return cursor->status;
     va_start(arguments, format);
     vsnprintf(reason.message, sizeof reason.message, format, arguments);
     va_end(arguments);
-    return err_at_column(cursor->err, EINVAL, cursor->file, word->line, word->column, "%s",
-                         reason.message);
+    cursor->status = err_at_column(cursor->err, EINVAL, cursor->file, word->line, word->column,
+                                   "%s", reason.message);
+    return cursor->status;
 }
 
 static void list_names(struct text *out, const char *const *names, size_t count)
@@ -142,7 +154,7 @@ static void list_names(struct text *out, const char *const *names, size_t count)
         text_printf(out, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : " or ", names[i]);
 }
 
-int word_unknown(const struct cursor *cursor, const struct word *word, const char *what,
+int word_unknown(struct cursor *cursor, const struct word *word, const char *what,
                  const char *const *names, size_t count)
 {
     enum { LISTED = 12 }; /* more than these are not read by anybody */
@@ -164,7 +176,12 @@ int word_unknown(const struct cursor *cursor, const struct word *word, const cha
 
 bool cursor_is_done(const struct cursor *cursor)
 {
-    return cursor->at == cursor->count;
+    return cursor->status || cursor->at == cursor->count;
+}
+
+struct word cursor_next(const struct cursor *cursor)
+{
+    return cursor_is_done(cursor) ? cursor->end : cursor->words[cursor->at];
 }
 
 bool cursor_accept(struct cursor *cursor, const char *text)
@@ -178,7 +195,7 @@ bool cursor_accept(struct cursor *cursor, const char *text)
 int cursor_take(struct cursor *cursor, const char *what, struct word *word)
 {
     if (cursor_is_done(cursor)) {
-        *word = cursor->end;
+        *word = (struct word){"", cursor->end.line, cursor->end.column};
         return word_error(cursor, word, "the line ends here: expected %s", what);
     }
     *word = cursor->words[cursor->at++];
@@ -198,6 +215,7 @@ int cursor_take_choice(struct cursor *cursor, const char *what, const char *cons
                        size_t count, unsigned *index)
 {
     struct word word;
+    *index = 0;
     if (cursor_is_done(cursor)) {
         struct text list = {0};
         list_names(&list, names, count);
@@ -206,9 +224,11 @@ int cursor_take_choice(struct cursor *cursor, const char *what, const char *cons
         return status;
     }
     word = cursor->words[cursor->at++];
-    for (*index = 0; *index < count; ++*index)
-        if (strcmp(word.text, names[*index]) == 0)
+    for (unsigned i = 0; i < count; i++)
+        if (strcmp(word.text, names[i]) == 0) {
+            *index = i;
             return 0;
+        }
     return word_unknown(cursor, &word, what, names, count);
 }
 
@@ -216,6 +236,7 @@ int cursor_take_time(struct cursor *cursor, uint64_t *ps)
 {
     struct word word;
     int status = cursor_take(cursor, "a time such as 60.1s or 5ms", &word);
+    *ps = 0;
     if (status == 0 && !time_parse(word.text, ps))
         return word_error(cursor, &word,
                           "'%.80s' is no time: expected a number with ps, ns, us, ms or s, "
@@ -229,6 +250,7 @@ int cursor_take_number(struct cursor *cursor, const char *what, uint64_t low, ui
 {
     struct word word;
     int status = cursor_take(cursor, what, &word);
+    *number = 0;
     if (status == 0 && !parse_bounded(word.text, low, high, number))
         return word_error(cursor, &word, "'%.80s': expected %s from %llu to %llu", word.text, what,
                           (unsigned long long)low, (unsigned long long)high);
@@ -240,6 +262,7 @@ int cursor_take_decimal(struct cursor *cursor, const char *what, double high, do
     struct word word;
     const char *rest;
     int status = cursor_take(cursor, what, &word);
+    *value = 0;
     if (status == 0 &&
         (!parse_decimal(word.text, value, &rest) || *rest || *value <= 0 || *value > high))
         return word_error(cursor, &word, "'%.80s': expected %s above 0 and up to %g", word.text,
@@ -251,6 +274,7 @@ int cursor_take_percent(struct cursor *cursor, uint64_t *parts)
 {
     struct word word;
     int status = cursor_take(cursor, "a percentage such as 5% or 0.25%", &word);
+    *parts = 0;
     if (status == 0 && !parse_percent(word.text, parts))
         return word_error(cursor, &word,
                           "'%.80s' is no percentage: expected 0%% to 100%%, such as 0.25%%",
@@ -261,7 +285,7 @@ int cursor_take_percent(struct cursor *cursor, uint64_t *parts)
 int cursor_take_end(struct cursor *cursor)
 {
     if (cursor_is_done(cursor))
-        return 0;
+        return cursor->status;
     const struct word *word = &cursor->words[cursor->at];
     return word_error(cursor, word, "'%.80s' is one word too many", word->text);
 }

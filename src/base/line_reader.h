@@ -4,7 +4,9 @@
  * '#' starts a comment. A `struct line_reader` walks over the lines of a text; a `struct cursor`
  * walks over the words of one line. Each cursor_take function takes the next word as what its name
  * says, or fills the error with file, line and column, what was expected there and, where there is
- * a choice of words, the nearest one.
+ * a choice of words, the nearest one. After the first error of a line a cursor takes nothing more:
+ * words are empty, numbers 0, and every function returns that error. So a statement can be read
+ * straight through, and its last cursor_take_end() tells whether all of it was right.
  *
  *     while (line_reader_next(reader, &cursor))
  *         reader->status = read_statement(&cursor);
@@ -34,9 +36,11 @@ struct word {
 struct cursor {
     const char *file;
     struct err *err;
-    struct word words[WORDS_PER_LINE];
+    struct arena *arena; /* of the reader, or NULL */
+    const struct word *words;
     unsigned count, at;
     struct word end; /* where the line ends */
+    int status;      /* the first error, or 0 */
 };
 
 /* ---- lines ---- */
@@ -55,6 +59,7 @@ struct line_reader {
     size_t line_length;
     char *copy; /* the current line, NUL-terminated; may be written to */
     struct text buffer, content;
+    struct word words[WORDS_PER_LINE]; /* of the current line */
 };
 
 #define from_file(path, error)                                                                     \
@@ -76,11 +81,11 @@ int line_reader_take(struct line_reader *reader, int status);
 
 /* ---- errors about words ---- */
 
-/* "FILE:LINE:COLUMN: message"; -EINVAL. */
-int word_error(const struct cursor *cursor, const struct word *word, const char *format, ...)
+/* "FILE:LINE:COLUMN: message", unless there was an error before; -EINVAL. */
+int word_error(struct cursor *cursor, const struct word *word, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* "'WORD' is no WHAT: expected A, B or C; did you mean 'B'?" `names` may be NULL. */
-int word_unknown(const struct cursor *cursor, const struct word *word, const char *what,
+int word_unknown(struct cursor *cursor, const struct word *word, const char *what,
                  const char *const *names, size_t count);
 
 /* ---- the words of a line ---- */
@@ -88,6 +93,8 @@ int word_unknown(const struct cursor *cursor, const struct word *word, const cha
 /* The next word, if it is this one. */
 bool cursor_accept(struct cursor *cursor, const char *text);
 bool cursor_is_done(const struct cursor *cursor);
+/* The next word without taking it; where the line ends, if there is none. */
+struct word cursor_next(const struct cursor *cursor);
 
 /* 0, or an error when the next word is missing or is something else. */
 int cursor_take(struct cursor *cursor, const char *what, struct word *word);

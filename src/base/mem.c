@@ -1,5 +1,7 @@
 #include "base/mem.h"
 
+#include <assert.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,6 +100,17 @@ void *mem_grow(void *items, size_t *capacity, size_t wanted, size_t bytes)
     return mem_realloc(items, grown, bytes);
 }
 
+void mem_shift(void *items, size_t *count, size_t place, size_t bytes, bool insert)
+{
+    assert(place < *count + insert);
+    char *at = (char *)items + place * bytes;
+    if (insert)
+        memmove(at + bytes, at, (*count - place) * bytes);
+    else
+        memmove(at, at + bytes, (*count - place - 1) * bytes);
+    *count += insert ? 1 : (size_t)-1;
+}
+
 size_t mem_forget(void *items, size_t *count, size_t taken, size_t bytes)
 {
     enum { FEW = 1024 };
@@ -135,6 +148,19 @@ char *arena_strndup(struct arena *arena, const char *text, size_t length)
 char *arena_strdup(struct arena *arena, const char *text)
 {
     return arena_strndup(arena, text, strlen(text));
+}
+
+char *arena_printf(struct arena *arena, const char *format, ...)
+{
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    char *text = arena_alloc(arena, (size_t)length + 1);
+    vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    va_end(arguments);
+    return text;
 }
 
 void arena_release(struct arena *arena)

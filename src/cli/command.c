@@ -1,13 +1,14 @@
 #include "cli/command.h"
 
+#include "base/file.h"
 #include "base/mem.h"
+#include "base/parse.h"
 
-#include <ctype.h>
-#include <errno.h>
+#include <sched.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 int command_usage(const char *command, const char *format, ...)
 {
@@ -27,39 +28,65 @@ int command_error(const char *command, const struct err *err)
     return EXIT_USAGE;
 }
 
-static const struct option_spec *find_option(const struct option_spec *specs, const char *name,
-                                             size_t length)
+/* The option that an argument names, and where in the argument its value begins (NULL: it is the
+ * next argument). NULL: there is no such option. */
+static const struct option_spec *find_option(const struct option_spec *specs, const char *argument,
+                                             const char **value)
 {
+    bool is_long = argument[1] == '-';
+    size_t length = strcspn(argument + 2, "=");
+    *value = is_long ? argument + 2 + length : argument + 2;
+    *value = **value ? *value + is_long : NULL;
     for (; specs->name; specs++)
-        if (strlen(specs->name) == length && strncmp(specs->name, name, length) == 0)
+        if (is_long
+                ? strlen(specs->name) == length && strncmp(specs->name, argument + 2, length) == 0
+                : specs->letter == argument[1])
             return specs;
     return NULL;
+}
+
+static int take_value(const char *command, const struct option_spec *spec, const char *value)
+{
+    if (spec->values)
+        vec_push(spec->values, value);
+    if (spec->value)
+        *spec->value = value;
+    if (!spec->number)
+        return 0;
+    if (parse_bounded(value, spec->low, spec->high ? spec->high : UINT64_MAX, spec->number))
+        return 0;
+    if (!spec->high)
+        return command_usage(command, "--%s %s: expected a whole number", spec->name, value);
+    return command_usage(command, "--%s %s: expected %llu to %llu", spec->name, value,
+                         (unsigned long long)spec->low, (unsigned long long)spec->high);
 }
 
 /* Handles the option at argv[at]; returns how many arguments it took, or -1. */
 static int take_option(const char *command, int argc, char **argv, int at,
                        const struct option_spec *specs)
 {
-    const char *name = argv[at] + 2;
-    const char *equals = strchr(name, '=');
-    const struct option_spec *spec =
-        find_option(specs, name, equals ? (size_t)(equals - name) : strlen(name));
+    const char *value;
+    const struct option_spec *spec = find_option(specs, argv[at], &value);
     if (!spec)
         return command_usage(command, "unknown option '%s'", argv[at]), -1;
     if (spec->flag) {
-        if (equals)
+        if (value)
             return command_usage(command, "option '--%s' takes no value", spec->name), -1;
         *spec->flag = true;
         return 1;
     }
-    if (!equals && at + 1 >= argc)
+    if (!value && at + 1 >= argc)
         return command_usage(command, "option '--%s' needs a value", spec->name), -1;
-    const char *value = equals ? equals + 1 : argv[at + 1];
-    if (spec->values)
-        vec_push(spec->values, value);
-    else
-        *spec->value = value;
-    return equals ? 1 : 2;
+    if (take_value(command, spec, value ? value : argv[at + 1]))
+        return -1;
+    return value ? 1 : 2;
+}
+
+static bool is_option(const struct option_spec *specs, const char *argument)
+{
+    const char *value;
+    return strncmp(argument, "--", 2) == 0 ||
+           (argument[0] == '-' && argument[1] && find_option(specs, argument, &value));
 }
 
 int command_options(const char *command, int argc, char **argv, const struct option_spec *specs)
@@ -71,7 +98,7 @@ int command_options(const char *command, int argc, char **argv, const struct opt
                 argv[kept++] = argv[at++];
             break;
         }
-        if (strncmp(argv[at], "--", 2) != 0) {
+        if (!is_option(specs, argv[at])) {
             argv[kept++] = argv[at++];
             continue;
         }
@@ -84,15 +111,47 @@ int command_options(const char *command, int argc, char **argv, const struct opt
     return kept;
 }
 
-bool parse_unsigned(const char *text, uint64_t low, uint64_t high, uint64_t *value)
+int command_print(const char *command, struct text *text)
 {
-    char *end;
-    if (!isdigit((unsigned char)text[0]))
-        return false;
-    errno = 0;
-    unsigned long long parsed = strtoull(text, &end, text[0] == '0' && text[1] == 'x' ? 16 : 10);
-    if (errno || *end || parsed < low || parsed > high)
-        return false;
-    *value = parsed;
-    return true;
+    struct err err;
+    int status = file_write("-", text, &err);
+    text_release(text);
+    return status ? command_error(command, &err) : EXIT_HOLDS;
+}
+
+unsigned count_processors(void)
+{
+    cpu_set_t set;
+    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    return count > 0 ? (unsigned)count : 1;
+}
+
+double clock_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static bool progress_shown;
+
+void progress_show(const char *format, ...)
+{
+    va_list arguments;
+    if (!isatty(STDERR_FILENO))
+        return;
+    fflush(stdout);
+    fputs("\r\033[K", stderr);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fflush(stderr);
+    progress_shown = true;
+}
+
+void progress_clear(void)
+{
+    if (progress_shown)
+        fputs("\r\033[K", stderr);
+    progress_shown = false;
 }

@@ -7,6 +7,7 @@
 #define WEFT_CLI_COMMAND_H
 
 #include "base/err.h"
+#include "base/text.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,22 +32,32 @@ int command_usage(const char *command, const char *format, ...)
 /* Prints a `struct err`; returns EXIT_USAGE. */
 int command_error(const char *command, const struct err *err);
 
-/* Options. `--name value` and `--name=value` both work, anywhere among the arguments; what is not
- * an option stays in argv, in order. "--" ends the options and stays too. */
+/* Options. `--name value` and `--name=value` both work, and `-n value` and `-nvalue` for those with
+ * a letter, anywhere among the arguments; what is not an option stays in argv, in order. "--" ends
+ * the options and stays too. */
 struct option_values { /* of an option that may be given more than once; see base/mem.h's VEC */
     const char **items;
     size_t count, capacity;
 };
 struct option_spec {
     const char *name;             /* without the dashes */
-    const char **value;           /* where a value goes, or NULL for a flag */
-    bool *flag;                   /* or NULL */
+    char letter;                  /* 0: none */
+    bool *flag;                   /* of an option without a value, or NULL */
+    const char **value;           /* where a value goes, or NULL */
     struct option_values *values; /* where each value goes, if there can be several */
+    uint64_t *number;             /* where a whole number goes, decimal or 0x…, in [low, high] */
+    uint64_t low, high;           /* high: 0 if there is no limit */
 };
 /* Removes the options from argv and returns the new argc, or -1 after printing what is wrong. */
 int command_options(const char *command, int argc, char **argv, const struct option_spec *specs);
 
-/* A whole number in [low, high], decimal or 0x…; false if the text is anything else. */
-bool parse_unsigned(const char *text, uint64_t low, uint64_t high, uint64_t *value);
+/* Writes a result to standard output and releases it. An exit status. */
+int command_print(const char *command, struct text *text);
+/* How many processors this process may use. */
+unsigned count_processors(void);
+double clock_seconds(void); /* since some moment */
+/* A line on a terminal (standard error) that tells how far things are, and is written over. */
+void progress_show(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void progress_clear(void);
 
 #endif

@@ -12,13 +12,6 @@
 
 enum { WORDS_MOST = 8, PENDING = 1, POLL_MS = 10 };
 
-static uint64_t clock_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 /* The number behind "ticket", in text or JSON. */
 static bool find_ticket(const struct text *text, char ticket[24])
 {
@@ -29,7 +22,7 @@ static bool find_ticket(const struct text *text, char ticket[24])
     return snprintf(ticket, 24, "%llu", strtoull(at, NULL, 10)) > 0 && *ticket != '0';
 }
 
-static int wait_for(const struct ctl_machine_options *options, uint64_t until, struct text *out,
+static int wait_for(const struct ctl_machine_options *options, double until, struct text *out,
                     int *result, struct err *err)
 {
     char ticket[24];
@@ -38,7 +31,7 @@ static int wait_for(const struct ctl_machine_options *options, uint64_t until, s
     const char *const words[] = {"vm", "ticket", ticket};
     struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};
     while (*result == PENDING) {
-        if (clock_ns() > until)
+        if (clock_seconds() > until)
             return err_set(err, ETIMEDOUT,
                            "not done yet: it goes on; 'weft ctl vm ticket %s' tells how", ticket);
         nanosleep(&pause, NULL);
@@ -98,7 +91,7 @@ int ctl_machines(const struct ctl_machine_options *options, int argc, char **arg
         return command_usage("ctl", "'%s' is no time such as 30s", options->patience);
     if (pack(options, argc, argv, words, &count) != 0)
         return EXIT_USAGE;
-    uint64_t until = clock_ns() + patience;
+    double until = clock_seconds() + (double)patience / NS_PER_S;
     int status = ctl_ask(options->path, words, count, options->json, &out, &result, &err);
     if (status == 0 && result == PENDING && !options->no_wait)
         status = wait_for(options, until, &out, &result, &err);

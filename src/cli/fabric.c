@@ -5,7 +5,7 @@
  * directory, the socket's path, the environment of the command. The rest is in src/host. */
 #include "base/line_reader.h"
 #include "cli/command.h"
-#include "host/server/place.h"
+#include "host/server/runtime_dir.h"
 #include "host/server/server.h"
 #include "wire/pcap.h"
 
@@ -57,19 +57,19 @@ static const char help[] =
     "  weft fabric --attributes --preset paper\n";
 
 struct fabric_arguments {
-    const char *net, *attach, *socket, *pace, *preset, *seed, *pcap;
+    const char *net, *attach, *socket, *pace, *preset, *pcap;
     struct option_values settings;
     bool attributes; /* only list them */
     char **command;  /* NULL: none */
-    uint64_t seed_value, pace_millionths;
+    uint64_t seed, pace_millionths;
 };
 
 /* "2", "0.5": millionths. */
 static bool parse_factor(const char *text, uint64_t *millionths)
 {
-    char *end;
-    double factor = strtod(text, &end);
-    if (end == text || *end || !(factor >= 1e-6 && factor <= 1e6))
+    const char *rest;
+    double factor;
+    if (!parse_decimal(text, &factor, &rest) || *rest || factor < 1e-6 || factor > 1e6)
         return false;
     *millionths = (uint64_t)(factor * 1e6 + 0.5);
     return true;
@@ -77,12 +77,12 @@ static bool parse_factor(const char *text, uint64_t *millionths)
 
 static int parse_arguments(struct fabric_arguments *arguments, int argc, char **argv)
 {
-    *arguments = (struct fabric_arguments){.pace = "fast", .preset = "today", .seed = "1"};
+    *arguments = (struct fabric_arguments){.pace = "fast", .preset = "today", .seed = 1};
     const struct option_spec specs[] = {{.name = "attach", .value = &arguments->attach},
                                         {.name = "socket", .value = &arguments->socket},
                                         {.name = "pace", .value = &arguments->pace},
                                         {.name = "preset", .value = &arguments->preset},
-                                        {.name = "seed", .value = &arguments->seed},
+                                        {.name = "seed", .number = &arguments->seed},
                                         {.name = "pcap", .value = &arguments->pcap},
                                         {.name = "set", .values = &arguments->settings},
                                         {.name = "attributes", .flag = &arguments->attributes},
@@ -103,8 +103,6 @@ static int parse_arguments(struct fabric_arguments *arguments, int argc, char **
         return command_usage("fabric", "no command after '--'");
     if (argc > 3)
         arguments->command = argv + 3;
-    if (!parse_unsigned(arguments->seed, 0, UINT64_MAX, &arguments->seed_value))
-        return command_usage("fabric", "'%s' is no seed", arguments->seed);
     if (strcmp(arguments->pace, "real") == 0)
         arguments->pace_millionths = 1000000;
     else if (strcmp(arguments->pace, "fast") != 0 &&
@@ -241,7 +239,7 @@ static int serve(const struct fabric_arguments *arguments, struct fabric *fabric
     sigset_t mask;
     int result = attach_find(fabric_topology(fabric), arguments->attach, &options.attachment, err);
     if (result == 0)
-        result = place_make(&place, arguments->socket, arguments->command != NULL, err);
+        result = runtime_dir_make(&place, arguments->socket, arguments->command != NULL, err);
     if (result < 0)
         return result;
     options.socket_path = place.socket;
@@ -261,7 +259,7 @@ static int serve(const struct fabric_arguments *arguments, struct fabric *fabric
     if (result == 0)
         result = server_run(server);
     server_free(server);
-    place_remove(&place);
+    runtime_dir_remove(&place);
     return result;
 }
 
@@ -278,7 +276,7 @@ static int run_fabric(struct fabric_arguments *arguments, struct err *err)
     if (result == 0 && arguments->pcap)
         result = pcap_open(&pcap, arguments->pcap, err);
     if (result == 0) {
-        struct fabric *fabric = fabric_new(&topology, &options, arguments->seed_value);
+        struct fabric *fabric = fabric_new(&topology, &options, arguments->seed);
         fabric_set_pcap(fabric, pcap);
         result = serve(arguments, fabric, err);
         fabric_free(fabric);
@@ -298,9 +296,7 @@ static int list_attributes(const struct fabric_arguments *arguments, struct err 
     if (result < 0)
         return result;
     fabric_options_list(&options, &list);
-    fputs(list.data, stdout);
-    text_release(&list);
-    return 0;
+    return command_print("fabric", &list);
 }
 
 static int run(int argc, char **argv)

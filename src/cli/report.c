@@ -154,8 +154,7 @@ static int judge_plot(struct report_arguments *arguments, int status, const stru
 /* All went well: what there is to say, and for people where the files are. */
 static void print_end(const struct report_arguments *arguments, struct text *text)
 {
-    fwrite(text->data ? text->data : "", 1, text->length, stdout);
-    text_release(text);
+    command_print("report", text);
     if (arguments->json)
         return;
     if (arguments->html)

@@ -2,11 +2,11 @@
  * the work; here is what goes where. */
 #include "reproduce/reproduce.h"
 #include "base/mem.h"
+#include "base/record.h"
 #include "cli/command.h"
 #include "experiment/sweep/sweep_play.h"
 
 #include <math.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,21 +43,13 @@ static const char help[] =
 enum { MOST_JOBS = 1024, EXIT_INTERRUPTED = 130 };
 
 struct reproduce_arguments {
-    const char *experiments, *out, *jobs_text;
-    unsigned jobs;
+    const char *experiments, *out;
+    uint64_t jobs;
     bool quick, retry, list, json;
     char path[4096]; /* of the experiments, if nobody said */
-    char jobs_option[64];
 };
 
 /* ---- arguments ---- */
-
-static unsigned count_processors(void)
-{
-    cpu_set_t set;
-    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    return count > 0 ? (unsigned)count : 1;
-}
 
 /* Beside the program: build/weft and experiments/. */
 static bool find_beside(char path[4096])
@@ -90,40 +82,21 @@ static const char *find_experiments(struct reproduce_arguments *arguments)
     return reproduce_installed_path;
 }
 
-/* -j N and -jN are --jobs N. */
-static void lengthen_jobs(struct reproduce_arguments *arguments, int argc, char **argv)
-{
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-        if (strcmp(argv[i], "-j") == 0)
-            argv[i] = "--jobs";
-        if (strncmp(argv[i], "-j", 2) != 0)
-            continue;
-        snprintf(arguments->jobs_option, sizeof arguments->jobs_option, "--jobs=%s", argv[i] + 2);
-        argv[i] = arguments->jobs_option;
-    }
-}
-
 static int parse_arguments(struct reproduce_arguments *arguments, int argc, char **argv)
 {
-    const struct option_spec specs[] = {{.name = "quick", .flag = &arguments->quick},
-                                        {.name = "out", .value = &arguments->out},
-                                        {.name = "jobs", .value = &arguments->jobs_text},
-                                        {.name = "retry", .flag = &arguments->retry},
-                                        {.name = "list", .flag = &arguments->list},
-                                        {.name = "json", .flag = &arguments->json},
-                                        {.name = "experiments", .value = &arguments->experiments},
-                                        {0}};
-    uint64_t jobs = count_processors();
-    lengthen_jobs(arguments, argc, argv);
+    const struct option_spec specs[] = {
+        {.name = "quick", .flag = &arguments->quick},
+        {.name = "out", .value = &arguments->out},
+        {.name = "jobs", .letter = 'j', .number = &arguments->jobs, .low = 1, .high = MOST_JOBS},
+        {.name = "retry", .flag = &arguments->retry},
+        {.name = "list", .flag = &arguments->list},
+        {.name = "json", .flag = &arguments->json},
+        {.name = "experiments", .value = &arguments->experiments},
+        {0}};
+    arguments->jobs = count_processors();
     argc = command_options("reproduce", argc, argv, specs);
     if (argc < 0)
         return -1;
-    if (arguments->jobs_text && !parse_unsigned(arguments->jobs_text, 1, MOST_JOBS, &jobs)) {
-        command_usage("reproduce", "'%s' is no number of runs at a time (1 to %d)",
-                      arguments->jobs_text, MOST_JOBS);
-        return -1;
-    }
-    arguments->jobs = (unsigned)jobs;
     arguments->experiments = find_experiments(arguments);
     if (!arguments->out)
         arguments->out = "reproduce-out";
@@ -135,29 +108,22 @@ static int parse_arguments(struct reproduce_arguments *arguments, int argc, char
 static void print_list(const struct recipes *recipes, const bool *chosen, bool as_json)
 {
     struct text out = {0};
-    struct json json = {.out = &out, .pretty = true};
-    if (as_json)
-        json_begin_array(&json, NULL);
+    struct record record = record_to(&out, as_json, true);
+    record_begin_list(&record, NULL);
     for (size_t i = 0; i < recipes->count; i++) {
         const struct recipe *recipe = &recipes->items[i];
         if (!chosen[i])
             continue;
-        if (!as_json) {
-            text_printf(&out, "%-12s %s\n", recipe->name, recipe->title);
-            continue;
-        }
-        json_begin_object(&json, NULL);
-        json_string(&json, "name", recipe->name);
-        json_string(&json, "title", recipe->title);
-        json_string(&json, "folder", recipe->folder);
-        json_end_object(&json);
+        record_begin(&record, NULL);
+        record_string(&record, "name", "%-12s", recipe->name);
+        record_string(&record, "title", " %s\n", recipe->title);
+        record_string(&record, "folder", NULL, recipe->folder);
+        record_end(&record);
     }
-    if (as_json) {
-        json_end_array(&json);
+    record_end_list(&record);
+    if (as_json)
         text_putc(&out, '\n');
-    }
-    fputs(out.data ? out.data : "", stdout);
-    text_release(&out);
+    command_print("reproduce", &out);
 }
 
 static int list(const struct reproduce_arguments *arguments, const char *const *names, size_t count,
@@ -180,15 +146,7 @@ static int list(const struct reproduce_arguments *arguments, const char *const *
 
 struct teller {
     char what[256]; /* "000-fig07 removal.sweep" */
-    bool live;      /* there is a progress line on the terminal */
 };
-
-static void clear_line(struct teller *teller)
-{
-    if (teller->live)
-        fputs("\r\033[K", stderr);
-    teller->live = false;
-}
 
 static void tell_begin(void *context, const struct recipe *recipe, const char *sweep)
 {
@@ -199,29 +157,29 @@ static void tell_begin(void *context, const struct recipe *recipe, const char *s
 
 static void tell_progress(void *context, const struct sweep_counts *counts)
 {
-    struct teller *teller = context;
-    if (!isatty(STDERR_FILENO))
-        return;
-    fprintf(stderr, "\r\033[K%s: %zu/%zu runs", teller->what, counts->there + counts->done,
-            counts->total);
+    const struct teller *teller = context;
+    size_t done = counts->there + counts->done;
     if (counts->left >= 0 && counts->running)
-        fprintf(stderr, ", %.0fs left", ceil(counts->left));
-    fflush(stderr);
-    teller->live = true;
+        progress_show("%s: %zu/%zu runs, %.0fs left", teller->what, done, counts->total,
+                      ceil(counts->left));
+    else
+        progress_show("%s: %zu/%zu runs", teller->what, done, counts->total);
 }
 
 static void tell_failure(void *context, const struct sweep *sweep, const struct sweep_run *run)
 {
     struct text command = {0};
+    (void)context;
     sweep_replay_command(sweep, run, &command);
-    clear_line(context);
+    progress_clear();
     fprintf(stderr, "failed: %s: %s\n  again: %s\n", run->name, run->error, command.data);
     text_release(&command);
 }
 
 static void tell_note(void *context, const char *text)
 {
-    clear_line(context);
+    (void)context;
+    progress_clear();
     fprintf(stderr, "weft reproduce: no plots: %s\n", text);
 }
 
@@ -245,8 +203,7 @@ static int show(const struct reproduce_arguments *arguments,
         if (reproduction->broken)
             text_printf(&out, "%zu runs have checks that do not hold\n", reproduction->broken);
     }
-    fputs(out.data, stdout);
-    text_release(&out);
+    command_print("reproduce", &out);
     bool bad =
         reproduction->failed || reproduction->broken || reproduction_unexpected(reproduction) > 0;
     return bad ? EXIT_FAILS : EXIT_HOLDS;
@@ -263,14 +220,14 @@ static int work(const struct reproduce_arguments *arguments, const char *const *
                                         .name_count = count,
                                         .quick = arguments->quick,
                                         .retry = arguments->retry,
-                                        .jobs = arguments->jobs,
+                                        .jobs = (unsigned)arguments->jobs,
                                         .begin = tell_begin,
                                         .progress = tell_progress,
                                         .failure = tell_failure,
                                         .note = tell_note,
                                         .context = &teller};
     int status = reproduce(&options, &reproduction, err);
-    clear_line(&teller);
+    progress_clear();
     if (status == 0)
         status = show(arguments, &reproduction);
     reproduction_release(&reproduction);

@@ -3,18 +3,18 @@
  * Time and memory are those of the engine alone; quality comes from the independent checker, which
  * runs afterwards, so every set of tables that this command writes has been verified. Comparing
  * engines is in route_compare.c. */
-#include "cli/command.h"
-
 #include "cli/route.h"
+#include "base/file.h"
+#include "base/line_reader.h"
+#include "cli/command.h"
 #include "cli/routing.h"
 #include "cli/workers.h"
 #include "experiment/chart/chart_gnuplot.h"
 #include "routing/files/lfts.h"
-#include "routing/files/order_text.h"
 #include "routing/files/path_levels.h"
-#include "routing/update/order.h"
+#include "routing/files/update_plan_text.h"
+#include "routing/update/make_plan.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -82,10 +82,9 @@ static const char help[] =
     "  weft route net --engine fera --from pira.lfts --lfts fera.lfts --order plan\n";
 
 struct options {
-    const char *engine, *compare, *plot, *seed, *samples, *repeat, *lfts, *provisional, *threads,
-        *root, *lmc;
-    const char *first, *scatter, *weights, *vls, *user, *from, *from_path_sl, *first_path_sl,
-        *order, *path_sl;
+    const char *engine, *compare, *plot, *lfts, *provisional, *root, *lmc;
+    const char *first, *weights, *user, *from, *from_path_sl, *first_path_sl, *order, *path_sl;
+    uint64_t threads, scatter, vls, seed, samples, repeat;
     bool seed_balance, allow_cycles, reversible, json, engines;
 };
 
@@ -99,7 +98,7 @@ struct result {
     struct routes provisional; /* of a hybrid */
     struct route_cost provisional_cost;
     struct verify_report report;
-    struct order_plan plan; /* with --from */
+    struct update_plan plan; /* with --from */
     struct routes_difference difference;
     bool planned;
 };
@@ -140,13 +139,12 @@ static void print_json(const struct result *result)
         json_unsigned(&json, "changed_entries", result->difference.entries);
         json_unsigned(&json, "changed_blocks", result->difference.blocks);
         json_unsigned(&json, "waves", result->plan.waves.count);
-        json_unsigned(&json, "drains", order_drains(&result->plan));
+        json_unsigned(&json, "drains", update_plan_drains(&result->plan));
         json_unsigned(&json, "stuck", result->plan.stuck.count);
         json_unsigned(&json, "held_lanes", result->plan.stuck_lanes);
     }
     json_end_object(&json);
-    fputs(text.data, stdout);
-    text_release(&text);
+    command_print("route", &text);
 }
 
 static void print_table(const struct result *result)
@@ -182,20 +180,16 @@ static void print_table(const struct result *result)
     if (result->planned)
         printf("update        %" PRIu64 " entries in %" PRIu64 " blocks: %zu waves, %u drains%s\n",
                result->difference.entries, result->difference.blocks, result->plan.waves.count,
-               order_drains(&result->plan),
+               update_plan_drains(&result->plan),
                result->plan.stuck_lanes ? "; NO safe order unless lanes are held" : "");
 }
 
-static int write_text(const char *path, const struct text *text, struct err *err)
+/* Writes a text to a file and releases it. */
+static int write_text(const char *path, struct text *text, struct err *err)
 {
-    FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
-    if (!file)
-        return err_at(err, errno, path, 0, "%s", strerror(errno));
-    size_t put = text->length ? fwrite(text->data, 1, text->length, file) : 0;
-    int code = put != text->length || fflush(file) ? errno : 0;
-    if (file != stdout && fclose(file) && !code)
-        code = errno;
-    return code ? err_at(err, code, path, 0, "%s", strerror(code)) : 0;
+    int rc = file_write(path, text, err);
+    text_release(text);
+    return rc;
 }
 
 static int write_lfts(const char *path, const struct routes *routes, const struct network *network,
@@ -205,9 +199,7 @@ static int write_lfts(const char *path, const struct routes *routes, const struc
     if (!path || !routes->ports)
         return 0;
     lfts_write(routes, network, &text);
-    int rc = write_text(path, &text, err);
-    text_release(&text);
-    return rc;
+    return write_text(path, &text, err);
 }
 
 static int write_levels(const char *path, const struct routes *routes,
@@ -217,9 +209,7 @@ static int write_levels(const char *path, const struct routes *routes,
     if (!path)
         return 0;
     path_levels_write(routes, network, &text);
-    int rc = write_text(path, &text, err);
-    text_release(&text);
-    return rc;
+    return write_text(path, &text, err);
 }
 
 /* Service levels that spare traffic a stop; they are checked again then. */
@@ -227,10 +217,10 @@ static void make_plan(struct result *result, const struct routes *before, bool f
 {
     const struct verify_options options = {.reversible = result->routes.reversible};
     if (first) {
-        order_ease(&result->plan, result->network, before, &result->routes);
+        update_plan_make_with_levels(&result->plan, result->network, before, &result->routes);
     } else {
-        order_keep_levels(result->network, before, &result->routes);
-        order_make(&result->plan, result->network, before, &result->routes);
+        update_plan_keep_levels(result->network, before, &result->routes);
+        update_plan_make(&result->plan, result->network, before, &result->routes);
     }
     if (!before->service_levels)
         return;
@@ -255,9 +245,8 @@ static int plan_update(struct result *result, const struct options *options, str
     result->difference = routes_compare(&before, &result->routes);
     result->planned = true;
     if (options->order) {
-        order_write(&result->plan, result->network, &text);
+        update_plan_write(&result->plan, result->network, &text);
         rc = write_text(options->order, &text, err);
-        text_release(&text);
     }
     if (result->plan.first_levels) {
         mem_free(before.service_levels);
@@ -304,13 +293,12 @@ static int compute_all(struct result *result, const struct engine_options *wante
 }
 
 static int route(const struct network *network, const struct engine_list *engines,
-                 const struct engine_options *wanted, uint64_t repeat,
-                 const struct options *options)
+                 const struct engine_options *wanted, const struct options *options)
 {
     struct result result = {.engines = engines,
                             .network = network,
                             .threads = workers_count(wanted->workers),
-                            .cost.repeat = repeat};
+                            .cost.repeat = options->repeat};
     struct err err;
     int rc = compute_all(&result, wanted, options, &err);
     int status = EXIT_HOLDS;
@@ -323,7 +311,7 @@ static int route(const struct network *network, const struct engine_list *engine
         print_table(&result);
     }
     verify_report_release(&result.report);
-    order_release(&result.plan);
+    update_plan_release(&result.plan);
     routes_release(&result.provisional);
     routes_release(&result.routes);
     return status;
@@ -364,32 +352,6 @@ static void release_inputs(struct inputs *inputs)
     port_weights_release(&inputs->weights);
 }
 
-/* Numbers that the options give. */
-struct numbers {
-    uint64_t threads, scatter, vls, seed, samples, repeat;
-};
-
-static int read_numbers(const struct options *options, struct numbers *numbers)
-{
-    const struct {
-        const char *name, *text;
-        uint64_t low, high, *value;
-    } all[] = {
-        {"--threads", options->threads, 1, WORKERS_LIMIT, &numbers->threads},
-        {"--scatter", options->scatter, 0, UINT64_MAX, &numbers->scatter},
-        {"--max-vls", options->vls, 1, LANES_DISCARD, &numbers->vls},
-        {"--seed", options->seed, 0, UINT64_MAX, &numbers->seed},
-        {"--samples", options->samples, 1, 1000000, &numbers->samples},
-        {"--repeat", options->repeat, 1, 1000000, &numbers->repeat},
-    };
-    *numbers = (struct numbers){.threads = 1, .seed = 1, .samples = 1000, .repeat = 1};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        if (all[i].text && !parse_unsigned(all[i].text, all[i].low, all[i].high, all[i].value))
-            return command_usage("route", "%s %s: expected %" PRIu64 " to %" PRIu64, all[i].name,
-                                 all[i].text, all[i].low, all[i].high);
-    return EXIT_HOLDS;
-}
-
 /* What cannot be meant. */
 static int check_options(const struct options *options, struct engine_list *engines,
                          struct root_list *roots)
@@ -423,18 +385,21 @@ static int run_with(const char *net, const struct options *options)
 {
     struct engine_options wanted = {.seed_balance = options->seed_balance,
                                     .allow_cycles = options->allow_cycles,
-                                    .reversible = options->reversible};
-    struct compare_options compare = {
-        .lfts = options->lfts, .plot = options->plot, .json = options->json};
+                                    .reversible = options->reversible,
+                                    .scatter = options->scatter,
+                                    .max_vls = (unsigned)options->vls};
+    struct compare_options compare = {.lfts = options->lfts,
+                                      .plot = options->plot,
+                                      .json = options->json,
+                                      .seed = options->seed,
+                                      .samples = options->samples,
+                                      .repeat = options->repeat};
     struct engine_list engines;
-    struct numbers numbers;
     struct inputs inputs = {0};
     struct network network;
     bool renames = false;
     network_init(&network);
     int status = check_options(options, &engines, &inputs.roots);
-    if (status == EXIT_HOLDS)
-        status = read_numbers(options, &numbers);
     if (status == EXIT_HOLDS)
         status = read_inputs(options, &inputs, &wanted);
     for (size_t i = 0; status == EXIT_HOLDS && i < engines.count; i++)
@@ -442,15 +407,10 @@ static int run_with(const char *net, const struct options *options)
     if (status == EXIT_HOLDS)
         status = load_network("route", net, options->lmc, renames, &network);
     if (status == EXIT_HOLDS) {
-        struct workers workers = workers_of_threads((unsigned)numbers.threads);
+        struct workers workers = workers_of_threads((unsigned)options->threads);
         wanted.workers = &workers;
-        wanted.scatter = numbers.scatter;
-        wanted.max_vls = (unsigned)numbers.vls;
-        compare.seed = numbers.seed;
-        compare.samples = numbers.samples;
-        compare.repeat = numbers.repeat;
         status = options->compare ? route_compare(&engines, &network, &wanted, &compare)
-                                  : route(&network, &engines, &wanted, numbers.repeat, options);
+                                  : route(&network, &engines, &wanted, options);
     }
     release_inputs(&inputs);
     network_release(&network);
@@ -459,23 +419,23 @@ static int run_with(const char *net, const struct options *options)
 
 static int run_route(int argc, char **argv)
 {
-    struct options options = {0};
+    struct options options = {.threads = 1, .seed = 1, .samples = 1000, .repeat = 1};
     const struct option_spec specs[] = {
         {.name = "engine", .value = &options.engine},
         {.name = "compare", .value = &options.compare},
         {.name = "plot", .value = &options.plot},
-        {.name = "seed", .value = &options.seed},
-        {.name = "samples", .value = &options.samples},
-        {.name = "repeat", .value = &options.repeat},
+        {.name = "seed", .number = &options.seed},
+        {.name = "samples", .number = &options.samples, .low = 1, .high = 1000000},
+        {.name = "repeat", .number = &options.repeat, .low = 1, .high = 1000000},
         {.name = "lfts", .value = &options.lfts},
         {.name = "provisional", .value = &options.provisional},
-        {.name = "threads", .value = &options.threads},
+        {.name = "threads", .number = &options.threads, .low = 1, .high = WORKERS_LIMIT},
         {.name = "root", .value = &options.root},
         {.name = "lmc", .value = &options.lmc},
         {.name = "first", .value = &options.first},
-        {.name = "scatter", .value = &options.scatter},
+        {.name = "scatter", .number = &options.scatter},
         {.name = "weights", .value = &options.weights},
-        {.name = "max-vls", .value = &options.vls},
+        {.name = "max-vls", .number = &options.vls, .low = 1, .high = LANES_DISCARD},
         {.name = "user-routes", .value = &options.user},
         {.name = "from", .value = &options.from},
         {.name = "from-path-sl", .value = &options.from_path_sl},

@@ -106,7 +106,6 @@ static int compare_file(struct comparison *comparison)
 static void put_line(struct json *json, const struct compared *line)
 {
     const struct quality *quality = &line->quality;
-    char digest[17];
     json_begin_object(json, NULL);
     json_string(json, "engine", line->name);
     json_bool(json, "refused", line->refused);
@@ -136,8 +135,7 @@ static void put_line(struct json *json, const struct compared *line)
     json_double(json, "shift_load_mean", quality->shift_load_mean);
     json_unsigned(json, "entries", line->entries.all);
     json_unsigned(json, "table_bytes", line->table_bytes);
-    snprintf(digest, sizeof digest, "%016" PRIx64, line->digest);
-    json_string(json, "digest", digest);
+    json_stringf(json, "digest", "%016" PRIx64, line->digest);
     json_string(json, "note", line->note);
     json_end_object(json);
 }
@@ -157,8 +155,7 @@ static void print_json(const struct comparison *comparison)
         put_line(&json, &comparison->lines.items[i]);
     json_end_array(&json);
     json_end_object(&json);
-    fputs(text.data, stdout);
-    text_release(&text);
+    command_print("route", &text);
 }
 
 static void print_line(const struct compared *line)

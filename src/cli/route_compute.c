@@ -7,14 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-static double now_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 /* A line of /proc/self/status, in bytes; 0 if it is not there. */
 static uint64_t memory_status(const char *key)
@@ -47,9 +39,9 @@ void route_verify(const struct network *network, const struct routes *routes,
                   struct verify_report *report)
 {
     struct verify_options options = {.workers = workers, .reversible = routes->reversible};
-    double start = now_seconds();
+    double start = clock_seconds();
     verify_routes(network, routes, &options, report);
-    cost->verify_seconds = now_seconds() - start;
+    cost->verify_seconds = clock_seconds() - start;
 }
 
 /* The same again, for the sake of the times. */
@@ -59,9 +51,9 @@ static void repeat_tables(const struct engine_list *engines, const struct networ
     for (uint64_t i = 1; i < cost->repeat; i++) {
         struct routes routes;
         struct err ignored;
-        double start = now_seconds();
+        double start = clock_seconds();
         int rc = engine_list_compute(engines, network, options, &routes, NULL, &ignored);
-        double seconds = now_seconds() - start;
+        double seconds = clock_seconds() - start;
         if (!rc && seconds < cost->seconds)
             cost->seconds = seconds;
         routes_release(&routes);
@@ -92,9 +84,9 @@ int route_compute(const struct engine_list *engines, const struct network *netwo
     *cost = (struct route_cost){.repeat = cost->repeat};
     reset_memory_peak();
     uint64_t before = memory_status("VmRSS:");
-    double start = now_seconds();
+    double start = clock_seconds();
     int rc = engine_list_compute(engines, network, &wanted, routes, chosen, err);
-    cost->seconds = now_seconds() - start;
+    cost->seconds = clock_seconds() - start;
     uint64_t peak = memory_status("VmHWM:");
     cost->peak_bytes = peak > before ? peak - before : 0;
     if (rc)

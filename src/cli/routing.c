@@ -1,5 +1,6 @@
 #include "cli/routing.h"
 
+#include "base/line_reader.h"
 #include "cli/command.h"
 #include "routing/search/roots.h"
 
@@ -90,7 +91,7 @@ int load_network(const char *command, const char *path, const char *lmc, bool re
     struct err err;
     uint64_t wanted = RENAMING_LMC;
     network_init(network);
-    if (lmc && !parse_unsigned(lmc, 0, NETWORK_TOP_LMC, &wanted))
+    if (lmc && !parse_bounded(lmc, 0, NETWORK_TOP_LMC, &wanted))
         return command_usage(command, "--lmc %s: expected 0 to %d", lmc, NETWORK_TOP_LMC);
     topology_init(&topology);
     if (topology_read(&topology, from_file(path, &err)))

@@ -12,7 +12,6 @@
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static const char help[] =
@@ -50,26 +49,25 @@ static const char help[] =
     "  weft sim death.weft --out death\n"
     "  weft sim death.weft --set sm.engine=pira --set traffic.load=0.3 --json\n";
 
-struct progress;
-
 struct sim_arguments {
     const char *file, *seed, *pcap, *out;
     bool json, quiet;
     struct option_values settings;
     struct play_options play;
-    struct progress *progress;
+    double begin, shown; /* on the clock */
 };
 
 static int parse_arguments(struct sim_arguments *arguments, int argc, char **argv)
 {
-    const struct option_spec specs[] = {{.name = "seed", .value = &arguments->seed},
-                                        {.name = "pcap", .value = &arguments->pcap},
-                                        {.name = "out", .value = &arguments->out},
-                                        {.name = "set", .values = &arguments->settings},
-                                        {.name = "json", .flag = &arguments->json},
-                                        {.name = "quiet", .flag = &arguments->quiet},
-                                        {0}};
     struct stage_options *stage = &arguments->play.stage;
+    const struct option_spec specs[] = {
+        {.name = "seed", .value = &arguments->seed, .number = &stage->seed},
+        {.name = "pcap", .value = &arguments->pcap},
+        {.name = "out", .value = &arguments->out},
+        {.name = "set", .values = &arguments->settings},
+        {.name = "json", .flag = &arguments->json},
+        {.name = "quiet", .flag = &arguments->quiet},
+        {0}};
     argc = command_options("sim", argc, argv, specs);
     if (argc < 0)
         return EXIT_USAGE;
@@ -79,53 +77,23 @@ static int parse_arguments(struct sim_arguments *arguments, int argc, char **arg
         return command_usage("sim", "'%s' is one argument too many", argv[2]);
     arguments->file = argv[1];
     stage->seed_given = arguments->seed != NULL;
-    if (arguments->seed && !parse_unsigned(arguments->seed, 0, UINT64_MAX, &stage->seed))
-        return command_usage("sim", "'%s' is no seed", arguments->seed);
     stage->settings = arguments->settings.items;
     stage->setting_count = arguments->settings.count;
     return 0;
 }
 
-/* ---- progress ---- */
-
-/* One line on a terminal, rewritten a few times a second. */
-struct progress {
-    bool shown;
-    struct timespec begin, last;
-};
-
-static double seconds_between(const struct timespec *from, const struct timespec *to)
-{
-    return (double)(to->tv_sec - from->tv_sec) + (double)(to->tv_nsec - from->tv_nsec) / 1e9;
-}
-
-static double seconds_since(const struct timespec *from)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return seconds_between(from, &now);
-}
-
-static void clear_progress(struct progress *progress)
-{
-    if (progress->shown)
-        fputs("\r\033[K", stderr);
-    progress->shown = false;
-}
-
+/* A few times a second. */
 static void show_progress(void *context, uint64_t now, uint64_t until)
 {
     struct sim_arguments *arguments = context;
-    struct progress *progress = arguments->progress;
     char at[TIME_TEXT_BYTES], end[TIME_TEXT_BYTES];
-    if (seconds_since(&progress->last) < 0.2)
-        return;
-    clock_gettime(CLOCK_MONOTONIC, &progress->last);
-    fflush(stdout);
+    double clock = clock_seconds();
     bool known = until != TIME_NEVER;
-    fprintf(stderr, "\r\033[K%s%s%s simulated in %.0f s", time_text(now, at), known ? " of " : "",
-            known ? time_text(until, end) : "", seconds_between(&progress->begin, &progress->last));
-    progress->shown = true;
+    if (clock < arguments->shown + 0.2)
+        return;
+    arguments->shown = clock;
+    progress_show("%s%s%s simulated in %.0f s", time_text(now, at), known ? " of " : "",
+                  known ? time_text(until, end) : "", clock - arguments->begin);
 }
 
 /* ---- printing ---- */
@@ -137,7 +105,7 @@ static void print_event(void *context, const struct story_event *event)
     if (arguments->json ||
         (arguments->quiet && (event->kind != STORY_CHECK || strcmp(event->who, "FAILED") != 0)))
         return;
-    clear_progress(arguments->progress);
+    progress_clear();
     story_write_event(event, &line);
     fwrite(line.data, 1, line.length, stdout);
     text_release(&line);
@@ -179,7 +147,7 @@ static int write_folder(const struct sim_arguments *arguments, const struct scen
                              .topology = arguments->play.topology,
                              .settings = arguments->settings.items,
                              .setting_count = arguments->settings.count,
-                             .wall_s = seconds_since(&arguments->progress->begin)};
+                             .wall_s = clock_seconds() - arguments->begin};
     return run_folder_write(arguments->out, &run, err);
 }
 
@@ -191,7 +159,7 @@ static int play(struct sim_arguments *arguments, struct scenario *scenario, stru
         status = pcap_open(&arguments->play.pcap, arguments->pcap, err);
     if (status == 0)
         status = play_scenario(scenario, &arguments->play, &story, err);
-    clear_progress(arguments->progress);
+    progress_clear();
     int closed = pcap_close(arguments->play.pcap);
     if (status == 0 && closed < 0)
         status = err_at(err, -closed, arguments->pcap, 0, "%s", strerror(-closed));
@@ -207,12 +175,10 @@ static int play(struct sim_arguments *arguments, struct scenario *scenario, stru
 
 static int run(int argc, char **argv)
 {
-    struct progress progress = {0};
     struct text topology = {0};
-    struct sim_arguments arguments = {.progress = &progress, .play.topology = &topology};
+    struct sim_arguments arguments = {.play.topology = &topology, .begin = clock_seconds()};
     struct scenario scenario;
     struct err err = {0};
-    clock_gettime(CLOCK_MONOTONIC, &progress.begin);
     if (isatty(STDERR_FILENO)) {
         arguments.play.progress = show_progress;
         arguments.play.context = &arguments;

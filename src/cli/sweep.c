@@ -3,10 +3,10 @@
 #include "cli/sweep.h"
 
 #include "base/mem.h"
+#include "base/parse.h"
 #include "experiment/report/story_text.h"
 #include "experiment/sweep/sweep_play.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -65,21 +65,6 @@ enum { MOST_JOBS = 1024, MOST_TASKS = 100000 };
 
 /* ---- arguments ---- */
 
-/* -j N, -jN and -o FILE are options like others, with short names. */
-static void lengthen_options(int argc, char **argv, struct arena *arena)
-{
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-        struct text longer = {0};
-        if (strcmp(argv[i], "-j") == 0 || strcmp(argv[i], "-o") == 0)
-            argv[i] = argv[i][1] == 'j' ? "--jobs" : "--output";
-        else if (strncmp(argv[i], "-j", 2) == 0) {
-            text_printf(&longer, "--jobs=%s", argv[i] + 2);
-            argv[i] = arena_strdup(arena, longer.data);
-        }
-        text_release(&longer);
-    }
-}
-
 static bool parse_share(const char *text, uint64_t *task, uint64_t *tasks)
 {
     char first[16];
@@ -87,39 +72,7 @@ static bool parse_share(const char *text, uint64_t *task, uint64_t *tasks)
     if (!slash || (size_t)(slash - text) >= sizeof first)
         return false;
     snprintf(first, sizeof first, "%.*s", (int)(slash - text), text);
-    return parse_unsigned(slash + 1, 1, MOST_TASKS, tasks) &&
-           parse_unsigned(first, 1, *tasks, task);
-}
-
-static unsigned count_processors(void)
-{
-    cpu_set_t set;
-    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    return count > 0 ? (unsigned)count : 1;
-}
-
-/* Options that are numbers, as given. */
-struct numbers {
-    const char *jobs, *repeat, *seed, *task, *tasks, *repetition;
-};
-
-static int parse_numbers(struct sweep_arguments *arguments, const struct numbers *given)
-{
-    uint64_t jobs = count_processors();
-    arguments->repetition = 1;
-    if (given->jobs && !parse_unsigned(given->jobs, 1, MOST_JOBS, &jobs))
-        return command_usage("sweep", "'%s' is no number of runs at a time (1 to %d)", given->jobs,
-                             MOST_JOBS);
-    if (given->tasks && !parse_unsigned(given->tasks, 1, MOST_TASKS, &arguments->tasks))
-        return command_usage("sweep", "'%s' is no number of tasks (1 to %d)", given->tasks,
-                             MOST_TASKS);
-    if (given->task && !parse_share(given->task, &arguments->task, &arguments->tasks))
-        return command_usage("sweep", "'%s' is no share: expected I/N, such as 3/8", given->task);
-    if (given->repetition &&
-        !parse_unsigned(given->repetition, 1, SWEEP_MOST_RUNS, &arguments->repetition))
-        return command_usage("sweep", "'%s' is no repetition", given->repetition);
-    arguments->jobs = (unsigned)jobs;
-    return 0;
+    return parse_bounded(slash + 1, 1, MOST_TASKS, tasks) && parse_bounded(first, 1, *tasks, task);
 }
 
 static int check_arguments(const struct sweep_arguments *arguments, int argc, char **argv)
@@ -139,52 +92,43 @@ static int check_arguments(const struct sweep_arguments *arguments, int argc, ch
     return 0;
 }
 
-static int parse_arguments(struct sweep_arguments *arguments, struct numbers *given, int argc,
-                           char **argv)
+static int parse_arguments(struct sweep_arguments *arguments, int argc, char **argv)
 {
+    enum { MOST_REPETITIONS = 100000 };
     bool submit = false;
-    const struct option_spec specs[] = {{.name = "jobs", .value = &given->jobs},
-                                        {.name = "store", .value = &arguments->store},
-                                        {.name = "repeat", .value = &given->repeat},
-                                        {.name = "seed", .value = &given->seed},
-                                        {.name = "only", .value = &arguments->only},
-                                        {.name = "skip", .value = &arguments->skip},
-                                        {.name = "replay", .value = &arguments->replay},
-                                        {.name = "repetition", .value = &given->repetition},
-                                        {.name = "task", .value = &given->task},
-                                        {.name = "tasks", .value = &given->tasks},
-                                        {.name = "dir", .value = &arguments->folder},
-                                        {.name = "retry", .flag = &arguments->retry},
-                                        {.name = "list", .flag = &arguments->list},
-                                        {.name = "json", .flag = &arguments->json},
-                                        {.name = "slurm", .flag = &arguments->slurm},
-                                        {.name = "submit", .flag = &submit},
-                                        {.name = "write-only", .flag = &arguments->write_only},
-                                        {.name = "resume", .flag = &(bool){false}},
-                                        {0}};
+    const char *share = NULL;
+    const struct option_spec specs[] = {
+        {.name = "jobs", .letter = 'j', .number = &arguments->jobs, .low = 1, .high = MOST_JOBS},
+        {.name = "store", .value = &arguments->store},
+        {.name = "repeat", .number = &arguments->repeat, .low = 1, .high = MOST_REPETITIONS},
+        {.name = "seed", .value = &arguments->seed_text, .number = &arguments->seed},
+        {.name = "only", .value = &arguments->only},
+        {.name = "skip", .value = &arguments->skip},
+        {.name = "replay", .value = &arguments->replay},
+        {.name = "repetition", .number = &arguments->repetition, .low = 1, .high = SWEEP_MOST_RUNS},
+        {.name = "task", .value = &share},
+        {.name = "tasks", .number = &arguments->tasks, .low = 1, .high = MOST_TASKS},
+        {.name = "dir", .value = &arguments->folder},
+        {.name = "retry", .flag = &arguments->retry},
+        {.name = "list", .flag = &arguments->list},
+        {.name = "json", .flag = &arguments->json},
+        {.name = "slurm", .flag = &arguments->slurm},
+        {.name = "submit", .flag = &submit},
+        {.name = "write-only", .flag = &arguments->write_only},
+        {.name = "resume", .flag = &(bool){false}},
+        {0}};
     argc = command_options("sweep", argc, argv, specs);
     if (argc < 0)
         return EXIT_USAGE;
     if (submit && arguments->write_only)
         return command_usage("sweep", "--submit or --write-only, not both");
-    int status = parse_numbers(arguments, given);
-    if (status == 0)
-        status = check_arguments(arguments, argc, argv);
+    if (share && !parse_share(share, &arguments->task, &arguments->tasks))
+        return command_usage("sweep", "'%s' is no share: expected I/N, such as 3/8", share);
+    int status = check_arguments(arguments, argc, argv);
     if (status)
         return status;
     arguments->file = argv[1];
     arguments->sbatch = argv + (argc > 2 ? 3 : argc);
-    return 0;
-}
-
-/* What the command line says over the file. */
-static int override(struct sweep *sweep, const struct numbers *given)
-{
-    enum { MOST_REPETITIONS = 100000 };
-    if (given->repeat && !parse_unsigned(given->repeat, 1, MOST_REPETITIONS, &sweep->repeat))
-        return command_usage("sweep", "'%s' is no number of repetitions", given->repeat);
-    if (given->seed && !parse_unsigned(given->seed, 0, UINT64_MAX, &sweep->seed))
-        return command_usage("sweep", "'%s' is no seed", given->seed);
     return 0;
 }
 
@@ -212,10 +156,9 @@ static int play_run(struct sweep_arguments *arguments, const struct sweep *sweep
             story_write_json(&story, &end);
         else
             story_write_summary(&story, &end);
-        fputs(end.data, stdout);
+        command_print("sweep", &end);
         status = story_failures(&story) ? EXIT_FAILS : EXIT_HOLDS;
     }
-    text_release(&end);
     story_release(&story);
     return status;
 }
@@ -247,7 +190,7 @@ static int run_plan(struct sweep_arguments *arguments, const struct sweep *sweep
 {
     struct sweep_report report = {.arguments = arguments, .sweep = sweep, .plan = plan};
     struct sweep_options options = {.store = arguments->store,
-                                    .jobs = arguments->jobs,
+                                    .jobs = (unsigned)arguments->jobs,
                                     .retry = arguments->retry,
                                     .progress = sweep_show_progress,
                                     .failure = sweep_show_failure,
@@ -286,27 +229,22 @@ static int work(struct sweep_arguments *arguments, struct sweep *sweep, struct e
 
 static int run(int argc, char **argv)
 {
-    struct sweep_arguments arguments = {0};
-    struct numbers given = {0};
-    struct arena arena = {0};
+    struct sweep_arguments arguments = {.jobs = count_processors(), .repetition = 1};
     struct sweep sweep;
     struct err err = {0};
-    int status;
-    lengthen_options(argc, argv, &arena);
-    if (argc > 1 && strcmp(argv[1], "merge") == 0) {
-        status = sweep_merge(argc - 1, argv + 1);
-    } else {
-        status = parse_arguments(&arguments, &given, argc, argv);
-        if (status == 0)
-            status = sweep_read(&sweep, arguments.file, &err);
-        if (status == 0) {
-            status = override(&sweep, &given);
-            if (status == 0)
-                status = work(&arguments, &sweep, &err);
-            sweep_release(&sweep);
-        }
+    if (argc > 1 && strcmp(argv[1], "merge") == 0)
+        return sweep_merge(argc - 1, argv + 1);
+    int status = parse_arguments(&arguments, argc, argv);
+    if (status == 0)
+        status = sweep_read(&sweep, from_file(arguments.file, &err));
+    if (status == 0) { /* the command line goes before the file */
+        if (arguments.repeat)
+            sweep.repeat = arguments.repeat;
+        if (arguments.seed_text)
+            sweep.seed = arguments.seed;
+        status = work(&arguments, &sweep, &err);
+        sweep_release(&sweep);
     }
-    arena_release(&arena);
     fflush(stdout);
     return status < 0 ? command_error("sweep", &err) : status;
 }

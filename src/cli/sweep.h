@@ -7,8 +7,8 @@
 
 struct sweep_arguments {
     const char *file, *store, *only, *skip, *replay, *folder;
-    unsigned jobs;
-    uint64_t task, tasks, repetition;
+    const char *seed_text;                                /* NULL: as the file says */
+    uint64_t jobs, seed, repeat, task, tasks, repetition; /* repeat: 0 if the file says */
     bool retry, list, json, slurm, write_only;
     char **sbatch; /* its options, ended by NULL */
 };
@@ -18,7 +18,6 @@ struct sweep_report {
     const struct sweep_arguments *arguments;
     const struct sweep *sweep;
     const struct sweep_plan *plan;
-    bool live; /* there is a progress line on the terminal */
 };
 
 /* Hooks of struct sweep_options; the context is a struct sweep_report. */

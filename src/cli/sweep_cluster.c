@@ -1,6 +1,7 @@
 /* weft sweep beyond one machine: the job array that goes out, and the stores that come back. */
+#include "base/file.h"
 #include "base/mem.h"
-#include "base/text.h"
+#include "base/record.h"
 #include "cli/sweep.h"
 #include "experiment/sweep/sweep_slurm.h"
 
@@ -46,13 +47,7 @@ static int write_script(const struct slurm_job *job, const char *path, struct er
 {
     struct text script = {0};
     slurm_write_script(job, &script);
-    FILE *file = fopen(path, "we");
-    int status = file ? 0 : err_at(err, errno, path, 0, "%s", strerror(errno));
-    if (file) {
-        bool written = fwrite(script.data, 1, script.length, file) == script.length;
-        if (fclose(file) != 0 || !written)
-            status = err_at(err, EIO, path, 0, "cannot be written");
-    }
+    int status = file_write(path, &script, err);
     text_release(&script);
     return status;
 }
@@ -100,8 +95,8 @@ static void print_submission(const struct sweep_arguments *arguments, const stru
         text_printf(&out, "%zu runs in %llu tasks: %s\nwhen they are through: %s", missing,
                     (unsigned long long)job->tasks, script, merge.data);
     }
-    puts(out.data);
-    text_release(&out);
+    text_putc(&out, '\n');
+    command_print("sweep", &out);
     text_release(&merge);
 }
 
@@ -203,18 +198,15 @@ static int merge_all(const char *output, int count, char **stores, size_t *added
 static void print_merge(const char *output, int stores, size_t added, bool as_json)
 {
     struct text out = {0};
-    struct json json = {.out = &out, .pretty = true};
-    if (as_json) {
-        json_begin_object(&json, NULL);
-        json_string(&json, "store", output);
-        json_number(&json, "stores", stores);
-        json_unsigned(&json, "added", added);
-        json_end_object(&json);
-    } else {
-        text_printf(&out, "%zu runs added to %s", added, output);
-    }
-    puts(out.data);
-    text_release(&out);
+    struct record record = record_to(&out, as_json, true);
+    record_begin(&record, NULL);
+    record_text(&record, "%zu runs added to ", added);
+    record_string(&record, "store", "%s", output);
+    record_number(&record, "stores", NULL, (uint64_t)stores);
+    record_number(&record, "added", NULL, added);
+    record_end(&record);
+    text_putc(&out, '\n');
+    command_print("sweep", &out);
 }
 
 int sweep_merge(int argc, char **argv)
@@ -222,7 +214,7 @@ int sweep_merge(int argc, char **argv)
     const char *output = NULL;
     bool json = false;
     const struct option_spec specs[] = {
-        {.name = "output", .value = &output}, {.name = "json", .flag = &json}, {0}};
+        {.name = "output", .letter = 'o', .value = &output}, {.name = "json", .flag = &json}, {0}};
     struct err err = {0};
     size_t added = 0;
     argc = command_options("sweep merge", argc, argv, specs);

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { EXIT_INTERRUPTED = 130 };
 
@@ -34,33 +33,23 @@ static const char *plural(size_t count, const char *one, const char *many)
 
 /* ---- while it works ---- */
 
-static void clear_line(struct sweep_report *report)
-{
-    if (report->live)
-        fputs("\r\033[K", stderr);
-    report->live = false;
-}
-
 void sweep_show_progress(void *context, const struct sweep_counts *counts)
 {
-    struct sweep_report *report = context;
     char left[32];
-    if (!isatty(STDERR_FILENO))
-        return;
-    fprintf(stderr, "\r\033[K%zu/%zu done, %zu failed, %zu running", counts->there + counts->done,
-            counts->total, counts->failed + counts->left_failed, counts->running);
-    if (counts->left >= 0 && counts->running)
-        fprintf(stderr, ", %s left", seconds_text(ceil(counts->left), left, sizeof left));
-    fflush(stderr);
-    report->live = true;
+    bool known = counts->left >= 0 && counts->running;
+    (void)context;
+    progress_show(
+        "%zu/%zu done, %zu failed, %zu running%s%s%s", counts->there + counts->done, counts->total,
+        counts->failed + counts->left_failed, counts->running, known ? ", " : "",
+        known ? seconds_text(ceil(counts->left), left, sizeof left) : "", known ? " left" : "");
 }
 
 void sweep_show_failure(void *context, const struct sweep_run *run)
 {
-    struct sweep_report *report = context;
+    const struct sweep_report *report = context;
     struct text command = {0};
     sweep_replay_command(report->sweep, run, &command);
-    clear_line(report);
+    progress_clear();
     fprintf(stderr, "failed: %s%srepetition %" PRIu32 ": %s\n  again: %s\n", run->name,
             *run->name ? ", " : "", run->repetition, run->error, command.data);
     text_release(&command);
@@ -106,8 +95,7 @@ static void print_json(struct sweep_report *report, const struct sweep_counts *c
     json_end_array(&json);
     json_end_object(&json);
     text_putc(&out, '\n');
-    fputs(out.data, stdout);
-    text_release(&out);
+    command_print("sweep", &out);
 }
 
 static void print_line(const struct sweep_report *report, const struct sweep_counts *counts)
@@ -132,7 +120,7 @@ static void print_line(const struct sweep_report *report, const struct sweep_cou
 
 int sweep_show_end(struct sweep_report *report, const struct sweep_counts *counts)
 {
-    clear_line(report);
+    progress_clear();
     if (report->arguments->json)
         print_json(report, counts);
     else
@@ -170,6 +158,5 @@ void sweep_show_list(const struct sweep_arguments *arguments, const struct sweep
         json_end_array(&json);
         text_putc(&out, '\n');
     }
-    fputs(out.data, stdout);
-    text_release(&out);
+    command_print("sweep", &out);
 }

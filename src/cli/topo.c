@@ -2,22 +2,18 @@
  *
  * Whatever comes out as ibnetdiscover text is a fabric for every other command, for ibsim and for
  * the scripts that people have. Layout of drawings is graphviz's work, run as a child. */
+#include "base/file.h"
 #include "base/line_reader.h"
 #include "cli/command.h"
-
+#include "experiment/chart/program.h"
 #include "topology/export.h"
 #include "topology/generate.h"
 #include "topology/summary.h"
 #include "topology/virtual.h"
 #include "wire/vswitch.h"
 
-#include <errno.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static const char help[] =
     "weft topo: make, inspect, draw and convert topologies\n"
@@ -60,46 +56,29 @@ static const char help[] =
     "  weft topo convert net --to ibnetdiscover --vfs 16 >cloud\n";
 
 struct options {
-    const char *seed, *out, *to, *hosts, *vfs, *hypervisors;
+    const char *out, *to;
+    uint64_t seed, hosts, vfs, hypervisors;
     bool json, kinds;
 };
 
-/* Standard output, or the file that -o names. */
-static int put_text(const struct text *text, const char *path)
+/* To standard output, or the file that -o names. */
+static int put_text(struct text *text, const char *path)
 {
     struct err err;
-    FILE *file = path ? fopen(path, "we") : stdout;
-    if (!file)
-        return err_at(&err, errno, path, 0, "%s", strerror(errno)), command_error("topo", &err);
-    size_t put = fwrite(text->data ? text->data : "", 1, text->length, file);
-    bool failed = put != text->length || fflush(file) != 0;
-    int code = errno;
-    if (path && fclose(file) != 0) {
-        failed = true;
-        code = errno;
-    }
-    if (!failed)
-        return EXIT_HOLDS;
-    err_at(&err, code, path ? path : "standard output", 0, "%s", strerror(code));
-    return command_error("topo", &err);
+    int status = file_write(path ? path : "-", text, &err);
+    text_release(text);
+    return status ? command_error("topo", &err) : EXIT_HOLDS;
 }
 
 /* Hosts become hypervisors, if that is asked for. */
 static int virtualise(struct topology *topology, const struct options *options)
 {
-    uint64_t vfs, hypervisors = UINT32_MAX;
+    uint32_t most = options->hypervisors ? (uint32_t)options->hypervisors : UINT32_MAX;
     struct err err;
     if (!options->vfs)
         return options->hypervisors ? command_usage("topo", "--hypervisors without --vfs")
                                     : EXIT_HOLDS;
-    if (!parse_unsigned(options->vfs, 1, VSWITCH_VFS_LIMIT, &vfs))
-        return command_usage("topo", "--vfs %s: expected a number from 1 to %d", options->vfs,
-                             VSWITCH_VFS_LIMIT);
-    if (options->hypervisors &&
-        !parse_unsigned(options->hypervisors, 1, TOPOLOGY_MAX_NODES, &hypervisors))
-        return command_usage("topo", "--hypervisors %s: expected a whole number from 1 on",
-                             options->hypervisors);
-    if (topology_virtualise_first(topology, (unsigned)vfs, (uint32_t)hypervisors, &err))
+    if (topology_virtualise(topology, (unsigned)options->vfs, most, &err))
         return command_error("topo", &err);
     return EXIT_HOLDS;
 }
@@ -109,21 +88,17 @@ static int run_gen(int argc, char **argv, const struct options *options)
     struct topology topology;
     struct text text = {0};
     struct err err;
-    uint64_t seed = 1;
-    if (options->seed && !parse_unsigned(options->seed, 0, UINT64_MAX, &seed))
-        return command_usage("topo", "--seed %s: expected a whole number", options->seed);
     if (argc < 1)
         return command_usage("topo", "gen: expected a kind of fabric; --kinds lists them");
     topology_init(&topology);
-    if (topology_generate(&topology, argv[0], (const char *const *)argv + 1, (size_t)argc - 1, seed,
-                          &err))
+    if (topology_generate(&topology, argv[0], (const char *const *)argv + 1, (size_t)argc - 1,
+                          options->seed, &err))
         return command_error("topo", &err);
     int status = virtualise(&topology, options);
     if (status == EXIT_HOLDS) {
         topology_write_ibnetdiscover(&topology, &text);
         status = put_text(&text, options->out);
     }
-    text_release(&text);
     topology_release(&topology);
     return status;
 }
@@ -243,70 +218,30 @@ static int run_info(const struct topology *topology, const struct options *optio
     else
         print_summary(&plain, &summary, &virtual, &text);
     int status = put_text(&text, options->out);
-    text_release(&text);
     graph_release(&graph);
     topology_release(&plain);
     return status;
 }
 
-/* Feeds the child and waits for it; its own complaints go to our standard error. */
-static int feed_child(pid_t child, int pipe_end, const struct text *text)
-{
-    int status;
-    size_t done = 0;
-    while (done < text->length) {
-        ssize_t put = write(pipe_end, text->data + done, text->length - done);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            break;
-        done += (size_t)put;
-    }
-    close(pipe_end);
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return -1;
-    return WIFEXITED(status) && done == text->length ? WEXITSTATUS(status) : -1;
-}
-
 static int run_graphviz(const char *program, const char *format, const char *path,
-                        const struct text *text)
+                        struct text *text)
 {
-    struct err err;
+    enum { MOST = 1 << 20 };
     char option[16];
-    int ends[2];
+    const char *const argv[] = {program, option, "-o", path, NULL};
+    struct text said = {0};
+    struct err err;
     snprintf(option, sizeof option, "-T%s", format);
-    char *const argv[] = {(char *)program, option, "-o", (char *)path, NULL};
-    if (pipe(ends) != 0)
-        return err_set(&err, errno, "%s", strerror(errno)), command_error("topo", &err);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
-    posix_spawn_file_actions_addclose(&actions, ends[0]);
-    posix_spawn_file_actions_addclose(&actions, ends[1]);
-    pid_t child;
-    int error = posix_spawnp(&child, program, &actions, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[0]);
-    if (error) {
-        close(ends[1]);
-        err_set(&err, error, "cannot run '%s' (%s); is graphviz installed?", program,
-                strerror(error));
-        return command_error("topo", &err);
-    }
-    signal(SIGPIPE, SIG_IGN);
-    int status = feed_child(child, ends[1], text);
-    if (status == 0)
-        return EXIT_HOLDS;
-    err_set(&err, EIO, "'%s' could not draw %s", program, path);
-    return command_error("topo", &err);
+    int status = program_run(argv, "graphviz", text, MOST, &said, &err);
+    text_release(text);
+    text_release(&said);
+    return status ? command_error("topo", &err) : EXIT_HOLDS;
 }
 
 static int run_draw(const struct topology *topology, const struct options *options)
 {
     static const char *const formats[] = {"svg", "png", "pdf"};
     struct drawing_limits limits = DRAWING_LIMITS;
-    uint64_t hosts = limits.host_limit;
     struct text text = {0};
     struct graph graph;
     const char *format = options->out ? strrchr(options->out, '.') : ".dot";
@@ -316,14 +251,11 @@ static int run_draw(const struct topology *topology, const struct options *optio
     if (!known)
         return command_usage("topo", "draw: -o %s: expected a name in .svg, .png, .pdf or .dot",
                              options->out);
-    if (options->hosts && !parse_unsigned(options->hosts, 0, TOPOLOGY_MAX_NODES, &hosts))
-        return command_usage("topo", "--hosts %s: expected a whole number", options->hosts);
-    limits.host_limit = (uint32_t)hosts;
+    limits.host_limit = (uint32_t)options->hosts;
     graph_init(&graph, topology);
     const char *program = topology_write_dot(topology, &graph, limits, &text);
     int status = is_dot ? put_text(&text, options->out)
                         : run_graphviz(program, format + 1, options->out, &text);
-    text_release(&text);
     graph_release(&graph);
     return status;
 }
@@ -349,7 +281,6 @@ static int run_convert(const struct topology *topology, const struct options *op
                                options->to);
     if (status == EXIT_HOLDS)
         status = put_text(&text, options->out);
-    text_release(&text);
     graph_release(&graph);
     return status;
 }
@@ -382,30 +313,28 @@ static int run_on_net(const char *verb, int argc, char **argv, const struct opti
 
 static int run_topo(int argc, char **argv)
 {
-    struct options options = {0};
+    struct options options = {.seed = 1, .hosts = DRAWING_LIMITS.host_limit};
     const struct option_spec specs[] = {
-        {.name = "seed", .value = &options.seed},
-        {.name = "out", .value = &options.out},
+        {.name = "seed", .number = &options.seed},
+        {.name = "out", .letter = 'o', .value = &options.out},
         {.name = "to", .value = &options.to},
-        {.name = "hosts", .value = &options.hosts},
-        {.name = "vfs", .value = &options.vfs},
-        {.name = "hypervisors", .value = &options.hypervisors},
+        {.name = "hosts", .number = &options.hosts, .high = TOPOLOGY_MAX_NODES},
+        {.name = "vfs", .number = &options.vfs, .low = 1, .high = VSWITCH_VFS_LIMIT},
+        {.name = "hypervisors",
+         .number = &options.hypervisors,
+         .low = 1,
+         .high = TOPOLOGY_MAX_NODES},
         {.name = "json", .flag = &options.json},
         {.name = "kinds", .flag = &options.kinds},
         {0},
     };
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "-o") == 0)
-            argv[i] = "--out";
     argc = command_options("topo", argc, argv, specs);
     if (argc < 0)
         return EXIT_USAGE;
     if (options.kinds) {
         struct text text = {0};
         topology_describe_kinds(&text);
-        int status = put_text(&text, options.out);
-        text_release(&text);
-        return status;
+        return put_text(&text, options.out);
     }
     if (argc < 2)
         return command_usage("topo", "expected gen, info, draw or convert");

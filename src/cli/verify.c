@@ -1,15 +1,17 @@
 /* weft verify: checks forwarding tables, or an update from one set to another, independently of
  * whoever computed them. */
+#include "routing/check/verify.h"
+#include "base/line_reader.h"
+#include "base/record.h"
 #include "cli/command.h"
-
+#include "cli/route.h"
 #include "cli/routing.h"
 #include "cli/workers.h"
 #include "routing/check/transition.h"
-#include "routing/check/verify.h"
 #include "routing/files/lanes_read.h"
 #include "routing/files/lfts.h"
-#include "routing/files/order_text.h"
 #include "routing/files/path_levels.h"
+#include "routing/files/update_plan_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -61,135 +63,104 @@ static const char help[] =
     "      --old-path-sl old.psl --path-sl new.psl\n";
 
 struct options {
-    const char *lfts, *path_sl, *old_path_sl, *first_path_sl, *sl2vl, *root, *lmc, *threads;
+    const char *lfts, *path_sl, *old_path_sl, *first_path_sl, *sl2vl, *root, *lmc;
+    uint64_t threads;
     bool transition, reversible, links, json;
 };
 
-static double ratio(uint64_t sum, uint64_t count)
+static void put_findings(struct record *record, const struct verify_report *report)
 {
-    return count ? (double)sum / (double)count : 0;
+    record_begin_list(record, "findings");
+    for (size_t i = 0; i < report->findings.count; i++) {
+        if (record->as_json)
+            json_string(&record->json, NULL, report->findings.items[i]);
+        record_text(record, "              %s\n", report->findings.items[i]);
+    }
+    record_end_list(record);
 }
 
-static void put_findings(struct json *json, const struct verify_report *report)
-{
-    json_begin_array(json, "findings");
-    for (size_t i = 0; i < report->findings.count; i++)
-        json_string(json, NULL, report->findings.items[i]);
-    json_end_array(json);
-}
-
-static void put_cycle(struct json *json, const struct network *network,
+static void put_cycle(struct record *record, const struct network *network,
                       const struct verify_report *report)
 {
-    json_begin_array(json, "cycle");
+    record_begin_list(record, "cycle");
     for (size_t i = 0; i < report->cycle.count; i++) {
-        json_begin_object(json, NULL);
-        json_stringf(json, "switch", "0x%016" PRIx64,
-                     network->switches.items[report->cycle.items[i].at].guid);
-        json_unsigned(json, "port", report->cycle.items[i].port);
-        json_unsigned(json, "vl", report->cycle.items[i].vl);
-        json_end_object(json);
+        record_begin(record, NULL);
+        record_guid(record, "switch", NULL,
+                    network->switches.items[report->cycle.items[i].at].guid);
+        record_number(record, "port", NULL, report->cycle.items[i].port);
+        record_number(record, "vl", NULL, report->cycle.items[i].vl);
+        record_end(record);
     }
-    json_end_array(json);
+    record_end_list(record);
 }
 
-/* Calls for every link between switches, in one direction. */
-static void each_link(const struct network *network, const struct verify_report *report,
-                      void (*visit)(void *context, const struct network *network, uint32_t at,
-                                    unsigned port, uint64_t load),
-                      void *context)
+static void put_link(struct record *record, const struct network *network, uint32_t at,
+                     unsigned port, uint64_t load)
 {
+    char from[NETWORK_LABEL_BYTES], to[NETWORK_LABEL_BYTES];
+    const struct network_switch *node = &network->switches.items[at];
+    const struct network_port *link = &network->ports.items[node->first_port + port];
+    record_begin(record, NULL);
+    record_guid(record, "switch", NULL, node->guid);
+    record_number(record, "port", NULL, port);
+    record_number(record, "load", "%10llu", load);
+    record_text(record, "  %s port %u -> %s port %u\n",
+                network_label(network, NETWORK_SWITCH | at, from), port,
+                network_label(network, link->peer, to), link->peer_port);
+    record_end(record);
+}
+
+/* Every link between switches, in both directions. */
+static void put_links(struct record *record, const struct network *network,
+                      const struct verify_report *report)
+{
+    record_begin_list(record, "links");
     for (uint32_t at = 0; at < network->switches.count; at++) {
         const struct network_switch *node = &network->switches.items[at];
         for (unsigned port = 1; port <= node->port_count; port++) {
             uint32_t peer = network->ports.items[node->first_port + port].peer;
             if (peer != NETWORK_NONE && (peer & NETWORK_SWITCH))
-                visit(context, network, at, port, report->load[node->first_port + port]);
+                put_link(record, network, at, port, report->load[node->first_port + port]);
         }
     }
+    record_end_list(record);
 }
 
-static void print_link(void *context, const struct network *network, uint32_t at, unsigned port,
-                       uint64_t load)
+static void put_report(struct record *record, const struct network *network,
+                       const struct verify_report *report, const struct options *options)
 {
-    char from[NETWORK_LABEL_BYTES], to[NETWORK_LABEL_BYTES];
-    const struct network_port *link =
-        &network->ports.items[network->switches.items[at].first_port + port];
-    (void)context;
-    printf("%10" PRIu64 "  %s port %u -> %s port %u\n", load,
-           network_label(network, NETWORK_SWITCH | at, from), port,
-           network_label(network, link->peer, to), link->peer_port);
-}
-
-static void put_link(void *context, const struct network *network, uint32_t at, unsigned port,
-                     uint64_t load)
-{
-    struct json *json = context;
-    json_begin_object(json, NULL);
-    json_stringf(json, "switch", "0x%016" PRIx64, network->switches.items[at].guid);
-    json_unsigned(json, "port", port);
-    json_unsigned(json, "load", load);
-    json_end_object(json);
-}
-
-static void print_report_json(const struct network *network, const struct verify_report *report,
-                              const struct options *options)
-{
-    struct text text = {0};
-    struct json json = {.out = &text, .pretty = true};
-    json_begin_object(&json, NULL);
-    json_bool(&json, "holds", verify_holds(report));
-    json_unsigned(&json, "pairs", report->pairs);
-    json_unsigned(&json, "undelivered", report->undelivered);
-    json_unsigned(&json, "switch_undelivered", report->switch_undelivered);
-    json_unsigned(&json, "loops", report->loops);
-    json_unsigned(&json, "alias_holes", report->alias_holes);
-    json_unsigned(&json, "vls", report->vls);
-    json_unsigned(&json, "dependencies", report->dependencies);
-    put_cycle(&json, network, report);
+    bool delivers = verify_delivers(report);
+    record_begin(record, NULL);
+    record_flag(record, "holds", NULL, verify_holds(report));
+    record_number(record, "pairs", "pairs         %llu of adapter ports\n", report->pairs);
+    record_text(record, "delivered     %s", delivers ? "all\n" : "NO: ");
+    record_number(record, "undelivered", delivers ? NULL : "%llu pairs", report->undelivered);
+    record_number(record, "switch_undelivered", delivers ? NULL : " and %llu pairs of switches not",
+                  report->switch_undelivered);
+    record_number(record, "loops", delivers ? NULL : ", %llu entries into loops\n", report->loops);
+    record_number(record, "alias_holes", NULL, report->alias_holes);
+    record_text(record, "credit loops  %s", report->cycle.count ? "YES" : "none");
+    record_number(record, "vls", report->vls == 1 ? ", %llu lane" : ", %llu lanes", report->vls);
+    record_number(record, "dependencies", ", %llu dependencies\n", report->dependencies);
+    put_cycle(record, network, report);
     if (options->root)
-        json_unsigned(&json, "down_up_transitions", report->down_up);
-    json_double(&json, "hops_mean", ratio(report->hops_sum, report->pairs));
-    json_unsigned(&json, "hops_max", report->hops_max);
-    json_unsigned(&json, "table_hops_sum", report->table_hops_sum);
-    json_unsigned(&json, "link_load_max", report->load_max);
-    json_double(&json, "link_load_mean", ratio(report->load_sum, report->channels));
-    put_findings(&json, report);
-    if (options->links) {
-        json_begin_array(&json, "links");
-        each_link(network, report, put_link, &json);
-        json_end_array(&json);
-    }
-    json_end_object(&json);
-    fputs(text.data, stdout);
-    text_release(&text);
-}
-
-static void print_report(const struct network *network, const struct verify_report *report,
-                         const struct options *options)
-{
-    printf("pairs         %" PRIu64 " of adapter ports\n", report->pairs);
-    printf("delivered     %s", verify_delivers(report) ? "all\n" : "NO: ");
-    if (!verify_delivers(report))
-        printf("%" PRIu64 " pairs and %" PRIu64 " pairs of switches not, %" PRIu64
-               " entries into loops\n",
-               report->undelivered, report->switch_undelivered, report->loops);
-    printf("credit loops  %s, %u lane%s, %" PRIu64 " dependencies\n",
-           report->cycle.count ? "YES" : "none", report->vls, report->vls == 1 ? "" : "s",
-           report->dependencies);
-    if (options->root)
-        printf("down-up       %" PRIu64 " transitions\n", report->down_up);
+        record_number(record, "down_up_transitions", "down-up       %llu transitions\n",
+                      report->down_up);
     if (report->alias_holes)
-        printf("aliases       %" PRIu64 " entries missing for LIDs that no pair uses\n",
-               report->alias_holes);
-    printf("hops          %.3f on average, %" PRIu64 " at most\n",
-           ratio(report->hops_sum, report->pairs), report->hops_max);
-    printf("link load     %" PRIu64 " pairs at most, %.1f on average\n", report->load_max,
-           ratio(report->load_sum, report->channels));
-    for (size_t i = 0; i < report->findings.count; i++)
-        printf("              %s\n", report->findings.items[i]);
+        record_text(record,
+                    "aliases       %" PRIu64 " entries missing for LIDs that no pair uses\n",
+                    report->alias_holes);
+    record_real(record, "hops_mean", "hops          %.3f on average",
+                route_ratio(report->hops_sum, report->pairs));
+    record_number(record, "hops_max", ", %llu at most\n", report->hops_max);
+    record_number(record, "table_hops_sum", NULL, report->table_hops_sum);
+    record_number(record, "link_load_max", "link load     %llu pairs at most", report->load_max);
+    record_real(record, "link_load_mean", ", %.1f on average\n",
+                route_ratio(report->load_sum, report->channels));
+    put_findings(record, report);
     if (options->links)
-        each_link(network, report, print_link, NULL);
+        put_links(record, network, report);
+    record_end(record);
 }
 
 static int read_lanes(struct lanes *lanes, const struct options *options)
@@ -208,6 +179,7 @@ static int check_tables(const struct network *network, const struct options *opt
     struct routes routes;
     struct lanes lanes;
     struct verify_report report;
+    struct text text = {0};
     struct err err;
     if (lfts_read(&routes, network, from_file(options->lfts, &err)))
         return command_error("verify", &err);
@@ -216,10 +188,9 @@ static int check_tables(const struct network *network, const struct options *opt
     if (status == EXIT_HOLDS) {
         wanted.lanes = options->path_sl || options->sl2vl ? &lanes : NULL;
         verify_routes(network, &routes, &wanted, &report);
-        if (options->json)
-            print_report_json(network, &report, options);
-        else
-            print_report(network, &report, options);
+        struct record record = record_to(&text, options->json, true);
+        put_report(&record, network, &report, options);
+        command_print("verify", &text);
         status = verify_holds(&report) ? EXIT_HOLDS : EXIT_FAILS;
         verify_report_release(&report);
     }
@@ -228,53 +199,45 @@ static int check_tables(const struct network *network, const struct options *opt
     return status;
 }
 
-static void print_hold(const struct order_plan *plan)
+static void put_hold(struct record *record, const struct update_plan *plan)
 {
-    printf("hold          lanes");
-    for (unsigned lane = 0; lane < ORDER_LANES; lane++)
+    if (plan->stuck_lanes)
+        record_text(record, "hold          lanes");
+    for (unsigned lane = 0; lane < UPDATE_PLAN_VLS; lane++)
         if (plan->stuck_lanes >> lane & 1)
-            printf(" %u", lane);
-    printf(", for %zu writes\n", plan->stuck.count);
+            record_text(record, " %u", lane);
+    record_number(record, "held_lanes", NULL, plan->stuck_lanes);
+    record_number(record, "held_updates", plan->stuck_lanes ? ", for %llu writes\n" : NULL,
+                  plan->stuck.count);
 }
 
 static void print_transition(const struct network *network, const struct transition_report *report,
-                             const struct order_plan *plan, bool as_json)
+                             const struct update_plan *plan, bool as_json)
 {
     struct text text = {0};
-    struct json json = {.out = &text, .pretty = true};
-    const struct verify_report *found = &report->cycle;
-    if (!as_json) {
-        printf("update        %zu writes in %zu waves, %" PRIu64 " drains\n", plan->updates.count,
-               plan->waves.count, report->drains);
-        if (plan->stuck_lanes)
-            print_hold(plan);
-        printf("safe          %s\n", report->safe ? "in every state" : "NO");
-        if (report->left_out)
-            printf("incomplete    %" PRIu64 " entries differ that the order does not write\n",
-                   report->left_out);
-        for (size_t i = 0; i < found->findings.count; i++)
-            printf("              %s\n", found->findings.items[i]);
-        return;
-    }
-    json_begin_object(&json, NULL);
-    json_bool(&json, "safe", report->safe);
-    json_bool(&json, "complete", report->left_out == 0);
-    json_unsigned(&json, "updates", plan->updates.count);
-    json_unsigned(&json, "waves", plan->waves.count);
-    json_unsigned(&json, "drains", report->drains);
-    json_unsigned(&json, "held_lanes", plan->stuck_lanes);
-    json_unsigned(&json, "held_updates", plan->stuck.count);
-    json_unsigned(&json, "left_out", report->left_out);
+    struct record record = record_to(&text, as_json, true);
+    record_begin(&record, NULL);
+    record_flag(&record, "safe", NULL, report->safe);
+    record_flag(&record, "complete", NULL, report->left_out == 0);
+    record_number(&record, "updates", "update        %llu writes", plan->updates.count);
+    record_number(&record, "waves", " in %llu waves", plan->waves.count);
+    record_number(&record, "drains", ", %llu drains\n", report->drains);
+    put_hold(&record, plan);
+    record_text(&record, "safe          %s\n", report->safe ? "in every state" : "NO");
+    record_number(&record, "left_out",
+                  report->left_out
+                      ? "incomplete    %llu entries differ that the order does not write\n"
+                      : NULL,
+                  report->left_out);
     if (!report->safe)
-        json_unsigned(&json, "wave", report->wave + 1);
-    put_cycle(&json, network, found);
-    put_findings(&json, found);
-    json_end_object(&json);
-    fputs(text.data, stdout);
-    text_release(&text);
+        record_number(&record, "wave", NULL, report->wave + 1);
+    put_cycle(&record, network, &report->cycle);
+    put_findings(&record, &report->cycle);
+    record_end(&record);
+    command_print("verify", &text);
 }
 
-static int read_first_levels(struct order_plan *plan, const struct network *network,
+static int read_first_levels(struct update_plan *plan, const struct network *network,
                              const struct routes *before, const struct options *options,
                              struct err *err)
 {
@@ -288,7 +251,7 @@ static int check_transition(const struct network *network, char **files,
                             const struct options *options)
 {
     struct routes before = {0}, after = {0};
-    struct order_plan plan = {0};
+    struct update_plan plan = {0};
     struct transition_report report;
     struct err err;
     int status = EXIT_HOLDS;
@@ -298,7 +261,7 @@ static int check_transition(const struct network *network, char **files,
          path_levels_read(&before, network, from_file(options->old_path_sl, &err))) ||
         (options->path_sl &&
          path_levels_read(&after, network, from_file(options->path_sl, &err))) ||
-        order_read(&plan, network, from_file(files[2], &err)) ||
+        update_plan_read(&plan, network, from_file(files[2], &err)) ||
         (options->first_path_sl && read_first_levels(&plan, network, &before, options, &err)))
         status = command_error("verify", &err);
     if (status == EXIT_HOLDS) {
@@ -309,7 +272,7 @@ static int check_transition(const struct network *network, char **files,
     }
     routes_release(&before);
     routes_release(&after);
-    order_release(&plan);
+    update_plan_release(&plan);
     return status;
 }
 
@@ -339,7 +302,6 @@ static int run_with(int argc, char **argv, const struct options *options)
     struct verify_options wanted = {0};
     struct root_switches roots = {0};
     struct workers workers;
-    uint64_t threads = 1;
     if (argc != (options->transition ? 4 : 1))
         return command_usage("verify", options->transition
                                            ? "expected NET --transition OLD NEW ORDER"
@@ -352,10 +314,7 @@ static int run_with(int argc, char **argv, const struct options *options)
     if (!options->transition && (options->old_path_sl || options->first_path_sl))
         return command_usage("verify", "%s goes with --transition",
                              options->old_path_sl ? "--old-path-sl" : "--first-path-sl");
-    if (options->threads && !parse_unsigned(options->threads, 1, WORKERS_LIMIT, &threads))
-        return command_usage("verify", "--threads %s: expected 1 to %d", options->threads,
-                             WORKERS_LIMIT);
-    workers = workers_of_threads((unsigned)threads);
+    workers = workers_of_threads((unsigned)options->threads);
     wanted.workers = &workers;
     wanted.reversible = options->reversible;
     int status = load_network("verify", argv[0], options->lmc, false, &network);
@@ -371,7 +330,7 @@ static int run_with(int argc, char **argv, const struct options *options)
 
 static int run_verify(int argc, char **argv)
 {
-    struct options options = {0};
+    struct options options = {.threads = 1};
     const struct option_spec specs[] = {
         {.name = "lfts", .value = &options.lfts},
         {.name = "path-sl", .value = &options.path_sl},
@@ -380,7 +339,7 @@ static int run_verify(int argc, char **argv)
         {.name = "sl2vl", .value = &options.sl2vl},
         {.name = "root", .value = &options.root},
         {.name = "lmc", .value = &options.lmc},
-        {.name = "threads", .value = &options.threads},
+        {.name = "threads", .number = &options.threads, .low = 1, .high = WORKERS_LIMIT},
         {.name = "transition", .flag = &options.transition},
         {.name = "reversible", .flag = &options.reversible},
         {.name = "links", .flag = &options.links},

@@ -25,7 +25,7 @@
  * bytes each, as much again for the dead, and at most one half-filled chunk in each of the 704
  * slots.
  *
- * Events that mostly come in the order in which they are posted need none of this: a lane is a
+ * Events that mostly come in the order in which they are posted need none of this: a fifo is a
  * plain ring, and the next event is the earliest of the rings' first ones and of the slots'.
  *
  * Each slot knows its earliest event, so that looking at the next time costs no search and moves
@@ -75,13 +75,13 @@ struct cell {
 
 #define NO_CELL UINT32_MAX
 
-/* A lane: a ring of events in the order of their times. */
-struct lane_entry {
+/* A fifo: a ring of events in the order of their times. */
+struct fifo_entry {
     uint64_t time;
     struct event event;
 };
-struct lane {
-    struct lane_entry *ring;
+struct fifo {
+    struct fifo_entry *ring;
     uint32_t head, count, size; /* a power of two */
     uint64_t last;              /* time of the one at the end */
 };
@@ -97,10 +97,10 @@ struct des {
     VEC(struct cell) cells;
     struct chunk *free_chunks;
     struct arena arena; /* of chunks */
-    struct lane lanes[DES_LANES];
-    uint64_t lane_next[DES_LANES]; /* time of the first one, or TIME_NEVER */
-    unsigned lane_popped;          /* the one that was popped from last */
-    uint64_t slot_next;            /* time of the next event that is in no lane, … */
+    struct fifo fifos[DES_FIFOS];
+    uint64_t fifo_next[DES_FIFOS]; /* time of the first one, or TIME_NEVER */
+    unsigned fifo_popped;          /* the one that was popped from last */
+    uint64_t slot_next;            /* time of the next event that is in no fifo, … */
     bool slot_known;               /* … if that is known */
 };
 
@@ -108,8 +108,8 @@ struct des *des_new(void)
 {
     struct des *des = mem_zalloc(1, sizeof *des);
     des->free_cell = NO_CELL;
-    for (unsigned i = 0; i < DES_LANES; i++)
-        des->lane_next[i] = TIME_NEVER;
+    for (unsigned i = 0; i < DES_FIFOS; i++)
+        des->fifo_next[i] = TIME_NEVER;
     return des;
 }
 
@@ -117,8 +117,8 @@ void des_free(struct des *des)
 {
     if (!des)
         return;
-    for (unsigned i = 0; i < DES_LANES; i++)
-        mem_free(des->lanes[i].ring);
+    for (unsigned i = 0; i < DES_FIFOS; i++)
+        mem_free(des->fifos[i].ring);
     vec_release(&des->cells);
     arena_release(&des->arena);
     mem_free(des);
@@ -346,56 +346,56 @@ void des_post(struct des *des, uint64_t time, struct event event)
         des->slot_next = time;
 }
 
-static void lane_grow(struct lane *lane)
+static void fifo_grow(struct fifo *fifo)
 {
-    uint32_t size = lane->size ? lane->size * 2 : 64;
-    struct lane_entry *ring = mem_alloc(size * sizeof *ring);
-    for (uint32_t i = 0; i < lane->count; i++)
-        ring[i] = lane->ring[(lane->head + i) & (lane->size - 1)];
-    mem_free(lane->ring);
-    lane->ring = ring;
-    lane->size = size;
-    lane->head = 0;
+    uint32_t size = fifo->size ? fifo->size * 2 : 64;
+    struct fifo_entry *ring = mem_alloc(size * sizeof *ring);
+    for (uint32_t i = 0; i < fifo->count; i++)
+        ring[i] = fifo->ring[(fifo->head + i) & (fifo->size - 1)];
+    mem_free(fifo->ring);
+    fifo->ring = ring;
+    fifo->size = size;
+    fifo->head = 0;
 }
 
-void des_post_lane(struct des *des, unsigned index, uint64_t time, struct event event)
+void des_post_fifo(struct des *des, unsigned index, uint64_t time, struct event event)
 {
-    struct lane *lane = &des->lanes[index];
+    struct fifo *fifo = &des->fifos[index];
     assert(time >= des->now);
     if (time == TIME_NEVER)
         return;
-    if (lane->count && time < lane->last) {
+    if (fifo->count && time < fifo->last) {
         des_post(des, time, event);
         return;
     }
-    if (lane->count == lane->size)
-        lane_grow(lane);
-    if (!lane->count++)
-        des->lane_next[index] = time;
-    lane->ring[(lane->head + lane->count - 1) & (lane->size - 1)] =
-        (struct lane_entry){time, event};
-    lane->last = time;
+    if (fifo->count == fifo->size)
+        fifo_grow(fifo);
+    if (!fifo->count++)
+        des->fifo_next[index] = time;
+    fifo->ring[(fifo->head + fifo->count - 1) & (fifo->size - 1)] =
+        (struct fifo_entry){time, event};
+    fifo->last = time;
     des->live++;
 }
 
-static void lane_pop(struct des *des, unsigned index, struct event *event)
+static void fifo_pop(struct des *des, unsigned index, struct event *event)
 {
-    struct lane *lane = &des->lanes[index];
-    const struct lane_entry *entry = &lane->ring[lane->head];
+    struct fifo *fifo = &des->fifos[index];
+    const struct fifo_entry *entry = &fifo->ring[fifo->head];
     *event = entry->event;
     des->now = entry->time;
     des->live--;
-    des->lane_popped = index;
-    lane->head = (lane->head + 1) & (lane->size - 1);
-    des->lane_next[index] = --lane->count ? lane->ring[lane->head].time : TIME_NEVER;
+    des->fifo_popped = index;
+    fifo->head = (fifo->head + 1) & (fifo->size - 1);
+    des->fifo_next[index] = --fifo->count ? fifo->ring[fifo->head].time : TIME_NEVER;
 }
 
-/* The lane whose turn it is: the lowest of those with the earliest event. */
-static unsigned lane_first(const struct des *des)
+/* The fifo whose turn it is: the lowest of those with the earliest event. */
+static unsigned fifo_first(const struct des *des)
 {
     unsigned first = 0;
-    for (unsigned i = 1; i < DES_LANES; i++)
-        if (des->lane_next[i] < des->lane_next[first])
+    for (unsigned i = 1; i < DES_FIFOS; i++)
+        if (des->fifo_next[i] < des->fifo_next[first])
             first = i;
     return first;
 }
@@ -447,7 +447,7 @@ static struct slot *find_next(struct des *des, unsigned *level, unsigned *digit)
     return NULL;
 }
 
-/* Of those in no lane. */
+/* Of those in no fifo. */
 static uint64_t slots_next(struct des *des)
 {
     if (!des->slot_known) {
@@ -461,11 +461,11 @@ static uint64_t slots_next(struct des *des)
 
 uint64_t des_next_time(struct des *des)
 {
-    uint64_t slots = slots_next(des), lanes = des->lane_next[lane_first(des)];
-    return slots <= lanes ? slots : lanes;
+    uint64_t slots = slots_next(des), fifos = des->fifo_next[fifo_first(des)];
+    return slots <= fifos ? slots : fifos;
 }
 
-/* The next one of those in no lane, if it is not later than `until`. */
+/* The next one of those in no fifo, if it is not later than `until`. */
 static bool slots_pop(struct des *des, uint64_t until, struct event *event)
 {
     unsigned level, digit;
@@ -494,12 +494,12 @@ static bool slots_pop(struct des *des, uint64_t until, struct event *event)
 
 bool des_pop(struct des *des, uint64_t until, struct event *event)
 {
-    unsigned lane = lane_first(des);
-    if (slots_next(des) <= des->lane_next[lane]) {
+    unsigned fifo = fifo_first(des);
+    if (slots_next(des) <= des->fifo_next[fifo]) {
         if (slots_pop(des, until, event))
             return true;
-    } else if (des->lane_next[lane] <= until) {
-        lane_pop(des, lane, event);
+    } else if (des->fifo_next[fifo] <= until) {
+        fifo_pop(des, fifo, event);
         return true;
     }
     if (until != TIME_NEVER && until > des->now)
@@ -509,8 +509,8 @@ bool des_pop(struct des *des, uint64_t until, struct event *event)
 
 const struct event *des_upcoming(const struct des *des, unsigned ahead)
 {
-    const struct lane *lane = &des->lanes[des->lane_popped];
-    return ahead < lane->count ? &lane->ring[(lane->head + ahead) & (lane->size - 1)].event : NULL;
+    const struct fifo *fifo = &des->fifos[des->fifo_popped];
+    return ahead < fifo->count ? &fifo->ring[(fifo->head + ahead) & (fifo->size - 1)].event : NULL;
 }
 
 void des_advance(struct des *des, uint64_t time)

@@ -4,9 +4,9 @@
  * kind. Two events at the same time come out in the order in which they were scheduled, so that
  * a run never depends on the queue's inside. A handle lets its holder take an event back.
  *
- * Lanes are for events that mostly come in the order in which they are posted, such as those of one
+ * FIFOs are for events that mostly come in the order in which they are posted, such as those of one
  * fixed delay: they cost a fraction of the others. At the same time, what was scheduled comes
- * before what was posted to lanes, and lower lanes before higher ones. */
+ * before what was posted to fifos, and lower fifos before higher ones. */
 #ifndef WEFT_DES_DES_H
 #define WEFT_DES_DES_H
 
@@ -35,16 +35,16 @@ size_t des_pending(const struct des *des);
 des_handle des_schedule(struct des *des, uint64_t time, struct event event);
 /* The same for an event that nobody will take back: cheaper. */
 void des_post(struct des *des, uint64_t time, struct event event);
-/* The same for a lane. One that comes before the last one of its lane is posted as any other. */
-enum { DES_LANES = 8 };
-void des_post_lane(struct des *des, unsigned lane, uint64_t time, struct event event);
+/* The same for a fifo. One that comes before the last one of its fifo is posted as any other. */
+enum { DES_FIFOS = 8 };
+void des_post_fifo(struct des *des, unsigned fifo, uint64_t time, struct event event);
 /* True if the event was still waiting; false (and no harm) if it has come up or was cancelled. */
 bool des_cancel(struct des *des, des_handle handle);
 uint64_t des_next_time(struct des *des); /* TIME_NEVER when nothing waits */
 /* Pops the next event not later than `until` and moves the clock to it. When there is none, moves
  * the clock to `until` (unless that is TIME_NEVER) and returns false. */
 bool des_pop(struct des *des, uint64_t until, struct event *event);
-/* The event `ahead` places behind in the lane that was popped from last, or NULL: a hint, for those
+/* The event `ahead` places behind in the fifo that was popped from last, or NULL: a hint, for those
  * who want to have its things at hand. Holds until anything is scheduled or popped. */
 const struct event *des_upcoming(const struct des *des, unsigned ahead);
 /* Moves the clock on to `time`, which must not lie behind the next event. */

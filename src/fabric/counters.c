@@ -35,12 +35,13 @@ void counters_release(struct data *data)
     mem_free(data->counts);
 }
 
-void counters_note_missed(struct fabric *fabric, uint32_t port, const struct parcel *parcel)
+void counters_note_missed(struct fabric *fabric, uint32_t port,
+                          const struct data_packet *data_packet)
 {
     struct link_counts *missed = &fabric->data->counts[port].missed;
     missed->packets++;
-    missed->bytes += parcel->bytes;
-    missed->multicasts += lid_is_multicast(parcel->dlid);
+    missed->bytes += data_packet->bytes;
+    missed->multicasts += lid_is_multicast(data_packet->dlid);
 }
 
 void counters_note_multicast(struct fabric *fabric, uint32_t port)
@@ -67,8 +68,8 @@ static uint64_t waited(const struct fabric *fabric, uint32_t index)
     const struct port *port = &fabric->ports[index];
     uint64_t now = des_now(fabric->network), since = now;
     for (unsigned vl = 0; vl < port->vls && !port->ready; vl++) {
-        const struct output_lane *output = &fabric->data->outputs[lane_of(fabric, index, vl)];
-        if (output->queue.head != NOBODY && later(port->free_at, output->head_since) < since)
+        const struct output_vl *output = &fabric->data->outputs[lane_of(fabric, index, vl)];
+        if (output->queue.head != NONE && later(port->free_at, output->head_since) < since)
             since = later(port->free_at, output->head_since);
     }
     return fabric->data->counts[index].wait_ps + now - since;
@@ -78,7 +79,7 @@ static struct link_counts sent_by(const struct fabric *fabric, uint32_t port)
 {
     struct link_counts sum = {.multicasts = fabric->data->counts[port].multicasts};
     for (unsigned vl = 0; vl < 1u << fabric->data->lane_shift; vl++) {
-        const struct output_lane *output = &fabric->data->outputs[lane_of(fabric, port, vl)];
+        const struct output_vl *output = &fabric->data->outputs[lane_of(fabric, port, vl)];
         sum.packets += output->packets;
         sum.bytes += output->bytes;
     }
@@ -88,7 +89,7 @@ static struct link_counts sent_by(const struct fabric *fabric, uint32_t port)
 static struct link_counts received_by(const struct fabric *fabric, uint32_t port)
 {
     const struct link_counts *missed = &fabric->data->counts[port].missed;
-    if (fabric->ports[port].peer == NOBODY)
+    if (fabric->ports[port].peer == NONE)
         return (struct link_counts){0};
     struct link_counts sum = sent_by(fabric, fabric->ports[port].peer);
     sum.packets -= missed->packets;

@@ -16,13 +16,13 @@ enum { DATA_OVERHEAD_BYTES = 26 }; /* around the payload: LRH 8, BTH 12, ICRC 4,
 enum loss {
     LOSS_INACTIVE_PORT, /* the port is not Active: a manager stopped it */
     LOSS_DEAD_LINK,
-    LOSS_DEAD_NODE,     /* it was in a switch or adapter that died, or on its way to one */
-    LOSS_NO_ROUTE,      /* no entry in the forwarding table, or one for a port that is not there */
-    LOSS_TURNED_BACK,   /* output = input */
-    LOSS_NO_LANE,       /* the SL has no lane at this output */
-    LOSS_LIFETIME,      /* too long in one switch */
-    LOSS_HEAD_OF_QUEUE, /* too long first in line for a link */
-    LOSS_OVERFLOW,      /* no room in a buffer: never happens where credits are obeyed */
+    LOSS_DEAD_NODE, /* it was in a switch or adapter that died, or on its way to one */
+    LOSS_NO_ROUTE,  /* no entry in the forwarding table, or one for a port that is not there */
+    LOSS_OUTPUT_IS_INPUT, /* output = input */
+    LOSS_NO_VL,           /* the SL has no lane at this output */
+    LOSS_LIFETIME,        /* too long in one switch */
+    LOSS_HEAD_OF_QUEUE,   /* too long first in line for a link */
+    LOSS_OVERFLOW,        /* no room in a buffer: never happens where credits are obeyed */
     LOSS_P_KEY,
     LOSS_BIT_ERROR,
     LOSS_MOVED, /* at a hypervisor where its guest is not: any more, or not yet */
@@ -31,10 +31,10 @@ enum loss {
 extern const char *const loss_names[LOSS_CAUSES]; /* "inactive port" … */
 
 /* A data packet, as those see it who watch. */
-struct data_packet {
+struct packet_view {
     uint32_t traffic;              /* as fabric_add_traffic() numbered it */
-    uint32_t source, destination;  /* end ports; destination NOBODY's number if not known */
-    uint32_t from_guest, to_guest; /* their end points, or TOPOLOGY_NONE */
+    uint32_t source, destination;  /* end ports; destination NONE's number if not known */
+    uint32_t from_vm, to_vm;       /* their end points, or TOPOLOGY_NONE */
     uint64_t made, entered;        /* by its source; into the adapter's output buffer */
     uint32_t payload_bytes, bytes; /* bytes: on the wire */
     uint16_t dlid;
@@ -44,15 +44,15 @@ struct data_packet {
 /* Hears of every end of a packet's way; each may be NULL. */
 struct data_observer {
     void *context;
-    void (*delivered)(void *context, uint64_t now, const struct data_packet *packet);
+    void (*delivered)(void *context, uint64_t now, const struct packet_view *packet);
     /* `port`: where it was lost. A reliable packet that will be tried again is not lost. */
-    void (*lost)(void *context, uint64_t now, const struct data_packet *packet, enum loss cause,
+    void (*lost)(void *context, uint64_t now, const struct packet_view *packet, enum loss cause,
                  uint32_t port);
     /* Packets wait for each other: one line a channel, as fabric_find_deadlock() writes them. Once
      * for each time that it begins. */
     void (*deadlock)(void *context, uint64_t now, const char *cycle);
     /* A port at an adapter's cable, either end, opened for data, or closed. */
-    void (*gate)(void *context, uint64_t now, uint32_t port, bool open);
+    void (*port_changed)(void *context, uint64_t now, uint32_t port, bool open);
 };
 void fabric_observe_data(struct fabric *fabric, const struct data_observer *observer);
 
@@ -60,8 +60,8 @@ void fabric_observe_data(struct fabric *fabric, const struct data_observer *obse
  * for each packet when its sender makes it. */
 struct data_path {
     uint16_t dlid;
-    uint8_t sl;      /* where the traffic's own SL is 0; else that … */
-    uint8_t lane_sl; /* … and this are added: engines may need lanes beside levels of service */
+    uint8_t sl;        /* where the traffic's own SL is 0; else that … */
+    uint8_t sl_offset; /* … and this are added: engines may need lanes beside levels of service */
 };
 struct data_paths {
     void *context;
@@ -80,13 +80,13 @@ void fabric_set_paths(struct fabric *fabric, const struct data_paths *paths);
  * The owner of the fabric moves it: to TOPOLOGY_NONE when its machine is stopped for the journey,
  * to the new port when the machine goes on there. What the manager does meanwhile with LIDs and
  * tables is neither known here nor needed. While it is nowhere it sends nothing; its last
- * DATA_GUEST_BACKLOG packets that came due wait for it, older ones are given up (`unroutable`).
+ * DATA_VM_BACKLOG packets that came due wait for it, older ones are given up (`unroutable`).
  * Reliable packets that were lost on the way are tried again from the new port. */
-#define DATA_GUEST 0x80000000u /* the first guest's number */
-enum { DATA_GUEST_BACKLOG = 64 };
+#define DATA_VM 0x80000000u /* the first guest's number */
+enum { DATA_VM_BACKLOG = 64 };
 
 /* One direction of a guest's traffic. */
-struct guest_side {
+struct vm_direction {
     uint64_t delivered, lost[LOSS_CAUSES];
     uint64_t last_ps; /* of the latest delivery */
     /* From the last delivery before a move to the first one after it: of the latest move that is
@@ -97,18 +97,18 @@ struct guest_side {
     bool interrupted; /* moved, and no delivery since */
     uint64_t interrupted_ps;
 };
-struct guest_view {
+struct vm_view {
     uint32_t port;                     /* or TOPOLOGY_NONE */
     uint32_t moves;                    /* arrivals at a port but the first */
     uint64_t detached_ps, attached_ps; /* when it left and arrived last */
-    struct guest_side to, from;        /* what others sent to it; what it sent */
+    struct vm_direction to, from;      /* what others sent to it; what it sent */
 };
 /* A new one, nowhere yet; its number. */
-uint32_t fabric_add_guest(struct fabric *fabric);
+uint32_t fabric_add_vm(struct fabric *fabric);
 /* To an end port, at once, or to TOPOLOGY_NONE. */
-void fabric_move_guest(struct fabric *fabric, uint32_t guest, uint32_t port);
+void fabric_move_vm(struct fabric *fabric, uint32_t guest, uint32_t port);
 /* Holds until the next guest is added. */
-const struct guest_view *fabric_guest(const struct fabric *fabric, uint32_t guest);
+const struct vm_view *fabric_vm(const struct fabric *fabric, uint32_t guest);
 
 /* Whether this fabric can carry it: traffic_check(), and no packet beyond MTU and buffers. */
 int fabric_check_traffic(const struct fabric *fabric, const struct traffic *traffic,
@@ -134,12 +134,12 @@ struct data_totals {
 void fabric_data_totals(struct fabric *fabric, struct data_totals *totals);
 
 /* Counters and gauges of one lane of one port. */
-struct lane_view {
+struct vl_view {
     uint64_t sent_packets, sent_bytes;  /* over the link; flow control not counted */
     uint64_t input_bytes, output_bytes; /* in the buffers now (in blocks of 64) */
     int64_t credit_blocks;              /* that the other end has granted and that are left */
 };
-struct lane_view fabric_lane(const struct fabric *fabric, uint32_t port, unsigned vl);
+struct vl_view fabric_vl(const struct fabric *fabric, uint32_t port, unsigned vl);
 /* Time that a port's link was busy with packets of any kind, for its utilisation. */
 uint64_t fabric_busy_ps(const struct fabric *fabric, uint32_t port);
 bool fabric_port_passes_data(const struct fabric *fabric, uint32_t port); /* Active, and up */

@@ -10,47 +10,47 @@
  * The look is taken every so often while packets are in the fabric. */
 #include "fabric/internal.h"
 
-static unsigned head_blocks(struct data *data, const struct parcel_queue *queue)
+static unsigned head_blocks(struct data *data, const struct data_packet_queue *queue)
 {
-    return blocks_of(parcel_at(data, queue->head)->bytes);
+    return blocks_of(data_packet_at(data, queue->head)->bytes);
 }
 
-/* The output lane that this one waits for, over the link and through the next switch; NOBODY if it
+/* The output lane that this one waits for, over the link and through the next switch; NONE if it
  * is not stuck. */
 static uint32_t waits_for(struct fabric *fabric, uint32_t lane)
 {
     struct data *data = fabric->data;
-    const struct output_lane *output = &data->outputs[lane];
+    const struct output_vl *output = &data->outputs[lane];
     const struct port *port = &fabric->ports[lane_port(fabric, lane)];
-    if (output->queue.head == NOBODY || port->sent_lane == lane || !port->open ||
-        !port->peer_is_switch || output->crossing != NOBODY)
-        return NOBODY;
+    if (output->queue.head == NONE || port->sent_lane == lane || !port->open ||
+        !port->peer_is_switch || output->crossing != NONE)
+        return NONE;
     const struct port *peer = &fabric->ports[port->peer];
-    const struct input_lane *input =
+    const struct input_vl *input =
         &data->inputs[lane_of(fabric, port->peer, lane_vl(fabric, lane))];
     if (input->used + head_blocks(data, &output->queue) <= peer->room)
-        return NOBODY;
-    if (input->queue.head == NOBODY || input->crossing != NOBODY || input->wanted == NOBODY)
-        return NOBODY;
-    const struct output_lane *wanted = &data->outputs[input->wanted];
+        return NONE;
+    if (input->queue.head == NONE || input->crossing != NONE || input->wanted == NONE)
+        return NONE;
+    const struct output_vl *wanted = &data->outputs[input->wanted];
     const struct port *beyond = &fabric->ports[lane_port(fabric, input->wanted)];
     if (wanted->used + head_blocks(data, &input->queue) <= beyond->room)
-        return NOBODY;
+        return NONE;
     return input->wanted;
 }
 
-/* A lane on a circle, or NOBODY. Every chain is followed until it meets itself or an older one. */
-static uint32_t find_circle(struct fabric *fabric)
+/* A lane on a circle, or NONE. Every chain is followed until it meets itself or an older one. */
+static uint32_t find_cycle(struct fabric *fabric)
 {
     uint32_t lanes = fabric->port_count << fabric->data->lane_shift;
     uint32_t *chain = mem_zalloc(lanes, sizeof *chain); /* 0: not seen, else the chain's number */
-    uint32_t found = NOBODY;
-    for (uint32_t start = 0; start < lanes && found == NOBODY; start++) {
+    uint32_t found = NONE;
+    for (uint32_t start = 0; start < lanes && found == NONE; start++) {
         uint32_t lane = start;
-        while (lane != NOBODY && !chain[lane]) {
+        while (lane != NONE && !chain[lane]) {
             chain[lane] = start + 1;
             lane = waits_for(fabric, lane);
-            if (lane != NOBODY && chain[lane] == start + 1)
+            if (lane != NONE && chain[lane] == start + 1)
                 found = lane;
         }
     }
@@ -71,8 +71,8 @@ bool fabric_find_deadlock(struct fabric *fabric, struct text *cycle)
 {
     if (!fabric->data)
         return false;
-    uint32_t first = find_circle(fabric);
-    if (first == NOBODY)
+    uint32_t first = find_cycle(fabric);
+    if (first == NONE)
         return false;
     uint32_t lane = first;
     do {
@@ -92,7 +92,7 @@ void deadlock_watch(struct fabric *fabric)
              (struct event){EVENT_DEADLOCK, 0, 0});
 }
 
-void deadlock_look(struct fabric *fabric)
+void deadlock_check(struct fabric *fabric)
 {
     struct data *data = fabric->data;
     struct text cycle = {0};

@@ -67,6 +67,8 @@ bool fabric_run(struct fabric *fabric, uint64_t until);
 const uint8_t *fabric_node_info(const struct fabric *fabric, uint32_t node);
 const uint8_t *fabric_port_info(const struct fabric *fabric, uint32_t port);
 unsigned fabric_p_keys(const struct fabric *fabric, uint32_t port, uint16_t *p_keys, unsigned room);
+/* Where the port's table has a key of this key's partition; 0 if it has none. */
+unsigned fabric_p_key_index(const struct fabric *fabric, uint32_t port, uint16_t p_key);
 /* A switch's live linear table up to and including *top; NULL if it has none. */
 const uint8_t *fabric_linear_table(const struct fabric *fabric, uint32_t node, unsigned *top);
 uint64_t fabric_port_guid(const struct fabric *fabric, uint32_t port, unsigned index);

@@ -9,7 +9,7 @@ static int check_port(const struct fabric *fabric, uint32_t port, struct err *er
 {
     if (port >= fabric->port_count)
         return err_set(err, ENOENT, "no such port");
-    if (fabric->ports[port].peer == NOBODY)
+    if (fabric->ports[port].peer == NONE)
         return err_set(err, ENOTCONN, "nothing is connected to that port");
     return 0;
 }
@@ -49,10 +49,10 @@ static void revive(struct fabric *fabric, uint32_t index)
 {
     struct node *node = &fabric->nodes[index];
     sma_release(&node->sma);
-    fabric_born_node(fabric, index);
+    fabric_init_node(fabric, index);
     fabric_join_device(fabric, index);
     if (fabric->data) {
-        gate_refresh_node(fabric, index);
+        data_port_refresh_node(fabric, index);
         counters_forget(fabric, index);
     }
     for (unsigned number = 0; number <= node->sma.port_count; number++) {
@@ -78,21 +78,21 @@ static void set_node(struct fabric *fabric, uint32_t index, bool up)
     node->life++;
     queue_clear(fabric, &node->requests);
     if (fabric->data)
-        gate_node_down(fabric, index);
+        data_port_node_down(fabric, index);
     for (unsigned number = 1; number <= node->sma.port_count; number++)
         if (fabric->ports[node->first_port + number].up)
             link_drop(fabric, node->first_port + number, PHYSICAL_NO_CHANGE);
     node_service_agent(fabric, index);
 }
 
-/* The virtual switch of a node that is one, or that is the physical function of one; or NOBODY. */
+/* The virtual switch of a node that is one, or that is the physical function of one; or NONE. */
 static uint32_t device_of(const struct fabric *fabric, uint32_t index)
 {
     const struct sma *sma = &fabric->nodes[index].sma;
     if (sma->device)
         return index;
     if (!sma->host || sma->host_port != VSWITCH_PF)
-        return NOBODY;
+        return NONE;
     uint32_t own = fabric->nodes[index].first_port + sma->own_port;
     return fabric->ports[fabric->ports[own].peer].node;
 }
@@ -104,7 +104,7 @@ int fabric_set_node(struct fabric *fabric, uint32_t index, bool up, struct err *
     if (status)
         return status;
     uint32_t device = device_of(fabric, index);
-    if (device == NOBODY) {
+    if (device == NONE) {
         set_node(fabric, index, up);
         return 0;
     }
@@ -112,7 +112,7 @@ int fabric_set_node(struct fabric *fabric, uint32_t index, bool up, struct err *
     const struct node *node = &fabric->nodes[device];
     for (unsigned number = VSWITCH_PF; number <= node->sma.port_count; number++) {
         uint32_t peer = fabric->ports[node->first_port + number].peer;
-        if (peer != NOBODY && !node_of(fabric, peer)->is_switch)
+        if (peer != NONE && !node_of(fabric, peer)->is_switch)
             set_node(fabric, fabric->ports[peer].node, up);
     }
     return 0;
@@ -136,7 +136,7 @@ int fabric_set_loss(struct fabric *fabric, uint32_t port, unsigned attribute, ui
     if (parts > RNG_CERTAIN)
         return err_set(err, EINVAL, "a probability lies between 0 and 1");
     /* A link loses packets both ways. */
-    uint32_t ends[2] = {port, port == TOPOLOGY_NONE ? NOBODY : fabric->ports[port].peer};
+    uint32_t ends[2] = {port, port == TOPOLOGY_NONE ? NONE : fabric->ports[port].peer};
     for (unsigned i = 0; i < (port == TOPOLOGY_NONE ? 1 : 2); i++) {
         forget_loss(fabric, ends[i], attribute);
         if (parts)

@@ -13,12 +13,12 @@
 #include "base/rng.h"
 #include "base/time.h"
 #include "des/des.h"
+#include "fabric/data_path.h"
 #include "fabric/fabric.h"
-#include "fabric/lanes.h"
 #include "fabric/smi.h"
 #include "sma/sma.h"
 
-#define NOBODY UINT32_MAX       /* no packet, no port */
+#define NONE UINT32_MAX         /* no packet, no port */
 enum { FABRIC_IS_SM = 1 << 1 }; /* in PortInfo.CapabilityMask: a manager lives here */
 
 enum event_kind {
@@ -31,15 +31,15 @@ enum event_kind {
                            is in the high one */
     EVENT_TIMER,        /* in the timer queue: the agent of node a */
     /* of the data path, see lanes.h */
-    EVENT_PARCEL,     /* parcel a reaches port b */
-    EVENT_CONNECT,    /* the head of input lane a is routed; b: its node's life */
-    EVENT_UNIT_FREE,  /* the routing unit of node a, in its life b, takes the next */
-    EVENT_CROSSED,    /* a parcel from input lane a has left the crossbar; b: its node's life */
-    EVENT_CREDITS,    /* port a learns of a limit: credits.c packs it into b */
-    EVENT_REFRESH,    /* port a, in its link's epoch b, repeats its limits */
-    EVENT_SOURCE,     /* sender a makes a packet */
-    EVENT_RETRY,      /* parcel a goes again */
-    EVENT_INPUT_LIFE, /* input lane a, output lane a: has its head been there for too long? */
+    EVENT_DATA_PACKET, /* parcel a reaches port b */
+    EVENT_CONNECT,     /* the head of input lane a is routed; b: its node's life */
+    EVENT_UNIT_FREE,   /* the routing unit of node a, in its life b, takes the next */
+    EVENT_CROSSED,     /* a parcel from input lane a has left the crossbar; b: its node's life */
+    EVENT_CREDITS,     /* port a learns of a limit: credits.c packs it into b */
+    EVENT_REFRESH,     /* port a, in its link's epoch b, repeats its limits */
+    EVENT_SOURCE,      /* sender a makes a packet */
+    EVENT_RETRY,       /* parcel a goes again */
+    EVENT_INPUT_LIFE,  /* input lane a, output lane a: has its head been there for too long? */
     EVENT_OUTPUT_LIFE,
     EVENT_DEADLOCK, /* time to look */
 };
@@ -51,14 +51,14 @@ struct packet {
     uint32_t link_epoch; /* of the link it travels on */
     uint32_t port;       /* the end port that it is for, once it is there */
     uint32_t hops;       /* switches that have passed it on by its LID */
-    uint32_t flood;      /* what it shares with its copies; NOBODY unless multicast */
+    uint32_t multicast;  /* what it shares with its copies; NONE unless multicast */
     uint8_t arrival;     /* number of the port through which it came in; 0 if made here */
     uint8_t mad[MAD_BYTES];
 };
 
 /* All copies of one multicast packet together. Tables that loop would copy it for ever, more and
  * more of it; but a tree uses no port twice, and that is how often it may be passed on. */
-struct flood {
+struct multicast_copies {
     uint32_t copies, left; /* left: how often yet, or the next one in the free list */
 };
 
@@ -74,9 +74,9 @@ struct port {
     uint64_t flight_ps;
     uint64_t internal_ps_per_8_bytes; /* over the crossbar, from this input */
     uint32_t node;
-    uint32_t peer;        /* NOBODY: nothing is connected */
+    uint32_t peer;        /* NONE: nothing is connected */
     uint32_t epoch;       /* counts the times the link went down; the same at both ends */
-    uint32_t sent_lane;   /* of the parcel being sent, or NOBODY … */
+    uint32_t sent_lane;   /* of the parcel being sent, or NONE … */
     uint16_t sent_blocks; /* … and its size */
     uint16_t room;        /* blocks of each buffer */
     uint16_t ready, tell; /* VLs: can send; have news for the other end */
@@ -96,7 +96,7 @@ struct port {
     uint16_t lid, lid_mask;       /* own addresses: (dlid & mask) == lid */
     bool input_busy, output_busy; /* of a multiplexed crossbar … */
     uint8_t turn;                 /* … the lane of this output that was served last … */
-    uint32_t held;                /* … and the input lane for which it waits, or NOBODY */
+    uint32_t held;                /* … and the input lane for which it waits, or NONE */
     bool cable;                   /* plugged in and whole; stored at both ends */
     uint32_t consumers, managers;
     des_handle training;
@@ -117,7 +117,7 @@ struct node {
 };
 
 struct loss_rule {
-    uint32_t port;      /* receiving port, or NOBODY for all */
+    uint32_t port;      /* receiving port, or NONE for all */
     unsigned attribute; /* 0: all */
     uint64_t parts;
 };
@@ -131,8 +131,8 @@ struct fabric {
     uint32_t node_count, port_count;
     VEC(struct packet) packets;
     uint32_t free_packets;
-    VEC(struct flood) floods;
-    uint32_t free_floods;
+    VEC(struct multicast_copies) multicasts;
+    uint32_t free_multicasts;
     uint32_t hop_limit; /* of a LID-routed packet: beyond it, it goes round in a loop */
     struct fabric_delivery *deliveries; /* a ring */
     size_t delivery_first, delivery_count, delivery_room;
@@ -147,10 +147,10 @@ struct fabric {
 uint32_t packet_new(struct fabric *fabric);
 uint32_t packet_copy(struct fabric *fabric, uint32_t packet);
 void packet_drop(struct fabric *fabric, uint32_t packet);
-uint32_t flood_start(struct fabric *fabric); /* with one packet */
-void flood_join(struct fabric *fabric, uint32_t flood);
-void flood_leave(struct fabric *fabric, uint32_t flood); /* gone with the last one */
-bool flood_goes_on(struct fabric *fabric, uint32_t flood);
+uint32_t multicast_start(struct fabric *fabric); /* with one packet */
+void multicast_add_copy(struct fabric *fabric, uint32_t multicast);
+void multicast_drop_copy(struct fabric *fabric, uint32_t multicast); /* gone with the last one */
+bool multicast_may_forward(struct fabric *fabric, uint32_t multicast);
 static inline struct packet *packet_at(struct fabric *fabric, uint32_t packet)
 {
     return &fabric->packets.items[packet];
@@ -161,7 +161,7 @@ void queue_clear(struct fabric *fabric, struct packet_queue *queue);
 
 /* fabric.c */
 void fabric_deliver(struct fabric *fabric, uint32_t port, const struct packet *packet);
-void fabric_born_node(struct fabric *fabric, uint32_t node);
+void fabric_init_node(struct fabric *fabric, uint32_t node);
 void fabric_join_device(struct fabric *fabric, uint32_t node);
 
 /* link.c */
@@ -186,9 +186,10 @@ static inline struct node *node_of(struct fabric *fabric, uint32_t port)
 {
     return &fabric->nodes[fabric->ports[port].node];
 }
-static inline struct relay *relay_of(const struct fabric *fabric, const struct port *port)
+static inline struct switch_core *switch_core_of(const struct fabric *fabric,
+                                                 const struct port *port)
 {
-    return &fabric->data->relays[port->node];
+    return &fabric->data->switch_cores[port->node];
 }
 static inline uint32_t lane_port(const struct fabric *fabric, uint32_t lane)
 {

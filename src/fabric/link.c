@@ -42,9 +42,9 @@ static uint64_t send_management(struct fabric *fabric, uint32_t index, uint64_t 
 {
     struct port *port = &fabric->ports[index];
     uint32_t number = queue_pop(fabric, &port->management);
-    if (number == NOBODY)
+    if (number == NONE)
         number = queue_pop(fabric, &port->data);
-    if (number == NOBODY)
+    if (number == NONE)
         return at;
     struct packet *packet = packet_at(fabric, number);
     uint64_t whole = wire_time(port, packet->bytes);
@@ -64,8 +64,8 @@ static uint64_t send_management(struct fabric *fabric, uint32_t index, uint64_t 
 static bool is_wanted(const struct fabric *fabric, const struct port *port)
 {
     return port->management.count || port->data.count || port->ready || port->tell ||
-           (port->sent_lane != NOBODY &&
-            fabric->data->outputs[port->sent_lane].first_waiting != NOBODY);
+           (port->sent_lane != NONE &&
+            fabric->data->outputs[port->sent_lane].first_waiting != NONE);
 }
 
 static void wake_when_free(struct fabric *fabric, uint32_t index)
@@ -74,7 +74,7 @@ static void wake_when_free(struct fabric *fabric, uint32_t index)
     if (port->waking)
         return;
     port->waking = true;
-    des_post_lane(fabric->network, DELAY_SENT, port->free_at,
+    des_post_fifo(fabric->network, DELAY_SENT, port->free_at,
                   (struct event){EVENT_SENT, index, port->epoch});
 }
 
@@ -89,14 +89,14 @@ void link_start_sending(struct fabric *fabric, uint32_t index)
         wake_when_free(fabric, index);
         return;
     }
-    if (port->sent_lane != NOBODY)
-        channel_settle(fabric, index);
+    if (port->sent_lane != NONE)
+        output_vl_free_sent(fabric, index);
     if (port->free_at > now) /* whoever got the room has used the link at once */
         return;
     uint64_t at = port->tell ? credits_send(fabric, index, now) : now;
     port->free_at = send_management(fabric, index, at);
     if (port->free_at == at && port->ready)
-        channel_send_data(fabric, index, at);
+        output_vl_send(fabric, index, at);
     if (port->free_at > now && is_wanted(fabric, port))
         wake_when_free(fabric, index);
 }
@@ -138,7 +138,7 @@ static bool is_ready(struct fabric *fabric, uint32_t index)
 {
     const struct port *port = &fabric->ports[index];
     const struct node *node = node_of(fabric, index);
-    return node->up && port->cable && !port->up && sma_wants_link(&node->sma);
+    return node->up && port->cable && !port->up && sma_needs_link(&node->sma);
 }
 
 /* One end polls; the other polls, too, or sleeps and is woken by it. */
@@ -153,7 +153,7 @@ static bool can_train(struct fabric *fabric, uint32_t a, uint32_t b)
 void link_try_training(struct fabric *fabric, uint32_t index)
 {
     uint32_t peer = fabric->ports[index].peer;
-    if (peer == NOBODY || !can_train(fabric, index, peer))
+    if (peer == NONE || !can_train(fabric, index, peer))
         return;
     /* One event for both ends, kept at the lower one. */
     struct port *keeper = &fabric->ports[index < peer ? index : peer];
@@ -242,7 +242,7 @@ void link_trained(struct fabric *fabric, uint32_t index)
         sma_link_up(&node_of(fabric, ends[i])->sma, port->number, terms.width, terms.speed,
                     terms.ext, terms.fdr10);
         if (fabric->data)
-            gate_link_up(fabric, ends[i]);
+            data_port_link_up(fabric, ends[i]);
         node_service_agent(fabric, port->node);
     }
     fabric->totals.links_up++;
@@ -261,7 +261,7 @@ static void raise_function(struct fabric *fabric, uint32_t index)
                         terms.speed, terms.ext, terms.fdr10);
     }
     for (unsigned i = 0; i < 2 && fabric->data; i++)
-        gate_link_up(fabric, ends[i]);
+        data_port_link_up(fabric, ends[i]);
     fabric->totals.links_up++;
 }
 
@@ -278,7 +278,7 @@ static void drop_end(struct fabric *fabric, uint32_t index, unsigned state)
     queue_clear(fabric, &port->data);
     sma_link_down(sma, port->number, state);
     if (fabric->data)
-        gate_link_down(fabric, index);
+        data_port_link_down(fabric, index);
 }
 
 /* Both ends of a link that is up lose it: the one at `index` goes into the given state, the other
@@ -311,12 +311,12 @@ void link_command(struct fabric *fabric, uint32_t index, unsigned state)
 void link_follow_function(struct fabric *fabric, uint32_t index)
 {
     uint32_t ends[2] = {index, fabric->ports[index].peer};
-    bool wanted = sma_wants_link(&node_of(fabric, ends[1])->sma);
+    bool wanted = sma_needs_link(&node_of(fabric, ends[1])->sma);
     if (!wanted && fabric->ports[index].up)
         link_drop(fabric, index, PHYSICAL_NO_CHANGE);
     for (unsigned i = 0; i < 2 && fabric->data; i++) { /* it has other addresses and settings */
-        gate_refresh_node(fabric, fabric->ports[ends[i]].node);
-        gate_refresh(fabric, ends[i]);
+        data_port_refresh_node(fabric, fabric->ports[ends[i]].node);
+        data_port_refresh(fabric, ends[i]);
     }
     if (wanted && !fabric->ports[index].up)
         raise_function(fabric, index);

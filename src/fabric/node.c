@@ -182,7 +182,7 @@ static void route_unicast(struct fabric *fabric, struct node *node, uint32_t num
         not_relayed(fabric, node, number, input);
     } else {
         forward(fabric, node, number, output,
-                unit_route_management(fabric, (uint32_t)(node - fabric->nodes)));
+                routing_unit_route_management(fabric, (uint32_t)(node - fabric->nodes)));
     }
 }
 
@@ -193,7 +193,7 @@ static void multicast_to(struct fabric *fabric, struct node *node, uint32_t numb
                   packet_at(fabric, number)))
         return;
     uint32_t copy = packet_copy(fabric, number);
-    if (!flood_goes_on(fabric, packet_at(fabric, copy)->flood)) {
+    if (!multicast_may_forward(fabric, packet_at(fabric, copy)->multicast)) {
         fabric->totals.looped++;
         not_relayed(fabric, node, copy, input);
     } else if (!choose_lane(node, packet_at(fabric, copy), input, output)) {
@@ -312,7 +312,7 @@ void node_inject(struct fabric *fabric, uint32_t port, uint32_t number)
     fabric->totals.packets_sent++;
     fabric->totals.smps_sent += mad_is_smp(packet->mad);
     if (lid_is_multicast(packet->header.dlid))
-        packet->flood = flood_start(fabric);
+        packet->multicast = multicast_start(fabric);
     if (!node->up || !is_well_addressed(packet)) {
         packet_drop(fabric, number);
     } else if (starts_directed(packet->mad)) {
@@ -346,7 +346,7 @@ static bool admitted(struct fabric *fabric, struct node *node, struct port *port
     uint32_t self = (uint32_t)(port - fabric->ports);
     for (size_t i = 0; i < fabric->losses.count; i++) {
         const struct loss_rule *rule = &fabric->losses.items[i];
-        if ((rule->port == NOBODY || rule->port == self) && mad_is_smp(packet->mad) &&
+        if ((rule->port == NONE || rule->port == self) && mad_is_smp(packet->mad) &&
             (!rule->attribute || rule->attribute == wire_get(packet->mad, MAD_ATTRIBUTE_ID)) &&
             rng_chance(&port->rng, rule->parts)) {
             fabric->totals.smps_lost++;
@@ -359,7 +359,7 @@ static bool admitted(struct fabric *fabric, struct node *node, struct port *port
     if (wire_get(info, PORT_INFO_PORT_STATE) == PORT_STATE_ARMED)
         wire_set(info, PORT_INFO_PORT_STATE, PORT_STATE_ACTIVE); /* 7.2.7.3: the peer is active */
     if (fabric->data)
-        gate_refresh(fabric, self);
+        data_port_refresh(fabric, self);
     return wire_get(info, PORT_INFO_PORT_STATE) == PORT_STATE_ACTIVE &&
            (!node->is_switch ||
             enforced(fabric, node, port->number, PORT_INFO_PARTITION_ENFORCEMENT_INBOUND, packet));
@@ -415,7 +415,7 @@ static void serve(struct fabric *fabric, struct node *node, uint32_t number)
     else
         packet_drop(fabric, number);
     if (writes && fabric->data) /* the data path has copies of some of it */
-        gate_written(fabric, (uint32_t)(node - fabric->nodes), attribute);
+        data_port_written(fabric, (uint32_t)(node - fabric->nodes), attribute);
 }
 
 void node_agent_done(struct fabric *fabric, uint32_t index, uint32_t life)
@@ -425,7 +425,7 @@ void node_agent_done(struct fabric *fabric, uint32_t index, uint32_t life)
         return;
     uint32_t number = queue_pop(fabric, &node->requests);
     node->agent_busy = false;
-    if (number != NOBODY)
+    if (number != NONE)
         serve(fabric, node, number);
     node_service_agent(fabric, index);
     if (node->requests.count && !node->agent_busy)

@@ -57,7 +57,7 @@ static uint32_t rotate_bits_left(uint32_t number, unsigned bits, unsigned places
     return (uint32_t)((wide | wide >> bits) & ((UINT64_C(1) << bits) - 1));
 }
 
-/* TRAFFIC_NOBODY where there is no such member. */
+/* TRAFFIC_NONE where there is no such member. */
 static uint32_t find_partner(const struct traffic *traffic, uint32_t sender)
 {
     uint32_t members = (uint32_t)traffic->receivers.count, partner;
@@ -69,9 +69,9 @@ static uint32_t find_partner(const struct traffic *traffic, uint32_t sender)
     case PATTERN_SHIFT: partner = (uint32_t)(((uint64_t)sender + traffic->shift) % members); break;
     case PATTERN_RING: partner = sender + 1 < members ? sender + 1 : 0; break;
     case PATTERN_GATHER: partner = traffic->hot; break;
-    default: partner = TRAFFIC_NOBODY; break;
+    default: partner = TRAFFIC_NONE; break;
     }
-    return partner < members ? partner : TRAFFIC_NOBODY;
+    return partner < members ? partner : TRAFFIC_NONE;
 }
 
 static uint32_t find_self(const struct traffic *traffic, uint32_t sender)
@@ -82,21 +82,15 @@ static uint32_t find_self(const struct traffic *traffic, uint32_t sender)
     for (uint32_t i = 0; i < traffic->receivers.count; i++)
         if (traffic->receivers.items[i] == port)
             return i;
-    return TRAFFIC_NOBODY;
+    return TRAFFIC_NONE;
 }
 
 /* The first entry of this sender, or where it would stand. */
 static uint32_t find_entry(const struct traffic *traffic, uint32_t sender)
 {
-    uint32_t low = 0, high = (uint32_t)traffic->trace.count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (traffic->trace.items[middle].sender < sender)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t entry;
+    lower_bound(entry, traffic->trace.count, traffic->trace.items[entry].sender < sender);
+    return (uint32_t)entry;
 }
 
 bool pattern_prepare(const struct traffic *traffic, struct traffic_source *source)
@@ -111,14 +105,14 @@ bool pattern_prepare(const struct traffic *traffic, struct traffic_source *sourc
     case PATTERN_UNIFORM:
     case PATTERN_HOT_SPOT:
     case PATTERN_ALL_TO_ALL:
-        return traffic->receivers.count > (source->self == TRAFFIC_NOBODY ? 0 : 1);
-    default: return source->partner != TRAFFIC_NOBODY && source->partner != source->self;
+        return traffic->receivers.count > (source->self == TRAFFIC_NONE ? 0 : 1);
+    default: return source->partner != TRAFFIC_NONE && source->partner != source->self;
     }
 }
 
 static uint32_t draw_uniform(const struct traffic *traffic, struct traffic_source *source)
 {
-    uint32_t others = (uint32_t)traffic->receivers.count - (source->self != TRAFFIC_NOBODY);
+    uint32_t others = (uint32_t)traffic->receivers.count - (source->self != TRAFFIC_NONE);
     uint32_t receiver = draw_below(&source->rng, others);
     return receiver + (receiver >= source->self);
 }

@@ -6,66 +6,69 @@
 
 #include <assert.h>
 
-static uint32_t first_lane(const struct fabric *fabric, const struct relay *relay)
+static uint32_t first_lane(const struct fabric *fabric, const struct switch_core *switch_core)
 {
-    return lane_of(fabric, relay->first_port, 0);
+    return lane_of(fabric, switch_core->first_port, 0);
 }
 
 /* A virtual switch is part of an adapter and does not make a hop of it. */
-static uint64_t look_up_ps(const struct fabric *fabric, const struct relay *relay)
+static uint64_t look_up_ps(const struct fabric *fabric, const struct switch_core *switch_core)
 {
-    return relay->is_virtual ? fabric->options.vswitch_routing_ps : fabric->data->routing_ps;
+    return switch_core->is_virtual ? fabric->options.vswitch_routing_ps : fabric->data->routing_ps;
 }
 
-static void grant(struct fabric *fabric, struct relay *relay, uint32_t lane)
+static void grant(struct fabric *fabric, struct switch_core *switch_core, uint32_t lane)
 {
     uint64_t now = des_now(fabric->network);
-    relay->busy_until = now + look_up_ps(fabric, relay);
-    relay->cursor = lane - first_lane(fabric, relay);
-    des_post_lane(fabric->network, DELAY_CONNECT, relay->busy_until + fabric->data->connect_ps,
-                  (struct event){EVENT_CONNECT, lane, relay->life});
+    switch_core->busy_until = now + look_up_ps(fabric, switch_core);
+    switch_core->cursor = lane - first_lane(fabric, switch_core);
+    des_post_fifo(fabric->network, DELAY_CONNECT,
+                  switch_core->busy_until + fabric->data->connect_ps,
+                  (struct event){EVENT_CONNECT, lane, switch_core->life});
 }
 
-static void wake_unit(struct fabric *fabric, struct relay *relay)
+static void wake_unit(struct fabric *fabric, struct switch_core *switch_core)
 {
-    if (relay->waking)
+    if (switch_core->waking)
         return;
-    relay->waking = true;
-    des_post_lane(
-        fabric->network, DELAY_UNIT, relay->busy_until,
-        (struct event){EVENT_UNIT_FREE, (uint32_t)(relay - fabric->data->relays), relay->life});
+    switch_core->waking = true;
+    des_post_fifo(fabric->network, DELAY_UNIT, switch_core->busy_until,
+                  (struct event){EVENT_UNIT_FREE,
+                                 (uint32_t)(switch_core - fabric->data->switch_cores),
+                                 switch_core->life});
 }
 
 /* The head of this lane is new. */
-void unit_ask(struct fabric *fabric, struct relay *relay, uint32_t lane)
+void routing_unit_request(struct fabric *fabric, struct switch_core *switch_core, uint32_t lane)
 {
-    struct input_lane *input = &fabric->data->inputs[lane];
+    struct input_vl *input = &fabric->data->inputs[lane];
     uint64_t now = des_now(fabric->network);
-    assert(!input->asked && input->wanted == NOBODY);
-    if (relay->linear) /* the look-up comes later, and its entry from far away */
-        __builtin_prefetch(&relay->linear[parcel_at(fabric->data, input->queue.head)->dlid]);
+    assert(!input->asked && input->wanted == NONE);
+    if (switch_core->linear) /* the look-up comes later, and its entry from far away */
+        __builtin_prefetch(
+            &switch_core->linear[data_packet_at(fabric->data, input->queue.head)->dlid]);
     input->asked = true;
     input->copied = 0;
     if (!fabric->options.routing_shared) {
-        des_post_lane(fabric->network, DELAY_CONNECT,
-                      now + look_up_ps(fabric, relay) + fabric->data->connect_ps,
-                      (struct event){EVENT_CONNECT, lane, relay->life});
-    } else if (relay->busy_until <= now && !relay->waiting) {
-        grant(fabric, relay, lane);
+        des_post_fifo(fabric->network, DELAY_CONNECT,
+                      now + look_up_ps(fabric, switch_core) + fabric->data->connect_ps,
+                      (struct event){EVENT_CONNECT, lane, switch_core->life});
+    } else if (switch_core->busy_until <= now && !switch_core->waiting) {
+        grant(fabric, switch_core, lane);
     } else {
         bitset_add(fabric->data->requests, lane);
-        relay->waiting++;
-        wake_unit(fabric, relay);
+        switch_core->waiting++;
+        wake_unit(fabric, switch_core);
     }
 }
 
 /* The next lane of the node with a request, after the one served last. */
-static uint32_t next_request(const struct fabric *fabric, const struct relay *relay)
+static uint32_t next_request(const struct fabric *fabric, const struct switch_core *switch_core)
 {
-    uint32_t first = first_lane(fabric, relay);
-    uint32_t count = (relay->port_count + 1u) << fabric->data->lane_shift;
+    uint32_t first = first_lane(fabric, switch_core);
+    uint32_t count = (switch_core->port_count + 1u) << fabric->data->lane_shift;
     for (uint32_t step = 1; step <= count; step++) {
-        uint32_t lane = first + (relay->cursor + step) % count;
+        uint32_t lane = first + (switch_core->cursor + step) % count;
         uint64_t rest = fabric->data->requests[lane / 64] >> lane % 64;
         if (rest & 1)
             return lane;
@@ -74,37 +77,38 @@ static uint32_t next_request(const struct fabric *fabric, const struct relay *re
             step += jump < to_end ? jump : to_end;
         }
     }
-    return NOBODY;
+    return NONE;
 }
 
-void unit_free(struct fabric *fabric, uint32_t index, uint32_t life)
+void routing_unit_free(struct fabric *fabric, uint32_t index, uint32_t life)
 {
-    struct relay *relay = &fabric->data->relays[index];
-    if (life != relay->life)
+    struct switch_core *switch_core = &fabric->data->switch_cores[index];
+    if (life != switch_core->life)
         return;
-    relay->waking = false;
-    if (!relay->waiting)
+    switch_core->waking = false;
+    if (!switch_core->waiting)
         return;
-    if (relay->busy_until > des_now(fabric->network)) { /* VL15 came first */
-        wake_unit(fabric, relay);
+    if (switch_core->busy_until > des_now(fabric->network)) { /* VL15 came first */
+        wake_unit(fabric, switch_core);
         return;
     }
-    uint32_t lane = next_request(fabric, relay);
+    uint32_t lane = next_request(fabric, switch_core);
     bitset_drop(fabric->data->requests, lane);
-    relay->waiting--;
-    grant(fabric, relay, lane);
-    if (relay->waiting)
-        wake_unit(fabric, relay);
+    switch_core->waiting--;
+    grant(fabric, switch_core, lane);
+    if (switch_core->waiting)
+        wake_unit(fabric, switch_core);
 }
 
-uint64_t unit_route_management(struct fabric *fabric, uint32_t node)
+uint64_t routing_unit_route_management(struct fabric *fabric, uint32_t node)
 {
     uint64_t look_up =
         fabric->nodes[node].sma.device ? fabric->options.vswitch_routing_ps : fabric->routing_ps;
     if (!fabric->data || !fabric->options.routing_shared)
         return look_up;
-    struct relay *relay = &fabric->data->relays[node];
+    struct switch_core *switch_core = &fabric->data->switch_cores[node];
     uint64_t now = des_now(fabric->network);
-    relay->busy_until = (relay->busy_until > now ? relay->busy_until : now) + look_up;
-    return relay->busy_until - now;
+    switch_core->busy_until =
+        (switch_core->busy_until > now ? switch_core->busy_until : now) + look_up;
+    return switch_core->busy_until - now;
 }

@@ -10,12 +10,18 @@
 #include <errno.h>
 
 const char *const loss_names[LOSS_CAUSES] = {
-    [LOSS_INACTIVE_PORT] = "inactive port", [LOSS_DEAD_LINK] = "dead link",
-    [LOSS_DEAD_NODE] = "dead node",         [LOSS_NO_ROUTE] = "no route",
-    [LOSS_TURNED_BACK] = "output = input",  [LOSS_NO_LANE] = "no lane",
-    [LOSS_LIFETIME] = "lifetime",           [LOSS_HEAD_OF_QUEUE] = "head of queue",
-    [LOSS_OVERFLOW] = "overflow",           [LOSS_P_KEY] = "P_Key",
-    [LOSS_BIT_ERROR] = "bit error",         [LOSS_MOVED] = "guest moved",
+    [LOSS_INACTIVE_PORT] = "inactive port",
+    [LOSS_DEAD_LINK] = "dead link",
+    [LOSS_DEAD_NODE] = "dead node",
+    [LOSS_NO_ROUTE] = "no route",
+    [LOSS_OUTPUT_IS_INPUT] = "output = input",
+    [LOSS_NO_VL] = "no lane",
+    [LOSS_LIFETIME] = "lifetime",
+    [LOSS_HEAD_OF_QUEUE] = "head of queue",
+    [LOSS_OVERFLOW] = "overflow",
+    [LOSS_P_KEY] = "P_Key",
+    [LOSS_BIT_ERROR] = "bit error",
+    [LOSS_MOVED] = "guest moved",
 };
 
 static struct sender *sender_at(struct fabric *fabric, uint32_t number)
@@ -25,89 +31,90 @@ static struct sender *sender_at(struct fabric *fabric, uint32_t number)
 
 /* ---- the end of a packet's way ---- */
 
-static struct data_packet describe(struct data *data, const struct parcel *parcel)
+static struct packet_view describe(struct data *data, const struct data_packet *data_packet)
 {
-    bool made_here = parcel->sender != NOBODY;
-    const struct sender *sender = made_here ? &data->senders.items[parcel->sender] : NULL;
-    bool to_guest = is_guest(parcel->destination);
-    return (struct data_packet){.traffic = sender ? sender->traffic : NOBODY,
-                                .source = sender ? sender->port : NOBODY,
-                                .destination = to_guest
-                                                   ? guest_at(data, parcel->destination)->view.port
-                                                   : parcel->destination,
-                                .from_guest = sender ? sender->guest : NOBODY,
-                                .to_guest = to_guest ? parcel->destination : NOBODY,
-                                .made = parcel->made,
-                                .entered = parcel->entered,
-                                .payload_bytes = parcel->payload,
-                                .bytes = parcel->bytes,
-                                .dlid = parcel->dlid,
-                                .sl = parcel->sl,
-                                .hops = parcel->hops,
-                                .tries = parcel->tries};
+    bool made_here = data_packet->sender != NONE;
+    const struct sender *sender = made_here ? &data->senders.items[data_packet->sender] : NULL;
+    bool to_vm = is_vm(data_packet->destination);
+    return (struct packet_view){.traffic = sender ? sender->traffic : NONE,
+                                .source = sender ? sender->port : NONE,
+                                .destination =
+                                    to_vm ? vm_at(data, data_packet->destination)->view.port
+                                          : data_packet->destination,
+                                .from_vm = sender ? sender->guest : NONE,
+                                .to_vm = to_vm ? data_packet->destination : NONE,
+                                .made = data_packet->made,
+                                .entered = data_packet->entered,
+                                .payload_bytes = data_packet->payload,
+                                .bytes = data_packet->bytes,
+                                .dlid = data_packet->dlid,
+                                .sl = data_packet->sl,
+                                .hops = data_packet->hops,
+                                .tries = data_packet->tries};
 }
 
-static void fold(struct fabric *fabric, const struct parcel *parcel, uint64_t what)
+static void fold(struct fabric *fabric, const struct data_packet *data_packet, uint64_t what)
 {
-    fabric->trace = hash_mix(fabric->trace ^ (parcel->made + what));
+    fabric->trace = hash_mix(fabric->trace ^ (data_packet->made + what));
 }
 
 /* Whether whom the parcel is for is here: at a guest's port, and not only its address. */
-static bool is_at_home(const struct fabric *fabric, const struct parcel *parcel, uint32_t index)
+static bool is_at_home(const struct fabric *fabric, const struct data_packet *data_packet,
+                       uint32_t index)
 {
     const struct port *port = &fabric->ports[index];
-    return (parcel->dlid & port->lid_mask) == port->lid &&
-           (!is_guest(parcel->destination) ||
-            guest_at(fabric->data, parcel->destination)->view.port == index);
+    return (data_packet->dlid & port->lid_mask) == port->lid &&
+           (!is_vm(data_packet->destination) ||
+            vm_at(fabric->data, data_packet->destination)->view.port == index);
 }
 
 void data_deliver(struct fabric *fabric, uint32_t number, uint32_t index)
 {
     struct data *data = fabric->data;
-    const struct parcel *parcel = parcel_at(data, number);
+    const struct data_packet *data_packet = data_packet_at(data, number);
     const struct port *port = &fabric->ports[index];
     struct node *node = node_of(fabric, index);
-    bool multicast = lid_is_multicast(parcel->dlid);
-    if (!multicast && !is_at_home(fabric, parcel, index)) {
-        data_lose(fabric, number, is_guest(parcel->destination) ? LOSS_MOVED : LOSS_NO_ROUTE,
+    bool multicast = lid_is_multicast(data_packet->dlid);
+    if (!multicast && !is_at_home(fabric, data_packet, index)) {
+        data_lose(fabric, number, is_vm(data_packet->destination) ? LOSS_MOVED : LOSS_NO_ROUTE,
                   index);
         return;
     }
-    if (!sma_accepts_p_key(&node->sma, port->number, parcel->p_key)) {
+    if (!sma_accepts_p_key(&node->sma, port->number, data_packet->p_key)) {
         data_lose(fabric, number, LOSS_P_KEY, index);
         return;
     }
     data->travelling--;
     data->totals.delivered++;
-    data->totals.delivered_bytes += parcel->bytes;
-    data->totals.delivered_payload_bytes += parcel->payload;
-    fold(fabric, parcel, index);
+    data->totals.delivered_bytes += data_packet->bytes;
+    data->totals.delivered_payload_bytes += data_packet->payload;
+    fold(fabric, data_packet, index);
     if (data->guests.count)
-        guest_note_delivered(data, parcel, des_now(fabric->network));
+        vm_note_delivered(data, data_packet, des_now(fabric->network));
     if (data->observer.delivered) {
-        struct data_packet packet = describe(data, parcel);
+        struct packet_view packet = describe(data, data_packet);
         packet.destination = index;
         data->observer.delivered(data->observer.context, des_now(fabric->network), &packet);
     }
-    flood_leave(fabric, parcel_at(data, number)->flood);
-    parcel_free(data, number);
+    multicast_drop_copy(fabric, data_packet_at(data, number)->multicast);
+    data_packet_free(data, number);
 }
 
 /* A reliable packet waits at its sender until the time-out, counted from when it was sent. */
 static bool try_again(struct fabric *fabric, uint32_t number)
 {
     struct data *data = fabric->data;
-    struct parcel *parcel = parcel_at(data, number);
-    if (parcel->sender == NOBODY)
+    struct data_packet *data_packet = data_packet_at(data, number);
+    if (data_packet->sender == NONE)
         return false;
-    const struct sender *sender = sender_at(fabric, parcel->sender);
+    const struct sender *sender = sender_at(fabric, data_packet->sender);
     const struct traffic *traffic = &data->traffics.items[sender->traffic];
-    bool multicast = lid_is_multicast(parcel->dlid); /* unreliable: others have their copies */
-    if (!traffic->retry_ps || multicast || parcel->tries >= traffic->retries ||
-        parcel->tries == UINT8_MAX)
+    bool multicast = lid_is_multicast(data_packet->dlid); /* unreliable: others have their copies */
+    if (!traffic->retry_ps || multicast || data_packet->tries >= traffic->retries ||
+        data_packet->tries == UINT8_MAX)
         return false;
-    uint64_t now = des_now(fabric->network), at = parcel->entered + traffic->retry_ps;
-    parcel->tries++;
+    uint64_t now = des_now(fabric->network), at = data_packet->entered + traffic->retry_ps;
+    data_packet->tries++;
     data->retrying++;
     data->totals.retried++;
     des_post(fabric->network, at > now ? at : now, (struct event){EVENT_RETRY, number, 0});
@@ -115,13 +122,14 @@ static bool try_again(struct fabric *fabric, uint32_t number)
 }
 
 /* Whoever turned it away tells the manager (traps 257 and 259). */
-static void report_key(struct fabric *fabric, const struct parcel *parcel, uint32_t port)
+static void report_key(struct fabric *fabric, const struct data_packet *data_packet, uint32_t port)
 {
-    uint32_t source = parcel->sender == NOBODY ? NOBODY : sender_at(fabric, parcel->sender)->port;
-    struct sma_key_violation violation = {.dlid = parcel->dlid,
-                                          .key = parcel->p_key,
-                                          .sl = parcel->sl,
-                                          .slid = source == NOBODY ? 0 : fabric->ports[source].lid};
+    uint32_t source =
+        data_packet->sender == NONE ? NONE : sender_at(fabric, data_packet->sender)->port;
+    struct sma_key_violation violation = {.dlid = data_packet->dlid,
+                                          .key = data_packet->p_key,
+                                          .sl = data_packet->sl,
+                                          .slid = source == NONE ? 0 : fabric->ports[source].lid};
     sma_report_p_key(&node_of(fabric, port)->sma, fabric->ports[port].number, &violation);
     node_service_agent(fabric, fabric->ports[port].node);
 }
@@ -129,49 +137,49 @@ static void report_key(struct fabric *fabric, const struct parcel *parcel, uint3
 void data_lose(struct fabric *fabric, uint32_t number, enum loss cause, uint32_t port)
 {
     struct data *data = fabric->data;
-    const struct parcel *parcel = parcel_at(data, number);
+    const struct data_packet *data_packet = data_packet_at(data, number);
     data->travelling--;
     if (cause == LOSS_P_KEY)
-        report_key(fabric, parcel, port);
-    fold(fabric, parcel, (uint64_t)cause << 56 | port);
+        report_key(fabric, data_packet, port);
+    fold(fabric, data_packet, (uint64_t)cause << 56 | port);
     if (try_again(fabric, number))
         return;
     data->totals.lost[cause]++;
     if (data->guests.count)
-        guest_note_lost(data, parcel, cause);
+        vm_note_lost(data, data_packet, cause);
     if (data->observer.lost) {
-        struct data_packet packet = describe(data, parcel);
+        struct packet_view packet = describe(data, data_packet);
         data->observer.lost(data->observer.context, des_now(fabric->network), &packet, cause, port);
     }
-    flood_leave(fabric, parcel_at(data, number)->flood);
-    parcel_free(data, number);
+    multicast_drop_copy(fabric, data_packet_at(data, number)->multicast);
+    data_packet_free(data, number);
 }
 
 /* ---- sending ---- */
 
-/* The lane for a packet that starts here; NOBODY and the cause if there is none. */
+/* The lane for a packet that starts here; NONE and the cause if there is none. */
 static uint32_t lane_for(struct fabric *fabric, uint32_t index, unsigned sl, enum loss *cause)
 {
     const struct port *port = &fabric->ports[index];
     const uint8_t *row = node_of(fabric, index)->sma.sl2vl[port->number];
     unsigned vl = row[sl / 2] >> (sl % 2 ? 0 : 4) & 15;
     if (!port->open)
-        *cause = loss_of_link(fabric, index);
+        *cause = cause_of_closed_port(fabric, index);
     else if (vl >= port->vls)
-        *cause = LOSS_NO_LANE;
+        *cause = LOSS_NO_VL;
     else
         return lane_of(fabric, index, vl);
-    return NOBODY;
+    return NONE;
 }
 
 /* Lines of senders: to the back, or to the front for one whose turn it was. */
 static void wait_in_line(struct fabric *fabric, uint32_t number, uint32_t lane, bool in_front)
 {
-    struct output_lane *output = &fabric->data->outputs[lane];
+    struct output_vl *output = &fabric->data->outputs[lane];
     struct sender *sender = sender_at(fabric, number);
     sender->waiting_for = lane;
-    sender->line = in_front ? output->first_waiting : NOBODY;
-    if (output->first_waiting == NOBODY)
+    sender->line = in_front ? output->first_waiting : NONE;
+    if (output->first_waiting == NONE)
         output->first_waiting = output->last_waiting = number;
     else if (in_front)
         output->first_waiting = number;
@@ -179,67 +187,67 @@ static void wait_in_line(struct fabric *fabric, uint32_t number, uint32_t lane, 
         sender_at(fabric, output->last_waiting)->line = number;
     if (!in_front)
         output->last_waiting = number;
-    channel_kick(fabric, lane_port(fabric, lane)); /* so that it tells when there is room */
+    link_start_sending(fabric, lane_port(fabric, lane)); /* so that it tells when there is room */
 }
 
 static void leave_line(struct fabric *fabric, uint32_t number)
 {
     struct sender *sender = sender_at(fabric, number);
-    struct output_lane *output = &fabric->data->outputs[sender->waiting_for];
-    uint32_t before = NOBODY, at = output->first_waiting;
+    struct output_vl *output = &fabric->data->outputs[sender->waiting_for];
+    uint32_t before = NONE, at = output->first_waiting;
     while (at != number) {
         before = at;
         at = sender_at(fabric, at)->line;
     }
-    if (before == NOBODY)
+    if (before == NONE)
         output->first_waiting = sender->line;
     else
         sender_at(fabric, before)->line = sender->line;
     if (output->last_waiting == number)
         output->last_waiting = before;
-    sender->waiting_for = NOBODY;
+    sender->waiting_for = NONE;
 }
 
-static void enter(struct fabric *fabric, uint32_t parcel_number, uint32_t lane)
+static void enter(struct fabric *fabric, uint32_t data_packet_number, uint32_t lane)
 {
     struct data *data = fabric->data;
-    struct parcel *parcel = parcel_at(data, parcel_number);
+    struct data_packet *data_packet = data_packet_at(data, data_packet_number);
     uint64_t now = des_now(fabric->network);
-    parcel->entered = parcel->since = parcel->tail = now;
-    parcel->vl = (uint8_t)lane_vl(fabric, lane);
-    parcel->hops = 0;
-    struct output_lane *output = &data->outputs[lane];
-    output->used = (uint16_t)(output->used + blocks_of(parcel->bytes));
+    data_packet->entered = data_packet->since = data_packet->tail = now;
+    data_packet->vl = (uint8_t)lane_vl(fabric, lane);
+    data_packet->hops = 0;
+    struct output_vl *output = &data->outputs[lane];
+    output->used = (uint16_t)(output->used + blocks_of(data_packet->bytes));
     data->travelling++;
     data->totals.entered++;
     deadlock_watch(fabric);
-    channel_push(fabric, lane, parcel_number);
+    output_vl_push(fabric, lane, data_packet_number);
 }
 
 enum outcome { ENTERED, REFUSED, NO_ROOM };
 
 /* Puts a parcel into its lane, or loses it; unless there is no room, or it is not this sender's
  * turn: `turn` is the lane whose line it was first in. */
-static enum outcome send(struct fabric *fabric, uint32_t number, uint32_t parcel_number,
+static enum outcome send(struct fabric *fabric, uint32_t number, uint32_t data_packet_number,
                          uint32_t turn)
 {
     struct data *data = fabric->data;
-    struct parcel *parcel = parcel_at(data, parcel_number);
+    struct data_packet *data_packet = data_packet_at(data, data_packet_number);
     uint32_t port = sender_at(fabric, number)->port;
     enum loss cause = LOSS_NO_ROUTE;
-    uint32_t lane = lane_for(fabric, port, parcel->sl, &cause);
-    if (lane == NOBODY) {
+    uint32_t lane = lane_for(fabric, port, data_packet->sl, &cause);
+    if (lane == NONE) {
         data->travelling++;
-        parcel->entered = des_now(fabric->network);
-        data_lose(fabric, parcel_number, cause, port);
+        data_packet->entered = des_now(fabric->network);
+        data_lose(fabric, data_packet_number, cause, port);
         return REFUSED;
     }
-    bool others_first = data->outputs[lane].first_waiting != NOBODY && lane != turn;
-    if (others_first || !channel_has_room(fabric, lane, blocks_of(parcel->bytes))) {
+    bool others_first = data->outputs[lane].first_waiting != NONE && lane != turn;
+    if (others_first || !output_vl_has_room(fabric, lane, blocks_of(data_packet->bytes))) {
         wait_in_line(fabric, number, lane, lane == turn);
         return NO_ROOM;
     }
-    enter(fabric, parcel_number, lane);
+    enter(fabric, data_packet_number, lane);
     return ENTERED;
 }
 
@@ -249,7 +257,7 @@ static bool is_saturated(const struct traffic *traffic)
     return traffic->arrival == ARRIVAL_SATURATED && traffic->pattern != PATTERN_TRACE;
 }
 
-/* Makes the parcel of the sender's next packet; NOBODY if nobody can be reached there. */
+/* Makes the parcel of the sender's next packet; NONE if nobody can be reached there. */
 static uint32_t make(struct fabric *fabric, uint32_t number)
 {
     struct data *data = fabric->data;
@@ -260,9 +268,9 @@ static uint32_t make(struct fabric *fabric, uint32_t number)
     if (data->paths.find)
         path = data->paths.find(data->paths.context, sender->port, destination);
     if (!path.dlid)
-        return NOBODY;
-    uint32_t parcel_number = parcel_new(data);
-    *parcel_at(data, parcel_number) = (struct parcel){
+        return NONE;
+    uint32_t data_packet_number = data_packet_new(data);
+    *data_packet_at(data, data_packet_number) = (struct data_packet){
         .made = is_saturated(traffic) ? des_now(fabric->network) : sender->next.time,
         .sender = number,
         .destination = destination,
@@ -270,10 +278,10 @@ static uint32_t make(struct fabric *fabric, uint32_t number)
         .payload = (uint16_t)sender->next.payload_bytes,
         .bytes = (uint16_t)(sender->next.payload_bytes + DATA_OVERHEAD_BYTES),
         .p_key = traffic->p_key,
-        .sl = sender->next.sl ? (sender->next.sl + path.lane_sl) & 15 : path.sl,
-        .flood = lid_is_multicast(path.dlid) ? flood_start(fabric) : NOBODY,
+        .sl = sender->next.sl ? (sender->next.sl + path.sl_offset) & 15 : path.sl,
+        .multicast = lid_is_multicast(path.dlid) ? multicast_start(fabric) : NONE,
     };
-    return parcel_number;
+    return data_packet_number;
 }
 
 static void draw(struct fabric *fabric, struct sender *sender)
@@ -300,20 +308,20 @@ static void schedule(struct fabric *fabric, uint32_t number, uint64_t time)
 static bool offer_retries(struct fabric *fabric, uint32_t number, uint32_t turn)
 {
     struct data *data = fabric->data;
-    while (sender_at(fabric, number)->retries.head != NOBODY) {
-        uint32_t parcel = parcel_pop(data, &sender_at(fabric, number)->retries);
-        if (send(fabric, number, parcel, turn) != NO_ROOM) {
+    while (sender_at(fabric, number)->retries.head != NONE) {
+        uint32_t data_packet = data_packet_pop(data, &sender_at(fabric, number)->retries);
+        if (send(fabric, number, data_packet, turn) != NO_ROOM) {
             data->retrying--;
             continue;
         }
         struct sender *sender = sender_at(fabric, number); /* back to the front */
-        parcel_at(data, parcel)->next = sender->retries.head;
-        if (sender->retries.head == NOBODY)
-            sender->retries.tail = parcel;
-        sender->retries.head = parcel;
-        if (sender->waiting_for != NOBODY)
+        data_packet_at(data, data_packet)->next = sender->retries.head;
+        if (sender->retries.head == NONE)
+            sender->retries.tail = data_packet;
+        sender->retries.head = data_packet;
+        if (sender->waiting_for != NONE)
             return false;
-        turn = NOBODY; /* its turn in the line came, and went by, while it was put there */
+        turn = NONE; /* its turn in the line came, and went by, while it was put there */
     }
     return true;
 }
@@ -334,14 +342,14 @@ static bool offer_next(struct fabric *fabric, uint32_t number, uint32_t turn)
         schedule(fabric, number, time);
         return false;
     }
-    uint32_t parcel = linked ? make(fabric, number) : NOBODY;
-    enum outcome outcome = parcel == NOBODY ? REFUSED : send(fabric, number, parcel, turn);
+    uint32_t data_packet = linked ? make(fabric, number) : NONE;
+    enum outcome outcome = data_packet == NONE ? REFUSED : send(fabric, number, data_packet, turn);
     if (outcome == NO_ROOM) {
-        flood_leave(fabric, parcel_at(data, parcel)->flood);
-        parcel_free(data, parcel); /* it is made again when there is room */
+        multicast_drop_copy(fabric, data_packet_at(data, data_packet)->multicast);
+        data_packet_free(data, data_packet); /* it is made again when there is room */
         return false;
     }
-    if (parcel == NOBODY)
+    if (data_packet == NONE)
         data->totals.unroutable++;
     else
         data->made++;
@@ -351,16 +359,16 @@ static bool offer_next(struct fabric *fabric, uint32_t number, uint32_t turn)
     return true;
 }
 
-/* All that one sender can do now. The line that it was in, or NOBODY. */
+/* All that one sender can do now. The line that it was in, or NONE. */
 static uint32_t take_turn(struct fabric *fabric, uint32_t number)
 {
     uint32_t turn = sender_at(fabric, number)->waiting_for;
-    if (turn != NOBODY)
+    if (turn != NONE)
         leave_line(fabric, number);
     if (!sender_at(fabric, number)->paused && offer_retries(fabric, number, turn)) {
         bool more = offer_next(fabric, number, turn);
         while (more)
-            more = offer_next(fabric, number, NOBODY);
+            more = offer_next(fabric, number, NONE);
     }
     return turn;
 }
@@ -370,9 +378,9 @@ static uint32_t take_turn(struct fabric *fabric, uint32_t number)
 void sender_offer(struct fabric *fabric, uint32_t number)
 {
     uint32_t turn = take_turn(fabric, number);
-    while (turn != NOBODY && fabric->data->outputs[turn].first_waiting != NOBODY &&
+    while (turn != NONE && fabric->data->outputs[turn].first_waiting != NONE &&
            fabric->data->outputs[turn].first_waiting != number &&
-           channel_has_room(fabric, turn, fabric->data->largest_blocks)) {
+           output_vl_has_room(fabric, turn, fabric->data->largest_blocks)) {
         number = fabric->data->outputs[turn].first_waiting;
         take_turn(fabric, number);
     }
@@ -382,16 +390,16 @@ void sender_due(struct fabric *fabric, uint32_t number)
 {
     struct sender *sender = sender_at(fabric, number);
     sender->scheduled = false;
-    if (sender->waiting_for == NOBODY)
+    if (sender->waiting_for == NONE)
         sender_offer(fabric, number);
 }
 
-void sender_retry(struct fabric *fabric, uint32_t parcel)
+void sender_retry(struct fabric *fabric, uint32_t data_packet)
 {
-    uint32_t number = parcel_at(fabric->data, parcel)->sender;
+    uint32_t number = data_packet_at(fabric->data, data_packet)->sender;
     struct sender *sender = sender_at(fabric, number);
-    parcel_push(fabric->data, &sender->retries, parcel);
-    if (sender->waiting_for == NOBODY)
+    data_packet_push(fabric->data, &sender->retries, data_packet);
+    if (sender->waiting_for == NONE)
         sender_offer(fabric, number);
 }
 
@@ -416,16 +424,16 @@ static void add_sender(struct fabric *fabric, unsigned traffic, uint32_t member)
     uint32_t number = (uint32_t)data->senders.count;
     struct sender sender = {.traffic = traffic,
                             .port = of->senders.items[member],
-                            .guest = NOBODY,
-                            .next_of_guest = NOBODY,
-                            .line = NOBODY,
-                            .waiting_for = NOBODY,
-                            .retries = {NOBODY, NOBODY}};
-    if (is_guest(sender.port)) {
+                            .guest = NONE,
+                            .next_of_vm = NONE,
+                            .line = NONE,
+                            .waiting_for = NONE,
+                            .retries = {NONE, NONE}};
+    if (is_vm(sender.port)) {
         sender.guest = sender.port;
-        sender.next_of_guest = guest_at(data, sender.guest)->first_sender;
-        sender.port = guest_adopt(data, sender.guest, number);
-        sender.paused = sender.port == NOBODY;
+        sender.next_of_vm = vm_at(data, sender.guest)->first_sender;
+        sender.port = vm_add_sender(data, sender.guest, number);
+        sender.paused = sender.port == NONE;
     }
     traffic_source_init(&sender.source, of, member, fabric->seed,
                         (uint64_t)(traffic + 1) << 32 | member);
@@ -485,7 +493,7 @@ unsigned fabric_add_traffic(struct fabric *fabric, const struct traffic *traffic
     uint32_t blocks = blocks_of(largest_payload(traffic) + DATA_OVERHEAD_BYTES);
     if (blocks > data->largest_blocks) {
         data->largest_blocks = blocks;
-        credits_note_all(fabric); /* what was enough for small packets may not be for these */
+        credits_update_all(fabric); /* what was enough for small packets may not be for these */
     }
     for (uint32_t member = 0; member < traffic->senders.count; member++)
         add_sender(fabric, number, member);
@@ -516,7 +524,7 @@ static uint64_t count_waiting(struct data *data, struct sender *sender, uint64_t
 static void give_up_backlog(struct fabric *fabric, struct sender *sender)
 {
     uint64_t waiting = count_waiting(fabric->data, sender, des_now(fabric->network));
-    for (; waiting > DATA_GUEST_BACKLOG && !sender->over; waiting--) {
+    for (; waiting > DATA_VM_BACKLOG && !sender->over; waiting--) {
         draw(fabric, sender);
         fabric->data->totals.unroutable++;
     }
@@ -525,7 +533,7 @@ static void give_up_backlog(struct fabric *fabric, struct sender *sender)
 void sender_move(struct fabric *fabric, uint32_t number, uint32_t port)
 {
     struct sender *sender = sender_at(fabric, number);
-    sender->paused = port == NOBODY;
+    sender->paused = port == NONE;
     if (sender->paused) /* if it stands in a line, it passes its turn on */
         return;
     sender->port = port;

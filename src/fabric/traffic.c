@@ -245,7 +245,7 @@ static uint8_t draw_sl(const struct traffic *traffic, struct rng *rng)
 static struct traffic_packet end(struct traffic_source *source)
 {
     source->time = TIME_NEVER;
-    return (struct traffic_packet){.time = TIME_NEVER, .receiver = TRAFFIC_NOBODY};
+    return (struct traffic_packet){.time = TIME_NEVER, .receiver = TRAFFIC_NONE};
 }
 
 static struct traffic_packet next_of_trace(const struct traffic *traffic,

@@ -47,7 +47,7 @@ extern const char *const traffic_pattern_names[TRAFFIC_PATTERNS]; /* "bit-revers
 extern const char *const traffic_arrival_names[TRAFFIC_ARRIVALS];
 
 enum { TRAFFIC_RANDOM_SL = 16, TRAFFIC_SIZES = 8, TRAFFIC_LARGEST_PAYLOAD = 4096 };
-#define TRAFFIC_NOBODY UINT32_MAX
+#define TRAFFIC_NONE UINT32_MAX
 
 struct traffic_size {
     uint32_t payload_bytes, weight;
@@ -92,7 +92,7 @@ struct traffic_source {
     struct rng rng;
     uint64_t time; /* of the packet drawn last */
     uint32_t sender;
-    uint32_t self;    /* the receiver that is the sender itself, or TRAFFIC_NOBODY */
+    uint32_t self;    /* the receiver that is the sender itself, or TRAFFIC_NONE */
     uint32_t partner; /* the receiver of all its packets, where the pattern gives it only one */
     uint32_t turn;    /* next step of an all-to-all, next entry of a trace */
     bool begun;       /* its first packet was drawn */

@@ -11,6 +11,7 @@
  * The tables are those that the engines compute, whatever the preset: results count for both. */
 #include "reproduce/computations.h"
 
+#include "base/line_reader.h"
 #include "base/rng.h"
 #include "routing/engine/engine.h"
 #include "topology/generate.h"
@@ -27,10 +28,8 @@ static void add_for_presets(struct evidence *evidence, const char *parameters, f
 {
     static const char *const presets[] = {"paper", "today"};
     for (unsigned i = 0; i < 2; i++) {
-        struct text all = {0};
-        text_printf(&all, "preset=%s %s", presets[i], parameters);
-        fill(&evidence_add(evidence, all.data)->results, context);
-        text_release(&all);
+        const char *all = arena_printf(&evidence->arena, "preset=%s %s", presets[i], parameters);
+        fill(&evidence_add(evidence, all)->results, context);
     }
 }
 
@@ -95,23 +94,11 @@ static void count_entries(struct match *match, const struct network *network,
 }
 
 static int match_file(struct match *match, const struct network *network,
-                      const struct routes *routes, const char *path, struct err *err)
+                      const struct routes *routes, struct line_reader *reader)
 {
-    enum { LIMIT = 65536 };
-    struct text text = {0};
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return err_at(err, errno, path, 0, "%s", strerror(errno));
-    int status = text_read(&text, file, LIMIT);
-    fclose(file);
-    for (char *line = text.data, *next; status == 0 && line && *line; line = next) {
-        next = strchrnul(line, '\n');
-        if (*next)
-            *next++ = 0;
-        match_line(match, network, routes, line);
-    }
-    text_release(&text);
-    return status ? err_at(err, -status, path, 0, "%s", strerror(-status)) : 0;
+    while (line_reader_next_line(reader))
+        match_line(match, network, routes, reader->copy);
+    return reader->status;
 }
 
 static void fill_match(struct results *results, const void *context)
@@ -129,23 +116,20 @@ static int match_engine(struct evidence *evidence, const struct recipe *recipe, 
     struct network network;
     struct routes routes;
     struct match match = {0};
-    struct text path = {0}, parameters = {0};
+    struct arena arena = {0};
     int status = make_network(&network, "figure1", NULL, 0, 1, err);
     if (status)
         return status;
     status = route(&network, engine, &routes, err);
     if (status == 0) {
-        text_printf(&path, "%s/printed.csv", recipe->folder);
-        status = match_file(&match, &network, &routes, path.data, err);
+        const char *printed = arena_printf(&arena, "%s/printed.csv", recipe->folder);
+        status = match_file(&match, &network, &routes, from_file(printed, err));
         count_entries(&match, &network, &routes);
         routes_release(&routes);
     }
-    if (status == 0) {
-        text_printf(&parameters, "engine=%s", engine);
-        add_for_presets(evidence, parameters.data, fill_match, &match);
-    }
-    text_release(&path);
-    text_release(&parameters);
+    if (status == 0)
+        add_for_presets(evidence, arena_printf(&arena, "engine=%s", engine), fill_match, &match);
+    arena_release(&arena);
     network_release(&network);
     return status;
 }
@@ -241,15 +225,15 @@ static int touch_switch(struct evidence *evidence, const struct network *whole,
     struct network rest;
     struct routes after;
     struct touched touched = {0};
-    struct text parameters = {0};
     copy_without(whole, gone, &rest);
     int status = route(&rest, "fera", &after, err);
     if (status == 0) {
         compare_tables(whole, before, gone, &after, &rest, &touched);
         routes_release(&after);
-        text_printf(&parameters, "switches=%zu switch=%u", whole->switches.count, gone);
-        add_for_presets(evidence, parameters.data, fill_touched, &touched);
-        text_release(&parameters);
+        add_for_presets(
+            evidence,
+            arena_printf(&evidence->arena, "switches=%zu switch=%u", whole->switches.count, gone),
+            fill_touched, &touched);
     }
     network_release(&rest);
     return status;
@@ -383,7 +367,6 @@ static int compute_migration_blocks(struct evidence *evidence, const struct reci
         struct migration migration = {.swap_least = UINT64_MAX, .copy_least = UINT64_MAX};
         struct network network;
         struct routes routes;
-        struct text parameters = {0};
         status = make_network(&network, "fattree", &sizes[i], 1, 1, err);
         if (status)
             break;
@@ -391,11 +374,10 @@ static int compute_migration_blocks(struct evidence *evidence, const struct reci
         if (status == 0) {
             count_full(&network, &routes, &migration);
             look_at_migrations(&network, &routes, &migration);
-            text_printf(&parameters, "hosts=%s", sizes[i]);
-            add_for_presets(evidence, parameters.data, fill_migration, &migration);
+            add_for_presets(evidence, arena_printf(&evidence->arena, "hosts=%s", sizes[i]),
+                            fill_migration, &migration);
             routes_release(&routes);
         }
-        text_release(&parameters);
         network_release(&network);
     }
     return status;

@@ -4,7 +4,6 @@
  *   001-fig26/detection today differs "traps tell of a change at once"
  *   000-fig08/quadratic paper unknown quick "a quick look has two sizes only"
  */
-#include "base/file.h"
 #include "base/line_reader.h"
 #include "reproduce/claims.h"
 
@@ -29,47 +28,40 @@ static const struct claim *find_claim(const char *text)
 static int read_line(struct expectations *expectations, struct cursor *cursor)
 {
     struct expectation expectation = {.quick = true, .full = true};
-    struct word word = {0};
-    unsigned preset = 0, outcome = 0;
-    int status = cursor_take(cursor, "a claim", &word);
-    const struct claim *claim = status ? NULL : find_claim(word.text);
-    if (status == 0 && !claim)
-        return word_error(cursor, &word, "there is no claim '%.80s'", word.text);
-    if (status == 0)
-        status = cursor_take_choice(cursor, "preset", claim_preset_names, CLAIM_PRESETS, &preset);
-    if (status == 0)
-        status = cursor_take_choice(cursor, "outcome", outcome_names, 3, &outcome);
-    if (status)
-        return status;
+    struct word name, reason;
+    unsigned preset, outcome;
+    cursor_take(cursor, "a claim", &name);
+    const struct claim *claim = find_claim(name.text);
+    if (!claim)
+        return word_error(cursor, &name, "there is no claim '%.80s'", name.text);
+    cursor_take_choice(cursor, "preset", claim_preset_names, CLAIM_PRESETS, &preset);
+    cursor_take_choice(cursor, "outcome", outcome_names, 3, &outcome);
     if (cursor_accept(cursor, "quick"))
         expectation.full = false;
     else if (cursor_accept(cursor, "full"))
         expectation.quick = false;
-    status = cursor_take(cursor, "a reason", &word);
+    cursor_take(cursor, "a reason", &reason);
     expectation.experiment = claim->experiment;
     expectation.name = claim->name;
     expectation.preset = (enum claim_preset)preset;
     expectation.outcome = (enum outcome)outcome;
-    expectation.reason = word.text;
+    expectation.reason = reason.text;
     vec_push(&expectations->items, expectation);
-    return status ? status : cursor_take_end(cursor);
+    return cursor_take_end(cursor);
 }
 
 int expectations_read(struct expectations *expectations, const char *path, struct err *err)
 {
-    struct line_reader reader = {.file = path, .arena = &expectations->arena, .err = err};
+    struct line_reader *reader = from_file(path, err);
     struct cursor cursor;
-    struct text text;
     *expectations = (struct expectations){0};
-    reader.status = file_read(path, FILE_LIMIT, &text, err);
-    reader.text = text.data;
-    reader.length = text.length;
-    while (line_reader_next(&reader, &cursor))
-        reader.status = read_line(expectations, &cursor);
-    text_release(&text);
-    if (reader.status)
+    reader->limit = FILE_LIMIT;
+    reader->arena = &expectations->arena;
+    while (line_reader_next(reader, &cursor))
+        reader->status = read_line(expectations, &cursor);
+    if (reader->status)
         expectations_release(expectations);
-    return reader.status;
+    return reader->status;
 }
 
 void expectations_release(struct expectations *expectations)

@@ -2,13 +2,12 @@
  *
  * The story of a figure is its README.md: paragraphs with blank lines between, headings left out
  * (the page has its own). */
+#include "base/line_reader.h"
 #include "experiment/report/page.h"
 #include "reproduce/reproduce.h"
 
 #include <stdio.h>
 #include <string.h>
-
-enum { README_LIMIT = 64 * 1024 };
 
 static void put_claims(struct page *page, const struct exhibit *exhibit)
 {
@@ -66,35 +65,23 @@ static void put_line(struct text *paragraph, const char *line)
             text_putc(paragraph, *line);
 }
 
-static void put_paragraphs(struct page *page, char *text)
+static void put_readme(struct page *page, const struct recipe *recipe)
 {
-    struct text paragraph = {0};
-    for (char *line = text, *next; line && *line; line = next) {
-        next = strchr(line, '\n');
-        if (next)
-            *next++ = 0;
-        if (*line && *line != '#')
-            put_line(&paragraph, line);
-        if (paragraph.length && (!*line || !next || !*next)) {
+    struct text paragraph = {0}, path = {0};
+    text_printf(&path, "%s/README.md", recipe->folder);
+    struct line_reader *reader = from_file(path.data, NULL);
+    bool more = true;
+    while (more) {
+        more = line_reader_next_line(reader);
+        if (more && reader->copy[0] && reader->copy[0] != '#')
+            put_line(&paragraph, reader->copy);
+        if (paragraph.length && (!more || !reader->copy[0])) {
             page_paragraph(page, "%s", paragraph.data);
             text_clear(&paragraph);
         }
     }
     text_release(&paragraph);
-}
-
-static void put_readme(struct page *page, const struct recipe *recipe)
-{
-    struct text path = {0}, text = {0};
-    text_printf(&path, "%s/README.md", recipe->folder);
-    FILE *file = fopen(path.data, "re");
-    if (file) {
-        if (text_read(&text, file, README_LIMIT) == 0 && text.length)
-            put_paragraphs(page, text.data);
-        fclose(file);
-    }
     text_release(&path);
-    text_release(&text);
 }
 
 static void put_picture(struct page *page, const struct picture *picture)

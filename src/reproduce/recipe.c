@@ -1,8 +1,6 @@
 #include "reproduce/recipe.h"
 
-#include "base/file.h"
 #include "base/line_reader.h"
-#include "base/text.h"
 #include "base/time.h"
 
 #include <dirent.h>
@@ -13,31 +11,22 @@
 
 enum { FILE_LIMIT = 256 * 1024 };
 
-static const char *join(struct arena *arena, const char *folder, const char *name)
-{
-    struct text path = {0};
-    text_printf(&path, "%s/%s", folder, name);
-    const char *copy = arena_strdup(arena, path.data);
-    text_release(&path);
-    return copy;
-}
-
 /* ---- statements ---- */
 
 static int read_title(struct recipe *recipe, struct cursor *cursor)
 {
-    struct word word = {0};
-    int status = cursor_take(cursor, "a title", &word);
-    if (status == 0 && recipe->title)
+    struct word word;
+    cursor_take(cursor, "a title", &word);
+    if (recipe->title)
         return word_error(cursor, &cursor->words[0], "a second title");
     recipe->title = word.text;
-    return status ? status : cursor_take_end(cursor);
+    return cursor_take_end(cursor);
 }
 
 static int read_conditions(struct conditions *conditions, struct cursor *cursor,
-                           const char *const *ends, struct arena *arena)
+                           const char *const *ends)
 {
-    struct word word = {0};
+    struct word word;
     size_t before = conditions->count;
     while (!cursor_is_done(cursor)) {
         const char *text = cursor->words[cursor->at].text;
@@ -45,57 +34,46 @@ static int read_conditions(struct conditions *conditions, struct cursor *cursor,
             if (strcmp(text, *end) == 0 && conditions->count > before)
                 return 0;
         cursor_take(cursor, "NAME=VALUE", &word);
-        if (!conditions_add(conditions, word.text, arena))
+        if (!conditions_add(conditions, word.text, cursor->arena))
             return word_error(cursor, &word, "'%.80s': expected NAME=VALUE", word.text);
     }
-    return conditions->count > before ? 0 : cursor_take(cursor, "NAME=VALUE", &word);
+    return conditions->count > before ? cursor->status : cursor_take(cursor, "NAME=VALUE", &word);
 }
 
 /* "../000-fig07/removal.sweep", seen from any folder, is kept in 000-fig07-removal.db. */
 static const char *name_store(struct recipe *recipe, const char *file)
 {
-    struct text name = {0};
-    const char *slash = strrchr(file, '/');
+    const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
+    const char *dot = strrchr(base, '.'), *folder = recipe->name;
     if (strncmp(file, "../", 3) == 0)
-        text_append(&name, file + 3, strcspn(file + 3, "/"));
-    else
-        text_puts(&name, recipe->name);
-    const char *base = slash ? slash + 1 : file;
-    const char *dot = strrchr(base, '.');
-    text_printf(&name, "-%.*s", (int)(dot ? dot - base : (ptrdiff_t)strlen(base)), base);
-    const char *copy = arena_strdup(&recipe->arena, name.data);
-    text_release(&name);
-    return copy;
+        folder = file + 3;
+    return arena_printf(&recipe->arena, "%.*s-%.*s", (int)strcspn(folder, "/"), folder,
+                        dot ? (int)(dot - base) : (int)strlen(base), base);
 }
 
 static int read_sweep(struct recipe *recipe, struct cursor *cursor)
 {
     static const char *const ends[] = {"as", "quick", NULL};
     struct recipe_sweep sweep = {0};
-    struct word word = {0};
-    int status = cursor_take(cursor, "a sweep's file", &word);
-    if (status)
-        return status;
-    sweep.path = join(&recipe->arena, recipe->folder, word.text);
+    struct word word;
+    cursor_take(cursor, "a sweep's file", &word);
+    sweep.path = arena_printf(&recipe->arena, "%s/%s", recipe->folder, word.text);
     sweep.store = name_store(recipe, word.text);
-    while (status == 0 && !cursor_is_done(cursor)) {
-        unsigned which = 0;
-        status = cursor_take_choice(cursor, "part of the statement", ends, 2, &which);
-        if (status == 0)
-            status =
-                read_conditions(which ? &sweep.quick : &sweep.as, cursor, ends, &recipe->arena);
+    while (!cursor_is_done(cursor)) {
+        unsigned which;
+        cursor_take_choice(cursor, "part of the statement", ends, 2, &which);
+        read_conditions(which ? &sweep.quick : &sweep.as, cursor, ends);
     }
     vec_push(&recipe->sweeps, sweep);
-    return status;
+    return cursor->status;
 }
 
 static int read_compute(struct recipe *recipe, struct cursor *cursor)
 {
-    struct word word = {0};
-    int status = cursor_take(cursor, "a computation's name", &word);
-    if (status == 0)
-        vec_push(&recipe->computations, word.text);
-    return status ? status : cursor_take_end(cursor);
+    struct word word;
+    cursor_take(cursor, "a computation's name", &word);
+    vec_push(&recipe->computations, word.text);
+    return cursor_take_end(cursor);
 }
 
 static const char *const plot_words[] = {"x", "y", "by", "where", "from", "to", NULL};
@@ -111,34 +89,30 @@ static bool is_plot_word(const char *text)
 
 static int read_ys(struct plot *plot, struct cursor *cursor)
 {
-    struct word word = {0};
+    struct word word;
     do {
-        int status = cursor_take(cursor, "names of figures", &word);
-        if (status)
-            return status;
+        cursor_take(cursor, "names of figures", &word);
         if (plot->y_count == PLOT_YS)
             return word_error(cursor, &word, "more than %d of them", PLOT_YS);
         plot->y[plot->y_count++] = word.text;
     } while (!cursor_is_done(cursor) && !is_plot_word(cursor->words[cursor->at].text));
-    return 0;
+    return cursor->status;
 }
 
-static int read_plot_part(struct recipe *recipe, struct plot *plot, struct cursor *cursor)
+static int read_plot_part(struct plot *plot, struct cursor *cursor)
 {
-    struct word word = {0};
-    unsigned which = 0;
-    int status = cursor_take_choice(cursor, "part of a plot", plot_words, PLOT_WORDS, &which);
-    if (status)
-        return status;
+    struct word word;
+    unsigned which;
+    cursor_take_choice(cursor, "part of a plot", plot_words, PLOT_WORDS, &which);
     switch (which) {
     case WORD_Y: return read_ys(plot, cursor);
-    case WORD_WHERE: return read_conditions(&plot->where, cursor, plot_words, &recipe->arena);
+    case WORD_WHERE: return read_conditions(&plot->where, cursor, plot_words);
     case WORD_FROM: return cursor_take_time(cursor, &plot->from);
     case WORD_TO: return cursor_take_time(cursor, &plot->to);
     default:
-        status = cursor_take(cursor, "the name of a parameter or figure", &word);
+        cursor_take(cursor, "the name of a parameter or figure", &word);
         *(which == WORD_X ? &plot->x : &plot->by) = word.text;
-        return status;
+        return cursor->status;
     }
 }
 
@@ -146,36 +120,29 @@ static int read_plot(struct recipe *recipe, struct cursor *cursor)
 {
     static const char *const kinds[PLOT_KINDS] = {"lines", "points", "bars", "stacked", "time"};
     struct plot plot = {.to = TIME_NEVER};
-    struct word word = {0};
-    unsigned kind = 0;
-    int status = cursor_take(cursor, "the plot's name", &word);
-    plot.name = word.text;
-    if (status == 0)
-        status = cursor_take_choice(cursor, "kind of plot", kinds, PLOT_KINDS, &kind);
+    struct word name, title;
+    unsigned kind;
+    cursor_take(cursor, "the plot's name", &name);
+    cursor_take_choice(cursor, "kind of plot", kinds, PLOT_KINDS, &kind);
+    cursor_take(cursor, "a title", &title);
+    plot.name = name.text;
     plot.kind = (enum plot_kind)kind;
-    if (status == 0)
-        status = cursor_take(cursor, "a title", &word);
-    plot.title = word.text;
-    while (status == 0 && !cursor_is_done(cursor))
-        status = read_plot_part(recipe, &plot, cursor);
-    if (status == 0 && (plot.y_count == 0 || (!plot.x && plot.kind != PLOT_TIME)))
-        status = word_error(cursor, &cursor->words[0], "a plot needs an x and a y");
-    if (status)
-        conditions_release(&plot.where);
-    else
-        vec_push(&recipe->plots, plot);
-    return status;
+    plot.title = title.text;
+    while (!cursor_is_done(cursor))
+        read_plot_part(&plot, cursor);
+    if (plot.y_count == 0 || (!plot.x && plot.kind != PLOT_TIME))
+        word_error(cursor, &cursor->words[0], "a plot needs an x and a y");
+    vec_push(&recipe->plots, plot);
+    return cursor->status;
 }
 
 static int read_label(struct recipe *recipe, struct cursor *cursor)
 {
-    struct word name = {0}, text = {0};
-    int status = cursor_take(cursor, "the name of a figure or parameter", &name);
-    if (status == 0)
-        status = cursor_take(cursor, "what it is called", &text);
-    if (status == 0)
-        vec_push(&recipe->labels, ((struct recipe_label){name.text, text.text}));
-    return status ? status : cursor_take_end(cursor);
+    struct word name, text;
+    cursor_take(cursor, "the name of a figure or parameter", &name);
+    cursor_take(cursor, "what it is called", &text);
+    vec_push(&recipe->labels, ((struct recipe_label){name.text, text.text}));
+    return cursor_take_end(cursor);
 }
 
 /* ---- the file ---- */
@@ -185,40 +152,27 @@ static int read_line(struct recipe *recipe, struct cursor *cursor)
     static const char *const names[] = {"title", "sweep", "compute", "plot", "label"};
     static int (*const readers[])(struct recipe *, struct cursor *) = {
         read_title, read_sweep, read_compute, read_plot, read_label};
-    unsigned index = 0;
+    unsigned index;
     int status =
         cursor_take_choice(cursor, "statement", names, sizeof names / sizeof names[0], &index);
     return status ? status : readers[index](recipe, cursor);
 }
 
-static int read_lines(struct recipe *recipe, const char *file, const struct text *text,
-                      struct err *err)
-{
-    struct line_reader reader = {.file = file,
-                                 .text = text->data,
-                                 .length = text->length,
-                                 .arena = &recipe->arena,
-                                 .err = err};
-    struct cursor cursor;
-    while (line_reader_next(&reader, &cursor))
-        reader.status = read_line(recipe, &cursor);
-    if (reader.status == 0 && !recipe->title)
-        return err_at(err, EINVAL, file, 0, "no 'title' statement");
-    return reader.status;
-}
-
 int recipe_read(struct recipe *recipe, const char *folder, struct err *err)
 {
-    struct text text = {0};
     const char *slash = strrchr(folder, '/');
+    struct cursor cursor;
     *recipe = (struct recipe){0};
     recipe->folder = arena_strdup(&recipe->arena, folder);
     recipe->name = arena_strdup(&recipe->arena, slash ? slash + 1 : folder);
-    const char *file = join(&recipe->arena, folder, "figure");
-    int status = file_read(file, FILE_LIMIT, &text, err);
-    if (status == 0)
-        status = read_lines(recipe, file, &text, err);
-    text_release(&text);
+    struct line_reader *reader = from_file(arena_printf(&recipe->arena, "%s/figure", folder), err);
+    reader->limit = FILE_LIMIT;
+    reader->arena = &recipe->arena;
+    while (line_reader_next(reader, &cursor))
+        reader->status = read_line(recipe, &cursor);
+    int status = reader->status;
+    if (status == 0 && !recipe->title)
+        status = err_at(err, EINVAL, reader->file, 0, "no 'title' statement");
     if (status)
         recipe_release(recipe);
     return status;
@@ -258,10 +212,9 @@ static int add_recipe(struct recipes *recipes, const char *path, const char *nam
 {
     struct recipe recipe;
     struct arena arena = {0};
-    const char *folder = join(&arena, path, name);
     int status = 0;
-    if (access(join(&arena, folder, "figure"), F_OK) == 0) {
-        status = recipe_read(&recipe, folder, err);
+    if (access(arena_printf(&arena, "%s/%s/figure", path, name), F_OK) == 0) {
+        status = recipe_read(&recipe, arena_printf(&arena, "%s/%s", path, name), err);
         if (status == 0)
             vec_push(recipes, recipe);
     }

@@ -11,15 +11,6 @@
 
 const char reproduce_installed_path[] = WEFT_EXPERIMENTS_PATH;
 
-static const char *join(struct arena *arena, const char *folder, const char *name)
-{
-    struct text path = {0};
-    text_printf(&path, "%s/%s", folder, name);
-    const char *copy = arena_strdup(arena, path.data);
-    text_release(&path);
-    return copy;
-}
-
 static int make_folder(const char *path, struct err *err)
 {
     if (mkdir(path, 0777) < 0 && errno != EEXIST)
@@ -143,7 +134,7 @@ static int run_sweep(const struct reproduce_options *options, struct reproductio
     struct text store = {0};
     if (options->begin)
         options->begin(options->context, recipe, which->path);
-    int status = sweep_read(&sweep, which->path, err);
+    int status = sweep_read(&sweep, from_file(which->path, err));
     if (status)
         return status;
     status = sweep_plan_make(&plan, &sweep, &(struct sweep_choice){0}, err);
@@ -206,7 +197,7 @@ static int look(const struct reproduce_options *options, struct reproduction *re
 {
     struct exhibit exhibit = {.recipe = recipe};
     struct evidence evidence;
-    const char *stores = join(&reproduction->arena, options->out, "stores");
+    const char *stores = arena_printf(&reproduction->arena, "%s/stores", options->out);
     int status = evidence_read(&evidence, recipe, stores, options->quick, err);
     if (status)
         return status;
@@ -255,7 +246,8 @@ static int write_pictures(const struct reproduce_options *options,
         struct exhibit *exhibit = &reproduction->exhibits.items[e];
         if (exhibit->pictures.count == 0)
             continue;
-        status = make_folder(join(&reproduction->arena, options->out, exhibit->recipe->name), err);
+        status = make_folder(
+            arena_printf(&reproduction->arena, "%s/%s", options->out, exhibit->recipe->name), err);
         for (size_t i = 0; i < exhibit->pictures.count && status == 0; i++)
             status =
                 write_picture(options, reproduction, exhibit, &exhibit->pictures.items[i], err);
@@ -275,14 +267,14 @@ static int write_pictures(const struct reproduce_options *options,
 static int prepare(const struct reproduce_options *options, struct reproduction *reproduction,
                    struct err *err)
 {
-    const char *expected = join(&reproduction->arena, options->experiments, "expected");
+    const char *expected = arena_printf(&reproduction->arena, "%s/expected", options->experiments);
     int status = recipes_read(&reproduction->recipes, options->experiments, err);
     if (status == 0)
         status = expectations_read(&reproduction->expectations, expected, err);
     if (status == 0)
         status = make_folder(options->out, err);
     if (status == 0)
-        status = make_folder(join(&reproduction->arena, options->out, "stores"), err);
+        status = make_folder(arena_printf(&reproduction->arena, "%s/stores", options->out), err);
     return status;
 }
 
@@ -319,7 +311,7 @@ int reproduce(const struct reproduce_options *options, struct reproduction *repr
     if (status == 0 && !reproduction->interrupted)
         status = write_pictures(options, reproduction, err);
     if (status == 0 && !reproduction->interrupted) {
-        reproduction->page = join(&reproduction->arena, options->out, "index.html");
+        reproduction->page = arena_printf(&reproduction->arena, "%s/index.html", options->out);
         status = reproduction_write_page(reproduction, reproduction->page, err);
     }
     mem_free(chosen);

@@ -187,15 +187,9 @@ static unsigned key_in_set(const struct access *access, uint32_t set, unsigned p
 {
     uint32_t count;
     const uint16_t *keys = keys_of(access, set, &count);
-    uint32_t low = 0, high = count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (partition_of(keys[middle]) < partition)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < count && partition_of(keys[low]) == partition ? keys[low] : 0;
+    size_t at;
+    lower_bound(at, count, partition_of(keys[at]) < partition);
+    return at < count && partition_of(keys[at]) == partition ? keys[at] : 0;
 }
 
 static unsigned key_in(const struct sa *sa, uint64_t guid, unsigned partition)

@@ -437,7 +437,7 @@ static bool attend(struct sa *sa, struct query *query, struct sa_message *messag
         hand_out(sa, query, message);
         return true;
     } else if ((handler->handle == path_records && path_query_is_long(sa, query)) ||
-               held_is_full(sa, query)) {
+               deferred_is_full(sa, query)) {
         if (handler->handle == path_records && open_long_query(sa, query, handler))
             return false;
         sa->counts.busy++;
@@ -449,7 +449,7 @@ static bool attend(struct sa *sa, struct query *query, struct sa_message *messag
         status = handler->handle(sa, query, &sa->out);
         sa->budget -= sa->out.considered;
         finish(sa, &sa->out, query, handler, status);
-        if (held_keep(sa, query))
+        if (deferred_keep(sa, query))
             return false;
         hand_out(sa, query, message);
         return true;
@@ -590,7 +590,7 @@ uint64_t sa_deadline(const struct sa *sa)
     uint64_t deadline = reports_deadline(sa), sync = sync_deadline(sa);
     if (has_work(sa))
         return 0;
-    uint64_t held = sa->serves ? held_deadline(sa) : TIME_NEVER;
+    uint64_t held = sa->serves ? deferred_deadline(sa) : TIME_NEVER;
     if (sync < deadline)
         deadline = sync;
     if (held < deadline)
@@ -606,7 +606,7 @@ bool sa_next_output(struct sa *sa, uint64_t now, struct sa_message *message)
         return true;
     if (!sa->serves)
         return false;
-    if (next_busy(sa, message) || held_next(sa, message) || reports_next(sa, message))
+    if (next_busy(sa, message) || deferred_next(sa, message) || reports_next(sa, message))
         return true;
     while (sa->budget > 0 && queue_take(&sa->queue, &query)) {
         sa->budget -= ANSWER_WORK;

@@ -236,19 +236,19 @@ struct follower {
     uint32_t tid, asked;
 };
 
-/* An answer that waits (held.c). */
-struct held_answer {
+/* An answer that waits (deferred_replies.c). */
+struct deferred_answer {
     struct sa_address address;
     struct sa_generations after; /* that must be safe */
     uint64_t until;
     uint8_t mad[MAD_BYTES];
 };
-struct held_answers {
-    VEC(struct held_answer) answers; /* in the order of their generations */
-    size_t taken;                    /* of them */
-    bool journaled;                  /* the owner keeps registrations … */
-    struct sa_generations kept;      /* … up to these */
-    uint8_t mad[MAD_BYTES];          /* that was handed out last */
+struct deferred_answers {
+    VEC(struct deferred_answer) answers; /* in the order of their generations */
+    size_t taken;                        /* of them */
+    bool journaled;                      /* the owner keeps registrations … */
+    struct sa_generations kept;          /* … up to these */
+    uint8_t mad[MAD_BYTES];              /* that was handed out last */
 };
 
 struct report {
@@ -290,7 +290,7 @@ struct sa {
     uint8_t report_mad[MAD_BYTES];
     struct watcher watchers[WATCHERS];
     struct follower follower;
-    struct held_answers held;
+    struct deferred_answers held;
     uint16_t heritage;    /* LID of the master whose registrations these are; 0: nobody's */
     struct map forgotten; /* GUIDs of ports whose registrations were given up … */
     VEC(uint64_t) asks;   /* … and that came back */
@@ -388,15 +388,15 @@ void sync_receive(struct sa *sa, const struct sa_message *message);
 uint64_t sync_deadline(const struct sa *sa);
 bool sync_next(struct sa *sa, struct sa_message *message);
 
-/* held.c */
+/* deferred_replies.c */
 /* Whether its answer would have to wait, and there is no room. */
-bool held_is_full(const struct sa *sa, const struct query *query);
+bool deferred_is_full(const struct sa *sa, const struct query *query);
 /* Whether the answer in sa->out waits for something; then it is taken over. */
-bool held_keep(struct sa *sa, const struct query *query);
-bool held_next(struct sa *sa, struct sa_message *message);
-uint64_t held_deadline(const struct sa *sa);
+bool deferred_keep(struct sa *sa, const struct query *query);
+bool deferred_next(struct sa *sa, struct sa_message *message);
+uint64_t deferred_deadline(const struct sa *sa);
 /* Whether answers may wait for this standby. */
-bool held_for(const struct sa *sa, const struct watcher *watcher);
+bool deferred_for(const struct sa *sa, const struct watcher *watcher);
 
 /* reports.c */
 /* Tells subscribers of 64 to 67: a GID that came or went, a group made or deleted. */

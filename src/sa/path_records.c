@@ -15,48 +15,6 @@
 #include "sa/internal.h"
 #include "wire/packet.h"
 
-enum path_component {
-    PATH_SERVICE_MSB = 0,
-    PATH_SERVICE_LSB = 1,
-    PATH_DGID = 2,
-    PATH_SGID = 3,
-    PATH_DLID = 4,
-    PATH_SLID = 5,
-    PATH_RAW = 6,
-    PATH_FLOW_LABEL = 8,
-    PATH_HOP_LIMIT = 9,
-    PATH_TRAFFIC_CLASS = 10,
-    PATH_REVERSIBLE = 11,
-    PATH_NUMB_PATH = 12,
-    PATH_P_KEY = 13,
-    PATH_QOS_CLASS = 14,
-    PATH_SL = 15,
-    PATH_MTU_SELECTOR = 16,
-    PATH_MTU = 17,
-    PATH_RATE_SELECTOR = 18,
-    PATH_RATE = 19,
-    PATH_LIFE_SELECTOR = 20,
-    PATH_LIFE = 21,
-};
-enum multi_path_component {
-    MULTI_RAW = 0,
-    MULTI_REVERSIBLE = 5,
-    MULTI_NUMB_PATH = 6,
-    MULTI_P_KEY = 7,
-    MULTI_QOS_CLASS = 8,
-    MULTI_SL = 9,
-    MULTI_MTU_SELECTOR = 10,
-    MULTI_MTU = 11,
-    MULTI_RATE_SELECTOR = 12,
-    MULTI_RATE = 13,
-    MULTI_LIFE_SELECTOR = 14,
-    MULTI_LIFE = 15,
-    MULTI_SERVICE_MSB = 16,
-    MULTI_SGID_COUNT = 19,
-    MULTI_DGID_COUNT = 20,
-    MULTI_SERVICE_LSB = 21,
-};
-
 enum { GID_BYTES = 16, PREFER_MOST = 0, PREFER_LEAST = 2 };
 enum { MULTI_PAIRS = 4096 }; /* that one MultiPathRecord may ask for */
 
@@ -73,77 +31,95 @@ struct path_wish {
     uint64_t asker;
 };
 
-static struct wish selector(const struct query *query, unsigned selector_bit, unsigned value_bit,
-                            enum wire_field selector_field, enum wire_field value_field)
+/* Where the two kinds of records have it: a component's bit in the mask, and its field. */
+struct place {
+    uint8_t bit;
+    uint16_t field; /* enum wire_field */
+};
+struct chosen_place {
+    struct place selector, value;
+};
+struct wish_places {
+    struct chosen_place mtu, rate, life;
+    struct place reversible, raw, p_key, sl, class, count, service, service_low;
+};
+static const struct wish_places path_places = {
+    .mtu = {{16, PATH_RECORD_MTU_SELECTOR}, {17, PATH_RECORD_MTU}},
+    .rate = {{18, PATH_RECORD_RATE_SELECTOR}, {19, PATH_RECORD_RATE}},
+    .life = {{20, PATH_RECORD_PACKET_LIFE_TIME_SELECTOR}, {21, PATH_RECORD_PACKET_LIFE_TIME}},
+    .reversible = {11, PATH_RECORD_REVERSIBLE},
+    .raw = {6, PATH_RECORD_RAW_TRAFFIC},
+    .p_key = {13, PATH_RECORD_P_KEY},
+    .sl = {15, PATH_RECORD_SL},
+    .class = {14, PATH_RECORD_QOS_CLASS},
+    .count = {12, PATH_RECORD_NUMB_PATH},
+    .service = {0, PATH_RECORD_SERVICE_ID},
+    .service_low = {1, PATH_RECORD_SERVICE_ID},
+};
+static const struct wish_places multi_path_places = {
+    .mtu = {{10, MULTI_PATH_RECORD_MTU_SELECTOR}, {11, MULTI_PATH_RECORD_MTU}},
+    .rate = {{12, MULTI_PATH_RECORD_RATE_SELECTOR}, {13, MULTI_PATH_RECORD_RATE}},
+    .life = {{14, MULTI_PATH_RECORD_PACKET_LIFE_TIME_SELECTOR},
+             {15, MULTI_PATH_RECORD_PACKET_LIFE_TIME}},
+    .reversible = {5, MULTI_PATH_RECORD_REVERSIBLE},
+    .raw = {0, MULTI_PATH_RECORD_RAW_TRAFFIC},
+    .p_key = {7, MULTI_PATH_RECORD_P_KEY},
+    .sl = {9, MULTI_PATH_RECORD_SL},
+    .class = {8, MULTI_PATH_RECORD_QOS_CLASS},
+    .count = {6, MULTI_PATH_RECORD_NUMB_PATH},
+    .service = {16, MULTI_PATH_RECORD_SERVICE_ID_MSB},
+    .service_low = {21, MULTI_PATH_RECORD_SERVICE_ID_LSB},
+};
+enum { PATH_DGID = 2, PATH_SGID = 3, PATH_DLID = 4, PATH_SLID = 5 };
+enum { PATH_FLOW_LABEL = 8, PATH_HOP_LIMIT = 9, PATH_TRAFFIC_CLASS = 10 };
+enum { MULTI_SGID_COUNT = 19, MULTI_DGID_COUNT = 20 };
+
+static uint64_t value_at(const struct query *query, const struct place *place)
 {
-    const uint8_t *data = query_data(query);
+    return wire_get(query_data(query), place->field);
+}
+
+static struct wish wish_at(const struct query *query, const struct chosen_place *place)
+{
     return (struct wish){
-        .given = query_has(query, selector_bit) && query_has(query, value_bit),
-        .selector = (enum selector)wire_get(data, selector_field),
-        .value = (uint8_t)wire_get(data, value_field),
+        .given = query_has(query, place->selector.bit) && query_has(query, place->value.bit),
+        .selector = (enum selector)value_at(query, &place->selector),
+        .value = (uint8_t)value_at(query, &place->value),
     };
 }
 
-static void read_path_wish(const struct sa *sa, const struct query *query, struct path_wish *wish)
+static void read_wish(const struct sa *sa, const struct query *query, struct path_wish *wish)
 {
     const uint8_t *data = query_data(query);
+    bool multi = wire_get(query->mad, MAD_ATTRIBUTE_ID) == WIRE_ID_MULTI_PATH_RECORD;
+    const struct wish_places *at = multi ? &multi_path_places : &path_places;
     *wish = (struct path_wish){
-        .mtu =
-            selector(query, PATH_MTU_SELECTOR, PATH_MTU, PATH_RECORD_MTU_SELECTOR, PATH_RECORD_MTU),
-        .rate = selector(query, PATH_RATE_SELECTOR, PATH_RATE, PATH_RECORD_RATE_SELECTOR,
-                         PATH_RECORD_RATE),
-        .life = selector(query, PATH_LIFE_SELECTOR, PATH_LIFE,
-                         PATH_RECORD_PACKET_LIFE_TIME_SELECTOR, PATH_RECORD_PACKET_LIFE_TIME),
-        .reversible = query_has(query, PATH_REVERSIBLE) && wire_get(data, PATH_RECORD_REVERSIBLE),
-        .raw = query_has(query, PATH_RAW) && wire_get(data, PATH_RECORD_RAW_TRAFFIC),
-        .has_p_key = query_has(query, PATH_P_KEY),
-        .p_key = (uint16_t)wire_get(data, PATH_RECORD_P_KEY),
-        .has_sl = query_has(query, PATH_SL),
-        .sl = (uint8_t)wire_get(data, PATH_RECORD_SL),
-        .has_class = query_has(query, PATH_QOS_CLASS),
-        .class = (uint16_t)wire_get(data, PATH_RECORD_QOS_CLASS),
-        .has_service = query_has(query, PATH_SERVICE_MSB) || query_has(query, PATH_SERVICE_LSB),
-        .service = wire_get(data, PATH_RECORD_SERVICE_ID),
-        .slid = query_has(query, PATH_SLID) ? (uint16_t)wire_get(data, PATH_RECORD_SLID) : 0,
-        .dlid = query_has(query, PATH_DLID) ? (uint16_t)wire_get(data, PATH_RECORD_DLID) : 0,
+        .mtu = wish_at(query, &at->mtu),
+        .rate = wish_at(query, &at->rate),
+        .life = wish_at(query, &at->life),
+        .reversible = query_has(query, at->reversible.bit) && value_at(query, &at->reversible),
+        .raw = query_has(query, at->raw.bit) && value_at(query, &at->raw),
+        .has_p_key = query_has(query, at->p_key.bit),
+        .p_key = (uint16_t)value_at(query, &at->p_key),
+        .has_sl = query_has(query, at->sl.bit),
+        .sl = (uint8_t)value_at(query, &at->sl),
+        .has_class = query_has(query, at->class.bit),
+        .class = (uint16_t)value_at(query, &at->class),
+        .has_service = query_has(query, at->service.bit) || query_has(query, at->service_low.bit),
+        .service = value_at(query, &at->service_low),
         .most = UINT32_MAX,
         .asker = access_asker(sa, query),
     };
+    if (multi)
+        wish->service |= value_at(query, &at->service) << 56;
+    if (!multi && query_has(query, PATH_SLID))
+        wish->slid = (uint16_t)wire_get(data, PATH_RECORD_SLID);
+    if (!multi && query_has(query, PATH_DLID))
+        wish->dlid = (uint16_t)wire_get(data, PATH_RECORD_DLID);
     if (query_method(query) == METHOD_GET)
         wish->most = 1;
-    else if (query_has(query, PATH_NUMB_PATH))
-        wish->most = (unsigned)wire_get(data, PATH_RECORD_NUMB_PATH);
-}
-
-static void read_multi_path_wish(const struct sa *sa, const struct query *query,
-                                 struct path_wish *wish)
-{
-    const uint8_t *data = query_data(query);
-    *wish = (struct path_wish){
-        .mtu = selector(query, MULTI_MTU_SELECTOR, MULTI_MTU, MULTI_PATH_RECORD_MTU_SELECTOR,
-                        MULTI_PATH_RECORD_MTU),
-        .rate = selector(query, MULTI_RATE_SELECTOR, MULTI_RATE, MULTI_PATH_RECORD_RATE_SELECTOR,
-                         MULTI_PATH_RECORD_RATE),
-        .life = selector(query, MULTI_LIFE_SELECTOR, MULTI_LIFE,
-                         MULTI_PATH_RECORD_PACKET_LIFE_TIME_SELECTOR,
-                         MULTI_PATH_RECORD_PACKET_LIFE_TIME),
-        .reversible =
-            query_has(query, MULTI_REVERSIBLE) && wire_get(data, MULTI_PATH_RECORD_REVERSIBLE),
-        .raw = query_has(query, MULTI_RAW) && wire_get(data, MULTI_PATH_RECORD_RAW_TRAFFIC),
-        .has_p_key = query_has(query, MULTI_P_KEY),
-        .p_key = (uint16_t)wire_get(data, MULTI_PATH_RECORD_P_KEY),
-        .has_sl = query_has(query, MULTI_SL),
-        .sl = (uint8_t)wire_get(data, MULTI_PATH_RECORD_SL),
-        .has_class = query_has(query, MULTI_QOS_CLASS),
-        .class = (uint16_t)wire_get(data, MULTI_PATH_RECORD_QOS_CLASS),
-        .has_service = query_has(query, MULTI_SERVICE_MSB) || query_has(query, MULTI_SERVICE_LSB),
-        .service = wire_get(data, MULTI_PATH_RECORD_SERVICE_ID_MSB) << 56 |
-                   wire_get(data, MULTI_PATH_RECORD_SERVICE_ID_LSB),
-        .most = UINT32_MAX,
-        .asker = access_asker(sa, query),
-    };
-    if (query_has(query, MULTI_NUMB_PATH))
-        wish->most = (unsigned)wire_get(data, MULTI_PATH_RECORD_NUMB_PATH);
+    else if (query_has(query, at->count.bit))
+        wish->most = (unsigned)value_at(query, &at->count);
 }
 
 /* ---- one path ---- */
@@ -398,8 +374,8 @@ static bool fits_group(const struct sa *sa, const struct query *query, const str
         uint64_t value;
     } same[] = {
         {PATH_DLID, PATH_RECORD_DLID, group->mlid},
-        {PATH_P_KEY, PATH_RECORD_P_KEY, group->p_key},
-        {PATH_SL, PATH_RECORD_SL, group->sl},
+        {path_places.p_key.bit, PATH_RECORD_P_KEY, group->p_key},
+        {path_places.sl.bit, PATH_RECORD_SL, group->sl},
         {PATH_FLOW_LABEL, PATH_RECORD_FLOW_LABEL, group->flow_label},
         {PATH_HOP_LIMIT, PATH_RECORD_HOP_LIMIT, group->hop_limit},
         {PATH_TRAFFIC_CLASS, PATH_RECORD_TRAFFIC_CLASS, group->traffic_class},
@@ -475,7 +451,7 @@ bool long_query_continue(struct sa *sa, struct long_query *query)
     }
     if (find_ends(sa, &query->query, &ends))
         return true; /* its port went away meanwhile: what is there is all there is */
-    read_path_wish(sa, &query->query, &wish);
+    read_wish(sa, &query->query, &wish);
     uint32_t sources = ends.source == NETWORK_NONE ? end_point_count(network) : 1;
     uint32_t destinations = ends.destination == NETWORK_NONE ? end_point_count(network) : 1;
     for (; query->destination < destinations; query->destination++, query->source = 0)
@@ -522,7 +498,7 @@ uint16_t path_records(struct sa *sa, const struct query *query, struct answer *a
     /* A table may be empty; only what is wrong with the question is told. */
     if (status)
         return status == STATUS_SA_NO_RECORDS ? STATUS_OK : status;
-    read_path_wish(sa, query, &wish);
+    read_wish(sa, query, &wish);
     if (ends.source != NETWORK_NONE && ends.destination != NETWORK_NONE)
         add_pair(sa, &wish, ends.source, ends.destination, answer);
     else
@@ -548,7 +524,7 @@ uint16_t multi_path_records(struct sa *sa, const struct query *query, struct ans
     for (unsigned i = 0; i < sources + destinations; i++)
         if (by_gid(sa, gids + i * GID_BYTES) == NETWORK_NONE)
             return STATUS_SA_BAD_GID;
-    read_multi_path_wish(sa, query, &wish);
+    read_wish(sa, query, &wish);
     for (unsigned i = 0; i < sources; i++)
         for (unsigned j = 0; j < destinations && wish.most && !answer->over; j++) {
             unsigned found = add_pair(sa, &wish, by_gid(sa, gids + i * GID_BYTES),

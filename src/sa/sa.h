@@ -20,7 +20,7 @@
  *   services.c       ServiceRecord, with leases
  *   subscriptions.c  InformInfo and InformInfoRecord
  *   reports.c        notices on their way to subscribers
- *   held.c           answers that wait until what they say is safe
+ *   deferred_replies.c           answers that wait until what they say is safe
  *   persist.c        registrations as text …
  *   persist_read.c   … and back
  *   sync.c           how standbys come by them
@@ -164,7 +164,7 @@ void sa_follow(struct sa *sa, uint64_t now, const struct sa_master *master);
 bool sa_next_trouble(struct sa *sa, struct err *err);
 /* The LID of the master whose clients need not register again, since what they registered is here;
  * 0: there is none. */
-uint16_t sa_heritage(const struct sa *sa);
+uint16_t sa_registry_master(const struct sa *sa);
 /* Ports whose registrations were given up and that are back: they should be asked to register. */
 bool sa_next_ask(struct sa *sa, uint64_t *guid);
 

@@ -127,9 +127,7 @@ static uint16_t announce(struct sa *sa, const struct query *query, struct answer
 
 void service_drop(struct sa *sa, struct service *service)
 {
-    size_t place = (size_t)(service - sa->registry.services.items);
-    sa->registry.services.count--;
-    memmove(service, service + 1, (sa->registry.services.count - place) * sizeof *service);
+    vec_remove(&sa->registry.services, (size_t)(service - sa->registry.services.items));
     sa->registry.removed = ++sa->registry.generation;
 }
 

@@ -42,18 +42,13 @@ static struct subscription *find(struct sa *sa, const struct query *query)
 
 struct subscription *subscription_numbered(struct sa *sa, uint32_t number)
 {
-    /* They are in the order of their numbers. */
-    size_t low = 0, high = sa->registry.subscriptions.count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (sa->registry.subscriptions.items[middle].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    struct subscription *subscription = &sa->registry.subscriptions.items[low];
-    return low < sa->registry.subscriptions.count && subscription->number == number ? subscription
-                                                                                    : NULL;
+    const struct registry *registry = &sa->registry;
+    size_t at; /* they are in the order of their numbers */
+    lower_bound(at, registry->subscriptions.count,
+                registry->subscriptions.items[at].number < number);
+    struct subscription *subscription = &registry->subscriptions.items[at];
+    return at < registry->subscriptions.count && subscription->number == number ? subscription
+                                                                                : NULL;
 }
 
 /* The ports that are meant must be there, and the subscriber must be allowed to know of them. */
@@ -75,10 +70,8 @@ static bool is_valid(const struct sa *sa, const struct query *query)
 
 void subscription_drop(struct sa *sa, struct subscription *subscription)
 {
-    size_t place = (size_t)(subscription - sa->registry.subscriptions.items);
-    sa->registry.subscriptions.count--;
-    memmove(subscription, subscription + 1,
-            (sa->registry.subscriptions.count - place) * sizeof *subscription);
+    vec_remove(&sa->registry.subscriptions,
+               (size_t)(subscription - sa->registry.subscriptions.items));
     sa->registry.removed = ++sa->registry.generation;
 }
 

@@ -9,10 +9,10 @@
  * changes two MADs go to and fro every half second.
  *
  * Answers to one standby are at least GAP apart, so that a storm of joins makes larger answers and
- * not more of them. Where clients wait for it (held.c) SHORT_GAP is enough: what comes while the
- * standby is at it makes the next one larger. A master that steps down answers at once: what came
- * last is not lost. There are WATCHERS places; beyond, the one that was answered last waits for the
- * next time.
+ * not more of them. Where clients wait for it (deferred_replies.c) SHORT_GAP is enough: what comes
+ * while the standby is at it makes the next one larger. A master that steps down answers at once:
+ * what came last is not lost. There are WATCHERS places; beyond, the one that was answered last
+ * waits for the next time.
  *
  * A master whose administration is elsewhere redirects its standbys like everybody else; they
  * follow.
@@ -42,7 +42,7 @@ static uint64_t due_at(const struct sa *sa, const struct watcher *watcher)
         return 0;
     if (!is_news(sa, watcher))
         return watcher->asked + hold;
-    return held_for(sa, watcher) ? watcher->told + short_gap : watcher->not_before;
+    return deferred_for(sa, watcher) ? watcher->told + short_gap : watcher->not_before;
 }
 
 void sync_ask(struct sa *sa, const struct sa_message *message)
@@ -120,7 +120,7 @@ void sa_follow(struct sa *sa, uint64_t now, const struct sa_master *master)
                                                         .q_key = UINT32_C(0x80010000)});
 }
 
-uint16_t sa_heritage(const struct sa *sa)
+uint16_t sa_registry_master(const struct sa *sa)
 {
     return registry_master(sa);
 }

@@ -1,7 +1,8 @@
-/* The audit of a copy: a manager that took over with a copy of the subnet (mirror.c) reads all
- * tables when it is up, one switch after the other, at the pace at which the copy was made. A block
- * that is not what the copy says means that the last master died in the middle of a change: then
- * routes are planned from what is really there. Ports are read by the full sweep that goes with it.
+/* The audit of a copy: a manager that took over with a copy of the subnet (standby_copy.c) reads
+ * all tables when it is up, one switch after the other, at the pace at which the copy was made. A
+ * block that is not what the copy says means that the last master died in the middle of a change:
+ * then routes are planned from what is really there. Ports are read by the full sweep that goes
+ * with it.
  */
 #include "sm/internal.h"
 
@@ -18,11 +19,6 @@ struct audit {
 struct audit *audit_new(void)
 {
     return mem_zalloc(1, sizeof(struct audit));
-}
-
-void audit_free(struct audit *audit)
-{
-    mem_free(audit);
 }
 
 void audit_request(struct sm *sm)
@@ -62,7 +58,7 @@ static void read_blocks(struct sm *sm, uint32_t node, unsigned blocks)
             node_at(sm, node)->first_port);
         request->modifier = block;
         sm->audit->under_way++;
-        sm_submit(sm, request, HASTE_NONE);
+        sm_submit(sm, request, PRIORITY_NONE);
     }
 }
 
@@ -83,7 +79,7 @@ void audit_advance(struct sm *sm, uint64_t now)
             continue;
         unsigned blocks = node->tables->wanted_top / LFT_BLOCK + 1u;
         read_blocks(sm, audit->cursor++, blocks);
-        audit->next_at = now + blocks * NS_PER_S / mirror_pace(sm);
+        audit->next_at = now + blocks * NS_PER_S / standby_copy_pace(sm);
         return;
     }
     audit->running = false;

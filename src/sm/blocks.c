@@ -33,11 +33,6 @@ struct block_writer *blocks_new(void)
     return mem_zalloc(1, sizeof(struct block_writer));
 }
 
-void blocks_free(struct block_writer *writer)
-{
-    mem_free(writer);
-}
-
 enum { ALL_INPUTS = 0x20000 }; /* of an SL to VL map: see 14.2.5.8 */
 
 static uint32_t modifier_of(const struct subnet_port *port, bool at_switch,
@@ -66,7 +61,7 @@ static void write_block(struct sm *sm, uint32_t row)
     request->modifier = modifier_of(port, at_switch, block);
     memcpy(request->data, blocks_content(&sm->subnet.blocks, block->wanted), SMP_DATA_BYTES);
     sm->block_writer->under_way++;
-    sm_submit(sm, request, HASTE_NONE);
+    sm_submit(sm, request, PRIORITY_NONE);
 }
 
 /* A node may be there and one of its ports not: the second one of the manager's own adapter. */

@@ -79,9 +79,7 @@ void sweeps_requests_dropped(struct sm *sm)
 
 static struct trap_source *source_at(struct sm *sm, uint32_t node)
 {
-    while (sm->sweeps->sources.count <= node)
-        vec_push(&sm->sweeps->sources, (struct trap_source){0});
-    return &sm->sweeps->sources.items[node];
+    return vec_at(&sm->sweeps->sources, node);
 }
 
 static request_ended sweep_ended;
@@ -117,7 +115,7 @@ void change_sweep(struct sm *sm, uint64_t now)
         sm->sweeps->under_way++;
         struct request *request =
             sm_request(sm, &sweep_switch, (union request_subject){.node = i}, node->first_port);
-        sm_submit(sm, request, HASTE_NONE);
+        sm_submit(sm, request, PRIORITY_NONE);
     }
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
         const struct subnet_port *p = &sm->subnet.ports.items[port];
@@ -174,7 +172,7 @@ static void repress(struct sm *sm, const struct sm_message *trap)
  * it; sweeps still see what it has to say. */
 enum { TRAPS_ALLOWED = 50, TRAP_WINDOW_S = 10 };
 
-static bool babbles(struct sm *sm, uint64_t now, uint32_t node)
+static bool is_trap_storm(struct sm *sm, uint64_t now, uint32_t node)
 {
     struct trap_source *source = source_at(sm, node);
     if (now > source->since + TRAP_WINDOW_S * NS_PER_S)
@@ -207,7 +205,7 @@ void change_trap(struct sm *sm, uint64_t now, const struct sm_message *message)
         sm->subnet.nodes.items[sm->subnet.ports.items[peer].node].vswitch)
         node = sm->subnet.ports.items[peer].node; /* the LID is shared */
     const struct subnet_node *n = &sm->subnet.nodes.items[node];
-    if (babbles(sm, now, node))
+    if (is_trap_storm(sm, now, node))
         return;
     sm_say(sm, SM_EVENT_TRAP, "trap %u from 0x%016llx (LID %u)", trap, (unsigned long long)n->guid,
            lid);

@@ -1,7 +1,8 @@
 /* The manager's four verbs, and when which part gets its turn.
  *
  * Every input runs through the same end: advance() looks whether discovery has come to rest, and
- * lets the master's reconfiguration (reconfigure.c) or the standby's copy (mirror.c) go on. */
+ * lets the master's reconfiguration (reconfigure.c) or the standby's copy (standby_copy.c) go on.
+ */
 #include "sm/internal.h"
 
 const struct sm_policy sm_policy_default = {
@@ -26,7 +27,7 @@ void sm_config_init(struct sm_config *config)
         .life_time = 10,
         .poll_ns = 100 * NS_PER_MS,
         .poll_retries = 2,
-        .mirror_rate = 10000,
+        .copy_rate = 10000,
         .hold = true,
         .repair = true,
         .rebalance = 150,
@@ -49,22 +50,24 @@ struct sm *sm_new(const struct sm_config *config, uint64_t port_guid)
     sm->subnet.functions.lmc = sm->config.lmc;
     sm->outbox = outbox_new();
     sm->transactions = transactions_new();
+    sm->mastership = mastership_new();
     sm->discovery = discovery_new();
     sm->sweeps = sweeps_new();
-    sm->lids = lids_new();
-    sm->clients = clients_new();
     sm->reconfigure = reconfigure_new();
     sm->report = report_new();
+    sm->lids = lids_new();
+    sm->plan = plan_new();
     sm->distribution = distribute_new();
     sm->program = program_new();
-    sm->mastership = mastership_new();
-    sm->mirror = mirror_new();
-    sm->audit = audit_new();
+    sm->port_writer = program_ports_new();
+    sm->reregister = reregister_new();
+    sm->block_writer = blocks_new();
     sm->partitioning = partitions_new();
     sm->service = qos_new(config->qos);
-    sm->hold = hold_new();
+    sm->hold = quiesce_new();
     sm->multicast = multicast_new();
-    sm->block_writer = blocks_new();
+    sm->standby_copy = standby_copy_new();
+    sm->audit = audit_new();
     sm->config.qos = NULL; /* its owner's; was copied */
     return sm;
 }
@@ -76,10 +79,11 @@ void sm_job_free(struct sm_job *job)
     network_release(&job->network);
     routes_release(&job->routes);
     routes_release(&job->before);
-    order_release(&job->plan);
+    update_plan_release(&job->plan);
     repair_release(&job->repair);
-    standing_release(&job->standing);
+    repair_state_release(&job->repair_state);
     dependency_release(&job->checked);
+    verify_change_release(&job->change);
     mem_free(job->edited);
     vec_release(&job->nodes);
     mem_free(job);
@@ -89,27 +93,27 @@ void sm_free(struct sm *sm)
 {
     if (!sm)
         return;
-    subnet_release(&sm->subnet);
-    transactions_free(sm->transactions);
-    mastership_free(sm->mastership);
-    partitions_free(sm->partitioning);
-    sm_job_free(sm->job);
-    plan_drop(sm);
-    mirror_free(sm->mirror);
-    audit_free(sm->audit);
-    qos_free(sm->service);
-    hold_free(sm->hold);
+    mem_free(sm->audit);
+    standby_copy_free(sm->standby_copy);
     multicast_free(sm->multicast);
-    blocks_free(sm->block_writer);
+    mem_free(sm->hold);
+    qos_free(sm->service);
+    partitions_free(sm->partitioning);
+    mem_free(sm->block_writer);
+    reregister_free(sm->reregister);
+    program_ports_free(sm->port_writer);
+    program_free(sm->program);
+    mem_free(sm->distribution);
+    plan_free(sm->plan);
     lids_free(sm->lids);
-    clients_free(sm->clients);
+    report_free(sm->report);
+    mem_free(sm->reconfigure);
     sweeps_free(sm->sweeps);
     discovery_free(sm->discovery);
+    mastership_free(sm->mastership);
+    transactions_free(sm->transactions);
     outbox_free(sm->outbox);
-    program_free(sm->program);
-    distribute_free(sm->distribution);
-    report_free(sm->report);
-    reconfigure_free(sm->reconfigure);
+    subnet_release(&sm->subnet);
     mem_free(sm);
 }
 
@@ -119,9 +123,10 @@ void sm_drop_requests(struct sm *sm)
     transactions_flush(sm);
     discovery_requests_dropped(sm);
     sweeps_requests_dropped(sm);
-    mirror_requests_dropped(sm);
+    standby_copy_requests_dropped(sm);
     audit_requests_dropped(sm);
     program_requests_dropped(sm);
+    program_ports_requests_dropped(sm);
     blocks_requests_dropped(sm);
     functions_requests_dropped(sm);
     partitions_requests_dropped(sm);
@@ -136,7 +141,7 @@ static void advance(struct sm *sm, uint64_t now)
     if (discovery_is_complete(sm))
         mastership_discovered(sm, now);
     if (sm_state(sm) == SM_STANDBY)
-        mirror_advance(sm, now);
+        standby_copy_advance(sm, now);
     if (sm_state(sm) != SM_MASTER || !discovery_is_complete(sm))
         return;
     reconfigure_advance(sm, now);
@@ -145,7 +150,7 @@ static void advance(struct sm *sm, uint64_t now)
 
 void sm_start(struct sm *sm, uint64_t now)
 {
-    mirror_start(sm, now);
+    standby_copy_start(sm, now);
     mastership_start(sm, now);
 }
 
@@ -171,9 +176,9 @@ void sm_expire(struct sm *sm, uint64_t now)
 {
     transactions_expire(sm, now);
     mastership_expire(sm, now);
-    mirror_expire(sm, now);
+    standby_copy_expire(sm, now);
     if (sm_state(sm) == SM_MASTER && now >= sweep_deadline(sm)) {
-        mend_rebalance(sm, now);
+        repair_job_rebalance(sm, now);
         change_sweep(sm, now);
     }
     distribute_expire(sm, now);
@@ -187,8 +192,8 @@ uint64_t sm_deadline(const struct sm *sm)
         deadline = mastership_deadline(sm);
     if (sm_state(sm) == SM_MASTER && sweep_deadline(sm) < deadline)
         deadline = sweep_deadline(sm);
-    if (mirror_deadline(sm) < deadline)
-        deadline = mirror_deadline(sm);
+    if (standby_copy_deadline(sm) < deadline)
+        deadline = standby_copy_deadline(sm);
     if (discovery_deadline(sm) < deadline)
         deadline = discovery_deadline(sm);
     if (distribute_deadline(sm) < deadline)
@@ -205,10 +210,9 @@ bool sm_next_output(struct sm *sm, uint64_t now, struct sm_output *output)
 {
     if (outbox_next_event(sm, output) || outbox_next_reply(sm, output))
         return true;
-    if (sm->job) {
+    output->job = plan_next_job(sm);
+    if (output->job) {
         output->kind = SM_COMPUTE;
-        output->job = sm->job;
-        sm->job = NULL;
         return true;
     }
     if (transactions_next(sm, now, &output->message)) {
@@ -224,7 +228,7 @@ bool sm_next_output(struct sm *sm, uint64_t now, struct sm_output *output)
 
 void sm_computed(struct sm *sm, uint64_t now, struct sm_job *job, const struct err *refusal)
 {
-    if (mirror_checked(sm, job, !refusal))
+    if (standby_copy_checked(sm, job, !refusal))
         return;
     if (reconfigure_computed(sm, now, job, refusal))
         advance(sm, now);
@@ -237,13 +241,13 @@ void sm_groups_changed(struct sm *sm, uint64_t now)
 
 void sm_ask_clients(struct sm *sm, uint64_t now)
 {
-    if (clients_ask_all(sm))
+    if (reregister_ask_all(sm))
         advance(sm, now);
 }
 
 void sm_ask_client(struct sm *sm, uint64_t now, uint64_t guid)
 {
-    clients_ask(sm, guid);
+    reregister_ask(sm, guid);
     advance(sm, now);
 }
 
@@ -254,12 +258,12 @@ const struct subnet *sm_subnet(const struct sm *sm)
 
 struct sm_paths sm_paths(const struct sm *sm)
 {
-    struct sm_paths paths = {.generation = sm->paths_generation};
-    if (sm->serving && sm_state(sm) == SM_MASTER) {
-        paths.network = &sm->serving->network;
-        paths.routes = &sm->serving->routes;
-        paths.job = sm->serving->number;
-        paths.overlaid = sm->serving->options.user != NULL;
+    struct sm_paths paths = {.generation = plan_paths_generation(sm)};
+    if (plan_serving(sm) && sm_state(sm) == SM_MASTER) {
+        paths.network = &plan_serving(sm)->network;
+        paths.routes = &plan_serving(sm)->routes;
+        paths.job = plan_serving(sm)->number;
+        paths.overlaid = plan_serving(sm)->options.user != NULL;
         paths.qos = qos_served(sm, &paths.layout);
     }
     return paths;
@@ -267,7 +271,7 @@ struct sm_paths sm_paths(const struct sm *sm)
 
 bool sm_has_copy(const struct sm *sm)
 {
-    return sm_state(sm) == SM_STANDBY && mirror_is_complete(sm);
+    return sm_state(sm) == SM_STANDBY && standby_copy_is_complete(sm);
 }
 
 bool sm_is_settled(const struct sm *sm)

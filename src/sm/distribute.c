@@ -1,10 +1,10 @@
 /* Distribution: in which order the new tables go out (paper 002; decision rules in
- * routing/update/order.h).
+ * routing/update/make_plan.h).
  *
  * Modes:
  *   ordered  traffic goes on. The plan's waves are written one after the other, each acknowledged
  *            before the next, with a drain where the plan asks for one. While entries without a
- *            safe order are written, sources wait (hold.c); where they cannot be told to, these
+ *            safe order are written, sources wait (quiesce.c); where they cannot be told to, these
  *            entries are first set to drop, which loses the traffic to their LIDs.
  *   static   traffic is stopped at every switch port, all tables are written, traffic is started:
  * the seeds' way. It relies on agents that accept Set(PortState = Init). naive    everything at
@@ -49,14 +49,9 @@ struct distribution *distribute_new(void)
     return distribution;
 }
 
-void distribute_free(struct distribution *distribution)
-{
-    mem_free(distribution);
-}
-
 static struct subnet_tables *tables_of(struct sm *sm, uint32_t at)
 {
-    return sm->subnet.nodes.items[sm->current->nodes.items[at]].tables;
+    return sm->subnet.nodes.items[plan_current(sm)->nodes.items[at]].tables;
 }
 
 static uint16_t larger(uint16_t a, uint16_t b)
@@ -65,10 +60,10 @@ static uint16_t larger(uint16_t a, uint16_t b)
 }
 
 /* Makes a range of a switch's new table wanted; `drop` instead of the new ports if so asked. */
-static void want_range(struct sm *sm, const struct order_update *update, bool drop)
+static void want_range(struct sm *sm, const struct table_update *update, bool drop)
 {
     struct subnet_tables *tables = tables_of(sm, update->at);
-    const struct routes *routes = &sm->current->routes;
+    const struct routes *routes = &plan_current(sm)->routes;
     for (unsigned lid = update->first_lid; lid < update->first_lid + update->lid_count; lid++)
         if (lid < LFT_ENTRIES)
             tables->wanted[lid] = drop ? PORT_NONE : routes_port(routes, update->at, lid);
@@ -76,7 +71,7 @@ static void want_range(struct sm *sm, const struct order_update *update, bool dr
 
 static void want_everything(struct sm *sm)
 {
-    const struct routes *routes = &sm->current->routes;
+    const struct routes *routes = &plan_current(sm)->routes;
     unsigned length = routes->stride < LFT_ENTRIES ? routes->stride : LFT_ENTRIES;
     for (uint32_t at = 0; at < routes->switch_count; at++) {
         struct subnet_tables *tables = tables_of(sm, at);
@@ -89,10 +84,10 @@ static void want_everything(struct sm *sm)
 /* Until its wave comes a switch keeps what it has; blocks that nobody knows are written at once. */
 static void want_what_is(struct sm *sm)
 {
-    const struct routes *routes = &sm->current->routes;
+    const struct routes *routes = &plan_current(sm)->routes;
     for (uint32_t at = 0; at < routes->switch_count; at++) {
         struct subnet_tables *tables = tables_of(sm, at);
-        uint32_t node = sm->current->nodes.items[at];
+        uint32_t node = plan_current(sm)->nodes.items[at];
         uint16_t top = (uint16_t)wire_get(sm->subnet.nodes.items[node].switch_info,
                                           SWITCH_INFO_LINEAR_FDB_TOP);
         tables->wanted_top = larger(top, routes->top_lid);
@@ -134,9 +129,9 @@ void distribute_snapshot(struct sm *sm, struct sm_job *job, enum plan_reason rea
     if (job->mode != SM_ORDERED && !job->adopt)
         return;
     struct network shape = job->network; /* entries for addresses that are gone may stay */
-    if (sm->current && sm->config.policy->keeps_old_entries &&
-        sm->current->routes.top_lid > shape.top_lid)
-        shape.top_lid = sm->current->routes.top_lid;
+    if (plan_current(sm) && sm->config.policy->keeps_old_entries &&
+        plan_current(sm)->routes.top_lid > shape.top_lid)
+        shape.top_lid = plan_current(sm)->routes.top_lid;
     routes_init(&job->before, &shape, "actual");
     for (uint32_t at = 0; at < job->before.switch_count; at++)
         job->has_before |= copy_known_blocks(
@@ -147,8 +142,8 @@ void distribute_snapshot(struct sm *sm, struct sm_job *job, enum plan_reason rea
 static void begin_wave(struct sm *sm)
 {
     struct distribution *d = sm->distribution;
-    const struct order_plan *plan = &sm->current->plan;
-    const struct order_wave *wave = &plan->waves.items[d->wave];
+    const struct update_plan *plan = &plan_current(sm)->plan;
+    const struct update_wave *wave = &plan->waves.items[d->wave];
     for (uint32_t i = 0; i < wave->count; i++)
         want_range(sm, &plan->updates.items[wave->first + i], false);
     d->wave++;
@@ -157,7 +152,7 @@ static void begin_wave(struct sm *sm)
 
 static void drop_stuck(struct sm *sm)
 {
-    const struct order_plan *plan = &sm->current->plan;
+    const struct update_plan *plan = &plan_current(sm)->plan;
     for (size_t i = 0; i < plan->stuck.count; i++)
         want_range(sm, &plan->stuck.items[i], true);
     program_schedule(sm);
@@ -181,7 +176,7 @@ uint64_t distribute_packet_life(const struct sm *sm)
 static void drain(struct sm *sm, uint64_t now, uint32_t hops)
 {
     hops = sm->config.policy->short_drains ? hops : 0;
-    uint64_t life = distribute_packet_life(sm) * ((hops ? hops : sm->current->longest) + 1);
+    uint64_t life = distribute_packet_life(sm) * ((hops ? hops : plan_current(sm)->longest) + 1);
     sm->distribution->resume_at = now + (sm->config.drain_ns ? sm->config.drain_ns : life);
     sm->distribution->drained = true;
 }
@@ -190,35 +185,35 @@ static void drain(struct sm *sm, uint64_t now, uint32_t hops)
 static void stop_sources(struct sm *sm, uint16_t lanes, const char *why)
 {
     sm_say(sm, SM_EVENT_CHANGE, "%s: sources wait", why);
-    hold_begin(sm, lanes);
+    quiesce_begin(sm, lanes);
 }
 
 /* Sources change to other levels while the old tables are there: what is under way on both goes
- * together (routing/update/order.h). The plan knows its own job's switches, the paths in force
+ * together (routing/update/make_plan.h). The plan knows its own job's switches, the paths in force
  * theirs. */
 static void tell_first_levels(struct sm *sm)
 {
-    const struct sm_job *job = sm->current;
-    struct routes *routes = &sm->serving->routes;
+    const struct sm_job *job = plan_current(sm);
+    struct routes *routes = &plan_serving(sm)->routes;
     uint32_t stride = job->before.stride < routes->stride ? job->before.stride : routes->stride;
     struct map by_node = {0};
     for (uint32_t at = 0; at < job->nodes.count; at++)
         map_add(&by_node, job->nodes.items[at], at);
-    for (uint32_t at = 0; at < sm->serving->nodes.count; at++) {
-        uint32_t now = map_get(&by_node, sm->serving->nodes.items[at]);
+    for (uint32_t at = 0; at < plan_serving(sm)->nodes.count; at++) {
+        uint32_t now = map_get(&by_node, plan_serving(sm)->nodes.items[at]);
         if (now != MAP_NONE)
             memcpy(routes->service_levels + (size_t)at * routes->stride,
                    job->plan.first_levels + (size_t)now * job->before.stride, stride);
     }
     map_release(&by_node);
-    sm->paths_generation++;
+    plan_paths_changed(sm);
 }
 
 /* Ordered: the next wave; when all are through, what is left are entries without a safe order, or
  * levels that cannot change under way. */
 static enum reconfigure_event go_on(struct sm *sm)
 {
-    const struct order_plan *plan = &sm->current->plan;
+    const struct update_plan *plan = &plan_current(sm)->plan;
     const char *why_not;
     sm->distribution->drained = false;
     if (sm->distribution->wave < plan->waves.count) {
@@ -226,15 +221,15 @@ static enum reconfigure_event go_on(struct sm *sm)
         return EVENT_NONE;
     }
     if (plan->stuck.count || plan->stuck_lanes)
-        return hold_is_possible(sm, &why_not) ? EVENT_TO_QUIESCE : EVENT_TO_DROP;
+        return quiesce_is_possible(sm, &why_not) ? EVENT_TO_QUIESCE : EVENT_TO_DROP;
     return EVENT_TO_ALL;
 }
 
 /* Static: one Set to every port of every switch, to Init or to Active. */
 static void set_all_ports(struct sm *sm, unsigned state)
 {
-    for (size_t i = 0; i < sm->current->nodes.count; i++) {
-        const struct subnet_node *node = &sm->subnet.nodes.items[sm->current->nodes.items[i]];
+    for (size_t i = 0; i < plan_current(sm)->nodes.count; i++) {
+        const struct subnet_node *node = &sm->subnet.nodes.items[plan_current(sm)->nodes.items[i]];
         for (unsigned number = 1; node->present && number <= node->port_count; number++) {
             uint32_t port = node->first_port + number;
             const struct subnet_port *p = &sm->subnet.ports.items[port];
@@ -250,7 +245,7 @@ static void set_all_ports(struct sm *sm, unsigned state)
             wire_set(request->data, PORT_INFO_PORT_STATE, state);
             wire_set(request->data, PORT_INFO_PORT_PHYSICAL_STATE, PHYSICAL_NO_CHANGE);
             sm->distribution->pending++;
-            sm_submit(sm, request, HASTE_NONE);
+            sm_submit(sm, request, PRIORITY_NONE);
         }
     }
 }
@@ -291,15 +286,15 @@ static void state_refused(struct sm *sm, uint64_t now, const struct request *req
 enum reconfigure_event distribute_begin(struct sm *sm)
 {
     struct distribution *d = sm->distribution;
-    const struct sm_job *job = sm->current;
+    const struct sm_job *job = plan_current(sm);
     const char *why_not;
     *d = (struct distribution){.job = (uint32_t)job->number, .resume_at = TIME_NEVER};
     if (job->mode == SM_STATIC)
         return EVENT_TO_STOP;
-    if (hold_is_on(sm)) /* a distribution was broken off meanwhile */
+    if (quiesce_is_on(sm)) /* a distribution was broken off meanwhile */
         d->early = true;
     else if (job->mode == SM_ORDERED && job->has_before)
-        d->early = job->hurry && hold_is_possible(sm, &why_not);
+        d->early = job->hurry && quiesce_is_possible(sm, &why_not);
     else
         return EVENT_TO_ALL;
     return d->early ? EVENT_TO_QUIESCE : EVENT_TO_WAVES;
@@ -327,8 +322,8 @@ enum reconfigure_event distribute_stop_all_sources(struct sm *sm, uint64_t now)
     (void)now;
     want_what_is(sm);
     stop_sources(sm, UINT16_MAX,
-                 hold_is_on(sm) ? "the last tables were not all written"
-                                : "routes are broken and would be for long");
+                 quiesce_is_on(sm) ? "the last tables were not all written"
+                                   : "routes are broken and would be for long");
     program_schedule(sm);
     return EVENT_NONE;
 }
@@ -344,7 +339,7 @@ enum reconfigure_event distribute_write_all(struct sm *sm, uint64_t now)
 enum reconfigure_event distribute_next_wave(struct sm *sm, uint64_t now)
 {
     struct distribution *d = sm->distribution;
-    const struct order_plan *plan = &sm->current->plan;
+    const struct update_plan *plan = &plan_current(sm)->plan;
     if (plan->first_levels && !d->told) {
         d->told = true;
         tell_first_levels(sm);
@@ -367,8 +362,8 @@ enum reconfigure_event distribute_drained_wave(struct sm *sm, uint64_t now)
 /* Of the lanes that carry what has no safe order. */
 enum reconfigure_event distribute_stop_sources(struct sm *sm, uint64_t now)
 {
-    const struct order_plan *plan = &sm->current->plan;
-    bool lanes = sm->serving && sm->serving->routes.vls > 1;
+    const struct update_plan *plan = &plan_current(sm)->plan;
+    bool lanes = plan_serving(sm) && plan_serving(sm)->routes.vls > 1;
     char text[80];
     (void)now;
     snprintf(text, sizeof text, "%zu table ranges have no safe order", plan->stuck.count);
@@ -381,12 +376,12 @@ enum reconfigure_event distribute_drop_rest(struct sm *sm, uint64_t now)
 {
     const char *why;
     (void)now;
-    if (hold_is_possible(sm, &why))
+    if (quiesce_is_possible(sm, &why))
         why = "an adapter refuses to be held";
-    hold_end(sm);
+    quiesce_end(sm);
     sm_say(sm, SM_EVENT_WARNING,
            "%zu table ranges have no safe order: their traffic is lost for a while (%s)",
-           sm->current->plan.stuck.count, why);
+           plan_current(sm)->plan.stuck.count, why);
     sm->distribution->drained = false;
     drop_stuck(sm);
     return EVENT_NONE;
@@ -394,21 +389,21 @@ enum reconfigure_event distribute_drop_rest(struct sm *sm, uint64_t now)
 
 enum reconfigure_event distribute_drain(struct sm *sm, uint64_t now)
 {
-    const struct sm_job *job = sm->current;
+    const struct sm_job *job = plan_current(sm);
     drain(sm, now, sm->distribution->early ? job->longest_before : job->plan.stuck_hops);
     return EVENT_NONE;
 }
 
 enum reconfigure_event distribute_drain_quiesced(struct sm *sm, uint64_t now)
 {
-    return hold_has_leaks(sm) ? EVENT_TO_DROP : distribute_drain(sm, now);
+    return quiesce_has_leaks(sm) ? EVENT_TO_DROP : distribute_drain(sm, now);
 }
 
 enum reconfigure_event distribute_check_quiesced(struct sm *sm, uint64_t now)
 {
     (void)now;
     sm->distribution->drained = false;
-    return hold_has_leaks(sm) ? EVENT_TO_DROP : EVENT_TO_ALL;
+    return quiesce_has_leaks(sm) ? EVENT_TO_DROP : EVENT_TO_ALL;
 }
 
 /* Everything is there, and nothing is under way. */
@@ -417,7 +412,7 @@ enum reconfigure_event distribute_start_sources(struct sm *sm, uint64_t now)
     (void)now;
     plan_serve(sm);
     qos_serve(sm);
-    hold_end(sm);
+    quiesce_end(sm);
     return EVENT_NONE;
 }
 

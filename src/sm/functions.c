@@ -69,7 +69,7 @@ static void inherit_tables(struct sm *sm, uint32_t socket, uint32_t holds)
     uint32_t own = node_at(sm, host)->first_port + VSWITCH_PF, port = port_at(sm, socket)->peer;
     blocks_forget(&sm->subnet.blocks, port);
     blocks_forget(&sm->subnet.blocks, socket);
-    bool held = hold_is_on(sm) || holds != hold_count(sm);
+    bool held = quiesce_is_on(sm) || holds != quiesce_count(sm);
     if (pf == SUBNET_NONE || held || !blocks_port_is_settled(&sm->subnet.blocks, pf) ||
         !blocks_port_is_settled(&sm->subnet.blocks, own))
         return;
@@ -97,9 +97,9 @@ static const struct request_kind set_function = {
 
 static void write_function(struct sm *sm, uint32_t socket, const struct function_setting *wanted)
 {
-    struct request *request =
-        sm_request(sm, &set_function, (union request_subject){.function = {socket, hold_count(sm)}},
-                   node_at(sm, vswitch_of(sm, socket))->first_port);
+    struct request *request = sm_request(
+        sm, &set_function, (union request_subject){.function = {socket, quiesce_count(sm)}},
+        node_at(sm, vswitch_of(sm, socket))->first_port);
     request->modifier = port_at(sm, socket)->number - VSWITCH_PF;
     wire_set(request->data, VIRTUAL_FUNCTION_LID, wanted->lid);
     wire_set(request->data, VIRTUAL_FUNCTION_LMC, wanted->lmc);
@@ -107,7 +107,7 @@ static void write_function(struct sm *sm, uint32_t socket, const struct function
     wire_set(request->data, VIRTUAL_FUNCTION_PORT_GUID, wanted->guid);
     functions_at(&sm->subnet, socket)->writing = true;
     sm->subnet.functions.writing++;
-    sm_submit(sm, request, HASTE_NONE);
+    sm_submit(sm, request, PRIORITY_NONE);
 }
 
 void functions_program(struct sm *sm, uint32_t socket)

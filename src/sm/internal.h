@@ -9,35 +9,33 @@
 #include "sm/sm.h"
 #include "sm/transactions.h"
 
+/* Each part is defined in the file that is named beside it, and nobody else looks inside. */
 struct sm {
     struct sm_config config;
     struct subnet subnet;
+    uint64_t guid; /* of the manager's port */
+    struct outbox *outbox;
     struct transactions *transactions;
+    struct mastership *mastership;
+    struct discovery *discovery; /* discovery.h */
+    struct sweeps *sweeps;       /* change.c */
     struct reconfigure *reconfigure;
     struct report *report;
-    struct distribution *distribution;
-    struct program *program;
-    uint64_t guid;
-    struct mastership *mastership;
     struct lids *lids;
-    struct outbox *outbox;
-    struct sm_job *job;      /* to be handed out */
-    struct sm_job *current;  /* whose routes are in force, or on their way to be */
-    struct sm_job *serving;  /* whose tables were all acknowledged; may be the current one */
-    struct sm_job *received; /* computed, and not taken yet */
-    bool abandoned;          /* the current one's distribution was broken off */
-    uint64_t paths_generation;
-    uint64_t jobs; /* counted */
-    struct discovery *discovery;
-    struct partitioning *partitioning;
-    struct service *service;
+    struct plan *plan;
+    struct distribution *distribution; /* distribute.c */
+    struct program *program;
+    struct port_writer *port_writer; /* program_ports.c */
+    struct reregister *reregister;
+    /* Services. */
+    struct block_writer *block_writer; /* blocks.c */
+    struct partitioning *partitioning; /* partitions.c */
+    struct service *service;           /* qos.c */
     struct hold *hold;
-    struct block_writer *block_writer;
     struct multicast *multicast;
-    struct sweeps *sweeps;
-    struct mirror *mirror;
+    /* The copy that a standby takes over with. */
+    struct standby_copy *standby_copy;
     struct audit *audit;
-    struct clients *clients;
 };
 
 static inline struct subnet_port *port_at(struct sm *sm, uint32_t port)
@@ -85,7 +83,6 @@ void discovery_start(struct sm *sm);
 void discovery_restart(struct sm *sm); /* from scratch; LIDs are kept */
 void discovery_lost_contact(struct sm *sm, uint64_t now, uint32_t end_port);
 void discovery_suspect(struct sm *sm, uint64_t now, uint32_t end_port, uint32_t through);
-void discovery_probe(struct sm *sm, uint32_t port);
 /* True if there is more to ask, or something to wait for. */
 bool discovery_continue(struct sm *sm, uint64_t now);
 void discovery_update_paths(struct sm *sm, uint64_t now);
@@ -100,17 +97,7 @@ void discovery_forget_tables(struct sm *sm, uint32_t node);
 void discovery_learn_switch(struct sm *sm, uint32_t node, const uint8_t *data); /* SwitchInfo */
 void discovery_refresh_switch(struct sm *sm, uint32_t node);
 
-/* discovery_faults.c */
 void faults_all_is_well(struct sm *sm); /* a change was carried out, and nobody is missing */
-void faults_note_silence(struct sm *sm, uint64_t now, uint32_t node);
-void faults_leave_alone(struct sm *sm, uint64_t now, uint32_t end);
-void faults_report_refused_probe(struct sm *sm, uint32_t through, uint16_t status);
-void faults_report_refused_read(struct sm *sm, const struct request *request, uint16_t status);
-void faults_note_flap(struct sm *sm, uint64_t now, uint32_t port);
-void faults_fence_off(struct sm *sm, uint32_t through, uint64_t guid);
-bool faults_contest(struct sm *sm, uint32_t through, uint32_t far);
-void faults_decide(struct sm *sm, uint32_t port);
-void faults_contradict(struct sm *sm, uint32_t through);
 
 /* lids.c */
 struct lids *lids_new(void);
@@ -121,6 +108,15 @@ void lids_assign_port(struct sm *sm, uint32_t port);
 void lids_remember(struct sm *sm, uint32_t port); /* the one it has now, if any */
 
 /* plan.c */
+struct plan *plan_new(void);
+void plan_free(struct plan *plan);
+/* Whose tables are in force or on their way; NULL: none. */
+struct sm_job *plan_current(const struct sm *sm);
+/* Whose tables were all acknowledged, and whose paths sources use; often the current one. */
+struct sm_job *plan_serving(const struct sm *sm);
+struct sm_job *plan_next_job(struct sm *sm); /* to be handed to the host, or NULL */
+uint64_t plan_paths_generation(const struct sm *sm);
+void plan_paths_changed(struct sm *sm); /* sm_paths() may have another answer */
 /* Hands a job to the host; returns its number. */
 uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisional,
                      enum plan_reason reason);
@@ -132,16 +128,18 @@ void plan_drop(struct sm *sm); /* not master any more: there are no routes of ou
 /* 0 if the independent check passes the tables; then what it found is remembered. */
 int plan_check(struct sm_job *job, const struct routes *routes, struct err *err);
 
-/* mend.c */
-void mend_prepare(struct sm *sm, struct sm_job *job, const uint32_t *index,
-                  enum plan_reason reason);
-int mend_run(struct sm_job *job, struct err *err);
-void mend_rebalance(struct sm *sm, uint64_t now); /* if repairs made that desirable */
-bool mend_is_gain(struct sm *sm, const struct sm_job *job);
+/* repair_job.c */
+void repair_job_prepare(struct sm *sm, struct sm_job *job, const uint32_t *index,
+                        enum plan_reason reason);
+int repair_job_run(struct sm_job *job, struct err *err);
+bool repair_job_learn(struct repair_state *state, const struct network *network,
+                      const struct dependency_graph *graph, struct verify_report *report,
+                      const uint32_t *ranks);
+void repair_job_rebalance(struct sm *sm, uint64_t now); /* if repairs made that desirable */
+bool repair_job_is_gain(struct sm *sm, const struct sm_job *job);
 
 /* distribute.c */
 struct distribution *distribute_new(void);
-void distribute_free(struct distribution *distribution);
 void distribute_snapshot(struct sm *sm, struct sm_job *job, enum plan_reason reason);
 enum reconfigure_event distribute_begin(struct sm *sm);
 reconfigure_action distribute_keep_tables, distribute_next_wave, distribute_drained_wave;
@@ -158,20 +156,22 @@ void distribute_expire(struct sm *sm, uint64_t now);
 void distribute_reset(struct sm *sm);                 /* no distribution is under way any more */
 uint64_t distribute_packet_life(const struct sm *sm); /* in one switch */
 
-/* hold.c */
-struct hold *hold_new(void);
-void hold_free(struct hold *hold);
-enum { HOLD_MARK_VL = 14 }; /* with a weight of 0, in the first entry of tables that hold a lane */
-bool hold_is_possible(struct sm *sm, const char **why_not);
-void hold_begin(struct sm *sm, uint16_t lanes); /* of routes; more than before, if some were held */
-void hold_end(struct sm *sm);
-bool hold_is_on(const struct sm *sm);
-uint16_t hold_lanes(const struct sm *sm); /* on which sources wait */
-uint32_t hold_count(const struct sm *sm); /* of beginnings and ends so far */
-void hold_assume_none(struct sm *sm);     /* the last master was not in the middle of a change */
-void hold_forget(struct sm *sm);          /* the next master sees to it: hold_inherit() */
-bool hold_has_leaks(struct sm *sm);       /* some sources were told and do not listen */
-void hold_inherit(struct sm *sm);         /* whoever was master before may have left a hold */
+/* quiesce.c */
+struct hold *quiesce_new(void);
+enum {
+    QUIESCE_MARK_VL = 14
+}; /* with a weight of 0, in the first entry of tables that hold a lane */
+bool quiesce_is_possible(struct sm *sm, const char **why_not);
+void quiesce_begin(struct sm *sm,
+                   uint16_t lanes); /* of routes; more than before, if some were held */
+void quiesce_end(struct sm *sm);
+bool quiesce_is_on(const struct sm *sm);
+uint16_t quiesce_lanes(const struct sm *sm); /* on which sources wait */
+uint32_t quiesce_count(const struct sm *sm); /* of beginnings and ends so far */
+void quiesce_assume_none(struct sm *sm);     /* the last master was not in the middle of a change */
+void quiesce_forget(struct sm *sm);          /* the next master sees to it: quiesce_inherit() */
+bool quiesce_has_leaks(struct sm *sm);       /* some sources were told and do not listen */
+void quiesce_inherit(struct sm *sm);         /* whoever was master before may have left a hold */
 
 /* report.c */
 enum { REPORT_CAUSE_BYTES = 96 };
@@ -183,26 +183,25 @@ void report_computed(struct sm *sm, uint64_t now);
 void report_end(struct sm *sm, uint64_t now, bool up);
 void report_nodes(struct sm *sm); /* that came or went */
 
-/* clients.c */
-struct clients *clients_new(void);
-void clients_free(struct clients *clients);
-void clients_set_port(struct sm *sm, uint32_t port, uint8_t *info); /* ClientReregister */
-void clients_asked(struct sm *sm, uint32_t port);                   /* the port took the question */
-bool clients_ask_all(struct sm *sm); /* who have to register again; false: that was done */
-void clients_ask(struct sm *sm, uint64_t guid); /* at this port */
+/* reregister.c */
+struct reregister *reregister_new(void);
+void reregister_free(struct reregister *reregister);
+void reregister_set_port(struct sm *sm, uint32_t port, uint8_t *info); /* ClientReregister */
+void reregister_asked(struct sm *sm, uint32_t port); /* the port took the question */
+bool reregister_ask_all(struct sm *sm); /* who have to register again; false: that was done */
+void reregister_ask(struct sm *sm, uint64_t guid); /* at this port */
 
 /* program.c */
-struct program_counts {
-    uint32_t blocks, ports; /* Sets of table blocks, of ports */
-};
 struct program *program_new(void);
 void program_free(struct program *program);
-struct program_counts program_counts(const struct sm *sm); /* since the manager started */
+uint32_t program_blocks_sent(const struct sm *sm); /* Sets since the manager started */
 /* Something was read or lost, or is wanted: all that is wanted is compared with what is. */
 void program_schedule(struct sm *sm);
 bool program_is_due(const struct sm *sm);
 void program_what_is_due(struct sm *sm);
 void program_cancel(struct sm *sm);
+/* Nothing that leads over the node is on its way to it. */
+bool program_tables_are_confirmed(struct sm *sm, uint32_t node);
 bool program_is_writing_tables(const struct sm *sm, uint32_t node);
 /* The switch has no room for the routes; true for the first time. */
 bool program_first_lacks_room(struct sm *sm, uint32_t node);
@@ -210,10 +209,7 @@ uint32_t program_tables_under_way(const struct sm *sm); /* Sets of table blocks 
 void program_requests_dropped(struct sm *sm);
 void program_forget_tables(struct sm *sm);
 void program_all(struct sm *sm);
-void program_port(struct sm *sm, uint32_t port);
-bool program_links_rise(struct sm *sm); /* before the first wave of tables */
 /* Writes an end port once and for all, as soon as it is read (sm_policy.ports_once). */
-void program_end_port_once(struct sm *sm, uint32_t port);
 void program_switch(struct sm *sm, uint32_t node);
 void program_block(struct sm *sm, uint32_t node, unsigned block); /* if it differs */
 /* For random_table.c: a block of its table was sent, and has been confirmed, refused or lost. */
@@ -224,10 +220,19 @@ request_unanswered program_block_unanswered;
 void program_report_refused_block(struct sm *sm, const struct request *request, uint16_t status,
                                   const char *consequence);
 
+/* program_ports.c */
+struct port_writer *program_ports_new(void);
+void program_ports_free(struct port_writer *writer);
+uint32_t program_ports_sent(const struct sm *sm); /* Sets since the manager started */
+void program_ports_requests_dropped(struct sm *sm);
+void program_port(struct sm *sm, uint32_t port);
+bool program_links_rise(struct sm *sm); /* before the first wave of tables */
+void program_end_port_once(struct sm *sm, uint32_t port);
+void program_node_ports(struct sm *sm, uint32_t node); /* and those at the other ends */
+
 /* blocks.c */
 void blocks_program(struct sm *sm);
 struct block_writer *blocks_new(void);
-void blocks_free(struct block_writer *writer);
 void blocks_requests_dropped(struct sm *sm);
 bool blocks_are_answered(const struct sm *sm); /* no Set is on its way */
 bool blocks_are_written(const struct sm *sm);  /* none waits or is on its way */
@@ -283,8 +288,8 @@ void functions_program_all(struct sm *sm, uint32_t vswitch);
 bool functions_is_held(struct sm *sm, uint32_t port);
 void functions_requests_dropped(struct sm *sm);
 
-/* amend.c */
-void amend_take_stock(struct sm *sm);
+/* vm_tables.c */
+void vm_tables_take_stock(struct sm *sm);
 
 /* random_table.c */
 bool random_table_is_used(const struct subnet_node *node);
@@ -305,39 +310,39 @@ void change_explore(struct sm *sm, uint64_t now, uint32_t node);
 void change_sweep(struct sm *sm, uint64_t now);
 void change_trap(struct sm *sm, uint64_t now, const struct sm_message *message);
 
-/* mirror.c */
-struct mirror *mirror_new(void);
-void mirror_free(struct mirror *mirror);
-void mirror_start(struct sm *sm, uint64_t now);
-bool mirror_is_complete(const struct sm *sm);
-void mirror_requests_dropped(struct sm *sm);
+/* standby_copy.c */
+struct standby_copy *standby_copy_new(void);
+void standby_copy_free(struct standby_copy *standby_copy);
+void standby_copy_start(struct sm *sm, uint64_t now);
+bool standby_copy_is_complete(const struct sm *sm);
+void standby_copy_requests_dropped(struct sm *sm);
 /* The bits of ActCount by which standbys know how long their copy holds; 0 if not master. */
-uint32_t mirror_act_count_bits(const struct sm *sm);
-void mirror_begin_change(struct sm *sm); /* the master is about to write */
-void mirror_end_change(struct sm *sm);
-void mirror_watch(struct sm *sm, uint64_t master);
-bool mirror_has_heard(const struct sm *sm, bool *weft); /* of its master, and what it is */
-void mirror_hear(struct sm *sm, uint64_t now, const uint8_t *info); /* a master's SMInfo */
-void mirror_advance(struct sm *sm, uint64_t now);
-void mirror_meets(struct sm *sm, uint32_t node);       /* all of it is about to be read */
-void mirror_node_read(struct sm *sm, uint32_t node);   /* nothing is being read of it any more */
-void mirror_node_unread(struct sm *sm, uint32_t node); /* some of it was not answered */
+uint32_t standby_copy_act_count_bits(const struct sm *sm);
+void standby_copy_begin_change(struct sm *sm); /* the master is about to write */
+void standby_copy_end_change(struct sm *sm);
+void standby_copy_watch(struct sm *sm, uint64_t master);
+bool standby_copy_has_heard(const struct sm *sm, bool *weft); /* of its master, and what it is */
+void standby_copy_hear(struct sm *sm, uint64_t now, const uint8_t *info); /* a master's SMInfo */
+void standby_copy_advance(struct sm *sm, uint64_t now);
+void standby_copy_meets(struct sm *sm, uint32_t node); /* all of it is about to be read */
+void standby_copy_node_read(struct sm *sm,
+                            uint32_t node); /* nothing is being read of it any more */
+void standby_copy_node_unread(struct sm *sm, uint32_t node); /* some of it was not answered */
 /* False: the job is not one that checks the copy. Else takes it. */
-bool mirror_checked(struct sm *sm, struct sm_job *job, bool right);
-void mirror_spoil(struct sm *sm);          /* tables are not what was checked */
-uint32_t mirror_pace(const struct sm *sm); /* SMPs a second */
-bool mirror_may_send(struct sm *sm);       /* one more of those that nobody waits for */
-uint64_t mirror_deadline(const struct sm *sm);
-void mirror_expire(struct sm *sm, uint64_t now);
+bool standby_copy_checked(struct sm *sm, struct sm_job *job, bool right);
+void standby_copy_spoil(struct sm *sm);          /* tables are not what was checked */
+uint32_t standby_copy_pace(const struct sm *sm); /* SMPs a second */
+bool standby_copy_may_send(struct sm *sm);       /* one more of those that nobody waits for */
+uint64_t standby_copy_deadline(const struct sm *sm);
+void standby_copy_expire(struct sm *sm, uint64_t now);
 /* Brings the copy up to date and asks other managers; false if there is none to start from. */
-bool mirror_take_over(struct sm *sm);
+bool standby_copy_take_over(struct sm *sm);
 /* What was checked, if it still fits, or NULL. Ends the mirror. */
-struct sm_job *mirror_take_routes(struct sm *sm);
-void mirror_end(struct sm *sm);
+struct sm_job *standby_copy_take_routes(struct sm *sm);
+void standby_copy_end(struct sm *sm);
 
 /* audit.c */
 struct audit *audit_new(void);
-void audit_free(struct audit *audit);
 void audit_request(struct sm *sm);             /* when the next sweep begins */
 bool audit_begin(struct sm *sm, uint64_t now); /* if it was requested */
 void audit_requests_dropped(struct sm *sm);

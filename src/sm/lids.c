@@ -56,7 +56,7 @@ static bool held(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid)
  * keeps silent now. */
 static bool is_in_tables(const struct sm *sm, unsigned lid, unsigned span)
 {
-    for (uint32_t node = 0; node < sm->subnet.nodes.count && !sm->current; node++) {
+    for (uint32_t node = 0; node < sm->subnet.nodes.count && !plan_current(sm); node++) {
         const struct subnet_tables *tables = sm->subnet.nodes.items[node].tables;
         bool found = false;
         if (!tables || !subnet_block_known(tables, lid / LFT_BLOCK))

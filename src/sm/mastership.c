@@ -31,7 +31,7 @@ struct mastership {
     unsigned polls_failed; /* in a row */
     uint64_t next_poll;
     uint64_t stood_by; /* when the present state began */
-    bool learns;       /* see sm_learns() */
+    bool learns;       /* see sm_set_syncing() */
     bool handing_over; /* a handover was sent, and nothing came of it yet */
     bool yielding;     /* asked to hand over, whoever outranks whom */
     bool gave_way;     /* … at some time: the configured priority does not count any more */
@@ -60,9 +60,7 @@ void mastership_free(struct mastership *mastership)
 
 static uint8_t *mute_at(struct sm *sm, uint32_t port)
 {
-    while (sm->mastership->mute.count <= port)
-        vec_push(&sm->mastership->mute, 0);
-    return &sm->mastership->mute.items[port];
+    return vec_at(&sm->mastership->mute, port);
 }
 
 /* ---- SMInfo ---- */
@@ -75,7 +73,7 @@ static uint32_t mark_of_one_that_gave_way(uint64_t guid)
 
 uint32_t sm_act_count(const struct sm *sm)
 {
-    return mirror_act_count_bits(sm) | (sm->mastership->smps & 0xFF);
+    return standby_copy_act_count_bits(sm) | (sm->mastership->smps & 0xFF);
 }
 
 static struct mastership_peer own_rank(const struct sm *sm)
@@ -159,7 +157,7 @@ static void ask(struct sm *sm, uint32_t port, bool wait)
         discovery_asked(sm);
     else
         sweep_asked(sm);
-    sm_submit(sm, request, HASTE_URGENT);
+    sm_submit(sm, request, PRIORITY_URGENT);
 }
 
 void mastership_ask(struct sm *sm, uint32_t port)
@@ -185,7 +183,7 @@ void mastership_notify(struct sm *sm, uint32_t port)
     struct request *request =
         sm_request(sm, &give_notice, (union request_subject){.port = port}, port);
     fill_info(sm, request->data);
-    sm_submit(sm, request, HASTE_PRESSING);
+    sm_submit(sm, request, PRIORITY_PRESSING);
 }
 
 /* ---- actions ---- */
@@ -228,7 +226,7 @@ static void send_handover(struct sm *sm, const struct occasion *occasion)
         sm, &set_handover, (union request_subject){.port = occasion->port}, occasion->port);
     request->modifier = CONTROL_HANDOVER;
     fill_info(sm, request->data);
-    sm_submit(sm, request, HASTE_URGENT);
+    sm_submit(sm, request, PRIORITY_URGENT);
 }
 
 static void forget_handover(struct sm *sm, const struct occasion *occasion)
@@ -243,7 +241,7 @@ static void acknowledge_handover(struct sm *sm, const struct occasion *occasion)
 {
     const struct sm_message *handover = occasion->message;
     struct sm_message message = *handover;
-    mirror_hear(sm, occasion->now, occasion->info);
+    standby_copy_hear(sm, occasion->now, occasion->info);
     uint8_t *mad = message.mad;
     unsigned hops = (unsigned)wire_get(mad, SMP_HOP_COUNT);
     wire_set(mad, MAD_STATUS, 0);
@@ -292,13 +290,13 @@ static void send_poll(struct sm *sm, const struct occasion *occasion)
     m->next_poll = occasion->now + sm->config.poll_ns;
     struct request *request = sm_request(
         sm, &poll_master, (union request_subject){.port = m->master_port}, m->master_port);
-    sm_submit(sm, request, HASTE_PRESSING);
+    sm_submit(sm, request, PRIORITY_PRESSING);
 }
 
 static void hear_master(struct sm *sm, const struct occasion *occasion)
 {
     sm->mastership->polls_failed = 0;
-    mirror_hear(sm, occasion->now, occasion->info);
+    standby_copy_hear(sm, occasion->now, occasion->info);
 }
 
 static void count_failed_poll(struct sm *sm, const struct occasion *occasion)
@@ -350,7 +348,7 @@ static void enter_standby(struct sm *sm)
     uint32_t master = sm->mastership->master_port;
     reconfigure_stand_by(sm);
     sm_drop_requests(sm);
-    mirror_watch(sm, master == SUBNET_NONE ? 0 : port_at(sm, master)->guid);
+    standby_copy_watch(sm, master == SUBNET_NONE ? 0 : port_at(sm, master)->guid);
 }
 
 static void enter_master(struct sm *sm, uint64_t now, const char *why)
@@ -387,7 +385,8 @@ static void enter(struct sm *sm, uint64_t now, enum sm_state state, const char *
         reconfigure_stop(sm);
     /* What was known may have changed while another one was master. */
     bool discovers = state == SM_DISCOVERING || state == SM_MASTER;
-    if (discovers && before != SM_DISCOVERING && !(before == SM_STANDBY && mirror_take_over(sm)))
+    if (discovers && before != SM_DISCOVERING &&
+        !(before == SM_STANDBY && standby_copy_take_over(sm)))
         discovery_restart(sm);
 }
 
@@ -633,7 +632,7 @@ void mastership_receive(struct sm *sm, uint64_t now, const struct sm_message *me
     if (wire_get(answer.mad, MAD_METHOD) == METHOD_SET && !is_controlled(sm, now, message))
         status = STATUS_BAD_VALUE;
     if (wire_get(answer.mad, MAD_METHOD) == METHOD_GET)
-        mirror_hear(sm, now, data);
+        standby_copy_hear(sm, now, data);
     fill_info(sm, data);
     wire_set(answer.mad, MAD_METHOD, METHOD_GET_RESP);
     wire_set(answer.mad, MAD_STATUS, status);
@@ -649,7 +648,7 @@ void mastership_count_smp(struct sm *sm)
 
 /* ---- what others know of it ---- */
 
-void sm_learns(struct sm *sm, bool learns)
+void sm_set_syncing(struct sm *sm, bool learns)
 {
     sm->mastership->learns = learns;
 }
@@ -657,6 +656,11 @@ void sm_learns(struct sm *sm, bool learns)
 enum sm_state sm_state(const struct sm *sm)
 {
     return sm->mastership->state;
+}
+
+void mastership_forget_rival(struct sm *sm, uint32_t port)
+{
+    port_at(sm, port)->rival = false;
 }
 
 uint32_t mastership_number(const struct sm *sm)
@@ -671,5 +675,5 @@ bool sm_master(const struct sm *sm, struct sm_master *master)
         return false;
     const struct subnet_port *port = &sm->subnet.ports.items[at];
     *master = (struct sm_master){.lid = (uint16_t)wire_get(port->info, PORT_INFO_LID)};
-    return mirror_has_heard(sm, &master->weft) && master->lid != 0;
+    return standby_copy_has_heard(sm, &master->weft) && master->lid != 0;
 }

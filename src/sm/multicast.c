@@ -45,7 +45,7 @@ struct ground {
     uint32_t switches; /* that can be used: tells the sets apart, since they are nested */
     bool refused;      /* its trees do not go together with those of others: there are none */
     bool *usable;
-    struct multicast_terrain *terrain;
+    struct multicast_base *base;
 };
 
 struct edit { /* of a block */
@@ -76,7 +76,7 @@ struct multicast {
 static void drop_grounds(struct multicast *m)
 {
     for (size_t i = 0; i < m->grounds.count; i++) {
-        multicast_terrain_free(m->grounds.items[i].terrain);
+        multicast_base_free(m->grounds.items[i].base);
         mem_free(m->grounds.items[i].usable);
     }
     m->grounds.count = 0;
@@ -242,8 +242,8 @@ static unsigned capacity_of(const struct sm *sm, uint32_t node)
 static void clear_elsewhere(struct sm *sm, unsigned block)
 {
     static const uint8_t nothing[BLOCK_BYTES];
-    for (size_t i = 0; i < sm->current->nodes.count; i++) {
-        uint32_t node = sm->current->nodes.items[i], port = node_at(sm, node)->first_port;
+    for (size_t i = 0; i < plan_current(sm)->nodes.count; i++) {
+        uint32_t node = plan_current(sm)->nodes.items[i], port = node_at(sm, node)->first_port;
         unsigned last = node_at(sm, node)->port_count / MULTICAST_POSITION_PORTS;
         for (unsigned position = 0; position <= last; position++) {
             unsigned part = position << 9 | block;
@@ -261,8 +261,8 @@ static void raise_tops(struct sm *sm, unsigned blocks)
     if (top <= sm->multicast->top)
         return;
     sm->multicast->top = top;
-    for (size_t i = 0; i < sm->current->nodes.count; i++)
-        program_switch(sm, sm->current->nodes.items[i]);
+    for (size_t i = 0; i < plan_current(sm)->nodes.count; i++)
+        program_switch(sm, plan_current(sm)->nodes.items[i]);
     program_schedule(sm);
 }
 
@@ -292,12 +292,12 @@ static void use_blocks(struct sm *sm, bool everywhere)
 static void know_ports(struct sm *sm)
 {
     struct multicast *m = sm->multicast;
-    const struct network *network = &sm->current->network;
+    const struct network *network = &plan_current(sm)->network;
     map_release(&m->by_guid);
     for (uint32_t i = 0; i < network->terminals.count; i++)
         map_add(&m->by_guid, network->terminals.items[i].guid, i);
     for (uint32_t i = 0; i < network->switches.count; i++) {
-        const struct subnet_node *node = node_at(sm, sm->current->nodes.items[i]);
+        const struct subnet_node *node = node_at(sm, plan_current(sm)->nodes.items[i]);
         map_add(&m->by_guid, port_at(sm, node->first_port)->guid, i | NETWORK_SWITCH);
     }
 }
@@ -305,7 +305,7 @@ static void know_ports(struct sm *sm)
 static const struct ground *ground_for(struct sm *sm, uint32_t mlid_index, unsigned lane)
 {
     struct multicast *m = sm->multicast;
-    const struct sm_job *job = sm->current;
+    const struct sm_job *job = plan_current(sm);
     uint32_t count = (uint32_t)job->network.switches.count, switches = 0;
     for (uint32_t i = 0; i < count; i++)
         switches += capacity_of(sm, job->nodes.items[i]) > mlid_index;
@@ -315,7 +315,7 @@ static const struct ground *ground_for(struct sm *sm, uint32_t mlid_index, unsig
     struct ground ground = {.lane = lane, .switches = switches, .usable = mem_alloc(count + 1)};
     for (uint32_t i = 0; i < count; i++)
         ground.usable[i] = capacity_of(sm, job->nodes.items[i]) > mlid_index;
-    ground.terrain = multicast_terrain_new(&job->network, &job->routes, lane, ground.usable);
+    ground.base = multicast_base_new(&job->network, &job->routes, lane, ground.usable);
     vec_push(&m->grounds, ground);
     return &m->grounds.items[m->grounds.count - 1];
 }
@@ -325,7 +325,7 @@ static unsigned lane_of(const struct sm *sm, unsigned sl)
 {
     struct qos_layout layout;
     qos_served(sm, &layout);
-    if (sm->current->routes.vls <= 1)
+    if (plan_current(sm)->routes.vls <= 1)
         return 0;
     unsigned lane = layout.levels && layout.stride ? sl / layout.stride : sl;
     return layout.lanes ? lane % layout.lanes : lane; /* as links map it (subnet/qos.h) */
@@ -360,7 +360,7 @@ static void aim(struct sm *sm, struct grown *grown, const struct multicast_tree 
     grown->goal.items.count = 0;
     for (size_t i = 0; i < tree->arms.count; i++) {
         struct multicast_arm arm = tree->arms.items[i];
-        arm.at = sm->current->nodes.items[arm.at];
+        arm.at = plan_current(sm)->nodes.items[arm.at];
         vec_push(&grown->goal.items, arm);
     }
     if (grown->goal.items.count)
@@ -393,7 +393,7 @@ static void grow(struct sm *sm, uint32_t mlid_index, const struct group *group,
     if (!ground || ground->refused) {
         miss_all(m, tree);
     } else {
-        multicast_tree_make(ground->terrain, MLID_FIRST + mlid_index, m->members.items,
+        multicast_tree_make(ground->base, MLID_FIRST + mlid_index, m->members.items,
                             m->members.count, tree);
         if (multicast_check_tree(m->check, lane, ground->usable, m->members.items, m->members.count,
                                  tree, &err)) {
@@ -451,9 +451,10 @@ static uint64_t longest_way(const struct sm *sm)
     uint64_t life = sm->config.life_time, depth = 0;
     if (sm->config.drain_ns)
         return sm->config.drain_ns;
-    for (size_t i = 0; i < sm->current->nodes.count; i++) {
-        uint64_t its = wire_get(sm->subnet.nodes.items[sm->current->nodes.items[i]].switch_info,
-                                SWITCH_INFO_LIFE_TIME_VALUE);
+    for (size_t i = 0; i < plan_current(sm)->nodes.count; i++) {
+        uint64_t its =
+            wire_get(sm->subnet.nodes.items[plan_current(sm)->nodes.items[i]].switch_info,
+                     SWITCH_INFO_LIFE_TIME_VALUE);
         life = its > life ? its : life;
     }
     for (size_t i = 0; i < sm->multicast->trees.count; i++)
@@ -588,7 +589,7 @@ static void grow_all(struct sm *sm, bool anew)
     grow_trees(sm, anew);
     while (multicast_check_lanes(m->check, &err)) {
         multicast_check_free(m->check);
-        m->check = multicast_check_new(&sm->current->network, &sm->current->routes);
+        m->check = multicast_check_new(&plan_current(sm)->network, &plan_current(sm)->routes);
         if (!refuse_ground(m)) {
             sm_say(sm, SM_EVENT_ERROR, "new trees are refused: %.200s", err.message);
             take_round_back(m);
@@ -614,8 +615,8 @@ bool multicast_wants_lane(const struct sm *sm, unsigned lanes)
 /* Whether all switches have the tables of the current routes, and these fit what is there. */
 static bool routes_are_in_force(const struct sm *sm)
 {
-    return sm_state(sm) == SM_MASTER && sm->multicast->owned_groups && sm->current &&
-           sm->current == sm->serving && reconfigure_phase(sm) != PHASE_COMPUTE &&
+    return sm_state(sm) == SM_MASTER && sm->multicast->owned_groups && plan_current(sm) &&
+           plan_current(sm) == plan_serving(sm) && reconfigure_phase(sm) != PHASE_COMPUTE &&
            !reconfigure_is_distributing(sm) && !program_tables_under_way(sm) &&
            !reconfigure_is_outdated(sm);
 }
@@ -625,8 +626,8 @@ void multicast_plan(struct sm *sm, uint64_t now)
     if (!routes_are_in_force(sm))
         return;
     struct multicast *m = sm->multicast;
-    bool other_routes = m->job != sm->current->number;
-    bool anew = other_routes || m->paths != sm->paths_generation;
+    bool other_routes = m->job != plan_current(sm)->number;
+    bool anew = other_routes || m->paths != plan_paths_generation(sm);
     if (other_routes)
         break_off(m);
     else if (!moves_are_done(sm, now))
@@ -635,14 +636,14 @@ void multicast_plan(struct sm *sm, uint64_t now)
         return;
     /* Entries that machines have changed keep to the ranks; without any, trees must be tried
      * against them anew. */
-    if (other_routes || (anew && !sm->current->routes.ranks)) {
+    if (other_routes || (anew && !plan_current(sm)->routes.ranks)) {
         drop_grounds(m);
-        m->check = multicast_check_new(&sm->current->network, &sm->current->routes);
+        m->check = multicast_check_new(&plan_current(sm)->network, &plan_current(sm)->routes);
     }
     if (anew)
         know_ports(sm);
-    m->job = sm->current->number;
-    m->paths = sm->paths_generation;
+    m->job = plan_current(sm)->number;
+    m->paths = plan_paths_generation(sm);
     m->groups = sm->multicast->owned_groups->generation;
     grow_all(sm, anew);
 }

@@ -277,7 +277,7 @@ static void read_block(struct sm *sm, uint32_t end, unsigned block)
     request->modifier = block;
     *reads_of(sm, end) = READING;
     sm->partitioning->reading++;
-    sm_submit(sm, request, HASTE_NONE);
+    sm_submit(sm, request, PRIORITY_NONE);
 }
 
 /* Of keys that go before a machine. */

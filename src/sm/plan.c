@@ -13,6 +13,66 @@
 
 enum { LANES_AT_MOST = 15 }; /* for data, of any link */
 
+struct plan {
+    struct sm_job *outgoing; /* to be handed to the host */
+    struct sm_job *received; /* computed, and not taken yet */
+    struct sm_job *current;  /* whose tables are in force, or on their way to be */
+    struct sm_job *serving;  /* whose tables were all acknowledged; may be the current one */
+    bool broken_off;         /* not all tables of the current one will be written */
+    uint64_t paths_generation;
+    uint64_t jobs; /* counted */
+};
+
+struct plan *plan_new(void)
+{
+    return mem_zalloc(1, sizeof(struct plan));
+}
+
+static void release_jobs(struct plan *plan)
+{
+    if (plan->current != plan->serving)
+        sm_job_free(plan->current);
+    sm_job_free(plan->serving);
+    plan->current = plan->serving = NULL;
+}
+
+void plan_free(struct plan *plan)
+{
+    if (!plan)
+        return;
+    release_jobs(plan);
+    sm_job_free(plan->outgoing);
+    sm_job_free(plan->received);
+    mem_free(plan);
+}
+
+struct sm_job *plan_current(const struct sm *sm)
+{
+    return sm->plan->current;
+}
+
+struct sm_job *plan_serving(const struct sm *sm)
+{
+    return sm->plan->serving;
+}
+
+struct sm_job *plan_next_job(struct sm *sm)
+{
+    struct sm_job *job = sm->plan->outgoing;
+    sm->plan->outgoing = NULL;
+    return job;
+}
+
+uint64_t plan_paths_generation(const struct sm *sm)
+{
+    return sm->plan->paths_generation;
+}
+
+void plan_paths_changed(struct sm *sm)
+{
+    sm->plan->paths_generation++;
+}
+
 static void add_switch(struct sm *sm, struct sm_job *job, uint32_t *index, uint32_t i)
 {
     const struct subnet_node *node = &sm->subnet.nodes.items[i];
@@ -62,14 +122,14 @@ uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisiona
 {
     struct sm_job *job = mem_zalloc(1, sizeof *job);
     uint32_t *index = mem_alloc(sm->subnet.nodes.count * sizeof *index + 1);
-    job->number = ++sm->jobs;
+    job->number = ++sm->plan->jobs;
     job->generation = sm->subnet.generation;
     job->engine = engine;
     job->others = sm->config.others;
     job->provisional = provisional;
     job->options = sm->config.engine_options;
     job->options.generation = job->generation;
-    job->held = hold_is_on(sm);
+    job->held = quiesce_is_on(sm);
     job->options.max_vls = qos_limit_lanes(sm);
     job->spares_lane = multicast_wants_lane(sm, job->options.max_vls);
     job->options.max_vls -= job->spares_lane;
@@ -85,24 +145,25 @@ uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisiona
     }
     network_finish(&job->network);
     distribute_snapshot(sm, job, reason);
-    amend_take_stock(sm);
-    mend_prepare(sm, job, index, reason);
+    vm_tables_take_stock(sm);
+    repair_job_prepare(sm, job, index, reason);
     mem_free(index);
-    sm_job_free(sm->job);
-    sm->job = job;
+    sm_job_free(sm->plan->outgoing);
+    sm->plan->outgoing = job;
     return job->number;
 }
 
-/* What the check found, for the next change: once for the repair, once for its check. */
+/* What the check found, for the next change: for the repair, and for its check. */
 static void remember(struct sm_job *job, const struct routes *routes,
                      struct dependency_graph *graph, struct verify_report *report)
 {
     uint32_t *part = mem_alloc((job->network.switches.count + 1) * sizeof *part);
     dependency_release(&job->checked);
-    standing_release(&job->standing);
-    dependency_copy(&job->checked, graph);
-    job->standing.known = standing_take(&job->standing, graph, report, routes->ranks) &&
-                          network_parts(&job->network, part) == 1;
+    job->checked = *graph;
+    *graph = (struct dependency_graph){0};
+    job->repair_state.known =
+        repair_job_learn(&job->repair_state, &job->network, &job->checked, report, routes->ranks) &&
+        network_parts(&job->network, part) == 1;
     mem_free(part);
 }
 
@@ -152,7 +213,7 @@ static bool is_broken(const struct sm_job *job)
  * are broken their packets all the while: with more than one, it is better if all wait for one. */
 static void decide_haste(struct sm_job *job)
 {
-    unsigned drains = order_drains(&job->plan) + (job->plan.first_levels != NULL);
+    unsigned drains = update_plan_drains(&job->plan) + (job->plan.first_levels != NULL);
     bool slow = drains > (job->plan.stuck_lanes ? 0 : 1);
     if (job->plan.stuck_lanes || drains)
         find_longest(job);
@@ -206,7 +267,7 @@ static int compute(struct sm_job *job, struct err *err)
     if (ordered && !job->levels_known && job->routes.vls > 1)
         job->before.vls = LANES_AT_MOST; /* anything may be on any lane */
     if (ordered)
-        order_ease(&job->plan, &job->network, &job->before, &job->routes);
+        update_plan_make_with_levels(&job->plan, &job->network, &job->before, &job->routes);
     return status ? status : plan_check(job, &job->routes, err);
 }
 
@@ -221,7 +282,7 @@ static bool adopt(struct sm_job *job)
     if (job->engine->ranks)
         there->ranks = job->engine->ranks(&job->network, &job->options);
     bool right = plan_check(job, there, &unfit) == 0;
-    if (!right || !job->standing.directed) {
+    if (!right || !job->repair_state.directed) {
         mem_free(there->ranks);
         there->ranks = NULL;
     }
@@ -241,7 +302,7 @@ int sm_job_run(struct sm_job *job, struct err *err)
         return 0;
     if (job->only_adopt)
         return err_set(err, EINVAL, "the tables that are in the switches are not right");
-    int status = job->mend ? mend_run(job, &unfit) : -EAGAIN;
+    int status = job->mend ? repair_job_run(job, &unfit) : -EAGAIN;
     if (status)
         status = compute(job, err);
     if (!status && job->held)
@@ -253,19 +314,20 @@ int sm_job_run(struct sm_job *job, struct err *err)
 
 void plan_receive(struct sm *sm, struct sm_job *job)
 {
-    assert(!sm->received);
-    sm->received = job;
+    assert(!sm->plan->received);
+    sm->plan->received = job;
 }
 
 void plan_take_routes(struct sm *sm)
 {
-    struct sm_job *job = sm->received;
+    struct plan *plan = sm->plan;
+    const struct sm_job *job = plan->received;
     assert(job);
-    if (sm->current != sm->serving)
-        sm_job_free(sm->current);
-    sm->current = job;
-    sm->received = NULL;
-    sm->abandoned = false;
+    if (plan->current != plan->serving)
+        sm_job_free(plan->current);
+    plan->current = plan->received;
+    plan->received = NULL;
+    plan->broken_off = false;
     if (job->routes.note[0])
         sm_say(sm, SM_EVENT_CHANGE, "%s: %s", job->engine->name, job->routes.note);
 }
@@ -274,28 +336,27 @@ void plan_take_routes(struct sm *sm)
  * of the next plan. */
 void plan_break_off(struct sm *sm)
 {
-    sm->abandoned = sm->current != sm->serving;
+    sm->plan->broken_off = sm->plan->current != sm->plan->serving;
 }
 
 void plan_serve(struct sm *sm)
 {
-    if (sm->abandoned || sm->serving == sm->current)
+    struct plan *plan = sm->plan;
+    if (plan->broken_off || plan->serving == plan->current)
         return;
-    sm_job_free(sm->serving);
-    sm->serving = sm->current;
-    repair_release(&sm->serving->repair);
-    routes_release(&sm->serving->before);
-    order_release(&sm->serving->plan);
-    sm->paths_generation++;
+    sm_job_free(plan->serving);
+    plan->serving = plan->current;
+    repair_release(&plan->serving->repair);
+    routes_release(&plan->serving->before);
+    update_plan_release(&plan->serving->plan);
+    plan->paths_generation++;
 }
 
 void plan_drop(struct sm *sm)
 {
-    if (sm->current != sm->serving)
-        sm_job_free(sm->current);
-    sm_job_free(sm->serving);
-    sm->current = sm->serving = NULL;
-    hold_forget(sm);
+    release_jobs(sm->plan);
+    sm->plan->broken_off = false;
+    quiesce_forget(sm);
     qos_forget(sm);
-    sm->paths_generation++;
+    plan_paths_changed(sm);
 }

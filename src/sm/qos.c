@@ -120,16 +120,16 @@ unsigned qos_limit_lanes(struct sm *sm)
 
 static bool needs_lanes(const struct sm *sm)
 {
-    return sm->current && sm->current->routes.vls > 1;
+    return plan_current(sm) && plan_current(sm)->routes.vls > 1;
 }
 
-/* The lanes of an adapter's link that carry what is held (hold.c). */
+/* The lanes of an adapter's link that carry what is held (quiesce.c). */
 static unsigned held_vls(struct sm *sm, const struct qos_port *described)
 {
     const struct service *work = sm->service;
     uint8_t map[QOS_SLS / 2];
     unsigned vls = 0;
-    uint16_t held = hold_lanes(sm);
+    uint16_t held = quiesce_lanes(sm);
     if (!held || !work->written)
         return held ? UINT16_MAX : 0;
     qos_make_map(&work->policy, &work->layout, described, map);
@@ -147,7 +147,7 @@ static void leave_out(struct qos_list *list, unsigned vls)
     list->count = 0;
     for (unsigned i = 0; i < all.count; i++)
         if (vls >> all.entries[i].vl & 1) {
-            list->entries[list->count++] = (struct qos_entry){HOLD_MARK_VL, 0};
+            list->entries[list->count++] = (struct qos_entry){QUIESCE_MARK_VL, 0};
             break;
         }
     for (unsigned i = 0; i < all.count; i++)
@@ -232,9 +232,7 @@ static uint64_t signature_of(struct sm *sm, uint32_t node)
 
 static uint64_t *signature_at(struct sm *sm, uint32_t node)
 {
-    while (sm->service->signatures.count <= node)
-        vec_push(&sm->service->signatures, 0);
-    return &sm->service->signatures.items[node];
+    return vec_at(&sm->service->signatures, node);
 }
 
 static void plan_node(struct sm *sm, uint32_t node)
@@ -266,7 +264,7 @@ void qos_plan(struct sm *sm)
     lay_out(sm);
     bool other = !same_maps(&work->layout, &work->written_layout);
     if (work->policy_changed || other || work->written != all) {
-        if (other && work->written && sm->serving && sm->serving->routes.vls > 1)
+        if (other && work->written && plan_serving(sm) && plan_serving(sm)->routes.vls > 1)
             sm_say(sm, SM_EVENT_WARNING,
                    "levels of service change under routes on several lanes: "
                    "packets under way may change lanes");
@@ -343,7 +341,7 @@ bool qos_is_settled(const struct sm *sm)
 void qos_serve(struct sm *sm)
 {
     struct service *work = sm->service;
-    uint8_t used = sm->serving ? sm->serving->routes.vls : 1;
+    uint8_t used = plan_serving(sm) ? plan_serving(sm)->routes.vls : 1;
     if (!work->unserved && work->served_layout.used == used)
         return;
     qos_release(&work->served);
@@ -355,7 +353,7 @@ void qos_serve(struct sm *sm)
     work->served_layout = work->layout;
     work->served_layout.used = used;
     work->unserved = false;
-    sm->paths_generation++;
+    plan_paths_changed(sm);
     if (used > 1)
         program_all(sm); /* ports are told by which level the manager is reached */
 }
@@ -407,14 +405,14 @@ void qos_set_port(struct sm *sm, uint32_t port, uint8_t *info)
 /* What this port should use towards the manager: its path, like any other. */
 uint8_t qos_master_sl(struct sm *sm, const struct subnet_port *port)
 {
-    if (!sm->serving || sm->serving->routes.vls <= 1)
+    if (!plan_serving(sm) || plan_serving(sm)->routes.vls <= 1)
         return 0;
-    const struct network *network = &sm->serving->network;
+    const struct network *network = &plan_serving(sm)->network;
     unsigned manager = port_at(sm, sm->subnet.own_port)->lid;
     if (!port->lid || port->lid > network->top_lid || manager > network->top_lid ||
         network->owner[port->lid] == NETWORK_NONE || network->owner[manager] == NETWORK_NONE)
         return 0;
-    struct path path = path_lookup(&sm->serving->routes, network, network->owner[port->lid],
+    struct path path = path_lookup(&plan_serving(sm)->routes, network, network->owner[port->lid],
                                    network->owner[manager]);
     return qos_service_level(&sm->service->served_layout, 0, path.sl);
 }

@@ -33,7 +33,7 @@ bool random_table_is_used(const struct subnet_node *node)
 
 unsigned random_table_default(const struct sm *sm, uint32_t node)
 {
-    const struct sm_job *job = sm->current;
+    const struct sm_job *job = plan_current(sm);
     if (!job->routes.default_ports)
         return NO_DEFAULT;
     for (uint32_t at = 0; at < job->nodes.count; at++)
@@ -101,7 +101,7 @@ static void write_block(struct sm *sm, uint32_t node, unsigned block, const uint
     request->modifier = block;
     memcpy(request->data, data, SMP_DATA_BYTES);
     program_block_sent(sm, node);
-    sm_submit(sm, request, HASTE_NONE);
+    sm_submit(sm, request, PRIORITY_NONE);
 }
 
 /* The view by LID was brought up to date when the blocks were sent. */

@@ -34,11 +34,6 @@ struct reconfigure *reconfigure_new(void)
     return mem_zalloc(1, sizeof(struct reconfigure));
 }
 
-void reconfigure_free(struct reconfigure *reconfigure)
-{
-    mem_free(reconfigure);
-}
-
 /* ---- what others ask ---- */
 
 enum phase reconfigure_phase(const struct sm *sm)
@@ -112,7 +107,7 @@ static enum reconfigure_event make_plan(struct sm *sm, uint64_t now)
     report_nodes(sm);
     report_discovered(sm, now);
     enum plan_reason reason = take_reason(r, sm->subnet.generation);
-    struct sm_job *copied = mirror_take_routes(sm);
+    struct sm_job *copied = standby_copy_take_routes(sm);
     if (copied)
         plan_receive(sm, copied);
     else
@@ -140,21 +135,21 @@ static enum reconfigure_event keep_tables(struct sm *sm, uint64_t now)
 {
     (void)now;
     sm->reconfigure->refused = true;
-    hold_end(sm);
+    quiesce_end(sm);
     return EVENT_NONE;
 }
 
 static enum reconfigure_event close_change(struct sm *sm, uint64_t now)
 {
     report_end(sm, now, !sm->reconfigure->refused);
-    mirror_end_change(sm);
+    standby_copy_end_change(sm);
     return EVENT_NONE;
 }
 
 static enum reconfigure_event end_writing(struct sm *sm, uint64_t now)
 {
     (void)now;
-    mirror_end_change(sm);
+    standby_copy_end_change(sm);
     return EVENT_NONE;
 }
 
@@ -344,15 +339,15 @@ bool reconfigure_computed(struct sm *sm, uint64_t now, struct sm_job *job,
         sm_say(sm, SM_EVENT_ERROR, "no routes, the old ones stay: %.200s", refusal->message);
         sm_job_free(job);
         handle(sm, now, EVENT_TABLES_REFUSED);
-    } else if (job->optional && !mend_is_gain(sm, job)) {
+    } else if (job->optional && !repair_job_is_gain(sm, job)) {
         sm_job_free(job);
         handle(sm, now, EVENT_TABLES_NOT_BETTER);
     } else {
-        bool first = !sm->current && (job->has_before || job->adopt);
+        bool first = !plan_current(sm) && (job->has_before || job->adopt);
         plan_receive(sm, job);
         handle(sm, now, EVENT_TABLES_COMPUTED);
         if (first)
-            hold_inherit(sm);
+            quiesce_inherit(sm);
     }
     return true;
 }
@@ -392,7 +387,7 @@ static void settle(struct sm *sm, uint64_t now)
     const struct reconfigure *r = sm->reconfigure;
     if (r->phase == PHASE_COMPUTE || reconfigure_is_distributing(sm))
         return;
-    if (sm->current && !program_tables_under_way(sm) && qos_is_settled(sm)) {
+    if (plan_current(sm) && !program_tables_under_way(sm) && qos_is_settled(sm)) {
         plan_serve(sm);
         qos_serve(sm);
     }
@@ -400,7 +395,7 @@ static void settle(struct sm *sm, uint64_t now)
     blocks_program(sm);
     if (!transactions_idle(sm) || reconfigure_is_outdated(sm))
         return;
-    bool quick = r->phase == PHASE_SETTLE && sm->current && sm->current->provisional;
+    bool quick = r->phase == PHASE_SETTLE && plan_current(sm) && plan_current(sm)->provisional;
     handle(sm, now, quick && !r->refused ? EVENT_QUICK_IN_FORCE : EVENT_ALL_ANSWERED);
 }
 

@@ -61,7 +61,6 @@ enum plan_reason {
 typedef enum reconfigure_event reconfigure_action(struct sm *sm, uint64_t now);
 
 struct reconfigure *reconfigure_new(void);
-void reconfigure_free(struct reconfigure *reconfigure);
 
 /* Opens a change with this cause, unless one is open already: then the two are one. */
 void sm_begin_change(struct sm *sm, uint64_t now, const char *cause, ...)

@@ -7,9 +7,9 @@
 struct report {
     uint64_t since, discovered, computed; /* 0: there was no such phase */
     char cause[REPORT_CAUSE_BYTES];
-    uint64_t sent; /* SMPs before the change */
-    struct program_counts written;
-    VEC(bool) announced; /* by node: it was said to be there */
+    uint64_t sent;          /* SMPs before the change */
+    uint32_t blocks, ports; /* Sets before it */
+    VEC(bool) announced;    /* by node: it was said to be there */
 };
 
 struct report *report_new(void)
@@ -31,7 +31,8 @@ void report_begin(struct sm *sm, uint64_t now, const char *cause)
     report->since = now;
     report->discovered = report->computed = 0;
     report->sent = transactions_sent(sm);
-    report->written = program_counts(sm);
+    report->blocks = program_blocks_sent(sm);
+    report->ports = program_ports_sent(sm);
     snprintf(report->cause, sizeof report->cause, "%s", cause);
     sm_say(sm, SM_EVENT_CHANGE, "%s", report->cause);
 }
@@ -61,7 +62,6 @@ void report_end(struct sm *sm, uint64_t now, bool up)
     /* A change that needed no new routes has no such phases. */
     uint64_t discovered = report->discovered ? report->discovered : now;
     uint64_t computed = report->computed ? report->computed : discovered;
-    struct program_counts written = program_counts(sm);
     sm_say(sm, SM_EVENT_UP,
            "subnet up: %u switches, %u adapters; %s; %.3f ms (discovery %.3f, routes %.3f, "
            "distribution %.3f), %llu SMPs, %u blocks, %u port settings",
@@ -70,14 +70,12 @@ void report_end(struct sm *sm, uint64_t now, bool up)
            (double)(computed - discovered) / (double)NS_PER_MS,
            (double)(now - computed) / (double)NS_PER_MS,
            (unsigned long long)(transactions_sent(sm) - report->sent),
-           written.blocks - report->written.blocks, written.ports - report->written.ports);
+           program_blocks_sent(sm) - report->blocks, program_ports_sent(sm) - report->ports);
 }
 
 static bool *announced_at(struct sm *sm, uint32_t node)
 {
-    while (sm->report->announced.count <= node)
-        vec_push(&sm->report->announced, false);
-    return &sm->report->announced.items[node];
+    return vec_at(&sm->report->announced, node);
 }
 
 /* Whether its coming or going is news. That of a virtual machine's adapter is not: its hypervisor

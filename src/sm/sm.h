@@ -8,21 +8,21 @@
  *   transactions.c  a bounded window of outstanding SMPs, time-outs, retries
  *   discovery.c     who is there and how it is connected
  *   lids.c          addresses, kept wherever possible
- *   mend.c          what of the last tables stays after a change
+ *   repair_job.c          what of the last tables stays after a change
  *   reconfigure.c   the phases from a change to tables in force, as one table
  *   plan.c          from what is known to what is wanted: the routes' snapshot and the tables
  *   distribute.c    in which order tables go out
  *   program.c       the difference between wanted and actual, written to the fabric
  *   random_table.c  the same for switches without linear tables
  *   functions.c     virtual functions of hypervisors' adapters, read and written
- *   amend.c         routes in force that are changed without computing any
+ *   vm_tables.c         routes in force that are changed without computing any
  *   blocks.c        partitions, lanes and multicast, written the same way …
  *   partitions.c    … and what they should be: who is in which partition
  *   qos.c           levels of service on virtual lanes
  *   multicast.c     a tree for each group
  *   change.c        sweeps and traps
  *   mastership.c    who is master (SMInfo); mastership_table.c has its state machine
- *   mirror.c        a standby's copy of the subnet, and taking over with it
+ *   standby_copy.c        a standby's copy of the subnet, and taking over with it
  *   audit.c         whether such a copy was right
  *   report.c        what people are told of a change
  *   policy.h        how it goes about all that; paper_policy.c is the managers' of the papers
@@ -32,11 +32,12 @@
 
 #include "base/err.h"
 #include "base/text.h"
+#include "routing/check/verify_change.h"
 #include "routing/engines/engine_list.h"
 #include "routing/model/network.h"
 #include "routing/model/routes.h"
 #include "routing/repair/repair.h"
-#include "routing/update/order.h"
+#include "routing/update/make_plan.h"
 #include "subnet/groups.h"
 #include "subnet/partitions.h"
 #include "subnet/qos.h"
@@ -67,7 +68,7 @@ struct sm_config {
     unsigned full_every; /* every so many sweeps reads every port; 0: never */
     uint64_t poll_ns;    /* of a standby that watches its master */
     unsigned poll_retries;
-    uint32_t mirror_rate; /* SMPs a second that a standby spends on its copy; 0: it keeps none */
+    uint32_t copy_rate; /* SMPs a second that a standby spends on its copy; 0: it keeps none */
     enum sm_order order;
     enum sm_mode mode;
     uint8_t life_time;  /* of a packet in a switch: 4.096 us * 2^n, told to every switch */
@@ -106,16 +107,16 @@ struct sm_job {
     struct network network;
     bool spares_lane; /* the engine gets one less than there are: groups have that */
     enum sm_mode mode;
-    bool provisional;       /* of a hybrid: the quick tables that go out first */
-    bool adopt;             /* a new master: keep the tables that are there if they are right … */
-    bool only_adopt;        /* … and compute none */
-    bool has_before;        /* there are tables in the switches to start from */
-    bool levels_known;      /* … with the service levels that sources use */
-    bool held;              /* … that are a mixture, and sources wait (sm/hold.c) */
-    struct routes before;   /* these */
-    struct routes routes;   /* sm_job_run() fills this … */
-    struct order_plan plan; /* … and this, */
-    uint32_t longest;       /* and the longest route of old and new tables, … */
+    bool provisional;     /* of a hybrid: the quick tables that go out first */
+    bool adopt;           /* a new master: keep the tables that are there if they are right … */
+    bool only_adopt;      /* … and compute none */
+    bool has_before;      /* there are tables in the switches to start from */
+    bool levels_known;    /* … with the service levels that sources use */
+    bool held;            /* … that are a mixture, and sources wait (sm/quiesce.c) */
+    struct routes before; /* these */
+    struct routes routes; /* sm_job_run() fills this … */
+    struct update_plan plan; /* … and this, */
+    uint32_t longest;        /* and the longest route of old and new tables, … */
     uint32_t longest_before; /* … and of the old ones alone, where it matters; */
     bool hurry;              /* there is no time for the plan's waves if sources can be held */
     VEC(uint32_t) nodes;     /* the subnet's node, by switch of the network */
@@ -125,8 +126,9 @@ struct sm_job {
     unsigned imbalance;      /* of repaired tables: see repair.h */
     uint64_t uneven;         /* pairs on the most used link when that was found to be too many */
     struct repair repair;
-    struct standing standing;        /* what is known of the tables that came out … */
-    struct dependency_graph checked; /* … and what the check knows of them */
+    struct repair_state repair_state; /* what is known of the tables that came out … */
+    struct dependency_graph checked;  /* … and what the check knows of them */
+    struct verify_change change;      /* what the check of a repair has to look at */
     uint64_t *edited; /* LIDs with entries that virtual machines changed since then; NULL: none */
     bool unseen;      /* … some of them since the routes were last checked */
 };
@@ -186,12 +188,12 @@ void sm_groups_changed(struct sm *sm, uint64_t now);
 
 /* While a standby's owner learns what was registered with the master, nothing is handed over to it,
  * for a while: the master tries again later. */
-void sm_learns(struct sm *sm, bool learns);
+void sm_set_syncing(struct sm *sm, bool learns);
 /* Clients' registrations are the owner's business; the manager asks for them where they are missing
  * (ClientReregister), once. A port that was active under another master than the one with this LID,
  * whose registrations the owner has (0: it has none), is found out about when this manager becomes
  * master, and asked when the owner says that it is ready to serve. */
-void sm_inherit(struct sm *sm, uint16_t master_lid);
+void sm_set_registry_master(struct sm *sm, uint16_t master_lid);
 void sm_ask_clients(struct sm *sm, uint64_t now);
 void sm_ask_client(struct sm *sm, uint64_t now, uint64_t guid); /* whoever its master was */
 /* The master that a standby watches. */

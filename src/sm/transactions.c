@@ -25,7 +25,7 @@ struct request_queue {
 struct transactions {
     VEC(struct request) requests;
     uint32_t free;
-    struct request_queue queues[HASTE_COUNT];
+    struct request_queue queues[PRIORITY_COUNT];
     /* Outstanding ones in the order in which they were sent: all have the same time-out but for
      * back-off, so the few later ones just wait a little longer. */
     VEC(uint32_t) flying;
@@ -94,14 +94,14 @@ static uint32_t dequeue(struct transactions *t, struct request_queue *queue)
     return slot;
 }
 
-void sm_submit(struct sm *sm, struct request *request, enum haste haste)
+void sm_submit(struct sm *sm, struct request *request, enum request_priority request_priority)
 {
     struct transactions *t = sm->transactions;
     uint32_t slot = (uint32_t)(request - t->requests.items);
-    request->haste = (uint8_t)haste;
+    request->request_priority = (uint8_t)request_priority;
     if (request->kind->writes && request->kind->attribute != ATTRIBUTE_SM_INFO)
-        mirror_begin_change(sm); /* may move the requests */
-    enqueue(t, &t->queues[haste], slot);
+        standby_copy_begin_change(sm); /* may move the requests */
+    enqueue(t, &t->queues[request_priority], slot);
 }
 
 static void retire(struct transactions *t, uint32_t slot)
@@ -136,8 +136,8 @@ static uint64_t key_for(const struct sm *sm, uint32_t target)
  * leads to a switch. */
 static bool tables_are_good(const struct sm *sm)
 {
-    return sm_state(sm) == SM_MASTER && reconfigure_phase(sm) == PHASE_IDLE && sm->serving &&
-           sm->serving == sm->current && !reconfigure_is_outdated(sm);
+    return sm_state(sm) == SM_MASTER && reconfigure_phase(sm) == PHASE_IDLE && plan_serving(sm) &&
+           plan_serving(sm) == plan_current(sm) && !reconfigure_is_outdated(sm);
 }
 
 /* Tables, not the directed route, lead to the last switch before the end. Whoever got no answer,
@@ -146,8 +146,8 @@ static void start_by_lid(const struct sm *sm, const struct request *request, uns
                          struct sm_message *message)
 {
     const struct subnet_port *ports = sm->subnet.ports.items;
-    if (!sm->config.lid_route || request->tries || request->haste == HASTE_PRESSING || hops < 2 ||
-        !tables_are_good(sm))
+    if (!sm->config.lid_route || request->tries || request->request_priority == PRIORITY_PRESSING ||
+        hops < 2 || !tables_are_good(sm))
         return;
     uint32_t out = request->through != SUBNET_NONE ? request->through : ports[request->target].via;
     const struct subnet_port *from = &ports[subnet_end_port(&sm->subnet, out)];
@@ -204,12 +204,12 @@ static bool window_is_full(const struct transactions *t)
 static uint32_t next_slot(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
-    uint32_t slot = dequeue(t, &t->queues[HASTE_PRESSING]);
+    uint32_t slot = dequeue(t, &t->queues[PRIORITY_PRESSING]);
     if (slot != SUBNET_NONE || window_is_full(t))
         return slot;
-    slot = dequeue(t, &t->queues[HASTE_URGENT]);
-    if (slot == SUBNET_NONE && t->queues[HASTE_NONE].count && mirror_may_send(sm))
-        slot = dequeue(t, &t->queues[HASTE_NONE]);
+    slot = dequeue(t, &t->queues[PRIORITY_URGENT]);
+    if (slot == SUBNET_NONE && t->queues[PRIORITY_NONE].count && standby_copy_may_send(sm))
+        slot = dequeue(t, &t->queues[PRIORITY_NONE]);
     return slot;
 }
 
@@ -342,7 +342,7 @@ static void time_out(struct sm *sm, uint64_t now, uint32_t slot)
         t->counts.gave_up++;
         end_unanswered(sm, now, slot);
     } else {
-        enqueue(t, &t->queues[late.haste], slot);
+        enqueue(t, &t->queues[late.request_priority], slot);
     }
 }
 
@@ -399,8 +399,8 @@ bool transactions_idle(const struct sm *sm)
 {
     const struct transactions *t = sm->transactions;
     size_t waiting = 0;
-    for (unsigned haste = 0; haste < HASTE_COUNT; haste++)
-        waiting += t->queues[haste].count;
+    for (unsigned request_priority = 0; request_priority < PRIORITY_COUNT; request_priority++)
+        waiting += t->queues[request_priority].count;
     return t->flying.count == 0 && waiting == 0;
 }
 
@@ -421,16 +421,16 @@ void sm_counts(const struct sm *sm, struct sm_counts *counts)
     *counts = sm->transactions->counts;
 }
 
-uint32_t transactions_waiting(const struct sm *sm, enum haste haste)
+uint32_t transactions_waiting(const struct sm *sm, enum request_priority request_priority)
 {
-    return sm->transactions->queues[haste].count;
+    return sm->transactions->queues[request_priority].count;
 }
 
 void transactions_flush(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
-    for (unsigned haste = 0; haste < HASTE_COUNT; haste++)
-        for (uint32_t slot; (slot = dequeue(t, &t->queues[haste])) != SUBNET_NONE;)
+    for (unsigned request_priority = 0; request_priority < PRIORITY_COUNT; request_priority++)
+        for (uint32_t slot; (slot = dequeue(t, &t->queues[request_priority])) != SUBNET_NONE;)
             retire(t, slot);
     for (size_t i = 0; i < t->flying.count; i++)
         retire(t, t->flying.items[i]);

@@ -58,7 +58,7 @@ union request_subject {
     } keys; /* a block of an end port's partition table */
     struct {
         uint32_t socket;
-        uint32_t holds; /* hold_count() when it was sent */
+        uint32_t holds; /* quiesce_count() when it was sent */
     } function;         /* a virtual function, to be written */
     struct {
         uint32_t port, distribution;
@@ -71,7 +71,7 @@ union request_subject {
 
 /* The order in which requests are sent. Pressing ones do not wait for room in the window: they are
  * few, and others wait for what they tell. */
-enum haste { HASTE_NONE, HASTE_URGENT, HASTE_PRESSING, HASTE_COUNT };
+enum request_priority { PRIORITY_NONE, PRIORITY_URGENT, PRIORITY_PRESSING, PRIORITY_COUNT };
 
 struct request {
     const struct request_kind *kind;
@@ -84,7 +84,7 @@ struct request {
     uint64_t deadline;
     uint32_t next;       /* in a queue or in the free list */
     uint32_t generation; /* of this slot; part of the transaction id */
-    uint8_t tries, haste;
+    uint8_t tries, request_priority;
     bool outstanding;
 };
 
@@ -93,7 +93,7 @@ void transactions_free(struct transactions *transactions);
 /* A new request; valid until the next call of this function or of sm_submit(). */
 struct request *sm_request(struct sm *sm, const struct request_kind *kind,
                            union request_subject about, uint32_t target);
-void sm_submit(struct sm *sm, struct request *request, enum haste haste);
+void sm_submit(struct sm *sm, struct request *request, enum request_priority request_priority);
 /* What follows if a request is not answered, for a refusal that is as good as that. */
 void transactions_lose(struct sm *sm, uint64_t now, const struct request *request);
 bool transactions_next(struct sm *sm, uint64_t now, struct sm_message *message);
@@ -104,7 +104,8 @@ bool transactions_idle(const struct sm *sm);
 /* Whether requests were dropped since the last call because there is no path to their targets. */
 bool transactions_have_dropped(struct sm *sm);
 uint64_t transactions_sent(const struct sm *sm); /* SMPs, with those that were sent again */
-uint32_t transactions_waiting(const struct sm *sm, enum haste haste); /* in this queue */
+uint32_t transactions_waiting(const struct sm *sm,
+                              enum request_priority request_priority); /* in this queue */
 void transactions_flush(struct sm *sm); /* forget all requests: nobody waits for them any more */
 void transactions_cut(struct sm *sm, uint64_t now); /* give up those that have no way any more */
 

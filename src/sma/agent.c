@@ -34,24 +34,61 @@ static const struct attribute {
     uint16_t id;
     enum owner owner;
     sma_access *get, *set;
+    sma_find *find; /* the block that is copied where one of those is missing */
 } attributes[] = {
-    {ATTRIBUTE_NODE_DESCRIPTION, ANY_NODE, get_description, NULL},
-    {ATTRIBUTE_NODE_INFO, ANY_NODE, get_node_info, NULL},
-    {ATTRIBUTE_SWITCH_INFO, SWITCHES, sma_get_switch_info, sma_set_switch_info},
-    {ATTRIBUTE_GUID_INFO, ANY_NODE, sma_get_guid_info, sma_set_guid_info},
-    {ATTRIBUTE_PORT_INFO, ANY_NODE, sma_get_port_info, sma_set_port_info},
-    {ATTRIBUTE_P_KEY_TABLE, ANY_NODE, sma_get_p_keys, sma_set_p_keys},
-    {ATTRIBUTE_SL2VL_TABLE, ANY_NODE, sma_get_sl2vl, sma_set_sl2vl},
-    {ATTRIBUTE_VL_ARBITRATION_TABLE, ANY_NODE, sma_get_vl_arbitration, sma_set_vl_arbitration},
-    {ATTRIBUTE_LINEAR_FORWARDING_TABLE, SWITCHES, sma_get_linear, sma_set_linear},
-    {ATTRIBUTE_RANDOM_FORWARDING_TABLE, SWITCHES, sma_get_random, sma_set_random},
-    {ATTRIBUTE_MULTICAST_FORWARDING_TABLE, SWITCHES, sma_get_multicast, sma_set_multicast},
-    {ATTRIBUTE_PORT_INFO_EXTENDED, ANY_NODE, sma_get_port_info_extended, NULL},
-    {ATTRIBUTE_MELLANOX_PORT_INFO, ANY_NODE, sma_get_mellanox_port_info,
-     sma_set_mellanox_port_info},
+    {ATTRIBUTE_NODE_DESCRIPTION, ANY_NODE, get_description, NULL, NULL},
+    {ATTRIBUTE_NODE_INFO, ANY_NODE, get_node_info, NULL, NULL},
+    {ATTRIBUTE_SWITCH_INFO, SWITCHES, sma_get_switch_info, sma_set_switch_info, NULL},
+    {ATTRIBUTE_GUID_INFO, ANY_NODE, NULL, NULL, sma_find_guids},
+    {ATTRIBUTE_PORT_INFO, ANY_NODE, sma_get_port_info, sma_set_port_info, NULL},
+    {ATTRIBUTE_P_KEY_TABLE, ANY_NODE, NULL, NULL, sma_find_p_keys},
+    {ATTRIBUTE_SL2VL_TABLE, ANY_NODE, NULL, sma_set_sl2vl, sma_find_sl2vl},
+    {ATTRIBUTE_VL_ARBITRATION_TABLE, ANY_NODE, NULL, NULL, sma_find_vl_arbitration},
+    {ATTRIBUTE_LINEAR_FORWARDING_TABLE, SWITCHES, sma_get_linear, sma_set_linear, NULL},
+    {ATTRIBUTE_RANDOM_FORWARDING_TABLE, SWITCHES, NULL, sma_set_random, sma_find_random},
+    {ATTRIBUTE_MULTICAST_FORWARDING_TABLE, SWITCHES, NULL, NULL, sma_find_multicast},
+    {ATTRIBUTE_PORT_INFO_EXTENDED, ANY_NODE, sma_get_port_info_extended, NULL, NULL},
+    {ATTRIBUTE_MELLANOX_PORT_INFO, ANY_NODE, sma_get_mellanox_port_info, sma_set_mellanox_port_info,
+     NULL},
     {ATTRIBUTE_VIRTUAL_FUNCTION, VIRTUAL_SWITCHES, sma_get_virtual_function,
-     sma_set_virtual_function},
+     sma_set_virtual_function, NULL},
 };
+
+static void copy_item(void *item, unsigned bytes, uint8_t *data, unsigned offset, bool write)
+{
+    uint64_t value = wire_get_bits(data, offset, bytes * 8);
+    if (bytes == 1 && write)
+        *(uint8_t *)item = (uint8_t)value;
+    else if (bytes == 2 && write)
+        *(uint16_t *)item = (uint16_t)value;
+    else if (write)
+        *(uint64_t *)item = value;
+    else
+        wire_set_bits(data, offset, bytes * 8,
+                      bytes == 1   ? *(uint8_t *)item
+                      : bytes == 2 ? *(uint16_t *)item
+                                   : *(uint64_t *)item);
+}
+
+static uint16_t access_block(const struct attribute *attribute, bool write, struct sma *sma,
+                             unsigned port, uint32_t modifier, uint8_t *data)
+{
+    struct sma_block block;
+    if (!attribute->find(sma, port, modifier, &block))
+        return STATUS_BAD_VALUE;
+    for (unsigned i = write && block.read_only; i < block.count; i++)
+        copy_item((uint8_t *)block.items + i * block.item_bytes, block.item_bytes, data,
+                  i * block.item_bytes * 8, write);
+    return STATUS_OK;
+}
+
+static uint16_t access_as(const struct attribute *attribute, bool write, struct sma *sma,
+                          unsigned port, uint32_t modifier, uint8_t *data)
+{
+    sma_access *function = write ? attribute->set : attribute->get;
+    return function ? function(sma, port, modifier, data)
+                    : access_block(attribute, write, sma, port, modifier, data);
+}
 
 static const struct attribute *find_attribute(const struct sma *sma, unsigned id)
 {
@@ -98,15 +135,15 @@ static uint16_t access_attribute(struct sma *sma, unsigned port, uint8_t *mad)
         return STATUS_BAD_METHOD;
     const struct attribute *attribute =
         find_attribute(sma, (unsigned)wire_get(mad, MAD_ATTRIBUTE_ID));
-    if (!attribute || (method == METHOD_SET && !attribute->set))
+    if (!attribute || (method == METHOD_SET && !attribute->set && !attribute->find))
         return STATUS_BAD_ATTRIBUTE;
     if (method == METHOD_SET) {
-        uint16_t status = attribute->set(sma, port, modifier, data);
+        uint16_t status = access_as(attribute, true, sma, port, modifier, data);
         if (status)
             return status;
     }
     memset(data, 0, SMP_DATA_BYTES);
-    return attribute->get(sma, port, modifier, data);
+    return access_as(attribute, false, sma, port, modifier, data);
 }
 
 /* From level 1 on a reader without the key may read everything but the key. It is the key of the
@@ -130,9 +167,9 @@ static enum sma_verdict answer_smp(struct sma *sma, uint64_t now, unsigned port,
         if (!m_key_fits(sma, now, port, mad))
             return SMA_DROP;
         if (method == METHOD_TRAP_REPRESS) {
-            sma_repress(sma, mad);
+            sma_repress_trap(sma, mad);
             if (sma_physical_function(sma)) /* the notice may be of the one who shares the LID */
-                sma_repress(sma_physical_function(sma), mad);
+                sma_repress_trap(sma_physical_function(sma), mad);
             return SMA_DROP;
         }
         status = access_attribute(sma, port, mad);

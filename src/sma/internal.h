@@ -40,13 +40,18 @@ typedef uint16_t sma_access(struct sma *sma, unsigned port, uint32_t modifier, u
 sma_access sma_get_port_info, sma_set_port_info, sma_get_port_info_extended;
 sma_access sma_get_mellanox_port_info, sma_set_mellanox_port_info;
 sma_access sma_get_switch_info, sma_set_switch_info;
-sma_access sma_get_guid_info, sma_set_guid_info;
-sma_access sma_get_p_keys, sma_set_p_keys;
-sma_access sma_get_sl2vl, sma_set_sl2vl;
-sma_access sma_get_vl_arbitration, sma_set_vl_arbitration;
-sma_access sma_get_linear, sma_set_linear;
-sma_access sma_get_random, sma_set_random;
-sma_access sma_get_multicast, sma_set_multicast;
+sma_access sma_get_linear, sma_set_linear, sma_set_sl2vl, sma_set_random;
+
+/* Or the block of a table that a modifier means: numbers of the host's order. False: there is none.
+ */
+struct sma_block {
+    void *items;
+    unsigned item_bytes, count; /* 1, 2 or 8 bytes each */
+    bool read_only;             /* the first item */
+};
+typedef bool sma_find(struct sma *sma, unsigned port, uint32_t modifier, struct sma_block *block);
+sma_find sma_find_guids, sma_find_p_keys, sma_find_sl2vl, sma_find_vl_arbitration, sma_find_random,
+    sma_find_multicast;
 
 /* From one PortInfo to another: the fields named; what a manager sets of a link, but for payload,
  * lanes, width and speed (port_info.c). */
@@ -61,17 +66,17 @@ void sma_device_release(struct sma *sma);
 unsigned sma_device_route(const struct sma *sma, unsigned dlid);
 bool sma_next_function(struct sma *sma, struct sma_output *output);
 /* Whether this LID may be set at port 0, which shares it with the physical function. */
-bool sma_shares_lid(const struct sma *sma, unsigned lid);
+bool sma_can_share_lid(const struct sma *sma, unsigned lid);
 /* The end port `port` may have got another LID: whoever shares it gets it, too. */
-void sma_readdress(struct sma *sma, unsigned port);
+void sma_share_lid(struct sma *sma, unsigned port);
 struct sma *sma_physical_function(const struct sma *vswitch); /* or NULL */
 
 enum sma_verdict sma_answer_performance(struct sma *sma, unsigned port, uint8_t *mad);
 
 /* Traps. `details` goes into the notice behind its head. */
-void sma_raise(struct sma *sma, unsigned port, unsigned trap, unsigned type, const uint8_t *details,
-               unsigned length);
-void sma_repress(struct sma *sma, const uint8_t *mad);
+void sma_raise_trap(struct sma *sma, unsigned port, unsigned trap, unsigned type,
+                    const uint8_t *details, unsigned length);
+void sma_repress_trap(struct sma *sma, const uint8_t *mad);
 bool sma_next_trap(struct sma *sma, uint64_t now, struct sma_output *output);
 uint64_t sma_trap_deadline(const struct sma *sma);
 void sma_report_m_key(struct sma *sma, unsigned port, const uint8_t *mad);

@@ -18,103 +18,76 @@ enum {
 /* CapabilityMask2: error counters in the extended set, too. */
 enum { CAPABILITY2_EXTENDED_ERRORS = 1 << 1 };
 
-const char *const sma_counter_names[COUNTER_COUNT] = {
-    [COUNTER_SYMBOL_ERRORS] = "SymbolErrorCounter",
-    [COUNTER_LINK_RECOVERIES] = "LinkErrorRecoveryCounter",
-    [COUNTER_LINK_DOWNED] = "LinkDownedCounter",
-    [COUNTER_RCV_ERRORS] = "PortRcvErrors",
-    [COUNTER_RCV_REMOTE_PHYSICAL] = "PortRcvRemotePhysicalErrors",
-    [COUNTER_RCV_SWITCH_RELAY] = "PortRcvSwitchRelayErrors",
-    [COUNTER_XMIT_DISCARDS] = "PortXmitDiscards",
-    [COUNTER_XMIT_CONSTRAINT] = "PortXmitConstraintErrors",
-    [COUNTER_RCV_CONSTRAINT] = "PortRcvConstraintErrors",
-    [COUNTER_LOCAL_INTEGRITY] = "LocalLinkIntegrityErrors",
-    [COUNTER_OVERRUNS] = "ExcessiveBufferOverrunErrors",
-    [COUNTER_VL15_DROPPED] = "VL15Dropped",
-    [COUNTER_XMIT_DATA] = "PortXmitData",
-    [COUNTER_RCV_DATA] = "PortRcvData",
-    [COUNTER_XMIT_PACKETS] = "PortXmitPkts",
-    [COUNTER_RCV_PACKETS] = "PortRcvPkts",
-    [COUNTER_XMIT_WAIT] = "PortXmitWait",
-    [COUNTER_UNICAST_XMIT] = "PortUnicastXmitPkts",
-    [COUNTER_UNICAST_RCV] = "PortUnicastRcvPkts",
-    [COUNTER_MULTICAST_XMIT] = "PortMulticastXmitPkts",
-    [COUNTER_MULTICAST_RCV] = "PortMulticastRcvPkts",
+/* Each counter has a field in one or both sets, and a bit of CounterSelect that guards it; bits
+ * from 16 on are in CounterSelect2. */
+enum { BASIC, EXTENDED, NO_FIELD = UINT16_MAX };
+#define IN_BOTH(field, bit, bit_extended)                                                          \
+    {                                                                                              \
+        {PORT_COUNTERS_##field, bit},                                                              \
+        {                                                                                          \
+            PORT_COUNTERS_EXT_##field, bit_extended                                                \
+        }                                                                                          \
+    }
+#define IN_EXTENDED(field, bit)                                                                    \
+    {                                                                                              \
+        {NO_FIELD, 0},                                                                             \
+        {                                                                                          \
+            PORT_COUNTERS_EXT_##field, bit                                                         \
+        }                                                                                          \
+    }
+static const struct counter {
+    const char *name;
+    struct {
+        uint16_t field;
+        uint8_t select_bit;
+    } in[2]; /* by set */
+} counters[COUNTER_COUNT] = {
+    [COUNTER_SYMBOL_ERRORS] = {"SymbolErrorCounter", IN_BOTH(SYMBOL_ERRORS, 0, 16)},
+    [COUNTER_LINK_RECOVERIES] = {"LinkErrorRecoveryCounter", IN_BOTH(LINK_ERROR_RECOVERIES, 1, 17)},
+    [COUNTER_LINK_DOWNED] = {"LinkDownedCounter", IN_BOTH(LINK_DOWNED, 2, 18)},
+    [COUNTER_RCV_ERRORS] = {"PortRcvErrors", IN_BOTH(RECEIVE_ERRORS, 3, 19)},
+    [COUNTER_RCV_REMOTE_PHYSICAL] = {"PortRcvRemotePhysicalErrors",
+                                     IN_BOTH(RECEIVE_REMOTE_PHYSICAL_ERRORS, 4, 20)},
+    [COUNTER_RCV_SWITCH_RELAY] = {"PortRcvSwitchRelayErrors",
+                                  IN_BOTH(RECEIVE_SWITCH_RELAY_ERRORS, 5, 21)},
+    [COUNTER_XMIT_DISCARDS] = {"PortXmitDiscards", IN_BOTH(TRANSMIT_DISCARDS, 6, 22)},
+    [COUNTER_XMIT_CONSTRAINT] = {"PortXmitConstraintErrors",
+                                 IN_BOTH(TRANSMIT_CONSTRAINT_ERRORS, 7, 23)},
+    [COUNTER_RCV_CONSTRAINT] = {"PortRcvConstraintErrors",
+                                IN_BOTH(RECEIVE_CONSTRAINT_ERRORS, 8, 24)},
+    [COUNTER_LOCAL_INTEGRITY] = {"LocalLinkIntegrityErrors",
+                                 IN_BOTH(LOCAL_LINK_INTEGRITY_ERRORS, 9, 25)},
+    [COUNTER_OVERRUNS] = {"ExcessiveBufferOverrunErrors",
+                          IN_BOTH(EXCESSIVE_BUFFER_OVERRUN_ERRORS, 10, 26)},
+    [COUNTER_VL15_DROPPED] = {"VL15Dropped", IN_BOTH(VL15_DROPPED, 11, 27)},
+    [COUNTER_XMIT_DATA] = {"PortXmitData", IN_BOTH(TRANSMIT_DATA, 12, 0)},
+    [COUNTER_RCV_DATA] = {"PortRcvData", IN_BOTH(RECEIVE_DATA, 13, 1)},
+    [COUNTER_XMIT_PACKETS] = {"PortXmitPkts", IN_BOTH(TRANSMIT_PACKETS, 14, 2)},
+    [COUNTER_RCV_PACKETS] = {"PortRcvPkts", IN_BOTH(RECEIVE_PACKETS, 15, 3)},
+    [COUNTER_XMIT_WAIT] = {"PortXmitWait", IN_BOTH(TRANSMIT_WAIT, 16, 28)},
+    [COUNTER_UNICAST_XMIT] = {"PortUnicastXmitPkts", IN_EXTENDED(TRANSMIT_UNICAST_PACKETS, 4)},
+    [COUNTER_UNICAST_RCV] = {"PortUnicastRcvPkts", IN_EXTENDED(RECEIVE_UNICAST_PACKETS, 5)},
+    [COUNTER_MULTICAST_XMIT] = {"PortMulticastXmitPkts",
+                                IN_EXTENDED(TRANSMIT_MULTICAST_PACKETS, 6)},
+    [COUNTER_MULTICAST_RCV] = {"PortMulticastRcvPkts", IN_EXTENDED(RECEIVE_MULTICAST_PACKETS, 7)},
 };
 
-/* Which field shows which counter, and which bit of CounterSelect guards it. */
-struct shown {
-    uint8_t counter, select_bit; /* bits from 16 on are in CounterSelect2 */
-    uint16_t field;
-};
-
-static const struct shown basic[] = {
-    {COUNTER_SYMBOL_ERRORS, 0, PORT_COUNTERS_SYMBOL_ERRORS},
-    {COUNTER_LINK_RECOVERIES, 1, PORT_COUNTERS_LINK_ERROR_RECOVERIES},
-    {COUNTER_LINK_DOWNED, 2, PORT_COUNTERS_LINK_DOWNED},
-    {COUNTER_RCV_ERRORS, 3, PORT_COUNTERS_RECEIVE_ERRORS},
-    {COUNTER_RCV_REMOTE_PHYSICAL, 4, PORT_COUNTERS_RECEIVE_REMOTE_PHYSICAL_ERRORS},
-    {COUNTER_RCV_SWITCH_RELAY, 5, PORT_COUNTERS_RECEIVE_SWITCH_RELAY_ERRORS},
-    {COUNTER_XMIT_DISCARDS, 6, PORT_COUNTERS_TRANSMIT_DISCARDS},
-    {COUNTER_XMIT_CONSTRAINT, 7, PORT_COUNTERS_TRANSMIT_CONSTRAINT_ERRORS},
-    {COUNTER_RCV_CONSTRAINT, 8, PORT_COUNTERS_RECEIVE_CONSTRAINT_ERRORS},
-    {COUNTER_LOCAL_INTEGRITY, 9, PORT_COUNTERS_LOCAL_LINK_INTEGRITY_ERRORS},
-    {COUNTER_OVERRUNS, 10, PORT_COUNTERS_EXCESSIVE_BUFFER_OVERRUN_ERRORS},
-    {COUNTER_VL15_DROPPED, 11, PORT_COUNTERS_VL15_DROPPED},
-    {COUNTER_XMIT_DATA, 12, PORT_COUNTERS_TRANSMIT_DATA},
-    {COUNTER_RCV_DATA, 13, PORT_COUNTERS_RECEIVE_DATA},
-    {COUNTER_XMIT_PACKETS, 14, PORT_COUNTERS_TRANSMIT_PACKETS},
-    {COUNTER_RCV_PACKETS, 15, PORT_COUNTERS_RECEIVE_PACKETS},
-    {COUNTER_XMIT_WAIT, 16, PORT_COUNTERS_TRANSMIT_WAIT},
-};
-
-static const struct shown extended[] = {
-    {COUNTER_XMIT_DATA, 0, PORT_COUNTERS_EXT_TRANSMIT_DATA},
-    {COUNTER_RCV_DATA, 1, PORT_COUNTERS_EXT_RECEIVE_DATA},
-    {COUNTER_XMIT_PACKETS, 2, PORT_COUNTERS_EXT_TRANSMIT_PACKETS},
-    {COUNTER_RCV_PACKETS, 3, PORT_COUNTERS_EXT_RECEIVE_PACKETS},
-    {COUNTER_UNICAST_XMIT, 4, PORT_COUNTERS_EXT_TRANSMIT_UNICAST_PACKETS},
-    {COUNTER_UNICAST_RCV, 5, PORT_COUNTERS_EXT_RECEIVE_UNICAST_PACKETS},
-    {COUNTER_MULTICAST_XMIT, 6, PORT_COUNTERS_EXT_TRANSMIT_MULTICAST_PACKETS},
-    {COUNTER_MULTICAST_RCV, 7, PORT_COUNTERS_EXT_RECEIVE_MULTICAST_PACKETS},
-    {COUNTER_SYMBOL_ERRORS, 16, PORT_COUNTERS_EXT_SYMBOL_ERRORS},
-    {COUNTER_LINK_RECOVERIES, 17, PORT_COUNTERS_EXT_LINK_ERROR_RECOVERIES},
-    {COUNTER_LINK_DOWNED, 18, PORT_COUNTERS_EXT_LINK_DOWNED},
-    {COUNTER_RCV_ERRORS, 19, PORT_COUNTERS_EXT_RECEIVE_ERRORS},
-    {COUNTER_RCV_REMOTE_PHYSICAL, 20, PORT_COUNTERS_EXT_RECEIVE_REMOTE_PHYSICAL_ERRORS},
-    {COUNTER_RCV_SWITCH_RELAY, 21, PORT_COUNTERS_EXT_RECEIVE_SWITCH_RELAY_ERRORS},
-    {COUNTER_XMIT_DISCARDS, 22, PORT_COUNTERS_EXT_TRANSMIT_DISCARDS},
-    {COUNTER_XMIT_CONSTRAINT, 23, PORT_COUNTERS_EXT_TRANSMIT_CONSTRAINT_ERRORS},
-    {COUNTER_RCV_CONSTRAINT, 24, PORT_COUNTERS_EXT_RECEIVE_CONSTRAINT_ERRORS},
-    {COUNTER_LOCAL_INTEGRITY, 25, PORT_COUNTERS_EXT_LOCAL_LINK_INTEGRITY_ERRORS},
-    {COUNTER_OVERRUNS, 26, PORT_COUNTERS_EXT_EXCESSIVE_BUFFER_OVERRUN_ERRORS},
-    {COUNTER_VL15_DROPPED, 27, PORT_COUNTERS_EXT_VL15_DROPPED},
-    {COUNTER_XMIT_WAIT, 28, PORT_COUNTERS_EXT_TRANSMIT_WAIT},
-};
-
-/* One of the two sets, so that one pair of functions serves both. */
-struct counter_set {
-    const struct shown *shown;
-    unsigned count;
-    bool sticky;
-    enum wire_field port_select, select, select2;
-};
-static const struct counter_set basic_set = {basic,
-                                             sizeof basic / sizeof basic[0],
-                                             true,
-                                             PORT_COUNTERS_PORT_SELECT,
-                                             PORT_COUNTERS_COUNTER_SELECT,
-                                             PORT_COUNTERS_COUNTER_SELECT2};
-static const struct counter_set extended_set = {extended,
-                                                sizeof extended / sizeof extended[0],
-                                                false,
-                                                PORT_COUNTERS_EXT_PORT_SELECT,
-                                                PORT_COUNTERS_EXT_COUNTER_SELECT,
-                                                PORT_COUNTERS_EXT_COUNTER_SELECT2};
-
-static uint64_t *base_of(const struct counter_set *set, struct sma_counters *counters)
+const char *sma_counter_name(enum sma_counter counter)
 {
-    return set->sticky ? counters->base32 : counters->base64;
+    return counters[counter].name;
+}
+
+/* What a set has beside its counters. */
+static const struct {
+    enum wire_field port_select, select, select2;
+} sets[] = {[BASIC] = {PORT_COUNTERS_PORT_SELECT, PORT_COUNTERS_COUNTER_SELECT,
+                       PORT_COUNTERS_COUNTER_SELECT2},
+            [EXTENDED] = {PORT_COUNTERS_EXT_PORT_SELECT, PORT_COUNTERS_EXT_COUNTER_SELECT,
+                          PORT_COUNTERS_EXT_COUNTER_SELECT2}};
+
+static uint64_t *base_of(unsigned set, struct sma_counters *port)
+{
+    return set == BASIC ? port->base32 : port->base64;
 }
 
 static uint64_t largest(enum wire_field field)
@@ -123,38 +96,40 @@ static uint64_t largest(enum wire_field field)
                                           : (UINT64_C(1) << wire_fields[field].width) - 1;
 }
 
-static void clear_counters(struct sma *sma, const struct counter_set *set, unsigned first,
-                           unsigned last, const uint8_t *data)
+static void clear_counters(struct sma *sma, unsigned set, unsigned first, unsigned last,
+                           const uint8_t *data)
 {
-    uint64_t selected = wire_get(data, set->select) | wire_get(data, set->select2) << 16;
+    uint64_t selected = wire_get(data, sets[set].select) | wire_get(data, sets[set].select2) << 16;
     for (unsigned port = first; port <= last; port++) {
-        struct sma_counters *counters = &sma->ports[port].counters;
-        for (unsigned i = 0; i < set->count; i++)
-            if (selected >> set->shown[i].select_bit & 1)
-                base_of(set, counters)[set->shown[i].counter] =
-                    counters->total[set->shown[i].counter] - wire_get(data, set->shown[i].field);
+        struct sma_counters *at = &sma->ports[port].counters;
+        for (unsigned i = 0; i < COUNTER_COUNT; i++)
+            if (counters[i].in[set].field != NO_FIELD &&
+                selected >> counters[i].in[set].select_bit & 1)
+                base_of(set, at)[i] = at->total[i] - wire_get(data, counters[i].in[set].field);
     }
 }
 
-static void show_counters(struct sma *sma, const struct counter_set *set, unsigned first,
-                          unsigned last, uint8_t *data)
+static void show_counters(struct sma *sma, unsigned set, unsigned first, unsigned last,
+                          uint8_t *data)
 {
-    for (unsigned i = 0; i < set->count; i++) {
-        uint64_t sum = 0, most = largest(set->shown[i].field);
+    for (unsigned i = 0; i < COUNTER_COUNT; i++) {
+        enum wire_field field = counters[i].in[set].field;
+        uint64_t sum = 0;
+        if (counters[i].in[set].field == NO_FIELD)
+            continue;
         for (unsigned port = first; port <= last; port++) {
-            struct sma_counters *counters = &sma->ports[port].counters;
-            unsigned counter = set->shown[i].counter;
-            sum += counters->total[counter] - base_of(set, counters)[counter];
+            struct sma_counters *at = &sma->ports[port].counters;
+            sum += at->total[i] - base_of(set, at)[i];
         }
-        wire_set(data, set->shown[i].field, set->sticky && sum > most ? most : sum);
+        wire_set(data, field, set == BASIC && sum > largest(field) ? largest(field) : sum);
     }
 }
 
 /* Port 0 of an adapter is the one that was asked: tools that are given only a LID ask so. */
-static uint16_t access_counters(struct sma *sma, unsigned port, const struct counter_set *set,
-                                bool write, uint8_t *data)
+static uint16_t access_counters(struct sma *sma, unsigned port, unsigned set, bool write,
+                                uint8_t *data)
 {
-    unsigned select = (unsigned)wire_get(data, set->port_select);
+    unsigned select = (unsigned)wire_get(data, sets[set].port_select);
     unsigned one = select == 0 && sma->kind != KIND_SWITCH ? port : select;
     unsigned first = select == ALL_PORTS ? 1 : one;
     unsigned last = select == ALL_PORTS ? sma->port_count : one;
@@ -162,11 +137,12 @@ static uint16_t access_counters(struct sma *sma, unsigned port, const struct cou
         return STATUS_BAD_VALUE;
     if (write)
         clear_counters(sma, set, first, last, data);
-    uint64_t selected = wire_get(data, set->select), selected2 = wire_get(data, set->select2);
+    uint64_t selected = wire_get(data, sets[set].select);
+    uint64_t selected2 = wire_get(data, sets[set].select2);
     memset(data, 0, MAD_BYTES - GMP_DATA_OFFSET);
-    wire_set(data, set->port_select, select);
-    wire_set(data, set->select, selected);
-    wire_set(data, set->select2, selected2);
+    wire_set(data, sets[set].port_select, select);
+    wire_set(data, sets[set].select, selected);
+    wire_set(data, sets[set].select2, selected2);
     show_counters(sma, set, first, last, data);
     return STATUS_OK;
 }
@@ -195,9 +171,9 @@ static uint16_t access_performance(struct sma *sma, unsigned port, uint8_t *mad)
     case ATTRIBUTE_CLASS_PORT_INFO:
         return method == METHOD_GET ? get_class_port_info(sma, data) : STATUS_BAD_ATTRIBUTE;
     case ATTRIBUTE_PORT_COUNTERS:
-        return access_counters(sma, port, &basic_set, method == METHOD_SET, data);
+        return access_counters(sma, port, BASIC, method == METHOD_SET, data);
     case ATTRIBUTE_PORT_COUNTERS_EXT:
-        return access_counters(sma, port, &extended_set, method == METHOD_SET, data);
+        return access_counters(sma, port, EXTENDED, method == METHOD_SET, data);
     default: return STATUS_BAD_ATTRIBUTE;
     }
 }

@@ -128,7 +128,7 @@ static bool end_port_valid(const struct sma *sma, const uint8_t *info, const uin
         return false;
     if (sma->kind == KIND_SWITCH && lmc && !wire_get(sma->switch_info, SWITCH_INFO_ENHANCED_PORT0))
         return false;
-    return sma_shares_lid(sma, (unsigned)lid);
+    return sma_can_share_lid(sma, (unsigned)lid);
 }
 
 static bool state_valid(const struct sma *sma, unsigned port, const uint8_t *data)
@@ -296,7 +296,7 @@ uint16_t sma_set_port_info(struct sma *sma, unsigned port, uint32_t modifier, ui
     if (sma_port_state(sma, target) == PORT_STATE_DOWN && link_settings_differ(before, state->info))
         command_link(sma, target);
     if (end)
-        sma_readdress(sma, target);
+        sma_share_lid(sma, target);
     return STATUS_OK;
 }
 

@@ -59,7 +59,7 @@ enum sma_counter {
     COUNTER_MULTICAST_RCV,
     COUNTER_COUNT,
 };
-extern const char *const sma_counter_names[COUNTER_COUNT];
+const char *sma_counter_name(enum sma_counter counter);
 
 /* Totals since the start; the two sets a client can clear are differences to a base. */
 struct sma_counters {
@@ -116,7 +116,7 @@ void sma_release(struct sma *sma);
 void sma_set_port_guid(struct sma *sma, unsigned port, uint64_t guid);
 /* Both in one device (wire/vswitch.h): `function` is an adapter whose own port is at this port of
  * the virtual switch. Call it again when either is born anew; both must stay where they are. */
-void sma_join(struct sma *vswitch, unsigned port, struct sma *function, unsigned own_port);
+void sma_join_device(struct sma *vswitch, unsigned port, struct sma *function, unsigned own_port);
 /* What the hardware of a port can do: masks as in PortInfo; FDR10 stands beside the masks. */
 void sma_set_link_support(struct sma *sma, unsigned port, uint8_t widths, uint8_t speeds,
                           uint8_t speeds_ext, bool fdr10);
@@ -156,15 +156,13 @@ void sma_link_down(struct sma *sma, unsigned port, unsigned physical_state);
 void sma_function_up(struct sma *sma, unsigned port, unsigned width, unsigned speed,
                      unsigned speed_ext, bool fdr10);
 /* Whether a link may be there at all: a virtual function without a LID has none. */
-bool sma_wants_link(const struct sma *sma);
+bool sma_needs_link(const struct sma *sma);
 
 /* Things an agent reports (section 14.2.5.1): each raises its trap, and its counter if it has one;
  * a violation at a switch's external port is counted by the data path, which knows the direction.
  */
 void sma_report_threshold(struct sma *sma, unsigned port, unsigned trap); /* 129, 130, 131 */
 void sma_report_capability(struct sma *sma, unsigned port, uint32_t set, uint32_t cleared);
-void sma_report_description(struct sma *sma, const char *description);
-void sma_report_system_guid(struct sma *sma, uint64_t guid);
 struct sma_key_violation {
     uint16_t slid, dlid;
     uint32_t key;

@@ -1,7 +1,8 @@
 /* Tables an agent keeps for the data path: forwarding, partitions, lanes, GUIDs, switch settings.
  *
- * Each attribute has a get and a set over blocks of 64 bytes; the block, the port and the position
- * stand in the attribute modifier (14.2.5). At the end are the look-ups of the data path. */
+ * Most are read and written in blocks of up to 64 bytes; the block, the port and the position stand
+ * in the attribute modifier (14.2.5), and the functions here find the block that one means. At the
+ * end are the look-ups of the data path. */
 #include "sma/internal.h"
 
 #include <string.h>
@@ -37,60 +38,27 @@ uint16_t sma_set_switch_info(struct sma *sma, unsigned port, uint32_t modifier, 
     return STATUS_OK;
 }
 
-/* GUIDInfo: block of eight; entry 0 is the port's own and read only. */
-static bool guid_block_fits(const struct sma *sma, uint32_t block)
+/* GUIDInfo: blocks of eight; entry 0 is the port's own and read only. */
+bool sma_find_guids(struct sma *sma, unsigned port, uint32_t modifier, struct sma_block *block)
 {
-    return block < sma->options.guids / GUID_BLOCK;
-}
-
-uint16_t sma_get_guid_info(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
-{
-    if (!guid_block_fits(sma, modifier))
-        return STATUS_BAD_VALUE;
-    const uint64_t *guids = sma->ports[sma_end_port(sma, port)].guids + modifier * GUID_BLOCK;
-    for (unsigned i = 0; i < GUID_BLOCK; i++)
-        wire_set_at(data, GUID_INFO_GUID, i, guids[i]);
-    return STATUS_OK;
-}
-
-uint16_t sma_set_guid_info(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
-{
-    if (!guid_block_fits(sma, modifier))
-        return STATUS_BAD_VALUE;
-    uint64_t *guids = sma->ports[sma_end_port(sma, port)].guids + modifier * GUID_BLOCK;
-    for (unsigned i = modifier == 0; i < GUID_BLOCK; i++)
-        guids[i] = wire_get_at(data, GUID_INFO_GUID, i);
-    return STATUS_OK;
+    if (modifier >= sma->options.guids / GUID_BLOCK)
+        return false;
+    uint64_t *guids = sma->ports[sma_end_port(sma, port)].guids;
+    *block = (struct sma_block){guids + modifier * GUID_BLOCK, sizeof *guids, GUID_BLOCK,
+                                .read_only = modifier == 0};
+    return true;
 }
 
 /* P_KeyTable: block in the low half of the modifier, the switch's port in the high half. */
-static uint16_t *p_key_block(struct sma *sma, unsigned port, uint32_t modifier)
+bool sma_find_p_keys(struct sma *sma, unsigned port, uint32_t modifier, struct sma_block *block)
 {
-    unsigned block = modifier & 0xFFFF;
+    unsigned number = modifier & 0xFFFF;
     unsigned target = sma->kind == KIND_SWITCH ? modifier >> 16 : port;
-    if (block >= sma->options.p_keys / P_KEY_BLOCK || target > sma->port_count)
-        return NULL;
-    return sma->ports[target].p_keys + block * P_KEY_BLOCK;
-}
-
-uint16_t sma_get_p_keys(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
-{
-    const uint16_t *keys = p_key_block(sma, port, modifier);
-    if (!keys)
-        return STATUS_BAD_VALUE;
-    for (unsigned i = 0; i < P_KEY_BLOCK; i++)
-        wire_set_at(data, P_KEY_TABLE_P_KEY, i, keys[i]);
-    return STATUS_OK;
-}
-
-uint16_t sma_set_p_keys(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
-{
-    uint16_t *keys = p_key_block(sma, port, modifier);
-    if (!keys)
-        return STATUS_BAD_VALUE;
-    for (unsigned i = 0; i < P_KEY_BLOCK; i++)
-        keys[i] = (uint16_t)wire_get_at(data, P_KEY_TABLE_P_KEY, i);
-    return STATUS_OK;
+    if (number >= sma->options.p_keys / P_KEY_BLOCK || target > sma->port_count)
+        return false;
+    uint16_t *keys = sma->ports[target].p_keys + number * P_KEY_BLOCK;
+    *block = (struct sma_block){keys, sizeof *keys, P_KEY_BLOCK, false};
+    return true;
 }
 
 /* SLtoVLMappingTable: a switch has one for each pair of input and output, adapters one a port. */
@@ -116,13 +84,11 @@ static uint8_t *sl2vl_addressed(const struct sma *sma, unsigned port, uint32_t m
                                                                : sl2vl_row(sma, input, output);
 }
 
-uint16_t sma_get_sl2vl(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
+bool sma_find_sl2vl(struct sma *sma, unsigned port, uint32_t modifier, struct sma_block *block)
 {
-    const uint8_t *row = sl2vl_addressed(sma, port, modifier);
-    if (!row)
-        return STATUS_BAD_VALUE;
-    memcpy(data, row, sizeof sma->sl2vl[0]);
-    return STATUS_OK;
+    *block =
+        (struct sma_block){sl2vl_addressed(sma, port, modifier), 1, sizeof sma->sl2vl[0], false};
+    return block->items != NULL;
 }
 
 /* Optimised programming: one map for all inputs, or all outputs, of a switch. */
@@ -154,34 +120,19 @@ uint16_t sma_set_sl2vl(struct sma *sma, unsigned port, uint32_t modifier, uint8_
 
 /* VLArbitrationTable: parts 1 and 2 are the low-priority table, 3 and 4 the high one, in halves of
  * 32 entries. */
-static uint8_t *arbitration_part(struct sma *sma, unsigned port, uint32_t modifier)
+bool sma_find_vl_arbitration(struct sma *sma, unsigned port, uint32_t modifier,
+                             struct sma_block *block)
 {
     unsigned part = modifier >> 16;
     unsigned target = sma->kind == KIND_SWITCH ? modifier & 0xFFFF : port;
     if (part < 1 || part > 4 || target > sma->port_count)
-        return NULL;
+        return false;
     unsigned first_entry = part % 2 ? 0 : 32;
     if (sma->options.vl_arbitration <= first_entry)
-        return NULL;
-    return sma->ports[target].vl_arbitration[part - 1];
-}
-
-uint16_t sma_get_vl_arbitration(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
-{
-    const uint8_t *part = arbitration_part(sma, port, modifier);
-    if (!part)
-        return STATUS_BAD_VALUE;
-    memcpy(data, part, SMP_DATA_BYTES);
-    return STATUS_OK;
-}
-
-uint16_t sma_set_vl_arbitration(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
-{
-    uint8_t *part = arbitration_part(sma, port, modifier);
-    if (!part)
-        return STATUS_BAD_VALUE;
-    memcpy(part, data, SMP_DATA_BYTES);
-    return STATUS_OK;
+        return false;
+    *block =
+        (struct sma_block){sma->ports[target].vl_arbitration[part - 1], 1, SMP_DATA_BYTES, false};
+    return true;
 }
 
 uint16_t sma_get_linear(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
@@ -232,63 +183,38 @@ static void index_random_table(struct sma *sma)
     }
 }
 
-static uint8_t *random_block(struct sma *sma, uint32_t modifier)
-{
-    bool fits = sma->random_blocks && modifier < sma->options.random_entries / RANDOM_BLOCK;
-    return fits ? sma->random_blocks + modifier * SMP_DATA_BYTES : NULL;
-}
-
-uint16_t sma_get_random(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
+bool sma_find_random(struct sma *sma, unsigned port, uint32_t modifier, struct sma_block *block)
 {
     (void)port;
-    const uint8_t *block = random_block(sma, modifier);
-    if (!block)
-        return STATUS_BAD_VALUE;
-    memcpy(data, block, SMP_DATA_BYTES);
-    return STATUS_OK;
+    if (!sma->random_blocks || modifier >= sma->options.random_entries / RANDOM_BLOCK)
+        return false;
+    *block = (struct sma_block){sma->random_blocks + modifier * SMP_DATA_BYTES, 1, SMP_DATA_BYTES,
+                                false};
+    return true;
 }
 
 uint16_t sma_set_random(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
 {
-    (void)port;
-    uint8_t *block = random_block(sma, modifier);
-    if (!block)
+    struct sma_block block;
+    if (!sma_find_random(sma, port, modifier, &block))
         return STATUS_BAD_VALUE;
-    memcpy(block, data, SMP_DATA_BYTES);
+    memcpy(block.items, data, SMP_DATA_BYTES);
     index_random_table(sma);
     return STATUS_OK;
 }
 
 /* Multicast: block in bits 0–8, position (which sixteen ports) in bits 28–31. */
-static uint16_t *multicast_block(struct sma *sma, uint32_t modifier)
+bool sma_find_multicast(struct sma *sma, unsigned port, uint32_t modifier, struct sma_block *block)
 {
-    unsigned block = modifier & 0x1FF, position = modifier >> 28;
-    if (block >= sma->options.multicast_entries / MULTICAST_BLOCK ||
+    unsigned number = modifier & 0x1FF, position = modifier >> 28;
+    (void)port;
+    if (number >= sma->options.multicast_entries / MULTICAST_BLOCK ||
         position > sma->port_count / 16u)
-        return NULL;
-    return sma->multicast + position * sma->options.multicast_entries + block * MULTICAST_BLOCK;
-}
-
-uint16_t sma_get_multicast(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
-{
-    (void)port;
-    const uint16_t *masks = multicast_block(sma, modifier);
-    if (!masks)
-        return STATUS_BAD_VALUE;
-    for (unsigned i = 0; i < MULTICAST_BLOCK; i++)
-        wire_set_at(data, MULTICAST_FORWARDING_TABLE_PORT_MASK, i, masks[i]);
-    return STATUS_OK;
-}
-
-uint16_t sma_set_multicast(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
-{
-    (void)port;
-    uint16_t *masks = multicast_block(sma, modifier);
-    if (!masks)
-        return STATUS_BAD_VALUE;
-    for (unsigned i = 0; i < MULTICAST_BLOCK; i++)
-        masks[i] = (uint16_t)wire_get_at(data, MULTICAST_FORWARDING_TABLE_PORT_MASK, i);
-    return STATUS_OK;
+        return false;
+    uint16_t *masks =
+        sma->multicast + position * sma->options.multicast_entries + number * MULTICAST_BLOCK;
+    *block = (struct sma_block){masks, sizeof *masks, MULTICAST_BLOCK, false};
+    return true;
 }
 
 unsigned sma_route_unicast(const struct sma *sma, unsigned dlid)

@@ -23,8 +23,8 @@ static uint16_t port_lid(const struct sma *sma, unsigned port)
     return (uint16_t)wire_get(sma->ports[port].info, PORT_INFO_LID);
 }
 
-void sma_raise(struct sma *sma, unsigned port, unsigned trap, unsigned type, const uint8_t *details,
-               unsigned length)
+void sma_raise_trap(struct sma *sma, unsigned port, unsigned trap, unsigned type,
+                    const uint8_t *details, unsigned length)
 {
     unsigned end = sma_end_port(sma, port);
     const uint8_t *info = sma->ports[end].info;
@@ -51,7 +51,7 @@ void sma_raise(struct sma *sma, unsigned port, unsigned trap, unsigned type, con
 }
 
 /* A repress names its trap by the notice it returns. */
-void sma_repress(struct sma *sma, const uint8_t *mad)
+void sma_repress_trap(struct sma *sma, const uint8_t *mad)
 {
     for (unsigned i = 0; i < sma->trap_count; i++) {
         if (memcmp(sma->traps[i].notice, mad + SMP_DATA_OFFSET, NOTICE_BYTES) != 0)
@@ -100,7 +100,7 @@ void sma_report_link_state(struct sma *sma)
 {
     uint8_t details[2] = {0};
     wire_set(details, TRAP_LINK_STATE_LID, port_lid(sma, 0));
-    sma_raise(sma, 0, 128, TYPE_URGENT, details, sizeof details);
+    sma_raise_trap(sma, 0, 128, TYPE_URGENT, details, sizeof details);
 }
 
 void sma_report_threshold(struct sma *sma, unsigned port, unsigned trap)
@@ -111,7 +111,7 @@ void sma_report_threshold(struct sma *sma, unsigned port, unsigned trap)
         sma_count(sma, port, counters[trap - 129], 1);
     wire_set(details, TRAP_LINK_INTEGRITY_LID, port_lid(sma, sma_end_port(sma, port)));
     wire_set(details, TRAP_LINK_INTEGRITY_PORT, port);
-    sma_raise(sma, port, trap, TYPE_URGENT, details, sizeof details);
+    sma_raise_trap(sma, port, trap, TYPE_URGENT, details, sizeof details);
 }
 
 void sma_report_capability(struct sma *sma, unsigned port, uint32_t set, uint32_t cleared)
@@ -125,38 +125,7 @@ void sma_report_capability(struct sma *sma, unsigned port, uint32_t set, uint32_
     uint8_t details[14] = {0};
     wire_set(details, TRAP_LOCAL_CHANGES_LID, port_lid(sma, sma_end_port(sma, port)));
     wire_set(details, TRAP_LOCAL_CHANGES_CAPABILITY_MASK, after);
-    sma_raise(sma, port, 144, TYPE_INFORMATION, details, sizeof details);
-}
-
-void sma_report_description(struct sma *sma, const char *description)
-{
-    memset(sma->description, 0, sizeof sma->description);
-    memcpy(sma->description, description, strnlen(description, sizeof sma->description));
-    /* Every end port has a manager of its own to tell. */
-    for (unsigned port = 0; port <= sma->port_count; port++) {
-        uint8_t details[14] = {0};
-        if (!sma_is_end_port(sma, port))
-            continue;
-        wire_set(details, TRAP_LOCAL_CHANGES_LID, port_lid(sma, port));
-        wire_set(details, TRAP_LOCAL_CHANGES_OTHER, 1);
-        wire_set(details, TRAP_LOCAL_CHANGES_CAPABILITY_MASK,
-                 wire_get(sma->ports[port].info, PORT_INFO_CAPABILITY_MASK));
-        wire_set(details, TRAP_LOCAL_CHANGES_NODE_DESCRIPTION, 1);
-        sma_raise(sma, port, 144, TYPE_INFORMATION, details, sizeof details);
-    }
-}
-
-void sma_report_system_guid(struct sma *sma, uint64_t guid)
-{
-    wire_set(sma->node_info, NODE_INFO_SYSTEM_IMAGE_GUID, guid);
-    for (unsigned port = 0; port <= sma->port_count; port++) {
-        uint8_t details[14] = {0};
-        if (!sma_is_end_port(sma, port))
-            continue;
-        wire_set(details, TRAP_SYSTEM_IMAGE_GUID_LID, port_lid(sma, port));
-        wire_set(details, TRAP_SYSTEM_IMAGE_GUID_GUID, guid);
-        sma_raise(sma, port, 145, TYPE_INFORMATION, details, sizeof details);
-    }
+    sma_raise_trap(sma, port, 144, TYPE_INFORMATION, details, sizeof details);
 }
 
 void sma_report_m_key(struct sma *sma, unsigned port, const uint8_t *mad)
@@ -177,7 +146,7 @@ void sma_report_m_key(struct sma *sma, unsigned port, const uint8_t *mad)
         memcpy(wire_bytes(details, TRAP_BAD_M_KEY_RETURN_PATH),
                mad + wire_fields[SMP_RETURN_PATH].offset / 8, hops + 1 > room ? room : hops + 1);
     }
-    sma_raise(sma, port, 256, TYPE_SECURITY, details, sizeof details);
+    sma_raise_trap(sma, port, 256, TYPE_SECURITY, details, sizeof details);
 }
 
 static void fill_key_violation(uint8_t *details, const struct sma_key_violation *violation)
@@ -204,7 +173,7 @@ void sma_report_p_key(struct sma *sma, unsigned port, const struct sma_key_viola
     count_violation(sma->ports[port].info, PORT_INFO_P_KEY_VIOLATIONS);
     if (sma->kind != KIND_SWITCH || port == 0) {
         fill_key_violation(details, violation);
-        sma_raise(sma, port, 257, TYPE_SECURITY, details, sizeof details);
+        sma_raise_trap(sma, port, 257, TYPE_SECURITY, details, sizeof details);
         return;
     }
     enum { VALID_ALL_BUT_GIDS = 0x3F }; /* both LIDs, P_Key, SL and both QPs */
@@ -217,7 +186,7 @@ void sma_report_p_key(struct sma *sma, unsigned port, const struct sma_key_viola
     wire_set(details, TRAP_SWITCH_BAD_P_KEY_QP2, violation->dest_qp);
     wire_set(details, TRAP_SWITCH_BAD_P_KEY_SWITCH_LID, port_lid(sma, 0));
     wire_set(details, TRAP_SWITCH_BAD_P_KEY_PORT, port);
-    sma_raise(sma, port, 259, TYPE_SECURITY, details, sizeof details);
+    sma_raise_trap(sma, port, 259, TYPE_SECURITY, details, sizeof details);
 }
 
 void sma_report_q_key(struct sma *sma, unsigned port, const struct sma_key_violation *violation)
@@ -225,5 +194,5 @@ void sma_report_q_key(struct sma *sma, unsigned port, const struct sma_key_viola
     uint8_t details[54] = {0};
     count_violation(sma->ports[port].info, PORT_INFO_Q_KEY_VIOLATIONS);
     fill_key_violation(details, violation);
-    sma_raise(sma, port, 258, TYPE_SECURITY, details, sizeof details);
+    sma_raise_trap(sma, port, 258, TYPE_SECURITY, details, sizeof details);
 }

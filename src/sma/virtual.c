@@ -109,16 +109,10 @@ static void refresh_table(struct sma *vswitch)
 unsigned sma_device_route(const struct sma *sma, unsigned dlid)
 {
     const struct sma_device *device = sma->device;
-    unsigned low = 0, high = device->range_count; /* the last one that begins at or before dlid */
-    while (low < high) {
-        unsigned middle = (low + high) / 2;
-        if (device->ranges[middle].first <= dlid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low && dlid <= device->ranges[low - 1].last ? device->ranges[low - 1].port
-                                                       : VSWITCH_UPLINK;
+    size_t behind; /* the last one that begins at or before dlid */
+    lower_bound(behind, device->range_count, device->ranges[behind].first <= dlid);
+    return behind && dlid <= device->ranges[behind - 1].last ? device->ranges[behind - 1].port
+                                                             : VSWITCH_UPLINK;
 }
 
 const uint8_t *sma_linear_table(const struct sma *sma)
@@ -139,7 +133,7 @@ const uint8_t *sma_linear_table(const struct sma *sma)
 
 /* ---- one device ---- */
 
-void sma_join(struct sma *vswitch, unsigned port, struct sma *function, unsigned own_port)
+void sma_join_device(struct sma *vswitch, unsigned port, struct sma *function, unsigned own_port)
 {
     if (!vswitch->device || port < VSWITCH_PF || port > vswitch->port_count ||
         (function->host && (function->host != vswitch || function->host_port != port)))
@@ -157,18 +151,18 @@ static bool is_virtual_function(const struct sma *sma)
     return sma->host && sma->host_port != VSWITCH_PF;
 }
 
-bool sma_wants_link(const struct sma *sma)
+bool sma_needs_link(const struct sma *sma)
 {
     return !is_virtual_function(sma) || lid_of(sma) != 0;
 }
 
-bool sma_shares_lid(const struct sma *sma, unsigned lid)
+bool sma_can_share_lid(const struct sma *sma, unsigned lid)
 {
     const struct sma *pf = sma_physical_function(sma);
     return !pf || (lid & ((1u << wire_get(end_of(pf)->info, PORT_INFO_LMC)) - 1)) == 0;
 }
 
-void sma_readdress(struct sma *sma, unsigned port)
+void sma_share_lid(struct sma *sma, unsigned port)
 {
     struct sma *pf = sma_physical_function(sma);
     if (pf)

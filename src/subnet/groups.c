@@ -21,15 +21,9 @@ void groups_release(struct groups *groups)
 /* Where the MGID is, or where it would go. */
 static size_t place_of(const struct groups *groups, const uint8_t mgid[16])
 {
-    size_t low = 0, high = groups->all.count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (memcmp(groups->all.items[middle]->mgid, mgid, 16) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t place;
+    lower_bound(place, groups->all.count, memcmp(groups->all.items[place]->mgid, mgid, 16) < 0);
+    return place;
 }
 
 struct group *groups_find(const struct groups *groups, const uint8_t mgid[16])
@@ -62,10 +56,7 @@ struct group *groups_add(struct groups *groups, const struct group *group)
     struct group *added = mem_alloc(sizeof *added);
     *added = *group;
     memset(&added->members, 0, sizeof added->members);
-    vec_push(&groups->all, added);
-    memmove(groups->all.items + place + 1, groups->all.items + place,
-            (groups->all.count - 1 - place) * sizeof *groups->all.items);
-    groups->all.items[place] = added;
+    vec_insert(&groups->all, place, added);
     groups->by_mlid[group->mlid - MLID_FIRST] = added;
     added->changed = added->thinned = added->touched = ++groups->generation;
     return added;
@@ -73,10 +64,7 @@ struct group *groups_add(struct groups *groups, const struct group *group)
 
 void groups_remove(struct groups *groups, struct group *group)
 {
-    size_t place = place_of(groups, group->mgid);
-    groups->all.count--;
-    memmove(groups->all.items + place, groups->all.items + place + 1,
-            (groups->all.count - place) * sizeof *groups->all.items);
+    vec_remove(&groups->all, place_of(groups, group->mgid));
     groups->by_mlid[group->mlid - MLID_FIRST] = NULL;
     groups->removed = ++groups->generation;
     free_group(group);
@@ -84,15 +72,9 @@ void groups_remove(struct groups *groups, struct group *group)
 
 static size_t place_of_member(const struct group *group, uint64_t guid)
 {
-    size_t low = 0, high = group->members.count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (group->members.items[middle].guid < guid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t place;
+    lower_bound(place, group->members.count, group->members.items[place].guid < guid);
+    return place;
 }
 
 struct group_member *group_find_member(const struct group *group, uint64_t guid)
@@ -111,10 +93,7 @@ void groups_join(struct groups *groups, struct group *group, const struct group_
         known->absent_since = TIME_NEVER;
     } else {
         size_t place = place_of_member(group, member->guid);
-        vec_push(&group->members, *member);
-        memmove(group->members.items + place + 1, group->members.items + place,
-                (group->members.count - 1 - place) * sizeof *group->members.items);
-        group->members.items[place] = *member;
+        vec_insert(&group->members, place, *member);
         group->members.items[place].absent_since = TIME_NEVER;
     }
     if (known && known->join_state == before)
@@ -133,10 +112,7 @@ void groups_leave(struct groups *groups, struct group *group, uint64_t guid, uns
     if (member->join_state)
         return;
     group->thinned = groups->generation;
-    size_t place = (size_t)(member - group->members.items);
-    group->members.count--;
-    memmove(group->members.items + place, group->members.items + place + 1,
-            (group->members.count - place) * sizeof *group->members.items);
+    vec_remove(&group->members, (size_t)(member - group->members.items));
 }
 
 bool group_has_full_member(const struct group *group)

@@ -134,15 +134,9 @@ static void apply(const struct partitions *partitions, const struct partition_ru
 
 static size_t first_rule_of(const struct partitions *partitions, uint64_t guid)
 {
-    size_t low = partitions->general, high = partitions->rules.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (partitions->rules.items[middle].guid < guid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t first; /* those for many ports have a GUID of 0 */
+    lower_bound(first, partitions->rules.count, partitions->rules.items[first].guid < guid);
+    return first;
 }
 
 static void list(const struct partitions *partitions, struct partition_keys *keys, uint32_t head)

@@ -237,15 +237,9 @@ uint8_t qos_service_level(const struct qos_layout *layout, uint8_t sl, uint8_t l
 /* The first partition that is not before this key. */
 static size_t partition_place(const struct qos *qos, uint16_t key)
 {
-    size_t low = 0, high = qos->partitions.count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (qos->partitions.items[middle].key < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t place;
+    lower_bound(place, qos->partitions.count, qos->partitions.items[place].key < key);
+    return place;
 }
 
 void qos_add_partition(struct qos *qos, uint16_t key, uint8_t sl)
@@ -405,8 +399,8 @@ static void list_from_tables(const struct qos *qos, const struct qos_port *port,
 /* Weights of the lanes that levels have here, in one of the tables. Without room in the high one
  * for all of high priority, it goes by weight like the rest: a lane without an entry never sends.
  */
-static void weigh_levels(const struct qos *qos, const struct qos_layout *layout,
-                         const struct qos_port *port, bool high, unsigned weights[QOS_SLS])
+static void least_loaded_levels(const struct qos *qos, const struct qos_layout *layout,
+                                const struct qos_port *port, bool high, unsigned weights[QOS_SLS])
 {
     const struct qos_level *owner[QOS_SLS] = {0};
     unsigned above = 0;
@@ -429,7 +423,7 @@ void qos_make_arbitration(const struct qos *qos, const struct qos_layout *layout
     if (!cap)
         return;
     if (qos && layout->levels)
-        weigh_levels(qos, layout, port, high, weights);
+        least_loaded_levels(qos, layout, port, high, weights);
     else if (qos && qos->on && !qos->levels_first)
         list_from_tables(qos, port, high, cap, list);
     else

@@ -23,31 +23,6 @@ static int compare_seats(const void *a, const void *b)
     return (x->node > y->node) - (x->node < y->node);
 }
 
-/* Marks switches below the top level that hang together; by the lowest number among them. */
-static void mark_groups(const struct graph *graph, const uint32_t *level, uint32_t top,
-                        uint32_t *group)
-{
-    uint32_t *stack = mem_alloc((graph->switch_count + 1) * sizeof *stack);
-    memset(group, 0xff, graph->switch_count * sizeof *group);
-    for (uint32_t i = 0; i < graph->switch_count; i++) {
-        uint32_t depth = 0;
-        if (group[i] != TOPOLOGY_NONE || level[i] == top)
-            continue;
-        group[i] = i;
-        for (stack[depth++] = i; depth;) {
-            uint32_t at = stack[--depth];
-            for (uint32_t e = graph->first_edge[at]; e < graph->first_edge[at + 1]; e++) {
-                uint32_t to = graph->neighbour[e];
-                if (group[to] != TOPOLOGY_NONE || level[to] == top)
-                    continue;
-                group[to] = i;
-                stack[depth++] = to;
-            }
-        }
-    }
-    mem_free(stack);
-}
-
 enum { UNIT = 1 << 20 }; /* the width of a row, in places */
 
 /* Mean place of the neighbours one level below. */
@@ -120,7 +95,7 @@ void drawing_place_rows(const struct topology *topology, const struct graph *gra
     if (hosts && graph->host_count * UINT64_C(62) > width)
         width = graph->host_count * UINT64_C(62);
     uint64_t gap = width / 7 < 130 ? 130 : width / 7 > 420 ? 420 : width / 7;
-    mark_groups(graph, level, level_count - 1, group);
+    graph_parts(graph, level, level_count - 1, group); /* that hang together below the top */
     for (uint32_t which = 0; which < level_count; which++) {
         uint32_t count = seat_row(graph, level, which, group, place, row);
         if (which == 0 && hosts)

@@ -125,9 +125,10 @@ enum { NODE_KEY_BYTES = 19 };
 void topology_node_key(const struct topology_node *node, char key[NODE_KEY_BYTES]);
 
 /* Widths in lanes; names such as "4x" and "NDR", and back (false if it is no such name). */
-unsigned link_width_lanes(enum link_width width);
+unsigned link_width_multiple(enum link_width width);
 bool link_width_parse(const char *name, enum link_width *width);
 bool link_speed_parse(const char *name, enum link_speed *speed);
+bool link_length_parse(const char *text, uint32_t *mm); /* "20m", "1500mm" */
 const char *link_width_name(enum link_width width);
 const char *link_speed_name(enum link_speed speed);
 /* Data rate of a link: bits per second after line coding. */

@@ -133,8 +133,7 @@ static int check_size(const struct topology *topology, uint64_t hypervisors, uns
     return 0;
 }
 
-int topology_virtualise_first(struct topology *topology, unsigned vfs, uint32_t limit,
-                              struct err *err)
+int topology_virtualise(struct topology *topology, unsigned vfs, uint32_t limit, struct err *err)
 {
     uint32_t count = (uint32_t)topology->nodes.count, hypervisors = 0;
     for (uint32_t node = 0; node < count && hypervisors < limit; node++)
@@ -150,11 +149,6 @@ int topology_virtualise_first(struct topology *topology, unsigned vfs, uint32_t 
         hypervisors--;
     }
     return 0;
-}
-
-int topology_virtualise(struct topology *topology, unsigned vfs, struct err *err)
-{
-    return topology_virtualise_first(topology, vfs, UINT32_MAX, err);
 }
 
 /* ---- the way back ---- */

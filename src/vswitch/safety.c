@@ -128,7 +128,7 @@ static void note_lid(struct safety *safety, struct ways *ways, uint32_t lid, uns
     }
 }
 
-static void ways_init(struct ways *ways, uint32_t count)
+static void next_hops_init(struct ways *ways, uint32_t count)
 {
     ways->queue = mem_alloc((count + 1) * (sizeof *ways->queue + 3)); /* all in one */
     ways->before = (uint8_t *)(ways->queue + count + 1);
@@ -154,7 +154,7 @@ static bool collect(struct safety *safety)
     safety->collected = true;
     while (safety->cdg.count < lanes)
         cdg_open(&safety->cdg);
-    ways_init(&ways, count);
+    next_hops_init(&ways, count);
     for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
         if (network->owner[lid] == NETWORK_NONE)
             continue;
@@ -206,7 +206,7 @@ static bool try_plan(struct safety *safety, const struct column_plan *plan, bool
 {
     struct ways ways;
     bool fine = true;
-    ways_init(&ways, (uint32_t)safety->network->switches.count);
+    next_hops_init(&ways, (uint32_t)safety->network->switches.count);
     for (unsigned i = 0; fine && i < plan->span; i++) {
         fine = try_lid(safety, plan, plan->lid + i, &ways, mixed);
         if (fine && plan->swap)

@@ -1,14 +1,14 @@
 /* Orders of updates: what is accepted can be checked as a transition and is the same after writing
  * and reading. */
 #include "routing/check/transition.h"
-#include "routing/files/order_text.h"
+#include "routing/files/update_plan_text.h"
 #include "small_network.h"
 
-static void check_plan(const struct network *network, const struct order_plan *plan)
+static void check_plan(const struct network *network, const struct update_plan *plan)
 {
     uint32_t next = 0;
     for (size_t i = 0; i < plan->waves.count; i++) {
-        const struct order_wave *wave = &plan->waves.items[i];
+        const struct update_wave *wave = &plan->waves.items[i];
         bool only_a_drain = wave->drain && i + 1 == plan->waves.count && !plan->stuck_lanes;
         demand(wave->first == next && (wave->count > 0 || only_a_drain));
         next += plan->waves.items[i].count;
@@ -16,13 +16,13 @@ static void check_plan(const struct network *network, const struct order_plan *p
     demand(next == plan->updates.count);
     demand(plan->stuck_lanes || !plan->stuck.count);
     for (size_t i = 0; i < plan->updates.count; i++) {
-        const struct order_update *update = &plan->updates.items[i];
+        const struct table_update *update = &plan->updates.items[i];
         demand(update->at < network->switches.count && update->lid_count > 0);
         demand(update->first_lid + update->lid_count <= NETWORK_TOP_LID + 1);
     }
 }
 
-static void check_transition(const struct network *network, const struct order_plan *plan)
+static void check_transition(const struct network *network, const struct update_plan *plan)
 {
     struct routes before, after;
     struct transition_report report;
@@ -36,18 +36,18 @@ static void check_transition(const struct network *network, const struct order_p
     routes_release(&after);
 }
 
-static void check_writing(const struct network *network, const struct order_plan *plan)
+static void check_writing(const struct network *network, const struct update_plan *plan)
 {
-    struct order_plan again;
+    struct update_plan again;
     struct err err;
     struct text first = {0}, second = {0};
     text_puts(&first, ""); /* an empty plan is no text at all */
     text_puts(&second, "");
-    order_write(plan, network, &first);
-    demand(order_read(&again, network, from_text("written", first.data, &err)) == 0);
-    order_write(&again, network, &second);
+    update_plan_write(plan, network, &first);
+    demand(update_plan_read(&again, network, from_text("written", first.data, &err)) == 0);
+    update_plan_write(&again, network, &second);
     demand(strcmp(first.data, second.data) == 0);
-    order_release(&again);
+    update_plan_release(&again);
     text_release(&first);
     text_release(&second);
 }
@@ -59,10 +59,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!text)
         return 0;
     struct network network;
-    struct order_plan plan;
+    struct update_plan plan;
     struct err err = {0};
     small_network(&network);
-    int status = order_read(&plan, &network, from_text("fuzz", text, &err));
+    int status = update_plan_read(&plan, &network, from_text("fuzz", text, &err));
     if (status) {
         check_error(status, &err);
         demand(!plan.updates.items && !plan.waves.items);
@@ -71,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_writing(&network, &plan);
         if (plan.waves.count <= STRETCHES_AT_MOST)
             check_transition(&network, &plan);
-        order_release(&plan);
+        update_plan_release(&plan);
     }
     network_release(&network);
     mem_free(text);

@@ -76,7 +76,7 @@ static int read_answer(struct sa *sa, const uint8_t *data, size_t size)
                &(struct sa_message){
                    .address = {.lid = 7}, .data = answer, .bytes = SA_DATA_OFFSET + size});
     mem_free(answer);
-    return sa_heritage(sa) ? 0 : -1;
+    return sa_registry_master(sa) ? 0 : -1;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

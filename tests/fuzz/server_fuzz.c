@@ -29,7 +29,7 @@ enum step {
 struct theatre {
     struct topology topology;
     struct fabric *fabric;
-    struct lobby lobby;
+    struct clients clients;
     struct session *sessions[SESSIONS];
     uint32_t handles;
 };
@@ -51,12 +51,12 @@ static void open_theatre(struct theatre *theatre)
                   topology_port_index(topology, nodes[0], 2), &err);
     fabric_options_preset(&options, "paper", &err);
     theatre->fabric = fabric_new(topology, &options, 1);
-    lobby_init(&theatre->lobby, theatre->fabric, &(struct attachment){.node = nodes[1]});
+    clients_init(&theatre->clients, theatre->fabric, &(struct attachment){.node = nodes[1]});
 }
 
 static void close_theatre(struct theatre *theatre)
 {
-    lobby_release(&theatre->lobby);
+    clients_release(&theatre->clients);
     fabric_free(theatre->fabric);
     topology_release(&theatre->topology);
 }
@@ -74,7 +74,7 @@ static void receive(struct theatre *theatre, unsigned which, const void *packet,
     const char *answer;
     size_t length;
     if (!theatre->sessions[which])
-        theatre->sessions[which] = session_begin(&theatre->lobby, NULL, ++theatre->handles, 1);
+        theatre->sessions[which] = session_begin(&theatre->clients, NULL, ++theatre->handles, 1);
     struct session *session = theatre->sessions[which];
     if (session_receive(session, packet, bytes, message, message_bytes) < 0) {
         end_session(theatre, which);
@@ -130,9 +130,9 @@ static void send_mad(struct theatre *theatre, unsigned which, const uint8_t *byt
 
 static void pass_time(struct theatre *theatre, const uint8_t *bytes, size_t count)
 {
-    theatre->lobby.now += (count ? bytes[0] + 1u : 1u) * 50 * TIME_MS;
-    fabric_run_timers(theatre->fabric, theatre->lobby.now);
-    mad_layer_expire(theatre->lobby.mads, theatre->lobby.now);
+    theatre->clients.now += (count ? bytes[0] + 1u : 1u) * 50 * TIME_MS;
+    fabric_run_timers(theatre->fabric, theatre->clients.now);
+    mad_layer_expire(theatre->clients.mads, theatre->clients.now);
 }
 
 static void take_step(struct theatre *theatre, enum step step, unsigned which, const uint8_t *bytes,
@@ -176,13 +176,13 @@ static void settle(struct theatre *theatre)
     for (unsigned i = 0; i < 10000; i++) {
         bool more = fabric_run_network(theatre->fabric, TIME_NEVER);
         while (fabric_next_delivery(theatre->fabric, &delivery)) {
-            mad_layer_deliver(theatre->lobby.mads, theatre->lobby.now, &delivery);
+            mad_layer_deliver(theatre->clients.mads, theatre->clients.now, &delivery);
             more = true;
         }
         if (!more)
             break;
     }
-    while ((file = mad_layer_next_ready(theatre->lobby.mads)) != NULL)
+    while ((file = mad_layer_next_ready(theatre->clients.mads)) != NULL)
         while (mad_file_next(file))
             mad_file_taken(file);
 }

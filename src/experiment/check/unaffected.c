@@ -28,7 +28,7 @@ struct unaffected {
 
 static void add_port(struct unaffected *u, uint32_t port)
 {
-    if (port >= DATA_GUEST) /* a machine: `no-loss-of others` is about these */
+    if (port >= DATA_VM) /* a machine: `no-loss-of others` is about these */
         return;
     if (u->index[port] != TOPOLOGY_NONE)
         return;
@@ -192,7 +192,7 @@ static void note(struct unaffected *u, uint64_t now, uint32_t sender, uint32_t r
                  time_text(now, time), name_of(u, sender), name_of(u, receiver), what);
 }
 
-void unaffected_lost(struct unaffected *u, uint64_t now, const struct data_packet *packet,
+void unaffected_lost(struct unaffected *u, uint64_t now, const struct packet_view *packet,
                      enum loss cause)
 {
     char what[64];

@@ -29,7 +29,7 @@ void unaffected_free(struct unaffected *unaffected);
 
 /* Before an action is carried out. */
 void unaffected_before(struct unaffected *unaffected, const struct action *action);
-void unaffected_lost(struct unaffected *unaffected, uint64_t now, const struct data_packet *packet,
+void unaffected_lost(struct unaffected *unaffected, uint64_t now, const struct packet_view *packet,
                      enum loss cause);
 /* Every state must be seen, so time must pass event by event. */
 bool unaffected_wants_all(const struct unaffected *unaffected);

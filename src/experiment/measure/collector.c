@@ -20,7 +20,7 @@ static bool counts(const struct collector *collector)
 
 static uint64_t read_lane(const struct collector *collector, uint32_t port, unsigned vl)
 {
-    struct lane_view view = fabric_lane(collector->fabric, port, vl);
+    struct vl_view view = fabric_vl(collector->fabric, port, vl);
     switch (collector->collection->what) {
     case MEASURE_SENT:
     case MEASURE_RECEIVED: return view.sent_packets;
@@ -265,7 +265,7 @@ static void hear_events(struct collector *collector, uint64_t now, uint64_t amou
 }
 
 void collector_delivered(struct collector *collector, uint64_t now,
-                         const struct data_packet *packet)
+                         const struct packet_view *packet)
 {
     if (!is_on(collector) || !is_meant(collector, packet->destination))
         return;

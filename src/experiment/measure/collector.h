@@ -45,7 +45,7 @@ uint64_t collector_next(const struct collector *collector); /* when it wants to 
 void collector_look(struct collector *collector, uint64_t now);
 
 void collector_delivered(struct collector *collector, uint64_t now,
-                         const struct data_packet *packet);
+                         const struct packet_view *packet);
 void collector_lost(struct collector *collector, uint64_t now, enum loss cause, uint32_t port);
 void collector_sent_smp(struct collector *collector, uint64_t now, uint32_t node, unsigned method);
 void collector_set_level(struct collector *collector, uint64_t now, enum measure what,

@@ -15,7 +15,7 @@ static bool is_measuring(const struct metrics *metrics)
     return metrics->window.begun && !metrics->window.ended;
 }
 
-void metrics_delivered(struct metrics *metrics, uint64_t now, const struct data_packet *packet)
+void metrics_delivered(struct metrics *metrics, uint64_t now, const struct packet_view *packet)
 {
     uint64_t latency = now - packet->made, network = now - packet->entered;
     if (is_measuring(metrics)) {
@@ -169,7 +169,7 @@ void metrics_add_traffic(struct metrics *metrics, const struct traffic *traffic,
 {
     for (size_t i = 0; i < traffic->senders.count; i++) {
         uint32_t port = traffic->senders.items[i];
-        if (port >= DATA_GUEST) { /* a machine: no gate is its own */
+        if (port >= DATA_VM) { /* a machine: no gate is its own */
             metrics->senders++;
             continue;
         }

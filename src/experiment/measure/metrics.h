@@ -28,7 +28,7 @@ uint64_t metrics_next(const struct metrics *metrics);
 void metrics_look(struct metrics *metrics, uint64_t now);
 
 /* What the fabric's data_observer reports. */
-void metrics_delivered(struct metrics *metrics, uint64_t now, const struct data_packet *packet);
+void metrics_delivered(struct metrics *metrics, uint64_t now, const struct packet_view *packet);
 void metrics_lost(struct metrics *metrics, uint64_t now, enum loss cause, uint32_t port);
 void metrics_gate(struct metrics *metrics, uint64_t now, uint32_t port, bool open);
 void metrics_sent_smp(struct metrics *metrics, uint64_t now, uint32_t node, unsigned method);

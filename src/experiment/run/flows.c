@@ -21,7 +21,7 @@ bool flows_is_setting(const char *setting)
 
 /* One "traffic.[N.]KEY=VALUE"; those about another flow are passed over. */
 static int apply_setting(struct demand *demand, size_t number, const char *setting,
-                         struct arena *arena, const struct cursor *cursor)
+                         struct arena *arena, struct cursor *cursor)
 {
     const char *key = setting + sizeof prefix - 1, *equals = strchr(key, '=');
     if (!equals)

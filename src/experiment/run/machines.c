@@ -26,7 +26,7 @@ uint32_t machines_add(struct stage *stage, const char *name, bool named)
     return number;
 }
 
-static int bind_start(struct stage *stage, const struct action *action, const struct cursor *cursor)
+static int bind_start(struct stage *stage, const struct action *action, struct cursor *cursor)
 {
     const struct word *word = &action->machine.name_word;
     if (!vswitch_guid(word->text))
@@ -56,7 +56,7 @@ static bool is_shared(const struct stage *stage, const struct stage_options *opt
     return shared;
 }
 
-int machines_set(const struct word *key, const struct word *value, const struct cursor *cursor)
+int machines_set(const struct word *key, const struct word *value, struct cursor *cursor)
 {
     static const char *const keys[] = {"model"};
     static const char *const models[] = {"vswitch", "shared-port"};
@@ -86,7 +86,7 @@ int machines_bind(struct stage *stage, const struct stage_options *options, stru
 }
 
 int machines_bind_action(const struct stage *stage, const struct action *action,
-                         const struct cursor *cursor)
+                         struct cursor *cursor)
 {
     const struct word *name = &action->machine.name_word;
     bool any_adapter = stage->machines.is_shared && action->node != TOPOLOGY_NONE &&
@@ -118,7 +118,7 @@ void machines_begin(struct stage *stage)
 {
     struct machines *machines = &stage->machines;
     for (size_t i = 0; i < machines->items.count && stage->flows.count; i++) {
-        machines->items.items[i].guest = fabric_add_guest(stage->fabric);
+        machines->items.items[i].guest = fabric_add_vm(stage->fabric);
         sim_paths_add_guest(stage->paths, machines->items.items[i].guest,
                             machines->items.items[i].guid);
     }
@@ -242,7 +242,7 @@ static uint32_t find_port(const struct stage *stage, uint32_t manager, uint64_t 
 static void move_guest(struct stage *stage, const struct machine *machine, uint32_t port)
 {
     if (machine->guest != TOPOLOGY_NONE)
-        fabric_move_guest(stage->fabric, machine->guest, port);
+        fabric_move_vm(stage->fabric, machine->guest, port);
 }
 
 /* How long an order took, in picoseconds. The manager's clock counts whole nanoseconds, so both
@@ -475,7 +475,7 @@ bool machines_hold(const struct stage *stage, struct complaint *complaint)
 /* ---- packets ---- */
 
 /* The first packet after a move tells how long there was none. */
-static void note_downtime(struct stage *stage, uint64_t now, const struct guest_side *side,
+static void note_downtime(struct stage *stage, uint64_t now, const struct vm_direction *side,
                           uint32_t *heard)
 {
     if (side->interruptions == *heard)
@@ -484,30 +484,30 @@ static void note_downtime(struct stage *stage, uint64_t now, const struct guest_
     metrics_value(stage->metrics, now, MEASURE_MACHINES_PAUSE, side->downtime_ps);
 }
 
-void machines_delivered(struct stage *stage, uint64_t now, const struct data_packet *packet)
+void machines_delivered(struct stage *stage, uint64_t now, const struct packet_view *packet)
 {
     struct machine *items = stage->machines.items.items;
-    if (packet->to_guest != TOPOLOGY_NONE)
-        note_downtime(stage, now, &fabric_guest(stage->fabric, packet->to_guest)->to,
-                      &items[packet->to_guest - DATA_GUEST].heard_to);
-    if (packet->from_guest != TOPOLOGY_NONE)
-        note_downtime(stage, now, &fabric_guest(stage->fabric, packet->from_guest)->from,
-                      &items[packet->from_guest - DATA_GUEST].heard_from);
+    if (packet->to_vm != TOPOLOGY_NONE)
+        note_downtime(stage, now, &fabric_vm(stage->fabric, packet->to_vm)->to,
+                      &items[packet->to_vm - DATA_VM].heard_to);
+    if (packet->from_vm != TOPOLOGY_NONE)
+        note_downtime(stage, now, &fabric_vm(stage->fabric, packet->from_vm)->from,
+                      &items[packet->from_vm - DATA_VM].heard_from);
 }
 
 /* A guest's own move may cost it what was under way at the time. */
-static bool is_excused(const struct stage *stage, uint32_t guest, const struct data_packet *packet)
+static bool is_excused(const struct stage *stage, uint32_t guest, const struct packet_view *packet)
 {
     if (guest == TOPOLOGY_NONE)
         return false;
-    const struct machine *machine = &stage->machines.items.items[guest - DATA_GUEST];
+    const struct machine *machine = &stage->machines.items.items[guest - DATA_VM];
     return machine->orders || !machine->running ||
            machine->last.ended_ns >= time_ns_floor(packet->made) || stage->machines.is_shared;
 }
 
-void machines_lost(struct stage *stage, const struct data_packet *packet)
+void machines_lost(struct stage *stage, const struct packet_view *packet)
 {
     stage->machines.others_lost += packet->made >= stage->machines.first_order &&
-                                   !is_excused(stage, packet->from_guest, packet) &&
-                                   !is_excused(stage, packet->to_guest, packet);
+                                   !is_excused(stage, packet->from_vm, packet) &&
+                                   !is_excused(stage, packet->to_vm, packet);
 }

@@ -85,12 +85,12 @@ struct machines {
 };
 
 /* set vm KEY VALUE, as far as it can be checked at once. */
-int machines_set(const struct word *key, const struct word *value, const struct cursor *cursor);
+int machines_set(const struct word *key, const struct word *value, struct cursor *cursor);
 /* Machines that statements start, before the fabric is there. */
 int machines_bind(struct stage *stage, const struct stage_options *options, struct err *err);
 int machines_bind_action(const struct stage *stage, const struct action *action,
-                         const struct cursor *cursor);
-/* Names of machines for traffic: their numbers are DATA_GUEST + i. */
+                         struct cursor *cursor);
+/* Names of machines for traffic: their numbers are DATA_VM + i. */
 size_t machines_names(const struct stage *stage, const char ***names);
 void machines_begin(struct stage *stage); /* the fabric is there */
 void machines_release(struct stage *stage);
@@ -104,8 +104,8 @@ void machines_order(struct stage *stage, uint32_t machine, enum vswitch_verb ver
 uint64_t machines_next(const struct stage *stage);
 bool machines_are_busy(const struct stage *stage); /* every event may matter */
 void machines_look(struct stage *stage, uint64_t now);
-void machines_delivered(struct stage *stage, uint64_t now, const struct data_packet *packet);
-void machines_lost(struct stage *stage, const struct data_packet *packet);
+void machines_delivered(struct stage *stage, uint64_t now, const struct packet_view *packet);
+void machines_lost(struct stage *stage, const struct packet_view *packet);
 bool machines_are_settled(const struct stage *stage, struct complaint *complaint);
 
 void machines_publish(struct stage *stage, uint64_t now);

@@ -48,7 +48,7 @@ static void set_orders(struct stage *stage, const char *who, const struct order_
     set(stage, who, "reroutes", (double)sums->reroutes, "times");
 }
 
-static uint64_t lost_by(const struct guest_view *view)
+static uint64_t lost_by(const struct vm_view *view)
 {
     uint64_t lost = 0;
     for (unsigned i = 0; i < LOSS_CAUSES; i++)
@@ -57,7 +57,7 @@ static uint64_t lost_by(const struct guest_view *view)
 }
 
 /* The worse of its two directions. */
-static uint64_t longest_of(const struct guest_view *view)
+static uint64_t longest_of(const struct vm_view *view)
 {
     return view->to.longest_ps > view->from.longest_ps ? view->to.longest_ps
                                                        : view->from.longest_ps;
@@ -83,7 +83,7 @@ static void set_machine(struct stage *stage, const struct machine *machine)
         vec_push(&stage->story->machines, told);
         return;
     }
-    const struct guest_view *view = fabric_guest(stage->fabric, machine->guest);
+    const struct vm_view *view = fabric_vm(stage->fabric, machine->guest);
     told.downtime_ps = longest_of(view);
     told.lost = lost_by(view);
     vec_push(&stage->story->machines, told);
@@ -102,8 +102,8 @@ static void set_guests(struct stage *stage)
     for (size_t i = 0; i < machines->items.count; i++) {
         if (machines->items.items[i].guest == TOPOLOGY_NONE)
             continue;
-        const struct guest_view *view = fabric_guest(stage->fabric, machines->items.items[i].guest);
-        const struct guest_side *sides[2] = {&view->to, &view->from};
+        const struct vm_view *view = fabric_vm(stage->fabric, machines->items.items[i].guest);
+        const struct vm_direction *sides[2] = {&view->to, &view->from};
         any = true;
         lost += lost_by(view);
         for (unsigned j = 0; j < 2; j++)

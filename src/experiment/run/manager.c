@@ -64,7 +64,7 @@ void manager_preset(struct config *config, const char *preset)
 }
 
 /* The one key that only experiments need. */
-static int set_paper(struct config *config, const struct word *value, const struct cursor *cursor)
+static int set_paper(struct config *config, const struct word *value, struct cursor *cursor)
 {
     static const char *const names[] = {"yes", "no"};
     bool paper = strcmp(value->text, "yes") == 0;
@@ -75,7 +75,7 @@ static int set_paper(struct config *config, const struct word *value, const stru
 }
 
 int manager_set(struct config *config, const struct word *key, const struct word *value,
-                const struct cursor *cursor)
+                struct cursor *cursor)
 {
     struct err reason = {0};
     unsigned i = 0;

@@ -10,7 +10,7 @@
 void manager_preset(struct config *config, const char *preset);
 /* One key; errors name the word that is to blame. */
 int manager_set(struct config *config, const struct word *key, const struct word *value,
-                const struct cursor *cursor);
+                struct cursor *cursor);
 size_t manager_keys(const char *const **names);
 
 #endif

@@ -49,14 +49,14 @@ static bool asks_for_unaffected(const struct scenario *scenario)
 
 /* ---- the fabric's reports ---- */
 
-static void hear_delivered(void *context, uint64_t now, const struct data_packet *packet)
+static void hear_delivered(void *context, uint64_t now, const struct packet_view *packet)
 {
     struct stage *stage = context;
     metrics_delivered(stage->metrics, now, packet);
     machines_delivered(stage, now, packet);
 }
 
-static void hear_lost(void *context, uint64_t now, const struct data_packet *packet,
+static void hear_lost(void *context, uint64_t now, const struct packet_view *packet,
                       enum loss cause, uint32_t port)
 {
     struct stage *stage = context;
@@ -97,7 +97,7 @@ void measuring_begin(struct stage *stage)
         fabric_observe_data(stage->fabric, &(struct data_observer){.context = stage,
                                                                    .delivered = hear_delivered,
                                                                    .lost = hear_lost,
-                                                                   .gate = hear_gate});
+                                                                   .port_changed = hear_gate});
     for (size_t i = 0; i < scenario->statements.count; i++)
         for (size_t j = 0; j < scenario->statements.items[i].collection_count; j++)
             metrics_collect(stage->metrics, &scenario->statements.items[i].collections[j]);

@@ -33,12 +33,12 @@ static struct data_path find(void *context, uint32_t source, uint32_t destinatio
 {
     struct shared_port *shared = context;
     struct stage *stage = shared->stage;
-    if (destination < DATA_GUEST)
+    if (destination < DATA_VM)
         return sim_paths_find(stage->paths, source, destination);
     uint64_t pair = (uint64_t)source << 32 | destination;
     uint32_t at = map_get(&shared->by_pair, pair);
     if (at == MAP_NONE) {
-        uint32_t port = fabric_guest(stage->fabric, destination)->port;
+        uint32_t port = fabric_vm(stage->fabric, destination)->port;
         if (port == TOPOLOGY_NONE)
             return (struct data_path){0};
         at = map_add(&shared->by_pair, pair, (uint32_t)shared->peers.count);
@@ -100,7 +100,7 @@ void shared_port_order(struct stage *stage, const struct machine_order *order, u
     machines_done(stage, order, &result);
     if (machine->guest == TOPOLOGY_NONE)
         return;
-    fabric_move_guest(stage->fabric, machine->guest, port);
+    fabric_move_vm(stage->fabric, machine->guest, port);
     if (order->verb == VSWITCH_MIGRATE)
         ask_again(stage->machines.shared, machine->guest, port);
 }

@@ -118,7 +118,7 @@ static int make_topology(struct stage *stage, const struct stage_options *option
 /* ---- attributes ---- */
 
 static int unknown_attribute(const struct stage *stage, const struct word *word,
-                             const struct cursor *cursor)
+                             struct cursor *cursor)
 {
     struct text list = {0};
     const char *names[256];
@@ -322,7 +322,7 @@ struct check_view stage_view(const struct stage *stage)
 
 /* ---- all of it ---- */
 
-static int bind_action(struct stage *stage, struct action *action, const struct cursor *cursor)
+static int bind_action(struct stage *stage, struct action *action, struct cursor *cursor)
 {
     int status = action_bind(action, &stage->topology, cursor);
     bool of_traffic = action->kind == ACTION_START_TRAFFIC || action->kind == ACTION_STOP_TRAFFIC;

@@ -57,14 +57,13 @@ struct action {
     uint32_t node, port; /* once bound; TOPOLOGY_NONE where not given */
 };
 
-bool action_is_verb(const char *word);
-/* All verbs, for suggestions; how many. */
-size_t action_verbs(const char *const **names);
+/* All verbs; how many. */
+enum { ACTION_VERBS = 16 };
+size_t action_verbs(const char *names[ACTION_VERBS]);
 
 /* Reads [at TIME | after TIME] VERB …, up to the end of the line. */
 int action_read(struct action *action, struct cursor *cursor);
 /* The cursor only says where errors go. */
-int action_bind(struct action *action, const struct topology *topology,
-                const struct cursor *cursor);
+int action_bind(struct action *action, const struct topology *topology, struct cursor *cursor);
 
 #endif

@@ -99,9 +99,7 @@ static int read_what(struct collection *collection, struct cursor *cursor)
     const char *texts[NAMES_MOST];
     size_t count = list_names(names);
     struct word word;
-    int status = cursor_take(cursor, "what to measure, such as latency or delivered", &word);
-    if (status)
-        return status;
+    cursor_take(cursor, "what to measure, such as latency or delivered", &word);
     for (size_t i = 0; i < count; i++) {
         texts[i] = names[i].text;
         if (strcmp(names[i].text, word.text) == 0) {
@@ -123,7 +121,7 @@ static int read_place(struct collection *collection, struct cursor *cursor)
 /* ---- how ---- */
 
 static int check_how(const struct collection *collection, const struct word *word,
-                     const struct cursor *cursor)
+                     struct cursor *cursor)
 {
     const struct measure_info *info = &measures[collection->what];
     if (collection->how == COLLECT_ALL &&
@@ -140,21 +138,16 @@ static int check_how(const struct collection *collection, const struct word *wor
 
 static int read_how(struct collection *collection, struct cursor *cursor)
 {
-    unsigned how = 0;
-    int status = cursor_take_exact(cursor, "as");
-    if (status == 0)
-        status = cursor_take_choice(cursor, "way to keep it", hows, COLLECT_HOWS, &how);
-    if (status)
-        return status;
+    unsigned how;
+    cursor_take_exact(cursor, "as");
+    cursor_take_choice(cursor, "way to keep it", hows, COLLECT_HOWS, &how);
     collection->how = (enum collect_how)how;
-    status = check_how(collection, &cursor->words[cursor->at - 1], cursor);
-    if (status)
-        return status;
+    check_how(collection, &cursor->words[cursor->at - 1], cursor);
     if (how == COLLECT_SAMPLES || how == COLLECT_BUCKETS)
         return cursor_take_time(cursor, &collection->every);
     if (how == COLLECT_PERCENTILE)
         return cursor_take_decimal(cursor, "a percentage", 100, &collection->percent);
-    return 0;
+    return cursor->status;
 }
 
 /* One figure of something that must be looked at: how often. Totals and means of what counts need
@@ -170,16 +163,13 @@ static bool needs_looks(const struct collection *collection)
 static int read_option(struct collection *collection, struct cursor *cursor)
 {
     static const char *const names[] = {"every", "from", "to", "called"};
-    struct word word, name;
-    unsigned index = 0;
-    word = cursor->words[cursor->at];
-    int status = cursor_take_choice(cursor, "option", names, 4, &index);
-    if (status)
-        return status;
+    struct word word = cursor_next(cursor), name;
+    unsigned index;
+    cursor_take_choice(cursor, "option", names, 4, &index);
     if (index == 3) {
-        status = cursor_take(cursor, "a name", &name);
+        cursor_take(cursor, "a name", &name);
         collection->name = name.text;
-        return status;
+        return cursor->status;
     }
     if (index == 0 && !needs_looks(collection))
         return word_error(cursor, &word, "'every' is for single figures that need looks");
@@ -231,57 +221,48 @@ static struct collection fresh(const struct word *word)
                                .vl = COLLECT_ANY};
 }
 
-int collect_read(struct collection *collection, struct cursor *cursor, struct arena *arena)
+int collect_read(struct collection *collection, struct cursor *cursor)
 {
     *collection = fresh(&cursor->words[0]);
-    int status = read_what(collection, cursor);
-    if (status == 0)
-        status = read_place(collection, cursor);
-    if (status == 0)
-        status = read_how(collection, cursor);
-    while (status == 0 && !cursor_is_done(cursor))
-        status = read_option(collection, cursor);
-    if (status)
-        return status;
+    read_what(collection, cursor);
+    read_place(collection, cursor);
+    read_how(collection, cursor);
+    while (!cursor_is_done(cursor))
+        read_option(collection, cursor);
     if (needs_looks(collection) && collection->every == 0)
         collection->every = LOOK_EVERY;
     if (collection->to != TIME_NEVER && collection->from != TIME_NEVER &&
         collection->to <= collection->from)
         return word_error(cursor, &collection->word, "it ends before it begins");
     if (!collection->name)
-        collection->name = make_name(collection, arena);
-    return 0;
+        collection->name = make_name(collection, cursor->arena);
+    return cursor->status;
 }
 
-int collect_read_samples(struct collection **collections, size_t *count, struct cursor *cursor,
-                         struct arena *arena)
+int collect_read_samples(struct collection **collections, size_t *count, struct cursor *cursor)
 {
     uint64_t every;
     *count = 0;
-    *collections = arena_alloc(arena, WORDS_PER_LINE * sizeof **collections);
-    int status = cursor_take_time(cursor, &every);
-    if (status == 0)
-        status = cursor_take_exact(cursor, "sample");
+    *collections = arena_alloc(cursor->arena, cursor->count * sizeof **collections);
+    cursor_take_time(cursor, &every);
+    cursor_take_exact(cursor, "sample");
     do {
-        if (status)
-            return status;
+        struct word word = cursor_next(cursor);
         struct collection *one = &(*collections)[(*count)++];
-        *one = fresh(cursor_is_done(cursor) ? &cursor->end : &cursor->words[cursor->at]);
+        *one = fresh(&word);
         one->how = COLLECT_SAMPLES;
         one->every = every;
-        status = read_what(one, cursor);
-        if (status == 0)
-            status = read_place(one, cursor);
-        if (status == 0)
-            one->name = make_name(one, arena);
+        read_what(one, cursor);
+        read_place(one, cursor);
+        one->name = make_name(one, cursor->arena);
     } while (!cursor_is_done(cursor));
-    return status;
+    return cursor->status;
 }
 
 /* ---- places ---- */
 
 static int bind_collection(struct collection *collection, const struct topology *topology,
-                           const struct cursor *cursor)
+                           struct cursor *cursor)
 {
     const struct word *word = &collection->place_word;
     struct place place;
@@ -302,7 +283,7 @@ static int bind_collection(struct collection *collection, const struct topology 
 }
 
 int collect_bind(struct collection *collection, const struct topology *topology,
-                 const struct cursor *cursor)
+                 struct cursor *cursor)
 {
     static const struct {
         unsigned place;

@@ -14,46 +14,36 @@ enum { RETRIES = 7 }; /* unless said otherwise, as most adapters have it */
 
 /* ---- values ---- */
 
-typedef int setter(struct demand *demand, struct cursor *value);
-
 static int set_rate(struct demand *demand, struct cursor *value)
 {
     double rate = 0;
-    int status = cursor_take_decimal(value, "packets a second", 1e12, &rate);
-    if (status)
-        return status;
+    cursor_take_decimal(value, "packets a second", 1e12, &rate);
     if (rate < 1e-6)
         return word_error(value, &value->words[0], "'%.80s': less than a packet in 11 days",
                           value->words[0].text);
     demand->traffic.interval_ps = (uint64_t)(1e12 / rate + 0.5);
     demand->load = 0;
     demand->timed = true;
-    return 0;
+    return value->status;
 }
 
 static int set_load(struct demand *demand, struct cursor *value)
 {
     uint64_t parts;
-    int status = 0;
-    if (parse_percent(value->words[0].text, &parts) && parts > 0) {
-        demand->load = (double)parts / (double)RNG_CERTAIN;
-        value->at++;
-    } else {
-        status = cursor_take_decimal(value, "a share of the link's rate", 100, &demand->load);
-    }
     demand->timed = true;
-    return status;
+    if (!parse_percent(value->words[0].text, &parts) || parts == 0)
+        return cursor_take_decimal(value, "a share of the link's rate", 100, &demand->load);
+    demand->load = (double)parts / (double)RNG_CERTAIN;
+    return 0;
 }
 
 static int set_size(struct demand *demand, struct cursor *value)
 {
     uint64_t bytes;
     int status = cursor_take_number(value, "a payload in bytes", 1, 4096, &bytes);
-    if (status)
-        return status;
     demand->traffic.sizes[0] = (struct traffic_size){(uint32_t)bytes, 1};
     demand->traffic.size_count = 1;
-    return 0;
+    return status;
 }
 
 /* BYTES:WEIGHT,… */
@@ -90,18 +80,15 @@ static int set_sizes(struct demand *demand, struct cursor *value)
 static int set_sl(struct demand *demand, struct cursor *value)
 {
     uint64_t sl = TRAFFIC_RANDOM_SL;
-    if (!cursor_accept(value, "random")) {
-        int status = cursor_take_number(value, "'random', or a service level", 0, 15, &sl);
-        if (status)
-            return status;
-    }
+    if (!cursor_accept(value, "random"))
+        cursor_take_number(value, "'random', or a service level", 0, 15, &sl);
     demand->traffic.sl = (uint8_t)sl;
-    return 0;
+    return value->status;
 }
 
 static int set_arrivals(struct demand *demand, struct cursor *value)
 {
-    unsigned index = 0;
+    unsigned index;
     int status = cursor_take_choice(value, "arrival process", traffic_arrival_names,
                                     TRAFFIC_ARRIVALS, &index);
     demand->traffic.arrival = (enum traffic_arrival)index;
@@ -142,8 +129,7 @@ static int set_count(struct cursor *value, uint32_t *count)
 {
     uint64_t number;
     int status = cursor_take_number(value, "a number", 1, UINT32_MAX, &number);
-    if (status == 0)
-        *count = (uint32_t)number;
+    *count = (uint32_t)number;
     return status;
 }
 
@@ -164,10 +150,9 @@ static int set_retries(struct demand *demand, struct cursor *value)
 
 static int set_retry(struct demand *demand, struct cursor *value)
 {
-    int status = cursor_take_time(value, &demand->traffic.retry_ps);
-    if (status == 0 && demand->traffic.retries == 0)
+    if (demand->traffic.retries == 0)
         demand->traffic.retries = RETRIES;
-    return status;
+    return cursor_take_time(value, &demand->traffic.retry_ps);
 }
 
 /* Gb/s, with or without the unit. */
@@ -187,15 +172,14 @@ static int set_p_key(struct demand *demand, struct cursor *value)
 {
     uint64_t key;
     int status = cursor_take_number(value, "a P_Key", 1, UINT16_MAX, &key);
-    if (status == 0)
-        demand->traffic.p_key = (uint16_t)key;
+    demand->traffic.p_key = (uint16_t)key;
     return status;
 }
 
 static int set_pattern(struct demand *demand, struct cursor *value)
 {
-    unsigned index = 0;
-    demand->pattern_word = value->words[value->at];
+    unsigned index;
+    demand->pattern_word = cursor_next(value);
     int status = cursor_take_choice(value, "traffic pattern", traffic_pattern_names,
                                     TRAFFIC_PATTERNS, &index);
     demand->traffic.pattern = (enum traffic_pattern)index;
@@ -209,38 +193,38 @@ static int set_file(struct demand *demand, struct cursor *value)
 
 /* ---- keys ---- */
 
-static const char *const keys[] = {
-    "rate", "load",  "size",  "sizes", "sl",    "arrivals", "start",   "stop",  "from", "to",
-    "hot",  "share", "shift", "burst", "limit", "retry",    "retries", "p_key", "file", "pattern"};
-static setter *const setters[] = {set_rate,     set_load,    set_size,  set_sizes, set_sl,
-                                  set_arrivals, set_start,   set_stop,  set_from,  set_to,
-                                  set_hot,      set_share,   set_shift, set_burst, set_limit,
-                                  set_retry,    set_retries, set_p_key, set_file,  set_pattern};
-enum { KEYS = sizeof keys / sizeof keys[0] };
-_Static_assert(KEYS == sizeof setters / sizeof setters[0], "a setter for each key");
+static const struct {
+    const char *name;
+    int (*set)(struct demand *demand, struct cursor *value);
+} keys[] = {
+    {"rate", set_rate},   {"load", set_load},       {"size", set_size},
+    {"sizes", set_sizes}, {"sl", set_sl},           {"arrivals", set_arrivals},
+    {"start", set_start}, {"stop", set_stop},       {"from", set_from},
+    {"to", set_to},       {"hot", set_hot},         {"share", set_share},
+    {"shift", set_shift}, {"burst", set_burst},     {"limit", set_limit},
+    {"retry", set_retry}, {"retries", set_retries}, {"p_key", set_p_key},
+    {"file", set_file},   {"pattern", set_pattern},
+};
+enum { KEYS = sizeof keys / sizeof keys[0], RATE = 0, LOAD = 1, PATTERN = KEYS - 1 };
 
-size_t demand_keys(const char *const **names)
+static int find_key(const struct word *key, struct cursor *cursor, unsigned *index)
 {
-    *names = keys;
-    return KEYS;
-}
-
-static int find_key(const struct word *key, const struct cursor *cursor, unsigned *index)
-{
-    for (*index = 0; *index < KEYS; ++*index)
-        if (strcmp(keys[*index], key->text) == 0)
+    const char *names[KEYS];
+    for (*index = 0; *index < KEYS; ++*index) {
+        names[*index] = keys[*index].name;
+        if (strcmp(names[*index], key->text) == 0)
             return 0;
-    return word_unknown(cursor, key, "setting of traffic", keys, KEYS);
+    }
+    return word_unknown(cursor, key, "setting of traffic", names, KEYS);
 }
 
 int demand_set(struct demand *demand, const struct word *key, const struct word *value,
-               const struct cursor *cursor)
+               struct cursor *cursor)
 {
-    struct cursor one = {.file = cursor->file, .err = cursor->err, .count = 1};
+    struct cursor one = {.file = cursor->file, .err = cursor->err, .words = value, .count = 1};
     unsigned index;
     int status = find_key(key, cursor, &index);
-    one.words[0] = *value;
-    return status ? status : setters[index](demand, &one);
+    return status ? status : keys[index].set(demand, &one);
 }
 
 /* KEY VALUE, once each. */
@@ -249,40 +233,36 @@ static int read_setting(struct demand *demand, struct cursor *cursor, const stru
 {
     struct word value;
     unsigned index;
-    int status = find_key(key, cursor, &index);
-    if (status)
-        return status;
+    if (find_key(key, cursor, &index))
+        return cursor->status;
     if (given[index])
         return word_error(cursor, key, "'%s' is there twice", key->text);
     given[index] = true;
-    if (given[0] && given[1])
+    if (given[RATE] && given[LOAD])
         return word_error(cursor, key, "either a rate or a load");
-    status = cursor_take(cursor, "a value", &value);
+    int status = cursor_take(cursor, "a value", &value);
     return status ? status : demand_set(demand, key, &value, cursor);
 }
 
 int demand_read(struct demand *demand, struct cursor *cursor)
 {
-    bool given[KEYS] = {[KEYS - 1] = true}; /* the pattern stands in front */
+    bool given[KEYS] = {[PATTERN] = true}; /* it stands in front */
     struct word word;
     *demand = (struct demand){.word = cursor->words[0]};
     traffic_init(&demand->traffic);
     demand->traffic.hot_parts = RNG_CERTAIN / 10;
-    if (cursor_is_done(cursor)) /* for the list of patterns */
-        return cursor_take_choice(cursor, "traffic pattern", traffic_pattern_names,
-                                  TRAFFIC_PATTERNS, &(unsigned){0});
-    int status = set_pattern(demand, cursor);
-    if (status == 0 && demand->traffic.pattern == PATTERN_TRACE)
-        status = cursor_take(cursor, "a trace file", &demand->file_word);
-    while (status == 0 && !cursor_is_done(cursor)) {
+    set_pattern(demand, cursor);
+    if (demand->traffic.pattern == PATTERN_TRACE)
+        cursor_take(cursor, "a trace file", &demand->file_word);
+    while (!cursor_is_done(cursor)) {
         cursor_take(cursor, "a setting", &word);
         if (strcmp(word.text, "stopped") == 0) {
             demand->stopped = true;
             return cursor_take_end(cursor);
         }
-        status = read_setting(demand, cursor, &word, given);
+        cursor->status = read_setting(demand, cursor, &word, given);
     }
-    return status;
+    return cursor->status;
 }
 
 /* ---- members ---- */
@@ -306,7 +286,7 @@ struct members {
 };
 
 static int find_members(const struct demand_world *world, const struct word *pattern,
-                        const struct cursor *cursor, struct members *members)
+                        struct cursor *cursor, struct members *members)
 {
     const struct topology *topology = world->topology;
     for (uint32_t port = 0; port < topology->ports.count; port++) {
@@ -316,7 +296,7 @@ static int find_members(const struct demand_world *world, const struct word *pat
     }
     for (uint32_t i = 0; pattern->text && i < world->machine_count; i++)
         if (fnmatch(pattern->text, world->machines[i], 0) == 0)
-            vec_push(members, DATA_GUEST + i);
+            vec_push(members, DATA_VM + i);
     if (members->count == 0 && pattern->text)
         return word_error(cursor, pattern, "no adapter with a cable is called '%.80s'%s",
                           pattern->text, world->machine_count ? ", and no machine" : "");
@@ -324,7 +304,7 @@ static int find_members(const struct demand_world *world, const struct word *pat
 }
 
 static int bind_members(const struct demand *demand, const struct demand_world *world,
-                        const struct cursor *cursor, struct traffic *traffic)
+                        struct cursor *cursor, struct traffic *traffic)
 {
     struct members senders = {0}, receivers = {0};
     int status = find_members(world, &demand->from_word, cursor, &senders);
@@ -340,8 +320,8 @@ static int bind_members(const struct demand *demand, const struct demand_world *
 }
 
 /* NODE[:PORT], one of the receivers. */
-static int bind_hot(const struct word *word, const struct topology *topology,
-                    const struct cursor *cursor, struct traffic *traffic)
+static int bind_hot(const struct word *word, const struct topology *topology, struct cursor *cursor,
+                    struct traffic *traffic)
 {
     struct place place;
     int status = bind_place(word, topology, cursor, 1, &place);
@@ -350,7 +330,7 @@ static int bind_hot(const struct word *word, const struct topology *topology,
     const uint32_t *receivers = traffic->receivers.items;
     for (uint32_t i = 0; receivers && i < traffic->receivers.count; i++) {
         uint32_t port = receivers[i];
-        if (port < DATA_GUEST && topology->ports.items[port].node == place.node &&
+        if (port < DATA_VM && topology->ports.items[port].node == place.node &&
             (place.numbers[0] == 0 || topology_port_number(topology, port) == place.numbers[0])) {
             traffic->hot = i;
             return 0;
@@ -372,12 +352,12 @@ static uint64_t sender_rate(const struct topology *topology, uint32_t port)
 
 /* One rate for all: patterns number their members, so that a demand cannot be split. */
 static int bind_load(const struct demand *demand, const struct topology *topology,
-                     const struct cursor *cursor, struct traffic *traffic)
+                     struct cursor *cursor, struct traffic *traffic)
 {
     const uint32_t *senders = traffic->senders.items;
     double bytes = 0, weights = 0;
     for (size_t i = 0; i < traffic->senders.count; i++)
-        if (senders[i] >= DATA_GUEST)
+        if (senders[i] >= DATA_VM)
             return word_error(cursor, &demand->word,
                               "machines have no link of their own to load: "
                               "say a rate");
@@ -398,7 +378,7 @@ static int bind_load(const struct demand *demand, const struct topology *topolog
 }
 
 static int check_sizes(const struct demand *demand, const struct demand_world *world,
-                       const struct cursor *cursor, const struct traffic *traffic)
+                       struct cursor *cursor, const struct traffic *traffic)
 {
     unsigned mtu = 4096;
     uint32_t largest = 0;
@@ -421,7 +401,7 @@ static int check_sizes(const struct demand *demand, const struct demand_world *w
 }
 
 static int read_trace(const struct demand *demand, const struct demand_world *world,
-                      const struct cursor *cursor, struct traffic *traffic)
+                      struct cursor *cursor, struct traffic *traffic)
 {
     char path[8192], text[1024];
     struct err reason = {0};
@@ -438,7 +418,7 @@ static int read_trace(const struct demand *demand, const struct demand_world *wo
 /* ---- all of it ---- */
 
 static int bind_pattern(const struct demand *demand, const struct demand_world *world,
-                        const struct cursor *cursor, struct traffic *traffic)
+                        struct cursor *cursor, struct traffic *traffic)
 {
     enum traffic_pattern pattern = traffic->pattern;
     if (pattern == PATTERN_TRACE)
@@ -461,7 +441,7 @@ static int bind_pattern(const struct demand *demand, const struct demand_world *
 }
 
 int demand_bind(const struct demand *demand, const struct demand_world *world,
-                const struct cursor *cursor, struct traffic *traffic)
+                struct cursor *cursor, struct traffic *traffic)
 {
     struct err reason = {0};
     *traffic = demand->traffic;

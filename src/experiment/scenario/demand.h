@@ -25,18 +25,17 @@ struct demand {
 int demand_read(struct demand *demand, struct cursor *cursor);
 /* One setting; the cursor says where errors go. */
 int demand_set(struct demand *demand, const struct word *key, const struct word *value,
-               const struct cursor *cursor);
-size_t demand_keys(const char *const **names);
+               struct cursor *cursor);
 
 /* Everything looked up and checked. `folder` is where a trace file is looked for. */
 struct demand_world {
     const struct topology *topology;
     const struct fabric_options *options;
     const char *folder;
-    const char *const *machines; /* names; machine i is the end point DATA_GUEST + i */
+    const char *const *machines; /* names; machine i is the end point DATA_VM + i */
     size_t machine_count;
 };
 int demand_bind(const struct demand *demand, const struct demand_world *world,
-                const struct cursor *cursor, struct traffic *traffic);
+                struct cursor *cursor, struct traffic *traffic);
 
 #endif

@@ -15,7 +15,7 @@ const char *node_label(const struct topology *topology, uint32_t node)
 }
 
 static int unknown_node(const struct word *word, const struct topology *topology,
-                        const struct cursor *cursor)
+                        struct cursor *cursor)
 {
     const char **names = mem_alloc((topology->nodes.count + 1) * sizeof *names);
     for (size_t i = 0; i < topology->nodes.count; i++)
@@ -25,7 +25,7 @@ static int unknown_node(const struct word *word, const struct topology *topology
     return status;
 }
 
-int bind_node(const struct word *word, const struct topology *topology, const struct cursor *cursor,
+int bind_node(const struct word *word, const struct topology *topology, struct cursor *cursor,
               uint32_t *node)
 {
     *node = topology_find(topology, word->text);
@@ -33,14 +33,14 @@ int bind_node(const struct word *word, const struct topology *topology, const st
 }
 
 static int unknown_port(const struct word *word, uint32_t node, const char *port,
-                        const struct topology *topology, const struct cursor *cursor)
+                        const struct topology *topology, struct cursor *cursor)
 {
     return word_error(cursor, word, "'%.80s' is no port of '%.80s', which has 1 to %u", port,
                       node_label(topology, node), topology->nodes.items[node].port_count);
 }
 
 int bind_port(const struct word *word, uint32_t node, const struct topology *topology,
-              const struct cursor *cursor, uint32_t *port)
+              struct cursor *cursor, uint32_t *port)
 {
     uint64_t number;
     if (!parse_number(word->text, &number))
@@ -49,7 +49,7 @@ int bind_port(const struct word *word, uint32_t node, const struct topology *top
 }
 
 int bind_port_number(const struct word *word, uint32_t node, uint64_t number,
-                     const struct topology *topology, const struct cursor *cursor, uint32_t *port)
+                     const struct topology *topology, struct cursor *cursor, uint32_t *port)
 {
     char text[24];
     snprintf(text, sizeof text, "%" PRIu64, number);
@@ -60,8 +60,8 @@ int bind_port_number(const struct word *word, uint32_t node, uint64_t number,
 }
 
 /* Names can hold colons themselves: numbers are split off the end until the rest is a node. */
-int bind_place(const struct word *word, const struct topology *topology,
-               const struct cursor *cursor, unsigned most, struct place *place)
+int bind_place(const struct word *word, const struct topology *topology, struct cursor *cursor,
+               unsigned most, struct place *place)
 {
     char name[TOPOLOGY_NAME_BYTES + 1];
     struct word node_word = {name, word->line, word->column};
@@ -86,7 +86,7 @@ static bool is_smp_attribute(unsigned index)
            wire_attributes[index].class == WIRE_CLASS_COMMON;
 }
 
-int read_attribute(const struct cursor *cursor, const struct word *word, const char *name,
+int read_attribute(struct cursor *cursor, const struct word *word, const char *name,
                    unsigned *attribute)
 {
     const char *names[WIRE_ATTRIBUTE_COUNT];

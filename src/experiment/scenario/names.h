@@ -9,23 +9,23 @@
 const char *node_label(const struct topology *topology, uint32_t node);
 
 /* A node by name, description or GUID. */
-int bind_node(const struct word *word, const struct topology *topology, const struct cursor *cursor,
+int bind_node(const struct word *word, const struct topology *topology, struct cursor *cursor,
               uint32_t *node);
 /* One of its ports by number. */
 int bind_port(const struct word *word, uint32_t node, const struct topology *topology,
-              const struct cursor *cursor, uint32_t *port);
+              struct cursor *cursor, uint32_t *port);
 int bind_port_number(const struct word *word, uint32_t node, uint64_t number,
-                     const struct topology *topology, const struct cursor *cursor, uint32_t *port);
+                     const struct topology *topology, struct cursor *cursor, uint32_t *port);
 /* NODE[:NUMBER[:NUMBER]], with at most so many numbers. */
 struct place {
     uint32_t node;
     unsigned count;
     uint64_t numbers[2];
 };
-int bind_place(const struct word *word, const struct topology *topology,
-               const struct cursor *cursor, unsigned most, struct place *place);
+int bind_place(const struct word *word, const struct topology *topology, struct cursor *cursor,
+               unsigned most, struct place *place);
 /* "NodeInfo" and so on, or 0x…; 0 or an error. */
-int read_attribute(const struct cursor *cursor, const struct word *word, const char *name,
+int read_attribute(struct cursor *cursor, const struct word *word, const char *name,
                    unsigned *attribute);
 
 #endif

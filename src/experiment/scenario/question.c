@@ -37,20 +37,20 @@ enum { SIGNS = sizeof signs / sizeof signs[0] };
 
 static int read_comparison(struct question *question, struct cursor *cursor)
 {
-    unsigned sign = 0;
+    unsigned sign;
     int status = cursor_take_choice(cursor, "comparison", signs, SIGNS, &sign);
     question->comparison = sign == SIGNS - 1 ? COMPARE_EQUAL : (enum comparison)sign;
     return status;
 }
 
 /* all, Get, Set, PortInfo, Set(PortInfo) */
-static int read_what(struct question *question, struct cursor *cursor, struct arena *arena)
+static int read_what(struct question *question, struct cursor *cursor)
 {
     struct word word;
-    int status = cursor_take(cursor, "SMPs such as all, Set, PortInfo or Set(PortInfo)", &word);
-    if (status || strcmp(word.text, "all") == 0)
-        return status;
+    cursor_take(cursor, "SMPs such as all, Set, PortInfo or Set(PortInfo)", &word);
     const char *rest = word.text;
+    if (strcmp(rest, "all") == 0)
+        return cursor->status;
     if (strncmp(rest, "Get", 3) == 0 && (rest[3] == 0 || rest[3] == '('))
         question->method = METHOD_GET;
     else if (strncmp(rest, "Set", 3) == 0 && (rest[3] == 0 || rest[3] == '('))
@@ -64,18 +64,8 @@ static int read_what(struct question *question, struct cursor *cursor, struct ar
     if (length < 3 || rest[length - 1] != ')')
         return word_error(cursor, &word, "'%.80s': expected a form such as Set(PortInfo)",
                           word.text);
-    const char *name = arena_strndup(arena, rest + 1, length - 2);
+    const char *name = arena_strndup(cursor->arena, rest + 1, length - 2);
     return read_attribute(cursor, &word, name, &question->attribute);
-}
-
-static int read_smps(struct question *question, struct cursor *cursor, struct arena *arena)
-{
-    int status = read_what(question, cursor, arena);
-    if (status == 0)
-        status = read_comparison(question, cursor);
-    if (status == 0)
-        status = cursor_take_number(cursor, "a number", 0, UINT64_MAX, &question->value);
-    return status;
 }
 
 /* A number with a unit: as results have it, and how many of those it is. */
@@ -104,9 +94,7 @@ static int read_value(struct question *question, struct cursor *cursor)
 {
     struct word word;
     const char *rest;
-    int status = cursor_take(cursor, "a number such as 1000, 2.5us, 99% or 2Gb/s", &word);
-    if (status)
-        return status;
+    cursor_take(cursor, "a number such as 1000, 2.5us, 99% or 2Gb/s", &word);
     if (parse_decimal(word.text, &question->number, &rest))
         for (unsigned i = 0; i < UNITS; i++)
             if (strcmp(units[i].suffix, rest) == 0) {
@@ -133,7 +121,7 @@ static const char *full_name(const char *figure)
 }
 
 /* What is compared and is no check of its own is a figure. */
-static bool is_figure(const struct cursor *cursor)
+static bool is_figure(struct cursor *cursor)
 {
     if (cursor->count < cursor->at + 2)
         return false;
@@ -152,56 +140,56 @@ static int read_figure(struct question *question, struct cursor *cursor)
     cursor_take(cursor, "a figure", &word);
     *question = (struct question){
         .kind = QUESTION_FIGURE, .node = TOPOLOGY_NONE, .text = full_name(word.text)};
-    int status = read_comparison(question, cursor);
-    if (status == 0)
-        status = read_value(question, cursor);
-    return status ? status : cursor_take_end(cursor);
+    read_comparison(question, cursor);
+    read_value(question, cursor);
+    return cursor_take_end(cursor);
 }
 
-static int read_details(struct question *question, struct cursor *cursor, struct arena *arena)
+static void read_details(struct question *question, struct cursor *cursor)
 {
     static const char *const groups[] = {"unaffected", "others"};
     struct word word;
-    unsigned group = 0;
-    int status;
+    unsigned group;
     switch (question->kind) {
-    case QUESTION_MASTER: return cursor_take(cursor, "a node", &question->node_word);
-    case QUESTION_SMPS: return read_smps(question, cursor, arena);
+    case QUESTION_MASTER: cursor_take(cursor, "a node", &question->node_word); break;
+    case QUESTION_SMPS:
+        read_what(question, cursor);
+        read_comparison(question, cursor);
+        cursor_take_number(cursor, "a number", 0, UINT64_MAX, &question->value);
+        break;
     case QUESTION_TIME:
-        status = read_comparison(question, cursor);
-        return status ? status : cursor_take_time(cursor, &question->value);
+        read_comparison(question, cursor);
+        cursor_take_time(cursor, &question->value);
+        break;
     case QUESTION_EVENT:
     case QUESTION_NO_EVENT:
-        status = cursor_take(cursor, "a part of an event's text, in quotes", &word);
+        cursor_take(cursor, "a part of an event's text, in quotes", &word);
         question->text = word.text;
-        return status;
+        break;
     case QUESTION_UNAFFECTED:
-        status = cursor_take_choice(cursor, "group", groups, 2, &group);
+        cursor_take_choice(cursor, "group", groups, 2, &group);
         question->kind = group ? QUESTION_OTHERS : QUESTION_UNAFFECTED;
-        return status;
-    default: return 0;
+        break;
+    default: break;
     }
 }
 
-int question_read(struct question *question, struct cursor *cursor, struct arena *arena)
+int question_read(struct question *question, struct cursor *cursor)
 {
     const char *names[QUESTIONS];
-    unsigned index = 0;
+    unsigned index;
     if (is_figure(cursor))
         return read_figure(question, cursor);
     for (unsigned i = 0; i < QUESTIONS; i++)
         names[i] = questions[i].name;
-    int status = cursor_take_choice(cursor, "check", names, QUESTIONS, &index);
-    if (status)
-        return status;
+    cursor_take_choice(cursor, "check", names, QUESTIONS, &index);
     *question = (struct question){
         .kind = questions[index].kind, .check = questions[index].check, .node = TOPOLOGY_NONE};
-    status = read_details(question, cursor, arena);
-    return status ? status : cursor_take_end(cursor);
+    read_details(question, cursor);
+    return cursor_take_end(cursor);
 }
 
-int question_bind(struct question *question, const struct topology *topology,
-                  const struct cursor *cursor)
+int question_bind(struct question *question, const struct topology *topology, struct cursor *cursor)
 {
     if (!question->node_word.text)
         return 0;

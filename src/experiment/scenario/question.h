@@ -51,10 +51,10 @@ struct question {
 };
 
 /* Reads what follows `check`, up to the end of the line. */
-int question_read(struct question *question, struct cursor *cursor, struct arena *arena);
+int question_read(struct question *question, struct cursor *cursor);
 /* The cursor only says where errors go. */
 int question_bind(struct question *question, const struct topology *topology,
-                  const struct cursor *cursor);
+                  struct cursor *cursor);
 bool question_compare(const struct question *question, uint64_t measured);
 /* Equal to within a billionth: what is measured was added up, what is written was not. */
 bool question_compare_figure(const struct question *question, double measured);

@@ -24,185 +24,154 @@ const struct statement *scenario_last(const struct scenario *scenario, enum stat
 
 /* ---- statements ---- */
 
-static void keep_words(struct statement *statement, struct cursor *cursor,
-                       struct scenario *scenario)
+/* Keeps the words from `first` on, which may have been read already. */
+static void keep_words(struct statement *statement, struct cursor *cursor, unsigned first)
 {
-    statement->word_count = cursor->count - cursor->at;
-    statement->words =
-        arena_alloc(&scenario->arena, statement->word_count * sizeof *statement->words + 1);
-    for (size_t i = 0; i < statement->word_count; i++)
-        statement->words[i] = cursor->words[cursor->at++];
+    size_t bytes = (cursor->count - first) * sizeof *statement->words;
+    statement->word_count = cursor->count - first;
+    statement->words = arena_alloc(cursor->arena, bytes + 1);
+    memcpy(statement->words, cursor->words + first, bytes);
 }
 
-static int read_topology(struct statement *statement, struct cursor *cursor,
-                         struct scenario *scenario)
+static int read_topology(struct statement *statement, struct cursor *cursor)
 {
-    if (cursor_is_done(cursor))
-        return cursor_take(cursor, "a file, or a kind of fabric such as 'clos 3 1 4'",
-                           &statement->word);
-    keep_words(statement, cursor, scenario);
-    return 0;
+    struct word word;
+    keep_words(statement, cursor, cursor->at);
+    return cursor_take(cursor, "a file, or a kind of fabric such as 'clos 3 1 4'", &word);
 }
 
-static int read_preset(struct statement *statement, struct cursor *cursor,
-                       struct scenario *scenario)
+static int read_preset(struct statement *statement, struct cursor *cursor)
 {
     static const char *const presets[] = {"today", "paper"};
-    unsigned at = cursor->at, index = 0;
-    int status = cursor_take_choice(cursor, "preset", presets, 2, &index);
-    if (status == 0)
-        status = cursor_take_end(cursor);
-    cursor->at = at;
-    keep_words(statement, cursor, scenario);
-    return status;
+    unsigned index;
+    keep_words(statement, cursor, cursor->at);
+    cursor_take_choice(cursor, "preset", presets, 2, &index);
+    return cursor_take_end(cursor);
 }
 
-static int read_seed(struct statement *statement, struct cursor *cursor, struct scenario *scenario)
+static int read_seed(struct statement *statement, struct cursor *cursor)
 {
-    (void)scenario;
-    int status = cursor_take_number(cursor, "a seed", 0, UINT64_MAX, &statement->number);
-    return status ? status : cursor_take_end(cursor);
+    cursor_take_number(cursor, "a seed", 0, UINT64_MAX, &statement->number);
+    return cursor_take_end(cursor);
 }
 
 /* set [SCOPE] KEY VALUE; `switch` and `adapter` may have a '*' behind them. */
-static int read_set(struct statement *statement, struct cursor *cursor, struct scenario *scenario)
+static int read_set(struct statement *statement, struct cursor *cursor)
 {
-    struct word everywhere = {"", cursor->end.line, cursor->end.column};
-    struct word *words = arena_alloc(&scenario->arena, 3 * sizeof *words);
+    struct word *words = arena_alloc(cursor->arena, 3 * sizeof *words);
     unsigned left = cursor->count - cursor->at;
-    words[0] = everywhere;
-    if (left >= 3) {
-        words[0] = cursor->words[cursor->at++];
-        if (left >= 4 &&
-            (strcmp(words[0].text, "switch") == 0 || strcmp(words[0].text, "adapter") == 0)) {
-            const struct word *pattern = &cursor->words[cursor->at];
-            if (!cursor_accept(cursor, "*"))
-                return word_error(cursor, pattern,
-                                  "'%.80s': expected '*', or 'set PATTERN KEY VALUE' for some",
-                                  pattern->text);
-        }
+    words[0] = (struct word){"", cursor->end.line, cursor->end.column};
+    if (left >= 3)
+        cursor_take(cursor, "a scope", &words[0]);
+    if (left >= 4 &&
+        (strcmp(words[0].text, "switch") == 0 || strcmp(words[0].text, "adapter") == 0)) {
+        const struct word *pattern = &cursor->words[cursor->at];
+        if (!cursor_accept(cursor, "*"))
+            return word_error(cursor, pattern,
+                              "'%.80s': expected '*', or 'set PATTERN KEY VALUE' for some",
+                              pattern->text);
     }
-    int status = cursor_take(cursor, "an attribute", &words[1]);
-    if (status == 0)
-        status = cursor_take(cursor, "a value", &words[2]);
+    cursor_take(cursor, "an attribute", &words[1]);
+    cursor_take(cursor, "a value", &words[2]);
     statement->words = words;
     statement->word_count = 3;
-    return status ? status : cursor_take_end(cursor);
+    return cursor_take_end(cursor);
 }
 
-static int read_manager(struct statement *statement, struct cursor *cursor,
-                        struct scenario *scenario)
+static int read_manager(struct statement *statement, struct cursor *cursor)
 {
     struct word word;
-    unsigned at = cursor->at;
-    int status = cursor_take(cursor, "the node where the manager sits", &word);
-    while (status == 0 && !cursor_is_done(cursor)) {
+    keep_words(statement, cursor, cursor->at);
+    cursor_take(cursor, "the node where the manager sits", &word);
+    while (!cursor_is_done(cursor)) {
         cursor_take(cursor, "a key", &word);
         if (strcmp(word.text, "stopped") == 0)
-            status = cursor_take_end(cursor);
-        else
-            status = cursor_take(cursor, "a value", &word);
+            return cursor_take_end(cursor);
+        cursor_take(cursor, "a value", &word);
     }
-    cursor->at = at;
-    if (status == 0)
-        keep_words(statement, cursor, scenario);
-    return status;
+    return cursor->status;
 }
 
-static int read_traffic(struct statement *statement, struct cursor *cursor,
-                        struct scenario *scenario)
+static int read_traffic(struct statement *statement, struct cursor *cursor)
 {
-    statement->demand = arena_alloc(&scenario->arena, sizeof *statement->demand);
+    statement->demand = arena_alloc(cursor->arena, sizeof *statement->demand);
     return demand_read(statement->demand, cursor);
 }
 
 /* measure from TIME [to TIME] */
-static int read_measure(struct statement *statement, struct cursor *cursor,
-                        struct scenario *scenario)
+static int read_measure(struct statement *statement, struct cursor *cursor)
 {
     struct measuring_window *window = &statement->window;
-    (void)scenario;
     window->to = TIME_NEVER;
-    int status = cursor_take_exact(cursor, "from");
-    if (status == 0)
-        status = cursor_take_time(cursor, &window->from);
-    if (status == 0 && !cursor_is_done(cursor)) {
-        status = cursor_take_exact(cursor, "to");
-        if (status == 0)
-            status = cursor_take_time(cursor, &window->to);
-        if (status == 0 && window->to <= window->from)
+    cursor_take_exact(cursor, "from");
+    cursor_take_time(cursor, &window->from);
+    if (!cursor_is_done(cursor)) {
+        cursor_take_exact(cursor, "to");
+        cursor_take_time(cursor, &window->to);
+        if (window->to <= window->from)
             return word_error(cursor, &cursor->words[cursor->at - 1],
                               "the window ends before it begins");
     }
-    return status ? status : cursor_take_end(cursor);
+    return cursor_take_end(cursor);
 }
 
-static int read_collect(struct statement *statement, struct cursor *cursor,
-                        struct scenario *scenario)
+static int read_collect(struct statement *statement, struct cursor *cursor)
 {
-    statement->collections = arena_alloc(&scenario->arena, sizeof *statement->collections);
+    statement->collections = arena_alloc(cursor->arena, sizeof *statement->collections);
     statement->collection_count = 1;
-    return collect_read(statement->collections, cursor, &scenario->arena);
+    return collect_read(statement->collections, cursor);
 }
 
-static int read_every(struct statement *statement, struct cursor *cursor, struct scenario *scenario)
+static int read_every(struct statement *statement, struct cursor *cursor)
 {
-    return collect_read_samples(&statement->collections, &statement->collection_count, cursor,
-                                &scenario->arena);
+    return collect_read_samples(&statement->collections, &statement->collection_count, cursor);
 }
 
 /* on deadlock stop|continue */
-static int read_on(struct statement *statement, struct cursor *cursor, struct scenario *scenario)
+static int read_on(struct statement *statement, struct cursor *cursor)
 {
     static const char *const what[] = {"continue", "stop"};
-    unsigned index = 0;
-    (void)scenario;
-    int status = cursor_take_exact(cursor, "deadlock");
-    if (status == 0)
-        status = cursor_take_choice(cursor, "thing to do then", what, 2, &index);
+    unsigned index;
+    cursor_take_exact(cursor, "deadlock");
+    cursor_take_choice(cursor, "thing to do then", what, 2, &index);
     statement->number = index;
-    return status ? status : cursor_take_end(cursor);
+    return cursor_take_end(cursor);
 }
 
-static int read_action(struct statement *statement, struct cursor *cursor,
-                       struct scenario *scenario)
+static int read_action(struct statement *statement, struct cursor *cursor)
 {
-    (void)scenario;
     cursor->at--; /* the statement's word is the action's */
     return action_read(&statement->action, cursor);
 }
 
-static int read_run(struct statement *statement, struct cursor *cursor, struct scenario *scenario)
+static int read_run(struct statement *statement, struct cursor *cursor)
 {
     struct run *run = &statement->run;
-    int status = 0;
-    (void)scenario;
-    run->word = cursor_is_done(cursor) ? cursor->end : cursor->words[cursor->at];
+    run->word = cursor_next(cursor);
     if (cursor_accept(cursor, "until")) {
         run->kind = RUN_UNTIL_SETTLED;
         run->time = SETTLE_LIMIT;
-        status = cursor_take_exact(cursor, "settled");
-        if (status == 0 && !cursor_is_done(cursor)) {
-            status = cursor_take_exact(cursor, "limit");
-            if (status == 0)
-                status = cursor_take_time(cursor, &run->time);
+        cursor_take_exact(cursor, "settled");
+        if (!cursor_is_done(cursor)) {
+            cursor_take_exact(cursor, "limit");
+            cursor_take_time(cursor, &run->time);
         }
     } else {
         run->kind = cursor_accept(cursor, "for") ? RUN_FOR : RUN_TO;
-        status = cursor_take_time(cursor, &run->time);
+        cursor_take_time(cursor, &run->time);
     }
-    return status ? status : cursor_take_end(cursor);
+    return cursor_take_end(cursor);
 }
 
-static int read_check(struct statement *statement, struct cursor *cursor, struct scenario *scenario)
+static int read_check(struct statement *statement, struct cursor *cursor)
 {
-    return question_read(&statement->question, cursor, &scenario->arena);
+    return question_read(&statement->question, cursor);
 }
 
 static const struct {
     const char *name;
     enum statement_kind kind;
-    int (*read)(struct statement *statement, struct cursor *cursor, struct scenario *scenario);
+    int (*read)(struct statement *statement, struct cursor *cursor);
 } kinds[] = {
     {"topology", STATEMENT_TOPOLOGY, read_topology},
     {"preset", STATEMENT_PRESET, read_preset},
@@ -219,47 +188,34 @@ static const struct {
     {"run", STATEMENT_RUN, read_run},
     {"check", STATEMENT_CHECK, read_check},
 };
-enum { KINDS = sizeof kinds / sizeof kinds[0], MOST_NAMES = KINDS + 32 };
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
-static int unknown_statement(const struct cursor *cursor, const struct word *word)
-{
-    const char *names[MOST_NAMES];
-    const char *const *verbs;
-    size_t count = 0, verb_count = action_verbs(&verbs);
-    for (unsigned i = 0; i < KINDS; i++)
-        names[count++] = kinds[i].name;
-    for (size_t i = 0; i < verb_count && count < MOST_NAMES; i++)
-        names[count++] = verbs[i];
-    return word_unknown(cursor, word, "statement", names, count);
-}
-
+/* Verbs of actions are statements, too. */
 static int read_statement(struct scenario *scenario, struct cursor *cursor, const char *line)
 {
-    struct statement statement = {.line = line};
-    int status = cursor_take(cursor, "a statement", &statement.word);
-    if (status)
-        return status;
-    if (action_is_verb(statement.word.text)) {
-        statement.kind = STATEMENT_ACTION;
-        status = read_action(&statement, cursor, scenario);
+    struct statement statement = {.kind = STATEMENT_ACTION, .line = line};
+    const char *names[KINDS + ACTION_VERBS];
+    unsigned kind;
+    for (unsigned i = 0; i < KINDS; i++)
+        names[i] = kinds[i].name;
+    size_t count = KINDS + action_verbs(names + KINDS);
+    statement.word = cursor_next(cursor);
+    cursor_take_choice(cursor, "statement", names, count, &kind);
+    if (kind < KINDS) {
+        statement.kind = kinds[kind].kind;
+        kinds[kind].read(&statement, cursor);
     } else {
-        unsigned i = 0;
-        while (i < KINDS && strcmp(kinds[i].name, statement.word.text) != 0)
-            i++;
-        if (i == KINDS)
-            return unknown_statement(cursor, &statement.word);
-        statement.kind = kinds[i].kind;
-        status = kinds[i].read(&statement, cursor, scenario);
+        read_action(&statement, cursor);
     }
-    if (status == 0)
+    if (cursor->status == 0)
         vec_push(&scenario->statements, statement);
-    return status;
+    return cursor->status;
 }
 
 /* ---- files ---- */
 
 /* The current line as written, without comment and indentation. */
-static const char *copy_statement(const struct line_reader *reader, const struct cursor *cursor)
+static const char *copy_statement(const struct line_reader *reader, struct cursor *cursor)
 {
     size_t start = cursor->words[0].column - 1;
     return arena_strndup(reader->arena, reader->line + start, cursor->end.column - 1 - start);

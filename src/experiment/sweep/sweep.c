@@ -7,8 +7,7 @@
 #include "experiment/sweep/sweep_template.h"
 
 #include <errno.h>
-#include <libgen.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { FILE_LIMIT = 1024 * 1024, MOST_REPETITIONS = 100000 };
@@ -34,26 +33,18 @@ static int take_once(struct cursor *cursor, struct word *said)
 /* Paths are as seen from the sweep's file. */
 static const char *beside(const struct sweep *sweep, const char *path, struct arena *arena)
 {
-    struct text joined = {0};
-    char folder[4096];
-    snprintf(folder, sizeof folder, "%s", sweep->file);
-    if (path[0] == '/' || !strchr(folder, '/'))
+    const char *slash = strrchr(sweep->file, '/');
+    if (path[0] == '/' || !slash)
         return arena_strdup(arena, path);
-    text_printf(&joined, "%s/%s", dirname(folder), path);
-    const char *copy = arena_strdup(arena, joined.data);
-    text_release(&joined);
-    return copy;
+    return arena_printf(arena, "%.*s/%s", (int)(slash - sweep->file), sweep->file, path);
 }
 
 static int read_path(struct reader *reader, struct cursor *cursor, struct word *said,
                      const char **path)
 {
-    struct word word = {0};
-    int status = take_once(cursor, said);
-    if (status == 0)
-        status = cursor_take(cursor, "a file", &word);
-    if (status)
-        return status;
+    struct word word;
+    take_once(cursor, said);
+    cursor_take(cursor, "a file", &word);
     *path = beside(reader->sweep, word.text, &reader->sweep->arena);
     return cursor_take_end(cursor);
 }
@@ -68,52 +59,39 @@ static int read_store(struct reader *reader, struct cursor *cursor)
     return read_path(reader, cursor, &reader->store, &reader->sweep->store);
 }
 
-static int read_number(struct cursor *cursor, struct word *said, const char *what, uint64_t low,
-                       uint64_t high, uint64_t *number)
-{
-    int status = take_once(cursor, said);
-    if (status == 0)
-        status = cursor_take_number(cursor, what, low, high, number);
-    return status ? status : cursor_take_end(cursor);
-}
-
 static int read_repeat(struct reader *reader, struct cursor *cursor)
 {
-    return read_number(cursor, &reader->repeat, "a number of repetitions", 1, MOST_REPETITIONS,
+    take_once(cursor, &reader->repeat);
+    cursor_take_number(cursor, "a number of repetitions", 1, MOST_REPETITIONS,
                        &reader->sweep->repeat);
+    return cursor_take_end(cursor);
 }
 
 static int read_seed(struct reader *reader, struct cursor *cursor)
 {
-    return read_number(cursor, &reader->seed, "a seed", 0, UINT64_MAX, &reader->sweep->seed);
+    take_once(cursor, &reader->seed);
+    cursor_take_number(cursor, "a seed", 0, UINT64_MAX, &reader->sweep->seed);
+    return cursor_take_end(cursor);
 }
 
 static int read_timeout(struct reader *reader, struct cursor *cursor)
 {
-    int status = take_once(cursor, &reader->timeout);
-    if (status == 0)
-        status = cursor_take_time(cursor, &reader->sweep->timeout);
-    if (status == 0 && reader->sweep->timeout < TIME_MS)
+    take_once(cursor, &reader->timeout);
+    cursor_take_time(cursor, &reader->sweep->timeout);
+    if (reader->sweep->timeout < TIME_MS)
         return word_error(cursor, &cursor->words[1], "'%.80s': expected a millisecond or more",
                           cursor->words[1].text);
-    return status ? status : cursor_take_end(cursor);
+    return cursor_take_end(cursor);
 }
 
 static bool parse_bytes(const char *text, uint64_t *bytes)
 {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
-    char digits[16];
     size_t length = strspn(text, "0123456789");
-    uint64_t number;
-    if (length == 0 || length > 6)
-        return false;
-    memcpy(digits, text, length);
-    digits[length] = 0;
-    if (!parse_number(digits, &number) || number == 0)
-        return false;
-    for (unsigned i = 0; i < sizeof units / sizeof units[0]; i++)
+    *bytes = length <= 6 ? strtoull(text, NULL, 10) : 0;
+    for (unsigned i = 0; i < sizeof units / sizeof units[0] && *bytes; i++)
         if (strcmp(text + length, units[i]) == 0) {
-            *bytes = number << (10 * (i + 1));
+            *bytes <<= 10 * (i + 1);
             return true;
         }
     return false;
@@ -121,31 +99,28 @@ static bool parse_bytes(const char *text, uint64_t *bytes)
 
 static int read_memory(struct reader *reader, struct cursor *cursor)
 {
-    struct word word = {0};
-    int status = take_once(cursor, &reader->memory);
-    if (status == 0)
-        status = cursor_take(cursor, "a size such as 500MiB or 2GiB", &word);
-    if (status == 0 && !parse_bytes(word.text, &reader->sweep->memory))
+    struct word word;
+    take_once(cursor, &reader->memory);
+    cursor_take(cursor, "a size such as 500MiB or 2GiB", &word);
+    if (!parse_bytes(word.text, &reader->sweep->memory))
         return word_error(
             cursor, &word,
             "'%.80s' is no size: expected a number with KiB, MiB, GiB or TiB, such as "
             "500MiB",
             word.text);
-    return status ? status : cursor_take_end(cursor);
+    return cursor_take_end(cursor);
 }
 
 /* ---- what is kept ---- */
 
 static int read_patterns(struct cursor *cursor, const char *what, struct name_patterns *patterns)
 {
-    struct word word = {0};
-    int status;
+    struct word word;
     do {
-        status = cursor_take(cursor, what, &word);
-        if (status == 0)
-            vec_push(patterns, word.text);
-    } while (status == 0 && !cursor_is_done(cursor));
-    return status;
+        cursor_take(cursor, what, &word);
+        vec_push(patterns, word.text);
+    } while (!cursor_is_done(cursor));
+    return cursor->status;
 }
 
 static int read_keep(struct reader *reader, struct cursor *cursor)
@@ -175,8 +150,8 @@ static size_t split(const char *text, const char **pieces, size_t most, struct a
     }
 }
 
-static int check_name(const struct sweep *sweep, const struct cursor *cursor,
-                      const struct word *word, const char *name)
+static int check_name(const struct sweep *sweep, struct cursor *cursor, const struct word *word,
+                      const char *name)
 {
     if (strpbrk(name, "={} \t"))
         return word_error(cursor, word, "'%.80s' is no name: it has a '=', a brace or a blank",
@@ -193,8 +168,6 @@ static int read_names(struct sweep *sweep, struct cursor *cursor, struct sweep_a
 {
     const char *names[SWEEP_MOST_PARAMETERS];
     int status = cursor_take(cursor, "the name of a parameter", &axis->word);
-    if (status)
-        return status;
     size_t room = SWEEP_MOST_PARAMETERS - sweep->parameter_count;
     axis->name_count = split(axis->word.text, names, room, &sweep->arena);
     if (axis->name_count == 0)
@@ -241,26 +214,21 @@ static int read_vary(struct reader *reader, struct cursor *cursor)
 {
     struct sweep *sweep = reader->sweep;
     struct sweep_axis axis = {0};
-    struct word word = {0};
-    int status = read_names(sweep, cursor, &axis);
-    if (status == 0)
-        status = cursor_take_exact(cursor, "in");
-    if (status)
-        return status;
-    axis.values =
-        arena_alloc(&sweep->arena, WORDS_PER_LINE * axis.name_count * sizeof *axis.values);
+    struct word word;
+    read_names(sweep, cursor, &axis);
+    cursor_take_exact(cursor, "in");
+    if (cursor->status)
+        return cursor->status;
+    axis.values = arena_alloc(&sweep->arena, cursor->count * axis.name_count * sizeof *axis.values);
     do {
-        status = cursor_take(cursor, "a value", &word);
-        if (status == 0)
-            status = add_value(sweep, cursor, &axis, &word);
-    } while (status == 0 && !cursor_is_done(cursor));
-    if (status)
-        return status;
+        cursor_take(cursor, "a value", &word);
+        add_value(sweep, cursor, &axis, &word);
+    } while (!cursor_is_done(cursor));
     vec_push(&sweep->axes, axis);
     sweep->parameter_count += axis.name_count;
     if (sweep_point_count(sweep) > SWEEP_MOST_RUNS)
         return word_error(cursor, &cursor->words[0], "more than %d points", SWEEP_MOST_RUNS);
-    return 0;
+    return cursor->status;
 }
 
 /* ---- lines ---- */
@@ -272,23 +240,10 @@ static int read_line(struct reader *reader, struct cursor *cursor)
     static int (*const readers[])(struct reader *, struct cursor *) = {
         read_scenario, read_vary,   read_repeat, read_seed,  read_store,
         read_timeout,  read_memory, read_keep,   read_series};
-    unsigned index = 0;
+    unsigned index;
     int status =
         cursor_take_choice(cursor, "statement", names, sizeof names / sizeof names[0], &index);
     return status ? status : readers[index](reader, cursor);
-}
-
-static int read_lines(struct reader *reader, const char *text, size_t length, struct err *err)
-{
-    struct line_reader lines = {.file = reader->sweep->file,
-                                .text = text,
-                                .length = length,
-                                .arena = &reader->sweep->arena,
-                                .err = err};
-    struct cursor cursor;
-    while (line_reader_next(&lines, &cursor))
-        lines.status = read_line(reader, &cursor);
-    return lines.status;
 }
 
 /* ---- the scenario ---- */
@@ -311,42 +266,31 @@ static int read_template(struct sweep *sweep, const struct word *word, struct er
 /* fig22.sweep keeps its runs in fig22.db. */
 static const char *default_store(struct sweep *sweep)
 {
-    struct text path = {0};
     const char *dot = strrchr(sweep->file, '.');
     size_t length = dot && !strchr(dot, '/') ? (size_t)(dot - sweep->file) : strlen(sweep->file);
-    text_append(&path, sweep->file, length);
-    text_puts(&path, ".db");
-    const char *store = arena_strdup(&sweep->arena, path.data);
-    text_release(&path);
-    return store;
+    return arena_printf(&sweep->arena, "%.*s.db", (int)length, sweep->file);
 }
 
-int sweep_read_text(struct sweep *sweep, const char *name, const char *text, size_t length,
-                    struct err *err)
+int sweep_read(struct sweep *sweep, struct line_reader *lines)
 {
     *sweep = (struct sweep){.repeat = 1, .seed = 1};
     struct reader reader = {.sweep = sweep};
-    sweep->file = arena_strdup(&sweep->arena, name);
-    int status = read_lines(&reader, text, length, err);
+    struct cursor cursor;
+    sweep->file = arena_strdup(&sweep->arena, lines->file);
+    lines->limit = FILE_LIMIT;
+    lines->arena = &sweep->arena;
+    while (line_reader_next(lines, &cursor))
+        lines->status = read_line(&reader, &cursor);
+    int status = lines->status;
     if (status == 0 && !sweep->scenario)
-        status = err_at(err, EINVAL, sweep->file, 0,
+        status = err_at(lines->err, EINVAL, sweep->file, 0,
                         "no 'scenario' statement: a sweep needs a scenario to vary");
     if (status == 0)
-        status = read_template(sweep, &reader.scenario, err);
+        status = read_template(sweep, &reader.scenario, lines->err);
     if (status == 0 && !sweep->store)
         sweep->store = default_store(sweep);
     if (status)
         sweep_release(sweep);
-    return status;
-}
-
-int sweep_read(struct sweep *sweep, const char *path, struct err *err)
-{
-    struct text text = {0};
-    int status = file_read(path, FILE_LIMIT, &text, err);
-    if (status == 0)
-        status = sweep_read_text(sweep, path, text.data, text.length, err);
-    text_release(&text);
     return status;
 }
 

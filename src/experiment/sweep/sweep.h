@@ -43,9 +43,7 @@ struct sweep {
 };
 
 /* On error nothing needs to be released. Reads the scenario's text too, but does not check it. */
-int sweep_read(struct sweep *sweep, const char *path, struct err *err);
-int sweep_read_text(struct sweep *sweep, const char *name, const char *text, size_t length,
-                    struct err *err);
+int sweep_read(struct sweep *sweep, struct line_reader *lines);
 void sweep_release(struct sweep *sweep);
 
 size_t sweep_point_count(const struct sweep *sweep);

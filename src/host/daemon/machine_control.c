@@ -1,5 +1,7 @@
 #include "host/daemon/machine_control.h"
 
+#include "base/record.h"
+
 #include "base/time.h"
 
 #include <errno.h>
@@ -33,20 +35,16 @@ static int refuse(const struct reply *reply, int code, const char *format, ...)
 
 static int refuse(const struct reply *reply, int code, const char *format, ...)
 {
-    struct json json = {.out = reply->out};
+    struct record record = record_to(reply->out, reply->json, false);
     struct text reason = {0};
     va_list arguments;
     va_start(arguments, format);
     text_vprintf(&reason, format, arguments);
     va_end(arguments);
-    if (reply->json) {
-        json_begin_object(&json, NULL);
-        json_string(&json, "error", reason.data);
-        json_string(&json, "code", name_of(code));
-        json_end_object(&json);
-    } else {
-        text_puts(reply->out, reason.data);
-    }
+    record_begin(&record, NULL);
+    record_string(&record, "error", "%s", reason.data);
+    record_string(&record, "code", NULL, name_of(code));
+    record_end(&record);
     text_release(&reason);
     return -code;
 }
@@ -66,51 +64,42 @@ static const char *condition(const struct vswitch_machine *machine)
     return machine->moving ? "moving" : machine->reachable ? "running" : "unreachable";
 }
 
-static void print_machine(const struct vswitch *machines, const struct sm *sm,
-                          const struct vswitch_machine *machine, struct json *json,
-                          struct text *out)
+static void put_machine(struct record *record, const struct vswitch *machines, const struct sm *sm,
+                        const struct vswitch_machine *machine)
 {
-    const char *hypervisor = vswitch_hypervisor_name(machines, machine->vswitch);
     const char *leaf = leaf_of(sm_subnet(sm), machine->vswitch);
-    if (!json) {
-        text_printf(out, "0x%016llx  LID %5u  %-11s %s function %u at %s  %s\n",
-                    (unsigned long long)machine->guid, machine->lid, condition(machine), hypervisor,
-                    machine->function, *leaf ? leaf : "-", machine->name);
-        return;
-    }
-    json_begin_object(json, NULL);
-    json_string(json, "name", machine->name);
-    json_stringf(json, "guid", "0x%016llx", (unsigned long long)machine->guid);
-    json_unsigned(json, "lid", machine->lid);
-    json_string(json, "state", condition(machine));
-    json_string(json, "hypervisor", hypervisor);
-    json_unsigned(json, "function", machine->function);
-    json_string(json, "leaf", leaf);
-    json_end_object(json);
+    record_begin(record, NULL);
+    record_string(record, "name", NULL, machine->name);
+    record_guid(record, "guid", "0x%016llx", machine->guid);
+    record_number(record, "lid", "  LID %5llu", machine->lid);
+    record_string(record, "state", "  %-11s", condition(machine));
+    record_string(record, "hypervisor", " %s", vswitch_hypervisor_name(machines, machine->vswitch));
+    record_number(record, "function", " function %llu", machine->function);
+    record_string(record, "leaf", " at %s", *leaf || record->as_json ? leaf : "-");
+    record_text(record, "  %s\n", machine->name);
+    record_end(record);
 }
 
 static int list(const struct vswitch *machines, const struct sm *sm, const struct reply *reply)
 {
-    struct json json = {.out = reply->out};
+    struct record record = record_to(reply->out, reply->json, false);
     struct vswitch_machine machine;
     uint32_t cursor = 0;
-    if (reply->json)
-        json_begin_array(&json, NULL);
+    record_begin_list(&record, NULL);
     while (vswitch_next_machine(machines, &cursor, &machine))
-        print_machine(machines, sm, &machine, reply->json ? &json : NULL, reply->out);
-    if (reply->json)
-        json_end_array(&json);
+        put_machine(&record, machines, sm, &machine);
+    record_end_list(&record);
     return 0;
 }
 
 static int show(const struct vswitch *machines, const struct sm *sm, const char *name,
                 const struct reply *reply)
 {
-    struct json json = {.out = reply->out};
+    struct record record = record_to(reply->out, reply->json, false);
     struct vswitch_machine machine;
     if (!vswitch_find_machine(machines, vswitch_guid(name), &machine))
         return refuse(reply, ENOENT, "there is no machine '%s'", name);
-    print_machine(machines, sm, &machine, reply->json ? &json : NULL, reply->out);
+    put_machine(&record, machines, sm, &machine);
     return 0;
 }
 

@@ -1,5 +1,7 @@
 #include "host/daemon/manager_control.h"
 
+#include "base/record.h"
+
 #include "base/time.h"
 #include "host/daemon/dumps.h"
 #include "host/daemon/machine_control.h"
@@ -97,95 +99,71 @@ static void answer_status(struct question *question, struct text *out)
             (*(subnet->nodes.items[i].kind == SUBNET_SWITCH ? &switches : &adapters))++;
     for (size_t i = 0; i < subnet->ports.count; i++)
         links += subnet->ports.items[i].peer != SUBNET_NONE;
-    const char *state = state_names[sm_state(question->sm)];
-    bool settled = sm_is_settled(question->sm);
-    bool copy = sm_has_copy(question->sm);
-    if (!question->json) {
-        text_printf(out, "state     %s%s%s\nport      %s\nengine    %s\n", state,
-                    settled ? ", nothing to do" : "", copy ? ", its copy is up to date" : "",
-                    question->place, question->engine);
-        text_printf(out, "subnet    %u switches, %u adapters, %u links\n", switches, adapters,
-                    links / 2);
-        text_printf(out, "SMPs      %llu sent, %llu answered, %llu time-outs, %llu given up\n",
-                    (unsigned long long)counts.sent, (unsigned long long)counts.answered,
-                    (unsigned long long)counts.timeouts, (unsigned long long)counts.gave_up);
+    struct record record = record_to(out, question->json, false);
+    record_begin(&record, NULL);
+    record_string(&record, "state", "state     %s", state_names[sm_state(question->sm)]);
+    record_flag(&record, "settled", ", nothing to do", sm_is_settled(question->sm));
+    record_flag(&record, "copy", ", its copy is up to date", sm_has_copy(question->sm));
+    record_string(&record, "port", "\nport      %s", question->place);
+    record_string(&record, "engine", "\nengine    %s", question->engine);
+    record_number(&record, "switches", "\nsubnet    %llu switches", switches);
+    record_number(&record, "adapters", ", %llu adapters", adapters);
+    record_number(&record, "links", ", %llu links\n", links / 2);
+    record_number(&record, "smps_sent", "SMPs      %llu sent", counts.sent);
+    record_number(&record, "smps_answered", ", %llu answered", counts.answered);
+    record_number(&record, "time_outs", ", %llu time-outs", counts.timeouts);
+    record_number(&record, "given_up", ", %llu given up\n", counts.gave_up);
+    record_end(&record);
+}
+
+static void put_port(struct record *record, const struct subnet_node *node,
+                     const struct subnet_port *port)
+{
+    if (!port->known)
         return;
-    }
-    struct json json = {.out = out};
-    json_begin_object(&json, NULL);
-    json_string(&json, "state", state);
-    json_bool(&json, "settled", settled);
-    json_bool(&json, "copy", copy);
-    json_string(&json, "port", question->place);
-    json_string(&json, "engine", question->engine);
-    json_unsigned(&json, "switches", switches);
-    json_unsigned(&json, "adapters", adapters);
-    json_unsigned(&json, "links", links / 2);
-    json_unsigned(&json, "smps_sent", counts.sent);
-    json_unsigned(&json, "smps_answered", counts.answered);
-    json_unsigned(&json, "time_outs", counts.timeouts);
-    json_unsigned(&json, "given_up", counts.gave_up);
-    json_end_object(&json);
+    record_begin(record, NULL);
+    record_string(record, "kind", "%-7s", node->kind == SUBNET_SWITCH ? "switch" : "adapter");
+    record_guid(record, "guid", " 0x%016llx", port->guid);
+    record_number(record, "port", " port %-3llu", port->number);
+    record_number(record, "lid", " LID %5llu", port->lid);
+    record_number(record, "hops", "  %2llu hops", port->hops);
+    record_string(record, "description", "  %s\n", node->description);
+    record_end(record);
 }
 
 static void answer_topology(struct question *question, struct text *out)
 {
     const struct subnet *subnet = sm_subnet(question->sm);
-    struct json json = {.out = out};
-    if (question->json)
-        json_begin_array(&json, NULL);
+    struct record record = record_to(out, question->json, false);
+    record_begin_list(&record, NULL);
     for (size_t i = 0; i < subnet->nodes.count; i++) {
         const struct subnet_node *node = &subnet->nodes.items[i];
         bool is_switch = node->kind == SUBNET_SWITCH;
         for (unsigned n = is_switch ? 0 : 1;
-             node->present && n <= (is_switch ? 0 : node->port_count); n++) {
-            const struct subnet_port *port = &subnet->ports.items[node->first_port + n];
-            if (!port->known)
-                continue;
-            if (!question->json) {
-                text_printf(out, "%-7s 0x%016llx port %-3u LID %5u  %2u hops  %s\n",
-                            is_switch ? "switch" : "adapter", (unsigned long long)port->guid, n,
-                            port->lid, port->hops, node->description);
-                continue;
-            }
-            json_begin_object(&json, NULL);
-            json_string(&json, "kind", is_switch ? "switch" : "adapter");
-            json_stringf(&json, "guid", "0x%016llx", (unsigned long long)port->guid);
-            json_unsigned(&json, "port", n);
-            json_unsigned(&json, "lid", port->lid);
-            json_unsigned(&json, "hops", port->hops);
-            json_string(&json, "description", node->description);
-            json_end_object(&json);
-        }
+             node->present && n <= (is_switch ? 0 : node->port_count); n++)
+            put_port(&record, node, &subnet->ports.items[node->first_port + n]);
     }
-    if (question->json)
-        json_end_array(&json);
+    record_end_list(&record);
 }
 
 static void answer_events(struct question *question, struct text *out)
 {
     const struct manager_control *control = question->control;
     uint64_t first = control->event_count > EVENTS_KEPT ? control->event_count - EVENTS_KEPT : 0;
-    struct json json = {.out = out};
-    if (question->json)
-        json_begin_array(&json, NULL);
+    struct record record = record_to(out, question->json, false);
+    record_begin_list(&record, NULL);
     for (uint64_t i = first; i < control->event_count; i++) {
         const struct past_event *past = &control->events[i % EVENTS_KEPT];
         char when[32];
         struct tm local;
         strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", localtime_r(&past->when, &local));
-        if (!question->json) {
-            text_printf(out, "%s %-8s %s\n", when, past->kind, past->text);
-            continue;
-        }
-        json_begin_object(&json, NULL);
-        json_string(&json, "time", when);
-        json_string(&json, "event", past->kind);
-        json_string(&json, "text", past->text);
-        json_end_object(&json);
+        record_begin(&record, NULL);
+        record_string(&record, "time", "%s", when);
+        record_string(&record, "event", " %-8s", past->kind);
+        record_string(&record, "text", " %s\n", past->text);
+        record_end(&record);
     }
-    if (question->json)
-        json_end_array(&json);
+    record_end_list(&record);
 }
 
 static int refuse(struct text *out, const char *why)
@@ -236,63 +214,64 @@ static int answer(struct question *question, struct text *out)
 
 /* ---- connections ---- */
 
-struct parcel {
+struct data_packet {
     int fd;
     struct text text; /* a struct answer, then the words */
     struct dump_picture *picture;
 };
 
 /* That takes seconds on large fabrics. */
-static void print_picture(struct parcel *parcel)
+static void print_picture(struct data_packet *data_packet)
 {
     struct answer head = {0};
     char *words = NULL;
     size_t length = 0;
     FILE *file = open_memstream(&words, &length);
     if (file) {
-        dump_print_lfts(parcel->picture, file);
+        dump_print_lfts(data_packet->picture, file);
         fclose(file);
     }
     head.bytes = (uint32_t)length;
-    text_clear(&parcel->text);
-    text_append(&parcel->text, (const char *)&head, sizeof head);
-    text_append(&parcel->text, words ? words : "", length);
+    text_clear(&data_packet->text);
+    text_append(&data_packet->text, (const char *)&head, sizeof head);
+    text_append(&data_packet->text, words ? words : "", length);
     free(words);
-    dump_picture_free(parcel->picture);
+    dump_picture_free(data_packet->picture);
 }
 
 static void *deliver(void *argument)
 {
-    struct parcel *parcel = argument;
-    if (parcel->picture)
-        print_picture(parcel);
-    for (size_t at = 0; at < parcel->text.length;) {
-        size_t length = parcel->text.length - at < CHUNK ? parcel->text.length - at : CHUNK;
-        if (send(parcel->fd, parcel->text.data + at, length, MSG_NOSIGNAL) < 0)
+    struct data_packet *data_packet = argument;
+    if (data_packet->picture)
+        print_picture(data_packet);
+    for (size_t at = 0; at < data_packet->text.length;) {
+        size_t length =
+            data_packet->text.length - at < CHUNK ? data_packet->text.length - at : CHUNK;
+        if (send(data_packet->fd, data_packet->text.data + at, length, MSG_NOSIGNAL) < 0)
             break; /* too slow, or gone */
         at += length;
     }
-    close(parcel->fd);
-    text_release(&parcel->text);
-    mem_free(parcel);
+    close(data_packet->fd);
+    text_release(&data_packet->text);
+    mem_free(data_packet);
     return NULL;
 }
 
 static void reply(int fd, int result, const struct text *words, struct dump_picture *picture)
 {
-    struct parcel *parcel = mem_zalloc(1, sizeof *parcel);
+    struct data_packet *data_packet = mem_zalloc(1, sizeof *data_packet);
     struct answer head = {result, (uint32_t)words->length};
     struct timeval patience = {.tv_sec = 5};
     pthread_t thread;
-    parcel->fd = fd;
-    parcel->picture = picture;
-    text_append(&parcel->text, (const char *)&head, sizeof head);
-    text_append(&parcel->text, words->data ? words->data : "", words->length);
+    data_packet->fd = fd;
+    data_packet->picture = picture;
+    text_append(&data_packet->text, (const char *)&head, sizeof head);
+    text_append(&data_packet->text, words->data ? words->data : "", words->length);
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    if (pthread_create(&thread, NULL, deliver, parcel) == 0)
+    if (pthread_create(&thread, NULL, deliver, data_packet) == 0)
         pthread_detach(thread);
     else
-        deliver(parcel);
+        deliver(data_packet);
 }
 
 /* False: not a question, or not for a manager. */

@@ -135,7 +135,7 @@ void registrations_open(struct registrations *registrations, struct sa *sa, uint
         tell(registrations, sa, "read from the last run");
     }
     registrations->written = sa_registry_generations(sa);
-    registrations->heritage = sa_heritage(sa);
+    registrations->heritage = sa_registry_master(sa);
     sa_keep_registrations(sa, true);
     text_release(&content);
 }
@@ -198,10 +198,10 @@ void registrations_mind(struct registrations *registrations, uint64_t now, struc
         event_log_write(registrations->log, "warning", "no registrations of the master's: %s",
                         err.message);
     struct sm_master master;
-    bool copied = standby && sm_master(sm, &master) && sa_heritage(sa) == master.lid;
-    if (copied && sa_heritage(sa) != registrations->followed)
+    bool copied = standby && sm_master(sm, &master) && sa_registry_master(sa) == master.lid;
+    if (copied && sa_registry_master(sa) != registrations->followed)
         tell(registrations, sa, "came from the master");
-    registrations->followed = copied ? sa_heritage(sa) : 0;
+    registrations->followed = copied ? sa_registry_master(sa) : 0;
 }
 
 uint64_t registrations_deadline(const struct registrations *registrations, const struct sa *sa)
@@ -209,7 +209,7 @@ uint64_t registrations_deadline(const struct registrations *registrations, const
     struct sa_generations now = sa_registry_generations(sa);
     bool same = !registrations->lost && now.groups == registrations->written.groups &&
                 now.others == registrations->written.others &&
-                sa_heritage(sa) == registrations->heritage;
+                sa_registry_master(sa) == registrations->heritage;
     return same || !registrations->directory ? TIME_NEVER : registrations->next_at;
 }
 
@@ -220,7 +220,7 @@ void registrations_take(struct registrations *registrations, uint64_t now, const
         return;
     sa_registry_print(sa, wall_clock(), content);
     registrations->written = sa_registry_generations(sa);
-    registrations->heritage = sa_heritage(sa);
+    registrations->heritage = sa_registry_master(sa);
     registrations->next_at = now + between_writings;
     registrations->lost = false;
 }

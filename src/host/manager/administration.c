@@ -25,9 +25,9 @@ void administration_mind(struct sa *sa, uint64_t now, struct sm *sm, bool ask)
         sa_follow(sa, now, &(struct sa_master){master.lid, master.sl, master.weft});
     else if (sm_state(sm) != SM_STANDBY)
         sa_follow(sa, now, NULL);
-    sm_learns(sm, follows && master.weft && sa_heritage(sa) != master.lid);
+    sm_set_syncing(sm, follows && master.weft && sa_registry_master(sa) != master.lid);
     if (sm_state(sm) != SM_MASTER)
-        sm_inherit(sm, sa_heritage(sa));
+        sm_set_registry_master(sm, sa_registry_master(sa));
     else if (sm_paths(sm).network && ask)
         sm_ask_clients(sm, now);
     while (sa_next_ask(sa, &guid))

@@ -15,7 +15,7 @@ struct connection {
 };
 
 /* Takes one connection from the listening socket; NULL with errno when none could be. */
-struct connection *connection_accept(int listener, struct lobby *lobby);
+struct connection *connection_accept(int listener, struct clients *clients);
 /* Ends the session and closes the socket; the struct stays, marked dead, until it is freed. */
 void connection_close(struct connection *connection);
 void connection_free(struct connection *connection);

@@ -17,24 +17,24 @@ struct words {
     unsigned count;
 };
 
-typedef int (*control_command)(struct lobby *lobby, const struct words *words, struct text *out,
-                               struct err *err);
+typedef int (*control_command)(struct clients *clients, const struct words *words, struct err *err);
 
 /* ---- what words mean ---- */
 
-static int parse_node(const struct lobby *lobby, const char *word, uint32_t *node, struct err *err)
+static int parse_node(const struct clients *clients, const char *word, uint32_t *node,
+                      struct err *err)
 {
-    *node = topology_find(fabric_topology(lobby->fabric), word);
+    *node = topology_find(fabric_topology(clients->fabric), word);
     return *node == TOPOLOGY_NONE ? err_set(err, EINVAL, "no single node is called '%s'", word) : 0;
 }
 
-static int parse_port(const struct lobby *lobby, const char *node_word, const char *port_word,
+static int parse_port(const struct clients *clients, const char *node_word, const char *port_word,
                       uint32_t *port, struct err *err)
 {
-    const struct topology *topology = fabric_topology(lobby->fabric);
+    const struct topology *topology = fabric_topology(clients->fabric);
     uint32_t node = TOPOLOGY_NONE;
     uint64_t number = 0;
-    int result = parse_node(lobby, node_word, &node, err);
+    int result = parse_node(clients, node_word, &node, err);
     if (result < 0)
         return result;
     if (!parse_bounded(port_word, 0, 255, &number))
@@ -73,58 +73,50 @@ static int parse_up(const char *word, bool *up, struct err *err)
 
 /* ---- faults ---- */
 
-static int control_link(struct lobby *lobby, const struct words *words, struct text *out,
-                        struct err *err)
+static int control_link(struct clients *clients, const struct words *words, struct err *err)
 {
     uint32_t port = TOPOLOGY_NONE;
     bool up = false;
-    (void)out;
     int result = parse_up(words->items[1], &up, err);
     if (result == 0)
-        result = parse_port(lobby, words->items[2], words->items[3], &port, err);
-    return result < 0 ? result : fabric_set_link(lobby->fabric, port, up, err);
+        result = parse_port(clients, words->items[2], words->items[3], &port, err);
+    return result < 0 ? result : fabric_set_link(clients->fabric, port, up, err);
 }
 
-static int control_node(struct lobby *lobby, const struct words *words, struct text *out,
-                        struct err *err)
+static int control_node(struct clients *clients, const struct words *words, struct err *err)
 {
     uint32_t node = TOPOLOGY_NONE;
     bool up = false;
-    (void)out;
     int result = parse_up(words->items[1], &up, err);
     if (result == 0)
-        result = parse_node(lobby, words->items[2], &node, err);
+        result = parse_node(clients, words->items[2], &node, err);
     if (result < 0)
         return result;
     if (strcmp(words->items[0], "switch") == 0 &&
-        fabric_topology(lobby->fabric)->nodes.items[node].kind != NODE_SWITCH)
+        fabric_topology(clients->fabric)->nodes.items[node].kind != NODE_SWITCH)
         return err_set(err, EINVAL, "'%s' is no switch; say 'node' to mean any", words->items[2]);
-    return fabric_set_node(lobby->fabric, node, up, err);
+    return fabric_set_node(clients->fabric, node, up, err);
 }
 
-static int control_flap(struct lobby *lobby, const struct words *words, struct text *out,
-                        struct err *err)
+static int control_flap(struct clients *clients, const struct words *words, struct err *err)
 {
     uint32_t port = TOPOLOGY_NONE;
-    (void)out;
-    int result = parse_port(lobby, words->items[1], words->items[2], &port, err);
-    return result < 0 ? result : fabric_flap_port(lobby->fabric, port, err);
+    int result = parse_port(clients, words->items[1], words->items[2], &port, err);
+    return result < 0 ? result : fabric_flap_port(clients->fabric, port, err);
 }
 
-static int control_drop(struct lobby *lobby, const struct words *words, struct text *out,
-                        struct err *err)
+static int control_drop(struct clients *clients, const struct words *words, struct err *err)
 {
     uint32_t port = TOPOLOGY_NONE;
     unsigned attribute = 0, at = 2;
     uint64_t parts = 0;
-    (void)out;
     int result = 0;
     if (!parse_percent(words->items[1], &parts))
         return err_set(err, EINVAL, "'%s' is no percentage: write 5%% or 0.25%%", words->items[1]);
     if (words->items[at] && strcmp(words->items[at], "attribute") != 0) {
         if (!words->items[at + 1])
             return err_set(err, EINVAL, "which port of '%s'?", words->items[at]);
-        result = parse_port(lobby, words->items[at], words->items[at + 1], &port, err);
+        result = parse_port(clients, words->items[at], words->items[at + 1], &port, err);
         at += 2;
     }
     if (result == 0 && words->items[at]) {
@@ -135,18 +127,16 @@ static int control_drop(struct lobby *lobby, const struct words *words, struct t
     }
     if (result == 0 && words->items[at])
         return err_set(err, EINVAL, "'%s' is one word too many", words->items[at]);
-    return result < 0 ? result : fabric_set_loss(lobby->fabric, port, attribute, parts, err);
+    return result < 0 ? result : fabric_set_loss(clients->fabric, port, attribute, parts, err);
 }
 
-static int control_agent(struct lobby *lobby, const struct words *words, struct text *out,
-                         struct err *err)
+static int control_agent(struct clients *clients, const struct words *words, struct err *err)
 {
     uint32_t node = TOPOLOGY_NONE;
     uint64_t delay = 0;
     const char *how = words->items[1];
     bool slow = strcmp(how, "slow") == 0, mute = strcmp(how, "mute") == 0;
-    (void)out;
-    int result = parse_node(lobby, words->items[2], &node, err);
+    int result = parse_node(clients, words->items[2], &node, err);
     if (result < 0)
         return result;
     if (!slow && !mute && strcmp(how, "heal") != 0)
@@ -155,69 +145,51 @@ static int control_agent(struct lobby *lobby, const struct words *words, struct 
         return err_set(err, EINVAL, "'agent slow NODE' takes a time, such as 50ms; others none");
     if (slow && (!time_parse(words->items[3], &delay) || delay == 0))
         return err_set(err, EINVAL, "'%s' is no time: write 50ms or 2s", words->items[3]);
-    return fabric_set_agent_delay(lobby->fabric, node, mute ? TIME_NEVER : delay, err);
+    return fabric_set_agent_delay(clients->fabric, node, mute ? TIME_NEVER : delay, err);
 }
 
-static int control_guid(struct lobby *lobby, const struct words *words, struct text *out,
-                        struct err *err)
+static int control_guid(struct clients *clients, const struct words *words, struct err *err)
 {
     uint32_t node = TOPOLOGY_NONE;
     uint64_t guid = 0;
-    (void)out;
-    int result = parse_node(lobby, words->items[1], &node, err);
+    int result = parse_node(clients, words->items[1], &node, err);
     if (result == 0 && !parse_number(words->items[2], &guid))
         return err_set(err, EINVAL, "'%s' is no GUID (0x…)", words->items[2]);
-    return result < 0 ? result : fabric_set_guid(lobby->fabric, node, guid, err);
+    return result < 0 ? result : fabric_set_guid(clients->fabric, node, guid, err);
 }
 
-static int control_errors(struct lobby *lobby, const struct words *words, struct text *out,
-                          struct err *err)
+static int control_errors(struct clients *clients, const struct words *words, struct err *err)
 {
     uint32_t port = TOPOLOGY_NONE;
     uint64_t count = 0;
-    (void)out;
-    int result = parse_port(lobby, words->items[1], words->items[2], &port, err);
+    int result = parse_port(clients, words->items[1], words->items[2], &port, err);
     if (result == 0 && !parse_bounded(words->items[3], 0, UINT32_MAX, &count))
         return err_set(err, EINVAL, "'%s' is no count", words->items[3]);
-    return result < 0 ? result : fabric_add_bit_errors(lobby->fabric, port, (unsigned)count, err);
+    return result < 0 ? result : fabric_add_bit_errors(clients->fabric, port, (unsigned)count, err);
 }
 
-static int control_stop(struct lobby *lobby, const struct words *words, struct text *out,
-                        struct err *err)
+static int control_stop(struct clients *clients, const struct words *words, struct err *err)
 {
     (void)words;
-    (void)out;
     (void)err;
-    lobby->stop = true;
+    clients->stop = true;
     return 0;
 }
 
 /* ---- reports ---- */
 
-static int control_status(struct lobby *lobby, bool json, struct text *out)
-{
-    if (json)
-        report_status_json(lobby, out);
-    else
-        report_status(lobby, out);
-    return 0;
-}
-
-static int control_counters(struct lobby *lobby, const struct words *words, bool json,
+static int control_counters(struct clients *clients, const struct words *words, bool json,
                             struct text *out, struct err *err)
 {
     struct counter_selection selection = {.node = TOPOLOGY_NONE, .port = TOPOLOGY_NONE};
     int result = 0;
     if (words->count >= 2)
-        result = parse_node(lobby, words->items[1], &selection.node, err);
+        result = parse_node(clients, words->items[1], &selection.node, err);
     if (result == 0 && words->count == 3)
-        result = parse_port(lobby, words->items[1], words->items[2], &selection.port, err);
+        result = parse_port(clients, words->items[1], words->items[2], &selection.port, err);
     if (result < 0)
         return result;
-    if (json)
-        report_counters_json(lobby, &selection, out);
-    else
-        report_counters(lobby, &selection, out);
+    report_counters(clients, &selection, json, out);
     return 0;
 }
 
@@ -243,8 +215,8 @@ static const struct {
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
-static int run_words(struct lobby *lobby, const struct words *words, bool json, struct text *out,
-                     struct err *err)
+static int run_words(struct clients *clients, const struct words *words, bool json,
+                     struct text *out, struct err *err)
 {
     if (words->count == 0)
         return err_set(err, EINVAL, "no command");
@@ -254,22 +226,23 @@ static int run_words(struct lobby *lobby, const struct words *words, bool json, 
         if (words->count < commands[i].least || words->count > commands[i].most)
             return err_set(err, EINVAL, "usage: weft ctl %s", commands[i].usage);
         if (commands[i].run)
-            return commands[i].run(lobby, words, out, err);
-        if (strcmp(commands[i].name, "status") == 0)
-            return control_status(lobby, json, out);
-        return control_counters(lobby, words, json, out, err);
+            return commands[i].run(clients, words, err);
+        if (strcmp(commands[i].name, "counters") == 0)
+            return control_counters(clients, words, json, out, err);
+        report_status(clients, json, out);
+        return 0;
     }
     return err_set(err, EINVAL, "no command '%s': 'weft ctl --help' lists them", words->items[0]);
 }
 
 /* Words each end with a NUL, the last with two. */
-int control_run(struct lobby *lobby, const char *command, bool json, struct text *out)
+int control_run(struct clients *clients, const char *command, bool json, struct text *out)
 {
     struct words words = {0};
     struct err err = {0};
     for (const char *at = command; *at && words.count < WORDS; at += strlen(at) + 1)
         words.items[words.count++] = at;
-    int result = run_words(lobby, &words, json, out, &err);
+    int result = run_words(clients, &words, json, out, &err);
     if (result == 0)
         return 0;
     text_clear(out);

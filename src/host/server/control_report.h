@@ -8,13 +8,10 @@ struct counter_selection {
     uint32_t node, port; /* TOPOLOGY_NONE: all */
 };
 
-void report_status(const struct lobby *lobby, struct text *out);
-void report_status_json(const struct lobby *lobby, struct text *out);
+void report_status(const struct clients *clients, bool as_json, struct text *out);
 /* All nodes: the ports at which anything was counted. A node: all its ports. A port: all its
  * counters. */
-void report_counters(const struct lobby *lobby, const struct counter_selection *selection,
-                     struct text *out);
-void report_counters_json(const struct lobby *lobby, const struct counter_selection *selection,
-                          struct text *out);
+void report_counters(const struct clients *clients, const struct counter_selection *selection,
+                     bool as_json, struct text *out);
 
 #endif

@@ -9,7 +9,7 @@
 #include "host/server/server.h"
 #include "base/time.h"
 #include "host/server/connection.h"
-#include "host/server/tree.h"
+#include "host/server/sysfs.h"
 #include "host/socket/listener.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ enum {
 #define LINGER_KILL (4 * TIME_S)
 
 struct server {
-    struct lobby lobby;
+    struct clients clients;
     struct fabric *fabric;
     uint64_t pace_millionths;
     char pace[32];
@@ -62,7 +62,7 @@ static uint64_t clock_ns(void)
 
 static void update_clock(struct server *server)
 {
-    server->lobby.now = (clock_ns() - server->start_ns) * TIME_NS;
+    server->clients.now = (clock_ns() - server->start_ns) * TIME_NS;
 }
 
 /* ---- setting up ---- */
@@ -113,15 +113,15 @@ int server_new(struct server **result, struct fabric *fabric, const struct serve
     server->pace_millionths = options->pace_millionths;
     server->start_ns = clock_ns();
     server->spin = SPIN_LEAST;
-    lobby_init(&server->lobby, fabric, &options->attachment);
+    clients_init(&server->clients, fabric, &options->attachment);
     if (options->pace_millionths == 1000000)
-        server->lobby.pace = "real";
+        server->clients.pace = "real";
     else if (options->pace_millionths != 0) {
         snprintf(server->pace, sizeof server->pace, "%g", (double)options->pace_millionths / 1e6);
-        server->lobby.pace = server->pace;
+        server->clients.pace = server->pace;
     }
     if (options->directory)
-        server->lobby.tree = tree_new(options->directory);
+        server->clients.sysfs = sysfs_new(options->directory);
     raise_descriptor_limit();
     int error = open_descriptors(server, options->socket_path, err);
     if (error < 0) {
@@ -142,11 +142,11 @@ void server_free(struct server *server)
 {
     if (!server)
         return;
-    while (server->lobby.first)
-        connection_free(server->lobby.first->owner);
+    while (server->clients.first)
+        connection_free(server->clients.first->owner);
     vec_release(&server->orphans);
-    tree_free(server->lobby.tree);
-    lobby_release(&server->lobby);
+    sysfs_free(server->clients.sysfs);
+    clients_release(&server->clients);
     if (server->path)
         unlink(server->path);
     mem_free(server->path);
@@ -183,7 +183,7 @@ static bool is_our_orphan(uint32_t pid)
 
 static void find_orphans(struct server *server)
 {
-    for (struct session *session = server->lobby.first; session; session = session->after) {
+    for (struct session *session = server->clients.first; session; session = session->after) {
         pid_t pid = (pid_t)session->pid;
         bool known = false;
         for (size_t i = 0; i < server->orphans.count; i++)
@@ -206,14 +206,14 @@ static void reap(struct server *server)
         server->child_status =
             WIFSIGNALED(status) ? SIGNAL_EXIT_BASE + WTERMSIG(status) : WEXITSTATUS(status);
         server->lingering = true;
-        server->linger_since = server->lobby.now;
+        server->linger_since = server->clients.now;
     }
 }
 
 /* Daemons still get answers while they end; those that do not end are ended. */
 static void linger(struct server *server)
 {
-    uint64_t waited = server->lobby.now - server->linger_since;
+    uint64_t waited = server->clients.now - server->linger_since;
     size_t kept = 0;
     reap(server);
     find_orphans(server);
@@ -283,7 +283,7 @@ static void refuse_client(struct server *server)
 static void accept_clients(struct server *server)
 {
     for (int i = 0; i < EVENTS; i++) {
-        struct connection *connection = connection_accept(server->listener, &server->lobby);
+        struct connection *connection = connection_accept(server->listener, &server->clients);
         if (!connection) {
             if (errno == EMFILE || errno == ENFILE)
                 refuse_client(server);
@@ -324,7 +324,7 @@ static uint64_t network_now(const struct server *server)
 {
     if (server->pace_millionths == 0)
         return TIME_NEVER;
-    return (uint64_t)((unsigned __int128)server->lobby.now * server->pace_millionths / 1000000);
+    return (uint64_t)((unsigned __int128)server->clients.now * server->pace_millionths / 1000000);
 }
 
 static void run_network(struct server *server)
@@ -335,7 +335,7 @@ static void run_network(struct server *server)
     do {
         waiting = fabric_run_network(server->fabric, until);
         while (fabric_next_delivery(server->fabric, &delivery)) {
-            mad_layer_deliver(server->lobby.mads, server->lobby.now, &delivery);
+            mad_layer_deliver(server->clients.mads, server->clients.now, &delivery);
             waiting = true;
         }
     } while (waiting);
@@ -344,7 +344,7 @@ static void run_network(struct server *server)
 static void write_ready(struct server *server)
 {
     struct mad_file *file;
-    while ((file = mad_layer_next_ready(server->lobby.mads)) != NULL) {
+    while ((file = mad_layer_next_ready(server->clients.mads)) != NULL) {
         struct connection *connection = ((struct session *)mad_file_owner(file))->owner;
         connection_write(connection);
         settle(server, connection);
@@ -354,8 +354,8 @@ static void write_ready(struct server *server)
 /* Files that were full are read again once they are not. */
 static void resume_readers(struct server *server)
 {
-    for (size_t i = 0; i < server->lobby.opened.count; i++) {
-        struct connection *connection = server->lobby.opened.items[i]->owner;
+    for (size_t i = 0; i < server->clients.opened.count; i++) {
+        struct connection *connection = server->clients.opened.items[i]->owner;
         if (!(connection->interest & EPOLLIN))
             settle(server, connection);
     }
@@ -366,22 +366,22 @@ static void resume_readers(struct server *server)
 static void catch_up(struct server *server)
 {
     update_clock(server);
-    fabric_run_timers(server->fabric, server->lobby.now);
+    fabric_run_timers(server->fabric, server->clients.now);
     run_network(server);
 }
 
 static void run_fabric(struct server *server)
 {
     update_clock(server);
-    if (mad_layer_deadline(server->lobby.mads) <= server->lobby.now)
-        mad_layer_expire(server->lobby.mads, server->lobby.now);
+    if (mad_layer_deadline(server->clients.mads) <= server->clients.now)
+        mad_layer_expire(server->clients.mads, server->clients.now);
     run_network(server);
     write_ready(server);
     resume_readers(server);
     empty_graveyard(server);
     if (server->lingering)
         linger(server);
-    if (server->lobby.stop)
+    if (server->clients.stop)
         server->ended = true;
 }
 
@@ -390,7 +390,7 @@ static void run_fabric(struct server *server)
 /* The next moment, on the wall clock, at which something is due. */
 static uint64_t next_deadline(struct server *server)
 {
-    uint64_t next = mad_layer_deadline(server->lobby.mads);
+    uint64_t next = mad_layer_deadline(server->clients.mads);
     uint64_t timer = fabric_next_timer(server->fabric);
     if (timer < next)
         next = timer;
@@ -400,7 +400,7 @@ static uint64_t next_deadline(struct server *server)
         if (wall < next)
             next = (uint64_t)wall;
     }
-    uint64_t tick = server->lobby.now + 20 * TIME_MS;
+    uint64_t tick = server->clients.now + 20 * TIME_MS;
     return server->lingering && tick < next ? tick : next;
 }
 
@@ -408,7 +408,7 @@ static int wait_until(struct server *server, uint64_t deadline, struct epoll_eve
 {
     if (deadline == TIME_NEVER)
         return epoll_wait(server->epoll, events, EVENTS, -1);
-    uint64_t left = deadline > server->lobby.now ? deadline - server->lobby.now : 0;
+    uint64_t left = deadline > server->clients.now ? deadline - server->clients.now : 0;
     struct timespec timeout = {.tv_sec = (time_t)(left / TIME_S),
                                .tv_nsec = (long)(left % TIME_S / TIME_NS)};
     int count = epoll_pwait2(server->epoll, events, EVENTS, &timeout, NULL);
@@ -422,13 +422,13 @@ static int wait_until(struct server *server, uint64_t deadline, struct epoll_eve
 /* Looks for events without sleeping, as long as that has lately paid. */
 static int spin(struct server *server, uint64_t deadline, struct epoll_event *events)
 {
-    uint64_t start = server->lobby.now;
+    uint64_t start = server->clients.now;
     uint64_t until = start + server->spin < deadline ? start + server->spin : deadline;
     int count = 0;
     do {
         count = epoll_wait(server->epoll, events, EVENTS, 0);
         update_clock(server);
-    } while (count == 0 && server->lobby.now < until);
+    } while (count == 0 && server->clients.now < until);
     if (count > 0)
         server->spin = server->spin * 2 < SPIN_MOST ? server->spin * 2 : SPIN_MOST;
     else

@@ -3,76 +3,77 @@
  * Everything that comes in is checked here; a client that sends what no client sends is cut off,
  * and its descriptor's other promises (agents, IsSM) end with it. */
 #include "host/server/session.h"
-#include "host/server/tree.h"
+#include "host/server/sysfs.h"
 
 #include <errno.h>
 #include <string.h>
 
 enum { ANSWER_PACKET = 4096 };
 
-void lobby_init(struct lobby *lobby, struct fabric *fabric, const struct attachment *attachment)
+void clients_init(struct clients *clients, struct fabric *fabric,
+                  const struct attachment *attachment)
 {
-    *lobby = (struct lobby){.fabric = fabric, .attachment = *attachment, .pace = "fast"};
-    lobby->mads = mad_layer_new(fabric);
+    *clients = (struct clients){.fabric = fabric, .attachment = *attachment, .pace = "fast"};
+    clients->mads = mad_layer_new(fabric);
 }
 
-void lobby_release(struct lobby *lobby)
+void clients_release(struct clients *clients)
 {
-    while (lobby->first)
-        session_end(lobby->first);
-    mad_layer_free(lobby->mads);
-    map_release(&lobby->by_handle);
-    vec_release(&lobby->opened);
+    while (clients->first)
+        session_end(clients->first);
+    mad_layer_free(clients->mads);
+    map_release(&clients->by_handle);
+    vec_release(&clients->opened);
 }
 
-struct session *session_begin(struct lobby *lobby, void *owner, uint32_t handle, uint32_t pid)
+struct session *session_begin(struct clients *clients, void *owner, uint32_t handle, uint32_t pid)
 {
     struct session *session = mem_zalloc(1, sizeof *session);
-    session->lobby = lobby;
+    session->clients = clients;
     session->owner = owner;
     session->handle = handle;
     session->pid = pid;
-    session->before = lobby->last;
-    if (lobby->last)
-        lobby->last->after = session;
+    session->before = clients->last;
+    if (clients->last)
+        clients->last->after = session;
     else
-        lobby->first = session;
-    lobby->last = session;
-    lobby->served++;
-    if (++lobby->count > lobby->most)
-        lobby->most = lobby->count;
+        clients->first = session;
+    clients->last = session;
+    clients->served++;
+    if (++clients->count > clients->most)
+        clients->most = clients->count;
     return session;
 }
 
 static void forget_opened(struct session *session)
 {
-    struct lobby *lobby = session->lobby;
-    map_remove(&lobby->by_handle, session->handle);
-    struct session *last = lobby->opened.items[--lobby->opened.count];
-    lobby->opened.items[session->slot] = last;
+    struct clients *clients = session->clients;
+    map_remove(&clients->by_handle, session->handle);
+    struct session *last = clients->opened.items[--clients->opened.count];
+    clients->opened.items[session->slot] = last;
     last->slot = session->slot;
     if (last != session)
-        map_set(&lobby->by_handle, last->handle, last->slot);
+        map_set(&clients->by_handle, last->handle, last->slot);
 }
 
 void session_end(struct session *session)
 {
-    struct lobby *lobby = session->lobby;
+    struct clients *clients = session->clients;
     if (session->state == SESSION_OPEN) {
         forget_opened(session);
         mad_file_close(session->file);
     } else if (session->state == SESSION_MANAGER) {
-        fabric_set_manager(lobby->fabric, session->port, false);
+        fabric_set_manager(clients->fabric, session->port, false);
     }
     if (session->before)
         session->before->after = session->after;
     else
-        lobby->first = session->after;
+        clients->first = session->after;
     if (session->after)
         session->after->before = session->before;
     else
-        lobby->last = session->before;
-    lobby->count--;
+        clients->last = session->before;
+    clients->count--;
     text_release(&session->answer);
     mem_free(session);
 }
@@ -114,11 +115,11 @@ static bool find_attachment(struct session *session, const struct request *reque
                             struct attachment *attachment)
 {
     struct err err;
-    *attachment = session->lobby->attachment;
+    *attachment = session->clients->attachment;
     if (!request->attach[0])
         return true;
     int result =
-        attach_find(fabric_topology(session->lobby->fabric), request->attach, attachment, &err);
+        attach_find(fabric_topology(session->clients->fabric), request->attach, attachment, &err);
     if (result < 0)
         answer(session, result, NULL, 0);
     return result == 0;
@@ -131,7 +132,7 @@ static bool find_port(struct session *session, const struct request *request, ui
         return false;
     *port = request->port < 0
                 ? TOPOLOGY_NONE
-                : attach_port(session->lobby->fabric, &attachment, (unsigned)request->port);
+                : attach_port(session->clients->fabric, &attachment, (unsigned)request->port);
     if (*port == TOPOLOGY_NONE)
         answer(session, -ENODEV, NULL, 0);
     return *port != TOPOLOGY_NONE;
@@ -143,7 +144,7 @@ static void ask_ca(struct session *session, const struct request *request)
     struct answer_ca ca;
     if (!find_attachment(session, request, &attachment))
         return;
-    attach_describe_ca(session->lobby->fabric, attachment.node, &ca);
+    attach_describe_ca(session->clients->fabric, attachment.node, &ca);
     answer(session, 0, &ca, sizeof ca);
 }
 
@@ -153,33 +154,33 @@ static void ask_port(struct session *session, const struct request *request)
     uint32_t port;
     if (!find_port(session, request, &port))
         return;
-    attach_describe_port(session->lobby->fabric, port, &described);
+    attach_describe_port(session->clients->fabric, port, &described);
     answer(session, 0, &described, sizeof described);
 }
 
 static void ask_open(struct session *session, const struct request *request)
 {
-    struct lobby *lobby = session->lobby;
+    struct clients *clients = session->clients;
     if (!find_port(session, request, &session->port))
         return;
-    if (session->handle == 0 || map_get(&lobby->by_handle, session->handle) != MAP_NONE) {
+    if (session->handle == 0 || map_get(&clients->by_handle, session->handle) != MAP_NONE) {
         answer(session, -EINVAL, NULL, 0);
         return;
     }
     answer(session, 0, NULL, 0);
     session->state = SESSION_OPEN;
-    session->file = mad_file_open(lobby->mads, session->port, session);
-    session->slot = (uint32_t)lobby->opened.count;
-    map_set(&lobby->by_handle, session->handle, session->slot);
-    vec_push(&lobby->opened, session);
+    session->file = mad_file_open(clients->mads, session->port, session);
+    session->slot = (uint32_t)clients->opened.count;
+    map_set(&clients->by_handle, session->handle, session->slot);
+    vec_push(&clients->opened, session);
 }
 
 /* The opened port that a registration is about. */
 static struct session *find_opened(struct session *session, const struct request *request)
 {
-    uint32_t slot = map_get(&session->lobby->by_handle, (uint64_t)request->handle + 1);
+    uint32_t slot = map_get(&session->clients->by_handle, (uint64_t)request->handle + 1);
     if (slot != MAP_NONE)
-        return session->lobby->opened.items[slot];
+        return session->clients->opened.items[slot];
     answer(session, -EBADF, NULL, 0);
     return NULL;
 }
@@ -202,12 +203,12 @@ static void ask_manager(struct session *session, const struct request *request)
 {
     if (!find_port(session, request, &session->port))
         return;
-    for (struct session *other = session->lobby->first; other; other = other->after)
+    for (struct session *other = session->clients->first; other; other = other->after)
         if (other->state == SESSION_MANAGER && other->port == session->port) {
             answer(session, -EBUSY, NULL, 0);
             return;
         }
-    fabric_set_manager(session->lobby->fabric, session->port, true);
+    fabric_set_manager(session->clients->fabric, session->port, true);
     answer(session, 0, NULL, 0);
     session->state = SESSION_MANAGER;
 }
@@ -215,7 +216,7 @@ static void ask_manager(struct session *session, const struct request *request)
 static void ask_ctl(struct session *session, const struct request *request)
 {
     struct text out = {0};
-    int result = control_run(session->lobby, request->text, request->json != 0, &out);
+    int result = control_run(session->clients, request->text, request->json != 0, &out);
     answer(session, result, out.data, out.length);
     text_release(&out);
 }
@@ -226,7 +227,7 @@ static void ask_tree(struct session *session, const struct request *request)
     struct text path = {0};
     if (!find_attachment(session, request, &attachment))
         return;
-    int result = tree_write(session->lobby->tree, session->lobby->fabric, &attachment, &path);
+    int result = sysfs_write(session->clients->sysfs, session->clients->fabric, &attachment, &path);
     answer(session, result, path.data, path.length);
     text_release(&path);
 }
@@ -272,6 +273,6 @@ int session_receive(struct session *session, const void *packet, size_t bytes,
         message_bytes = bytes - sizeof head;
     }
     /* A MAD that the kernel would have refused is dropped; its sender is only wrong, not mad. */
-    mad_file_send(session->file, session->lobby->now, &head, message, message_bytes);
+    mad_file_send(session->file, session->clients->now, &head, message, message_bytes);
     return 0;
 }

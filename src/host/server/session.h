@@ -2,7 +2,8 @@
  *
  * A session begins with a question. Most are answered at once and done; an opened port goes on with
  * MADs, a manager's just stays. Whoever owns the socket feeds what came and pulls what is to go
- * out. All sessions of a server meet in a `struct lobby`: the fabric and what its clients share. */
+ * out. All sessions of a server meet in a `struct clients`: the fabric and what its clients share.
+ */
 #ifndef WEFT_HOST_SERVER_SESSION_H
 #define WEFT_HOST_SERVER_SESSION_H
 
@@ -12,9 +13,9 @@
 #include "host/server/attach.h"
 
 struct session;
-struct tree;
+struct sysfs;
 
-struct lobby {
+struct clients {
     struct fabric *fabric;
     struct mad_layer *mads;
     struct attachment attachment; /* of clients that name none */
@@ -23,7 +24,7 @@ struct lobby {
     uint64_t served;      /* sessions since the start */
     struct map by_handle; /* of opened ports, to their number in `opened` */
     VEC(struct session *) opened;
-    struct tree *tree;
+    struct sysfs *sysfs;
     const char *pace; /* for the status */
     uint64_t now;     /* wall clock since the start */
     bool stop;        /* a client asked for the end */
@@ -37,7 +38,7 @@ enum session_state {
 };
 
 struct session {
-    struct lobby *lobby;
+    struct clients *clients;
     struct session *before, *after;
     void *owner;
     enum session_state state;
@@ -50,10 +51,11 @@ struct session {
     size_t answered;
 };
 
-void lobby_init(struct lobby *lobby, struct fabric *fabric, const struct attachment *attachment);
-void lobby_release(struct lobby *lobby); /* ends all sessions */
+void clients_init(struct clients *clients, struct fabric *fabric,
+                  const struct attachment *attachment);
+void clients_release(struct clients *clients); /* ends all sessions */
 
-struct session *session_begin(struct lobby *lobby, void *owner, uint32_t handle, uint32_t pid);
+struct session *session_begin(struct clients *clients, void *owner, uint32_t handle, uint32_t pid);
 void session_end(struct session *session);
 /* A packet came, with the whole of its message in `message` if it was a long one. 0, or -errno when
  * this client has lost its senses and must be cut off. */
@@ -64,6 +66,6 @@ bool session_next_answer(const struct session *session, const char **packet, siz
 void session_answer_sent(struct session *session, size_t bytes);
 
 /* control.c: carries out a command of `weft ctl`; 0, or -EINVAL with the reason in `out`. */
-int control_run(struct lobby *lobby, const char *command, bool json, struct text *out);
+int control_run(struct clients *clients, const char *command, bool json, struct text *out);
 
 #endif

@@ -284,9 +284,7 @@ static bool finish_errands(struct sim *sim, unsigned manager)
         struct errand errand = seat->errands.items[0];
         struct sim_computation computation = {errand.job, errand.begin, errand.end,
                                               errand.operations};
-        seat->errands.count--;
-        memmove(seat->errands.items, seat->errands.items + 1,
-                seat->errands.count * sizeof *seat->errands.items);
+        vec_remove(&seat->errands, 0);
         if (sim->listener.computed)
             sim->listener.computed(sim->listener.context, sim_now(sim), manager, &computation);
         sm_computed(seat->sm, sim_now_ns(sim), errand.job, errand.status ? &errand.err : NULL);

@@ -1,14 +1,10 @@
 /* Layers, their orders, and insertion. */
 #include "routing/cdg/cdg.h"
 
+#include "base/sort.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-static int compare_keys(const void *a, const void *b)
-{
-    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-    return (left > right) - (left < right);
-}
 
 /* ---- up*-down* orders ---- */
 
@@ -21,8 +17,7 @@ static void order_by_height(const struct cdg *cdg, const uint32_t *key, uint32_t
     uint64_t *bottom_up = mem_alloc((switches + 1) * sizeof *bottom_up);
     for (uint32_t at = 0; at < switches; at++)
         bottom_up[at] = (uint64_t)key[at] << 32 | at;
-    if (switches)
-        qsort(bottom_up, switches, sizeof *bottom_up, compare_keys);
+    sort_u64(bottom_up, switches);
     for (uint32_t i = 0; i < 2 * switches; i++) {
         bool up = i < switches;
         uint64_t height = bottom_up[up ? i : 2 * switches - 1 - i];
@@ -168,6 +163,7 @@ void cdg_clear(struct cdg *cdg, unsigned index)
     memset(layer->after, 0, bytes);
     memset(layer->before, 0, bytes);
     memset(layer->refused, 0, bytes);
+    cdg->path_count = 0;
     cdg_set_order(cdg, index, cdg->first_order);
 }
 
@@ -242,10 +238,6 @@ bool cdg_sort(struct cdg *cdg, unsigned index)
 
 /* ---- one at a time ---- */
 
-/* How a channel was found: ahead of `out`, or behind `in`; and whether a dependency on the path to
- * it is on trial. */
-enum { AHEAD = 1, BEHIND = 2, ON_TRIAL = 4 };
-
 /* Takes a channel that was found into the list of its side. True if the other side has found it,
  * too: then there is a path from `out` to `in`, and `seen` of the channel tells whether it needs
  * the trial. */
@@ -253,14 +245,14 @@ static bool take_found(struct cdg *cdg, uint32_t channel, uint8_t how)
 {
     uint8_t *seen = &cdg->seen[channel];
     cdg->reordering++;
-    if (*seen & how & (AHEAD | BEHIND))
+    if (*seen & how & (CDG_AHEAD | CDG_BEHIND))
         return false;
     if (*seen) {
         *seen |= how;
         return true;
     }
     *seen = how;
-    if (how & AHEAD)
+    if (how & CDG_AHEAD)
         vec_push(&cdg->ahead, channel);
     else
         vec_push(&cdg->behind, channel);
@@ -277,7 +269,7 @@ static bool look_ahead(struct cdg *cdg, const struct cdg_layer *layer, uint32_t 
         uint64_t trial = layer->trial[row + word];
         for (uint64_t bits = layer->after[row + word]; bits; bits &= bits - 1) {
             uint32_t next = first + (uint32_t)__builtin_ctzll(bits);
-            uint8_t how = cdg->seen[channel] | (bits & -bits & trial ? ON_TRIAL : 0);
+            uint8_t how = cdg->seen[channel] | (bits & -bits & trial ? CDG_ON_TRIAL : 0);
             if (layer->place[next] > limit || !take_found(cdg, next, how))
                 continue;
             *met = next;
@@ -299,7 +291,7 @@ static bool look_behind(struct cdg *cdg, const struct cdg_layer *layer, uint32_t
             uint32_t reverse = first + (uint32_t)__builtin_ctzll(bits);
             uint32_t next = cdg->reverse[reverse];
             bool trial = bitset_has(layer->trial + cdg_row(cdg, reverse), bit);
-            uint8_t how = cdg->seen[channel] | (trial ? ON_TRIAL : 0);
+            uint8_t how = cdg->seen[channel] | (trial ? CDG_ON_TRIAL : 0);
             if (layer->place[next] < limit || !take_found(cdg, next, how))
                 continue;
             *met = next;
@@ -319,13 +311,13 @@ static unsigned search(struct cdg *cdg, const struct cdg_layer *layer, uint32_t 
     size_t ahead = 0, behind = 0;
     cdg->ahead.count = cdg->behind.count = 0;
     *met = in;
-    if (take_found(cdg, out, AHEAD) || take_found(cdg, in, BEHIND))
+    if (take_found(cdg, out, CDG_AHEAD) || take_found(cdg, in, CDG_BEHIND))
         return 0;
     for (;;) {
         if (ahead == cdg->ahead.count)
-            return AHEAD;
+            return CDG_AHEAD;
         if (behind == cdg->behind.count)
-            return BEHIND;
+            return CDG_BEHIND;
         if (cdg->ahead.count <= cdg->behind.count
                 ? look_ahead(cdg, layer, cdg->ahead.items[ahead++], high, met)
                 : look_behind(cdg, layer, cdg->behind.items[behind++], low, met))
@@ -351,7 +343,7 @@ static int compare_places(const void *a, const void *b)
 /* In the order that they have now. Mostly there are a handful. */
 static void sort_moved(struct cdg_place *moved, size_t count)
 {
-    if (count > 32) {
+    if (count > 128) {
         qsort(moved, count, sizeof *moved, compare_places);
         return;
     }
@@ -364,14 +356,23 @@ static void sort_moved(struct cdg_place *moved, size_t count)
     }
 }
 
-/* Takes channels out of the order and puts them in again behind `last`. */
-static void move_behind(struct cdg *cdg, struct cdg_layer *layer, uint32_t last)
+/* Takes channels out of the order and puts them in again behind `last`. Where insertions are
+ * similar, more will go to the same place: they leave room for that, those that lie ahead of `out`
+ * behind them and the others before them. */
+static void move_behind(struct cdg *cdg, struct cdg_layer *layer, uint32_t last, unsigned side)
 {
+    const uint64_t narrow = UINT64_C(1) << 20;
     const struct cdg_place *moved = cdg->moved.items;
     size_t count = cdg->moved.count;
     uint32_t end = cdg->channels, next = layer->next[last];
     uint64_t place = last == end ? 0 : layer->place[last];
-    uint64_t gap = ((next == end ? UINT64_MAX : layer->place[next]) - place) / (count + 1);
+    uint64_t limit = next == end ? UINT64_MAX : layer->place[next];
+    uint64_t gap = (limit - place) / (count + 1);
+    if (cdg->similar && gap > narrow) {
+        gap = narrow;
+        if (side == CDG_BEHIND)
+            place = limit - (count + 1) * gap;
+    }
     for (size_t i = 0; i < count; i++) {
         uint32_t channel = moved[i].channel;
         layer->next[layer->last[channel]] = layer->next[channel];
@@ -389,13 +390,16 @@ static void move_behind(struct cdg *cdg, struct cdg_layer *layer, uint32_t last)
 static void reorder(struct cdg *cdg, struct cdg_layer *layer, uint32_t in, uint32_t out,
                     unsigned side)
 {
-    size_t count = side == AHEAD ? cdg->ahead.count : cdg->behind.count;
-    const uint32_t *found = side == AHEAD ? cdg->ahead.items : cdg->behind.items;
+    size_t count = side == CDG_AHEAD ? cdg->ahead.count : cdg->behind.count;
+    const uint32_t *found = side == CDG_AHEAD ? cdg->ahead.items : cdg->behind.items;
     cdg->moved.count = 0;
     for (size_t i = 0; i < count; i++)
         vec_push(&cdg->moved, ((struct cdg_place){layer->place[found[i]], found[i]}));
     sort_moved(cdg->moved.items, count);
-    move_behind(cdg, layer, side == AHEAD ? in : layer->last[out]);
+    uint32_t last = cdg->similar        ? cdg_far_place(cdg, layer, side)
+                    : side == CDG_AHEAD ? in
+                                        : layer->last[out];
+    move_behind(cdg, layer, last, side);
 }
 
 static void flip(uint64_t *row, uint32_t bit)
@@ -415,17 +419,25 @@ static void flip_dependency(const struct cdg *cdg, struct cdg_layer *layer, uint
 static bool make_room(struct cdg *cdg, struct cdg_layer *layer, struct cdg_dependency new)
 {
     uint32_t met;
+    unsigned side = 0;
+    bool on_trial = cdg->on_trial && cdg->added.count;
     if (layer->place[new.in] < layer->place[new.out])
         return true;
-    unsigned side = search(cdg, layer, new.in, new.out, &met);
-    /* A cycle that needs a dependency on trial is no reason to refuse for ever. */
-    if (!side && cdg->seen[met] & ON_TRIAL)
-        vec_push(&cdg->blocked, new);
-    forget_search(cdg);
-    if (side)
-        reorder(cdg, layer, new.in, new.out, side);
-    else
+    if (!cdg->similar || !cdg_path_closes(cdg, new)) {
+        side = search(cdg, layer, new.in, new.out, &met);
+        if (side)
+            reorder(cdg, layer, new.in, new.out, side);
+        else
+            on_trial = cdg->seen[met] & CDG_ON_TRIAL;
+        if (!side && cdg->similar)
+            cdg_note_path(cdg, new, met);
+        forget_search(cdg);
+    }
+    if (!side)
         cdg_set_add(cdg, layer->refused, new.in, new.out);
+    /* A cycle that needs a dependency on trial is no reason to refuse for ever. */
+    if (!side && on_trial)
+        vec_push(&cdg->blocked, new);
     return side;
 }
 

@@ -57,6 +57,17 @@ struct cdg_place {
     uint32_t channel;
 };
 
+/* How a channel was found by a search: ahead of `out`, or behind `in`; and whether a dependency on
+ * the path to it is on trial. */
+enum { CDG_AHEAD = 1, CDG_BEHIND = 2, CDG_ON_TRIAL = 4 };
+
+/* A path that closed a cycle: `first` leads to `last`. */
+struct cdg_path {
+    unsigned layer;
+    uint32_t first, last;
+};
+enum { CDG_PATHS = 8 };
+
 struct cdg {
     const struct network *network;
     uint32_t channels;
@@ -70,12 +81,16 @@ struct cdg {
     uint64_t insertions; /* dependencies inserted or sorted */
     uint64_t reordering; /* channels looked at or moved to keep the order */
 
+    bool similar; /* insertions resemble each other, see cdg_similar.c; the client sets that */
+    struct cdg_path paths[CDG_PATHS];
+    unsigned path_count; /* that were ever noted; the last few are there */
+
     bool on_trial;
     VEC(struct cdg_dependency) added;   /* by the trial */
     VEC(struct cdg_dependency) blocked; /* refused because of what the trial added */
 
     /* Scratch of one insertion. */
-    uint8_t *seen; /* by channel: 0, or how it was found */
+    uint8_t *seen; /* by channel: 0, or CDG_AHEAD or CDG_BEHIND, with CDG_ON_TRIAL or without */
     VEC(uint32_t) ahead;
     VEC(uint32_t) behind;
     VEC(struct cdg_place) moved;
@@ -127,6 +142,14 @@ void cdg_retain(struct cdg *cdg, unsigned layer, const uint64_t *set);
 /* A set of dependencies, in the layout of cdg_layer.after; freed with mem_free(). For instance all
  * those that the new tables give rise to, for cdg_retain() when the old packets are gone. */
 uint64_t *cdg_set_new(const struct cdg *cdg);
+
+/* cdg_similar.c, for insertion. After a search that ended with `side`: behind which channel those
+ * that it found go. */
+uint32_t cdg_far_place(const struct cdg *cdg, const struct cdg_layer *layer, unsigned side);
+/* After a search that met in `met`: notes the path from `out` to `in`. */
+void cdg_note_path(struct cdg *cdg, struct cdg_dependency refused, uint32_t met);
+/* Whether a path that was noted closes a cycle with a dependency. */
+bool cdg_path_closes(const struct cdg *cdg, struct cdg_dependency new);
 
 static inline uint64_t cdg_operations(const struct cdg *cdg)
 {

@@ -139,4 +139,5 @@ void cdg_retain(struct cdg *cdg, unsigned index, const uint64_t *set)
         }
     }
     memset(layer->refused, 0, bytes);
+    cdg->path_count = 0;
 }

@@ -1,27 +1,24 @@
-/* Cycles in the channel dependency graph: depth first to find one, breadth first to shorten it. */
+/* The graph as rows of bits; a search depth first finds a cycle, one breadth first shortens it. */
 #include "routing/check/dependency.h"
 
 #include "base/bitset.h"
 
+#include <assert.h>
 #include <string.h>
 
-/* All but the edges. */
+/* All but the edges. Returns how many words they take. */
 static size_t lay_out(struct dependency_graph *graph, const struct network *network, unsigned vls)
 {
-    uint32_t switches = (uint32_t)network->switches.count, nodes = 0;
+    uint32_t switches = (uint32_t)network->switches.count;
     size_t words = 0;
     *graph = (struct dependency_graph){.network = network, .vls = vls};
     graph->first_word = mem_alloc((switches + 1) * sizeof *graph->first_word);
-    graph->first_node = mem_alloc((switches + 1) * sizeof *graph->first_node);
     for (uint32_t at = 0; at < switches; at++) {
         uint32_t rows = (network->switches.items[at].port_count + 1u) * vls;
         graph->first_word[at] = words;
-        graph->first_node[at] = nodes;
         words += rows * dependency_row_words(graph, at);
-        nodes += rows;
     }
     graph->first_word[switches] = words;
-    graph->first_node[switches] = nodes;
     return words;
 }
 
@@ -34,63 +31,37 @@ void dependency_init(struct dependency_graph *graph, const struct network *netwo
 void dependency_release(struct dependency_graph *graph)
 {
     mem_free(graph->first_word);
-    mem_free(graph->first_node);
     mem_free(graph->bits);
-    vec_release(&graph->losses);
     *graph = (struct dependency_graph){0};
 }
 
-void dependency_copy(struct dependency_graph *graph, const struct dependency_graph *from)
-{
-    size_t words = lay_out(graph, from->network, from->vls);
-    graph->bits = mem_alloc((words + 1) * sizeof *graph->bits);
-    memcpy(graph->bits, from->bits, words * sizeof *graph->bits);
-    for (size_t i = 0; i < from->losses.count; i++)
-        vec_push(&graph->losses, from->losses.items[i]);
-}
-
-/* The inputs that lead to an output lead there no longer. */
-static void lose_output(struct dependency_graph *graph, uint32_t at, unsigned port)
-{
-    struct dependency_loss loss = {.at = at, .port = (uint8_t)port};
-    size_t words = dependency_row_words(graph, at);
-    uint64_t *row = dependency_row(graph, at, 0, 0);
-    unsigned rows = (graph->network->switches.items[at].port_count + 1u) * graph->vls;
-    for (unsigned i = 0; i < rows; i++, row += words)
-        for (unsigned bit = port * graph->vls; bit < (port + 1) * graph->vls; bit++)
-            if (bitset_has(row, bit)) {
-                bitset_drop(row, bit);
-                bitset_add(loss.ins, i / graph->vls);
-            }
-    vec_push(&graph->losses, loss);
-}
-
 static void move_rows(struct dependency_graph *graph, const struct dependency_graph *from,
-                      uint32_t old, uint32_t at, const uint8_t *fresh)
+                      uint32_t old, uint32_t at, const uint8_t *is_new)
 {
     const struct network_switch *node = &graph->network->switches.items[at];
     size_t words = dependency_row_words(graph, at);
-    memcpy(dependency_row(graph, at, 0, 0), dependency_row(from, old, 0, 0),
-           (node->port_count + 1u) * graph->vls * words * sizeof *graph->bits);
-    if (!memchr(fresh + node->first_port, 1, node->port_count + 1u))
-        return;
-    for (unsigned port = 1; port <= node->port_count; port++)
-        if (fresh[node->first_port + port])
-            lose_output(graph, at, port);
-    for (unsigned port = 1; port <= node->port_count; port++)
-        if (fresh[node->first_port + port])
-            memset(dependency_row(graph, at, port, 0), 0, graph->vls * words * sizeof *graph->bits);
+    uint32_t rows = (node->port_count + 1u) * graph->vls;
+    uint64_t *first = dependency_row(graph, at, 0, 0);
+    memcpy(first, dependency_row(from, old, 0, 0), rows * words * sizeof *first);
+    for (unsigned port = 1; port <= node->port_count; port++) {
+        if (!is_new[node->first_port + port])
+            continue;
+        memset(dependency_row(graph, at, port, 0), 0, graph->vls * words * sizeof *first);
+        for (uint32_t i = 0; i < rows; i++)
+            for (unsigned bit = port * graph->vls; bit < (port + 1) * graph->vls; bit++)
+                bitset_drop(first + i * words, bit);
+    }
 }
 
 void dependency_move(struct dependency_graph *graph, const struct dependency_graph *from,
-                     const struct network *network, const uint32_t *to_new, const uint8_t *fresh)
+                     const struct network *network, const uint32_t *to_new, const uint8_t *is_new)
 {
     size_t words = lay_out(graph, network, from->vls);
     uint8_t *moved = mem_zalloc(network->switches.count + 1, 1);
     graph->bits = mem_alloc((words + 1) * sizeof *graph->bits);
     for (uint32_t old = 0; old < from->network->switches.count; old++)
         if (to_new[old] != NETWORK_NONE) {
-            move_rows(graph, from, old, to_new[old], fresh);
+            move_rows(graph, from, old, to_new[old], is_new);
             moved[to_new[old]] = 1;
         }
     for (uint32_t at = 0; at < network->switches.count; at++)
@@ -114,126 +85,200 @@ uint64_t dependency_count(const struct dependency_graph *graph)
     return count;
 }
 
-/* A node and how far its row of successors was read. */
-struct cursor {
-    uint32_t at;
-    uint32_t node;
-    uint32_t bit;
-};
-
-/* The next successor, or false. */
-static bool next_successor(const struct dependency_graph *graph, struct cursor *cursor,
-                           struct cursor *successor)
+void dependency_each(const struct dependency_graph *graph,
+                     void (*visit)(void *context, uint32_t at, unsigned in, unsigned out,
+                                   unsigned vl),
+                     void *context)
 {
     const struct network *network = graph->network;
-    const struct network_switch *node = &network->switches.items[cursor->at];
-    size_t words = dependency_row_words(graph, cursor->at);
-    const uint64_t *row = graph->bits + graph->first_word[cursor->at] +
-                          (cursor->node - graph->first_node[cursor->at]) * words;
-    for (size_t word = cursor->bit / 64; word < words; word++) {
-        uint64_t left = row[word];
-        if (word == cursor->bit / 64)
-            left &= ~UINT64_C(0) << (cursor->bit % 64);
+    for (uint32_t at = 0; at < network->switches.count; at++)
+        for (unsigned in = 0; in <= network->switches.items[at].port_count; in++)
+            for (unsigned vl = 0; vl < graph->vls; vl++) {
+                const uint64_t *row = dependency_row(graph, at, in, vl);
+                for (size_t word = 0; word < dependency_row_words(graph, at); word++)
+                    for (uint64_t left = row[word]; left; left &= left - 1) {
+                        size_t bit = word * 64 + (unsigned)__builtin_ctzll(left);
+                        assert(bit % graph->vls == vl);
+                        visit(context, at, in, (unsigned)(bit / graph->vls), vl);
+                    }
+            }
+}
+
+/* ---- cycles ---- */
+
+/* A node: the switch where its channel arrives, and its row there; and the switch where the channel
+ * begins, and its bit in the rows of that one. */
+struct node {
+    uint32_t at, row;
+    uint32_t from, bit;
+};
+
+/* The node that a bit of a row stands for. */
+static struct node successor(const struct dependency_graph *graph, uint32_t from, uint32_t bit)
+{
+    const struct network_switch *node = &graph->network->switches.items[from];
+    const struct network_port *link =
+        &graph->network->ports.items[node->first_port + bit / graph->vls];
+    return (struct node){.at = link->peer & ~NETWORK_SWITCH,
+                         .row = link->peer_port * graph->vls + bit % graph->vls,
+                         .from = from,
+                         .bit = bit};
+}
+
+static const uint64_t *row_of(const struct dependency_graph *graph, const struct node *node)
+{
+    return graph->bits + graph->first_word[node->at] +
+           node->row * dependency_row_words(graph, node->at);
+}
+
+/* Sets of nodes: for each switch a row of bits, of the channels that begin there. */
+struct search {
+    const struct dependency_graph *graph;
+    size_t *first_word; /* by switch */
+    uint64_t *open;     /* on the path from the start to where the search is */
+    uint64_t *done;     /* nothing that they lead to closes a cycle */
+    VEC(struct node) path;
+    uint64_t operations;
+};
+
+static void search_init(struct search *search, const struct dependency_graph *graph)
+{
+    uint32_t switches = (uint32_t)graph->network->switches.count;
+    size_t words = 0;
+    *search = (struct search){.graph = graph};
+    search->first_word = mem_alloc((switches + 1) * sizeof *search->first_word);
+    for (uint32_t at = 0; at < switches; at++) {
+        search->first_word[at] = words;
+        words += dependency_row_words(graph, at);
+    }
+    search->open = mem_zalloc(words + 1, sizeof *search->open);
+    search->done = mem_zalloc(words + 1, sizeof *search->done);
+}
+
+static void search_release(struct search *search)
+{
+    mem_free(search->first_word);
+    mem_free(search->open);
+    mem_free(search->done);
+    vec_release(&search->path);
+}
+
+/* The next successor of a node that is not done; false if there is none. */
+static bool next_left(const struct search *search, const struct node *node, struct node *next)
+{
+    const uint64_t *row = row_of(search->graph, node);
+    const uint64_t *done = search->done + search->first_word[node->at];
+    for (size_t word = 0; word < dependency_row_words(search->graph, node->at); word++) {
+        uint64_t left = row[word] & ~done[word];
         if (!left)
             continue;
-        uint32_t bit = (uint32_t)(word * 64 + (unsigned)__builtin_ctzll(left));
-        cursor->bit = bit + 1;
-        const struct network_port *link =
-            &network->ports.items[node->first_port + bit / graph->vls];
-        uint32_t to = link->peer & ~NETWORK_SWITCH;
-        *successor = (struct cursor){
-            .at = to,
-            .node = graph->first_node[to] + link->peer_port * graph->vls + bit % graph->vls,
-        };
+        uint32_t bit = (uint32_t)(word * 64) + (uint32_t)__builtin_ctzll(left);
+        *next = successor(search->graph, node->at, bit);
         return true;
     }
-    cursor->bit = (uint32_t)(words * 64);
     return false;
 }
 
-enum { UNSEEN, OPEN, DONE };
-
-/* Depth first from one node; true with *found on a cycle. */
-static bool descend(const struct dependency_graph *graph, uint8_t *colour, struct cursor start,
-                    struct cursor *found)
+/* Depth first from one node; true if it leads into a cycle, which is then the end of the path,
+ * beginning with the node that `found` is. */
+static bool descend(struct search *search, struct node start, struct node *found)
 {
-    VEC(struct cursor) stack = {0};
-    bool cyclic = false;
-    colour[start.node] = OPEN;
-    vec_push(&stack, start);
-    while (stack.count && !cyclic) {
-        struct cursor next;
-        if (!next_successor(graph, &stack.items[stack.count - 1], &next)) {
-            colour[stack.items[--stack.count].node] = DONE;
-        } else if (colour[next.node] == OPEN) {
-            *found = next;
-            cyclic = true;
-        } else if (colour[next.node] == UNSEEN) {
-            colour[next.node] = OPEN;
-            vec_push(&stack, next);
+    search->path.count = 0;
+    vec_push(&search->path, start);
+    bitset_add(search->open + search->first_word[start.from], start.bit);
+    while (search->path.count) {
+        struct node *last = &search->path.items[search->path.count - 1];
+        uint64_t *open = search->open + search->first_word[last->at];
+        search->operations++;
+        if (!next_left(search, last, found)) {
+            bitset_drop(search->open + search->first_word[last->from], last->bit);
+            bitset_add(search->done + search->first_word[last->from], last->bit);
+            search->path.count--;
+        } else if (bitset_has(open, found->bit)) {
+            return true;
+        } else {
+            bitset_add(open, found->bit);
+            vec_push(&search->path, *found);
         }
     }
-    vec_release(&stack);
-    return cyclic;
-}
-
-static void push_channel(const struct dependency_graph *graph, const struct cursor *cursor,
-                         struct verify_report *report)
-{
-    const struct network *network = graph->network;
-    uint32_t row = cursor->node - graph->first_node[cursor->at];
-    const struct network_port *link =
-        &network->ports.items[network->switches.items[cursor->at].first_port + row / graph->vls];
-    vec_push(&report->cycle, ((struct verify_channel){.at = link->peer & ~NETWORK_SWITCH,
-                                                      .port = link->peer_port,
-                                                      .vl = (uint8_t)(row % graph->vls)}));
+    return false;
 }
 
 /* The shortest way from a node back to itself. There is one. */
-static void shorten(const struct dependency_graph *graph, struct cursor start,
+static void shorten(const struct dependency_graph *graph, struct node start,
                     struct verify_report *report)
 {
-    uint32_t nodes = graph->first_node[graph->network->switches.count];
-    uint32_t *parent = mem_alloc(nodes * sizeof *parent);
-    VEC(struct cursor) queue = {0};
-    VEC(struct cursor) back = {0};
-    memset(parent, 0xFF, nodes * sizeof *parent);
-    start.bit = 0;
+    struct search seen;
+    VEC(struct node) queue = {0};
+    VEC(size_t) parent = {0};
+    VEC(struct node) back = {0};
+    size_t head = 0;
+    struct node next;
+    search_init(&seen, graph);
     vec_push(&queue, start);
-    for (uint32_t head = 0; head < queue.count && parent[start.node] == NETWORK_NONE; head++) {
-        struct cursor from = queue.items[head], next;
-        while (next_successor(graph, &from, &next)) {
-            if (parent[next.node] != NETWORK_NONE)
-                continue;
-            parent[next.node] = head;
-            if (next.node != start.node)
-                vec_push(&queue, next);
+    vec_push(&parent, 0);
+    for (;;) {
+        if (!next_left(&seen, &queue.items[head], &next)) {
+            head++;
+            continue;
         }
+        if (next.from == start.from && next.bit == start.bit)
+            break;
+        bitset_add(seen.done + seen.first_word[next.from], next.bit);
+        vec_push(&queue, next);
+        vec_push(&parent, head);
     }
-    for (uint32_t at = parent[start.node]; at != 0; at = parent[queue.items[at].node])
-        vec_push(&back, queue.items[at]);
-    push_channel(graph, &start, report);
-    while (back.count)
-        push_channel(graph, &back.items[--back.count], report);
+    for (; head; head = parent.items[head])
+        vec_push(&back, queue.items[head]);
+    vec_push(&back, start);
+    while (back.count) {
+        const struct node *node = &back.items[--back.count];
+        vec_push(&report->cycle,
+                 ((struct verify_channel){.at = node->from,
+                                          .port = (uint8_t)(node->bit / graph->vls),
+                                          .vl = (uint8_t)(node->bit % graph->vls)}));
+    }
     vec_release(&queue);
+    vec_release(&parent);
     vec_release(&back);
-    mem_free(parent);
+    search_release(&seen);
+}
+bool dependency_find_cycle_from(const struct dependency_graph *graph,
+                                const struct dependency_channel *channels, size_t count,
+                                uint64_t *operations, struct verify_report *report)
+{
+    struct search search;
+    struct node found;
+    bool cyclic = false;
+    search_init(&search, graph);
+    for (size_t i = 0; i < count && !cyclic; i++)
+        if (!bitset_has(search.done + search.first_word[channels[i].from], channels[i].bit))
+            cyclic = descend(&search, successor(graph, channels[i].from, channels[i].bit), &found);
+    *operations += search.operations;
+    search_release(&search);
+    if (cyclic)
+        shorten(graph, found, report);
+    return cyclic;
 }
 
 bool dependency_find_cycle(const struct dependency_graph *graph, struct verify_report *report)
 {
-    uint32_t switches = (uint32_t)graph->network->switches.count;
-    uint8_t *colour = mem_zalloc(graph->first_node[switches] + 1, 1);
-    struct cursor found;
-    bool cyclic = false;
-    for (uint32_t at = 0; at < switches && !cyclic; at++)
-        for (uint32_t node = graph->first_node[at]; node < graph->first_node[at + 1] && !cyclic;
-             node++)
-            if (colour[node] == UNSEEN)
-                cyclic = descend(graph, colour, (struct cursor){.at = at, .node = node}, &found);
-    mem_free(colour);
-    if (cyclic)
-        shorten(graph, found, report);
+    const struct network *network = graph->network;
+    VEC(struct dependency_channel) channels = {0};
+    uint64_t unused = 0;
+    for (uint32_t at = 0; at < network->switches.count; at++)
+        for (unsigned in = 1; in <= network->switches.items[at].port_count; in++) {
+            const struct network_port *link =
+                &network->ports.items[network->switches.items[at].first_port + in];
+            for (uint32_t vl = 0;
+                 vl < graph->vls && (link->peer ^ NETWORK_SWITCH) < network->switches.count; vl++)
+                vec_push(&channels,
+                         ((struct dependency_channel){link->peer & ~NETWORK_SWITCH,
+                                                      link->peer_port * graph->vls + vl}));
+        }
+    bool cyclic =
+        dependency_find_cycle_from(graph, channels.items, channels.count, &unused, report);
+    vec_release(&channels);
     return cyclic;
 }
 

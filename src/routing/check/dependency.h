@@ -1,39 +1,34 @@
-/* The channel dependency graph, for the checkers only (no engine uses it).
+/* The channel dependency graph of the checks. Engines, repair and planning have another one
+ * (routing/cdg), which shares nothing with this.
  *
- * A node is a virtual lane of a channel, named by where the channel arrives: (switch, input port,
- * lane). An edge says that a packet there may wait for an output port and lane of that switch. All
- * edges of a node are bits of one row. */
+ * A node is a VL of a channel, named by where the channel arrives: (switch, input port, VL). An
+ * edge says that a packet there may wait for an output port and VL of that switch. All edges of a
+ * node are bits of one row. */
 #ifndef WEFT_ROUTING_CHECK_DEPENDENCY_H
 #define WEFT_ROUTING_CHECK_DEPENDENCY_H
 
 #include "routing/check/verify.h"
 #include "routing/model/network.h"
 
-/* A port whose link is another one than it was. */
-struct dependency_loss {
-    uint32_t at;
-    uint8_t port;
-    uint64_t ins[4]; /* the inputs of what left by it, on any lane */
-};
-
 struct dependency_graph {
     const struct network *network;
     unsigned vls;
     size_t *first_word; /* by switch, one more at the end */
-    uint32_t *first_node;
     uint64_t *bits;
-    VEC(struct dependency_loss)
-    losses; /* of the last dependency_move(); those of a switch together */
+};
+
+/* A node, named by where its channel begins: the switch, and the node's bit in the rows there. */
+struct dependency_channel {
+    uint32_t from, bit;
 };
 
 void dependency_init(struct dependency_graph *graph, const struct network *network, unsigned vls);
 void dependency_release(struct dependency_graph *graph);
-void dependency_copy(struct dependency_graph *graph, const struct dependency_graph *from);
 /* The same for another network: `to_new` has what became of each switch (NETWORK_NONE: gone);
- * channels that arrive at, or leave by, a port marked in `fresh` (by port of the new network) begin
- * without edges, and what these were is noted. */
+ * channels that arrive at, or leave by, a port marked in `is_new` (by port of the new network)
+ * begin without edges. */
 void dependency_move(struct dependency_graph *graph, const struct dependency_graph *from,
-                     const struct network *network, const uint32_t *to_new, const uint8_t *fresh);
+                     const struct network *network, const uint32_t *to_new, const uint8_t *is_new);
 void dependency_merge(struct dependency_graph *graph, const struct dependency_graph *other);
 uint64_t dependency_count(const struct dependency_graph *graph);
 
@@ -56,19 +51,17 @@ static inline void dependency_add(struct dependency_graph *graph, uint32_t at, u
     graph->bits[row + bit / 64] |= UINT64_C(1) << (bit % 64);
 }
 
-/* Whether an input is followed by any output but this one; one lane. */
-static inline bool dependency_has_other(const struct dependency_graph *graph, uint32_t at,
-                                        unsigned in, unsigned out)
-{
-    size_t words = dependency_row_words(graph, at);
-    const uint64_t *row = dependency_row(graph, at, in, 0);
-    uint64_t others = 0;
-    for (size_t word = 0; word < words; word++)
-        others |= row[word] & ~(out / 64 == word ? UINT64_C(1) << out % 64 : 0);
-    return others;
-}
+/* Calls for every edge of a graph in which packets stay on their VL. */
+void dependency_each(const struct dependency_graph *graph,
+                     void (*visit)(void *context, uint32_t at, unsigned in, unsigned out,
+                                   unsigned vl),
+                     void *context);
 
 /* Fills `cycle` with a short cycle and returns true if there is one. */
 bool dependency_find_cycle(const struct dependency_graph *graph, struct verify_report *report);
+/* The same for cycles that some of these nodes lead to. */
+bool dependency_find_cycle_from(const struct dependency_graph *graph,
+                                const struct dependency_channel *channels, size_t count,
+                                uint64_t *operations, struct verify_report *report);
 
 #endif

@@ -201,7 +201,7 @@ static void check_first(struct transition *transition, const struct routes *firs
 }
 
 /* An entry is written by the first update that has it. */
-static void note_update(struct transition *transition, const struct order_update *update,
+static void note_update(struct transition *transition, const struct table_update *update,
                         uint32_t wave)
 {
     uint32_t *cells = transition->wave + (size_t)update->at * transition->stride;
@@ -211,13 +211,13 @@ static void note_update(struct transition *transition, const struct order_update
             cells[k] = wave;
 }
 
-static void note_waves(struct transition *transition, const struct order_plan *plan)
+static void note_waves(struct transition *transition, const struct update_plan *plan)
 {
     size_t count = (size_t)transition->network->switches.count * transition->stride;
     for (size_t i = 0; i < count; i++)
         transition->wave[i] = WAVE_NEVER;
     for (uint32_t wave = 0; wave < plan->waves.count; wave++) {
-        const struct order_wave *item = &plan->waves.items[wave];
+        const struct update_wave *item = &plan->waves.items[wave];
         for (uint32_t i = item->first; i < item->first + item->count; i++)
             note_update(transition, &plan->updates.items[i], wave);
     }
@@ -237,7 +237,7 @@ static uint64_t count_left_out(const struct transition *transition)
 }
 
 /* What comes after all waves, the first of which since the last drain is `last`. */
-static void check_end(struct transition *transition, const struct order_plan *plan, uint32_t last,
+static void check_end(struct transition *transition, const struct update_plan *plan, uint32_t last,
                       struct transition_report *report)
 {
     uint32_t waves = (uint32_t)plan->waves.count;
@@ -254,7 +254,7 @@ static void check_end(struct transition *transition, const struct order_plan *pl
     report->wave = waves;
 }
 
-static void check_stretches(struct transition *transition, const struct order_plan *plan,
+static void check_stretches(struct transition *transition, const struct update_plan *plan,
                             struct transition_report *report)
 {
     uint32_t waves = (uint32_t)plan->waves.count, first = 0, last = 0;
@@ -306,7 +306,7 @@ static void describe(const struct network *network, struct transition_report *re
 }
 
 void verify_transition(const struct network *network, const struct routes *before,
-                       const struct routes *after, const struct order_plan *plan,
+                       const struct routes *after, const struct update_plan *plan,
                        struct transition_report *report)
 {
     uint32_t switches = (uint32_t)network->switches.count;

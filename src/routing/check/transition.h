@@ -23,7 +23,7 @@ struct transition_report {
 };
 
 void verify_transition(const struct network *network, const struct routes *before,
-                       const struct routes *after, const struct order_plan *plan,
+                       const struct routes *after, const struct update_plan *plan,
                        struct transition_report *report);
 void transition_report_release(struct transition_report *report);
 

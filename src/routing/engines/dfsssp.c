@@ -173,7 +173,8 @@ static void copy_levels(const struct layering *layering)
 /* Pairs of terminals by LID of a block and by layer. */
 typedef uint64_t block_weights[ROUTES_BLOCK][ENGINE_VLS_MAX];
 
-static void weigh_block(const struct layering *layering, uint32_t block, block_weights weight)
+static void least_loaded_block(const struct layering *layering, uint32_t block,
+                               block_weights weight)
 {
     const struct network *network = layering->network;
     memset(weight, 0, sizeof(block_weights));
@@ -200,7 +201,7 @@ static void spread_layers(const struct layering *layering, unsigned layers, unsi
     uint64_t sum[ENGINE_VLS_MAX] = {0}, load[ENGINE_VLS_MAX] = {0};
     block_weights weight;
     for (uint32_t block = 0; block < layering->routes->stride; block += ROUTES_BLOCK) {
-        weigh_block(layering, block, weight);
+        least_loaded_block(layering, block, weight);
         for (uint32_t i = 0; i < ROUTES_BLOCK; i++)
             for (unsigned k = 0; k < layers && is_terminal_lid(network, block + i); k++)
                 sum[k] += weight[i][k];
@@ -208,7 +209,7 @@ static void spread_layers(const struct layering *layering, unsigned layers, unsi
     layers_share(share, sum, layers, lanes);
     for (uint32_t block = 0; block < layering->routes->stride; block += ROUTES_BLOCK) {
         uint8_t lane[ROUTES_BLOCK][ENGINE_VLS_MAX] = {{0}};
-        weigh_block(layering, block, weight);
+        least_loaded_block(layering, block, weight);
         for (uint32_t i = 0; i < ROUTES_BLOCK; i++) {
             for (unsigned k = 0; k < layers; k++) {
                 unsigned best = layers_lightest(&share[k], load);

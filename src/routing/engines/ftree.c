@@ -1,22 +1,23 @@
 /* ftree: fat trees in closed form, whole or damaged.
  *
  * Routes go up and down again by the levels of the tree (tree.h), so they cannot deadlock, and of
- * several ways every terminal takes the one whose turn it is by its number (turns.c has the formula
+ * several ways every terminal takes the one whose turn it is by its number (dmodk.c has the formula
  * and the papers). Whenever consecutive numbers send to consecutive numbers (a shift permutation),
  * a whole tree that is not oversubscribed has no link with two of them; numbers follow the order of
  * the tree, which is the order of LIDs where those were given out switch by switch.
  *
  * With a list of hosts those are numbered first, so that the others do not disturb them. With a
  * list of roots these are the top. */
-#include "routing/engines/turns.h"
+#include "routing/engines/dmodk.h"
 #include "routing/paper/paper_cost.h"
+#include "routing/search/no_legal_route.h"
 #include "routing/search/roots.h"
-#include "routing/search/strays.h"
 
 #include <errno.h>
 #include <stdio.h>
 
-static int refuse_gaps(const struct network *network, const struct ways_gaps *gaps, struct err *err)
+static int refuse_gaps(const struct network *network, const struct next_hops_gaps *gaps,
+                       struct err *err)
 {
     char from[NETWORK_LABEL_BYTES], to[NETWORK_LABEL_BYTES];
     return err_set(err, ENETUNREACH,
@@ -32,7 +33,7 @@ static int ftree_compute(const struct network *network, const struct engine_opti
 {
     struct tree tree;
     struct updown updown;
-    struct ways_gaps gaps;
+    struct next_hops_gaps gaps;
     struct err reason;
     *routes = (struct routes){0};
     int rc = tree_recognise(&tree, network, options, &reason);
@@ -44,7 +45,7 @@ static int ftree_compute(const struct network *network, const struct engine_opti
     routes->operations = tree.operations;
     snprintf(routes->note, sizeof routes->note, "a tree of %u levels with %u roots", tree.levels,
              tree.tops);
-    turns_tables(network, &tree, &updown, options, TURNS_TREE, routes, &gaps);
+    dmodk_tables(network, &tree, &updown, options, DMODK_TREE, routes, &gaps);
     routes->ranks = updown.rank;
     updown.rank = NULL;
     updown_release(&updown);
@@ -53,9 +54,9 @@ static int ftree_compute(const struct network *network, const struct engine_opti
         engine_refuse(routes);
         rc = refuse_gaps(network, &gaps, err);
     } else {
-        rc = strays_settle(network, options, &gaps, routes, err);
+        rc = no_legal_route_settle(network, options, &gaps, routes, err);
     }
-    ways_gaps_release(&gaps);
+    next_hops_gaps_release(&gaps);
     return rc;
 }
 

@@ -8,24 +8,25 @@
  *
  * In a tree the terminals take equal ways in turn, in any other network that with the least load.
  */
-#include "routing/engines/turns.h"
+#include "routing/engines/dmodk.h"
 #include "routing/paper/paper_cost.h"
-#include "routing/search/weigh.h"
+#include "routing/search/least_loaded.h"
 
 static int minhop_compute(const struct network *network, const struct engine_options *options,
                           struct routes *routes, struct err *err)
 {
     struct engine_options detect = {.root = ROOT_DETECT};
-    struct ways_gaps gaps;
+    struct next_hops_gaps gaps;
     struct tree tree;
     struct err ignored;
     routes_reserve(routes, network, "minhop");
-    if (!weigh_is_wanted(options) && tree_recognise(&tree, network, &detect, &ignored) == 0) {
+    if (!least_loaded_is_wanted(options) &&
+        tree_recognise(&tree, network, &detect, &ignored) == 0) {
         routes->operations = tree.operations;
-        turns_tables(network, &tree, NULL, options, TURNS_LIST, routes, &gaps);
+        dmodk_tables(network, &tree, NULL, options, DMODK_LIST, routes, &gaps);
         tree_release(&tree);
     } else {
-        weigh_tables(network, NULL, options, routes, &gaps);
+        least_loaded_tables(network, NULL, options, routes, &gaps);
     }
     return engine_settle(network, options, true, routes, err);
 }

@@ -54,7 +54,7 @@ void sssp_init(struct sssp *sssp, const struct network *network,
     sssp->weight = mem_zalloc(edges + 1, sizeof *sssp->weight);
     sssp->order = mem_alloc((switches + 1) * sizeof *sssp->order);
     sssp->distance = mem_alloc((switches + 1) * sizeof *sssp->distance);
-    sssp->ways = mem_alloc((edges + 1) * sizeof *sssp->ways);
+    sssp->next_hops = mem_alloc((edges + 1) * sizeof *sssp->next_hops);
     sssp->first_way = mem_alloc((switches + 2) * sizeof *sssp->first_way);
     sssp->choice = mem_alloc((switches + 1) * sizeof *sssp->choice);
     sssp->cost = mem_alloc((switches + 1) * sizeof *sssp->cost);
@@ -70,7 +70,7 @@ void sssp_release(struct sssp *sssp)
     mem_free(sssp->factor);
     mem_free(sssp->order);
     mem_free(sssp->distance);
-    mem_free(sssp->ways);
+    mem_free(sssp->next_hops);
     mem_free(sssp->first_way);
     mem_free(sssp->choice);
     mem_free(sssp->cost);
@@ -81,23 +81,23 @@ void sssp_release(struct sssp *sssp)
 void sssp_aim(struct sssp *sssp, uint32_t target)
 {
     const struct network *network = sssp->network;
-    uint32_t ways = 0;
+    uint32_t next_hops = 0;
     sssp->reached = network_distances(network, target, sssp->distance, sssp->order);
     sssp->target = target;
     for (uint32_t i = 0; i < sssp->reached; i++) {
         uint32_t at = sssp->order[i], closer = sssp->distance[at] - 1;
-        sssp->first_way[i] = ways;
+        sssp->first_way[i] = next_hops;
         if (i == 0)
             continue;
         sssp->operations += network->first_edge[at + 1] - network->first_edge[at];
         for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
             uint32_t to = network->edges[e].to;
-            sssp->ways[ways] = (struct sssp_way){.edge = e, .to = to};
-            ways += sssp->distance[to] == closer;
+            sssp->next_hops[next_hops] = (struct sssp_way){.edge = e, .to = to};
+            next_hops += sssp->distance[to] == closer;
         }
     }
-    sssp->first_way[sssp->reached] = ways;
-    sssp->operations += sssp->reached + ways;
+    sssp->first_way[sssp->reached] = next_hops;
+    sssp->operations += sssp->reached + next_hops;
 }
 
 void sssp_choose(struct sssp *sssp)
@@ -107,8 +107,8 @@ void sssp_choose(struct sssp *sssp)
     cost[sssp->target] = 0;
     sssp->choice[sssp->target] = NETWORK_NONE;
     for (uint32_t i = 1; i < sssp->reached; i++) {
-        const struct sssp_way *way = sssp->ways + sssp->first_way[i];
-        const struct sssp_way *end = sssp->ways + sssp->first_way[i + 1];
+        const struct sssp_way *way = sssp->next_hops + sssp->first_way[i];
+        const struct sssp_way *end = sssp->next_hops + sssp->first_way[i + 1];
         uint64_t least = UINT64_MAX;
         uint32_t edge = way->edge;
         for (; way < end; way++) {
@@ -126,8 +126,8 @@ void sssp_choose_lowest(struct sssp *sssp)
 {
     sssp->choice[sssp->target] = NETWORK_NONE;
     for (uint32_t i = 1; i < sssp->reached; i++) {
-        const struct sssp_way *way = sssp->ways + sssp->first_way[i];
-        const struct sssp_way *end = sssp->ways + sssp->first_way[i + 1], *best = way;
+        const struct sssp_way *way = sssp->next_hops + sssp->first_way[i];
+        const struct sssp_way *end = sssp->next_hops + sssp->first_way[i + 1], *best = way;
         for (; way < end; way++)
             if (way->to == best->to && sssp->weight[way->edge] < sssp->weight[best->edge])
                 best = way;
@@ -265,7 +265,7 @@ static void choose_apart(struct sssp *sssp, const struct routes *routes, uint32_
         uint32_t at = sssp->order[i];
         uint64_t least = UINT64_MAX;
         for (uint32_t k = sssp->first_way[i]; k < sssp->first_way[i + 1]; k++) {
-            const struct sssp_way *way = &sssp->ways[k];
+            const struct sssp_way *way = &sssp->next_hops[k];
             uint32_t used = count_used(routes_row(routes, at), first_lid, lid,
                                        sssp->network->edges[way->edge].port);
             uint64_t sum = sssp->weight[way->edge] + sssp->cost[way->to] + used * apart;
@@ -297,14 +297,14 @@ static void choose_in_turn(struct sssp *sssp)
         uint32_t from = sssp->order[i], terminals = network_terminal_count(network, from);
         uint64_t least = UINT64_MAX;
         for (uint32_t k = sssp->first_way[i]; k < sssp->first_way[i + 1]; k++) {
-            uint64_t sum = sssp->weight[sssp->ways[k].edge];
-            for (uint32_t at = sssp->ways[k].to; at != sssp->target;
+            uint64_t sum = sssp->weight[sssp->next_hops[k].edge];
+            for (uint32_t at = sssp->next_hops[k].to; at != sssp->target;
                  at = network->edges[sssp->choice[at]].to)
                 sum += sssp->weight[sssp->choice[at]];
             if (sum >= least)
                 continue;
             least = sum;
-            sssp->choice[from] = sssp->ways[k].edge;
+            sssp->choice[from] = sssp->next_hops[k].edge;
         }
         for (uint32_t at = from; terminals && at != sssp->target;
              at = network->edges[sssp->choice[at]].to)

@@ -23,7 +23,7 @@ struct sssp {
     uint32_t reached;   /* switches that have one, the target included */
     uint32_t *order;    /* these, by distance; the target comes first */
     uint32_t *distance; /* by switch, or NETWORK_NONE */
-    struct sssp_way *ways;
+    struct sssp_way *next_hops;
     uint32_t *first_way; /* by place in `order`, one more at the end */
 
     /* One route for each switch, made by sssp_choose(). */

@@ -9,11 +9,11 @@
  * that were given, and the reason to take the centre for a tree that was detected. Between a
  * terminal and a switch (a root that lost a link) the tables lead to a legal route all the same, on
  * lanes of their own (strays.c). */
-#include "routing/engines/turns.h"
+#include "routing/engines/dmodk.h"
 #include "routing/paper/paper_cost.h"
+#include "routing/search/least_loaded.h"
+#include "routing/search/no_legal_route.h"
 #include "routing/search/roots.h"
-#include "routing/search/strays.h"
-#include "routing/search/weigh.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -88,7 +88,7 @@ static int compute_with(const struct network *network, const struct engine_optio
 {
     struct engine_options chosen = *options;
     struct directions directions;
-    struct ways_gaps gaps;
+    struct next_hops_gaps gaps;
     chosen.root = choice;
     *routes = (struct routes){0};
     int rc = find_directions(&directions, network, &chosen, err);
@@ -97,13 +97,13 @@ static int compute_with(const struct network *network, const struct engine_optio
     routes_reserve(routes, network, "updn");
     memcpy(routes->note, directions.note, sizeof directions.note);
     routes->operations = directions.operations;
-    if (directions.tree.level && !weigh_is_wanted(options)) {
-        turns_tables(network, &directions.tree, &directions.updown, options, TURNS_LIST, routes,
+    if (directions.tree.level && !least_loaded_is_wanted(options)) {
+        dmodk_tables(network, &directions.tree, &directions.updown, options, DMODK_LIST, routes,
                      &gaps);
     } else {
         if (directions.tree.level)
             tree_directions(&directions.tree, network, &directions.updown);
-        weigh_tables(network, &directions.updown, options, routes, &gaps);
+        least_loaded_tables(network, &directions.updown, options, routes, &gaps);
     }
     routes->ranks = directions.updown.rank;
     directions.updown.rank = NULL;
@@ -116,9 +116,9 @@ static int compute_with(const struct network *network, const struct engine_optio
         /* If a proof of detected roots fails, there is another try: it is not left to the caller.
          */
         chosen.leave_proof &= choice != ROOT_DETECT;
-        rc = strays_settle(network, &chosen, &gaps, routes, err);
+        rc = no_legal_route_settle(network, &chosen, &gaps, routes, err);
     }
-    ways_gaps_release(&gaps);
+    next_hops_gaps_release(&gaps);
     return rc;
 }
 

@@ -1,6 +1,6 @@
 #include "routing/model/update_plan.h"
 
-uint32_t order_drains(const struct order_plan *plan)
+uint32_t update_plan_drains(const struct update_plan *plan)
 {
     uint32_t drains = 0;
     for (size_t i = 0; i < plan->waves.count; i++)
@@ -8,7 +8,7 @@ uint32_t order_drains(const struct order_plan *plan)
     return drains;
 }
 
-void order_release(struct order_plan *plan)
+void update_plan_release(struct update_plan *plan)
 {
     vec_release(&plan->updates);
     vec_release(&plan->waves);

@@ -6,23 +6,30 @@
 
 #include "routing/model/routes.h"
 
-enum { ORDER_LANES = 16 };
+enum { UPDATE_PLAN_VLS = 16 };
+
+/* An entry of a switch's table, as it is and as it is to be. */
+struct table_change {
+    uint32_t at;
+    uint16_t lid;
+    uint8_t before, after;
+};
 
 /* Some LIDs of one switch's table: whole blocks where that is safe, else single entries (the block
  * is then written with the old values of the others). */
-struct order_update {
+struct table_update {
     uint32_t at;
     uint16_t first_lid, lid_count;
 };
-struct order_wave {
+struct update_wave {
     uint32_t first, count; /* in `updates` */
     bool drain;            /* wait for a drain before it … */
     uint32_t drain_hops;   /* … of packets that pass so many switches at the most; 0: not known */
 };
-struct order_plan {
-    VEC(struct order_update) updates;
-    VEC(struct order_wave) waves;
-    VEC(struct order_update) stuck; /* for these there is no safe order … */
+struct update_plan {
+    VEC(struct table_update) updates;
+    VEC(struct update_wave) waves;
+    VEC(struct table_update) stuck; /* for these there is no safe order … */
     uint16_t stuck_lanes;           /* … unless these lanes are held (bit = lane), which may be
                                        necessary for new service levels alone, … */
     uint32_t stuck_hops;            /* … and empty: after a drain of so many */
@@ -33,7 +40,7 @@ struct order_plan {
     uint64_t operations;            /* all that planning took, as engine.h counts */
 };
 
-void order_release(struct order_plan *plan);
-uint32_t order_drains(const struct order_plan *plan);
+void update_plan_release(struct update_plan *plan);
+uint32_t update_plan_drains(const struct update_plan *plan);
 
 #endif

@@ -2,13 +2,13 @@
 
 #include "base/map.h"
 #include "base/sort.h"
-#include "routing/multicast/multicast_terrain.h"
+#include "routing/multicast/multicast_base.h"
 
 #include <string.h>
 
 /* A group on its way to a tree. */
 struct task {
-    struct multicast_terrain *terrain;
+    struct multicast_base *base;
     const struct multicast_member *members;
     size_t count;
     uint64_t salt; /* of the group */
@@ -17,25 +17,25 @@ struct task {
 
 static uint64_t lot(const struct task *task, uint32_t at, unsigned port)
 {
-    return hash_mix(task->salt ^ hash_mix(task->terrain->network->switches.items[at].guid + port));
+    return hash_mix(task->salt ^ hash_mix(task->base->network->switches.items[at].guid + port));
 }
 
 /* ---- marks: which ports are in the tree ---- */
 
-static void mark(struct multicast_terrain *terrain, uint32_t at, unsigned port)
+static void mark(struct multicast_base *base, uint32_t at, unsigned port)
 {
-    uint16_t *masks = terrain->scratch.masks + (size_t)at * MULTICAST_POSITIONS;
+    uint16_t *masks = base->scratch.masks + (size_t)at * MULTICAST_POSITIONS;
     uint16_t bits = 0;
     for (unsigned i = 0; i < MULTICAST_POSITIONS; i++)
         bits |= masks[i];
     if (!bits)
-        vec_push(&terrain->scratch.touched, at);
+        vec_push(&base->scratch.touched, at);
     masks[port / MULTICAST_POSITION_PORTS] |= (uint16_t)(1u << port % MULTICAST_POSITION_PORTS);
 }
 
-static void collect_marks(struct multicast_terrain *terrain, struct multicast_tree *tree)
+static void collect_marks(struct multicast_base *base, struct multicast_tree *tree)
 {
-    struct terrain_scratch *scratch = &terrain->scratch;
+    struct multicast_base_scratch *scratch = &base->scratch;
     sort_u32(scratch->touched.items, scratch->touched.count);
     for (size_t i = 0; i < scratch->touched.count; i++) {
         uint32_t at = scratch->touched.items[i];
@@ -53,16 +53,16 @@ static void collect_marks(struct multicast_terrain *terrain, struct multicast_tr
 /* Members that the tree reaches get their ports, the others are named. `reached` by switch. */
 static void finish(const struct task *task, const bool *reached)
 {
-    const struct network *network = task->terrain->network;
+    const struct network *network = task->base->network;
     for (size_t i = 0; i < task->count; i++) {
         uint32_t end_point = task->members[i].end_point, at = network_switch_of(network, end_point);
         if (!reached[at])
             vec_push(&task->tree->missed, (uint32_t)i);
         else if (task->members[i].receives)
-            mark(task->terrain, at,
+            mark(task->base, at,
                  end_point & NETWORK_SWITCH ? 0 : network->terminals.items[end_point].port);
     }
-    collect_marks(task->terrain, task->tree);
+    collect_marks(task->base, task->tree);
 }
 
 /* ---- a tree of its own ---- */
@@ -70,15 +70,15 @@ static void finish(const struct task *task, const bool *reached)
 /* How many members lie below each switch, and how far in sum. */
 static void measure(const struct task *task)
 {
-    struct terrain_scratch *scratch = &task->terrain->scratch;
-    size_t switches = task->terrain->network->switches.count;
+    struct multicast_base_scratch *scratch = &task->base->scratch;
+    size_t switches = task->base->network->switches.count;
     memset(scratch->count, 0, switches * sizeof *scratch->count);
     memset(scratch->sum, 0, switches * sizeof *scratch->sum);
     for (size_t i = 0; i < scratch->places.count; i++) {
-        const uint16_t *hops = terrain_climb(task->terrain, scratch->places.items[i]);
+        const uint16_t *hops = multicast_base_climb(task->base, scratch->places.items[i]);
         uint32_t weight = scratch->weight[scratch->places.items[i]];
         for (size_t at = 0; at < switches; at++) {
-            uint32_t below = hops[at] == TERRAIN_FAR ? 0 : weight;
+            uint32_t below = hops[at] == MULTICAST_BASE_FAR ? 0 : weight;
             scratch->count[at] += below;
             scratch->sum[at] += below * hops[at];
         }
@@ -88,9 +88,9 @@ static void measure(const struct task *task)
 /* The most members below it, then the least sum of distances, then the lot. */
 static uint32_t choose_root(const struct task *task)
 {
-    const struct terrain_scratch *scratch = &task->terrain->scratch;
+    const struct multicast_base_scratch *scratch = &task->base->scratch;
     uint32_t best = NETWORK_NONE;
-    for (uint32_t at = 0; at < task->terrain->network->switches.count; at++) {
+    for (uint32_t at = 0; at < task->base->network->switches.count; at++) {
         if (!scratch->count[at])
             continue;
         if (best == NETWORK_NONE || scratch->count[at] > scratch->count[best] ||
@@ -105,22 +105,21 @@ static uint32_t choose_root(const struct task *task)
 /* Switches below the root with their depth, breadth first; how many. */
 static uint32_t descend(const struct task *task, uint32_t root)
 {
-    struct multicast_terrain *terrain = task->terrain;
-    const struct network *network = terrain->network;
-    uint32_t *depth = terrain->scratch.depth, *queue = terrain->scratch.queue;
-    uint32_t head = 0, tail = 0, left = (uint32_t)terrain->scratch.places.count;
+    struct multicast_base *base = task->base;
+    const struct network *network = base->network;
+    uint32_t *depth = base->scratch.depth, *queue = base->scratch.queue;
+    uint32_t head = 0, tail = 0, left = (uint32_t)base->scratch.places.count;
     memset(depth, 0xFF, network->switches.count * sizeof *depth);
     depth[root] = 0;
     queue[tail++] = root;
     while (head < tail) {
         uint32_t at = queue[head++];
-        left -= terrain->scratch.weight[at] != 0;
+        left -= base->scratch.weight[at] != 0;
         if (!left)
             break; /* the rest of this depth has been queued with it or is not needed */
         for (uint32_t i = network->first_edge[at]; i < network->first_edge[at + 1]; i++) {
             uint32_t to = network->edges[i].to;
-            if (terrain->rank[to] < terrain->rank[at] || depth[to] != NETWORK_NONE ||
-                !terrain->usable[to])
+            if (base->rank[to] < base->rank[at] || depth[to] != NETWORK_NONE || !base->usable[to])
                 continue;
             depth[to] = depth[at] + 1;
             queue[tail++] = to;
@@ -133,14 +132,13 @@ static uint32_t descend(const struct task *task, uint32_t root)
 static const struct network_edge *choose_parent(const struct task *task, uint32_t at,
                                                 const bool *reached)
 {
-    const struct network *network = task->terrain->network;
-    const uint32_t *depth = task->terrain->scratch.depth;
+    const struct network *network = task->base->network;
+    const uint32_t *depth = task->base->scratch.depth;
     const struct network_edge *best = NULL;
     uint64_t best_lot = 0;
     for (uint32_t i = network->first_edge[at]; i < network->first_edge[at + 1]; i++) {
         const struct network_edge *edge = &network->edges[i];
-        if (depth[edge->to] != depth[at] - 1 ||
-            task->terrain->rank[edge->to] > task->terrain->rank[at] ||
+        if (depth[edge->to] != depth[at] - 1 || task->base->rank[edge->to] > task->base->rank[at] ||
             (best && reached[best->to] && !reached[edge->to]))
             continue;
         uint64_t its_lot = lot(task, edge->to, edge->to_port);
@@ -155,22 +153,22 @@ static const struct network_edge *choose_parent(const struct task *task, uint32_
 /* From the deepest member up. */
 static void make_own(const struct task *task, uint32_t root, bool *reached)
 {
-    struct multicast_terrain *terrain = task->terrain;
+    struct multicast_base *base = task->base;
     uint32_t met = descend(task, root);
     reached[root] = true;
-    for (size_t i = 0; i < terrain->scratch.places.count; i++) {
-        uint32_t at = terrain->scratch.places.items[i];
-        reached[at] |= terrain->scratch.depth[at] != NETWORK_NONE;
+    for (size_t i = 0; i < base->scratch.places.count; i++) {
+        uint32_t at = base->scratch.places.items[i];
+        reached[at] |= base->scratch.depth[at] != NETWORK_NONE;
     }
     for (uint32_t i = met; i-- > 1;) {
-        uint32_t at = terrain->scratch.queue[i];
+        uint32_t at = base->scratch.queue[i];
         if (!reached[at])
             continue;
         const struct network_edge *edge = choose_parent(task, at, reached);
-        if (terrain->scratch.depth[at] > task->tree->depth)
-            task->tree->depth = terrain->scratch.depth[at];
-        mark(terrain, at, edge->port);
-        mark(terrain, edge->to, edge->to_port);
+        if (base->scratch.depth[at] > task->tree->depth)
+            task->tree->depth = base->scratch.depth[at];
+        mark(base, at, edge->port);
+        mark(base, edge->to, edge->to_port);
         reached[edge->to] = true;
     }
     task->tree->root = root;
@@ -181,13 +179,13 @@ static void make_own(const struct task *task, uint32_t root, bool *reached)
 /* The piece with the most members; how many. */
 static uint32_t choose_piece(const struct task *task, uint32_t *members)
 {
-    const struct multicast_terrain *terrain = task->terrain;
-    uint32_t best = NETWORK_NONE, *sums = mem_zalloc(terrain->piece_count + 1, sizeof *sums);
-    for (size_t i = 0; i < terrain->scratch.places.count; i++) {
-        uint32_t at = terrain->scratch.places.items[i];
-        sums[terrain->piece[at]] += terrain->scratch.weight[at];
+    const struct multicast_base *base = task->base;
+    uint32_t best = NETWORK_NONE, *sums = mem_zalloc(base->piece_count + 1, sizeof *sums);
+    for (size_t i = 0; i < base->scratch.places.count; i++) {
+        uint32_t at = base->scratch.places.items[i];
+        sums[base->piece[at]] += base->scratch.weight[at];
     }
-    for (uint32_t piece = 0; piece < terrain->piece_count; piece++)
+    for (uint32_t piece = 0; piece < base->piece_count; piece++)
         if (sums[piece] && (best == NETWORK_NONE || sums[piece] > sums[best]))
             best = piece;
     *members = best == NETWORK_NONE ? 0 : sums[best];
@@ -198,15 +196,15 @@ static uint32_t choose_piece(const struct task *task, uint32_t *members)
 /* A link is needed if there are members on both sides of it. */
 static void make_shared(const struct task *task, uint32_t piece, uint32_t total, bool *reached)
 {
-    struct multicast_terrain *terrain = task->terrain;
-    uint32_t *below = terrain->scratch.count, *height = terrain->scratch.sum;
-    memcpy(below, terrain->scratch.weight, terrain->network->switches.count * sizeof *below);
-    memset(height, 0, terrain->network->switches.count * sizeof *height);
-    for (size_t i = terrain->order.count; i-- > 0;) {
-        uint32_t at = terrain->order.items[i], parent = terrain->parent[at];
-        if (terrain->piece[at] != piece)
+    struct multicast_base *base = task->base;
+    uint32_t *below = base->scratch.count, *height = base->scratch.sum;
+    memcpy(below, base->scratch.weight, base->network->switches.count * sizeof *below);
+    memset(height, 0, base->network->switches.count * sizeof *height);
+    for (size_t i = base->order.count; i-- > 0;) {
+        uint32_t at = base->order.items[i], parent = base->parent[at];
+        if (base->piece[at] != piece)
             continue;
-        bool here = terrain->scratch.weight[at] != 0;
+        bool here = base->scratch.weight[at] != 0;
         if (here || (below[at] && below[at] < total))
             reached[at] = true;
         if (reached[at]) {
@@ -218,8 +216,8 @@ static void make_shared(const struct task *task, uint32_t piece, uint32_t total,
         below[parent] += below[at];
         if (!below[at] || below[at] == total)
             continue;
-        mark(terrain, at, terrain->up[at]);
-        mark(terrain, parent, terrain->down[at]);
+        mark(base, at, base->up[at]);
+        mark(base, parent, base->down[at]);
         reached[parent] = true;
         if (height[parent] <= height[at])
             height[parent] = height[at] + 1;
@@ -231,33 +229,33 @@ static void make_shared(const struct task *task, uint32_t piece, uint32_t total,
 /* Where members are, and how many; returns how many in all can have multicast. */
 static uint32_t gather(const struct task *task)
 {
-    struct multicast_terrain *terrain = task->terrain;
+    struct multicast_base *base = task->base;
     uint32_t usable = 0;
     for (size_t i = 0; i < task->count; i++) {
-        uint32_t at = network_switch_of(terrain->network, task->members[i].end_point);
-        if (!terrain->usable[at])
+        uint32_t at = network_switch_of(base->network, task->members[i].end_point);
+        if (!base->usable[at])
             continue;
         usable++;
-        if (!terrain->scratch.weight[at]++)
-            vec_push(&terrain->scratch.places, at);
+        if (!base->scratch.weight[at]++)
+            vec_push(&base->scratch.places, at);
     }
     return usable;
 }
 
 static void grow(const struct task *task, uint32_t usable, bool *reached)
 {
-    struct multicast_terrain *terrain = task->terrain;
+    struct multicast_base *base = task->base;
     uint32_t root = NETWORK_NONE, own = 0, shared = 0;
-    if (terrain->ordered) {
+    if (base->ordered) {
         measure(task);
         root = choose_root(task);
-        own = terrain->scratch.count[root];
+        own = base->scratch.count[root];
     }
     if (own == usable) {
         make_own(task, root, reached);
         return;
     }
-    terrain_share(terrain);
+    multicast_base_share(base);
     uint32_t piece = choose_piece(task, &shared);
     if (own >= shared)
         make_own(task, root, reached);
@@ -265,12 +263,12 @@ static void grow(const struct task *task, uint32_t usable, bool *reached)
         make_shared(task, piece, shared, reached);
 }
 
-void multicast_tree_make(struct multicast_terrain *terrain, unsigned mlid,
+void multicast_tree_make(struct multicast_base *base, unsigned mlid,
                          const struct multicast_member *members, size_t count,
                          struct multicast_tree *tree)
 {
-    struct task task = {terrain, members, count, hash_mix(mlid), tree};
-    bool *reached = mem_zalloc(terrain->network->switches.count + 1, sizeof *reached);
+    struct task task = {base, members, count, hash_mix(mlid), tree};
+    bool *reached = mem_zalloc(base->network->switches.count + 1, sizeof *reached);
     tree->arms.count = tree->missed.count = 0;
     tree->root = NETWORK_NONE;
     tree->depth = 0;
@@ -278,8 +276,8 @@ void multicast_tree_make(struct multicast_terrain *terrain, unsigned mlid,
     if (usable)
         grow(&task, usable, reached);
     finish(&task, reached);
-    for (size_t i = 0; i < terrain->scratch.places.count; i++)
-        terrain->scratch.weight[terrain->scratch.places.items[i]] = 0;
-    terrain->scratch.places.count = 0;
+    for (size_t i = 0; i < base->scratch.places.count; i++)
+        base->scratch.weight[base->scratch.places.items[i]] = 0;
+    base->scratch.places.count = 0;
     mem_free(reached);
 }

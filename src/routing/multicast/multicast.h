@@ -20,20 +20,20 @@
 #include "routing/model/routes.h"
 
 /* What all trees of a network have in common, on one lane and with one set of switches. */
-struct multicast_terrain;
+struct multicast_base;
 
 /* `usable` (by switch): whether it can carry these groups. `lane`: of service levels as the routes
  * have them; routes that use one lane only are on all of them, and on a lane that the routes do not
  * use there is nobody else. Network and routes must be there while trees are made. */
-struct multicast_terrain *multicast_terrain_new(const struct network *network,
-                                                const struct routes *routes, unsigned lane,
-                                                const bool *usable);
-void multicast_terrain_free(struct multicast_terrain *terrain); /* accepts NULL */
+struct multicast_base *multicast_base_new(const struct network *network,
+                                          const struct routes *routes, unsigned lane,
+                                          const bool *usable);
+void multicast_base_free(struct multicast_base *base); /* accepts NULL */
 /* Whether trees follow an up*-down* order; if not, they all are parts of one. */
-bool multicast_terrain_is_ordered(const struct multicast_terrain *terrain);
+bool multicast_base_is_ordered(const struct multicast_base *base);
 
 /* Each end point is there once. Replaces what is in `tree` (zeroed, or of an earlier call). */
-void multicast_tree_make(struct multicast_terrain *terrain, unsigned mlid,
+void multicast_tree_make(struct multicast_base *base, unsigned mlid,
                          const struct multicast_member *members, size_t count,
                          struct multicast_tree *tree);
 

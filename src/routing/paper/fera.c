@@ -16,7 +16,7 @@ int fera_tables(const struct network *network, const struct updown *updown,
                 struct err *err)
 {
     struct distance_gaps gaps;
-    spread_tables(network, updown, options, routes, &gaps);
+    fera_fill_tables(network, updown, options, routes, &gaps);
     *strays = gaps.other_pairs > 0;
     return gaps.terminal_pairs
                ? updown_refuse(network, gaps.terminal_pairs, gaps.from, gaps.to, err)

@@ -1,18 +1,18 @@
-/* Repair: after a change of the fabric only what it broke is routed anew.
+/* Repair: after a change of the fabric only the routes that it broke are computed anew.
  *
  * An engine that computes from scratch after every lost link shifts directions and ties all over
  * the fabric. Entries whose routes were fine change with the rest, and changing them under traffic
  * needs waits that changing the broken ones does not. So a route stays unless it is broken (the
- * idea of SlimUpdate), for whatever engine made it. An entry that leads out of a link which is gone
- * gets another port to somebody who is as near to the destination; then all who came this way can
- * stay. Only where there is none, everybody whose route is broken gets the nearest next hop towards
- * those that arrive: the old port if that is as near as any, else the least used one.
+ * idea of SlimUpdate), whichever engine made it. An entry that leads to a link which is gone gets
+ * another port that makes its route as long as it was; then all routes that come this way can stay.
+ * Only where there is no such port, every switch whose route is broken gets the shortest route to
+ * those that arrive: by its old port if that is as short as any, else by the least used one.
  *
- * The dependencies of all old tables, all new ones, and of packets which an old entry sent and a
- * new one forwards must have no cycle together. What is left is a new entry that sends to an old
- * one; where that is dangerous the repair says which entry must be there first. If no choice is
- * left but for packets that an old entry may have sent here, the new one waits until these are
- * gone: a drain for just this entry. So nothing is stopped that was not broken.
+ * The dependencies (cdg.h) of all old tables, of all new ones, and of packets that an old entry
+ * sent and a new one forwards must have no cycle together. What remains is a new entry that sends
+ * to an old one. Where that is dangerous the repair notes which entry must be written first. If no
+ * choice is left but for packets that an old entry may have sent, the new entry waits until these
+ * are gone: a drain for this entry alone. So no traffic is stopped that was not broken.
  *
  * A link that comes back is used by what is routed from then on; nothing is moved to it before an
  * engine computes again. Entries for addresses that are gone stay as they are, unless `tidy`:
@@ -21,17 +21,29 @@
 #ifndef WEFT_ROUTING_REPAIR_REPAIR_H
 #define WEFT_ROUTING_REPAIR_REPAIR_H
 
-#include "routing/cdg/standing.h"
-#include "routing/model/workers.h"
-#include "routing/update/order.h"
+#include "routing/cdg/cdg.h"
+#include "routing/model/update_plan.h"
 
-struct repair_entry {
-    uint32_t at;
-    uint16_t lid;
-    uint8_t before, after;
+/* What a repair knows of the tables that are in the switches. */
+struct repair_state {
+    bool known;     /* the tables have passed a check and deliver everywhere */
+    bool directed;  /* the order of channels is that of an engine's up*-down* directions */
+    struct cdg cdg; /* at least the dependencies of the tables; a layer for each VL */
+    uint64_t *load; /* by port, as verify.h counts it, about */
+    uint64_t peak;  /* the highest of links between switches when an engine last computed */
 };
 
-/* One entry must be acknowledged before another is sent, and what it sent before must be gone. */
+/* The state of tables that have passed a check: their dependencies are noted one by one, in any
+ * order. `ranks` are those of routes.h, or NULL. `load` becomes the state's own. False, and there
+ * is no state, if the dependencies have a cycle. */
+void repair_state_begin(struct repair_state *state, const struct network *network, unsigned vls,
+                        const uint32_t *ranks);
+void repair_state_note(void *state, uint32_t at, unsigned in, unsigned out, unsigned vl);
+bool repair_state_end(struct repair_state *state, uint64_t *load, uint64_t peak);
+void repair_state_release(struct repair_state *state); /* accepts released ones */
+
+/* One entry must be acknowledged before another is sent; `drain`: and what it sent before must be
+ * gone. */
 struct repair_wait {
     uint32_t entry, first; /* in `entries` */
     bool drain;
@@ -46,46 +58,47 @@ struct repair_end {
 
 struct repair {
     /* What is known, of the network of today. */
-    struct standing standing;
-    VEC(struct repair_end) ends;  /* by switch */
-    VEC(struct repair_end) stale; /* entries that are not those that were checked */
-    VEC(uint32_t) switches;       /* that are new */
-    VEC(uint16_t) lids;           /* that are new or have moved */
-    uint64_t *live; /* those of `lids` whose routes carry traffic already; NULL: none */
-    uint8_t *fresh; /* by port: its link is another one than when the tables were checked */
-    bool tidy;      /* entries for addresses that are gone go, too */
-    bool patient;   /* packets in flight do not count: the updates will be ordered with drains */
+    struct repair_state state;
+    VEC(struct repair_end) ends;
+    VEC(uint16_t) lids; /* new or moved ones: all entries for them are looked at */
+    uint64_t *live;     /* those of `lids` whose routes carry traffic already; NULL: none */
+    uint8_t *is_new;    /* by port: its link is another one than when the tables were checked */
+    bool tidy;          /* entries for addresses that are gone are removed */
+    bool patient; /* packets in flight do not count: the updates will be ordered with drains */
 
     /* What was done. */
-    VEC(struct repair_entry) entries; /* by LID */
+    VEC(struct table_change) entries; /* by LID */
     VEC(struct repair_wait) waits;
     uint64_t broken;     /* entries that had to be looked at */
     uint64_t operations; /* as engine.h counts */
     bool whole;          /* every address is reached from every switch */
 };
 
-/* What differs between the network for which the tables were checked and that of today; `to_new`
- * has what became of each switch (NETWORK_NONE: gone). `held` are the tables of today; where they
- * are not those that were checked, there must be an end already. False if that cannot be repaired.
- */
-bool repair_compare(struct repair *repair, const struct standing *standing,
+/* Finds what differs between the network for which the tables were checked and that of today.
+ * `to_new` has the index today of each switch of then (NETWORK_NONE: gone). `held` are the tables
+ * of today; where they are not those that were checked, there must be an end already. False if that
+ * cannot be repaired. */
+bool repair_compare(struct repair *repair, const struct repair_state *state,
                     const struct network *before, const struct routes *routes,
                     const struct network *network, const struct routes *held,
-                    const uint32_t *to_new, const struct workers *workers);
+                    const uint32_t *to_new);
 void repair_release(struct repair *repair);
 
-/* Mends the tables in place. -EDEADLK if no acyclic choice is left; then they are as they were.
- * `workers` may be NULL; the tables are the same for any. */
+/* Changes the tables in place. -EDEADLK if no acyclic choice is left; then they are as they were.
+ */
 int repair_tables(struct repair *repair, const struct network *network, struct routes *routes,
-                  const struct workers *workers, struct err *err);
-/* The same with nothing known but the tables: what of them arrives is learnt first, and packets in
- * flight are left out of account. There is no repair_plan() after that. */
-int repair_patiently(struct repair *repair, const struct network *network, struct routes *routes,
-                     struct err *err);
-/* Puts back what was. What is known of the tables is lost. */
+                  struct err *err);
+/* For a repair that leaves packets in flight out of account: `kept` becomes the tables without the
+ * entries that do not arrive, which are the ends of this repair then. It shares service levels and
+ * offsets with `routes`. The caller finds the state of these tables, and there is no repair_plan()
+ * after that. */
+void repair_forget(struct repair *repair, const struct network *network,
+                   const struct routes *routes, struct routes *kept);
+/* Restores the tables. What is known of them is lost. */
 void repair_undo(struct repair *repair, struct routes *routes);
 /* The order in which to write the entries. False if they would wait for each other. */
-bool repair_plan(const struct repair *repair, const struct routes *routes, struct order_plan *plan);
+bool repair_plan(const struct repair *repair, const struct routes *routes,
+                 struct update_plan *plan);
 /* The most that a link carries, in percent of what it was when an engine last computed. */
 unsigned repair_imbalance(const struct repair *repair);
 

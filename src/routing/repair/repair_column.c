@@ -1,10 +1,13 @@
-/* Mending one column.
+/* The repair of one column.
  *
- * Every switch's entry leads to one other switch, so a column is a forest whose roots are the
- * destination and the broken ends. From each broken end the tree above it is found by asking
- * neighbours whether their entry points here. Its switches are then settled in order of their
- * distance, as Dijkstra's algorithm does it, starting from neighbours that still arrive; the first
- * choice that the dependency graph accepts is taken.
+ * Every switch's entry leads to one other switch, so a column is a forest. Its roots are the
+ * destination and the ends: switches whose entry does not lead where it did.
+ *
+ * At first each end is settled as near to the destination as it was, if it can be: whoever sends
+ * to it need not hear of that. If an end is left, the tree behind it is broken: its switches are
+ * found by asking neighbours whether they arrive. They are then settled in order of their distance,
+ * as Dijkstra's algorithm does it, starting from neighbours that arrive. The first hop that the
+ * dependency graph accepts is taken.
  *
  * Where the engine gave directions, hops that agree with them come first, at any distance, then
  * those that need a drain, and only then hops against the directions: each of these makes the next
@@ -18,12 +21,11 @@ void repair_column_init(struct repair_column *column, const struct network *netw
                         struct routes *routes, struct repair *repair)
 {
     uint32_t switches = (uint32_t)network->switches.count;
-    *column = (struct repair_column){.network = network, .routes = routes, .repair = repair};
+    *column = (struct repair_column){
+        .network = network, .routes = routes, .repair = repair, .cdg = &repair->state.cdg};
     column->cells = mem_zalloc(switches + 1, sizeof *column->cells);
     column->weight = mem_zalloc(switches + 1, sizeof *column->weight);
     column->level = mem_zalloc(switches + 2, sizeof *column->level);
-    repair_near_init(&column->distances, network);
-    repair_block_init(&column->block, network, routes, &repair->standing, repair->fresh);
     column->part = mem_alloc((switches + 1) * sizeof *column->part);
     if (network_parts(network, column->part) <= 1) {
         mem_free(column->part);
@@ -36,22 +38,21 @@ void repair_column_release(struct repair_column *column)
     mem_free(column->cells);
     mem_free(column->weight);
     mem_free(column->part);
-    repair_near_release(&column->distances);
-    repair_block_release(&column->block);
     for (size_t i = 0; i < column->network->switches.count + 2; i++)
         vec_release(&column->level[i]);
     mem_free(column->level);
     vec_release(&column->broken);
+    vec_release(&column->behind);
     vec_release(&column->stack);
     vec_release(&column->late);
 }
 
-/* ---- cells and entries ---- */
+/* ---- entries ---- */
 
 static uint64_t weight_of(struct repair_column *column, uint32_t at)
 {
     const struct network *network = column->network;
-    const uint64_t *load = column->repair->standing.load + network->switches.items[at].first_port;
+    const uint64_t *load = column->repair->state.load + network->switches.items[at].first_port;
     if (column->weight[at] == 0) {
         uint64_t sum = 0;
         for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++)
@@ -61,74 +62,50 @@ static uint64_t weight_of(struct repair_column *column, uint32_t at)
     return column->weight[at];
 }
 
-void repair_weigh_all(struct repair_column *column)
-{
-    for (uint32_t at = 0; at < column->network->switches.count; at++)
-        weight_of(column, at);
-}
-
-void repair_shift_load(struct repair_column *column, uint32_t at, uint8_t from, uint8_t to,
-                       uint64_t *load)
-{
-    const struct network_switch *node = &column->network->switches.items[at];
-    uint64_t weight = weight_of(column, at);
-    if (from <= node->port_count)
-        load[from] -= load[from] < weight ? load[from] : weight;
-    if (to <= node->port_count)
-        load[to] += weight;
-}
-
-/* Where load of the LID counts, or NULL. */
-static uint64_t *load_row(struct repair_column *column, uint32_t at, uint32_t lid)
+/* Moves what a terminal's LID adds to the load of a switch's links. */
+static void shift_load(struct repair_column *column, uint32_t at, uint32_t lid, uint8_t port)
 {
     const struct network *network = column->network;
+    const struct network_switch *node = &network->switches.items[at];
     uint32_t owner = lid <= network->top_lid ? network->owner[lid] : NETWORK_NONE;
     if (owner == NETWORK_NONE || (owner & NETWORK_SWITCH))
-        return NULL;
-    return column->repair->standing.load + network->switches.items[at].first_port;
+        return;
+    uint64_t *load = column->repair->state.load + node->first_port;
+    uint64_t weight = weight_of(column, at);
+    uint8_t old = routes_port(column->routes, at, lid);
+    if (old <= node->port_count)
+        load[old] -= load[old] < weight ? load[old] : weight;
+    if (port <= node->port_count)
+        load[port] += weight;
 }
 
-uint32_t repair_change_entry_in(struct repair_column *column, uint32_t at, uint32_t lid,
-                                uint8_t port, uint64_t *load)
+uint32_t repair_change_entry(struct repair_column *column, uint32_t at, uint32_t lid, uint8_t port)
 {
     uint8_t *entry = routes_row(column->routes, at) + lid;
-    struct repair_entry change = {at, (uint16_t)lid, *entry, port};
-    if (load)
-        repair_shift_load(column, at, *entry, port, load);
+    struct table_change change = {at, (uint16_t)lid, *entry, port};
+    shift_load(column, at, lid, port);
     *entry = port;
     vec_push(&column->repair->entries, change);
     return (uint32_t)column->repair->entries.count - 1;
 }
 
-uint32_t repair_change_entry(struct repair_column *column, uint32_t at, uint32_t lid, uint8_t port)
-{
-    return repair_change_entry_in(column, at, lid, port, load_row(column, at, lid));
-}
-
-void repair_column_aim(struct repair_column *column, uint32_t lid)
+void repair_column_begin(struct repair_column *column, uint32_t lid)
 {
     const struct network *network = column->network;
     uint32_t owner = network->owner[lid], index = owner & ~NETWORK_SWITCH;
     column->epoch++;
-    column->broken.count = column->late.count = 0;
-    column->bit = 0;
-    column->uncounted = column->hopeless = column->settling = column->detours = false;
+    column->broken.count = column->behind.count = column->late.count = 0;
+    column->uncounted = column->hopeless = column->keep = false;
     column->lid = lid;
-    column->entries = column->routes->ports + lid;
     column->to_switch = owner & NETWORK_SWITCH;
-    column->at = column->to_switch ? index : network->terminals.items[index].at;
+    column->at = network_switch_of(network, owner);
     column->last_port = column->to_switch ? 0 : network->terminals.items[index].port;
-    column->brief = !column->to_switch && column->repair->standing.graph.vls == 1;
+    column->brief = !column->to_switch && column->cdg->count == 1;
     column->offset = lid - (column->to_switch ? network->switches.items[index].lid
                                               : network->terminals.items[index].lid);
-    repair_column_cell(column, column->at)->state = STATE_SETTLED;
-}
-
-void repair_column_begin(struct repair_column *column, uint32_t lid)
-{
-    repair_column_aim(column, lid);
     struct repair_cell *cell = repair_column_cell(column, column->at);
-    if (repair_column_port(column, column->at) != column->last_port) {
+    cell->state = CELL_ARRIVES;
+    if (cell->old != column->last_port) {
         column->repair->broken++;
         cell->changed = repair_change_entry(column, column->at, lid, column->last_port);
     }
@@ -136,7 +113,7 @@ void repair_column_begin(struct repair_column *column, uint32_t lid)
 
 /* ---- what is broken ---- */
 
-/* Does anybody send to this very LID from here, or through here? */
+/* Does anybody send to this very LID from here? */
 static bool is_wanted(const struct repair_column *column, uint32_t at)
 {
     const struct routes *routes = column->routes;
@@ -146,18 +123,79 @@ static bool is_wanted(const struct repair_column *column, uint32_t at)
     return column->offset == 0 || column->offset == offset;
 }
 
-static uint32_t hops_from(struct repair_column *column, uint32_t at);
+static void mark_broken(struct repair_column *column, uint32_t at)
+{
+    struct repair_cell *cell = &column->cells[at];
+    if (cell->old == PORT_NONE && !is_wanted(column, at)) {
+        cell->state = CELL_UNUSED;
+        return;
+    }
+    cell->state = CELL_BROKEN;
+    vec_push(&column->broken, at);
+}
+
+void repair_column_add_end(struct repair_column *column, const struct repair_end *end)
+{
+    struct repair_cell *cell = repair_column_cell(column, end->at);
+    if (cell->state == CELL_NEW) {
+        cell->hops = end->hops;
+        mark_broken(column, end->at);
+    }
+    cell->is_end = true;
+}
+
+static void mark_behind(struct repair_column *column, uint32_t at)
+{
+    column->cells[at].state = CELL_BEHIND;
+    vec_push(&column->behind, at);
+}
+
+/* Follows the entries until it is clear whether they arrive. */
+static void resolve(struct repair_column *column, uint32_t at)
+{
+    column->stack.count = 0;
+    while (repair_column_cell(column, at)->state == CELL_NEW) {
+        uint32_t channel = cdg_leaving(column->cdg, at, repair_column_port(column, at));
+        column->cells[at].state = CELL_OPEN;
+        vec_push(&column->stack, at);
+        if (channel == NETWORK_NONE)
+            break;
+        at = column->network->edges[channel].to;
+    }
+    bool arrives = column->cells[at].state == CELL_ARRIVES;
+    uint32_t hops = arrives ? column->cells[at].hops : 0;
+    column->repair->operations += column->stack.count;
+    while (column->stack.count) {
+        uint32_t back = column->stack.items[--column->stack.count];
+        if (arrives) {
+            column->cells[back].state = CELL_ARRIVES;
+            column->cells[back].hops = (uint16_t)++hops;
+        } else if (column->keep) {
+            mark_behind(column, back);
+        } else {
+            mark_broken(column, back);
+        }
+    }
+}
+
+/* Hops from a switch to the destination's, or NETWORK_NONE as long as it does not arrive. */
+static uint32_t hops_from(struct repair_column *column, uint32_t at)
+{
+    struct repair_cell *cell = repair_column_cell(column, at);
+    if (cell->state == CELL_NEW)
+        resolve(column, at);
+    return cell->state == CELL_ARRIVES ? cell->hops : NETWORK_NONE;
+}
 
 /* It could be that near; noted once, the nearest. */
 static void put_level(struct repair_column *column, uint32_t hops, uint32_t at)
 {
-    uint32_t level = hops > column->now ? hops : column->now;
     if (column->cells[at].level <= hops)
         return;
     column->cells[at].level = (uint16_t)hops;
-    vec_push(&column->level[level], at);
-    if (level > column->top_level)
-        column->top_level = level;
+    vec_push(&column->level[hops], at);
+    if (hops > column->top_level)
+        column->top_level = hops;
 }
 
 static void clear_levels(struct repair_column *column)
@@ -166,143 +204,25 @@ static void clear_levels(struct repair_column *column)
         column->level[column->top_level].count = 0;
 }
 
-/* How near a switch is at least. */
-static uint32_t least_from(const struct repair_column *column, uint32_t at)
-{
-    return column->near ? column->near[at] : 0;
-}
-
-/* The nearest that a broken switch could be. */
-static void offer_level(struct repair_column *column, uint32_t at, uint32_t least)
-{
-    column->cells[at].level = LEVEL_NONE;
-    column->left++;
-    if (least != NEAR_NONE && least != NETWORK_NONE)
-        put_level(column, least ? least : 1, at);
-}
-
-static bool is_fed(struct repair_column *column, uint32_t at)
-{
-    const struct network *network = column->network;
-    bool fed = false;
-    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1] && !fed; e++)
-        fed = repair_column_cell(column, network->edges[e].to)->old == network->edges[e].to_port;
-    column->repair->operations += network->first_edge[at + 1] - network->first_edge[at];
-    return fed;
-}
-
-/* How near it could be, through a neighbour that arrives, if that is more than `hops`; NETWORK_NONE
- * as things are. */
-static uint32_t later_than(struct repair_column *column, uint32_t at, uint32_t hops)
-{
-    const struct network *network = column->network;
-    uint32_t later = NETWORK_NONE;
-    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-        uint32_t to = network->edges[e].to;
-        if (least_from(column, to) + 1 >= later)
-            continue;
-        uint32_t near = hops_from(column, to);
-        if (near != NETWORK_NONE && near + 1 > hops && near + 1 < later)
-            later = near + 1;
-    }
-    return later;
-}
-
-static void mark_broken(struct repair_column *column, uint32_t at)
-{
-    struct repair_cell *cell = &column->cells[at];
-    if (cell->old == PORT_NONE && !is_wanted(column, at)) {
-        cell->state = STATE_VOID;
-        return;
-    }
-    cell->state = STATE_BROKEN;
-    vec_push(&column->broken, at);
-}
-
-void repair_column_tell(struct repair_column *column, uint32_t at)
-{
-    if (repair_column_cell(column, at)->state == STATE_NEW)
-        mark_broken(column, at);
-    column->cells[at].told = true;
-}
-
-void repair_column_take(struct repair_column *column)
-{
-    const struct repair_block *block = &column->block;
-    uint64_t bit = UINT64_C(1) << block->bit[column->lid];
-    column->bit = bit;
-    for (size_t i = 0; i < block->met.count; i++) {
-        uint32_t at = block->met.items[i];
-        if (!(block->broken[at] & bit))
-            continue;
-        if (repair_column_cell(column, at)->state == STATE_NEW)
-            mark_broken(column, at);
-        column->cells[at].fed = block->fed[at] & bit;
-    }
-}
-
-/* Follows the entries until it is clear whether they arrive. */
-static void resolve(struct repair_column *column, uint32_t at)
-{
-    uint8_t in;
-    column->stack.count = 0;
-    while (repair_column_cell(column, at)->state == STATE_NEW) {
-        column->cells[at].state = STATE_OPEN;
-        vec_push(&column->stack, at);
-        uint32_t to = standing_next(column->network, at, repair_column_port(column, at), &in);
-        if (to == NETWORK_NONE)
-            break;
-        at = to;
-    }
-    bool arrives = column->cells[at].state == STATE_SETTLED;
-    bool steady = at == column->at || column->cells[at].steady;
-    uint32_t hops = arrives ? column->cells[at].hops : 0;
-    column->repair->operations += column->stack.count;
-    while (column->stack.count) {
-        uint32_t back = column->stack.items[--column->stack.count];
-        if (!arrives) {
-            mark_broken(column, back);
-            if (column->settling && column->cells[back].state == STATE_BROKEN) {
-                column->cells[back].fed = is_fed(column, back);
-                offer_level(column, back, least_from(column, back));
-            }
-            continue;
-        }
-        column->cells[back].state = STATE_SETTLED;
-        column->cells[back].hops = (uint16_t)++hops;
-        column->cells[back].steady = steady;
-    }
-}
-
-/* Hops from a switch to the destination's, or NETWORK_NONE as long as it does not arrive. */
-static uint32_t hops_from(struct repair_column *column, uint32_t at)
-{
-    struct repair_cell *cell = repair_column_cell(column, at);
-    if (cell->state == STATE_NEW)
-        resolve(column, at);
-    return cell->state == STATE_SETTLED ? cell->hops : NETWORK_NONE;
-}
-
 /* ---- what is not counted ---- */
 
-/* A route that arrives may still be one that nobody has counted: its address was gone meanwhile.
- * The nearest switches come first, so that whoever leads to a refused one is refused, too. */
+/* A route that arrives may still be one whose dependencies are not in the graph: its address was
+ * gone meanwhile. The nearest switches come first, so that whoever leads to a refused one is
+ * refused, too. */
 static void confirm(struct repair_column *column, uint32_t at)
 {
     struct repair_arrivals arrivals;
-    struct network_edge hop = {.port = column->cells[at].old};
-    hop.to = standing_next(column->network, at, hop.port, &hop.to_port);
-    column->cells[at].fed = true;
+    uint32_t hop = cdg_leaving(column->cdg, at, column->cells[at].old);
     repair_find_arrivals(column, at, &arrivals);
-    if (column->cells[hop.to].state != STATE_SETTLED ||
-        !repair_try_hop(column, at, &hop, &arrivals))
+    if (column->cells[column->network->edges[hop].to].state != CELL_ARRIVES ||
+        !repair_try_hop(column, at, hop, &arrivals))
         mark_broken(column, at);
 }
 
 void repair_column_look(struct repair_column *column)
 {
     for (uint32_t at = 0; at < column->network->switches.count; at++)
-        if (repair_column_cell(column, at)->state == STATE_NEW)
+        if (repair_column_cell(column, at)->state == CELL_NEW)
             resolve(column, at);
 }
 
@@ -316,9 +236,8 @@ void repair_column_search(struct repair_column *column)
     }
     column->uncounted = true;
     column->brief = false;
-    column->now = 0;
     for (uint32_t at = 0; at < switches; at++)
-        if (column->cells[at].state == STATE_SETTLED && at != column->at)
+        if (column->cells[at].state == CELL_ARRIVES && at != column->at)
             put_level(column, column->cells[at].hops, at);
     for (uint32_t hops = 1; hops <= column->top_level; hops++)
         for (size_t i = 0; i < column->level[hops].count; i++)
@@ -328,146 +247,102 @@ void repair_column_search(struct repair_column *column)
 
 /* ---- choosing ---- */
 
-static void settle(struct repair_column *column, uint32_t at, const struct network_edge *hop,
+static void settle(struct repair_column *column, uint32_t at, uint32_t hop,
                    const struct repair_arrivals *arrivals, uint32_t hops)
 {
     const struct network *network = column->network;
     struct repair_cell *cell = &column->cells[at];
-    if (hop->port != cell->old) {
-        cell->changed = repair_change_entry(column, at, column->lid, hop->port);
+    uint8_t port = network->edges[hop].port;
+    if (port != cell->old) {
+        cell->changed = repair_change_entry(column, at, column->lid, port);
         repair_find_waits(column, at, arrivals, false);
     }
-    cell->state = STATE_SETTLED;
+    cell->state = CELL_ARRIVES;
     cell->hops = (uint16_t)hops;
-    /* Those who are still waiting at the least that they can do need not hear of it. */
-    for (uint32_t e = network->first_edge[at]; column->failed && e < network->first_edge[at + 1];
+    for (uint32_t e = network->first_edge[at]; !column->keep && e < network->first_edge[at + 1];
          e++) {
         uint32_t to = network->edges[e].to;
-        if (column->cells[to].epoch == column->epoch && column->cells[to].state == STATE_BROKEN)
+        if (column->cells[to].epoch == column->epoch && column->cells[to].state == CELL_BROKEN)
             put_level(column, hops + 1, to);
     }
 }
 
-/* Hops that may make a switch as near as is wanted. Less is better: what agrees with the order, the
- * old port, links with less use, lower ports. */
-struct choices {
-    unsigned count;
-    struct choice {
-        uint64_t rating;
-        const struct network_edge *hop;
-    } items[NETWORK_TOP_PORT + 1];
+/* AT_ONCE: by the neighbours' entries as they are. DETOUR: a neighbour takes another hop. LATE:
+ * after a drain. */
+enum how { AT_ONCE, DETOUR, LATE };
+
+/* A hop that was looked for, and how it is rated. Less is better: hops after which the route agrees
+ * with the order of channels, hops that agree with what comes to the switch, the old port, links
+ * with less load, lower ports. */
+struct choice {
+    uint32_t hop; /* NETWORK_NONE: there is none */
+    uint64_t rating;
 };
 
-enum { RATING_OLD = 61, RATING_COMES = 62, RATING_GOES = 63 }; /* bits that say that it does not */
-#define RATING_ASKED UINT64_C(1)
-
-/* AT_ONCE: by the neighbours' entries as they are. DETOUR: a neighbour takes another way, a
- * FAMILIAR one if there is any. LATE: after a drain. */
-enum how { AT_ONCE, FAMILIAR, DETOUR, LATE };
-
-static bool was_refused(const struct repair_column *column, const struct network_edge *hop)
-{
-    uint8_t out = repair_column_port(column, hop->to);
-    return out <= column->network->switches.items[hop->to].port_count &&
-           standing_refused(&column->repair->standing,
-                            (struct standing_edge){hop->to, hop->to_port, out, 0});
-}
-
-static bool is_worth_a_try(const struct repair_column *column, const struct network_edge *hop,
-                           enum how how)
-{
-    return how == AT_ONCE ? !was_refused(column, hop)
-           : how == FAMILIAR
-               ? dependency_has_other(&column->repair->standing.graph, hop->to, hop->to_port,
-                                      repair_column_port(column, hop->to))
-               : true;
-}
-
-/* For switches that have their old entry it is known for all LIDs of the block whether it agrees
- * with the order; others are asked later. */
-static void find_choices(struct repair_column *column, uint32_t at, uint32_t hops, uint16_t lanes,
-                         enum how how, struct choices *choices)
+/* The best hop of those that make a switch this near, are rated after `after`, and agree with the
+ * order or not. What takes longest to tell is asked last. */
+static struct choice best_choice(struct repair_column *column, uint32_t at, uint32_t hops,
+                                 const struct repair_arrivals *arrivals, uint64_t after,
+                                 bool agreeing)
 {
     const struct network *network = column->network;
-    struct repair_block *block = &column->block;
-    uint32_t first_port = network->switches.items[at].first_port;
-    const uint64_t *load = column->repair->standing.load + first_port;
-    uint8_t old = column->cells[at].old;
-    uint64_t bit = lanes == 1 && !column->detours && block->counted ? column->bit : 0;
-    struct choice *next = choices->items;
-    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-        const struct network_edge *hop = &network->edges[e];
-        uint64_t against = 0, other = hop->port != old;
-        if (column->near ? column->near[hop->to] >= hops : hops_from(column, hop->to) != hops - 1)
+    const struct network_edge *edges = network->edges;
+    const struct repair_cell *cells = column->cells;
+    const uint64_t *load = column->repair->state.load + network->switches.items[at].first_port;
+    uint32_t first = network->first_edge[at], end = network->first_edge[at + 1];
+    uint64_t against = !agreeing;
+    uint8_t old = cells[at].old;
+    struct choice best = {NETWORK_NONE, UINT64_MAX};
+    column->repair->operations += end - first;
+    for (uint32_t hop = first; hop < end; hop++) {
+        const struct network_edge *edge = &edges[hop];
+        const struct repair_cell *cell = &cells[edge->to];
+        if (cell->epoch == column->epoch && cell->state != CELL_NEW &&
+            (cell->state != CELL_ARRIVES || cell->hops != hops - 1))
             continue;
-        if (bit & ~block->broken[hop->to])
-            against = !repair_block_fitting(block, first_port + hop->port, hop, bit);
-        if ((against && !column->strange) || (lanes == 1 && !is_worth_a_try(column, hop, how)))
+        uint64_t other = edge->port != old;
+        uint64_t rating = 1 | against << 63 | other << 61 |
+                          (load[edge->port] & (UINT64_MAX >> 11)) << 9 | (uint64_t)edge->port << 1;
+        if (rating >= best.rating ||
+            repair_goes_with_order(column, hop, arrivals->together) != agreeing ||
+            hops_from(column, edge->to) != hops - 1)
             continue;
-        next->rating = against << RATING_GOES | other << RATING_OLD |
-                       (load[hop->port] & (UINT64_MAX >> 11)) << 9 | (uint64_t)hop->port << 1;
-        next++->hop = hop;
+        uint64_t late = !repair_comes_with_order(column, hop, arrivals);
+        rating |= late << 62;
+        if (rating < best.rating && rating > after)
+            best = (struct choice){hop, rating};
     }
-    choices->count = (unsigned)(next - choices->items);
-    column->repair->operations += network->first_edge[at + 1] - network->first_edge[at];
+    return best;
 }
 
-/* How far a hop disagrees with the order, as bits of its rating; all of them if it does not lead to
- * somebody who is near enough. */
-static uint64_t ask_choice(struct repair_column *column, uint32_t at, uint32_t hops,
-                           const struct network_edge *hop, const struct repair_arrivals *arrivals)
+/* The best hop that is rated after `choice`, which becomes that one. */
+static bool next_choice(struct repair_column *column, uint32_t at, uint32_t hops,
+                        const struct repair_arrivals *arrivals, struct choice *choice)
 {
-    if (hops_from(column, hop->to) != hops - 1)
-        return UINT64_MAX;
-    uint64_t against = !repair_goes_with_order(column, hop, arrivals->together);
-    if (against && !column->strange)
-        return UINT64_MAX;
-    uint64_t comes = !repair_comes_with_order(column, at, hop->port, arrivals);
-    return against << RATING_GOES | comes << RATING_COMES;
-}
-
-/* The best that is left, which is taken out, or NULL. What takes long to tell is asked only of
- * those whose turn it is. */
-static const struct network_edge *next_choice(struct repair_column *column, uint32_t at,
-                                              uint32_t hops, const struct repair_arrivals *arrivals,
-                                              struct choices *choices)
-{
-    while (choices->count) {
-        struct choice *best = choices->items;
-        for (struct choice *other = best + 1; other < choices->items + choices->count; other++)
-            best = other->rating < best->rating ? other : best;
-        struct choice choice = *best;
-        uint64_t against =
-            choice.rating & RATING_ASKED ? 0 : ask_choice(column, at, hops, choice.hop, arrivals);
-        if (against != UINT64_MAX && (choice.rating | against) != choice.rating) {
-            best->rating |= against | RATING_ASKED;
-            continue;
-        }
-        *best = choices->items[--choices->count];
-        if (against != UINT64_MAX)
-            return choice.hop;
-    }
-    return NULL;
+    uint64_t after = choice->rating;
+    *choice = (struct choice){NETWORK_NONE, UINT64_MAX};
+    if (!(after >> 63))
+        *choice = best_choice(column, at, hops, arrivals, after, true);
+    if (choice->hop == NETWORK_NONE && column->reorder)
+        *choice = best_choice(column, at, hops, arrivals, after, false);
+    return choice->hop != NETWORK_NONE;
 }
 
 /* Lets a neighbour that arrives take another hop that is as near, so that this one may follow it.
- * `familiar`: only one that others take. */
-static bool try_detour(struct repair_column *column, uint32_t at, const struct network_edge *hop,
-                       const struct repair_arrivals *arrivals, bool familiar)
+ */
+static bool try_detour(struct repair_column *column, uint32_t at, uint32_t hop,
+                       const struct repair_arrivals *arrivals)
 {
     const struct network *network = column->network;
-    uint32_t by = hop->to, near = column->cells[by].hops;
+    uint32_t by = network->edges[hop].to, near = column->cells[by].hops;
     uint8_t *entry = routes_row(column->routes, by) + column->lid, present = *entry;
     struct repair_cell *cell = &column->cells[by];
     struct repair_arrivals flow;
     repair_find_flow(column, by, &flow);
     for (uint32_t e = network->first_edge[by]; e < network->first_edge[by + 1]; e++) {
         const struct network_edge *other = &network->edges[e];
-        struct standing_edge turn = {by, hop->to_port, other->port, 0};
         if (other->port == present || other->port == cell->old || other->to == at ||
-            (familiar && !standing_has(&column->repair->standing, turn)) ||
-            least_from(column, other->to) >= near || hops_from(column, other->to) != near - 1 ||
-            !repair_try_hop(column, by, other, &flow))
+            hops_from(column, other->to) != near - 1 || !repair_try_hop(column, by, e, &flow))
             continue;
         *entry = other->port;
         bool fine = repair_try_hop(column, at, hop, arrivals);
@@ -477,87 +352,107 @@ static bool try_detour(struct repair_column *column, uint32_t at, const struct n
         if (cell->changed == NETWORK_NONE) {
             cell->changed = repair_change_entry(column, by, column->lid, other->port);
         } else {
-            uint64_t *load = load_row(column, by, column->lid);
-            if (load)
-                repair_shift_load(column, by, present, other->port, load);
+            shift_load(column, by, column->lid, other->port);
             column->repair->entries.items[cell->changed].after = *entry = other->port;
         }
-        column->detours = true;
         repair_find_waits(column, by, &flow, true);
         return true;
     }
     return false;
 }
 
-/* Tries the next hops that make it this near, the best first. Else it will be tried again when
- * there are others; returns how near it could be then. */
-static uint32_t try_level(struct repair_column *column, uint32_t at, uint32_t hops)
+/* How near it could be, through a neighbour that arrives, if that is more than `hops`; NETWORK_NONE
+ * as things are. */
+static uint32_t later_than(struct repair_column *column, uint32_t at, uint32_t hops)
+{
+    const struct network *network = column->network;
+    uint32_t later = NETWORK_NONE;
+    column->repair->operations += network->first_edge[at + 1] - network->first_edge[at];
+    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+        uint32_t near = hops_from(column, network->edges[e].to);
+        if (near != NETWORK_NONE && near + 1 > hops && near + 1 < later)
+            later = near + 1;
+    }
+    return later;
+}
+
+/* Tries the next hops that make it this near, the best first; true if one was taken. */
+static bool try_level(struct repair_column *column, uint32_t at, uint32_t hops)
 {
     struct repair_arrivals arrivals;
-    struct choices choices;
-    const struct network_edge *hop;
     bool refused = column->refused;
     repair_find_arrivals(column, at, &arrivals);
     for (enum how how = AT_ONCE; how <= LATE; how++) {
-        bool detour = how == FAMILIAR || how == DETOUR;
-        if ((detour && (!column->strange || hops == 1)) || (how == LATE && !column->drains))
+        if ((how == DETOUR && (!column->reorder || column->keep || hops == 1)) ||
+            (how == LATE && !column->drains))
             continue;
-        find_choices(column, at, hops, arrivals.together, how, &choices);
-        while ((hop = next_choice(column, at, hops, &arrivals, &choices)) != NULL) {
+        struct choice choice = {0};
+        while (next_choice(column, at, hops, &arrivals, &choice)) {
+            uint32_t hop = choice.hop;
             column->refused = true;
-            if (how == AT_ONCE ? repair_try_hop(column, at, hop, &arrivals)
-                : detour       ? try_detour(column, at, hop, &arrivals, how == FAMILIAR)
-                               : repair_try_hop_late(column, at, hop, &arrivals)) {
+            if (how == AT_ONCE  ? repair_try_hop(column, at, hop, &arrivals)
+                : how == DETOUR ? try_detour(column, at, hop, &arrivals)
+                                : repair_try_hop_late(column, at, hop, &arrivals)) {
                 settle(column, at, hop, &arrivals, hops);
                 column->refused = refused;
-                return 0;
+                return true;
             }
         }
     }
-    column->failed = true;
-    return later_than(column, at, hops);
+    return false;
 }
 
-/* Neighbours that are asked how near they are may turn out to be broken themselves. */
-static void offer_levels(struct repair_column *column)
+/* Notes for each broken switch how near it could be. Neighbours that are asked for that may turn
+ * out to be broken themselves. Returns how many there are. */
+static size_t offer_levels(struct repair_column *column)
 {
-    column->left = column->now = 0;
-    column->settling = false;
+    size_t left = 0;
     for (size_t i = 0; i < column->broken.count; i++) {
         uint32_t at = column->broken.items[i];
-        if (column->cells[at].state != STATE_BROKEN)
+        struct repair_cell *cell = &column->cells[at];
+        if (cell->state != CELL_BROKEN)
             continue;
-        if (!(column->block.broken[at] & column->bit))
-            column->cells[at].fed = is_fed(column, at);
-        offer_level(column, at, column->near ? column->near[at] : later_than(column, at, 0));
+        left++;
+        cell->level = LEVEL_NONE;
+        uint32_t hops = column->keep ? cell->hops : later_than(column, at, 0);
+        if (hops != 0 && hops != NETWORK_NONE)
+            put_level(column, hops, at);
     }
-    column->settling = true;
+    return left;
 }
 
 /* One round; false if somebody is left. */
-static bool settle_broken(struct repair_column *column, bool strange, bool drains)
+static bool settle_broken(struct repair_column *column, bool reorder, bool drains)
 {
-    offer_levels(column);
-    column->failed = !column->near;
-    column->refused = false;
-    column->strange = strange;
+    size_t left = offer_levels(column);
+    column->reorder = reorder;
     column->drains = drains;
-    for (column->now = 1; column->now <= column->top_level && column->left; column->now++) {
-        for (size_t i = 0; i < column->level[column->now].count; i++) {
-            uint32_t at = column->level[column->now].items[i];
-            struct repair_cell *cell = &column->cells[at];
-            uint32_t hops = cell->level;
-            if (cell->state != STATE_BROKEN || hops > column->now)
+    column->refused = false;
+    for (uint32_t hops = 1; hops <= column->top_level && left; hops++) {
+        for (size_t i = 0; i < column->level[hops].count; i++) {
+            uint32_t at = column->level[hops].items[i], later;
+            if (column->cells[at].state != CELL_BROKEN)
                 continue;
-            cell->level = LEVEL_NONE;
-            uint32_t later = try_level(column, at, hops);
-            column->left -= later == 0;
-            if (later != 0 && later != NETWORK_NONE)
+            column->cells[at].level = LEVEL_NONE;
+            if (try_level(column, at, hops))
+                left--;
+            else if (!column->keep && (later = later_than(column, at, hops)) != NETWORK_NONE)
                 put_level(column, later, at);
         }
     }
     clear_levels(column);
-    return column->left == 0;
+    return left == 0;
+}
+
+/* Settles the ends as near as they were; false if one is left. */
+static bool settle_ends(struct repair_column *column)
+{
+    column->keep = true;
+    bool settled = settle_broken(column, false, false);
+    column->keep = false;
+    for (size_t i = 0; i < column->behind.count; i++)
+        column->cells[column->behind.items[i]].state = CELL_NEW;
+    return settled;
 }
 
 /* What could not be settled: not connected, or not wanted, or a failure. */
@@ -567,7 +462,7 @@ static bool is_mended(struct repair_column *column)
     for (size_t i = 0; i < column->broken.count; i++) {
         uint32_t at = column->broken.items[i];
         struct repair_cell *cell = &column->cells[at];
-        if (cell->state == STATE_SETTLED)
+        if (cell->state == CELL_ARRIVES)
             continue;
         bool reachable = !column->part || column->part[at] == column->part[column->at];
         if (reachable && !is_wanted(column, at)) {
@@ -599,12 +494,13 @@ bool repair_column_mend(struct repair_column *column)
 {
     if (column->hopeless)
         return false;
-    column->near = repair_near_to(&column->distances, column->at);
-    if (!column->repair->standing.directed)
-        settle_broken(column, true, true);
-    else if (!settle_broken(column, false, false) &&
-             !(column->refused && settle_broken(column, false, true)))
-        settle_broken(column, true, true);
+    if (!settle_ends(column)) {
+        if (!column->repair->state.directed)
+            settle_broken(column, true, true);
+        else if (!settle_broken(column, false, false) &&
+                 !(column->refused && settle_broken(column, false, true)))
+            settle_broken(column, true, true);
+    }
     column->repair->broken += column->broken.count;
     return is_mended(column) && note_late(column);
 }

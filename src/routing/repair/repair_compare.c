@@ -6,14 +6,9 @@
 
 struct comparison {
     struct repair *repair;
-    const struct standing *standing;
     const struct network *before, *network;
     const struct routes *routes, *held;
     const uint32_t *to_new;
-    struct walked {
-        uint32_t at;
-        uint16_t hops;
-    } * walked; /* by LID: the last switch that was asked how far away it is */
 };
 
 static bool same_end(const struct comparison *comparison, uint32_t old, uint32_t now)
@@ -29,51 +24,42 @@ static bool same_end(const struct comparison *comparison, uint32_t old, uint32_t
     return a->guid == b->guid && a->port == b->port && to_new[a->at] == b->at;
 }
 
-static void compare_ports(const struct comparison *comparison, uint32_t old)
+/* Marks ports whose link is another one, and carries over the load of the others. */
+static void compare_ports(const struct comparison *comparison, uint32_t old, const uint64_t *load)
 {
     const struct network *network = comparison->network;
+    struct repair *repair = comparison->repair;
     const struct network_switch *a = &comparison->before->switches.items[old];
     const struct network_switch *b = &network->switches.items[comparison->to_new[old]];
-    for (unsigned port = 1; port <= b->port_count; port++) {
+    for (unsigned port = 0; port <= b->port_count; port++) {
         const struct network_port *was = &comparison->before->ports.items[a->first_port + port];
         const struct network_port *is = &network->ports.items[b->first_port + port];
-        if (same_end(comparison, was->peer, is->peer) &&
-            (is->peer == NETWORK_NONE || !(is->peer & NETWORK_SWITCH) ||
-             was->peer_port == is->peer_port))
-            continue;
-        comparison->repair->fresh[b->first_port + port] = 1;
+        bool is_link = is->peer != NETWORK_NONE && is->peer & NETWORK_SWITCH;
+        bool same = same_end(comparison, was->peer, is->peer) &&
+                    (!is_link || was->peer_port == is->peer_port);
+        repair->is_new[b->first_port + port] = !same;
+        repair->state.load[b->first_port + port] = same ? load[a->first_port + port] : 0;
     }
 }
 
-/* How many hops a route had from a switch on; NETWORK_NONE if that cannot be told. */
-static uint32_t count_hops(const struct comparison *comparison, uint32_t at, uint32_t lid)
-{
-    const struct network *before = comparison->before;
-    uint32_t end = network_switch_of(before, before->owner[lid]), hops = 0;
-    uint8_t in;
-    while (at != end && at != NETWORK_NONE && hops < 64) {
-        at = standing_next(before, at, routes_port(comparison->routes, at, lid), &in);
-        hops++;
-    }
-    return at == end ? hops : NETWORK_NONE;
-}
-
-/* The same for an entry, 0 if that cannot be told. Many lead to the same switch that is lost. */
+/* How many hops the route of an entry had; 0 if that cannot be told. */
 static uint16_t old_hops(const struct comparison *comparison, uint32_t at, uint32_t lid)
 {
     const struct network *before = comparison->before;
-    uint8_t in;
+    uint16_t hops = 0;
     if (lid > before->top_lid || before->owner[lid] == NETWORK_NONE)
         return 0;
-    uint32_t next = standing_next(before, at, routes_port(comparison->routes, at, lid), &in);
-    if (next == NETWORK_NONE)
-        return 0;
-    struct walked *walked = &comparison->walked[lid];
-    if (walked->hops == 0 || walked->at != next) {
-        uint32_t hops = count_hops(comparison, next, lid);
-        *walked = (struct walked){next, (uint16_t)(hops == NETWORK_NONE ? UINT16_MAX : hops + 1)};
+    uint32_t end = network_switch_of(before, before->owner[lid]);
+    for (; at != end && hops < 64; hops++) {
+        const struct network_switch *node = &before->switches.items[at];
+        uint8_t port = routes_port(comparison->routes, at, lid);
+        uint32_t peer = port <= node->port_count ? before->ports.items[node->first_port + port].peer
+                                                 : NETWORK_NONE;
+        if (peer == NETWORK_NONE || !(peer & NETWORK_SWITCH))
+            return 0;
+        at = peer & ~NETWORK_SWITCH;
     }
-    return walked->hops == UINT16_MAX ? 0 : walked->hops;
+    return at == end ? hops : 0;
 }
 
 /* Entries of one switch that lead out of ports which are not what they were. */
@@ -83,29 +69,28 @@ static void find_ends(const struct comparison *comparison, uint32_t old)
     struct repair *repair = comparison->repair;
     uint32_t at = comparison->to_new[old];
     const struct network_switch *node = &network->switches.items[at];
-    const uint8_t *row = routes_row(comparison->held, at);
-    if (!memchr(repair->fresh + node->first_port, 1, node->port_count + 1u))
-        return;
-    uint8_t touched[256] = {0}, last = 0;
-    unsigned count = 0;
-    for (unsigned port = 1; port <= node->port_count; port++)
-        if ((touched[port] = repair->fresh[node->first_port + port])) {
-            last = (uint8_t)port;
-            count++;
+    const uint8_t *row = routes_row(comparison->held, at),
+                  *is_new = repair->is_new + node->first_port;
+    for (unsigned port = 1; port <= node->port_count; port++) {
+        const uint8_t *found = row, *end = row + network->top_lid + 1;
+        while (is_new[port] && (found = memchr(found + 1, (int)port, (size_t)(end - found - 1)))) {
+            uint32_t lid = (uint32_t)(found - row);
+            if (network->owner[lid] != NETWORK_NONE &&
+                *found == routes_port(comparison->routes, old, lid))
+                vec_push(&repair->ends,
+                         ((struct repair_end){at, (uint16_t)lid, old_hops(comparison, old, lid)}));
         }
-    for (uint32_t lid = 1; count && lid <= network->top_lid; lid++) {
-        if (count == 1) { /* as nearly always: there are quick ways to find it */
-            const uint8_t *found = memchr(row + lid, last, network->top_lid + 1u - lid);
-            if (!found)
-                break;
-            lid = (uint32_t)(found - row);
-        }
-        if (touched[row[lid]] && network->owner[lid] != NETWORK_NONE &&
-            row[lid] == routes_port(comparison->routes, old, lid))
-            vec_push(&repair->ends,
-                     ((struct repair_end){at, (uint16_t)lid, old_hops(comparison, old, lid)}));
+        repair->operations += is_new[port] ? network->top_lid / 16u : 0;
     }
-    repair->operations += count ? network->top_lid / 16u : 0;
+}
+
+/* All entries of a switch that is new have to be something else. */
+static void add_new_switch(const struct comparison *comparison, uint32_t at)
+{
+    const struct network *network = comparison->network;
+    for (uint32_t lid = 1; lid <= network->top_lid; lid++)
+        if (network->owner[lid] != NETWORK_NONE)
+            vec_push(&comparison->repair->ends, ((struct repair_end){at, (uint16_t)lid, 0}));
 }
 
 static void compare_lids(const struct comparison *comparison)
@@ -130,70 +115,28 @@ static bool senders_came(const struct comparison *comparison)
     return false;
 }
 
-/* Switches that are new, and what all their entries have to be: something else. */
-static void find_new_switches(const struct comparison *comparison)
-{
-    const struct network *network = comparison->network;
-    struct repair *repair = comparison->repair;
-    uint8_t *stays = mem_zalloc(network->switches.count + 1, 1);
-    for (uint32_t old = 0; old < comparison->before->switches.count; old++)
-        if (comparison->to_new[old] != NETWORK_NONE)
-            stays[comparison->to_new[old]] = 1;
-    for (uint32_t at = 0; at < network->switches.count; at++) {
-        const struct network_switch *node = &network->switches.items[at];
-        if (stays[at])
-            continue;
-        vec_push(&repair->switches, at);
-        memset(repair->fresh + node->first_port, 1, node->port_count + 1u);
-    }
-    mem_free(stays);
-}
-
-static void find_all_ends(struct comparison *comparison)
-{
-    const struct network *network = comparison->network;
-    struct repair *repair = comparison->repair;
-    comparison->walked = mem_zalloc(comparison->before->top_lid + 1u, sizeof *comparison->walked);
-    for (uint32_t old = 0; old < comparison->before->switches.count; old++)
-        if (comparison->to_new[old] != NETWORK_NONE)
-            find_ends(comparison, old);
-    for (size_t i = 0; i < repair->switches.count; i++)
-        for (uint32_t lid = 1; lid <= network->top_lid; lid++)
-            if (network->owner[lid] != NETWORK_NONE)
-                vec_push(&repair->ends,
-                         ((struct repair_end){repair->switches.items[i], (uint16_t)lid, 0}));
-    mem_free(comparison->walked);
-}
-
-/* Entries and addresses; or what is remembered. */
-static void do_job(void *context, size_t index)
-{
-    struct comparison *comparison = context;
-    struct repair *repair = comparison->repair;
-    if (index == 0) {
-        find_all_ends(comparison);
-        compare_lids(comparison);
-    } else {
-        standing_move(&repair->standing, comparison->standing, comparison->network,
-                      comparison->to_new, repair->fresh);
-    }
-}
-
-bool repair_compare(struct repair *repair, const struct standing *standing,
+bool repair_compare(struct repair *repair, const struct repair_state *state,
                     const struct network *before, const struct routes *routes,
                     const struct network *network, const struct routes *held,
-                    const uint32_t *to_new, const struct workers *workers)
+                    const uint32_t *to_new)
 {
-    struct comparison comparison = {repair, standing, before, network, routes, held, to_new, NULL};
+    struct comparison comparison = {repair, before, network, routes, held, to_new};
     if (senders_came(&comparison))
         return false;
-    for (size_t i = 0; i < repair->ends.count; i++)
-        vec_push(&repair->stale, repair->ends.items[i]);
-    repair->fresh = mem_zalloc(network->ports.count + 1, 1);
+    repair->is_new = mem_alloc(network->ports.count + 1);
+    memset(repair->is_new, 1, network->ports.count);
+    repair->state = (struct repair_state){
+        .known = state->known, .directed = state->directed, .peak = state->peak};
+    repair->state.load = mem_zalloc(network->ports.count + 1, sizeof *repair->state.load);
     for (uint32_t old = 0; old < before->switches.count; old++)
-        if (to_new[old] != NETWORK_NONE)
-            compare_ports(&comparison, old);
-    find_new_switches(&comparison);
-    workers_run(workers, 2, do_job, &comparison);
+        if (to_new[old] != NETWORK_NONE) {
+            compare_ports(&comparison, old, state->load);
+            find_ends(&comparison, old);
+        }
+    for (uint32_t at = 0; at < network->switches.count; at++)
+        if (repair->is_new[network->switches.items[at].first_port])
+            add_new_switch(&comparison, at);
+    compare_lids(&comparison);
+    cdg_move(&repair->state.cdg, &state->cdg, network, to_new);
     return true;
 }

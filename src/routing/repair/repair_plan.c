@@ -54,19 +54,19 @@ static uint32_t lowest_from(const uint32_t *wave, size_t count, uint32_t least)
 }
 
 /* One wave for every number that there is. */
-static void push_waves(const struct repair *repair, const uint32_t *wave, struct order_plan *plan)
+static void push_waves(const struct repair *repair, const uint32_t *wave, struct update_plan *plan)
 {
     size_t count = repair->entries.count;
     uint32_t last = 0;
     vec_reserve(&plan->updates, count);
     for (uint32_t number = lowest_from(wave, count, 0); number != UINT32_MAX;
          number = lowest_from(wave, count, number + 1)) {
-        struct order_wave next = {.first = (uint32_t)plan->updates.count};
+        struct update_wave next = {.first = (uint32_t)plan->updates.count};
         next.drain = next.first && number / DRAIN > last / DRAIN;
         next.drain_hops = next.drain ? DRAIN_HOPS : 0;
         for (size_t i = 0; i < count; i++)
             if (wave[i] == number)
-                vec_push(&plan->updates, ((struct order_update){repair->entries.items[i].at,
+                vec_push(&plan->updates, ((struct table_update){repair->entries.items[i].at,
                                                                 repair->entries.items[i].lid, 1}));
         next.count = (uint32_t)plan->updates.count - next.first;
         vec_push(&plan->waves, next);
@@ -74,10 +74,10 @@ static void push_waves(const struct repair *repair, const uint32_t *wave, struct
     }
 }
 
-bool repair_plan(const struct repair *repair, const struct routes *routes, struct order_plan *plan)
+bool repair_plan(const struct repair *repair, const struct routes *routes, struct update_plan *plan)
 {
     size_t count = repair->entries.count, row = routes->stride / ROUTES_BLOCK;
-    *plan = (struct order_plan){.operations = count};
+    *plan = (struct update_plan){.operations = count};
     if (count == 0)
         return true;
     uint32_t *wave = mem_zalloc(count, sizeof *wave);

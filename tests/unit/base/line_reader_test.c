@@ -17,6 +17,7 @@
 
 struct line {
     struct arena arena;
+    struct line_reader reader;
     struct cursor cursor;
     struct err err;
 };
@@ -24,15 +25,18 @@ struct line {
 static int start(struct line *line, const char *text)
 {
     *line = (struct line){0};
-    struct line_reader reader = {.file = "file",
-                                 .text = text,
-                                 .length = strlen(text),
-                                 .arena = &line->arena,
-                                 .err = &line->err,
-                                 .number = 6};
-    line_reader_next(&reader, &line->cursor);
-    line_reader_next_line(&reader); /* there is no other: gives back what the first one took */
-    return reader.status;
+    line->reader = *from_text("file", text, &line->err);
+    line->reader.arena = &line->arena;
+    line->reader.number = 6;
+    line_reader_next(&line->reader, &line->cursor);
+    return line->reader.status;
+}
+
+static void finish(struct line *line)
+{
+    while (line_reader_next_line(&line->reader)) {
+    }
+    arena_release(&line->arena);
 }
 
 static void a_line_is_words_between_blanks(void **state)
@@ -43,7 +47,7 @@ static void a_line_is_words_between_blanks(void **state)
     assert_int_equal(line.cursor.count, 4);
     assert_string_equal(line.cursor.words[0].text, "fail");
     assert_string_equal(line.cursor.words[3].text, "2");
-    arena_release(&line.arena);
+    finish(&line);
 }
 
 static void words_know_their_line_and_column(void **state)
@@ -54,7 +58,7 @@ static void words_know_their_line_and_column(void **state)
     assert_int_equal(line.cursor.words[0].line, 7);
     assert_int_equal(line.cursor.words[0].column, 3);
     assert_int_equal(line.cursor.words[1].column, 7);
-    arena_release(&line.arena);
+    finish(&line);
 }
 
 static void quotes_hold_blanks_and_hashes_together(void **state)
@@ -64,7 +68,7 @@ static void quotes_hold_blanks_and_hashes_together(void **state)
     assert_int_equal(start(&line, "check event \"a # b\" # c"), 0);
     assert_int_equal(line.cursor.count, 3);
     assert_string_equal(line.cursor.words[2].text, "a # b");
-    arena_release(&line.arena);
+    finish(&line);
 }
 
 static void a_remark_ends_a_line(void **state)
@@ -74,10 +78,10 @@ static void a_remark_ends_a_line(void **state)
     assert_int_equal(start(&line, "run 5s# fast"), 0);
     assert_int_equal(line.cursor.count, 2);
     assert_string_equal(line.cursor.words[1].text, "5s");
-    arena_release(&line.arena);
+    finish(&line);
     assert_int_equal(start(&line, "# run 5s"), 0);
     assert_int_equal(line.cursor.count, 0);
-    arena_release(&line.arena);
+    finish(&line);
 }
 
 static void what_is_no_line_is_refused(void **state)
@@ -87,15 +91,15 @@ static void what_is_no_line_is_refused(void **state)
     (void)state;
     assert_int_equal(start(&line, "check event \"open"), -EINVAL);
     assert_int_equal(line.err.column, 13);
-    arena_release(&line.arena);
+    finish(&line);
     assert_int_equal(start(&line, "run \001"), -EINVAL);
     assert_int_equal(line.err.column, 5);
-    arena_release(&line.arena);
+    finish(&line);
     for (size_t i = 0; i < sizeof many - 1; i++)
         many[i] = i % 2 ? ' ' : 'x';
     many[sizeof many - 1] = 0;
     assert_int_equal(start(&line, many), -EINVAL);
-    arena_release(&line.arena);
+    finish(&line);
 }
 
 static void errors_name_the_place_and_the_nearest_word(void **state)
@@ -111,7 +115,7 @@ static void errors_name_the_place_and_the_nearest_word(void **state)
     assert_string_equal(err_text(&line.err, text, sizeof text),
                         "file:7:7: 'raechable' is no check: expected reachable or discovered; "
                         "did you mean 'reachable'?");
-    arena_release(&line.arena);
+    finish(&line);
 }
 
 static void far_words_are_not_suggested(void **state)
@@ -123,7 +127,7 @@ static void far_words_are_not_suggested(void **state)
     assert_int_equal(start(&line, "bananas"), 0);
     assert_int_equal(cursor_take_choice(&line.cursor, "check", names, 2, &index), -EINVAL);
     assert_null(strstr(line.err.message, "did you mean"));
-    arena_release(&line.arena);
+    finish(&line);
 }
 
 static void a_missing_word_is_missed_where_the_line_ends(void **state)
@@ -136,7 +140,7 @@ static void a_missing_word_is_missed_where_the_line_ends(void **state)
     assert_int_equal(cursor_take_time(&line.cursor, &time), -EINVAL);
     assert_int_equal(line.err.column, 4);
     assert_non_null(strstr(line.err.message, "expected a time"));
-    arena_release(&line.arena);
+    finish(&line);
 }
 
 static void times_need_their_unit(void **state)
@@ -150,8 +154,9 @@ static void times_need_their_unit(void **state)
     assert_int_equal(cursor_take_time(&line.cursor, &time), 0);
     assert_int_equal(time, 5 * TIME_MS);
     assert_int_equal(cursor_take_time(&line.cursor, &time), -EINVAL);
+    line.cursor.status = 0;
     assert_int_equal(cursor_take_time(&line.cursor, &time), -EINVAL);
-    arena_release(&line.arena);
+    finish(&line);
 }
 
 static void percentages_lie_between_nothing_and_all(void **state)
@@ -166,9 +171,11 @@ static void percentages_lie_between_nothing_and_all(void **state)
     assert_int_equal(parts, RNG_CERTAIN);
     assert_int_equal(cursor_take_percent(&line.cursor, &parts), 0);
     assert_int_equal(parts, RNG_CERTAIN / 8);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         assert_int_equal(cursor_take_percent(&line.cursor, &parts), -EINVAL);
-    arena_release(&line.arena);
+        line.cursor.status = 0;
+    }
+    finish(&line);
 }
 
 static void too_many_words_are_too_many(void **state)
@@ -179,9 +186,33 @@ static void too_many_words_are_too_many(void **state)
     line.cursor.at = 2;
     assert_int_equal(cursor_take_end(&line.cursor), -EINVAL);
     assert_int_equal(line.err.column, 8);
+    line.cursor.status = 0;
     line.cursor.at = 3;
     assert_int_equal(cursor_take_end(&line.cursor), 0);
-    arena_release(&line.arena);
+    finish(&line);
+}
+
+static void after_an_error_nothing_more_is_taken(void **state)
+{
+    static const char *const names[] = {"a", "b"};
+    struct line line;
+    struct word word;
+    uint64_t number = 7;
+    unsigned index = 7;
+    (void)state;
+    assert_int_equal(start(&line, "run x b c"), 0);
+    line.cursor.at = 1;
+    assert_int_equal(cursor_take_number(&line.cursor, "a number", 1, 9, &number), -EINVAL);
+    assert_int_equal(number, 0);
+    assert_true(cursor_is_done(&line.cursor));
+    assert_false(cursor_accept(&line.cursor, "b"));
+    assert_int_equal(cursor_take_choice(&line.cursor, "letter", names, 2, &index), -EINVAL);
+    assert_int_equal(index, 0);
+    assert_int_equal(cursor_take(&line.cursor, "a word", &word), -EINVAL);
+    assert_string_equal(word.text, "");
+    assert_int_equal(cursor_take_end(&line.cursor), -EINVAL);
+    assert_int_equal(line.err.column, 5);
+    finish(&line);
 }
 
 /* Lines without words are skipped but counted; the last one needs no end. */
@@ -311,6 +342,7 @@ int main(void)
         cmocka_unit_test(times_need_their_unit),
         cmocka_unit_test(percentages_lie_between_nothing_and_all),
         cmocka_unit_test(too_many_words_are_too_many),
+        cmocka_unit_test(after_an_error_nothing_more_is_taken),
         cmocka_unit_test(a_text_is_read_line_by_line),
         cmocka_unit_test(reading_ends_with_the_first_error),
         cmocka_unit_test(a_line_can_be_read_as_it_is),

@@ -1,25 +1,8 @@
 #!/bin/sh
 # weft sim at the command line: command_test.sh PATH-OF-WEFT
 # shellcheck disable=SC2016,SC2317 # inner shells expand; functions are called by claim
-set -u
-weft=$(realpath "$1")
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failed=0
-
-# claim TEXT COMMAND...: the command succeeds
-claim() {
-    text=$1
-    shift
-    if "$@" >claim.out 2>claim.err; then
-        echo "ok: $text"
-    else
-        echo "FAILED: $text"
-        cat claim.err
-        failed=1
-    fi
-}
+# shellcheck source=../claim.sh
+. "$(dirname "$0")/../claim.sh"
 
 # sim STATUS WORDS...: weft sim ends with this status; out and err are what it printed
 sim() {
@@ -92,7 +75,7 @@ claim 'a wrong word is refused with its place and the nearest' refused "wrong.we
 claim 'a missing file is refused' refused 'nothing.weft: No such file' nothing.weft
 claim 'no scenario is refused' refused 'which scenario' --quiet
 claim 'two scenarios are refused' refused 'one argument too many' good.weft bad.weft
-claim 'a wrong seed is refused' refused "'x' is no seed" good.weft --seed x
+claim 'a wrong seed is refused' refused 'seed x: expected a whole number' good.weft --seed x
 claim 'a wrong setting is refused' refused 'no attribute' good.weft --set mut=5
 claim 'a capture that cannot be written is refused' refused 'p.pcap' good.weft --pcap /nonexistent/p.pcap
 claim '--help has an example' sh -c "'$weft' sim --help | grep -q 'topology clos'"

@@ -20,7 +20,7 @@
 /* The end of one packet's way. */
 struct net_end {
     uint64_t time;
-    struct data_packet packet;
+    struct packet_view packet;
 };
 
 /* How busy a link was at the last check, and until when. */
@@ -47,7 +47,7 @@ struct net {
     uint64_t traffic_packets[16];
     uint64_t lost[LOSS_CAUSES];
     uint32_t lost_at; /* the port of the last loss */
-    unsigned deadlocks, gates_opened, gates_closed;
+    unsigned deadlocks, ports_opened, ports_closed;
     char cycle[4096]; /* the last deadlock's */
 };
 

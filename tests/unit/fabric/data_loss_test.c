@@ -94,12 +94,12 @@ static void closing_a_port_loses_what_waits_there(void **state)
     for (unsigned sender = 1; sender <= 2; sender++)
         net_flow(&net, net_port(&net, sender, 1), net_port(&net, 3, 1), 256, 0);
     net_run(&net, TIME_MS);
-    uint64_t waiting = fabric_lane(net.fabric, net_port(&net, 0, 3), 0).output_bytes / 320;
+    uint64_t waiting = fabric_vl(net.fabric, net_port(&net, 0, 3), 0).output_bytes / 320;
     assert_true(waiting > 0);
     net_set_port(&net, 0, 3, PORT_INFO_PORT_STATE, PORT_STATE_INIT);
     net_check(&net);
     assert_true(net.lost[LOSS_INACTIVE_PORT] >= waiting);
-    assert_true(fabric_lane(net.fabric, net_port(&net, 0, 3), 0).output_bytes <= 320);
+    assert_true(fabric_vl(net.fabric, net_port(&net, 0, 3), 0).output_bytes <= 320);
     /* The senders' links go on at full rate, all of it lost in the switch. */
     net_forget(&net);
     net_run(&net, TIME_MS);
@@ -263,7 +263,7 @@ static void packets_without_a_route_are_lost_in_the_switch(void **state)
     }
     net_route(&net, 0, target, 1);
     net_write_table(&net, 0);
-    expect_loss(&net, LOSS_TURNED_BACK, input);
+    expect_loss(&net, LOSS_OUTPUT_IS_INPUT, input);
     /* To the wrong adapter. */
     net_route(&net, 0, target, 3);
     net_write_table(&net, 0);
@@ -296,18 +296,18 @@ static void lanes_that_are_not_there_lose_packets(void **state)
     (void)state;
     make_star(&net);
     net_map(&net, 0, 1, 2, 0, 15);
-    expect_loss(&net, LOSS_NO_LANE, net_port(&net, 0, 1));
+    expect_loss(&net, LOSS_NO_VL, net_port(&net, 0, 1));
     net_map(&net, 0, 1, 2, 0, 2); /* there are two */
-    expect_loss(&net, LOSS_NO_LANE, net_port(&net, 0, 1));
+    expect_loss(&net, LOSS_NO_VL, net_port(&net, 0, 1));
     net_map(&net, 0, 1, 2, 0, 1);
     expect_delivery(&net);
     net_set_port(&net, 0, 2, PORT_INFO_OPERATIONAL_VLS, 1); /* now there is one */
-    expect_loss(&net, LOSS_NO_LANE, net_port(&net, 0, 1));
+    expect_loss(&net, LOSS_NO_VL, net_port(&net, 0, 1));
     net_map(&net, 0, 1, 2, 0, 0);
     expect_delivery(&net);
     /* At the adapter. */
     net_map(&net, 1, 0, 1, 0, 15);
-    expect_loss(&net, LOSS_NO_LANE, net_port(&net, 1, 1));
+    expect_loss(&net, LOSS_NO_VL, net_port(&net, 1, 1));
     net_end(&net);
 }
 
@@ -323,8 +323,8 @@ static void a_lane_that_is_taken_away_leaves_nothing_behind(void **state)
     net_run(&net, TIME_MS);
     net_set_port(&net, 0, 2, PORT_INFO_OPERATIONAL_VLS, 1);
     net_check(&net);
-    assert_true(net.lost[LOSS_NO_LANE] > 0);
-    assert_true(fabric_lane(net.fabric, net_port(&net, 0, 2), 1).output_bytes <= 320);
+    assert_true(net.lost[LOSS_NO_VL] > 0);
+    assert_true(fabric_vl(net.fabric, net_port(&net, 0, 2), 1).output_bytes <= 320);
     net_set_port(&net, 1, 1, PORT_INFO_OPERATIONAL_VLS, 1); /* and from an adapter */
     net_run(&net, TIME_MS);
     net_forget(&net);
@@ -461,7 +461,7 @@ static void bit_errors_lose_packets_but_no_credits(void **state)
     net_drain(&net, 10 * TIME_MS);
     /* Quiet now; the repetition of the limits has put everything right. */
     net_run(&net, TIME_MS);
-    assert_int_equal(fabric_lane(net.fabric, net_port(&net, 0, 1), 0).credit_blocks, 64);
+    assert_int_equal(fabric_vl(net.fabric, net_port(&net, 0, 1), 0).credit_blocks, 64);
     net_end(&net);
 }
 
@@ -503,8 +503,8 @@ static void the_largest_buffers_fill_and_empty_without_overflow(void **state)
     net_flow(&net, net_port(&net, 1, 1), net_port(&net, 2, 1), 256, 0);
     for (unsigned round = 0; round < 5; round++) {
         net_run(&net, 3 * TIME_MS);
-        assert_true(fabric_lane(net.fabric, net_port(&net, 0, 1), 0).input_bytes > 130000);
-        assert_true(fabric_lane(net.fabric, net_port(&net, 1, 1), 0).credit_blocks < 5);
+        assert_true(fabric_vl(net.fabric, net_port(&net, 0, 1), 0).input_bytes > 130000);
+        assert_true(fabric_vl(net.fabric, net_port(&net, 1, 1), 0).credit_blocks < 5);
         net_arbitrate(&net, 0, 2, false, "0:4 1:4");
         net_forget(&net);
         uint64_t since = net_now(&net);

@@ -200,9 +200,9 @@ static void a_fast_crossbar_cannot_pass_on_what_is_not_there(void **state)
     net.recording = true;
     net_packet(&net, net_port(&net, 0, 1), net_port(&net, 1, 1), 256, 0);
     net_run_until(&net, tail - 1);
-    assert_int_equal(fabric_lane(net.fabric, net_port(&net, 2, 1), 0).input_bytes, 5 * 64);
+    assert_int_equal(fabric_vl(net.fabric, net_port(&net, 2, 1), 0).input_bytes, 5 * 64);
     net_run(&net, 1);
-    assert_int_equal(fabric_lane(net.fabric, net_port(&net, 2, 1), 0).input_bytes, 0);
+    assert_int_equal(fabric_vl(net.fabric, net_port(&net, 2, 1), 0).input_bytes, 0);
     net_run(&net, TIME_MS);
     assert_int_equal(net.deliveries.items[0].time - begin,
                      HEADER * byte_ps + flight_ps + routing_ps + 282 * byte_ps + flight_ps);

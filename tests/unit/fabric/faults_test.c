@@ -2,28 +2,9 @@
 #include "base/rng.h"
 #include "fixture.h"
 
-/* manager H - 1 A 2 - 1 B 2 - target T */
-struct line {
-    struct world world;
-    uint32_t manager, a, b, target;
-};
-
-static void line_build(struct line *line)
-{
-    struct world *world = &line->world;
-    world_init(world);
-    line->manager = world_adapter(world, 1);
-    line->a = world_switch(world, 4);
-    line->b = world_switch(world, 4);
-    line->target = world_adapter(world, 1);
-    world_link(world, line->manager, 1, line->a, 1);
-    world_link(world, line->a, 2, line->b, 1);
-    world_link(world, line->b, 2, line->target, 1);
-}
-
 static void line_up(struct line *line, uint64_t seed)
 {
-    line_build(line);
+    line_init(line);
     world_begin(&line->world, seed);
     world_bring_up(&line->world, world_port(&line->world, line->manager, 1));
 }
@@ -146,7 +127,7 @@ static void a_packet_in_flight_when_its_link_is_cut_is_lost(void **state)
 {
     (void)state;
     struct line line;
-    line_build(&line);
+    line_init(&line);
     line.world.options.training_ps = 0; /* back at once: only the flight tells */
     world_begin(&line.world, 1);
     world_bring_up(&line.world, world_port(&line.world, line.manager, 1));
@@ -197,7 +178,7 @@ static void switches_without_traps_only_keep_the_bit(void **state)
 {
     (void)state;
     struct line line;
-    line_build(&line);
+    line_init(&line);
     assert_int_equal(fabric_options_set(&line.world.options, "switches:traps", "no", NULL), 0);
     world_begin(&line.world, 1);
     world_bring_up(&line.world, world_port(&line.world, line.manager, 1));
@@ -405,7 +386,7 @@ static void only_smps_are_lost(void **state)
 static uint64_t hash_of_a_run(uint64_t seed, uint64_t loss, unsigned *answers)
 {
     struct line line;
-    line_build(&line);
+    line_init(&line);
     world_begin(&line.world, seed);
     world_find_paths(&line.world, world_port(&line.world, line.manager, 1));
     fabric_set_loss(line.world.fabric, TOPOLOGY_NONE, 0, loss, NULL);

@@ -185,6 +185,19 @@ static bool extend(struct world *world, uint32_t from, uint32_t out)
     return true;
 }
 
+void line_init(struct line *line)
+{
+    struct world *world = &line->world;
+    world_init(world);
+    line->manager = world_adapter(world, 1);
+    line->a = world_switch(world, 4);
+    line->b = world_switch(world, 4);
+    line->target = world_adapter(world, 1);
+    world_link(world, line->manager, 1, line->a, 1);
+    world_link(world, line->a, 2, line->b, 1);
+    world_link(world, line->b, 2, line->target, 1);
+}
+
 void world_find_paths(struct world *world, uint32_t manager)
 {
     uint32_t queue[WORLD_PORTS], tail = 0;

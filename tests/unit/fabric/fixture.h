@@ -45,6 +45,13 @@ void world_find_paths(struct world *world, uint32_t manager);
  * what that stirred up settles: traps repressed, PortStateChange cleared. */
 void world_bring_up(struct world *world, uint32_t manager);
 
+/* manager H - 1 A 2 - 1 B 2 - target T; world_begin() is still to come. */
+struct line {
+    struct world world;
+    uint32_t manager, a, b, target;
+};
+void line_init(struct line *line);
+
 /* MADs. */
 void mad_fill(uint8_t mad[MAD_BYTES], unsigned class, unsigned method, unsigned attribute,
               uint32_t modifier);

@@ -12,23 +12,11 @@
 #define SMI_NS    UINT64_C(500)
 #define LOOKUP_NS UINT64_C(100)
 
-/* manager H - 1 A 2 - 1 B 2 - target T, all 1X SDR of 20 m. */
-struct line {
-    struct world world;
-    uint32_t manager, a, b, target;
-};
-
+/* All links are 1X SDR of 20 m. */
 static void line_build(struct line *line)
 {
     struct world *world = &line->world;
-    world_init(world);
-    line->manager = world_adapter(world, 1);
-    line->a = world_switch(world, 4);
-    line->b = world_switch(world, 4);
-    line->target = world_adapter(world, 1);
-    world_link(world, line->manager, 1, line->a, 1);
-    world_link(world, line->a, 2, line->b, 1);
-    world_link(world, line->b, 2, line->target, 1);
+    line_init(line);
     for (unsigned i = 0; i < world->topology.ports.count; i++)
         world->topology.ports.items[i].width = WIDTH_1X;
     world->options.sma = (struct cost){.base_ps = AGENT_NS * TIME_NS};

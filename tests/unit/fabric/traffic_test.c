@@ -129,17 +129,17 @@ static void a_hot_spot_gets_its_share_and_that_of_the_others(void **state)
     traffic_release(&traffic);
 }
 
-/* The receiver of all packets of a sender; TRAFFIC_NOBODY if it sends none. */
+/* The receiver of all packets of a sender; TRAFFIC_NONE if it sends none. */
 static uint32_t only_receiver(const struct traffic *traffic, uint32_t sender)
 {
     unsigned counts[MOST_MEMBERS];
     if (count_receivers(traffic, sender, 10, counts) == 0)
-        return TRAFFIC_NOBODY;
+        return TRAFFIC_NONE;
     for (uint32_t i = 0; i < MOST_MEMBERS; i++)
         if (counts[i] == 10)
             return i;
     fail_msg("sender %u has more than one receiver", sender);
-    return TRAFFIC_NOBODY;
+    return TRAFFIC_NONE;
 }
 
 static void assert_mapping(enum traffic_pattern pattern, uint32_t members, uint32_t shift,
@@ -153,7 +153,7 @@ static void assert_mapping(enum traffic_pattern pattern, uint32_t members, uint3
     traffic_release(&traffic);
 }
 
-#define NONE TRAFFIC_NOBODY
+#define NONE TRAFFIC_NONE
 
 static void bit_patterns_are_those_of_the_books(void **state)
 {
@@ -196,9 +196,9 @@ static void no_two_senders_of_a_mapping_share_a_receiver(void **state)
             traffic.shift = 2;
             for (uint32_t i = 0; i < members; i++) {
                 uint32_t receiver = only_receiver(&traffic, i);
-                if (receiver == TRAFFIC_NOBODY && power_of_two)
+                if (receiver == TRAFFIC_NONE && power_of_two)
                     receiver = i; /* then it can only be a fixed point */
-                if (receiver == TRAFFIC_NOBODY)
+                if (receiver == TRAFFIC_NONE)
                     continue;
                 assert_false(taken[receiver]);
                 taken[receiver] = true;
@@ -214,7 +214,7 @@ static void gather_brings_all_to_one(void **state)
     traffic.hot = 2;
     assert_sensible(&traffic);
     for (uint32_t i = 0; i < 5; i++)
-        assert_int_equal(only_receiver(&traffic, i), i == 2 ? TRAFFIC_NOBODY : 2);
+        assert_int_equal(only_receiver(&traffic, i), i == 2 ? TRAFFIC_NONE : 2);
     traffic_release(&traffic);
 }
 

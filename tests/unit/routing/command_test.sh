@@ -1,27 +1,10 @@
 #!/bin/sh
 # What a person meets at the command line: command_test.sh PATH-OF-WEFT
-set -u
-weft=$(realpath "$1")
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failed=0
-
-# claim TEXT COMMAND...: the command succeeds
-claim() {
-    text=$1
-    shift
-    if "$@" >out 2>err; then
-        echo "ok: $text"
-    else
-        echo "FAILED: $text"
-        cat out err
-        failed=1
-    fi
-}
+# shellcheck disable=SC2016,SC2317 # inner shells expand; functions are called by claim
+# shellcheck source=../claim.sh
+. "$(dirname "$0")/../claim.sh"
 
 # status N COMMAND...: weft ends with that status; then $part is in its output or its one complaint
-# shellcheck disable=SC2317 # called through claim
 status() {
     wanted=$1
     shift

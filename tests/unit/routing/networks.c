@@ -167,6 +167,20 @@ void build_ring(struct network *network, unsigned switches)
     network_finish(network);
 }
 
+void build_torn_tree(struct network *network)
+{
+    network_init(network);
+    for (unsigned i = 0; i < 5; i++)
+        network_add_switch(network, 1 + i, (uint16_t)(1 + i), 0, 4);
+    for (unsigned leaf = 0; leaf < 3; leaf++)
+        network_add_terminal(network, 100 + leaf, (uint16_t)(10 + leaf), 0, leaf, 4);
+    network_link(network, 0, 1, 3, 1);
+    network_link(network, 1, 1, 3, 2);
+    network_link(network, 1, 2, 4, 1);
+    network_link(network, 2, 2, 4, 2);
+    network_finish(network);
+}
+
 void golden_read(const char *name, struct text *text)
 {
     char path[512];

@@ -44,6 +44,8 @@ void build_odd(struct network *network, uint64_t seed, uint32_t largest);
 
 /* Switches in a ring, each with one host; LIDs 1, 2, … for switches, then hosts. */
 void build_ring(struct network *network, unsigned switches);
+/* Three leaves with a host each under two spines, of which each misses a leaf at one end. */
+void build_torn_tree(struct network *network);
 
 /* A golden file, whole; the caller releases it. */
 void golden_read(const char *name, struct text *text);

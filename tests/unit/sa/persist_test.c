@@ -157,7 +157,8 @@ static void what_is_written_down_is_read_as_it_was(void **state)
     assert_int_equal(counts_of(reader).groups, 3);
     assert_int_equal(counts_of(reader).services, 2);
     assert_int_equal(counts_of(reader).subscriptions, 2);
-    assert_int_equal(sa_heritage(reader), world->subnet->ports.items[world->subnet->own_port].lid);
+    assert_int_equal(sa_registry_master(reader),
+                     world->subnet->ports.items[world->subnet->own_port].lid);
     text_release(&text);
     sa_free(reader);
 }
@@ -242,7 +243,7 @@ static void a_file_of_opensm_is_read(void **state)
     assert_int_equal(group->members.items[0].guid, 0x100001);
     assert_int_equal(counts_of(reader).services, 1);
     assert_int_equal(counts_of(reader).subscriptions, 1);
-    assert_int_equal(sa_heritage(reader), 0); /* nobody knows whose it is */
+    assert_int_equal(sa_registry_master(reader), 0); /* nobody knows whose it is */
     sa_free(reader);
 }
 
@@ -331,10 +332,10 @@ static void a_standby_learns_what_its_master_knows(void **state)
     struct sa_world *world = *state;
     register_things(world);
     struct sa *standby = a_standby(world);
-    assert_int_equal(sa_heritage(standby), 0);
+    assert_int_equal(sa_registry_master(standby), 0);
     size_t whole = talk(world, standby);
     assert_true(same_registrations(world->sa, standby));
-    assert_int_equal(sa_heritage(standby), MASTER);
+    assert_int_equal(sa_registry_master(standby), MASTER);
 
     /* What is new comes as soon as it may, and alone. */
     join(world, 1, "H13");
@@ -442,7 +443,7 @@ static void beside_a_master_that_tells_nothing_nothing_is_known(void **state)
     talk(world, standby);
     assert_int_equal(counts_of(standby).services, 2);
     sa_follow(standby, world->now, &(struct sa_master){.lid = 9});
-    assert_int_equal(sa_heritage(standby), 0);
+    assert_int_equal(sa_registry_master(standby), 0);
     assert_int_equal(counts_of(standby).services, 0);
     assert_int_equal(counts_of(standby).groups, 0);
     sa_free(standby);

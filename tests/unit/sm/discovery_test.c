@@ -70,7 +70,7 @@ static void note_lids(struct toy *toy, unsigned lids[16])
 
 static void assert_lids(struct toy *toy, const unsigned lids[16])
 {
-    unsigned now[16];
+    unsigned now[16] = {0};
     note_lids(toy, now);
     for (unsigned i = 0; i < toy->node_count; i++)
         assert_int_equal(now[i], lids[i]);
@@ -78,7 +78,7 @@ static void assert_lids(struct toy *toy, const unsigned lids[16])
 
 static void the_same_subnet_gets_the_same_lids(void **state)
 {
-    unsigned lids[16];
+    unsigned lids[16] = {0};
     struct toy *toy = toy_up(state, line);
     note_lids(toy, lids);
     toy_close(state);
@@ -88,7 +88,7 @@ static void the_same_subnet_gets_the_same_lids(void **state)
 
 static void lids_stay_when_everything_is_looked_at_again(void **state)
 {
-    unsigned lids[16];
+    unsigned lids[16] = {0};
     struct toy *toy = toy_up(state, line);
     note_lids(toy, lids);
     sm_look_again(toy->sm, toy->now);
@@ -100,7 +100,7 @@ static void lids_stay_when_everything_is_looked_at_again(void **state)
 
 static void the_next_manager_keeps_the_lids_that_it_finds(void **state)
 {
-    unsigned lids[16];
+    unsigned lids[16] = {0};
     struct sm_config config = toy_config();
     struct toy *toy = start(state, line, "H2", &config);
     toy_settle(toy);

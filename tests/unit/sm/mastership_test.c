@@ -187,10 +187,10 @@ static void who_still_learns_is_handed_over_to_later(void **state)
 {
     struct toy *toy = in_state(state, SM_STANDBY);
     uint8_t info[64] = {0};
-    sm_learns(toy->sm, true);
+    sm_set_syncing(toy->sm, true);
     assert_int_equal(toy_tell(toy, "H2", 0, METHOD_SET, HANDOVER, info), STATUS_BAD_VALUE);
     assert_int_equal(state_of(toy, 0), SM_STANDBY);
-    sm_learns(toy->sm, false);
+    sm_set_syncing(toy->sm, false);
     assert_int_equal(toy_tell(toy, "H2", 0, METHOD_SET, HANDOVER, info), STATUS_OK);
     assert_int_equal(state_of(toy, 0), SM_MASTER);
 }

@@ -160,14 +160,14 @@ static bool weathered(void **state, uint64_t seed, unsigned managers)
         "S1-S2 S1-S2 S2-S3 S1-H1 S2-H2 S3-H2 S3-H3",
         "S1-S2 S1-S3 S2-S4 S3-S4 S4-S5 S1-H1 S5-H2 S4-H3",
     };
-    static const char *const seats[] = {"H1", "H2", "H3"};
+    static const char *const seats[TOY_MANAGERS] = {"H1", "H2", "H3"};
     struct storm storm = {.managers = managers};
     rng_seed(&storm.rng, seed, managers);
     storm.refuses = draw(&storm, 3) == 0;
     storm.toy = toy_open(state, subnets[draw(&storm, sizeof subnets / sizeof subnets[0])]);
     text_printf(&storm.toy->events, "STORM_SEED=%llu\n", (unsigned long long)seed);
     struct sm_config config = any_config(&storm);
-    for (unsigned i = 0; i < managers; i++) {
+    for (unsigned i = 0; i < managers && i < TOY_MANAGERS; i++) {
         config.priority = (uint8_t)draw(&storm, 3);
         toy_seat(storm.toy, seats[i], &config);
     }

@@ -37,16 +37,19 @@ static void a_description_of_64_bytes_needs_no_terminator(void **state)
     (void)state;
     static const char longest[] =
         "0123456789012345678901234567890123456789012345678901234567890123 and more";
-    struct sma sma = an_adapter();
-    uint8_t data[SMP_DATA_BYTES] = {0};
-    sma_report_description(&sma, longest);
-    assert_int_equal(get_through(&sma, 1, ATTRIBUTE_NODE_DESCRIPTION, 0, data), STATUS_OK);
-    assert_memory_equal(data, longest, 64);
-    sma_report_description(&sma, "short");
-    assert_int_equal(get_through(&sma, 1, ATTRIBUTE_NODE_DESCRIPTION, 0, data), STATUS_OK);
-    assert_string_equal((char *)data, "short");
-    assert_int_equal(data[63], 0);
-    sma_release(&sma);
+    const struct sma_options options = plain_options();
+    for (unsigned i = 0; i < 2; i++) {
+        struct sma sma;
+        uint8_t data[SMP_DATA_BYTES] = {0};
+        sma_init(&sma,
+                 &(struct sma_identity){
+                     .kind = 1, .port_count = 1, .guid = 1, .description = i ? "short" : longest},
+                 &options);
+        assert_int_equal(get_through(&sma, 1, ATTRIBUTE_NODE_DESCRIPTION, 0, data), STATUS_OK);
+        assert_memory_equal(data, i ? "short" : longest, i ? sizeof "short" : 64);
+        assert_int_equal(data[63], i ? 0 : '3');
+        sma_release(&sma);
+    }
 }
 
 static void unknown_attributes_are_refused(void **state)

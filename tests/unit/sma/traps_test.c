@@ -105,38 +105,6 @@ static void trap_144_tells_the_new_capability_mask(void **state)
     sma_release(&sma);
 }
 
-static void trap_144_tells_of_a_new_description_at_every_port(void **state)
-{
-    (void)state;
-    struct sma sma = told_adapter();
-    struct sma_output output;
-    give_lids(&sma, 2, LID, MANAGER);
-    sma_report_description(&sma, "renamed");
-    for (unsigned port = 1; port <= 2; port++) {
-        const uint8_t *details = details_of(&sma, 144, INFORMATION, &output);
-        assert_int_equal(output.port, port);
-        assert_int_equal(wire_get(details, TRAP_LOCAL_CHANGES_OTHER), 1);
-        assert_int_equal(wire_get(details, TRAP_LOCAL_CHANGES_NODE_DESCRIPTION), 1);
-        assert_int_equal(wire_get(details, TRAP_LOCAL_CHANGES_LINK_WIDTH_ENABLED), 0);
-    }
-    sma_release(&sma);
-}
-
-static void trap_145_tells_the_new_system_guid(void **state)
-{
-    (void)state;
-    struct sma sma = told_switch();
-    struct sma_output output;
-    uint8_t data[SMP_DATA_BYTES] = {0};
-    sma_report_system_guid(&sma, 0xABCDEF0123456789);
-    const uint8_t *details = details_of(&sma, 145, INFORMATION, &output);
-    assert_int_equal(wire_get(details, TRAP_SYSTEM_IMAGE_GUID_LID), LID);
-    assert_int_equal(wire_get(details, TRAP_SYSTEM_IMAGE_GUID_GUID), 0xABCDEF0123456789);
-    assert_int_equal(get_through(&sma, 1, ATTRIBUTE_NODE_INFO, 0, data), STATUS_OK);
-    assert_int_equal(wire_get(data, NODE_INFO_SYSTEM_IMAGE_GUID), 0xABCDEF0123456789);
-    sma_release(&sma);
-}
-
 static const struct sma_key_violation violation = {
     .slid = 21, .dlid = 22, .key = 0x8123, .sl = 3, .src_qp = 0x10, .dest_qp = 1};
 
@@ -353,8 +321,6 @@ int main(void)
         cmocka_unit_test(an_adapter_says_nothing_about_its_links),
         cmocka_unit_test(traps_129_to_131_tell_the_port),
         cmocka_unit_test(trap_144_tells_the_new_capability_mask),
-        cmocka_unit_test(trap_144_tells_of_a_new_description_at_every_port),
-        cmocka_unit_test(trap_145_tells_the_new_system_guid),
         cmocka_unit_test(traps_257_and_258_tell_who_used_which_key),
         cmocka_unit_test(trap_259_tells_the_switchs_port_as_well),
         cmocka_unit_test(a_wrong_p_key_at_a_switchs_own_port_is_trap_257),

@@ -63,7 +63,7 @@ static int remove_folder(void **state)
 
 static int read_sweep(struct sweep *sweep, const char *text, struct err *err)
 {
-    return sweep_read_text(sweep, path_of("x.sweep"), text, strlen(text), err);
+    return sweep_read(sweep, from_text(path_of("x.sweep"), text, err));
 }
 
 static struct sweep read_well(const char *text)

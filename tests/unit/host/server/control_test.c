@@ -7,7 +7,7 @@
 
 struct stage {
     struct world world;
-    struct lobby lobby;
+    struct clients clients;
     struct text out;
 };
 
@@ -17,7 +17,7 @@ static int set_stage(void **state)
     struct attachment attachment = {0};
     world_make(&stage->world);
     attachment.node = stage->world.a;
-    lobby_init(&stage->lobby, stage->world.fabric, &attachment);
+    clients_init(&stage->clients, stage->world.fabric, &attachment);
     *state = stage;
     return 0;
 }
@@ -26,7 +26,7 @@ static int clear_stage(void **state)
 {
     struct stage *stage = *state;
     text_release(&stage->out);
-    lobby_release(&stage->lobby);
+    clients_release(&stage->clients);
     world_end(&stage->world);
     mem_free(stage);
     return 0;
@@ -41,7 +41,7 @@ static int control(struct stage *stage, const char *command, bool json)
         if (*at == ' ')
             *at = 0;
     text_clear(&stage->out);
-    int result = control_run(&stage->lobby, words, json, &stage->out);
+    int result = control_run(&stage->clients, words, json, &stage->out);
     fabric_run_network(stage->world.fabric, TIME_NEVER);
     return result;
 }
@@ -108,12 +108,12 @@ static void a_node_takes_another_guid(void **state)
 static bool is_answered(struct stage *stage, unsigned attribute)
 {
     struct mad_file *file =
-        mad_file_open(stage->lobby.mads, world_port(&stage->world, stage->world.a, 1), NULL);
+        mad_file_open(stage->clients.mads, world_port(&stage->world, stage->world.a, 1), NULL);
     struct registration client = {.class = CLASS_SUBN_DIRECTED, .class_version = 1};
     struct sent_mad smp = make_smp(attribute, 1, (uint8_t[]){1}, 1);
     smp.head.agent = (uint32_t)mad_file_register(file, &client);
     mad_file_send(file, 0, &smp.head, smp.mad, MAD_BYTES);
-    world_run(&stage->world, stage->lobby.mads, 0);
+    world_run(&stage->world, stage->clients.mads, 0);
     bool answered = mad_file_next(file) != NULL;
     mad_file_close(file);
     return answered;
@@ -192,7 +192,7 @@ static void nonsense_is_told_and_changes_nothing(void **state)
     }
     assert_int_equal(totals_of(stage).events, before);
     assert_int_equal(totals_of(stage).links_down, 0);
-    assert_false(stage->lobby.stop);
+    assert_false(stage->clients.stop);
 }
 
 static void reports_fit_a_terminal(void **state)
@@ -200,7 +200,7 @@ static void reports_fit_a_terminal(void **state)
     struct stage *stage = *state;
     static const char *const reports[] = {"status", "counters S0", "counters S0 1"};
     struct mad_file *file =
-        mad_file_open(stage->lobby.mads, world_port(&stage->world, stage->world.a, 1), NULL);
+        mad_file_open(stage->clients.mads, world_port(&stage->world, stage->world.a, 1), NULL);
     for (size_t i = 0; i < 3; i++) {
         assert_done(stage, reports[i]);
         for (const char *at = stage->out.data; *at;) {
@@ -219,7 +219,7 @@ static void the_server_can_be_stopped(void **state)
 {
     struct stage *stage = *state;
     assert_done(stage, "stop");
-    assert_true(stage->lobby.stop);
+    assert_true(stage->clients.stop);
 }
 
 #define CLAIM(name) cmocka_unit_test_setup_teardown(name, set_stage, clear_stage)

@@ -8,7 +8,7 @@ enum { IS_SM = 1 << 1 };
 
 struct stage {
     struct world world;
-    struct lobby lobby;
+    struct clients clients;
 };
 
 static int set_stage(void **state)
@@ -18,7 +18,7 @@ static int set_stage(void **state)
     struct err err;
     world_make(&stage->world);
     assert_int_equal(attach_find(&stage->world.topology, "", &attachment, &err), 0);
-    lobby_init(&stage->lobby, stage->world.fabric, &attachment);
+    clients_init(&stage->clients, stage->world.fabric, &attachment);
     *state = stage;
     return 0;
 }
@@ -26,7 +26,7 @@ static int set_stage(void **state)
 static int clear_stage(void **state)
 {
     struct stage *stage = *state;
-    lobby_release(&stage->lobby);
+    clients_release(&stage->clients);
     world_end(&stage->world);
     mem_free(stage);
     return 0;
@@ -40,7 +40,7 @@ static struct request ask(enum ask what)
 /* Asks in a session of its own; the answer's data, as far as they fit, go to `data`. */
 static int question(struct stage *stage, const struct request *request, void *data, size_t size)
 {
-    struct session *session = session_begin(&stage->lobby, NULL, 0, 1);
+    struct session *session = session_begin(&stage->clients, NULL, 0, 1);
     const char *packet;
     struct answer answer;
     size_t bytes;
@@ -59,7 +59,7 @@ static int question(struct stage *stage, const struct request *request, void *da
 /* Opens or becomes a manager; NULL if that is refused. */
 static struct session *stay(struct stage *stage, struct request request, uint32_t handle)
 {
-    struct session *session = session_begin(&stage->lobby, NULL, handle, 1);
+    struct session *session = session_begin(&stage->clients, NULL, handle, 1);
     const char *packet;
     size_t bytes;
     assert_int_equal(session_receive(session, &request, sizeof request, NULL, 0), 0);
@@ -161,7 +161,7 @@ static void a_manager_is_announced_while_its_session_lives(void **state)
 
 static int first_packet(struct stage *stage, const void *packet, size_t bytes)
 {
-    struct session *session = session_begin(&stage->lobby, NULL, 0, 1);
+    struct session *session = session_begin(&stage->clients, NULL, 0, 1);
     int result = session_receive(session, packet, bytes, NULL, 0);
     session_end(session);
     return result;
@@ -199,7 +199,7 @@ static void another_version_is_told_so(void **state)
 static void a_long_answer_goes_out_in_pieces(void **state)
 {
     struct stage *stage = *state;
-    struct session *session = session_begin(&stage->lobby, NULL, 0, 1);
+    struct session *session = session_begin(&stage->clients, NULL, 0, 1);
     struct request request = ask(ASK_CTL);
     const char *packet;
     size_t bytes, total = 0, packets = 0;

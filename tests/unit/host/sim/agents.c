@@ -12,7 +12,7 @@ void agents_use_lane_0(struct fabric *fabric)
         size_t maps = fabric->nodes[i].is_switch ? ports * ports : ports;
         memset(sma->sl2vl, 0, maps * sizeof *sma->sl2vl);
         if (fabric->data)
-            gate_refresh_node(fabric, i);
+            data_port_refresh_node(fabric, i);
     }
 }
 

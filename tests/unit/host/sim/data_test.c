@@ -17,14 +17,14 @@ struct traffic_world {
     uint64_t last_loss; /* when */
 };
 
-static void note_delivered(void *context, uint64_t now, const struct data_packet *packet)
+static void note_delivered(void *context, uint64_t now, const struct packet_view *packet)
 {
     struct traffic_world *world = context;
     (void)now;
     world->looped += packet->hops > world->world.topology.nodes.count;
 }
 
-static void note_lost(void *context, uint64_t now, const struct data_packet *packet,
+static void note_lost(void *context, uint64_t now, const struct packet_view *packet,
                       enum loss cause, uint32_t port)
 {
     struct traffic_world *world = context;

@@ -28,7 +28,7 @@ static void note_event(void *context, uint64_t now, unsigned manager, const stru
     laned->warnings += event->kind == SM_EVENT_WARNING;
 }
 
-static void note_delivered(void *context, uint64_t now, const struct data_packet *packet)
+static void note_delivered(void *context, uint64_t now, const struct packet_view *packet)
 {
     struct laned *laned = context;
     (void)now, (void)packet;

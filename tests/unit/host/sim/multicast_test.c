@@ -33,7 +33,7 @@ static bool receives(const struct group_world *world, unsigned dlid, uint32_t po
     return member && group_member_receives(member);
 }
 
-static void note_delivered(void *context, uint64_t now, const struct data_packet *packet)
+static void note_delivered(void *context, uint64_t now, const struct packet_view *packet)
 {
     struct group_world *world = context;
     uint64_t name = hash_mix(hash_mix(packet->made) + packet->source);

@@ -35,14 +35,14 @@ static unsigned host_at(const struct parted *parted, uint32_t port)
     return i;
 }
 
-static void note_delivered(void *context, uint64_t now, const struct data_packet *packet)
+static void note_delivered(void *context, uint64_t now, const struct packet_view *packet)
 {
     struct parted *parted = context;
     (void)now;
     parted->delivered[host_at(parted, packet->source)][host_at(parted, packet->destination)]++;
 }
 
-static void note_lost(void *context, uint64_t now, const struct data_packet *packet,
+static void note_lost(void *context, uint64_t now, const struct packet_view *packet,
                       enum loss cause, uint32_t port)
 {
     struct parted *parted = context;

@@ -24,7 +24,7 @@ struct service_world {
     uint16_t levels[TRAFFICS]; /* service levels seen, by bit */
 };
 
-static void note_delivered(void *context, uint64_t now, const struct data_packet *packet)
+static void note_delivered(void *context, uint64_t now, const struct packet_view *packet)
 {
     struct service_world *world = context;
     if (packet->traffic >= TRAFFICS)
@@ -491,7 +491,7 @@ static void routes_use_no_more_lanes_than_the_narrowest_link(void **state)
     assert_true(runs(&world, TIME_MS));
     struct data_totals totals;
     fabric_data_totals(world.world.fabric, &totals);
-    assert_int_equal(totals.lost[LOSS_NO_LANE], 0);
+    assert_int_equal(totals.lost[LOSS_NO_VL], 0);
     close_world(&world);
 }
 

@@ -175,7 +175,7 @@ static void a_standby_follows_its_master_s_administration(void **state)
     const struct groups *groups = sa_groups(sim_sa(away.world.sim, standby));
     assert_non_null(groups_find(groups, mgid));
     assert_int_equal(groups_find(groups, mgid)->members.count, 1);
-    assert_int_equal(sa_heritage(sim_sa(away.world.sim, standby)), lid_of(&away, "H0"));
+    assert_int_equal(sa_registry_master(sim_sa(away.world.sim, standby)), lid_of(&away, "H0"));
     /* And goes on to. */
     answer_to(&away, sim_clients_join(away.clients, host(&away.world, "H4"), mgid));
     run_for(&away.world, 1 * TIME_S);
@@ -194,7 +194,7 @@ static void a_standby_that_is_sent_in_circles_says_so_once(void **state)
     unsigned standby = stand_by(&away);
     run_for(&away.world, 20 * TIME_S);
     struct sa *sa = sim_sa(away.world.sim, standby);
-    assert_int_equal(sa_heritage(sa), 0);
+    assert_int_equal(sa_registry_master(sa), 0);
     assert_true(sa_next_trouble(sa, &err));
     assert_non_null(strstr(err.message, "which has redirected us already"));
     assert_false(sa_next_trouble(sa, &err));

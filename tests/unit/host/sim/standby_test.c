@@ -120,7 +120,7 @@ static void a_standby_with_a_copy_takes_over_without_reading_or_writing_tables(v
 static void without_a_copy_it_reads_everything(void **state)
 {
     struct sm_config config = pair_config();
-    config.mirror_rate = 0;
+    config.copy_rate = 0;
     struct pair *pair = open_pair(state, &config);
     run_for(&pair->world, 3 * TIME_S);
     assert_false(sm_has_copy(sim_manager(pair->world.sim, pair->standby)));
@@ -148,7 +148,7 @@ static void a_standby_changes_nothing(void **state)
 static void the_copy_keeps_to_its_pace(void **state)
 {
     struct sm_config config = pair_config();
-    config.mirror_rate = 100;
+    config.copy_rate = 100;
     struct pair *pair = open_pair(state, &config);
     while (sm_state(sim_manager(pair->world.sim, pair->standby)) != SM_STANDBY)
         assert_true(sim_step(pair->world.sim, 10 * TIME_S));
@@ -460,7 +460,7 @@ static void a_standby_that_learns_is_not_handed_over_to_at_once(void **state)
     struct pair *pair = open_pair_of(state, &config, &config);
     better.priority = 9;
     unsigned newcomer = sim_add_manager(pair->world.sim, host(&pair->world, "H5"), &better);
-    sm_learns(sim_manager(pair->world.sim, newcomer), true);
+    sm_set_syncing(sim_manager(pair->world.sim, newcomer), true);
     run_for(&pair->world, 1500 * TIME_MS);
     assert_int_equal(state_of(pair, newcomer), SM_STANDBY);
     assert_int_equal(state_of(pair, pair->master), SM_MASTER);

@@ -4,8 +4,8 @@
 
 #include "routing/check/quality.h"
 #include "routing/check/verify.h"
+#include "routing/engines/dmodk.h"
 #include "routing/engines/engine_list.h"
-#include "routing/engines/turns.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -239,17 +239,7 @@ static void what_is_no_tree_is_refused_with_a_link_that_shows_it(void **state)
     assert_int_equal(engine_ftree.compute(&network, &(struct engine_options){0}, &routes, &err),
                      -EMEDIUMTYPE);
     network_release(&network);
-    /* Two spines without a leaf in common. */
-    network_init(&network);
-    for (unsigned i = 0; i < 5; i++)
-        network_add_switch(&network, 1 + i, (uint16_t)(1 + i), 0, 4);
-    for (unsigned leaf = 0; leaf < 3; leaf++)
-        network_add_terminal(&network, 100 + leaf, (uint16_t)(10 + leaf), 0, leaf, 4);
-    network_link(&network, 0, 1, 3, 1);
-    network_link(&network, 1, 1, 3, 2);
-    network_link(&network, 1, 2, 4, 1);
-    network_link(&network, 2, 2, 4, 2);
-    assert_int_equal(network_finish(&network), 0);
+    build_torn_tree(&network);
     assert_int_equal(engine_ftree.compute(&network, &(struct engine_options){0}, &routes, &err),
                      -ENETUNREACH);
     assert_non_null(strstr(err.message, "too much of the tree is missing"));

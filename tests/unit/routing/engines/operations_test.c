@@ -3,7 +3,7 @@
 
 #include "routing/check/verify.h"
 #include "routing/paper/paper_cost.h"
-#include "routing/update/order.h"
+#include "routing/update/make_plan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -151,16 +151,7 @@ static void a_second_try_costs_what_both_took(void **state)
     (void)state;
     /* Two spines, each without a link to one of the leaves: the top stage as roots is no use. */
     struct network network;
-    network_init(&network);
-    for (unsigned i = 0; i < 5; i++)
-        network_add_switch(&network, 1 + i, (uint16_t)(1 + i), 0, 4);
-    for (unsigned leaf = 0; leaf < 3; leaf++)
-        network_add_terminal(&network, 100 + leaf, (uint16_t)(10 + leaf), 0, leaf, 4);
-    network_link(&network, 0, 1, 3, 1);
-    network_link(&network, 1, 1, 3, 2);
-    network_link(&network, 1, 2, 4, 1);
-    network_link(&network, 2, 2, 4, 2);
-    assert_int_equal(network_finish(&network), 0);
+    build_torn_tree(&network);
     uint64_t with_second_try = operations_of(&network, &engine_updn, NULL);
     struct engine_options centre = {.root = ROOT_CENTRE};
     struct routes routes;
@@ -189,22 +180,22 @@ static void planning_an_update_counts_all_that_was_tried(void **state)
     (void)state;
     struct network network;
     struct routes pira, fera;
-    struct order_plan there, back, nothing;
+    struct update_plan there, back, nothing;
     struct err err = {0};
     build_irregular(&network, 5, 0, 1);
     assert_int_equal(engine_pira.compute(&network, &(struct engine_options){0}, &pira, &err), 0);
     assert_int_equal(engine_fera.compute(&network, &(struct engine_options){0}, &fera, &err), 0);
-    order_make(&nothing, &network, &fera, &fera);
-    order_make(&there, &network, &pira, &fera);
-    order_make(&back, &network, &fera, &pira);
-    assert_int_equal(order_drains(&there), 0);
-    assert_true(order_drains(&back) > 0); /* so that every strategy was tried */
+    update_plan_make(&nothing, &network, &fera, &fera);
+    update_plan_make(&there, &network, &pira, &fera);
+    update_plan_make(&back, &network, &fera, &pira);
+    assert_int_equal(update_plan_drains(&there), 0);
+    assert_true(update_plan_drains(&back) > 0); /* so that every strategy was tried */
     uint64_t entries = routes_compare(&pira, &fera).entries;
     assert_true(there.operations > nothing.operations + there.work + entries); /* and the graph's */
     assert_true(back.operations > 6 * there.operations);
-    order_release(&there);
-    order_release(&back);
-    order_release(&nothing);
+    update_plan_release(&there);
+    update_plan_release(&back);
+    update_plan_release(&nothing);
     routes_release(&pira);
     routes_release(&fera);
     network_release(&network);

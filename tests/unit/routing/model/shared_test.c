@@ -4,7 +4,7 @@
 
 #include "routing/check/quality.h"
 #include "routing/check/verify.h"
-#include "routing/update/order.h"
+#include "routing/update/make_plan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -134,16 +134,16 @@ static void tables_with_sharers_can_be_ordered(void **state)
     struct routes before, after;
     struct engine_options first = {.root = ROOT_MANAGER}, second = {.root = ROOT_CENTRE};
     struct err err = {0};
-    struct order_plan plan;
+    struct update_plan plan;
     (void)state;
     build_shared(&kinds[2], 0, &network);
     assert_int_equal(engine_find("updn")->compute(&network, &first, &before, &err), 0);
     assert_int_equal(engine_find("updn")->compute(&network, &second, &after, &err), 0);
     struct routes_difference difference = routes_compare(&before, &after);
     assert_true(difference.entries > 0);
-    order_make(&plan, &network, &before, &after);
+    update_plan_make(&plan, &network, &before, &after);
     assert_true(plan.updates.count + plan.stuck.count >= difference.switches);
-    order_release(&plan);
+    update_plan_release(&plan);
     routes_release(&before);
     routes_release(&after);
     network_release(&network);

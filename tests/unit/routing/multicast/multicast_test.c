@@ -24,7 +24,7 @@ struct world {
     struct routes routes;
     unsigned lane;
     bool *usable;
-    struct multicast_terrain *terrain;
+    struct multicast_base *base;
     struct multicast_check *check;
 };
 
@@ -51,15 +51,14 @@ static bool begin(struct world *world, const char *engine, enum lane_choice lane
     rng_seed(&rng, seed, 77);
     for (uint32_t at = 0; at < world->network.switches.count; at++)
         world->usable[at] = !unusable_in || rng_below(&rng, unusable_in);
-    world->terrain =
-        multicast_terrain_new(&world->network, &world->routes, world->lane, world->usable);
+    world->base = multicast_base_new(&world->network, &world->routes, world->lane, world->usable);
     world->check = multicast_check_new(&world->network, &world->routes);
     return true;
 }
 
 static void end(struct world *world)
 {
-    multicast_terrain_free(world->terrain);
+    multicast_base_free(world->base);
     multicast_check_free(world->check);
     routes_release(&world->routes);
     mem_free(world->usable);
@@ -157,11 +156,11 @@ static void assert_trees_hold(struct world *world, const char *engine, uint64_t 
     struct members members = {0};
     struct multicast_tree tree = {0}, again = {0};
     rng_seed(&rng, seed, 1);
-    struct multicast_terrain *other =
-        multicast_terrain_new(&world->network, &world->routes, world->lane, world->usable);
+    struct multicast_base *other =
+        multicast_base_new(&world->network, &world->routes, world->lane, world->usable);
     for (unsigned group = 0; group < GROUPS; group++) {
         draw_members(&world->network, &rng, &members);
-        multicast_tree_make(world->terrain, MLID + group, members.list.items, members.list.count,
+        multicast_tree_make(world->base, MLID + group, members.list.items, members.list.count,
                             &tree);
         if (check_tree(world, &members, &tree, &err))
             fail_msg("%s, seed %llu: %s", engine, (unsigned long long)seed, err.message);
@@ -174,14 +173,14 @@ static void assert_trees_hold(struct world *world, const char *engine, uint64_t 
         multicast_tree_make(other, MLID + group, members.list.items, members.list.count, &again);
         assert_same(&tree, &again);
         tally.trees++;
-        tally.ordered += multicast_terrain_is_ordered(world->terrain);
+        tally.ordered += multicast_base_is_ordered(world->base);
         tally.missed += tree.missed.count;
         tally.in_vain += missed_in_vain(world, &members, &again);
     }
     if (multicast_check_lanes(world->check, &err))
         fail_msg("%s, seed %llu: %s", engine, (unsigned long long)seed, err.message);
     tally.networks++;
-    multicast_terrain_free(other);
+    multicast_base_free(other);
     multicast_tree_release(&tree);
     multicast_tree_release(&again);
     vec_release(&members.list);
@@ -346,7 +345,7 @@ static void the_root_is_the_nearest_of_those_above_all_members(void **state)
         assert_true(begin(&world, "updn", LANE_FIRST, 0, seed));
         rng_seed(&rng, seed, 5);
         draw_members(&world.network, &rng, &members);
-        multicast_tree_make(world.terrain, MLID, members.list.items, members.list.count, &tree);
+        multicast_tree_make(world.base, MLID, members.list.items, members.list.count, &tree);
         uint32_t *hops = mem_alloc(world.network.switches.count * sizeof *hops);
         uint64_t least = UINT64_MAX, chosen = UINT64_MAX;
         for (uint32_t root = 0; root < world.network.switches.count; root++) {
@@ -383,7 +382,7 @@ static void groups_spread_over_roots_that_are_as_good(void **state)
     for (uint32_t i = 0; i < world.network.terminals.count; i++)
         vec_push(&members.list, ((struct multicast_member){i, true}));
     for (unsigned group = 0; group < 64; group++) {
-        multicast_tree_make(world.terrain, MLID + group, members.list.items, members.list.count,
+        multicast_tree_make(world.base, MLID + group, members.list.items, members.list.count,
                             &tree);
         assert_true(tree.root < 64);
         roots += !used[tree.root];
@@ -406,7 +405,7 @@ static void begin_spoiling(struct world *world, struct members *members,
     assert_true(begin(world, "updn", LANE_FIRST, 0, 1));
     for (uint32_t i = 0; i < world->network.terminals.count; i += 2)
         vec_push(&members->list, ((struct multicast_member){i, true}));
-    multicast_tree_make(world->terrain, MLID, members->list.items, members->list.count, tree);
+    multicast_tree_make(world->base, MLID, members->list.items, members->list.count, tree);
     assert_int_equal(check_tree(world, members, tree, NULL), 0);
 }
 
@@ -529,11 +528,11 @@ static void measure(const char *hosts, unsigned groups, double limit)
     double start = seconds();
     assert_true(begin(&world, "updn", LANE_FIRST, 0, 1));
     double routed = seconds();
-    multicast_terrain_free(world.terrain);
+    multicast_base_free(world.base);
     multicast_check_free(world.check);
     double first = seconds();
-    world.terrain = multicast_terrain_new(&world.network, &world.routes, 0, world.usable);
-    double terrain = seconds();
+    world.base = multicast_base_new(&world.network, &world.routes, 0, world.usable);
+    double base = seconds();
     world.check = multicast_check_new(&world.network, &world.routes);
     double check = seconds();
     rng_seed(&rng, 1, 1);
@@ -544,7 +543,7 @@ static void measure(const char *hosts, unsigned groups, double limit)
                members.list.items[members.list.count - 1].end_point & NETWORK_SWITCH)
             members.list.count--; /* of hosts */
         double before = seconds();
-        multicast_tree_make(world.terrain, MLID + group, members.list.items, members.list.count,
+        multicast_tree_make(world.base, MLID + group, members.list.items, members.list.count,
                             &tree);
         double made = seconds();
         assert_int_equal(check_tree(&world, &members, &tree, NULL), 0);
@@ -556,9 +555,9 @@ static void measure(const char *hosts, unsigned groups, double limit)
     double lanes = seconds() - last;
     print_message("%s hosts, %u groups: routes %.0f ms, terrain %.1f ms, trees %.1f ms; check: "
                   "unicast %.1f ms, trees %.1f ms, lanes %.1f ms\n",
-                  hosts, groups, 1e3 * (routed - start), 1e3 * (terrain - first), 1e3 * making,
-                  1e3 * (check - terrain), 1e3 * checking, 1e3 * lanes);
-    assert_true(terrain - first + making + (check - terrain) + checking + lanes < limit);
+                  hosts, groups, 1e3 * (routed - start), 1e3 * (base - first), 1e3 * making,
+                  1e3 * (check - base), 1e3 * checking, 1e3 * lanes);
+    assert_true(base - first + making + (check - base) + checking + lanes < limit);
     multicast_tree_release(&tree);
     vec_release(&members.list);
     end(&world);

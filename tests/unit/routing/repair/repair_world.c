@@ -1,20 +1,15 @@
 #include "repair_world.h"
 
-#include "routing/check/verify.h"
+#include "base/bitset.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct routes compute_routes(const struct network *network, const struct engine *engine)
+bool compute(const struct network *network, const struct engine *engine, struct routes *routes)
 {
     struct engine_options options = {0};
-    struct routes routes;
-    struct err err = {0};
-    if (engine->compute(network, &options, &routes, &err)) {
-        fprintf(stderr, "%s: %s\n", engine->name, err.message);
-        abort();
-    }
-    return routes;
+    struct err err;
+    return engine->compute(network, &options, routes, &err) == 0;
 }
 
 /* ---- what the manager sees ---- */
@@ -72,38 +67,71 @@ static void free_network(struct network *network)
     mem_free(network);
 }
 
-/* What the full check finds, once for the repair and once for its checker. */
+/* What the full check finds, for the repair and for its check. */
 static void learn(struct world *world)
 {
-    struct dependency_graph found;
     struct verify_report report;
     uint32_t *part = mem_alloc((world->network->switches.count + 1) * sizeof *part);
-    verify_routes(world->network, &world->routes, &(struct verify_options){.keep = &found},
+    verify_routes(world->network, &world->routes, &(struct verify_options){.keep = &world->checked},
                   &report);
-    dependency_copy(&world->graph, &found);
-    world->standing.known = standing_take(&world->standing, &found, &report, world->routes.ranks) &&
-                            network_parts(world->network, part) == 1;
+    repair_state_begin(&world->state, world->network, world->checked.vls, world->routes.ranks);
+    dependency_each(&world->checked, repair_state_note, &world->state);
+    world->state.known = repair_state_end(&world->state, report.load, report.load_max) &&
+                         network_parts(world->network, part) == 1;
+    report.load = NULL;
     verify_report_release(&report);
     mem_free(part);
+}
+
+static void world_begin(struct world *world, uint64_t seed)
+{
+    rng_seed(&world->rng, seed, 2);
+    world->index = mem_alloc(world->draft.switches * sizeof *world->index);
+    world->network = build(&world->draft, world->lmc, world->index);
+    if (!compute(world->network, world->engine, &world->routes))
+        abort();
+    learn(world);
 }
 
 void world_init(struct world *world, const char *engine, uint64_t seed, uint32_t largest)
 {
     *world = (struct world){.engine = engine_find(engine)};
     world->lmc = world->engine->renames ? 2 : 0;
-    rng_seed(&world->rng, seed, 2);
     draft_random(&world->draft, seed, largest);
-    world->index = mem_alloc(world->draft.switches * sizeof *world->index);
-    world->network = build(&world->draft, world->lmc, world->index);
-    world->routes = compute_routes(world->network, world->engine);
-    learn(world);
+    world_begin(world, seed);
+}
+
+void world_init_tree(struct world *world, const char *engine, const char *k, uint64_t seed)
+{
+    const char *words[] = {k, "n=3"};
+    struct network tree;
+    struct draft *draft = &world->draft;
+    *world = (struct world){.engine = engine_find(engine)};
+    build_kind(&tree, "kary", words, 2, 0, 1);
+    draft->switches = (uint32_t)tree.switches.count;
+    draft->dead = mem_zalloc(draft->switches, sizeof *draft->dead);
+    for (uint32_t at = 0; at < draft->switches; at++) {
+        unsigned ports = tree.switches.items[at].port_count;
+        draft->ports = ports > draft->ports ? ports : draft->ports;
+        for (uint32_t e = tree.first_edge[at]; e < tree.first_edge[at + 1]; e++) {
+            const struct network_edge *edge = &tree.edges[e];
+            if (at < edge->to)
+                vec_push(&draft->links,
+                         ((struct draft_link){at, edge->to, edge->port, edge->to_port, false}));
+        }
+    }
+    for (size_t i = 0; i < tree.terminals.count; i++)
+        vec_push(&draft->hosts,
+                 ((struct draft_host){tree.terminals.items[i].at, tree.terminals.items[i].port}));
+    network_release(&tree);
+    world_begin(world, seed);
 }
 
 void world_release(struct world *world)
 {
     vec_release(&world->unwritten);
-    dependency_release(&world->graph);
-    standing_release(&world->standing);
+    dependency_release(&world->checked);
+    repair_state_release(&world->state);
     routes_release(&world->routes);
     free_network(world->network);
     mem_free(world->index);
@@ -139,29 +167,28 @@ bool world_change(struct world *world)
 
 static void copy_tables(const struct world *world, const struct step *step, struct routes *routes)
 {
+    const struct routes *from = &world->routes;
+    uint32_t switches = (uint32_t)world->network->switches.count;
     routes_init(routes, step->network, world->engine->name);
-    routes->vls = world->routes.vls;
-    for (uint32_t old = 0; old < world->network->switches.count; old++)
-        if (step->to_new[old] != NETWORK_NONE)
-            memcpy(routes_row(routes, step->to_new[old]), routes_row(&world->routes, old),
-                   routes->stride < world->routes.stride ? routes->stride : world->routes.stride);
-    if (world->routes.service_levels) {
+    routes->vls = from->vls;
+    size_t both = routes->stride < from->stride ? routes->stride : from->stride;
+    if (from->service_levels)
         routes->service_levels = mem_zalloc((size_t)routes->switch_count * routes->stride, 1);
-        for (uint32_t old = 0; old < world->network->switches.count; old++)
-            if (step->to_new[old] != NETWORK_NONE)
-                memcpy(routes->service_levels + (size_t)step->to_new[old] * routes->stride,
-                       world->routes.service_levels + (size_t)old * world->routes.stride,
-                       routes->stride < world->routes.stride ? routes->stride
-                                                             : world->routes.stride);
+    if (from->offsets)
+        routes->offsets = mem_zalloc((size_t)routes->switch_count * routes->switch_count, 1);
+    for (uint32_t old = 0; old < switches; old++) {
+        uint32_t at = step->to_new[old];
+        if (at == NETWORK_NONE)
+            continue;
+        memcpy(routes_row(routes, at), routes_row(from, old), both);
+        if (from->service_levels)
+            memcpy(routes->service_levels + (size_t)at * routes->stride,
+                   from->service_levels + (size_t)old * from->stride, both);
+        for (uint32_t k = 0; from->offsets && k < switches; k++)
+            if (step->to_new[k] != NETWORK_NONE)
+                routes->offsets[(size_t)at * routes->switch_count + step->to_new[k]] =
+                    from->offsets[(size_t)old * from->switch_count + k];
     }
-    if (!world->routes.offsets)
-        return;
-    routes->offsets = mem_zalloc((size_t)routes->switch_count * routes->switch_count, 1);
-    for (uint32_t a = 0; a < world->network->switches.count; a++)
-        for (uint32_t b = 0; b < world->network->switches.count; b++)
-            if (step->to_new[a] != NETWORK_NONE && step->to_new[b] != NETWORK_NONE)
-                routes->offsets[(size_t)step->to_new[a] * routes->switch_count + step->to_new[b]] =
-                    world->routes.offsets[(size_t)a * world->routes.switch_count + b];
 }
 
 static uint64_t guid_behind(const struct network *network, uint32_t channel)
@@ -194,11 +221,11 @@ static void forget_new_parts(const struct world *world, struct step *step)
     }
 }
 
-/* What was before is what the switches have still, and may have to be mended again. */
+/* What was before is what the switches have still, and may have to be repaired again. */
 static void put_back_unwritten(const struct world *world, struct step *step)
 {
     for (size_t i = 0; i < world->unwritten.count; i++) {
-        struct repair_entry entry = world->unwritten.items[i];
+        struct table_change entry = world->unwritten.items[i];
         uint32_t at = step->to_new[entry.at];
         if (at == NETWORK_NONE || entry.lid > step->network->top_lid ||
             step->network->owner[entry.lid] == NETWORK_NONE)
@@ -210,7 +237,7 @@ static void put_back_unwritten(const struct world *world, struct step *step)
     }
 }
 
-void world_begin_step(struct world *world, struct step *step)
+void step_begin(struct step *step, struct world *world)
 {
     const struct draft *draft = &world->draft;
     *step = (struct step){0};
@@ -225,17 +252,36 @@ void world_begin_step(struct world *world, struct step *step)
     copy_tables(world, step, &step->after);
     put_back_unwritten(world, step);
     forget_new_parts(world, step);
-    step->known = world->standing.known &&
-                  repair_compare(&step->repair, &world->standing, world->network, &world->routes,
-                                 step->network, &step->held, step->to_new, NULL);
-    if (step->known)
-        dependency_move(&step->graph, &world->graph, step->network, step->to_new,
-                        step->repair.fresh);
+    size_t unwritten = step->repair.ends.count;
+    step->known = world->state.known &&
+                  repair_compare(&step->repair, &world->state, world->network, &world->routes,
+                                 step->network, &step->held, step->to_new);
+    if (!step->known)
+        return;
+    verify_change_begin(&step->change, world->network, &world->checked, step->network,
+                        step->to_new);
+    for (size_t i = 0; i < unwritten; i++)
+        vec_push(&step->change.entries, ((struct verify_entry){step->repair.ends.items[i].at,
+                                                               step->repair.ends.items[i].lid}));
 }
 
-void world_end_step(struct world *world, struct step *step, bool repaired)
+bool step_repair(struct step *step)
 {
-    standing_release(&world->standing);
+    struct err err;
+    return step->known && repair_tables(&step->repair, step->network, &step->after, &err) == 0 &&
+           repair_plan(&step->repair, &step->after, &step->plan);
+}
+
+int step_check(struct step *step, struct err *err)
+{
+    return verify_change(&step->change, &step->after, step->repair.entries.items,
+                         step->repair.entries.count, &step->plan, err);
+}
+
+void step_end(struct step *step, struct world *world, bool repaired)
+{
+    repair_state_release(&world->state);
+    dependency_release(&world->checked);
     routes_release(&world->routes);
     free_network(world->network);
     mem_free(world->index);
@@ -243,13 +289,11 @@ void world_end_step(struct world *world, struct step *step, bool repaired)
     world->routes = step->after;
     world->index = step->index;
     if (repaired) {
-        world->standing = step->repair.standing;
-        step->repair.standing = (struct standing){0};
-        dependency_release(&world->graph);
-        world->graph = step->graph;
-        step->graph = (struct dependency_graph){0};
+        world->state = step->repair.state;
+        world->checked = step->change.graph;
+        step->repair.state = (struct repair_state){0};
+        step->change.graph = (struct dependency_graph){0};
     } else {
-        dependency_release(&world->graph);
         learn(world);
     }
     step->network = NULL;
@@ -261,7 +305,8 @@ void world_end_step(struct world *world, struct step *step, bool repaired)
 void step_release(struct step *step)
 {
     repair_release(&step->repair);
-    dependency_release(&step->graph);
+    verify_change_release(&step->change);
+    update_plan_release(&step->plan);
     routes_release(&step->held);
     routes_release(&step->before);
     routes_release(&step->after);
@@ -271,27 +316,46 @@ void step_release(struct step *step)
         free_network(step->network);
 }
 
+/* ---- what must hold ---- */
+
+static bool arrives(const struct network *network, const struct routes *routes, uint32_t at,
+                    uint32_t lid)
+{
+    for (size_t hops = 0; hops <= network->switches.count; hops++) {
+        uint8_t port = routes_port(routes, at, lid);
+        const struct network_switch *node = &network->switches.items[at];
+        if (port > node->port_count)
+            return false;
+        if (network_leads_to(network, at, port, network->owner[lid]))
+            return true;
+        uint32_t peer = network->ports.items[node->first_port + port].peer;
+        if (port == 0 || peer == NETWORK_NONE || !(peer & NETWORK_SWITCH))
+            return false;
+        at = peer & ~NETWORK_SWITCH;
+    }
+    return false;
+}
+
 uint64_t count_broken(const struct network *network, const struct routes *routes)
 {
     uint64_t broken = 0;
-    for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
-        if (network->owner[lid] == NETWORK_NONE)
-            continue;
-        for (uint32_t from = 0; from < network->switches.count; from++) {
-            uint32_t at = from, end = NETWORK_NONE;
-            for (size_t hops = 0; hops <= network->switches.count; hops++) {
-                uint8_t port = routes_port(routes, at, lid);
-                const struct network_switch *node = &network->switches.items[at];
-                end = port == 0 ? NETWORK_SWITCH | at
-                      : port > node->port_count
-                          ? NETWORK_NONE
-                          : network->ports.items[node->first_port + port].peer;
-                if (port == 0 || end == NETWORK_NONE || !(end & NETWORK_SWITCH))
-                    break;
-                at = end & ~NETWORK_SWITCH;
-            }
-            broken += end != network->owner[lid];
-        }
-    }
+    for (uint32_t lid = 1; lid <= network->top_lid; lid++)
+        for (uint32_t at = 0; at < network->switches.count && network->owner[lid] != NETWORK_NONE;
+             at++)
+            broken += !arrives(network, routes, at, lid);
     return broken;
+}
+
+bool tables_hold(const struct network *network, const struct routes *routes,
+                 const struct dependency_graph *covered)
+{
+    struct dependency_graph graph;
+    struct verify_report report;
+    verify_routes(network, routes, &(struct verify_options){.keep = &graph}, &report);
+    bool holds = verify_holds(&report);
+    for (size_t i = 0; covered && i < graph.first_word[network->switches.count]; i++)
+        holds &= !(graph.bits[i] & ~covered->bits[i]);
+    verify_report_release(&report);
+    dependency_release(&graph);
+    return holds;
 }

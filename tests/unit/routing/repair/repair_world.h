@@ -1,11 +1,12 @@
-/* A random fabric of which parts go and come, as a manager sees it: only what can be reached from
- * its own switch is there, with indices of its own each time. */
+/* A fabric of which parts go and come, as a manager sees it: only what can be reached from its own
+ * switch is there, with indices of its own each time. */
 #ifndef WEFT_TESTS_ROUTING_REPAIR_WORLD_H
 #define WEFT_TESTS_ROUTING_REPAIR_WORLD_H
 
 #include "networks.h"
 
-#include "routing/check/dependency.h"
+#include "routing/check/verify.h"
+#include "routing/check/verify_change.h"
 #include "routing/repair/repair.h"
 
 struct world {
@@ -16,12 +17,15 @@ struct world {
     struct network *network; /* as it is now */
     uint32_t *index;         /* by switch of the draft: that of the network, or NETWORK_NONE */
     struct routes routes;
-    struct standing standing;
-    struct dependency_graph graph;      /* the checker's own */
-    VEC(struct repair_entry) unwritten; /* entries of `routes` that switches do not have yet */
+    struct repair_state state;          /* what the repair knows of them, */
+    struct dependency_graph checked;    /* and what its check does */
+    VEC(struct table_change) unwritten; /* entries of `routes` that switches do not have yet */
 };
 
+/* A random fabric of up to `largest` switches. */
 void world_init(struct world *world, const char *engine, uint64_t seed, uint32_t largest);
+/* A tree of three levels with switches of 2k ports. */
+void world_init_tree(struct world *world, const char *engine, const char *k, uint64_t seed);
 void world_release(struct world *world);
 /* Something goes or comes back; true if something came. */
 bool world_change(struct world *world);
@@ -34,18 +38,27 @@ struct step {
     struct routes before; /* the same without what leads out of links that changed */
     struct routes after;
     struct repair repair;
-    struct dependency_graph graph;
+    struct verify_change change;
+    struct update_plan plan;
     bool known; /* there is something to be repaired */
 };
 /* The tables of today in the network after the change, ready to be repaired. */
-void world_begin_step(struct world *world, struct step *step);
-/* Takes the step's tables, which are right; those of an engine are learnt. */
-void world_end_step(struct world *world, struct step *step, bool repaired);
+void step_begin(struct step *step, struct world *world);
+/* Repairs the tables in `after` and plans the updates; false if there is no repair. */
+bool step_repair(struct step *step);
+/* What the check says to the repair as it is: 0 or an error, with the message in `err`. */
+int step_check(struct step *step, struct err *err);
+/* The world takes the tables, which are right; those of an engine are learnt. */
+void step_end(struct step *step, struct world *world, bool repaired);
 void step_release(struct step *step);
 
 /* Entries whose walk does not arrive, found without the repair's help. */
 uint64_t count_broken(const struct network *network, const struct routes *routes);
+/* The full check. `covered`: all dependencies that it finds must be there; or NULL. */
+bool tables_hold(const struct network *network, const struct routes *routes,
+                 const struct dependency_graph *covered);
 
-struct routes compute_routes(const struct network *network, const struct engine *engine);
+/* False if the engine refuses. */
+bool compute(const struct network *network, const struct engine *engine, struct routes *routes);
 
 #endif

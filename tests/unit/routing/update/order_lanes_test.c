@@ -5,9 +5,9 @@
 #include "networks.h"
 
 #include "routing/check/transition.h"
-#include "routing/files/order_text.h"
 #include "routing/files/path_levels.h"
-#include "routing/update/order.h"
+#include "routing/files/update_plan_text.h"
+#include "routing/update/make_plan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,7 +60,7 @@ static bool cut_link(struct network *network, uint64_t number)
 }
 
 static bool is_safe(const struct network *network, const struct routes *before,
-                    const struct routes *after, const struct order_plan *plan)
+                    const struct routes *after, const struct update_plan *plan)
 {
     struct transition_report report;
     verify_transition(network, before, after, plan, &report);
@@ -73,7 +73,7 @@ static bool is_safe(const struct network *network, const struct routes *before,
 
 /* ---- states on the way, judged by the check of plain routes, which knows nothing of plans ---- */
 
-static void apply(const struct order_update *update, const struct routes *after,
+static void apply(const struct table_update *update, const struct routes *after,
                   struct routes *mixed)
 {
     uint32_t end = (uint32_t)update->first_lid + update->lid_count;
@@ -146,14 +146,14 @@ static void hold_lanes(struct routes *mixed, uint16_t lanes)
 }
 
 static void check_states(const struct network *network, const struct routes *before,
-                         const struct routes *after, const struct order_plan *plan)
+                         const struct routes *after, const struct update_plan *plan)
 {
     struct routes mixed;
     struct rng rng;
     rng_seed(&rng, plan->updates.count, 0);
     copy_old(&mixed, network, before);
     for (size_t wave = 0; wave < plan->waves.count; wave++) {
-        const struct order_wave *item = &plan->waves.items[wave];
+        const struct update_wave *item = &plan->waves.items[wave];
         for (uint32_t i = item->first; i < item->first + item->count; i++) {
             apply(&plan->updates.items[i], after, &mixed);
             if (rng_below(&rng, item->count) == 0)
@@ -184,7 +184,7 @@ struct outcome {
 
 /* Every lane that is held has to be. */
 static void check_lanes(const struct network *network, const struct routes *before,
-                        const struct routes *after, struct order_plan *plan)
+                        const struct routes *after, struct update_plan *plan)
 {
     uint16_t lanes = plan->stuck_lanes;
     for (unsigned lane = 0; lane < 16; lane++) {
@@ -198,7 +198,7 @@ static void check_lanes(const struct network *network, const struct routes *befo
 
 /* A last drain, before new service levels, is necessary, too. */
 static void check_drains(const struct network *network, const struct routes *before,
-                         const struct routes *after, struct order_plan *plan,
+                         const struct routes *after, struct update_plan *plan,
                          struct outcome *outcome)
 {
     size_t waves = plan->waves.count;
@@ -210,7 +210,7 @@ static void check_drains(const struct network *network, const struct routes *bef
         assert_false(is_safe(network, before, after, plan));
         plan->waves.count++;
     }
-    if (!order_drains(plan))
+    if (!update_plan_drains(plan))
         return;
     outcome->with_drains++;
     for (size_t i = 0; i < waves; i++)
@@ -220,7 +220,7 @@ static void check_drains(const struct network *network, const struct routes *bef
 
 /* First levels are right for old tables, and the plan needs them. */
 static void check_first(const struct network *network, const struct routes *before,
-                        const struct routes *after, struct order_plan *plan,
+                        const struct routes *after, struct update_plan *plan,
                         struct outcome *outcome)
 {
     uint8_t *first = plan->first_levels;
@@ -240,7 +240,8 @@ static void check_first(const struct network *network, const struct routes *befo
 }
 
 static void check_plan(const struct network *network, const struct routes *before,
-                       const struct routes *after, struct order_plan *plan, struct outcome *outcome)
+                       const struct routes *after, struct update_plan *plan,
+                       struct outcome *outcome)
 {
     struct routes middle = *before;
     if (plan->first_levels)
@@ -279,20 +280,20 @@ static void check_update(const struct network *whole, const struct network *brok
 {
     struct routes before = compute(whole, engine), after = compute(broken, engine);
     struct routes again = compute(broken, engine);
-    struct order_plan plan;
-    order_make(&plan, broken, &before, &after);
+    struct update_plan plan;
+    update_plan_make(&plan, broken, &before, &after);
     check_plan(broken, &before, &after, &plan, &outcomes->own);
-    order_release(&plan);
-    order_keep_levels(broken, &before, &after);
+    update_plan_release(&plan);
+    update_plan_keep_levels(broken, &before, &after);
     assert_proved(broken, &after);
-    order_make(&plan, broken, &before, &after);
+    update_plan_make(&plan, broken, &before, &after);
     check_plan(broken, &before, &after, &plan, &outcomes->kept);
-    order_release(&plan);
-    order_ease(&plan, broken, &before, &again);
+    update_plan_release(&plan);
+    update_plan_make_with_levels(&plan, broken, &before, &again);
     assert_proved(broken, &again);
     assert_int_equal(again.vls, after.vls);
     check_plan(broken, &before, &again, &plan, &outcomes->eased);
-    order_release(&plan);
+    update_plan_release(&plan);
     routes_release(&before);
     routes_release(&after);
     routes_release(&again);
@@ -409,7 +410,7 @@ static void every_lane_is_safe_on_random_networks_after_failures(void **state)
 static void levels_that_change_on_a_ring_need_a_hold(void **state)
 {
     struct network network;
-    struct order_plan nothing = {0}, plan;
+    struct update_plan nothing = {0}, plan;
     struct transition_report report;
     (void)state;
     build_ring(&network, 7);
@@ -424,13 +425,13 @@ static void levels_that_change_on_a_ring_need_a_hold(void **state)
     assert_int_equal(report.when, TRANSITION_LEVELS);
     assert_non_null(strstr(report.cycle.findings.items[0], "when service levels change"));
     transition_report_release(&report);
-    order_make(&plan, &network, &before, &after);
+    update_plan_make(&plan, &network, &before, &after);
     assert_int_equal(plan.updates.count + plan.stuck.count + plan.waves.count, 0);
     assert_int_equal(plan.stuck_lanes, 3);
     assert_int_equal(plan.stuck_hops, 4);
     assert_true(is_safe(&network, &before, &after, &plan));
-    order_release(&plan);
-    assert_true(order_keep_levels(&network, &before, &after));
+    update_plan_release(&plan);
+    assert_true(update_plan_keep_levels(&network, &before, &after));
     assert_true(is_safe(&network, &before, &after, &nothing));
     /* A hold does not help if the new levels themselves are wrong. */
     nothing.stuck_lanes = 3;
@@ -445,7 +446,7 @@ static void levels_that_change_on_a_ring_need_a_hold(void **state)
 static void first_levels_that_close_a_circle_are_found(void **state)
 {
     struct network network;
-    struct order_plan plan = {0};
+    struct update_plan plan = {0};
     struct transition_report report;
     (void)state;
     build_ring(&network, 7);
@@ -461,7 +462,7 @@ static void first_levels_that_close_a_circle_are_found(void **state)
     assert_int_equal(report.when, TRANSITION_FIRST);
     assert_non_null(strstr(report.cycle.findings.items[0], "when first service levels"));
     transition_report_release(&report);
-    order_release(&plan);
+    update_plan_release(&plan);
     routes_release(&before);
     network_release(&network);
 }
@@ -470,22 +471,22 @@ static void first_levels_that_close_a_circle_are_found(void **state)
 static void a_plan_from_one_lane_is_what_it_is_without_levels(void **state)
 {
     struct network network;
-    struct order_plan with, without;
+    struct update_plan with, without;
     struct text first = {0}, second = {0};
     (void)state;
     build_counterexample(&network);
     struct routes before = compute(&network, "pira"), after = compute(&network, "fera");
-    order_make(&without, &network, &before, &after);
+    update_plan_make(&without, &network, &before, &after);
     before.service_levels = mem_zalloc((size_t)before.switch_count * before.stride, 1);
-    order_make(&with, &network, &before, &after);
-    order_write(&with, &network, &first);
-    order_write(&without, &network, &second);
+    update_plan_make(&with, &network, &before, &after);
+    update_plan_write(&with, &network, &first);
+    update_plan_write(&without, &network, &second);
     assert_string_equal(first.data, second.data);
     assert_int_equal(with.operations, without.operations);
     text_release(&first);
     text_release(&second);
-    order_release(&with);
-    order_release(&without);
+    update_plan_release(&with);
+    update_plan_release(&without);
     routes_release(&before);
     routes_release(&after);
     network_release(&network);
@@ -502,13 +503,13 @@ static void without_old_levels_all_lanes_that_may_be_in_use_are_held(void **stat
     struct routes before = compute(&network, "updn"), after = compute(&network, "dfsssp");
     assert_null(before.service_levels);
     for (unsigned lanes = 1; lanes <= 15; lanes += 7) {
-        struct order_plan plan;
+        struct update_plan plan;
         before.vls = (uint8_t)lanes;
-        order_make(&plan, &network, &before, &after);
+        update_plan_make(&plan, &network, &before, &after);
         assert_int_equal(plan.stuck_lanes, (1u << lanes) - 1);
         assert_true(is_safe(&network, &before, &after, &plan));
         check_lanes(&network, &before, &after, &plan);
-        order_release(&plan);
+        update_plan_release(&plan);
     }
     routes_release(&before);
     routes_release(&after);
@@ -521,15 +522,15 @@ static void routes_may_go_from_many_lanes_to_one(void **state)
     const char *dims = "dims=4x4";
     struct outcome outcome = {0};
     struct network network;
-    struct order_plan plan;
+    struct update_plan plan;
     (void)state;
     build_kind(&network, "torus", &dims, 1, 0, 1);
     struct routes many = compute(&network, "dfsssp"), one = compute(&network, "updn");
     assert_true(many.vls > 1 && !one.service_levels);
-    order_ease(&plan, &network, &many, &one);
+    update_plan_make_with_levels(&plan, &network, &many, &one);
     check_plan(&network, &many, &one, &plan, &outcome);
-    order_release(&plan);
-    assert_false(order_keep_levels(&network, &many, &one));
+    update_plan_release(&plan);
+    assert_false(update_plan_keep_levels(&network, &many, &one));
     assert_int_equal(outcome.plans, 1);
     routes_release(&many);
     routes_release(&one);

@@ -4,8 +4,8 @@
 #include "networks.h"
 
 #include "routing/check/transition.h"
-#include "routing/files/order_text.h"
-#include "routing/update/order.h"
+#include "routing/files/update_plan_text.h"
+#include "routing/update/make_plan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,20 +33,20 @@ static struct routes compute(const struct network *network, const char *engine)
     return routes;
 }
 
-static void add_wave(struct order_plan *plan, bool drain)
+static void add_wave(struct update_plan *plan, bool drain)
 {
     vec_push(&plan->waves,
-             ((struct order_wave){.first = (uint32_t)plan->updates.count, .drain = drain}));
+             ((struct update_wave){.first = (uint32_t)plan->updates.count, .drain = drain}));
 }
 
-static void add_whole_switch(struct order_plan *plan, uint32_t at)
+static void add_whole_switch(struct update_plan *plan, uint32_t at)
 {
-    vec_push(&plan->updates, ((struct order_update){.at = at, .lid_count = 0xC000}));
+    vec_push(&plan->updates, ((struct table_update){.at = at, .lid_count = 0xC000}));
     plan->waves.items[plan->waves.count - 1].count++;
 }
 
 static bool is_safe(const struct network *network, const struct routes *before,
-                    const struct routes *after, const struct order_plan *plan)
+                    const struct routes *after, const struct update_plan *plan)
 {
     struct transition_report report;
     verify_transition(network, before, after, plan, &report);
@@ -60,12 +60,12 @@ static bool is_safe(const struct network *network, const struct routes *before,
 static bool naive_is_safe(const struct network *network, const struct routes *before,
                           const struct routes *after)
 {
-    struct order_plan plan = {0};
+    struct update_plan plan = {0};
     add_wave(&plan, false);
     for (uint32_t at = 0; at < network->switches.count; at++)
         add_whole_switch(&plan, at);
     bool safe = is_safe(network, before, after, &plan);
-    order_release(&plan);
+    update_plan_release(&plan);
     return safe;
 }
 
@@ -102,7 +102,7 @@ static void updating_one_parent_first_loops_on_the_counterexample(void **state)
     updated[at] = true;
     assert_false(walk_arrives(&network, &pira, &fera, updated, at, (unsigned)dlid));
 
-    struct order_plan plan = {0};
+    struct update_plan plan = {0};
     struct transition_report report;
     add_wave(&plan, false);
     add_whole_switch(&plan, at);
@@ -112,7 +112,7 @@ static void updating_one_parent_first_loops_on_the_counterexample(void **state)
     assert_true(report.left_out > 0);
     assert_non_null(strstr(report.cycle.findings.items[0], "during wave 1"));
     transition_report_release(&report);
-    order_release(&plan);
+    update_plan_release(&plan);
     assert_false(naive_is_safe(&network, &pira, &fera));
     text_release(&text);
     routes_release(&pira);
@@ -123,14 +123,14 @@ static void updating_one_parent_first_loops_on_the_counterexample(void **state)
 static void the_counterexample_has_a_safe_order_without_a_drain(void **state)
 {
     struct network network;
-    struct order_plan plan;
+    struct update_plan plan;
     bool updated[6] = {0};
     (void)state;
     build_counterexample(&network);
     struct routes pira = compute(&network, "pira"), fera = compute(&network, "fera");
-    order_make(&plan, &network, &pira, &fera);
+    update_plan_make(&plan, &network, &pira, &fera);
     assert_int_equal(plan.stuck.count, 0);
-    assert_int_equal(order_drains(&plan), 0);
+    assert_int_equal(update_plan_drains(&plan), 0);
     assert_true(plan.waves.count > 1);
     assert_true(is_safe(&network, &pira, &fera, &plan));
     for (size_t i = 0; i < plan.updates.count; i++) {
@@ -139,7 +139,7 @@ static void the_counterexample_has_a_safe_order_without_a_drain(void **state)
             for (unsigned lid = 1; lid <= network.top_lid; lid++)
                 assert_true(walk_arrives(&network, &pira, &fera, updated, at, lid));
     }
-    order_release(&plan);
+    update_plan_release(&plan);
     routes_release(&pira);
     routes_release(&fera);
     network_release(&network);
@@ -152,21 +152,21 @@ static void children_first_is_all_that_pira_to_fera_needs(void **state)
     for (uint64_t seed = 0; seed < NETWORKS; seed += step_through_seeds()) {
         struct draft draft;
         struct network network;
-        struct order_plan plan;
+        struct update_plan plan;
         struct transition_report report;
         draft_random(&draft, seed, 64);
         draft_build(&draft, 0, &network);
         struct routes pira = compute(&network, "pira"), fera = compute(&network, "fera");
-        order_make(&plan, &network, &pira, &fera);
+        update_plan_make(&plan, &network, &pira, &fera);
         verify_transition(&network, &pira, &fera, &plan, &report);
         assert_int_equal(plan.stuck.count, 0);
-        assert_int_equal(order_drains(&plan), 0);
+        assert_int_equal(update_plan_drains(&plan), 0);
         assert_true(report.safe);
         assert_int_equal(report.left_out, 0);
         assert_int_equal(report.holes, 0);
         naive_failures += !naive_is_safe(&network, &pira, &fera);
         transition_report_release(&report);
-        order_release(&plan);
+        update_plan_release(&plan);
         routes_release(&pira);
         routes_release(&fera);
         network_release(&network);
@@ -176,13 +176,13 @@ static void children_first_is_all_that_pira_to_fera_needs(void **state)
 }
 
 /* The state when all waves before `wave` are acknowledged, as one set of tables. */
-static void apply_waves(const struct order_plan *plan, size_t waves, const struct routes *after,
+static void apply_waves(const struct update_plan *plan, size_t waves, const struct routes *after,
                         struct routes *mixed)
 {
     for (size_t wave = 0; wave < waves; wave++) {
-        const struct order_wave *item = &plan->waves.items[wave];
+        const struct update_wave *item = &plan->waves.items[wave];
         for (uint32_t i = item->first; i < item->first + item->count; i++) {
-            const struct order_update *update = &plan->updates.items[i];
+            const struct table_update *update = &plan->updates.items[i];
             for (uint32_t lid = update->first_lid;
                  lid < (uint32_t)update->first_lid + update->lid_count && lid < mixed->stride;
                  lid++)
@@ -197,13 +197,13 @@ static void check_plan(uint64_t seed, const char *from, const char *to, unsigned
 {
     struct draft draft;
     struct network whole, broken;
-    struct order_plan plan;
+    struct update_plan plan;
     draft_random(&draft, seed, 48);
     draft_build(&draft, 0, &whole);
     draft_break(&draft, seed, 1 + (unsigned)(seed % 2), (unsigned)(seed % 3 == 0));
     draft_build(&draft, 0, &broken);
     struct routes before = compute(&whole, from), after = compute(&broken, to);
-    order_make(&plan, &broken, &before, &after);
+    update_plan_make(&plan, &broken, &before, &after);
     assert_true(is_safe(&broken, &before, &after, &plan));
     *unfinished += plan.stuck.count > 0;
     for (size_t waves = 0; waves <= plan.waves.count; waves++) {
@@ -222,7 +222,7 @@ static void check_plan(uint64_t seed, const char *from, const char *to, unsigned
         verify_report_release(&report);
         routes_release(&mixed);
     }
-    order_release(&plan);
+    update_plan_release(&plan);
     routes_release(&before);
     routes_release(&after);
     network_release(&whole);
@@ -250,18 +250,18 @@ static void a_cycle_in_the_old_tables_is_reported_as_stuck(void **state)
     struct network network;
     struct routes ring, tree;
     struct engine_options allow = {.allow_cycles = true};
-    struct order_plan plan;
+    struct update_plan plan;
     struct err err;
     (void)state;
     build_ring(&network, 6);
     assert_int_equal(engine_minhop.compute(&network, &allow, &ring, &err), 0);
     tree = compute(&network, "fera");
-    order_make(&plan, &network, &ring, &tree);
+    update_plan_make(&plan, &network, &ring, &tree);
     assert_int_equal(plan.updates.count, 0);
     assert_true(plan.stuck.count > 0);
     assert_int_equal(plan.stuck_lanes, 1);
     assert_true(plan.stuck_hops >= 4); /* half way round, and the first switch */
-    order_release(&plan);
+    update_plan_release(&plan);
     routes_release(&ring);
     routes_release(&tree);
     network_release(&network);
@@ -276,19 +276,19 @@ static void a_plan_does_not_drain_without_need(void **state)
     for (uint64_t seed = 0; seed < 24; seed++) {
         struct draft draft;
         struct network network;
-        struct order_plan plan;
+        struct update_plan plan;
         draft_random(&draft, seed, 48);
         draft_build(&draft, 0, &network);
         struct routes fera = compute(&network, "fera"), pira = compute(&network, "pira");
-        order_make(&plan, &network, &fera, &pira);
+        update_plan_make(&plan, &network, &fera, &pira);
         assert_true(is_safe(&network, &fera, &pira, &plan));
-        if (order_drains(&plan)) {
+        if (update_plan_drains(&plan)) {
             with_drains++;
             for (size_t i = 0; i < plan.waves.count; i++)
                 plan.waves.items[i].drain = false;
             unsafe_without += !is_safe(&network, &fera, &pira, &plan);
         }
-        order_release(&plan);
+        update_plan_release(&plan);
         routes_release(&fera);
         routes_release(&pira);
         network_release(&network);
@@ -307,25 +307,25 @@ static void plans_are_read_back_as_they_were_written(void **state)
                                   "drain\n"
                                   "update 0x00000000000000a3 0\n";
     struct network network;
-    struct order_plan plan;
+    struct update_plan plan;
     struct err err = {0};
     struct text text = {0};
     (void)state;
     build_ring(&network, 6);
-    assert_int_equal(order_read(&plan, &network, from_text("plan", written, &err)), 0);
+    assert_int_equal(update_plan_read(&plan, &network, from_text("plan", written, &err)), 0);
     assert_int_equal(plan.waves.count, 3);
     assert_int_equal(plan.updates.count, 4);
     assert_false(plan.waves.items[1].drain);
     assert_true(plan.waves.items[2].drain);
-    order_write(&plan, &network, &text);
+    update_plan_write(&plan, &network, &text);
     assert_string_equal(text.data, written);
-    order_release(&plan);
+    update_plan_release(&plan);
     text_release(&text);
-    assert_int_equal(
-        order_read(&plan, &network, from_text("plan", "# all of it\nupdate 0xa0 # now\n", &err)),
-        0);
+    assert_int_equal(update_plan_read(&plan, &network,
+                                      from_text("plan", "# all of it\nupdate 0xa0 # now\n", &err)),
+                     0);
     assert_int_equal(plan.updates.items[0].lid_count, 0xC000);
-    order_release(&plan);
+    update_plan_release(&plan);
     network_release(&network);
 }
 
@@ -347,18 +347,18 @@ static void a_plan_may_end_with_a_hold_or_a_drain(void **state)
     (void)state;
     build_ring(&network, 6);
     for (size_t i = 0; i < 3; i++) {
-        struct order_plan plan;
+        struct update_plan plan;
         struct err err = {0};
         struct text text = {0};
-        assert_int_equal(order_read(&plan, &network, from_text("plan", written[i], &err)), 0);
+        assert_int_equal(update_plan_read(&plan, &network, from_text("plan", written[i], &err)), 0);
         assert_int_equal(plan.waves.count, wanted[i].waves);
         assert_int_equal(plan.updates.count, wanted[i].updates);
         assert_int_equal(plan.stuck.count, wanted[i].stuck);
         assert_int_equal(plan.stuck_lanes, wanted[i].lanes);
-        order_write(&plan, &network, &text);
+        update_plan_write(&plan, &network, &text);
         assert_string_equal(text.data, written[i]);
         text_release(&text);
-        order_release(&plan);
+        update_plan_release(&plan);
     }
     network_release(&network);
 }
@@ -376,9 +376,9 @@ static void a_bad_plan_is_an_error_with_its_line(void **state)
     (void)state;
     build_ring(&network, 6);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        struct order_plan plan;
+        struct update_plan plan;
         struct err err = {0};
-        assert_true(order_read(&plan, &network, from_text("plan", bad[i], &err)) < 0);
+        assert_true(update_plan_read(&plan, &network, from_text("plan", bad[i], &err)) < 0);
         assert_string_equal(err.file, "plan");
         assert_int_equal(err.line, 2);
         assert_int_equal(plan.updates.count, 0);
@@ -390,7 +390,7 @@ static void a_bad_plan_is_an_error_with_its_line(void **state)
 static void an_entry_that_leads_back_to_its_switch_is_a_cycle(void **state)
 {
     struct network network;
-    struct order_plan plan;
+    struct update_plan plan;
     (void)state;
     network_init(&network);
     network_add_switch(&network, 0x10, 1, 0, 4);
@@ -401,14 +401,14 @@ static void an_entry_that_leads_back_to_its_switch_is_a_cycle(void **state)
     network_add_terminal(&network, 0x21, 4, 0, 1, 4);
     network_finish(&network);
     struct routes before = compute(&network, "updn"), after = compute(&network, "updn");
-    order_make(&plan, &network, &before, &after);
+    update_plan_make(&plan, &network, &before, &after);
     assert_int_equal(plan.stuck_lanes, 0);
-    order_release(&plan);
+    update_plan_release(&plan);
     routes_set(&before, 0, 4, 2);
-    order_make(&plan, &network, &before, &after);
+    update_plan_make(&plan, &network, &before, &after);
     assert_int_equal(plan.stuck_lanes, 1);
     assert_int_equal(plan.stuck.count, 1);
-    order_release(&plan);
+    update_plan_release(&plan);
     routes_release(&before);
     routes_release(&after);
     network_release(&network);

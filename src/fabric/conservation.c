@@ -1,0 +1,113 @@
+/* The books of the data path: what can be read from outside, and whether everything adds up.
+ *
+ * The check counts anew what the data path keeps running totals of: every parcel in every queue,
+ * every block in every buffer. It costs a walk over all lanes and is made at the end of every run
+ * with traffic. */
+#include "fabric/internal.h"
+
+#include <errno.h>
+
+struct vl_view fabric_vl(const struct fabric *fabric, uint32_t port, unsigned vl)
+{
+    struct vl_view view = {0};
+    if (!fabric->data || vl >= 1u << fabric->data->lane_shift)
+        return view;
+    uint32_t lane = lane_of(fabric, port, vl);
+    const struct output_vl *output = &fabric->data->outputs[lane];
+    unsigned credits = (unsigned)(output->limit - output->sent) % CREDIT_MODULUS;
+    view.sent_packets = output->packets;
+    view.sent_bytes = output->bytes;
+    view.input_bytes = (uint64_t)fabric->data->inputs[lane].used * BLOCK_BYTES;
+    view.output_bytes = (uint64_t)output->used * BLOCK_BYTES;
+    view.credit_blocks = credits;
+    return view;
+}
+
+uint64_t fabric_busy_ps(const struct fabric *fabric, uint32_t port)
+{
+    return fabric->ports[port].busy_ps;
+}
+
+bool fabric_port_passes_data(const struct fabric *fabric, uint32_t index)
+{
+    const struct port *port = &fabric->ports[index];
+    const struct node *node = &fabric->nodes[port->node];
+    return port->up && node->up && sma_port_state(&node->sma, port->number) == PORT_STATE_ACTIVE;
+}
+
+struct count {
+    uint64_t data_packets, blocks;
+};
+
+static struct count count_queue(struct data *data, const struct data_packet_queue *queue)
+{
+    struct count count = {0};
+    for (uint32_t number = queue->head; number != NONE;
+         number = data_packet_at(data, number)->next) {
+        count.data_packets++;
+        count.blocks += blocks_of(data_packet_at(data, number)->bytes);
+    }
+    return count;
+}
+
+static int check_port(struct fabric *fabric, uint32_t index, uint64_t *data_packets,
+                      struct err *err)
+{
+    struct data *data = fabric->data;
+    const struct port *port = &fabric->ports[index];
+    const char *name = fabric->topology->nodes.items[port->node].name;
+    for (unsigned vl = 0; vl < 1u << data->lane_shift; vl++) {
+        uint32_t lane = lane_of(fabric, index, vl);
+        const struct input_vl *input = &data->inputs[lane];
+        const struct output_vl *output = &data->outputs[lane];
+        struct count in = count_queue(data, &input->queue);
+        struct count out = count_queue(data, &output->queue);
+        uint64_t sending = port->sent_lane == lane ? port->sent_blocks : 0;
+        uint64_t crossing = input->crossing == NONE ? 0 : input->crossing_blocks;
+        *data_packets += in.data_packets + out.data_packets;
+        if (in.blocks + crossing != input->used || out.blocks + sending != output->used)
+            return err_set(err, EPROTO,
+                           "%s port %u lane %u: %u + %u blocks in the books, %u + %u "
+                           "in the buffers",
+                           name, port->number, vl, input->used, output->used,
+                           (unsigned)(in.blocks + crossing), (unsigned)(out.blocks + sending));
+        if (input->used > port->room || output->used > port->room)
+            return err_set(err, EPROTO, "%s port %u lane %u: a buffer holds more than it can", name,
+                           port->number, vl);
+        if (port->up &&
+            (unsigned)(output->limit - output->sent) % CREDIT_MODULUS >= CREDIT_MODULUS / 2)
+            return err_set(err, EPROTO, "%s port %u lane %u: sent more than was granted", name,
+                           port->number, vl);
+    }
+    return 0;
+}
+
+int fabric_check_data(struct fabric *fabric, struct err *err)
+{
+    struct data *data = fabric->data;
+    if (!data)
+        return 0;
+    uint64_t data_packets = data->on_links, ended = data->totals.delivered;
+    uint64_t now = des_now(fabric->network);
+    for (uint32_t i = 0; i < fabric->port_count; i++) {
+        const struct port *port = &fabric->ports[i];
+        uint64_t until = port->free_at > now ? port->free_at : now;
+        int status = check_port(fabric, i, &data_packets, err);
+        if (status)
+            return status;
+        if (port->busy_ps > until)
+            return err_set(err, EPROTO, "%s port %u was busy for longer than the run lasts",
+                           fabric->topology->nodes.items[port->node].name, port->number);
+    }
+    for (unsigned cause = 0; cause < LOSS_CAUSES; cause++)
+        ended += data->totals.lost[cause];
+    if (data_packets != data->travelling)
+        return err_set(err, EPROTO, "%llu packets are in the fabric, but %llu in the books",
+                       (unsigned long long)data_packets, (unsigned long long)data->travelling);
+    if (data->made + data->totals.duplicates != ended + data->travelling + data->retrying)
+        return err_set(err, EPROTO, "%llu packets were made, but %llu are accounted for",
+                       (unsigned long long)(data->made + data->totals.duplicates),
+                       (unsigned long long)(ended + data->travelling + data->retrying));
+    return data->overflowed ? err_set(err, EPROTO, "a packet found no room in spite of its credits")
+                            : 0;
+}

@@ -1,0 +1,539 @@
+/* Input lanes and the inside of a switch: routing unit, mapping unit, crossbar.
+ *
+ * After section IV-B of "Modeling InfiniBand with OPNET": a packet that reaches the head of its
+ * lane asks the routing unit, which serves requests one at a time, VL15 first and the lanes in
+ * turn; the mapping unit then gives it the lane of its output; the crossbar connects the two as
+ * soon as the output lane has room for the whole packet and nobody else is crossing into it. Those
+ * who wait for the same output lane are served in the order in which they came. The crossbar is
+ * fully demultiplexed (each lane has a connection of its own) or multiplexed (one connection for
+ * each port, whatever the lane); it works at the rate of the faster of the two links, times a
+ * factor. What comes in more slowly than it goes out waits until it can cross without a gap, so
+ * that it does not keep the output from others.
+ *
+ * The next packet of a lane is routed while the one before it still crosses. A multicast packet
+ * crosses once for each of its outputs, one after the other. */
+#include "fabric/internal.h"
+
+#include <assert.h>
+
+static struct input_vl *input_at(struct fabric *fabric, uint32_t lane)
+{
+    return &fabric->data->inputs[lane];
+}
+static struct output_vl *output_at(struct fabric *fabric, uint32_t lane)
+{
+    return &fabric->data->outputs[lane];
+}
+
+static struct sma *sma_of(const struct fabric *fabric, const struct switch_core *switch_core)
+{
+    return &fabric->nodes[switch_core - fabric->data->switch_cores].sma;
+}
+
+/* ---- the crossbar ---- */
+
+/* Where the copies of a multicast go: the next output after `after`, or 0. */
+static unsigned next_copy(struct fabric *fabric, const struct switch_core *switch_core,
+                          uint32_t lane, const struct data_packet *data_packet, unsigned after)
+{
+    unsigned input = fabric->ports[lane_port(fabric, lane)].number;
+    for (unsigned output = after + 1; output <= switch_core->port_count; output++)
+        if (output != input && fabric->ports[switch_core->first_port + output].open &&
+            sma_route_multicast(sma_of(fabric, switch_core), data_packet->dlid, output))
+            return output;
+    return 0;
+}
+
+/* Takes the head of the lane, or a copy of it if it must go elsewhere, too. */
+static uint32_t take_head(struct fabric *fabric, struct switch_core *switch_core, uint32_t lane)
+{
+    struct data *data = fabric->data;
+    struct input_vl *input = input_at(fabric, lane);
+    uint32_t number = input->queue.head;
+    if (!lid_is_multicast(data_packet_at(data, number)->dlid))
+        return data_packet_pop(data, &input->queue);
+    input->copied = fabric->ports[lane_port(fabric, input->wanted)].number;
+    if (!next_copy(fabric, switch_core, lane, data_packet_at(data, number), input->copied)) {
+        input->copied = 0;
+        return data_packet_pop(data, &input->queue);
+    }
+    uint32_t copy = data_packet_new(data);
+    *data_packet_at(data, copy) = *data_packet_at(data, number);
+    multicast_add_copy(fabric, data_packet_at(data, copy)->multicast);
+    data->totals.duplicates++;
+    data->travelling++;
+    return copy;
+}
+
+static void cross(struct fabric *fabric, uint32_t lane, uint32_t to)
+{
+    struct data *data = fabric->data;
+    struct input_vl *input = input_at(fabric, lane);
+    struct output_vl *output = output_at(fabric, to);
+    struct port *port = &fabric->ports[lane_port(fabric, lane)];
+    struct switch_core *switch_core = switch_core_of(fabric, port);
+    uint64_t now = des_now(fabric->network);
+    uint32_t number = take_head(fabric, switch_core, lane);
+    struct data_packet *data_packet = data_packet_at(data, number);
+    unsigned blocks = blocks_of(data_packet->bytes);
+    struct port *out = &fabric->ports[lane_port(fabric, to)];
+    uint64_t rate = out->internal_ps_per_8_bytes < port->internal_ps_per_8_bytes
+                        ? out->internal_ps_per_8_bytes
+                        : port->internal_ps_per_8_bytes;
+    uint64_t over = now + (data_packet->bytes * rate + 7) / 8;
+    if (over < data_packet->tail)
+        over = data_packet->tail;
+    data_packet->tail = over;
+    data_packet->vl = (uint8_t)lane_vl(fabric, to);
+    input->crossing = to;
+    input->crossing_blocks = input->copied ? 0 : (uint16_t)blocks;
+    input->wanted = NONE;
+    output->crossing = lane;
+    output->used = (uint16_t)(output->used + blocks);
+    if (fabric->options.multiplexed)
+        port->input_busy = out->output_busy = true;
+    des_post_fifo(fabric->network, DELAY_CROSSING, over,
+                  (struct event){EVENT_CROSSED, lane, switch_core->life});
+    if (input->queue.head != NONE && !input->copied)
+        routing_unit_request(fabric, switch_core, lane);
+    output_vl_push(fabric, to, number);
+}
+
+static bool head_fits(struct fabric *fabric, uint32_t lane, uint32_t to)
+{
+    const struct data_packet *data_packet =
+        data_packet_at(fabric->data, input_at(fabric, lane)->queue.head);
+    return output_vl_has_room(fabric, to, blocks_of(data_packet->bytes));
+}
+
+static void leave_line(struct fabric *fabric, struct output_vl *output, uint32_t before,
+                       uint32_t lane)
+{
+    uint32_t next = input_at(fabric, lane)->next;
+    if (before == NONE)
+        output->first_waiting = next;
+    else
+        input_at(fabric, before)->next = next;
+    if (output->last_waiting == lane)
+        output->last_waiting = before;
+}
+
+/* In a demultiplexed crossbar the first in line can always go if anybody can. */
+static void serve_line(struct fabric *fabric, uint32_t to)
+{
+    struct output_vl *output = output_at(fabric, to);
+    uint32_t lane = output->first_waiting;
+    if (lane == NONE)
+        return;
+    if (!head_fits(fabric, lane, to)) {
+        link_start_sending(fabric, lane_port(fabric, to)); /* so that somebody comes back */
+    } else if (output->crossing == NONE) {
+        leave_line(fabric, output, NONE, lane);
+        cross(fabric, lane, to);
+    }
+}
+
+/* In a multiplexed one, whoever waits for an output while its own input is busy is passed over by
+ * those behind it. But not for ever: in the end the output waits for it. */
+static void pass_over(struct fabric *fabric, struct port *port, uint32_t lane)
+{
+    enum { PATIENCE = 2 };
+    if (lane == NONE || input_at(fabric, lane)->passed_over++ < PATIENCE)
+        return;
+    input_at(fabric, lane)->passed_over = 0;
+    if (port->held == NONE)
+        port->held = lane;
+}
+
+static bool is_input_busy(const struct fabric *fabric, uint32_t lane)
+{
+    return fabric->ports[lane_port(fabric, lane)].input_busy;
+}
+
+/* The lanes of an output in turn, the line of each from its first on. */
+static void serve_port(struct fabric *fabric, uint32_t index)
+{
+    struct port *port = &fabric->ports[index];
+    uint32_t late = NONE;
+    if (port->held != NONE && !head_fits(fabric, port->held, input_at(fabric, port->held)->wanted))
+        port->held = NONE; /* or one lane would hold up the others for longer than a crossing */
+    for (unsigned step = 1; step <= port->vls && !port->output_busy; step++) {
+        uint32_t to = lane_of(fabric, index, (port->turn + step) % port->vls);
+        uint32_t before = NONE, lane = output_at(fabric, to)->first_waiting;
+        for (; lane != NONE; before = lane, lane = input_at(fabric, lane)->next) {
+            if (!head_fits(fabric, lane, to)) {
+                link_start_sending(fabric, index); /* so that somebody comes back */
+                break;
+            }
+            bool busy = is_input_busy(fabric, lane);
+            if (!busy && (port->held == NONE || port->held == lane)) {
+                port->turn = (uint8_t)lane_vl(fabric, to);
+                port->held = NONE;
+                pass_over(fabric, port, late);
+                leave_line(fabric, output_at(fabric, to), before, lane);
+                cross(fabric, lane, to);
+                return;
+            }
+            if (busy && late == NONE)
+                late = lane;
+        }
+    }
+}
+
+static void serve_waiting(struct fabric *fabric, uint32_t to)
+{
+    if (fabric->options.multiplexed)
+        serve_port(fabric, lane_port(fabric, to));
+    else
+        serve_line(fabric, to);
+}
+
+void output_vl_serve_waiting(struct fabric *fabric, uint32_t output)
+{
+    if (switch_core_of(fabric, &fabric->ports[lane_port(fabric, output)])->is_switch)
+        serve_waiting(fabric, output);
+    else if (fabric->data->outputs[output].first_waiting != NONE)
+        sender_offer(fabric, fabric->data->outputs[output].first_waiting);
+}
+
+static void enter_line(struct fabric *fabric, uint32_t lane, uint32_t to)
+{
+    struct output_vl *output = output_at(fabric, to);
+    const struct port *out = &fabric->ports[lane_port(fabric, to)];
+    if (!out->open || lane_vl(fabric, to) >= out->vls) { /* it has closed in the meantime */
+        input_vl_output_closed(fabric, lane,
+                               out->open ? LOSS_NO_VL
+                                         : cause_of_closed_port(fabric, lane_port(fabric, to)));
+        return;
+    }
+    input_at(fabric, lane)->next = NONE;
+    input_at(fabric, lane)->passed_over = 0;
+    if (output->first_waiting == NONE)
+        output->first_waiting = lane;
+    else
+        input_at(fabric, output->last_waiting)->next = lane;
+    output->last_waiting = lane;
+    if (output->first_waiting == lane || fabric->options.multiplexed)
+        serve_waiting(fabric, to);
+}
+
+/* ---- routing and mapping ---- */
+
+static void forget_hold(struct fabric *fabric, uint32_t lane, uint32_t wanted)
+{
+    if (wanted != NONE && fabric->ports[lane_port(fabric, wanted)].held == lane)
+        fabric->ports[lane_port(fabric, wanted)].held = NONE;
+}
+
+/* What the switch could not relay is counted at its input, what the output refuses there. */
+static void count_discard(struct fabric *fabric, uint32_t port, enum loss cause)
+{
+    bool switch_core = cause == LOSS_NO_ROUTE || cause == LOSS_OUTPUT_IS_INPUT ||
+                       cause == LOSS_NO_VL || cause == LOSS_MOVED;
+    counters_count(fabric, port,
+                   switch_core           ? COUNTER_RCV_SWITCH_RELAY
+                   : cause == LOSS_P_KEY ? COUNTER_XMIT_CONSTRAINT
+                                         : COUNTER_XMIT_DISCARDS);
+}
+
+void input_vl_discard(struct fabric *fabric, uint32_t lane, uint32_t output_port, enum loss cause)
+{
+    struct input_vl *input = input_at(fabric, lane);
+    uint32_t port = lane_port(fabric, lane);
+    uint32_t at = output_port == NONE || cause == LOSS_NO_VL ? port : output_port;
+    uint32_t number = data_packet_pop(fabric->data, &input->queue);
+    forget_hold(fabric, lane, input->wanted);
+    input->used = (uint16_t)(input->used - blocks_of(data_packet_at(fabric->data, number)->bytes));
+    input->asked = false;
+    input->wanted = NONE;
+    input->copied = 0;
+    count_discard(fabric, at, cause);
+    data_lose(fabric, number, cause, at);
+    credits_update(fabric, lane);
+    if (input->queue.head != NONE)
+        routing_unit_request(fabric, switch_core_of(fabric, &fabric->ports[port]), lane);
+}
+
+static unsigned output_for(const struct fabric *fabric, const struct switch_core *switch_core,
+                           unsigned dlid)
+{
+    if (switch_core->linear)
+        return dlid <= switch_core->linear_top ? switch_core->linear[dlid] : 0xFF;
+    return sma_route_unicast(sma_of(fabric, switch_core), dlid);
+}
+
+static bool passes_keys(struct fabric *fabric, const struct switch_core *switch_core,
+                        const struct port *port, const struct data_packet *data_packet)
+{
+    return sma_accepts_p_key(sma_of(fabric, switch_core), port->number, data_packet->p_key);
+}
+
+static unsigned switch_core_map(const struct switch_core *switch_core, unsigned input,
+                                unsigned output, unsigned sl)
+{
+    if (switch_core->uniform_sl2vl)
+        return switch_core->common_sl2vl >> sl * 4 & 15;
+    const uint8_t *row = switch_core->sl2vl[output * (switch_core->port_count + 1u) + input];
+    return row[sl / 2] >> (sl % 2 ? 0 : 4) & 15;
+}
+
+/* The output lane for this parcel at this output; NONE and the cause if there is none. */
+static uint32_t map_lane(struct fabric *fabric, struct switch_core *switch_core, unsigned input,
+                         unsigned output, const struct data_packet *data_packet, enum loss *cause)
+{
+    uint32_t index = switch_core->first_port + output;
+    const struct port *port = &fabric->ports[index];
+    unsigned vl = switch_core_map(switch_core, input, output, data_packet->sl);
+    if (!port->open)
+        *cause = cause_of_closed_port(fabric, index);
+    else if (port->keys_out && !passes_keys(fabric, switch_core, port, data_packet))
+        *cause = LOSS_P_KEY;
+    else if (vl >= port->vls)
+        *cause = LOSS_NO_VL;
+    else
+        return lane_of(fabric, index, vl);
+    return NONE;
+}
+
+static void want(struct fabric *fabric, uint32_t lane, uint32_t to)
+{
+    struct input_vl *input = input_at(fabric, lane);
+    input->wanted = to;
+    if (input->crossing == NONE)
+        enter_line(fabric, lane, to);
+}
+
+static void connect_multicast(struct fabric *fabric, struct switch_core *switch_core, uint32_t lane,
+                              enum loss cause)
+{
+    struct input_vl *input = input_at(fabric, lane);
+    const struct data_packet *data_packet = data_packet_at(fabric->data, input->queue.head);
+    unsigned from = fabric->ports[lane_port(fabric, lane)].number;
+    unsigned output = input->copied;
+    uint32_t refused_by = NONE;
+    if (!multicast_may_forward(fabric,
+                               data_packet->multicast)) { /* the tables send it round and round */
+        fabric->totals.looped++;
+        input_vl_discard(fabric, lane, NONE, LOSS_NO_ROUTE);
+        return;
+    }
+    while ((output = next_copy(fabric, switch_core, lane, data_packet, output)) != 0) {
+        uint32_t to = map_lane(fabric, switch_core, from, output, data_packet, &cause);
+        if (to != NONE) {
+            want(fabric, lane, to);
+            return;
+        }
+        refused_by = switch_core->first_port + output;
+    }
+    input_vl_discard(fabric, lane, refused_by, cause);
+}
+
+void input_vl_output_closed(struct fabric *fabric, uint32_t lane, enum loss cause)
+{
+    struct input_vl *input = input_at(fabric, lane);
+    const struct port *port = &fabric->ports[lane_port(fabric, lane)];
+    if (!lid_is_multicast(data_packet_at(fabric->data, input->queue.head)->dlid)) {
+        input_vl_discard(fabric, lane, lane_port(fabric, input->wanted), cause);
+        return;
+    }
+    forget_hold(fabric, lane, input->wanted);
+    input->copied = fabric->ports[lane_port(fabric, input->wanted)].number;
+    input->wanted = NONE;
+    connect_multicast(fabric, switch_core_of(fabric, port), lane, cause);
+}
+
+/* When a parcel may begin to cross: an output must not run dry. */
+static uint64_t crossing_time(const struct fabric *fabric, const struct port *port, uint32_t to,
+                              const struct data_packet *data_packet)
+{
+    const struct port *out = &fabric->ports[lane_port(fabric, to)];
+    if (out->ps_per_8_bytes >= port->ps_per_8_bytes)
+        return 0;
+    uint64_t wire = wire_time(out, data_packet->bytes);
+    return data_packet->tail > wire ? data_packet->tail - wire : 0;
+}
+
+void input_vl_connect(struct fabric *fabric, uint32_t lane, uint32_t life)
+{
+    struct input_vl *input = input_at(fabric, lane);
+    const struct port *port = &fabric->ports[lane_port(fabric, lane)];
+    struct switch_core *switch_core = switch_core_of(fabric, port);
+    if (life != switch_core->life)
+        return;
+    const struct data_packet *data_packet = data_packet_at(fabric->data, input->queue.head);
+    input->asked = false;
+    if (lid_is_multicast(data_packet->dlid)) {
+        connect_multicast(fabric, switch_core, lane, LOSS_NO_ROUTE);
+        return;
+    }
+    unsigned output = output_for(fabric, switch_core, data_packet->dlid);
+    enum loss cause = LOSS_NO_ROUTE;
+    if (output == port->number) {
+        input_vl_discard(fabric, lane, NONE,
+                         switch_core->is_virtual ? LOSS_MOVED : LOSS_OUTPUT_IS_INPUT);
+    } else if (output == 0 || output > switch_core->port_count) {
+        input_vl_discard(fabric, lane, NONE, LOSS_NO_ROUTE);
+    } else {
+        uint32_t to = map_lane(fabric, switch_core, port->number, output, data_packet, &cause);
+        uint64_t at = to == NONE ? 0 : crossing_time(fabric, port, to, data_packet);
+        if (to == NONE) {
+            input_vl_discard(fabric, lane, switch_core->first_port + output, cause);
+        } else if (at > des_now(fabric->network)) {
+            input->asked = true;
+            des_post(fabric->network, at, (struct event){EVENT_CONNECT, lane, life});
+        } else {
+            want(fabric, lane, to);
+        }
+    }
+}
+
+/* The connection of an input to a multiplexed crossbar is free: for the next of its lanes, but
+ * first for one that an output waits for. */
+static void serve_input(struct fabric *fabric, uint32_t index, unsigned served)
+{
+    const struct port *port = &fabric->ports[index];
+    unsigned slots = 1u << fabric->data->lane_shift;
+    for (unsigned step = 1; step <= 2 * slots && !port->input_busy; step++) {
+        uint32_t lane = lane_of(fabric, index, (served + step) & (slots - 1));
+        const struct input_vl *input = input_at(fabric, lane);
+        if (input->wanted == NONE || input->crossing != NONE)
+            continue;
+        uint32_t output = lane_port(fabric, input->wanted);
+        if (step > slots || fabric->ports[output].held == lane)
+            serve_port(fabric, output);
+    }
+}
+
+void input_vl_crossed(struct fabric *fabric, uint32_t lane, uint32_t life)
+{
+    struct input_vl *input = input_at(fabric, lane);
+    uint32_t port = lane_port(fabric, lane), to = input->crossing;
+    struct switch_core *switch_core = switch_core_of(fabric, &fabric->ports[port]);
+    bool multiplexed = fabric->options.multiplexed;
+    if (life != switch_core->life || to == NONE)
+        return;
+    input->crossing = output_at(fabric, to)->crossing = NONE;
+    input->used = (uint16_t)(input->used - input->crossing_blocks);
+    credits_update(fabric, lane);
+    if (!multiplexed)
+        serve_line(fabric, to);
+    /* In a multiplexed crossbar both ports still count as busy: the lane's next parcel gets into
+     * its line, but has no precedence. */
+    if (input->copied)
+        connect_multicast(fabric, switch_core, lane, LOSS_INACTIVE_PORT);
+    else if (input->wanted != NONE)
+        enter_line(fabric, lane, input->wanted);
+    if (!multiplexed)
+        return;
+    fabric->ports[port].input_busy = fabric->ports[lane_port(fabric, to)].output_busy = false;
+    serve_input(fabric, port, lane_vl(fabric, lane));
+    serve_port(fabric, lane_port(fabric, to));
+}
+
+/* ---- arrival ---- */
+
+static void trace(struct fabric *fabric, const struct data_packet *data_packet, uint32_t port)
+{
+    fabric->trace = hash_mix(fabric->trace ^ des_now(fabric->network)) ^
+                    ((uint64_t)data_packet->dlid << 48 | (uint64_t)data_packet->bytes << 32 | port);
+}
+
+static bool is_broken(struct fabric *fabric, struct port *port,
+                      const struct data_packet *data_packet)
+{
+    uint64_t rate = fabric->options.bit_error_rate; /* in 2^64 parts per bit */
+    return rate && rng_next(&port->rng) < (uint64_t)data_packet->bytes * 8 * rate;
+}
+
+void input_vl_start_lifetime(struct fabric *fabric, uint32_t lane)
+{
+    struct input_vl *input = input_at(fabric, lane);
+    uint64_t life = switch_core_of(fabric, &fabric->ports[lane_port(fabric, lane)])->life_time_ps;
+    uint64_t now = des_now(fabric->network);
+    if (input->timed || life == TIME_NEVER)
+        return;
+    uint64_t end = data_packet_at(fabric->data, input->queue.head)->since + life;
+    input->timed = true;
+    des_post(fabric->network, end > now ? end : now, (struct event){EVENT_INPUT_LIFE, lane, 0});
+}
+
+static void arrive_in_lane(struct fabric *fabric, struct switch_core *switch_core, uint32_t number,
+                           uint32_t lane)
+{
+    struct data *data = fabric->data;
+    struct input_vl *input = input_at(fabric, lane);
+    struct data_packet *data_packet = data_packet_at(data, number);
+    data_packet->since = des_now(fabric->network);
+    data_packet->hops += data_packet->hops < UINT8_MAX;
+    input->used = (uint16_t)(input->used + blocks_of(data_packet->bytes));
+    bool first = input->queue.head == NONE;
+    data_packet_push(data, &input->queue, number);
+    if (switch_core->life_time_ps != TIME_NEVER)
+        input_vl_start_lifetime(fabric, lane);
+    if (first)
+        routing_unit_request(fabric, switch_core, lane);
+    credits_update(fabric, lane);
+}
+
+/* Something that used up credits but never gets into the buffer. */
+static void lose_on_arrival(struct fabric *fabric, uint32_t number, uint32_t lane, enum loss cause)
+{
+    data_lose(fabric, number, cause, lane_port(fabric, lane));
+    credits_update(fabric, lane);
+}
+
+/* An armed port becomes active by the first data packet (7.2.7.3). */
+static bool opens(struct fabric *fabric, struct switch_core *switch_core, uint32_t index)
+{
+    uint8_t *info = sma_of(fabric, switch_core)->ports[fabric->ports[index].number].info;
+    if (wire_get(info, PORT_INFO_PORT_STATE) != PORT_STATE_ARMED)
+        return false;
+    wire_set(info, PORT_INFO_PORT_STATE, PORT_STATE_ACTIVE);
+    data_port_refresh(fabric, index);
+    return true;
+}
+
+void input_vl_receive(struct fabric *fabric, uint32_t number, uint32_t index)
+{
+    struct data *data = fabric->data;
+    struct port *port = &fabric->ports[index];
+    struct switch_core *switch_core = switch_core_of(fabric, port);
+    struct data_packet *data_packet = data_packet_at(data, number);
+    data->on_links--;
+    trace(fabric, data_packet, index);
+    if (!port->up || !switch_core->up || data_packet->link_epoch != port->epoch) {
+        counters_note_missed(fabric, index, data_packet);
+        bool is_back =
+            port->up && switch_core->up; /* it was down while the parcel was on its way */
+        data_lose(fabric, number, is_back ? LOSS_DEAD_LINK : cause_of_closed_port(fabric, index),
+                  index);
+        return;
+    }
+    uint32_t lane = lane_of(fabric, index, data_packet->vl);
+    struct input_vl *input = input_at(fabric, lane);
+    unsigned blocks = blocks_of(data_packet->bytes);
+    if (is_broken(fabric, port, data_packet)) {
+        /* The receiver has not counted it: the sender's next word on what it sent puts it right. */
+        counters_count(fabric, index, COUNTER_RCV_ERRORS);
+        counters_note_missed(fabric, index, data_packet);
+        data_lose(fabric, number, LOSS_BIT_ERROR, index);
+        credits_refresh(fabric, port->peer, port->epoch);
+        return;
+    }
+    input->received = (uint16_t)((input->received + blocks) % CREDIT_MODULUS);
+    if (!port->open && !opens(fabric, switch_core, index)) {
+        lose_on_arrival(fabric, number, lane, LOSS_INACTIVE_PORT);
+    } else if (port->keys_in &&
+               !sma_may_send_p_key(sma_of(fabric, switch_core), port->number, data_packet->p_key)) {
+        counters_count(fabric, index, COUNTER_RCV_CONSTRAINT);
+        lose_on_arrival(fabric, number, lane, LOSS_P_KEY);
+    } else if (!switch_core->is_switch) {
+        data_deliver(fabric, number, index);
+        credits_update(fabric, lane);
+    } else if (input->used + blocks > port->room) {
+        data->overflowed = true;
+        lose_on_arrival(fabric, number, lane, LOSS_OVERFLOW);
+    } else {
+        arrive_in_lane(fabric, switch_core, number, lane);
+    }
+}

@@ -1,0 +1,406 @@
+/* Choosing, opening and using a port through libibumad.
+ *
+ * Requests are sent with a time-out, since only then does the kernel match answers with them; it is
+ * a little shorter than the core's own patience, so that the kernel has forgotten a request before
+ * it is sent again under the same transaction id, which it would refuse otherwise. What comes back
+ * marked as timed out is dropped: the core keeps its own time.
+ *
+ * A library that stands in for the device may hand out descriptors that the kernel knows nothing of
+ * (ibsim's does, and its poll() looks at no other descriptor beside one of them). Such a port is
+ * waited on in short slices, and the others are looked at in between.
+ *
+ * The administration has the port opened a second time, where that is possible: its queries then
+ * wait in a queue of their own, and no storm of them stands between the manager and its answers. */
+#undef _FILE_OFFSET_BITS /* ibsim's library stands in for open(), but not for open64() */
+
+#include "host/daemon/device_port.h"
+
+#include "base/time.h"
+#include "wire/packet.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <infiniband/umad.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    SLICE_MS = 5,
+    QUIET_MS = 20,
+    QUIET_ROUNDS = 100,
+    KERNEL_EARLY_MS = 10, /* by which the kernel gives up before the core does */
+    PHYSICALLY_UP = 5,
+    QUERY_BYTES = 8192, /* no query is longer; answers may be */
+    ANSWER_BYTES = 128 << 20,
+    ANSWER_RETRIES = 3,
+    QUERIES_IN_A_ROW = 16, /* before the manager's MADs are looked for again */
+};
+
+struct device_port {
+    int id, fd, manager_fd;
+    int administration_id, administration_fd; /* the same id, and no descriptor, if it is shared */
+    unsigned queries;                         /* taken in a row */
+    int directed_agent, lid_agent, administration_agent;
+    bool unpollable, gone;
+    uint64_t guid;
+    char name[128];
+    uint8_t *in, *out; /* umad buffers */
+    int in_bytes;      /* of the message in the former */
+    size_t out_bytes;  /* … in the latter */
+};
+
+/* ---- choosing ---- */
+
+static bool is_infiniband(const umad_port_t *port)
+{
+    /* Kernels without the attribute have no other link layer. */
+    return port->link_layer[0] == 0 || strcmp(port->link_layer, "InfiniBand") == 0 ||
+           strcmp(port->link_layer, "IB") == 0;
+}
+
+static bool is_meant(const umad_port_t *port, const struct port_choice *choice)
+{
+    return (!choice->guid || be64toh(port->port_guid) == choice->guid) &&
+           (!choice->ca || strcmp(port->ca_name, choice->ca) == 0) &&
+           (choice->number == PORT_ANY || port->portnum == choice->number);
+}
+
+/* What was passed over, for the message when nothing is left. */
+struct search {
+    const struct port_choice *choice;
+    unsigned ports, ethernet, down;
+    bool found;
+    umad_port_t port; /* without its P_Keys */
+};
+
+static void consider(struct search *search, const umad_port_t *port)
+{
+    bool asked_for = search->choice->guid || search->choice->number != PORT_ANY;
+    if (search->found || !is_meant(port, search->choice))
+        return;
+    search->ports++;
+    if (!is_infiniband(port)) {
+        search->ethernet++;
+        return;
+    }
+    if (port->phys_state != PHYSICALLY_UP) {
+        search->down++;
+        if (!asked_for)
+            return; /* one that was named may come up later */
+    }
+    search->port = *port;
+    search->port.pkeys = NULL;
+    search->found = true;
+}
+
+static void search_ports(struct search *search)
+{
+    char names[UMAD_MAX_DEVICES][UMAD_CA_NAME_LEN];
+    int count = umad_get_cas_names(names, UMAD_MAX_DEVICES);
+    for (int i = 0; i < count && !search->found; i++) {
+        umad_ca_t ca;
+        if (umad_get_ca(names[i], &ca) < 0)
+            continue;
+        for (int number = 0; number <= ca.numports && number < UMAD_CA_MAX_PORTS; number++)
+            if (ca.ports[number])
+                consider(search, ca.ports[number]);
+        umad_release_ca(&ca);
+    }
+}
+
+static int no_port(const struct search *search, struct err *err)
+{
+    const struct port_choice *choice = search->choice;
+    char meant[96] = "";
+    if (choice->guid)
+        snprintf(meant, sizeof meant, " with GUID 0x%016" PRIx64, choice->guid);
+    else if (choice->ca || choice->number != PORT_ANY)
+        snprintf(meant, sizeof meant, " '%s:%s'", choice->ca ? choice->ca : "*",
+                 choice->number == PORT_ANY ? "*" : (char[]){(char)('0' + choice->number), 0});
+    if (search->ethernet)
+        return err_set(err, ENODEV, "no InfiniBand port%s is up: %u of %u ports carry Ethernet",
+                       meant, search->ethernet, search->ports);
+    if (search->down)
+        return err_set(err, ENODEV, "no InfiniBand port%s is up: all %u links are down", meant,
+                       search->down);
+    return err_set(err, ENODEV, "this machine has no InfiniBand port%s", meant);
+}
+
+/* Without what changes while it is open, such as its state. */
+static void describe(struct device_port *port, const umad_port_t *info)
+{
+    snprintf(port->name, sizeof port->name, "%s port %d (0x%016" PRIx64 "), %u Gb/s", info->ca_name,
+             info->portnum, port->guid, info->rate);
+}
+
+/* ---- opening ---- */
+
+static int occupied(const struct device_port *port, struct err *err)
+{
+    return err_set(err, EBUSY, "another subnet manager runs at %s already", port->name);
+}
+
+static int claim_manager(struct device_port *port, const umad_port_t *info, struct err *err)
+{
+    char path[256];
+    if (umad_get_issm_path(info->ca_name, info->portnum, path, sizeof path) < 0)
+        return err_set(err, ENODEV, "%s has no issm device", port->name);
+    port->manager_fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (port->manager_fd >= 0)
+        return 0;
+    if (errno == EAGAIN || errno == EBUSY)
+        return occupied(port, err);
+    return err_set(err, errno, "cannot open %s: %s", path, strerror(errno));
+}
+
+static int register_agent(const struct device_port *port, int class)
+{
+    long methods[16 / sizeof(long)] = {0};
+    /* Requests of our own SMInfo, and traps; answers come by their transaction ids. */
+    methods[0] =
+        1L << METHOD_GET | 1L << METHOD_SET | 1L << METHOD_TRAP | 1L << METHOD_TRAP_REPRESS;
+    return umad_register(port->id, class, 1, 0, methods);
+}
+
+/* All that can be asked of the administration, and the answers to its reports. The kernel does
+ * RMPP. */
+static int register_administration(const struct device_port *port)
+{
+    static const uint8_t asked[] = {METHOD_GET,       METHOD_SET,    METHOD_GET_TABLE,
+                                    METHOD_GET_MULTI, METHOD_DELETE, METHOD_GET_TRACE_TABLE};
+    long methods[16 / sizeof(long)] = {0};
+    for (size_t i = 0; i < sizeof asked; i++)
+        methods[0] |= 1L << asked[i];
+    return umad_register(port->administration_id, CLASS_SUBN_ADM, 2, RMPP_THIS_VERSION, methods);
+}
+
+static void open_administration(struct device_port *port, const umad_port_t *info)
+{
+    port->administration_id = port->id;
+    if (port->unpollable)
+        return;
+    int id = umad_open_port(info->ca_name, info->portnum);
+    if (id < 0)
+        return;
+    port->administration_id = id;
+    port->administration_fd = umad_get_fd(id);
+}
+
+static int open_port(struct device_port *port, const umad_port_t *info, struct err *err)
+{
+    port->id = umad_open_port(info->ca_name, info->portnum);
+    if (port->id < 0)
+        return err_set(err, errno ? errno : EIO, "cannot open %s: %s", port->name,
+                       strerror(errno ? errno : EIO));
+    port->fd = umad_get_fd(port->id);
+    port->unpollable = fcntl(port->fd, F_GETFD) < 0;
+    port->directed_agent = register_agent(port, CLASS_SUBN_DIRECTED);
+    port->lid_agent = register_agent(port, CLASS_SUBN_LID);
+    open_administration(port, info);
+    port->administration_agent = register_administration(port);
+    if (port->directed_agent < 0 || port->lid_agent < 0 || port->administration_agent < 0)
+        return occupied(port, err);
+    return claim_manager(port, info, err);
+}
+
+int device_port_open(struct device_port **result, const struct port_choice *choice, struct err *err)
+{
+    struct search search = {.choice = choice};
+    if (umad_init() < 0)
+        return err_set(err, ENODEV, "this machine has no InfiniBand driver");
+    search_ports(&search);
+    if (!search.found)
+        return no_port(&search, err);
+    struct device_port *port = mem_zalloc(1, sizeof *port);
+    port->id = port->manager_fd = port->administration_id = port->administration_fd = -1;
+    port->guid = be64toh(search.port.port_guid);
+    describe(port, &search.port);
+    /* umad_size() depends on the kernel and is not known before the port is open; this is the most.
+     */
+    port->in = mem_zalloc(1, sizeof(struct ib_user_mad) + QUERY_BYTES);
+    port->in_bytes = QUERY_BYTES;
+    port->out = mem_zalloc(1, sizeof(struct ib_user_mad) + MAD_BYTES);
+    port->out_bytes = MAD_BYTES;
+    int status = open_port(port, &search.port, err);
+    if (status < 0) {
+        device_port_close(port);
+        return status;
+    }
+    *result = port;
+    return 0;
+}
+
+/* ibsim's library hangs on the way out if a MAD arrives just then: wait until none is under way. */
+static void quieten(struct device_port *port)
+{
+    struct sm_message message;
+    struct sa_message query;
+    for (int i = 0; i < QUIET_ROUNDS && umad_poll(port->id, QUIET_MS) == 0; i++)
+        while (device_port_receive(port, &message, &query) != MAD_NONE)
+            continue;
+}
+
+void device_port_close(struct device_port *port)
+{
+    if (!port)
+        return;
+    if (port->unpollable)
+        quieten(port);
+    if (port->manager_fd >= 0)
+        close(port->manager_fd);
+    if (port->administration_fd >= 0)
+        umad_close_port(port->administration_id);
+    if (port->id >= 0)
+        umad_close_port(port->id);
+    umad_done();
+    mem_free(port->in);
+    mem_free(port->out);
+    mem_free(port);
+}
+
+uint64_t device_port_guid(const struct device_port *port)
+{
+    return port->guid;
+}
+
+const char *device_port_name(const struct device_port *port)
+{
+    return port->name;
+}
+
+bool device_port_is_gone(const struct device_port *port)
+{
+    return port->gone;
+}
+
+/* ---- using ---- */
+
+int device_port_send(struct device_port *port, const struct sm_message *message)
+{
+    int agent = mad_is_directed(message->mad) ? port->directed_agent : port->lid_agent;
+    int timeout = 0;
+    if (!mad_is_response(message->mad)) {
+        timeout = (int)(message->patience_ns / NS_PER_MS) - KERNEL_EARLY_MS;
+        timeout = timeout > 0 ? timeout : 1;
+    }
+    umad_set_addr(port->out, message->lid, 0, message->sl, 0);
+    memcpy(umad_get_mad(port->out), message->mad, MAD_BYTES);
+    int status = umad_send(port->id, agent, port->out, MAD_BYTES, timeout, 0);
+    return status < 0 ? -(errno ? errno : EIO) : 0;
+}
+
+int device_port_answer(struct device_port *port, const struct sa_message *message)
+{
+    const struct sa_address *address = &message->address;
+    if (message->bytes > port->out_bytes) {
+        port->out = mem_realloc(port->out, 1, sizeof(struct ib_user_mad) + message->bytes);
+        port->out_bytes = message->bytes;
+    }
+    umad_set_addr(port->out, address->lid, (int)address->qp, address->sl, (int)address->q_key);
+    umad_set_pkey(port->out, address->p_key_index);
+    umad_get_mad_addr(port->out)->path_bits = address->path_bits;
+    memcpy(umad_get_mad(port->out), message->data, message->bytes);
+    int status = umad_send(port->administration_id, port->administration_agent, port->out,
+                           (int)message->bytes, (int)(message->patience_ns / NS_PER_MS),
+                           message->patience_ns ? 0 : ANSWER_RETRIES);
+    umad_set_pkey(port->out, 0);
+    umad_get_mad_addr(port->out)->path_bits = 0;
+    return status < 0 ? -(errno ? errno : EIO) : 0;
+}
+
+static void take_query(const struct device_port *port, size_t bytes, struct sa_message *query)
+{
+    const ib_mad_addr_t *address = umad_get_mad_addr(port->in);
+    *query = (struct sa_message){.data = umad_get_mad(port->in), .bytes = bytes};
+    query->address = (struct sa_address){.lid = be16toh(address->lid),
+                                         .sl = address->sl,
+                                         .path_bits = address->path_bits,
+                                         .p_key_index = address->pkey_index,
+                                         .qp = be32toh(address->qpn),
+                                         .q_key = Q_KEY_GSI};
+}
+
+/* Whether there is room now for a message of that length, which was too long. */
+static bool make_room(struct device_port *port, int length)
+{
+    if (length <= port->in_bytes || length > ANSWER_BYTES)
+        return false;
+    port->in = mem_realloc(port->in, 1, sizeof(struct ib_user_mad) + (size_t)length);
+    port->in_bytes = length;
+    return true;
+}
+
+static enum mad_arrival receive_from(struct device_port *port, int id, struct sm_message *message,
+                                     struct sa_message *query)
+{
+    for (;;) {
+        int length = port->in_bytes;
+        if (umad_recv(id, port->in, &length, 0) < 0) {
+            if (errno == ENOSPC && make_room(port, length))
+                continue;
+            return MAD_NONE;
+        }
+        const uint8_t *mad = umad_get_mad(port->in);
+        if (umad_status(port->in) != 0 || length < MAD_HEADER_BYTES)
+            continue; /* a request of ours that came back */
+        if (wire_get(mad, MAD_CLASS) == CLASS_SUBN_ADM) {
+            take_query(port, (size_t)length, query);
+            return MAD_FOR_ADMINISTRATION;
+        }
+        if (length != MAD_BYTES)
+            continue;
+        const ib_mad_addr_t *address = umad_get_mad_addr(port->in);
+        message->lid = be16toh(address->lid);
+        message->sl = address->sl;
+        memcpy(message->mad, mad, MAD_BYTES);
+        return MAD_FOR_MANAGER;
+    }
+}
+
+enum mad_arrival device_port_receive(struct device_port *port, struct sm_message *message,
+                                     struct sa_message *query)
+{
+    enum mad_arrival arrival = MAD_NONE;
+    bool looked = port->queries % QUERIES_IN_A_ROW == 0;
+    if (looked)
+        arrival = receive_from(port, port->id, message, query);
+    if (arrival == MAD_NONE && port->administration_fd >= 0)
+        arrival = receive_from(port, port->administration_id, message, query);
+    port->queries = arrival == MAD_FOR_ADMINISTRATION ? port->queries + 1 : 0;
+    if (arrival == MAD_NONE && !looked)
+        arrival = receive_from(port, port->id, message, query);
+    return arrival;
+}
+
+static bool wait_in_slices(struct device_port *port, struct pollfd *others, size_t count,
+                           uint64_t timeout_ns)
+{
+    uint64_t left_ms = timeout_ns == TIME_NEVER ? UINT64_MAX : timeout_ns / NS_PER_MS + 1;
+    do {
+        uint64_t slice = left_ms < SLICE_MS ? left_ms : SLICE_MS;
+        if (umad_poll(port->id, (int)slice) == 0)
+            return true;
+        left_ms -= left_ms == UINT64_MAX ? 0 : slice;
+    } while (poll(others, count, 0) == 0 && left_ms);
+    return false;
+}
+
+bool device_port_wait(struct device_port *port, struct pollfd *others, size_t count,
+                      uint64_t timeout_ns)
+{
+    struct pollfd all[8] = {{.fd = port->fd, .events = POLLIN},
+                            {.fd = port->administration_fd, .events = POLLIN}};
+    struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / NS_PER_S),
+                               .tv_nsec = (long)(timeout_ns % NS_PER_S)};
+    if (port->unpollable)
+        return wait_in_slices(port, others, count, timeout_ns);
+    memcpy(all + 2, others, count * sizeof *others);
+    if (ppoll(all, count + 2, timeout_ns == TIME_NEVER ? NULL : &timeout, NULL) < 0)
+        memset(all, 0, sizeof all); /* interrupted */
+    for (size_t i = 0; i < count; i++)
+        others[i].revents = all[i + 2].revents;
+    port->gone |= (all[0].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
+    return all[0].revents || all[1].revents;
+}

@@ -1,0 +1,40 @@
+/* For multicast.c: directions, distances and the shared tree that its trees are made of. */
+#ifndef WEFT_ROUTING_MULTICAST_MULTICAST_BASE_H
+#define WEFT_ROUTING_MULTICAST_MULTICAST_BASE_H
+
+#include "routing/cdg/cdg.h"
+#include "routing/multicast/multicast.h"
+
+enum { MULTICAST_BASE_FAR = 0xFFFF };
+
+struct multicast_base {
+    const struct network *network;
+    const struct routes *routes; /* NULL: no unicast on this lane */
+    uint32_t switch_count;
+    unsigned lane;
+    bool *usable;
+    bool ordered; /* the rank's order and unicast go together */
+    uint32_t *rank;
+    uint16_t **climbs;  /* by switch, made when first asked for: see multicast_base_climb() */
+    struct cdg cdg;     /* one layer, while a graph is needed */
+    uint64_t *turns;    /* the dependencies of unicast, a set of cdg.h */
+    bool shared_made;   /* the shared tree: */
+    uint32_t *parent;   /* by switch; NETWORK_NONE: the top of its piece, or in none */
+    uint8_t *up, *down; /* by switch: its port to the parent, and the parent's to it */
+    uint32_t *piece;    /* by switch: number; NETWORK_NONE: cannot be used */
+    uint32_t piece_count;
+    VEC(uint32_t) order; /* switches, parents first */
+    struct multicast_base_scratch {
+        uint32_t *weight, *count, *sum, *depth, *queue; /* by switch */
+        uint16_t *masks;                                /* [switch * positions + position] */
+        VEC(uint32_t) places;                           /* switches with members */
+        VEC(uint32_t) touched;                          /* switches with masks */
+    } scratch;
+};
+
+/* By switch: links down from there to this one; MULTICAST_BASE_FAR: it does not lie below. */
+const uint16_t *multicast_base_climb(struct multicast_base *base, uint32_t to);
+/* Makes the shared tree, unless it is there. */
+void multicast_base_share(struct multicast_base *base);
+
+#endif

@@ -1,0 +1,120 @@
+#include "routing/search/down_up_pivots.h"
+
+#include <string.h>
+
+/* Switches at the bottom that are looked at, evenly spread: they are much alike. */
+enum { CANDIDATES = 64 };
+
+struct choice {
+    const struct network *network;
+    const uint32_t *rank;
+    size_t words;
+    uint64_t *above[CANDIDATES]; /* as in turnabouts; NULL: chosen */
+    uint64_t *roots;             /* bits by switch: nothing above it */
+    uint32_t *bottom;            /* switches without anybody below */
+    uint32_t *distance, *queue;
+    unsigned candidates;
+};
+
+static void sort_out_ends(struct choice *choice, uint32_t *bottoms)
+{
+    const struct network *network = choice->network;
+    *bottoms = 0;
+    for (uint32_t at = 0; at < network->switches.count; at++) {
+        uint32_t up = 0, all = network->first_edge[at + 1] - network->first_edge[at];
+        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++)
+            up += choice->rank[network->edges[e].to] < choice->rank[at];
+        if (up == 0 && all)
+            bitset_add(choice->roots, at);
+        else if (up == all && all)
+            choice->bottom[(*bottoms)++] = at;
+    }
+}
+
+static bool leads_up(const void *rank, uint32_t at, uint32_t to)
+{
+    return ((const uint32_t *)rank)[to] <= ((const uint32_t *)rank)[at];
+}
+
+static uint64_t *find_above(const struct choice *choice, uint32_t start)
+{
+    uint64_t *above = mem_zalloc(choice->words, sizeof *above);
+    uint32_t count = network_distances_if(choice->network, start, choice->distance, choice->queue,
+                                          leads_up, choice->rank);
+    while (count-- > 0)
+        bitset_add(above, choice->queue[count]);
+    return above;
+}
+
+static uint32_t count_common(const uint64_t *a, const uint64_t *b, size_t words)
+{
+    uint32_t count = 0;
+    for (size_t word = 0; word < words; word++)
+        count += (uint32_t)__builtin_popcountll(a[word] & b[word]);
+    return count;
+}
+
+/* The candidate that adds most to what those before it have; CANDIDATES if none adds anything. */
+static unsigned best_candidate(const struct choice *choice, const uint64_t *missing)
+{
+    unsigned best = CANDIDATES;
+    uint64_t most = 0;
+    for (unsigned i = 0; i < choice->candidates; i++) {
+        if (!choice->above[i])
+            continue;
+        uint64_t gain = count_common(choice->above[i], missing, choice->words);
+        uint64_t all = count_common(choice->above[i], choice->above[i], choice->words);
+        if (gain && (gain << 32 | all) > most) {
+            most = gain << 32 | all;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static void pick(struct choice *choice, struct down_up_pivots *down_up_pivots)
+{
+    uint64_t *missing = mem_alloc(choice->words * sizeof *missing);
+    memcpy(missing, choice->roots, choice->words * sizeof *missing);
+    while (down_up_pivots->count < DOWN_UP_PIVOTS_TOP) {
+        unsigned best = best_candidate(choice, missing);
+        if (best == CANDIDATES)
+            break;
+        for (size_t word = 0; word < choice->words; word++)
+            missing[word] &= ~choice->above[best][word];
+        down_up_pivots->above[down_up_pivots->count++] = choice->above[best];
+        choice->above[best] = NULL;
+    }
+    mem_free(missing);
+}
+
+void down_up_pivots_choose(struct down_up_pivots *down_up_pivots, const struct network *network,
+                           const uint32_t *rank)
+{
+    uint32_t switches = (uint32_t)network->switches.count, bottoms;
+    struct choice choice = {.network = network, .rank = rank, .words = BITSET_WORDS(switches)};
+    *down_up_pivots = (struct down_up_pivots){0};
+    choice.roots = mem_zalloc(choice.words, sizeof *choice.roots);
+    choice.bottom = mem_alloc(switches * sizeof *choice.bottom);
+    choice.distance = mem_alloc(switches * sizeof *choice.distance);
+    choice.queue = mem_alloc(switches * sizeof *choice.queue);
+    sort_out_ends(&choice, &bottoms);
+    choice.candidates = bottoms < CANDIDATES ? bottoms : CANDIDATES;
+    for (uint32_t i = 0; i < choice.candidates; i++)
+        choice.above[i] =
+            find_above(&choice, choice.bottom[(uint64_t)i * bottoms / choice.candidates]);
+    pick(&choice, down_up_pivots);
+    for (unsigned i = 0; i < choice.candidates; i++)
+        mem_free(choice.above[i]);
+    mem_free(choice.roots);
+    mem_free(choice.bottom);
+    mem_free(choice.distance);
+    mem_free(choice.queue);
+}
+
+void down_up_pivots_release(struct down_up_pivots *down_up_pivots)
+{
+    for (unsigned i = 0; i < down_up_pivots->count; i++)
+        mem_free(down_up_pivots->above[i]);
+    *down_up_pivots = (struct down_up_pivots){0};
+}

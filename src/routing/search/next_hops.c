@@ -1,0 +1,507 @@
+/* Breadth-first search for 64 destinations at once, in three rounds.
+ *
+ * A switch settles a lane in the first ring where a neighbour of the ring before has that lane; all
+ * such neighbours are ways. Each ring is pulled: only switches beside the last ring look at their
+ * links, so the work never exceeds that of 64 separate searches.
+ *
+ * With directions (FERa's rule for tables that do not look at the input port): who can reach the
+ * destination by going down all the way must do so, even where a route up would be shorter; all
+ * others go up along a shortest such route. Hence first a search along links down, whose rings are
+ * kept, and then one along links up that takes up those rings as it meets them.
+ *
+ * With several roots some switches have no legal route (root to root in a fat tree, say). These are
+ * strays: they are sent towards the nearest switch that has one, in a third round; where terminals
+ * are concerned, to one where they may turn (down_up_pivots.h). */
+#include "routing/search/next_hops.h"
+
+#include <string.h>
+
+enum { DENSE = 4 }; /* from 1/DENSE of all switches on, looking for neighbours does not pay */
+
+/* One tile's scratch; words by switch. */
+struct search {
+    struct next_hops *next_hops;
+    uint64_t *lanes;   /* the tile's words, by slot */
+    uint64_t *settled; /* lanes that have their ways */
+    uint64_t *front;   /* lanes settled in the last ring */
+    uint64_t *fresh;   /* lanes settled in this ring, of those in `touched` */
+    uint32_t *active;  /* switches with a front */
+    uint32_t *touched; /* switches that look for a front beside them */
+    uint32_t *mark;    /* the ring in which a switch was touched last */
+    uint32_t active_count, touched_count, ring;
+    uint64_t all;                    /* lanes in use */
+    VEC(struct ring_entry) descents; /* the rings of the search along links down, one by one */
+    VEC(size_t) first_descent;       /* by ring, one more at the end */
+    uint64_t operations;
+};
+struct ring_entry {
+    uint32_t at;
+    uint64_t lanes;
+};
+
+/* A range of a switch's slots: those up, those down, or all. */
+enum side { SIDE_UP = 1, SIDE_DOWN = 2, SIDE_BOTH = 3 };
+struct range {
+    uint32_t first, end;
+};
+
+static inline struct range slots_of(const struct next_hops *next_hops, uint32_t at, enum side side)
+{
+    return (struct range){
+        side & SIDE_UP ? next_hops->network->first_edge[at] : next_hops->first_down[at],
+        side & SIDE_DOWN ? next_hops->network->first_edge[at + 1] : next_hops->first_down[at],
+    };
+}
+
+static uint32_t lane_count(const struct next_hops *next_hops, uint32_t tile)
+{
+    uint32_t left = next_hops->switch_count - (next_hops->first_tile + tile) * NEXT_HOPS_LANES;
+    return left < NEXT_HOPS_LANES ? left : NEXT_HOPS_LANES;
+}
+
+/* Whoever may find something new: the neighbours, on this side, of those in front. */
+static void touch_neighbours(struct search *search, enum side side)
+{
+    const struct next_hops *next_hops = search->next_hops;
+    search->touched_count = 0;
+    search->ring++;
+    if (search->active_count > next_hops->switch_count / DENSE) {
+        for (uint32_t at = 0; at < next_hops->switch_count; at++)
+            if (search->settled[at] != search->all)
+                search->touched[search->touched_count++] = at;
+        return;
+    }
+    for (uint32_t i = 0; i < search->active_count; i++) {
+        struct range slots = slots_of(next_hops, search->active[i], side);
+        for (uint32_t slot = slots.first; slot < slots.end; slot++) {
+            uint32_t to = next_hops->to[slot];
+            if (search->mark[to] == search->ring || search->settled[to] == search->all)
+                continue;
+            search->mark[to] = search->ring;
+            search->touched[search->touched_count++] = to;
+        }
+        search->operations += slots.end - slots.first;
+    }
+}
+
+/* Each touched switch takes what its neighbours on this side have. */
+static void pull_front(struct search *search, enum side side)
+{
+    const struct next_hops *next_hops = search->next_hops;
+    const uint64_t *front = search->front;
+    for (uint32_t i = 0; i < search->touched_count; i++) {
+        uint32_t at = search->touched[i];
+        struct range slots = slots_of(next_hops, at, side);
+        uint64_t open = ~search->settled[at], fresh = 0;
+        for (uint32_t slot = slots.first; slot < slots.end; slot++) {
+            uint64_t found = front[next_hops->to[slot]] & open;
+            search->lanes[slot] |= found;
+            fresh |= found;
+        }
+        search->fresh[i] = fresh;
+        search->operations += slots.end - slots.first;
+    }
+}
+
+/* The ring is complete: it becomes the front. */
+static void settle_ring(struct search *search)
+{
+    for (uint32_t i = 0; i < search->active_count; i++)
+        search->front[search->active[i]] = 0;
+    search->active_count = 0;
+    for (uint32_t i = 0; i < search->touched_count; i++) {
+        uint32_t at = search->touched[i];
+        if (!search->fresh[i])
+            continue;
+        search->settled[at] |= search->fresh[i];
+        search->front[at] = search->fresh[i];
+        search->active[search->active_count++] = at;
+    }
+    search->operations += search->touched_count;
+}
+
+static void start_at_destinations(struct search *search, uint32_t tile)
+{
+    uint32_t first = (search->next_hops->first_tile + tile) * NEXT_HOPS_LANES;
+    for (uint32_t lane = 0; lane < lane_count(search->next_hops, tile); lane++) {
+        search->settled[first + lane] = search->front[first + lane] = UINT64_C(1) << lane;
+        search->active[search->active_count++] = first + lane;
+        search->all |= UINT64_C(1) << lane;
+    }
+}
+
+static void search_any_way(struct search *search)
+{
+    while (search->active_count) {
+        touch_neighbours(search, SIDE_BOTH);
+        pull_front(search, SIDE_BOTH);
+        settle_ring(search);
+    }
+}
+
+static void keep_ring(struct search *search)
+{
+    vec_push(&search->first_descent, search->descents.count);
+    for (uint32_t i = 0; i < search->active_count; i++) {
+        uint32_t at = search->active[i];
+        vec_push(&search->descents, ((struct ring_entry){at, search->front[at]}));
+    }
+}
+
+/* Those that go down lie above what they have found, and the other way round. */
+static void search_down(struct search *search)
+{
+    while (search->active_count) {
+        keep_ring(search);
+        touch_neighbours(search, SIDE_UP);
+        pull_front(search, SIDE_DOWN);
+        settle_ring(search);
+    }
+    vec_push(&search->first_descent, search->descents.count);
+}
+
+static void join_descents(struct search *search, size_t ring)
+{
+    if (ring + 1 >= search->first_descent.count)
+        return;
+    for (size_t i = search->first_descent.items[ring]; i < search->first_descent.items[ring + 1];
+         i++) {
+        struct ring_entry *entry = &search->descents.items[i];
+        if (!search->front[entry->at])
+            search->active[search->active_count++] = entry->at;
+        search->front[entry->at] |= entry->lanes;
+    }
+}
+
+static void search_up(struct search *search)
+{
+    size_t rings = search->first_descent.count - 1;
+    for (size_t ring = 0; search->active_count || ring < rings; ring++) {
+        join_descents(search, ring);
+        touch_neighbours(search, SIDE_DOWN);
+        pull_front(search, SIDE_UP);
+        settle_ring(search);
+    }
+}
+
+/* Strays. */
+
+static void count_gap(const struct next_hops *next_hops, struct next_hops_gaps *gaps, uint32_t from,
+                      uint32_t to)
+{
+    uint64_t sources = network_terminal_count(next_hops->network, from);
+    uint64_t targets = network_terminal_count(next_hops->network, to);
+    if (sources && targets) {
+        if (!gaps->terminal_pairs) {
+            gaps->from = from;
+            gaps->to = to;
+        }
+        gaps->terminal_pairs += sources * targets;
+    } else {
+        gaps->other_pairs += sources + targets;
+        if (gaps->stray_count++ < NEXT_HOPS_STRAYS_TOP)
+            vec_push(&gaps->strays.items, ((struct next_hops_stray){from, to}));
+    }
+}
+
+/* By switch the lanes in which it is a stray: connected by cables, but without a legal route. They
+ * are also listed as active. */
+static uint64_t *find_strays(struct search *search, uint32_t tile)
+{
+    const struct next_hops *next_hops = search->next_hops;
+    const struct updown *updown = next_hops->updown;
+    uint32_t first = (next_hops->first_tile + tile) * NEXT_HOPS_LANES;
+    uint64_t *stray = mem_alloc(next_hops->switch_count * sizeof *stray);
+    uint64_t *lanes_of_part = mem_zalloc(updown->part_count, sizeof *lanes_of_part);
+    for (uint32_t lane = 0; lane < lane_count(next_hops, tile); lane++)
+        lanes_of_part[updown->part[first + lane]] |= UINT64_C(1) << lane;
+    search->active_count = 0;
+    for (uint32_t at = 0; at < next_hops->switch_count; at++) {
+        stray[at] = lanes_of_part[updown->part[at]] & ~search->settled[at];
+        if (stray[at])
+            search->active[search->active_count++] = at;
+    }
+    search->operations += next_hops->switch_count;
+    mem_free(lanes_of_part);
+    return stray;
+}
+
+static void count_gaps(const struct search *search, uint32_t tile, const uint64_t *stray)
+{
+    const struct next_hops *next_hops = search->next_hops;
+    uint32_t first = (next_hops->first_tile + tile) * NEXT_HOPS_LANES;
+    uint64_t terminals = 0; /* lanes of destinations that have some */
+    for (uint32_t lane = 0; lane < lane_count(next_hops, tile); lane++)
+        terminals |= (uint64_t)(network_terminal_count(next_hops->network, first + lane) > 0)
+                     << lane;
+    for (uint32_t i = 0; i < search->active_count; i++) {
+        uint32_t at = search->active[i];
+        uint64_t left =
+            network_terminal_count(next_hops->network, at) ? stray[at] : stray[at] & terminals;
+        for (; left; left &= left - 1)
+            count_gap(next_hops, &next_hops->gaps[tile], at,
+                      first + (unsigned)__builtin_ctzll(left));
+    }
+}
+
+/* A stray goes to a neighbour that is one ring nearer, of several to the one farthest up. Returns
+ * the lanes for which there is one. */
+static uint64_t place_stray(struct search *search, uint32_t at, uint64_t open)
+{
+    const struct next_hops *next_hops = search->next_hops;
+    struct range slots = slots_of(next_hops, at, SIDE_BOTH);
+    uint64_t left = open;
+    uint32_t i = slots.first;
+    for (; left && i < slots.end; i++) {
+        uint32_t slot = next_hops->by_rank[i];
+        uint64_t found = search->front[next_hops->to[slot]] & left;
+        search->lanes[slot] |= found;
+        left &= ~found;
+    }
+    search->operations += i - slots.first;
+    return open & ~left;
+}
+
+/* Ring by ring to whoever has a route. */
+static void place_rings(struct search *search, uint64_t *stray)
+{
+    const struct next_hops *next_hops = search->next_hops;
+    memcpy(search->front, search->settled, next_hops->switch_count * sizeof *search->front);
+    while (search->active_count) {
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < search->active_count; i++)
+            search->fresh[i] = place_stray(search, search->active[i], stray[search->active[i]]);
+        memset(search->front, 0, next_hops->switch_count * sizeof *search->front);
+        for (uint32_t i = 0; i < search->active_count; i++) {
+            uint32_t at = search->active[i];
+            search->front[at] = search->fresh[i];
+            stray[at] &= ~search->fresh[i];
+            if (stray[at])
+                search->active[kept++] = at;
+        }
+        search->active_count = kept;
+    }
+}
+
+/* Of the open lanes those that a neighbour on this side has, each by the first such neighbour. */
+static uint64_t follow_first(struct search *search, uint32_t at, enum side side, uint64_t open,
+                             const uint64_t *have)
+{
+    const struct next_hops *next_hops = search->next_hops;
+    struct range slots = slots_of(next_hops, at, side);
+    uint64_t left = open;
+    uint32_t slot = slots.first;
+    for (; left && slot < slots.end; slot++) {
+        uint64_t found = have[next_hops->to[slot]] & left;
+        search->lanes[slot] |= found;
+        left &= ~found;
+    }
+    search->operations += slot - slots.first;
+    return open & ~left;
+}
+
+/* Strays that can climb until they are above the turnabout, and then come down to somebody there
+ * who has a legal route. */
+static void place_by_turnabout(struct search *search, unsigned index, uint64_t *stray)
+{
+    const struct next_hops *next_hops = search->next_hops;
+    const struct updown *updown = next_hops->updown;
+    uint64_t *have = search->front, *placed = search->fresh;
+    for (uint32_t at = 0; at < next_hops->switch_count; at++) {
+        have[at] =
+            down_up_pivots_has(&next_hops->down_up_pivots, index, at) ? search->settled[at] : 0;
+        placed[at] = 0;
+    }
+    for (uint32_t rank = next_hops->switch_count; rank-- > 0;) {
+        uint32_t at = updown->order[rank];
+        if (!stray[at] || !down_up_pivots_has(&next_hops->down_up_pivots, index, at))
+            continue;
+        placed[at] = follow_first(search, at, SIDE_DOWN, stray[at], have);
+        have[at] |= placed[at];
+    }
+    for (uint32_t rank = 0; rank < next_hops->switch_count; rank++) {
+        uint32_t at = updown->order[rank];
+        if (stray[at] && !down_up_pivots_has(&next_hops->down_up_pivots, index, at))
+            placed[at] = follow_first(search, at, SIDE_UP, stray[at], placed);
+    }
+    for (uint32_t at = 0; at < next_hops->switch_count; at++)
+        stray[at] &= ~placed[at];
+}
+
+static void search_init(struct search *search, struct next_hops *next_hops, uint32_t tile)
+{
+    uint32_t switches = next_hops->switch_count;
+    *search = (struct search){
+        .next_hops = next_hops,
+        .lanes = next_hops->lanes + (size_t)tile * next_hops->slot_count,
+        .front = mem_zalloc(switches, sizeof(uint64_t)),
+        .fresh = mem_alloc(switches * sizeof(uint64_t)),
+        .active = mem_alloc(switches * sizeof(uint32_t)),
+    };
+}
+
+static void search_release(struct search *search)
+{
+    __atomic_fetch_add(&search->next_hops->operations, search->operations, __ATOMIC_RELAXED);
+    vec_release(&search->descents);
+    vec_release(&search->first_descent);
+    mem_free(search->settled);
+    mem_free(search->front);
+    mem_free(search->fresh);
+    mem_free(search->active);
+    mem_free(search->touched);
+    mem_free(search->mark);
+}
+
+/* Strays of a whole tree are switches among themselves, and it does not matter how they go. Those
+ * that matter are left until it is known where they may turn. */
+static void settle_strays(struct search *search, uint32_t tile)
+{
+    uint64_t *stray = find_strays(search, tile);
+    count_gaps(search, tile, stray);
+    if (search->next_hops->gaps[tile].stray_count == 0) {
+        place_rings(search, stray);
+    } else {
+        search->next_hops->unfinished[tile] = search->settled;
+        search->settled = NULL;
+    }
+    mem_free(stray);
+}
+
+static void compute_tile(void *context, size_t index)
+{
+    struct next_hops *next_hops = context;
+    uint32_t tile = (uint32_t)index;
+    struct search search;
+    search_init(&search, next_hops, tile);
+    search.settled = mem_zalloc(next_hops->switch_count, sizeof(uint64_t));
+    search.touched = mem_alloc(next_hops->switch_count * sizeof(uint32_t));
+    search.mark = mem_zalloc(next_hops->switch_count, sizeof(uint32_t));
+    memset(search.lanes, 0, next_hops->slot_count * sizeof *search.lanes);
+    next_hops_gaps_release(&next_hops->gaps[tile]);
+    start_at_destinations(&search, tile);
+    if (next_hops->updown) {
+        search_down(&search);
+        search_up(&search);
+        settle_strays(&search, tile);
+    } else {
+        search_any_way(&search);
+    }
+    search_release(&search);
+}
+
+static void finish_tile(void *context, size_t index)
+{
+    struct next_hops *next_hops = context;
+    struct search search;
+    if (!next_hops->unfinished[index])
+        return;
+    search_init(&search, next_hops, (uint32_t)index);
+    search.settled = next_hops->unfinished[index];
+    next_hops->unfinished[index] = NULL;
+    uint64_t *stray = find_strays(&search, (uint32_t)index);
+    for (unsigned i = 0; i < next_hops->down_up_pivots.count; i++)
+        place_by_turnabout(&search, i, stray);
+    mem_free(stray);
+    /* The rest go to whoever has a route by now. */
+    for (uint32_t slot = 0, at = 0; slot < next_hops->slot_count; slot++) {
+        while (slot == next_hops->network->first_edge[at + 1])
+            at++;
+        search.settled[at] |= search.lanes[slot];
+    }
+    stray = find_strays(&search, (uint32_t)index);
+    place_rings(&search, stray);
+    mem_free(stray);
+    search_release(&search);
+}
+
+void next_hops_compute(struct next_hops *next_hops, const struct workers *workers,
+                       uint32_t first_tile)
+{
+    bool finished = true;
+    next_hops->first_tile = first_tile;
+    next_hops->tile_count = next_hops_tiles(next_hops) - first_tile;
+    if (next_hops->tile_count > next_hops->tile_limit)
+        next_hops->tile_count = next_hops->tile_limit;
+    workers_run(workers, next_hops->tile_count, compute_tile, next_hops);
+    for (uint32_t tile = 0; tile < next_hops->tile_count; tile++)
+        finished &= !next_hops->unfinished[tile];
+    if (finished)
+        return;
+    if (!next_hops->down_up_pivots.count)
+        down_up_pivots_choose(&next_hops->down_up_pivots, next_hops->network,
+                              next_hops->updown->rank);
+    workers_run(workers, next_hops->tile_count, finish_tile, next_hops);
+}
+
+void next_hops_add_gaps(const struct next_hops *next_hops, struct next_hops_gaps *sum)
+{
+    for (uint32_t tile = 0; tile < next_hops->tile_count; tile++) {
+        const struct next_hops_gaps *gaps = &next_hops->gaps[tile];
+        if (!sum->terminal_pairs && gaps->terminal_pairs) {
+            sum->from = gaps->from;
+            sum->to = gaps->to;
+        }
+        sum->terminal_pairs += gaps->terminal_pairs;
+        sum->other_pairs += gaps->other_pairs;
+        sum->stray_count += gaps->stray_count;
+        for (size_t i = 0; i < gaps->strays.items.count; i++)
+            if (sum->strays.items.count < NEXT_HOPS_STRAYS_TOP)
+                vec_push(&sum->strays.items, gaps->strays.items.items[i]);
+    }
+}
+
+void next_hops_gaps_release(struct next_hops_gaps *gaps)
+{
+    vec_release(&gaps->strays.items);
+    *gaps = (struct next_hops_gaps){0};
+}
+
+void next_hops_init(struct next_hops *next_hops, const struct network *network,
+                    const struct updown *updown, const struct workers *workers, size_t memory_bytes,
+                    const uint64_t *keys)
+{
+    uint32_t switches = (uint32_t)network->switches.count, slots = network->first_edge[switches];
+    *next_hops = (struct next_hops){
+        .network = network,
+        .updown = updown,
+        .switch_count = switches,
+        .slot_count = slots,
+        .edge = mem_alloc(slots * sizeof *next_hops->edge),
+        .to = mem_alloc(slots * sizeof *next_hops->to),
+        .port = mem_alloc(slots),
+        .first_down = mem_alloc(switches * sizeof *next_hops->first_down),
+        .by_rank = updown ? mem_alloc(slots * sizeof *next_hops->by_rank) : NULL};
+    next_hops_lay_slots(next_hops, workers, keys);
+    size_t tile_bytes = slots * sizeof *next_hops->lanes;
+    size_t limit = tile_bytes ? memory_bytes / tile_bytes : 1;
+    if (limit < workers_count(workers))
+        limit = workers_count(workers);
+    if (limit > next_hops_tiles(next_hops))
+        limit = next_hops_tiles(next_hops);
+    next_hops->tile_limit = (uint32_t)limit;
+    next_hops->lanes = mem_alloc_large(limit * tile_bytes);
+    next_hops->gaps = mem_zalloc(limit, sizeof *next_hops->gaps);
+    next_hops->unfinished = mem_zalloc(limit, sizeof *next_hops->unfinished);
+}
+
+void next_hops_release(struct next_hops *next_hops)
+{
+    mem_free(next_hops->edge);
+    mem_free(next_hops->to);
+    mem_free(next_hops->port);
+    mem_free(next_hops->first_down);
+    mem_free(next_hops->by_rank);
+    mem_free(next_hops->lanes);
+    for (uint32_t tile = 0; tile < next_hops->tile_limit; tile++)
+        next_hops_gaps_release(&next_hops->gaps[tile]);
+    mem_free(next_hops->gaps);
+    mem_free(next_hops->unfinished);
+    down_up_pivots_release(&next_hops->down_up_pivots);
+    *next_hops = (struct next_hops){0};
+}
+
+uint32_t next_hops_tiles(const struct next_hops *next_hops)
+{
+    return (next_hops->switch_count + NEXT_HOPS_LANES - 1) / NEXT_HOPS_LANES;
+}

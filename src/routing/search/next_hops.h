@@ -1,0 +1,92 @@
+/* Which links lead towards a destination, for 64 destinations at once.
+ *
+ * Engines that choose among short routes start here. Destinations are the switches in order of
+ * index, cut into tiles of 64 lanes, a bit for each in one word. A link of a switch is a slot; the
+ * slots of a switch stand in one row, and bit k of a slot's word says that this link is a way to
+ * destination k of the tile: the next step of a shortest route, of any kind or legal by FERa's rule
+ * (paper 002 section 2.3). No distances are kept: breadth-first search meets them ring by ring, and
+ * the words are all that tables need. Tiles do not depend on each other and may be computed side by
+ * side. */
+#ifndef WEFT_ROUTING_SEARCH_NEXT_HOPS_H
+#define WEFT_ROUTING_SEARCH_NEXT_HOPS_H
+
+#include "routing/model/workers.h"
+#include "routing/search/down_up_pivots.h"
+#include "routing/search/updown.h"
+
+enum { NEXT_HOPS_LANES = 64 };
+
+/* Switches without a legal route, one with and one without terminals. */
+struct next_hops_stray {
+    uint32_t from, to;
+};
+struct next_hops_strays {
+    VEC(struct next_hops_stray) items;
+};
+enum { NEXT_HOPS_STRAYS_TOP = 1 << 20 }; /* more are counted, but not listed */
+
+struct next_hops_gaps {
+    uint64_t terminal_pairs;        /* pairs of terminals without a legal route */
+    uint64_t other_pairs;           /* the same for a terminal and a switch without terminals */
+    uint64_t stray_count;           /* the pairs of switches that these are */
+    struct next_hops_strays strays; /* they themselves, destination by destination */
+    uint32_t from, to;              /* the first of the terminal pairs: their switches */
+};
+
+struct next_hops {
+    const struct network *network;
+    const struct updown *updown; /* NULL: minimal routes, any direction */
+    uint32_t switch_count, slot_count;
+
+    /* Slots: a row for each switch, at network->first_edge; those that lead up come first. */
+    uint32_t *edge;       /* by slot: the edge of the network */
+    uint32_t *to;         /* by slot: the switch at the other end */
+    uint8_t *port;        /* by slot */
+    uint32_t *first_down; /* by switch; without directions all slots count as leading up */
+    uint32_t *by_rank;    /* rows as above, of slots, the farthest up first; or NULL */
+
+    uint32_t first_tile, tile_count;      /* those that are in memory now */
+    uint32_t tile_limit;                  /* how many fit */
+    uint64_t *lanes;                      /* [tile * slot_count + slot] */
+    struct next_hops_gaps *gaps;          /* by tile; all zero without directions */
+    uint64_t operations;                  /* of all tiles computed so far */
+    struct down_up_pivots down_up_pivots; /* once there were strays that matter */
+    uint64_t **unfinished; /* by tile, while it has such: the lanes settled, by switch */
+};
+
+/* The order of slots that lead the same way is that of their edges' keys and then of ports; `keys`
+ * may be NULL. */
+void next_hops_init(struct next_hops *next_hops, const struct network *network,
+                    const struct updown *updown, const struct workers *workers, size_t memory_bytes,
+                    const uint64_t *keys);
+/* A part of that: `edge` and what follows it, which have their memory already. */
+void next_hops_lay_slots(struct next_hops *next_hops, const struct workers *workers,
+                         const uint64_t *keys);
+/* Keys that make another order at each switch, by a seed; the caller frees them. */
+uint64_t *next_hops_scatter(const struct network *network, uint64_t seed);
+void next_hops_release(struct next_hops *next_hops);
+uint32_t next_hops_tiles(const struct next_hops *next_hops); /* in all */
+/* Computes the tiles from first_tile on, as many as fit. */
+void next_hops_compute(struct next_hops *next_hops, const struct workers *workers,
+                       uint32_t first_tile);
+/* What the directions leave without a legal route, added up over the tiles in memory. */
+void next_hops_add_gaps(const struct next_hops *next_hops, struct next_hops_gaps *sum);
+void next_hops_gaps_release(struct next_hops_gaps *gaps);
+
+/* Destinations of a tile that have the same ways from a switch. */
+enum { FANS_LIMIT = NEXT_HOPS_LANES, FAN_WORDS = (NETWORK_TOP_PORT + 63) / 64 };
+struct fan {
+    uint64_t lanes;
+    uint64_t slots[FAN_WORDS]; /* bits: places in the switch's row of slots */
+};
+struct fans {
+    unsigned count;
+    struct fan items[FANS_LIMIT];
+};
+/* Of the wanted lanes. */
+void next_hops_gather_fans(const struct next_hops *next_hops, uint32_t tile, uint32_t at,
+                           uint64_t wanted, struct fans *fans);
+/* The places in the row, ascending; returns how many. */
+unsigned fan_places(const struct fan *fan, uint8_t places[NETWORK_TOP_PORT + 1]);
+
+#endif

@@ -1,0 +1,322 @@
+/* Planning an update: which entries may be written together, and when to wait.
+ *
+ * The planner keeps the graph of all dependencies that can have arisen since the last drain and
+ * tries to add the updates one by one; an update whose new dependencies would close a cycle is put
+ * off. What is left is tried again in the next wave, when more switches have acknowledged and their
+ * old entries no longer count; if a whole pass adds nothing, a drain lets the planner forget all
+ * that earlier tables left behind; if even that does not help, the remaining tables are split, into
+ * blocks and then into single entries; what still cannot go is reported as stuck, together with the
+ * lanes on which writing it, all at once and after a drain, could close a circle.
+ *
+ * The order in which updates are tried is a strategy. For up*-down* tables children go before
+ * parents, and parents only when all their children have acknowledged: PIRa followed by FERa needs
+ * no drain then. The way back goes better from the root, and tables without directions in no
+ * particular order; each is tried until one has neither drains nor stuck entries.
+ *
+ * A drain is over when all packets are gone that an entry sent on which is there no more. From
+ * where they are, the present tables lead them to an end in so many hops; the plan says how many.
+ */
+#include "routing/update/make_plan.h"
+
+#include "routing/update/planner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    WORK_LIMIT = 2000000000,
+    SPLIT_MOST = 4096, /* blocks; if lanes are held anyway, more are not worth the time */
+};
+
+enum strategy { CHILDREN_FIRST, PARENTS_FIRST, ANY_ORDER };
+
+/* Have all neighbours that should go first acknowledged? */
+static bool may_go(const struct planner *planner, enum strategy strategy, uint32_t at)
+{
+    const struct network *network = planner->network;
+    const uint32_t *ranks = planner->after->ranks;
+    if (strategy == ANY_ORDER)
+        return true;
+    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+        uint32_t to = network->edges[e].to;
+        if ((ranks[to] > ranks[at]) == (strategy == CHILDREN_FIRST) && planner->pending[to])
+            return false;
+    }
+    return true;
+}
+
+static void acknowledge(struct planner *planner, const struct update_wave *wave)
+{
+    for (uint32_t i = wave->first; i < wave->first + wave->count; i++) {
+        const struct table_update *update = &planner->plan->updates.items[i];
+        memset(planner->phase + (size_t)update->at * planner->stride + update->first_lid,
+               PHASE_ACKED, update->lid_count);
+        planner->pending[update->at]--;
+    }
+}
+
+/* One pass over what is left; false if it could add nothing to a new wave. */
+static bool make_wave(struct planner *planner, enum strategy strategy, bool drain)
+{
+    struct update_plan *plan = planner->plan;
+    struct update_wave wave = {.first = (uint32_t)plan->updates.count, .drain = drain};
+    wave.drain_hops = drain ? planner->drain_hops : 0;
+    uint32_t kept = 0;
+    for (size_t i = 0; i < planner->left.count; i++) {
+        struct table_update update = planner->left.items[i];
+        if (plan->work < WORK_LIMIT && may_go(planner, strategy, update.at) &&
+            planner_try(planner, &update))
+            vec_push(&plan->updates, update);
+        else
+            planner->left.items[kept++] = update;
+    }
+    planner->left.count = kept;
+    wave.count = (uint32_t)plan->updates.count - wave.first;
+    if (wave.count == 0)
+        return false;
+    vec_push(&plan->waves, wave);
+    acknowledge(planner, &wave);
+    planner->forgetful = false;
+    return true;
+}
+
+static bool entries_differ(const struct planner *planner, uint32_t at, uint32_t lid, uint32_t count)
+{
+    for (uint32_t end = lid + count; lid < end; lid++)
+        if (planner_old(planner, at, lid) != planner_new(planner, at, lid))
+            return true;
+    return false;
+}
+
+/* Adds what differs in a stretch of a table, as runs of pieces of the given size. */
+static void gather_pieces(struct planner *planner, uint32_t at, uint32_t lid, uint32_t count,
+                          uint32_t piece, bool join)
+{
+    size_t start = planner->left.count;
+    for (uint32_t end = lid + count; lid < end; lid += piece) {
+        if (!entries_differ(planner, at, lid, piece))
+            continue;
+        struct table_update *last = planner->left.count > start && join
+                                        ? &planner->left.items[planner->left.count - 1]
+                                        : NULL;
+        if (last && last->first_lid + last->lid_count == (int)lid) {
+            last->lid_count = (uint16_t)(last->lid_count + piece);
+            continue;
+        }
+        vec_push(&planner->left, ((struct table_update){at, (uint16_t)lid, (uint16_t)piece}));
+        planner->pending[at]++;
+    }
+}
+
+/* Everything that differs, in whole blocks, in the strategy's order. */
+static void gather_updates(struct planner *planner, enum strategy strategy)
+{
+    uint32_t switches = (uint32_t)planner->network->switches.count;
+    uint32_t *order = mem_alloc(switches * sizeof *order);
+    planner->plan->operations += (uint64_t)switches * planner->stride;
+    planner->left.count = 0;
+    memset(planner->pending, 0, switches * sizeof *planner->pending);
+    for (uint32_t at = 0; at < switches; at++) {
+        uint32_t rank = planner->after->ranks ? planner->after->ranks[at] : at;
+        order[strategy == PARENTS_FIRST ? rank : switches - 1 - rank] = at;
+    }
+    for (uint32_t i = 0; i < switches; i++)
+        gather_pieces(planner, order[i], 0, planner->stride, ROUTES_BLOCK, true);
+    mem_free(order);
+}
+
+static void split_left(struct planner *planner, uint32_t piece)
+{
+    size_t count = planner->left.count;
+    struct table_update *whole = planner->left.items;
+    planner->left.items = NULL;
+    planner->left.count = planner->left.capacity = 0;
+    for (size_t i = 0; i < count; i++) {
+        planner->pending[whole[i].at]--;
+        gather_pieces(planner, whole[i].at, whole[i].first_lid, whole[i].lid_count, piece, false);
+    }
+    mem_free(whole);
+}
+
+/* How far a packet may have to go that somebody sent on by an entry which is there no more: those
+ * written since the last drain. */
+static uint32_t hops_to_drain(const struct planner *planner)
+{
+    const struct network *network = planner->network;
+    uint32_t most = 1;
+    for (uint32_t at = 0; at < network->switches.count; at++)
+        for (uint32_t lid = 1; lid < planner->stride; lid++) {
+            uint8_t port = planner_old(planner, at, lid);
+            if (planner_phase(planner, at, lid) != PHASE_ACKED ||
+                port == planner_new(planner, at, lid))
+                continue;
+            uint32_t hops = 0, next = network_next(network, at, port);
+            while (next != NETWORK_NONE && hops <= network->switches.count) {
+                bool written = planner_phase(planner, next, lid) >= PHASE_ACKED;
+                port = written ? planner_new(planner, next, lid) : planner_old(planner, next, lid);
+                next = network_next(network, next, port);
+                hops++;
+            }
+            most = hops > most ? hops : most;
+        }
+    return most;
+}
+
+/* Waves until nothing is left or nothing helps. */
+static void make_waves(struct planner *planner, enum strategy strategy, bool drains)
+{
+    uint32_t piece = planner->stride;
+    bool drain = false;
+    while (planner->left.count && planner->plan->work < WORK_LIMIT) {
+        if (make_wave(planner, strategy, drain)) {
+            drain = false;
+        } else if (drains && !planner->forgetful) {
+            planner->drain_hops = hops_to_drain(planner);
+            if (!planner_forget(planner))
+                break;
+            drain = true;
+        } else if (strategy != ANY_ORDER) {
+            strategy = ANY_ORDER; /* the old tables had other directions */
+        } else if (piece > 1 &&
+                   (drains || piece > ROUTES_BLOCK || planner->left.count < SPLIT_MOST)) {
+            piece = piece > ROUTES_BLOCK ? ROUTES_BLOCK : 1;
+            split_left(planner, piece);
+        } else {
+            break;
+        }
+    }
+}
+
+/* What comes after the waves: all that is left, after a drain, with sources held on some lanes; or
+ * only a drain, if sources must not hear of new service levels before. */
+static void settle(struct planner *planner)
+{
+    struct update_plan *plan = planner->plan;
+    struct update_wave last = {.first = (uint32_t)plan->updates.count,
+                               .drain = true,
+                               .drain_hops = hops_to_drain(planner)};
+    uint16_t lanes = planner_finish(planner);
+    bool drained = planner->left.count > 0;
+    if (lanes && !drained && plan->waves.count) {
+        planner_forget(planner);
+        lanes = planner_finish(planner);
+        drained = true;
+    }
+    for (size_t i = 0; i < planner->left.count; i++)
+        if (lanes)
+            vec_push(&plan->stuck, planner->left.items[i]);
+        else
+            vec_push(&plan->updates, planner->left.items[i]);
+    last.count = (uint32_t)plan->updates.count - last.first;
+    if (drained && !lanes)
+        vec_push(&plan->waves, last);
+    plan->stuck_lanes = lanes;
+    plan->stuck_hops = lanes ? last.drain_hops : 0;
+}
+
+static void plan_by(struct planner *planner, enum strategy strategy, bool drains)
+{
+    gather_updates(planner, strategy);
+    if (planner_begin(planner))
+        make_waves(planner, strategy, drains);
+    if (planner->left.count || planner->levels)
+        settle(planner);
+}
+
+static uint64_t entries_of(const struct table_update *updates, size_t count)
+{
+    uint64_t entries = 0;
+    for (size_t i = 0; i < count; i++)
+        entries += updates[i].lid_count;
+    return entries;
+}
+
+/* Less is better: lanes to hold, what is stuck, then drains, then waves. What is written during a
+ * hold costs less than the time of a drain. */
+static bool is_better(const struct update_plan *plan, const struct update_plan *other, bool hold)
+{
+    const uint64_t costs[2][4] = {
+        {(uint64_t)__builtin_popcount(plan->stuck_lanes), hold ? update_plan_drains(plan) : 0,
+         entries_of(plan->stuck.items, plan->stuck.count), update_plan_drains(plan)},
+        {(uint64_t)__builtin_popcount(other->stuck_lanes), hold ? update_plan_drains(other) : 0,
+         entries_of(other->stuck.items, other->stuck.count), update_plan_drains(other)},
+    };
+    for (int i = 0; i < 4; i++)
+        if (costs[0][i] != costs[1][i])
+            return costs[0][i] < costs[1][i];
+    return plan->waves.count < other->waves.count;
+}
+
+/* One more plan; the better one is kept. */
+static void try_plan(struct planner *planner, enum strategy strategy, bool drains, bool hold)
+{
+    struct update_plan *plan = planner->plan;
+    struct update_plan other = {.work = plan->work, .operations = plan->operations};
+    planner->plan = &other;
+    plan_by(planner, strategy, drains);
+    planner->plan = plan;
+    plan->work = other.work;
+    plan->operations = other.operations;
+    if (is_better(&other, plan, hold)) {
+        struct update_plan worse = *plan;
+        *plan = other;
+        other = worse;
+    }
+    update_plan_release(&other);
+}
+
+static void plan_with(struct planner *planner)
+{
+    const struct update_plan *plan = planner->plan;
+    bool ranked = planner->after->ranks;
+    uint16_t lanes = planner_doomed_lanes(planner);
+    plan_by(planner, ranked && !lanes ? CHILDREN_FIRST : ANY_ORDER, !lanes);
+    if (lanes && plan->stuck_lanes == lanes)
+        return;
+    if (lanes)
+        try_plan(planner, ranked ? CHILDREN_FIRST : ANY_ORDER, true, true);
+    for (int strategy = PARENTS_FIRST; ranked && strategy <= ANY_ORDER; strategy++)
+        if (plan->stuck_lanes || update_plan_drains(plan))
+            try_plan(planner, (enum strategy)strategy, true, lanes);
+}
+
+/* Packets on lanes that are held leave by the tables that are there before the stuck entries are
+ * written, however far they have to go. */
+static void add_hops_to_empty(struct update_plan *plan, const struct planner *planner)
+{
+    const struct network *network = planner->network;
+    size_t cells = (size_t)network->switches.count * planner->stride;
+    struct routes mixed = {.switch_count = (uint32_t)network->switches.count,
+                           .stride = planner->stride,
+                           .top_lid = (uint16_t)(planner->stride - 1),
+                           .ports = mem_alloc(cells)};
+    for (uint32_t at = 0; at < network->switches.count; at++)
+        for (uint32_t lid = 0; lid < planner->stride; lid++)
+            routes_row(&mixed, at)[lid] = planner_new(planner, at, lid);
+    for (size_t i = 0; i < plan->stuck.count; i++) {
+        const struct table_update *update = &plan->stuck.items[i];
+        for (uint32_t k = 0; k < update->lid_count; k++)
+            routes_row(&mixed, update->at)[update->first_lid + k] =
+                planner_old(planner, update->at, update->first_lid + k);
+    }
+    uint32_t hops = routes_longest(&mixed, network);
+    plan->stuck_hops = hops > plan->stuck_hops ? hops : plan->stuck_hops;
+    mem_free(mixed.ports);
+}
+
+void update_plan_make(struct update_plan *plan, const struct network *network,
+                      const struct routes *before, const struct routes *after)
+{
+    uint32_t stride = before->stride > after->stride ? before->stride : after->stride;
+    struct planner planner = {
+        .network = network, .before = before, .after = after, .plan = plan, .stride = stride};
+    *plan = (struct update_plan){0};
+    if (network->switches.count == 0)
+        return;
+    planner_init(&planner);
+    plan_with(&planner);
+    if (plan->stuck_lanes)
+        add_hops_to_empty(plan, &planner);
+    plan->operations += planner.cdg.reordering;
+    planner_release(&planner);
+}

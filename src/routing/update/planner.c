@@ -1,0 +1,399 @@
+#include "routing/update/planner.h"
+
+#include "base/bitset.h"
+
+#include <string.h>
+
+static bool carries(const struct planner *planner, uint32_t at, uint32_t lid)
+{
+    return !planner->carry[lid] || bitset_has(planner->carry[lid], at);
+}
+
+static uint16_t lanes_at(const struct planner *planner, uint32_t at, uint32_t lid)
+{
+    return planner->levels ? planner->levels[(size_t)at * planner->stride + lid]
+                           : carries(planner, at, lid);
+}
+
+/* The channel by which packets leave a switch; NETWORK_NONE: to a terminal, or nowhere. */
+static inline uint32_t leaving(struct planner *planner, uint32_t at, uint8_t port)
+{
+    uint32_t channel = cdg_leaving(&planner->cdg, at, port);
+    if (channel == NETWORK_NONE && network_next(planner->network, at, port) == at)
+        planner->looping = true;
+    return channel;
+}
+
+/* Packets that arrive by `in` may leave by `out`. */
+static inline bool add(struct planner *planner, uint32_t in, uint32_t out, uint16_t lanes)
+{
+    for (unsigned left = out == NETWORK_NONE ? 0 : lanes; left; left &= left - 1)
+        if (cdg_insert(&planner->cdg, (unsigned)__builtin_ctz(left), in, out) == CDG_REFUSED)
+            return false;
+    return true;
+}
+
+/* Packets that came to `at` by any table since the last drain, and now leave by `port`. */
+static bool add_arrivals(struct planner *planner, uint32_t at, uint32_t lid, uint8_t port)
+{
+    const struct network *network = planner->network;
+    uint32_t out = leaving(planner, at, port);
+    for (uint32_t e = network->first_edge[at];
+         out != NETWORK_NONE && e < network->first_edge[at + 1]; e++) {
+        const struct network_edge *edge = &network->edges[e];
+        enum phase phase = planner_phase(planner, edge->to, lid);
+        bool came = (phase != PHASE_NEW && planner_old(planner, edge->to, lid) == edge->to_port) ||
+                    (phase != PHASE_OLD && planner_new(planner, edge->to, lid) == edge->to_port);
+        if (came && !add(planner, planner->cdg.reverse[e], out, lanes_at(planner, edge->to, lid)))
+            return false;
+    }
+    return true;
+}
+
+/* Lanes that had no packets to the LID at this switch before. */
+static uint16_t raise_lanes(struct planner *planner, uint32_t at, uint32_t lid, uint16_t lanes)
+{
+    if (!planner->levels)
+        return 0;
+    size_t cell = (size_t)at * planner->stride + lid;
+    uint16_t held = planner->levels[cell];
+    if ((lanes & ~held) == 0)
+        return 0;
+    vec_push(&planner->raised, ((struct update_raised){cell, held}));
+    planner->levels[cell] = held | lanes;
+    return lanes & (uint16_t)~held;
+}
+
+/* Packets that leave by the new port and are forwarded by whatever the next switch has now; and so
+ * on, as far as they bring lanes to where those were not. */
+static bool add_departures(struct planner *planner, uint32_t at, uint32_t lid, uint8_t port)
+{
+    planner->flows.count = 0;
+    vec_push(&planner->flows,
+             ((struct update_flow){leaving(planner, at, port), lanes_at(planner, at, lid)}));
+    while (planner->flows.count) {
+        struct update_flow flow = planner->flows.items[--planner->flows.count];
+        if (flow.channel == NETWORK_NONE || !flow.lanes)
+            continue;
+        uint32_t to = planner->network->edges[flow.channel].to;
+        enum phase phase = planner_phase(planner, to, lid);
+        if (planner->levels && to == at)
+            phase = PHASE_SENT; /* a way back to where the update is just being tried */
+        uint32_t old = NETWORK_NONE, new = NETWORK_NONE;
+        if (phase <= PHASE_SENT)
+            old = leaving(planner, to, planner_old(planner, to, lid));
+        if (phase >= PHASE_SENT)
+            new = leaving(planner, to, planner_new(planner, to, lid));
+        if (!add(planner, flow.channel, old, flow.lanes) ||
+            !add(planner, flow.channel, new, flow.lanes))
+            return false;
+        uint16_t fresh = raise_lanes(planner, to, lid, flow.lanes);
+        if (fresh) {
+            vec_push(&planner->flows, ((struct update_flow){old, fresh}));
+            vec_push(&planner->flows, ((struct update_flow){new, fresh}));
+        }
+    }
+    return true;
+}
+
+static void undo(struct planner *planner)
+{
+    cdg_undo(&planner->cdg);
+    planner->looping = false;
+    while (planner->raised.count) {
+        struct update_raised raised = planner->raised.items[--planner->raised.count];
+        planner->levels[raised.cell] = raised.lanes;
+    }
+}
+
+bool planner_try(struct planner *planner, const struct table_update *update)
+{
+    uint32_t end = update->first_lid + update->lid_count;
+    cdg_begin(&planner->cdg);
+    for (uint32_t lid = update->first_lid; lid < end; lid++) {
+        uint8_t port = planner_new(planner, update->at, lid);
+        if (port == planner_old(planner, update->at, lid))
+            continue;
+        uint32_t edges =
+            planner->network->first_edge[update->at + 1] - planner->network->first_edge[update->at];
+        planner->plan->work += edges;
+        planner->plan->operations += edges + 1;
+        if (!add_arrivals(planner, update->at, lid, port) ||
+            !add_departures(planner, update->at, lid, port) || planner->looping) {
+            undo(planner);
+            return false;
+        }
+    }
+    cdg_commit(&planner->cdg);
+    planner->raised.count = 0;
+    memset(planner->phase + (size_t)update->at * planner->stride + update->first_lid, PHASE_SENT,
+           update->lid_count);
+    return true;
+}
+
+/* ---- whole tables ---- */
+
+/* The ports by which a switch may send now: one, or two while it is being written. */
+static unsigned present_ports(const struct planner *planner, uint32_t at, uint32_t lid,
+                              uint8_t ports[2])
+{
+    enum phase phase = planner_phase(planner, at, lid);
+    unsigned count = 0;
+    if (phase <= PHASE_SENT)
+        ports[count++] = planner_old(planner, at, lid);
+    if (phase >= PHASE_SENT)
+        ports[count++] = planner_new(planner, at, lid);
+    return count;
+}
+
+static bool is_source(const struct network *network, uint32_t from, uint32_t lid)
+{
+    uint32_t owner = lid <= network->top_lid ? network->owner[lid] : NETWORK_NONE;
+    bool is_terminal = owner != NETWORK_NONE && !(owner & NETWORK_SWITCH);
+    return is_terminal || network_terminal_count(network, from) > 0;
+}
+
+/* Follows packets from where they are, as far as they bring their lane to where it was not. */
+static void follow(struct planner *planner, uint32_t from, uint32_t lid, uint16_t lane)
+{
+    planner->stack.count = 0;
+    vec_push(&planner->stack, from);
+    while (planner->stack.count) {
+        uint32_t at = planner->stack.items[--planner->stack.count];
+        uint16_t *lanes = &planner->levels[(size_t)at * planner->stride + lid];
+        if (*lanes & lane)
+            continue;
+        *lanes |= lane;
+        uint8_t ports[2];
+        for (unsigned count = present_ports(planner, at, lid, ports); count-- > 0;) {
+            uint32_t to = network_next(planner->network, at, ports[count]);
+            if (to != NETWORK_NONE)
+                vec_push(&planner->stack, to);
+        }
+    }
+}
+
+/* On which lanes packets come by where, by the present tables, if sources have these levels. */
+static void follow_levels(struct planner *planner, const struct routes *routes)
+{
+    const struct network *network = planner->network;
+    memset(planner->levels, 0,
+           (size_t)network->switches.count * planner->stride * sizeof *planner->levels);
+    for (uint32_t lid = 0; lid < planner->stride; lid++)
+        for (uint32_t from = 0; from < network->switches.count; from++) {
+            unsigned level = update_level(routes, from, lid);
+            if (level < planner->lanes && is_source(network, from, lid))
+                follow(planner, from, lid, (uint16_t)(1u << level));
+        }
+}
+
+/* As add(), without a look at cycles. */
+static inline void note(struct planner *planner, uint32_t in, uint32_t out, uint16_t lanes)
+{
+    for (unsigned left = out == NETWORK_NONE ? 0 : lanes; left; left &= left - 1)
+        cdg_note(&planner->cdg, (unsigned)__builtin_ctz(left), in, out);
+}
+
+/* What packets that leave `at` by a port wait for at the next switch. */
+static void put_next(struct planner *planner, uint32_t at, uint32_t lid, uint8_t port,
+                     uint16_t lanes)
+{
+    uint8_t ports[2];
+    uint32_t in = leaving(planner, at, port);
+    if (in == NETWORK_NONE)
+        return;
+    uint32_t to = planner->network->edges[in].to;
+    for (unsigned count = present_ports(planner, to, lid, ports); count-- > 0;)
+        note(planner, in, leaving(planner, to, ports[count]), lanes);
+}
+
+/* The port by which a switch sends while nothing is being written. */
+static inline uint8_t settled_port(const struct planner *planner, uint32_t at, uint32_t lid)
+{
+    return planner_phase(planner, at, lid) == PHASE_NEW ? planner_new(planner, at, lid)
+                                                        : planner_old(planner, at, lid);
+}
+
+/* The same as below for one graph, while nothing is being written. */
+static void put_one_table(struct planner *planner, uint32_t at)
+{
+    for (uint32_t lid = 0; lid < planner->stride; lid++) {
+        uint32_t in = leaving(planner, at, settled_port(planner, at, lid));
+        if (in == NETWORK_NONE || !carries(planner, at, lid))
+            continue;
+        uint32_t to = planner->network->edges[in].to;
+        note(planner, in, leaving(planner, to, settled_port(planner, to, lid)), 1);
+    }
+}
+
+static void put_tables(struct planner *planner)
+{
+    uint32_t switches = (uint32_t)planner->network->switches.count;
+    planner->plan->operations += (uint64_t)switches * planner->stride;
+    for (uint32_t at = 0; at < switches && !planner->levels; at++)
+        put_one_table(planner, at);
+    for (uint32_t at = 0; at < switches && planner->levels; at++)
+        for (uint32_t lid = 0; lid < planner->stride; lid++) {
+            uint16_t lanes = planner->levels[(size_t)at * planner->stride + lid];
+            uint8_t ports[2];
+            for (unsigned count = lanes ? present_ports(planner, at, lid, ports) : 0; count-- > 0;)
+                put_next(planner, at, lid, ports[count], lanes);
+        }
+}
+
+static uint16_t cyclic_lanes(struct planner *planner)
+{
+    uint16_t lanes = planner->looping ? planner->every_lane : 0;
+    for (unsigned lane = 0; lane < planner->lanes; lane++)
+        if (!cdg_sort(&planner->cdg, lane))
+            lanes |= (uint16_t)(1u << lane);
+    return planner->levels || !lanes ? lanes : planner->every_lane;
+}
+
+bool planner_forget(struct planner *planner)
+{
+    size_t cells = (size_t)planner->network->switches.count * planner->stride;
+    for (size_t i = 0; i < cells; i++)
+        if (planner->phase[i] == PHASE_ACKED)
+            planner->phase[i] = PHASE_NEW;
+    planner->looping = false;
+    for (unsigned lane = 0; lane < planner->lanes; lane++)
+        cdg_clear(&planner->cdg, lane);
+    if (planner->levels)
+        follow_levels(planner, planner->before);
+    put_tables(planner);
+    planner->forgetful = true;
+    return cyclic_lanes(planner) == 0;
+}
+
+bool planner_begin(struct planner *planner)
+{
+    memset(planner->phase, PHASE_OLD, (size_t)planner->network->switches.count * planner->stride);
+    return planner_forget(planner);
+}
+
+/* Adds what new tables do with packets of new levels. */
+static uint16_t put_new_levels(struct planner *planner)
+{
+    memset(planner->phase, PHASE_NEW, (size_t)planner->network->switches.count * planner->stride);
+    follow_levels(planner, planner->after);
+    put_tables(planner);
+    return cyclic_lanes(planner);
+}
+
+uint16_t planner_doomed_lanes(struct planner *planner)
+{
+    if (!planner->levels)
+        return 0;
+    memset(planner->phase, PHASE_NEW, (size_t)planner->network->switches.count * planner->stride);
+    planner_forget(planner);
+    return put_new_levels(planner);
+}
+
+/* With one graph new levels add nothing: it has all packets, on any lane. */
+uint16_t planner_finish(struct planner *planner)
+{
+    if (!planner->levels)
+        return planner->left.count ? planner->every_lane : 0;
+    if (planner->left.count) {
+        for (size_t i = 0; i < planner->left.count; i++) {
+            const struct table_update *update = &planner->left.items[i];
+            memset(planner->phase + (size_t)update->at * planner->stride + update->first_lid,
+                   PHASE_SENT, update->lid_count);
+        }
+        planner_forget(planner);
+    }
+    return put_new_levels(planner);
+}
+
+/* ---- which traffic counts ---- */
+
+/* For a switch's LID: the switches where traffic of terminals can come by, in the old tables, the
+ * new ones or a mixture. */
+static uint64_t *find_carriers(const struct planner *planner, uint32_t lid, uint32_t *queue)
+{
+    const struct network *network = planner->network;
+    uint32_t switches = (uint32_t)network->switches.count, tail = 0;
+    uint64_t *bits = mem_zalloc(BITSET_WORDS(switches), sizeof *bits);
+    for (uint32_t at = 0; at < switches; at++) {
+        if (network_terminal_count(network, at) == 0)
+            continue;
+        bitset_add(bits, at);
+        queue[tail++] = at;
+    }
+    for (uint32_t head = 0; head < tail; head++) {
+        uint8_t ports[2] = {planner_old(planner, queue[head], lid),
+                            planner_new(planner, queue[head], lid)};
+        for (int i = 0; i < 2; i++) {
+            uint32_t to = network_next(network, queue[head], ports[i]);
+            if (to == NETWORK_NONE || bitset_has(bits, to))
+                continue;
+            bitset_add(bits, to);
+            queue[tail++] = to;
+        }
+    }
+    return bits;
+}
+
+/* Traffic between switches is management. On one lane it counts like all other traffic, unless that
+ * alone makes the old or the new tables cyclic (up*-down* with several roots has such tables):
+ * then, as in verify.h, only traffic with a terminal at one end does. */
+static void choose_traffic(struct planner *planner)
+{
+    const struct network *network = planner->network;
+    memset(planner->phase, PHASE_ACKED, (size_t)network->switches.count * planner->stride);
+    bool new_is_acyclic = planner_forget(planner);
+    if (new_is_acyclic && planner_begin(planner))
+        return;
+    uint32_t *queue = mem_alloc(network->switches.count * sizeof *queue);
+    for (uint32_t lid = 0; lid <= network->top_lid; lid++)
+        if (network->owner[lid] != NETWORK_NONE && (network->owner[lid] & NETWORK_SWITCH))
+            planner->carry[lid] = find_carriers(planner, lid, queue);
+    mem_free(queue);
+}
+
+static uint16_t lanes_of(const struct routes *routes)
+{
+    unsigned lanes = routes->vls > 1 ? routes->vls : 1;
+    if (!routes->service_levels)
+        return (uint16_t)((1u << (lanes < UPDATE_PLAN_VLS ? lanes : UPDATE_PLAN_VLS)) - 1);
+    uint16_t used = 1;
+    for (uint32_t at = 0; at < routes->switch_count; at++)
+        for (uint32_t lid = 0; lid < routes->stride; lid++)
+            used |= (uint16_t)(1u << update_level(routes, at, lid));
+    return used;
+}
+
+void planner_init(struct planner *planner)
+{
+    size_t cells = (size_t)planner->network->switches.count * planner->stride;
+    planner->every_lane = lanes_of(planner->before);
+    planner->lanes = 1;
+    planner->phase = mem_alloc(cells);
+    planner->pending = mem_alloc(planner->network->switches.count * sizeof *planner->pending);
+    planner->carry = mem_zalloc(planner->stride, sizeof *planner->carry);
+    if (planner->before->service_levels && planner->every_lane > 1) {
+        planner->lanes = 32u - (unsigned)__builtin_clz(planner->every_lane);
+        planner->levels = mem_alloc(cells * sizeof *planner->levels);
+    }
+    cdg_init(&planner->cdg, planner->network);
+    while (planner->cdg.count < planner->lanes)
+        cdg_open(&planner->cdg);
+    if (!planner->levels)
+        choose_traffic(planner);
+}
+
+void planner_release(struct planner *planner)
+{
+    for (size_t lid = 0; lid < planner->stride; lid++)
+        mem_free(planner->carry[lid]);
+    mem_free(planner->carry);
+    mem_free(planner->phase);
+    mem_free(planner->pending);
+    mem_free(planner->levels);
+    vec_release(&planner->left);
+    vec_release(&planner->raised);
+    vec_release(&planner->flows);
+    vec_release(&planner->stack);
+    cdg_release(&planner->cdg);
+}

@@ -1,0 +1,372 @@
+/* Mending: after a change, the tables that are in the switches stay as far as they serve.
+ *
+ * A job that follows tables which this manager computed and checked is a repair
+ * (routing/repair/repair.h) before it is anything else: what is remembered of these tables is
+ * handed on, and only what the change touched is looked at, mended and checked. Where a repair was
+ * still on its way when the next change came, the entries that it had not written yet are mended
+ * again. If there is no repair, the engine computes anew, as it does at first, when somebody asks
+ * for it, with user-defined routes, and in other modes than `ordered`.
+ *
+ * Repairs cost balance. When a link carries far more than any did at the last computation, all is
+ * computed anew at the next sweep, unless that would have to stop traffic. */
+#include "routing/check/verify.h"
+#include "sm/internal.h"
+
+#include "base/bitset.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- in the manager: what the job is told ---- */
+
+/* Whether there are tables that could be mended. */
+static bool may_mend(const struct sm *sm, const struct sm_job *job, enum plan_reason reason)
+{
+    const struct sm_job *last = plan_current(sm);
+    const struct user_routes *user = job->options.user;
+    bool asked = reason == REASON_OPERATOR || reason == REASON_POLICY || reason == REASON_BALANCE;
+    return sm->config.repair && !asked && job->mode == SM_ORDERED && job->has_before &&
+           !job->adopt && last && last->repair_state.known && !last->provisional &&
+           (last == plan_serving(sm) || last->routes.vls <= 1) && !(user && user->entries.count);
+}
+
+/* What became of the last job's switches. */
+static uint32_t *follow_switches(const struct sm_job *last, const struct sm_job *job,
+                                 const uint32_t *index)
+{
+    uint32_t *to_new = mem_alloc((last->nodes.count + 1) * sizeof *to_new);
+    for (size_t i = 0; i < last->nodes.count; i++) {
+        const struct network_switch *was = &last->network.switches.items[i], *is;
+        to_new[i] = index[last->nodes.items[i]];
+        if (to_new[i] == NETWORK_NONE)
+            continue;
+        is = &job->network.switches.items[to_new[i]];
+        if (is->guid != was->guid || is->port_count != was->port_count)
+            to_new[i] = NETWORK_NONE;
+    }
+    return to_new;
+}
+
+/* Whether the last job, a repair, found this in the switch. */
+static bool was_before(const struct sm_job *last, uint32_t at, uint32_t lid, uint8_t port)
+{
+    const struct table_change *entries = last->repair.entries.items;
+    size_t low = 0, high = last->repair.entries.count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (entries[middle].lid < lid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < last->repair.entries.count && entries[low].lid == lid; low++)
+        if (entries[low].at == at)
+            return entries[low].before == port;
+    return false;
+}
+
+/* Entries of one switch that are not yet what the last job wants; false if they are something else
+ * altogether. */
+static bool compare_row(const struct sm_job *last, struct sm_job *job, uint32_t old, uint32_t at)
+{
+    const uint8_t *row = routes_row(&job->before, at), *wanted = routes_row(&last->routes, old);
+    uint32_t both =
+        job->before.stride < last->routes.stride ? job->before.stride : last->routes.stride;
+    if (job->before.stride == both && memcmp(row, wanted, both) == 0)
+        return true;
+    for (uint32_t lid = 1; lid < job->before.stride; lid++) {
+        if (row[lid] == (lid < both ? wanted[lid] : PORT_NONE))
+            continue;
+        if (!was_before(last, old, lid, row[lid]))
+            return false;
+        if (lid <= job->network.top_lid && job->network.owner[lid] != NETWORK_NONE)
+            vec_push(&job->repair.ends, ((struct repair_end){at, (uint16_t)lid, 0}));
+    }
+    return true;
+}
+
+/* Whether the switches have what the last job gave them, or had before. What a new switch holds
+ * does not matter: it carries no traffic yet. */
+static bool compare_tables(const struct sm_job *last, struct sm_job *job, const uint32_t *to_new)
+{
+    uint8_t *stays = mem_zalloc(job->before.switch_count + 1u, 1);
+    bool known = true;
+    for (uint32_t old = 0; old < last->nodes.count && known; old++) {
+        if (to_new[old] == NETWORK_NONE)
+            continue;
+        stays[to_new[old]] = 1;
+        known = compare_row(last, job, old, to_new[old]);
+    }
+    for (uint32_t at = 0; at < job->before.switch_count && known; at++)
+        if (!stays[at])
+            memset(routes_row(&job->before, at), PORT_NONE, job->before.stride);
+    mem_free(stays);
+    return known;
+}
+
+/* Choices of paths that go with the tables, or that sources go by. */
+static void keep_paths(const struct sm_job *last, struct sm_job *job, const uint32_t *to_new)
+{
+    const struct routes *from = &last->routes;
+    struct routes *to = &job->before;
+    uint32_t stride = to->stride < from->stride ? to->stride : from->stride;
+    to->engine = from->engine;
+    to->vls = from->vls;
+    to->reversible = from->reversible;
+    to->lmc_needed = from->lmc_needed;
+    if (from->offsets)
+        to->offsets = mem_zalloc((size_t)to->switch_count * to->switch_count + 1, 1);
+    if (from->service_levels)
+        to->service_levels = mem_zalloc((size_t)to->switch_count * to->stride + 1, 1);
+    if (from->default_ports) {
+        to->default_ports = mem_alloc(to->switch_count + 1u);
+        memset(to->default_ports, PORT_NONE, to->switch_count);
+    }
+    for (uint32_t i = 0; i < last->nodes.count; i++) {
+        if (to_new[i] == NETWORK_NONE)
+            continue;
+        if (from->service_levels)
+            memcpy(to->service_levels + (size_t)to_new[i] * to->stride,
+                   from->service_levels + (size_t)i * from->stride, stride);
+        if (from->default_ports)
+            to->default_ports[to_new[i]] = from->default_ports[i];
+        for (uint32_t k = 0; from->offsets && k < last->nodes.count; k++)
+            if (to_new[k] != NETWORK_NONE)
+                to->offsets[(size_t)to_new[i] * to->switch_count + to_new[k]] =
+                    from->offsets[(size_t)i * from->switch_count + k];
+    }
+}
+
+/* Addresses whose entries virtual machines changed are looked at like new ones: what is remembered
+ * does not have their routes. */
+static void add_edited(const struct sm_job *last, struct sm_job *job)
+{
+    struct repair *repair = &job->repair;
+    size_t words = BITSET_WORDS(LFT_ENTRIES);
+    if (!last->edited)
+        return;
+    uint64_t *all = mem_zalloc(words, sizeof *all);
+    repair->live = mem_alloc(words * sizeof *all);
+    memcpy(repair->live, last->edited, words * sizeof *all);
+    memcpy(all, last->edited, words * sizeof *all);
+    for (size_t i = 0; i < repair->lids.count; i++)
+        bitset_add(all, repair->lids.items[i]);
+    repair->lids.count = 0;
+    for (uint32_t lid = 1; lid <= job->network.top_lid; lid++)
+        if (bitset_has(all, lid) && job->network.owner[lid] != NETWORK_NONE) {
+            vec_push(&repair->lids, (uint16_t)lid);
+            if (bitset_has(last->edited, lid))
+                vec_push(&job->change.lids, (uint16_t)lid);
+        }
+    mem_free(all);
+}
+
+static void prepare(struct sm *sm, struct sm_job *job, const uint32_t *index)
+{
+    const struct sm_job *last = plan_current(sm);
+    uint32_t *to_new = follow_switches(last, job, index);
+    job->repair.tidy =
+        sm->subnet.functions.rows.count > 0; /* addresses of virtual machines are given to others */
+    bool known = compare_tables(last, job, to_new);
+    size_t unwritten = job->repair.ends.count;
+    if (known && repair_compare(&job->repair, &last->repair_state, &last->network, &last->routes,
+                                &job->network, &job->before, to_new)) {
+        verify_change_begin(&job->change, &last->network, &last->checked, &job->network, to_new);
+        for (size_t i = 0; i < unwritten; i++) {
+            const struct repair_end *end = &job->repair.ends.items[i];
+            vec_push(&job->change.entries, ((struct verify_entry){end->at, end->lid}));
+        }
+        keep_paths(last, job, to_new);
+        add_edited(last, job);
+        job->mend = true;
+    }
+    mem_free(to_new);
+}
+
+/* What a job is told of the tables that are there, for mending them or for putting others in their
+ * place. */
+void repair_job_prepare(struct sm *sm, struct sm_job *job, const uint32_t *index,
+                        enum plan_reason reason)
+{
+    job->optional = reason == REASON_BALANCE;
+    if (may_mend(sm, job, reason))
+        prepare(sm, job, index);
+    if (!job->mend && job->has_before && plan_serving(sm)) {
+        uint32_t *to_new = follow_switches(plan_serving(sm), job, index);
+        keep_paths(plan_serving(sm), job, to_new);
+        mem_free(to_new);
+    }
+    job->levels_known = plan_serving(sm) != NULL;
+}
+
+void repair_job_rebalance(struct sm *sm, uint64_t now)
+{
+    if (!sm->config.rebalance || !sm_is_settled(sm) || !plan_current(sm) ||
+        !plan_current(sm)->repaired || plan_current(sm)->imbalance <= sm->config.rebalance)
+        return;
+    plan_current(sm)->uneven =
+        plan_current(sm)->repair_state.peak * plan_current(sm)->imbalance / 100;
+    plan_current(sm)->imbalance = 0; /* once */
+    reconfigure_request(sm, REASON_BALANCE);
+    sm_begin_change(sm, now, "links are used unevenly after repairs");
+}
+
+/* Whether tables that nothing but balance was computed for are worth writing. If not, they show at
+ * least how even links can be now. */
+bool repair_job_is_gain(struct sm *sm, const struct sm_job *job)
+{
+    const char *reason = NULL;
+    if (job->plan.stuck.count || job->plan.stuck_lanes)
+        reason = "others have no safe order";
+    else if (job->routes.vls > plan_current(sm)->routes.vls)
+        reason = "others need more lanes";
+    else if (job->repair_state.known && job->repair_state.peak >= plan_current(sm)->uneven)
+        reason = "no others are more even";
+    if (!reason)
+        return true;
+    sm_say(sm, SM_EVENT_CHANGE, "the tables stay as they are: %s", reason);
+    if (plan_current(sm)->repair_state.known && job->repair_state.known)
+        plan_current(sm)->repair_state.peak = job->repair_state.peak;
+    return false;
+}
+
+/* ---- in the job ---- */
+
+/* What a check found becomes what repairs know of the tables; false if there is a cycle. The report
+ * loses its loads. */
+bool repair_job_learn(struct repair_state *state, const struct network *network,
+                      const struct dependency_graph *graph, struct verify_report *report,
+                      const uint32_t *ranks)
+{
+    repair_state_release(state);
+    repair_state_begin(state, network, graph->vls, ranks);
+    dependency_each(graph, repair_state_note, state);
+    bool acyclic = repair_state_end(state, report->load, report->load_max);
+    report->load = NULL;
+    return acyclic;
+}
+
+/* Default ports of random tables: those that lead somewhere. */
+static void check_defaults(struct sm_job *job)
+{
+    struct routes *routes = &job->routes;
+    for (uint32_t at = 0; routes->default_ports && at < routes->switch_count; at++) {
+        const struct network_switch *node = &job->network.switches.items[at];
+        uint8_t port = routes->default_ports[at];
+        if (port > node->port_count ||
+            job->network.ports.items[node->first_port + port].peer == NETWORK_NONE)
+            routes->default_ports[at] = PORT_NONE;
+    }
+}
+
+static void finish(struct sm_job *job)
+{
+    struct repair *repair = &job->repair;
+    job->imbalance = repair_imbalance(repair);
+    job->repaired = true;
+    if (!repair->patient) { /* else the full check told what to remember */
+        job->repair_state = repair->state;
+        repair->state = (struct repair_state){0};
+        job->checked = job->change.graph;
+        job->change.graph = (struct dependency_graph){0};
+    }
+    job->provisional = false;
+    job->routes.operations = repair->operations;
+    job->routes.generation = job->generation;
+    if (repair->entries.count)
+        snprintf(job->routes.note, sizeof job->routes.note,
+                 "%zu entries changed for %llu broken ones; all others stay", repair->entries.count,
+                 (unsigned long long)repair->broken);
+    check_defaults(job);
+}
+
+/* What the change touched; without drains but for single entries. */
+static int repair_job_quickly(struct sm_job *job, struct err *err)
+{
+    struct repair *repair = &job->repair;
+    int status = repair_tables(repair, &job->network, &job->routes, err);
+    if (!status && !repair_plan(repair, &job->routes, &job->plan))
+        status = err_set(err, EDEADLK, "the new entries would wait for each other");
+    if (!status)
+        status = verify_change(&job->change, &job->routes, repair->entries.items,
+                               repair->entries.count, &job->plan, err);
+    repair->operations += job->change.operations;
+    if (status)
+        update_plan_release(&job->plan);
+    return status;
+}
+
+/* What is known of the tables without the entries that do not arrive. */
+static bool learn_kept(struct sm_job *job, struct err *err)
+{
+    struct repair *repair = &job->repair;
+    struct routes kept;
+    struct dependency_graph graph;
+    struct verify_report report;
+    uint64_t peak = repair->state.peak;
+    repair_forget(repair, &job->network, &job->routes, &kept);
+    verify_routes(&job->network, &kept,
+                  &(struct verify_options){.workers = job->options.workers, .keep = &graph},
+                  &report);
+    repair->operations += verify_operations(&job->network, &kept);
+    bool acyclic = repair_job_learn(&repair->state, &job->network, &graph, &report, NULL);
+    repair->state.peak = peak;
+    dependency_release(&graph);
+    verify_report_release(&report);
+    kept.service_levels = kept.offsets = NULL; /* those of the job's tables */
+    routes_release(&kept);
+    if (!acyclic)
+        err_set(err, EDEADLK, "the tables that are in the switches could deadlock");
+    return acyclic;
+}
+
+/* The same without regard to packets in flight, which are drained. */
+static int repair_job_patiently(struct sm_job *job, struct err *err)
+{
+    struct routes *routes = &job->routes;
+    size_t cells = (size_t)routes->switch_count * routes->stride;
+    uint8_t *held = mem_alloc(cells + 1);
+    memcpy(held, routes->ports, cells);
+    int status =
+        learn_kept(job, err) ? repair_tables(&job->repair, &job->network, routes, err) : -EDEADLK;
+    if (!status)
+        status = plan_check(job, routes, err);
+    job->repair.operations += verify_operations(&job->network, routes);
+    if (status) {
+        mem_free(held);
+        return status;
+    }
+    job->before = (struct routes){.engine = routes->engine,
+                                  .switch_count = routes->switch_count,
+                                  .stride = routes->stride,
+                                  .top_lid = routes->top_lid,
+                                  .vls = routes->vls,
+                                  .ports = held};
+    if (routes->service_levels)
+        job->before.service_levels = memcpy(mem_alloc(cells + 1), routes->service_levels, cells);
+    update_plan_make(&job->plan, &job->network, &job->before, routes);
+    return 0;
+}
+
+/* The job's tables, by mending those that are there; -errno if that cannot be done. */
+int repair_job_run(struct sm_job *job, struct err *err)
+{
+    struct repair *repair = &job->repair;
+    struct routes held = job->before;
+    job->routes = held; /* in place: a repair that fails takes back what it did */
+    job->before = (struct routes){0};
+    int status = repair_job_quickly(job, err);
+    if (status) {
+        repair_undo(repair, &job->routes);
+        status = repair_job_patiently(job, err);
+    }
+    if (!status) {
+        finish(job);
+        return 0;
+    }
+    repair_undo(repair, &job->routes);
+    job->before = held;
+    job->routes = (struct routes){.operations = repair->operations};
+    return status;
+}

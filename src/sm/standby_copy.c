@@ -1,0 +1,363 @@
+/* The standby's copy of the subnet, so that taking over rewrites nothing and reads next to nothing.
+ *
+ * While a standby watches its master it discovers by itself, with Gets alone and at a modest pace:
+ * nodes, links, port settings, addresses, tables. How long the copy holds the master tells in
+ * SMInfo: its ActCount carries a token that moves on when the master begins to write (it is odd
+ * from then on) and when it has come to rest (even again). The standby hears of it in the answers
+ * to its polls, and before the first Set of a change the master tells every other manager (a
+ * Get(SMInfo) carries its sender's SMInfo). What was read under a token is right for as long as the
+ * token is the same and even; after each move everything is read again, node by node.
+ *
+ * A standby that takes over asks each switch for its SwitchInfo. Whoever reports a change that the
+ * master did not live to see, and whoever was not read under the last token, is read again; nothing
+ * else is. Whether the tables deliver and cannot deadlock was checked beforehand. If the token is
+ * odd, or the master's is not one of ours, discovery starts from scratch.
+ *
+ * A master that dies in the middle of a change, after its notice got lost and before the next poll,
+ * leaves a copy behind that is wrong and looks right. So the new master has the copy audited when
+ * it is up (audit.c).
+ *
+ * ActCount, from the top: 12 bits that follow from the GUID and are never 0, by which a token is
+ * known for one; 12 bits of token; 8 bits that count SMPs, as the specification wants it. */
+#include "sm/internal.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum {
+    MARKS = 4095,
+    TOKEN_SHIFT = 8,
+    MARK_SHIFT = 20,
+    TOKEN_MASK = 0xFFF,
+    LEAST_RATE = 1000, /* SMPs a second */
+    BURST = 16,        /* SMPs sent at once */
+    QUEUED_AHEAD = 32, /* requests that wait before the next node is begun */
+};
+
+struct mirrored_node {
+    uint32_t reads_for; /* the token under which all of it is being read; 0: none */
+    uint32_t mirrored;  /* the token under which all of it was read; 0: none */
+};
+
+struct standby_copy {
+    uint32_t own_token;              /* of this manager, as master */
+    VEC(struct mirrored_node) nodes; /* beside the subnet's */
+    struct watched {                 /* tokens are 0 where there is none */
+        uint64_t master;             /* port GUID */
+        uint32_t seen;               /* its token when last heard of */
+        uint32_t round;              /* the token under which nodes are read */
+        uint32_t cursor;             /* the next node to be read */
+        bool complete;
+        bool heard;            /* the master has answered */
+        struct sm_job *routes; /* checked; NULL: not, or not right */
+        uint64_t job;          /* number of the job that checks them; 0: none */
+        uint32_t burst;        /* SMPs that may be sent before `next_burst` */
+        uint64_t next_burst;
+    } watched;
+};
+
+struct standby_copy *standby_copy_new(void)
+{
+    return mem_zalloc(1, sizeof(struct standby_copy));
+}
+
+void standby_copy_free(struct standby_copy *standby_copy)
+{
+    if (!standby_copy)
+        return;
+    sm_job_free(standby_copy->watched.routes);
+    vec_release(&standby_copy->nodes);
+    mem_free(standby_copy);
+}
+
+static struct mirrored_node *mirrored_at(struct sm *sm, uint32_t node)
+{
+    assert(node < sm->subnet.nodes.count);
+    return vec_at(&sm->standby_copy->nodes, node);
+}
+
+static uint32_t mark(uint64_t guid)
+{
+    return 1 + (uint32_t)(hash_mix(guid) % MARKS);
+}
+
+/* ---- the master's side ---- */
+
+void standby_copy_start(struct sm *sm, uint64_t now)
+{
+    sm->standby_copy->own_token = (uint32_t)hash_mix(now ^ sm->guid)
+                                  << 1; /* not that of an earlier run */
+}
+
+uint32_t standby_copy_act_count_bits(const struct sm *sm)
+{
+    if (sm_state(sm) != SM_MASTER)
+        return 0;
+    return mark(sm->guid) << MARK_SHIFT | (sm->standby_copy->own_token & TOKEN_MASK) << TOKEN_SHIFT;
+}
+
+void standby_copy_begin_change(struct sm *sm)
+{
+    if (sm_state(sm) != SM_MASTER || sm->config.policy->alone || (sm->standby_copy->own_token & 1))
+        return;
+    sm->standby_copy->own_token++;
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
+        if (port_at(sm, port)->manager && node_at(sm, port_at(sm, port)->node)->present)
+            mastership_notify(sm, port);
+}
+
+void standby_copy_end_change(struct sm *sm)
+{
+    if (sm->standby_copy->own_token & 1)
+        sm->standby_copy->own_token++;
+}
+
+/* ---- the standby's side ---- */
+
+/* With the mark in it, so that it is never 0. */
+static uint32_t token_of(const uint8_t *info)
+{
+    uint32_t count = (uint32_t)wire_get(info, SM_INFO_ACT_COUNT);
+    return count >> MARK_SHIFT == mark(wire_get(info, SM_INFO_GUID)) ? count >> TOKEN_SHIFT : 0;
+}
+
+static bool is_quiet(uint32_t token)
+{
+    return token && !(token & 1);
+}
+
+static void drop_routes(struct sm *sm)
+{
+    sm_job_free(sm->standby_copy->watched.routes);
+    sm->standby_copy->watched.routes = NULL;
+    sm->standby_copy->watched.job = 0; /* nor are those wanted that are being checked */
+}
+
+void standby_copy_spoil(struct sm *sm)
+{
+    drop_routes(sm);
+}
+
+void standby_copy_end(struct sm *sm)
+{
+    drop_routes(sm);
+    sm->standby_copy->watched = (struct watched){0};
+    for (size_t i = 0; i < sm->standby_copy->nodes.count; i++)
+        sm->standby_copy->nodes.items[i].mirrored = 0;
+}
+
+bool standby_copy_has_heard(const struct sm *sm, bool *weft)
+{
+    *weft = sm->standby_copy->watched.seen != 0;
+    return sm->standby_copy->watched.heard;
+}
+
+void standby_copy_watch(struct sm *sm, uint64_t master)
+{
+    if (sm->standby_copy->watched.master != master)
+        standby_copy_end(sm);
+    sm->standby_copy->watched.master = master;
+}
+
+void standby_copy_hear(struct sm *sm, uint64_t now, const uint8_t *info)
+{
+    uint32_t token = token_of(info);
+    if (sm_state(sm) != SM_STANDBY || wire_get(info, SM_INFO_STATE) != SM_MASTER)
+        return;
+    sm->standby_copy->watched.heard = true;
+    if (token != sm->standby_copy->watched.seen) {
+        drop_routes(sm);
+        if (sm->standby_copy->watched.seen)
+            sm_drop_requests(sm); /* what is asked for is out of date, and the master is busy */
+        sm->standby_copy->watched.seen = token;
+        sm->standby_copy->watched.complete = false;
+    }
+    standby_copy_advance(sm, now);
+}
+
+static void read_whole(struct sm *sm, uint32_t node)
+{
+    struct mirrored_node *work = mirrored_at(sm, node);
+    work->reads_for = sm->standby_copy->watched.round;
+    discovery_forget_tables(sm, node);
+    discovery_read_all(sm, node);
+    if (!discovery_is_reading(sm, node))
+        work->mirrored = work->reads_for; /* nothing to be read */
+}
+
+void standby_copy_meets(struct sm *sm, uint32_t node)
+{
+    mirrored_at(sm, node)->reads_for = sm->standby_copy->watched.round;
+}
+
+void standby_copy_node_unread(struct sm *sm, uint32_t node)
+{
+    mirrored_at(sm, node)->reads_for = 0;
+}
+
+void standby_copy_requests_dropped(struct sm *sm)
+{
+    for (size_t i = 0; i < sm->standby_copy->nodes.count; i++)
+        sm->standby_copy->nodes.items[i].reads_for = 0;
+}
+
+bool standby_copy_is_complete(const struct sm *sm)
+{
+    return sm->standby_copy->watched.complete;
+}
+
+void standby_copy_node_read(struct sm *sm, uint32_t node)
+{
+    struct mirrored_node *work = mirrored_at(sm, node);
+    if (work->reads_for && node_at(sm, node)->present)
+        work->mirrored = work->reads_for;
+}
+
+static bool is_behind(struct sm *sm, uint32_t node)
+{
+    return node_at(sm, node)->present &&
+           mirrored_at(sm, node)->mirrored != sm->standby_copy->watched.round;
+}
+
+/* All there is has been read: addresses are taken as they are, and the tables are checked. */
+static void complete(struct sm *sm)
+{
+    unsigned switches = 0, adapters = 0;
+    sm->standby_copy->watched.complete = true;
+    subnet_find_ways(&sm->subnet);
+    lids_assign(sm, true);
+    for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
+        if (node_at(sm, i)->present)
+            (*(node_at(sm, i)->kind == SUBNET_SWITCH ? &switches : &adapters))++;
+    sm_say(sm, SM_EVENT_STATE, "standby, with a copy of %u switches and %u adapters", switches,
+           adapters);
+    if (!sm->config.engine->renames)
+        sm->standby_copy->watched.job = plan_routes(sm, sm->config.engine, false, REASON_TAKE_OVER);
+}
+
+void standby_copy_advance(struct sm *sm, uint64_t now)
+{
+    struct watched *watched = &sm->standby_copy->watched;
+    (void)now;
+    if (!sm->config.copy_rate || !is_quiet(watched->seen) || watched->complete ||
+        sm->subnet.own_port == SUBNET_NONE)
+        return;
+    if (watched->round != watched->seen) {
+        watched->round = watched->seen;
+        watched->cursor = 0;
+    }
+    while (watched->cursor < sm->subnet.nodes.count &&
+           transactions_waiting(sm, PRIORITY_NONE) < QUEUED_AHEAD) {
+        if (is_behind(sm, watched->cursor))
+            read_whole(sm, watched->cursor);
+        watched->cursor++;
+    }
+    if (watched->cursor < sm->subnet.nodes.count || !discovery_is_complete(sm))
+        return;
+    for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
+        if (is_behind(sm, node)) { /* it came back meanwhile */
+            watched->cursor = node;
+            read_whole(sm, node);
+            return;
+        }
+    complete(sm);
+}
+
+bool standby_copy_checked(struct sm *sm, struct sm_job *job, bool right)
+{
+    if (job->number != sm->standby_copy->watched.job)
+        return false;
+    sm->standby_copy->watched.job = 0;
+    if (right && job->generation == sm->subnet.generation)
+        sm->standby_copy->watched.routes = job;
+    else
+        sm_job_free(job);
+    return true;
+}
+
+/* ---- pace ---- */
+
+/* A standby without a copy still has a question now and then. */
+uint32_t standby_copy_pace(const struct sm *sm)
+{
+    return sm->config.copy_rate ? sm->config.copy_rate : LEAST_RATE;
+}
+
+bool standby_copy_may_send(struct sm *sm)
+{
+    if (sm_state(sm) != SM_STANDBY)
+        return true;
+    if (sm->standby_copy->watched.burst == 0)
+        return false;
+    sm->standby_copy->watched.burst--;
+    return true;
+}
+
+uint64_t standby_copy_deadline(const struct sm *sm)
+{
+    bool waits = transactions_waiting(sm, PRIORITY_NONE) && sm->standby_copy->watched.burst == 0;
+    return sm_state(sm) == SM_STANDBY && waits ? sm->standby_copy->watched.next_burst : TIME_NEVER;
+}
+
+void standby_copy_expire(struct sm *sm, uint64_t now)
+{
+    if (now < standby_copy_deadline(sm))
+        return;
+    sm->standby_copy->watched.burst = BURST;
+    sm->standby_copy->watched.next_burst = now + BURST * NS_PER_S / standby_copy_pace(sm);
+}
+
+/* ---- taking over ---- */
+
+/* A link that is up and leads nowhere: whoever is there had been asked, and the question was
+ * dropped with all others. */
+static bool misses_somebody(struct sm *sm, uint32_t node)
+{
+    const struct subnet_node *n = node_at(sm, node);
+    bool misses = false;
+    for (unsigned number = 1; number <= n->port_count && n->present; number++) {
+        const struct subnet_port *p = port_at(sm, n->first_port + number);
+        misses |= p->known && p->peer == SUBNET_NONE && n->kind == SUBNET_SWITCH &&
+                  wire_get(p->info, PORT_INFO_PORT_STATE) > PORT_STATE_DOWN;
+    }
+    return misses;
+}
+
+bool standby_copy_take_over(struct sm *sm)
+{
+    struct watched *watched = &sm->standby_copy->watched;
+    if (!is_quiet(watched->seen) || watched->round != watched->seen)
+        return false;
+    sm_drop_requests(sm);
+    for (uint32_t node = 0; node < sm->subnet.nodes.count; node++) {
+        if (is_behind(sm, node) || misses_somebody(sm, node))
+            read_whole(sm, node);
+        else if (node_at(sm, node)->present && node_at(sm, node)->kind == SUBNET_SWITCH)
+            discovery_read_switch(sm, node);
+    }
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
+        struct subnet_port *p = port_at(sm, port);
+        mastership_forget_rival(sm, port);
+        if (!node_at(sm, p->node)->present)
+            continue;
+        /* Machines may have moved right before the master's end, faster than it could say so. */
+        if (discovery_avoids_port(sm, port) || subnet_is_socket(&sm->subnet, port))
+            discovery_read_port(sm, port);
+        if (p->manager)
+            mastership_ask(sm, port);
+    }
+    discovery_read_port(sm, sm->subnet.own_port);
+    audit_request(sm);
+    quiesce_assume_none(sm);
+    return true;
+}
+
+struct sm_job *standby_copy_take_routes(struct sm *sm)
+{
+    struct sm_job *routes = sm->standby_copy->watched.routes;
+    bool fit = routes && routes->generation == sm->subnet.generation;
+    if (fit)
+        sm->standby_copy->watched.routes = NULL;
+    standby_copy_end(sm);
+    return fit ? routes : NULL;
+}

@@ -1,0 +1,99 @@
+/* Routes in force that are changed without computing any, as machines that start, end and move do.
+ *
+ * What changes is decided elsewhere (vswitch). Terminals and entries change in the network and the
+ * routes in force, so that paths, checks and the next plan start from the truth, and in the wanted
+ * side of tables, from where they are written like all else. */
+#include "sm/internal.h"
+
+#include "base/bitset.h"
+
+#include <assert.h>
+
+bool sm_is_quiet(const struct sm *sm)
+{
+    return sm_state(sm) == SM_MASTER && reconfigure_phase(sm) == PHASE_IDLE && plan_current(sm) &&
+           plan_current(sm) == plan_serving(sm) && discovery_is_complete(sm) &&
+           !reconfigure_is_outdated(sm);
+}
+
+struct subnet *sm_edit_subnet(struct sm *sm)
+{
+    return &sm->subnet;
+}
+
+struct sm_in_force sm_edit_paths(struct sm *sm)
+{
+    if (!sm_is_quiet(sm))
+        return (struct sm_in_force){0};
+    plan_paths_changed(sm);
+    return (struct sm_in_force){&plan_serving(sm)->network, &plan_serving(sm)->routes};
+}
+
+void sm_addresses_moved(struct sm *sm, uint32_t socket, uint32_t other, bool followed)
+{
+    lids_remember(sm, functions_port(&sm->subnet, socket));
+    lids_remember(sm, functions_port(&sm->subnet, other));
+    if (!followed)
+        return; /* the subnet's generation tells that routes are to be planned anew */
+    reconfigure_accept_topology(sm);
+    partitions_plan(sm); /* functions that were left have nobody's keys any more */
+    blocks_program(sm);
+}
+
+uint32_t sm_change_entries(struct sm *sm, const struct sm_entry *entries, size_t count)
+{
+    struct routes *routes = &plan_serving(sm)->routes;
+    struct map blocks = {0};
+    uint32_t block_count = 0;
+    assert(sm_is_quiet(sm) && sm_tables_are_written(sm));
+    if (!plan_serving(sm)->edited)
+        plan_serving(sm)->edited = mem_zalloc(BITSET_WORDS(LFT_ENTRIES), sizeof(uint64_t));
+    plan_serving(sm)->unseen = true;
+    for (size_t i = 0; i < count; i++) {
+        const struct sm_entry *entry = &entries[i];
+        struct subnet_tables *tables =
+            node_at(sm, plan_serving(sm)->nodes.items[entry->at])->tables;
+        routes_grow(routes, entry->lid);
+        routes_set(routes, entry->at, entry->lid, entry->port);
+        bitset_add(plan_serving(sm)->edited, entry->lid);
+        tables->wanted[entry->lid] = entry->port;
+        if (tables->wanted_top < entry->lid)
+            tables->wanted_top = entry->lid;
+    }
+    /* Only now, so that entries of one block go out together. */
+    for (size_t i = 0; i < count; i++) {
+        uint32_t block = entries[i].lid / LFT_BLOCK;
+        if (map_add(&blocks, (uint64_t)entries[i].at << 10 | block, (uint32_t)i) != i)
+            continue;
+        program_block(sm, plan_serving(sm)->nodes.items[entries[i].at], block);
+        block_count++;
+    }
+    map_release(&blocks);
+    plan_paths_changed(sm);
+    return block_count;
+}
+
+bool sm_tables_are_written(const struct sm *sm)
+{
+    return !program_tables_under_way(sm);
+}
+
+uint64_t sm_drain_time(const struct sm *sm, unsigned hops)
+{
+    if (sm->config.drain_ns)
+        return sm->config.drain_ns;
+    return distribute_packet_life(sm) * (hops + 1u);
+}
+
+/* Before routes are planned: what is remembered of the tables in force, for mending them
+ * (repair_job.c), is found anew once for all the entries that machines have changed. It has only
+ * grown since, and what is there no more may close circles. Where the check refuses, all is
+ * computed anew. */
+void vm_tables_take_stock(struct sm *sm)
+{
+    struct sm_job *job = plan_serving(sm);
+    struct err err;
+    if (job && job == plan_current(sm) && job->unseen && job->repair_state.known &&
+        plan_check(job, &job->routes, &err) == 0)
+        job->unseen = false;
+}
