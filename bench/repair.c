@@ -16,6 +16,7 @@
 #include <string.h>
 #include <time.h>
 
+/* CPU time: there is one thread, and others may use the machine. */
 static double now_ms(void)
 {
     struct timespec now;
