@@ -79,9 +79,9 @@ static inline void mem_extend(void *items, size_t *count, size_t wanted, size_t 
 void mem_shift(void *items, size_t *count, size_t place, size_t bytes, bool insert);
 /* Of what waits in an array, `taken` are through: gives their room back now and then. Returns how
  * many such there are then. */
-size_t mem_forget(void *items, size_t *count, size_t taken, size_t bytes);
-#define vec_forget(vec, taken)                                                                     \
-    mem_forget((vec)->items, &(vec)->count, (taken), sizeof *(vec)->items)
+size_t mem_drop_taken(void *items, size_t *count, size_t taken, size_t bytes);
+#define vec_drop_taken(vec, taken)                                                                 \
+    mem_drop_taken((vec)->items, &(vec)->count, (taken), sizeof *(vec)->items)
 void mem_free(void *memory);
 
 /* An arena: many small pieces with one owner and one end. */

@@ -4,8 +4,8 @@
 #include "base/time.h"
 #include "cli/command.h"
 #include "experiment/report/run_folder.h"
-#include "experiment/report/story_text.h"
-#include "experiment/run/play.h"
+#include "experiment/report/run_text.h"
+#include "experiment/run/run.h"
 #include "wire/pcap.h"
 
 #include <langinfo.h>
@@ -53,15 +53,15 @@ struct sim_arguments {
     const char *file, *seed, *pcap, *out;
     bool json, quiet;
     struct option_values settings;
-    struct play_options play;
+    struct run_options play;
     double begin, shown; /* on the clock */
 };
 
 static int parse_arguments(struct sim_arguments *arguments, int argc, char **argv)
 {
-    struct stage_options *stage = &arguments->play.stage;
+    struct setup_options *setup = &arguments->play.setup;
     const struct option_spec specs[] = {
-        {.name = "seed", .value = &arguments->seed, .number = &stage->seed},
+        {.name = "seed", .value = &arguments->seed, .number = &setup->seed},
         {.name = "pcap", .value = &arguments->pcap},
         {.name = "out", .value = &arguments->out},
         {.name = "set", .values = &arguments->settings},
@@ -76,9 +76,9 @@ static int parse_arguments(struct sim_arguments *arguments, int argc, char **arg
     if (argc > 2)
         return command_usage("sim", "'%s' is one argument too many", argv[2]);
     arguments->file = argv[1];
-    stage->seed_given = arguments->seed != NULL;
-    stage->settings = arguments->settings.items;
-    stage->setting_count = arguments->settings.count;
+    setup->seed_given = arguments->seed != NULL;
+    setup->settings = arguments->settings.items;
+    setup->setting_count = arguments->settings.count;
     return 0;
 }
 
@@ -98,26 +98,26 @@ static void show_progress(void *context, uint64_t now, uint64_t until)
 
 /* ---- printing ---- */
 
-static void print_event(void *context, const struct story_event *event)
+static void print_event(void *context, const struct run_record_event *event)
 {
     const struct sim_arguments *arguments = context;
     struct text line = {0};
-    if (arguments->json ||
-        (arguments->quiet && (event->kind != STORY_CHECK || strcmp(event->who, "FAILED") != 0)))
+    if (arguments->json || (arguments->quiet &&
+                            (event->kind != RUN_RECORD_CHECK || strcmp(event->who, "FAILED") != 0)))
         return;
     progress_clear();
-    story_write_event(event, &line);
+    run_record_write_event(event, &line);
     fwrite(line.data, 1, line.length, stdout);
     text_release(&line);
 }
 
-static void print_end(const struct sim_arguments *arguments, const struct story *story)
+static void print_end(const struct sim_arguments *arguments, const struct run_record *run_record)
 {
     struct text text = {0};
     if (arguments->json)
-        story_write_json(story, &text);
+        run_record_write_json(run_record, &text);
     else
-        story_write_summary(story, &text);
+        run_record_write_summary(run_record, &text);
     const char *from = text.data;
     if (arguments->quiet && !arguments->json) { /* the last line only */
         for (const char *at = text.data; at[1]; at++)
@@ -140,9 +140,9 @@ static bool is_plain(void)
 /* ---- all together ---- */
 
 static int write_folder(const struct sim_arguments *arguments, const struct scenario *scenario,
-                        const struct story *story, struct err *err)
+                        const struct run_record *run_record, struct err *err)
 {
-    struct run_folder run = {.story = story,
+    struct run_folder run = {.run_record = run_record,
                              .scenario = scenario->text,
                              .topology = arguments->play.topology,
                              .settings = arguments->settings.items,
@@ -153,23 +153,23 @@ static int write_folder(const struct sim_arguments *arguments, const struct scen
 
 static int play(struct sim_arguments *arguments, struct scenario *scenario, struct err *err)
 {
-    struct story story = {.tell = print_event, .context = arguments, .plain = is_plain()};
+    struct run_record run_record = {.tell = print_event, .context = arguments, .plain = is_plain()};
     int status = arguments->out ? run_folder_make(arguments->out, err) : 0;
     if (status == 0 && arguments->pcap)
         status = pcap_open(&arguments->play.pcap, arguments->pcap, err);
     if (status == 0)
-        status = play_scenario(scenario, &arguments->play, &story, err);
+        status = run_scenario(scenario, &arguments->play, &run_record, err);
     progress_clear();
     int closed = pcap_close(arguments->play.pcap);
     if (status == 0 && closed < 0)
         status = err_at(err, -closed, arguments->pcap, 0, "%s", strerror(-closed));
     if (status == 0 && arguments->out)
-        status = write_folder(arguments, scenario, &story, err);
+        status = write_folder(arguments, scenario, &run_record, err);
     if (status == 0) {
-        print_end(arguments, &story);
-        status = story_failures(&story) ? EXIT_FAILS : EXIT_HOLDS;
+        print_end(arguments, &run_record);
+        status = run_record_failures(&run_record) ? EXIT_FAILS : EXIT_HOLDS;
     }
-    story_release(&story);
+    run_record_release(&run_record);
     return status;
 }
 

@@ -1,13 +1,12 @@
-/* Deadlock: packets that wait for each other in a circle, found by looking who waits for whom.
+/* Deadlock detection: packets that wait for each other in a cycle.
  *
- * An output lane of a switch stands still when the input lane at the other end has no room for its
- * head; that input lane stands still when its head waits for room in an output lane of its switch.
- * Lanes are first in, first out, so each waits for one other lane, and a circle of lanes that stand
- * still can never move again by itself: what is reported is a proof, not a suspicion. Whatever
- * still moves (a packet on the crossbar or the link, a look-up) breaks the chain. Only lifetime
- * limits can end a deadlock.
+ * An output VL of a switch is blocked when the input VL at the peer has no room for its head. That
+ * input VL is blocked when its head waits for room in an output VL of its switch. VLs are FIFOs, so
+ * each waits for at most one other VL, and a cycle of blocked VLs can never move again by itself: a
+ * report is a proof, not a suspicion. Anything that still moves (a packet on the crossbar or the
+ * link, a look-up) breaks the chain. Only lifetime limits can end a deadlock.
  *
- * The look is taken every so often while packets are in the fabric. */
+ * The check runs periodically while packets are in the fabric. */
 #include "fabric/internal.h"
 
 static unsigned head_blocks(struct data *data, const struct data_packet_queue *queue)
@@ -15,9 +14,9 @@ static unsigned head_blocks(struct data *data, const struct data_packet_queue *q
     return blocks_of(data_packet_at(data, queue->head)->bytes);
 }
 
-/* The output lane that this one waits for, over the link and through the next switch; NONE if it
- * is not stuck. */
-static uint32_t waits_for(struct fabric *fabric, uint32_t lane)
+/* The output VL that this one waits for, over the link and through the next switch; NONE if it is
+ * not blocked. */
+static uint32_t blocked_by(struct fabric *fabric, uint32_t lane)
 {
     struct data *data = fabric->data;
     const struct output_vl *output = &data->outputs[lane];
@@ -39,17 +38,18 @@ static uint32_t waits_for(struct fabric *fabric, uint32_t lane)
     return input->wanted;
 }
 
-/* A lane on a circle, or NONE. Every chain is followed until it meets itself or an older one. */
+/* Returns a VL on a cycle, or NONE. Follows every chain until it meets itself or an older one. */
 static uint32_t find_cycle(struct fabric *fabric)
 {
     uint32_t lanes = fabric->port_count << fabric->data->lane_shift;
-    uint32_t *chain = mem_zalloc(lanes, sizeof *chain); /* 0: not seen, else the chain's number */
+    uint32_t *chain =
+        mem_zalloc(lanes, sizeof *chain); /* 0: not visited, else the number of the chain */
     uint32_t found = NONE;
     for (uint32_t start = 0; start < lanes && found == NONE; start++) {
         uint32_t lane = start;
         while (lane != NONE && !chain[lane]) {
             chain[lane] = start + 1;
-            lane = waits_for(fabric, lane);
+            lane = blocked_by(fabric, lane);
             if (lane != NONE && chain[lane] == start + 1)
                 found = lane;
         }
@@ -58,7 +58,7 @@ static uint32_t find_cycle(struct fabric *fabric)
     return found;
 }
 
-static void describe(struct fabric *fabric, uint32_t lane, struct text *out)
+static void describe_blocked_vl(struct fabric *fabric, uint32_t lane, struct text *out)
 {
     const struct port *port = &fabric->ports[lane_port(fabric, lane)];
     const struct port *peer = &fabric->ports[port->peer];
@@ -77,8 +77,8 @@ bool fabric_find_deadlock(struct fabric *fabric, struct text *cycle)
     uint32_t lane = first;
     do {
         if (cycle)
-            describe(fabric, lane, cycle);
-        lane = waits_for(fabric, lane);
+            describe_blocked_vl(fabric, lane, cycle);
+        lane = blocked_by(fabric, lane);
     } while (lane != first);
     return true;
 }

@@ -1,9 +1,9 @@
-/* Birth of a fabric from its description, its two clocks, and the consumers' side. */
+/* Creates a fabric from its topology, runs its two clocks, and serves its consumers. */
 #include "fabric/internal.h"
 
 #include <string.h>
 
-/* What the two ends of a cable can do: everything up to the link's width and speed. */
+/* A port supports every width and speed up to those of its link. */
 static void set_link_support(struct sma *sma, unsigned number, const struct topology_port *port)
 {
     static const uint8_t widths[] = {WIDTH_1X, WIDTH_2X, WIDTH_4X, WIDTH_8X, WIDTH_12X};
@@ -48,7 +48,7 @@ void fabric_init_node(struct fabric *fabric, uint32_t index)
     node->timer_at = TIME_NEVER;
 }
 
-/* What is one device knows of each other: a virtual switch and the functions behind its ports. */
+/* Joins a virtual switch and the functions behind its ports into one device. */
 void fabric_join_device(struct fabric *fabric, uint32_t index)
 {
     const struct topology_node *described = &fabric->topology->nodes.items[index];
@@ -85,8 +85,8 @@ static uint64_t cost_ps(struct cost cost, uint32_t nodes)
     return cost.base_ps + cost.per_node_ps * nodes;
 }
 
-/* By its LID a packet meets no switch twice unless the tables loop, or change while it is on its
- * way: hence twice as many as there are, and some more. */
+/* A LID-routed packet passes no switch twice unless the LFTs loop, or change while it travels:
+ * hence twice the number of switches, and a margin. */
 static uint32_t hop_limit(const struct fabric *fabric)
 {
     uint32_t switches = 0;
@@ -120,7 +120,7 @@ struct fabric *fabric_new(const struct topology *topology, const struct fabric_o
     for (uint32_t i = 0; i < fabric->port_count; i++)
         init_port(fabric, i, seed);
     fabric->hop_limit = hop_limit(fabric);
-    /* Cables have been in for long: links start trained. */
+    /* Links start trained. */
     for (uint32_t i = 0; i < fabric->port_count; i++)
         if (fabric->ports[i].peer != NONE && i < fabric->ports[i].peer)
             link_trained(fabric, i);
@@ -228,7 +228,7 @@ bool fabric_next_delivery(struct fabric *fabric, struct fabric_delivery *deliver
     return true;
 }
 
-static void handle(struct fabric *fabric, const struct event *event)
+static void handle_event(struct fabric *fabric, const struct event *event)
 {
     fabric->totals.events++;
     switch ((enum event_kind)event->kind) {
@@ -284,7 +284,7 @@ bool fabric_run_network(struct fabric *fabric, uint64_t until)
 {
     struct event event;
     while (!fabric->delivery_count && des_pop(fabric->network, until, &event))
-        handle(fabric, &event);
+        handle_event(fabric, &event);
     return fabric->delivery_count > 0;
 }
 
@@ -292,16 +292,16 @@ void fabric_run_timers(struct fabric *fabric, uint64_t until)
 {
     struct event event;
     while (des_pop(fabric->timers, until, &event))
-        handle(fabric, &event);
+        handle_event(fabric, &event);
 }
 
-enum { FETCH_AHEAD = 3 }; /* events */
+enum { PREFETCH_DISTANCE = 3 }; /* events */
 
-/* On large fabrics nearly everything that an event touches must be fetched from memory: that can
- * begin while the event before it is handled. */
-static void fetch_ahead(const struct fabric *fabric)
+/* On large fabrics nearly everything that an event touches is a cache miss: the prefetch begins
+ * while earlier events are handled. */
+static void prefetch_upcoming(const struct fabric *fabric)
 {
-    const struct event *next = des_upcoming(fabric->network, FETCH_AHEAD);
+    const struct event *next = des_upcoming(fabric->network, PREFETCH_DISTANCE);
     const struct data *data = fabric->data;
     if (!next || next->kind < EVENT_DATA_PACKET)
         return;
@@ -327,15 +327,15 @@ bool fabric_run(struct fabric *fabric, uint64_t until)
     struct event event;
     while (!fabric->delivery_count) {
         if (des_pop(fabric->network, until < timer ? until : timer, &event)) {
-            if (event.kind >= EVENT_DATA_PACKET) { /* data packets move no timers */
-                fetch_ahead(fabric);
-                handle(fabric, &event);
+            if (event.kind >= EVENT_DATA_PACKET) { /* events of data packets set no timers */
+                prefetch_upcoming(fabric);
+                handle_event(fabric, &event);
                 continue;
             }
             des_advance(fabric->timers, des_now(fabric->network));
-            handle(fabric, &event);
+            handle_event(fabric, &event);
         } else if (timer <= until && des_pop(fabric->timers, until, &event)) {
-            handle(fabric, &event);
+            handle_event(fabric, &event);
         } else {
             if (until != TIME_NEVER)
                 des_advance(fabric->timers, until);
@@ -394,7 +394,7 @@ uint64_t fabric_port_guid(const struct fabric *fabric, uint32_t port, unsigned i
 void fabric_totals(const struct fabric *fabric, struct fabric_totals *totals)
 {
     *totals = fabric->totals;
-    uint32_t cables = 0, idle = 0; /* idle: virtual functions without a link, as it should be */
+    uint32_t cables = 0, idle = 0; /* idle: virtual functions without a LID, which have no link */
     for (uint32_t i = 0; i < fabric->port_count; i++)
         cables += fabric->ports[i].peer != NONE;
     for (uint32_t i = 0; i < fabric->node_count; i++)

@@ -1,5 +1,5 @@
-/* Faults: cables cut and mended, nodes that die and come back blank, packets lost, agents that are
- * slow or mute, GUIDs that are there twice, bits that flip. */
+/* Injected faults: cut cables, failed nodes, lost packets, slow or silent agents, duplicate GUIDs,
+ * bit errors. */
 #include "fabric/internal.h"
 #include "wire/vswitch.h"
 
@@ -43,9 +43,8 @@ int fabric_flap_port(struct fabric *fabric, uint32_t index, struct err *err)
     return status;
 }
 
-/* A node that comes back has forgotten what managers told it, though not which programs it hosts.
- */
-static void revive(struct fabric *fabric, uint32_t index)
+/* A node that comes back has lost what managers set, but keeps its consumers. */
+static void restart_node(struct fabric *fabric, uint32_t index)
 {
     struct node *node = &fabric->nodes[index];
     sma_release(&node->sma);
@@ -70,7 +69,7 @@ static void set_node(struct fabric *fabric, uint32_t index, bool up)
         return;
     if (up) {
         fabric->totals.nodes_down--;
-        revive(fabric, index);
+        restart_node(fabric, index);
         return;
     }
     fabric->totals.nodes_down++;
@@ -85,7 +84,7 @@ static void set_node(struct fabric *fabric, uint32_t index, bool up)
     node_service_agent(fabric, index);
 }
 
-/* The virtual switch of a node that is one, or that is the physical function of one; or NONE. */
+/* The virtual switch of a node that is one, or that is its physical function; else NONE. */
 static uint32_t device_of(const struct fabric *fabric, uint32_t index)
 {
     const struct sma *sma = &fabric->nodes[index].sma;
@@ -97,7 +96,7 @@ static uint32_t device_of(const struct fabric *fabric, uint32_t index)
     return fabric->ports[fabric->ports[own].peer].node;
 }
 
-/* Whoever takes a hypervisor's switch or its physical function takes it all. */
+/* A fault of a virtual switch or of its physical function affects the whole hypervisor. */
 int fabric_set_node(struct fabric *fabric, uint32_t index, bool up, struct err *err)
 {
     int status = check_node(fabric, index, err);
@@ -118,7 +117,7 @@ int fabric_set_node(struct fabric *fabric, uint32_t index, bool up, struct err *
     return 0;
 }
 
-static void forget_loss(struct fabric *fabric, uint32_t port, unsigned attribute)
+static void remove_loss_rule(struct fabric *fabric, uint32_t port, unsigned attribute)
 {
     size_t kept = 0;
     for (size_t i = 0; i < fabric->losses.count; i++)
@@ -135,10 +134,10 @@ int fabric_set_loss(struct fabric *fabric, uint32_t port, unsigned attribute, ui
         return status;
     if (parts > RNG_CERTAIN)
         return err_set(err, EINVAL, "a probability lies between 0 and 1");
-    /* A link loses packets both ways. */
+    /* The rule applies to both directions of the link. */
     uint32_t ends[2] = {port, port == TOPOLOGY_NONE ? NONE : fabric->ports[port].peer};
     for (unsigned i = 0; i < (port == TOPOLOGY_NONE ? 1 : 2); i++) {
-        forget_loss(fabric, ends[i], attribute);
+        remove_loss_rule(fabric, ends[i], attribute);
         if (parts)
             vec_push(&fabric->losses, ((struct loss_rule){ends[i], attribute, parts}));
     }

@@ -123,8 +123,8 @@ static const struct fabric_options today = {
     .training_ps = 10 * TIME_MS,
 };
 
-/* One lane pair, 256-byte packets and small tables. The manager is what takes the time, as in the
- * papers: docs/decisions/008-cost-of-computing.md has the facts that its prices come from. */
+/* Two data VLs, 256-byte packets and small tables. As in the papers, the manager takes most of the
+ * time: docs/decisions/008-cost-of-computing.md has the sources of its processing times. */
 static const struct fabric_options paper = {
     .node = {.agent = {.data_vls = 2,
                        .mtu = 256,
@@ -193,7 +193,7 @@ static bool fits(const struct attribute *attribute, uint64_t value)
 {
     if (value < attribute->low || value > attribute->high || value % attribute->multiple)
         return false;
-    if (is_a_choice(attribute)) /* powers of two, and all lanes that there are */
+    if (is_a_choice(attribute)) /* powers of two, and 15, the largest number of VLs */
         return (value & (value - 1)) == 0 || value == 15;
     return true;
 }

@@ -1,9 +1,9 @@
-/* Output lanes, and how their parcels get onto the link.
+/* Output VLs, and how their packets get onto the link.
  *
- * An output lane holds whole parcels, also those that are still crossing into it. A lane is ready
- * when its head has credits at the other end. What goes next among ready lanes is the arbiter's
- * choice; flow control and VL15 go before all of them (link.c). The room of a parcel is given back
- * when its last byte is out: for this nobody is woken unless somebody waits for the room or for the
+ * An output VL holds whole packets, including those that are still crossing into it. A VL is ready
+ * when the peer has granted credits for its head. The arbiter selects among ready VLs; flow control
+ * and VL15 precede all of them (link.c). The room of a packet becomes free when its last byte is
+ * sent. The simulation schedules an event for that only if a packet waits for the room or for the
  * link, so that a link at low load costs no event of its own. */
 #include "fabric/internal.h"
 
@@ -26,7 +26,7 @@ void output_vl_update_ready(struct fabric *fabric, uint32_t lane)
     port->ready = ready ? port->ready | bit : (uint16_t)(port->ready & ~bit);
 }
 
-/* What was sent last may be out by now: its room is free. */
+/* Frees the room of the packet sent last, if its last byte is sent. */
 void output_vl_free_sent(struct fabric *fabric, uint32_t index)
 {
     struct port *port = &fabric->ports[index];
@@ -75,7 +75,7 @@ void output_vl_push(struct fabric *fabric, uint32_t lane, uint32_t number)
     bool first = output->queue.head == NONE;
     data_packet_push(fabric->data, &output->queue, number);
     if (!first)
-        return; /* somebody is ahead of it, and the link is being waited for already */
+        return; /* the link serves the packets ahead of it already */
     output->head_since = des_now(fabric->network);
     output_vl_start_lifetime(fabric, lane);
     output_vl_update_ready(fabric, lane);
@@ -83,8 +83,9 @@ void output_vl_push(struct fabric *fabric, uint32_t lane, uint32_t number)
         link_start_sending(fabric, lane_port(fabric, lane));
 }
 
-/* No earlier than the lane's bytes come in fast enough. */
-static uint64_t start_time(const struct data_packet *data_packet, uint64_t at, uint64_t wire)
+/* The earliest start at which the packet's bytes arrive fast enough for the link. */
+static uint64_t earliest_link_start(const struct data_packet *data_packet, uint64_t at,
+                                    uint64_t wire)
 {
     uint64_t needed = data_packet->tail > wire ? data_packet->tail - wire : 0;
     return needed > at ? needed : at;
@@ -104,7 +105,7 @@ bool output_vl_send(struct fabric *fabric, uint32_t index, uint64_t at)
     struct data_packet *data_packet = data_packet_at(data, number);
     unsigned blocks = blocks_of(data_packet->bytes);
     uint64_t wire = wire_time(port, data_packet->bytes);
-    uint64_t start = start_time(data_packet, at + fabric->options.channel_ps, wire);
+    uint64_t start = earliest_link_start(data_packet, at + fabric->options.channel_ps, wire);
     arbiter_charge(arbiter, data_packet->bytes);
     output->sent = (uint16_t)((output->sent + blocks) % CREDIT_MODULUS);
     output->packets++;

@@ -1,8 +1,6 @@
-/* Guests: virtual machines as end points of traffic, and what a move costs them (data.h).
- *
- * A guest is an entry that says at which port it is; its senders and what is sent to it follow that
- * entry. The downtime is measured where it hurts, between deliveries, and not by what the manager
- * thinks: the last packet before the move and the first one after it. */
+/* VMs as end points of traffic, and the downtime of a migration (data.h). A VM is an entry that
+ * holds its present port; its senders and the packets sent to it follow that entry. The downtime is
+ * measured between deliveries: from the last packet before the move to the first one after it. */
 #include "fabric/internal.h"
 
 #include <assert.h>
@@ -11,15 +9,15 @@ uint32_t fabric_add_vm(struct fabric *fabric)
 {
     data_start(fabric);
     struct data *data = fabric->data;
-    uint32_t number = DATA_VM + (uint32_t)data->guests.count;
+    uint32_t number = DATA_VM + (uint32_t)data->vms.count;
     assert(is_vm(number));
-    vec_push(&data->guests, ((struct guest){.view.port = NONE, .first_sender = NONE}));
+    vec_push(&data->vms, ((struct vm){.view.port = NONE, .first_sender = NONE}));
     return number;
 }
 
-const struct vm_view *fabric_vm(const struct fabric *fabric, uint32_t guest)
+const struct vm_view *fabric_vm(const struct fabric *fabric, uint32_t vm)
 {
-    return &vm_at(fabric->data, guest)->view;
+    return &vm_at(fabric->data, vm)->view;
 }
 
 uint32_t vm_add_sender(struct data *data, uint32_t end_point, uint32_t sender)
@@ -28,7 +26,7 @@ uint32_t vm_add_sender(struct data *data, uint32_t end_point, uint32_t sender)
     return vm_at(data, end_point)->view.port;
 }
 
-static void interrupt(struct vm_direction *side)
+static void start_downtime(struct vm_direction *side)
 {
     if (!side->delivered || side->interrupted)
         return;
@@ -36,9 +34,9 @@ static void interrupt(struct vm_direction *side)
     side->interrupted_ps = side->last_ps;
 }
 
-static void move_senders(struct fabric *fabric, const struct guest *guest, uint32_t port)
+static void move_vm_senders(struct fabric *fabric, const struct vm *vm, uint32_t port)
 {
-    uint32_t sender = guest->first_sender;
+    uint32_t sender = vm->first_sender;
     while (sender != NONE) {
         sender_move(fabric, sender, port);
         sender = fabric->data->senders.items[sender].next_of_vm;
@@ -47,29 +45,29 @@ static void move_senders(struct fabric *fabric, const struct guest *guest, uint3
 
 void fabric_move_vm(struct fabric *fabric, uint32_t end_point, uint32_t port)
 {
-    struct guest *guest = vm_at(fabric->data, end_point);
+    struct vm *vm = vm_at(fabric->data, end_point);
     uint64_t now = des_now(fabric->network);
-    uint32_t before = guest->view.port;
+    uint32_t before = vm->view.port;
     assert(port == NONE || port < fabric->port_count);
     if (port == before)
         return;
-    guest->view.port = port;
+    vm->view.port = port;
     if (before != NONE) {
-        guest->view.detached_ps = now;
-        interrupt(&guest->view.to);
-        interrupt(&guest->view.from);
-        move_senders(fabric, guest, NONE);
+        vm->view.detached_ps = now;
+        start_downtime(&vm->view.to);
+        start_downtime(&vm->view.from);
+        move_vm_senders(fabric, vm, NONE);
     }
     if (port == NONE)
         return;
-    guest->view.moves += guest->has_arrived;
-    guest->has_arrived = true;
-    guest->view.attached_ps = now;
-    move_senders(fabric, guest, port);
+    vm->view.moves += vm->has_arrived;
+    vm->has_arrived = true;
+    vm->view.attached_ps = now;
+    move_vm_senders(fabric, vm, port);
 }
 
-/* `is_new`: the packet belongs to the time after the move. */
-static void note_delivery(struct vm_direction *side, uint64_t now, bool is_new)
+/* `is_new`: the packet was sent after the move. */
+static void note_vm_delivery(struct vm_direction *side, uint64_t now, bool is_new)
 {
     side->delivered++;
     side->last_ps = now;
@@ -89,19 +87,19 @@ static void note_delivery(struct vm_direction *side, uint64_t now, bool is_new)
 
 static uint32_t vm_of_sender(const struct data *data, const struct data_packet *data_packet)
 {
-    return data_packet->sender == NONE ? NONE : data->senders.items[data_packet->sender].guest;
+    return data_packet->sender == NONE ? NONE : data->senders.items[data_packet->sender].vm;
 }
 
 void vm_note_delivered(struct data *data, const struct data_packet *data_packet, uint64_t now)
 {
     uint32_t source = vm_of_sender(data, data_packet);
-    if (is_vm(data_packet->destination)) /* it is where the guest is, so the guest has arrived */
-        note_delivery(&vm_at(data, data_packet->destination)->view.to, now, true);
+    if (is_vm(data_packet->destination)) /* the VM accepted it at its present port */
+        note_vm_delivery(&vm_at(data, data_packet->destination)->view.to, now, true);
     if (source == NONE)
         return;
     struct vm_view *from = &vm_at(data, source)->view;
-    note_delivery(&from->from, now,
-                  from->port != NONE && data_packet->entered >= from->attached_ps);
+    note_vm_delivery(&from->from, now,
+                     from->port != NONE && data_packet->entered >= from->attached_ps);
 }
 
 void vm_note_lost(struct data *data, const struct data_packet *data_packet, enum loss cause)

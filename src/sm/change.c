@@ -95,6 +95,7 @@ static const struct request_kind sweep_switch = {
 
 void change_sweep(struct sm *sm, uint64_t now)
 {
+    assert(sm_state(sm) == SM_MASTER);
     sweep_schedule(sm, now);
     if (sm->sweeps->under_way || !discovery_is_complete(sm))
         return; /* the last one is still on its way */

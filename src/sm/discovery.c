@@ -135,7 +135,7 @@ void discovery_update_paths(struct sm *sm, uint64_t now)
     if (!sm->discovery->paths_lost || !sm->config.policy->chases_losses)
         return;
     sm->discovery->paths_lost = false;
-    if (subnet_find_ways(&sm->subnet))
+    if (subnet_find_paths(&sm->subnet))
         transactions_cut(sm, now);
 }
 

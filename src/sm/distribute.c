@@ -51,6 +51,7 @@ struct distribution *distribute_new(void)
 
 static struct subnet_tables *tables_of(struct sm *sm, uint32_t at)
 {
+    assert(at < plan_current(sm)->nodes.count);
     return sm->subnet.nodes.items[plan_current(sm)->nodes.items[at]].tables;
 }
 
@@ -144,6 +145,7 @@ static void begin_wave(struct sm *sm)
     struct distribution *d = sm->distribution;
     const struct update_plan *plan = &plan_current(sm)->plan;
     const struct update_wave *wave = &plan->waves.items[d->wave];
+    assert(d->wave < plan->waves.count && wave->first + wave->count <= plan->updates.count);
     for (uint32_t i = 0; i < wave->count; i++)
         want_range(sm, &plan->updates.items[wave->first + i], false);
     d->wave++;
@@ -288,6 +290,7 @@ enum reconfigure_event distribute_begin(struct sm *sm)
     struct distribution *d = sm->distribution;
     const struct sm_job *job = plan_current(sm);
     const char *why_not;
+    assert(!d->pending && !program_tables_under_way(sm));
     *d = (struct distribution){.job = (uint32_t)job->number, .resume_at = TIME_NEVER};
     if (job->mode == SM_STATIC)
         return EVENT_TO_STOP;

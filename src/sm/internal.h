@@ -9,6 +9,8 @@
 #include "sm/sm.h"
 #include "sm/transactions.h"
 
+#include <assert.h>
+
 /* Each part is defined in the file that is named beside it, and nobody else looks inside. */
 struct sm {
     struct sm_config config;
@@ -40,11 +42,13 @@ struct sm {
 
 static inline struct subnet_port *port_at(struct sm *sm, uint32_t port)
 {
+    assert(port < sm->subnet.ports.count);
     return &sm->subnet.ports.items[port];
 }
 
 static inline struct subnet_node *node_at(struct sm *sm, uint32_t node)
 {
+    assert(node < sm->subnet.nodes.count);
     return &sm->subnet.nodes.items[node];
 }
 

@@ -144,6 +144,7 @@ uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisiona
                 add_link(sm, job, index, node->first_port + number);
     }
     network_finish(&job->network);
+    assert(job->network.switches.count == job->nodes.count);
     distribute_snapshot(sm, job, reason);
     vm_tables_take_stock(sm);
     repair_job_prepare(sm, job, index, reason);
@@ -314,7 +315,8 @@ int sm_job_run(struct sm_job *job, struct err *err)
 
 void plan_receive(struct sm *sm, struct sm_job *job)
 {
-    assert(!sm->plan->received);
+    assert(!sm->plan->received && job->number && job->number <= sm->plan->jobs);
+    assert(job->generation <= sm->subnet.generation);
     sm->plan->received = job;
 }
 
@@ -344,6 +346,7 @@ void plan_serve(struct sm *sm)
     struct plan *plan = sm->plan;
     if (plan->broken_off || plan->serving == plan->current)
         return;
+    assert(!program_tables_under_way(sm));
     sm_job_free(plan->serving);
     plan->serving = plan->current;
     repair_release(&plan->serving->repair);

@@ -126,6 +126,7 @@ static void write_block(struct sm *sm, uint32_t node, unsigned block)
 {
     const struct subnet_tables *tables = node_at(sm, node)->tables;
     const uint8_t *wanted = tables->wanted + block * LFT_BLOCK;
+    assert(block < LFT_BLOCKS && sm_state(sm) == SM_MASTER);
     struct request *request = sm_request(
         sm, &set_table_block, (union request_subject){.table = {.node = node, .block = block}},
         node_at(sm, node)->first_port);

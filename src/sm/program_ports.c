@@ -162,6 +162,7 @@ static void send_settings(struct sm *sm, uint32_t port, uint8_t *wanted, unsigne
     if (state == PORT_STATE_NO_CHANGE &&
         port_settings(sm, port)->tried == fingerprint(wanted, port_at(sm, port)->info))
         return; /* it does not heed them */
+    assert(!port_settings(sm, port)->writing && sm_state(sm) == SM_MASTER);
     port_settings(sm, port)->writing = true;
     sm->port_writer->sent++;
     struct request *request = sm_request(sm, &set_port, (union request_subject){.port = port},

@@ -2,6 +2,7 @@
  * phases took and what it cost. */
 #include "sm/internal.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 struct report {
@@ -50,6 +51,7 @@ void report_computed(struct sm *sm, uint64_t now)
 void report_end(struct sm *sm, uint64_t now, bool up)
 {
     const struct report *report = sm->report;
+    assert(report->since <= now && report->discovered <= now && report->computed <= now);
     unsigned switches = 0, adapters = 0;
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
         if (node_at(sm, i)->present)

@@ -6,6 +6,8 @@
  * when the owner is ready to serve. */
 #include "sm/internal.h"
 
+#include <assert.h>
+
 struct client {
     uint32_t looked_at; /* the mastership in which the port was looked at; 0: none */
     bool ask;           /* its clients have to register again */
@@ -41,6 +43,7 @@ static void look_at(struct sm *sm, uint32_t port)
 {
     const uint8_t *info = port_at(sm, port)->info;
     struct client *client = client_at(sm, port);
+    assert(subnet_is_end_port(&sm->subnet, port) && sm_state(sm) == SM_MASTER);
     uint64_t before = wire_get(info, PORT_INFO_MASTER_SM_LID);
     if (client->looked_at == mastership_number(sm))
         return;

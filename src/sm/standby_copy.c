@@ -223,8 +223,9 @@ static bool is_behind(struct sm *sm, uint32_t node)
 static void complete(struct sm *sm)
 {
     unsigned switches = 0, adapters = 0;
+    assert(sm_state(sm) == SM_STANDBY && discovery_is_complete(sm));
     sm->standby_copy->watched.complete = true;
-    subnet_find_ways(&sm->subnet);
+    subnet_find_paths(&sm->subnet);
     lids_assign(sm, true);
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
         if (node_at(sm, i)->present)

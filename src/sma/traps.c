@@ -1,9 +1,8 @@
-/* Traps (13.4.9, 14.2.5.1): notices sent to the manager, again and again until it represses them.
+/* Traps (13.4.9, 14.2.5.1): notices sent to the manager, repeatedly until it represses them.
  *
- * An agent keeps a short list of pending notices. It sends one at a time, never more often than
- * once in the port's SubnetTimeOut, going round the list. A notice that is raised again while it is
- * pending is the same notice. While the port has no LID or knows no manager there is nobody to
- * tell, and nothing is raised. */
+ * An agent keeps a short list of pending notices. It sends one at a time, at most once per
+ * SubnetTimeOut of the port, round-robin. A notice that is raised again while it is pending is the
+ * same notice. While the port has no LID or no master SM LID, no notice is raised. */
 #include "base/mem.h"
 #include "sma/internal.h"
 
@@ -43,14 +42,14 @@ void sma_raise_trap(struct sma *sma, unsigned port, unsigned trap, unsigned type
         if (sma->traps[i].port == end && memcmp(sma->traps[i].notice, notice, NOTICE_BYTES) == 0)
             return;
     if (sma->trap_count == PENDING_LIMIT)
-        return; /* the manager is deaf already */
+        return; /* the manager does not answer */
     if (!sma->traps)
         sma->traps = mem_zalloc(PENDING_LIMIT, sizeof *sma->traps);
     pending.tid = ++sma->trap_tid;
     sma->traps[sma->trap_count++] = pending;
 }
 
-/* A repress names its trap by the notice it returns. */
+/* A TrapRepress names its trap by the notice it returns. */
 void sma_repress_trap(struct sma *sma, const uint8_t *mad)
 {
     for (unsigned i = 0; i < sma->trap_count; i++) {
@@ -73,7 +72,7 @@ bool sma_next_trap(struct sma *sma, uint64_t now, struct sma_output *output)
         return false;
     struct sma_trap trap = sma->traps[0];
     const uint8_t *info = sma->ports[trap.port].info;
-    /* To the end of the list, so that the others have their turn. */
+    /* Moves it to the end of the list, so that the others are sent next. */
     memmove(&sma->traps[0], &sma->traps[1], (sma->trap_count - 1) * sizeof trap);
     sma->traps[sma->trap_count - 1] = trap;
     uint64_t interval = (TIME_NS * 4096) << wire_get(info, PORT_INFO_SUBNET_TIME_OUT);

@@ -323,7 +323,7 @@ static int take_peer_guid(struct reader *reader, const struct loose_end *end)
     return 0;
 }
 
-/* The best that both ends allow; 0 says nothing and allows all. */
+/* The best that both ends allow; 0 allows everything. */
 static int settle_link(struct reader *reader, const struct loose_end *end,
                        const struct loose_end *other)
 {

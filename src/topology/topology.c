@@ -320,8 +320,8 @@ bool link_length_parse(const char *text, uint32_t *mm)
     return number >= 1 && number <= MOST_MM;
 }
 
-/* Of one lane, after line coding: 8b/10b up to QDR, 64b/66b from FDR10 to EDR, and from HDR on what
- * the forward error correction leaves. */
+/* Data rate of 1x after line coding: 8b/10b up to QDR, 64b/66b from FDR10 to EDR, and from HDR on
+ * what forward error correction leaves. */
 static const struct {
     const char *name;
     uint64_t bits_per_second;

@@ -13,12 +13,12 @@ int topology_virtualise(struct topology *topology, unsigned vfs, uint32_t limit,
 
 /* Whether this node is a virtual switch. */
 bool topology_is_vswitch(const struct topology *topology, uint32_t node);
-/* Of an adapter's port behind a virtual switch: 0 for the physical function, v for virtual function
- * v; -1 if it is neither. */
+/* For an adapter's port behind a virtual switch: 0 for the physical function, v for virtual
+ * function v; -1 if it is neither. */
 int topology_function(const struct topology *topology, uint32_t port);
 
-/* The cables and boxes alone: without virtual switches and functions, and with every hypervisor's
- * adapter where its cable leads. `plain` is initialised, and the caller's to release. */
+/* The physical network: without virtual switches and functions, with every hypervisor's adapter at
+ * its cable. `plain` is initialised; the caller releases it. */
 struct virtual_counts {
     uint32_t hypervisors, functions;
 };

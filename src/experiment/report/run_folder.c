@@ -2,8 +2,8 @@
 
 #include "base/file.h"
 #include "experiment/report/report.h"
+#include "experiment/report/run_text.h"
 #include "experiment/report/series_text.h"
-#include "experiment/report/story_text.h"
 #include "experiment/store/result_store.h"
 
 #include <errno.h>
@@ -33,28 +33,28 @@ static int write_one(const char *folder, const char *name, const struct text *te
 /* Each file is made of the run by one function. */
 static void make_timeline(const struct run_folder *run, struct text *out)
 {
-    for (size_t i = 0; i < run->story->events.count; i++)
-        story_write_event(&run->story->events.items[i], out);
+    for (size_t i = 0; i < run->run_record->events.count; i++)
+        run_record_write_event(&run->run_record->events.items[i], out);
 }
 
 static void make_summary(const struct run_folder *run, struct text *out)
 {
-    story_write_summary(run->story, out);
+    run_record_write_summary(run->run_record, out);
 }
 
 static void make_json(const struct run_folder *run, struct text *out)
 {
-    story_write_json(run->story, out);
+    run_record_write_json(run->run_record, out);
 }
 
 static void make_figures(const struct run_folder *run, struct text *out)
 {
-    figures_write_csv(&run->story->results, out);
+    figures_write_csv(&run->run_record->results, out);
 }
 
 static void make_series(const struct run_folder *run, struct text *out)
 {
-    series_write_csv(&run->story->results, out);
+    series_write_csv(&run->run_record->results, out);
 }
 
 static void make_scenario(const struct run_folder *run, struct text *out)
@@ -80,12 +80,12 @@ static const struct {
 static void write_command(const struct run_folder *run, struct text *out)
 {
     text_puts(out, "weft sim ");
-    text_put_shell_word(out, run->story->file);
+    text_put_shell_word(out, run->run_record->file);
     for (size_t i = 0; i < run->setting_count; i++) {
         text_puts(out, " --set ");
         text_put_shell_word(out, run->settings[i]);
     }
-    text_printf(out, " --seed %" PRIu64, run->story->seed);
+    text_printf(out, " --seed %" PRIu64, run->run_record->seed);
 }
 
 static int write_store(const char *folder, const struct run_folder *run, struct err *err)
@@ -100,13 +100,13 @@ static int write_store(const char *folder, const struct run_folder *run, struct 
     if (status)
         return status;
     write_command(run, &command);
-    struct result_run stored = {.seed = run->story->seed,
+    struct result_run stored = {.seed = run->run_record->seed,
                                 .replay = command.data,
-                                .name = run->story->file,
+                                .name = run->run_record->file,
                                 .scenario = run->scenario,
                                 .topology = run->topology->data,
                                 .wall_s = run->wall_s};
-    status = result_store_add(store, &stored, run->story, &run->story->results, err);
+    status = result_store_add(store, &stored, run->run_record, &run->run_record->results, err);
     result_store_close(store);
     text_release(&command);
     return status;

@@ -268,18 +268,18 @@ static int add_series(struct result_store *store, int64_t id, const struct resul
     return status;
 }
 
-static int add_events(struct result_store *store, int64_t id, const struct story *story,
+static int add_events(struct result_store *store, int64_t id, const struct run_record *run_record,
                       struct err *err)
 {
-    static const char *const kinds[] = {[STORY_ACTION] = "action",
-                                        [STORY_EVENT] = "event",
-                                        [STORY_ALARM] = "alarm",
-                                        [STORY_CHECK] = "check"};
+    static const char *const kinds[] = {[RUN_RECORD_ACTION] = "action",
+                                        [RUN_RECORD_EVENT] = "event",
+                                        [RUN_RECORD_ALARM] = "alarm",
+                                        [RUN_RECORD_CHECK] = "check"};
     sqlite3_stmt *statement;
     int status =
         sql_prepare(store, &statement, "INSERT INTO event VALUES(?1, ?2, ?3, ?4, ?5, ?6)", err);
-    for (size_t i = 0; i < story->events.count && status == 0; i++) {
-        const struct story_event *event = &story->events.items[i];
+    for (size_t i = 0; i < run_record->events.count && status == 0; i++) {
+        const struct run_record_event *event = &run_record->events.items[i];
         sql_bind(statement, "iiisss", id, (int64_t)i, (int64_t)event->time, kinds[event->kind],
                  event->who, event->text);
         status = sql_step(store, statement, err);
@@ -288,12 +288,12 @@ static int add_events(struct result_store *store, int64_t id, const struct story
     return status;
 }
 
-static int add_changes(struct result_store *store, int64_t id, const struct story *story,
+static int add_changes(struct result_store *store, int64_t id, const struct run_record *run_record,
                        struct err *err)
 {
     int status = 0;
-    for (size_t i = 0; i < story->changes.count && status == 0; i++) {
-        const struct story_change *change = &story->changes.items[i];
+    for (size_t i = 0; i < run_record->changes.count && status == 0; i++) {
+        const struct run_record_change *change = &run_record->changes.items[i];
         status = sql_do(store, err,
                         "INSERT INTO change VALUES(?1, ?2, ?3, ?4, iif(?5, ?6, NULL), ?7, ?8, ?9,"
                         " ?10, ?11, ?12, ?13, ?14, ?15)",
@@ -306,12 +306,12 @@ static int add_changes(struct result_store *store, int64_t id, const struct stor
     return status;
 }
 
-static int add_checks(struct result_store *store, int64_t id, const struct story *story,
+static int add_checks(struct result_store *store, int64_t id, const struct run_record *run_record,
                       struct err *err)
 {
     int status = 0;
-    for (size_t i = 0; i < story->checks.count && status == 0; i++) {
-        const struct story_check *check = &story->checks.items[i];
+    for (size_t i = 0; i < run_record->checks.count && status == 0; i++) {
+        const struct run_record_check *check = &run_record->checks.items[i];
         status = sql_do(store, err, "INSERT INTO checked VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
                         "iisiiis", id, (int64_t)i, check->line, (int64_t)check->number,
                         (int64_t)check->time, (int64_t)check->holds, check->finding);
@@ -319,20 +319,21 @@ static int add_checks(struct result_store *store, int64_t id, const struct story
     return status;
 }
 
-static int add_story(struct result_store *store, int64_t id, const struct story *story,
+static int add_story(struct result_store *store, int64_t id, const struct run_record *run_record,
                      struct err *err)
 {
-    int status = sql_do(store, err,
-                        "UPDATE run SET switches = ?2, adapters = ?3, end_ps = ?4, smps = ?5,"
-                        " lost = ?6, hops = ?7, verdict = ?8 WHERE id = ?1",
-                        "iiiiiiis", id, (int64_t)story->switches, (int64_t)story->adapters,
-                        (int64_t)story->end, (int64_t)story->smps, (int64_t)story->lost,
-                        (int64_t)story->hops, story->verdict);
+    int status =
+        sql_do(store, err,
+               "UPDATE run SET switches = ?2, adapters = ?3, end_ps = ?4, smps = ?5,"
+               " lost = ?6, hops = ?7, verdict = ?8 WHERE id = ?1",
+               "iiiiiiis", id, (int64_t)run_record->switches, (int64_t)run_record->adapters,
+               (int64_t)run_record->end, (int64_t)run_record->smps, (int64_t)run_record->lost,
+               (int64_t)run_record->hops, run_record->verdict);
     if (status == 0)
-        status = add_events(store, id, story, err);
+        status = add_events(store, id, run_record, err);
     if (status == 0)
-        status = add_changes(store, id, story, err);
-    return status ? status : add_checks(store, id, story, err);
+        status = add_changes(store, id, run_record, err);
+    return status ? status : add_checks(store, id, run_record, err);
 }
 
 /* The run as it will be found: nothing left out. */
@@ -348,14 +349,14 @@ static struct result_run complete(const struct result_run *run, struct text *poi
 }
 
 /* A story, or none: the run failed. */
-static int add(struct result_store *store, const struct result_run *run, const struct story *story,
-               const struct results *results, struct err *err)
+static int add(struct result_store *store, const struct result_run *run,
+               const struct run_record *run_record, const struct results *results, struct err *err)
 {
     struct text point = {0};
     struct result_run whole = complete(run, &point);
     int64_t id, replaces;
-    whole.failed = !story;
-    whole.hash = story ? story->hash : 0;
+    whole.failed = !run_record;
+    whole.hash = run_record ? run_record->hash : 0;
     int status = sql_begin(store, err);
     if (status == 0) {
         status = result_store_place(store, &whole, &replaces, err);
@@ -364,11 +365,11 @@ static int add(struct result_store *store, const struct result_run *run, const s
             status = sql_do(store, err, "DELETE FROM run WHERE id = ?1", "i", replaces);
         if (adds && status == 0)
             status = add_row(store, &whole, &id, err);
-        if (adds && status == 0 && story)
-            status = add_story(store, id, story, err);
-        if (adds && status == 0 && story && results)
+        if (adds && status == 0 && run_record)
+            status = add_story(store, id, run_record, err);
+        if (adds && status == 0 && run_record && results)
             status = add_figures(store, id, results, err);
-        if (adds && status == 0 && story && results)
+        if (adds && status == 0 && run_record && results)
             status = add_series(store, id, results, err);
         status = sql_end(store, status, err);
     }
@@ -377,9 +378,10 @@ static int add(struct result_store *store, const struct result_run *run, const s
 }
 
 int result_store_add(struct result_store *store, const struct result_run *run,
-                     const struct story *story, const struct results *results, struct err *err)
+                     const struct run_record *run_record, const struct results *results,
+                     struct err *err)
 {
-    return add(store, run, story, results, err);
+    return add(store, run, run_record, results, err);
 }
 
 int result_store_add_failed(struct result_store *store, const struct result_run *run,

@@ -241,16 +241,16 @@ bool result_store_figure(struct result_store *store, int64_t run, const char *na
 
 /* ---- stories ---- */
 
-static enum story_kind parse_kind(const char *text)
+static enum run_record_kind parse_kind(const char *text)
 {
     switch (text[0]) {
-    case 'c': return STORY_CHECK;
-    case 'e': return STORY_EVENT;
-    default: return strcmp(text, "action") == 0 ? STORY_ACTION : STORY_ALARM;
+    case 'c': return RUN_RECORD_CHECK;
+    case 'e': return RUN_RECORD_EVENT;
+    default: return strcmp(text, "action") == 0 ? RUN_RECORD_ACTION : RUN_RECORD_ALARM;
     }
 }
 
-static int read_events(struct result_store *store, int64_t run, struct story *story,
+static int read_events(struct result_store *store, int64_t run, struct run_record *run_record,
                        struct err *err)
 {
     sqlite3_stmt *statement;
@@ -261,16 +261,16 @@ static int read_events(struct result_store *store, int64_t run, struct story *st
         return status;
     sql_bind(statement, "i", run);
     while ((status = sql_step(store, statement, err)) == 1)
-        vec_push(&story->events,
-                 ((struct story_event){.kind = parse_kind(sql_text(statement, 1)),
-                                       .time = (uint64_t)sqlite3_column_int64(statement, 0),
-                                       .who = sql_copy(statement, 2, &story->arena),
-                                       .text = sql_copy(statement, 3, &story->arena)}));
+        vec_push(&run_record->events,
+                 ((struct run_record_event){.kind = parse_kind(sql_text(statement, 1)),
+                                            .time = (uint64_t)sqlite3_column_int64(statement, 0),
+                                            .who = sql_copy(statement, 2, &run_record->arena),
+                                            .text = sql_copy(statement, 3, &run_record->arena)}));
     sqlite3_finalize(statement);
     return status;
 }
 
-static int read_changes(struct result_store *store, int64_t run, struct story *story,
+static int read_changes(struct result_store *store, int64_t run, struct run_record *run_record,
                         struct err *err)
 {
     sqlite3_stmt *statement;
@@ -283,9 +283,10 @@ static int read_changes(struct result_store *store, int64_t run, struct story *s
         return status;
     sql_bind(statement, "i", run);
     while ((status = sql_step(store, statement, err)) == 1)
-        vec_push(&story->changes,
-                 ((struct story_change){.who = sql_copy(statement, 0, &story->arena),
-                                        .cause = sql_copy(statement, 1, &story->arena),
+        vec_push(
+            &run_record->changes,
+            ((struct run_record_change){.who = sql_copy(statement, 0, &run_record->arena),
+                                        .cause = sql_copy(statement, 1, &run_record->arena),
                                         .begin = (uint64_t)sqlite3_column_int64(statement, 2),
                                         .routed = (uint64_t)sqlite3_column_int64(statement, 3),
                                         .end = (uint64_t)sqlite3_column_int64(statement, 4),
@@ -301,7 +302,7 @@ static int read_changes(struct result_store *store, int64_t run, struct story *s
     return status;
 }
 
-static int read_checks(struct result_store *store, int64_t run, struct story *story,
+static int read_checks(struct result_store *store, int64_t run, struct run_record *run_record,
                        struct err *err)
 {
     sqlite3_stmt *statement;
@@ -313,17 +314,17 @@ static int read_checks(struct result_store *store, int64_t run, struct story *st
         return status;
     sql_bind(statement, "i", run);
     while ((status = sql_step(store, statement, err)) == 1)
-        vec_push(&story->checks,
-                 ((struct story_check){.line = sql_copy(statement, 0, &story->arena),
-                                       .number = (unsigned)sqlite3_column_int(statement, 1),
-                                       .time = (uint64_t)sqlite3_column_int64(statement, 2),
-                                       .holds = sqlite3_column_int(statement, 3) != 0,
-                                       .finding = sql_copy(statement, 4, &story->arena)}));
+        vec_push(&run_record->checks, ((struct run_record_check){
+                                          .line = sql_copy(statement, 0, &run_record->arena),
+                                          .number = (unsigned)sqlite3_column_int(statement, 1),
+                                          .time = (uint64_t)sqlite3_column_int64(statement, 2),
+                                          .holds = sqlite3_column_int(statement, 3) != 0,
+                                          .finding = sql_copy(statement, 4, &run_record->arena)}));
     sqlite3_finalize(statement);
     return status;
 }
 
-static int read_totals(struct result_store *store, int64_t run, struct story *story,
+static int read_totals(struct result_store *store, int64_t run, struct run_record *run_record,
                        struct err *err)
 {
     sqlite3_stmt *statement;
@@ -337,17 +338,17 @@ static int read_totals(struct result_store *store, int64_t run, struct story *st
     sql_bind(statement, "i", run);
     status = sql_step(store, statement, err);
     if (status == 1) {
-        story->file = sql_copy(statement, 0, &story->arena);
-        story->seed = (uint64_t)sqlite3_column_int64(statement, 1);
-        story->end = (uint64_t)sqlite3_column_int64(statement, 2);
-        story->hash = strtoull(sql_text(statement, 3), NULL, 16);
-        story->smps = (uint64_t)sqlite3_column_int64(statement, 4);
-        story->lost = (uint64_t)sqlite3_column_int64(statement, 5);
-        story->hops = (uint64_t)sqlite3_column_int64(statement, 6);
-        story->switches = (uint32_t)sqlite3_column_int64(statement, 7);
-        story->adapters = (uint32_t)sqlite3_column_int64(statement, 8);
+        run_record->file = sql_copy(statement, 0, &run_record->arena);
+        run_record->seed = (uint64_t)sqlite3_column_int64(statement, 1);
+        run_record->end = (uint64_t)sqlite3_column_int64(statement, 2);
+        run_record->hash = strtoull(sql_text(statement, 3), NULL, 16);
+        run_record->smps = (uint64_t)sqlite3_column_int64(statement, 4);
+        run_record->lost = (uint64_t)sqlite3_column_int64(statement, 5);
+        run_record->hops = (uint64_t)sqlite3_column_int64(statement, 6);
+        run_record->switches = (uint32_t)sqlite3_column_int64(statement, 7);
+        run_record->adapters = (uint32_t)sqlite3_column_int64(statement, 8);
         if (sqlite3_column_type(statement, 9) != SQLITE_NULL)
-            story->verdict = sql_copy(statement, 9, &story->arena);
+            run_record->verdict = sql_copy(statement, 9, &run_record->arena);
     }
     sqlite3_finalize(statement);
     if (status == 0)
@@ -355,13 +356,13 @@ static int read_totals(struct result_store *store, int64_t run, struct story *st
     return status < 0 ? status : 0;
 }
 
-int result_store_read_story(struct result_store *store, int64_t run, struct story *story,
+int result_store_read_story(struct result_store *store, int64_t run, struct run_record *run_record,
                             struct err *err)
 {
-    int status = read_totals(store, run, story, err);
+    int status = read_totals(store, run, run_record, err);
     if (status == 0)
-        status = read_events(store, run, story, err);
+        status = read_events(store, run, run_record, err);
     if (status == 0)
-        status = read_changes(store, run, story, err);
-    return status ? status : read_checks(store, run, story, err);
+        status = read_changes(store, run, run_record, err);
+    return status ? status : read_checks(store, run, run_record, err);
 }

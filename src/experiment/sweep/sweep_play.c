@@ -2,7 +2,7 @@
  * read and played as `weft sim` would, so that a run of a sweep and its replay are the same run. */
 #include "experiment/sweep/sweep_play.h"
 
-#include "experiment/run/play.h"
+#include "experiment/run/run.h"
 
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 /* What both a rehearsal and a run need. */
 struct performance {
     struct scenario scenario;
-    struct play_options options;
+    struct run_options options;
     struct arena arena;
 };
 
@@ -30,11 +30,11 @@ static int prepare(struct performance *performance, const struct sweep *sweep,
     text_release(&text);
     if (status)
         return status;
-    struct stage_options *stage = &performance->options.stage;
-    stage->setting_count = sweep_settings(sweep, run->point, &settings, &performance->arena);
-    stage->settings = settings;
-    stage->seed_given = true;
-    stage->seed = run->seed;
+    struct setup_options *setup = &performance->options.setup;
+    setup->setting_count = sweep_settings(sweep, run->point, &settings, &performance->arena);
+    setup->settings = settings;
+    setup->seed_given = true;
+    setup->seed = run->seed;
     return 0;
 }
 
@@ -44,15 +44,15 @@ static void finish(struct performance *performance)
     arena_release(&performance->arena);
 }
 
-int sweep_play(const struct sweep *sweep, const struct sweep_run *run, struct story *story,
-               struct text *topology, struct err *err)
+int sweep_play(const struct sweep *sweep, const struct sweep_run *run,
+               struct run_record *run_record, struct text *topology, struct err *err)
 {
     struct performance performance;
     int status = prepare(&performance, sweep, run, err);
     if (status)
         return status;
     performance.options.topology = topology;
-    status = play_scenario(&performance.scenario, &performance.options, story, err);
+    status = run_scenario(&performance.scenario, &performance.options, run_record, err);
     finish(&performance);
     return status;
 }
@@ -60,15 +60,16 @@ int sweep_play(const struct sweep *sweep, const struct sweep_run *run, struct st
 int sweep_rehearse(const struct sweep *sweep, const struct sweep_run *run, struct err *err)
 {
     struct performance performance;
-    struct story story = {0};
-    struct stage stage;
+    struct run_record run_record = {0};
+    struct setup setup;
     int status = prepare(&performance, sweep, run, err);
     if (status)
         return status;
-    status = stage_build(&stage, &performance.scenario, &performance.options.stage, &story, err);
+    status =
+        setup_build(&setup, &performance.scenario, &performance.options.setup, &run_record, err);
     if (status == 0)
-        stage_release(&stage);
-    story_release(&story);
+        setup_release(&setup);
+    run_record_release(&run_record);
     finish(&performance);
     return status;
 }
@@ -130,9 +131,9 @@ static void choose_results(const struct sweep *sweep, const struct results *resu
 }
 
 /* A story, or none and the reason. */
-static int keep(const struct sweep *sweep, const struct sweep_run *run, const struct story *story,
-                const struct text *topology, const char *reason, double seconds, const char *path,
-                struct err *err)
+static int keep(const struct sweep *sweep, const struct sweep_run *run,
+                const struct run_record *run_record, const struct text *topology,
+                const char *reason, double seconds, const char *path, struct err *err)
 {
     struct result_parameter parameters[SWEEP_MOST_PARAMETERS];
     struct result_store *store;
@@ -155,9 +156,9 @@ static int keep(const struct sweep *sweep, const struct sweep_run *run, const st
                              .wall_s = seconds};
     int status = result_store_open(&store, path, RESULT_STORE_WRITE, err);
     if (status == 0) {
-        if (story) {
-            choose_results(sweep, &story->results, &chosen);
-            status = result_store_add(store, &row, story, &chosen, err);
+        if (run_record) {
+            choose_results(sweep, &run_record->results, &chosen);
+            status = result_store_add(store, &row, run_record, &chosen, err);
         } else {
             status = result_store_add_failed(store, &row, err);
         }
@@ -169,10 +170,11 @@ static int keep(const struct sweep *sweep, const struct sweep_run *run, const st
     return status;
 }
 
-int sweep_keep(const struct sweep *sweep, const struct sweep_run *run, const struct story *story,
-               const struct text *topology, double seconds, const char *store, struct err *err)
+int sweep_keep(const struct sweep *sweep, const struct sweep_run *run,
+               const struct run_record *run_record, const struct text *topology, double seconds,
+               const char *store, struct err *err)
 {
-    return keep(sweep, run, story, topology, NULL, seconds, store, err);
+    return keep(sweep, run, run_record, topology, NULL, seconds, store, err);
 }
 
 int sweep_keep_failed(const struct sweep *sweep, const struct sweep_run *run, const char *reason,

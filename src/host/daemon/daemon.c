@@ -326,8 +326,8 @@ static void tell_difference(void *context, const char *key, const char *from, co
 /* What stands in a policy and is not heeded. */
 static void tell_remarks(struct daemon *daemon)
 {
-    for (size_t i = 0; i < daemon->config->qos.remarks.count; i++)
-        event_log_write(&daemon->log, "warning", "%s", daemon->config->qos.remarks.items[i].text);
+    for (size_t i = 0; i < daemon->config->qos.warnings.count; i++)
+        event_log_write(&daemon->log, "warning", "%s", daemon->config->qos.warnings.items[i].text);
 }
 
 static void free_retired(struct daemon *daemon)
@@ -362,8 +362,8 @@ static void reload(struct daemon *daemon, uint64_t now)
         daemon->config = fresh;
         fresh->sm.engine_options.workers = &daemon->workers;
         sm_configure(daemon->sm, now, &fresh->sm);
-        sa_use_partitions(daemon->sa, fresh->sm.partitions);
-        sa_use_timeout(daemon->sa, fresh->sm.subnet_timeout);
+        sa_set_partitions(daemon->sa, fresh->sm.partitions);
+        sa_set_subnet_timeout(daemon->sa, fresh->sm.subnet_timeout);
         daemon->dump_due |= fresh->dump != NULL;
         event_log_write(&daemon->log, "config", "read again");
         tell_remarks(daemon);

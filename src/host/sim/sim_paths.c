@@ -72,7 +72,7 @@ static void find_groups(struct sim_paths *paths, struct view *view, const struct
     view->groups = mem_zalloc(paths->port_count + 1, sizeof *view->groups);
     for (uint32_t i = 0; i < paths->port_count; i++) {
         const struct topology_node *node = &topology->nodes.items[topology->ports.items[i].node];
-        struct qos_party party = {
+        struct qos_endpoint party = {
             .port_guid = fabric_port_guid(paths->fabric, i, 0),
             .type = node->kind == NODE_SWITCH ? SUBNET_SWITCH : SUBNET_ADAPTER,
             .description = node->description ? node->description : node->name,
@@ -135,14 +135,14 @@ static struct data_path at_level(const struct sim_paths *paths, const struct vie
     bool is_vm = destination >= DATA_VM;
     uint64_t target = is_vm ? paths->guests.items[destination - DATA_VM].guid
                             : fabric_port_guid(paths->fabric, destination, 0);
-    struct qos_question question = {
+    struct qos_request question = {
         .source_groups = view->groups ? view->groups[source] : 0,
         .destination_groups = view->groups && !is_vm ? view->groups[destination] : 0,
         .target_guid = from->qos->rules.count ? target : 0,
         .has_p_key = true,
         .p_key = DEFAULT_P_KEY,
     };
-    qos_answer(from->qos, &from->layout, &question, path.sl, &found.sl);
+    qos_resolve(from->qos, &from->layout, &question, path.sl, &found.sl);
     if (from->layout.levels)
         found.sl_offset = (uint8_t)(path.sl * from->layout.stride);
     return found;

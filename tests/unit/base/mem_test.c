@@ -79,11 +79,11 @@ static void what_is_through_is_forgotten_while_more_comes(void **state)
             vec_push(&line, next++);
         for (unsigned i = 0; i < 3 && line.count - taken > 10; i++) {
             assert_int_equal(line.items[taken], expected++);
-            taken = vec_forget(&line, taken + 1);
+            taken = vec_drop_taken(&line, taken + 1);
         }
     }
     assert_true(line.capacity < 10000);
-    assert_int_equal(vec_forget(&line, line.count), 0);
+    assert_int_equal(vec_drop_taken(&line, line.count), 0);
     assert_int_equal(line.count, 0);
     vec_release(&line);
 }

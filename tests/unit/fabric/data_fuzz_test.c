@@ -1,5 +1,6 @@
 /* Thousands of random faults and settings under random traffic on random networks. The books are
- * checked after each; at the end everything is mended, drains, and runs as if nothing had been. */
+ * checked after each; at the end everything is repaired, drains, and runs as if nothing had been.
+ */
 #include "data_fixture.h"
 
 #include "base/rng.h"

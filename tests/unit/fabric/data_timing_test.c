@@ -365,7 +365,7 @@ static void one_routing_unit_serves_its_inputs_in_turn(void **state)
     net_end(&net);
 }
 
-static void a_routing_unit_for_each_input_has_to_share_with_nobody(void **state)
+static void a_routing_unit_for_each_input_never_waits_for_others(void **state)
 {
     struct net net;
     (void)state;
@@ -435,7 +435,7 @@ int main(void)
         cmocka_unit_test(a_small_buffer_on_a_long_cable_limits_the_rate),
         cmocka_unit_test(a_place_in_a_buffer_is_free_when_the_last_byte_has_left),
         cmocka_unit_test(one_routing_unit_serves_its_inputs_in_turn),
-        cmocka_unit_test(a_routing_unit_for_each_input_has_to_share_with_nobody),
+        cmocka_unit_test(a_routing_unit_for_each_input_never_waits_for_others),
         cmocka_unit_test(management_packets_are_routed_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -294,7 +294,7 @@ static void a_function_comes_up_as_the_physical_one_is_set(void **state)
     release(device);
 }
 
-static void nobody_is_told_of_a_function_that_comes_and_goes(void **state)
+static void no_trap_reports_a_function_that_comes_and_goes(void **state)
 {
     (void)state;
     struct device *device = a_plain_device();
@@ -397,7 +397,7 @@ int main(void)
         cmocka_unit_test(it_needs_no_table_of_its_own_and_no_top),
         cmocka_unit_test(the_switch_and_the_physical_function_share_a_lid),
         cmocka_unit_test(a_function_comes_up_as_the_physical_one_is_set),
-        cmocka_unit_test(nobody_is_told_of_a_function_that_comes_and_goes),
+        cmocka_unit_test(no_trap_reports_a_function_that_comes_and_goes),
         cmocka_unit_test(who_represses_at_the_shared_lid_reaches_both),
         cmocka_unit_test(at_the_shared_lid_the_switch_takes_what_agents_answer),
         cmocka_unit_test(an_empty_device_refuses_and_does_not_fall),
