@@ -107,8 +107,7 @@ void repair_find_arrivals(struct repair_column *column, uint32_t at,
                           struct repair_arrivals *arrivals);
 /* The same by old entries and new ones, on any lane, for a switch that arrives itself. */
 void repair_find_flow(struct repair_column *column, uint32_t at, struct repair_arrivals *arrivals);
-/* Inserts all dependencies of a hop; false, and nothing is inserted, if one closes a cycle.
- */
+/* Inserts all dependencies of a hop; false, and nothing is inserted, if one closes a cycle. */
 bool repair_try_hop(struct repair_column *column, uint32_t at, uint32_t hop,
                     const struct repair_arrivals *arrivals);
 bool repair_try_hop_late(struct repair_column *column, uint32_t at, uint32_t hop,
