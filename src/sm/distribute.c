@@ -2,17 +2,21 @@
  * routing/update/make_plan.h).
  *
  * Modes:
- *   ordered  traffic goes on. The plan's waves are written one after the other, each acknowledged
+ *
+ *   ordered  Traffic goes on. The plan's waves are written one after the other, each acknowledged
  *            before the next, with a drain where the plan asks for one. While entries without a
- *            safe order are written, sources wait (quiesce.c); where they cannot be told to, these
+ *            safe order are written, sources are stopped (quiesce.c); where they cannot be, these
  *            entries are first set to drop, which loses the traffic to their LIDs.
- *   static   traffic is stopped at every switch port, all tables are written, traffic is started:
- * the seeds' way. It relies on agents that accept Set(PortState = Init). naive    everything at
- * once, as other managers do. Safe only while there is no traffic. With blank switches there is
- * nothing to protect, and everything goes out at once in ordered mode, too.
+ *   static   Traffic is stopped at every switch port, all tables are written, traffic is started.
+ *            This relies on agents that accept Set(PortState = Init).
+ *   naive    Everything at once, as other managers do. Safe only while there is no traffic.
+ *
+ * With blank switches there is nothing to protect, and everything goes out at once in ordered mode,
+ * too.
  *
  * What is written is always the difference between `wanted` and `actual` (program.c); this file
- * only decides when an entry becomes wanted. */
+ * only decides when an entry becomes wanted. When it does, and which phase follows, is in the table
+ * of reconfigure.c; the actions of its phases from WAVES to START are here. */
 #include "sm/internal.h"
 
 #include <assert.h>
@@ -101,43 +105,6 @@ static void want_what_is(struct sm *sm)
                     wanted[i] = routes_port(routes, at, block * LFT_BLOCK + i);
         }
     }
-}
-
-/* True if there is anything in them. */
-static bool copy_known_blocks(const struct subnet_tables *tables, uint8_t *row, unsigned length)
-{
-    bool any = false;
-    for (unsigned first = 0; first < length; first += LFT_BLOCK) {
-        if (!subnet_block_known(tables, first / LFT_BLOCK))
-            continue;
-        memcpy(row + first, tables->actual + first, LFT_BLOCK);
-        for (unsigned lid = first; lid < first + LFT_BLOCK && !any; lid++)
-            any = lid && row[lid] != PORT_NONE;
-    }
-    row[0] = PORT_NONE; /* no address */
-    return any;
-}
-
-/* The tables that are in the switches now, as the order needs them. */
-void distribute_snapshot(struct sm *sm, struct sm_job *job, enum plan_reason reason)
-{
-    job->mode = sm->config.mode;
-    /* The final tables of a hybrid go out while traffic runs (paper 002, section 3.4). */
-    if (job->mode == SM_STATIC && sm->config.engine->provisional && !job->provisional)
-        job->mode = SM_ORDERED;
-    job->adopt = reason == REASON_TAKE_OVER && !job->engine->renames;
-    job->only_adopt = sm_state(sm) == SM_STANDBY;
-    if (job->mode != SM_ORDERED && !job->adopt)
-        return;
-    struct network shape = job->network; /* entries for addresses that are gone may stay */
-    if (plan_current(sm) && sm->config.policy->keeps_old_entries &&
-        plan_current(sm)->routes.top_lid > shape.top_lid)
-        shape.top_lid = plan_current(sm)->routes.top_lid;
-    routes_init(&job->before, &shape, "actual");
-    for (uint32_t at = 0; at < job->before.switch_count; at++)
-        job->has_before |= copy_known_blocks(
-            sm->subnet.nodes.items[job->nodes.items[at]].tables, routes_row(&job->before, at),
-            job->before.stride < LFT_ENTRIES ? job->before.stride : LFT_ENTRIES);
 }
 
 static void begin_wave(struct sm *sm)

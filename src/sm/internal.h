@@ -66,7 +66,6 @@ void sm_persist(struct sm *sm, struct sm_fact fact);
 /* core.c */
 void sm_drop_requests(struct sm *sm); /* nobody waits for any request any more */
 
-void sm_reroute_for(struct sm *sm, uint64_t now, enum plan_reason reason);
 void plan_services(struct sm *sm); /* partitions, levels of service, groups, as they are now */
 
 /* discovery.c */
@@ -144,7 +143,6 @@ bool repair_job_is_gain(struct sm *sm, const struct sm_job *job);
 
 /* distribute.c */
 struct distribution *distribute_new(void);
-void distribute_snapshot(struct sm *sm, struct sm_job *job, enum plan_reason reason);
 enum reconfigure_event distribute_begin(struct sm *sm);
 reconfigure_action distribute_keep_tables, distribute_next_wave, distribute_drained_wave;
 reconfigure_action distribute_stop_sources, distribute_stop_all_sources, distribute_start_sources;

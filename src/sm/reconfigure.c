@@ -26,7 +26,7 @@ struct reconfigure {
     enum plan_reason reason; /* besides the topology; REASON_NONE: none */
     uint64_t generation;     /* of the subnet that was planned for last */
     uint64_t job;            /* number of the job that is awaited in PHASE_COMPUTE */
-    bool refused;            /* the last plan came to nothing; for the report */
+    bool refused; /* the last plan came to nothing: no engine gives tables that pass the check */
 };
 
 struct reconfigure *reconfigure_new(void)

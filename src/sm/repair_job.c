@@ -271,7 +271,6 @@ static void finish(struct sm_job *job)
         job->checked = job->change.graph;
         job->change.graph = (struct dependency_graph){0};
     }
-    job->provisional = false;
     job->routes.operations = repair->operations;
     job->routes.generation = job->generation;
     if (repair->entries.count)
