@@ -456,9 +456,9 @@ static bool settle_ends(struct repair_column *column)
 }
 
 /* What could not be settled: not connected, or not wanted, or a failure. */
-static bool is_mended(struct repair_column *column)
+static bool is_repaired(struct repair_column *column)
 {
-    bool mended = true;
+    bool repaired = true;
     for (size_t i = 0; i < column->broken.count; i++) {
         uint32_t at = column->broken.items[i];
         struct repair_cell *cell = &column->cells[at];
@@ -471,9 +471,9 @@ static bool is_mended(struct repair_column *column)
             continue;
         }
         column->repair->whole = false;
-        mended &= !reachable;
+        repaired &= !reachable;
     }
-    return mended;
+    return repaired;
 }
 
 /* Those whose packets are waited for have another entry now, or it was for nothing. */
@@ -490,7 +490,7 @@ static bool note_late(struct repair_column *column)
     return true;
 }
 
-bool repair_column_mend(struct repair_column *column)
+bool repair_column_finish(struct repair_column *column)
 {
     if (column->hopeless)
         return false;
@@ -502,5 +502,5 @@ bool repair_column_mend(struct repair_column *column)
             settle_broken(column, true, true);
     }
     column->repair->broken += column->broken.count;
-    return is_mended(column) && note_late(column);
+    return is_repaired(column) && note_late(column);
 }
