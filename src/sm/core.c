@@ -5,6 +5,10 @@
  */
 #include "sm/internal.h"
 
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+
 const struct sm_policy sm_policy_default = {
     .chases_losses = true,
     .short_drains = true,
@@ -35,6 +39,91 @@ void sm_config_init(struct sm_config *config)
         .policy = &sm_policy_default,
     };
 }
+
+/* ---- what waits for the owner ---- */
+
+struct outbox {
+    VEC(struct sm_event) events;
+    VEC(struct sm_message) replies;
+    VEC(struct sm_fact) facts;
+    size_t events_taken, replies_taken, facts_taken;
+};
+
+static struct outbox *outbox_new(void)
+{
+    return mem_zalloc(1, sizeof(struct outbox));
+}
+
+static void outbox_free(struct outbox *outbox)
+{
+    if (!outbox)
+        return;
+    vec_release(&outbox->events);
+    vec_release(&outbox->replies);
+    vec_release(&outbox->facts);
+    mem_free(outbox);
+}
+
+void sm_say(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
+{
+    struct sm_event event = {.kind = kind};
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(event.text, sizeof event.text, format, arguments);
+    va_end(arguments);
+    vec_push(&sm->outbox->events, event);
+}
+
+void sm_reply(struct sm *sm, const struct sm_message *message)
+{
+    vec_push(&sm->outbox->replies, *message);
+}
+
+void sm_persist(struct sm *sm, struct sm_fact fact)
+{
+    vec_push(&sm->outbox->facts, fact);
+}
+
+static bool next_event(struct sm *sm, struct sm_output *output)
+{
+    struct outbox *outbox = sm->outbox;
+    assert(outbox->events_taken <= outbox->events.count);
+    if (outbox->events_taken == outbox->events.count) {
+        outbox->events.count = outbox->events_taken = 0;
+        return false;
+    }
+    output->kind = SM_EVENT;
+    output->event = outbox->events.items[outbox->events_taken++];
+    return true;
+}
+
+static bool next_reply(struct sm *sm, struct sm_output *output)
+{
+    struct outbox *outbox = sm->outbox;
+    assert(outbox->replies_taken <= outbox->replies.count);
+    if (outbox->replies_taken == outbox->replies.count) {
+        outbox->replies.count = outbox->replies_taken = 0;
+        return false;
+    }
+    output->kind = SM_SEND;
+    output->message = outbox->replies.items[outbox->replies_taken++];
+    return true;
+}
+
+static bool next_fact(struct sm *sm, struct sm_output *output)
+{
+    struct outbox *outbox = sm->outbox;
+    assert(outbox->facts_taken <= outbox->facts.count);
+    if (outbox->facts_taken == outbox->facts.count) {
+        outbox->facts.count = outbox->facts_taken = 0;
+        return false;
+    }
+    output->kind = SM_PERSIST;
+    output->fact = outbox->facts.items[outbox->facts_taken++];
+    return true;
+}
+
+/* ---- birth and end ---- */
 
 struct sm *sm_new(const struct sm_config *config, uint64_t port_guid)
 {
@@ -69,7 +158,6 @@ struct sm *sm_new(const struct sm_config *config, uint64_t port_guid)
     sm->hold = quiesce_new();
     sm->multicast = multicast_new();
     sm->standby_copy = standby_copy_new();
-    sm->audit = audit_new();
     sm->config.qos = NULL; /* its owner's; was copied */
     return sm;
 }
@@ -95,7 +183,6 @@ void sm_free(struct sm *sm)
 {
     if (!sm)
         return;
-    mem_free(sm->audit);
     standby_copy_free(sm->standby_copy);
     multicast_free(sm->multicast);
     mem_free(sm->hold);
@@ -129,7 +216,6 @@ void sm_drop_requests(struct sm *sm)
     questions_requests_dropped(sm);
     sweeps_requests_dropped(sm);
     standby_copy_requests_dropped(sm);
-    audit_requests_dropped(sm);
     program_requests_dropped(sm);
     program_ports_requests_dropped(sm);
     blocks_requests_dropped(sm);
@@ -213,7 +299,7 @@ uint64_t sm_deadline(const struct sm *sm)
 /* Words before deeds: who hears of a change can tell which SMPs it cost. */
 bool sm_next_output(struct sm *sm, uint64_t now, struct sm_output *output)
 {
-    if (outbox_next_event(sm, output) || outbox_next_reply(sm, output))
+    if (next_event(sm, output) || next_reply(sm, output))
         return true;
     output->job = plan_next_job(sm);
     if (output->job) {
@@ -228,7 +314,7 @@ bool sm_next_output(struct sm *sm, uint64_t now, struct sm_output *output)
         advance(sm, now);
         return sm_next_output(sm, now, output);
     }
-    return outbox_next_fact(sm, output);
+    return next_fact(sm, output);
 }
 
 void sm_computed(struct sm *sm, uint64_t now, struct sm_job *job, const struct err *refusal)

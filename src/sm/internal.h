@@ -3,7 +3,6 @@
 #define WEFT_SM_INTERNAL_H
 
 #include "base/time.h"
-#include "sm/mastership.h"
 #include "sm/policy.h"
 #include "sm/reconfigure.h"
 #include "sm/sm.h"
@@ -15,8 +14,8 @@
 struct sm {
     struct sm_config config;
     struct subnet subnet;
-    uint64_t guid; /* of the manager's port */
-    struct outbox *outbox;
+    uint64_t guid;         /* of the manager's port */
+    struct outbox *outbox; /* core.c */
     struct transactions *transactions;
     struct mastership *mastership;
     struct discovery *discovery;
@@ -37,9 +36,7 @@ struct sm {
     struct service *service;           /* qos.c */
     struct hold *hold;
     struct multicast *multicast;
-    /* The copy that a standby takes over with. */
-    struct standby_copy *standby_copy;
-    struct audit *audit;
+    struct standby_copy *standby_copy; /* and its audit */
 };
 
 static inline struct subnet_port *port_at(struct sm *sm, uint32_t port)
@@ -54,12 +51,7 @@ static inline struct subnet_node *node_at(struct sm *sm, uint32_t node)
     return &sm->subnet.nodes.items[node];
 }
 
-/* outbox.c */
-struct outbox *outbox_new(void);
-void outbox_free(struct outbox *outbox);
-bool outbox_next_event(struct sm *sm, struct sm_output *output);
-bool outbox_next_reply(struct sm *sm, struct sm_output *output);
-bool outbox_next_fact(struct sm *sm, struct sm_output *output);
+/* core.c: what waits for the owner */
 void sm_say(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void sm_reply(struct sm *sm, const struct sm_message *message);
@@ -319,6 +311,34 @@ void change_explore(struct sm *sm, uint64_t now, uint32_t node);
 void change_sweep(struct sm *sm, uint64_t now);
 void change_trap(struct sm *sm, uint64_t now, const struct sm_message *message);
 
+/* mastership.c */
+struct mastership *mastership_new(void);
+void mastership_free(struct mastership *mastership);
+
+void mastership_start(struct sm *sm, uint64_t now);
+void mastership_receive(struct sm *sm, uint64_t now, const struct sm_message *message);
+void mastership_expire(struct sm *sm, uint64_t now);
+uint64_t mastership_deadline(const struct sm *sm); /* of a standby: the next poll */
+void mastership_count_smp(struct sm *sm);          /* another SMP arrived */
+
+/* Asks the manager at a port for its SMInfo; discovery is not complete before it answers. */
+void mastership_ask(struct sm *sm, uint32_t port);
+/* The same when a sweep asks: nothing waits for the answer. */
+void mastership_ask_again(struct sm *sm, uint32_t port);
+/* Tells another manager that the master is about to write. */
+void mastership_notify(struct sm *sm, uint32_t port);
+
+/* Discovery is complete, and found no manager to stand by for. */
+void mastership_discovered(struct sm *sm, uint64_t now);
+void mastership_sweep_begins(struct sm *sm, uint64_t now);
+/* The other master that was at this port is not there any more. */
+void mastership_rival_gone(struct sm *sm, uint64_t now, uint32_t port);
+
+/* What was known of this port is out of date. */
+void mastership_forget_rival(struct sm *sm, uint32_t port);
+
+uint32_t mastership_number(const struct sm *sm); /* counts the times that this one was master */
+
 /* standby_copy.c */
 struct standby_copy *standby_copy_new(void);
 void standby_copy_free(struct standby_copy *standby_copy);
@@ -349,12 +369,7 @@ bool standby_copy_take_over(struct sm *sm);
 /* What was checked, if it still fits, or NULL. Ends the mirror. */
 struct sm_job *standby_copy_take_routes(struct sm *sm);
 void standby_copy_end(struct sm *sm);
-
-/* audit.c */
-struct audit *audit_new(void);
-void audit_request(struct sm *sm);             /* when the next sweep begins */
-bool audit_begin(struct sm *sm, uint64_t now); /* if it was requested */
-void audit_requests_dropped(struct sm *sm);
+bool audit_begin(struct sm *sm, uint64_t now); /* with a sweep, if it is due */
 void audit_advance(struct sm *sm, uint64_t now);
 uint64_t audit_deadline(const struct sm *sm);
 

@@ -6,7 +6,6 @@
  * times are in nanoseconds, as in `subnet`, `sa` and `vswitch` (base/time.h).
  *
  *   core.c            birth, the four verbs, and when which part gets its turn
- *   outbox.c          events, replies and facts that wait for the owner
  *   transactions.c    a bounded window of outstanding SMPs, time-outs, retries
  *   mastership.c      who is master (SMInfo); mastership_table.c has its state machine
  *   discovery.c       who is there and how it is connected (discovery.h lists its files)
@@ -28,8 +27,7 @@
  *   partitions.c      … and what they should be: who is in which partition
  *   qos.c             service levels on virtual lanes
  *   multicast.c       a tree for each group
- *   standby_copy.c    a standby's copy of the subnet, and taking over with it
- *   audit.c           whether such a copy was right
+ *   standby_copy.c    a standby's copy of the subnet, taking over with it, and its audit
  *   policy.h          how it goes about all that; paper_policy.c is the managers' of the papers
  *
  * The state of each part is private to its file; internal.h has what they offer each other. */

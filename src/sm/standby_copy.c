@@ -14,8 +14,11 @@
  * odd, or the master's is not one of ours, discovery starts from scratch.
  *
  * A master that dies in the middle of a change, after its notice got lost and before the next poll,
- * leaves a copy behind that is wrong and looks right. So the new master has the copy audited when
- * it is up (audit.c).
+ * leaves a copy behind that is wrong and looks right. So the new master audits
+ * the copy when it is up: it reads all tables, one switch after the other, at the pace at which the
+ * copy was made. A block that is not what the copy says means that the last master died in the
+ * middle of a change: then routes are planned from what is really there. Ports are read by the full
+ * sweep that goes with it.
  *
  * ActCount, from the top: 12 bits that follow from the GUID and are never 0, by which a token is
  * known for one; 12 bits of token; 8 bits that count SMPs, as the specification wants it. */
@@ -39,7 +42,15 @@ struct mirrored_node {
     uint32_t mirrored;  /* the token under which all of it was read; 0: none */
 };
 
+struct audit {
+    bool due; /* with the next sweep */
+    bool running;
+    uint32_t cursor, under_way;
+    uint64_t next_at;
+};
+
 struct standby_copy {
+    struct audit audit;              /* as master: of the copy that it took over with */
     uint32_t own_token;              /* of this manager, as master */
     VEC(struct mirrored_node) nodes; /* beside the subnet's */
     struct watched {                 /* tokens are 0 where there is none */
@@ -197,6 +208,7 @@ void standby_copy_node_unread(struct sm *sm, uint32_t node)
 
 void standby_copy_requests_dropped(struct sm *sm)
 {
+    sm->standby_copy->audit = (struct audit){0}; /* what it is about is read again */
     for (size_t i = 0; i < sm->standby_copy->nodes.count; i++)
         sm->standby_copy->nodes.items[i].reads_for = 0;
 }
@@ -348,7 +360,7 @@ bool standby_copy_take_over(struct sm *sm)
             mastership_ask(sm, port);
     }
     discovery_read_port(sm, sm->subnet.own_port);
-    audit_request(sm);
+    sm->standby_copy->audit.due = true;
     quiesce_assume_none(sm);
     return true;
 }
@@ -361,4 +373,82 @@ struct sm_job *standby_copy_take_routes(struct sm *sm)
         sm->standby_copy->watched.routes = NULL;
     standby_copy_end(sm);
     return fit ? routes : NULL;
+}
+
+/* ---- audit ---- */
+
+static request_ended audit_block_ended;
+static request_answered audit_block_read;
+static const struct request_kind audit_block = {
+    .name = "LinearForwardingTable",
+    .attribute = ATTRIBUTE_LINEAR_FORWARDING_TABLE,
+    .counter = offsetof(struct sm_counts, tables),
+    .ended = audit_block_ended,
+    .answered = audit_block_read,
+};
+
+bool audit_begin(struct sm *sm, uint64_t now)
+{
+    if (!sm->standby_copy->audit.due)
+        return false;
+    sm->standby_copy->audit = (struct audit){.running = true, .next_at = now};
+    return true;
+}
+
+static void read_blocks(struct sm *sm, uint32_t node, unsigned blocks)
+{
+    for (unsigned block = 0; block < blocks; block++) {
+        struct request *request = sm_request(
+            sm, &audit_block, (union request_subject){.table = {.node = node, .block = block}},
+            node_at(sm, node)->first_port);
+        request->modifier = block;
+        sm->standby_copy->audit.under_way++;
+        sm_submit(sm, request, PRIORITY_NONE);
+    }
+}
+
+uint64_t audit_deadline(const struct sm *sm)
+{
+    const struct audit *audit = &sm->standby_copy->audit;
+    return audit->running && !audit->under_way && sm_is_settled(sm) ? audit->next_at : TIME_NEVER;
+}
+
+void audit_advance(struct sm *sm, uint64_t now)
+{
+    struct audit *audit = &sm->standby_copy->audit;
+    if (now < audit_deadline(sm))
+        return;
+    for (; audit->cursor < sm->subnet.nodes.count; audit->cursor++) {
+        const struct subnet_node *node = node_at(sm, audit->cursor);
+        if (!node->present || !node->tables || random_table_is_used(node))
+            continue;
+        assert(node->tables->wanted_top < LFT_ENTRIES);
+        unsigned blocks = node->tables->wanted_top / LFT_BLOCK + 1u;
+        read_blocks(sm, audit->cursor++, blocks);
+        audit->next_at = now + blocks * NS_PER_S / standby_copy_pace(sm);
+        return;
+    }
+    audit->running = false;
+}
+
+static void audit_block_read(struct sm *sm, uint64_t now, const struct request *request,
+                             const uint8_t *data)
+{
+    uint32_t index = request->about.table.node, block = request->about.table.block;
+    struct subnet_node *node = node_at(sm, index);
+    uint8_t *actual = node->tables->actual + block * LFT_BLOCK;
+    if (!node->present || program_is_writing_tables(sm, index) ||
+        !subnet_block_known(node->tables, block) || memcmp(actual, data, LFT_BLOCK) == 0)
+        return;
+    memcpy(actual, data, LFT_BLOCK);
+    sm_begin_change(sm, now, "switch 0x%016llx has another table than the last master's copy",
+                    (unsigned long long)node->guid);
+    reconfigure_request(sm, REASON_TAKE_OVER); /* what is there may still be right */
+}
+
+static void audit_block_ended(struct sm *sm, const struct request *request)
+{
+    (void)request;
+    assert(sm->standby_copy->audit.under_way);
+    sm->standby_copy->audit.under_way--;
 }
