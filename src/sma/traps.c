@@ -22,8 +22,9 @@ static uint16_t port_lid(const struct sma *sma, unsigned port)
     return (uint16_t)wire_get(sma->ports[port].info, PORT_INFO_LID);
 }
 
-void sma_raise_trap(struct sma *sma, unsigned port, unsigned trap, unsigned type,
-                    const uint8_t *details, unsigned length)
+/* `details` follows the header of the notice. */
+static void sma_raise_trap(struct sma *sma, unsigned port, unsigned trap, unsigned type,
+                           const uint8_t *details, unsigned length)
 {
     unsigned end = sma_end_port(sma, port);
     const uint8_t *info = sma->ports[end].info;

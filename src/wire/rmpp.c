@@ -484,11 +484,6 @@ enum rmpp_state rmpp_receiver_state(const struct rmpp_receiver *receiver)
     return receiver->state;
 }
 
-enum rmpp_status rmpp_receiver_status(const struct rmpp_receiver *receiver)
-{
-    return receiver->status;
-}
-
 const uint8_t *rmpp_receiver_message(const struct rmpp_receiver *receiver, size_t *bytes)
 {
     if (receiver->state != RMPP_DONE && receiver->state != RMPP_OVER)

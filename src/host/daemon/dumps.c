@@ -550,7 +550,7 @@ static void print_switch_groups(const struct picture_node *node, FILE *out)
     }
 }
 
-void dump_print_groups(const struct dump_picture *picture, FILE *out)
+static void dump_print_groups(const struct dump_picture *picture, FILE *out)
 {
     for (uint32_t i = 0; i < picture->node_count; i++)
         print_switch_groups(&picture->nodes[i], out);

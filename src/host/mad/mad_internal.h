@@ -70,12 +70,8 @@ struct mad_layer {
 
 /* mad_layer.c */
 struct mad_port *mad_layer_port(struct mad_layer *layer, uint32_t port);
-struct packet_header mad_packet_header(const struct mad_file *file, const struct mad_head *head);
 void mad_file_enqueue(struct mad_file *file, const struct mad_head *head, const uint8_t *data,
                       size_t bytes);
-/* The head of a message that came in such a packet, for an agent. */
-struct mad_head mad_head_of_packet(const struct mad_agent *agent,
-                                   const struct fabric_delivery *delivery);
 void mad_agent_give(struct mad_agent *agent, const struct fabric_delivery *delivery,
                     const uint8_t *message, size_t bytes);
 

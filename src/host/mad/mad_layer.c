@@ -107,11 +107,6 @@ void *mad_file_owner(const struct mad_file *file)
     return file->owner;
 }
 
-uint32_t mad_file_port(const struct mad_file *file)
-{
-    return file->port;
-}
-
 bool mad_file_is_full(const struct mad_file *file)
 {
     return file->status.requests >= FILE_REQUESTS;
@@ -193,7 +188,8 @@ static uint16_t p_key_at(const struct mad_file *file, unsigned index)
     return index < count ? p_keys[index] : P_KEY_DEFAULT;
 }
 
-struct packet_header mad_packet_header(const struct mad_file *file, const struct mad_head *head)
+static struct packet_header mad_packet_header(const struct mad_file *file,
+                                              const struct mad_head *head)
 {
     struct packet_header packet = {.dlid = ntohs(head->lid),
                                    .sl = head->sl & 15,
@@ -250,8 +246,8 @@ int mad_file_send(struct mad_file *file, uint64_t now, const struct mad_head *he
 
 /* ---- in ---- */
 
-struct mad_head mad_head_of_packet(const struct mad_agent *agent,
-                                   const struct fabric_delivery *delivery)
+static struct mad_head mad_head_of_packet(const struct mad_agent *agent,
+                                          const struct fabric_delivery *delivery)
 {
     const struct packet_header *packet = &delivery->header;
     const struct mad_file *file = agent->file;
