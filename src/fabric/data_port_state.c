@@ -57,7 +57,6 @@ void data_start(struct fabric *fabric)
     data->outputs = mem_zalloc_lines(lanes, sizeof *data->outputs);
     data->switch_cores = mem_zalloc_lines(fabric->node_count, sizeof *data->switch_cores);
     data->requests = mem_zalloc(BITSET_WORDS(lanes), sizeof *data->requests);
-    data->free_data_packets = NONE;
     counters_start(fabric);
     data->routing_ps = fabric->routing_ps;
     data->connect_ps = fabric->options.mapping_ps + fabric->options.crossbar_ps;

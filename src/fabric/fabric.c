@@ -104,7 +104,6 @@ struct fabric *fabric_new(const struct topology *topology, const struct fabric_o
     fabric->seed = seed;
     fabric->network = des_new();
     fabric->timers = des_new();
-    fabric->free_packets = fabric->free_multicasts = NONE;
     fabric->node_count = (uint32_t)topology->nodes.count;
     fabric->port_count = (uint32_t)topology->ports.count;
     fabric->nodes = mem_zalloc(fabric->node_count, sizeof *fabric->nodes);

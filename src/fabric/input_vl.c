@@ -56,7 +56,7 @@ static uint32_t take_head(struct fabric *fabric, struct switch_core *switch_core
         input->copied = 0;
         return data_packet_pop(data, &input->queue);
     }
-    uint32_t copy = data_packet_new(data);
+    uint32_t copy = pool_take(&data->data_packets);
     *data_packet_at(data, copy) = *data_packet_at(data, number);
     multicast_add_copy(fabric, data_packet_at(data, copy)->multicast);
     data->totals.duplicates++;

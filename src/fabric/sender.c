@@ -97,7 +97,7 @@ void data_deliver(struct fabric *fabric, uint32_t number, uint32_t index)
         data->observer.delivered(data->observer.context, des_now(fabric->network), &packet);
     }
     multicast_drop_copy(fabric, data_packet_at(data, number)->multicast);
-    data_packet_free(data, number);
+    pool_give(&data->data_packets, number);
 }
 
 /* A reliable packet waits at its sender until the time-out, counted from when it was sent. */
@@ -153,7 +153,7 @@ void data_lose(struct fabric *fabric, uint32_t number, enum loss cause, uint32_t
         data->observer.lost(data->observer.context, des_now(fabric->network), &packet, cause, port);
     }
     multicast_drop_copy(fabric, data_packet_at(data, number)->multicast);
-    data_packet_free(data, number);
+    pool_give(&data->data_packets, number);
 }
 
 /* ---- sending ---- */
@@ -271,7 +271,7 @@ static uint32_t make_data_packet(struct fabric *fabric, uint32_t number)
         path = data->paths.find(data->paths.context, sender->port, destination);
     if (!path.dlid)
         return NONE;
-    uint32_t data_packet_number = data_packet_new(data);
+    uint32_t data_packet_number = pool_take(&data->data_packets);
     *data_packet_at(data, data_packet_number) = (struct data_packet){
         .made = is_saturated(traffic) ? des_now(fabric->network) : sender->next.time,
         .sender = number,
@@ -349,7 +349,7 @@ static bool offer_next(struct fabric *fabric, uint32_t number, uint32_t turn)
         data_packet == NONE ? REFUSED : send_data_packet(fabric, number, data_packet, turn);
     if (outcome == QUEUED) {
         multicast_drop_copy(fabric, data_packet_at(data, data_packet)->multicast);
-        data_packet_free(data, data_packet); /* it is made again when there is room */
+        pool_give(&data->data_packets, data_packet); /* it is made again when there is room */
         return false;
     }
     if (data_packet == NONE)

@@ -24,7 +24,7 @@ void blocks_release(struct blocks *blocks)
     vec_release(&blocks->rows);
     vec_release(&blocks->first_of);
     vec_release(&blocks->unsettled);
-    vec_release(&blocks->contents);
+    pool_release(&blocks->contents);
     vec_release(&blocks->queue);
     map_release(&blocks->by_key);
     map_release(&blocks->by_hash);
@@ -32,18 +32,6 @@ void blocks_release(struct blocks *blocks)
 }
 
 /* ---- contents, each once ---- */
-
-static uint32_t new_content(struct blocks *blocks)
-{
-    /* free_content is 1 + the first free one, so that a zeroed structure has none */
-    if (blocks->free_content) {
-        uint32_t index = blocks->free_content - 1;
-        blocks->free_content = blocks->contents.items[index].next;
-        return index;
-    }
-    vec_push(&blocks->contents, (struct block_content){.uses = 0});
-    return (uint32_t)blocks->contents.count - 1;
-}
 
 static uint32_t hold_content(struct blocks *blocks, const uint8_t from[BLOCK_BYTES])
 {
@@ -56,7 +44,7 @@ static uint32_t hold_content(struct blocks *blocks, const uint8_t from[BLOCK_BYT
             blocks->contents.items[i].uses++;
             return i;
         }
-    uint32_t index = new_content(blocks);
+    uint32_t index = pool_take(&blocks->contents);
     struct block_content *content = &blocks->contents.items[index];
     memcpy(content->data, data, BLOCK_BYTES);
     content->uses = 1;
@@ -80,8 +68,7 @@ static void free_content(struct blocks *blocks, uint32_t index)
             before = blocks->contents.items[before].next;
         blocks->contents.items[before].next = content->next;
     }
-    content->next = blocks->free_content;
-    blocks->free_content = index + 1;
+    pool_give(&blocks->contents, index);
 }
 
 static void drop_content(struct blocks *blocks, uint32_t *content)

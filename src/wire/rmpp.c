@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -205,6 +206,7 @@ static void put_segment(const struct rmpp_sender *sender, uint32_t segment, uint
 {
     size_t share = MAD_BYTES - sender->header_bytes;
     size_t start = sender->header_bytes + (size_t)(segment - 1) * share;
+    assert(segment >= 1 && segment <= sender->segments && start <= sender->bytes);
     size_t bytes = sender->bytes - start < share ? sender->bytes - start : share;
     uint32_t unused = (uint32_t)(sender->segments * share - (sender->bytes - sender->header_bytes));
     unsigned flags = 0;

@@ -3,7 +3,7 @@
 #define WEFT_HOST_MAD_MAD_INTERNAL_H
 
 #include "base/map.h"
-#include "base/mem.h"
+#include "base/pool.h"
 #include "base/time.h"
 #include "des/des.h"
 #include "host/mad/mad_layer.h"
@@ -61,9 +61,8 @@ struct mad_layer {
     VEC(struct mad_agent *) agents;
     struct map agent_slots; /* high_tid to index in `agents` */
     uint32_t last_high_tid;
-    VEC(struct mad_request) requests;
+    POOL(struct mad_request) requests;
     struct map request_slots; /* transaction id to index in `requests` */
-    uint32_t free_request;
     struct des *timers;
     struct mad_rmpp *rmpp;
 };

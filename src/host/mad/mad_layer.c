@@ -15,7 +15,6 @@ struct mad_layer *mad_layer_new(struct fabric *fabric)
 {
     struct mad_layer *layer = mem_zalloc(1, sizeof *layer);
     layer->fabric = fabric;
-    layer->free_request = NONE;
     layer->timers = des_new();
     layer->rmpp = mad_rmpp_new();
     return layer;
@@ -29,7 +28,7 @@ void mad_layer_free(struct mad_layer *layer)
         mad_file_close(layer->files);
     mad_rmpp_free(layer->rmpp);
     des_free(layer->timers);
-    vec_release(&layer->requests);
+    pool_release(&layer->requests);
     vec_release(&layer->agents);
     vec_release(&layer->ports);
     map_release(&layer->port_slots);
