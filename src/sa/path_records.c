@@ -14,6 +14,8 @@
 #include "sa/internal.h"
 #include "wire/packet.h"
 
+#include <assert.h>
+
 enum { GID_BYTES = 16, PREFER_MOST = 0, PREFER_LEAST = 2 };
 enum { MULTI_PAIRS = 4096 }; /* that one MultiPathRecord may ask for */
 
@@ -140,6 +142,7 @@ static struct end end_of(const struct sa *sa, uint32_t point)
         const struct network_switch *one = &network->switches.items[at];
         return (struct end){point, sa->index.switch_guids[at], at, one->lid, one->lmc};
     }
+    assert(point < network->terminals.count);
     const struct network_terminal *terminal = &network->terminals.items[point];
     return (struct end){point, terminal->guid, terminal->at, terminal->lid, terminal->lmc};
 }

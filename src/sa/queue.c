@@ -5,6 +5,8 @@
  * stays: there is nothing to allocate or free while hosts ask. */
 #include "sa/internal.h"
 
+#include <assert.h>
+
 #define NOBODY UINT32_MAX
 
 enum { MESSAGE_LIMIT = 8192 }; /* bytes: a MultiPathRecord with as many GIDs as it can have */
@@ -67,6 +69,7 @@ bool queue_put(struct query_queue *queue, const struct sa_config *config,
     else
         queue->queries.items[from->tail].next = index;
     from->tail = index;
+    assert(from->head != NOBODY);
     from->count++;
     queue->waiting++;
     return true;
@@ -79,6 +82,7 @@ bool queue_take(struct query_queue *queue, struct query *query)
     uint32_t before = queue->ring, index = queue->clients.items[before].next;
     struct client *client = &queue->clients.items[index];
     uint32_t taken = client->head;
+    assert(client->count > 0 && queue->waiting > 0);
     *query = queue->queries.items[taken];
     client->head = queue->queries.items[taken].next;
     client->count--;

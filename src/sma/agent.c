@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "sma/internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -76,6 +77,7 @@ static uint16_t access_block(const struct attribute *attribute, bool write, stru
     struct sma_block block;
     if (!attribute->find(sma, port, modifier, &block))
         return STATUS_BAD_VALUE;
+    assert(block.items && block.count * block.item_bytes <= SMP_DATA_BYTES);
     for (unsigned i = write && block.read_only; i < block.count; i++)
         copy_block_item((uint8_t *)block.items + i * block.item_bytes, block.item_bytes, data,
                         i * block.item_bytes * 8, write);
@@ -200,6 +202,7 @@ enum sma_verdict sma_receive(struct sma *sma, uint64_t now, unsigned port, uint8
 {
     if (!sma_handles(mad))
         return SMA_PASS;
+    assert(port <= sma->port_count);
     return mad_is_smp(mad) ? answer_smp(sma, now, port, mad)
                            : sma_answer_performance(sma, port, mad);
 }

@@ -1,11 +1,13 @@
 #include "subnet/blocks.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { PART_BITS = 16, KIND_BITS = 2 };
 
 static uint64_t key_of(uint32_t port, unsigned kind, unsigned part)
 {
+    assert(kind < 1u << KIND_BITS && part < 1u << PART_BITS);
     return ((uint64_t)port << KIND_BITS | kind) << PART_BITS | part;
 }
 
@@ -73,6 +75,7 @@ static void free_content(struct blocks *blocks, uint32_t index)
 
 static void drop_content(struct blocks *blocks, uint32_t *content)
 {
+    assert(*content == BLOCKS_NONE || blocks->contents.items[*content].uses > 0);
     if (*content != BLOCKS_NONE && --blocks->contents.items[*content].uses == 0)
         free_content(blocks, *content);
     *content = BLOCKS_NONE;
@@ -125,6 +128,7 @@ static bool holds_up_port(const struct block *block)
 /* After every change of a row: the port's count, and its place in the queue. */
 static void row_changed(struct blocks *blocks, uint32_t row, bool held_up)
 {
+    assert(row < blocks->rows.count);
     struct block *block = &blocks->rows.items[row];
     blocks->unsettled.items[block->port] += (uint32_t)holds_up_port(block) - (uint32_t)held_up;
     if (differs(block) && !block->queued && !block->writing) {
@@ -191,6 +195,7 @@ uint32_t blocks_take(struct blocks *blocks)
         uint32_t row = blocks->queue.items[blocks->queue_taken++];
         struct block *block = &blocks->rows.items[row];
         block->queued = false;
+        assert(!block->writing);
         if (!differs(block))
             continue;
         block->writing = true;
@@ -232,6 +237,7 @@ void blocks_mark_unknown(struct blocks *blocks, uint32_t row)
 void blocks_refuse(struct blocks *blocks, uint32_t row)
 {
     struct block *block = &blocks->rows.items[row];
+    assert(row < blocks->rows.count && block->writing);
     bool held_up = holds_up_port(block);
     block->writing = false;
     block->refused = !block->renewed;

@@ -138,6 +138,7 @@ void rmpp_sender_free(struct rmpp_sender *sender)
 static void sender_end(struct rmpp_sender *sender, enum rmpp_status status, bool tell)
 {
     sender->state = status ? RMPP_FAILED : RMPP_DONE;
+    assert(status || sender->acknowledged == sender->segments);
     sender->status = status;
     sender->abort_pending = tell;
 }
@@ -343,6 +344,7 @@ static enum rmpp_status check_segment(const struct rmpp_receiver *receiver, cons
 static bool receiver_store(struct rmpp_receiver *receiver, const uint8_t *mad)
 {
     uint32_t segment = (uint32_t)wire_get(mad, RMPP_DATA1);
+    assert(segment > receiver->received && segment - receiver->received <= RMPP_WINDOW_MAX);
     uint64_t bit = UINT64_C(1) << (segment - receiver->received - 1);
     if (receiver->beyond & bit)
         return false;
@@ -490,6 +492,7 @@ const uint8_t *rmpp_receiver_message(const struct rmpp_receiver *receiver, size_
 {
     if (receiver->state != RMPP_DONE && receiver->state != RMPP_OVER)
         return NULL;
+    assert(receiver->received == receiver->last && receiver->bytes <= receiver->capacity);
     *bytes = receiver->bytes;
     return receiver->message;
 }
