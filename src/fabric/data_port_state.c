@@ -7,6 +7,7 @@
 #include "fabric/internal.h"
 #include "wire/vswitch.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -296,6 +297,7 @@ void data_port_link_down(struct fabric *fabric, uint32_t index)
     struct port *port = &fabric->ports[index];
     if (port->sent_lane != NONE) { /* a partly sent packet is lost at the peer */
         struct output_vl *output = &fabric->data->outputs[port->sent_lane];
+        assert(output->used >= port->sent_blocks);
         output->used = (uint16_t)(output->used - port->sent_blocks);
         port->sent_lane = NONE;
     }
@@ -357,6 +359,7 @@ static void expire_output(struct fabric *fabric, uint32_t lane, uint64_t *again)
             break;
         data_packet_pop(data, &output->queue);
         output->head_since = now;
+        assert(output->used >= blocks_of(data_packet->bytes));
         output->used = (uint16_t)(output->used - blocks_of(data_packet->bytes));
         counters_count(fabric, index, COUNTER_XMIT_DISCARDS);
         data_lose(fabric, number, by_life <= now ? LOSS_LIFETIME : LOSS_HEAD_OF_QUEUE, index);

@@ -2,6 +2,8 @@
  * grows): management packets, multicast copies, data packets. */
 #include "fabric/internal.h"
 
+#include <assert.h>
+
 uint32_t packet_new(struct fabric *fabric)
 {
     uint32_t number = pool_take(&fabric->packets);
@@ -23,6 +25,7 @@ uint32_t multicast_start(struct fabric *fabric)
 bool multicast_may_forward(struct fabric *fabric, uint32_t number)
 {
     struct multicast_copies *multicast = &fabric->multicasts.items[number];
+    assert(number < fabric->multicasts.count);
     if (!multicast->left)
         return false;
     multicast->left--;
@@ -37,6 +40,7 @@ void multicast_add_copy(struct fabric *fabric, uint32_t multicast)
 
 void multicast_drop_copy(struct fabric *fabric, uint32_t multicast)
 {
+    assert(multicast == NONE || fabric->multicasts.items[multicast].copies > 0);
     if (multicast == NONE || --fabric->multicasts.items[multicast].copies)
         return;
     pool_give(&fabric->multicasts, multicast);
@@ -59,6 +63,7 @@ void packet_drop(struct fabric *fabric, uint32_t number)
 
 void queue_push(struct fabric *fabric, struct packet_queue *queue, uint32_t number)
 {
+    assert(number < fabric->packets.count);
     packet_at(fabric, number)->next = NONE;
     if (queue->count++)
         packet_at(fabric, queue->tail)->next = number;

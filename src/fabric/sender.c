@@ -6,6 +6,7 @@
  * in the fabric. */
 #include "fabric/internal.h"
 
+#include <assert.h>
 #include <errno.h>
 
 const char *const loss_names[LOSS_CAUSES] = {
@@ -196,6 +197,7 @@ static void unqueue_sender(struct fabric *fabric, uint32_t number)
 {
     struct sender *sender = sender_at(fabric, number);
     struct output_vl *output = &fabric->data->outputs[sender->waiting_for];
+    assert(output->first_waiting != NONE); /* this sender is in the queue */
     uint32_t before = NONE, at = output->first_waiting;
     while (at != number) {
         before = at;
@@ -505,6 +507,7 @@ unsigned fabric_add_traffic(struct fabric *fabric, const struct traffic *traffic
 
 void fabric_stop_traffic(struct fabric *fabric, unsigned traffic)
 {
+    assert(fabric->data && traffic < fabric->data->traffics.count);
     fabric->data->stopped.items[traffic] = true;
 }
 
@@ -520,6 +523,7 @@ static uint64_t count_waiting(struct data *data, struct sender *sender, uint64_t
         sender->foreseen++;
         sender->ahead = traffic_draw(traffic, &sender->counted);
     }
+    assert(sender->foreseen >= sender->drawn);
     return sender->foreseen - sender->drawn;
 }
 

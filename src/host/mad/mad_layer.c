@@ -6,6 +6,7 @@
 #include "host/mad/mad_internal.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -96,6 +97,7 @@ void mad_file_close(struct mad_file *file)
     while (file->first)
         mad_file_taken(file);
     unlink_file(file);
+    assert(mad_layer_port(file->layer, file->port)->files > 0);
     if (--mad_layer_port(file->layer, file->port)->files == 0)
         fabric_detach(file->layer->fabric, file->port);
     mem_free(file);
@@ -158,10 +160,12 @@ const struct mad_received *mad_file_next(const struct mad_file *file)
 
 void mad_file_taken(struct mad_file *file)
 {
+    assert(file->first);
     struct mad_received *message = file->first;
     file->first = message->next;
     if (!file->first)
         file->last = NULL;
+    assert(file->queued_bytes >= QUEUED_OVERHEAD);
     file->queued_bytes -= QUEUED_OVERHEAD + message->head.length - sizeof message->head;
     mem_free(message);
 }

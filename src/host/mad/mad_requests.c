@@ -4,6 +4,7 @@
  * behind the map's entry. */
 #include "host/mad/mad_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -59,6 +60,7 @@ void mad_request_done(struct mad_layer *layer, uint32_t index)
     } else {
         map_remove(&layer->request_slots, request->tid);
     }
+    assert(request->agent->file->status.requests > 0);
     des_cancel(layer->timers, request->timer);
     request->agent->file->status.requests--;
     request->agent = NULL;
