@@ -4,6 +4,7 @@
 #include "base/nearest.h"
 #include "base/time.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -32,6 +33,7 @@ static bool end(struct line_reader *reader)
 
 bool line_reader_next_line(struct line_reader *reader)
 {
+    assert(reader->file && (reader->text || !reader->length));
     if (reader->is_file)
         load(reader);
     if (reader->status || reader->length == 0)

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 
+#include <assert.h>
 #include <string.h>
 
 static size_t map_home(const struct map *map, uint64_t key)
@@ -20,6 +21,7 @@ static struct map_slot *map_find(const struct map *map, uint64_t key)
 
 static void map_grow(struct map *map)
 {
+    assert((map->size & (map->size - 1)) == 0 && map->count <= map->size);
     if ((map->count + 1) * 4 <= map->size * 3)
         return;
     struct map old = *map;
@@ -40,6 +42,7 @@ uint32_t map_get(const struct map *map, uint64_t key)
 
 uint32_t map_add(struct map *map, uint64_t key, uint32_t value)
 {
+    assert(value != MAP_NONE);
     map_grow(map);
     struct map_slot *slot = map_find(map, key);
     if (slot->value == MAP_NONE) {
@@ -52,6 +55,7 @@ uint32_t map_add(struct map *map, uint64_t key, uint32_t value)
 void map_set(struct map *map, uint64_t key, uint32_t value)
 {
     map_add(map, key, value);
+    assert(map_find(map, key)->value != MAP_NONE);
     map_find(map, key)->value = value;
 }
 
@@ -71,6 +75,7 @@ bool map_remove(struct map *map, uint64_t key)
         }
     }
     map->slots[hole].value = MAP_NONE;
+    assert(map->count > 0);
     map->count--;
     return true;
 }
@@ -105,6 +110,7 @@ uint32_t name_map_get(const struct name_map *map, const char *name)
 
 uint32_t name_map_add(struct name_map *map, const char *name, uint32_t value)
 {
+    assert(name && value != MAP_NONE);
     if ((map->count + 1) * 4 > map->size * 3) {
         struct name_map old = *map;
         map->size = old.size ? old.size * 2 : 16;

@@ -71,6 +71,7 @@ void *mem_zalloc(size_t count, size_t bytes)
 void *mem_zalloc_lines(size_t count, size_t bytes)
 {
     enum { LINE = 64 };
+    assert(bytes == 0 || count <= (SIZE_MAX - LINE) / bytes);
     size_t size = count * bytes + LINE - 1;
     void *lines = checked(aligned_alloc(LINE, size - size % LINE), count, bytes);
     return memset(lines, 0, count * bytes);
@@ -96,6 +97,7 @@ void *mem_grow(void *items, size_t *capacity, size_t wanted, size_t bytes)
     size_t grown = *capacity * 2 > wanted ? *capacity * 2 : wanted;
     if (grown < 8)
         grown = 8;
+    assert(grown >= wanted && bytes);
     *capacity = grown;
     return mem_realloc(items, grown, bytes);
 }
@@ -114,6 +116,7 @@ void mem_shift(void *items, size_t *count, size_t place, size_t bytes, bool inse
 size_t mem_drop_taken(void *items, size_t *count, size_t taken, size_t bytes)
 {
     enum { FEW = 1024 };
+    assert(taken <= *count);
     if (taken < *count && (taken < FEW || taken < *count / 2))
         return taken;
     *count -= taken;

@@ -2,6 +2,7 @@
  * three rows at a time. Words longer than a name ever is are near to nothing. */
 #include "base/nearest.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <string.h>
 
@@ -38,6 +39,7 @@ static unsigned distance(const char *a, const char *b)
 
 const char *nearest_word(const char *text, const char *const *words, size_t count)
 {
+    assert(text && (words || !count));
     const char *best = NULL;
     unsigned least = (unsigned)smallest((unsigned)strnlen(text, LONGEST), LONGEST) / 3 + 2;
     for (size_t i = 0; i < count; i++) {

@@ -1,5 +1,7 @@
 #include "base/record.h"
 
+#include <assert.h>
+
 void record_begin(struct record *record, const char *key)
 {
     if (record->as_json)
@@ -8,6 +10,7 @@ void record_begin(struct record *record, const char *key)
 
 void record_end(struct record *record)
 {
+    assert(!record->as_json || record->json.depth > 0);
     if (record->as_json)
         json_end_object(&record->json);
 }

@@ -2,6 +2,8 @@
 
 #include "base/map.h"
 
+#include <assert.h>
+
 static uint64_t rotate(uint64_t x, int bits)
 {
     return (x << bits) | (x >> (64 - bits));
@@ -32,6 +34,7 @@ uint64_t rng_next(struct rng *rng)
 
 uint64_t rng_below(struct rng *rng, uint64_t bound)
 {
+    assert(bound > 0);
     uint64_t floor = -bound % bound; /* 2^64 mod bound: values below it would bias the rest */
     uint64_t x;
     do
@@ -42,5 +45,6 @@ uint64_t rng_below(struct rng *rng, uint64_t bound)
 
 bool rng_chance(struct rng *rng, uint64_t parts)
 {
+    assert(parts <= RNG_CERTAIN);
     return (rng_next(rng) >> 32) < parts;
 }

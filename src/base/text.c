@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -13,6 +14,7 @@ static void text_reserve(struct text *text, size_t more)
 
 void text_append(struct text *text, const char *bytes, size_t count)
 {
+    assert(bytes || !count);
     text_reserve(text, count);
     memcpy(text->data + text->length, bytes, count);
     text->length += count;
@@ -36,6 +38,7 @@ void text_vprintf(struct text *text, const char *format, va_list arguments)
     text_reserve(text, 128);
     size_t room = text->capacity - text->length;
     int wanted = vsnprintf(text->data + text->length, room, format, arguments);
+    assert(wanted >= 0); /* a format that cannot be printed is a mistake in the program */
     if (wanted >= 0 && (size_t)wanted >= room) {
         text_reserve(text, (size_t)wanted);
         vsnprintf(text->data + text->length, (size_t)wanted + 1, format, again);
@@ -161,6 +164,7 @@ static void json_open(struct json *json, const char *key, char bracket)
 static void json_close(struct json *json, char bracket)
 {
     bool filled = json->comma;
+    assert(json->depth > 0);
     json->depth--;
     if (filled && json->pretty)
         text_printf(json->out, "\n%*s", (int)json->depth * 2, "");

@@ -295,6 +295,7 @@ static void drop_first(struct des *des, unsigned level, unsigned digit)
 {
     struct slot *slot = &des->slots[level][digit];
     struct chunk *chunk = slot->head;
+    assert(chunk->begin < chunk->end);
     if (++chunk->begin == chunk->end) {
         if (!chunk->next)
             detach_slot(des, level, digit);
@@ -359,6 +360,7 @@ void des_post_fifo(struct des *des, unsigned index, uint64_t time, struct event 
 {
     struct fifo *fifo = &des->fifos[index];
     assert(time >= des->now);
+    assert(index < DES_FIFOS && fifo->count <= fifo->size);
     if (time == TIME_NEVER)
         return;
     if (fifo->count && time < fifo->last) {
@@ -379,6 +381,7 @@ static void fifo_pop(struct des *des, unsigned index, struct event *event)
 {
     struct fifo *fifo = &des->fifos[index];
     const struct fifo_entry *entry = &fifo->ring[fifo->head];
+    assert(fifo->count > 0 && entry->time >= des->now);
     *event = entry->event;
     des->now = entry->time;
     des->live--;
@@ -415,6 +418,7 @@ bool des_cancel(struct des *des, des_handle handle)
     if (handle_generation(handle) == 0 || handle_index(handle) >= des->cells.count ||
         !handle_is_live(des, handle))
         return false;
+    assert(des->live > 0);
     handle_drop(des, handle);
     des->live--;
     des->dead++;
@@ -475,6 +479,7 @@ static bool slots_pop(struct des *des, uint64_t until, struct event *event)
                     handle_prefetch(des, slot_first(slot)[LOOKAHEAD].handle);
                 drop_first(des, level, digit);
             }
+            assert(entry.time >= des->now && des->live > 0);
             *event = entry.event;
             des->now = entry.time;
             des->live--;

@@ -16,6 +16,7 @@ enum { PRIORITY_LOW, PRIORITY_HIGH, TABLES, ENTRIES_PER_PART = 32 };
 static void add_entry(struct arbiter_tables *tables, unsigned table, unsigned vl, unsigned weight)
 {
     unsigned at = tables->count[table]++;
+    assert(at < ARBITER_ENTRIES && vl < 16 && weight);
     tables->vl[table][at] = (uint8_t)vl;
     tables->weight[table][at] = (uint8_t)weight;
     tables->lanes[table] |= (uint16_t)(1u << vl);

@@ -4,6 +4,7 @@
  * every block in every buffer. It walks over all VLs, and every run with traffic ends with it. */
 #include "fabric/internal.h"
 
+#include <assert.h>
 #include <errno.h>
 
 struct vl_view fabric_vl(const struct fabric *fabric, uint32_t port, unsigned vl)
@@ -24,6 +25,7 @@ struct vl_view fabric_vl(const struct fabric *fabric, uint32_t port, unsigned vl
 
 uint64_t fabric_busy_ps(const struct fabric *fabric, uint32_t port)
 {
+    assert(port < fabric->port_count);
     return fabric->ports[port].busy_ps;
 }
 

@@ -14,6 +14,8 @@
  * simulated once. */
 #include "fabric/internal.h"
 
+#include <assert.h>
+
 enum { REPEAT_BYTES = 65536 };
 
 static unsigned credit_distance(unsigned limit, unsigned count)
@@ -67,6 +69,7 @@ void credits_update_all(struct fabric *fabric)
 static void send_one(struct fabric *fabric, uint32_t index, unsigned vl, uint64_t arrival)
 {
     struct port *port = &fabric->ports[index];
+    assert(port->peer != NONE);
     uint32_t lane = lane_of(fabric, index, vl);
     struct input_vl *input = &fabric->data->inputs[lane];
     input->told = (uint16_t)credit_limit(input, port);

@@ -24,6 +24,7 @@
 #ifndef WEFT_FABRIC_DATA_PATH_H
 #define WEFT_FABRIC_DATA_PATH_H
 
+#include "base/pool.h"
 #include "fabric/data.h"
 
 enum {
@@ -152,8 +153,7 @@ struct data {
     struct switch_core *switch_cores; /* by node */
     uint64_t *requests;               /* by input VL: it waits for the routing unit */
     VEC(struct arbiter_tables *) tables;
-    VEC(struct data_packet) data_packets;
-    uint32_t free_data_packets;
+    POOL(struct data_packet) data_packets;
     VEC(struct sender) senders;
     VEC(struct traffic) traffics;
     VEC(bool) stopped; /* by traffic */
@@ -181,8 +181,6 @@ struct fabric;
 struct port;
 
 /* packets.c */
-uint32_t data_packet_new(struct data *data);
-void data_packet_free(struct data *data, uint32_t number);
 static inline struct data_packet *data_packet_at(struct data *data, uint32_t number)
 {
     return &data->data_packets.items[number];

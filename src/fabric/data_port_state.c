@@ -7,6 +7,7 @@
 #include "fabric/internal.h"
 #include "wire/vswitch.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -57,7 +58,6 @@ void data_start(struct fabric *fabric)
     data->outputs = mem_zalloc_lines(lanes, sizeof *data->outputs);
     data->switch_cores = mem_zalloc_lines(fabric->node_count, sizeof *data->switch_cores);
     data->requests = mem_zalloc(BITSET_WORDS(lanes), sizeof *data->requests);
-    data->free_data_packets = NONE;
     counters_start(fabric);
     data->routing_ps = fabric->routing_ps;
     data->connect_ps = fabric->options.mapping_ps + fabric->options.crossbar_ps;
@@ -297,6 +297,7 @@ void data_port_link_down(struct fabric *fabric, uint32_t index)
     struct port *port = &fabric->ports[index];
     if (port->sent_lane != NONE) { /* a partly sent packet is lost at the peer */
         struct output_vl *output = &fabric->data->outputs[port->sent_lane];
+        assert(output->used >= port->sent_blocks);
         output->used = (uint16_t)(output->used - port->sent_blocks);
         port->sent_lane = NONE;
     }
@@ -358,6 +359,7 @@ static void expire_output(struct fabric *fabric, uint32_t lane, uint64_t *again)
             break;
         data_packet_pop(data, &output->queue);
         output->head_since = now;
+        assert(output->used >= blocks_of(data_packet->bytes));
         output->used = (uint16_t)(output->used - blocks_of(data_packet->bytes));
         counters_count(fabric, index, COUNTER_XMIT_DISCARDS);
         data_lose(fabric, number, by_life <= now ? LOSS_LIFETIME : LOSS_HEAD_OF_QUEUE, index);

@@ -9,8 +9,11 @@
  * The check runs periodically while packets are in the fabric. */
 #include "fabric/internal.h"
 
+#include <assert.h>
+
 static unsigned head_blocks(struct data *data, const struct data_packet_queue *queue)
 {
+    assert(queue->head != NONE);
     return blocks_of(data_packet_at(data, queue->head)->bytes);
 }
 

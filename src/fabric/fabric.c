@@ -1,6 +1,7 @@
 /* Creates a fabric from its topology, runs its two clocks, and serves its consumers. */
 #include "fabric/internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* A port supports every width and speed up to those of its link. */
@@ -104,7 +105,6 @@ struct fabric *fabric_new(const struct topology *topology, const struct fabric_o
     fabric->seed = seed;
     fabric->network = des_new();
     fabric->timers = des_new();
-    fabric->free_packets = fabric->free_multicasts = NONE;
     fabric->node_count = (uint32_t)topology->nodes.count;
     fabric->port_count = (uint32_t)topology->ports.count;
     fabric->nodes = mem_zalloc(fabric->node_count, sizeof *fabric->nodes);
@@ -220,6 +220,7 @@ void fabric_deliver(struct fabric *fabric, uint32_t port, const struct packet *p
 
 bool fabric_next_delivery(struct fabric *fabric, struct fabric_delivery *delivery)
 {
+    assert(fabric->delivery_count <= fabric->delivery_room);
     if (!fabric->delivery_count)
         return false;
     *delivery = fabric->deliveries[fabric->delivery_first];
@@ -348,17 +349,20 @@ bool fabric_run(struct fabric *fabric, uint64_t until)
 
 const uint8_t *fabric_node_info(const struct fabric *fabric, uint32_t node)
 {
+    assert(node < fabric->node_count);
     return fabric->nodes[node].sma.node_info;
 }
 
 const uint8_t *fabric_port_info(const struct fabric *fabric, uint32_t port)
 {
+    assert(port < fabric->port_count);
     const struct port *p = &fabric->ports[port];
     return fabric->nodes[p->node].sma.ports[p->number].info;
 }
 
 unsigned fabric_p_keys(const struct fabric *fabric, uint32_t port, uint16_t *p_keys, unsigned room)
 {
+    assert(port < fabric->port_count);
     const struct sma *sma = &fabric->nodes[fabric->ports[port].node].sma;
     unsigned count = sma->options.p_keys < room ? sma->options.p_keys : room;
     memcpy(p_keys, sma->ports[fabric->ports[port].number].p_keys, count * sizeof *p_keys);
@@ -384,6 +388,7 @@ const uint8_t *fabric_linear_table(const struct fabric *fabric, uint32_t node, u
 
 uint64_t fabric_port_guid(const struct fabric *fabric, uint32_t port, unsigned index)
 {
+    assert(port < fabric->port_count);
     const struct port *p = &fabric->ports[port];
     const struct node *node = &fabric->nodes[p->node];
     bool end_port = node->is_switch ? p->number == 0 : p->number != 0;
@@ -399,6 +404,7 @@ void fabric_totals(const struct fabric *fabric, struct fabric_totals *totals)
         cables += fabric->ports[i].peer != NONE;
     for (uint32_t i = 0; i < fabric->node_count; i++)
         idle += !sma_needs_link(&fabric->nodes[i].sma);
+    assert(cables % 2 == 0 && cables / 2 >= idle + totals->links_up);
     totals->links_down = cables / 2 - idle - totals->links_up;
 }
 

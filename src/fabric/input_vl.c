@@ -56,7 +56,7 @@ static uint32_t take_head(struct fabric *fabric, struct switch_core *switch_core
         input->copied = 0;
         return data_packet_pop(data, &input->queue);
     }
-    uint32_t copy = data_packet_new(data);
+    uint32_t copy = pool_take(&data->data_packets);
     *data_packet_at(data, copy) = *data_packet_at(data, number);
     multicast_add_copy(fabric, data_packet_at(data, copy)->multicast);
     data->totals.duplicates++;
@@ -243,6 +243,7 @@ void input_vl_discard(struct fabric *fabric, uint32_t lane, uint32_t output_port
     uint32_t at = output_port == NONE || cause == LOSS_NO_VL ? port : output_port;
     uint32_t number = data_packet_pop(fabric->data, &input->queue);
     cancel_reservation(fabric, lane, input->wanted);
+    assert(input->used >= blocks_of(data_packet_at(fabric->data, number)->bytes));
     input->used = (uint16_t)(input->used - blocks_of(data_packet_at(fabric->data, number)->bytes));
     input->asked = false;
     input->wanted = NONE;
@@ -409,6 +410,7 @@ void input_vl_crossed(struct fabric *fabric, uint32_t lane, uint32_t life)
     if (life != switch_core->life || to == NONE)
         return;
     input->crossing = output_at(fabric, to)->crossing = NONE;
+    assert(input->used >= input->crossing_blocks);
     input->used = (uint16_t)(input->used - input->crossing_blocks);
     credits_update(fabric, lane);
     if (!multiplexed)

@@ -11,6 +11,7 @@
 #define WEFT_FABRIC_INTERNAL_H
 
 #include "base/bitset.h"
+#include "base/pool.h"
 #include "base/rng.h"
 #include "base/time.h"
 #include "des/des.h"
@@ -60,7 +61,8 @@ struct packet {
 /* Shared by all copies of one multicast packet. A loop in the MFTs would copy the packet without
  * end. A tree uses no port twice, so the packet may be forwarded once per port of the fabric. */
 struct multicast_copies {
-    uint32_t copies, left; /* left: forwards that remain, or the next one in the free list */
+    uint32_t copies, left; /* left: forwards that remain */
+    uint32_t next;
 };
 
 struct packet_queue {
@@ -130,10 +132,8 @@ struct fabric {
     struct node *nodes;
     struct port *ports;
     uint32_t node_count, port_count;
-    VEC(struct packet) packets;
-    uint32_t free_packets;
-    VEC(struct multicast_copies) multicasts;
-    uint32_t free_multicasts;
+    POOL(struct packet) packets;
+    POOL(struct multicast_copies) multicasts;
     uint32_t hop_limit;                 /* a LID-routed packet beyond it is in a loop */
     struct fabric_delivery *deliveries; /* a ring */
     size_t delivery_first, delivery_count, delivery_room;

@@ -7,6 +7,8 @@
 #include "fabric/internal.h"
 #include "wire/pcap.h"
 
+#include <assert.h>
+
 enum {
     HEADER_BYTES = 20, /* after these, a switch can begin to route */
     DATA_QUEUE_PACKETS = 4096,
@@ -95,6 +97,7 @@ void link_start_sending(struct fabric *fabric, uint32_t index)
         return;
     uint64_t at = port->tell ? credits_send(fabric, index, now) : now;
     port->free_at = send_management(fabric, index, at);
+    assert(port->free_at >= at && at >= now);
     if (port->free_at == at && port->ready)
         output_vl_send(fabric, index, at);
     if (port->free_at > now && needs_wake_up(fabric, port))
@@ -223,6 +226,7 @@ static void start_end(struct fabric *fabric, uint32_t index, const struct terms 
     struct port *port = &fabric->ports[index];
     uint64_t rate = link_data_rate((enum link_width)terms->width,
                                    speed_of(terms->speed, terms->ext, terms->fdr10));
+    assert(!port->up && rate > 0);
     port->up = true;
     port->ps_per_8_bytes = 64 * TIME_S / rate;
     port->free_at = des_now(fabric->network);
@@ -273,6 +277,8 @@ static void drop_end(struct fabric *fabric, uint32_t index, unsigned state)
         state =
             (unsigned)wire_get(sma->ports[port->number].info, PORT_INFO_LINK_DOWN_DEFAULT_STATE);
     port->epoch++;
+    assert(
+        port->epoch); /* it must not come round: packets of the first link would be valid again */
     port->up = port->waking = false;
     queue_clear(fabric, &port->management);
     queue_clear(fabric, &port->data);
@@ -286,6 +292,7 @@ static void drop_end(struct fabric *fabric, uint32_t index, unsigned state)
  * gone. */
 void link_drop(struct fabric *fabric, uint32_t index, unsigned state)
 {
+    assert(fabric->ports[index].up && fabric->totals.links_up > 0);
     uint32_t peer = fabric->ports[index].peer;
     drop_end(fabric, index, state);
     drop_end(fabric, peer, PHYSICAL_NO_CHANGE);
@@ -310,6 +317,7 @@ void link_command(struct fabric *fabric, uint32_t index, unsigned state)
 
 void link_follow_function(struct fabric *fabric, uint32_t index)
 {
+    assert(fabric->ports[index].peer != NONE);
     uint32_t ends[2] = {index, fabric->ports[index].peer};
     bool wanted = sma_needs_link(&node_of(fabric, ends[1])->sma);
     if (!wanted && fabric->ports[index].up)

@@ -7,6 +7,7 @@
 #include "wire/pcap.h"
 #include "wire/vswitch.h"
 
+#include <assert.h>
 #include <string.h>
 
 static uint32_t port_index(const struct node *node, unsigned number)
@@ -427,6 +428,7 @@ void node_agent_done(struct fabric *fabric, uint32_t index, uint32_t life)
     if (life != node->life)
         return;
     uint32_t number = queue_pop(fabric, &node->requests);
+    assert(node->agent_busy);
     node->agent_busy = false;
     if (number != NONE)
         serve(fabric, node, number);

@@ -7,6 +7,8 @@
  * link, so that a link at low load costs no event of its own. */
 #include "fabric/internal.h"
 
+#include <assert.h>
+
 static struct output_vl *output_at(struct fabric *fabric, uint32_t lane)
 {
     return &fabric->data->outputs[lane];
@@ -35,6 +37,7 @@ void output_vl_free_sent(struct fabric *fabric, uint32_t index)
         return;
     port->sent_lane = NONE;
     struct output_vl *output = output_at(fabric, lane);
+    assert(output->used >= port->sent_blocks);
     output->used = (uint16_t)(output->used - port->sent_blocks);
     if (output->first_waiting != NONE)
         output_vl_serve_waiting(fabric, lane);
@@ -49,6 +52,7 @@ bool output_vl_has_room(struct fabric *fabric, uint32_t lane, unsigned blocks)
     if (port->sent_lane != lane || port->free_at > des_now(fabric->network))
         return false;
     port->sent_lane = NONE;
+    assert(output->used >= port->sent_blocks);
     output_at(fabric, lane)->used = (uint16_t)(output->used - port->sent_blocks);
     return output->used + blocks <= port->room;
 }

@@ -2,15 +2,11 @@
  * grows): management packets, multicast copies, data packets. */
 #include "fabric/internal.h"
 
+#include <assert.h>
+
 uint32_t packet_new(struct fabric *fabric)
 {
-    uint32_t number = fabric->free_packets;
-    if (number == NONE) {
-        number = (uint32_t)fabric->packets.count;
-        vec_push(&fabric->packets, (struct packet){0});
-    } else {
-        fabric->free_packets = packet_at(fabric, number)->next;
-    }
+    uint32_t number = pool_take(&fabric->packets);
     struct packet *packet = packet_at(fabric, number);
     packet->next = packet->port = packet->multicast = NONE;
     packet->hops = 0;
@@ -20,13 +16,7 @@ uint32_t packet_new(struct fabric *fabric)
 
 uint32_t multicast_start(struct fabric *fabric)
 {
-    uint32_t multicast = fabric->free_multicasts;
-    if (multicast == NONE) {
-        multicast = (uint32_t)fabric->multicasts.count;
-        vec_push(&fabric->multicasts, (struct multicast_copies){0});
-    } else {
-        fabric->free_multicasts = fabric->multicasts.items[multicast].left;
-    }
+    uint32_t multicast = pool_take(&fabric->multicasts);
     fabric->multicasts.items[multicast] =
         (struct multicast_copies){.copies = 1, .left = fabric->port_count};
     return multicast;
@@ -35,6 +25,7 @@ uint32_t multicast_start(struct fabric *fabric)
 bool multicast_may_forward(struct fabric *fabric, uint32_t number)
 {
     struct multicast_copies *multicast = &fabric->multicasts.items[number];
+    assert(number < fabric->multicasts.count);
     if (!multicast->left)
         return false;
     multicast->left--;
@@ -49,10 +40,10 @@ void multicast_add_copy(struct fabric *fabric, uint32_t multicast)
 
 void multicast_drop_copy(struct fabric *fabric, uint32_t multicast)
 {
+    assert(multicast == NONE || fabric->multicasts.items[multicast].copies > 0);
     if (multicast == NONE || --fabric->multicasts.items[multicast].copies)
         return;
-    fabric->multicasts.items[multicast].left = fabric->free_multicasts;
-    fabric->free_multicasts = multicast;
+    pool_give(&fabric->multicasts, multicast);
 }
 
 uint32_t packet_copy(struct fabric *fabric, uint32_t number)
@@ -66,14 +57,13 @@ uint32_t packet_copy(struct fabric *fabric, uint32_t number)
 
 void packet_drop(struct fabric *fabric, uint32_t number)
 {
-    struct packet *packet = packet_at(fabric, number);
-    multicast_drop_copy(fabric, packet->multicast);
-    packet->next = fabric->free_packets;
-    fabric->free_packets = number;
+    multicast_drop_copy(fabric, packet_at(fabric, number)->multicast);
+    pool_give(&fabric->packets, number);
 }
 
 void queue_push(struct fabric *fabric, struct packet_queue *queue, uint32_t number)
 {
+    assert(number < fabric->packets.count);
     packet_at(fabric, number)->next = NONE;
     if (queue->count++)
         packet_at(fabric, queue->tail)->next = number;
@@ -99,24 +89,6 @@ void queue_clear(struct fabric *fabric, struct packet_queue *queue)
 }
 
 /* ---- data packets ---- */
-
-uint32_t data_packet_new(struct data *data)
-{
-    uint32_t number = data->free_data_packets;
-    if (number == NONE) {
-        number = (uint32_t)data->data_packets.count;
-        vec_push(&data->data_packets, (struct data_packet){0});
-    } else {
-        data->free_data_packets = data_packet_at(data, number)->next;
-    }
-    return number;
-}
-
-void data_packet_free(struct data *data, uint32_t number)
-{
-    data_packet_at(data, number)->next = data->free_data_packets;
-    data->free_data_packets = number;
-}
 
 void data_packet_push(struct data *data, struct data_packet_queue *queue, uint32_t number)
 {

@@ -9,6 +9,8 @@
  * Practices of Interconnection Networks, section 3.2. */
 #include "fabric/traffic_internal.h"
 
+#include <assert.h>
+
 const char *const traffic_pattern_names[TRAFFIC_PATTERNS] = {
     [PATTERN_UNIFORM] = "uniform",     [PATTERN_BIT_REVERSAL] = "bit-reversal",
     [PATTERN_TRANSPOSE] = "transpose", [PATTERN_SHUFFLE] = "shuffle",
@@ -95,6 +97,7 @@ static uint32_t find_entry(const struct traffic *traffic, uint32_t sender)
 
 bool pattern_prepare(const struct traffic *traffic, struct traffic_source *source)
 {
+    assert(source->sender < traffic->senders.count);
     source->self = find_self(traffic, source->sender);
     source->partner = find_partner(traffic, source->sender);
     switch (traffic->pattern) {

@@ -92,6 +92,7 @@ void routing_unit_free(struct fabric *fabric, uint32_t index, uint32_t life)
         return;
     }
     uint32_t lane = next_request(fabric, switch_core);
+    assert(lane != NONE); /* since somebody waits */
     bitset_drop(fabric->data->requests, lane);
     switch_core->waiting--;
     start_look_up(fabric, switch_core, lane);

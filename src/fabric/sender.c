@@ -6,6 +6,7 @@
  * in the fabric. */
 #include "fabric/internal.h"
 
+#include <assert.h>
 #include <errno.h>
 
 const char *const loss_names[LOSS_CAUSES] = {
@@ -97,7 +98,7 @@ void data_deliver(struct fabric *fabric, uint32_t number, uint32_t index)
         data->observer.delivered(data->observer.context, des_now(fabric->network), &packet);
     }
     multicast_drop_copy(fabric, data_packet_at(data, number)->multicast);
-    data_packet_free(data, number);
+    pool_give(&data->data_packets, number);
 }
 
 /* A reliable packet waits at its sender until the time-out, counted from when it was sent. */
@@ -153,7 +154,7 @@ void data_lose(struct fabric *fabric, uint32_t number, enum loss cause, uint32_t
         data->observer.lost(data->observer.context, des_now(fabric->network), &packet, cause, port);
     }
     multicast_drop_copy(fabric, data_packet_at(data, number)->multicast);
-    data_packet_free(data, number);
+    pool_give(&data->data_packets, number);
 }
 
 /* ---- sending ---- */
@@ -196,6 +197,7 @@ static void unqueue_sender(struct fabric *fabric, uint32_t number)
 {
     struct sender *sender = sender_at(fabric, number);
     struct output_vl *output = &fabric->data->outputs[sender->waiting_for];
+    assert(output->first_waiting != NONE); /* this sender is in the queue */
     uint32_t before = NONE, at = output->first_waiting;
     while (at != number) {
         before = at;
@@ -271,7 +273,7 @@ static uint32_t make_data_packet(struct fabric *fabric, uint32_t number)
         path = data->paths.find(data->paths.context, sender->port, destination);
     if (!path.dlid)
         return NONE;
-    uint32_t data_packet_number = data_packet_new(data);
+    uint32_t data_packet_number = pool_take(&data->data_packets);
     *data_packet_at(data, data_packet_number) = (struct data_packet){
         .made = is_saturated(traffic) ? des_now(fabric->network) : sender->next.time,
         .sender = number,
@@ -349,7 +351,7 @@ static bool offer_next(struct fabric *fabric, uint32_t number, uint32_t turn)
         data_packet == NONE ? REFUSED : send_data_packet(fabric, number, data_packet, turn);
     if (outcome == QUEUED) {
         multicast_drop_copy(fabric, data_packet_at(data, data_packet)->multicast);
-        data_packet_free(data, data_packet); /* it is made again when there is room */
+        pool_give(&data->data_packets, data_packet); /* it is made again when there is room */
         return false;
     }
     if (data_packet == NONE)
@@ -505,6 +507,7 @@ unsigned fabric_add_traffic(struct fabric *fabric, const struct traffic *traffic
 
 void fabric_stop_traffic(struct fabric *fabric, unsigned traffic)
 {
+    assert(fabric->data && traffic < fabric->data->traffics.count);
     fabric->data->stopped.items[traffic] = true;
 }
 
@@ -520,6 +523,7 @@ static uint64_t count_waiting(struct data *data, struct sender *sender, uint64_t
         sender->foreseen++;
         sender->ahead = traffic_draw(traffic, &sender->counted);
     }
+    assert(sender->foreseen >= sender->drawn);
     return sender->foreseen - sender->drawn;
 }
 

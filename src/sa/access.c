@@ -12,6 +12,7 @@
 #include "subnet/partitions.h"
 #include "wire/packet.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum { SETS_CACHED = 1024 };    /* the square of that many answers is kept */
@@ -155,6 +156,7 @@ static uint16_t find_common(const struct access *access, uint32_t one, uint32_t 
 {
     uint32_t count, other_count, j = 0;
     const uint16_t *keys = keys_of(access, one, &count);
+    assert(one < access->sets.count && other < access->sets.count);
     const uint16_t *others = keys_of(access, other, &other_count);
     for (uint32_t i = 0; i < count; i++) {
         while (j < other_count && partition_of(others[j]) < partition_of(keys[i]))

@@ -7,6 +7,8 @@
  * rates, which are those of links. */
 #include "sa/internal.h"
 
+#include <assert.h>
+
 void matcher_init(struct matcher *matcher, const struct component *components, uint64_t mask,
                   const uint8_t *wanted)
 {
@@ -14,6 +16,7 @@ void matcher_init(struct matcher *matcher, const struct component *components, u
     for (; components->bit < 64; components++)
         if (mask >> components->bit & 1)
             matcher->active[matcher->count++] = components;
+    assert(matcher->count <= 64);
 }
 
 static bool same_field(const struct component *component, const uint8_t *a, const uint8_t *b)

@@ -6,6 +6,8 @@
  * nothing. */
 #include "sa/internal.h"
 
+#include <assert.h>
+
 enum { BY_GET = 1, BY_TABLE = 2, BY_SET = 4, BY_DELETE = 8, BY_MULTI = 16, BY_TRACE = 32 };
 
 enum { ANSWER_WORK = 4 }; /* what an answer costs beside its records, in records */
@@ -244,6 +246,7 @@ bool sa_is_lost(struct sa *sa, uint64_t guid, uint64_t *absent_since)
 
 uint8_t *answer_add(struct answer *answer)
 {
+    assert(answer->record_bytes && answer->used >= SA_DATA_OFFSET);
     if (answer->used + answer->record_bytes > answer->limit) {
         answer->over = true;
         answer->used = SA_DATA_OFFSET;
@@ -261,6 +264,7 @@ uint8_t *answer_add(struct answer *answer)
 
 void answer_drop(struct answer *answer)
 {
+    assert(answer->count > 0 && answer->used >= SA_DATA_OFFSET + answer->record_bytes);
     answer->used -= answer->record_bytes;
     answer->count--;
 }
@@ -403,6 +407,7 @@ static bool open_long_query(struct sa *sa, struct query *query, const struct han
         *place = (struct long_query){.open = true, .query = *query};
         place->generation = sa->view.generation;
         query->more = NULL; /* that is its own now */
+        assert(place->query.more == NULL || place->query.bytes > MAD_BYTES);
         answer_begin(sa, &place->answer, handler);
         return true;
     }
@@ -513,6 +518,7 @@ static bool next_busy(struct sa *sa, struct sa_message *message)
         return false;
     struct query query = {.address = sa->busy_addresses.items[sa->busy_taken]};
     memcpy(query.mad, sa->busy_mads.items + sa->busy_taken * MAD_BYTES, MAD_BYTES);
+    assert(sa->busy_mads.count == sa->busy_addresses.count * MAD_BYTES);
     sa->busy_taken++;
     sa->budget -= ANSWER_WORK;
     refuse(&sa->out, &query, STATUS_BUSY);

@@ -10,6 +10,8 @@
 #include "sa/internal.h"
 #include "wire/packet.h"
 
+#include <assert.h>
+
 enum group_component {
     GROUP_MGID = 0,
     GROUP_PORT_GID = 1,
@@ -288,6 +290,7 @@ static uint16_t create(struct sa *sa, const struct query *query, uint64_t guid,
     if (!group.mlid)
         return STATUS_SA_NO_RESOURCES;
     *result = groups_add(&sa->registry.groups, &group);
+    assert(groups_find(&sa->registry.groups, group.mgid) == *result);
     report_change(sa, WIRE_ID_TRAP_GROUP_CREATED, group.mgid, group.p_key);
     return STATUS_OK;
 }

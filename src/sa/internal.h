@@ -3,6 +3,7 @@
 #define WEFT_SA_INTERNAL_H
 
 #include "base/err.h"
+#include "base/pool.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "sa/sa.h"
@@ -72,11 +73,10 @@ struct client {
     uint32_t next;              /* in the ring of those who wait, or in the free list */
 };
 struct query_queue {
-    VEC(struct query) queries;
-    VEC(struct client) clients;
+    POOL(struct query) queries;
+    POOL(struct client) clients;
     struct map by_lid; /* source LID → client that waits */
-    uint32_t free_query, free_client;
-    uint32_t ring; /* the client that was answered last; the next one is next */
+    uint32_t ring;     /* the client that was answered last; the next one is next */
     uint32_t waiting;
 };
 void queue_init(struct query_queue *queue);

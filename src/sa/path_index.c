@@ -5,6 +5,8 @@
  * link that goes while its successor routes are under way still has the width and speed it had. */
 #include "sa/internal.h"
 
+#include <assert.h>
+
 enum { HOPS_AT_MOST = 64 };
 
 static struct path_quality worse(struct path_quality a, struct path_quality b)
@@ -138,6 +140,7 @@ bool path_index_follow(const struct sa *sa, uint32_t source, uint32_t destinatio
 {
     const struct network *network = sa->view.network;
     *trace = (struct path_trace){.quality = own_quality(sa, source)};
+    assert(source != NETWORK_NONE && destination != NETWORK_NONE);
     if (source == destination)
         return true;
     uint32_t at = source;

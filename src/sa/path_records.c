@@ -14,6 +14,8 @@
 #include "sa/internal.h"
 #include "wire/packet.h"
 
+#include <assert.h>
+
 enum { GID_BYTES = 16, PREFER_MOST = 0, PREFER_LEAST = 2 };
 enum { MULTI_PAIRS = 4096 }; /* that one MultiPathRecord may ask for */
 
@@ -40,7 +42,8 @@ struct chosen_place {
 };
 struct criteria_fields {
     struct chosen_place mtu, rate, life;
-    struct place reversible, raw, p_key, sl, class, count, service, service_low;
+    struct place reversible, raw, p_key, sl, class, count;
+    uint8_t service_bits[2];
 };
 static const struct criteria_fields path_places = {
     .mtu = {{16, PATH_RECORD_MTU_SELECTOR}, {17, PATH_RECORD_MTU}},
@@ -52,8 +55,7 @@ static const struct criteria_fields path_places = {
     .sl = {15, PATH_RECORD_SL},
     .class = {14, PATH_RECORD_QOS_CLASS},
     .count = {12, PATH_RECORD_NUMB_PATH},
-    .service = {0, PATH_RECORD_SERVICE_ID},
-    .service_low = {1, PATH_RECORD_SERVICE_ID},
+    .service_bits = {0, 1},
 };
 static const struct criteria_fields multi_path_places = {
     .mtu = {{10, MULTI_PATH_RECORD_MTU_SELECTOR}, {11, MULTI_PATH_RECORD_MTU}},
@@ -66,16 +68,16 @@ static const struct criteria_fields multi_path_places = {
     .sl = {9, MULTI_PATH_RECORD_SL},
     .class = {8, MULTI_PATH_RECORD_QOS_CLASS},
     .count = {6, MULTI_PATH_RECORD_NUMB_PATH},
-    .service = {16, MULTI_PATH_RECORD_SERVICE_ID_MSB},
-    .service_low = {21, MULTI_PATH_RECORD_SERVICE_ID_LSB},
+    .service_bits = {16, 21},
 };
 enum { PATH_DGID = 2, PATH_SGID = 3, PATH_DLID = 4, PATH_SLID = 5 };
 enum { PATH_FLOW_LABEL = 8, PATH_HOP_LIMIT = 9, PATH_TRAFFIC_CLASS = 10 };
 enum { MULTI_SGID_COUNT = 19, MULTI_DGID_COUNT = 20 };
 
+/* 0 if the query does not say it. */
 static uint64_t value_at(const struct query *query, const struct place *place)
 {
-    return wire_get(query_data(query), place->field);
+    return query_has(query, place->bit) ? wire_get(query_data(query), place->field) : 0;
 }
 
 static struct selection selection_at(const struct query *query, const struct chosen_place *place)
@@ -85,6 +87,15 @@ static struct selection selection_at(const struct query *query, const struct cho
         .selector = (enum selector)value_at(query, &place->selector),
         .value = (uint8_t)value_at(query, &place->value),
     };
+}
+
+static uint64_t service_of(const struct query *query, bool multi)
+{
+    const uint8_t *data = query_data(query);
+    if (!multi)
+        return wire_get(data, PATH_RECORD_SERVICE_ID);
+    return wire_get(data, MULTI_PATH_RECORD_SERVICE_ID_MSB) << 56 |
+           wire_get(data, MULTI_PATH_RECORD_SERVICE_ID_LSB);
 }
 
 static void read_criteria(const struct sa *sa, const struct query *query,
@@ -97,21 +108,20 @@ static void read_criteria(const struct sa *sa, const struct query *query,
         .mtu = selection_at(query, &at->mtu),
         .rate = selection_at(query, &at->rate),
         .life = selection_at(query, &at->life),
-        .reversible = query_has(query, at->reversible.bit) && value_at(query, &at->reversible),
-        .raw = query_has(query, at->raw.bit) && value_at(query, &at->raw),
+        .reversible = value_at(query, &at->reversible),
+        .raw = value_at(query, &at->raw),
         .has_p_key = query_has(query, at->p_key.bit),
         .p_key = (uint16_t)value_at(query, &at->p_key),
         .has_sl = query_has(query, at->sl.bit),
         .sl = (uint8_t)value_at(query, &at->sl),
         .has_class = query_has(query, at->class.bit),
         .class = (uint16_t)value_at(query, &at->class),
-        .has_service = query_has(query, at->service.bit) || query_has(query, at->service_low.bit),
-        .service = value_at(query, &at->service_low),
+        .has_service =
+            query_has(query, at->service_bits[0]) || query_has(query, at->service_bits[1]),
+        .service = service_of(query, multi),
         .most = UINT32_MAX,
         .requester = access_requester(sa, query),
     };
-    if (multi)
-        criteria->service |= value_at(query, &at->service) << 56;
     if (!multi && query_has(query, PATH_SLID))
         criteria->slid = (uint16_t)wire_get(data, PATH_RECORD_SLID);
     if (!multi && query_has(query, PATH_DLID))
@@ -140,6 +150,7 @@ static struct end end_of(const struct sa *sa, uint32_t point)
         const struct network_switch *one = &network->switches.items[at];
         return (struct end){point, sa->index.switch_guids[at], at, one->lid, one->lmc};
     }
+    assert(point < network->terminals.count);
     const struct network_terminal *terminal = &network->terminals.items[point];
     return (struct end){point, terminal->guid, terminal->at, terminal->lid, terminal->lmc};
 }

@@ -5,13 +5,15 @@
  * stays: there is nothing to allocate or free while hosts ask. */
 #include "sa/internal.h"
 
+#include <assert.h>
+
 #define NOBODY UINT32_MAX
 
 enum { MESSAGE_LIMIT = 8192 }; /* bytes: a MultiPathRecord with as many GIDs as it can have */
 
 void queue_init(struct query_queue *queue)
 {
-    *queue = (struct query_queue){.free_query = NOBODY, .free_client = NOBODY, .ring = NOBODY};
+    *queue = (struct query_queue){.ring = NOBODY};
 }
 
 void queue_release(struct query_queue *queue)
@@ -19,35 +21,15 @@ void queue_release(struct query_queue *queue)
     struct query query;
     while (queue_take(queue, &query))
         mem_free(query.more);
-    vec_release(&queue->queries);
-    vec_release(&queue->clients);
+    pool_release(&queue->queries);
+    pool_release(&queue->clients);
     map_release(&queue->by_lid);
     queue_init(queue);
 }
 
-static uint32_t new_query(struct query_queue *queue)
-{
-    uint32_t index = queue->free_query;
-    if (index == NOBODY) {
-        index = (uint32_t)queue->queries.count;
-        vec_reserve(&queue->queries, queue->queries.count + 1);
-        queue->queries.count++;
-    } else {
-        queue->free_query = queue->queries.items[index].next;
-    }
-    return index;
-}
-
-/* Behind the one that was answered last, so that it waits for all others first. */
 static uint32_t new_client(struct query_queue *queue, unsigned lid)
 {
-    uint32_t index = queue->free_client;
-    if (index == NOBODY) {
-        index = (uint32_t)queue->clients.count;
-        vec_push(&queue->clients, (struct client){0});
-    } else {
-        queue->free_client = queue->clients.items[index].next;
-    }
+    uint32_t index = pool_take(&queue->clients);
     struct client *client = &queue->clients.items[index];
     *client = (struct client){.lid = (uint16_t)lid, .head = NOBODY, .tail = NOBODY, .next = index};
     if (queue->ring != NOBODY) {
@@ -80,13 +62,14 @@ bool queue_put(struct query_queue *queue, const struct sa_config *config,
     struct client *from = &queue->clients.items[client];
     if (from->count >= config->client_limit)
         return false;
-    uint32_t index = new_query(queue);
+    uint32_t index = pool_take(&queue->queries);
     fill(&queue->queries.items[index], message);
     if (from->tail == NOBODY)
         from->head = index;
     else
         queue->queries.items[from->tail].next = index;
     from->tail = index;
+    assert(from->head != NOBODY);
     from->count++;
     queue->waiting++;
     return true;
@@ -99,11 +82,11 @@ bool queue_take(struct query_queue *queue, struct query *query)
     uint32_t before = queue->ring, index = queue->clients.items[before].next;
     struct client *client = &queue->clients.items[index];
     uint32_t taken = client->head;
+    assert(client->count > 0 && queue->waiting > 0);
     *query = queue->queries.items[taken];
     client->head = queue->queries.items[taken].next;
     client->count--;
-    queue->queries.items[taken].next = queue->free_query;
-    queue->free_query = taken;
+    pool_give(&queue->queries, taken);
     queue->waiting--;
     if (client->head != NOBODY) {
         queue->ring = index;
@@ -113,7 +96,6 @@ bool queue_take(struct query_queue *queue, struct query *query)
     queue->clients.items[before].next = client->next;
     queue->ring = before == index ? NOBODY : before;
     map_remove(&queue->by_lid, client->lid);
-    client->next = queue->free_client;
-    queue->free_client = index;
+    pool_give(&queue->clients, index);
     return true;
 }

@@ -5,6 +5,8 @@
  * subscriber that cannot be reached now is not told. */
 #include "sa/internal.h"
 
+#include <assert.h>
+
 enum { LIDS_ALL = 0xFFFF, ANY16 = 0xFFFF, ANY24 = 0xFFFFFF };
 enum { NOTICE_BY_SM = 3, PRODUCER_CLASS_MANAGER = 4 }; /* type and producer of 64 to 67 */
 
@@ -93,6 +95,7 @@ void report_notice(struct sa *sa, const uint8_t *notice)
 
 static void remove_in_flight(struct reports *reports, unsigned place)
 {
+    assert(place < reports->in_flight_count);
     reports->in_flight[place] = reports->in_flight[--reports->in_flight_count];
 }
 
@@ -147,6 +150,7 @@ static void start_pending(struct sa *sa)
         report->tid = ++reports->next_tid;
     }
     reports->taken = vec_drop_taken(&reports->pending, reports->taken);
+    assert(reports->in_flight_count <= REPORT_WINDOW && reports->taken <= reports->pending.count);
 }
 
 void request_begin(uint8_t mad[MAD_BYTES], unsigned method, uint32_t tid, unsigned attribute)

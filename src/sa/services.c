@@ -5,6 +5,8 @@
  */
 #include "sa/internal.h"
 
+#include <assert.h>
+
 enum service_component {
     SERVICE_ID = 0,
     SERVICE_GID = 1,
@@ -127,6 +129,7 @@ static uint16_t announce(struct sa *sa, const struct query *query, struct answer
 
 void service_drop(struct sa *sa, struct service *service)
 {
+    assert(service >= sa->registry.services.items);
     vec_remove(&sa->registry.services, (size_t)(service - sa->registry.services.items));
     sa->registry.removed = ++sa->registry.generation;
 }

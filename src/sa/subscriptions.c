@@ -5,6 +5,8 @@
  * like members of groups. */
 #include "sa/internal.h"
 
+#include <assert.h>
+
 enum { LIDS_ALL = 0xFFFF };
 
 static bool same_address(const struct sa_address *a, const struct sa_address *b)
@@ -91,6 +93,7 @@ void subscription_put(struct sa *sa, const struct subscription *subscription)
     uint32_t number = known->number;
     *known = *subscription;
     known->number = number;
+    assert(number <= registry->next_subscription);
     known->changed = ++registry->generation;
 }
 

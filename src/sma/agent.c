@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "sma/internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -54,20 +55,18 @@ static const struct attribute {
      sma_set_virtual_function, NULL},
 };
 
-static void copy_block_item(void *item, unsigned bytes, uint8_t *data, unsigned offset, bool write)
+static void copy_block_item(const struct sma_block *block, unsigned index, uint8_t *data,
+                            bool write)
 {
-    uint64_t value = wire_get_bits(data, offset, bytes * 8);
-    if (bytes == 1 && write)
-        *(uint8_t *)item = (uint8_t)value;
-    else if (bytes == 2 && write)
-        *(uint16_t *)item = (uint16_t)value;
-    else if (write)
-        *(uint64_t *)item = value;
+    unsigned bits = block->item_bytes * 8;
+    uint16_t *word = (uint16_t *)block->items + index;
+    uint64_t *guid = (uint64_t *)block->items + index;
+    if (!write)
+        wire_set_bits(data, index * bits, bits, bits == 16 ? *word : *guid);
+    else if (bits == 16)
+        *word = (uint16_t)wire_get_bits(data, index * bits, bits);
     else
-        wire_set_bits(data, offset, bytes * 8,
-                      bytes == 1   ? *(uint8_t *)item
-                      : bytes == 2 ? *(uint16_t *)item
-                                   : *(uint64_t *)item);
+        *guid = wire_get_bits(data, index * bits, bits);
 }
 
 static uint16_t access_block(const struct attribute *attribute, bool write, struct sma *sma,
@@ -76,9 +75,11 @@ static uint16_t access_block(const struct attribute *attribute, bool write, stru
     struct sma_block block;
     if (!attribute->find(sma, port, modifier, &block))
         return STATUS_BAD_VALUE;
-    for (unsigned i = write && block.read_only; i < block.count; i++)
-        copy_block_item((uint8_t *)block.items + i * block.item_bytes, block.item_bytes, data,
-                        i * block.item_bytes * 8, write);
+    assert(block.items && block.count * block.item_bytes <= SMP_DATA_BYTES);
+    if (block.item_bytes == 1)
+        memcpy(write ? block.items : data, write ? data : block.items, block.count);
+    for (unsigned i = write && block.read_only; i < block.count && block.item_bytes > 1; i++)
+        copy_block_item(&block, i, data, write);
     return STATUS_OK;
 }
 
@@ -200,6 +201,7 @@ enum sma_verdict sma_receive(struct sma *sma, uint64_t now, unsigned port, uint8
 {
     if (!sma_handles(mad))
         return SMA_PASS;
+    assert(port <= sma->port_count);
     return mad_is_smp(mad) ? answer_smp(sma, now, port, mad)
                            : sma_answer_performance(sma, port, mad);
 }

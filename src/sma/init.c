@@ -3,6 +3,7 @@
 #include "sma/internal.h"
 #include "wire/vswitch.h"
 
+#include <assert.h>
 #include <string.h>
 
 static unsigned mtu_code(unsigned bytes)
@@ -156,6 +157,8 @@ void sma_init(struct sma *sma, const struct sma_identity *identity,
     if (identity->kind == KIND_SWITCH && identity->device_id == VSWITCH_DEVICE_ID)
         sma_device_init(sma);
     sma->ports = mem_zalloc(identity->port_count + 1u, sizeof *sma->ports);
+    assert(options->p_keys % P_KEY_BLOCK == 0 && options->guids % GUID_BLOCK == 0);
+    assert(options->data_vls >= 1 && options->data_vls <= 15);
     for (unsigned port = 0; port <= identity->port_count; port++)
         init_port(sma, port);
     init_node_info(sma, identity);
@@ -182,5 +185,6 @@ void sma_release(struct sma *sma)
 
 void sma_set_port_guid(struct sma *sma, unsigned port, uint64_t guid)
 {
+    assert(port <= sma->port_count);
     sma->ports[port].guids[0] = guid;
 }

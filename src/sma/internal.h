@@ -5,7 +5,7 @@
 #include "base/time.h"
 #include "sma/sma.h"
 
-enum { KIND_ADAPTER = 1, KIND_SWITCH = 2, KIND_ROUTER = 3 };
+enum { KIND_SWITCH = 2 }; /* as in NodeInfo */
 enum {
     LINEAR_BLOCK = 64,
     RANDOM_BLOCK = 16,
@@ -16,7 +16,6 @@ enum {
 
 /* Bits of PortInfo.CapabilityMask (14.2.5.6). */
 enum capability {
-    CAPABILITY_SM = 1 << 1,
     CAPABILITY_TRAP = 1 << 3,
     CAPABILITY_MIGRATION = 1 << 5,
     CAPABILITY_SL_MAPPING = 1 << 6,
@@ -72,9 +71,7 @@ struct sma *sma_physical_function(const struct sma *vswitch); /* or NULL */
 
 enum sma_verdict sma_answer_performance(struct sma *sma, unsigned port, uint8_t *mad);
 
-/* Traps. `details` follows the header of the notice. */
-void sma_raise_trap(struct sma *sma, unsigned port, unsigned trap, unsigned type,
-                    const uint8_t *details, unsigned length);
+/* Traps. */
 void sma_repress_trap(struct sma *sma, const uint8_t *mad);
 bool sma_next_trap(struct sma *sma, uint64_t now, struct sma_output *output);
 uint64_t sma_trap_deadline(const struct sma *sma);

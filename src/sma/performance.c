@@ -5,6 +5,7 @@
  * the largest value of each field, the extended one wraps. */
 #include "sma/internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { ALL_PORTS = 0xFF };
@@ -100,6 +101,7 @@ static void clear_counters(struct sma *sma, unsigned set, unsigned first, unsign
                            const uint8_t *data)
 {
     uint64_t selected = wire_get(data, sets[set].select) | wire_get(data, sets[set].select2) << 16;
+    assert(last <= sma->port_count);
     for (unsigned port = first; port <= last; port++) {
         struct sma_counters *at = &sma->ports[port].counters;
         for (unsigned i = 0; i < COUNTER_COUNT; i++)

@@ -5,6 +5,7 @@
  * here: the physical layer gets them as outputs, after the response. */
 #include "sma/internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { NO_CHANGE = 0, WIDTHS_AS_SUPPORTED = 255, SPEEDS_AS_SUPPORTED = 15 };
@@ -241,6 +242,7 @@ static void apply_link_settings(struct sma_port *port, const uint8_t *data)
 
 static void command_link(struct sma *sma, unsigned port)
 {
+    assert(port <= sma->port_count);
     sma->link_commands[port / 32] |= 1u << (port % 32);
 }
 
@@ -340,6 +342,7 @@ void sma_link_down(struct sma *sma, unsigned port, unsigned physical_state)
 {
     uint8_t *info = sma->ports[port].info;
     bool commanded = sma_port_state(sma, port) == PORT_STATE_DOWN;
+    assert(physical_state != PHYSICAL_NO_CHANGE && physical_state != PHYSICAL_LINK_UP);
     wire_set(info, PORT_INFO_PORT_PHYSICAL_STATE, physical_state);
     wire_set(info, PORT_INFO_PORT_STATE, PORT_STATE_DOWN);
     wire_set(info, PORT_INFO_LINK_SPEED_EXT_ACTIVE, 0);

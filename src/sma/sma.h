@@ -12,6 +12,7 @@
 
 #include "wire/mad.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -193,15 +194,18 @@ bool sma_owns_lid(const struct sma *sma, unsigned port, unsigned lid);
 
 static inline struct sma_port *sma_port(struct sma *sma, unsigned port)
 {
+    assert(port <= sma->port_count);
     return &sma->ports[port];
 }
 static inline unsigned sma_port_state(const struct sma *sma, unsigned port)
 {
+    assert(port <= sma->port_count);
     return (unsigned)wire_get(sma->ports[port].info, PORT_INFO_PORT_STATE);
 }
 static inline void sma_count(struct sma *sma, unsigned port, enum sma_counter counter,
                              uint64_t amount)
 {
+    assert(port <= sma->port_count && counter < COUNTER_COUNT);
     sma->ports[port].counters.total[counter] += amount;
 }
 

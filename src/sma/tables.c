@@ -5,6 +5,7 @@
  * at the end. */
 #include "sma/internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { SL2VL_ALL_OUTPUTS = 1 << 16, SL2VL_ALL_INPUTS = 1 << 17 };
@@ -65,6 +66,7 @@ bool sma_find_p_keys(struct sma *sma, unsigned port, uint32_t modifier, struct s
  * port. */
 static uint8_t *sl2vl_row(const struct sma *sma, unsigned input, unsigned output)
 {
+    assert(input <= sma->port_count && output <= sma->port_count);
     if (sma->kind != KIND_SWITCH)
         return sma->sl2vl[output];
     return sma->sl2vl[output * (sma->port_count + 1u) + input];
@@ -234,6 +236,7 @@ unsigned sma_route_unicast(const struct sma *sma, unsigned dlid)
 
 bool sma_route_multicast(const struct sma *sma, unsigned mlid, unsigned port)
 {
+    assert(port <= sma->port_count);
     unsigned index = mlid - LID_MULTICAST_FIRST;
     uint64_t top = wire_get(sma->switch_info, SWITCH_INFO_MULTICAST_FDB_TOP);
     if (mlid < LID_MULTICAST_FIRST || index >= sma->options.multicast_entries)

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "sma/internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { PENDING_LIMIT = 16, NOTICE_BYTES = 64, NOTICE_DETAILS = 10 };
@@ -22,8 +23,9 @@ static uint16_t port_lid(const struct sma *sma, unsigned port)
     return (uint16_t)wire_get(sma->ports[port].info, PORT_INFO_LID);
 }
 
-void sma_raise_trap(struct sma *sma, unsigned port, unsigned trap, unsigned type,
-                    const uint8_t *details, unsigned length)
+/* `details` follows the header of the notice. */
+static void sma_raise_trap(struct sma *sma, unsigned port, unsigned trap, unsigned type,
+                           const uint8_t *details, unsigned length)
 {
     unsigned end = sma_end_port(sma, port);
     const uint8_t *info = sma->ports[end].info;
@@ -32,6 +34,7 @@ void sma_raise_trap(struct sma *sma, unsigned port, unsigned trap, unsigned type
         return;
     struct sma_trap pending = {.port = (uint8_t)end};
     uint8_t *notice = pending.notice;
+    assert(length <= NOTICE_BYTES - NOTICE_DETAILS && sma->trap_count <= PENDING_LIMIT);
     wire_set(notice, NOTICE_IS_GENERIC, 1);
     wire_set(notice, NOTICE_TYPE, type);
     wire_set(notice, NOTICE_PRODUCER_TYPE, sma->kind);
@@ -105,6 +108,7 @@ void sma_report_link_state(struct sma *sma)
 void sma_report_threshold(struct sma *sma, unsigned port, unsigned trap)
 {
     static const enum sma_counter counters[] = {COUNTER_LOCAL_INTEGRITY, COUNTER_OVERRUNS};
+    assert(trap >= 129 && trap <= 131 && port <= sma->port_count);
     uint8_t details[5] = {0};
     if (trap - 129 < 2)
         sma_count(sma, port, counters[trap - 129], 1);

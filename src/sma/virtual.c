@@ -12,6 +12,7 @@
 #include "sma/internal.h"
 #include "wire/vswitch.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,6 +98,7 @@ static void refresh_table(struct sma *vswitch)
     struct sma_device *device = vswitch->device;
     mem_free(device->table);
     device->table = NULL;
+    assert(device->range_count <= vswitch->port_count + 1u);
     device->range_count = 0;
     for (unsigned port = VSWITCH_PF; port <= vswitch->port_count; port++)
         if (function_at(vswitch, port) && lid_of(function_at(vswitch, port)))

@@ -1,11 +1,13 @@
 #include "subnet/blocks.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { PART_BITS = 16, KIND_BITS = 2 };
 
 static uint64_t key_of(uint32_t port, unsigned kind, unsigned part)
 {
+    assert(kind < 1u << KIND_BITS && part < 1u << PART_BITS);
     return ((uint64_t)port << KIND_BITS | kind) << PART_BITS | part;
 }
 
@@ -24,7 +26,7 @@ void blocks_release(struct blocks *blocks)
     vec_release(&blocks->rows);
     vec_release(&blocks->first_of);
     vec_release(&blocks->unsettled);
-    vec_release(&blocks->contents);
+    pool_release(&blocks->contents);
     vec_release(&blocks->queue);
     map_release(&blocks->by_key);
     map_release(&blocks->by_hash);
@@ -32,18 +34,6 @@ void blocks_release(struct blocks *blocks)
 }
 
 /* ---- contents, each once ---- */
-
-static uint32_t new_content(struct blocks *blocks)
-{
-    /* free_content is 1 + the first free one, so that a zeroed structure has none */
-    if (blocks->free_content) {
-        uint32_t index = blocks->free_content - 1;
-        blocks->free_content = blocks->contents.items[index].next;
-        return index;
-    }
-    vec_push(&blocks->contents, (struct block_content){.uses = 0});
-    return (uint32_t)blocks->contents.count - 1;
-}
 
 static uint32_t hold_content(struct blocks *blocks, const uint8_t from[BLOCK_BYTES])
 {
@@ -56,7 +46,7 @@ static uint32_t hold_content(struct blocks *blocks, const uint8_t from[BLOCK_BYT
             blocks->contents.items[i].uses++;
             return i;
         }
-    uint32_t index = new_content(blocks);
+    uint32_t index = pool_take(&blocks->contents);
     struct block_content *content = &blocks->contents.items[index];
     memcpy(content->data, data, BLOCK_BYTES);
     content->uses = 1;
@@ -80,12 +70,12 @@ static void free_content(struct blocks *blocks, uint32_t index)
             before = blocks->contents.items[before].next;
         blocks->contents.items[before].next = content->next;
     }
-    content->next = blocks->free_content;
-    blocks->free_content = index + 1;
+    pool_give(&blocks->contents, index);
 }
 
 static void drop_content(struct blocks *blocks, uint32_t *content)
 {
+    assert(*content == BLOCKS_NONE || blocks->contents.items[*content].uses > 0);
     if (*content != BLOCKS_NONE && --blocks->contents.items[*content].uses == 0)
         free_content(blocks, *content);
     *content = BLOCKS_NONE;
@@ -138,6 +128,7 @@ static bool holds_up_port(const struct block *block)
 /* After every change of a row: the port's count, and its place in the queue. */
 static void row_changed(struct blocks *blocks, uint32_t row, bool held_up)
 {
+    assert(row < blocks->rows.count);
     struct block *block = &blocks->rows.items[row];
     blocks->unsettled.items[block->port] += (uint32_t)holds_up_port(block) - (uint32_t)held_up;
     if (differs(block) && !block->queued && !block->writing) {
@@ -204,6 +195,7 @@ uint32_t blocks_take(struct blocks *blocks)
         uint32_t row = blocks->queue.items[blocks->queue_taken++];
         struct block *block = &blocks->rows.items[row];
         block->queued = false;
+        assert(!block->writing);
         if (!differs(block))
             continue;
         block->writing = true;
@@ -245,6 +237,7 @@ void blocks_mark_unknown(struct blocks *blocks, uint32_t row)
 void blocks_refuse(struct blocks *blocks, uint32_t row)
 {
     struct block *block = &blocks->rows.items[row];
+    assert(row < blocks->rows.count && block->writing);
     bool held_up = holds_up_port(block);
     block->writing = false;
     block->refused = !block->renewed;

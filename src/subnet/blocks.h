@@ -9,7 +9,7 @@
 #define WEFT_SUBNET_BLOCKS_H
 
 #include "base/map.h"
-#include "base/mem.h"
+#include "base/pool.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,11 +53,10 @@ struct blocks {
     VEC(struct block) rows;
     VEC(uint32_t) first_of;  /* by port: its first row, BLOCKS_NONE: none */
     VEC(uint32_t) unsettled; /* by port: rows but multicast that are wanted and not confirmed */
-    VEC(struct block_content) contents;
+    POOL(struct block_content) contents;
     VEC(uint32_t) queue; /* rows that differ, in the order in which they came to */
     size_t queue_taken;
     struct map by_key, by_hash;
-    uint32_t free_content;
     uint64_t keys_generation; /* counts changes of what ports are known to have of partitions */
 };
 

@@ -2,6 +2,7 @@
 
 #include "base/time.h"
 
+#include <assert.h>
 #include <string.h>
 
 static void free_group(struct group *group)
@@ -52,6 +53,8 @@ unsigned groups_free_mlid(const struct groups *groups, unsigned wanted, unsigned
 
 struct group *groups_add(struct groups *groups, const struct group *group)
 {
+    assert(lid_is_multicast(group->mlid) && !groups_at(groups, group->mlid));
+    assert(!groups_find(groups, group->mgid));
     size_t place = place_of(groups, group->mgid);
     struct group *added = mem_alloc(sizeof *added);
     *added = *group;
@@ -64,6 +67,7 @@ struct group *groups_add(struct groups *groups, const struct group *group)
 
 void groups_remove(struct groups *groups, struct group *group)
 {
+    assert(groups_at(groups, group->mlid) == group);
     vec_remove(&groups->all, place_of(groups, group->mgid));
     groups->by_mlid[group->mlid - MLID_FIRST] = NULL;
     groups->removed = ++groups->generation;
@@ -86,6 +90,7 @@ struct group_member *group_find_member(const struct group *group, uint64_t guid)
 
 void groups_join(struct groups *groups, struct group *group, const struct group_member *member)
 {
+    assert(member->guid && member->join_state);
     struct group_member *known = group_find_member(group, member->guid);
     uint8_t before = known ? known->join_state : 0;
     if (known) {

@@ -70,7 +70,7 @@ struct qos_level {
 };
 
 /* What a range is about. */
-enum qos_subject { QOS_SERVICE, QOS_PARTITION, QOS_REQUEST_CLASS, QOS_TARGET, QOS_SUBJECTS };
+enum qos_subject { QOS_SERVICE, QOS_PARTITION, QOS_REQUEST_CLASS, QOS_TARGET };
 struct qos_range {
     enum qos_subject subject;
     uint64_t first, last;

@@ -2,6 +2,7 @@
 
 #include "base/bitset.h"
 
+#include <assert.h>
 #include <string.h>
 
 void subnet_init(struct subnet *subnet)
@@ -36,6 +37,7 @@ void subnet_forget_blocks(struct subnet *subnet, uint32_t index)
 static void make_ports(struct subnet *subnet, uint32_t index, unsigned port_count)
 {
     subnet->nodes.items[index].first_port = (uint32_t)subnet->ports.count;
+    assert(port_count == subnet->nodes.items[index].port_count);
     for (unsigned number = 0; number <= port_count; number++)
         vec_push(&subnet->ports, ((struct subnet_port){.node = index,
                                                        .peer = SUBNET_NONE,
@@ -92,6 +94,7 @@ uint32_t subnet_add_node(struct subnet *subnet, uint64_t guid, unsigned kind, un
 void subnet_mark_vswitch(struct subnet *subnet, uint32_t index)
 {
     struct subnet_node *node = &subnet->nodes.items[index];
+    assert(node->kind == SUBNET_SWITCH);
     if (node->vswitch || node->port_count < VSWITCH_PF)
         return;
     node->vswitch = true;
@@ -105,6 +108,7 @@ void subnet_unlink(struct subnet *subnet, uint32_t port)
     uint32_t peer = subnet->ports.items[port].peer;
     if (peer == SUBNET_NONE)
         return;
+    assert(subnet->ports.items[peer].peer == port);
     subnet->ports.items[port].peer = SUBNET_NONE;
     subnet->ports.items[peer].peer = SUBNET_NONE;
     subnet->generation++;
@@ -112,6 +116,7 @@ void subnet_unlink(struct subnet *subnet, uint32_t port)
 
 void subnet_link(struct subnet *subnet, uint32_t a, uint32_t b)
 {
+    assert(a != b && a < subnet->ports.count && b < subnet->ports.count);
     if (subnet->ports.items[a].peer == b)
         return;
     subnet_unlink(subnet, a);
@@ -123,6 +128,7 @@ void subnet_link(struct subnet *subnet, uint32_t a, uint32_t b)
 
 void subnet_remove_node(struct subnet *subnet, uint32_t index)
 {
+    assert(index < subnet->nodes.count);
     struct subnet_node *node = &subnet->nodes.items[index];
     if (!node->present)
         return;

@@ -11,6 +11,7 @@
  * `refined_switches` the starts are used without passes, except for the free switches. */
 #include "topology/summary.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static const uint32_t refined_switches = 4096;
@@ -50,6 +51,7 @@ static void move_over(struct halves *halves, uint32_t node)
 {
     const struct graph *graph = halves->graph;
     halves->cut = (uint32_t)((int64_t)halves->cut - halves->gain[node]);
+    assert(halves->cut <= graph->edge_count / 2);
     halves->gain[node] = -halves->gain[node];
     halves->excess += (halves->side[node] ? 2 : -2) * (int64_t)halves->weight[node];
     halves->side[node] ^= 1;

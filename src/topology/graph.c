@@ -1,6 +1,7 @@
 /* Builds the switch graph in two passes over the ports: count, then fill. */
 #include "topology/graph.h"
 
+#include <assert.h>
 #include <string.h>
 
 static uint32_t number_switches(struct graph *graph, const struct topology *topology)
@@ -59,12 +60,14 @@ void graph_init(struct graph *graph, const struct topology *topology)
     graph->peer_port = mem_alloc(graph->edge_count);
     graph->host = mem_alloc(graph->host_count * sizeof *graph->host);
     graph->host_port = mem_alloc(graph->host_count);
+    const uint32_t edges = graph->edge_count, hosts = graph->host_count;
     graph->edge_count = graph->host_count = 0;
     for (uint32_t i = 0; i < graph->switch_count; i++) {
         graph->first_edge[i] = graph->edge_count;
         graph->first_host[i] = graph->host_count;
         take_ports(graph, topology, graph->node[i], true);
     }
+    assert(graph->edge_count == edges && graph->host_count == hosts && edges % 2 == 0);
     graph->first_edge[graph->switch_count] = graph->edge_count;
     graph->first_host[graph->switch_count] = graph->host_count;
 }
@@ -89,6 +92,7 @@ uint32_t graph_distances(const struct graph *graph, const uint32_t *sources, uin
     uint32_t head = 0, tail = 0;
     memset(distance, 0xff, graph->switch_count * sizeof *distance);
     for (uint32_t i = 0; i < source_count; i++) {
+        assert(sources[i] < graph->switch_count);
         if (distance[sources[i]] == 0)
             continue;
         distance[sources[i]] = 0;
@@ -104,6 +108,7 @@ uint32_t graph_distances(const struct graph *graph, const uint32_t *sources, uin
             queue[tail++] = to;
         }
     }
+    assert(tail <= graph->switch_count);
     return tail;
 }
 

@@ -16,6 +16,7 @@
  * end that says nothing allows everything. */
 #include "topology/read.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <string.h>
 
@@ -238,6 +239,7 @@ int reader_take_port(struct reader *reader, char *line)
     if (is_alias)
         return take_alias(reader, end.port, name);
     uint32_t earlier = reader->end_of_port.items[end.port];
+    assert(earlier == TOPOLOGY_NONE || earlier < reader->ends.count);
     if (earlier != TOPOLOGY_NONE)
         return reader_fail(reader, "port %llu of \"%s\" is listed in line %u already",
                            (unsigned long long)number, node->name,
@@ -333,6 +335,7 @@ static int settle_link(struct reader *reader, const struct loose_end *end,
     unsigned speeds = (end->speeds ? end->speeds : ALL_SPEEDS) &
                       (other && other->speeds ? other->speeds : ALL_SPEEDS);
     struct topology_port *port = &ports[end->port], *peer = &ports[end->target];
+    assert(port->peer == end->target && peer->peer == end->port);
     if (!widths || !speeds)
         return reader_fail_at(reader, end->place, "the ends of the link have no %s in common",
                               widths ? "speed" : "width");

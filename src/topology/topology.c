@@ -9,6 +9,7 @@
 
 #include "base/parse.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,6 +133,7 @@ int topology_add_bare_node(struct topology *topology, enum node_kind kind, const
     };
     for (unsigned i = 0; i <= port_count; i++)
         vec_push(&topology->ports, port);
+    assert(topology->ports.count == node.first_port + port_count + 1);
     name_map_add(&topology->by_name, node.name, at);
     map_add(&topology->by_guid, guid, at);
     if (index)
@@ -165,6 +167,7 @@ int topology_add_node(struct topology *topology, enum node_kind kind, const char
 
 int topology_claim_guid(struct topology *topology, uint32_t port, uint64_t guid, struct err *err)
 {
+    assert(port < topology->ports.count);
     uint32_t owner = topology->ports.items[port].node;
     const struct topology_node *node = &topology->nodes.items[owner];
     if (!guid)
@@ -205,6 +208,7 @@ void topology_fill_port_guids(struct topology *topology)
 void topology_set_description(struct topology *topology, uint32_t node, const char *text,
                               size_t length)
 {
+    assert(node < topology->nodes.count);
     if (length > TOPOLOGY_DESCRIPTION_BYTES) {
         length = TOPOLOGY_DESCRIPTION_BYTES;
         for (int i = 0; i < 3 && ((unsigned char)text[length] & 0xc0) == 0x80; i++)
@@ -233,6 +237,7 @@ int topology_link(struct topology *topology, uint32_t a, uint32_t b, struct err 
     }
     ports[a].peer = b;
     ports[b].peer = a;
+    assert(ports[ports[a].peer].peer == a);
     return 0;
 }
 

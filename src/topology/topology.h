@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -102,10 +103,12 @@ int topology_link(struct topology *topology, uint32_t a, uint32_t b, struct err 
 static inline uint32_t topology_port_index(const struct topology *topology, uint32_t node,
                                            unsigned port)
 {
+    assert(node < topology->nodes.count && port <= topology->nodes.items[node].port_count);
     return topology->nodes.items[node].first_port + port;
 }
 static inline unsigned topology_port_number(const struct topology *topology, uint32_t port)
 {
+    assert(port < topology->ports.count);
     return port - topology->nodes.items[topology->ports.items[port].node].first_port;
 }
 

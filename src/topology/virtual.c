@@ -9,6 +9,7 @@
 
 #include "wire/vswitch.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,6 +75,7 @@ static uint32_t add_part(struct topology *topology, uint32_t pf, enum node_kind 
         join(name, TOPOLOGY_NAME_BYTES, topology->nodes.items[pf].name, other);
     }
     topology_add_node(topology, kind, name, ports, 0, &node, NULL);
+    assert(node != TOPOLOGY_NONE);
     size_t length = join(description, TOPOLOGY_DESCRIPTION_BYTES,
                          topology->nodes.items[pf].description, suffix);
     topology_set_description(topology, node, description, length);
@@ -90,6 +92,7 @@ static void connect(struct topology *topology, uint32_t a, uint32_t b, uint32_t 
 {
     uint32_t ends[2] = {a, b};
     topology_link(topology, a, b, NULL);
+    assert(topology->ports.items[a].peer == b);
     for (unsigned i = 0; i < 2; i++) {
         struct topology_port *port = &topology->ports.items[ends[i]];
         port->width = like->width;

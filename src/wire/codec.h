@@ -6,6 +6,7 @@
 #ifndef WEFT_WIRE_CODEC_H
 #define WEFT_WIRE_CODEC_H
 
+#include <assert.h>
 #include <endian.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -73,6 +74,7 @@ extern const struct wire_attribute_spec wire_attributes[WIRE_ATTRIBUTE_COUNT];
 
 static inline uint64_t wire_get_bits(const uint8_t *data, unsigned offset, unsigned width)
 {
+    assert(width >= 1 && width <= 64);
     unsigned last = (offset + width - 1) / 8;
     uint64_t value = 0;
     if (offset % 8 == 0 && width == 64) { /* compilers turn no loop this long into a load */
@@ -92,6 +94,7 @@ static inline uint64_t wire_get_bits(const uint8_t *data, unsigned offset, unsig
 
 static inline void wire_set_bits(uint8_t *data, unsigned offset, unsigned width, uint64_t value)
 {
+    assert(width >= 1 && width <= 64);
     unsigned first = offset / 8, last = (offset + width - 1) / 8;
     if (offset % 8 == 0 && width == 64) {
         value = htobe64(value);
@@ -113,12 +116,14 @@ static inline void wire_set_bits(uint8_t *data, unsigned offset, unsigned width,
 static inline uint64_t wire_get_at(const uint8_t *data, enum wire_field field, unsigned index)
 {
     const struct wire_field_spec *spec = &wire_fields[field];
+    assert(index < spec->count);
     return wire_get_bits(data, spec->offset + index * spec->stride, spec->width);
 }
 
 static inline void wire_set_at(uint8_t *data, enum wire_field field, unsigned index, uint64_t value)
 {
     const struct wire_field_spec *spec = &wire_fields[field];
+    assert(index < spec->count);
     wire_set_bits(data, spec->offset + index * spec->stride, spec->width, value);
 }
 
@@ -135,11 +140,13 @@ static inline void wire_set(uint8_t *data, enum wire_field field, uint64_t value
 /* Where an array of bytes (a string, a path, a GID, a table block) starts. */
 static inline uint8_t *wire_bytes(uint8_t *data, enum wire_field field)
 {
+    assert(wire_fields[field].offset % 8 == 0);
     return data + wire_fields[field].offset / 8;
 }
 
 static inline const uint8_t *wire_bytes_const(const uint8_t *data, enum wire_field field)
 {
+    assert(wire_fields[field].offset % 8 == 0);
     return data + wire_fields[field].offset / 8;
 }
 

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -155,6 +156,7 @@ static size_t build(const struct pcap *pcap, const struct pcap_packet *packet,
     put_little_endian(bytes + at, icrc_of(pcap, bytes, at, header->global), ICRC_BYTES);
     at += ICRC_BYTES;
     put_little_endian(bytes + at, vcrc_of(pcap, bytes, at), VCRC_BYTES);
+    assert(at + VCRC_BYTES <= PACKET_BYTES_MAX);
     return at + VCRC_BYTES;
 }
 

@@ -1,5 +1,6 @@
 #include "wire/redirect.h"
 
+#include <assert.h>
 #include <errno.h>
 
 void redirect_begin(struct redirect_trail *trail, const struct redirect *first)
@@ -27,6 +28,7 @@ int redirect_follow(struct redirect_trail *trail, const uint8_t *answer, size_t 
                     struct err *err)
 {
     const unsigned by = redirect_target(trail)->lid;
+    assert(trail->count >= 1 && trail->count <= REDIRECT_STEPS + 1);
     struct redirect to;
     if (bytes < at + WIRE_BYTES_CLASS_PORT_INFO ||
         wire_get(answer, MAD_ATTRIBUTE_ID) != WIRE_ID_CLASS_PORT_INFO)

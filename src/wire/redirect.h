@@ -10,6 +10,8 @@
 #include "base/err.h"
 #include "wire/mad.h"
 
+#include <assert.h>
+
 struct redirect {
     uint16_t lid, p_key;
     uint8_t sl;
@@ -30,6 +32,7 @@ int redirect_follow(struct redirect_trail *trail, const uint8_t *answer, size_t 
 /* The present address. */
 static inline const struct redirect *redirect_target(const struct redirect_trail *trail)
 {
+    assert(trail->count > 0);
     return &trail->steps[trail->count - 1];
 }
 /* Whether the present address differs from the original one. */

@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -137,6 +138,7 @@ void rmpp_sender_free(struct rmpp_sender *sender)
 static void sender_end(struct rmpp_sender *sender, enum rmpp_status status, bool tell)
 {
     sender->state = status ? RMPP_FAILED : RMPP_DONE;
+    assert(status || sender->acknowledged == sender->segments);
     sender->status = status;
     sender->abort_pending = tell;
 }
@@ -205,6 +207,7 @@ static void put_segment(const struct rmpp_sender *sender, uint32_t segment, uint
 {
     size_t share = MAD_BYTES - sender->header_bytes;
     size_t start = sender->header_bytes + (size_t)(segment - 1) * share;
+    assert(segment >= 1 && segment <= sender->segments && start <= sender->bytes);
     size_t bytes = sender->bytes - start < share ? sender->bytes - start : share;
     uint32_t unused = (uint32_t)(sender->segments * share - (sender->bytes - sender->header_bytes));
     unsigned flags = 0;
@@ -341,6 +344,7 @@ static enum rmpp_status check_segment(const struct rmpp_receiver *receiver, cons
 static bool receiver_store(struct rmpp_receiver *receiver, const uint8_t *mad)
 {
     uint32_t segment = (uint32_t)wire_get(mad, RMPP_DATA1);
+    assert(segment > receiver->received && segment - receiver->received <= RMPP_WINDOW_MAX);
     uint64_t bit = UINT64_C(1) << (segment - receiver->received - 1);
     if (receiver->beyond & bit)
         return false;
@@ -484,15 +488,11 @@ enum rmpp_state rmpp_receiver_state(const struct rmpp_receiver *receiver)
     return receiver->state;
 }
 
-enum rmpp_status rmpp_receiver_status(const struct rmpp_receiver *receiver)
-{
-    return receiver->status;
-}
-
 const uint8_t *rmpp_receiver_message(const struct rmpp_receiver *receiver, size_t *bytes)
 {
     if (receiver->state != RMPP_DONE && receiver->state != RMPP_OVER)
         return NULL;
+    assert(receiver->received == receiver->last && receiver->bytes <= receiver->capacity);
     *bytes = receiver->bytes;
     return receiver->message;
 }

@@ -77,7 +77,6 @@ bool rmpp_receiver_next(struct rmpp_receiver *receiver, uint64_t now, uint8_t ma
 uint64_t rmpp_receiver_deadline(const struct rmpp_receiver *receiver);
 void rmpp_receiver_expire(struct rmpp_receiver *receiver, uint64_t now);
 enum rmpp_state rmpp_receiver_state(const struct rmpp_receiver *receiver);
-enum rmpp_status rmpp_receiver_status(const struct rmpp_receiver *receiver);
 /* The whole message once it is done, else NULL. It belongs to the receiver. */
 const uint8_t *rmpp_receiver_message(const struct rmpp_receiver *receiver, size_t *bytes);
 

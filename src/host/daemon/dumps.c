@@ -2,6 +2,7 @@
 
 #include "base/bitset.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -310,6 +311,7 @@ static uint32_t next_switch(const struct dump_picture *picture, uint32_t at, uns
     if (number == 0 || number > node->port_count)
         return SUBNET_NONE;
     uint32_t peer = picture->ports[node->first_port + number].peer;
+    assert(peer == SUBNET_NONE || peer < picture->port_count);
     if (peer == SUBNET_NONE || !picture->nodes[picture->ports[peer].node].table)
         return SUBNET_NONE;
     return picture->ports[peer].node;
@@ -550,7 +552,7 @@ static void print_switch_groups(const struct picture_node *node, FILE *out)
     }
 }
 
-void dump_print_groups(const struct dump_picture *picture, FILE *out)
+static void dump_print_groups(const struct dump_picture *picture, FILE *out)
 {
     for (uint32_t i = 0; i < picture->node_count; i++)
         print_switch_groups(&picture->nodes[i], out);

@@ -27,7 +27,6 @@ void dump_print_lfts(const struct dump_picture *picture, FILE *out);
 void dump_print_links(const struct dump_picture *picture, FILE *out);
 void dump_print_routes(const struct dump_picture *picture, FILE *out);
 void dump_print_lanes(const struct dump_picture *picture, FILE *out);
-void dump_print_groups(const struct dump_picture *picture, FILE *out);
 
 /* All of them into a directory, which is made if need be; each appears as a whole. */
 int dump_write(const struct dump_picture *picture, const char *directory, struct err *err);

@@ -1,5 +1,6 @@
 #include "host/daemon/journal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -86,5 +87,6 @@ const char *journal_next(const struct text *content, size_t *at, size_t *bytes)
         return NULL;
     *bytes = (size_t)length;
     *at = begin + *bytes;
+    assert(*at <= content->length);
     return content->data + begin;
 }

@@ -8,6 +8,7 @@
 #include "host/socket/listener.h"
 #include "host/socket/protocol.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
@@ -297,6 +298,7 @@ static void take_question(struct question *question, int fd)
     if (got < 0 && errno == EAGAIN)
         return;
     epoll_ctl(question->control->epoll, EPOLL_CTL_DEL, fd, NULL);
+    assert(question->control->clients > 0);
     question->control->clients--;
     question->count = 0;
     if (got <= 0 || !parse(&request, (size_t)got, question)) {

@@ -2,6 +2,7 @@
 
 #include "base/line_reader.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -83,6 +84,7 @@ void store_close(struct store *store)
 
 void store_add(struct store *store, const struct sm_fact *fact)
 {
+    assert(fact->guid && fact->lid && fact->lmc <= 7);
     uint32_t at = map_add(&store->by_guid, fact->guid, (uint32_t)store->facts.count);
     if (at == store->facts.count)
         vec_push(&store->facts, *fact);

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -99,6 +100,7 @@ void *worker_take(struct worker *worker)
     pthread_mutex_lock(&worker->lock); /* what is done has been told of */
     eventfd_read(worker->fd, &(eventfd_t){0});
     void *task = worker->pieces.items[worker->taken++].task;
+    assert(worker->taken <= worker->done && worker->done <= worker->pieces.count);
     if (worker->taken < worker->done)
         eventfd_write(worker->fd, 1);
     pthread_mutex_unlock(&worker->lock);

@@ -5,6 +5,7 @@
  * in the MAD. Class 0 registers nothing: such an agent only sends requests. */
 #include "host/mad/mad_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -97,10 +98,12 @@ void mad_agent_drop(struct mad_agent *agent)
     while (*at != agent)
         at = &(*at)->next;
     *at = agent->next;
+    assert(file->agents[agent->number] == agent && file->status.agents > 0);
     file->agents[agent->number] = NULL;
     file->status.agents--;
     uint32_t slot = map_get(&layer->agent_slots, agent->high_tid);
     map_remove(&layer->agent_slots, agent->high_tid);
+    assert(slot != MAP_NONE && layer->agents.items[slot] == agent);
     struct mad_agent *last = layer->agents.items[--layer->agents.count];
     if (last != agent) {
         layer->agents.items[slot] = last;

@@ -3,7 +3,7 @@
 #define WEFT_HOST_MAD_MAD_INTERNAL_H
 
 #include "base/map.h"
-#include "base/mem.h"
+#include "base/pool.h"
 #include "base/time.h"
 #include "des/des.h"
 #include "host/mad/mad_layer.h"
@@ -61,21 +61,16 @@ struct mad_layer {
     VEC(struct mad_agent *) agents;
     struct map agent_slots; /* high_tid to index in `agents` */
     uint32_t last_high_tid;
-    VEC(struct mad_request) requests;
+    POOL(struct mad_request) requests;
     struct map request_slots; /* transaction id to index in `requests` */
-    uint32_t free_request;
     struct des *timers;
     struct mad_rmpp *rmpp;
 };
 
 /* mad_layer.c */
 struct mad_port *mad_layer_port(struct mad_layer *layer, uint32_t port);
-struct packet_header mad_packet_header(const struct mad_file *file, const struct mad_head *head);
 void mad_file_enqueue(struct mad_file *file, const struct mad_head *head, const uint8_t *data,
                       size_t bytes);
-/* The head of a message that came in such a packet, for an agent. */
-struct mad_head mad_head_of_packet(const struct mad_agent *agent,
-                                   const struct fabric_delivery *delivery);
 void mad_agent_give(struct mad_agent *agent, const struct fabric_delivery *delivery,
                     const uint8_t *message, size_t bytes);
 

@@ -6,6 +6,7 @@
 #include "host/mad/mad_internal.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -15,7 +16,6 @@ struct mad_layer *mad_layer_new(struct fabric *fabric)
 {
     struct mad_layer *layer = mem_zalloc(1, sizeof *layer);
     layer->fabric = fabric;
-    layer->free_request = NONE;
     layer->timers = des_new();
     layer->rmpp = mad_rmpp_new();
     return layer;
@@ -29,7 +29,7 @@ void mad_layer_free(struct mad_layer *layer)
         mad_file_close(layer->files);
     mad_rmpp_free(layer->rmpp);
     des_free(layer->timers);
-    vec_release(&layer->requests);
+    pool_release(&layer->requests);
     vec_release(&layer->agents);
     vec_release(&layer->ports);
     map_release(&layer->port_slots);
@@ -97,6 +97,7 @@ void mad_file_close(struct mad_file *file)
     while (file->first)
         mad_file_taken(file);
     unlink_file(file);
+    assert(mad_layer_port(file->layer, file->port)->files > 0);
     if (--mad_layer_port(file->layer, file->port)->files == 0)
         fabric_detach(file->layer->fabric, file->port);
     mem_free(file);
@@ -105,11 +106,6 @@ void mad_file_close(struct mad_file *file)
 void *mad_file_owner(const struct mad_file *file)
 {
     return file->owner;
-}
-
-uint32_t mad_file_port(const struct mad_file *file)
-{
-    return file->port;
 }
 
 bool mad_file_is_full(const struct mad_file *file)
@@ -164,10 +160,12 @@ const struct mad_received *mad_file_next(const struct mad_file *file)
 
 void mad_file_taken(struct mad_file *file)
 {
+    assert(file->first);
     struct mad_received *message = file->first;
     file->first = message->next;
     if (!file->first)
         file->last = NULL;
+    assert(file->queued_bytes >= QUEUED_OVERHEAD);
     file->queued_bytes -= QUEUED_OVERHEAD + message->head.length - sizeof message->head;
     mem_free(message);
 }
@@ -193,7 +191,8 @@ static uint16_t p_key_at(const struct mad_file *file, unsigned index)
     return index < count ? p_keys[index] : P_KEY_DEFAULT;
 }
 
-struct packet_header mad_packet_header(const struct mad_file *file, const struct mad_head *head)
+static struct packet_header mad_packet_header(const struct mad_file *file,
+                                              const struct mad_head *head)
 {
     struct packet_header packet = {.dlid = ntohs(head->lid),
                                    .sl = head->sl & 15,
@@ -250,8 +249,8 @@ int mad_file_send(struct mad_file *file, uint64_t now, const struct mad_head *he
 
 /* ---- in ---- */
 
-struct mad_head mad_head_of_packet(const struct mad_agent *agent,
-                                   const struct fabric_delivery *delivery)
+static struct mad_head mad_head_of_packet(const struct mad_agent *agent,
+                                          const struct fabric_delivery *delivery)
 {
     const struct packet_header *packet = &delivery->header;
     const struct mad_file *file = agent->file;

@@ -34,7 +34,6 @@ struct fabric *mad_layer_fabric(struct mad_layer *layer);
 struct mad_file *mad_file_open(struct mad_layer *layer, uint32_t port, void *owner);
 void mad_file_close(struct mad_file *file);
 void *mad_file_owner(const struct mad_file *file);
-uint32_t mad_file_port(const struct mad_file *file);
 /* The agent's number in this file, or -errno as ib_register_mad_agent() has it. */
 int mad_file_register(struct mad_file *file, const struct registration *registration);
 int mad_file_unregister(struct mad_file *file, uint32_t agent);

@@ -4,22 +4,11 @@
  * behind the map's entry. */
 #include "host/mad/mad_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
 #define KERNEL_TICK (4 * TIME_MS)
-
-static uint32_t take_slot(struct mad_layer *layer)
-{
-    uint32_t index = layer->free_request;
-    if (index != NONE) {
-        layer->free_request = layer->requests.items[index].next;
-        return index;
-    }
-    index = (uint32_t)layer->requests.count;
-    vec_push(&layer->requests, (struct mad_request){0});
-    return index;
-}
 
 /* The kernel counts in ticks and rounds up. It matters: programs that wait in poll(2) for just as
  * long hear of the time-out from there, always, and not sometimes from here. */
@@ -35,7 +24,7 @@ void mad_request_add(struct mad_agent *agent, uint64_t now, const struct mad_hea
                      const struct packet_header *packet, const uint8_t mad[MAD_BYTES])
 {
     struct mad_layer *layer = agent->file->layer;
-    uint32_t index = take_slot(layer);
+    uint32_t index = pool_take(&layer->requests);
     struct mad_request *request = &layer->requests.items[index];
     *request = (struct mad_request){.tid = wire_get(mad, MAD_TID),
                                     .agent = agent,
@@ -71,11 +60,11 @@ void mad_request_done(struct mad_layer *layer, uint32_t index)
     } else {
         map_remove(&layer->request_slots, request->tid);
     }
+    assert(request->agent->file->status.requests > 0);
     des_cancel(layer->timers, request->timer);
     request->agent->file->status.requests--;
     request->agent = NULL;
-    request->next = layer->free_request;
-    layer->free_request = index;
+    pool_give(&layer->requests, index);
 }
 
 /* The program gets its own header back, as the kernel hands it back: with the transaction id that

@@ -8,6 +8,7 @@
 #include "host/mad/mad_internal.h"
 #include "wire/rmpp.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -208,6 +209,7 @@ static void advance(struct conversation *conversation, uint64_t now)
 void mad_rmpp_expire(struct mad_layer *layer, uint64_t now, const struct event *event)
 {
     struct conversation *conversation = layer->rmpp->slots.items[event->a];
+    assert(conversation && (conversation->sender != NULL) != (conversation->receiver != NULL));
     conversation->timer = 0;
     if (conversation->sender)
         rmpp_sender_expire(conversation->sender, now);

@@ -5,6 +5,7 @@
 #include "base/nearest.h"
 #include "base/time.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -416,6 +417,7 @@ int config_set(struct config *config, const char *key, const char *value, struct
             continue;
         struct err reason = {0};
         config->source.key = keys[i].name;
+        assert(keys[i].kind != OTHER || keys[i].set);
         int status = set_value(config, &keys[i], value, &reason);
         if (status == 0) {
             config->values[i] = arena_strdup(&config->strings, value);

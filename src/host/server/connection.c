@@ -49,7 +49,7 @@ struct connection *connection_accept(int listener, struct clients *clients)
     return connection;
 }
 
-void connection_close(struct connection *connection)
+static void connection_close(struct connection *connection)
 {
     if (connection->dead)
         return;

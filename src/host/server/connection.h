@@ -16,8 +16,6 @@ struct connection {
 
 /* Takes one connection from the listening socket; NULL with errno when none could be. */
 struct connection *connection_accept(int listener, struct clients *clients);
-/* Ends the session and closes the socket; the struct stays, marked dead, until it is freed. */
-void connection_close(struct connection *connection);
 void connection_free(struct connection *connection);
 /* Reads what is there, up to a bound. Closes the connection at its end or when it makes no sense.
  * Returns how many packets came. */

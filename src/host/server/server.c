@@ -12,6 +12,7 @@
 #include "host/server/sysfs.h"
 #include "host/socket/listener.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -248,6 +249,7 @@ static void handle_signals(struct server *server)
 
 static void bury(struct server *server, struct connection *connection)
 {
+    assert(connection->dead);
     connection->next = server->graveyard;
     server->graveyard = connection;
 }

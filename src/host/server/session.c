@@ -5,6 +5,7 @@
 #include "host/server/session.h"
 #include "host/server/sysfs.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -49,6 +50,7 @@ static void forget_opened(struct session *session)
 {
     struct clients *clients = session->clients;
     map_remove(&clients->by_handle, session->handle);
+    assert(clients->opened.items[session->slot] == session);
     struct session *last = clients->opened.items[--clients->opened.count];
     clients->opened.items[session->slot] = last;
     last->slot = session->slot;
@@ -73,6 +75,7 @@ void session_end(struct session *session)
         session->after->before = session->before;
     else
         clients->last = session->before;
+    assert(clients->count > 0);
     clients->count--;
     text_release(&session->answer);
     mem_free(session);
@@ -102,6 +105,7 @@ bool session_next_answer(const struct session *session, const char **packet, siz
 void session_answer_sent(struct session *session, size_t bytes)
 {
     session->answered += bytes;
+    assert(session->answered <= session->answer.length);
     if (session->answered < session->answer.length)
         return;
     text_release(&session->answer);

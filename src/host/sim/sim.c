@@ -4,6 +4,7 @@
 #include "routing/check/verify.h"
 #include "routing/paper/paper_cost.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -171,6 +172,7 @@ unsigned sim_add_manager(struct sim *sim, uint32_t port, const struct sm_config 
 
 void sim_kill_manager(struct sim *sim, unsigned manager)
 {
+    assert(manager < sim->seats.count);
     struct seat *seat = &sim->seats.items[manager];
     if (!seat->sm)
         return;
@@ -182,11 +184,13 @@ void sim_kill_manager(struct sim *sim, unsigned manager)
 
 struct sm *sim_manager(struct sim *sim, unsigned manager)
 {
+    assert(manager < sim->seats.count);
     return sim->seats.items[manager].sm;
 }
 
 struct vswitch *sim_machines(struct sim *sim, unsigned manager)
 {
+    assert(manager < sim->seats.count);
     return sim->seats.items[manager].vswitch;
 }
 
@@ -272,6 +276,7 @@ static void begin_errand(struct sim *sim, struct seat *seat, struct sm_job *job)
     errand.operations = options->paper_compute ? papers_operations(job) : own_operations(job);
     errand.begin = before ? seat->errands.items[before - 1].end : sim_now(sim);
     errand.end = errand.begin + time_for(errand.operations, options->compute_ps);
+    assert(errand.begin >= sim_now(sim) && errand.end >= errand.begin);
     vec_push(&seat->errands, errand);
 }
 

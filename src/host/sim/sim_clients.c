@@ -4,6 +4,7 @@
 #include "base/time.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,6 +97,7 @@ static void begin_trail(struct host *host, const uint8_t *info, struct redirect_
 
 static void post(struct sim_clients *clients, uint32_t number, uint64_t now)
 {
+    assert(number < clients->questions.count);
     struct sim_question *question = &clients->questions.items[number];
     uint32_t index = host_at(clients, question->port); /* may move them */
     struct host *host = &clients->hosts.items[index];

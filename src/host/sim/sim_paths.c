@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 
+#include <assert.h>
 #include <string.h>
 
 struct view {
@@ -194,6 +195,7 @@ struct data_path sim_paths_find(struct sim_paths *paths, uint32_t source, uint32
 
 void sim_paths_add_guest(struct sim_paths *paths, uint32_t guest, uint64_t guid)
 {
+    assert(guest >= DATA_VM && guid);
     while (paths->guests.count <= guest - DATA_VM)
         vec_push(&paths->guests, (struct guest_address){0});
     paths->guests.items[guest - DATA_VM].guid = guid;
