@@ -167,28 +167,6 @@ static void print_end(const struct report_arguments *arguments, struct text *tex
 
 /* ---- one run ---- */
 
-/* Breaks lines at blanks so that they fit a terminal of 80 columns; letters may have many bytes. */
-static void wrap(const struct text *sentence, struct text *out)
-{
-    size_t column = 0;
-    for (const char *at = sentence->data; *at;) {
-        size_t bytes = strcspn(at, " "), letters = 0;
-        for (size_t i = 0; i < bytes; i++)
-            letters += ((unsigned char)at[i] & 0xc0) != 0x80;
-        if (column && column + 1 + letters > 80) {
-            text_putc(out, '\n');
-            column = 0;
-        } else if (column) {
-            text_putc(out, ' ');
-            column++;
-        }
-        text_append(out, at, bytes);
-        column += letters;
-        at += bytes + (at[bytes] == ' ');
-    }
-    text_putc(out, '\n');
-}
-
 static void tell_run(const struct report_arguments *arguments, const struct report_run *report)
 {
     struct text text = {0}, verdict = {0};
@@ -196,7 +174,7 @@ static void tell_run(const struct report_arguments *arguments, const struct repo
         report_run_json(report, &text);
     } else {
         report_run_verdict(report, &verdict);
-        wrap(&verdict, &text);
+        text_put_wrapped(&text, verdict.data, 0);
     }
     print_end(arguments, &text);
     text_release(&verdict);

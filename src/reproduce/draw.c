@@ -281,11 +281,6 @@ static void add_bands(struct chart *chart, const struct observation *observation
     }
 }
 
-static double seconds(uint64_t ps)
-{
-    return (double)ps / 1e12;
-}
-
 /* What is counted is nothing before its first point and stays where it is after the last. */
 static void add_series_points(struct chart *chart, size_t group, const struct plot *plot,
                               const struct series *series)
@@ -293,16 +288,16 @@ static void add_series_points(struct chart *chart, size_t group, const struct pl
     bool counted = !strstr(series->unit, "/s") && strcmp(series->unit, "s") != 0;
     double last = 0;
     if (counted)
-        chart_add_point(chart, group, seconds(plot->from), 0);
+        chart_add_point(chart, group, time_seconds(plot->from), 0);
     for (size_t i = 0; i < series->points.count; i++) {
         const struct point *point = &series->points.items[i];
         if (point->time < plot->from || point->time > plot->to)
             continue;
-        chart_add_point(chart, group, seconds(point->time), point->value);
+        chart_add_point(chart, group, time_seconds(point->time), point->value);
         last = point->value;
     }
     if (counted && plot->to != TIME_NEVER)
-        chart_add_point(chart, group, seconds(plot->to), last);
+        chart_add_point(chart, group, time_seconds(plot->to), last);
 }
 
 /* Latencies are one point a packet, all else holds until the next. */
@@ -320,8 +315,8 @@ static void draw_series(struct drawing *drawing, const struct observation *obser
     bool packets = strcmp(series->unit, "s") == 0;
     size_t group = chart_add_group(&chart, "", packets ? CHART_POINTS : CHART_STEPS);
     add_series_points(&chart, group, plot, series);
-    chart.x.low = plot->from ? seconds(plot->from) : NAN;
-    chart.x.high = plot->to != TIME_NEVER ? seconds(plot->to) : NAN;
+    chart.x.low = plot->from ? time_seconds(plot->from) : NAN;
+    chart.x.high = plot->to != TIME_NEVER ? time_seconds(plot->to) : NAN;
     chart.height = 90;
     add_bands(&chart, observation);
     vec_push(charts, chart);

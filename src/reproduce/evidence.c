@@ -109,10 +109,9 @@ struct observation *evidence_add(struct evidence *evidence, const char *paramete
 
 const char *observation_value(const struct observation *observation, const char *parameter)
 {
-    for (size_t i = 0; i < observation->parameter_count; i++)
-        if (strcmp(observation->parameters[i].name, parameter) == 0)
-            return observation->parameters[i].value;
-    return "";
+    const char *value =
+        result_parameter(observation->parameters, observation->parameter_count, parameter);
+    return value ? value : "";
 }
 
 double observation_figure(const struct observation *observation, const char *figure)
@@ -168,11 +167,6 @@ struct evidence_summary evidence_summarize(const struct evidence *evidence, cons
     conditions_release(&conditions);
     arena_release(&arena);
     return summary;
-}
-
-double evidence_mean(const struct evidence *evidence, const char *where, const char *figure)
-{
-    return evidence_summarize(evidence, where, figure).mean;
 }
 
 static int compare_values(const void *a, const void *b)

@@ -51,7 +51,6 @@ struct evidence_summary {
 };
 struct evidence_summary evidence_summarize(const struct evidence *evidence, const char *where,
                                            const char *figure);
-double evidence_mean(const struct evidence *evidence, const char *where, const char *figure);
 
 /* The different values of a parameter among those that fit, sorted as numbers are. The array is
  * the caller's to free. */

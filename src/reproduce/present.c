@@ -1,5 +1,4 @@
 /* The table of claims for a terminal, in 80 columns, and everything as JSON. */
-#include "experiment/chart/markup.h"
 #include "reproduce/reproduce.h"
 
 #include <stdio.h>
@@ -10,33 +9,6 @@
 enum { COLUMNS = 5, LINE = 80 };
 static const unsigned widths[COLUMNS] = {30, 13, 13, 13, 7};
 static const char indent[] = "  "; /* of claims under their experiment */
-
-/* The bytes of the next line of at most `width` characters, cut between words where possible. */
-static size_t next_line(const char *text, unsigned width)
-{
-    size_t best = 0, at = 0;
-    unsigned length = 0;
-    for (; text[at]; at++) {
-        if (((unsigned char)text[at] & 0xC0) == 0x80)
-            continue; /* the rest of a character */
-        if (text[at] == ' ')
-            best = at;
-        if (length++ == width)
-            return best ? best : at;
-    }
-    return at;
-}
-
-static void put_padded(struct text *out, const char *text, size_t bytes, unsigned width)
-{
-    struct text cell = {0};
-    text_append(&cell, text, bytes);
-    size_t length = bytes ? markup_length(cell.data) : 0;
-    text_append(out, text, bytes);
-    for (size_t i = length; i < width; i++)
-        text_putc(out, ' ');
-    text_release(&cell);
-}
 
 static void trim_line(struct text *out)
 {
@@ -49,6 +21,7 @@ static void trim_line(struct text *out)
 static void put_row(struct text *out, const char *const cells[COLUMNS])
 {
     const char *rest[COLUMNS];
+    char cell[LINE * 4]; /* bytes of a line of UTF-8 */
     bool more = true;
     memcpy(rest, cells, sizeof rest);
     while (more) {
@@ -56,23 +29,13 @@ static void put_row(struct text *out, const char *const cells[COLUMNS])
         text_puts(out, indent);
         for (unsigned i = 0; i < COLUMNS; i++) {
             unsigned width = widths[i] - (i == 0 ? sizeof indent - 1 : 0);
-            size_t bytes = next_line(rest[i], width);
-            put_padded(out, rest[i], bytes, width + (i + 1 < COLUMNS));
+            size_t bytes = text_fit(rest[i], width);
+            snprintf(cell, sizeof cell, "%.*s", (int)bytes, rest[i]);
+            text_put_padded(out, cell, width + (i + 1 < COLUMNS), false);
             rest[i] += bytes + (rest[i][bytes] == ' ');
             more |= *rest[i] != 0;
         }
         trim_line(out);
-    }
-}
-
-static void put_wrapped(struct text *out, const char *margin, const char *text)
-{
-    while (*text) {
-        size_t bytes = next_line(text, LINE - (unsigned)strlen(margin));
-        text_puts(out, margin);
-        text_append(out, text, bytes);
-        text_putc(out, '\n');
-        text += bytes + (text[bytes] == ' ');
     }
 }
 
@@ -117,7 +80,8 @@ static void put_common_reasons(struct text *out, const struct exhibit *exhibit)
                 continue;
             struct text line = {0};
             text_printf(&line, "%s, %zu claims: %s", claim_preset_names[p], claims, reason);
-            put_wrapped(out, "      ", line.data);
+            text_puts(out, "      ");
+            text_put_wrapped(out, line.data, 6);
             text_release(&line);
         }
 }
@@ -135,7 +99,8 @@ static void put_reasons(struct text *out, const struct exhibit *exhibit,
         if (!reason || (same && p > 0) || exhibit_count_reason(exhibit, p, reason, &first) > 1)
             continue;
         text_printf(&line, "%s: %s", same ? "both" : claim_preset_names[p], reason);
-        put_wrapped(out, "      ", line.data);
+        text_puts(out, "      ");
+        text_put_wrapped(out, line.data, 6);
         text_release(&line);
     }
 }
@@ -161,24 +126,23 @@ static void put_unexpected(struct text *out, const struct verdict *verdict)
                     verdict->claim->experiment, verdict->claim->name, claim_preset_names[p],
                     outcome_names[verdict->findings[p].outcome],
                     outcome_names[expected ? expected->outcome : OUTCOME_HOLDS]);
-        put_wrapped(out, "", line.data);
+        text_put_wrapped(out, line.data, 0);
         text_release(&line);
     }
 }
 
-struct tally {
-    size_t claims, holds[CLAIM_PRESETS];
-};
-
-static struct tally count(const struct reproduction *reproduction)
+struct tally reproduction_count(const struct reproduction *reproduction)
 {
     struct tally tally = {0};
     for (size_t e = 0; e < reproduction->exhibits.count; e++) {
         const struct exhibit *exhibit = &reproduction->exhibits.items[e];
         tally.claims += exhibit->verdicts.count;
         for (size_t i = 0; i < exhibit->verdicts.count; i++)
-            for (unsigned p = 0; p < CLAIM_PRESETS; p++)
-                tally.holds[p] += exhibit->verdicts.items[i].findings[p].outcome == OUTCOME_HOLDS;
+            for (unsigned p = 0; p < CLAIM_PRESETS; p++) {
+                const struct verdict *verdict = &exhibit->verdicts.items[i];
+                tally.holds[p] += verdict->findings[p].outcome == OUTCOME_HOLDS;
+                tally.unexpected += !verdict_is_expected(verdict, (enum claim_preset)p);
+            }
     }
     return tally;
 }
@@ -187,7 +151,7 @@ void reproduction_write_table(const struct reproduction *reproduction, struct te
 {
     static const char *const headings[COLUMNS] = {"claim", "paper", "weft: paper", "weft: today",
                                                   "holds"};
-    struct tally tally = count(reproduction);
+    struct tally tally = reproduction_count(reproduction);
     put_row(out, headings);
     for (size_t e = 0; e < reproduction->exhibits.count; e++) {
         const struct exhibit *exhibit = &reproduction->exhibits.items[e];
@@ -249,7 +213,7 @@ static void write_exhibit(struct json *json, const struct exhibit *exhibit)
 void reproduction_write_json(const struct reproduction *reproduction, struct text *out)
 {
     struct json json = {.out = out, .pretty = true};
-    struct tally tally = count(reproduction);
+    struct tally tally = reproduction_count(reproduction);
     json_begin_object(&json, NULL);
     json_bool(&json, "quick", reproduction->quick);
     json_unsigned(&json, "runs", reproduction->runs);
@@ -260,7 +224,7 @@ void reproduction_write_json(const struct reproduction *reproduction, struct tex
     json_unsigned(&json, "claims", tally.claims);
     json_unsigned(&json, "hold_with_preset_paper", tally.holds[PRESET_PAPER]);
     json_unsigned(&json, "hold_with_preset_today", tally.holds[PRESET_TODAY]);
-    json_unsigned(&json, "unexpected", reproduction_unexpected(reproduction));
+    json_unsigned(&json, "unexpected", tally.unexpected);
     json_begin_array(&json, "experiments");
     for (size_t e = 0; e < reproduction->exhibits.count; e++)
         write_exhibit(&json, &reproduction->exhibits.items[e]);

@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+const char *const story_kind_names[STORY_KINDS] = {"action", "event", "alarm", "check"};
+
 void story_release(struct story *story)
 {
     vec_release(&story->events);

@@ -14,7 +14,9 @@ enum story_kind {
     STORY_EVENT,  /* a manager said something … */
     STORY_ALARM,  /* … that it is unhappy with */
     STORY_CHECK,  /* a check was made */
+    STORY_KINDS,
 };
+extern const char *const story_kind_names[STORY_KINDS]; /* "action", "event" … */
 
 struct story_event {
     enum story_kind kind;

@@ -4,6 +4,7 @@
 
 #include "base/line_reader.h"
 #include "base/quantity.h"
+#include "base/time.h"
 #include "experiment/chart/chart_gnuplot.h"
 #include "experiment/report/report_picture.h"
 #include "experiment/report/report_timeline.h"
@@ -21,11 +22,6 @@ enum {
     CHANGES_SHOWN = 60,
     SCENARIO_BYTES = 20000
 };
-
-static double seconds(uint64_t ps)
-{
-    return (double)ps / 1e12;
-}
 
 /* ---- reading ---- */
 
@@ -74,7 +70,7 @@ static void put_tiles(const struct report_run *report, struct page *page)
     double lost = report_lost(report);
     page_begin_tiles(page);
     if (answered)
-        page_tile(page, quantity_text(seconds(healing), "s", number), "to heal, at the most");
+        page_tile(page, quantity_text(time_seconds(healing), "s", number), "to heal, at the most");
     if (isfinite(lost))
         page_tile(page, quantity_text(lost, "", number), "packets lost");
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
@@ -87,7 +83,7 @@ static void put_tiles(const struct report_run *report, struct page *page)
                       known[i].label);
     }
     page_tile(page, quantity_text((double)story->smps, "", number), "SMPs sent");
-    page_tile(page, quantity_text(seconds(story->end), "s", number), "simulated");
+    page_tile(page, quantity_text(time_seconds(story->end), "s", number), "simulated");
     page_end_tiles(page);
 }
 
@@ -195,9 +191,9 @@ static void put_changes(const struct report_run *report, struct page *page)
         for (unsigned kind = 0; kind < PHASE_KINDS; kind++) {
             uint64_t time = timeline_phase_time(&timeline, i, kind);
             total += kind == PHASE_DETECT ? time : 0;
-            page_cell(page, "%s", time ? quantity_text(seconds(time), "s", number) : "–");
+            page_cell(page, "%s", time ? quantity_text(time_seconds(time), "s", number) : "–");
         }
-        page_cell(page, "%s", quantity_text(seconds(total), "s", number));
+        page_cell(page, "%s", quantity_text(time_seconds(total), "s", number));
         page_cell(page, "%s", quantity_text((double)change->gets, "", number));
         page_cell(page, "%s", quantity_text((double)change->sets, "", number));
         page_cell(page, "%s", quantity_text((double)change->blocks, "", number));
@@ -210,14 +206,6 @@ static void put_changes(const struct report_run *report, struct page *page)
 }
 
 /* ---- numbers ---- */
-
-static void words_of(const char *name, char *buffer, size_t size)
-{
-    snprintf(buffer, size, "%s", name);
-    for (char *at = buffer; *at; at++)
-        if (*at == '.' || *at == '-' || *at == '_')
-            *at = ' ';
-}
 
 static void put_losses(const struct report_run *report, struct page *page)
 {
@@ -241,7 +229,7 @@ static void put_losses(const struct report_run *report, struct page *page)
         if (strncmp(figure->name, "lost.", 5) != 0 || strcmp(figure->unit, "packets") != 0 ||
             strcmp(figure->name, "lost.total") == 0 || !(figure->value > 0))
             continue;
-        words_of(figure->name + 5, words, sizeof words);
+        timeline_words(figure->name + 5, words, sizeof words);
         page_cell(page, "%s", words);
         page_cell(page, "%s", quantity_text(figure->value, "", number));
         page_cell(page, "%s", quantity_text(figure->value / total, "share", number));

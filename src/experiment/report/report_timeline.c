@@ -1,6 +1,7 @@
 #include "experiment/report/report_timeline.h"
 
 #include "base/quantity.h"
+#include "base/time.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,11 +9,6 @@
 #include <string.h>
 
 const char *const phase_names[PHASE_KINDS] = {"detect", "discover", "compute", "distribute"};
-
-static double seconds(uint64_t ps)
-{
-    return (double)ps / 1e12;
-}
 
 /* ---- phases ---- */
 
@@ -279,7 +275,7 @@ static bool belong_together(const struct series *a, const struct series *b)
                                           strncmp(a->name, b->name, first_part(a->name)) == 0);
 }
 
-static void put_words(const char *name, char *buffer, size_t size)
+void timeline_words(const char *name, char *buffer, size_t size)
 {
     snprintf(buffer, size, "%s", name);
     for (char *at = buffer; *at; at++)
@@ -306,14 +302,14 @@ static void add_series(struct chart *chart, const struct series *series, const c
     bool sum = rank == RANK_LOST && !is_total(series), updated = rank == RANK_UPDATED;
     bool steps = rank == RANK_LOST || updated;
     size_t group = chart_add_group(chart, name, steps ? CHART_STEPS : CHART_LINES), beyond = 0;
-    double total = 0, x = 0, y = 0, origin = seconds(window->origin);
+    double total = 0, x = 0, y = 0, origin = time_seconds(window->origin);
     uint64_t pause = steps ? 0 : LONG_PAUSE * usual_step(series), before = 0;
     for (size_t i = 0; i < series->points.count; i++) {
         const struct point *point = &series->points.items[i];
         total += sum && isfinite(point->value) ? point->value : 0;
         if (point->time > window->to && beyond++ > 0)
             break; /* one beyond, so that lines leave the picture */
-        x = seconds(point->time) - origin;
+        x = time_seconds(point->time) - origin;
         y = sum ? total : point->value;
         if (i == 0 && updated)
             chart_add_point(chart, group, x, 0);
@@ -323,13 +319,13 @@ static void add_series(struct chart *chart, const struct series *series, const c
         before = point->time;
     }
     if (updated && before < window->to) /* what is updated stays so */
-        chart_add_point(chart, group, seconds(window->to) - origin, y);
+        chart_add_point(chart, group, time_seconds(window->to) - origin, y);
 }
 
 static void name_axes(struct chart *chart, const struct series *first, size_t members)
 {
     char label[128];
-    put_words(first->name, label, sizeof label);
+    timeline_words(first->name, label, sizeof label);
     if (members > 1 && first_part(first->name) < sizeof label)
         label[first_part(first->name)] = '\0';
     const char *shown = rank_of(first) == RANK_LOST                     ? "lost in total"
@@ -346,7 +342,7 @@ static void name_series(const struct series *series, size_t members, bool same_p
 {
     size_t part = first_part(series->name);
     const char *rest = series->name[part] == '.' ? series->name + part + 1 : "all";
-    put_words(members == 1 ? "" : same_part ? rest : series->name, buffer, size);
+    timeline_words(members == 1 ? "" : same_part ? rest : series->name, buffer, size);
 }
 
 /* All that belongs with series `s` and was not taken yet. */
@@ -404,20 +400,21 @@ static void add_moments(const struct timeline *timeline, const struct window *wi
                         struct chart *chart)
 {
     const struct story *story = timeline->story;
-    double origin = seconds(window->origin);
+    double origin = time_seconds(window->origin);
     for (size_t i = 0; i < timeline->phases.count; i++) {
         const struct phase *phase = &timeline->phases.items[i];
         char time[QUANTITY_BYTES];
         if (phase->to < window->from || phase->from > window->to)
             continue;
-        chart_add_band(chart, seconds(phase->from) - origin, seconds(phase->to) - origin,
+        chart_add_band(chart, time_seconds(phase->from) - origin, time_seconds(phase->to) - origin,
                        phase_names[phase->kind],
-                       quantity_text(seconds(phase->to - phase->from), "s", time), phase->kind);
+                       quantity_text(time_seconds(phase->to - phase->from), "s", time),
+                       phase->kind);
     }
     for (size_t i = 0; i < story->events.count; i++) {
         const struct story_event *event = &story->events.items[i];
         if (event->kind == STORY_ACTION && event->time >= window->from && event->time <= window->to)
-            chart_add_mark(chart, seconds(event->time) - origin, event->text);
+            chart_add_mark(chart, time_seconds(event->time) - origin, event->text);
     }
 }
 
@@ -430,8 +427,8 @@ static void name_time(const struct window *window, struct chart *chart)
     else
         snprintf(label, sizeof label, "time");
     chart_set_axis(chart, &chart->x, label, "s");
-    chart->x.low = seconds(window->from) - seconds(window->origin);
-    chart->x.high = seconds(window->to) - seconds(window->origin);
+    chart->x.low = time_seconds(window->from) - time_seconds(window->origin);
+    chart->x.high = time_seconds(window->to) - time_seconds(window->origin);
 }
 
 size_t timeline_charts(const struct timeline *timeline, const struct window *window,

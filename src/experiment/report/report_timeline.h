@@ -33,6 +33,8 @@ void timeline_release(struct timeline *timeline);
 uint64_t timeline_phase_time(const struct timeline *timeline, size_t change, enum phase_kind kind);
 /* The action that a change answers, or NULL. */
 const struct story_event *timeline_cause(const struct timeline *timeline, size_t change);
+/* The words of a name: "lost.dead-switch" becomes "lost dead switch". */
+void timeline_words(const char *name, char *buffer, size_t size);
 
 struct window {
     uint64_t from, to;

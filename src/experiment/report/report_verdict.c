@@ -3,15 +3,11 @@
 #include "experiment/report/report_verdict.h"
 
 #include "base/quantity.h"
+#include "base/time.h"
 #include "experiment/report/report_timeline.h"
 
 #include <math.h>
 #include <string.h>
-
-static double seconds(uint64_t ps)
-{
-    return (double)ps / 1e12;
-}
 
 static double figure_of(const struct report_run *report, const char *name)
 {
@@ -67,7 +63,7 @@ static void tell_actions(const struct report_run *report, struct text *out)
     char time[QUANTITY_BYTES], at[QUANTITY_BYTES];
     size_t answered = 0, actions = count_actions(&report->story, &first);
     uint64_t healing = report_healing(report, &answered);
-    quantity_text(seconds(healing), "s", time);
+    quantity_text(time_seconds(healing), "s", time);
     if (actions == 1 && answered)
         text_printf(out, "; after “%s” at %s the subnet was as wanted again within %s", first->text,
                     quantity_moment(first->time, at), time);

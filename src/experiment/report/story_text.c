@@ -12,24 +12,6 @@ enum { COLUMNS = 80, TIME_WIDTH = 12, WHO_WIDTH = 12, TEXT_COLUMN = TIME_WIDTH +
 
 /* ---- for people ---- */
 
-/* Breaks at blanks; what has none is longer than the line. */
-static void write_wrapped(const char *text, unsigned indent, struct text *out)
-{
-    unsigned room = COLUMNS - indent;
-    while (strlen(text) > room) {
-        unsigned cut = room;
-        while (cut > 0 && text[cut] != ' ')
-            cut--;
-        if (cut == 0)
-            cut = (unsigned)strcspn(text, " ");
-        if (!text[cut])
-            break;
-        text_printf(out, "%.*s\n%*s", (int)cut, text, (int)indent, "");
-        text += cut + 1;
-    }
-    text_printf(out, "%s\n", text);
-}
-
 void story_write_event(const struct story_event *event, struct text *out)
 {
     static const char marks[] = {
@@ -40,7 +22,7 @@ void story_write_event(const struct story_event *event, struct text *out)
     unsigned column = TEXT_COLUMN;
     if (strlen(event->who) > WHO_WIDTH)
         text_printf(out, "\n%*s", (int)column, "");
-    write_wrapped(event->text, column, out);
+    text_put_wrapped(out, event->text, column);
 }
 
 static void write_change(const struct story_change *change, struct text *out)
@@ -65,7 +47,7 @@ static void write_change(const struct story_change *change, struct text *out)
                 (unsigned long long)change->blocks);
     snprintf(cause, sizeof cause, "%s: %s", change->who, change->cause);
     text_printf(out, "%*s", 13, "");
-    write_wrapped(cause, 13, out);
+    text_put_wrapped(out, cause, 13);
 }
 
 static void write_check(const struct story_check *check, struct text *out)
@@ -74,7 +56,7 @@ static void write_check(const struct story_check *check, struct text *out)
     snprintf(line, sizeof line, "%s%s%s%s", check->line, check->finding[0] ? " (" : "",
              check->finding, check->finding[0] ? ")" : "");
     text_printf(out, "%12s %-7s", time_text(check->time, time), check->holds ? "ok" : "FAILED");
-    write_wrapped(line, 20, out);
+    text_put_wrapped(out, line, 20);
 }
 
 /* Of each virtual machine that a scenario names: where it ended, and what its last move cost. */
@@ -127,13 +109,12 @@ void story_write_summary(const struct story *story, struct text *out)
 
 static void write_json_events(const struct story *story, struct json *json)
 {
-    static const char *const kinds[] = {"action", "event", "alarm", "check"};
     json_begin_array(json, "timeline");
     for (size_t i = 0; i < story->events.count; i++) {
         const struct story_event *event = &story->events.items[i];
         json_begin_object(json, NULL);
         json_unsigned(json, "time_ps", event->time);
-        json_string(json, "kind", kinds[event->kind]);
+        json_string(json, "kind", story_kind_names[event->kind]);
         json_string(json, "who", event->who);
         json_string(json, "text", event->text);
         json_end_object(json);

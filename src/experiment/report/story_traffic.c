@@ -36,7 +36,7 @@ static void put_quantity(const struct story *story, double value, const char *un
         *mu = 'u';
         memmove(mu + 1, mu + strlen("µ"), strlen(mu + strlen("µ")) + 1);
     }
-    drawing_pad(isnan(value) ? "-" : text, width, true, out);
+    text_put_padded(out, isnan(value) ? "-" : text, width, true);
 }
 
 static void put_figure(const struct story *story, const char *name, const char *unit,

@@ -1,5 +1,7 @@
 /* The figures of a run with machines (weft-scenario(5) lists them). */
 #include "experiment/run/shared_port.h"
+
+#include "base/time.h"
 #include "experiment/run/stage.h"
 #include "topology/virtual.h"
 
@@ -7,11 +9,6 @@
 #include <string.h>
 
 enum { NAME_BYTES = 160 };
-
-static double seconds(double ps)
-{
-    return ps / 1e12;
-}
 
 static void set(struct stage *stage, const char *who, const char *what, double value,
                 const char *unit)
@@ -40,7 +37,7 @@ static void set_orders(struct stage *stage, const char *who, const struct order_
     if (!sums->done)
         return;
     set_summary(stage, who, "time", &sums->time, 1e12, "s");
-    set(stage, who, "time.p99", seconds((double)histogram_percentile(&sums->times, 99)), "s");
+    set(stage, who, "time.p99", time_seconds((double)histogram_percentile(&sums->times, 99)), "s");
     set_summary(stage, who, "smps.hypervisors", &sums->function_smps, 1, "SMPs");
     set_summary(stage, who, "smps.tables", &sums->table_smps, 1, "SMPs");
     set_summary(stage, who, "switches", &sums->switches, 1, "switches");
@@ -78,7 +75,7 @@ static void set_machine(struct stage *stage, const struct machine *machine)
     set(stage, machine->name, "smps.hypervisors", last->function_smps, "SMPs");
     set(stage, machine->name, "smps.tables", last->table_smps, "SMPs");
     set(stage, machine->name, "switches", last->switches, "switches");
-    set(stage, machine->name, "time", seconds((double)told.time_ps), "s");
+    set(stage, machine->name, "time", time_seconds((double)told.time_ps), "s");
     if (machine->guest == TOPOLOGY_NONE) {
         vec_push(&stage->story->machines, told);
         return;
@@ -87,7 +84,7 @@ static void set_machine(struct stage *stage, const struct machine *machine)
     told.downtime_ps = longest_of(view);
     told.lost = lost_by(view);
     vec_push(&stage->story->machines, told);
-    set(stage, machine->name, "downtime", seconds((double)longest_of(view)), "s");
+    set(stage, machine->name, "downtime", time_seconds((double)longest_of(view)), "s");
     set(stage, machine->name, "lost", (double)lost_by(view), "packets");
     set(stage, machine->name, "delivered", (double)(view->to.delivered + view->from.delivered),
         "packets");
@@ -126,7 +123,7 @@ static void set_churn(struct stage *stage, uint64_t now)
                        : now;
     if (machines->churns.count == 0 || end <= machines->first_churn)
         return;
-    double minutes = seconds((double)(end - machines->first_churn)) / 60;
+    double minutes = time_seconds((double)(end - machines->first_churn)) / 60;
     set(stage, "", "skipped", (double)machines->skipped, "times");
     set(stage, "", "rate", (double)machines->sums[VSWITCH_CREATE].done / minutes, "boots/minute");
     set(stage, "move", "rate", (double)machines->sums[VSWITCH_MIGRATE].done / minutes,
@@ -176,8 +173,8 @@ void machines_publish(struct stage *stage, uint64_t now)
     set(stage, "", "smps.tables", (double)smps[1], "SMPs");
     if (machines->shared) {
         set(stage, "queries", "", (double)shared_port_queries(machines->shared), "queries");
-        set(stage, "queries", "time.most", seconds((double)shared_port_longest(machines->shared)),
-            "s");
+        set(stage, "queries", "time.most",
+            time_seconds((double)shared_port_longest(machines->shared)), "s");
     }
     set_room(stage);
     set_churn(stage, now);

@@ -2,9 +2,9 @@
 #include "experiment/report/report.h"
 
 #include "base/time.h"
-#include "experiment/report/report_data.h"
 #include "experiment/report/report_sweep.h"
 #include "experiment/report/report_timeline.h"
+#include "experiment/report/series_text.h"
 #include "markup_check.h"
 #include "report_samples.h"
 
