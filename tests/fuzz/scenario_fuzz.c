@@ -56,7 +56,7 @@ static void put_on_stage(struct scenario *scenario)
     struct stage stage;
     struct story *story = mem_zalloc(1, sizeof *story);
     struct err err = {0};
-    int status = stage_build(&stage, scenario, &(struct stage_options){0}, story, &err);
+    int status = stage_build(&stage, scenario, story, &err);
     demand(status <= 0 && (status == 0 || err.message[0]));
     if (status == 0) {
         demand(stage.seats.count == stage.places.count);

@@ -42,20 +42,6 @@ static bool is_hypervisor(const struct stage *stage, uint32_t node)
     return at->kind == NODE_ADAPTER && topology_function(&stage->topology, at->first_port + 1) == 0;
 }
 
-static bool is_shared(const struct stage *stage, const struct stage_options *options)
-{
-    bool shared = false;
-    for (size_t i = 0; i < stage->scenario->statements.count; i++) {
-        const struct statement *statement = &stage->scenario->statements.items[i];
-        if (statement->kind == STATEMENT_SET && strcmp(statement->words[0].text, "vm") == 0)
-            shared = strcmp(statement->words[2].text, "shared-port") == 0;
-    }
-    for (size_t i = 0; i < options->setting_count; i++)
-        if (strncmp(options->settings[i], "vm.model=", 9) == 0)
-            shared = strcmp(options->settings[i] + 9, "shared-port") == 0;
-    return shared;
-}
-
 int machines_set(const struct word *key, const struct word *value, struct cursor *cursor)
 {
     static const char *const keys[] = {"model"};
@@ -68,16 +54,17 @@ int machines_set(const struct word *key, const struct word *value, struct cursor
     return word_unknown(cursor, value, "model of machines", models, 2);
 }
 
-int machines_bind(struct stage *stage, const struct stage_options *options, struct err *err)
+int machines_bind(struct stage *stage, struct err *err)
 {
     struct cursor cursor = scenario_cursor(stage->scenario, err);
     int status = 0;
     stage->machines.first_order = stage->machines.first_churn = TIME_NEVER;
-    stage->machines.is_shared = is_shared(stage, options);
     for (size_t i = 0; i < stage->scenario->statements.count && status == 0; i++) {
         const struct statement *statement = &stage->scenario->statements.items[i];
         if (statement->kind == STATEMENT_ACTION && statement->action.kind == ACTION_START_MACHINE)
             status = bind_start(stage, &statement->action, &cursor);
+        if (statement->kind == STATEMENT_SET && strcmp(statement->words[0].text, "vm") == 0)
+            stage->machines.is_shared = strcmp(statement->words[2].text, "shared-port") == 0;
     }
     for (uint32_t node = 0; node < stage->topology.nodes.count; node++)
         if (is_hypervisor(stage, node))

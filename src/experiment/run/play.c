@@ -337,7 +337,7 @@ int play_scenario(struct scenario *scenario, const struct play_options *options,
                   struct story *story, struct err *err)
 {
     struct play play = {.err = err, .options = options};
-    int status = stage_build(&play.stage, scenario, &options->stage, story, err);
+    int status = stage_build(&play.stage, scenario, story, err);
     if (status)
         return status;
     if (options->topology)

@@ -21,33 +21,6 @@ const char *stage_node_name(const struct stage *stage, uint32_t node)
     return node_label(&stage->topology, node);
 }
 
-/* ---- the command line's settings ---- */
-
-/* The value of "KEY=VALUE" if it is about `prefix` ("sm."): the key is what stands behind it. */
-static const char *find_setting(const char *setting, const char *prefix, const char **key,
-                                struct arena *arena)
-{
-    const char *equals = strchr(setting, '=');
-    size_t length = strlen(prefix);
-    if (!equals || strncmp(setting, prefix, length) != 0 || equals < setting + length)
-        return NULL;
-    *key = arena_strndup(arena, setting + length, (size_t)(equals - setting) - length);
-    return equals + 1;
-}
-
-static bool is_of_stage(const char *setting)
-{
-    return strncmp(setting, "sm.", 3) == 0 || strncmp(setting, "topology.", 9) == 0 ||
-           strncmp(setting, "preset=", 7) == 0 || strncmp(setting, "vm.", 3) == 0 ||
-           flows_is_setting(setting);
-}
-
-/* Errors about a setting have no place in the file. */
-static int setting_error(struct err *err, const char *setting, const struct err *reason)
-{
-    return err_set(err, EINVAL, "--set %.120s: %.300s", setting, reason->message);
-}
-
 /* ---- topology ---- */
 
 static int read_net(struct stage *stage, const struct word *word, struct err *err)
@@ -66,23 +39,26 @@ static int read_net(struct stage *stage, const struct word *word, struct err *er
     return word_error(&cursor, word, "%.400s", err_text(&reason, text, sizeof text));
 }
 
-static int generate(struct stage *stage, const struct statement *statement,
-                    const struct stage_options *options, struct err *err)
+/* The command line's parameters go before those of the same name. */
+static int generate(struct stage *stage, const struct statement *statement, struct err *err)
 {
+    const struct scenario *scenario = stage->scenario;
     const char *words[WORDS_PER_LINE * 2];
     size_t count = 0;
     struct err reason = {0};
     for (size_t i = 1; i < statement->word_count; i++)
         words[count++] = statement->words[i].text;
-    for (size_t i = 0; i < options->setting_count && count < WORDS_PER_LINE * 2; i++)
-        if (strncmp(options->settings[i], "topology.", 9) == 0) {
-            const char *word = options->settings[i] + 9;
-            size_t name = strcspn(word, "=") + 1, j = 0;
-            while (j < count && strncmp(words[j], word, name) != 0)
-                j++;
-            words[j] = word;
-            count += j == count;
-        }
+    for (size_t i = 0; i < scenario->statements.count && count < WORDS_PER_LINE * 2; i++) {
+        const struct statement *setting = &scenario->statements.items[i];
+        if (!statement_sets(setting, "topology", false))
+            continue;
+        const char *name = setting->words[1].text;
+        size_t length = strlen(name), j = 0;
+        while (j < count && (strncmp(words[j], name, length) != 0 || words[j][length] != '='))
+            j++;
+        words[j] = arena_printf(&stage->story->arena, "%s=%s", name, setting->words[2].text);
+        count += j == count;
+    }
     if (topology_generate(&stage->topology, statement->words[0].text, words, count,
                           stage->story->seed, &reason) == 0)
         return 0;
@@ -91,7 +67,7 @@ static int generate(struct stage *stage, const struct statement *statement,
 }
 
 /* Something with a dot or a slash is a file; kinds have neither. */
-static int make_topology(struct stage *stage, const struct stage_options *options, struct err *err)
+static int make_topology(struct stage *stage, struct err *err)
 {
     const struct statement *statement = NULL;
     struct cursor cursor = scenario_cursor(stage->scenario, err);
@@ -108,7 +84,7 @@ static int make_topology(struct stage *stage, const struct stage_options *option
         return err_at(err, EINVAL, stage->scenario->file, 0,
                       "no 'topology' statement: a scenario needs a fabric");
     if (!strpbrk(statement->words[0].text, "./"))
-        return generate(stage, statement, options, err);
+        return generate(stage, statement, err);
     if (statement->word_count > 1)
         return word_error(&cursor, &statement->words[1], "'%.80s': a file takes no parameters",
                           statement->words[1].text);
@@ -135,10 +111,9 @@ static int unknown_attribute(const struct stage *stage, const struct word *word,
     return status;
 }
 
-/* words: scope, key, value; a scope of "sm" is not for us. */
-static int set_attribute(struct stage *stage, const struct word *words, struct err *err)
+/* words: scope, key, value */
+static int set_attribute(struct stage *stage, const struct word *words, struct cursor *cursor)
 {
-    struct cursor cursor = scenario_cursor(stage->scenario, err);
     struct err reason = {0};
     char key[256];
     const char *scope = words[0].text;
@@ -147,87 +122,66 @@ static int set_attribute(struct stage *stage, const struct word *words, struct e
                  words[1].text);
     else if (snprintf(key, sizeof key, "%s%s%s", scope, *scope ? ":" : "", words[1].text) >=
              (int)sizeof key)
-        return word_error(&cursor, &words[0], "the pattern is too long");
+        return word_error(cursor, &words[0], "the pattern is too long");
     if (fabric_options_set(&stage->options, key, words[2].text, &reason) == 0)
         return 0;
     if (strncmp(reason.message, "no attribute", 12) == 0)
-        return unknown_attribute(stage, &words[1], &cursor);
-    return word_error(&cursor, &words[2], "%.400s", reason.message);
+        return unknown_attribute(stage, &words[1], cursor);
+    return word_error(cursor, &words[2], "%.400s", reason.message);
 }
 
-static int set_attributes(struct stage *stage, const struct stage_options *options, struct err *err)
+/* Settings of managers, generators and traffic are theirs. */
+static int set_attributes(struct stage *stage, struct err *err)
 {
     int status = 0;
     for (size_t i = 0; i < stage->scenario->statements.count && status == 0; i++) {
         const struct statement *statement = &stage->scenario->statements.items[i];
-        if (statement->kind != STATEMENT_SET || strcmp(statement->words[0].text, "sm") == 0)
-            continue;
-        struct cursor cursor = scenario_cursor(stage->scenario, err);
-        status = strcmp(statement->words[0].text, "vm") == 0
-                     ? machines_set(&statement->words[1], &statement->words[2], &cursor)
-                     : set_attribute(stage, statement->words, err);
-    }
-    for (size_t i = 0; i < options->setting_count && status == 0; i++) {
-        const char *setting = options->settings[i], *key = NULL, *value;
-        struct err reason = {0};
-        if (is_of_stage(setting))
-            continue;
-        value = find_setting(setting, "", &key, &stage->scenario->arena);
-        if (!value)
-            return err_set(err, EINVAL, "--set %.120s: expected KEY=VALUE", setting);
-        if (fabric_options_set(&stage->options, key, value, &reason) < 0)
-            status = setting_error(err, setting, &reason);
+        const char *scope = statement->kind == STATEMENT_SET ? statement->words[0].text : "sm";
+        struct cursor cursor = statement_cursor(stage->scenario, statement, err);
+        if (strcmp(scope, "vm") == 0)
+            status = machines_set(&statement->words[1], &statement->words[2], &cursor);
+        else if (strcmp(scope, "sm") != 0 && !statement_sets(statement, "topology", false) &&
+                 !flows_is_setting(statement))
+            status = set_attribute(stage, statement->words, &cursor);
     }
     return status;
 }
 
-static int choose_preset(struct stage *stage, const struct stage_options *options,
-                         const char **preset, struct err *err)
+static int choose_preset(struct stage *stage, const char **preset, struct err *err)
 {
     const struct statement *statement = scenario_last(stage->scenario, STATEMENT_PRESET);
     *preset = statement ? statement->words[0].text : "today";
-    for (size_t i = 0; i < options->setting_count; i++)
-        if (strncmp(options->settings[i], "preset=", 7) == 0)
-            *preset = options->settings[i] + 7;
     return fabric_options_preset(&stage->options, *preset, err);
-}
-
-static uint64_t choose_seed(const struct scenario *scenario, const struct stage_options *options)
-{
-    const struct statement *statement = scenario_last(scenario, STATEMENT_SEED);
-    if (options->seed_given)
-        return options->seed;
-    return statement ? statement->number : 1;
 }
 
 /* ---- managers ---- */
 
-static int configure_manager(struct stage *stage, struct stage_seat *seat,
-                             const struct statement *statement, const char *preset,
-                             const struct stage_options *options, struct err *err)
+/* `set sm` statements of the file, or the command line's. */
+static int set_managers(struct stage *stage, struct stage_seat *seat, bool in_file, struct err *err)
 {
-    struct cursor cursor = scenario_cursor(stage->scenario, err);
     int status = 0;
-    manager_preset(&seat->config, preset);
     for (size_t i = 0; i < stage->scenario->statements.count && status == 0; i++) {
         const struct statement *other = &stage->scenario->statements.items[i];
-        if (other->kind == STATEMENT_SET && strcmp(other->words[0].text, "sm") == 0)
+        struct cursor cursor = statement_cursor(stage->scenario, other, err);
+        if (statement_sets(other, "sm", in_file))
             status = manager_set(&seat->config, &other->words[1], &other->words[2], &cursor);
     }
+    return status;
+}
+
+static int configure_manager(struct stage *stage, struct stage_seat *seat,
+                             const struct statement *statement, const char *preset, struct err *err)
+{
+    struct cursor cursor = scenario_cursor(stage->scenario, err);
+    struct err reason = {0};
+    manager_preset(&seat->config, preset);
+    int status = set_managers(stage, seat, true, err);
     for (size_t i = 1; i + 1 < statement->word_count && status == 0; i += 2)
         status =
             manager_set(&seat->config, &statement->words[i], &statement->words[i + 1], &cursor);
     seat->stopped = statement->word_count % 2 == 0; /* one word behind the pairs */
-    for (size_t i = 0; i < options->setting_count && status == 0; i++) {
-        struct word key = {0}, value;
-        struct err reason = {0};
-        struct cursor outside = scenario_cursor(stage->scenario, &reason);
-        value = (struct word){
-            find_setting(options->settings[i], "sm.", &key.text, &stage->scenario->arena), 0, 0};
-        if (value.text && manager_set(&seat->config, &key, &value, &outside) < 0)
-            status = setting_error(err, options->settings[i], &reason);
-    }
-    struct err reason = {0};
+    if (status == 0)
+        status = set_managers(stage, seat, false, err);
     if (status == 0 && config_finish(&seat->config, &reason) < 0)
         return word_error(&cursor, &statement->word, "%.400s", reason.message);
     return status;
@@ -254,8 +208,7 @@ static int find_place(struct stage *stage, const struct word *word, uint32_t *po
                             &stage->topology, &cursor, port);
 }
 
-static int add_managers(struct stage *stage, const char *preset,
-                        const struct stage_options *options, struct err *err)
+static int add_managers(struct stage *stage, const char *preset, struct err *err)
 {
     int status = 0;
     for (size_t i = 0; i < stage->scenario->statements.count && status == 0; i++) {
@@ -275,7 +228,7 @@ static int add_managers(struct stage *stage, const char *preset,
                                   stage_node_name(stage, stage->topology.ports.items[port].node));
         vec_push(&stage->seats, seat);
         vec_push(&stage->places, ((struct check_seat){port, NO_MANAGER}));
-        status = configure_manager(stage, seat, statement, preset, options, err);
+        status = configure_manager(stage, seat, statement, preset, err);
     }
     return status;
 }
@@ -363,10 +316,11 @@ static void describe(struct stage *stage)
             stage->story->adapters++;
 }
 
-int stage_build(struct stage *stage, struct scenario *scenario, const struct stage_options *options,
-                struct story *story, struct err *err)
+int stage_build(struct stage *stage, struct scenario *scenario, struct story *story,
+                struct err *err)
 {
     const char *preset = NULL;
+    const struct statement *seed = scenario_last(scenario, STATEMENT_SEED);
     const struct statement *deadlock = scenario_last(scenario, STATEMENT_ON_DEADLOCK);
     *stage = (struct stage){.scenario = scenario,
                             .story = story,
@@ -374,18 +328,18 @@ int stage_build(struct stage *stage, struct scenario *scenario, const struct sta
                             .stop_on_deadlock = deadlock && deadlock->number};
     topology_init(&stage->topology);
     story->file = arena_strdup(&story->arena, scenario->file);
-    story->seed = choose_seed(scenario, options);
-    int status = choose_preset(stage, options, &preset, err);
+    story->seed = seed ? seed->number : 1;
+    int status = choose_preset(stage, &preset, err);
     if (status == 0)
-        status = set_attributes(stage, options, err);
+        status = set_attributes(stage, err);
     if (status == 0)
-        status = make_topology(stage, options, err);
+        status = make_topology(stage, err);
     if (status == 0)
-        status = add_managers(stage, preset, options, err);
+        status = add_managers(stage, preset, err);
     if (status == 0)
-        status = machines_bind(stage, options, err);
+        status = machines_bind(stage, err);
     if (status == 0)
-        status = flows_bind(stage, options, err);
+        status = flows_bind(stage, err);
     if (status == 0)
         status = bind_statements(stage, err);
     if (status == 0)

@@ -28,14 +28,6 @@ struct stage_seat {
     struct change_book book;
 };
 
-/* What the command line says over the file. */
-struct stage_options {
-    bool seed_given;
-    uint64_t seed;
-    const char *const *settings; /* "key=value" */
-    size_t setting_count;
-};
-
 struct stage {
     struct scenario *scenario;
     struct story *story;
@@ -61,8 +53,8 @@ struct stage {
 };
 
 /* On error nothing is left to release. Both must outlive the stage. */
-int stage_build(struct stage *stage, struct scenario *scenario, const struct stage_options *options,
-                struct story *story, struct err *err);
+int stage_build(struct stage *stage, struct scenario *scenario, struct story *story,
+                struct err *err);
 void stage_release(struct stage *stage);
 
 /* The seat at a node, or -1. */

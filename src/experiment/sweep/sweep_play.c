@@ -11,65 +11,48 @@
 
 /* ---- playing ---- */
 
-/* What both a rehearsal and a run need. */
-struct performance {
-    struct scenario scenario;
-    struct play_options options;
-    struct arena arena;
-};
-
-static int prepare(struct performance *performance, const struct sweep *sweep,
-                   const struct sweep_run *run, struct err *err)
+static int read_scenario(struct scenario *scenario, const struct sweep *sweep,
+                         const struct sweep_run *run, struct err *err)
 {
     struct text text = {0};
     const char **settings;
-    *performance = (struct performance){0};
     sweep_render(sweep, run->point, &text);
-    int status =
-        scenario_read_text(&performance->scenario, sweep->scenario, text.data, text.length, err);
+    int status = scenario_read_text(scenario, sweep->scenario, text.data, text.length, err);
     text_release(&text);
     if (status)
         return status;
-    struct stage_options *stage = &performance->options.stage;
-    stage->setting_count = sweep_settings(sweep, run->point, &settings, &performance->arena);
-    stage->settings = settings;
-    stage->seed_given = true;
-    stage->seed = run->seed;
+    size_t count = sweep_settings(sweep, run->point, &settings, &scenario->arena);
+    for (size_t i = 0; i < count; i++)
+        scenario_override(scenario, settings[i], err);
+    scenario_override_seed(scenario, run->seed);
     return 0;
-}
-
-static void finish(struct performance *performance)
-{
-    scenario_release(&performance->scenario);
-    arena_release(&performance->arena);
 }
 
 int sweep_play(const struct sweep *sweep, const struct sweep_run *run, struct story *story,
                struct text *topology, struct err *err)
 {
-    struct performance performance;
-    int status = prepare(&performance, sweep, run, err);
+    struct scenario scenario;
+    int status = read_scenario(&scenario, sweep, run, err);
     if (status)
         return status;
-    performance.options.topology = topology;
-    status = play_scenario(&performance.scenario, &performance.options, story, err);
-    finish(&performance);
+    status = play_scenario(&scenario, &(struct play_options){.topology = topology}, story, err);
+    scenario_release(&scenario);
     return status;
 }
 
 int sweep_rehearse(const struct sweep *sweep, const struct sweep_run *run, struct err *err)
 {
-    struct performance performance;
+    struct scenario scenario;
     struct story story = {0};
     struct stage stage;
-    int status = prepare(&performance, sweep, run, err);
+    int status = read_scenario(&scenario, sweep, run, err);
     if (status)
         return status;
-    status = stage_build(&stage, &performance.scenario, &performance.options.stage, &story, err);
+    status = stage_build(&stage, &scenario, &story, err);
     if (status == 0)
         stage_release(&stage);
     story_release(&story);
-    finish(&performance);
+    scenario_release(&scenario);
     return status;
 }
 

@@ -12,21 +12,31 @@
 #include <errno.h>
 #include <string.h>
 
-static int play(const char *text, const struct play_options *options, struct story *story,
-                struct err *err)
+/* What the command line says over the file: settings, and a seed unless it is 0. */
+struct line {
+    const char *settings[4];
+    uint64_t seed;
+};
+
+static int play(const char *text, const struct line *line, struct story *story, struct err *err)
 {
     struct scenario scenario;
     int status = scenario_read_text(&scenario, "x.weft", text, strlen(text), err);
-    if (status == 0) {
-        status = play_scenario(&scenario, options, story, err);
-        scenario_release(&scenario);
-    }
+    if (status)
+        return status;
+    for (size_t i = 0; i < 4 && line->settings[i] && status == 0; i++)
+        status = scenario_override(&scenario, line->settings[i], err);
+    if (line->seed)
+        scenario_override_seed(&scenario, line->seed);
+    if (status == 0)
+        status = play_scenario(&scenario, &(struct play_options){0}, story, err);
+    scenario_release(&scenario);
     return status;
 }
 
 static struct story play_well(const char *text)
 {
-    struct play_options options = {0};
+    struct line options = {0};
     struct story story = {0};
     struct err err = {0};
     char message[1024];
@@ -37,7 +47,7 @@ static struct story play_well(const char *text)
 
 static void assert_refused(const char *text, const char *expected)
 {
-    struct play_options options = {0};
+    struct line options = {0};
     struct story story = {0};
     struct err err = {0};
     char message[1024];
@@ -205,9 +215,8 @@ static void a_node_that_dies_takes_its_manager_along(void **state)
 
 static void the_command_line_goes_before_the_file(void **state)
 {
-    const char *settings[] = {"sm.engine=pira", "preset=today", "topology.switches=5", "mtu=1024"};
-    struct play_options options = {
-        .stage = {.seed_given = true, .seed = 9, .settings = settings, .setting_count = 4}};
+    struct line options = {{"sm.engine=pira", "preset=today", "topology.switches=5", "mtu=1024"},
+                           9};
     struct story story = {0};
     struct err err = {0};
     (void)state;
@@ -239,7 +248,7 @@ static void wrong_settings_of_the_command_line_are_refused(void **state)
         "sm.engin=pira", "sm.engine=no", "preset=old", "topology.x=1", "mtu", "mtu=7", "nothing=1"};
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        struct play_options options = {.stage = {.settings = &wrong[i], .setting_count = 1}};
+        struct line options = {.settings = {wrong[i]}};
         struct story story = {0};
         struct err err = {0};
         if (play("topology ring\nsm S0\n", &options, &story, &err) != -EINVAL)
@@ -295,7 +304,7 @@ static void the_same_seed_gives_the_same_trace(void **state)
 {
     static const char text[] = NET "drop 3%\nrun until settled limit 20s\n";
     struct story first = play_well(text), second = play_well(text);
-    struct play_options options = {.stage = {.seed_given = true, .seed = 2}};
+    struct line options = {.seed = 2};
     struct story other = {0};
     struct err err = {0};
     (void)state;
