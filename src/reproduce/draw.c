@@ -182,7 +182,7 @@ static void draw_series(struct drawing *drawing, const struct observation *obser
                         const char *name, struct charts *charts)
 {
     const struct plot *plot = drawing->plot;
-    const struct series *series = observation_series(observation, name);
+    const struct series *series = results_find_series(&observation->results, name);
     struct chart chart;
     if (!series || series->points.count == 0)
         return;

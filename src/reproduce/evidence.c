@@ -116,17 +116,7 @@ const char *observation_value(const struct observation *observation, const char 
 
 double observation_figure(const struct observation *observation, const char *figure)
 {
-    const struct figure *found = results_find(&observation->results, figure);
-    return found ? found->value : NAN;
-}
-
-const struct series *observation_series(const struct observation *observation, const char *name)
-{
-    const struct results *results = &observation->results;
-    for (size_t i = 0; i < results->series.count; i++)
-        if (strcmp(results->series.items[i].name, name) == 0)
-            return &results->series.items[i];
-    return NULL;
+    return results_value(&observation->results, figure);
 }
 
 bool observation_is_saturated(const struct observation *observation)

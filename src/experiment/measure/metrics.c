@@ -64,7 +64,7 @@ void metrics_gate(struct metrics *metrics, uint64_t now, uint32_t port, bool ope
     metrics->open_ports += before ? -1u : 1u;
     if (metrics->sends[end])
         stoppage_change(&metrics->stoppage, now, !before);
-    metrics_level(metrics, now, MEASURE_OPEN, metrics->open_ports);
+    metrics_tell(metrics, now, MEASURE_OPEN, metrics->open_ports);
 }
 
 void metrics_sent_smp(struct metrics *metrics, uint64_t now, uint32_t node, unsigned method)
@@ -73,22 +73,10 @@ void metrics_sent_smp(struct metrics *metrics, uint64_t now, uint32_t node, unsi
         collector_sent_smp(&metrics->collectors.items[i], now, node, method);
 }
 
-void metrics_level(struct metrics *metrics, uint64_t now, enum measure what, uint64_t level)
+void metrics_tell(struct metrics *metrics, uint64_t now, enum measure what, uint64_t value)
 {
     for (size_t i = 0; i < metrics->collectors.count; i++)
-        collector_set_level(&metrics->collectors.items[i], now, what, level);
-}
-
-void metrics_count(struct metrics *metrics, uint64_t now, enum measure what, uint64_t amount)
-{
-    for (size_t i = 0; i < metrics->collectors.count; i++)
-        collector_count(&metrics->collectors.items[i], now, what, amount);
-}
-
-void metrics_value(struct metrics *metrics, uint64_t now, enum measure what, uint64_t value)
-{
-    for (size_t i = 0; i < metrics->collectors.count; i++)
-        collector_value(&metrics->collectors.items[i], now, what, value);
+        collector_tell(&metrics->collectors.items[i], now, what, value);
 }
 
 /* ---- birth ---- */

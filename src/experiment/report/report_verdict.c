@@ -9,12 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-static double figure_of(const struct report_run *report, const char *name)
-{
-    const struct figure *figure = results_find(&report->results, name);
-    return figure ? figure->value : NAN;
-}
-
 double report_lost(const struct report_run *report)
 {
     double sum = NAN;
@@ -24,7 +18,7 @@ double report_lost(const struct report_run *report)
             strcmp(figure->unit, "packets") == 0 && isfinite(figure->value))
             sum = (isfinite(sum) ? sum : 0) + figure->value;
     }
-    return isfinite(sum) ? sum : figure_of(report, "lost");
+    return isfinite(sum) ? sum : results_value(&report->results, "lost");
 }
 
 uint64_t report_healing(const struct report_run *report, size_t *answered)
@@ -77,7 +71,7 @@ static void tell_actions(const struct report_run *report, struct text *out)
 
 static void tell_losses(const struct report_run *report, struct text *out)
 {
-    double lost = report_lost(report), made = figure_of(report, "made");
+    double lost = report_lost(report), made = results_value(&report->results, "made");
     char number[QUANTITY_BYTES], of[QUANTITY_BYTES], share[QUANTITY_BYTES];
     if (!isfinite(lost))
         return;

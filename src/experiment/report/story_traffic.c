@@ -14,16 +14,7 @@ enum { LABEL = 12, AMOUNT = 11, CURVE = 80 - LABEL - AMOUNT, PICTURES = 6 };
 
 static double figure(const struct story *story, const char *name)
 {
-    const struct figure *found = results_find(&story->results, name);
-    return found ? found->value : NAN;
-}
-
-static const struct series *series(const struct story *story, const char *name)
-{
-    for (size_t i = 0; i < story->results.series.count; i++)
-        if (strcmp(story->results.series.items[i].name, name) == 0)
-            return &story->results.series.items[i];
-    return NULL;
+    return results_value(&story->results, name);
 }
 
 static void put_quantity(const struct story *story, double value, const char *unit, unsigned width,
@@ -50,7 +41,7 @@ static void put_figure(const struct story *story, const char *name, const char *
 static void write_curve(const struct story *story, const struct canvas *canvas, const char *label,
                         const char *name, enum curve curve, struct text *out)
 {
-    const struct series *found = series(story, name);
+    const struct series *found = results_find_series(&story->results, name);
     double shown = found ? drawing_amount(canvas, found, curve) : 0;
     if (!(shown > 0))
         return;
@@ -120,7 +111,7 @@ void story_write_pictures(const struct story *story, struct text *out)
 
 static void write_overview(const struct story *story, struct text *out)
 {
-    const struct series *accepted = series(story, "accepted");
+    const struct series *accepted = results_find_series(&story->results, "accepted");
     if (!accepted || accepted->points.count == 0)
         return;
     struct canvas canvas = {.from = accepted->points.items[0].time,

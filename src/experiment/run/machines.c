@@ -158,8 +158,8 @@ static void ask(struct stage *stage, struct machine_order *order)
 
 static void note_waiting(struct stage *stage)
 {
-    metrics_level(stage->metrics, sim_now(stage->sim), MEASURE_MACHINES_WAITING,
-                  stage->machines.orders.count);
+    metrics_tell(stage->metrics, sim_now(stage->sim), MEASURE_MACHINES_WAITING,
+                 stage->machines.orders.count);
 }
 
 void machines_order(struct stage *stage, uint32_t number, enum vswitch_verb verb,
@@ -279,13 +279,13 @@ static void note_order(struct stage *stage, const struct machine_order *order,
     struct metrics *metrics = stage->metrics;
     uint64_t now = sim_now(stage->sim);
     bool done = result->state == VSWITCH_DONE;
-    metrics_count(metrics, now, done ? counts[order->verb] : MEASURE_MACHINES_FAILED, 1);
+    metrics_tell(metrics, now, done ? counts[order->verb] : MEASURE_MACHINES_FAILED, 1);
     if (!done)
         return;
-    metrics_count(metrics, now, MEASURE_MACHINES_SMPS,
-                  (uint64_t)result->function_smps + result->table_smps);
-    metrics_value(metrics, now, MEASURE_MACHINES_TIME, time_of(order, result));
-    metrics_level(metrics, now, MEASURE_MACHINES_RUNNING, stage->machines.running);
+    metrics_tell(metrics, now, MEASURE_MACHINES_SMPS,
+                 (uint64_t)result->function_smps + result->table_smps);
+    metrics_tell(metrics, now, MEASURE_MACHINES_TIME, time_of(order, result));
+    metrics_tell(metrics, now, MEASURE_MACHINES_RUNNING, stage->machines.running);
 }
 
 void machines_done(struct stage *stage, const struct machine_order *order,
@@ -468,7 +468,7 @@ static void note_downtime(struct stage *stage, uint64_t now, const struct guest_
     if (side->interruptions == *heard)
         return;
     *heard = side->interruptions;
-    metrics_value(stage->metrics, now, MEASURE_MACHINES_PAUSE, side->downtime_ps);
+    metrics_tell(stage->metrics, now, MEASURE_MACHINES_PAUSE, side->downtime_ps);
 }
 
 void machines_delivered(struct stage *stage, uint64_t now, const struct packet_view *packet)
