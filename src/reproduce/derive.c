@@ -48,14 +48,6 @@ static void copy_change(struct results *results, unsigned number)
     }
 }
 
-static void count_changes(struct results *results, unsigned first)
-{
-    unsigned number = first;
-    while (!isnan(change_figure(results, number, "time")))
-        number++;
-    results_set(results, "fault.changes", number - first, "changes");
-}
-
 static void copy_updates(struct results *results, unsigned number)
 {
     char name[NAME_BYTES];
@@ -98,7 +90,10 @@ void derive_figures(struct observation *observation)
     unsigned answer = find_answer(results);
     if (answer) {
         copy_change(results, answer);
-        count_changes(results, answer);
+        unsigned next = answer;
+        while (!isnan(change_figure(results, next, "time")))
+            next++;
+        results_set(results, "fault.changes", next - answer, "changes");
         copy_updates(results, answer);
     }
     derive_bits(results);

@@ -10,14 +10,6 @@ enum { COLUMNS = 5, LINE = 80 };
 static const unsigned widths[COLUMNS] = {30, 13, 13, 13, 7};
 static const char indent[] = "  "; /* of claims under their experiment */
 
-static void trim_line(struct text *out)
-{
-    while (out->length && out->data[out->length - 1] == ' ')
-        out->length--;
-    out->data[out->length] = 0;
-    text_putc(out, '\n');
-}
-
 static void put_row(struct text *out, const char *const cells[COLUMNS])
 {
     const char *rest[COLUMNS];
@@ -35,7 +27,9 @@ static void put_row(struct text *out, const char *const cells[COLUMNS])
             rest[i] += bytes + (rest[i][bytes] == ' ');
             more |= *rest[i] != 0;
         }
-        trim_line(out);
+        while (out->length && out->data[out->length - 1] == ' ')
+            out->length--;
+        text_putc(out, '\n');
     }
 }
 
@@ -105,16 +99,6 @@ static void put_reasons(struct text *out, const struct exhibit *exhibit,
     }
 }
 
-static void put_verdict(struct text *out, const struct exhibit *exhibit,
-                        const struct verdict *verdict)
-{
-    put_row(out, (const char *const[COLUMNS]){verdict->claim->text, verdict->claim->paper,
-                                              verdict->findings[PRESET_PAPER].measured,
-                                              verdict->findings[PRESET_TODAY].measured,
-                                              holds_text(verdict)});
-    put_reasons(out, exhibit, verdict);
-}
-
 static void put_unexpected(struct text *out, const struct verdict *verdict)
 {
     for (unsigned p = 0; p < CLAIM_PRESETS; p++) {
@@ -156,8 +140,14 @@ void reproduction_write_table(const struct reproduction *reproduction, struct te
     for (size_t e = 0; e < reproduction->exhibits.count; e++) {
         const struct exhibit *exhibit = &reproduction->exhibits.items[e];
         text_printf(out, "%s  %s\n", exhibit->recipe->name, exhibit->recipe->title);
-        for (size_t i = 0; i < exhibit->verdicts.count; i++)
-            put_verdict(out, exhibit, &exhibit->verdicts.items[i]);
+        for (size_t i = 0; i < exhibit->verdicts.count; i++) {
+            const struct verdict *verdict = &exhibit->verdicts.items[i];
+            put_row(out, (const char *const[COLUMNS]){verdict->claim->text, verdict->claim->paper,
+                                                      verdict->findings[PRESET_PAPER].measured,
+                                                      verdict->findings[PRESET_TODAY].measured,
+                                                      holds_text(verdict)});
+            put_reasons(out, exhibit, verdict);
+        }
         put_common_reasons(out, exhibit);
     }
     text_putc(out, '\n');

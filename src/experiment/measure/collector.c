@@ -183,16 +183,6 @@ static void look_at_level(struct collector *collector, uint64_t now)
     }
 }
 
-static void tick(struct collector *collector, uint64_t now)
-{
-    if (info_of(collector)->kind == MEASURE_OF_PACKETS)
-        look_at_packets(collector, now);
-    else if (counts(collector))
-        look_at_counter(collector, now);
-    else
-        look_at_level(collector, now);
-}
-
 /* ---- times ---- */
 
 uint64_t collector_next(const struct collector *collector)
@@ -215,7 +205,12 @@ void collector_look(struct collector *collector, uint64_t now)
     if (!collector->begun || collector->ended)
         return;
     if (collector->step && now >= collector->next) {
-        tick(collector, now);
+        if (info_of(collector)->kind == MEASURE_OF_PACKETS)
+            look_at_packets(collector, now);
+        else if (counts(collector))
+            look_at_counter(collector, now);
+        else
+            look_at_level(collector, now);
         collector->next += collector->step;
     }
     if (now >= collector->to) {

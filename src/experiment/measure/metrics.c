@@ -10,15 +10,10 @@
 
 /* ---- hearing ---- */
 
-static bool is_measuring(const struct metrics *metrics)
-{
-    return metrics->window.begun && !metrics->window.ended;
-}
-
 void metrics_delivered(struct metrics *metrics, uint64_t now, const struct packet_view *packet)
 {
     uint64_t latency = now - packet->made, network = now - packet->entered;
-    if (is_measuring(metrics)) {
+    if (metrics->window.begun && !metrics->window.ended) {
         summary_add(&metrics->latency, latency);
         summary_add(&metrics->network, network);
         summary_add(&metrics->hops, packet->hops);
@@ -135,16 +130,6 @@ void metrics_collect(struct metrics *metrics, const struct collection *collectio
     vec_push(&metrics->collectors, collector);
 }
 
-/* Without a window of its own, measuring begins with the first traffic. */
-static void begin_with_traffic(struct metrics *metrics)
-{
-    if (!metrics->window.given && !metrics->window.begun)
-        metrics->window.from = metrics->start;
-    for (size_t i = 0; i < metrics->collectors.count; i++)
-        collector_set_window(&metrics->collectors.items[i], metrics->window.from,
-                             metrics->window.to);
-}
-
 static uint32_t count_closed(const struct metrics *metrics)
 {
     uint32_t closed = 0;
@@ -170,7 +155,11 @@ void metrics_add_traffic(struct metrics *metrics, const struct traffic *traffic,
         metrics->start = metrics->next_watch = start;
         buckets_release(&metrics->timeline);
         buckets_init(&metrics->timeline, start, TIMELINE_WIDTH, TIMELINE_COLUMNS);
-        begin_with_traffic(metrics);
+        if (!metrics->window.given && !metrics->window.begun)
+            metrics->window.from = start; /* without a window of its own it begins here */
+        for (size_t i = 0; i < metrics->collectors.count; i++)
+            collector_set_window(&metrics->collectors.items[i], metrics->window.from,
+                                 metrics->window.to);
     }
     if (metrics->stoppage.counting)
         stoppage_begin(&metrics->stoppage, fabric_network_time(metrics->fabric), metrics->senders,
@@ -242,15 +231,6 @@ static void tell_deadlock(struct metrics *metrics, uint64_t now)
     text_release(&cycle);
 }
 
-static void watch(struct metrics *metrics, uint64_t now)
-{
-    struct data_totals totals;
-    fabric_data_totals(metrics->fabric, &totals);
-    if (totals.deadlocks > metrics->deadlocks)
-        tell_deadlock(metrics, now);
-    metrics->deadlocks = totals.deadlocks;
-}
-
 void metrics_look(struct metrics *metrics, uint64_t now)
 {
     if (metrics->any && now >= metrics->start && !metrics->stoppage.counting)
@@ -260,7 +240,11 @@ void metrics_look(struct metrics *metrics, uint64_t now)
         while (collector_next(&metrics->collectors.items[i]) <= now)
             collector_look(&metrics->collectors.items[i], now);
     if (now >= metrics->next_watch) {
-        watch(metrics, now);
+        struct data_totals totals;
+        fabric_data_totals(metrics->fabric, &totals);
+        if (totals.deadlocks > metrics->deadlocks)
+            tell_deadlock(metrics, now);
+        metrics->deadlocks = totals.deadlocks;
         metrics->next_watch = now + WATCH_EVERY;
     }
 }

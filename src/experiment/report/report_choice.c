@@ -164,14 +164,6 @@ static void take_y(struct report_sweep *sweep, const char *pattern)
     }
 }
 
-static void find_y(struct report_sweep *sweep)
-{
-    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
-        take_y(sweep, wanted[i]);
-    if (sweep->y.count == 0)
-        take_y(sweep, "*");
-}
-
 static int choose_y(struct report_sweep *sweep, const struct report_choice *choice, struct err *err)
 {
     sweep->saturated = sweep_find_figure(sweep, "saturated");
@@ -182,8 +174,10 @@ static int choose_y(struct report_sweep *sweep, const struct report_choice *choi
         if (!has(sweep->y.items, sweep->y.count, figure))
             vec_push(&sweep->y, figure);
     }
-    if (choice->y_count == 0)
-        find_y(sweep);
+    for (size_t i = 0; choice->y_count == 0 && i < sizeof wanted / sizeof wanted[0]; i++)
+        take_y(sweep, wanted[i]);
+    if (sweep->y.count == 0)
+        take_y(sweep, "*");
     return 0;
 }
 

@@ -358,10 +358,15 @@ static void put_event(const struct story_event *event, enum page_tone tone, cons
 
 /* Checks have their own table; what a manager says of many nodes at once is cut short. Once there
  * is too much, only what was done to the fabric and what managers complain of goes on. */
-static void put_events(const struct story *story, struct page *page)
+static void put_story(const struct story *story, struct page *page)
 {
+    static const char *const headings[] = {">at", "who", "what"};
     static const enum page_tone tones[] = {[STORY_ACTION] = PAGE_STRONG, [STORY_ALARM] = PAGE_BAD};
     size_t rows = 0;
+    if (!story->events.count)
+        return;
+    page_section(page, "The story");
+    page_begin_table(page, headings, 3);
     for (size_t i = 0, said; i < story->events.count && rows < 2 * EVENTS_SHOWN; i += said) {
         const struct story_event *event = &story->events.items[i];
         bool loud = event->kind == STORY_ACTION || event->kind == STORY_ALARM;
@@ -381,16 +386,6 @@ static void put_events(const struct story *story, struct page *page)
     if (rows >= EVENTS_SHOWN)
         put_event(&story->events.items[story->events.count - 1], PAGE_PLAIN,
                   "(events were left out; all are in the store)", page);
-}
-
-static void put_story(const struct report_run *report, struct page *page)
-{
-    static const char *const headings[] = {">at", "who", "what"};
-    if (!report->story.events.count)
-        return;
-    page_section(page, "The story");
-    page_begin_table(page, headings, 3);
-    put_events(&report->story, page);
     page_end_table(page);
 }
 
@@ -423,7 +418,7 @@ void report_run_page(const struct report_run *report, struct page *page)
         put_losses(report, page);
         put_numbers(report, page);
         put_checks(report, page);
-        put_story(report, page);
+        put_story(&report->story, page);
     }
     put_reproduction(report, page);
 }

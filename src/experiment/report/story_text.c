@@ -50,15 +50,6 @@ static void write_change(const struct story_change *change, struct text *out)
     text_put_wrapped(out, cause, 13);
 }
 
-static void write_check(const struct story_check *check, struct text *out)
-{
-    char time[TIME_TEXT_BYTES], line[COLUMNS * 8];
-    snprintf(line, sizeof line, "%s%s%s%s", check->line, check->finding[0] ? " (" : "",
-             check->finding, check->finding[0] ? ")" : "");
-    text_printf(out, "%12s %-7s", time_text(check->time, time), check->holds ? "ok" : "FAILED");
-    text_put_wrapped(out, line, 20);
-}
-
 /* Of each virtual machine that a scenario names: where it ended, and what its last move cost. */
 static void write_machines(const struct story *story, struct text *out)
 {
@@ -93,8 +84,15 @@ void story_write_summary(const struct story *story, struct text *out)
     story_write_traffic(story, out);
     if (story->checks.count) {
         text_printf(out, "\n%12s\n", "checked at");
-        for (size_t i = 0; i < story->checks.count; i++)
-            write_check(&story->checks.items[i], out);
+        for (size_t i = 0; i < story->checks.count; i++) {
+            const struct story_check *check = &story->checks.items[i];
+            char line[COLUMNS * 8];
+            snprintf(line, sizeof line, "%s%s%s%s", check->line, check->finding[0] ? " (" : "",
+                     check->finding, check->finding[0] ? ")" : "");
+            text_printf(out, "%12s %-7s", time_text(check->time, time),
+                        check->holds ? "ok" : "FAILED");
+            text_put_wrapped(out, line, 20);
+        }
     }
     text_printf(out,
                 "\n%u switches, %u adapters, %s simulated, %llu SMPs (%llu dropped by faults)\n",

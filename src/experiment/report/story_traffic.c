@@ -157,16 +157,6 @@ static void write_latency(const struct story *story, const char *label, const ch
     text_putc(out, '\n');
 }
 
-static void write_latencies(const struct story *story, struct text *out)
-{
-    if (isnan(figure(story, "latency.mean")))
-        return;
-    text_printf(out, "\n%*s%11s%11s%11s%11s%11s%11s\n", LABEL, "", "mean", "+/- 95 %", "p50", "p99",
-                "p99.9", "max");
-    write_latency(story, "latency", "latency", out);
-    write_latency(story, "in fabric", "network-latency", out);
-}
-
 static void write_count(const struct story *story, const char *label, const char *name, bool always,
                         struct text *out)
 {
@@ -191,24 +181,18 @@ static void write_losses(const struct story *story, struct text *out)
     write_count(story, "  of unaffected pairs", "unaffected.lost", true, out);
 }
 
-static void write_stops(const struct story *story, struct text *out)
-{
-    if (!(figure(story, "traffic.stopped.any") > 0))
-        return;
-    text_puts(out, "\n  senders stopped: ");
-    put_figure(story, "traffic.stopped.any", "s", 0, out);
-    text_puts(out, " at least one, ");
-    put_figure(story, "traffic.stopped.all", "s", 0, out);
-    text_puts(out, " all of them\n");
-}
-
 void story_write_traffic(const struct story *story, struct text *out)
 {
     if (isnan(figure(story, "made")))
         return;
     write_overview(story, out);
     write_rates(story, out);
-    write_latencies(story, out);
+    if (!isnan(figure(story, "latency.mean"))) {
+        text_printf(out, "\n%*s%11s%11s%11s%11s%11s%11s\n", LABEL, "", "mean", "+/- 95 %", "p50",
+                    "p99", "p99.9", "max");
+        write_latency(story, "latency", "latency", out);
+        write_latency(story, "in fabric", "network-latency", out);
+    }
     text_putc(out, '\n');
     write_count(story, "packets made", "made", true, out);
     write_count(story, "delivered", "delivered", true, out);
@@ -219,5 +203,11 @@ void story_write_traffic(const struct story *story, struct text *out)
     write_count(story, "sent again", "retried", false, out);
     write_count(story, "without a path", "unroutable", false, out);
     write_count(story, "deadlocks", "deadlocks", false, out);
-    write_stops(story, out);
+    if (figure(story, "traffic.stopped.any") > 0) {
+        text_puts(out, "\n  senders stopped: ");
+        put_figure(story, "traffic.stopped.any", "s", 0, out);
+        text_puts(out, " at least one, ");
+        put_figure(story, "traffic.stopped.all", "s", 0, out);
+        text_puts(out, " all of them\n");
+    }
 }

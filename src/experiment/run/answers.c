@@ -39,13 +39,6 @@ static bool holds_master(const struct stage *stage, const struct question *quest
                     stage_node_name(stage, question->node), sm ? "not master" : "not running");
 }
 
-static bool holds_conserved(struct stage *stage, struct complaint *complaint)
-{
-    struct err err = {0};
-    return (metrics_has_traffic(stage->metrics) && fabric_check_data(stage->fabric, &err) == 0) ||
-           complain(complaint, "%.200s", err.message[0] ? err.message : "there is no traffic");
-}
-
 /* True if there is one now, or was one; the complaint has a part of the circle. */
 static bool holds_deadlock(struct stage *stage, struct complaint *complaint)
 {
@@ -95,6 +88,7 @@ bool answer_question(struct stage *stage, const struct question *question,
                      struct complaint *complaint)
 {
     struct check_view view = stage_view(stage);
+    struct err err = {0};
     uint64_t count;
     complaint->text[0] = 0;
     switch (question->kind) {
@@ -108,7 +102,10 @@ bool answer_question(struct stage *stage, const struct question *question,
         return question_compare(question, count);
     case QUESTION_EVENT: return ledger_said(stage, question->text);
     case QUESTION_NO_EVENT: return !ledger_said(stage, question->text);
-    case QUESTION_CONSERVED: return holds_conserved(stage, complaint);
+    case QUESTION_CONSERVED:
+        return (metrics_has_traffic(stage->metrics) &&
+                fabric_check_data(stage->fabric, &err) == 0) ||
+               complain(complaint, "%.200s", err.message[0] ? err.message : "there is no traffic");
     case QUESTION_DEADLOCK: return holds_deadlock(stage, complaint);
     case QUESTION_NO_DEADLOCK: return !holds_deadlock(stage, complaint);
     case QUESTION_UNAFFECTED: return unaffected_holds(stage->unaffected, complaint);

@@ -44,20 +44,7 @@ static void begin_change(struct stage *stage, size_t seat, uint64_t now, const c
     vec_push(&stage->story->changes, change);
 }
 
-static void finish_change(struct stage *stage, size_t seat, uint64_t now)
-{
-    close_change(stage, seat, true);
-    stage->settled = now;
-}
-
 /* ---- listening ---- */
-
-/* Whoever is not master changes nothing. */
-static void hear_state(struct stage *stage, size_t seat, const char *text)
-{
-    if (strncmp(text, "standby", 7) == 0 || strncmp(text, "not active", 10) == 0)
-        ledger_give_up(stage, seat);
-}
 
 static void hear_event(void *context, uint64_t now, unsigned manager, const struct sm_event *event)
 {
@@ -67,9 +54,15 @@ static void hear_event(void *context, uint64_t now, unsigned manager, const stru
     bool alarm = event->kind == SM_EVENT_WARNING || event->kind == SM_EVENT_ERROR;
     story_tell(stage->story, alarm ? STORY_ALARM : STORY_EVENT, now, seat->name, "%s", event->text);
     switch (event->kind) {
-    case SM_EVENT_STATE: hear_state(stage, index, event->text); break;
+    case SM_EVENT_STATE: /* whoever is not master changes nothing */
+        if (strncmp(event->text, "standby", 7) == 0 || strncmp(event->text, "not active", 10) == 0)
+            ledger_give_up(stage, index);
+        break;
     case SM_EVENT_CHANGE: begin_change(stage, index, now, event->text); break;
-    case SM_EVENT_UP: finish_change(stage, index, now); break;
+    case SM_EVENT_UP:
+        close_change(stage, index, true);
+        stage->settled = now;
+        break;
     default: break;
     }
 }
@@ -101,14 +94,6 @@ static uint32_t find_lid(const struct stage *stage, unsigned lid)
     return TOPOLOGY_NONE;
 }
 
-static uint32_t receiver_of(const struct stage *stage, size_t seat,
-                            const struct sm_message *message)
-{
-    if (wire_get(message->mad, MAD_CLASS) != CLASS_SUBN_DIRECTED)
-        return find_lid(stage, message->lid);
-    return follow_route(&stage->topology, stage->places.items[seat].port, message->mad);
-}
-
 static void hear_sent(void *context, uint64_t now, unsigned manager,
                       const struct sm_message *message)
 {
@@ -128,7 +113,10 @@ static void hear_sent(void *context, uint64_t now, unsigned manager,
     if (!seat->open)
         return;
     if (smp.method == METHOD_SET)
-        smp.node = receiver_of(stage, index, message);
+        smp.node =
+            wire_get(message->mad, MAD_CLASS) == CLASS_SUBN_DIRECTED
+                ? follow_route(&stage->topology, stage->places.items[index].port, message->mad)
+                : find_lid(stage, message->lid);
     smp.routed = stage->story->changes.items[seat->change].routing != 0;
     change_book_note(&seat->book, now, &smp);
 }

@@ -155,13 +155,21 @@ static void pass_time(struct play *play, uint64_t until)
 
 /* ---- runs ---- */
 
-static int run_to(struct play *play, uint64_t until)
+/* What is due up to a time, at its time. */
+static int run_agenda(struct play *play, uint64_t until)
 {
     int status = perform_due(play);
-    while (status == 0 && next_due(play) <= until && !play->halted) {
+    while (status == 0 && next_due(play) <= until && next_due(play) != TIME_NEVER &&
+           !play->halted) {
         pass_time(play, next_due(play));
         status = play->halted ? 0 : perform_due(play);
     }
+    return status;
+}
+
+static int run_to(struct play *play, uint64_t until)
+{
+    int status = run_agenda(play, until);
     if (status == 0)
         pass_time(play, until);
     return status;
@@ -219,22 +227,12 @@ static void record(struct stage *stage, const char *line, unsigned number, bool 
                finding[0] ? " (" : "", finding, finding[0] ? ")" : "");
 }
 
-static void record_check(struct stage *stage, const struct statement *statement, bool holds,
-                         const char *finding)
-{
-    record(stage, statement->line, statement->word.line, holds, finding);
-}
-
 static int run_until_settled(struct play *play, const struct statement *statement)
 {
     struct stage *stage = &play->stage;
     struct complaint complaint;
     uint64_t limit;
-    int status = perform_due(play);
-    while (status == 0 && next_due(play) != TIME_NEVER && !play->halted) {
-        pass_time(play, next_due(play));
-        status = play->halted ? 0 : perform_due(play);
-    }
+    int status = run_agenda(play, TIME_NEVER);
     if (status == 0)
         status = later(play, statement->run.time, &statement->run.word, &limit);
     if (status || play->halted)
@@ -254,7 +252,7 @@ static int run_until_settled(struct play *play, const struct statement *statemen
             play->options->progress(play->options->context, sim_now(stage->sim), TIME_NEVER);
     }
     if (!is_settled(stage, &complaint) || !is_reported(stage, &complaint))
-        record_check(stage, statement, false, complaint.text);
+        record(stage, statement->line, statement->word.line, false, complaint.text);
     return 0;
 }
 
@@ -279,64 +277,45 @@ static int run(struct play *play, const struct statement *statement)
     return 0;
 }
 
-/* ---- checks ---- */
-
-static int check(struct play *play, const struct statement *statement)
-{
-    struct complaint complaint;
-    bool fine = answer_question(&play->stage, &statement->question, &complaint);
-    record_check(&play->stage, statement, fine, complaint.text);
-    return 0;
-}
-
 /* ---- all of it ---- */
 
 static int play_statement(struct play *play, const struct statement *statement)
 {
+    struct complaint complaint;
+    bool holds;
     switch (statement->kind) {
     case STATEMENT_ACTION: return schedule(play, statement);
     case STATEMENT_RUN: return run(play, statement);
-    case STATEMENT_CHECK: return check(play, statement);
+    case STATEMENT_CHECK:
+        holds = answer_question(&play->stage, &statement->question, &complaint);
+        record(&play->stage, statement->line, statement->word.line, holds, complaint.text);
+        return 0;
     default: return 0; /* said what there is */
     }
 }
 
-/* An action that no run comes to is a mistake: it would look as if it had been tried. */
-static int check_agenda(const struct play *play)
+/* An action that no run comes to is a mistake: it would look as if it had been tried. And nothing
+ * may get lost in the books, whatever the scenario was about. */
+static int check_end(struct play *play)
 {
-    struct cursor cursor = scenario_cursor(play->stage.scenario, play->err);
-    if (next_due(play) == TIME_NEVER || play->halted)
-        return 0;
-    const struct statement *statement = play->agenda.items[play->done].statement;
-    return word_error(&cursor, &statement->word, "no 'run' comes to this time");
-}
-
-/* Nothing may get lost in the books, whatever the scenario was about. */
-static void close_books(struct stage *stage)
-{
+    struct stage *stage = &play->stage;
+    struct cursor cursor = scenario_cursor(stage->scenario, play->err);
     struct err err = {0};
+    if (next_due(play) != TIME_NEVER && !play->halted)
+        return word_error(&cursor, &play->agenda.items[play->done].statement->word,
+                          "no 'run' comes to this time");
     if (!metrics_has_traffic(stage->metrics))
-        return;
-    bool fine = fabric_check_data(stage->fabric, &err) == 0;
-    record(stage, "conserved, at the end", 0, fine, fine ? "" : err.message);
-}
-
-static void finish_story(struct stage *stage)
-{
-    struct fabric_totals totals;
-    fabric_totals(stage->fabric, &totals);
-    stage->story->end = sim_now(stage->sim);
-    stage->story->hash = fabric_trace_hash(stage->fabric);
-    stage->story->smps = totals.smps_sent;
-    stage->story->lost = totals.smps_lost;
-    stage->story->hops = totals.hops;
-    measuring_publish(stage, stage->story->end);
+        return 0;
+    bool holds = fabric_check_data(stage->fabric, &err) == 0;
+    record(stage, "conserved, at the end", 0, holds, holds ? "" : err.message);
+    return 0;
 }
 
 int play_scenario(struct scenario *scenario, const struct play_options *options,
                   struct story *story, struct err *err)
 {
     struct play play = {.err = err, .options = options};
+    struct fabric_totals totals;
     int status = stage_build(&play.stage, scenario, story, err);
     if (status)
         return status;
@@ -346,12 +325,16 @@ int play_scenario(struct scenario *scenario, const struct play_options *options,
     for (size_t i = 0; i < scenario->statements.count && status == 0; i++)
         status = play_statement(&play, &scenario->statements.items[i]);
     if (status == 0)
-        status = check_agenda(&play);
-    if (status == 0)
-        close_books(&play.stage);
+        status = check_end(&play);
     for (size_t i = 0; i < play.stage.seats.count; i++)
         ledger_give_up(&play.stage, i);
-    finish_story(&play.stage);
+    fabric_totals(play.stage.fabric, &totals);
+    story->end = sim_now(play.stage.sim);
+    story->hash = fabric_trace_hash(play.stage.fabric);
+    story->smps = totals.smps_sent;
+    story->lost = totals.smps_lost;
+    story->hops = totals.hops;
+    measuring_publish(&play.stage, story->end);
     vec_release(&play.agenda);
     stage_release(&play.stage);
     return status;

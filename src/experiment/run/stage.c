@@ -147,13 +147,6 @@ static int set_attributes(struct stage *stage, struct err *err)
     return status;
 }
 
-static int choose_preset(struct stage *stage, const char **preset, struct err *err)
-{
-    const struct statement *statement = scenario_last(stage->scenario, STATEMENT_PRESET);
-    *preset = statement ? statement->words[0].text : "today";
-    return fabric_options_preset(&stage->options, *preset, err);
-}
-
 /* ---- managers ---- */
 
 /* `set sm` statements of the file, or the command line's. */
@@ -307,19 +300,11 @@ static int bind_statements(struct stage *stage, struct err *err)
     return status;
 }
 
-static void describe(struct stage *stage)
-{
-    for (size_t i = 0; i < stage->topology.nodes.count; i++)
-        if (stage->topology.nodes.items[i].kind == NODE_SWITCH)
-            stage->story->switches++;
-        else
-            stage->story->adapters++;
-}
-
 int stage_build(struct stage *stage, struct scenario *scenario, struct story *story,
                 struct err *err)
 {
-    const char *preset = NULL;
+    const struct statement *given = scenario_last(scenario, STATEMENT_PRESET);
+    const char *preset = given ? given->words[0].text : "today";
     const struct statement *seed = scenario_last(scenario, STATEMENT_SEED);
     const struct statement *deadlock = scenario_last(scenario, STATEMENT_ON_DEADLOCK);
     *stage = (struct stage){.scenario = scenario,
@@ -329,7 +314,7 @@ int stage_build(struct stage *stage, struct scenario *scenario, struct story *st
     topology_init(&stage->topology);
     story->file = arena_strdup(&story->arena, scenario->file);
     story->seed = seed ? seed->number : 1;
-    int status = choose_preset(stage, &preset, err);
+    int status = fabric_options_preset(&stage->options, preset, err);
     if (status == 0)
         status = set_attributes(stage, err);
     if (status == 0)
@@ -348,7 +333,11 @@ int stage_build(struct stage *stage, struct scenario *scenario, struct story *st
         stage_release(stage);
         return status;
     }
-    describe(stage);
+    for (size_t i = 0; i < stage->topology.nodes.count; i++)
+        if (stage->topology.nodes.items[i].kind == NODE_SWITCH)
+            story->switches++;
+        else
+            story->adapters++;
     stage->silent = mem_zalloc(stage->topology.nodes.count + 1, sizeof *stage->silent);
     stage->fabric = fabric_new(&stage->topology, &stage->options, story->seed);
     stage->sim = sim_new(stage->fabric);

@@ -228,13 +228,7 @@ static int read_statement(struct scenario *scenario, struct cursor *cursor, cons
 
 /* ---- files ---- */
 
-/* The current line as written, without comment and indentation. */
-static const char *copy_statement(const struct line_reader *reader, struct cursor *cursor)
-{
-    size_t start = cursor->words[0].column - 1;
-    return arena_strndup(reader->arena, reader->line + start, cursor->end.column - 1 - start);
-}
-
+/* Each statement keeps its line as written, without comment and indentation. */
 static int read_lines(struct scenario *scenario, const char *text, size_t length, struct err *err)
 {
     struct line_reader reader = {.file = scenario->file,
@@ -243,8 +237,12 @@ static int read_lines(struct scenario *scenario, const char *text, size_t length
                                  .arena = &scenario->arena,
                                  .err = err};
     struct cursor cursor;
-    while (line_reader_next(&reader, &cursor))
-        reader.status = read_statement(scenario, &cursor, copy_statement(&reader, &cursor));
+    while (line_reader_next(&reader, &cursor)) {
+        size_t start = cursor.words[0].column - 1;
+        reader.status = read_statement(
+            scenario, &cursor,
+            arena_strndup(reader.arena, reader.line + start, cursor.end.column - 1 - start));
+    }
     return reader.status;
 }
 
