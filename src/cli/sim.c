@@ -4,8 +4,8 @@
 #include "base/time.h"
 #include "cli/command.h"
 #include "experiment/report/run_folder.h"
-#include "experiment/report/story_text.h"
-#include "experiment/run/play.h"
+#include "experiment/report/run_text.h"
+#include "experiment/run/run.h"
 #include "wire/pcap.h"
 
 #include <langinfo.h>
@@ -54,7 +54,7 @@ struct sim_arguments {
     uint64_t seed;
     bool json, quiet;
     struct option_values settings;
-    struct play_options play;
+    struct run_options play;
     double begin, shown; /* on the clock */
 };
 
@@ -95,26 +95,26 @@ static void show_progress(void *context, uint64_t now, uint64_t until)
 
 /* ---- printing ---- */
 
-static void print_event(void *context, const struct story_event *event)
+static void print_event(void *context, const struct run_record_event *event)
 {
     const struct sim_arguments *arguments = context;
     struct text line = {0};
-    if (arguments->json ||
-        (arguments->quiet && (event->kind != STORY_CHECK || strcmp(event->who, "FAILED") != 0)))
+    if (arguments->json || (arguments->quiet &&
+                            (event->kind != RUN_RECORD_CHECK || strcmp(event->who, "FAILED") != 0)))
         return;
     progress_clear();
-    story_write_event(event, &line);
+    run_record_write_event(event, &line);
     fwrite(line.data, 1, line.length, stdout);
     text_release(&line);
 }
 
-static void print_end(const struct sim_arguments *arguments, const struct story *story)
+static void print_end(const struct sim_arguments *arguments, const struct run_record *run_record)
 {
     struct text text = {0};
     if (arguments->json)
-        story_write_json(story, &text);
+        run_record_write_json(run_record, &text);
     else
-        story_write_summary(story, &text);
+        run_record_write_summary(run_record, &text);
     const char *from = text.data;
     if (arguments->quiet && !arguments->json) { /* the last line only */
         for (const char *at = text.data; at[1]; at++)
@@ -137,9 +137,9 @@ static bool is_plain(void)
 /* ---- all together ---- */
 
 static int write_folder(const struct sim_arguments *arguments, const struct scenario *scenario,
-                        const struct story *story, struct err *err)
+                        const struct run_record *run_record, struct err *err)
 {
-    struct run_folder run = {.story = story,
+    struct run_folder run = {.run_record = run_record,
                              .scenario = scenario->text,
                              .topology = arguments->play.topology,
                              .settings = arguments->settings.items,
@@ -150,7 +150,7 @@ static int write_folder(const struct sim_arguments *arguments, const struct scen
 
 static int play(struct sim_arguments *arguments, struct scenario *scenario, struct err *err)
 {
-    struct story story = {.tell = print_event, .context = arguments, .plain = is_plain()};
+    struct run_record run_record = {.tell = print_event, .context = arguments, .plain = is_plain()};
     int status = arguments->out ? run_folder_make(arguments->out, err) : 0;
     for (size_t i = 0; i < arguments->settings.count && status == 0; i++)
         status = scenario_override(scenario, arguments->settings.items[i], err);
@@ -159,18 +159,18 @@ static int play(struct sim_arguments *arguments, struct scenario *scenario, stru
     if (status == 0 && arguments->pcap)
         status = pcap_open(&arguments->play.pcap, arguments->pcap, err);
     if (status == 0)
-        status = play_scenario(scenario, &arguments->play, &story, err);
+        status = run_scenario(scenario, &arguments->play, &run_record, err);
     progress_clear();
     int closed = pcap_close(arguments->play.pcap);
     if (status == 0 && closed < 0)
         status = err_at(err, -closed, arguments->pcap, 0, "%s", strerror(-closed));
     if (status == 0 && arguments->out)
-        status = write_folder(arguments, scenario, &story, err);
+        status = write_folder(arguments, scenario, &run_record, err);
     if (status == 0) {
-        print_end(arguments, &story);
-        status = story_failures(&story) ? EXIT_FAILS : EXIT_HOLDS;
+        print_end(arguments, &run_record);
+        status = run_record_failures(&run_record) ? EXIT_FAILS : EXIT_HOLDS;
     }
-    story_release(&story);
+    run_record_release(&run_record);
     return status;
 }
 

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/parse.h"
-#include "experiment/report/story_text.h"
+#include "experiment/report/run_text.h"
 #include "experiment/sweep/sweep_play.h"
 
 #include <stdio.h>
@@ -134,13 +134,13 @@ static int parse_arguments(struct sweep_arguments *arguments, int argc, char **a
 
 /* ---- replay ---- */
 
-static void print_event(void *context, const struct story_event *event)
+static void print_event(void *context, const struct run_record_event *event)
 {
     const struct sweep_arguments *arguments = context;
     struct text line = {0};
     if (arguments->json)
         return;
-    story_write_event(event, &line);
+    run_record_write_event(event, &line);
     fwrite(line.data, 1, line.length, stdout);
     text_release(&line);
 }
@@ -148,18 +148,18 @@ static void print_event(void *context, const struct story_event *event)
 static int play_run(struct sweep_arguments *arguments, const struct sweep *sweep,
                     const struct sweep_run *run, struct err *err)
 {
-    struct story story = {.tell = print_event, .context = arguments};
+    struct run_record run_record = {.tell = print_event, .context = arguments};
     struct text end = {0};
-    int status = sweep_play(sweep, run, &story, NULL, err);
+    int status = sweep_play(sweep, run, &run_record, NULL, err);
     if (status == 0) {
         if (arguments->json)
-            story_write_json(&story, &end);
+            run_record_write_json(&run_record, &end);
         else
-            story_write_summary(&story, &end);
+            run_record_write_summary(&run_record, &end);
         command_print("sweep", &end);
-        status = story_failures(&story) ? EXIT_FAILS : EXIT_HOLDS;
+        status = run_record_failures(&run_record) ? EXIT_FAILS : EXIT_HOLDS;
     }
-    story_release(&story);
+    run_record_release(&run_record);
     return status;
 }
 

@@ -1,14 +1,14 @@
 /* The scenario language: what is accepted keeps its words and places, and can be put on the stage
  * or is refused there; nothing is played. Only figure1 is built: generators take numbers of any
  * size, and other words may name files. */
-#include "experiment/run/stage.h"
+#include "experiment/run/setup.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void demand(bool holds)
+static void traffic_spec(bool holds)
 {
     if (!holds)
         abort();
@@ -16,7 +16,7 @@ static void demand(bool holds)
 
 static void check_word(const struct word *word, unsigned lines)
 {
-    demand(word->line >= 1 && word->line <= lines && word->column >= 1);
+    traffic_spec(word->line >= 1 && word->line <= lines && word->column >= 1);
 }
 
 static void check_statements(const struct scenario *scenario, unsigned lines)
@@ -25,11 +25,11 @@ static void check_statements(const struct scenario *scenario, unsigned lines)
     for (size_t i = 0; i < scenario->statements.count; i++) {
         const struct statement *statement = &scenario->statements.items[i];
         check_word(&statement->word, lines);
-        demand(statement->word.line > last && statement->line && statement->line[0]);
+        traffic_spec(statement->word.line > last && statement->line && statement->line[0]);
         last = statement->word.line;
         for (size_t j = 0; j < statement->word_count; j++) {
             check_word(&statement->words[j], lines);
-            demand(statement->words[j].text != NULL);
+            traffic_spec(statement->words[j].text != NULL);
         }
     }
 }
@@ -42,7 +42,7 @@ static bool is_harmless(const struct scenario *scenario)
         if (topology &&
             (statement->word_count != 1 || strcmp(statement->words[0].text, "figure1") != 0))
             return false;
-        if (statement->kind == STATEMENT_TRAFFIC && statement->demand->file_word.text)
+        if (statement->kind == STATEMENT_TRAFFIC && statement->traffic_spec->file_word.text)
             return false;
         for (size_t j = 0; statement->kind == STATEMENT_MANAGER && j < statement->word_count; j++)
             if (strcmp(statement->words[j].text, "user_routes") == 0)
@@ -53,17 +53,17 @@ static bool is_harmless(const struct scenario *scenario)
 
 static void put_on_stage(struct scenario *scenario)
 {
-    struct stage stage;
-    struct story *story = mem_zalloc(1, sizeof *story);
+    struct setup setup;
+    struct run_record *run_record = mem_zalloc(1, sizeof *run_record);
     struct err err = {0};
-    int status = stage_build(&stage, scenario, story, &err);
-    demand(status <= 0 && (status == 0 || err.message[0]));
+    int status = setup_build(&setup, scenario, run_record, &err);
+    traffic_spec(status <= 0 && (status == 0 || err.message[0]));
     if (status == 0) {
-        demand(stage.seats.count == stage.places.count);
-        stage_release(&stage);
+        traffic_spec(setup.seats.count == setup.places.count);
+        setup_release(&setup);
     }
-    story_release(story);
-    mem_free(story);
+    run_record_release(run_record);
+    mem_free(run_record);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -75,8 +75,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         lines += data[i] == '\n';
     int status = scenario_read_text(&scenario, "fuzz", (const char *)data, size, &err);
     if (status) {
-        demand(status < 0 && err.message[0] && strcmp(err.file, "fuzz") == 0);
-        demand(err.line <= lines);
+        traffic_spec(status < 0 && err.message[0] && strcmp(err.file, "fuzz") == 0);
+        traffic_spec(err.line <= lines);
         return 0;
     }
     check_statements(&scenario, lines);

@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void demand(bool holds)
+static void traffic_spec(bool holds)
 {
     if (!holds)
         abort();
@@ -19,13 +19,13 @@ static void check_links(const struct topology *topology)
 {
     for (uint32_t i = 0; i < topology->ports.count; i++) {
         const struct topology_port *port = &topology->ports.items[i];
-        demand(port->node < topology->nodes.count);
+        traffic_spec(port->node < topology->nodes.count);
         if (port->peer == TOPOLOGY_NONE)
             continue;
-        demand(port->peer < topology->ports.count && port->peer != i);
-        demand(topology->ports.items[port->peer].peer == i);
-        demand(topology_port_number(topology, i) != 0);
-        demand(link_data_rate(port->width, port->speed) > 0);
+        traffic_spec(port->peer < topology->ports.count && port->peer != i);
+        traffic_spec(topology->ports.items[port->peer].peer == i);
+        traffic_spec(topology_port_number(topology, i) != 0);
+        traffic_spec(link_data_rate(port->width, port->speed) > 0);
     }
 }
 
@@ -35,9 +35,10 @@ static void check_writing(const struct topology *topology)
     struct text first = {0}, second = {0};
     topology_init(&again);
     topology_write_ibnetdiscover(topology, &first);
-    demand(topology_read(&again, from_bytes("written", first.data, first.length, NULL)) == 0);
+    traffic_spec(topology_read(&again, from_bytes("written", first.data, first.length, NULL)) == 0);
     topology_write_ibnetdiscover(&again, &second);
-    demand(first.length == second.length && memcmp(first.data, second.data, first.length) == 0);
+    traffic_spec(first.length == second.length &&
+                 memcmp(first.data, second.data, first.length) == 0);
     topology_release(&again);
     text_release(&first);
     text_release(&second);
@@ -49,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct err err;
     topology_init(&topology);
     int error = topology_read(&topology, from_bytes("fuzz", (const char *)data, size, &err));
-    demand(error <= 0 && (error == 0) == (topology.nodes.count > 0));
+    traffic_spec(error <= 0 && (error == 0) == (topology.nodes.count > 0));
     if (!error) {
         struct graph graph;
         struct topology_summary summary;

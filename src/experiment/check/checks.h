@@ -8,7 +8,7 @@
 #ifndef WEFT_EXPERIMENT_CHECK_CHECKS_H
 #define WEFT_EXPERIMENT_CHECK_CHECKS_H
 
-#include "experiment/scenario/question.h"
+#include "experiment/scenario/check_parse.h"
 #include "host/sim/sim.h"
 
 #define NO_MANAGER UINT32_MAX

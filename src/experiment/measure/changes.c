@@ -17,17 +17,17 @@ void sent_add(struct sent *sent, unsigned method, unsigned attribute)
 
 /* ---- noting ---- */
 
-void change_book_begin(struct change_book *book, uint32_t nodes)
+void change_record_begin(struct change_record *book, uint32_t nodes)
 {
-    change_book_release(book);
+    change_record_release(book);
     book->nodes = nodes;
     book->written = mem_zalloc(nodes + 1, sizeof *book->written);
 }
 
-void change_book_release(struct change_book *book)
+void change_record_release(struct change_record *book)
 {
     mem_free(book->written);
-    *book = (struct change_book){0};
+    *book = (struct change_record){0};
 }
 
 static bool is_table(const struct change_smp *smp)
@@ -38,7 +38,7 @@ static bool is_table(const struct change_smp *smp)
     return id == ATTRIBUTE_LINEAR_FORWARDING_TABLE || id == ATTRIBUTE_RANDOM_FORWARDING_TABLE;
 }
 
-void change_book_note(struct change_book *book, uint64_t now, const struct change_smp *smp)
+void change_record_note(struct change_record *book, uint64_t now, const struct change_smp *smp)
 {
     sent_add(&book->sent, smp->method, smp->attribute);
     if (smp->method == METHOD_GET)
@@ -75,9 +75,9 @@ static void tell_time(struct teller *teller, const char *what, uint64_t from, ui
     tell(teller, what, to > from ? (double)(to - from) / 1e12 : 0, "s");
 }
 
-static void tell_phases(struct teller *teller, const struct story_change *change)
+static void tell_phases(struct teller *teller, const struct run_record_change *change)
 {
-    uint64_t routing = story_routing(change);
+    uint64_t routing = run_record_routing(change);
     uint64_t tables = change->end - routing - change->computing;
     tell(teller, "begin", (double)change->begin / 1e12, "s");
     tell_time(teller, "time", change->begin, change->end);
@@ -102,7 +102,7 @@ static void tell_kinds(struct teller *teller, const char *method, const uint64_t
     }
 }
 
-static void tell_smps(struct teller *teller, const struct change_book *book)
+static void tell_smps(struct teller *teller, const struct change_record *book)
 {
     tell(teller, "smps", (double)(book->gets + book->sets), "SMPs");
     tell(teller, "discover.smps", (double)book->discover, "SMPs");
@@ -122,7 +122,7 @@ static int compare_times(const void *a, const void *b)
 }
 
 /* The times are sorted in place: the book is closed. */
-static void tell_updates(struct teller *teller, const struct change_book *book)
+static void tell_updates(struct teller *teller, const struct change_record *book)
 {
     char name[64];
     uint32_t count = 0;
@@ -139,19 +139,19 @@ static void tell_updates(struct teller *teller, const struct change_book *book)
         results_add_point(teller->results, series, book->written[i], (i + 1.0) / count);
 }
 
-void change_book_close(struct change_book *book, struct story *story, size_t index)
+void change_record_close(struct change_record *book, struct run_record *run_record, size_t index)
 {
-    struct story_change *change = &story->changes.items[index];
-    struct teller teller = {&story->results, index + 1};
+    struct run_record_change *change = &run_record->changes.items[index];
+    struct teller teller = {&run_record->results, index + 1};
     change->gets = book->gets;
     change->sets = book->sets;
     change->blocks = book->blocks;
     if (index >= CHANGES_TOLD) {
-        change_book_release(book);
+        change_record_release(book);
         return;
     }
     tell_phases(&teller, change);
     tell_smps(&teller, book);
     tell_updates(&teller, book);
-    change_book_release(book);
+    change_record_release(book);
 }

@@ -9,7 +9,7 @@
 #ifndef WEFT_EXPERIMENT_MEASURE_CHANGES_H
 #define WEFT_EXPERIMENT_MEASURE_CHANGES_H
 
-#include "experiment/measure/story.h"
+#include "experiment/measure/run_record.h"
 #include "wire/mad.h"
 
 /* Requests that managers sent, by attribute; beyond these are the vendors' own. */
@@ -21,7 +21,7 @@ void sent_add(struct sent *sent, unsigned method, unsigned attribute);
 
 enum { CHANGES_TOLD = 200 }; /* the first ones of a run have figures of their own */
 
-struct change_book {
+struct change_record {
     struct sent sent;
     uint64_t gets, sets, blocks; /* blocks: of forwarding tables */
     uint64_t discover, distribute;
@@ -37,12 +37,12 @@ struct change_smp {
     bool routed;        /* routes have been computed in this change */
 };
 
-void change_book_begin(struct change_book *book, uint32_t nodes);
-void change_book_note(struct change_book *book, uint64_t now, const struct change_smp *smp);
+void change_record_begin(struct change_record *book, uint32_t nodes);
+void change_record_note(struct change_record *book, uint64_t now, const struct change_smp *smp);
 /* Ends it: the story's change gets its counts, the results its figures ("change.3.compute.time")
  * and the series of updated tables ("change.3.updated": the share, of the switches that were
  * written to, of those whose last block is out). */
-void change_book_close(struct change_book *book, struct story *story, size_t change);
-void change_book_release(struct change_book *book);
+void change_record_close(struct change_record *book, struct run_record *run_record, size_t change);
+void change_record_release(struct change_record *book);
 
 #endif

@@ -25,7 +25,7 @@ static struct measured measure(struct metrics *metrics, uint64_t now,
 
 static void set_rates(struct metrics *metrics, const struct measured *m)
 {
-    struct results *results = &metrics->story->results;
+    struct results *results = &metrics->run_record->results;
     double made = (double)(m->after.made - m->before.made);
     double delivered = (double)(m->after.delivered - m->before.delivered);
     double bytes = (double)(m->after.delivered_bytes - m->before.delivered_bytes);
@@ -65,7 +65,7 @@ static void set_one_latency(struct results *results, const char *name,
 
 static void set_latencies(struct metrics *metrics)
 {
-    struct results *results = &metrics->story->results;
+    struct results *results = &metrics->run_record->results;
     if (metrics->latency.count == 0)
         return;
     set_one_latency(results, "latency", &metrics->latency, &metrics->latency_cells,
@@ -80,7 +80,7 @@ static void set_latencies(struct metrics *metrics)
  * fabric itself may have come to rest. */
 static void judge(struct metrics *metrics, const struct measured *m)
 {
-    struct story *story = metrics->story;
+    struct run_record *run_record = metrics->run_record;
     char text[STEADY_TEXT_BYTES];
     struct steady_window window = {.made = m->after.made - m->before.made,
                                    .delivered = m->after.delivered - m->before.delivered,
@@ -91,16 +91,16 @@ static void judge(struct metrics *metrics, const struct measured *m)
     enum steady_verdict verdict = steady_judge(&window);
     bool steady = metrics->always ? !batches_have_trend(&metrics->network_batches, true)
                                   : verdict == STEADY_YES;
-    story->verdict = arena_strdup(&story->arena, steady_text(verdict, &window, text));
+    run_record->verdict = arena_strdup(&run_record->arena, steady_text(verdict, &window, text));
     if (verdict == STEADY_UNKNOWN)
         return;
-    results_set(&story->results, "steady", steady, "");
-    results_set(&story->results, "saturated", verdict == STEADY_SATURATED, "");
+    results_set(&run_record->results, "steady", steady, "");
+    results_set(&run_record->results, "saturated", verdict == STEADY_SATURATED, "");
 }
 
 static void set_window(struct metrics *metrics, uint64_t now, const struct data_totals *totals)
 {
-    struct results *results = &metrics->story->results;
+    struct results *results = &metrics->run_record->results;
     if (!metrics->window.begun)
         return;
     struct measured m = measure(metrics, now, totals);
@@ -116,7 +116,7 @@ static void set_window(struct metrics *metrics, uint64_t now, const struct data_
 
 static void set_totals(struct metrics *metrics, const struct data_totals *totals)
 {
-    struct results *results = &metrics->story->results;
+    struct results *results = &metrics->run_record->results;
     uint64_t lost = 0;
     char name[LOSS_NAME_BYTES];
     results_set(results, "made", (double)totals->made, "packets");
@@ -139,7 +139,7 @@ static void set_totals(struct metrics *metrics, const struct data_totals *totals
 
 static void set_stoppage(struct metrics *metrics, uint64_t now)
 {
-    struct results *results = &metrics->story->results;
+    struct results *results = &metrics->run_record->results;
     struct stoppage_figures stopped = stoppage_figures(&metrics->stoppage, now);
     results_set(results, "traffic.stopped.any", stopped.any, "s");
     results_set(results, "traffic.stopped.any.longest", stopped.any_longest, "s");
@@ -154,7 +154,7 @@ static void set_stoppage(struct metrics *metrics, uint64_t now)
 static bool clean_series(struct metrics *metrics, const char *name, const char *unit,
                          size_t *series)
 {
-    struct results *results = &metrics->story->results;
+    struct results *results = &metrics->run_record->results;
     for (size_t i = 0; i < metrics->collectors.count; i++) {
         const struct collection *collection = metrics->collectors.items[i].collection;
         if (collect_is_series(collection->how) && strcmp(collection->name, name) == 0)
@@ -174,7 +174,7 @@ static uint64_t bucket_begin(const struct buckets *buckets, size_t bucket)
 static void set_rate_series(struct metrics *metrics, const char *name, const char *unit,
                             unsigned column, uint64_t now)
 {
-    struct results *results = &metrics->story->results;
+    struct results *results = &metrics->run_record->results;
     const struct buckets *buckets = &metrics->timeline;
     size_t series;
     if (!clean_series(metrics, name, unit, &series))
@@ -190,7 +190,7 @@ static void set_rate_series(struct metrics *metrics, const char *name, const cha
 static void set_total_series(struct metrics *metrics, const char *name, unsigned first,
                              unsigned last, uint64_t now)
 {
-    struct results *results = &metrics->story->results;
+    struct results *results = &metrics->run_record->results;
     const struct buckets *buckets = &metrics->timeline;
     size_t series;
     double sum = 0;
@@ -207,7 +207,7 @@ static void set_total_series(struct metrics *metrics, const char *name, unsigned
 
 static void set_latency_series(struct metrics *metrics)
 {
-    struct results *results = &metrics->story->results;
+    struct results *results = &metrics->run_record->results;
     const struct buckets *buckets = &metrics->timeline;
     size_t series;
     if (!clean_series(metrics, "latency", "s", &series))

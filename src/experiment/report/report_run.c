@@ -33,7 +33,7 @@ int report_run_read(struct report_run *report, struct result_store *store,
     if (status == 0)
         status = result_store_read_results(store, run->id, &report->results, err);
     if (status == 0)
-        status = result_store_read_story(store, run->id, &report->story, err);
+        status = result_store_read_story(store, run->id, &report->run_record, err);
     if (status)
         report_run_release(report);
     return status;
@@ -41,7 +41,7 @@ int report_run_read(struct report_run *report, struct result_store *store,
 
 void report_run_release(struct report_run *report)
 {
-    story_release(&report->story);
+    run_record_release(&report->run_record);
     results_release(&report->results);
     arena_release(&report->arena);
 }
@@ -64,7 +64,7 @@ static void put_tiles(const struct report_run *report, struct page *page)
                  {"latency.mean", "mean latency"},
                  {"latency.p99", "latency, 99th percentile"}};
     char number[QUANTITY_BYTES];
-    const struct story *story = &report->story;
+    const struct run_record *run_record = &report->run_record;
     size_t answered = 0;
     uint64_t healing = report_healing(report, &answered);
     double lost = report_lost(report);
@@ -82,18 +82,18 @@ static void put_tiles(const struct report_run *report, struct page *page)
                                     number),
                       known[i].label);
     }
-    page_tile(page, quantity_text((double)story->smps, "", number), "SMPs sent");
-    page_tile(page, quantity_text(time_seconds(story->end), "s", number), "simulated");
+    page_tile(page, quantity_text((double)run_record->smps, "", number), "SMPs sent");
+    page_tile(page, quantity_text(time_seconds(run_record->end), "s", number), "simulated");
     page_end_tiles(page);
 }
 
 static void put_top(const struct report_run *report, struct page *page)
 {
-    const struct story *story = &report->story;
+    const struct run_record *run_record = &report->run_record;
     struct text lead = {0}, verdict = {0};
     char time[QUANTITY_BYTES];
-    text_printf(&lead, "%u switches, %u adapters, %s simulated", story->switches, story->adapters,
-                quantity_moment(story->end, time));
+    text_printf(&lead, "%u switches, %u adapters, %s simulated", run_record->switches,
+                run_record->adapters, quantity_moment(run_record->end, time));
     if (report->run.point && report->run.point[0])
         text_printf(&lead, "; %s", report->run.point);
     if (report->run.repetition > 1)
@@ -101,9 +101,9 @@ static void put_top(const struct report_run *report, struct page *page)
     page_begin(page, base_name(report->run.name), lead.data);
     bool good = report_run_verdict(report, &verdict);
     page_verdict(page,
-                 !good                 ? PAGE_BAD
-                 : story->checks.count ? PAGE_GOOD
-                                       : PAGE_PLAIN,
+                 !good                      ? PAGE_BAD
+                 : run_record->checks.count ? PAGE_GOOD
+                                            : PAGE_PLAIN,
                  verdict.data);
     if (!report->run.failed)
         put_tiles(report, page);
@@ -123,7 +123,7 @@ static void put_picture(const struct report_run *report, struct page *page)
     topology_init(&topology);
     int status = topology_read(&topology, from_text("topology", text, &err));
     if (status == 0)
-        status = report_picture(&topology, &report->story, &svg, &err);
+        status = report_picture(&topology, &report->run_record, &svg, &err);
     if (status == 0)
         page_picture(page, svg.data, "As the run began. Red dashes: what the scenario touched.");
     else
@@ -153,7 +153,7 @@ static void put_timeline(const struct report_run *report, struct page *page)
     struct timeline timeline;
     struct windows windows = {0};
     char at[QUANTITY_BYTES];
-    timeline_init(&timeline, &report->story, &report->results);
+    timeline_init(&timeline, &report->run_record, &report->results);
     timeline_windows(&timeline, ZOOMS, &windows);
     page_section(page, "What happened when");
     page_subsection(page, windows.items[0].from > 0 ? "While traffic flowed" : "The whole run");
@@ -175,16 +175,16 @@ static void put_changes(const struct report_run *report, struct page *page)
     static const char *const headings[] = {">at",      "cause",       ">detect", ">discover",
                                            ">compute", ">distribute", ">in all", ">gets",
                                            ">sets",    ">blocks"};
-    const struct story *story = &report->story;
+    const struct run_record *run_record = &report->run_record;
     struct timeline timeline;
     char at[QUANTITY_BYTES], number[QUANTITY_BYTES];
-    if (!story->changes.count)
+    if (!run_record->changes.count)
         return;
     page_section(page, "The managers’ changes");
-    timeline_init(&timeline, story, &report->results);
+    timeline_init(&timeline, run_record, &report->results);
     page_begin_table(page, headings, sizeof headings / sizeof headings[0]);
-    for (size_t i = 0; i < story->changes.count && i < CHANGES_SHOWN; i++) {
-        const struct story_change *change = &story->changes.items[i];
+    for (size_t i = 0; i < run_record->changes.count && i < CHANGES_SHOWN; i++) {
+        const struct run_record_change *change = &run_record->changes.items[i];
         uint64_t total = change->end - change->begin;
         page_cell(page, "%s", quantity_moment(change->begin, at));
         page_cell(page, "%s%s", change->cause, change->finished ? "" : " (given up)");
@@ -200,8 +200,8 @@ static void put_changes(const struct report_run *report, struct page *page)
     }
     page_end_table(page);
     page_note(page, "Gets and sets are SMPs; blocks are sets of forwarding tables.");
-    if (story->changes.count > CHANGES_SHOWN)
-        page_note(page, "%zu more are in the store.", story->changes.count - CHANGES_SHOWN);
+    if (run_record->changes.count > CHANGES_SHOWN)
+        page_note(page, "%zu more are in the store.", run_record->changes.count - CHANGES_SHOWN);
     timeline_release(&timeline);
 }
 
@@ -317,14 +317,14 @@ static void put_numbers(const struct report_run *report, struct page *page)
 static void put_checks(const struct report_run *report, struct page *page)
 {
     static const char *const headings[] = {">at", "", "check", "found"};
-    const struct story *story = &report->story;
+    const struct run_record *run_record = &report->run_record;
     char at[QUANTITY_BYTES];
-    if (!story->checks.count)
+    if (!run_record->checks.count)
         return;
     page_section(page, "Checks");
     page_begin_table(page, headings, 4);
-    for (size_t i = 0; i < story->checks.count; i++) {
-        const struct story_check *check = &story->checks.items[i];
+    for (size_t i = 0; i < run_record->checks.count; i++) {
+        const struct run_record_check *check = &run_record->checks.items[i];
         page_cell(page, "%s", quantity_moment(check->time, at));
         page_toned_cell(page, check->holds ? PAGE_GOOD : PAGE_BAD,
                         check->holds ? "holds" : "FAILS");
@@ -335,19 +335,19 @@ static void put_checks(const struct report_run *report, struct page *page)
 }
 
 /* How many events from here on were said by the same manager at the same moment. */
-static size_t chorus(const struct story *story, size_t first)
+static size_t chorus(const struct run_record *run_record, size_t first)
 {
-    const struct story_event *events = story->events.items;
+    const struct run_record_event *events = run_record->events.items;
     size_t count = 1;
-    while (events[first].kind == STORY_EVENT && first + count < story->events.count &&
-           events[first + count].kind == STORY_EVENT &&
+    while (events[first].kind == RUN_RECORD_EVENT && first + count < run_record->events.count &&
+           events[first + count].kind == RUN_RECORD_EVENT &&
            events[first + count].time == events[first].time &&
            strcmp(events[first + count].who, events[first].who) == 0)
         count++;
     return count;
 }
 
-static void put_event(const struct story_event *event, enum page_tone tone, const char *text,
+static void put_event(const struct run_record_event *event, enum page_tone tone, const char *text,
                       struct page *page)
 {
     char at[QUANTITY_BYTES];
@@ -358,21 +358,22 @@ static void put_event(const struct story_event *event, enum page_tone tone, cons
 
 /* Checks have their own table; what a manager says of many nodes at once is cut short. Once there
  * is too much, only what was done to the fabric and what managers complain of goes on. */
-static void put_story(const struct story *story, struct page *page)
+static void put_story(const struct run_record *run_record, struct page *page)
 {
     static const char *const headings[] = {">at", "who", "what"};
-    static const enum page_tone tones[] = {[STORY_ACTION] = PAGE_STRONG, [STORY_ALARM] = PAGE_BAD};
+    static const enum page_tone tones[] = {
+        [RUN_RECORD_ACTION] = PAGE_STRONG, [RUN_RECORD_ALARM] = PAGE_BAD};
     size_t rows = 0;
-    if (!story->events.count)
+    if (!run_record->events.count)
         return;
     page_section(page, "The story");
     page_begin_table(page, headings, 3);
-    for (size_t i = 0, said; i < story->events.count && rows < 2 * EVENTS_SHOWN; i += said) {
-        const struct story_event *event = &story->events.items[i];
-        bool loud = event->kind == STORY_ACTION || event->kind == STORY_ALARM;
-        said = chorus(story, i);
+    for (size_t i = 0, said; i < run_record->events.count && rows < 2 * EVENTS_SHOWN; i += said) {
+        const struct run_record_event *event = &run_record->events.items[i];
+        bool loud = event->kind == RUN_RECORD_ACTION || event->kind == RUN_RECORD_ALARM;
+        said = chorus(run_record, i);
         size_t shown = said > CHORUS_SHOWN + 1 ? CHORUS_SHOWN : said;
-        if (event->kind == STORY_CHECK || (rows >= EVENTS_SHOWN && !loud))
+        if (event->kind == RUN_RECORD_CHECK || (rows >= EVENTS_SHOWN && !loud))
             continue;
         for (size_t e = 0; e < shown; e++)
             put_event(&event[e], loud ? tones[event->kind] : PAGE_PLAIN, event[e].text, page);
@@ -384,7 +385,7 @@ static void put_story(const struct story *story, struct page *page)
         rows += shown + (shown < said);
     }
     if (rows >= EVENTS_SHOWN)
-        put_event(&story->events.items[story->events.count - 1], PAGE_PLAIN,
+        put_event(&run_record->events.items[run_record->events.count - 1], PAGE_PLAIN,
                   "(events were left out; all are in the store)", page);
     page_end_table(page);
 }
@@ -418,7 +419,7 @@ void report_run_page(const struct report_run *report, struct page *page)
         put_losses(report, page);
         put_numbers(report, page);
         put_checks(report, page);
-        put_story(&report->story, page);
+        put_story(&report->run_record, page);
     }
     put_reproduction(report, page);
 }
@@ -431,7 +432,7 @@ int report_run_plot(const struct report_run *report, const char *path, bool keep
     struct windows windows = {0};
     struct chart charts[TIMELINE_PANELS];
     size_t left_out;
-    timeline_init(&timeline, &report->story, &report->results);
+    timeline_init(&timeline, &report->run_record, &report->results);
     timeline_windows(&timeline, 1, &windows);
     size_t count = timeline_charts(&timeline, &windows.items[windows.count - 1], charts, &left_out);
     int status = chart_gnuplot(charts, count, path, keep, err);

@@ -40,24 +40,24 @@ static uint64_t picoseconds(double time)
     return isfinite(time) && time < 1e7 ? (uint64_t)(time * 1e12 + 0.5) : 0;
 }
 
-const struct story_event *timeline_cause(const struct timeline *timeline, size_t change)
+const struct run_record_event *timeline_cause(const struct timeline *timeline, size_t change)
 {
     /* Who measured when it began would have measured what it answers. */
     if (isfinite(figure_of(timeline, change, "begin")) &&
         isnan(time_of(timeline, change, PHASE_DETECT)))
         return NULL;
-    const struct story *story = timeline->story;
-    const struct story_change *changes = story->changes.items;
+    const struct run_record *run_record = timeline->run_record;
+    const struct run_record_change *changes = run_record->changes.items;
     uint64_t since = 0;
-    const struct story_event *cause = NULL;
+    const struct run_record_event *cause = NULL;
     for (size_t i = 0; i < change; i++) /* what came before was answered by that */
         if (strcmp(changes[i].who, changes[change].who) == 0 && changes[i].begin > since)
             since = changes[i].begin;
-    for (size_t i = 0; i < story->events.count; i++) {
-        const struct story_event *event = &story->events.items[i];
+    for (size_t i = 0; i < run_record->events.count; i++) {
+        const struct run_record_event *event = &run_record->events.items[i];
         if (event->time > changes[change].begin)
             break;
-        if (event->kind == STORY_ACTION && event->time >= since)
+        if (event->kind == RUN_RECORD_ACTION && event->time >= since)
             cause = event;
     }
     return cause;
@@ -65,8 +65,8 @@ const struct story_event *timeline_cause(const struct timeline *timeline, size_t
 
 static void find_phases(struct timeline *timeline, size_t index)
 {
-    const struct story_change *change = &timeline->story->changes.items[index];
-    const struct story_event *cause = timeline_cause(timeline, index);
+    const struct run_record_change *change = &timeline->run_record->changes.items[index];
+    const struct run_record_event *cause = timeline_cause(timeline, index);
     double detect = time_of(timeline, index, PHASE_DETECT);
     double discover = time_of(timeline, index, PHASE_DISCOVER);
     uint64_t begin = change->begin, end = change->end > begin ? change->end : begin;
@@ -86,11 +86,11 @@ static void find_phases(struct timeline *timeline, size_t index)
     add_phase(timeline, index, PHASE_DISTRIBUTE, routed, end);
 }
 
-void timeline_init(struct timeline *timeline, const struct story *story,
+void timeline_init(struct timeline *timeline, const struct run_record *run_record,
                    const struct results *results)
 {
-    *timeline = (struct timeline){.story = story, .results = results};
-    for (size_t i = 0; i < story->changes.count; i++)
+    *timeline = (struct timeline){.run_record = run_record, .results = results};
+    for (size_t i = 0; i < run_record->changes.count; i++)
         find_phases(timeline, i);
 }
 
@@ -166,8 +166,8 @@ static uint64_t widest_step(const struct results *results)
 
 static struct window window_of(const struct timeline *timeline, size_t change, uint64_t room)
 {
-    const struct story_change *c = &timeline->story->changes.items[change];
-    const struct story_event *cause = timeline_cause(timeline, change);
+    const struct run_record_change *c = &timeline->run_record->changes.items[change];
+    const struct run_record_event *cause = timeline_cause(timeline, change);
     uint64_t detect = timeline_phase_time(timeline, change, PHASE_DETECT);
     uint64_t from = c->begin - (detect <= c->begin ? detect : c->begin);
     uint64_t to = c->end > from ? c->end : from;
@@ -175,7 +175,7 @@ static struct window window_of(const struct timeline *timeline, size_t change, u
     margin = margin > room ? margin : room;
     return (struct window){
         .from = from > margin ? from - margin : 0,
-        .to = to + margin < timeline->story->end ? to + margin : timeline->story->end,
+        .to = to + margin < timeline->run_record->end ? to + margin : timeline->run_record->end,
         .origin = cause ? cause->time : c->begin,
         .first = change,
         .last = change,
@@ -204,7 +204,7 @@ static void find_windows(const struct timeline *timeline, struct windows *found)
 {
     uint64_t room = 4 * widest_step(timeline->results);
     struct windows all = {0};
-    for (size_t i = 0; i < timeline->story->changes.count; i++)
+    for (size_t i = 0; i < timeline->run_record->changes.count; i++)
         vec_push(&all, window_of(timeline, i, room));
     if (all.count)
         qsort(all.items, all.count, sizeof *all.items, compare_windows);
@@ -225,7 +225,7 @@ static void find_windows(const struct timeline *timeline, struct windows *found)
 static struct window whole_run(const struct timeline *timeline)
 {
     const struct results *results = timeline->results;
-    const struct story *story = timeline->story;
+    const struct run_record *run_record = timeline->run_record;
     uint64_t first = UINT64_MAX;
     for (size_t i = 0; i < results->series.count; i++) {
         const struct series *series = &results->series.items[i];
@@ -233,9 +233,10 @@ static struct window whole_run(const struct timeline *timeline)
             series->points.items[0].time < first)
             first = series->points.items[0].time;
     }
-    return (struct window){.from = first < story->end && first > story->end / 3 ? first : 0,
-                           .to = story->end,
-                           .last = story->changes.count ? story->changes.count - 1 : 0,
+    return (struct window){.from =
+                               first < run_record->end && first > run_record->end / 3 ? first : 0,
+                           .to = run_record->end,
+                           .last = run_record->changes.count ? run_record->changes.count - 1 : 0,
                            .moment = ""};
 }
 
@@ -399,7 +400,7 @@ static bool is_worth_it(const struct results *results, size_t index, const struc
 static void add_moments(const struct timeline *timeline, const struct window *window,
                         struct chart *chart)
 {
-    const struct story *story = timeline->story;
+    const struct run_record *run_record = timeline->run_record;
     double origin = time_seconds(window->origin);
     for (size_t i = 0; i < timeline->phases.count; i++) {
         const struct phase *phase = &timeline->phases.items[i];
@@ -411,9 +412,10 @@ static void add_moments(const struct timeline *timeline, const struct window *wi
                        quantity_text(time_seconds(phase->to - phase->from), "s", time),
                        phase->kind);
     }
-    for (size_t i = 0; i < story->events.count; i++) {
-        const struct story_event *event = &story->events.items[i];
-        if (event->kind == STORY_ACTION && event->time >= window->from && event->time <= window->to)
+    for (size_t i = 0; i < run_record->events.count; i++) {
+        const struct run_record_event *event = &run_record->events.items[i];
+        if (event->kind == RUN_RECORD_ACTION && event->time >= window->from &&
+            event->time <= window->to)
             chart_add_mark(chart, time_seconds(event->time) - origin, event->text);
     }
 }

@@ -25,10 +25,10 @@ uint64_t report_healing(const struct report_run *report, size_t *answered)
 {
     struct timeline timeline;
     uint64_t longest = 0;
-    timeline_init(&timeline, &report->story, &report->results);
-    for (size_t i = 0; i < report->story.changes.count; i++) {
-        const struct story_change *change = &report->story.changes.items[i];
-        const struct story_event *cause = timeline_cause(&timeline, i);
+    timeline_init(&timeline, &report->run_record, &report->results);
+    for (size_t i = 0; i < report->run_record.changes.count; i++) {
+        const struct run_record_change *change = &report->run_record.changes.items[i];
+        const struct run_record_event *cause = timeline_cause(&timeline, i);
         if (!cause || !change->finished)
             continue;
         ++*answered;
@@ -39,23 +39,24 @@ uint64_t report_healing(const struct report_run *report, size_t *answered)
     return longest;
 }
 
-static size_t count_actions(const struct story *story, const struct story_event **first)
+static size_t count_actions(const struct run_record *run_record,
+                            const struct run_record_event **first)
 {
     size_t count = 0;
-    for (size_t i = 0; i < story->events.count; i++) {
-        if (story->events.items[i].kind != STORY_ACTION)
+    for (size_t i = 0; i < run_record->events.count; i++) {
+        if (run_record->events.items[i].kind != RUN_RECORD_ACTION)
             continue;
         if (count++ == 0)
-            *first = &story->events.items[i];
+            *first = &run_record->events.items[i];
     }
     return count;
 }
 
 static void tell_actions(const struct report_run *report, struct text *out)
 {
-    const struct story_event *first = NULL;
+    const struct run_record_event *first = NULL;
     char time[QUANTITY_BYTES], at[QUANTITY_BYTES];
-    size_t answered = 0, actions = count_actions(&report->story, &first);
+    size_t answered = 0, actions = count_actions(&report->run_record, &first);
     uint64_t healing = report_healing(report, &answered);
     quantity_text(time_seconds(healing), "s", time);
     if (actions == 1 && answered)
@@ -89,8 +90,8 @@ static void tell_losses(const struct report_run *report, struct text *out)
 
 bool report_run_verdict(const struct report_run *report, struct text *out)
 {
-    size_t checks = report->story.checks.count;
-    unsigned failures = story_failures(&report->story);
+    size_t checks = report->run_record.checks.count;
+    unsigned failures = run_record_failures(&report->run_record);
     if (report->run.failed) {
         text_printf(out, "The run came to no end: %s", report->run.error);
         return false;

@@ -2,8 +2,8 @@
 
 #include "base/file.h"
 #include "experiment/report/report.h"
+#include "experiment/report/run_text.h"
 #include "experiment/report/series_text.h"
-#include "experiment/report/story_text.h"
 #include "experiment/store/result_store.h"
 
 #include <errno.h>
@@ -37,12 +37,12 @@ static void put_file(const char *folder, const char *name, struct text *text, in
 static void write_command(const struct run_folder *run, struct text *out)
 {
     text_puts(out, "weft sim ");
-    text_put_shell_word(out, run->story->file);
+    text_put_shell_word(out, run->run_record->file);
     for (size_t i = 0; i < run->setting_count; i++) {
         text_puts(out, " --set ");
         text_put_shell_word(out, run->settings[i]);
     }
-    text_printf(out, " --seed %" PRIu64, run->story->seed);
+    text_printf(out, " --seed %" PRIu64, run->run_record->seed);
 }
 
 static int write_store(const char *folder, const struct run_folder *run, struct err *err)
@@ -57,13 +57,13 @@ static int write_store(const char *folder, const struct run_folder *run, struct 
     if (status)
         return status;
     write_command(run, &command);
-    struct result_run stored = {.seed = run->story->seed,
+    struct result_run stored = {.seed = run->run_record->seed,
                                 .replay = command.data,
-                                .name = run->story->file,
+                                .name = run->run_record->file,
                                 .scenario = run->scenario,
                                 .topology = run->topology->data,
                                 .wall_s = run->wall_s};
-    status = result_store_add(store, &stored, run->story, &run->story->results, err);
+    status = result_store_add(store, &stored, run->run_record, &run->run_record->results, err);
     result_store_close(store);
     text_release(&command);
     return status;
@@ -71,19 +71,19 @@ static int write_store(const char *folder, const struct run_folder *run, struct 
 
 int run_folder_write(const char *folder, const struct run_folder *run, struct err *err)
 {
-    const struct story *story = run->story;
+    const struct run_record *run_record = run->run_record;
     struct text text = {0};
     int status = 0;
-    for (size_t i = 0; i < story->events.count; i++)
-        story_write_event(&story->events.items[i], &text);
+    for (size_t i = 0; i < run_record->events.count; i++)
+        run_record_write_event(&run_record->events.items[i], &text);
     put_file(folder, "timeline.txt", &text, &status, err);
-    story_write_summary(story, &text);
+    run_record_write_summary(run_record, &text);
     put_file(folder, "summary.txt", &text, &status, err);
-    story_write_json(story, &text);
+    run_record_write_json(run_record, &text);
     put_file(folder, "run.json", &text, &status, err);
-    figures_write_csv(&story->results, &text);
+    figures_write_csv(&run_record->results, &text);
     put_file(folder, "figures.csv", &text, &status, err);
-    series_write_csv(&story->results, &text);
+    series_write_csv(&run_record->results, &text);
     put_file(folder, "series.csv", &text, &status, err);
     text_puts(&text, run->scenario);
     put_file(folder, "scenario.weft", &text, &status, err);

@@ -9,10 +9,10 @@
 #define WEFT_EXPERIMENT_REPORT_RUN_FOLDER_H
 
 #include "base/err.h"
-#include "experiment/measure/story.h"
+#include "experiment/measure/run_record.h"
 
 struct run_folder {
-    const struct story *story;
+    const struct run_record *run_record;
     const char *scenario; /* its text */
     const struct text *topology;
     const char *const *settings; /* of the command line: "key=value" */

@@ -1,7 +1,7 @@
 #include "experiment/run/flows.h"
 
 #include "experiment/measure/metrics.h"
-#include "experiment/run/stage.h"
+#include "experiment/run/setup.h"
 
 #include <errno.h>
 #include <libgen.h>
@@ -28,108 +28,109 @@ static unsigned long flow_of(const struct statement *setting)
     return *number ? strtoul(number + 1, NULL, 10) : 0;
 }
 
-static int apply_settings(struct demand *demand, size_t number, struct stage *stage,
+static int apply_settings(struct traffic_spec *traffic_spec, size_t number, struct setup *setup,
                           struct err *err)
 {
     int status = 0;
-    for (size_t i = 0; i < stage->scenario->statements.count && status == 0; i++) {
-        const struct statement *setting = &stage->scenario->statements.items[i];
-        struct cursor cursor = statement_cursor(stage->scenario, setting, err);
+    for (size_t i = 0; i < setup->scenario->statements.count && status == 0; i++) {
+        const struct statement *setting = &setup->scenario->statements.items[i];
+        struct cursor cursor = statement_cursor(setup->scenario, setting, err);
         if (flows_is_setting(setting) && (flow_of(setting) == 0 || flow_of(setting) == number))
-            status = demand_set(demand, &setting->words[1], &setting->words[2], &cursor);
+            status =
+                traffic_spec_set(traffic_spec, &setting->words[1], &setting->words[2], &cursor);
     }
     return status;
 }
 
 /* A setting for a flow that is not there would pass unnoticed. */
-static int check_numbers(const struct stage *stage, struct err *err)
+static int check_numbers(const struct setup *setup, struct err *err)
 {
-    for (size_t i = 0; i < stage->scenario->statements.count; i++) {
-        const struct statement *setting = &stage->scenario->statements.items[i];
-        struct cursor cursor = statement_cursor(stage->scenario, setting, err);
+    for (size_t i = 0; i < setup->scenario->statements.count; i++) {
+        const struct statement *setting = &setup->scenario->statements.items[i];
+        struct cursor cursor = statement_cursor(setup->scenario, setting, err);
         if (flows_is_setting(setting) &&
-            (stage->flows.count == 0 || flow_of(setting) > stage->flows.count))
+            (setup->flows.count == 0 || flow_of(setting) > setup->flows.count))
             return word_error(&cursor, &setting->words[0], "there are %zu 'traffic' statements",
-                              stage->flows.count);
+                              setup->flows.count);
     }
     return 0;
 }
 
 /* ---- binding ---- */
 
-int flows_bind(struct stage *stage, struct err *err)
+int flows_bind(struct setup *setup, struct err *err)
 {
-    struct scenario *scenario = stage->scenario;
+    struct scenario *scenario = setup->scenario;
     struct cursor cursor = scenario_cursor(scenario, err);
     char file[4096];
     snprintf(file, sizeof file, "%s", scenario->file);
     const char **machines;
-    size_t machine_count = machines_names(stage, &machines);
-    struct demand_world world = {&stage->topology, &stage->options, dirname(file), machines,
-                                 machine_count};
+    size_t machine_count = machines_names(setup, &machines);
+    struct traffic_spec_world world = {&setup->topology, &setup->options, dirname(file), machines,
+                                       machine_count};
     int status = 0;
     for (size_t i = 0; i < scenario->statements.count && status == 0; i++) {
         const struct statement *statement = &scenario->statements.items[i];
         if (statement->kind != STATEMENT_TRAFFIC)
             continue;
-        struct demand demand = *statement->demand;
-        struct flow flow = {.stopped = demand.stopped};
-        status = stage->flows.count < FLOWS_MOST
+        struct traffic_spec traffic_spec = *statement->traffic_spec;
+        struct flow flow = {.stopped = traffic_spec.stopped};
+        status = setup->flows.count < FLOWS_MOST
                      ? 0
                      : word_error(&cursor, &statement->word, "more than %d traffics", FLOWS_MOST);
         if (status == 0)
-            status = apply_settings(&demand, stage->flows.count + 1, stage, err);
+            status = apply_settings(&traffic_spec, setup->flows.count + 1, setup, err);
         if (status == 0)
-            status = demand_bind(&demand, &world, &cursor, &flow.traffic);
+            status = traffic_spec_bind(&traffic_spec, &world, &cursor, &flow.traffic);
         if (status == 0)
-            vec_push(&stage->flows, flow);
+            vec_push(&setup->flows, flow);
     }
     mem_free(machines);
-    return status ? status : check_numbers(stage, err);
+    return status ? status : check_numbers(setup, err);
 }
 
-void flows_release(struct stage *stage)
+void flows_release(struct setup *setup)
 {
-    for (size_t i = 0; i < stage->flows.count; i++)
-        traffic_release(&stage->flows.items[i].traffic);
-    vec_release(&stage->flows);
+    for (size_t i = 0; i < setup->flows.count; i++)
+        traffic_release(&setup->flows.items[i].traffic);
+    vec_release(&setup->flows);
 }
 
 /* ---- running ---- */
 
-static void start(struct stage *stage, struct flow *flow)
+static void start(struct setup *setup, struct flow *flow)
 {
-    flow->number = fabric_add_traffic(stage->fabric, &flow->traffic);
+    flow->number = fabric_add_traffic(setup->fabric, &flow->traffic);
     flow->running = true;
-    metrics_add_traffic(stage->metrics, &flow->traffic, flow->traffic.start_ps);
+    metrics_add_traffic(setup->metrics, &flow->traffic, flow->traffic.start_ps);
 }
 
-void flows_begin(struct stage *stage)
+void flows_begin(struct setup *setup)
 {
-    for (size_t i = 0; i < stage->flows.count; i++)
-        if (!stage->flows.items[i].stopped)
-            start(stage, &stage->flows.items[i]);
+    for (size_t i = 0; i < setup->flows.count; i++)
+        if (!setup->flows.items[i].stopped)
+            start(setup, &setup->flows.items[i]);
 }
 
-int flows_start(struct stage *stage, uint64_t number, struct err *err)
+int flows_start(struct setup *setup, uint64_t number, struct err *err)
 {
-    struct flow *flow = &stage->flows.items[number - 1];
-    uint64_t now = sim_now(stage->sim);
+    struct flow *flow = &setup->flows.items[number - 1];
+    uint64_t now = sim_now(setup->sim);
     if (flow->running)
         return err_set(err, EALREADY, "traffic %u is running already", (unsigned)number);
     if (flow->traffic.stop_ps <= now)
         return err_set(err, EINVAL, "traffic %u was to stop before this", (unsigned)number);
     flow->traffic.start_ps = now;
-    start(stage, flow);
+    start(setup, flow);
     return 0;
 }
 
-int flows_stop(struct stage *stage, uint64_t number, struct err *err)
+int flows_stop(struct setup *setup, uint64_t number, struct err *err)
 {
-    struct flow *flow = &stage->flows.items[number - 1];
+    struct flow *flow = &setup->flows.items[number - 1];
     if (!flow->running)
         return err_set(err, ESRCH, "traffic %u is not running", (unsigned)number);
-    fabric_stop_traffic(stage->fabric, flow->number);
+    fabric_stop_traffic(setup->fabric, flow->number);
     flow->running = false;
     return 0;
 }

@@ -3,9 +3,9 @@
 #define WEFT_EXPERIMENT_RUN_FLOWS_H
 
 #include "base/err.h"
-#include "experiment/scenario/demand.h"
+#include "experiment/scenario/traffic_spec.h"
 
-struct stage;
+struct setup;
 struct statement;
 
 /* Flows are numbered from 1 on, as their statements stand in the file. */
@@ -18,12 +18,12 @@ struct flow {
 
 /* The command line's settings about traffic: traffic.KEY for all, traffic.N.KEY for one. */
 bool flows_is_setting(const struct statement *statement);
-int flows_bind(struct stage *stage, struct err *err);
-void flows_release(struct stage *stage);
+int flows_bind(struct setup *setup, struct err *err);
+void flows_release(struct setup *setup);
 
 /* Those that are not started by an action. */
-void flows_begin(struct stage *stage);
-int flows_start(struct stage *stage, uint64_t flow, struct err *err);
-int flows_stop(struct stage *stage, uint64_t flow, struct err *err);
+void flows_begin(struct setup *setup);
+int flows_start(struct setup *setup, uint64_t flow, struct err *err);
+int flows_stop(struct setup *setup, uint64_t flow, struct err *err);
 
 #endif

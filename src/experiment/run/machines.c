@@ -3,8 +3,8 @@
 #include "base/time.h"
 #include "experiment/check/machines_check.h"
 #include "experiment/measure/metrics.h"
+#include "experiment/run/setup.h"
 #include "experiment/run/shared_port.h"
-#include "experiment/run/stage.h"
 #include "topology/virtual.h"
 
 #include <inttypes.h>
@@ -13,11 +13,11 @@
 
 /* ---- binding ---- */
 
-uint32_t machines_add(struct stage *stage, const char *name, bool named)
+uint32_t machines_add(struct setup *setup, const char *name, bool named)
 {
-    struct machines *machines = &stage->machines;
+    struct machines *machines = &setup->machines;
     uint32_t number = (uint32_t)machines->items.count;
-    const char *kept = arena_strdup(&stage->story->arena, name);
+    const char *kept = arena_strdup(&setup->run_record->arena, name);
     name_map_add(&machines->by_name, kept, number);
     vec_push(
         &machines->items,
@@ -26,20 +26,20 @@ uint32_t machines_add(struct stage *stage, const char *name, bool named)
     return number;
 }
 
-static int bind_start(struct stage *stage, const struct action *action, struct cursor *cursor)
+static int bind_start(struct setup *setup, const struct action *action, struct cursor *cursor)
 {
     const struct word *word = &action->machine.name_word;
     if (!vswitch_guid(word->text))
         return word_error(cursor, word, "'%.80s' is no name for a machine", word->text);
-    if (name_map_get(&stage->machines.by_name, word->text) == MAP_NONE)
-        machines_add(stage, word->text, true);
+    if (name_map_get(&setup->machines.by_name, word->text) == MAP_NONE)
+        machines_add(setup, word->text, true);
     return 0;
 }
 
-static bool is_hypervisor(const struct stage *stage, uint32_t node)
+static bool is_hypervisor(const struct setup *setup, uint32_t node)
 {
-    const struct topology_node *at = &stage->topology.nodes.items[node];
-    return at->kind == NODE_ADAPTER && topology_function(&stage->topology, at->first_port + 1) == 0;
+    const struct topology_node *at = &setup->topology.nodes.items[node];
+    return at->kind == NODE_ADAPTER && topology_function(&setup->topology, at->first_port + 1) == 0;
 }
 
 int machines_set(const struct word *key, const struct word *value, struct cursor *cursor)
@@ -54,68 +54,68 @@ int machines_set(const struct word *key, const struct word *value, struct cursor
     return word_unknown(cursor, value, "model of machines", models, 2);
 }
 
-int machines_bind(struct stage *stage, struct err *err)
+int machines_bind(struct setup *setup, struct err *err)
 {
-    struct cursor cursor = scenario_cursor(stage->scenario, err);
+    struct cursor cursor = scenario_cursor(setup->scenario, err);
     int status = 0;
-    stage->machines.first_order = stage->machines.first_churn = TIME_NEVER;
-    for (size_t i = 0; i < stage->scenario->statements.count && status == 0; i++) {
-        const struct statement *statement = &stage->scenario->statements.items[i];
+    setup->machines.first_order = setup->machines.first_churn = TIME_NEVER;
+    for (size_t i = 0; i < setup->scenario->statements.count && status == 0; i++) {
+        const struct statement *statement = &setup->scenario->statements.items[i];
         if (statement->kind == STATEMENT_ACTION && statement->action.kind == ACTION_START_MACHINE)
-            status = bind_start(stage, &statement->action, &cursor);
+            status = bind_start(setup, &statement->action, &cursor);
         if (statement->kind == STATEMENT_SET && strcmp(statement->words[0].text, "vm") == 0)
-            stage->machines.is_shared = strcmp(statement->words[2].text, "shared-port") == 0;
+            setup->machines.is_shared = strcmp(statement->words[2].text, "shared-port") == 0;
     }
-    for (uint32_t node = 0; node < stage->topology.nodes.count; node++)
-        if (is_hypervisor(stage, node))
-            vec_push(&stage->machines.hypervisors, node);
+    for (uint32_t node = 0; node < setup->topology.nodes.count; node++)
+        if (is_hypervisor(setup, node))
+            vec_push(&setup->machines.hypervisors, node);
     return status;
 }
 
-int machines_bind_action(const struct stage *stage, const struct action *action,
+int machines_bind_action(const struct setup *setup, const struct action *action,
                          struct cursor *cursor)
 {
     const struct word *name = &action->machine.name_word;
-    bool any_adapter = stage->machines.is_shared && action->node != TOPOLOGY_NONE &&
-                       stage->topology.nodes.items[action->node].kind == NODE_ADAPTER;
-    if (name->text && name_map_get(&stage->machines.by_name, name->text) == MAP_NONE)
+    bool any_adapter = setup->machines.is_shared && action->node != TOPOLOGY_NONE &&
+                       setup->topology.nodes.items[action->node].kind == NODE_ADAPTER;
+    if (name->text && name_map_get(&setup->machines.by_name, name->text) == MAP_NONE)
         return word_error(cursor, name, "no 'vm start' starts '%.80s'", name->text);
-    if (action->node != TOPOLOGY_NONE && !any_adapter && !is_hypervisor(stage, action->node))
+    if (action->node != TOPOLOGY_NONE && !any_adapter && !is_hypervisor(setup, action->node))
         return word_error(cursor, &action->node_word,
                           "'%.80s' is no hypervisor: generators make them by vfs=N",
                           action->node_word.text);
-    if (stage->machines.is_shared && action->node == TOPOLOGY_NONE &&
+    if (setup->machines.is_shared && action->node == TOPOLOGY_NONE &&
         action->kind != ACTION_STOP_MACHINE)
         return word_error(cursor, name->text ? name : &action->when_word,
                           "machines at shared ports need a place that is named");
     return 0;
 }
 
-size_t machines_names(const struct stage *stage, const char ***names)
+size_t machines_names(const struct setup *setup, const char ***names)
 {
-    size_t count = stage->machines.items.count;
+    size_t count = setup->machines.items.count;
     *names = mem_alloc((count + 1) * sizeof **names);
     for (size_t i = 0; i < count; i++)
-        (*names)[i] = stage->machines.items.items[i].name;
+        (*names)[i] = setup->machines.items.items[i].name;
     return count;
 }
 
 /* Guests make the fabric carry data, so there are none where nothing would be sent. */
-void machines_begin(struct stage *stage)
+void machines_begin(struct setup *setup)
 {
-    struct machines *machines = &stage->machines;
-    for (size_t i = 0; i < machines->items.count && stage->flows.count; i++) {
-        machines->items.items[i].guest = fabric_add_guest(stage->fabric);
-        sim_paths_add_guest(stage->paths, machines->items.items[i].guest,
+    struct machines *machines = &setup->machines;
+    for (size_t i = 0; i < machines->items.count && setup->flows.count; i++) {
+        machines->items.items[i].guest = fabric_add_guest(setup->fabric);
+        sim_paths_add_guest(setup->paths, machines->items.items[i].guest,
                             machines->items.items[i].guid);
     }
     if (machines->is_shared)
-        machines->shared = shared_port_new(stage);
+        machines->shared = shared_port_new(setup);
 }
 
-void machines_release(struct stage *stage)
+void machines_release(struct setup *setup)
 {
-    struct machines *machines = &stage->machines;
+    struct machines *machines = &setup->machines;
     shared_port_free(machines->shared);
     for (size_t i = 0; i < machines->churns.count; i++)
         vec_release(&machines->churns.items[i].machines);
@@ -131,19 +131,19 @@ void machines_release(struct stage *stage)
 /* ---- asking ---- */
 
 /* The number of the first master, or NO_MANAGER. */
-static uint32_t find_master(const struct stage *stage)
+static uint32_t find_master(const struct setup *setup)
 {
-    for (size_t i = 0; i < stage->seats.count; i++) {
-        const struct sm *sm = stage_manager(stage, i);
+    for (size_t i = 0; i < setup->seats.count; i++) {
+        const struct sm *sm = setup_manager(setup, i);
         if (sm && sm_state(sm) == SM_MASTER)
-            return stage->places.items[i].manager;
+            return setup->places.items[i].manager;
     }
     return NO_MANAGER;
 }
 
-static void ask(struct stage *stage, struct machine_order *order)
+static void ask(struct setup *setup, struct machine_order *order)
 {
-    const struct machine *machine = &stage->machines.items.items[order->machine];
+    const struct machine *machine = &setup->machines.items.items[order->machine];
     struct vswitch_request request = {.verb = order->verb,
                                       .guid = machine->guid,
                                       .name = machine->name,
@@ -151,73 +151,73 @@ static void ask(struct stage *stage, struct machine_order *order)
                                       .mode = order->mode};
     struct err reason = {0};
     order->ticket = 0;
-    order->manager = find_master(stage);
+    order->manager = find_master(setup);
     if (order->manager != NO_MANAGER)
-        order->ticket = sim_vm_ask(stage->sim, order->manager, &request, &reason);
+        order->ticket = sim_vm_ask(setup->sim, order->manager, &request, &reason);
 }
 
-static void note_waiting(struct stage *stage)
+static void note_waiting(struct setup *setup)
 {
-    metrics_tell(stage->metrics, sim_now(stage->sim), MEASURE_MACHINES_WAITING,
-                 stage->machines.orders.count);
+    metrics_tell(setup->metrics, sim_now(setup->sim), MEASURE_MACHINES_WAITING,
+                 setup->machines.orders.count);
 }
 
-void machines_order(struct stage *stage, uint32_t number, enum vswitch_verb verb,
+void machines_order(struct setup *setup, uint32_t number, enum vswitch_verb verb,
                     uint32_t hypervisor, enum vswitch_mode mode)
 {
-    struct machines *machines = &stage->machines;
+    struct machines *machines = &setup->machines;
     struct machine *machine = &machines->items.items[number];
     struct machine_order order = {
-        .machine = number, .verb = verb, .mode = mode, .asked = sim_now(stage->sim)};
+        .machine = number, .verb = verb, .mode = mode, .asked = sim_now(setup->sim)};
     if (hypervisor != TOPOLOGY_NONE)
         snprintf(order.place, sizeof order.place, "0x%016" PRIx64,
-                 stage->topology.nodes.items[hypervisor].guid);
+                 setup->topology.nodes.items[hypervisor].guid);
     machine->wanted = verb == VSWITCH_CREATE || (verb == VSWITCH_MIGRATE && machine->wanted);
     machine->orders++;
     if (machines->first_order == TIME_NEVER)
         machines->first_order = order.asked;
     if (machines->shared) {
-        shared_port_order(stage, &order, hypervisor);
+        shared_port_order(setup, &order, hypervisor);
         return;
     }
-    ask(stage, &order);
+    ask(setup, &order);
     vec_push(&machines->orders, order);
-    note_waiting(stage);
+    note_waiting(setup);
 }
 
-int machines_perform(struct stage *stage, const struct action *action, struct err *err)
+int machines_perform(struct setup *setup, const struct action *action, struct err *err)
 {
     uint32_t number = action->machine.name_word.text
-                          ? name_map_get(&stage->machines.by_name, action->machine.name_word.text)
+                          ? name_map_get(&setup->machines.by_name, action->machine.name_word.text)
                           : MAP_NONE;
     (void)err;
     switch (action->kind) {
     case ACTION_START_MACHINE:
-        machines_order(stage, number, VSWITCH_CREATE, action->node, VSWITCH_BALANCED);
+        machines_order(setup, number, VSWITCH_CREATE, action->node, VSWITCH_BALANCED);
         break;
     case ACTION_STOP_MACHINE:
-        machines_order(stage, number, VSWITCH_DESTROY, TOPOLOGY_NONE, VSWITCH_BALANCED);
+        machines_order(setup, number, VSWITCH_DESTROY, TOPOLOGY_NONE, VSWITCH_BALANCED);
         break;
     case ACTION_MOVE_MACHINE:
-        machines_order(stage, number, VSWITCH_MIGRATE, action->node, action->machine.mode);
+        machines_order(setup, number, VSWITCH_MIGRATE, action->node, action->machine.mode);
         break;
-    default: churn_begin(stage, action); break;
+    default: churn_begin(setup, action); break;
     }
-    machines_look(stage, sim_now(stage->sim));
+    machines_look(setup, sim_now(setup->sim));
     return 0;
 }
 
 /* ---- hearing ---- */
 
 /* The port of the fabric where a machine is, or TOPOLOGY_NONE. */
-static uint32_t find_port(const struct stage *stage, uint32_t manager, uint64_t guid)
+static uint32_t find_port(const struct setup *setup, uint32_t manager, uint64_t guid)
 {
-    const struct topology *topology = &stage->topology;
-    const struct vswitch *vswitch = sim_machines(stage->sim, manager);
+    const struct topology *topology = &setup->topology;
+    const struct vswitch *vswitch = sim_machines(setup->sim, manager);
     struct vswitch_machine machine;
     if (!vswitch || !vswitch_find_machine(vswitch, guid, &machine))
         return TOPOLOGY_NONE;
-    const struct subnet *subnet = sm_subnet(sim_manager(stage->sim, manager));
+    const struct subnet *subnet = sm_subnet(sim_manager(setup->sim, manager));
     const struct subnet_node *known = &subnet->nodes.items[machine.vswitch];
     uint32_t node = map_get(&topology->by_guid, known->guid);
     if (node == MAP_NONE)
@@ -226,10 +226,10 @@ static uint32_t find_port(const struct stage *stage, uint32_t manager, uint64_t 
     return topology->ports.items[socket].peer;
 }
 
-static void move_guest(struct stage *stage, const struct machine *machine, uint32_t port)
+static void move_guest(struct setup *setup, const struct machine *machine, uint32_t port)
 {
     if (machine->guest != TOPOLOGY_NONE)
-        fabric_move_guest(stage->fabric, machine->guest, port);
+        fabric_move_guest(setup->fabric, machine->guest, port);
 }
 
 /* How long an order took, in picoseconds. The manager's clock counts whole nanoseconds, so both
@@ -255,29 +255,29 @@ static void add_up(struct order_sums *sums, const struct machine_order *order,
     sums->reroutes += result->rerouted;
 }
 
-static void tell(struct stage *stage, const struct machine_order *order,
+static void tell(struct setup *setup, const struct machine_order *order,
                  const struct vswitch_result *result)
 {
     static const char *const verbs[] = {"started", "stopped", "moved"};
-    const struct machine *machine = &stage->machines.items.items[order->machine];
+    const struct machine *machine = &setup->machines.items.items[order->machine];
     bool failed = result->state == VSWITCH_FAILED;
     char took[TIME_TEXT_BYTES];
     if (machine->named || failed)
-        story_tell(stage->story, failed ? STORY_ALARM : STORY_EVENT,
-                   time_ns_to_ps(result->ended_ns), machine->name, "%s%s after %s: %s",
-                   failed ? "could not be " : "", verbs[order->verb],
-                   time_text(time_of(order, result), took), result->text);
+        run_record_tell(setup->run_record, failed ? RUN_RECORD_ALARM : RUN_RECORD_EVENT,
+                        time_ns_to_ps(result->ended_ns), machine->name, "%s%s after %s: %s",
+                        failed ? "could not be " : "", verbs[order->verb],
+                        time_text(time_of(order, result), took), result->text);
 }
 
 /* Series: what they hear of an order that is over. */
-static void note_order(struct stage *stage, const struct machine_order *order,
+static void note_order(struct setup *setup, const struct machine_order *order,
                        const struct vswitch_result *result)
 {
     static const enum measure counts[] = {[VSWITCH_CREATE] = MEASURE_MACHINES_STARTS,
                                           [VSWITCH_DESTROY] = MEASURE_MACHINES_STOPS,
                                           [VSWITCH_MIGRATE] = MEASURE_MACHINES_MOVES};
-    struct metrics *metrics = stage->metrics;
-    uint64_t now = sim_now(stage->sim);
+    struct metrics *metrics = setup->metrics;
+    uint64_t now = sim_now(setup->sim);
     bool done = result->state == VSWITCH_DONE;
     metrics_tell(metrics, now, done ? counts[order->verb] : MEASURE_MACHINES_FAILED, 1);
     if (!done)
@@ -285,13 +285,13 @@ static void note_order(struct stage *stage, const struct machine_order *order,
     metrics_tell(metrics, now, MEASURE_MACHINES_SMPS,
                  (uint64_t)result->function_smps + result->table_smps);
     metrics_tell(metrics, now, MEASURE_MACHINES_TIME, time_of(order, result));
-    metrics_tell(metrics, now, MEASURE_MACHINES_RUNNING, stage->machines.running);
+    metrics_tell(metrics, now, MEASURE_MACHINES_RUNNING, setup->machines.running);
 }
 
-void machines_done(struct stage *stage, const struct machine_order *order,
+void machines_done(struct setup *setup, const struct machine_order *order,
                    const struct vswitch_result *result)
 {
-    struct machines *machines = &stage->machines;
+    struct machines *machines = &setup->machines;
     struct machine *machine = &machines->items.items[order->machine];
     bool done = result->state == VSWITCH_DONE;
     add_up(&machines->sums[order->verb], order, result);
@@ -307,77 +307,77 @@ void machines_done(struct stage *stage, const struct machine_order *order,
         machines->last_done = time_ns_to_ps(result->ended_ns);
     }
     machine->wanted &= done || order->verb != VSWITCH_CREATE;
-    note_order(stage, order, result);
-    tell(stage, order, result);
+    note_order(setup, order, result);
+    tell(setup, order, result);
 }
 
 /* Whom it was given to cannot carry it out any more. */
-static bool is_orphan(const struct stage *stage, const struct machine_order *order,
+static bool is_orphan(const struct setup *setup, const struct machine_order *order,
                       const struct vswitch_result *result)
 {
-    const struct sm *sm = order->ticket ? sim_manager(stage->sim, order->manager) : NULL;
+    const struct sm *sm = order->ticket ? sim_manager(setup->sim, order->manager) : NULL;
     return !result || (result->state == VSWITCH_FAILED && (!sm || sm_state(sm) != SM_MASTER));
 }
 
-static bool is_up_at(const struct stage *stage, const struct machine *machine, uint32_t port)
+static bool is_up_at(const struct setup *setup, const struct machine *machine, uint32_t port)
 {
-    return port != TOPOLOGY_NONE && fabric_link_is_up(stage->fabric, port) &&
-           fabric_port_guid(stage->fabric, port, 0) == machine->guid;
+    return port != TOPOLOGY_NONE && fabric_link_is_up(setup->fabric, port) &&
+           fabric_port_guid(setup->fabric, port, 0) == machine->guid;
 }
 
 /* As soon as the function at the new place is up the machine goes on there; not all switches may
  * lead to it yet. */
-static void resume(struct stage *stage, struct machine_order *order)
+static void resume(struct setup *setup, struct machine_order *order)
 {
-    const struct machine *machine = &stage->machines.items.items[order->machine];
+    const struct machine *machine = &setup->machines.items.items[order->machine];
     if (machine->guest == TOPOLOGY_NONE || order->verb == VSWITCH_DESTROY || order->resumed)
         return;
-    uint32_t port = find_port(stage, order->manager, machine->guid);
-    if (port == order->from || !is_up_at(stage, machine, port))
+    uint32_t port = find_port(setup, order->manager, machine->guid);
+    if (port == order->from || !is_up_at(setup, machine, port))
         return;
-    move_guest(stage, machine, port);
+    move_guest(setup, machine, port);
     order->resumed = true;
 }
 
 /* True if it is over. */
-static bool look_at(struct stage *stage, struct machine_order *order)
+static bool look_at(struct setup *setup, struct machine_order *order)
 {
-    struct machines *machines = &stage->machines;
+    struct machines *machines = &setup->machines;
     const struct machine *machine = &machines->items.items[order->machine];
-    const struct vswitch *vswitch = order->ticket ? sim_machines(stage->sim, order->manager) : NULL;
+    const struct vswitch *vswitch = order->ticket ? sim_machines(setup->sim, order->manager) : NULL;
     const struct vswitch_result *result = vswitch ? vswitch_result(vswitch, order->ticket) : NULL;
-    if (is_orphan(stage, order, result)) {
+    if (is_orphan(setup, order, result)) {
         machines->sums[order->verb].retried += order->ticket != 0;
-        ask(stage, order);
+        ask(setup, order);
         return false;
     }
     if (result->began_ns && !order->begun) {
         order->begun = true;
-        order->from = find_port(stage, order->manager, machine->guid);
+        order->from = find_port(setup, order->manager, machine->guid);
         if (order->verb != VSWITCH_CREATE)
-            move_guest(stage, machine, TOPOLOGY_NONE);
+            move_guest(setup, machine, TOPOLOGY_NONE);
     }
     if (result->state == VSWITCH_PENDING) {
-        resume(stage, order);
+        resume(setup, order);
         return false;
     }
-    machines_done(stage, order, result);
-    uint32_t port = find_port(stage, order->manager, machine->guid);
-    move_guest(stage, machine, port);
+    machines_done(setup, order, result);
+    uint32_t port = find_port(setup, order->manager, machine->guid);
+    move_guest(setup, machine, port);
     if (port == TOPOLOGY_NONE && machine->guest != TOPOLOGY_NONE)
-        sim_paths_forget_guest(stage->paths, machine->guest);
+        sim_paths_forget_guest(setup->paths, machine->guest);
     return true;
 }
 
 /* Something may be over, or has to be given to another manager, or a guest's move may have begun.
  * Most steps are about none of that. */
-static bool is_worth_a_look(const struct stage *stage)
+static bool is_worth_a_look(const struct setup *setup)
 {
-    const struct machines *machines = &stage->machines;
+    const struct machines *machines = &setup->machines;
     uint64_t pending = 0;
-    for (size_t i = 0; i < stage->seats.count; i++)
-        if (stage_manager(stage, i))
-            pending += vswitch_pending(sim_machines(stage->sim, stage->places.items[i].manager));
+    for (size_t i = 0; i < setup->seats.count; i++)
+        if (setup_manager(setup, i))
+            pending += vswitch_pending(sim_machines(setup->sim, setup->places.items[i].manager));
     if (pending != machines->orders.count)
         return true;
     for (size_t i = 0; i < machines->orders.count; i++) {
@@ -389,60 +389,60 @@ static bool is_worth_a_look(const struct stage *stage)
     return false;
 }
 
-static void look_at_orders(struct stage *stage)
+static void look_at_orders(struct setup *setup)
 {
-    struct machines *machines = &stage->machines;
+    struct machines *machines = &setup->machines;
     size_t kept = 0;
-    if (machines->orders.count == 0 || !is_worth_a_look(stage))
+    if (machines->orders.count == 0 || !is_worth_a_look(setup))
         return;
     for (size_t i = 0; i < machines->orders.count; i++) {
         struct machine_order order = machines->orders.items[i];
-        if (!look_at(stage, &order))
+        if (!look_at(setup, &order))
             machines->orders.items[kept++] = order;
     }
     if (kept == machines->orders.count)
         return;
     machines->orders.count = kept;
-    note_waiting(stage);
+    note_waiting(setup);
 }
 
-void machines_look(struct stage *stage, uint64_t now)
+void machines_look(struct setup *setup, uint64_t now)
 {
-    look_at_orders(stage);
-    shared_port_look(stage, now);
-    churns_look(stage, now);
+    look_at_orders(setup);
+    shared_port_look(setup, now);
+    churns_look(setup, now);
 }
 
-uint64_t machines_next(const struct stage *stage)
+uint64_t machines_next(const struct setup *setup)
 {
-    return churns_next(stage);
+    return churns_next(setup);
 }
 
-bool machines_are_busy(const struct stage *stage)
+bool machines_are_busy(const struct setup *setup)
 {
-    const struct machines *machines = &stage->machines;
+    const struct machines *machines = &setup->machines;
     return machines->orders.count || (machines->shared && !shared_port_is_idle(machines->shared));
 }
 
-bool machines_are_settled(const struct stage *stage, struct complaint *complaint)
+bool machines_are_settled(const struct setup *setup, struct complaint *complaint)
 {
-    const struct machines *machines = &stage->machines;
+    const struct machines *machines = &setup->machines;
     if (machines->orders.count)
         return complain(complaint, "'%.80s' is on its way",
                         machines->items.items[machines->orders.items[0].machine].name);
-    if (machines_are_busy(stage))
+    if (machines_are_busy(setup))
         return complain(complaint, "'a query of a peer' is on its way");
-    return machines_next(stage) == TIME_NEVER || complain(complaint, "machines come and go");
+    return machines_next(setup) == TIME_NEVER || complain(complaint, "machines come and go");
 }
 
-bool machines_hold(const struct stage *stage, struct complaint *complaint)
+bool machines_hold(const struct setup *setup, struct complaint *complaint)
 {
-    const struct machines *machines = &stage->machines;
-    const struct sm_config *config = stage->seats.count ? &stage->seats.items[0]->config.sm : NULL;
-    struct check_view view = stage_view(stage);
+    const struct machines *machines = &setup->machines;
+    const struct sm_config *config = setup->seats.count ? &setup->seats.items[0]->config.sm : NULL;
+    struct check_view view = setup_view(setup);
     if (machines->items.count == 0)
         return complain(complaint, "there are no machines");
-    if (!machines_are_settled(stage, complaint))
+    if (!machines_are_settled(setup, complaint))
         return false;
     struct expected_machine *items = mem_alloc(machines->items.count * sizeof *items);
     struct expected_machines expected = {.items = items,
@@ -462,39 +462,39 @@ bool machines_hold(const struct stage *stage, struct complaint *complaint)
 /* ---- packets ---- */
 
 /* The first packet after a move tells how long there was none. */
-static void note_downtime(struct stage *stage, uint64_t now, const struct guest_side *side,
+static void note_downtime(struct setup *setup, uint64_t now, const struct guest_side *side,
                           uint32_t *heard)
 {
     if (side->interruptions == *heard)
         return;
     *heard = side->interruptions;
-    metrics_tell(stage->metrics, now, MEASURE_MACHINES_PAUSE, side->downtime_ps);
+    metrics_tell(setup->metrics, now, MEASURE_MACHINES_PAUSE, side->downtime_ps);
 }
 
-void machines_delivered(struct stage *stage, uint64_t now, const struct packet_view *packet)
+void machines_delivered(struct setup *setup, uint64_t now, const struct packet_view *packet)
 {
-    struct machine *items = stage->machines.items.items;
+    struct machine *items = setup->machines.items.items;
     if (packet->to_guest != TOPOLOGY_NONE)
-        note_downtime(stage, now, &fabric_guest(stage->fabric, packet->to_guest)->to,
+        note_downtime(setup, now, &fabric_guest(setup->fabric, packet->to_guest)->to,
                       &items[packet->to_guest - DATA_GUEST].heard_to);
     if (packet->from_guest != TOPOLOGY_NONE)
-        note_downtime(stage, now, &fabric_guest(stage->fabric, packet->from_guest)->from,
+        note_downtime(setup, now, &fabric_guest(setup->fabric, packet->from_guest)->from,
                       &items[packet->from_guest - DATA_GUEST].heard_from);
 }
 
 /* A guest's own move may cost it what was under way at the time. */
-static bool is_excused(const struct stage *stage, uint32_t guest, const struct packet_view *packet)
+static bool is_excused(const struct setup *setup, uint32_t guest, const struct packet_view *packet)
 {
     if (guest == TOPOLOGY_NONE)
         return false;
-    const struct machine *machine = &stage->machines.items.items[guest - DATA_GUEST];
+    const struct machine *machine = &setup->machines.items.items[guest - DATA_GUEST];
     return machine->orders || !machine->running ||
-           machine->last.ended_ns >= time_ns_floor(packet->made) || stage->machines.is_shared;
+           machine->last.ended_ns >= time_ns_floor(packet->made) || setup->machines.is_shared;
 }
 
-void machines_lost(struct stage *stage, const struct packet_view *packet)
+void machines_lost(struct setup *setup, const struct packet_view *packet)
 {
-    stage->machines.others_lost += packet->made >= stage->machines.first_order &&
-                                   !is_excused(stage, packet->from_guest, packet) &&
-                                   !is_excused(stage, packet->to_guest, packet);
+    setup->machines.others_lost += packet->made >= setup->machines.first_order &&
+                                   !is_excused(setup, packet->from_guest, packet) &&
+                                   !is_excused(setup, packet->to_guest, packet);
 }

@@ -21,7 +21,7 @@
 #include "fabric/data.h"
 #include "vswitch/vswitch.h"
 
-struct stage;
+struct setup;
 struct shared_port;
 
 struct machine {
@@ -86,37 +86,37 @@ struct machines {
 /* set vm KEY VALUE, as far as it can be checked at once. */
 int machines_set(const struct word *key, const struct word *value, struct cursor *cursor);
 /* Machines that statements start, before the fabric is there. */
-int machines_bind(struct stage *stage, struct err *err);
-int machines_bind_action(const struct stage *stage, const struct action *action,
+int machines_bind(struct setup *setup, struct err *err);
+int machines_bind_action(const struct setup *setup, const struct action *action,
                          struct cursor *cursor);
 /* Names of machines for traffic: their numbers are DATA_GUEST + i. */
-size_t machines_names(const struct stage *stage, const char ***names);
-void machines_begin(struct stage *stage); /* the fabric is there */
-void machines_release(struct stage *stage);
+size_t machines_names(const struct setup *setup, const char ***names);
+void machines_begin(struct setup *setup); /* the fabric is there */
+void machines_release(struct setup *setup);
 
-int machines_perform(struct stage *stage, const struct action *action, struct err *err);
+int machines_perform(struct setup *setup, const struct action *action, struct err *err);
 /* Somebody wants it; the reason is told when it fails. */
-void machines_order(struct stage *stage, uint32_t machine, enum vswitch_verb verb,
+void machines_order(struct setup *setup, uint32_t machine, enum vswitch_verb verb,
                     uint32_t hypervisor, enum vswitch_mode mode);
 
 /* The next time at which something must be done; TIME_NEVER. */
-uint64_t machines_next(const struct stage *stage);
-bool machines_are_busy(const struct stage *stage); /* every event may matter */
-void machines_look(struct stage *stage, uint64_t now);
-void machines_delivered(struct stage *stage, uint64_t now, const struct packet_view *packet);
-void machines_lost(struct stage *stage, const struct packet_view *packet);
-bool machines_are_settled(const struct stage *stage, struct complaint *complaint);
+uint64_t machines_next(const struct setup *setup);
+bool machines_are_busy(const struct setup *setup); /* every event may matter */
+void machines_look(struct setup *setup, uint64_t now);
+void machines_delivered(struct setup *setup, uint64_t now, const struct packet_view *packet);
+void machines_lost(struct setup *setup, const struct packet_view *packet);
+bool machines_are_settled(const struct setup *setup, struct complaint *complaint);
 
-void machines_publish(struct stage *stage, uint64_t now);
-bool machines_hold(const struct stage *stage, struct complaint *complaint);
+void machines_publish(struct setup *setup, uint64_t now);
+bool machines_hold(const struct setup *setup, struct complaint *complaint);
 
 /* ---- between the files ---- */
 
-uint32_t machines_add(struct stage *stage, const char *name, bool named);
-void machines_done(struct stage *stage, const struct machine_order *order,
+uint32_t machines_add(struct setup *setup, const char *name, bool named);
+void machines_done(struct setup *setup, const struct machine_order *order,
                    const struct vswitch_result *result);
-void churn_begin(struct stage *stage, const struct action *action);
-void churns_look(struct stage *stage, uint64_t now);
-uint64_t churns_next(const struct stage *stage);
+void churn_begin(struct setup *setup, const struct action *action);
+void churns_look(struct setup *setup, uint64_t now);
+uint64_t churns_next(const struct setup *setup);
 
 #endif

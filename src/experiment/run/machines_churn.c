@@ -5,7 +5,7 @@
  * move, and whoever finds that so much is waiting that the manager cannot keep up, lets the chance
  * pass: that is counted. */
 #include "base/time.h"
-#include "experiment/run/stage.h"
+#include "experiment/run/setup.h"
 
 #include <stdio.h>
 
@@ -17,11 +17,11 @@ static uint64_t interval(double per_minute)
     return per_minute > 0 && ps < 1 ? 1 : (uint64_t)ps;
 }
 
-void churn_begin(struct stage *stage, const struct action *action)
+void churn_begin(struct setup *setup, const struct action *action)
 {
     const struct machine_action *wanted = &action->machine;
-    struct machines *machines = &stage->machines;
-    uint64_t now = sim_now(stage->sim);
+    struct machines *machines = &setup->machines;
+    uint64_t now = sim_now(setup->sim);
     struct churn churn = {.boot_every = interval(wanted->boots),
                           .move_every = interval(wanted->moves),
                           .until = wanted->absolute ? wanted->until : now + wanted->until,
@@ -29,77 +29,77 @@ void churn_begin(struct stage *stage, const struct action *action)
                           .mode = wanted->mode};
     churn.next_boot = churn.boot_every ? now + churn.boot_every : TIME_NEVER;
     churn.next_move = churn.move_every ? now + churn.move_every : TIME_NEVER;
-    rng_seed(&churn.rng, stage->story->seed, 0x6368 + machines->churns.count);
+    rng_seed(&churn.rng, setup->run_record->seed, 0x6368 + machines->churns.count);
     if (machines->first_churn == TIME_NEVER)
         machines->first_churn = now;
     vec_push(&machines->churns, churn);
 }
 
-static bool is_overwhelmed(struct stage *stage)
+static bool is_overwhelmed(struct setup *setup)
 {
-    bool much = stage->machines.orders.count >= WAITING_MOST;
-    stage->machines.skipped += much;
+    bool much = setup->machines.orders.count >= WAITING_MOST;
+    setup->machines.skipped += much;
     return much;
 }
 
 /* Those that could not be started are forgotten. */
-static void weed(struct stage *stage, struct churn *churn)
+static void weed(struct setup *setup, struct churn *churn)
 {
     size_t kept = 0;
     for (size_t i = 0; i < churn->machines.count; i++)
-        if (stage->machines.items.items[churn->machines.items[i]].wanted)
+        if (setup->machines.items.items[churn->machines.items[i]].wanted)
             churn->machines.items[kept++] = churn->machines.items[i];
     churn->machines.count = kept;
 }
 
-static void boot(struct stage *stage, size_t number)
+static void boot(struct setup *setup, size_t number)
 {
     char name[32];
-    struct churn *churn = &stage->machines.churns.items[number];
-    if (is_overwhelmed(stage))
+    struct churn *churn = &setup->machines.churns.items[number];
+    if (is_overwhelmed(setup))
         return;
-    weed(stage, churn);
+    weed(setup, churn);
     if (churn->most && churn->machines.count >= churn->most)
-        machines_order(stage, churn->machines.items[0], VSWITCH_DESTROY, TOPOLOGY_NONE,
+        machines_order(setup, churn->machines.items[0], VSWITCH_DESTROY, TOPOLOGY_NONE,
                        VSWITCH_BALANCED);
     snprintf(name, sizeof name, "churn%zu-%u", number + 1, ++churn->boots);
-    uint32_t machine = machines_add(stage, name, false);
+    uint32_t machine = machines_add(setup, name, false);
     vec_push(&churn->machines, machine);
-    machines_order(stage, machine, VSWITCH_CREATE, TOPOLOGY_NONE, VSWITCH_BALANCED);
+    machines_order(setup, machine, VSWITCH_CREATE, TOPOLOGY_NONE, VSWITCH_BALANCED);
 }
 
 /* One that nobody wants anything of at the moment, or MAP_NONE. */
-static uint32_t choose_machine(const struct stage *stage, struct churn *churn)
+static uint32_t choose_machine(const struct setup *setup, struct churn *churn)
 {
     for (unsigned i = 0; i < TRIES && churn->machines.count; i++) {
         uint32_t machine = churn->machines.items[rng_below(&churn->rng, churn->machines.count)];
-        if (stage->machines.items.items[machine].orders == 0)
+        if (setup->machines.items.items[machine].orders == 0)
             return machine;
     }
     return MAP_NONE;
 }
 
-static void move(struct stage *stage, struct churn *churn)
+static void move(struct setup *setup, struct churn *churn)
 {
-    const struct machines *machines = &stage->machines;
-    if (is_overwhelmed(stage))
+    const struct machines *machines = &setup->machines;
+    if (is_overwhelmed(setup))
         return;
-    weed(stage, churn);
-    uint32_t machine = choose_machine(stage, churn);
+    weed(setup, churn);
+    uint32_t machine = choose_machine(setup, churn);
     if (machine == MAP_NONE) {
-        stage->machines.skipped++;
+        setup->machines.skipped++;
         return;
     }
     uint64_t place = rng_below(&churn->rng, machines->hypervisors.count);
-    machines_order(stage, machine, VSWITCH_MIGRATE, machines->hypervisors.items[place],
+    machines_order(setup, machine, VSWITCH_MIGRATE, machines->hypervisors.items[place],
                    churn->mode);
 }
 
-uint64_t churns_next(const struct stage *stage)
+uint64_t churns_next(const struct setup *setup)
 {
     uint64_t next = TIME_NEVER;
-    for (size_t i = 0; i < stage->machines.churns.count; i++) {
-        const struct churn *churn = &stage->machines.churns.items[i];
+    for (size_t i = 0; i < setup->machines.churns.count; i++) {
+        const struct churn *churn = &setup->machines.churns.items[i];
         uint64_t own = churn->next_boot < churn->next_move ? churn->next_boot : churn->next_move;
         if (own < churn->until && own < next)
             next = own;
@@ -107,17 +107,17 @@ uint64_t churns_next(const struct stage *stage)
     return next;
 }
 
-void churns_look(struct stage *stage, uint64_t now)
+void churns_look(struct setup *setup, uint64_t now)
 {
-    for (size_t i = 0; i < stage->machines.churns.count; i++) {
-        struct churn *churn = &stage->machines.churns.items[i];
+    for (size_t i = 0; i < setup->machines.churns.count; i++) {
+        struct churn *churn = &setup->machines.churns.items[i];
         while (churn->next_boot <= now && churn->next_boot < churn->until) {
             churn->next_boot += churn->boot_every;
-            boot(stage, i);
+            boot(setup, i);
         }
         while (churn->next_move <= now && churn->next_move < churn->until) {
             churn->next_move += churn->move_every;
-            move(stage, churn);
+            move(setup, churn);
         }
     }
 }

@@ -2,7 +2,7 @@
 #include "experiment/run/shared_port.h"
 
 #include "base/time.h"
-#include "experiment/run/stage.h"
+#include "experiment/run/setup.h"
 #include "topology/virtual.h"
 
 #include <stdio.h>
@@ -10,39 +10,39 @@
 
 enum { NAME_BYTES = 160 };
 
-static void set(struct stage *stage, const char *who, const char *what, double value,
+static void set(struct setup *setup, const char *who, const char *what, double value,
                 const char *unit)
 {
     char name[NAME_BYTES];
     snprintf(name, sizeof name, "vm.%.100s%s%.50s", who, who[0] && what[0] ? "." : "", what);
-    results_set(&stage->story->results, name, value, unit);
+    results_set(&setup->run_record->results, name, value, unit);
 }
 
-static void set_summary(struct stage *stage, const char *who, const char *what,
+static void set_summary(struct setup *setup, const char *who, const char *what,
                         const struct summary *summary, double scale, const char *unit)
 {
     char name[NAME_BYTES];
     snprintf(name, sizeof name, "%s.least", what);
-    set(stage, who, name, (double)summary->min / scale, unit);
+    set(setup, who, name, (double)summary->min / scale, unit);
     snprintf(name, sizeof name, "%s.mean", what);
-    set(stage, who, name, summary->mean / scale, unit);
+    set(setup, who, name, summary->mean / scale, unit);
     snprintf(name, sizeof name, "%s.most", what);
-    set(stage, who, name, (double)summary->max / scale, unit);
+    set(setup, who, name, (double)summary->max / scale, unit);
 }
 
-static void set_orders(struct stage *stage, const char *who, const struct order_sums *sums)
+static void set_orders(struct setup *setup, const char *who, const struct order_sums *sums)
 {
-    set(stage, who, "done", (double)sums->done, "times");
-    set(stage, who, "failed", (double)sums->failed, "times");
+    set(setup, who, "done", (double)sums->done, "times");
+    set(setup, who, "failed", (double)sums->failed, "times");
     if (!sums->done)
         return;
-    set_summary(stage, who, "time", &sums->time, 1e12, "s");
-    set(stage, who, "time.p99", time_seconds((double)histogram_percentile(&sums->times, 99)), "s");
-    set_summary(stage, who, "smps.hypervisors", &sums->function_smps, 1, "SMPs");
-    set_summary(stage, who, "smps.tables", &sums->table_smps, 1, "SMPs");
-    set_summary(stage, who, "switches", &sums->switches, 1, "switches");
-    set(stage, who, "drains", (double)sums->drains, "times");
-    set(stage, who, "reroutes", (double)sums->reroutes, "times");
+    set_summary(setup, who, "time", &sums->time, 1e12, "s");
+    set(setup, who, "time.p99", time_seconds((double)histogram_percentile(&sums->times, 99)), "s");
+    set_summary(setup, who, "smps.hypervisors", &sums->function_smps, 1, "SMPs");
+    set_summary(setup, who, "smps.tables", &sums->table_smps, 1, "SMPs");
+    set_summary(setup, who, "switches", &sums->switches, 1, "switches");
+    set(setup, who, "drains", (double)sums->drains, "times");
+    set(setup, who, "reroutes", (double)sums->reroutes, "times");
 }
 
 static uint64_t lost_by(const struct guest_view *view)
@@ -60,46 +60,46 @@ static uint64_t longest_of(const struct guest_view *view)
                                                        : view->from.longest_ps;
 }
 
-static void set_machine(struct stage *stage, const struct machine *machine)
+static void set_machine(struct setup *setup, const struct machine *machine)
 {
     const struct vswitch_result *last = &machine->last;
-    struct story_machine told = {.name = machine->name,
-                                 .lid = machine->lid,
-                                 .moves = machine->moves,
-                                 .switches = last->switches,
-                                 .table_smps = last->table_smps,
-                                 .time_ps = time_ns_to_ps(last->ended_ns - last->asked_ns),
-                                 .has_traffic = machine->guest != TOPOLOGY_NONE};
-    set(stage, machine->name, "lid", machine->lid, "");
-    set(stage, machine->name, "moves", machine->moves, "times");
-    set(stage, machine->name, "smps.hypervisors", last->function_smps, "SMPs");
-    set(stage, machine->name, "smps.tables", last->table_smps, "SMPs");
-    set(stage, machine->name, "switches", last->switches, "switches");
-    set(stage, machine->name, "time", time_seconds((double)told.time_ps), "s");
+    struct run_record_machine told = {.name = machine->name,
+                                      .lid = machine->lid,
+                                      .moves = machine->moves,
+                                      .switches = last->switches,
+                                      .table_smps = last->table_smps,
+                                      .time_ps = time_ns_to_ps(last->ended_ns - last->asked_ns),
+                                      .has_traffic = machine->guest != TOPOLOGY_NONE};
+    set(setup, machine->name, "lid", machine->lid, "");
+    set(setup, machine->name, "moves", machine->moves, "times");
+    set(setup, machine->name, "smps.hypervisors", last->function_smps, "SMPs");
+    set(setup, machine->name, "smps.tables", last->table_smps, "SMPs");
+    set(setup, machine->name, "switches", last->switches, "switches");
+    set(setup, machine->name, "time", time_seconds((double)told.time_ps), "s");
     if (machine->guest == TOPOLOGY_NONE) {
-        vec_push(&stage->story->machines, told);
+        vec_push(&setup->run_record->machines, told);
         return;
     }
-    const struct guest_view *view = fabric_guest(stage->fabric, machine->guest);
+    const struct guest_view *view = fabric_guest(setup->fabric, machine->guest);
     told.downtime_ps = longest_of(view);
     told.lost = lost_by(view);
-    vec_push(&stage->story->machines, told);
-    set(stage, machine->name, "downtime", time_seconds((double)longest_of(view)), "s");
-    set(stage, machine->name, "lost", (double)lost_by(view), "packets");
-    set(stage, machine->name, "delivered", (double)(view->to.delivered + view->from.delivered),
+    vec_push(&setup->run_record->machines, told);
+    set(setup, machine->name, "downtime", time_seconds((double)longest_of(view)), "s");
+    set(setup, machine->name, "lost", (double)lost_by(view), "packets");
+    set(setup, machine->name, "delivered", (double)(view->to.delivered + view->from.delivered),
         "packets");
 }
 
-static void set_guests(struct stage *stage)
+static void set_guests(struct setup *setup)
 {
-    const struct machines *machines = &stage->machines;
+    const struct machines *machines = &setup->machines;
     struct summary downtime = {0};
     uint64_t lost = 0;
     bool any = false;
     for (size_t i = 0; i < machines->items.count; i++) {
         if (machines->items.items[i].guest == TOPOLOGY_NONE)
             continue;
-        const struct guest_view *view = fabric_guest(stage->fabric, machines->items.items[i].guest);
+        const struct guest_view *view = fabric_guest(setup->fabric, machines->items.items[i].guest);
         const struct guest_side *sides[2] = {&view->to, &view->from};
         any = true;
         lost += lost_by(view);
@@ -110,30 +110,30 @@ static void set_guests(struct stage *stage)
     if (!any)
         return;
     if (downtime.count)
-        set_summary(stage, "", "downtime", &downtime, 1e12, "s");
-    set(stage, "", "lost", (double)lost, "packets");
-    set(stage, "", "others.lost", (double)machines->others_lost, "packets");
+        set_summary(setup, "", "downtime", &downtime, 1e12, "s");
+    set(setup, "", "lost", (double)lost, "packets");
+    set(setup, "", "others.lost", (double)machines->others_lost, "packets");
 }
 
-static void set_churn(struct stage *stage, uint64_t now)
+static void set_churn(struct setup *setup, uint64_t now)
 {
-    const struct machines *machines = &stage->machines;
-    uint64_t end = machines_next(stage) == TIME_NEVER && machines->orders.count == 0
+    const struct machines *machines = &setup->machines;
+    uint64_t end = machines_next(setup) == TIME_NEVER && machines->orders.count == 0
                        ? machines->last_done
                        : now;
     if (machines->churns.count == 0 || end <= machines->first_churn)
         return;
     double minutes = time_seconds((double)(end - machines->first_churn)) / 60;
-    set(stage, "", "skipped", (double)machines->skipped, "times");
-    set(stage, "", "rate", (double)machines->sums[VSWITCH_CREATE].done / minutes, "boots/minute");
-    set(stage, "move", "rate", (double)machines->sums[VSWITCH_MIGRATE].done / minutes,
+    set(setup, "", "skipped", (double)machines->skipped, "times");
+    set(setup, "", "rate", (double)machines->sums[VSWITCH_CREATE].done / minutes, "boots/minute");
+    set(setup, "move", "rate", (double)machines->sums[VSWITCH_MIGRATE].done / minutes,
         "moves/minute");
 }
 
 /* What there is room for, and how many LIDs are given out: a virtual switch shares its own. */
-static void set_room(struct stage *stage)
+static void set_room(struct setup *setup)
 {
-    const struct topology *topology = &stage->topology;
+    const struct topology *topology = &setup->topology;
     uint64_t functions = 0, lids = 0;
     for (uint32_t port = 0; port < topology->ports.count; port++) {
         const struct topology_node *node = &topology->nodes.items[topology->ports.items[port].node];
@@ -142,45 +142,45 @@ static void set_room(struct stage *stage)
         functions += topology_function(topology, port) > 0;
         if (!is_end || topology_is_vswitch(topology, topology->ports.items[port].node))
             continue;
-        const uint8_t *info = fabric_port_info(stage->fabric, port);
+        const uint8_t *info = fabric_port_info(setup->fabric, port);
         if (wire_get(info, PORT_INFO_LID))
             lids += UINT64_C(1) << wire_get(info, PORT_INFO_LMC);
     }
-    set(stage, "", "hypervisors", (double)stage->machines.hypervisors.count, "");
-    set(stage, "", "functions", (double)functions, "");
-    set(stage, "", "lids", (double)lids, "LIDs");
+    set(setup, "", "hypervisors", (double)setup->machines.hypervisors.count, "");
+    set(setup, "", "functions", (double)functions, "");
+    set(setup, "", "lids", (double)lids, "LIDs");
 }
 
-void machines_publish(struct stage *stage, uint64_t now)
+void machines_publish(struct setup *setup, uint64_t now)
 {
     static const char *const kinds[] = {
         [VSWITCH_CREATE] = "start", [VSWITCH_DESTROY] = "stop", [VSWITCH_MIGRATE] = "move"};
-    struct machines *machines = &stage->machines;
+    struct machines *machines = &setup->machines;
     uint64_t failed = 0, smps[2] = {0};
     if (machines->items.count == 0 && machines->churns.count == 0)
         return;
-    set(stage, "", "running", (double)machines->running, "machines");
-    set(stage, "", "waiting", (double)machines->orders.count, "orders");
+    set(setup, "", "running", (double)machines->running, "machines");
+    set(setup, "", "waiting", (double)machines->orders.count, "orders");
     for (unsigned i = 0; i < 3; i++) {
         const struct order_sums *sums = &machines->sums[i];
         smps[0] += (uint64_t)(sums->function_smps.mean * (double)sums->done + 0.5);
         smps[1] += (uint64_t)(sums->table_smps.mean * (double)sums->done + 0.5);
         failed += sums->failed;
-        set_orders(stage, kinds[i], sums);
+        set_orders(setup, kinds[i], sums);
     }
-    set(stage, "", "failed", (double)failed, "times");
-    set(stage, "", "smps.hypervisors", (double)smps[0], "SMPs");
-    set(stage, "", "smps.tables", (double)smps[1], "SMPs");
+    set(setup, "", "failed", (double)failed, "times");
+    set(setup, "", "smps.hypervisors", (double)smps[0], "SMPs");
+    set(setup, "", "smps.tables", (double)smps[1], "SMPs");
     if (machines->shared) {
-        set(stage, "queries", "", (double)shared_port_queries(machines->shared), "queries");
-        set(stage, "queries", "time.most",
+        set(setup, "queries", "", (double)shared_port_queries(machines->shared), "queries");
+        set(setup, "queries", "time.most",
             time_seconds((double)shared_port_longest(machines->shared)), "s");
     }
-    set_room(stage);
-    set_churn(stage, now);
-    set_guests(stage);
-    stage->story->machines.count = 0;
+    set_room(setup);
+    set_churn(setup, now);
+    set_guests(setup);
+    setup->run_record->machines.count = 0;
     for (size_t i = 0; i < machines->items.count; i++)
         if (machines->items.items[i].named)
-            set_machine(stage, &machines->items.items[i]);
+            set_machine(setup, &machines->items.items[i]);
 }

@@ -10,13 +10,13 @@
 #include <string.h>
 
 /* Two things under one name could not be told apart. */
-int measuring_check_names(struct stage *stage, struct err *err)
+int measuring_check_names(struct setup *setup, struct err *err)
 {
-    struct cursor cursor = scenario_cursor(stage->scenario, err);
+    struct cursor cursor = scenario_cursor(setup->scenario, err);
     struct name_map names = {0};
     int status = 0;
-    for (size_t i = 0; i < stage->scenario->statements.count; i++) {
-        const struct statement *statement = &stage->scenario->statements.items[i];
+    for (size_t i = 0; i < setup->scenario->statements.count; i++) {
+        const struct statement *statement = &setup->scenario->statements.items[i];
         for (size_t j = 0; j < statement->collection_count && status == 0; j++) {
             const struct collection *collection = &statement->collections[j];
             uint32_t line = collection->word.line;
@@ -38,10 +38,11 @@ static bool asks_for_unaffected(const struct scenario *scenario)
 {
     for (size_t i = 0; i < scenario->statements.count; i++) {
         const struct statement *statement = &scenario->statements.items[i];
-        const struct question *question = &statement->question;
+        const struct check_statement *check_statement = &statement->check_statement;
         if (statement->kind == STATEMENT_CHECK &&
-            (question->kind == QUESTION_UNAFFECTED ||
-             (question->kind == QUESTION_FIGURE && strcmp(question->text, "unaffected.lost") == 0)))
+            (check_statement->kind == CHECK_STATEMENT_UNAFFECTED ||
+             (check_statement->kind == CHECK_STATEMENT_FIGURE &&
+              strcmp(check_statement->text, "unaffected.lost") == 0)))
             return true;
     }
     return false;
@@ -51,67 +52,67 @@ static bool asks_for_unaffected(const struct scenario *scenario)
 
 static void hear_delivered(void *context, uint64_t now, const struct packet_view *packet)
 {
-    struct stage *stage = context;
-    metrics_delivered(stage->metrics, now, packet);
-    machines_delivered(stage, now, packet);
+    struct setup *setup = context;
+    metrics_delivered(setup->metrics, now, packet);
+    machines_delivered(setup, now, packet);
 }
 
 static void hear_lost(void *context, uint64_t now, const struct packet_view *packet,
                       enum loss cause, uint32_t port)
 {
-    struct stage *stage = context;
-    metrics_lost(stage->metrics, now, cause, port);
-    unaffected_lost(stage->unaffected, now, packet, cause);
-    machines_lost(stage, packet);
+    struct setup *setup = context;
+    metrics_lost(setup->metrics, now, cause, port);
+    unaffected_lost(setup->unaffected, now, packet, cause);
+    machines_lost(setup, packet);
 }
 
 static void hear_gate(void *context, uint64_t now, uint32_t port, bool open)
 {
-    struct stage *stage = context;
-    metrics_gate(stage->metrics, now, port, open);
+    struct setup *setup = context;
+    metrics_gate(setup->metrics, now, port, open);
 }
 
 /* ---- all of it ---- */
 
-static struct unaffected *watch_unaffected(const struct stage *stage)
+static struct unaffected *watch_unaffected(const struct setup *setup)
 {
-    const struct traffic **traffic = mem_alloc((stage->flows.count + 1) * sizeof *traffic);
-    for (size_t i = 0; i < stage->flows.count; i++)
-        traffic[i] = &stage->flows.items[i].traffic;
+    const struct traffic **traffic = mem_alloc((setup->flows.count + 1) * sizeof *traffic);
+    for (size_t i = 0; i < setup->flows.count; i++)
+        traffic[i] = &setup->flows.items[i].traffic;
     struct unaffected *unaffected =
-        unaffected_new(stage->fabric, stage->paths, traffic, stage->flows.count);
+        unaffected_new(setup->fabric, setup->paths, traffic, setup->flows.count);
     mem_free(traffic);
     return unaffected;
 }
 
 /* Without a statement, figures are measured from the first traffic on, or from the beginning. */
-void measuring_begin(struct stage *stage)
+void measuring_begin(struct setup *setup)
 {
-    const struct scenario *scenario = stage->scenario;
+    const struct scenario *scenario = setup->scenario;
     const struct statement *window = scenario_last(scenario, STATEMENT_MEASURE);
-    uint64_t from = stage->flows.count ? TIME_NEVER : 0;
-    stage->metrics =
-        metrics_new(stage->fabric, &stage->options, stage->story,
+    uint64_t from = setup->flows.count ? TIME_NEVER : 0;
+    setup->metrics =
+        metrics_new(setup->fabric, &setup->options, setup->run_record,
                     window ? window->window.from : from, window ? window->window.to : TIME_NEVER);
-    if (stage->flows.count) /* a fabric without traffic has no data path to watch */
-        fabric_observe_data(stage->fabric, &(struct data_observer){.context = stage,
+    if (setup->flows.count) /* a fabric without traffic has no data path to watch */
+        fabric_observe_data(setup->fabric, &(struct data_observer){.context = setup,
                                                                    .delivered = hear_delivered,
                                                                    .lost = hear_lost,
                                                                    .gate = hear_gate});
     for (size_t i = 0; i < scenario->statements.count; i++)
         for (size_t j = 0; j < scenario->statements.items[i].collection_count; j++)
-            metrics_collect(stage->metrics, &scenario->statements.items[i].collections[j]);
+            metrics_collect(setup->metrics, &scenario->statements.items[i].collections[j]);
     if (asks_for_unaffected(scenario))
-        stage->unaffected = watch_unaffected(stage);
+        setup->unaffected = watch_unaffected(setup);
 }
 
-void measuring_publish(struct stage *stage, uint64_t now)
+void measuring_publish(struct setup *setup, uint64_t now)
 {
-    metrics_publish_traffic(stage->metrics, now);
-    machines_publish(stage, now);
-    if (stage->unaffected)
-        results_set(&stage->story->results, "unaffected.lost",
-                    (double)unaffected_losses(stage->unaffected),
-                    metrics_has_traffic(stage->metrics) ? "packets" : "times");
-    metrics_publish_collected(stage->metrics, now);
+    metrics_publish_traffic(setup->metrics, now);
+    machines_publish(setup, now);
+    if (setup->unaffected)
+        results_set(&setup->run_record->results, "unaffected.lost",
+                    (double)unaffected_losses(setup->unaffected),
+                    metrics_has_traffic(setup->metrics) ? "packets" : "times");
+    metrics_publish_collected(setup->metrics, now);
 }

@@ -2,12 +2,12 @@
 #ifndef WEFT_EXPERIMENT_RUN_MEASURING_H
 #define WEFT_EXPERIMENT_RUN_MEASURING_H
 
-#include "experiment/run/stage.h"
+#include "experiment/run/setup.h"
 
 /* An error if two statements collect something under the same name. */
-int measuring_check_names(struct stage *stage, struct err *err);
-void measuring_begin(struct stage *stage);
+int measuring_check_names(struct setup *setup, struct err *err);
+void measuring_begin(struct setup *setup);
 /* Brings the results up to date. */
-void measuring_publish(struct stage *stage, uint64_t now);
+void measuring_publish(struct setup *setup, uint64_t now);
 
 #endif

@@ -1,6 +1,6 @@
 #include "experiment/run/shared_port.h"
 
-#include "experiment/run/stage.h"
+#include "experiment/run/setup.h"
 #include "host/sim/sim_clients.h"
 
 #include <stdio.h>
@@ -11,11 +11,11 @@ enum { NOTHING_ASKED = UINT32_MAX };
 struct peer {
     uint32_t source, guest;
     uint16_t lid;
-    uint32_t question; /* or NOTHING_ASKED */
+    uint32_t check_statement; /* or NOTHING_ASKED */
 };
 
 struct shared_port {
-    struct stage *stage;
+    struct setup *setup;
     struct sim_clients *clients;
     VEC(struct peer) peers;
     struct map by_pair;
@@ -23,40 +23,40 @@ struct shared_port {
     uint32_t open;
 };
 
-static uint16_t lid_of(const struct stage *stage, uint32_t port)
+static uint16_t lid_of(const struct setup *setup, uint32_t port)
 {
-    return (uint16_t)wire_get(fabric_port_info(stage->fabric, port), PORT_INFO_LID);
+    return (uint16_t)wire_get(fabric_port_info(setup->fabric, port), PORT_INFO_LID);
 }
 
 /* The first time somebody sends it knows where to, as if it had asked when it connected. */
 static struct data_path find(void *context, uint32_t source, uint32_t destination)
 {
     struct shared_port *shared = context;
-    struct stage *stage = shared->stage;
+    struct setup *setup = shared->setup;
     if (destination < DATA_GUEST)
-        return sim_paths_find(stage->paths, source, destination);
+        return sim_paths_find(setup->paths, source, destination);
     uint64_t pair = (uint64_t)source << 32 | destination;
     uint32_t at = map_get(&shared->by_pair, pair);
     if (at == MAP_NONE) {
-        uint32_t port = fabric_guest(stage->fabric, destination)->port;
+        uint32_t port = fabric_guest(setup->fabric, destination)->port;
         if (port == TOPOLOGY_NONE)
             return (struct data_path){0};
         at = map_add(&shared->by_pair, pair, (uint32_t)shared->peers.count);
         vec_push(&shared->peers,
-                 ((struct peer){source, destination, lid_of(stage, port), NOTHING_ASKED}));
+                 ((struct peer){source, destination, lid_of(setup, port), NOTHING_ASKED}));
     }
     return (struct data_path){.dlid = shared->peers.items[at].lid};
 }
 
-struct shared_port *shared_port_new(struct stage *stage)
+struct shared_port *shared_port_new(struct setup *setup)
 {
     struct shared_port *shared = mem_zalloc(1, sizeof *shared);
     struct sim_administration_options options;
     sim_administration_options_init(&options);
-    sim_administer(stage->sim, &options);
-    shared->stage = stage;
-    shared->clients = sim_clients_new(stage->sim, stage->fabric);
-    fabric_set_paths(stage->fabric, &(struct data_paths){shared, find});
+    sim_administer(setup->sim, &options);
+    shared->setup = setup;
+    shared->clients = sim_clients_new(setup->sim, setup->fabric);
+    fabric_set_paths(setup->fabric, &(struct data_paths){shared, find});
     return shared;
 }
 
@@ -76,17 +76,17 @@ static void ask_again(struct shared_port *shared, uint32_t guest, uint32_t port)
         struct peer *peer = &shared->peers.items[i];
         if (peer->guest != guest)
             continue;
-        peer->question = sim_clients_path(shared->clients, peer->source, port);
+        peer->check_statement = sim_clients_path(shared->clients, peer->source, port);
         shared->queries++;
         shared->open++;
     }
 }
 
-void shared_port_order(struct stage *stage, const struct machine_order *order, uint32_t hypervisor)
+void shared_port_order(struct setup *setup, const struct machine_order *order, uint32_t hypervisor)
 {
-    const struct topology *topology = &stage->topology;
-    struct machine *machine = &stage->machines.items.items[order->machine];
-    uint64_t now = sim_now_ns(stage->sim);
+    const struct topology *topology = &setup->topology;
+    struct machine *machine = &setup->machines.items.items[order->machine];
+    uint64_t now = sim_now_ns(setup->sim);
     uint32_t port = order->verb == VSWITCH_DESTROY
                         ? TOPOLOGY_NONE
                         : topology->nodes.items[hypervisor].first_port + 1;
@@ -95,33 +95,35 @@ void shared_port_order(struct stage *stage, const struct machine_order *order, u
                                     .asked_ns = now,
                                     .began_ns = now,
                                     .ended_ns = now,
-                                    .lid = port == TOPOLOGY_NONE ? 0 : lid_of(stage, port)};
+                                    .lid = port == TOPOLOGY_NONE ? 0 : lid_of(setup, port)};
     snprintf(result.text, sizeof result.text, "at a shared port, LID %u", result.lid);
-    machines_done(stage, order, &result);
+    machines_done(setup, order, &result);
     if (machine->guest == TOPOLOGY_NONE)
         return;
-    fabric_move_guest(stage->fabric, machine->guest, port);
+    fabric_move_guest(setup->fabric, machine->guest, port);
     if (order->verb == VSWITCH_MIGRATE)
-        ask_again(stage->machines.shared, machine->guest, port);
+        ask_again(setup->machines.shared, machine->guest, port);
 }
 
-void shared_port_look(struct stage *stage, uint64_t now)
+void shared_port_look(struct setup *setup, uint64_t now)
 {
-    struct shared_port *shared = stage->machines.shared;
+    struct shared_port *shared = setup->machines.shared;
     (void)now;
     for (size_t i = 0; shared && shared->open && i < shared->peers.count; i++) {
         struct peer *peer = &shared->peers.items[i];
-        if (peer->question == NOTHING_ASKED)
+        if (peer->check_statement == NOTHING_ASKED)
             continue;
-        const struct sim_question *question = sim_clients_question(shared->clients, peer->question);
-        if (question->state == SIM_OPEN)
+        const struct sim_question *check_statement =
+            sim_clients_question(shared->clients, peer->check_statement);
+        if (check_statement->state == SIM_OPEN)
             continue;
-        if (question->state == SIM_ANSWERED && question->bytes >= SA_DATA_OFFSET)
-            peer->lid = (uint16_t)wire_get(question->answer + SA_DATA_OFFSET, PATH_RECORD_DLID);
-        uint64_t took = question->answered - question->asked;
-        if (question->state == SIM_ANSWERED && took > shared->longest)
+        if (check_statement->state == SIM_ANSWERED && check_statement->bytes >= SA_DATA_OFFSET)
+            peer->lid =
+                (uint16_t)wire_get(check_statement->answer + SA_DATA_OFFSET, PATH_RECORD_DLID);
+        uint64_t took = check_statement->answered - check_statement->asked;
+        if (check_statement->state == SIM_ANSWERED && took > shared->longest)
             shared->longest = took;
-        peer->question = NOTHING_ASKED;
+        peer->check_statement = NOTHING_ASKED;
         shared->open--;
     }
 }

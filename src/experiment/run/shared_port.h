@@ -11,12 +11,12 @@
 #include "experiment/run/machines.h"
 
 /* Takes the place of the stage's paths. */
-struct shared_port *shared_port_new(struct stage *stage);
+struct shared_port *shared_port_new(struct setup *setup);
 void shared_port_free(struct shared_port *shared); /* accepts NULL */
 
 /* Carries it out at once, and says how it went. */
-void shared_port_order(struct stage *stage, const struct machine_order *order, uint32_t hypervisor);
-void shared_port_look(struct stage *stage, uint64_t now);
+void shared_port_order(struct setup *setup, const struct machine_order *order, uint32_t hypervisor);
+void shared_port_look(struct setup *setup, uint64_t now);
 bool shared_port_is_idle(const struct shared_port *shared);
 uint64_t shared_port_queries(const struct shared_port *shared);
 uint64_t shared_port_longest(const struct shared_port *shared); /* ps from question to answer */

@@ -108,8 +108,8 @@ static int read_manager(struct statement *statement, struct cursor *cursor)
 
 static int read_traffic(struct statement *statement, struct cursor *cursor)
 {
-    statement->demand = arena_alloc(cursor->arena, sizeof *statement->demand);
-    return demand_read(statement->demand, cursor);
+    statement->traffic_spec = arena_alloc(cursor->arena, sizeof *statement->traffic_spec);
+    return traffic_spec_read(statement->traffic_spec, cursor);
 }
 
 /* measure from TIME [to TIME] */
@@ -179,7 +179,7 @@ static int read_run(struct statement *statement, struct cursor *cursor)
 
 static int read_check(struct statement *statement, struct cursor *cursor)
 {
-    return question_read(&statement->question, cursor);
+    return check_statement_read(&statement->check_statement, cursor);
 }
 
 static const struct {

@@ -7,9 +7,9 @@
 #define WEFT_EXPERIMENT_SCENARIO_SCENARIO_H
 
 #include "experiment/scenario/action.h"
+#include "experiment/scenario/check_parse.h"
 #include "experiment/scenario/collect.h"
-#include "experiment/scenario/demand.h"
-#include "experiment/scenario/question.h"
+#include "experiment/scenario/traffic_spec.h"
 
 enum statement_kind {
     STATEMENT_TOPOLOGY, /* words: a file, or a kind and its parameters */
@@ -45,13 +45,13 @@ struct statement {
     struct word *words;
     size_t word_count;
     uint64_t number;
-    struct demand *demand;
+    struct traffic_spec *traffic_spec;
     struct measuring_window window;
     struct collection *collections;
     size_t collection_count;
     struct action action;
     struct run run;
-    struct question question;
+    struct check_statement check_statement;
 };
 
 struct scenario {

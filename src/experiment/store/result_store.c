@@ -217,22 +217,25 @@ static int add_results(struct result_store *store, int64_t id, const struct resu
     return status;
 }
 
-static int add_story(struct result_store *store, int64_t id, const struct story *story,
+static int add_story(struct result_store *store, int64_t id, const struct run_record *run_record,
                      struct err *err)
 {
-    int status = sql_do(store, err,
-                        "UPDATE run SET switches = ?2, adapters = ?3, end_ps = ?4, smps = ?5,"
-                        " lost = ?6, hops = ?7, verdict = ?8 WHERE id = ?1",
-                        "iiiiiiis", id, (int64_t)story->switches, (int64_t)story->adapters,
-                        (int64_t)story->end, (int64_t)story->smps, (int64_t)story->lost,
-                        (int64_t)story->hops, story->verdict);
+    int status =
+        sql_do(store, err,
+               "UPDATE run SET switches = ?2, adapters = ?3, end_ps = ?4, smps = ?5,"
+               " lost = ?6, hops = ?7, verdict = ?8 WHERE id = ?1",
+               "iiiiiiis", id, (int64_t)run_record->switches, (int64_t)run_record->adapters,
+               (int64_t)run_record->end, (int64_t)run_record->smps, (int64_t)run_record->lost,
+               (int64_t)run_record->hops, run_record->verdict);
     if (status == 0)
-        status = rows_add(store, ROWS_EVENTS, id, 0, story->events.items, story->events.count, err);
+        status = rows_add(store, ROWS_EVENTS, id, 0, run_record->events.items,
+                          run_record->events.count, err);
     if (status == 0)
-        status =
-            rows_add(store, ROWS_CHANGES, id, 0, story->changes.items, story->changes.count, err);
+        status = rows_add(store, ROWS_CHANGES, id, 0, run_record->changes.items,
+                          run_record->changes.count, err);
     if (status == 0)
-        status = rows_add(store, ROWS_CHECKS, id, 0, story->checks.items, story->checks.count, err);
+        status = rows_add(store, ROWS_CHECKS, id, 0, run_record->checks.items,
+                          run_record->checks.count, err);
     return status;
 }
 
@@ -249,14 +252,14 @@ static struct result_run complete(const struct result_run *run, struct text *poi
 }
 
 /* A story, or none: the run failed. */
-static int add(struct result_store *store, const struct result_run *run, const struct story *story,
-               const struct results *results, struct err *err)
+static int add(struct result_store *store, const struct result_run *run,
+               const struct run_record *run_record, const struct results *results, struct err *err)
 {
     struct text point = {0};
     struct result_run whole = complete(run, &point);
     int64_t id, replaces;
-    whole.failed = !story;
-    whole.hash = story ? story->hash : 0;
+    whole.failed = !run_record;
+    whole.hash = run_record ? run_record->hash : 0;
     int status = sql_begin(store, err);
     if (status == 0) {
         status = result_store_place(store, &whole, &replaces, err);
@@ -265,9 +268,9 @@ static int add(struct result_store *store, const struct result_run *run, const s
             status = sql_do(store, err, "DELETE FROM run WHERE id = ?1", "i", replaces);
         if (adds && status == 0)
             status = add_row(store, &whole, &id, err);
-        if (adds && status == 0 && story)
-            status = add_story(store, id, story, err);
-        if (adds && status == 0 && story && results)
+        if (adds && status == 0 && run_record)
+            status = add_story(store, id, run_record, err);
+        if (adds && status == 0 && run_record && results)
             status = add_results(store, id, results, err);
         status = sql_end(store, status, err);
     }
@@ -276,9 +279,10 @@ static int add(struct result_store *store, const struct result_run *run, const s
 }
 
 int result_store_add(struct result_store *store, const struct result_run *run,
-                     const struct story *story, const struct results *results, struct err *err)
+                     const struct run_record *run_record, const struct results *results,
+                     struct err *err)
 {
-    return add(store, run, story, results, err);
+    return add(store, run, run_record, results, err);
 }
 
 int result_store_add_failed(struct result_store *store, const struct result_run *run,

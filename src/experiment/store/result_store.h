@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "experiment/measure/results.h"
-#include "experiment/measure/story.h"
+#include "experiment/measure/run_record.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -63,7 +63,8 @@ const char *result_store_path(const struct result_store *store);
  * repetition is replaced. If a finished one is there already nothing is changed: 0 if it is the
  * same (seed and hash), else -EEXIST and an error that tells both. */
 int result_store_add(struct result_store *store, const struct result_run *run,
-                     const struct story *story, const struct results *results, struct err *err);
+                     const struct run_record *run_record, const struct results *results,
+                     struct err *err);
 /* Adds one that came to no end; run->error says why. Replaces a failed one, never a finished one.
  */
 int result_store_add_failed(struct result_store *store, const struct result_run *run,
@@ -98,7 +99,7 @@ int result_store_read_results(struct result_store *store, int64_t run, struct re
                               struct err *err);
 /* Events, changes, checks and totals of a run; `story` must be empty. Its results are read apart
  * (result_store_read_results), since they may be many. */
-int result_store_read_story(struct result_store *store, int64_t run, struct story *story,
+int result_store_read_story(struct result_store *store, int64_t run, struct run_record *run_record,
                             struct err *err);
 
 /* ---- points ---- */

@@ -147,7 +147,7 @@ int result_store_read_results(struct result_store *store, int64_t run, struct re
 
 /* ---- stories ---- */
 
-static int read_totals(struct result_store *store, int64_t run, struct story *story,
+static int read_totals(struct result_store *store, int64_t run, struct run_record *run_record,
                        struct err *err)
 {
     sqlite3_stmt *statement;
@@ -161,17 +161,17 @@ static int read_totals(struct result_store *store, int64_t run, struct story *st
     sql_bind(statement, "i", run);
     status = sql_step(store, statement, err);
     if (status == 1) {
-        story->file = sql_copy(statement, 0, &story->arena);
-        story->seed = (uint64_t)sqlite3_column_int64(statement, 1);
-        story->end = (uint64_t)sqlite3_column_int64(statement, 2);
-        story->hash = strtoull(sql_text(statement, 3), NULL, 16);
-        story->smps = (uint64_t)sqlite3_column_int64(statement, 4);
-        story->lost = (uint64_t)sqlite3_column_int64(statement, 5);
-        story->hops = (uint64_t)sqlite3_column_int64(statement, 6);
-        story->switches = (uint32_t)sqlite3_column_int64(statement, 7);
-        story->adapters = (uint32_t)sqlite3_column_int64(statement, 8);
+        run_record->file = sql_copy(statement, 0, &run_record->arena);
+        run_record->seed = (uint64_t)sqlite3_column_int64(statement, 1);
+        run_record->end = (uint64_t)sqlite3_column_int64(statement, 2);
+        run_record->hash = strtoull(sql_text(statement, 3), NULL, 16);
+        run_record->smps = (uint64_t)sqlite3_column_int64(statement, 4);
+        run_record->lost = (uint64_t)sqlite3_column_int64(statement, 5);
+        run_record->hops = (uint64_t)sqlite3_column_int64(statement, 6);
+        run_record->switches = (uint32_t)sqlite3_column_int64(statement, 7);
+        run_record->adapters = (uint32_t)sqlite3_column_int64(statement, 8);
         if (sqlite3_column_type(statement, 9) != SQLITE_NULL)
-            story->verdict = sql_copy(statement, 9, &story->arena);
+            run_record->verdict = sql_copy(statement, 9, &run_record->arena);
     }
     sqlite3_finalize(statement);
     if (status == 0)
@@ -179,15 +179,18 @@ static int read_totals(struct result_store *store, int64_t run, struct story *st
     return status < 0 ? status : 0;
 }
 
-int result_store_read_story(struct result_store *store, int64_t run, struct story *story,
+int result_store_read_story(struct result_store *store, int64_t run, struct run_record *run_record,
                             struct err *err)
 {
-    int status = read_totals(store, run, story, err);
+    int status = read_totals(store, run, run_record, err);
     if (status == 0)
-        READ_ROWS(&story->events, store, ROWS_EVENTS, run, 0, &story->arena, &status, err);
+        READ_ROWS(&run_record->events, store, ROWS_EVENTS, run, 0, &run_record->arena, &status,
+                  err);
     if (status == 0)
-        READ_ROWS(&story->changes, store, ROWS_CHANGES, run, 0, &story->arena, &status, err);
+        READ_ROWS(&run_record->changes, store, ROWS_CHANGES, run, 0, &run_record->arena, &status,
+                  err);
     if (status == 0)
-        READ_ROWS(&story->checks, store, ROWS_CHECKS, run, 0, &story->arena, &status, err);
+        READ_ROWS(&run_record->checks, store, ROWS_CHECKS, run, 0, &run_record->arena, &status,
+                  err);
     return status;
 }

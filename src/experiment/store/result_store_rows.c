@@ -42,29 +42,31 @@ static const struct table {
                      {AT(point, time), AT(point, value)}},
     [ROWS_EVENTS] = {"event",
                      "",
-                     sizeof(struct story_event),
+                     sizeof(struct run_record_event),
                      "time_ps, kind, who, text",
                      "ikss",
-                     {AT(story_event, time), AT(story_event, kind), AT(story_event, who),
-                      AT(story_event, text)}},
+                     {AT(run_record_event, time), AT(run_record_event, kind),
+                      AT(run_record_event, who), AT(run_record_event, text)}},
     [ROWS_CHANGES] = {"change",
                       "",
-                      sizeof(struct story_change),
+                      sizeof(struct run_record_change),
                       "who, cause, fault_ps, begin_ps, routing_ps, computing_ps, routed_ps, end_ps,"
                       " gets, sets, blocks, finished",
                       "ssfiiiiiiiib",
-                      {AT(story_change, who), AT(story_change, cause), AT(story_change, fault),
-                       AT(story_change, begin), AT(story_change, routing),
-                       AT(story_change, computing), AT(story_change, routed), AT(story_change, end),
-                       AT(story_change, gets), AT(story_change, sets), AT(story_change, blocks),
-                       AT(story_change, finished)}},
+                      {AT(run_record_change, who), AT(run_record_change, cause),
+                       AT(run_record_change, fault), AT(run_record_change, begin),
+                       AT(run_record_change, routing), AT(run_record_change, computing),
+                       AT(run_record_change, routed), AT(run_record_change, end),
+                       AT(run_record_change, gets), AT(run_record_change, sets),
+                       AT(run_record_change, blocks), AT(run_record_change, finished)}},
     [ROWS_CHECKS] = {"checked",
                      "",
-                     sizeof(struct story_check),
+                     sizeof(struct run_record_check),
                      "line, number, time_ps, holds, finding",
                      "suibs",
-                     {AT(story_check, line), AT(story_check, number), AT(story_check, time),
-                      AT(story_check, holds), AT(story_check, finding)}},
+                     {AT(run_record_check, line), AT(run_record_check, number),
+                      AT(run_record_check, time), AT(run_record_check, holds),
+                      AT(run_record_check, finding)}},
 };
 
 /* ---- adding ---- */
@@ -79,11 +81,12 @@ static void bind_member(sqlite3_stmt *statement, int at, char kind, const void *
     case 'b': sqlite3_bind_int(statement, at, *(const bool *)member); break;
     case 'd': sqlite3_bind_double(statement, at, *(const double *)member); break;
     case 'k':
-        sqlite3_bind_text(statement, at, story_kind_names[*(const enum story_kind *)member], -1,
+        sqlite3_bind_text(statement, at,
+                          run_record_kind_names[*(const enum run_record_kind *)member], -1,
                           SQLITE_STATIC);
         break;
     default:
-        if (((const struct story_change *)row)->tied)
+        if (((const struct run_record_change *)row)->tied)
             sqlite3_bind_int64(statement, at, *(const int64_t *)member);
         else
             sqlite3_bind_null(statement, at);
@@ -131,12 +134,12 @@ static void read_member(sqlite3_stmt *statement, int at, char kind, void *member
         *(double *)member = is_null ? (double)NAN : sqlite3_column_double(statement, at);
         break;
     case 'k':
-        for (enum story_kind one = 0; one < STORY_KINDS; one++)
-            if (strcmp(story_kind_names[one], sql_text(statement, at)) == 0)
-                *(enum story_kind *)member = one;
+        for (enum run_record_kind one = 0; one < RUN_RECORD_KINDS; one++)
+            if (strcmp(run_record_kind_names[one], sql_text(statement, at)) == 0)
+                *(enum run_record_kind *)member = one;
         break;
     default:
-        ((struct story_change *)row)->tied = !is_null;
+        ((struct run_record_change *)row)->tied = !is_null;
         *(int64_t *)member = sqlite3_column_int64(statement, at);
     }
 }

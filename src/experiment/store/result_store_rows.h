@@ -12,9 +12,9 @@ enum {
     ROWS_FIGURES,    /* struct figure */
     ROWS_SERIES,     /* struct series, without its points */
     ROWS_POINTS,     /* struct point; the part is the series */
-    ROWS_EVENTS,     /* struct story_event */
-    ROWS_CHANGES,    /* struct story_change */
-    ROWS_CHECKS,     /* struct story_check */
+    ROWS_EVENTS,     /* struct run_record_event */
+    ROWS_CHANGES,    /* struct run_record_change */
+    ROWS_CHECKS,     /* struct run_record_check */
     ROWS_TABLES,
 };
 

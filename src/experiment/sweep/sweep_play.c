@@ -2,7 +2,7 @@
  * read and played as `weft sim` would, so that a run of a sweep and its replay are the same run. */
 #include "experiment/sweep/sweep_play.h"
 
-#include "experiment/run/play.h"
+#include "experiment/run/run.h"
 
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -28,14 +28,14 @@ static int read_scenario(struct scenario *scenario, const struct sweep *sweep,
     return 0;
 }
 
-int sweep_play(const struct sweep *sweep, const struct sweep_run *run, struct story *story,
-               struct text *topology, struct err *err)
+int sweep_play(const struct sweep *sweep, const struct sweep_run *run,
+               struct run_record *run_record, struct text *topology, struct err *err)
 {
     struct scenario scenario;
     int status = read_scenario(&scenario, sweep, run, err);
     if (status)
         return status;
-    status = play_scenario(&scenario, &(struct play_options){.topology = topology}, story, err);
+    status = run_scenario(&scenario, &(struct run_options){.topology = topology}, run_record, err);
     scenario_release(&scenario);
     return status;
 }
@@ -43,15 +43,15 @@ int sweep_play(const struct sweep *sweep, const struct sweep_run *run, struct st
 int sweep_rehearse(const struct sweep *sweep, const struct sweep_run *run, struct err *err)
 {
     struct scenario scenario;
-    struct story story = {0};
-    struct stage stage;
+    struct run_record run_record = {0};
+    struct setup setup;
     int status = read_scenario(&scenario, sweep, run, err);
     if (status)
         return status;
-    status = stage_build(&stage, &scenario, &story, err);
+    status = setup_build(&setup, &scenario, &run_record, err);
     if (status == 0)
-        stage_release(&stage);
-    story_release(&story);
+        setup_release(&setup);
+    run_record_release(&run_record);
     scenario_release(&scenario);
     return status;
 }
@@ -113,9 +113,9 @@ static void choose_results(const struct sweep *sweep, const struct results *resu
 }
 
 /* A story, or none and the reason. */
-static int keep(const struct sweep *sweep, const struct sweep_run *run, const struct story *story,
-                const struct text *topology, const char *reason, double seconds, const char *path,
-                struct err *err)
+static int keep(const struct sweep *sweep, const struct sweep_run *run,
+                const struct run_record *run_record, const struct text *topology,
+                const char *reason, double seconds, const char *path, struct err *err)
 {
     struct result_parameter parameters[SWEEP_MOST_PARAMETERS];
     struct result_store *store;
@@ -138,9 +138,9 @@ static int keep(const struct sweep *sweep, const struct sweep_run *run, const st
                              .wall_s = seconds};
     int status = result_store_open(&store, path, RESULT_STORE_WRITE, err);
     if (status == 0) {
-        if (story) {
-            choose_results(sweep, &story->results, &chosen);
-            status = result_store_add(store, &row, story, &chosen, err);
+        if (run_record) {
+            choose_results(sweep, &run_record->results, &chosen);
+            status = result_store_add(store, &row, run_record, &chosen, err);
         } else {
             status = result_store_add_failed(store, &row, err);
         }
@@ -152,10 +152,11 @@ static int keep(const struct sweep *sweep, const struct sweep_run *run, const st
     return status;
 }
 
-int sweep_keep(const struct sweep *sweep, const struct sweep_run *run, const struct story *story,
-               const struct text *topology, double seconds, const char *store, struct err *err)
+int sweep_keep(const struct sweep *sweep, const struct sweep_run *run,
+               const struct run_record *run_record, const struct text *topology, double seconds,
+               const char *store, struct err *err)
 {
-    return keep(sweep, run, story, topology, NULL, seconds, store, err);
+    return keep(sweep, run, run_record, topology, NULL, seconds, store, err);
 }
 
 int sweep_keep_failed(const struct sweep *sweep, const struct sweep_run *run, const char *reason,

@@ -45,15 +45,15 @@ static int tell_error(const struct err *err, int status)
 static int play_run(void *context)
 {
     const struct task *task = context;
-    struct story story = {0};
+    struct run_record run_record = {0};
     struct text topology = {0};
     struct err err = {0};
     double start = children_clock();
-    if (sweep_play(task->sweep, task->run, &story, &topology, &err) < 0)
+    if (sweep_play(task->sweep, task->run, &run_record, &topology, &err) < 0)
         return tell_error(&err, CHILD_REFUSED);
-    bool broken = story_failures(&story) > 0;
-    if (sweep_keep(task->sweep, task->run, &story, &topology, children_clock() - start, task->store,
-                   &err) < 0)
+    bool broken = run_record_failures(&run_record) > 0;
+    if (sweep_keep(task->sweep, task->run, &run_record, &topology, children_clock() - start,
+                   task->store, &err) < 0)
         return tell_error(&err, CHILD_NOT_KEPT);
     return broken ? CHILD_BROKEN : CHILD_HOLDS;
 }

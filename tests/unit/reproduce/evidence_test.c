@@ -69,7 +69,8 @@ static void the_change_that_answers_the_last_action_is_the_fault(void **state)
     assert_true(observation_figure(observation, "fault.time") == 0.5);
     assert_true(observation_figure(observation, "fault.compute.time") == 0.3);
     assert_true(observation_figure(observation, "fault.changes") == 2);
-    assert_int_equal(results_find_series(&(observation)->results, "fault.updated")->points.items[0].time, 7);
+    assert_int_equal(
+        results_find_series(&(observation)->results, "fault.updated")->points.items[0].time, 7);
     evidence_release(&evidence);
 }
 

@@ -104,25 +104,26 @@ static void add_figures(struct results *results)
         results_set(results, figures[i].name, figures[i].value, figures[i].unit);
 }
 
-static void add_story(struct story *story, const char *hostile)
+static void add_story(struct run_record *run_record, const char *hostile)
 {
     const char *extra = hostile ? hostile : "";
-    story->file = "death.weft";
-    story->seed = 7;
-    story->end = 61 * TIME_S;
-    story->hash = 0x1234567890abcdef;
-    story->smps = 14210;
-    story->lost = 3;
-    story->switches = 16;
-    story->adapters = 14;
-    story_tell(story, STORY_EVENT, 0, "S1", "master, priority 0 %s", extra);
-    story_tell(story, STORY_EVENT, 123 * TIME_MS, "S1", "the subnet is as wanted");
-    story_tell(story, STORY_ACTION, 60100 * TIME_MS, "scenario", "fail switch S15");
-    story_tell(story, STORY_EVENT, 60181200 * TIME_US, "S1", "S3 says that a port changed %s",
-               extra);
-    story_tell(story, STORY_ALARM, 60182 * TIME_MS, "S1", "15 has gone, with 1 adapter %s", extra);
-    story_tell(story, STORY_EVENT, 60303 * TIME_MS, "S1", "the subnet is as wanted");
-    struct story_change changes[] = {
+    run_record->file = "death.weft";
+    run_record->seed = 7;
+    run_record->end = 61 * TIME_S;
+    run_record->hash = 0x1234567890abcdef;
+    run_record->smps = 14210;
+    run_record->lost = 3;
+    run_record->switches = 16;
+    run_record->adapters = 14;
+    run_record_tell(run_record, RUN_RECORD_EVENT, 0, "S1", "master, priority 0 %s", extra);
+    run_record_tell(run_record, RUN_RECORD_EVENT, 123 * TIME_MS, "S1", "the subnet is as wanted");
+    run_record_tell(run_record, RUN_RECORD_ACTION, 60100 * TIME_MS, "scenario", "fail switch S15");
+    run_record_tell(run_record, RUN_RECORD_EVENT, 60181200 * TIME_US, "S1",
+                    "S3 says that a port changed %s", extra);
+    run_record_tell(run_record, RUN_RECORD_ALARM, 60182 * TIME_MS, "S1",
+                    "15 has gone, with 1 adapter %s", extra);
+    run_record_tell(run_record, RUN_RECORD_EVENT, 60303 * TIME_MS, "S1", "the subnet is as wanted");
+    struct run_record_change changes[] = {
         {.who = "S1",
          .cause = "first look",
          .routed = 116 * TIME_MS,
@@ -141,9 +142,9 @@ static void add_story(struct story *story, const char *hostile)
          .blocks = 240,
          .finished = true},
     };
-    vec_push(&story->changes, changes[0]);
-    vec_push(&story->changes, changes[1]);
-    struct story_check checks[] = {
+    vec_push(&run_record->changes, changes[0]);
+    vec_push(&run_record->changes, changes[1]);
+    struct run_record_check checks[] = {
         {.line = "check in-order", .number = 9, .time = 60 * TIME_S, .holds = true, .finding = ""},
         {.line = "check lost <= 20000",
          .number = 14,
@@ -151,15 +152,15 @@ static void add_story(struct story *story, const char *hostile)
          .holds = hostile == NULL,
          .finding = hostile ? hostile : "13106"},
     };
-    vec_push(&story->checks, checks[0]);
-    vec_push(&story->checks, checks[1]);
+    vec_push(&run_record->checks, checks[0]);
+    vec_push(&run_record->checks, checks[1]);
 }
 
 void sample_run(const char *path, size_t points, const char *hostile)
 {
     struct result_store *store = open_new(path);
     struct results results = {0};
-    struct story story = {0};
+    struct run_record run_record = {0};
     struct text topology = {0};
     struct err err;
     add_topology(&topology, hostile);
@@ -169,7 +170,7 @@ void sample_run(const char *path, size_t points, const char *hostile)
         results_add_point(&results, results_series(&results, hostile, hostile), TIME_S, 1);
     }
     add_series(&results, points);
-    add_story(&story, hostile);
+    add_story(&run_record, hostile);
     struct result_run run = {
         .seed = 7,
         .replay = "weft sim death.weft --seed 7",
@@ -179,22 +180,22 @@ void sample_run(const char *path, size_t points, const char *hostile)
                     "at 60.1s fail switch S15\nrun 61s\ncheck lost <= 20000\n",
         .topology = topology.data,
     };
-    need(result_store_add(store, &run, &story, &results, &err), &err);
+    need(result_store_add(store, &run, &run_record, &results, &err), &err);
     result_store_close(store);
     text_release(&topology);
     results_release(&results);
-    story_release(&story);
+    run_record_release(&run_record);
 }
 
 void sample_empty_run(const char *path)
 {
     struct result_store *store = open_new(path);
-    struct story story = {.file = "empty.weft"};
+    struct run_record run_record = {.file = "empty.weft"};
     struct result_run run = {.name = "empty.weft"};
     struct err err;
-    need(result_store_add(store, &run, &story, NULL, &err), &err);
+    need(result_store_add(store, &run, &run_record, NULL, &err), &err);
     result_store_close(store);
-    story_release(&story);
+    run_record_release(&run_record);
 }
 
 /* ---- a sweep ---- */
@@ -232,7 +233,7 @@ void sample_sweep(const char *path)
                                          .name = "load.weft",
                                          .replay = "weft sim load.weft --set sm.engine=fera"};
                 struct results results = {0};
-                struct story story = {.file = "load.weft", .seed = n, .hash = n};
+                struct run_record run_record = {.file = "load.weft", .seed = n, .hash = n};
                 add_measured(&results, r * 25000.0,
                              e == 0   ? 165000
                              : e == 1 ? 131000
@@ -242,10 +243,10 @@ void sample_sweep(const char *path)
                     run.error = "it took more than 60s";
                     need(result_store_add_failed(store, &run, &err), &err);
                 } else {
-                    need(result_store_add(store, &run, &story, &results, &err), &err);
+                    need(result_store_add(store, &run, &run_record, &results, &err), &err);
                 }
                 results_release(&results);
-                story_release(&story);
+                run_record_release(&run_record);
             }
         }
     }

@@ -240,7 +240,7 @@ static void csv_fields_are_quoted_where_they_must_be(void **state)
 /* ---- time ---- */
 
 struct told {
-    struct story story;
+    struct run_record run_record;
     struct results results;
     struct timeline timeline;
 };
@@ -248,26 +248,27 @@ struct told {
 static void tell(struct told *told)
 {
     *told = (struct told){0};
-    told->story.end = 100 * TIME_MS;
-    story_tell(&told->story, STORY_ACTION, 40 * TIME_MS, "scenario", "fail switch S3");
-    struct story_change changes[] = {
+    told->run_record.end = 100 * TIME_MS;
+    run_record_tell(&told->run_record, RUN_RECORD_ACTION, 40 * TIME_MS, "scenario",
+                    "fail switch S3");
+    struct run_record_change changes[] = {
         {.who = "S0", .cause = "start", .begin = 0, .routed = 2 * TIME_MS, .end = 3 * TIME_MS},
         {.who = "S0",
          .cause = "trap",
          .begin = 45 * TIME_MS,
          .routed = 55 * TIME_MS,
          .end = 57 * TIME_MS}};
-    vec_push(&told->story.changes, changes[0]);
-    vec_push(&told->story.changes, changes[1]);
+    vec_push(&told->run_record.changes, changes[0]);
+    vec_push(&told->run_record.changes, changes[1]);
     results_set(&told->results, "change.2.compute.time", 0.008, "s");
-    timeline_init(&told->timeline, &told->story, &told->results);
+    timeline_init(&told->timeline, &told->run_record, &told->results);
 }
 
 static void untell(struct told *told)
 {
     timeline_release(&told->timeline);
     results_release(&told->results);
-    story_release(&told->story);
+    run_record_release(&told->run_record);
 }
 
 static void phases_follow_each_other_without_a_gap(void **state)
@@ -290,11 +291,11 @@ static void an_action_is_answered_once(void **state)
     struct told told;
     (void)state;
     tell(&told);
-    vec_push(&told.story.changes,
-             ((struct story_change){
+    vec_push(&told.run_record.changes,
+             ((struct run_record_change){
                  .who = "S0", .cause = "sweep", .begin = 80 * TIME_MS, .end = 81 * TIME_MS}));
     assert_null(timeline_cause(&told.timeline, 2));
-    told.story.changes.items[2].who = "S9"; /* another manager has not answered it yet */
+    told.run_record.changes.items[2].who = "S9"; /* another manager has not answered it yet */
     assert_non_null(timeline_cause(&told.timeline, 2));
     untell(&told);
 }
@@ -359,7 +360,7 @@ static void measured_phases_are_believed(void **state)
     timeline_release(&told.timeline);
     results_set(&told.results, "change.2.begin", 0.045, "s");
     results_set(&told.results, "change.2.discover.time", 0.001, "s");
-    timeline_init(&told.timeline, &told.story, &told.results);
+    timeline_init(&told.timeline, &told.run_record, &told.results);
     assert_null(timeline_cause(&told.timeline, 1)); /* no detection was measured: no fault */
     assert_int_equal(timeline_phase_time(&told.timeline, 1, PHASE_DETECT), 0);
     assert_int_equal(timeline_phase_time(&told.timeline, 1, PHASE_DISCOVER), TIME_MS);

@@ -7,36 +7,38 @@
 #include <cmocka.h>
 
 #include "base/time.h"
-#include "experiment/report/story_text.h"
+#include "experiment/report/run_text.h"
 
 #include <string.h>
 
-static struct story make_story(void)
+static struct run_record make_story(void)
 {
-    struct story story = {
+    struct run_record run_record = {
         .file = "x.weft", .seed = 3, .end = 2 * TIME_S, .hash = 0xabc, .switches = 2};
-    story_tell(&story, STORY_ACTION, 60 * TIME_S + 100 * TIME_MS, "scenario", "fail switch %s",
-               "S15");
-    story_tell(&story, STORY_ALARM, 61 * TIME_S, "a name that is longer than the column for it",
-               "a long text that must go on in the next line because a terminal has only eighty "
-               "columns, and perhaps even in the one after that");
-    struct story_change change = {.who = "S1",
-                                  .cause = "a cause",
-                                  .begin = TIME_S,
-                                  .routing = TIME_S + TIME_MS,
-                                  .computing = 500 * TIME_US,
-                                  .routed = TIME_S + 1500 * TIME_US,
-                                  .end = TIME_S + 4 * TIME_MS,
-                                  .gets = 100,
-                                  .sets = 50,
-                                  .blocks = 8,
-                                  .finished = true,
-                                  .tied = true,
-                                  .fault = TIME_S - TIME_MS};
-    vec_push(&story.changes, change);
-    vec_push(&story.checks, ((struct story_check){"check active", 4, TIME_S, true, ""}));
-    vec_push(&story.checks, ((struct story_check){"check smps all == 0", 5, TIME_S, false, "150"}));
-    return story;
+    run_record_tell(&run_record, RUN_RECORD_ACTION, 60 * TIME_S + 100 * TIME_MS, "scenario",
+                    "fail switch %s", "S15");
+    run_record_tell(
+        &run_record, RUN_RECORD_ALARM, 61 * TIME_S, "a name that is longer than the column for it",
+        "a long text that must go on in the next line because a terminal has only eighty "
+        "columns, and perhaps even in the one after that");
+    struct run_record_change change = {.who = "S1",
+                                       .cause = "a cause",
+                                       .begin = TIME_S,
+                                       .routing = TIME_S + TIME_MS,
+                                       .computing = 500 * TIME_US,
+                                       .routed = TIME_S + 1500 * TIME_US,
+                                       .end = TIME_S + 4 * TIME_MS,
+                                       .gets = 100,
+                                       .sets = 50,
+                                       .blocks = 8,
+                                       .finished = true,
+                                       .tied = true,
+                                       .fault = TIME_S - TIME_MS};
+    vec_push(&run_record.changes, change);
+    vec_push(&run_record.checks, ((struct run_record_check){"check active", 4, TIME_S, true, ""}));
+    vec_push(&run_record.checks,
+             ((struct run_record_check){"check smps all == 0", 5, TIME_S, false, "150"}));
+    return run_record;
 }
 
 static bool has(const struct text *text, const char *part)
@@ -58,24 +60,24 @@ static void assert_fits(const struct text *text)
 
 static void events_fit_into_eighty_columns(void **state)
 {
-    struct story story = make_story();
+    struct run_record run_record = make_story();
     struct text out = {0};
     (void)state;
-    for (size_t i = 0; i < story.events.count; i++)
-        story_write_event(&story.events.items[i], &out);
+    for (size_t i = 0; i < run_record.events.count; i++)
+        run_record_write_event(&run_record.events.items[i], &out);
     assert_fits(&out);
     assert_true(has(&out, "       60.1s > scenario     fail switch S15\n"));
     assert_true(has(&out, " one after that\n"));
     text_release(&out);
-    story_release(&story);
+    run_record_release(&run_record);
 }
 
 static void the_summary_has_changes_checks_and_the_trace(void **state)
 {
-    struct story story = make_story();
+    struct run_record run_record = make_story();
     struct text out = {0};
     (void)state;
-    story_write_summary(&story, &out);
+    run_record_write_summary(&run_record, &out);
     assert_fits(&out);
     assert_true(has(&out,
                     "          1s        4ms        1ms      500us      2.5ms    100     50      "
@@ -83,35 +85,35 @@ static void the_summary_has_changes_checks_and_the_trace(void **state)
     assert_true(has(&out, "ok     check active\n"));
     assert_true(has(&out, "FAILED check smps all == 0 (150)\n"));
     assert_true(has(&out, "2 checks, 1 failed; seed 3, trace 0000000000000abc\n"));
-    assert_int_equal(story_failures(&story), 1);
+    assert_int_equal(run_record_failures(&run_record), 1);
     text_release(&out);
-    story_release(&story);
+    run_record_release(&run_record);
 }
 
-static void count_alarms(void *context, const struct story_event *event)
+static void count_alarms(void *context, const struct run_record_event *event)
 {
-    *(unsigned *)context += event->kind == STORY_ALARM && strcmp(event->text, "3 left") == 0;
+    *(unsigned *)context += event->kind == RUN_RECORD_ALARM && strcmp(event->text, "3 left") == 0;
 }
 
 static void listeners_hear_of_events_as_they_come(void **state)
 {
     unsigned alarms = 0;
-    struct story story = {.tell = count_alarms, .context = &alarms};
+    struct run_record run_record = {.tell = count_alarms, .context = &alarms};
     (void)state;
-    story_tell(&story, STORY_EVENT, 0, "S1", "3 left");
+    run_record_tell(&run_record, RUN_RECORD_EVENT, 0, "S1", "3 left");
     assert_int_equal(alarms, 0);
-    story_tell(&story, STORY_ALARM, 0, "S1", "%d left", 3);
+    run_record_tell(&run_record, RUN_RECORD_ALARM, 0, "S1", "%d left", 3);
     assert_int_equal(alarms, 1);
-    assert_int_equal(story.events.count, 2);
-    story_release(&story);
+    assert_int_equal(run_record.events.count, 2);
+    run_record_release(&run_record);
 }
 
 static void json_has_it_all(void **state)
 {
-    struct story story = make_story();
+    struct run_record run_record = make_story();
     struct text out = {0};
     (void)state;
-    story_write_json(&story, &out);
+    run_record_write_json(&run_record, &out);
     assert_true(has(&out, "\"trace_hash\": \"0000000000000abc\""));
     assert_true(has(&out, "\"failed\": 1"));
     assert_true(has(&out, "\"fault_ps\": 999000000000"));
@@ -119,7 +121,7 @@ static void json_has_it_all(void **state)
     assert_true(has(&out, "\"computing_ps\": 500000000"));
     assert_true(has(&out, "\"routed_ps\": 1001500000000"));
     text_release(&out);
-    story_release(&story);
+    run_record_release(&run_record);
 }
 
 int main(void)

@@ -118,28 +118,28 @@ static void smps_are_counted_by_method_and_attribute(void **state)
                       "check smps Get >= 2\ncheck smps linearforwardingtable == 1\n");
     const struct statement *s = scenario.statements.items;
     (void)state;
-    assert_int_equal(s[0].question.method, 0);
-    assert_int_equal(s[0].question.attribute, 0);
-    assert_int_equal(s[1].question.method, METHOD_SET);
-    assert_int_equal(s[1].question.attribute, ATTRIBUTE_PORT_INFO);
-    assert_int_equal(s[2].question.method, METHOD_GET);
-    assert_int_equal(s[2].question.comparison, COMPARE_AT_LEAST);
-    assert_int_equal(s[3].question.attribute, ATTRIBUTE_LINEAR_FORWARDING_TABLE);
+    assert_int_equal(s[0].check_statement.method, 0);
+    assert_int_equal(s[0].check_statement.attribute, 0);
+    assert_int_equal(s[1].check_statement.method, METHOD_SET);
+    assert_int_equal(s[1].check_statement.attribute, ATTRIBUTE_PORT_INFO);
+    assert_int_equal(s[2].check_statement.method, METHOD_GET);
+    assert_int_equal(s[2].check_statement.comparison, COMPARE_AT_LEAST);
+    assert_int_equal(s[3].check_statement.attribute, ATTRIBUTE_LINEAR_FORWARDING_TABLE);
     scenario_release(&scenario);
 }
 
 static void comparisons_compare(void **state)
 {
-    struct question question = {.value = 5, .comparison = COMPARE_AT_MOST};
+    struct check_statement check_statement = {.value = 5, .comparison = COMPARE_AT_MOST};
     (void)state;
-    assert_true(question_compare(&question, 5));
-    assert_false(question_compare(&question, 6));
-    question.comparison = COMPARE_EQUAL;
-    assert_true(question_compare(&question, 5));
-    assert_false(question_compare(&question, 4));
-    question.comparison = COMPARE_AT_LEAST;
-    assert_true(question_compare(&question, 5));
-    assert_false(question_compare(&question, 4));
+    assert_true(check_statement_compare(&check_statement, 5));
+    assert_false(check_statement_compare(&check_statement, 6));
+    check_statement.comparison = COMPARE_EQUAL;
+    assert_true(check_statement_compare(&check_statement, 5));
+    assert_false(check_statement_compare(&check_statement, 4));
+    check_statement.comparison = COMPARE_AT_LEAST;
+    assert_true(check_statement_compare(&check_statement, 5));
+    assert_false(check_statement_compare(&check_statement, 4));
 }
 
 static void wrong_statements_are_refused_at_their_place(void **state)

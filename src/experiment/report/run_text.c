@@ -1,8 +1,8 @@
-#include "experiment/report/story_text.h"
+#include "experiment/report/run_text.h"
 
 #include "base/time.h"
+#include "experiment/report/run_text_traffic.h"
 #include "experiment/report/series_text.h"
-#include "experiment/report/story_traffic.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,10 +12,12 @@ enum { COLUMNS = 80, TIME_WIDTH = 12, WHO_WIDTH = 12, TEXT_COLUMN = TIME_WIDTH +
 
 /* ---- for people ---- */
 
-void story_write_event(const struct story_event *event, struct text *out)
+void run_record_write_event(const struct run_record_event *event, struct text *out)
 {
-    static const char marks[] = {
-        [STORY_ACTION] = '>', [STORY_EVENT] = ' ', [STORY_ALARM] = '!', [STORY_CHECK] = '?'};
+    static const char marks[] = {[RUN_RECORD_ACTION] = '>',
+                                 [RUN_RECORD_EVENT] = ' ',
+                                 [RUN_RECORD_ALARM] = '!',
+                                 [RUN_RECORD_CHECK] = '?'};
     char time[TIME_TEXT_BYTES];
     text_printf(out, "%*s %c %-*s ", TIME_WIDTH, time_text(event->time, time), marks[event->kind],
                 WHO_WIDTH, event->who);
@@ -25,11 +27,11 @@ void story_write_event(const struct story_event *event, struct text *out)
     text_put_wrapped(out, event->text, column);
 }
 
-static void write_change(const struct story_change *change, struct text *out)
+static void write_change(const struct run_record_change *change, struct text *out)
 {
     char at[TIME_TEXT_BYTES], took[TIME_TEXT_BYTES], discovery[TIME_TEXT_BYTES],
         compute[TIME_TEXT_BYTES], tables[TIME_TEXT_BYTES], cause[COLUMNS * 8];
-    uint64_t routing = story_routing(change);
+    uint64_t routing = run_record_routing(change);
     time_text(change->begin, at);
     if (change->finished) {
         time_text(change->end - change->begin, took);
@@ -51,14 +53,14 @@ static void write_change(const struct story_change *change, struct text *out)
 }
 
 /* Of each virtual machine that a scenario names: where it ended, and what its last move cost. */
-static void write_machines(const struct story *story, struct text *out)
+static void write_machines(const struct run_record *run_record, struct text *out)
 {
-    if (story->machines.count == 0)
+    if (run_record->machines.count == 0)
         return;
     text_printf(out, "\n  %-12s %6s %6s %8s %7s %11s %11s %8s\n", "machine", "LID", "moves",
                 "switches", "tables", "took", "downtime", "lost");
-    for (size_t i = 0; i < story->machines.count; i++) {
-        const struct story_machine *machine = &story->machines.items[i];
+    for (size_t i = 0; i < run_record->machines.count; i++) {
+        const struct run_record_machine *machine = &run_record->machines.items[i];
         char took[TIME_TEXT_BYTES], downtime[TIME_TEXT_BYTES] = "-", lost[24] = "-";
         time_text(machine->time_ps, took);
         if (machine->has_traffic) {
@@ -70,22 +72,22 @@ static void write_machines(const struct story *story, struct text *out)
     }
 }
 
-void story_write_summary(const struct story *story, struct text *out)
+void run_record_write_summary(const struct run_record *run_record, struct text *out)
 {
     char time[TIME_TEXT_BYTES];
-    if (story->changes.count) {
+    if (run_record->changes.count) {
         text_printf(out, "\n%12s %10s %10s %10s %10s %6s %6s %6s\n", "change at", "took",
                     "discovery", "compute", "tables", "gets", "sets", "blocks");
-        for (size_t i = 0; i < story->changes.count; i++)
-            write_change(&story->changes.items[i], out);
+        for (size_t i = 0; i < run_record->changes.count; i++)
+            write_change(&run_record->changes.items[i], out);
     }
-    story_write_pictures(story, out);
-    write_machines(story, out);
-    story_write_traffic(story, out);
-    if (story->checks.count) {
+    run_record_write_pictures(run_record, out);
+    write_machines(run_record, out);
+    run_record_write_traffic(run_record, out);
+    if (run_record->checks.count) {
         text_printf(out, "\n%12s\n", "checked at");
-        for (size_t i = 0; i < story->checks.count; i++) {
-            const struct story_check *check = &story->checks.items[i];
+        for (size_t i = 0; i < run_record->checks.count; i++) {
+            const struct run_record_check *check = &run_record->checks.items[i];
             char line[COLUMNS * 8];
             snprintf(line, sizeof line, "%s%s%s%s", check->line, check->finding[0] ? " (" : "",
                      check->finding, check->finding[0] ? ")" : "");
@@ -96,23 +98,24 @@ void story_write_summary(const struct story *story, struct text *out)
     }
     text_printf(out,
                 "\n%u switches, %u adapters, %s simulated, %llu SMPs (%llu dropped by faults)\n",
-                story->switches, story->adapters, time_text(story->end, time),
-                (unsigned long long)story->smps, (unsigned long long)story->lost);
-    unsigned failures = story_failures(story);
-    text_printf(out, "%zu checks, %u failed; seed %llu, trace %016llx\n", story->checks.count,
-                failures, (unsigned long long)story->seed, (unsigned long long)story->hash);
+                run_record->switches, run_record->adapters, time_text(run_record->end, time),
+                (unsigned long long)run_record->smps, (unsigned long long)run_record->lost);
+    unsigned failures = run_record_failures(run_record);
+    text_printf(out, "%zu checks, %u failed; seed %llu, trace %016llx\n", run_record->checks.count,
+                failures, (unsigned long long)run_record->seed,
+                (unsigned long long)run_record->hash);
 }
 
 /* ---- for programs ---- */
 
-static void write_json_events(const struct story *story, struct json *json)
+static void write_json_events(const struct run_record *run_record, struct json *json)
 {
     json_begin_array(json, "timeline");
-    for (size_t i = 0; i < story->events.count; i++) {
-        const struct story_event *event = &story->events.items[i];
+    for (size_t i = 0; i < run_record->events.count; i++) {
+        const struct run_record_event *event = &run_record->events.items[i];
         json_begin_object(json, NULL);
         json_unsigned(json, "time_ps", event->time);
-        json_string(json, "kind", story_kind_names[event->kind]);
+        json_string(json, "kind", run_record_kind_names[event->kind]);
         json_string(json, "who", event->who);
         json_string(json, "text", event->text);
         json_end_object(json);
@@ -120,11 +123,11 @@ static void write_json_events(const struct story *story, struct json *json)
     json_end_array(json);
 }
 
-static void write_json_changes(const struct story *story, struct json *json)
+static void write_json_changes(const struct run_record *run_record, struct json *json)
 {
     json_begin_array(json, "changes");
-    for (size_t i = 0; i < story->changes.count; i++) {
-        const struct story_change *change = &story->changes.items[i];
+    for (size_t i = 0; i < run_record->changes.count; i++) {
+        const struct run_record_change *change = &run_record->changes.items[i];
         json_begin_object(json, NULL);
         json_string(json, "manager", change->who);
         json_string(json, "cause", change->cause);
@@ -133,7 +136,7 @@ static void write_json_changes(const struct story *story, struct json *json)
         if (change->tied)
             json_unsigned(json, "fault_ps", change->fault);
         if (change->routed) {
-            json_unsigned(json, "routing_ps", story_routing(change));
+            json_unsigned(json, "routing_ps", run_record_routing(change));
             json_unsigned(json, "computing_ps", change->computing);
             json_unsigned(json, "routed_ps", change->routed);
         }
@@ -146,11 +149,11 @@ static void write_json_changes(const struct story *story, struct json *json)
     json_end_array(json);
 }
 
-static void write_json_checks(const struct story *story, struct json *json)
+static void write_json_checks(const struct run_record *run_record, struct json *json)
 {
     json_begin_array(json, "checks");
-    for (size_t i = 0; i < story->checks.count; i++) {
-        const struct story_check *check = &story->checks.items[i];
+    for (size_t i = 0; i < run_record->checks.count; i++) {
+        const struct run_record_check *check = &run_record->checks.items[i];
         json_begin_object(json, NULL);
         json_unsigned(json, "line", check->number);
         json_string(json, "statement", check->line);
@@ -162,27 +165,27 @@ static void write_json_checks(const struct story *story, struct json *json)
     json_end_array(json);
 }
 
-void story_write_json(const struct story *story, struct text *out)
+void run_record_write_json(const struct run_record *run_record, struct text *out)
 {
     struct json json = {.out = out, .pretty = true};
     json_begin_object(&json, NULL);
-    json_string(&json, "scenario", story->file);
-    json_unsigned(&json, "seed", story->seed);
-    json_unsigned(&json, "end_ps", story->end);
-    json_unsigned(&json, "switches", story->switches);
-    json_unsigned(&json, "adapters", story->adapters);
-    json_unsigned(&json, "smps", story->smps);
-    json_unsigned(&json, "smps_lost", story->lost);
-    json_unsigned(&json, "hops", story->hops);
-    if (story->verdict)
-        json_string(&json, "verdict", story->verdict);
-    write_json_changes(story, &json);
-    write_json_checks(story, &json);
-    json_unsigned(&json, "failed", story_failures(story));
-    json_stringf(&json, "trace_hash", "%016llx", (unsigned long long)story->hash);
-    figures_write_json(&story->results, &json);
-    series_write_json(&story->results, &json);
-    write_json_events(story, &json);
+    json_string(&json, "scenario", run_record->file);
+    json_unsigned(&json, "seed", run_record->seed);
+    json_unsigned(&json, "end_ps", run_record->end);
+    json_unsigned(&json, "switches", run_record->switches);
+    json_unsigned(&json, "adapters", run_record->adapters);
+    json_unsigned(&json, "smps", run_record->smps);
+    json_unsigned(&json, "smps_lost", run_record->lost);
+    json_unsigned(&json, "hops", run_record->hops);
+    if (run_record->verdict)
+        json_string(&json, "verdict", run_record->verdict);
+    write_json_changes(run_record, &json);
+    write_json_checks(run_record, &json);
+    json_unsigned(&json, "failed", run_record_failures(run_record));
+    json_stringf(&json, "trace_hash", "%016llx", (unsigned long long)run_record->hash);
+    figures_write_json(&run_record->results, &json);
+    series_write_json(&run_record->results, &json);
+    write_json_events(run_record, &json);
     json_end_object(&json);
     text_putc(out, '\n');
 }

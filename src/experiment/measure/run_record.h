@@ -1,6 +1,6 @@
 /* What happened in a run: the timeline, the managers' changes, and what was checked. */
-#ifndef WEFT_EXPERIMENT_MEASURE_STORY_H
-#define WEFT_EXPERIMENT_MEASURE_STORY_H
+#ifndef WEFT_EXPERIMENT_MEASURE_RUN_RECORD_H
+#define WEFT_EXPERIMENT_MEASURE_RUN_RECORD_H
 
 #include "base/mem.h"
 #include "base/text.h"
@@ -9,23 +9,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum story_kind {
-    STORY_ACTION, /* somebody did something to the fabric */
-    STORY_EVENT,  /* a manager said something … */
-    STORY_ALARM,  /* … that it is unhappy with */
-    STORY_CHECK,  /* a check was made */
-    STORY_KINDS,
+enum run_record_kind {
+    RUN_RECORD_ACTION, /* somebody did something to the fabric */
+    RUN_RECORD_EVENT,  /* a manager said something … */
+    RUN_RECORD_ALARM,  /* … that it is unhappy with */
+    RUN_RECORD_CHECK,  /* a check was made */
+    RUN_RECORD_KINDS,
 };
-extern const char *const story_kind_names[STORY_KINDS]; /* "action", "event" … */
+extern const char *const run_record_kind_names[RUN_RECORD_KINDS]; /* "action", "event" … */
 
-struct story_event {
-    enum story_kind kind;
+struct run_record_event {
+    enum run_record_kind kind;
     uint64_t time;
     const char *who, *text;
 };
 
 /* From the first sign to "the subnet is as wanted". */
-struct story_change {
+struct run_record_change {
     const char *who, *cause;
     uint64_t begin, routed, end; /* routed: the last routes were there, or 0: none were needed */
     uint64_t gets, sets, blocks; /* SMPs that asked, that wrote, and of these table blocks */
@@ -35,7 +35,7 @@ struct story_change {
     uint64_t routing, computing; /* when routes were computed first (0: not known); how long */
 };
 
-struct story_check {
+struct run_record_check {
     const char *line; /* the statement */
     unsigned number;  /* its line */
     uint64_t time;
@@ -44,7 +44,7 @@ struct story_check {
 };
 
 /* A virtual machine that the scenario names; costs are those of its last move, or its start. */
-struct story_machine {
+struct run_record_machine {
     const char *name;
     unsigned lid, moves, switches, table_smps; /* lid 0: it was stopped */
     uint64_t time_ps;
@@ -52,11 +52,11 @@ struct story_machine {
     uint64_t downtime_ps, lost;
 };
 
-struct story {
-    VEC(struct story_event) events;
-    VEC(struct story_change) changes;
-    VEC(struct story_check) checks;
-    VEC(struct story_machine) machines;
+struct run_record {
+    VEC(struct run_record_event) events;
+    VEC(struct run_record_change) changes;
+    VEC(struct run_record_check) checks;
+    VEC(struct run_record_machine) machines;
     const char *file;
     uint64_t seed, end, hash;
     uint64_t smps, lost,
@@ -67,15 +67,16 @@ struct story {
     bool plain;             /* pictures in ASCII */
     struct arena arena;
     /* Hears of each event as it comes; may be NULL. */
-    void (*tell)(void *context, const struct story_event *event);
+    void (*tell)(void *context, const struct run_record_event *event);
     void *context;
 };
 
-void story_release(struct story *story);
-void story_tell(struct story *story, enum story_kind kind, uint64_t time, const char *who,
-                const char *format, ...) __attribute__((format(printf, 5, 6)));
+void run_record_release(struct run_record *run_record);
+void run_record_tell(struct run_record *run_record, enum run_record_kind kind, uint64_t time,
+                     const char *who, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 /* When the computing of routes began; if there were none, the end. */
-uint64_t story_routing(const struct story_change *change);
-unsigned story_failures(const struct story *story); /* checks that do not hold */
+uint64_t run_record_routing(const struct run_record_change *change);
+unsigned run_record_failures(const struct run_record *run_record); /* checks that do not hold */
 
 #endif

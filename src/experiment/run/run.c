@@ -1,14 +1,14 @@
 /* Statements one after the other: actions wait on an agenda until a run comes to their time, runs
  * let time pass, checks look. */
-#include "experiment/run/play.h"
+#include "experiment/run/run.h"
 
 #include "base/time.h"
 #include "experiment/check/unaffected.h"
 #include "experiment/measure/metrics.h"
-#include "experiment/run/answers.h"
-#include "experiment/run/ledger.h"
+#include "experiment/run/apply.h"
+#include "experiment/run/change_log.h"
+#include "experiment/run/check_eval.h"
 #include "experiment/run/measuring.h"
-#include "experiment/run/perform.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -23,19 +23,19 @@ struct due {
 };
 
 struct play {
-    struct stage stage;
+    struct setup setup;
     VEC(struct due) agenda; /* by time, then in the order of the file; the past is cut off */
     size_t done;
     bool halted; /* by a deadlock: nothing happens any more */
-    const struct play_options *options;
+    const struct run_options *options;
     struct err *err;
 };
 
 /* The time `wait` from now on; an error when the run would last too long. */
 static int later(const struct play *play, uint64_t wait, const struct word *word, uint64_t *time)
 {
-    struct cursor cursor = scenario_cursor(play->stage.scenario, play->err);
-    *time = sim_now(play->stage.sim) + wait;
+    struct cursor cursor = scenario_cursor(play->setup.scenario, play->err);
+    *time = sim_now(play->setup.sim) + wait;
     return *time <= TIME_LONGEST ? 0
                                  : word_error(&cursor, word, "a run lasts 100 days at the most");
 }
@@ -45,12 +45,12 @@ static int later(const struct play *play, uint64_t wait, const struct word *word
 static int schedule(struct play *play, const struct statement *statement)
 {
     const struct action *action = &statement->action;
-    uint64_t now = sim_now(play->stage.sim);
+    uint64_t now = sim_now(play->setup.sim);
     struct due due = {action->time, statement};
-    struct cursor cursor = scenario_cursor(play->stage.scenario, play->err);
+    struct cursor cursor = scenario_cursor(play->setup.scenario, play->err);
     char text[TIME_TEXT_BYTES];
     if (action->when == ACTION_NOW)
-        return perform_action(&play->stage, statement, play->err);
+        return apply_action(&play->setup, statement, play->err);
     if (action->when == ACTION_AFTER &&
         later(play, action->time, &action->when_word, &due.time) < 0)
         return -EINVAL;
@@ -77,9 +77,8 @@ static uint64_t next_due(const struct play *play)
 static int perform_due(struct play *play)
 {
     int status = 0;
-    while (status == 0 && next_due(play) <= sim_now(play->stage.sim))
-        status =
-            perform_action(&play->stage, play->agenda.items[play->done++].statement, play->err);
+    while (status == 0 && next_due(play) <= sim_now(play->setup.sim))
+        status = apply_action(&play->setup, play->agenda.items[play->done++].statement, play->err);
     return status;
 }
 
@@ -87,63 +86,63 @@ static int perform_due(struct play *play)
 
 static void look(struct play *play)
 {
-    struct stage *stage = &play->stage;
-    machines_look(stage, sim_now(stage->sim));
-    metrics_look(stage->metrics, sim_now(stage->sim));
-    unaffected_look(stage->unaffected, sim_now(stage->sim));
-    if (stage->stop_on_deadlock && metrics_saw_deadlock(stage->metrics) && !play->halted) {
-        story_tell(stage->story, STORY_ACTION, sim_now(stage->sim), "scenario",
-                   "the run stops at the deadlock");
+    struct setup *setup = &play->setup;
+    machines_look(setup, sim_now(setup->sim));
+    metrics_look(setup->metrics, sim_now(setup->sim));
+    unaffected_look(setup->unaffected, sim_now(setup->sim));
+    if (setup->stop_on_deadlock && metrics_saw_deadlock(setup->metrics) && !play->halted) {
+        run_record_tell(setup->run_record, RUN_RECORD_ACTION, sim_now(setup->sim), "scenario",
+                        "the run stops at the deadlock");
         play->halted = true;
     }
 }
 
 /* When something must be looked at, or done. */
-static uint64_t next_look(const struct stage *stage)
+static uint64_t next_look(const struct setup *setup)
 {
-    uint64_t own = machines_next(stage), next = metrics_next(stage->metrics);
+    uint64_t own = machines_next(setup), next = metrics_next(setup->metrics);
     return own < next ? own : next;
 }
 
 /* As sim_step(), but no farther than to where something must be looked at. */
 static bool step(struct play *play, uint64_t until)
 {
-    struct stage *stage = &play->stage;
-    uint64_t now = sim_now(stage->sim), next = next_look(stage);
+    struct setup *setup = &play->setup;
+    uint64_t now = sim_now(setup->sim), next = next_look(setup);
     if (next < now)
         next = now;
     if (next > until)
         next = until;
-    if (unaffected_wants_all(stage->unaffected)) {
-        sim_step(stage->sim, now); /* what managers want to send is events, too */
-        uint64_t event = fabric_next_network_event(stage->fabric);
-        uint64_t timer = fabric_next_timer(stage->fabric);
+    if (unaffected_wants_all(setup->unaffected)) {
+        sim_step(setup->sim, now); /* what managers want to send is events, too */
+        uint64_t event = fabric_next_network_event(setup->fabric);
+        uint64_t timer = fabric_next_timer(setup->fabric);
         event = timer < event ? timer : event;
         next = event < next ? event : next;
     }
-    sim_step(stage->sim, next);
+    sim_step(setup->sim, next);
     look(play);
-    return !play->halted && sim_now(stage->sim) < until;
+    return !play->halted && sim_now(setup->sim) < until;
 }
 
 static void pass_time(struct play *play, uint64_t until)
 {
-    struct stage *stage = &play->stage;
-    const struct play_options *options = play->options;
-    uint64_t said = sim_now(stage->sim), slice = (until - said) / SLICES + 1;
+    struct setup *setup = &play->setup;
+    const struct run_options *options = play->options;
+    uint64_t said = sim_now(setup->sim), slice = (until - said) / SLICES + 1;
     look(play);
     while (!play->halted) {
-        uint64_t now = sim_now(stage->sim), next = next_look(stage);
+        uint64_t now = sim_now(setup->sim), next = next_look(setup);
         if (options->progress && said + slice < next)
             next = said + slice;
         next = next < until ? next : until;
         next = next < now ? now : next;
-        if (unaffected_wants_all(stage->unaffected) || machines_are_busy(stage))
+        if (unaffected_wants_all(setup->unaffected) || machines_are_busy(setup))
             step(play, next);
         else
-            sim_run(stage->sim, next);
+            sim_run(setup->sim, next);
         look(play);
-        now = sim_now(stage->sim);
+        now = sim_now(setup->sim);
         if (options->progress && now >= said + slice) {
             options->progress(options->context, now, until);
             said = now;
@@ -176,10 +175,10 @@ static int run_to(struct play *play, uint64_t until)
 }
 
 /* Managers have said that they are through. */
-static bool is_reported(const struct stage *stage, struct complaint *complaint)
+static bool is_reported(const struct setup *setup, struct complaint *complaint)
 {
-    for (size_t i = 0; i < stage->seats.count; i++) {
-        const struct stage_seat *seat = stage->seats.items[i];
+    for (size_t i = 0; i < setup->seats.count; i++) {
+        const struct setup_seat *seat = setup->seats.items[i];
         if (seat->open)
             return complain(complaint, "the manager at '%.80s' is still at work", seat->name);
     }
@@ -187,15 +186,15 @@ static bool is_reported(const struct stage *stage, struct complaint *complaint)
 }
 
 /* What can be said without a look at the whole fabric, which would take longer than most steps. */
-static bool is_quiet(const struct stage *stage, struct complaint *complaint)
+static bool is_quiet(const struct setup *setup, struct complaint *complaint)
 {
-    for (size_t i = 0; i < stage->seats.count; i++) {
-        const struct sm *sm = stage_manager(stage, i);
+    for (size_t i = 0; i < setup->seats.count; i++) {
+        const struct sm *sm = setup_manager(setup, i);
         if (!sm ||
             (sm_state(sm) != SM_DISCOVERING && (sm_state(sm) != SM_MASTER || sm_is_settled(sm))))
             continue;
         return complain(complaint, "the manager at '%.80s' is still %s",
-                        stage->seats.items[i]->name,
+                        setup->seats.items[i]->name,
                         sm_state(sm) == SM_MASTER ? "at work" : "discovering");
     }
     return true;
@@ -203,12 +202,12 @@ static bool is_quiet(const struct stage *stage, struct complaint *complaint)
 
 /* Nothing left to do, and what managers know is what is there: a fault that nobody has noticed yet
  * is not settled. */
-static bool is_settled(const struct stage *stage, struct complaint *complaint)
+static bool is_settled(const struct setup *setup, struct complaint *complaint)
 {
     static const enum check_kind kinds[] = {CHECK_SETTLED, CHECK_ONE_MASTER, CHECK_DISCOVERED,
                                             CHECK_ACTIVE};
-    struct check_view view = stage_view(stage);
-    if (!is_quiet(stage, complaint) || !machines_are_settled(stage, complaint))
+    struct check_view view = setup_view(setup);
+    if (!is_quiet(setup, complaint) || !machines_are_settled(setup, complaint))
         return false;
     for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (!check_holds(&view, kinds[i], complaint))
@@ -216,20 +215,21 @@ static bool is_settled(const struct stage *stage, struct complaint *complaint)
     return true;
 }
 
-static void record(struct stage *stage, const char *line, unsigned number, bool holds,
+static void record(struct setup *setup, const char *line, unsigned number, bool holds,
                    const char *finding)
 {
-    struct story *story = stage->story;
-    struct story_check check = {arena_strdup(&story->arena, line), number, sim_now(stage->sim),
-                                holds, arena_strdup(&story->arena, finding)};
-    vec_push(&story->checks, check);
-    story_tell(story, STORY_CHECK, check.time, holds ? "ok" : "FAILED", "%s%s%s%s", check.line,
-               finding[0] ? " (" : "", finding, finding[0] ? ")" : "");
+    struct run_record *run_record = setup->run_record;
+    struct run_record_check check = {arena_strdup(&run_record->arena, line), number,
+                                     sim_now(setup->sim), holds,
+                                     arena_strdup(&run_record->arena, finding)};
+    vec_push(&run_record->checks, check);
+    run_record_tell(run_record, RUN_RECORD_CHECK, check.time, holds ? "ok" : "FAILED", "%s%s%s%s",
+                    check.line, finding[0] ? " (" : "", finding, finding[0] ? ")" : "");
 }
 
 static int run_until_settled(struct play *play, const struct statement *statement)
 {
-    struct stage *stage = &play->stage;
+    struct setup *setup = &play->setup;
     struct complaint complaint;
     uint64_t limit;
     int status = run_agenda(play, TIME_NEVER);
@@ -237,33 +237,33 @@ static int run_until_settled(struct play *play, const struct statement *statemen
         status = later(play, statement->run.time, &statement->run.word, &limit);
     if (status || play->halted)
         return status;
-    if (stage->trained >= sim_now(stage->sim)) /* a link that still trains is not there yet */
-        pass_time(play, stage->trained < limit ? stage->trained : limit);
+    if (setup->trained >= sim_now(setup->sim)) /* a link that still trains is not there yet */
+        pass_time(play, setup->trained < limit ? setup->trained : limit);
     while (!play->halted) {
-        uint64_t now = sim_now(stage->sim), until = limit;
-        if (is_settled(stage, &complaint)) {
-            if (is_reported(stage, &complaint))
+        uint64_t now = sim_now(setup->sim), until = limit;
+        if (is_settled(setup, &complaint)) {
+            if (is_reported(setup, &complaint))
                 return 0;
             until = now + MOMENT < limit ? now + MOMENT : limit; /* no need to wait for a sweep */
         }
         if (!step(play, until) && until == limit)
             break;
         if (play->options->progress)
-            play->options->progress(play->options->context, sim_now(stage->sim), TIME_NEVER);
+            play->options->progress(play->options->context, sim_now(setup->sim), TIME_NEVER);
     }
-    if (!is_settled(stage, &complaint) || !is_reported(stage, &complaint))
-        record(stage, statement->line, statement->word.line, false, complaint.text);
+    if (!is_settled(setup, &complaint) || !is_reported(setup, &complaint))
+        record(setup, statement->line, statement->word.line, false, complaint.text);
     return 0;
 }
 
 static int run(struct play *play, const struct statement *statement)
 {
     const struct run *run = &statement->run;
-    struct stage *stage = &play->stage;
-    uint64_t now = sim_now(stage->sim), until;
-    struct cursor cursor = scenario_cursor(stage->scenario, play->err);
+    struct setup *setup = &play->setup;
+    uint64_t now = sim_now(setup->sim), until;
+    struct cursor cursor = scenario_cursor(setup->scenario, play->err);
     char text[TIME_TEXT_BYTES];
-    ledger_begin_run(stage);
+    change_log_begin_run(setup);
     switch (run->kind) {
     case RUN_TO:
         if (run->time < now)
@@ -287,8 +287,8 @@ static int play_statement(struct play *play, const struct statement *statement)
     case STATEMENT_ACTION: return schedule(play, statement);
     case STATEMENT_RUN: return run(play, statement);
     case STATEMENT_CHECK:
-        holds = answer_question(&play->stage, &statement->question, &complaint);
-        record(&play->stage, statement->line, statement->word.line, holds, complaint.text);
+        holds = check_evaluate(&play->setup, &statement->check_statement, &complaint);
+        record(&play->setup, statement->line, statement->word.line, holds, complaint.text);
         return 0;
     default: return 0; /* said what there is */
     }
@@ -298,44 +298,44 @@ static int play_statement(struct play *play, const struct statement *statement)
  * may get lost in the books, whatever the scenario was about. */
 static int check_end(struct play *play)
 {
-    struct stage *stage = &play->stage;
-    struct cursor cursor = scenario_cursor(stage->scenario, play->err);
+    struct setup *setup = &play->setup;
+    struct cursor cursor = scenario_cursor(setup->scenario, play->err);
     struct err err = {0};
     if (next_due(play) != TIME_NEVER && !play->halted)
         return word_error(&cursor, &play->agenda.items[play->done].statement->word,
                           "no 'run' comes to this time");
-    if (!metrics_has_traffic(stage->metrics))
+    if (!metrics_has_traffic(setup->metrics))
         return 0;
-    bool holds = fabric_check_data(stage->fabric, &err) == 0;
-    record(stage, "conserved, at the end", 0, holds, holds ? "" : err.message);
+    bool holds = fabric_check_data(setup->fabric, &err) == 0;
+    record(setup, "conserved, at the end", 0, holds, holds ? "" : err.message);
     return 0;
 }
 
-int play_scenario(struct scenario *scenario, const struct play_options *options,
-                  struct story *story, struct err *err)
+int run_scenario(struct scenario *scenario, const struct run_options *options,
+                 struct run_record *run_record, struct err *err)
 {
     struct play play = {.err = err, .options = options};
     struct fabric_totals totals;
-    int status = stage_build(&play.stage, scenario, story, err);
+    int status = setup_build(&play.setup, scenario, run_record, err);
     if (status)
         return status;
     if (options->topology)
-        topology_write_ibnetdiscover(&play.stage.topology, options->topology);
-    fabric_set_pcap(play.stage.fabric, options->pcap);
+        topology_write_ibnetdiscover(&play.setup.topology, options->topology);
+    fabric_set_pcap(play.setup.fabric, options->pcap);
     for (size_t i = 0; i < scenario->statements.count && status == 0; i++)
         status = play_statement(&play, &scenario->statements.items[i]);
     if (status == 0)
         status = check_end(&play);
-    for (size_t i = 0; i < play.stage.seats.count; i++)
-        ledger_give_up(&play.stage, i);
-    fabric_totals(play.stage.fabric, &totals);
-    story->end = sim_now(play.stage.sim);
-    story->hash = fabric_trace_hash(play.stage.fabric);
-    story->smps = totals.smps_sent;
-    story->lost = totals.smps_lost;
-    story->hops = totals.hops;
-    measuring_publish(&play.stage, story->end);
+    for (size_t i = 0; i < play.setup.seats.count; i++)
+        change_log_give_up(&play.setup, i);
+    fabric_totals(play.setup.fabric, &totals);
+    run_record->end = sim_now(play.setup.sim);
+    run_record->hash = fabric_trace_hash(play.setup.fabric);
+    run_record->smps = totals.smps_sent;
+    run_record->lost = totals.smps_lost;
+    run_record->hops = totals.hops;
+    measuring_publish(&play.setup, run_record->end);
     vec_release(&play.agenda);
-    stage_release(&play.stage);
+    setup_release(&play.setup);
     return status;
 }

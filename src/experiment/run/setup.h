@@ -3,11 +3,11 @@
  * Statements that say what there is (topology, preset, seed, set, sm) hold for the whole run
  * wherever in the file they stand; all names are bound here, so that nothing happens unless
  * everything can. */
-#ifndef WEFT_EXPERIMENT_RUN_STAGE_H
-#define WEFT_EXPERIMENT_RUN_STAGE_H
+#ifndef WEFT_EXPERIMENT_RUN_SETUP_H
+#define WEFT_EXPERIMENT_RUN_SETUP_H
 
 #include "experiment/measure/changes.h"
-#include "experiment/measure/story.h"
+#include "experiment/measure/run_record.h"
 #include "experiment/run/flows.h"
 #include "experiment/run/machines.h"
 #include "experiment/scenario/scenario.h"
@@ -18,24 +18,24 @@
 struct metrics;
 struct unaffected;
 
-struct stage_seat {
+struct setup_seat {
     const char *name;
     struct config config;
     bool stopped; /* is started by an action */
     /* of the change under way */
     bool open;
     size_t change; /* in the story */
-    struct change_book book;
+    struct change_record book;
 };
 
-struct stage {
+struct setup {
     struct scenario *scenario;
-    struct story *story;
+    struct run_record *run_record;
     struct topology topology;
     struct fabric_options options;
     struct fabric *fabric;
     struct sim *sim;
-    VEC(struct stage_seat *) seats;
+    VEC(struct setup_seat *) seats;
     VEC(struct check_seat) places; /* beside the seats */
     VEC(uint32_t) owner;           /* by manager of the simulator: its seat */
     bool *silent;                  /* by node */
@@ -53,16 +53,16 @@ struct stage {
 };
 
 /* On error nothing is left to release. Both must outlive the stage. */
-int stage_build(struct stage *stage, struct scenario *scenario, struct story *story,
+int setup_build(struct setup *setup, struct scenario *scenario, struct run_record *run_record,
                 struct err *err);
-void stage_release(struct stage *stage);
+void setup_release(struct setup *setup);
 
 /* The seat at a node, or -1. */
-int stage_find_seat(const struct stage *stage, uint32_t node);
-void stage_start_manager(struct stage *stage, size_t seat);
-void stage_kill_manager(struct stage *stage, size_t seat);
-struct sm *stage_manager(const struct stage *stage, size_t seat); /* NULL: not running */
-struct check_view stage_view(const struct stage *stage);
-const char *stage_node_name(const struct stage *stage, uint32_t node);
+int setup_find_seat(const struct setup *setup, uint32_t node);
+void setup_start_manager(struct setup *setup, size_t seat);
+void setup_kill_manager(struct setup *setup, size_t seat);
+struct sm *setup_manager(const struct setup *setup, size_t seat); /* NULL: not running */
+struct check_view setup_view(const struct setup *setup);
+const char *setup_node_name(const struct setup *setup, uint32_t node);
 
 #endif

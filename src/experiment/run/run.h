@@ -1,14 +1,14 @@
 /* Plays a scenario: one deterministic run in virtual time. */
-#ifndef WEFT_EXPERIMENT_RUN_PLAY_H
-#define WEFT_EXPERIMENT_RUN_PLAY_H
+#ifndef WEFT_EXPERIMENT_RUN_RUN_H
+#define WEFT_EXPERIMENT_RUN_RUN_H
 
-#include "experiment/measure/story.h"
-#include "experiment/run/stage.h"
+#include "experiment/measure/run_record.h"
+#include "experiment/run/setup.h"
 #include "experiment/scenario/scenario.h"
 
 struct pcap;
 
-struct play_options {
+struct run_options {
     struct pcap *pcap;     /* NULL: none */
     struct text *topology; /* gets the fabric as the run began, in ibnetdiscover's words; or NULL */
     /* Hears now and then how far the run has come; `until` is where the present `run` statement
@@ -19,7 +19,7 @@ struct play_options {
 
 /* The story is filled as far as things went; whether its checks hold is its business. An error is
  * one of the scenario itself. */
-int play_scenario(struct scenario *scenario, const struct play_options *options,
-                  struct story *story, struct err *err);
+int run_scenario(struct scenario *scenario, const struct run_options *options,
+                 struct run_record *run_record, struct err *err);
 
 #endif

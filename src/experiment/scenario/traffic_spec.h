@@ -4,15 +4,15 @@
  * One table has the keys; the command line's settings go through the same one. Whoever is meant by
  * `from` and `to` is found by shell patterns over the names and descriptions of adapters; each of
  * their ports with a cable takes part. Rates are those of one sender. */
-#ifndef WEFT_EXPERIMENT_SCENARIO_DEMAND_H
-#define WEFT_EXPERIMENT_SCENARIO_DEMAND_H
+#ifndef WEFT_EXPERIMENT_SCENARIO_TRAFFIC_SPEC_H
+#define WEFT_EXPERIMENT_SCENARIO_TRAFFIC_SPEC_H
 
 #include "base/line_reader.h"
 #include "fabric/options.h"
 #include "fabric/traffic.h"
 #include "topology/topology.h"
 
-struct demand {
+struct traffic_spec {
     struct traffic traffic; /* without senders and receivers */
     double load;            /* share of the sender's link; 0: a rate, or none, was given */
     struct word word;       /* the statement's */
@@ -22,20 +22,21 @@ struct demand {
 };
 
 /* Reads what follows `traffic`, up to the end of the line. */
-int demand_read(struct demand *demand, struct cursor *cursor);
+int traffic_spec_read(struct traffic_spec *traffic_spec, struct cursor *cursor);
 /* One setting; the cursor says where errors go. */
-int demand_set(struct demand *demand, const struct word *key, const struct word *value,
-               struct cursor *cursor);
+int traffic_spec_set(struct traffic_spec *traffic_spec, const struct word *key,
+                     const struct word *value, struct cursor *cursor);
 
 /* Everything looked up and checked. `folder` is where a trace file is looked for. */
-struct demand_world {
+struct traffic_spec_world {
     const struct topology *topology;
     const struct fabric_options *options;
     const char *folder;
     const char *const *machines; /* names; machine i is the end point DATA_GUEST + i */
     size_t machine_count;
 };
-int demand_bind(const struct demand *demand, const struct demand_world *world,
-                struct cursor *cursor, struct traffic *traffic);
+int traffic_spec_bind(const struct traffic_spec *traffic_spec,
+                      const struct traffic_spec_world *world, struct cursor *cursor,
+                      struct traffic *traffic);
 
 #endif

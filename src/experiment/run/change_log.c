@@ -1,4 +1,4 @@
-#include "experiment/run/ledger.h"
+#include "experiment/run/change_log.h"
 
 #include "base/time.h"
 #include "experiment/measure/metrics.h"
@@ -7,61 +7,62 @@
 
 /* ---- changes ---- */
 
-static void close_change(struct stage *stage, size_t seat, bool finished)
+static void close_change(struct setup *setup, size_t seat, bool finished)
 {
-    struct stage_seat *s = stage->seats.items[seat];
+    struct setup_seat *s = setup->seats.items[seat];
     if (!s->open)
         return;
-    struct story_change *change = &stage->story->changes.items[s->change];
-    change->end = sim_now(stage->sim);
+    struct run_record_change *change = &setup->run_record->changes.items[s->change];
+    change->end = sim_now(setup->sim);
     change->finished = finished;
-    change_book_close(&s->book, stage->story, s->change);
+    change_record_close(&s->book, setup->run_record, s->change);
     s->open = false;
 }
 
-void ledger_give_up(struct stage *stage, size_t seat)
+void change_log_give_up(struct setup *setup, size_t seat)
 {
-    close_change(stage, seat, false);
+    close_change(setup, seat, false);
 }
 
 /* The first that is noticed after a fault is taken to be about it. */
-static void begin_change(struct stage *stage, size_t seat, uint64_t now, const char *cause)
+static void begin_change(struct setup *setup, size_t seat, uint64_t now, const char *cause)
 {
-    struct stage_seat *s = stage->seats.items[seat];
-    struct story_change change = {
-        .who = s->name, .cause = arena_strdup(&stage->story->arena, cause), .begin = now};
-    uint64_t fault = stage->fault;
-    stage->fault = TIME_NEVER;
+    struct setup_seat *s = setup->seats.items[seat];
+    struct run_record_change change = {
+        .who = s->name, .cause = arena_strdup(&setup->run_record->arena, cause), .begin = now};
+    uint64_t fault = setup->fault;
+    setup->fault = TIME_NEVER;
     if (s->open)
         return; /* more about the one under way */
     if (fault != TIME_NEVER) {
         change.tied = true;
         change.fault = fault;
     }
-    change_book_begin(&s->book, (uint32_t)stage->topology.nodes.count);
+    change_record_begin(&s->book, (uint32_t)setup->topology.nodes.count);
     s->open = true;
-    s->change = stage->story->changes.count;
-    vec_push(&stage->story->changes, change);
+    s->change = setup->run_record->changes.count;
+    vec_push(&setup->run_record->changes, change);
 }
 
 /* ---- listening ---- */
 
 static void hear_event(void *context, uint64_t now, unsigned manager, const struct sm_event *event)
 {
-    struct stage *stage = context;
-    uint32_t index = stage->owner.items[manager];
-    const struct stage_seat *seat = stage->seats.items[index];
+    struct setup *setup = context;
+    uint32_t index = setup->owner.items[manager];
+    const struct setup_seat *seat = setup->seats.items[index];
     bool alarm = event->kind == SM_EVENT_WARNING || event->kind == SM_EVENT_ERROR;
-    story_tell(stage->story, alarm ? STORY_ALARM : STORY_EVENT, now, seat->name, "%s", event->text);
+    run_record_tell(setup->run_record, alarm ? RUN_RECORD_ALARM : RUN_RECORD_EVENT, now, seat->name,
+                    "%s", event->text);
     switch (event->kind) {
     case SM_EVENT_STATE: /* whoever is not master changes nothing */
         if (strncmp(event->text, "standby", 7) == 0 || strncmp(event->text, "not active", 10) == 0)
-            ledger_give_up(stage, index);
+            change_log_give_up(setup, index);
         break;
-    case SM_EVENT_CHANGE: begin_change(stage, index, now, event->text); break;
+    case SM_EVENT_CHANGE: begin_change(setup, index, now, event->text); break;
     case SM_EVENT_UP:
-        close_change(stage, index, true);
-        stage->settled = now;
+        close_change(setup, index, true);
+        setup->settled = now;
         break;
     default: break;
     }
@@ -83,13 +84,13 @@ static uint32_t follow_route(const struct topology *topology, uint32_t port, con
     return node;
 }
 
-static uint32_t find_lid(const struct stage *stage, unsigned lid)
+static uint32_t find_lid(const struct setup *setup, unsigned lid)
 {
-    for (uint32_t port = 0; port < stage->topology.ports.count; port++) {
-        const uint8_t *info = fabric_port_info(stage->fabric, port);
+    for (uint32_t port = 0; port < setup->topology.ports.count; port++) {
+        const uint8_t *info = fabric_port_info(setup->fabric, port);
         unsigned first = (unsigned)wire_get(info, PORT_INFO_LID);
         if (first && lid >= first && lid < first + (1u << wire_get(info, PORT_INFO_LMC)))
-            return stage->topology.ports.items[port].node;
+            return setup->topology.ports.items[port].node;
     }
     return TOPOLOGY_NONE;
 }
@@ -97,9 +98,9 @@ static uint32_t find_lid(const struct stage *stage, unsigned lid)
 static void hear_sent(void *context, uint64_t now, unsigned manager,
                       const struct sm_message *message)
 {
-    struct stage *stage = context;
-    uint32_t index = stage->owner.items[manager];
-    struct stage_seat *seat = stage->seats.items[index];
+    struct setup *setup = context;
+    uint32_t index = setup->owner.items[manager];
+    struct setup_seat *seat = setup->seats.items[index];
     unsigned id = (unsigned)wire_get(message->mad, MAD_ATTRIBUTE_ID);
     struct change_smp smp = {
         .node = TOPOLOGY_NONE,
@@ -107,29 +108,29 @@ static void hear_sent(void *context, uint64_t now, unsigned manager,
         .attribute = mad_attribute_find((unsigned)wire_get(message->mad, MAD_CLASS), id)};
     if (smp.method != METHOD_GET && smp.method != METHOD_SET)
         return;
-    uint32_t place = stage->topology.ports.items[stage->places.items[index].port].node;
-    metrics_sent_smp(stage->metrics, now, place, smp.method);
-    sent_add(&stage->sent, smp.method, smp.attribute);
+    uint32_t place = setup->topology.ports.items[setup->places.items[index].port].node;
+    metrics_sent_smp(setup->metrics, now, place, smp.method);
+    sent_add(&setup->sent, smp.method, smp.attribute);
     if (!seat->open)
         return;
     if (smp.method == METHOD_SET)
         smp.node =
             wire_get(message->mad, MAD_CLASS) == CLASS_SUBN_DIRECTED
-                ? follow_route(&stage->topology, stage->places.items[index].port, message->mad)
-                : find_lid(stage, message->lid);
-    smp.routed = stage->story->changes.items[seat->change].routing != 0;
-    change_book_note(&seat->book, now, &smp);
+                ? follow_route(&setup->topology, setup->places.items[index].port, message->mad)
+                : find_lid(setup, message->lid);
+    smp.routed = setup->run_record->changes.items[seat->change].routing != 0;
+    change_record_note(&seat->book, now, &smp);
 }
 
 /* A job may have been begun for an earlier change; only what falls into this one counts. */
 static void hear_computed(void *context, uint64_t now, unsigned manager,
                           const struct sim_computation *computation)
 {
-    struct stage *stage = context;
-    struct stage_seat *seat = stage->seats.items[stage->owner.items[manager]];
+    struct setup *setup = context;
+    struct setup_seat *seat = setup->seats.items[setup->owner.items[manager]];
     if (!seat->open)
         return;
-    struct story_change *change = &stage->story->changes.items[seat->change];
+    struct run_record_change *change = &setup->run_record->changes.items[seat->change];
     uint64_t begin = computation->begin > change->begin ? computation->begin : change->begin;
     uint64_t end = computation->end > begin ? computation->end : begin;
     if (!change->routing)
@@ -139,9 +140,9 @@ static void hear_computed(void *context, uint64_t now, unsigned manager,
     seat->book.operations += computation->operations;
 }
 
-void ledger_listen(struct stage *stage)
+void change_log_listen(struct setup *setup)
 {
-    sim_set_listener(stage->sim, &(struct sim_listener){.context = stage,
+    sim_set_listener(setup->sim, &(struct sim_listener){.context = setup,
                                                         .event = hear_event,
                                                         .sent = hear_sent,
                                                         .computed = hear_computed});
@@ -149,29 +150,30 @@ void ledger_listen(struct stage *stage)
 
 /* ---- questions ---- */
 
-void ledger_begin_run(struct stage *stage)
+void change_log_begin_run(struct setup *setup)
 {
-    stage->sent = (struct sent){0};
-    stage->said = stage->story->events.count;
+    setup->sent = (struct sent){0};
+    setup->said = setup->run_record->events.count;
 }
 
-uint64_t ledger_sent(const struct stage *stage, unsigned method, unsigned attribute)
+uint64_t change_log_sent(const struct setup *setup, unsigned method, unsigned attribute)
 {
     uint64_t sum = 0;
     for (unsigned i = 0; i < WIRE_ATTRIBUTE_COUNT; i++) {
         if (attribute && wire_attributes[i].id != attribute)
             continue;
-        sum += method == METHOD_SET ? 0 : stage->sent.gets[i];
-        sum += method == METHOD_GET ? 0 : stage->sent.sets[i];
+        sum += method == METHOD_SET ? 0 : setup->sent.gets[i];
+        sum += method == METHOD_GET ? 0 : setup->sent.sets[i];
     }
     return sum;
 }
 
-bool ledger_said(const struct stage *stage, const char *text)
+bool change_log_said(const struct setup *setup, const char *text)
 {
-    for (size_t i = stage->said; i < stage->story->events.count; i++) {
-        const struct story_event *event = &stage->story->events.items[i];
-        if ((event->kind == STORY_EVENT || event->kind == STORY_ALARM) && strstr(event->text, text))
+    for (size_t i = setup->said; i < setup->run_record->events.count; i++) {
+        const struct run_record_event *event = &setup->run_record->events.items[i];
+        if ((event->kind == RUN_RECORD_EVENT || event->kind == RUN_RECORD_ALARM) &&
+            strstr(event->text, text))
             return true;
     }
     return false;

@@ -1,0 +1,13 @@
+/* A story as text: for people, and as JSON for programs. */
+#ifndef WEFT_EXPERIMENT_REPORT_RUN_TEXT_H
+#define WEFT_EXPERIMENT_REPORT_RUN_TEXT_H
+
+#include "experiment/measure/run_record.h"
+
+/* For people: one event, wrapped at 80 columns; and what follows the last one. */
+void run_record_write_event(const struct run_record_event *event, struct text *out);
+void run_record_write_summary(const struct run_record *run_record, struct text *out);
+/* Everything, as one object. */
+void run_record_write_json(const struct run_record *run_record, struct text *out);
+
+#endif

@@ -1,0 +1,215 @@
+#include "experiment/report/run_text_traffic.h"
+
+#include "base/quantity.h"
+#include "base/time.h"
+#include "experiment/report/drawing.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LABEL = 12, AMOUNT = 11, CURVE = 80 - LABEL - AMOUNT, PICTURES = 6 };
+
+/* ---- figures ---- */
+
+static double figure(const struct run_record *run_record, const char *name)
+{
+    return results_value(&run_record->results, name);
+}
+
+static void put_quantity(const struct run_record *run_record, double value, const char *unit,
+                         unsigned width, struct text *out)
+{
+    char text[QUANTITY_BYTES];
+    quantity_text(value, unit, text);
+    char *mu = strstr(text, "µ");
+    if (mu && run_record->plain) {
+        *mu = 'u';
+        memmove(mu + 1, mu + strlen("µ"), strlen(mu + strlen("µ")) + 1);
+    }
+    text_put_padded(out, isnan(value) ? "-" : text, width, true);
+}
+
+static void put_figure(const struct run_record *run_record, const char *name, const char *unit,
+                       unsigned width, struct text *out)
+{
+    put_quantity(run_record, figure(run_record, name), unit, width, out);
+}
+
+/* ---- pictures ---- */
+
+static void write_curve(const struct run_record *run_record, const struct canvas *canvas,
+                        const char *label, const char *name, enum curve curve, struct text *out)
+{
+    const struct series *found = results_find_series(&run_record->results, name);
+    double shown = found ? drawing_amount(canvas, found, curve) : 0;
+    if (!(shown > 0))
+        return;
+    text_printf(out, "  %-*s", LABEL - 2, label);
+    put_quantity(run_record, shown, "", AMOUNT - 1, out);
+    text_putc(out, ' ');
+    drawing_curve(canvas, found, curve, out);
+    text_putc(out, '\n');
+}
+
+static void write_curves(const struct run_record *run_record, const struct canvas *canvas,
+                         struct text *out)
+{
+    write_curve(run_record, canvas, "packets/s", "accepted", CURVE_RATE, out);
+    write_curve(run_record, canvas, "lost", "lost", CURVE_TOTAL, out);
+    text_printf(out, "%*s", LABEL + AMOUNT, "");
+    drawing_axis(canvas, out);
+    text_putc(out, '\n');
+}
+
+static void write_phase(const struct canvas *canvas, const char *label, uint64_t from, uint64_t to,
+                        struct text *out)
+{
+    char time[TIME_TEXT_BYTES];
+    text_printf(out, "  %-*s%*s ", LABEL - 2, label, AMOUNT - 1, time_text(to - from, time));
+    drawing_bar(canvas, from, to, out);
+    text_putc(out, '\n');
+}
+
+/* A little more than the change itself, so that what comes before and after can be seen. */
+static struct canvas canvas_for(const struct run_record *run_record,
+                                const struct run_record_change *change)
+{
+    uint64_t first = change->tied ? change->fault : change->begin, length = change->end - first;
+    uint64_t margin = length / 8 + 1;
+    return (struct canvas){.from = first > margin ? first - margin : 0,
+                           .to = change->end + margin,
+                           .columns = CURVE,
+                           .plain = run_record->plain};
+}
+
+static void write_picture(const struct run_record *run_record, size_t index, struct text *out)
+{
+    const struct run_record_change *change = &run_record->changes.items[index];
+    struct canvas canvas = canvas_for(run_record, change);
+    uint64_t routing = run_record_routing(change);
+    text_printf(out, "\nchange %zu of %s%s\n", index + 1, change->who,
+                change->finished ? "" : " (given up)");
+    if (change->tied)
+        write_phase(&canvas, "detect", change->fault, change->begin, out);
+    write_phase(&canvas, "discover", change->begin, routing, out);
+    if (change->routed) {
+        write_phase(&canvas, "compute", routing, change->routed, out);
+        write_phase(&canvas, "distribute", change->routed, change->end, out);
+    }
+    write_curves(run_record, &canvas, out);
+}
+
+void run_record_write_pictures(const struct run_record *run_record, struct text *out)
+{
+    size_t count = run_record->changes.count, first = count > PICTURES ? count - PICTURES : 0;
+    if (first)
+        text_printf(out, "\nthe last %d of %zu changes:\n", PICTURES, count);
+    for (size_t i = first; i < count; i++)
+        write_picture(run_record, i, out);
+}
+
+/* ---- tables ---- */
+
+static void write_overview(const struct run_record *run_record, struct text *out)
+{
+    const struct series *accepted = results_find_series(&run_record->results, "accepted");
+    if (!accepted || accepted->points.count == 0)
+        return;
+    struct canvas canvas = {.from = accepted->points.items[0].time,
+                            .to = run_record->end,
+                            .columns = CURVE,
+                            .plain = run_record->plain};
+    if (canvas.to <= canvas.from)
+        return;
+    text_puts(out, "\ntraffic\n");
+    write_curves(run_record, &canvas, out);
+}
+
+static void write_rates(const struct run_record *run_record, struct text *out)
+{
+    char from[TIME_TEXT_BYTES], to[TIME_TEXT_BYTES];
+    if (isnan(figure(run_record, "window.from")))
+        return;
+    text_printf(out, "\nmeasured from %s to %s: %s\n\n",
+                time_text((uint64_t)(figure(run_record, "window.from") * 1e12 + 0.5), from),
+                time_text((uint64_t)(figure(run_record, "window.to") * 1e12 + 0.5), to),
+                run_record->verdict ? run_record->verdict : "");
+    text_printf(out, "%*s%20s%22s%18s\n", LABEL, "", "in all", "for each sender", "on the wire");
+    text_printf(out, "  %-*s", LABEL - 2, "offered");
+    put_figure(run_record, "offered", "packets/s", 20, out);
+    put_figure(run_record, "offered.node", "packets/s", 22, out);
+    text_printf(out, "\n  %-*s", LABEL - 2, "accepted");
+    put_figure(run_record, "accepted", "packets/s", 20, out);
+    put_figure(run_record, "accepted.node", "packets/s", 22, out);
+    put_figure(run_record, "accepted.bits", "bits/s", 18, out);
+    text_putc(out, '\n');
+}
+
+static void write_latency(const struct run_record *run_record, const char *label, const char *name,
+                          struct text *out)
+{
+    static const char *const parts[] = {"mean", "ci", "p50", "p99", "p99.9", "max"};
+    text_printf(out, "  %-*s", LABEL - 2, label);
+    for (unsigned i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        char full[64];
+        snprintf(full, sizeof full, "%s.%s", name, parts[i]);
+        put_figure(run_record, full, "s", 11, out);
+    }
+    text_putc(out, '\n');
+}
+
+static void write_count(const struct run_record *run_record, const char *label, const char *name,
+                        bool always, struct text *out)
+{
+    double value = figure(run_record, name);
+    if (isnan(value) || (value == 0 && !always))
+        return;
+    text_printf(out, "  %-*s", 22, label);
+    put_quantity(run_record, value, "", 20, out);
+    text_putc(out, '\n');
+}
+
+static void write_losses(const struct run_record *run_record, struct text *out)
+{
+    for (size_t i = 0; i < run_record->results.figures.count; i++) {
+        const struct figure *loss = &run_record->results.figures.items[i];
+        char label[64];
+        if (strncmp(loss->name, "lost.", 5) != 0 || strcmp(loss->unit, "packets") != 0)
+            continue;
+        snprintf(label, sizeof label, "  %.40s", loss->name + 5);
+        write_count(run_record, label, loss->name, false, out);
+    }
+    write_count(run_record, "  of unaffected pairs", "unaffected.lost", true, out);
+}
+
+void run_record_write_traffic(const struct run_record *run_record, struct text *out)
+{
+    if (isnan(figure(run_record, "made")))
+        return;
+    write_overview(run_record, out);
+    write_rates(run_record, out);
+    if (!isnan(figure(run_record, "latency.mean"))) {
+        text_printf(out, "\n%*s%11s%11s%11s%11s%11s%11s\n", LABEL, "", "mean", "+/- 95 %", "p50",
+                    "p99", "p99.9", "max");
+        write_latency(run_record, "latency", "latency", out);
+        write_latency(run_record, "in fabric", "network-latency", out);
+    }
+    text_putc(out, '\n');
+    write_count(run_record, "packets made", "made", true, out);
+    write_count(run_record, "delivered", "delivered", true, out);
+    write_count(run_record, "lost", "lost", true, out);
+    write_losses(run_record, out);
+    write_count(run_record, "still in the fabric", "travelling", true, out);
+    write_count(run_record, "waiting at senders", "waiting", true, out);
+    write_count(run_record, "sent again", "retried", false, out);
+    write_count(run_record, "without a path", "unroutable", false, out);
+    write_count(run_record, "deadlocks", "deadlocks", false, out);
+    if (figure(run_record, "traffic.stopped.any") > 0) {
+        text_puts(out, "\n  senders stopped: ");
+        put_figure(run_record, "traffic.stopped.any", "s", 0, out);
+        text_puts(out, " at least one, ");
+        put_figure(run_record, "traffic.stopped.all", "s", 0, out);
+        text_puts(out, " all of them\n");
+    }
+}

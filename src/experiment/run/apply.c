@@ -1,0 +1,134 @@
+#include "experiment/run/apply.h"
+
+#include "base/time.h"
+#include "experiment/check/unaffected.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* A node that loses its power takes the manager on it along. */
+static int set_node(struct setup *setup, const struct action *action, bool up, struct err *err)
+{
+    int seat = setup_find_seat(setup, action->node);
+    if (!up && seat >= 0 && setup_manager(setup, (size_t)seat)) {
+        run_record_tell(setup->run_record, RUN_RECORD_ACTION, sim_now(setup->sim), "scenario",
+                        "the manager at %s goes with it", setup_node_name(setup, action->node));
+        setup_kill_manager(setup, (size_t)seat);
+    }
+    return fabric_set_node(setup->fabric, action->node, up, err);
+}
+
+static int set_agent(struct setup *setup, const struct action *action, uint64_t delay,
+                     struct err *err)
+{
+    setup->silent[action->node] = delay == TIME_NEVER;
+    return fabric_set_agent_delay(setup->fabric, action->node, delay, err);
+}
+
+/* Who has another's GUID is fenced off by managers: it is not expected to be part of the subnet. */
+static int duplicate_guid(struct setup *setup, const struct action *action, struct err *err)
+{
+    const struct topology *topology = &setup->topology;
+    bool taken = false;
+    for (uint32_t node = 0; node < topology->nodes.count; node++)
+        taken |= node != action->node && wire_get(fabric_node_info(setup->fabric, node),
+                                                  NODE_INFO_NODE_GUID) == action->value;
+    setup->silent[action->node] = taken;
+    return fabric_set_guid(setup->fabric, action->node, action->value, err);
+}
+
+static int manage(struct setup *setup, const struct action *action, struct err *err)
+{
+    size_t seat = (size_t)setup_find_seat(setup, action->node);
+    struct sm *sm = setup_manager(setup, seat);
+    if (action->kind == ACTION_START_MANAGER) {
+        setup_start_manager(setup, seat);
+        return sm ? err_set(err, EALREADY, "the manager is running already") : 0;
+    }
+    if (!sm)
+        return err_set(err, ESRCH, "the manager is not running");
+    if (action->kind == ACTION_KILL_MANAGER)
+        setup_kill_manager(setup, seat);
+    else if (action->kind == ACTION_STOP_MANAGER)
+        sm_stop(sm, sim_now_ns(setup->sim));
+    else
+        sm_reroute(sm, sim_now_ns(setup->sim));
+    return 0;
+}
+
+static int perform(struct setup *setup, const struct action *action, struct err *err)
+{
+    struct fabric *fabric = setup->fabric;
+    switch (action->kind) {
+    case ACTION_FAIL_LINK: return fabric_set_link(fabric, action->port, false, err);
+    case ACTION_RESTORE_LINK: return fabric_set_link(fabric, action->port, true, err);
+    case ACTION_FAIL_NODE: return set_node(setup, action, false, err);
+    case ACTION_RESTORE_NODE: return set_node(setup, action, true, err);
+    case ACTION_FLAP: return fabric_flap_port(fabric, action->port, err);
+    case ACTION_DROP:
+        return fabric_set_loss(fabric, action->port, action->attribute, action->value, err);
+    case ACTION_SLOW: return set_agent(setup, action, action->value, err);
+    case ACTION_MUTE: return set_agent(setup, action, TIME_NEVER, err);
+    case ACTION_HEAL: return set_agent(setup, action, 0, err);
+    case ACTION_DUPLICATE_GUID: return duplicate_guid(setup, action, err);
+    case ACTION_BIT_ERRORS:
+        return fabric_add_bit_errors(fabric, action->port, (unsigned)action->value, err);
+    case ACTION_START_TRAFFIC: return flows_start(setup, action->value, err);
+    case ACTION_STOP_TRAFFIC: return flows_stop(setup, action->value, err);
+    case ACTION_START_MACHINE:
+    case ACTION_STOP_MACHINE:
+    case ACTION_MOVE_MACHINE:
+    case ACTION_CHURN: return machines_perform(setup, action, err);
+    case ACTION_KILL_MANAGER:
+    case ACTION_START_MANAGER:
+    case ACTION_STOP_MANAGER:
+    case ACTION_REROUTE: return manage(setup, action, err);
+    }
+    return 0;
+}
+
+/* The statement without its time: that stands in front already. */
+static const char *without_time(const struct statement *statement)
+{
+    const char *line = statement->line;
+    for (unsigned words = statement->action.when == ACTION_NOW ? 0 : 2; words > 0; words--) {
+        line += strcspn(line, " \t");
+        line += strspn(line, " \t");
+    }
+    return line;
+}
+
+/* What a manager has to notice by itself. */
+static bool is_fault(enum action_kind kind)
+{
+    switch (kind) {
+    case ACTION_FAIL_LINK:
+    case ACTION_RESTORE_LINK:
+    case ACTION_FAIL_NODE:
+    case ACTION_RESTORE_NODE:
+    case ACTION_FLAP:
+    case ACTION_KILL_MANAGER:
+    case ACTION_STOP_MANAGER: return true;
+    default: return false;
+    }
+}
+
+int apply_action(struct setup *setup, const struct statement *statement, struct err *err)
+{
+    struct cursor cursor = scenario_cursor(setup->scenario, err);
+    struct err reason = {0};
+    uint64_t now = sim_now(setup->sim);
+    enum action_kind kind = statement->action.kind;
+    run_record_tell(setup->run_record, RUN_RECORD_ACTION, now, "scenario", "%s",
+                    without_time(statement));
+    if (kind < ACTION_START_TRAFFIC || kind > ACTION_CHURN)
+        setup->disturbed = now;
+    if (is_fault(kind))
+        setup->fault = now;
+    if (kind == ACTION_RESTORE_LINK || kind == ACTION_RESTORE_NODE || kind == ACTION_FLAP)
+        setup->trained = now + setup->options.training_ps;
+    unaffected_before(setup->unaffected, &statement->action);
+    if (perform(setup, &statement->action, &reason) == 0)
+        return 0;
+    return word_error(&cursor, &statement->word, "%.400s", reason.message);
+}

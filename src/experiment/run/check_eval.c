@@ -1,0 +1,122 @@
+#include "experiment/run/check_eval.h"
+
+#include "base/nearest.h"
+#include "base/quantity.h"
+#include "base/time.h"
+#include "experiment/check/unaffected.h"
+#include "experiment/measure/metrics.h"
+#include "experiment/run/change_log.h"
+#include "experiment/run/measuring.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool holds_time(const struct setup *setup, const struct check_statement *check_statement,
+                       struct complaint *complaint)
+{
+    char text[TIME_TEXT_BYTES];
+    struct check_view view = setup_view(setup);
+    if (!check_holds(&view, CHECK_SETTLED, complaint))
+        return false;
+    if (setup->settled < setup->disturbed)
+        return complain(complaint, "nothing was done about the last action");
+    uint64_t took = setup->settled - setup->disturbed;
+    complain(complaint, "%s", time_text(took, text));
+    return check_statement_compare(check_statement, took);
+}
+
+static bool holds_master(const struct setup *setup, const struct check_statement *check_statement,
+                         struct complaint *complaint)
+{
+    struct check_view view = setup_view(setup);
+    int seat = setup_find_seat(setup, check_statement->node);
+    const struct sm *sm = seat < 0 ? NULL : setup_manager(setup, (size_t)seat);
+    if (!check_holds(&view, CHECK_ONE_MASTER, complaint))
+        return false;
+    return (sm && sm_state(sm) == SM_MASTER) ||
+           complain(complaint, "the manager at '%.80s' is %s",
+                    setup_node_name(setup, check_statement->node),
+                    sm ? "not master" : "not running");
+}
+
+/* True if there is one now, or was one; the complaint has a part of the circle. */
+static bool holds_deadlock(struct setup *setup, struct complaint *complaint)
+{
+    struct text cycle = {0};
+    bool now = metrics_has_traffic(setup->metrics) && fabric_find_deadlock(setup->fabric, &cycle);
+    for (char *at = cycle.data; at && *at; at++)
+        if (*at == '\n')
+            *at = at[1] ? ',' : 0;
+    if (now)
+        complain(complaint, "%.250s", cycle.data ? cycle.data : "");
+    else if (metrics_saw_deadlock(setup->metrics))
+        complain(complaint, "there was one before");
+    text_release(&cycle);
+    return now || metrics_saw_deadlock(setup->metrics);
+}
+
+static bool unknown_figure(const struct results *results, const char *name,
+                           struct complaint *complaint)
+{
+    const char **names = mem_alloc((results->figures.count + 1) * sizeof *names);
+    for (size_t i = 0; i < results->figures.count; i++)
+        names[i] = results->figures.items[i].name;
+    const char *near = nearest_word(name, names, results->figures.count);
+    complain(complaint, "there is no figure '%.80s'%s%.80s%s", name, near ? "; did you mean '" : "",
+             near ? near : "", near ? "'?" : "");
+    mem_free(names);
+    return false;
+}
+
+static bool holds_figure(struct setup *setup, const struct check_statement *check_statement,
+                         struct complaint *complaint)
+{
+    const struct results *results = &setup->run_record->results;
+    char text[QUANTITY_BYTES];
+    measuring_publish(setup, sim_now(setup->sim));
+    const struct figure *figure = results_find(results, check_statement->text);
+    if (!figure)
+        return unknown_figure(results, check_statement->text, complaint);
+    if (check_statement->unit[0] && strcmp(check_statement->unit, figure->unit) != 0)
+        return complain(complaint, "'%.80s' is in %.40s, not in %.40s", figure->name,
+                        figure->unit[0] ? figure->unit : "plain numbers", check_statement->unit);
+    complain(complaint, "%s", quantity_text(figure->value, figure->unit, text));
+    return check_statement_compare_figure(check_statement, figure->value);
+}
+
+bool check_evaluate(struct setup *setup, const struct check_statement *check_statement,
+                    struct complaint *complaint)
+{
+    struct check_view view = setup_view(setup);
+    struct err err = {0};
+    uint64_t count;
+    complaint->text[0] = 0;
+    switch (check_statement->kind) {
+    case CHECK_STATEMENT_FABRIC: return check_holds(&view, check_statement->check, complaint);
+    case CHECK_STATEMENT_IN_ORDER: return check_in_order(&view, complaint);
+    case CHECK_STATEMENT_MASTER: return holds_master(setup, check_statement, complaint);
+    case CHECK_STATEMENT_TIME: return holds_time(setup, check_statement, complaint);
+    case CHECK_STATEMENT_SMPS:
+        count = change_log_sent(setup, check_statement->method, check_statement->attribute);
+        complain(complaint, "%" PRIu64, count);
+        return check_statement_compare(check_statement, count);
+    case CHECK_STATEMENT_EVENT: return change_log_said(setup, check_statement->text);
+    case CHECK_STATEMENT_NO_EVENT: return !change_log_said(setup, check_statement->text);
+    case CHECK_STATEMENT_CONSERVED:
+        return (metrics_has_traffic(setup->metrics) &&
+                fabric_check_data(setup->fabric, &err) == 0) ||
+               complain(complaint, "%.200s", err.message[0] ? err.message : "there is no traffic");
+    case CHECK_STATEMENT_DEADLOCK: return holds_deadlock(setup, complaint);
+    case CHECK_STATEMENT_NO_DEADLOCK: return !holds_deadlock(setup, complaint);
+    case CHECK_STATEMENT_UNAFFECTED: return unaffected_holds(setup->unaffected, complaint);
+    case CHECK_STATEMENT_OTHERS:
+        count = setup->machines.others_lost;
+        return count == 0 ||
+               complain(complaint, "%" PRIu64 " packets of those who did not move were lost",
+                        count);
+    case CHECK_STATEMENT_MACHINES: return machines_hold(setup, complaint);
+    case CHECK_STATEMENT_FIGURE: return holds_figure(setup, check_statement, complaint);
+    }
+    return false;
+}

@@ -1,0 +1,375 @@
+#include "experiment/run/setup.h"
+
+#include "base/time.h"
+#include "experiment/check/unaffected.h"
+#include "experiment/measure/metrics.h"
+#include "experiment/run/change_log.h"
+#include "experiment/run/manager.h"
+#include "experiment/run/measuring.h"
+#include "experiment/scenario/names.h"
+#include "topology/generate.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SEATS_MOST = 256 };
+
+const char *setup_node_name(const struct setup *setup, uint32_t node)
+{
+    return node_label(&setup->topology, node);
+}
+
+/* ---- topology ---- */
+
+static int read_net(struct setup *setup, const struct word *word, struct err *err)
+{
+    char folder[4096], path[8192];
+    struct err reason = {0};
+    char text[1024];
+    snprintf(folder, sizeof folder, "%s", setup->scenario->file);
+    if (word->text[0] == '/' || strcmp(setup->scenario->file, "-") == 0)
+        snprintf(path, sizeof path, "%s", word->text);
+    else
+        snprintf(path, sizeof path, "%s/%s", dirname(folder), word->text);
+    if (topology_read(&setup->topology, from_file(path, &reason)) == 0)
+        return 0;
+    struct cursor cursor = scenario_cursor(setup->scenario, err);
+    return word_error(&cursor, word, "%.400s", err_text(&reason, text, sizeof text));
+}
+
+/* The command line's parameters go before those of the same name. */
+static int generate(struct setup *setup, const struct statement *statement, struct err *err)
+{
+    const struct scenario *scenario = setup->scenario;
+    const char *words[WORDS_PER_LINE * 2];
+    size_t count = 0;
+    struct err reason = {0};
+    for (size_t i = 1; i < statement->word_count; i++)
+        words[count++] = statement->words[i].text;
+    for (size_t i = 0; i < scenario->statements.count && count < WORDS_PER_LINE * 2; i++) {
+        const struct statement *setting = &scenario->statements.items[i];
+        if (!statement_sets(setting, "topology", false))
+            continue;
+        const char *name = setting->words[1].text;
+        size_t length = strlen(name), j = 0;
+        while (j < count && (strncmp(words[j], name, length) != 0 || words[j][length] != '='))
+            j++;
+        words[j] = arena_printf(&setup->run_record->arena, "%s=%s", name, setting->words[2].text);
+        count += j == count;
+    }
+    if (topology_generate(&setup->topology, statement->words[0].text, words, count,
+                          setup->run_record->seed, &reason) == 0)
+        return 0;
+    struct cursor cursor = scenario_cursor(setup->scenario, err);
+    return word_error(&cursor, &statement->words[0], "%.400s", reason.message);
+}
+
+/* Something with a dot or a slash is a file; kinds have neither. */
+static int make_topology(struct setup *setup, struct err *err)
+{
+    const struct statement *statement = NULL;
+    struct cursor cursor = scenario_cursor(setup->scenario, err);
+    for (size_t i = 0; i < setup->scenario->statements.count; i++) {
+        const struct statement *other = &setup->scenario->statements.items[i];
+        if (other->kind != STATEMENT_TOPOLOGY)
+            continue;
+        if (statement)
+            return word_error(&cursor, &other->word, "a second topology: the first is in line %u",
+                              statement->word.line);
+        statement = other;
+    }
+    if (!statement)
+        return err_at(err, EINVAL, setup->scenario->file, 0,
+                      "no 'topology' statement: a scenario needs a fabric");
+    if (!strpbrk(statement->words[0].text, "./"))
+        return generate(setup, statement, err);
+    if (statement->word_count > 1)
+        return word_error(&cursor, &statement->words[1], "'%.80s': a file takes no parameters",
+                          statement->words[1].text);
+    return read_net(setup, &statement->words[0], err);
+}
+
+/* ---- attributes ---- */
+
+static int unknown_attribute(const struct setup *setup, const struct word *word,
+                             struct cursor *cursor)
+{
+    struct text list = {0};
+    const char *names[256];
+    size_t count = 0;
+    fabric_options_list(&setup->options, &list);
+    for (char *line = list.data, *next; line && *line && count < 256; line = next) {
+        next = strchrnul(line, '\n');
+        next += *next != 0;
+        line[strcspn(line, " \n")] = 0;
+        names[count++] = line;
+    }
+    int status = word_unknown(cursor, word, "attribute of a fabric", names, count);
+    text_release(&list);
+    return status;
+}
+
+/* words: scope, key, value */
+static int set_attribute(struct setup *setup, const struct word *words, struct cursor *cursor)
+{
+    struct err reason = {0};
+    char key[256];
+    const char *scope = words[0].text;
+    if (strcmp(scope, "switch") == 0 || strcmp(scope, "adapter") == 0)
+        snprintf(key, sizeof key, "%s:%s", scope[0] == 's' ? "switches" : "adapters",
+                 words[1].text);
+    else if (snprintf(key, sizeof key, "%s%s%s", scope, *scope ? ":" : "", words[1].text) >=
+             (int)sizeof key)
+        return word_error(cursor, &words[0], "the pattern is too long");
+    if (fabric_options_set(&setup->options, key, words[2].text, &reason) == 0)
+        return 0;
+    if (strncmp(reason.message, "no attribute", 12) == 0)
+        return unknown_attribute(setup, &words[1], cursor);
+    return word_error(cursor, &words[2], "%.400s", reason.message);
+}
+
+/* Settings of managers, generators and traffic are theirs. */
+static int set_attributes(struct setup *setup, struct err *err)
+{
+    int status = 0;
+    for (size_t i = 0; i < setup->scenario->statements.count && status == 0; i++) {
+        const struct statement *statement = &setup->scenario->statements.items[i];
+        const char *scope = statement->kind == STATEMENT_SET ? statement->words[0].text : "sm";
+        struct cursor cursor = statement_cursor(setup->scenario, statement, err);
+        if (strcmp(scope, "vm") == 0)
+            status = machines_set(&statement->words[1], &statement->words[2], &cursor);
+        else if (strcmp(scope, "sm") != 0 && !statement_sets(statement, "topology", false) &&
+                 !flows_is_setting(statement))
+            status = set_attribute(setup, statement->words, &cursor);
+    }
+    return status;
+}
+
+/* ---- managers ---- */
+
+/* `set sm` statements of the file, or the command line's. */
+static int set_managers(struct setup *setup, struct setup_seat *seat, bool in_file, struct err *err)
+{
+    int status = 0;
+    for (size_t i = 0; i < setup->scenario->statements.count && status == 0; i++) {
+        const struct statement *other = &setup->scenario->statements.items[i];
+        struct cursor cursor = statement_cursor(setup->scenario, other, err);
+        if (statement_sets(other, "sm", in_file))
+            status = manager_set(&seat->config, &other->words[1], &other->words[2], &cursor);
+    }
+    return status;
+}
+
+static int configure_manager(struct setup *setup, struct setup_seat *seat,
+                             const struct statement *statement, const char *preset, struct err *err)
+{
+    struct cursor cursor = scenario_cursor(setup->scenario, err);
+    struct err reason = {0};
+    manager_preset(&seat->config, preset);
+    int status = set_managers(setup, seat, true, err);
+    for (size_t i = 1; i + 1 < statement->word_count && status == 0; i += 2)
+        status =
+            manager_set(&seat->config, &statement->words[i], &statement->words[i + 1], &cursor);
+    seat->stopped = statement->word_count % 2 == 0; /* one word behind the pairs */
+    if (status == 0)
+        status = set_managers(setup, seat, false, err);
+    if (status == 0 && config_finish(&seat->config, &reason) < 0)
+        return word_error(&cursor, &statement->word, "%.400s", reason.message);
+    return status;
+}
+
+/* The port of NODE[:PORT]: at a switch it is port 0, at an adapter the first unless another is
+ * named. */
+static int find_place(struct setup *setup, const struct word *word, uint32_t *port, struct err *err)
+{
+    struct cursor cursor = scenario_cursor(setup->scenario, err);
+    struct place place;
+    int status = bind_place(word, &setup->topology, &cursor, 1, &place);
+    if (status)
+        return status;
+    bool at_switch = setup->topology.nodes.items[place.node].kind == NODE_SWITCH;
+    if (setup_find_seat(setup, place.node) >= 0)
+        return word_error(&cursor, word, "there is a manager at '%.80s' already",
+                          setup_node_name(setup, place.node));
+    if (place.count && at_switch != (place.numbers[0] == 0))
+        return word_error(&cursor, word,
+                          "a manager sits at port 0 of a switch, or at a port of an "
+                          "adapter from 1 on");
+    return bind_port_number(word, place.node, place.count ? place.numbers[0] : !at_switch,
+                            &setup->topology, &cursor, port);
+}
+
+static int add_managers(struct setup *setup, const char *preset, struct err *err)
+{
+    int status = 0;
+    for (size_t i = 0; i < setup->scenario->statements.count && status == 0; i++) {
+        const struct statement *statement = &setup->scenario->statements.items[i];
+        uint32_t port = TOPOLOGY_NONE;
+        if (statement->kind != STATEMENT_MANAGER)
+            continue;
+        struct cursor cursor = scenario_cursor(setup->scenario, err);
+        if (setup->seats.count == SEATS_MOST)
+            return word_error(&cursor, &statement->word, "more than %d managers", SEATS_MOST);
+        status = find_place(setup, &statement->words[0], &port, err);
+        if (status)
+            return status;
+        struct setup_seat *seat = mem_zalloc(1, sizeof *seat);
+        config_init(&seat->config);
+        seat->name = arena_strdup(&setup->run_record->arena,
+                                  setup_node_name(setup, setup->topology.ports.items[port].node));
+        vec_push(&setup->seats, seat);
+        vec_push(&setup->places, ((struct check_seat){port, NO_MANAGER}));
+        status = configure_manager(setup, seat, statement, preset, err);
+    }
+    return status;
+}
+
+int setup_find_seat(const struct setup *setup, uint32_t node)
+{
+    for (size_t i = 0; i < setup->places.count; i++)
+        if (setup->topology.ports.items[setup->places.items[i].port].node == node)
+            return (int)i;
+    return -1;
+}
+
+struct sm *setup_manager(const struct setup *setup, size_t seat)
+{
+    uint32_t manager = setup->places.items[seat].manager;
+    return manager == NO_MANAGER ? NULL : sim_manager(setup->sim, manager);
+}
+
+void setup_start_manager(struct setup *setup, size_t seat)
+{
+    if (setup_manager(setup, seat))
+        return;
+    struct setup_seat *s = setup->seats.items[seat];
+    s->open = false;
+    vec_push(&setup->owner, (uint32_t)seat);
+    setup->places.items[seat].manager =
+        sim_add_manager(setup->sim, setup->places.items[seat].port, &s->config.sm);
+}
+
+void setup_kill_manager(struct setup *setup, size_t seat)
+{
+    if (!setup_manager(setup, seat))
+        return;
+    change_log_give_up(setup, seat);
+    sim_kill_manager(setup->sim, setup->places.items[seat].manager);
+    setup->places.items[seat].manager = NO_MANAGER;
+}
+
+struct check_view setup_view(const struct setup *setup)
+{
+    return (struct check_view){setup->fabric, setup->sim, setup->places.items, setup->places.count,
+                               setup->silent};
+}
+
+/* ---- all of it ---- */
+
+static int bind_action(struct setup *setup, struct action *action, struct cursor *cursor)
+{
+    int status = action_bind(action, &setup->topology, cursor);
+    bool of_traffic = action->kind == ACTION_START_TRAFFIC || action->kind == ACTION_STOP_TRAFFIC;
+    if (status == 0 && action->kind >= ACTION_KILL_MANAGER &&
+        setup_find_seat(setup, action->node) < 0)
+        return word_error(cursor, &action->node_word, "no manager sits at '%.80s'",
+                          action->node_word.text);
+    if (status == 0 && of_traffic && action->value > setup->flows.count)
+        return word_error(cursor, &action->value_word, "there are %zu 'traffic' statements",
+                          setup->flows.count);
+    if (status == 0 && action->kind >= ACTION_START_MACHINE && action->kind <= ACTION_CHURN)
+        return machines_bind_action(setup, action, cursor);
+    return status;
+}
+
+static int bind_statements(struct setup *setup, struct err *err)
+{
+    struct cursor cursor = scenario_cursor(setup->scenario, err);
+    int status = 0;
+    for (size_t i = 0; i < setup->scenario->statements.count && status == 0; i++) {
+        struct statement *statement = &setup->scenario->statements.items[i];
+        if (statement->kind == STATEMENT_CHECK)
+            status = check_statement_bind(&statement->check_statement, &setup->topology, &cursor);
+        if (statement->kind == STATEMENT_ACTION)
+            status = bind_action(setup, &statement->action, &cursor);
+        for (size_t j = 0; j < statement->collection_count && status == 0; j++)
+            status = collect_bind(&statement->collections[j], &setup->topology, &cursor);
+    }
+    return status;
+}
+
+int setup_build(struct setup *setup, struct scenario *scenario, struct run_record *run_record,
+                struct err *err)
+{
+    const struct statement *given = scenario_last(scenario, STATEMENT_PRESET);
+    const char *preset = given ? given->words[0].text : "today";
+    const struct statement *seed = scenario_last(scenario, STATEMENT_SEED);
+    const struct statement *deadlock = scenario_last(scenario, STATEMENT_ON_DEADLOCK);
+    *setup = (struct setup){.scenario = scenario,
+                            .run_record = run_record,
+                            .fault = TIME_NEVER,
+                            .stop_on_deadlock = deadlock && deadlock->number};
+    topology_init(&setup->topology);
+    run_record->file = arena_strdup(&run_record->arena, scenario->file);
+    run_record->seed = seed ? seed->number : 1;
+    int status = fabric_options_preset(&setup->options, preset, err);
+    if (status == 0)
+        status = set_attributes(setup, err);
+    if (status == 0)
+        status = make_topology(setup, err);
+    if (status == 0)
+        status = add_managers(setup, preset, err);
+    if (status == 0)
+        status = machines_bind(setup, err);
+    if (status == 0)
+        status = flows_bind(setup, err);
+    if (status == 0)
+        status = bind_statements(setup, err);
+    if (status == 0)
+        status = measuring_check_names(setup, err);
+    if (status) {
+        setup_release(setup);
+        return status;
+    }
+    for (size_t i = 0; i < setup->topology.nodes.count; i++)
+        if (setup->topology.nodes.items[i].kind == NODE_SWITCH)
+            run_record->switches++;
+        else
+            run_record->adapters++;
+    setup->silent = mem_zalloc(setup->topology.nodes.count + 1, sizeof *setup->silent);
+    setup->fabric = fabric_new(&setup->topology, &setup->options, run_record->seed);
+    setup->sim = sim_new(setup->fabric);
+    change_log_listen(setup);
+    setup->paths = sim_paths_new(setup->sim, setup->fabric);
+    machines_begin(setup);
+    measuring_begin(setup);
+    flows_begin(setup);
+    for (size_t i = 0; i < setup->seats.count; i++)
+        if (!setup->seats.items[i]->stopped)
+            setup_start_manager(setup, i);
+    return 0;
+}
+
+void setup_release(struct setup *setup)
+{
+    metrics_free(setup->metrics);
+    unaffected_free(setup->unaffected);
+    machines_release(setup);
+    sim_paths_free(setup->paths);
+    sim_free(setup->sim);
+    fabric_free(setup->fabric);
+    flows_release(setup);
+    for (size_t i = 0; i < setup->seats.count; i++) {
+        change_record_release(&setup->seats.items[i]->book);
+        config_release(&setup->seats.items[i]->config);
+        mem_free(setup->seats.items[i]);
+    }
+    vec_release(&setup->seats);
+    vec_release(&setup->places);
+    vec_release(&setup->owner);
+    mem_free(setup->silent);
+    topology_release(&setup->topology);
+    *setup = (struct setup){0};
+}

@@ -1,0 +1,221 @@
+#include "experiment/scenario/check_parse.h"
+
+#include "experiment/scenario/names.h"
+#include "wire/mad.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    enum check_statement_kind kind;
+    enum check_kind check;
+} questions[] = {
+    {"discovered", CHECK_STATEMENT_FABRIC, CHECK_DISCOVERED},
+    {"lids-unique", CHECK_STATEMENT_FABRIC, CHECK_LIDS_UNIQUE},
+    {"reachable", CHECK_STATEMENT_FABRIC, CHECK_REACHABLE},
+    {"deadlock-free", CHECK_STATEMENT_FABRIC, CHECK_DEADLOCK_FREE},
+    {"active", CHECK_STATEMENT_FABRIC, CHECK_ACTIVE},
+    {"settled", CHECK_STATEMENT_FABRIC, CHECK_SETTLED},
+    {"one-master", CHECK_STATEMENT_FABRIC, CHECK_ONE_MASTER},
+    {"in-order", CHECK_STATEMENT_IN_ORDER, 0},
+    {"master", CHECK_STATEMENT_MASTER, 0},
+    {"smps", CHECK_STATEMENT_SMPS, 0},
+    {"time-to-settle", CHECK_STATEMENT_TIME, 0},
+    {"event", CHECK_STATEMENT_EVENT, 0},
+    {"no-event", CHECK_STATEMENT_NO_EVENT, 0},
+    {"conserved", CHECK_STATEMENT_CONSERVED, 0},
+    {"deadlock", CHECK_STATEMENT_DEADLOCK, 0},
+    {"no-deadlock", CHECK_STATEMENT_NO_DEADLOCK, 0},
+    {"no-loss-of", CHECK_STATEMENT_UNAFFECTED, 0},
+    {"machines", CHECK_STATEMENT_MACHINES, 0},
+};
+enum { QUESTIONS = sizeof questions / sizeof questions[0] };
+
+static const char *const signs[] = {"<=", "==", ">=", "="};
+enum { SIGNS = sizeof signs / sizeof signs[0] };
+
+static int read_comparison(struct check_statement *check_statement, struct cursor *cursor)
+{
+    unsigned sign;
+    int status = cursor_take_choice(cursor, "comparison", signs, SIGNS, &sign);
+    check_statement->comparison = sign == SIGNS - 1 ? COMPARE_EQUAL : (enum comparison)sign;
+    return status;
+}
+
+/* all, Get, Set, PortInfo, Set(PortInfo) */
+static int read_what(struct check_statement *check_statement, struct cursor *cursor)
+{
+    struct word word;
+    cursor_take(cursor, "SMPs such as all, Set, PortInfo or Set(PortInfo)", &word);
+    const char *rest = word.text;
+    if (strcmp(rest, "all") == 0)
+        return cursor->status;
+    if (strncmp(rest, "Get", 3) == 0 && (rest[3] == 0 || rest[3] == '('))
+        check_statement->method = METHOD_GET;
+    else if (strncmp(rest, "Set", 3) == 0 && (rest[3] == 0 || rest[3] == '('))
+        check_statement->method = METHOD_SET;
+    else
+        return read_attribute(cursor, &word, rest, &check_statement->attribute);
+    rest += 3;
+    if (*rest == 0)
+        return 0;
+    size_t length = strlen(rest);
+    if (length < 3 || rest[length - 1] != ')')
+        return word_error(cursor, &word, "'%.80s': expected a form such as Set(PortInfo)",
+                          word.text);
+    const char *name = arena_strndup(cursor->arena, rest + 1, length - 2);
+    return read_attribute(cursor, &word, name, &check_statement->attribute);
+}
+
+/* A number with a unit: as results have it, and how many of those it is. */
+static const struct {
+    const char *suffix, *unit;
+    double factor;
+} units[] = {
+    {"", "", 1},
+    {"k", "", 1e3},
+    {"M", "", 1e6},
+    {"G", "", 1e9},
+    {"%", "share", 0.01},
+    {"ps", "s", 1e-12},
+    {"ns", "s", 1e-9},
+    {"us", "s", 1e-6},
+    {"ms", "s", 1e-3},
+    {"s", "s", 1},
+    {"b/s", "bits/s", 1},
+    {"kb/s", "bits/s", 1e3},
+    {"Mb/s", "bits/s", 1e6},
+    {"Gb/s", "bits/s", 1e9},
+};
+enum { UNITS = sizeof units / sizeof units[0] };
+
+static int read_value(struct check_statement *check_statement, struct cursor *cursor)
+{
+    struct word word;
+    const char *rest;
+    cursor_take(cursor, "a number such as 1000, 2.5us, 99% or 2Gb/s", &word);
+    if (parse_decimal(word.text, &check_statement->number, &rest))
+        for (unsigned i = 0; i < UNITS; i++)
+            if (strcmp(units[i].suffix, rest) == 0) {
+                check_statement->number *= units[i].factor;
+                check_statement->unit = units[i].unit;
+                return 0;
+            }
+    return word_error(cursor, &word,
+                      "'%.80s': expected a number such as 1000, 2.5us, 99%% or 2Gb/s", word.text);
+}
+
+/* Names that people say without thinking. */
+static const char *full_name(const char *figure)
+{
+    static const struct {
+        const char *said, *meant;
+    } names[] = {{"latency", "latency.mean"},
+                 {"network-latency", "network-latency.mean"},
+                 {"throughput", "accepted"}};
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(names[i].said, figure) == 0)
+            return names[i].meant;
+    return figure;
+}
+
+/* What is compared and is no check of its own is a figure. */
+static bool is_figure(struct cursor *cursor)
+{
+    if (cursor->count < cursor->at + 2)
+        return false;
+    for (unsigned i = 0; i < QUESTIONS; i++)
+        if (strcmp(questions[i].name, cursor->words[cursor->at].text) == 0)
+            return false;
+    for (unsigned i = 0; i < SIGNS; i++)
+        if (strcmp(signs[i], cursor->words[cursor->at + 1].text) == 0)
+            return true;
+    return false;
+}
+
+static int read_figure(struct check_statement *check_statement, struct cursor *cursor)
+{
+    struct word word;
+    cursor_take(cursor, "a figure", &word);
+    *check_statement = (struct check_statement){
+        .kind = CHECK_STATEMENT_FIGURE, .node = TOPOLOGY_NONE, .text = full_name(word.text)};
+    read_comparison(check_statement, cursor);
+    read_value(check_statement, cursor);
+    return cursor_take_end(cursor);
+}
+
+static void read_details(struct check_statement *check_statement, struct cursor *cursor)
+{
+    static const char *const groups[] = {"unaffected", "others"};
+    struct word word;
+    unsigned group;
+    switch (check_statement->kind) {
+    case CHECK_STATEMENT_MASTER: cursor_take(cursor, "a node", &check_statement->node_word); break;
+    case CHECK_STATEMENT_SMPS:
+        read_what(check_statement, cursor);
+        read_comparison(check_statement, cursor);
+        cursor_take_number(cursor, "a number", 0, UINT64_MAX, &check_statement->value);
+        break;
+    case CHECK_STATEMENT_TIME:
+        read_comparison(check_statement, cursor);
+        cursor_take_time(cursor, &check_statement->value);
+        break;
+    case CHECK_STATEMENT_EVENT:
+    case CHECK_STATEMENT_NO_EVENT:
+        cursor_take(cursor, "a part of an event's text, in quotes", &word);
+        check_statement->text = word.text;
+        break;
+    case CHECK_STATEMENT_UNAFFECTED:
+        cursor_take_choice(cursor, "group", groups, 2, &group);
+        check_statement->kind = group ? CHECK_STATEMENT_OTHERS : CHECK_STATEMENT_UNAFFECTED;
+        break;
+    default: break;
+    }
+}
+
+int check_statement_read(struct check_statement *check_statement, struct cursor *cursor)
+{
+    const char *names[QUESTIONS];
+    unsigned index;
+    if (is_figure(cursor))
+        return read_figure(check_statement, cursor);
+    for (unsigned i = 0; i < QUESTIONS; i++)
+        names[i] = questions[i].name;
+    cursor_take_choice(cursor, "check", names, QUESTIONS, &index);
+    *check_statement = (struct check_statement){
+        .kind = questions[index].kind, .check = questions[index].check, .node = TOPOLOGY_NONE};
+    read_details(check_statement, cursor);
+    return cursor_take_end(cursor);
+}
+
+int check_statement_bind(struct check_statement *check_statement, const struct topology *topology,
+                         struct cursor *cursor)
+{
+    if (!check_statement->node_word.text)
+        return 0;
+    return bind_node(&check_statement->node_word, topology, cursor, &check_statement->node);
+}
+
+bool check_statement_compare(const struct check_statement *check_statement, uint64_t measured)
+{
+    switch (check_statement->comparison) {
+    case COMPARE_AT_MOST: return measured <= check_statement->value;
+    case COMPARE_EQUAL: return measured == check_statement->value;
+    case COMPARE_AT_LEAST: return measured >= check_statement->value;
+    }
+    return false;
+}
+
+bool check_statement_compare_figure(const struct check_statement *check_statement, double measured)
+{
+    double slack = fabs(check_statement->number) * 1e-9;
+    if (isnan(measured))
+        return false;
+    switch (check_statement->comparison) {
+    case COMPARE_AT_MOST: return measured <= check_statement->number + slack;
+    case COMPARE_EQUAL: return fabs(measured - check_statement->number) <= slack;
+    case COMPARE_AT_LEAST: return measured >= check_statement->number - slack;
+    }
+    return false;
+}
