@@ -2,7 +2,7 @@
 # bench/opensm_bringup.sh [HOSTS] [ENGINE]: OpenSM brings a fat tree up on ibsim and on a weft fabric.
 #
 # Prints the seconds of each phase by OpenSM's own log, and the ratio weft/ibsim of the whole. The
-# machine is noisy: only ratios of one run mean anything, and nothing is judged by them here.
+# machine is noisy: compare only ratios within one run. The script does not judge them.
 # shellcheck source=../tests/interop/fabrics.sh
 . "$(dirname "$0")/../tests/interop/fabrics.sh"
 hosts=${1:-5832} engine=${2:-minhop}

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <time.h>
 
+/* CPU time: there is one thread, and others may use the machine. */
 static double now_ms(void)
 {
     struct timespec now;
@@ -106,7 +107,8 @@ struct outcome {
     const char *fault;
 };
 
-static void mend(const struct state *state, struct rest *rest, bool judge, struct outcome *outcome)
+static void repair_and_check(const struct state *state, struct rest *rest, bool judge,
+                             struct outcome *outcome)
 {
     struct repair repair = {0};
     struct verify_change change;
@@ -152,7 +154,7 @@ static struct outcome lose(const struct state *state, const struct loss *loss)
     for (unsigned i = 0; i < REPEATS && !*(i ? best.fault : ""); i++) {
         struct rest rest;
         take_away(&rest, state, loss);
-        mend(state, &rest, i == 0, &outcome);
+        repair_and_check(state, &rest, i == 0, &outcome);
         if (i == 0 || outcome.all < best.all || *outcome.fault)
             best = outcome;
         routes_release(&rest.held);

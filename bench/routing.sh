@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# bench/routing.sh [NETWORK|threads|large ...]: routes by OpenSM on ibsim and by weft, of the same
-# fabric with the same LIDs.
+# bench/routing.sh [NETWORK|threads|large ...]: compares the routes of OpenSM on ibsim and of weft, on the
+# same fabric with the same LIDs.
 #
-# Networks: a number is a fat tree with so many hosts, NUMBER-PERCENT the same with that part of its
-# links taken out, and torus, irregular64, irregular256, dense256 (with more links, so that eight
-# lanes are enough for lash), dragonfly and jellyfish are what they say.
-# For each engine that both have it prints
-#   - the time of the tables (OpenSM's by its log, weft's by its own clock, one thread, the best of
-#     several), and weft's peak of memory as a multiple of the tables;
-#   - the largest link load and the effective bisection bandwidth of both, judged by
+# Networks: a number is a fat tree with this many hosts; NUMBER-PERCENT is the same with this share of its
+# links removed. The others are torus, irregular64, irregular256, dense256 (with more links, so that eight
+# VLs are enough for lash), dragonfly and jellyfish.
+# For each engine that both have, the script prints
+#   - the time of the tables (OpenSM's from its log, weft's from its own clock, one thread, the best of
+#     several), and weft's peak memory as a multiple of the tables;
+#   - the largest link load and the effective bisection bandwidth of both, measured by
 #     'weft route --compare'.
-# A dash: that one refuses. 'threads' sets one thread of weft beside two, for tables and their check;
-# 'large' takes fabrics that fill the space of LIDs, without OpenSM, which would need hours; dfsssp may
-# use fifteen lanes there if eight are too few.
-# The default is all of it, for more than an hour. The machine is noisy: only ratios of one
-# run mean anything, and nothing is judged by them here.
+# A dash means that the engine refuses. 'threads' compares one and two threads of weft, for tables and
+# their check. 'large' uses fabrics that fill the LID space, without OpenSM, which would need hours; dfsssp
+# may use fifteen VLs there if eight are too few.
+# The default is all of it, which takes more than an hour. The machine is noisy: compare only ratios within
+# one run. The script does not judge them.
 #
 # ENGINES lists the engines, SAMPLES the random pairings, OPENSM_LIMIT the seconds that OpenSM gets.
 # shellcheck source=../tests/interop/fabrics.sh
@@ -24,7 +24,7 @@ samples=${SAMPLES:-1000}
 [ $# -gt 0 ] || set -- 324 648 5832 11664 324-1 324-5 648-1 648-5 5832-1 5832-5 11664-1 11664-5 \
     torus irregular64 irregular256 dense256 dragonfly jellyfish threads large
 
-# Takes PERCENT of the links between switches out, always the same ones.
+# Removes PERCENT of the links between switches, always the same ones.
 take_out() {
     awk -v percent="$1" '
         function hash(text, i, h) { h = 7; for (i = 1; i <= length(text); i++) h = (h * 131 + ord[substr(text, i, 1)]) % 16777213; return h }
@@ -76,7 +76,7 @@ route_seconds() { # of OpenSM, by the marks in its log
         END { printf "%.4f", to - from }' "$work/osm.log"
 }
 
-# The value of a field in the part of a comparison that is about one engine.
+# The value of a field of one engine in a comparison.
 field() { # ENGINE FIELD <json
     awk -v engine="\"$1\"" -v field="\"$2\":" '
         $1 == "\"engine\":" { mine = index($0, engine) }
@@ -91,7 +91,7 @@ repeats() { # ENGINE
     esac
 }
 
-# As in fabrics.sh, with more patience: ibsim reads 5 MB of fabric slowly.
+# As in fabrics.sh, with a longer time-out: ibsim reads a fabric of 5 MB slowly.
 ibsim_start() { # NET
     export IBSIM_SOCKNAME=weft-$$-$RANDOM
     background ibsim -s -n -N 60000 -S 6000 -P 600000 -L 49152 "$1" >"$work/ibsim.log" 2>&1
@@ -118,7 +118,7 @@ compare_engine() { # NET ENGINE
         cp "$1" net.lids
     fi
     compare_tables "$2" "$2" "$opensm" "${dump[@]}"
-    # OpenSM's takes one lane unless told otherwise.
+    # OpenSM's uses one VL by default.
     [ "$2" != nue ] || compare_tables nue 'nue, 1' "$opensm" --max-vls 1 "${dump[@]}"
 }
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # bench/sa_load.sh [HOSTS] [QUERIES] [CLIENTS]: PathRecords for many clients, by weft and by OpenSM.
 #
-# Both managers serve the same weft fabric in turn; the same clients, each a program of its own at a host
-# of its own, ask for the paths to random hosts with 32 queries under way. Everything goes through the
-# fabric's packets and sockets, which set the limit for both; so the processor time of the managers is
-# measured, too. What the administration can do alone is bench/sa_speed's figure. Then, under weft, a switch fails in the middle of a storm of a million queries.
+# Both managers serve the same weft fabric in turn. The same clients, each a separate program at its own host,
+# query paths to random hosts with 32 outstanding queries each. All queries pass the packets and sockets of
+# the fabric, which limit both managers; so the script also measures the processor time of the managers.
+# bench/sa_speed measures the subnet administrator alone. Then, with weft, a switch fails during a million
+# queries.
 # shellcheck source=../tests/interop/fabrics.sh
 . "$(dirname "$0")/../tests/interop/fabrics.sh"
 : "${SA_CLIENT:?the path of sa_client}"

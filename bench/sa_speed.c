@@ -72,7 +72,7 @@ static void part(struct sa_world *world, unsigned count)
         wire_set_at(block, P_KEY_TABLE_P_KEY, 2, 0xF000);
         blocks_learn(&subnet->blocks, port, BLOCK_PARTITIONS, 0, block);
     }
-    sa_look(world->sa, world->now, &world->view);
+    sa_update_view(world->sa, world->now, &world->view);
 }
 
 int main(int argc, char **argv)

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # bench/sm_bringup.sh [HOSTS] [REPEATS]: weft sm and OpenSM bring the same fat tree up on the same ibsim.
 #
-# OpenSM runs with its two fastest engines here and the better time counts; both managers count from
-# their first SMP to the subnet being up, by their own logs. How much ibsim can answer at all is what
-# smp_flood gets out of it in the same minute, along a path as long as most in this tree. The machine
-# is noisy: only ratios of one run mean anything. FLOOD is the program (bench/smp_flood of the build).
+# OpenSM runs with its two fastest engines, and the better time counts. The time of both managers is from
+# their first SMP until the subnet is up, by their own logs. smp_flood measures in the same minute how many
+# SMPs ibsim can answer, along a path as long as most in this tree. The machine is noisy: compare only ratios
+# within one run. FLOOD is the program (bench/smp_flood of the build).
 # shellcheck source=../tests/interop/fabrics.sh
 . "$(dirname "$0")/../tests/interop/fabrics.sh"
 hosts=${1:-5832} repeats=${2:-2}

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # bench/sm_takeover.sh [HOSTS] [REPEATS]: how long a fabric is without a manager when the master is killed.
 #
-# Two `weft sm` on one weft fabric of a fat tree. When the standby has its copy the master is killed (-9);
-# the time until the standby is master and everything is as it wants it counts, and the SMPs that took.
+# Two `weft sm` run on one weft fabric, a fat tree. When the standby has a complete copy, the script kills the
+# master (-9). It measures the time until the standby is master and the subnet is up, and the SMPs of the
+# failover.
 # shellcheck source=../tests/interop/fabrics.sh
 . "$(dirname "$0")/../tests/interop/fabrics.sh"
 hosts=${1:-5832} repeats=${2:-3}

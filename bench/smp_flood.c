@@ -17,7 +17,7 @@
 
 enum { TIMEOUT_MS = 1000 };
 
-struct flood {
+struct multicast_copies {
     int port, agent;
     unsigned hops;
     uint8_t path[SMP_MAX_HOPS + 1];
@@ -32,7 +32,7 @@ static double seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static int send_one(struct flood *flood)
+static int send_one(struct multicast_copies *flood)
 {
     uint8_t *mad = umad_get_mad(flood->buffer);
     memset(mad, 0, MAD_BYTES);
@@ -51,7 +51,7 @@ static int send_one(struct flood *flood)
 }
 
 /* Takes all that is there, waiting for the first; false if nothing came. */
-static bool receive(struct flood *flood)
+static bool receive(struct multicast_copies *flood)
 {
     int length = MAD_BYTES, timeout = TIMEOUT_MS;
     while (flood->under_way && umad_recv(flood->port, flood->buffer, &length, timeout) >= 0) {
@@ -63,7 +63,7 @@ static bool receive(struct flood *flood)
     return timeout == 0;
 }
 
-static double run(struct flood *flood, double duration, unsigned window)
+static double run(struct multicast_copies *flood, double duration, unsigned window)
 {
     double start = seconds(), now = start;
     while (now < start + duration) {
@@ -81,7 +81,7 @@ static double run(struct flood *flood, double duration, unsigned window)
 
 int main(int argc, char **argv)
 {
-    struct flood flood = {.hops = argc > 3 ? (unsigned)argc - 3 : 0};
+    struct multicast_copies flood = {.hops = argc > 3 ? (unsigned)argc - 3 : 0};
     double duration = argc > 2 ? strtod(argv[1], NULL) : 0;
     unsigned window = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
     if (!(duration > 0) || window == 0 || flood.hops > SMP_MAX_HOPS) {

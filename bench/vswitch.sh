@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# bench/vswitch.sh [HOSTS...]: what a migration costs beside a reconfiguration, and fabrics at the
+# bench/vswitch.sh [HOSTS...]: the cost of a migration compared with a reconfiguration, and fabrics at the
 # limit of LIDs.
 #
 # For each fat tree: the CPU time in which a move is decided (vswitch_move), and the time of routes by
 # OpenSM on ibsim and by weft (routing.sh, with plain hosts), which a traditional reconfiguration
 # needs before its first SMP. Then the scenarios of experiments/vswitch at the limit, with wall time
-# and the peak of memory; wanted: two minutes and 4 GiB. The default is 324 and 648 hosts; 5832 and
-# 11664 keep OpenSM busy for minutes. The machine is noisy: only ratios of one run mean anything.
+# and peak memory; the targets are two minutes and 4 GiB. The default is 324 and 648 hosts; with 5832 and
+# 11664 OpenSM needs minutes. The machine is noisy: compare only ratios within one run.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")

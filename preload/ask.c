@@ -3,6 +3,7 @@
  * There is no state here but the environment, read anew each time, so that nothing can be stale
  * after a fork or wrong in a second thread. */
 #include "ask.h"
+#include "host/socket/endpoint.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -110,12 +111,5 @@ int ask_handle(int fd, uint32_t *handle)
     socklen_t length = sizeof address;
     if (getsockname(fd, (struct sockaddr *)&address, &length) < 0)
         return errno == ENOTSOCK ? -ENOTTY : -errno;
-    size_t digits = length - offsetof(struct sockaddr_un, sun_path);
-    char text[16] = "";
-    if (length <= offsetof(struct sockaddr_un, sun_path) + 1 || digits > sizeof text ||
-        address.sun_path[0] != 0)
-        return -ENOTTY;
-    memcpy(text, address.sun_path + 1, digits - 1);
-    *handle = (uint32_t)strtoul(text, NULL, 16);
-    return 0;
+    return endpoint_handle(&address, length, handle) ? 0 : -ENOTTY;
 }

@@ -11,6 +11,7 @@
  * would refuse by looking at its tables (an agent that is not there, a transaction id in use) is
  * silently dropped by the server. */
 #include "ask.h"
+#include "host/socket/endpoint.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,6 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -398,38 +398,6 @@ WEFT_EXPORT int umad_get_pkey(void *umad)
 
 /* ---- sending and receiving ---- */
 
-/* The message's bytes go into anonymous memory whose descriptor travels with the head. */
-static ssize_t send_long(int fd, const struct mad_head *head, size_t length)
-{
-    int memory = memfd_create("weft-mad", MFD_CLOEXEC);
-    if (memory < 0)
-        return -1;
-    size_t done = 0;
-    while (done < length) {
-        ssize_t n = write(memory, (const char *)(head + 1) + done, length - done);
-        if (n <= 0)
-            break;
-        done += (size_t)n;
-    }
-    union {
-        struct cmsghdr header;
-        char room[CMSG_SPACE(sizeof(int))];
-    } control = {.header = {.cmsg_len = CMSG_LEN(sizeof(int)),
-                            .cmsg_level = SOL_SOCKET,
-                            .cmsg_type = SCM_RIGHTS}};
-    memcpy(CMSG_DATA(&control.header), &memory, sizeof memory);
-    struct iovec piece = {(void *)head, MESSAGE_PACKET_BYTES};
-    struct msghdr message = {.msg_iov = &piece,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof control};
-    ssize_t sent = done == length ? sendmsg(fd, &message, MSG_NOSIGNAL) : -1;
-    int error = errno;
-    close(memory);
-    errno = error;
-    return sent < 0 ? sent : (ssize_t)(sizeof *head + length);
-}
-
 WEFT_EXPORT int umad_send(int fd, int agentid, void *umad, int length, int timeout_ms, int retries)
 {
     struct mad_head *head = umad;
@@ -442,10 +410,11 @@ WEFT_EXPORT int umad_send(int fd, int agentid, void *umad, int length, int timeo
         errno = EINVAL;
         return -EIO;
     }
+    ssize_t packet = (ssize_t)sizeof *head + (length < MESSAGE_INLINE ? length : MESSAGE_INLINE);
     ssize_t sent = length <= MESSAGE_INLINE
-                       ? send(fd, umad, sizeof *head + (size_t)length, MSG_NOSIGNAL)
-                       : send_long(fd, head, (size_t)length);
-    if (sent == (ssize_t)sizeof *head + length)
+                       ? send(fd, umad, (size_t)packet, MSG_NOSIGNAL)
+                       : endpoint_send_long(fd, head, (size_t)length, MSG_NOSIGNAL);
+    if (sent == packet)
         return 0;
     if (!errno)
         errno = EIO;
@@ -507,12 +476,8 @@ static void pause_for_dead_server(int timeout_ms)
 /* Takes the packet at hand, with the memory that came along if the message is a long one. */
 static int take_packet(int fd, struct mad_head *head, size_t length)
 {
-    union {
-        struct cmsghdr header;
-        char room[CMSG_SPACE(sizeof(int))];
-    } control;
-    size_t room = length < MESSAGE_INLINE ? length : MESSAGE_INLINE;
-    struct iovec piece = {head, sizeof *head + room};
+    union descriptor_room control;
+    struct iovec piece = {head, MESSAGE_PACKET_BYTES};
     struct msghdr message = {.msg_iov = &piece,
                              .msg_iovlen = 1,
                              .msg_control = &control,
@@ -521,19 +486,11 @@ static int take_packet(int fd, struct mad_head *head, size_t length)
         return recv(fd, head, sizeof *head + length, MSG_DONTWAIT) < 0 ? -errno : 0;
     if (recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0)
         return -errno;
-    struct cmsghdr *entry = CMSG_FIRSTHDR(&message);
-    if (!entry || entry->cmsg_type != SCM_RIGHTS)
-        return -EIO;
-    int memory;
-    memcpy(&memory, CMSG_DATA(entry), sizeof memory);
-    size_t done = 0;
-    ssize_t n = 1;
-    while (done < length && n > 0) {
-        n = pread(memory, (char *)(head + 1) + done, length - done, (off_t)done);
-        done += n > 0 ? (size_t)n : 0;
-    }
-    close(memory);
-    return done == length ? 0 : -EIO;
+    int memory = endpoint_descriptor(&message);
+    bool whole = memory >= 0 && endpoint_read_memory(memory, head + 1, length);
+    if (memory >= 0)
+        close(memory);
+    return whole ? 0 : -EIO;
 }
 
 static int receive_failed(int error)

@@ -3,41 +3,17 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static void err_fill(struct err *err, const char *file, unsigned line, unsigned column,
-                     const char *format, va_list arguments)
-{
-    if (!err)
-        return;
-    snprintf(err->file, sizeof err->file, "%s", file);
-    err->line = line;
-    err->column = column;
-    vsnprintf(err->message, sizeof err->message, format, arguments);
-}
-
-int err_set(struct err *err, int code, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    err_fill(err, "", 0, 0, format, arguments);
-    va_end(arguments);
-    return -code;
-}
-
-int err_at(struct err *err, int code, const char *file, unsigned line, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    err_fill(err, file, line, 0, format, arguments);
-    va_end(arguments);
-    return -code;
-}
-
 int err_at_column(struct err *err, int code, const char *file, unsigned line, unsigned column,
                   const char *format, ...)
 {
     va_list arguments;
+    if (!err)
+        return -code;
+    snprintf(err->file, sizeof err->file, "%s", file);
+    err->line = line;
+    err->column = column;
     va_start(arguments, format);
-    err_fill(err, file, line, column, format, arguments);
+    vsnprintf(err->message, sizeof err->message, format, arguments);
     va_end(arguments);
     return -code;
 }

@@ -15,11 +15,9 @@ struct err {
     char message[512];
 };
 
-/* All fill *err (which may be NULL) and return -code. */
-int err_set(struct err *err, int code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-int err_at(struct err *err, int code, const char *file, unsigned line, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
+/* Each fills *err (which may be NULL) and returns -code. */
+#define err_set(err, code, ...)            err_at_column(err, code, "", 0, 0, __VA_ARGS__)
+#define err_at(err, code, file, line, ...) err_at_column(err, code, file, line, 0, __VA_ARGS__)
 int err_at_column(struct err *err, int code, const char *file, unsigned line, unsigned column,
                   const char *format, ...) __attribute__((format(printf, 6, 7)));
 

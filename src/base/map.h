@@ -6,9 +6,11 @@
 #ifndef WEFT_BASE_MAP_H
 #define WEFT_BASE_MAP_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define MAP_NONE UINT32_MAX /* not a value that a map can hold */
 
@@ -46,6 +48,18 @@ static inline uint64_t hash_mix(uint64_t x)
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
     return x ^ (x >> 31);
+}
+
+/* Of bytes, a multiple of eight. */
+static inline uint64_t hash_bytes(uint64_t hash, const uint8_t *bytes, size_t count)
+{
+    uint64_t word;
+    assert(count % sizeof word == 0);
+    for (size_t i = 0; i < count; i += sizeof word) {
+        memcpy(&word, bytes + i, sizeof word);
+        hash = hash_mix(hash ^ word) + i;
+    }
+    return hash;
 }
 
 #endif

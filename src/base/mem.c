@@ -111,7 +111,7 @@ void mem_shift(void *items, size_t *count, size_t place, size_t bytes, bool inse
     *count += insert ? 1 : (size_t)-1;
 }
 
-size_t mem_forget(void *items, size_t *count, size_t taken, size_t bytes)
+size_t mem_drop_taken(void *items, size_t *count, size_t taken, size_t bytes)
 {
     enum { FEW = 1024 };
     if (taken < *count && (taken < FEW || taken < *count / 2))

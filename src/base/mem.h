@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* A daemon's handler is called before the program ends, by whichever thread could not allocate. It
  * may leave a line in a log and end the process; it must not allocate. NULL: none. */
@@ -37,6 +38,11 @@ char *mem_strdup(const char *text);
     ((vec)->items = mem_reserve((vec)->items, &(vec)->capacity, (wanted), sizeof *(vec)->items))
 #define vec_push(vec, item)                                                                        \
     (vec_reserve((vec), (vec)->count + 1), (void)((vec)->items[(vec)->count++] = (item)))
+/* The address of the item at a place. It and all before it are made, zeroed, if there are fewer. */
+#define vec_at(vec, place)                                                                         \
+    (vec_reserve((vec), (size_t)(place) + 1),                                                      \
+     mem_extend((vec)->items, &(vec)->count, (size_t)(place) + 1, sizeof *(vec)->items),           \
+     (vec)->items + (place))
 /* At a place; the others keep their order. */
 #define vec_insert(vec, place, item)                                                               \
     (vec_reserve((vec), (vec)->count + 1),                                                         \
@@ -61,13 +67,21 @@ static inline void *mem_reserve(void *items, size_t *capacity, size_t wanted, si
 {
     return wanted <= *capacity ? items : mem_grow(items, capacity, wanted, bytes);
 }
+/* Items from `count` to `wanted` become zero; there must be room for them. */
+static inline void mem_extend(void *items, size_t *count, size_t wanted, size_t bytes)
+{
+    if (wanted <= *count)
+        return;
+    memset((char *)items + *count * bytes, 0, (wanted - *count) * bytes);
+    *count = wanted;
+}
 /* Makes room for an item at a place, or takes the one there out. */
 void mem_shift(void *items, size_t *count, size_t place, size_t bytes, bool insert);
 /* Of what waits in an array, `taken` are through: gives their room back now and then. Returns how
  * many such there are then. */
-size_t mem_forget(void *items, size_t *count, size_t taken, size_t bytes);
-#define vec_forget(vec, taken)                                                                     \
-    mem_forget((vec)->items, &(vec)->count, (taken), sizeof *(vec)->items)
+size_t mem_drop_taken(void *items, size_t *count, size_t taken, size_t bytes);
+#define vec_drop_taken(vec, taken)                                                                 \
+    mem_drop_taken((vec)->items, &(vec)->count, (taken), sizeof *(vec)->items)
 void mem_free(void *memory);
 
 /* An arena: many small pieces with one owner and one end. */

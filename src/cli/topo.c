@@ -78,7 +78,7 @@ static int virtualise(struct topology *topology, const struct options *options)
     if (!options->vfs)
         return options->hypervisors ? command_usage("topo", "--hypervisors without --vfs")
                                     : EXIT_HOLDS;
-    if (topology_virtualise_first(topology, (unsigned)options->vfs, most, &err))
+    if (topology_virtualise(topology, (unsigned)options->vfs, most, &err))
         return command_error("topo", &err);
     return EXIT_HOLDS;
 }

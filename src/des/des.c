@@ -1,37 +1,34 @@
-/* The event queue, as a radix heap.
+/* The event queue, a radix heap.
  *
- * Time never runs backwards here, and a queue that only ever moves forward can file its events by
- * digits instead of comparing them (Ahuja, Mehlhorn, Orlin and Tarjan, "Faster algorithms for the
- * shortest path problem", 1990; kernel timers know the same idea as hierarchical wheels). A time
- * is written in digits of six bits. An event's level is the highest digit in which it differs
- * from `base`, a moment not later than anything that waits or can still be scheduled; its slot is
+ * Time never runs backwards here, and a queue that only moves forward can sort its events by digits
+ * instead of comparing them (Ahuja, Mehlhorn, Orlin and Tarjan, "Faster algorithms for the shortest
+ * path problem", 1990; kernel timers use the same idea as hierarchical wheels). A time is written
+ * in digits of six bits. The level of an event is the highest digit in which it differs from
+ * `base`, a time not later than any event that is pending or can still be scheduled; its slot is
  * the value of that digit. Hence:
  *
- *  - the next event is in the lowest slot of the lowest level that has any: two bit scans;
- *  - a slot of level 0 holds one single time. Another slot, once its turn has come, is spread:
- *    base moves to its earliest time and each of its events falls by at least one level, so that
- *    an event moves eleven times in its life at the most. A slot with a few events only is not
- *    worth spreading: its next one is searched for and taken out. Thus an event usually moves once
- *    or twice;
- *  - events of the same time always share a slot, and both filing and spreading keep their order.
- *    First come, first served is thus a property of the structure and needs no sequence number.
+ *  - the next event is in the lowest slot of the lowest level in use: two bit scans;
+ *  - a slot of level 0 holds a single time. When another slot becomes the next one, it is spread:
+ * base moves to its earliest time and each of its events falls by at least one level, so that an
+ * event moves at most eleven times. A slot with few events is not spread: its next event is
+ * searched for and taken out. Thus an event usually moves once or twice;
+ *  - events of the same time always share a slot, and both insertion and spreading keep their
+ * order. First come, first served is thus a property of the structure and needs no sequence number.
  *
  * A slot is a list of arrays (chunks), because a million events linked one by one would cost a
- * cache miss for every step. Entries carry the whole event. Beside them lies one cell per event
- * that can be cancelled, named by its handle, whose generation tells whether the event still waits:
- * to cancel is to raise the generation. The entry stays behind as dead weight until its slot is
- * spread, or until more dead entries than live ones lie about and all slots are swept. Memory thus
- * follows the largest number of events that ever waited together, whatever is cancelled: some 40
- * bytes each, as much again for the dead, and at most one half-filled chunk in each of the 704
- * slots.
+ * cache miss per step. Entries carry the whole event. Each event that can be cancelled has a cell,
+ * named by its handle, whose generation tells whether the event is pending: des_cancel() increments
+ * the generation. The dead entry stays until its slot is spread, or until there are more dead
+ * entries than live ones and all slots are swept. Memory thus follows the largest number of events
+ * that were ever pending together, whatever is cancelled: some 40 bytes each, as much again for the
+ * dead, and at most one half-filled chunk in each of the 704 slots.
  *
- * Events that mostly come in the order in which they are posted need none of this: a lane is a
- * plain ring, and the next event is the earliest of the rings' first ones and of the slots'.
+ * Events that mostly come in the order in which they are posted go to a FIFO, a plain ring; the
+ * next event is the earliest of the first events of the rings and of the slots.
  *
- * Each slot knows its earliest event, so that looking at the next time costs no search and moves
- * nothing: base must not pass the clock. Left out: who cancels that very event has the slot
- * searched for another one, which only a caller who does so and looks again, over and over, would
- * notice. */
+ * Each slot knows its earliest event, so that reading the next time needs no search and moves
+ * nothing: base must not pass the clock. Left out: a caller that cancels the earliest event and
+ * reads the next time, over and over, causes a search of the slot each time. */
 #include "des/des.h"
 
 #include "base/mem.h"
@@ -43,9 +40,9 @@ enum {
     SLOTS = 1 << DIGIT_BITS,
     LEVELS = (64 + DIGIT_BITS - 1) / DIGIT_BITS,
     CHUNK_ENTRIES = 31,  /* a kilobyte: long enough for the prefetcher to help */
-    LOOKAHEAD = 4,       /* entries of one time whose cells are fetched before their turn */
-    FEW = 8,             /* entries that are searched for the next one instead of being spread */
-    DEAD_ALLOWED = 1024, /* below this, sweeping costs more than it frees */
+    LOOKAHEAD = 4,       /* entries of one time whose cells are prefetched */
+    FEW = 8,             /* slots up to this size are searched instead of spread */
+    DEAD_ALLOWED = 1024, /* dead entries below which no sweep starts */
 };
 
 struct entry {
@@ -60,11 +57,11 @@ struct chunk {
     struct entry entries[CHUNK_ENTRIES];
 };
 
-/* All but the head means nothing while there is no head. */
+/* The other fields are undefined while head is NULL. */
 struct slot {
     struct chunk *head, *tail;
-    uint64_t earliest;         /* time of the next one here, */
-    des_handle earliest_event; /* the first that was scheduled for it; may have died since */
+    uint64_t earliest;         /* time of the next event here */
+    des_handle earliest_event; /* the first event scheduled for it; may be cancelled */
 };
 
 /* An entry is live while its handle's generation is the cell's. */
@@ -75,15 +72,15 @@ struct cell {
 
 #define NO_CELL UINT32_MAX
 
-/* A lane: a ring of events in the order of their times. */
-struct lane_entry {
+/* A fifo: a ring of events in the order of their times. */
+struct fifo_entry {
     uint64_t time;
     struct event event;
 };
-struct lane {
-    struct lane_entry *ring;
+struct fifo {
+    struct fifo_entry *ring;
     uint32_t head, count, size; /* a power of two */
-    uint64_t last;              /* time of the one at the end */
+    uint64_t last;              /* time of the last event */
 };
 
 struct des {
@@ -97,19 +94,19 @@ struct des {
     VEC(struct cell) cells;
     struct chunk *free_chunks;
     struct arena arena; /* of chunks */
-    struct lane lanes[DES_LANES];
-    uint64_t lane_next[DES_LANES]; /* time of the first one, or TIME_NEVER */
-    unsigned lane_popped;          /* the one that was popped from last */
-    uint64_t slot_next;            /* time of the next event that is in no lane, … */
-    bool slot_known;               /* … if that is known */
+    struct fifo fifos[DES_FIFOS];
+    uint64_t fifo_next[DES_FIFOS]; /* time of the first event, or TIME_NEVER */
+    unsigned fifo_popped;          /* the FIFO that was popped from last */
+    uint64_t slot_next;            /* time of the next event in the slots, if slot_known */
+    bool slot_known;
 };
 
 struct des *des_new(void)
 {
     struct des *des = mem_zalloc(1, sizeof *des);
     des->free_cell = NO_CELL;
-    for (unsigned i = 0; i < DES_LANES; i++)
-        des->lane_next[i] = TIME_NEVER;
+    for (unsigned i = 0; i < DES_FIFOS; i++)
+        des->fifo_next[i] = TIME_NEVER;
     return des;
 }
 
@@ -117,8 +114,8 @@ void des_free(struct des *des)
 {
     if (!des)
         return;
-    for (unsigned i = 0; i < DES_LANES; i++)
-        mem_free(des->lanes[i].ring);
+    for (unsigned i = 0; i < DES_FIFOS; i++)
+        mem_free(des->fifos[i].ring);
     vec_release(&des->cells);
     arena_release(&des->arena);
     mem_free(des);
@@ -164,8 +161,8 @@ static des_handle handle_take(struct des *des)
     return (uint64_t)des->cells.items[index].generation << 32 | index;
 }
 
-/* From now on the handle is stale, and stays so: a cell whose generations are used up is never
- * taken again, which wastes eight bytes in four thousand million events. */
+/* The handle is stale from now on. A cell whose generations are used up is never used again, which
+ * wastes eight bytes in 2^32 events. */
 static void handle_drop(struct des *des, des_handle handle)
 {
     uint32_t index = handle_index(handle);
@@ -176,15 +173,15 @@ static void handle_drop(struct des *des, des_handle handle)
     des->free_cell = index;
 }
 
-/* The cell will be wanted soon: with a million of them, waiting for it is a third of a pop. */
-static void handle_expect(const struct des *des, des_handle handle)
+/* Prefetches the cell: with a million cells, the miss is a third of a pop. */
+static void handle_prefetch(const struct des *des, des_handle handle)
 {
     __builtin_prefetch(&des->cells.items[handle_index(handle)], 1);
 }
 
-/* Spares the look at the cell, a likely cache miss, as long as nothing was cancelled. What has no
- * handle cannot be. */
-static bool handle_waits(const struct des *des, des_handle handle)
+/* Skips the read of the cell, a likely cache miss, as long as nothing was cancelled. An event
+ * without a handle cannot be cancelled. */
+static bool handle_is_pending(const struct des *des, des_handle handle)
 {
     return !des->dead || !handle || handle_is_live(des, handle);
 }
@@ -211,8 +208,8 @@ static struct chunk *chunk_drop(struct des *des, struct chunk *chunk)
     return next;
 }
 
-/* Room for one more entry in the slot of this time. */
-static inline struct entry *file_event(struct des *des, uint64_t time, des_handle handle)
+/* Returns the place for one more entry in the slot of this time. */
+static inline struct entry *insert_event(struct des *des, uint64_t time, des_handle handle)
 {
     unsigned level = (63 - (unsigned)__builtin_clzll((time ^ des->base) | 1)) / DIGIT_BITS;
     unsigned digit = time >> (level * DIGIT_BITS) & (SLOTS - 1);
@@ -243,15 +240,15 @@ static struct chunk *detach_slot(struct des *des, unsigned level, unsigned digit
     return chunks;
 }
 
-/* Files the live ones of a detached slot again, in their order. */
-static void refile_chunks(struct des *des, struct chunk *chunk)
+/* Inserts the live entries of a detached slot again, in their order. */
+static void reinsert_chunks(struct des *des, struct chunk *chunk)
 {
     for (; chunk; chunk = chunk_drop(des, chunk)) {
         for (uint32_t i = chunk->begin; i < chunk->end; i++) {
             const struct entry *entry = &chunk->entries[i];
-            handle_expect(des, entry->handle);
-            if (handle_waits(des, entry->handle))
-                *file_event(des, entry->time, entry->handle) = *entry;
+            handle_prefetch(des, entry->handle);
+            if (handle_is_pending(des, entry->handle))
+                *insert_event(des, entry->time, entry->handle) = *entry;
             else
                 des->dead--;
         }
@@ -263,18 +260,18 @@ static void sweep_dead(struct des *des)
     for (unsigned level = 0; level < LEVELS; level++)
         for (uint64_t used = des->used_slots[level]; used; used &= used - 1) {
             unsigned digit = (unsigned)__builtin_ctzll(used);
-            refile_chunks(des, detach_slot(des, level, digit));
+            reinsert_chunks(des, detach_slot(des, level, digit));
         }
 }
 
-/* The earliest one has died: who follows? False if nobody. */
+/* Finds the next event after the earliest one was cancelled; false if there is none. */
 static bool slot_search(const struct des *des, struct slot *slot)
 {
     slot->earliest = TIME_NEVER;
     for (const struct chunk *chunk = slot->head; chunk; chunk = chunk->next) {
         for (uint32_t i = chunk->begin; i < chunk->end; i++) {
             const struct entry *entry = &chunk->entries[i];
-            if (entry->time < slot->earliest && handle_waits(des, entry->handle)) {
+            if (entry->time < slot->earliest && handle_is_pending(des, entry->handle)) {
                 slot->earliest = entry->time;
                 slot->earliest_event = entry->handle;
             }
@@ -293,7 +290,7 @@ static const struct entry *slot_first(const struct slot *slot)
     return &slot->head->entries[slot->head->begin];
 }
 
-/* Takes the first entry off a slot of level 0. */
+/* Removes the first entry of a slot of level 0. */
 static void drop_first(struct des *des, unsigned level, unsigned digit)
 {
     struct slot *slot = &des->slots[level][digit];
@@ -307,7 +304,7 @@ static void drop_first(struct des *des, unsigned level, unsigned digit)
         slot->earliest_event = slot_first(slot)->handle;
 }
 
-/* Takes the next event out of a slot with a few, and finds its successor. The others keep their
+/* Removes the next event of a slot with few events, and finds its successor. The others keep their
  * order. */
 static struct entry take_earliest(struct des *des, unsigned level, unsigned digit)
 {
@@ -340,62 +337,62 @@ void des_post(struct des *des, uint64_t time, struct event event)
     assert(time >= des->now);
     if (time == TIME_NEVER)
         return;
-    *file_event(des, time, 0) = (struct entry){time, 0, event};
+    *insert_event(des, time, 0) = (struct entry){time, 0, event};
     des->live++;
     if (time < des->slot_next)
         des->slot_next = time;
 }
 
-static void lane_grow(struct lane *lane)
+static void fifo_grow(struct fifo *fifo)
 {
-    uint32_t size = lane->size ? lane->size * 2 : 64;
-    struct lane_entry *ring = mem_alloc(size * sizeof *ring);
-    for (uint32_t i = 0; i < lane->count; i++)
-        ring[i] = lane->ring[(lane->head + i) & (lane->size - 1)];
-    mem_free(lane->ring);
-    lane->ring = ring;
-    lane->size = size;
-    lane->head = 0;
+    uint32_t size = fifo->size ? fifo->size * 2 : 64;
+    struct fifo_entry *ring = mem_alloc(size * sizeof *ring);
+    for (uint32_t i = 0; i < fifo->count; i++)
+        ring[i] = fifo->ring[(fifo->head + i) & (fifo->size - 1)];
+    mem_free(fifo->ring);
+    fifo->ring = ring;
+    fifo->size = size;
+    fifo->head = 0;
 }
 
-void des_post_lane(struct des *des, unsigned index, uint64_t time, struct event event)
+void des_post_fifo(struct des *des, unsigned index, uint64_t time, struct event event)
 {
-    struct lane *lane = &des->lanes[index];
+    struct fifo *fifo = &des->fifos[index];
     assert(time >= des->now);
     if (time == TIME_NEVER)
         return;
-    if (lane->count && time < lane->last) {
+    if (fifo->count && time < fifo->last) {
         des_post(des, time, event);
         return;
     }
-    if (lane->count == lane->size)
-        lane_grow(lane);
-    if (!lane->count++)
-        des->lane_next[index] = time;
-    lane->ring[(lane->head + lane->count - 1) & (lane->size - 1)] =
-        (struct lane_entry){time, event};
-    lane->last = time;
+    if (fifo->count == fifo->size)
+        fifo_grow(fifo);
+    if (!fifo->count++)
+        des->fifo_next[index] = time;
+    fifo->ring[(fifo->head + fifo->count - 1) & (fifo->size - 1)] =
+        (struct fifo_entry){time, event};
+    fifo->last = time;
     des->live++;
 }
 
-static void lane_pop(struct des *des, unsigned index, struct event *event)
+static void fifo_pop(struct des *des, unsigned index, struct event *event)
 {
-    struct lane *lane = &des->lanes[index];
-    const struct lane_entry *entry = &lane->ring[lane->head];
+    struct fifo *fifo = &des->fifos[index];
+    const struct fifo_entry *entry = &fifo->ring[fifo->head];
     *event = entry->event;
     des->now = entry->time;
     des->live--;
-    des->lane_popped = index;
-    lane->head = (lane->head + 1) & (lane->size - 1);
-    des->lane_next[index] = --lane->count ? lane->ring[lane->head].time : TIME_NEVER;
+    des->fifo_popped = index;
+    fifo->head = (fifo->head + 1) & (fifo->size - 1);
+    des->fifo_next[index] = --fifo->count ? fifo->ring[fifo->head].time : TIME_NEVER;
 }
 
-/* The lane whose turn it is: the lowest of those with the earliest event. */
-static unsigned lane_first(const struct des *des)
+/* The fifo whose turn it is: the lowest of those with the earliest event. */
+static unsigned fifo_first(const struct des *des)
 {
     unsigned first = 0;
-    for (unsigned i = 1; i < DES_LANES; i++)
-        if (des->lane_next[i] < des->lane_next[first])
+    for (unsigned i = 1; i < DES_FIFOS; i++)
+        if (des->fifo_next[i] < des->fifo_next[first])
             first = i;
     return first;
 }
@@ -406,7 +403,7 @@ des_handle des_schedule(struct des *des, uint64_t time, struct event event)
     if (time == TIME_NEVER)
         return 0;
     des_handle handle = handle_take(des);
-    *file_event(des, time, handle) = (struct entry){time, handle, event};
+    *insert_event(des, time, handle) = (struct entry){time, handle, event};
     des->live++;
     if (time < des->slot_next)
         des->slot_next = time;
@@ -421,33 +418,33 @@ bool des_cancel(struct des *des, des_handle handle)
     handle_drop(des, handle);
     des->live--;
     des->dead++;
-    des->slot_known = false; /* it may have been the next one */
+    des->slot_known = false; /* the cancelled event may have been the next one */
     if (des->dead > des->live + DEAD_ALLOWED)
         sweep_dead(des);
     return true;
 }
 
-/* The slot of the next event, which is its earliest; NULL if nothing waits. Dead entries on the
- * way go. */
+/* The slot of the next event, which is its earliest; NULL if there is none. Removes dead entries on
+ * the way. */
 static struct slot *find_next(struct des *des, unsigned *level, unsigned *digit)
 {
     while (des->used_levels) {
         *level = (unsigned)__builtin_ctz(des->used_levels);
         *digit = (unsigned)__builtin_ctzll(des->used_slots[*level]);
         struct slot *slot = &des->slots[*level][*digit];
-        if (handle_waits(des, slot->earliest_event))
+        if (handle_is_pending(des, slot->earliest_event))
             return slot;
         if (*level == 0) {
             drop_first(des, *level, *digit);
             des->dead--;
         } else if (!slot_search(des, slot)) {
-            refile_chunks(des, detach_slot(des, *level, *digit));
+            reinsert_chunks(des, detach_slot(des, *level, *digit));
         }
     }
     return NULL;
 }
 
-/* Of those in no lane. */
+/* Of those in no fifo. */
 static uint64_t slots_next(struct des *des)
 {
     if (!des->slot_known) {
@@ -461,11 +458,11 @@ static uint64_t slots_next(struct des *des)
 
 uint64_t des_next_time(struct des *des)
 {
-    uint64_t slots = slots_next(des), lanes = des->lane_next[lane_first(des)];
-    return slots <= lanes ? slots : lanes;
+    uint64_t slots = slots_next(des), fifos = des->fifo_next[fifo_first(des)];
+    return slots <= fifos ? slots : fifos;
 }
 
-/* The next one of those in no lane, if it is not later than `until`. */
+/* The next one of those in no fifo, if it is not later than `until`. */
 static bool slots_pop(struct des *des, uint64_t until, struct event *event)
 {
     unsigned level, digit;
@@ -475,7 +472,7 @@ static bool slots_pop(struct des *des, uint64_t until, struct event *event)
             struct entry entry = level == 0 ? *slot_first(slot) : take_earliest(des, level, digit);
             if (level == 0) {
                 if (slot->head->end - slot->head->begin > LOOKAHEAD)
-                    handle_expect(des, slot_first(slot)[LOOKAHEAD].handle);
+                    handle_prefetch(des, slot_first(slot)[LOOKAHEAD].handle);
                 drop_first(des, level, digit);
             }
             *event = entry.event;
@@ -486,20 +483,20 @@ static bool slots_pop(struct des *des, uint64_t until, struct event *event)
                 handle_drop(des, entry.handle);
             return true;
         }
-        des->base = slot->earliest; /* and the clock follows: this event is popped next round */
-        refile_chunks(des, detach_slot(des, level, digit));
+        des->base = slot->earliest; /* the clock follows: the next iteration pops this event */
+        reinsert_chunks(des, detach_slot(des, level, digit));
     }
     return false;
 }
 
 bool des_pop(struct des *des, uint64_t until, struct event *event)
 {
-    unsigned lane = lane_first(des);
-    if (slots_next(des) <= des->lane_next[lane]) {
+    unsigned fifo = fifo_first(des);
+    if (slots_next(des) <= des->fifo_next[fifo]) {
         if (slots_pop(des, until, event))
             return true;
-    } else if (des->lane_next[lane] <= until) {
-        lane_pop(des, lane, event);
+    } else if (des->fifo_next[fifo] <= until) {
+        fifo_pop(des, fifo, event);
         return true;
     }
     if (until != TIME_NEVER && until > des->now)
@@ -509,8 +506,8 @@ bool des_pop(struct des *des, uint64_t until, struct event *event)
 
 const struct event *des_upcoming(const struct des *des, unsigned ahead)
 {
-    const struct lane *lane = &des->lanes[des->lane_popped];
-    return ahead < lane->count ? &lane->ring[(lane->head + ahead) & (lane->size - 1)].event : NULL;
+    const struct fifo *fifo = &des->fifos[des->fifo_popped];
+    return ahead < fifo->count ? &fifo->ring[(fifo->head + ahead) & (fifo->size - 1)].event : NULL;
 }
 
 void des_advance(struct des *des, uint64_t time)

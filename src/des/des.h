@@ -1,12 +1,12 @@
-/* The event queue: who is next, in (time, sequence) order.
+/* The event queue: events in (time, sequence) order.
  *
- * Events are small values, not callbacks: the owner of the queue pops one and switches on its
- * kind. Two events at the same time come out in the order in which they were scheduled, so that
- * a run never depends on the queue's inside. A handle lets its holder take an event back.
+ * Events are small values, not callbacks: the owner of the queue pops one and switches on its kind.
+ * Two events of the same time come out in the order in which they were scheduled, so that a run
+ * never depends on the implementation of the queue. A handle lets its holder cancel an event.
  *
- * Lanes are for events that mostly come in the order in which they are posted, such as those of one
- * fixed delay: they cost a fraction of the others. At the same time, what was scheduled comes
- * before what was posted to lanes, and lower lanes before higher ones. */
+ * FIFOs are for events that mostly come in the order in which they are posted, such as those of one
+ * fixed delay; they are much cheaper. Among events of the same time, scheduled events precede those
+ * in FIFOs, and lower FIFOs precede higher ones. */
 #ifndef WEFT_DES_DES_H
 #define WEFT_DES_DES_H
 
@@ -17,37 +17,38 @@
 #include <stdint.h>
 
 struct event {
-    uint32_t kind; /* what to do: the owner's business */
-    uint32_t a;    /* and to what */
+    uint32_t kind; /* meaning is defined by the owner */
+    uint32_t a;
     uint64_t b;
 };
 
-typedef uint64_t des_handle; /* 0 is never a handle */
+typedef uint64_t des_handle; /* 0 is no handle */
 
 struct des;
 
 struct des *des_new(void);
 void des_free(struct des *des);
-uint64_t des_now(const struct des *des); /* time of the last event popped, or as advanced */
+uint64_t
+des_now(const struct des *des); /* time of the last event popped, or set by des_advance() */
 size_t des_pending(const struct des *des);
-/* `time` must not lie before des_now(). What is scheduled for TIME_NEVER never comes: nothing is
- * kept, and the handle is 0. */
+/* `time` must not lie before des_now(). An event for TIME_NEVER is not stored, and its handle is
+ * 0. */
 des_handle des_schedule(struct des *des, uint64_t time, struct event event);
-/* The same for an event that nobody will take back: cheaper. */
+/* The same without a handle, which is cheaper. */
 void des_post(struct des *des, uint64_t time, struct event event);
-/* The same for a lane. One that comes before the last one of its lane is posted as any other. */
-enum { DES_LANES = 8 };
-void des_post_lane(struct des *des, unsigned lane, uint64_t time, struct event event);
-/* True if the event was still waiting; false (and no harm) if it has come up or was cancelled. */
+/* The same for a FIFO. An event earlier than the last one of its FIFO is posted like any other. */
+enum { DES_FIFOS = 8 };
+void des_post_fifo(struct des *des, unsigned fifo, uint64_t time, struct event event);
+/* True if the event was pending; false if it was popped or cancelled before. */
 bool des_cancel(struct des *des, des_handle handle);
-uint64_t des_next_time(struct des *des); /* TIME_NEVER when nothing waits */
-/* Pops the next event not later than `until` and moves the clock to it. When there is none, moves
- * the clock to `until` (unless that is TIME_NEVER) and returns false. */
+uint64_t des_next_time(struct des *des); /* TIME_NEVER if the queue is empty */
+/* Pops the next event not later than `until` and advances the clock to it. If there is none,
+ * advances the clock to `until` (unless that is TIME_NEVER) and returns false. */
 bool des_pop(struct des *des, uint64_t until, struct event *event);
-/* The event `ahead` places behind in the lane that was popped from last, or NULL: a hint, for those
- * who want to have its things at hand. Holds until anything is scheduled or popped. */
+/* The event `ahead` places behind in the FIFO that was popped from last, or NULL: a hint for
+ * prefetching. Valid until anything is scheduled or popped. */
 const struct event *des_upcoming(const struct des *des, unsigned ahead);
-/* Moves the clock on to `time`, which must not lie behind the next event. */
+/* Advances the clock to `time`, which must not lie behind the next event. */
 void des_advance(struct des *des, uint64_t time);
 
 #endif

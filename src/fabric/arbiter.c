@@ -1,13 +1,14 @@
-/* Which lane goes next on a link: the arbitration tables of section 7.6.9.
+/* VL arbitration on a link (7.6.9): which VL sends next.
  *
- * Each of the two tables is a list of (lane, weight), weights in units of 64 bytes. A table serves
- * its entries in turn; an entry's lane may send until its weight is used up (the last packet may
- * overdraw it) or it has nothing to send. The high-priority table goes first, until it has sent
- * LimitOfHighPriority times 4096 bytes while something of low priority could have gone; 255 means
- * no limit, 0 one packet. A lane that is in neither table never sends. Ports without tables serve
- * their lanes in turn. */
+ * Each of the two tables is a list of (VL, weight), weights in units of 64 bytes. A table serves
+ * its entries round-robin; the VL of an entry may send until its weight is used up (the last packet
+ * may overdraw it) or it has nothing to send. The high-priority table goes first, until it has sent
+ * LimitOfHighPriority times 4096 bytes while a low-priority packet was ready; 255 means no limit, 0
+ * one packet. A VL that is in neither table never sends. Ports without tables serve their VLs
+ * round-robin. */
 #include "fabric/internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { PRIORITY_LOW, PRIORITY_HIGH, TABLES, ENTRIES_PER_PART = 32 };
@@ -32,7 +33,8 @@ static void read_table(struct arbiter_tables *tables, unsigned table, const stru
     }
 }
 
-static const struct arbiter_tables *shared(struct data *data, const struct arbiter_tables *tables)
+static const struct arbiter_tables *share_tables(struct data *data,
+                                                 const struct arbiter_tables *tables)
 {
     for (size_t i = 0; i < data->tables.count; i++)
         if (memcmp(data->tables.items[i], tables, sizeof *tables) == 0)
@@ -47,14 +49,14 @@ void arbiter_load(struct data *data, struct arbiter *arbiter, const struct sma_p
                   unsigned entries, unsigned vls)
 {
     struct arbiter_tables tables;
-    memset(&tables, 0, sizeof tables); /* the padding, too: it is compared as a whole */
+    memset(&tables, 0, sizeof tables); /* memcmp() compares the padding, too */
     uint64_t limit = wire_get(port->info, PORT_INFO_VL_HIGH_LIMIT);
     for (unsigned table = 0; table < TABLES; table++)
         read_table(&tables, table, port, entries, vls);
     for (unsigned vl = 0; vl < vls && !entries; vl++)
         add_entry(&tables, PRIORITY_LOW, vl, 1);
     tables.high_limit_bytes = limit == 255 ? TIME_NEVER : limit * 4096;
-    const struct arbiter_tables *loaded = shared(data, &tables);
+    const struct arbiter_tables *loaded = share_tables(data, &tables);
     if (arbiter->tables == loaded)
         return;
     *arbiter = (struct arbiter){.tables = loaded};
@@ -62,11 +64,12 @@ void arbiter_load(struct data *data, struct arbiter *arbiter, const struct sma_p
         arbiter->left[table] = loaded->weight[table][0] * BLOCK_BYTES;
 }
 
-/* Moves the table's turn on to an entry that can send; its lane. There is one. */
-static int pick_in(struct arbiter *arbiter, unsigned table, unsigned ready)
+/* Advances the table to an entry whose VL is ready, which must exist, and returns the VL. */
+static int pick_from_table(struct arbiter *arbiter, unsigned table, unsigned ready)
 {
     const struct arbiter_tables *tables = arbiter->tables;
     unsigned at = arbiter->at[table];
+    assert(ready & tables->lanes[table]);
     while (arbiter->left[table] <= 0 || !(ready >> tables->vl[table][at] & 1)) {
         at = at + 1u < tables->count[table] ? at + 1 : 0;
         arbiter->left[table] = tables->weight[table][at] * BLOCK_BYTES;
@@ -83,7 +86,7 @@ int arbiter_pick(struct arbiter *arbiter, unsigned ready)
     if (!high && !low)
         return -1;
     arbiter->picked = high && !(spent && low) ? PRIORITY_HIGH : PRIORITY_LOW;
-    return pick_in(arbiter, arbiter->picked, ready);
+    return pick_from_table(arbiter, arbiter->picked, ready);
 }
 
 void arbiter_charge(struct arbiter *arbiter, unsigned bytes)

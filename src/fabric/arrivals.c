@@ -1,24 +1,23 @@
-/* Arrivals: when a sender makes its next packet.
+/* Arrival processes: when a sender makes its next packet.
  *
- * Every process is a sum of intervals that do not depend on what the fabric does with the packets:
- * an open source, as queueing theory wants it. A bursty source makes its bursts in no time, at the
+ * Every process is a sum of intervals that do not depend on the fabric: an open source, in the
+ * sense of queueing theory. A bursty source makes all packets of a burst at the same time, at the
  * ends of exponential pauses with a mean of `burst` intervals; the fabric then sends the packets
- * one after the other as fast as the link goes. A burst's length is geometric, and a geometric
- * length has no memory: after each packet the burst ends with probability 1 / burst, and there is
- * nothing to count.
+ * back to back. The length of a burst is geometric and therefore memoryless: after each packet the
+ * burst ends with probability 1 / burst, so that no packet needs to be counted.
  *
  * The exponential sampler is Algorithm S of Knuth, The Art of Computer Programming volume 2,
  * section 3.4.1 (Ahrens and Dieter, 1972). It needs no logarithm:
  *
  *   an exponential variate X is j ln 2 + R, where j is the number of leading zeros of a random
  *   bit string, and R, independent of j, exceeds r with probability 2 e^-r - 1 (0 <= r <= ln 2).
- *   That is so for ln 2 times the least of k uniform variates, if k = 1, 2, … has the probability
- *   (ln 2)^k / k!: the sum of (ln 2)^k / k! * (1 - r / ln 2)^k is e^(ln 2 - r) - 1.
+ *   That is the case for ln 2 times the least of k uniform variates, if k = 1, 2, … has the
+ *   probability (ln 2)^k / k!: the sum of (ln 2)^k / k! * (1 - r / ln 2)^k is e^(ln 2 - r) - 1.
  *
- * Which k it is, the bits behind the first one decide; seven times in ten k = 1, and the very bits
- * that decided so are uniform below ln 2 and serve as the variate.
+ * The bits behind the first one determine k. Seven times in ten k = 1, and the same bits are
+ * uniform below ln 2 and serve as the variate.
  *
- * Error. The bits behind the first one are 63 - j, so that R is cut by less than 2^-(63-j) with
+ * Error. There are 63 - j bits behind the first one, so that R is cut by less than 2^-(63-j) with
  * probability 2^-(j+1): by less than 2^-58 on average, as no more than 64 j count. The constants
  * are cut after 64 bits, so that j ln 2 is wrong by less than j 2^-64 and a k is chosen wrongly
  * with probability below 18 * 2^-64. The product with the mean is rounded to the nearest integer
@@ -26,8 +25,8 @@
  * rounding. */
 #include "fabric/traffic_internal.h"
 
-/* Sums of (ln 2)^i / i! for i = 1 … k, in units of 2^-64. The last is all ones: no fraction with a
- * last bit of 0, as ours have, lies beyond it. */
+/* Sums of (ln 2)^i / i! for i = 1 … k, in units of 2^-64. The last one has all bits set: no
+ * fraction with a last bit of 0, as ours have, lies beyond it. */
 static const uint64_t sums[] = {
     0,
     0xb17217f7d1cf79ab,
@@ -75,7 +74,8 @@ uint64_t traffic_exponential(struct rng *rng, uint64_t mean)
     if (fraction >= LN2)
         fraction = draw_least_of_many(rng, fraction);
     wide variate = (wide)LN2 * (halvings + zeros) + fraction;
-    /* The product may have more than 128 bits: whole means and the fraction of one apart. */
+    /* The product may have more than 128 bits: multiply the integer part and the fraction
+     * separately. */
     wide scaled = (variate >> 64) * mean;
     scaled += ((wide)(uint64_t)variate * mean + (UINT64_C(1) << 63)) >> 64;
     return scaled > UINT64_MAX ? UINT64_MAX : (uint64_t)scaled;

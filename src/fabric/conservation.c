@@ -1,19 +1,18 @@
-/* The books of the data path: what can be read from outside, and whether everything adds up.
+/* The conservation check of the data path, and its views for other folders.
  *
- * The check counts anew what the data path keeps running totals of: every parcel in every queue,
- * every block in every buffer. It costs a walk over all lanes and is made at the end of every run
- * with traffic. */
+ * The check counts again what the data path keeps running totals of: every packet in every queue,
+ * every block in every buffer. It walks over all VLs, and every run with traffic ends with it. */
 #include "fabric/internal.h"
 
 #include <errno.h>
 
-struct lane_view fabric_lane(const struct fabric *fabric, uint32_t port, unsigned vl)
+struct vl_view fabric_vl(const struct fabric *fabric, uint32_t port, unsigned vl)
 {
-    struct lane_view view = {0};
+    struct vl_view view = {0};
     if (!fabric->data || vl >= 1u << fabric->data->lane_shift)
         return view;
     uint32_t lane = lane_of(fabric, port, vl);
-    const struct output_lane *output = &fabric->data->outputs[lane];
+    const struct output_vl *output = &fabric->data->outputs[lane];
     unsigned credits = (unsigned)(output->limit - output->sent) % CREDIT_MODULUS;
     view.sent_packets = output->packets;
     view.sent_bytes = output->bytes;
@@ -42,7 +41,7 @@ struct count {
 static struct count count_queue(struct data *data, const struct data_packet_queue *queue)
 {
     struct count count = {0};
-    for (uint32_t number = queue->head; number != NOBODY;
+    for (uint32_t number = queue->head; number != NONE;
          number = data_packet_at(data, number)->next) {
         count.data_packets++;
         count.blocks += blocks_of(data_packet_at(data, number)->bytes);
@@ -50,34 +49,33 @@ static struct count count_queue(struct data *data, const struct data_packet_queu
     return count;
 }
 
-static int check_port(struct fabric *fabric, uint32_t index, uint64_t *data_packets,
-                      struct err *err)
+static int check_port_conservation(struct fabric *fabric, uint32_t index, uint64_t *data_packets,
+                                   struct err *err)
 {
     struct data *data = fabric->data;
     const struct port *port = &fabric->ports[index];
     const char *name = fabric->topology->nodes.items[port->node].name;
     for (unsigned vl = 0; vl < 1u << data->lane_shift; vl++) {
         uint32_t lane = lane_of(fabric, index, vl);
-        const struct input_lane *input = &data->inputs[lane];
-        const struct output_lane *output = &data->outputs[lane];
+        const struct input_vl *input = &data->inputs[lane];
+        const struct output_vl *output = &data->outputs[lane];
         struct count in = count_queue(data, &input->queue);
         struct count out = count_queue(data, &output->queue);
         uint64_t sending = port->sent_lane == lane ? port->sent_blocks : 0;
-        uint64_t crossing = input->crossing == NOBODY ? 0 : input->crossing_blocks;
+        uint64_t crossing = input->crossing == NONE ? 0 : input->crossing_blocks;
         *data_packets += in.data_packets + out.data_packets;
         if (in.blocks + crossing != input->used || out.blocks + sending != output->used)
             return err_set(err, EPROTO,
-                           "%s port %u lane %u: %u + %u blocks in the books, %u + %u "
-                           "in the buffers",
-                           name, port->number, vl, input->used, output->used,
+                           "%s port %u VL %u: %u + %u blocks counted, %u + %u in the buffers", name,
+                           port->number, vl, input->used, output->used,
                            (unsigned)(in.blocks + crossing), (unsigned)(out.blocks + sending));
         if (input->used > port->room || output->used > port->room)
-            return err_set(err, EPROTO, "%s port %u lane %u: a buffer holds more than it can", name,
+            return err_set(err, EPROTO, "%s port %u VL %u: a buffer holds more than its size", name,
                            port->number, vl);
         if (port->up &&
             (unsigned)(output->limit - output->sent) % CREDIT_MODULUS >= CREDIT_MODULUS / 2)
-            return err_set(err, EPROTO, "%s port %u lane %u: sent more than was granted", name,
-                           port->number, vl);
+            return err_set(err, EPROTO, "%s port %u VL %u: sent more than the credits granted",
+                           name, port->number, vl);
     }
     return 0;
 }
@@ -92,7 +90,7 @@ int fabric_check_data(struct fabric *fabric, struct err *err)
     for (uint32_t i = 0; i < fabric->port_count; i++) {
         const struct port *port = &fabric->ports[i];
         uint64_t until = port->free_at > now ? port->free_at : now;
-        int status = check_port(fabric, i, &data_packets, err);
+        int status = check_port_conservation(fabric, i, &data_packets, err);
         if (status)
             return status;
         if (port->busy_ps > until)
@@ -102,12 +100,11 @@ int fabric_check_data(struct fabric *fabric, struct err *err)
     for (unsigned cause = 0; cause < LOSS_CAUSES; cause++)
         ended += data->totals.lost[cause];
     if (data_packets != data->travelling)
-        return err_set(err, EPROTO, "%llu packets are in the fabric, but %llu in the books",
+        return err_set(err, EPROTO, "%llu packets are in the fabric, but %llu are counted",
                        (unsigned long long)data_packets, (unsigned long long)data->travelling);
     if (data->made + data->totals.duplicates != ended + data->travelling + data->retrying)
         return err_set(err, EPROTO, "%llu packets were made, but %llu are accounted for",
                        (unsigned long long)(data->made + data->totals.duplicates),
                        (unsigned long long)(ended + data->travelling + data->retrying));
-    return data->overflowed ? err_set(err, EPROTO, "a packet found no room in spite of its credits")
-                            : 0;
+    return data->overflowed ? err_set(err, EPROTO, "a packet with credits found no room") : 0;
 }

@@ -1,13 +1,13 @@
-/* Performance counters of data packets, as the agents show them (16.1.3.5).
+/* Performance counters of data packets, as the agents return them (16.1.3.5).
  *
- * The data path keeps what it needs anyway: packets and bytes that each output lane has sent. From
- * that the counters of both ends of a link follow, once somebody asks: what one end has sent, the
- * other has received, but for the few that were lost between them, which are noted here. So a
- * packet counts at both ends from the moment it is sent. Nothing of this is done for a packet that
- * goes well.
+ * The data path keeps only what it needs anyway: packets and bytes that each output VL has sent.
+ * The counters of both ends of a link are computed from that when an agent is asked: what one end
+ * has sent, the other has received, except for packets lost on the link, which are recorded here.
+ * So a packet counts at both ends from the moment it is sent, and a packet that is not lost costs
+ * nothing here.
  *
  * PortXmitWait is the time in which a port had packets and no credits for any of them, in units of
- * four bytes' time on its link. */
+ * the time of four bytes on its link. */
 #include "fabric/internal.h"
 
 #include <string.h>
@@ -19,8 +19,8 @@ struct link_counts {
 };
 
 struct port_counts {
-    struct link_counts sent, received; /* as far as the agent has been told */
-    struct link_counts missed;         /* sent by the other end, but never received */
+    struct link_counts sent, received; /* already added to the counters of the agent */
+    struct link_counts missed;         /* sent by the peer, but never received */
     uint64_t multicasts;               /* sent */
     uint64_t wait_ps, told_wait_ps;
 };
@@ -62,14 +62,14 @@ void counters_end_wait(struct fabric *fabric, uint32_t port, uint32_t lane)
         fabric->data->counts[port].wait_ps += now - since;
 }
 
-/* With the wait that is not over yet. */
-static uint64_t waited(const struct fabric *fabric, uint32_t index)
+/* Includes the wait that has not ended yet. */
+static uint64_t total_wait_ps(const struct fabric *fabric, uint32_t index)
 {
     const struct port *port = &fabric->ports[index];
     uint64_t now = des_now(fabric->network), since = now;
     for (unsigned vl = 0; vl < port->vls && !port->ready; vl++) {
-        const struct output_lane *output = &fabric->data->outputs[lane_of(fabric, index, vl)];
-        if (output->queue.head != NOBODY && later(port->free_at, output->head_since) < since)
+        const struct output_vl *output = &fabric->data->outputs[lane_of(fabric, index, vl)];
+        if (output->queue.head != NONE && later(port->free_at, output->head_since) < since)
             since = later(port->free_at, output->head_since);
     }
     return fabric->data->counts[index].wait_ps + now - since;
@@ -79,7 +79,7 @@ static struct link_counts sent_by(const struct fabric *fabric, uint32_t port)
 {
     struct link_counts sum = {.multicasts = fabric->data->counts[port].multicasts};
     for (unsigned vl = 0; vl < 1u << fabric->data->lane_shift; vl++) {
-        const struct output_lane *output = &fabric->data->outputs[lane_of(fabric, port, vl)];
+        const struct output_vl *output = &fabric->data->outputs[lane_of(fabric, port, vl)];
         sum.packets += output->packets;
         sum.bytes += output->bytes;
     }
@@ -89,7 +89,7 @@ static struct link_counts sent_by(const struct fabric *fabric, uint32_t port)
 static struct link_counts received_by(const struct fabric *fabric, uint32_t port)
 {
     const struct link_counts *missed = &fabric->data->counts[port].missed;
-    if (fabric->ports[port].peer == NOBODY)
+    if (fabric->ports[port].peer == NONE)
         return (struct link_counts){0};
     struct link_counts sum = sent_by(fabric, fabric->ports[port].peer);
     sum.packets -= missed->packets;
@@ -103,9 +103,10 @@ static uint64_t words(const struct link_counts *counts)
     return (counts->bytes - VCRC_BYTES * counts->packets) / WORD_BYTES;
 }
 
-/* Counters never go back: what was counted in flight and then lost is made good by the next. */
-static void tell(struct sma_counters *counters, struct link_counts *told,
-                 const struct link_counts *now, const enum sma_counter which[4])
+/* Counters never decrease: a packet that was counted in flight and then lost is made up for by the
+ * next one. */
+static void add_to_agent(struct sma_counters *counters, struct link_counts *told,
+                         const struct link_counts *now, const enum sma_counter which[4])
 {
     if (now->packets < told->packets || now->bytes < told->bytes ||
         now->multicasts < told->multicasts ||
@@ -129,9 +130,9 @@ void counters_fold_port(const struct fabric *fabric, uint32_t index)
     struct sma_counters *counters = &fabric->nodes[port->node].sma.ports[port->number].counters;
     struct port_counts *counts = &fabric->data->counts[index];
     struct link_counts sent = sent_by(fabric, index), received = received_by(fabric, index);
-    tell(counters, &counts->sent, &sent, xmit);
-    tell(counters, &counts->received, &received, rcv);
-    uint64_t wait = waited(fabric, index), tick = later(port->ps_per_8_bytes / 2, 1);
+    add_to_agent(counters, &counts->sent, &sent, xmit);
+    add_to_agent(counters, &counts->received, &received, rcv);
+    uint64_t wait = total_wait_ps(fabric, index), tick = later(port->ps_per_8_bytes / 2, 1);
     if (wait / tick > counts->told_wait_ps / tick) {
         counters->total[COUNTER_XMIT_WAIT] += wait / tick - counts->told_wait_ps / tick;
         counts->told_wait_ps = wait;
@@ -145,7 +146,7 @@ void counters_fold(const struct fabric *fabric, uint32_t node)
         counters_fold_port(fabric, of->first_port + number);
 }
 
-/* The agent has been born again, and its counters with it. */
+/* Starts again from zero, with the new agent of a node that came back. */
 void counters_forget(struct fabric *fabric, uint32_t node)
 {
     const struct node *of = &fabric->nodes[node];

@@ -1,26 +1,27 @@
-/* Flow control: the receiver says how far the sender may go (7.9).
+/* Flow control (7.9): the receiver limits how much the sender may send.
  *
  * Both ends count blocks since the link came up, modulo 4096. The sender knows what it has sent
- * (FCTBS) and the limit it was told (FCCL); it sends a packet only if the packet stays within. The
- * receiver's limit is what it has received plus what it has room for. A flow-control packet carries
- * both numbers of its own side: the limit, and what it has sent, from which the other end learns of
- * packets that were lost on the way.
+ * (FCTBS) and the limit it has received (FCCL); it sends a packet only within the limit. The
+ * receiver's limit is what it has received plus the room in its buffer. A flow-control packet
+ * carries the limit, and what its own side has sent; from the latter the peer learns of packets
+ * that were lost on the link.
  *
- * Links repeat these packets all the time; here only those are sent that say something new, and not
- * each of them: a limit is told when it has grown by a quarter of the buffer, or by anything at all
- * once the sender may have less than half of the buffer (or than the largest packet) left. That a
- * sender waits for credits that are there already is thus impossible. After a packet was lost to
- * bit errors, the sender's regular repetition (every 65,536 symbol times) is played once. */
+ * Real links repeat these packets all the time. The simulation sends only those that carry new
+ * information, and not all of them: a new limit is sent when it has grown by a quarter of the
+ * buffer, or by anything at all once the sender may have less than half of the buffer (or than the
+ * largest packet) left. Hence no sender waits for credits that are available already. After a
+ * packet was lost to bit errors, the sender's periodic repetition (every 65,536 symbol times) is
+ * simulated once. */
 #include "fabric/internal.h"
 
 enum { REPEAT_BYTES = 65536 };
 
-static unsigned ahead(unsigned limit, unsigned count)
+static unsigned credit_distance(unsigned limit, unsigned count)
 {
     return (limit - count) % CREDIT_MODULUS;
 }
 
-static unsigned limit_of(const struct input_lane *input, const struct port *port)
+static unsigned credit_limit(const struct input_vl *input, const struct port *port)
 {
     return (unsigned)(input->received + port->room - input->used) % CREDIT_MODULUS;
 }
@@ -30,36 +31,36 @@ void credits_reset(struct fabric *fabric, uint32_t index)
     struct port *port = &fabric->ports[index];
     port->tell = 0;
     for (unsigned vl = 0; vl < 1u << fabric->data->lane_shift; vl++) {
-        struct input_lane *input = &fabric->data->inputs[lane_of(fabric, index, vl)];
+        struct input_vl *input = &fabric->data->inputs[lane_of(fabric, index, vl)];
         input->received = 0;
-        input->told = (uint16_t)limit_of(input, port);
-        if (port->peer == NOBODY)
+        input->told = (uint16_t)credit_limit(input, port);
+        if (port->peer == NONE)
             continue;
-        struct output_lane *output = &fabric->data->outputs[lane_of(fabric, port->peer, vl)];
+        struct output_vl *output = &fabric->data->outputs[lane_of(fabric, port->peer, vl)];
         output->sent = 0;
         output->limit = input->told;
     }
 }
 
-void credits_note(struct fabric *fabric, uint32_t lane)
+void credits_update(struct fabric *fabric, uint32_t lane)
 {
-    const struct input_lane *input = &fabric->data->inputs[lane];
+    const struct input_vl *input = &fabric->data->inputs[lane];
     struct port *port = &fabric->ports[lane_port(fabric, lane)];
-    unsigned news = ahead(limit_of(input, port), input->told);
-    unsigned left = ahead(input->told, input->received);
+    unsigned news = credit_distance(credit_limit(input, port), input->told);
+    unsigned left = credit_distance(input->told, input->received);
     if (!news || !port->up)
         return;
     if (news * 4 >= port->room || left * 2 < port->room || left < fabric->data->largest_blocks) {
         port->tell |= (uint16_t)(1u << lane_vl(fabric, lane));
-        channel_kick(fabric, lane_port(fabric, lane));
+        link_start_sending(fabric, lane_port(fabric, lane));
     }
 }
 
-void credits_note_all(struct fabric *fabric)
+void credits_update_all(struct fabric *fabric)
 {
     for (uint32_t port = 0; port < fabric->port_count; port++)
         for (unsigned vl = 0; vl < fabric->ports[port].vls && fabric->ports[port].up; vl++)
-            credits_note(fabric, lane_of(fabric, port, vl));
+            credits_update(fabric, lane_of(fabric, port, vl));
 }
 
 /* In the event: VL in bits 0-3, limit from bit 4, sent from bit 16, epoch above bit 32. */
@@ -67,12 +68,12 @@ static void send_one(struct fabric *fabric, uint32_t index, unsigned vl, uint64_
 {
     struct port *port = &fabric->ports[index];
     uint32_t lane = lane_of(fabric, index, vl);
-    struct input_lane *input = &fabric->data->inputs[lane];
-    input->told = (uint16_t)limit_of(input, port);
+    struct input_vl *input = &fabric->data->inputs[lane];
+    input->told = (uint16_t)credit_limit(input, port);
     uint64_t what = vl | (uint64_t)input->told << 4 |
                     (uint64_t)fabric->data->outputs[lane].sent << 16 | (uint64_t)port->epoch << 32;
     fabric->data->totals.credit_packets++;
-    des_post_lane(fabric->network, DELAY_CREDITS, arrival,
+    des_post_fifo(fabric->network, DELAY_CREDITS, arrival,
                   (struct event){EVENT_CREDITS, port->peer, what});
 }
 
@@ -92,24 +93,24 @@ void credits_receive(struct fabric *fabric, uint32_t index, uint64_t what)
 {
     struct port *port = &fabric->ports[index];
     uint32_t lane = lane_of(fabric, index, what & 15);
-    struct input_lane *input = &fabric->data->inputs[lane];
+    struct input_vl *input = &fabric->data->inputs[lane];
     if (!port->up || what >> 32 != port->epoch)
         return;
     fabric->data->outputs[lane].limit = what >> 4 & (CREDIT_MODULUS - 1);
     /* What was sent before this packet is either here or lost: nothing overtakes on a link, though
      * the packet behind it may have its header here already. */
     uint16_t sent = what >> 16 & (CREDIT_MODULUS - 1);
-    unsigned missing = ahead(sent, input->received);
+    unsigned missing = credit_distance(sent, input->received);
     if (missing && missing < CREDIT_MODULUS / 2) {
         input->received = sent;
-        credits_note(fabric, lane);
+        credits_update(fabric, lane);
     }
     bool was_ready = port->ready;
-    channel_update_ready(fabric, lane);
+    output_vl_update_ready(fabric, lane);
     if (port->ready && !was_ready)
         counters_end_wait(fabric, index, lane);
     if (port->ready)
-        channel_kick(fabric, index);
+        link_start_sending(fabric, index);
 }
 
 void credits_refresh(struct fabric *fabric, uint32_t index, uint32_t epoch)
@@ -125,5 +126,5 @@ void credits_repeat(struct fabric *fabric, uint32_t index, uint32_t epoch)
     if (!port->up || epoch != port->epoch)
         return;
     port->tell = (uint16_t)((1u << port->vls) - 1);
-    channel_kick(fabric, index);
+    link_start_sending(fabric, index);
 }

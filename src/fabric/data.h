@@ -1,10 +1,10 @@
-/* Data packets in the fabric: traffic in, what became of it out.
+/* Data packets in the fabric: traffic goes in, deliveries and losses come out.
  *
- * The model is that of a lossless network with virtual lanes: input buffers and credits for each
- * lane of each link, a routing unit, a crossbar and output buffers in each switch, arbitration by
- * weights on each link (lanes.h has the walk of a packet). Every packet that was made is, at any
- * time, in one of four places: delivered, lost with a cause, in the fabric, or waiting at its
- * sender. fabric_check_data() proves that, and that no credit was ever overdrawn. */
+ * The model is a lossless network with VLs: input buffers and credits for each VL of each link, a
+ * routing unit, a crossbar and output buffers in each switch, weighted arbitration on each link.
+ * data_path.h lists the files that a packet passes. Every packet is in one of four states:
+ * delivered, lost with a cause, in the fabric, or waiting at its sender. fabric_check_data()
+ * verifies that, and that no sender exceeded its credits. */
 #ifndef WEFT_FABRIC_DATA_H
 #define WEFT_FABRIC_DATA_H
 
@@ -16,52 +16,52 @@ enum { DATA_OVERHEAD_BYTES = 26 }; /* around the payload: LRH 8, BTH 12, ICRC 4,
 enum loss {
     LOSS_INACTIVE_PORT, /* the port is not Active: a manager stopped it */
     LOSS_DEAD_LINK,
-    LOSS_DEAD_NODE,     /* it was in a switch or adapter that died, or on its way to one */
-    LOSS_NO_ROUTE,      /* no entry in the forwarding table, or one for a port that is not there */
-    LOSS_TURNED_BACK,   /* output = input */
-    LOSS_NO_LANE,       /* the SL has no lane at this output */
-    LOSS_LIFETIME,      /* too long in one switch */
-    LOSS_HEAD_OF_QUEUE, /* too long first in line for a link */
-    LOSS_OVERFLOW,      /* no room in a buffer: never happens where credits are obeyed */
+    LOSS_DEAD_NODE,       /* in a node that failed, or on the way to one */
+    LOSS_NO_ROUTE,        /* the LFT has no entry, or one for a port that does not exist */
+    LOSS_OUTPUT_IS_INPUT, /* the LFT sends it back to the input port */
+    LOSS_NO_VL,           /* the SL maps to no VL of this output */
+    LOSS_LIFETIME,        /* too long in one switch */
+    LOSS_HEAD_OF_QUEUE,   /* too long at the head of an output VL */
+    LOSS_OVERFLOW,        /* no room in the receive buffer: impossible while credits are obeyed */
     LOSS_P_KEY,
     LOSS_BIT_ERROR,
-    LOSS_MOVED, /* at a hypervisor where its guest is not: any more, or not yet */
+    LOSS_MOVED, /* at a hypervisor that its VM has left or not yet reached */
     LOSS_CAUSES,
 };
 extern const char *const loss_names[LOSS_CAUSES]; /* "inactive port" … */
 
-/* A data packet, as those see it who watch. */
+/* A data packet, as observers see it. */
 struct packet_view {
-    uint32_t traffic;              /* as fabric_add_traffic() numbered it */
-    uint32_t source, destination;  /* end ports; destination NOBODY's number if not known */
-    uint32_t from_guest, to_guest; /* their end points, or TOPOLOGY_NONE */
-    uint64_t made, entered;        /* by its source; into the adapter's output buffer */
+    uint32_t traffic;             /* as fabric_add_traffic() numbered it */
+    uint32_t source, destination; /* end ports; TOPOLOGY_NONE if unknown */
+    uint32_t from_vm, to_vm;      /* VM numbers, or TOPOLOGY_NONE */
+    uint64_t made, entered;       /* made by its source; entered the output buffer of the adapter */
     uint32_t payload_bytes, bytes; /* bytes: on the wire */
     uint16_t dlid;
-    uint8_t sl, hops, tries; /* hops: switches passed; tries: sent again so often */
+    uint8_t sl, hops, tries; /* hops: switches passed; tries: number of retries */
 };
 
-/* Hears of every end of a packet's way; each may be NULL. */
+/* Callbacks for the end of each packet. Each may be NULL. */
 struct data_observer {
     void *context;
     void (*delivered)(void *context, uint64_t now, const struct packet_view *packet);
-    /* `port`: where it was lost. A reliable packet that will be tried again is not lost. */
+    /* `port`: where it was lost. A reliable packet that will be sent again is not lost. */
     void (*lost)(void *context, uint64_t now, const struct packet_view *packet, enum loss cause,
                  uint32_t port);
-    /* Packets wait for each other: one line a channel, as fabric_find_deadlock() writes them. Once
-     * for each time that it begins. */
+    /* A deadlock begins. `cycle` is the text of fabric_find_deadlock(). */
     void (*deadlock)(void *context, uint64_t now, const char *cycle);
-    /* A port at an adapter's cable, either end, opened for data, or closed. */
-    void (*gate)(void *context, uint64_t now, uint32_t port, bool open);
+    /* A port at either end of an adapter's cable opened for data, or closed. */
+    void (*port_changed)(void *context, uint64_t now, uint32_t port, bool open);
 };
 void fabric_observe_data(struct fabric *fabric, const struct data_observer *observer);
 
-/* The way from one end port to another, as the manager knows it: dlid 0 if there is none. Asked
- * for each packet when its sender makes it. */
+/* The path from one end port to another, as the manager knows it; dlid 0 if there is none. The
+ * fabric asks for each packet when its sender makes it. */
 struct data_path {
     uint16_t dlid;
-    uint8_t sl;      /* where the traffic's own SL is 0; else that … */
-    uint8_t lane_sl; /* … and this are added: engines may need lanes beside levels of service */
+    uint8_t sl;        /* used if the SL of the traffic is 0 */
+    uint8_t sl_offset; /* else added to the SL of the traffic: some engines use several SLs per
+                          service level */
 };
 struct data_paths {
     void *context;
@@ -69,86 +69,86 @@ struct data_paths {
 };
 void fabric_set_paths(struct fabric *fabric, const struct data_paths *paths);
 
-/* Guests: virtual machines, end points that move from port to port with their addresses.
+/* VMs: end points that move from port to port with their addresses.
  *
- * A guest has a number of its own, which can stand in a traffic's lists of senders and receivers
- * like that of a port. What it sends leaves from the port where it is at the time; what is sent to
- * it has the LID that data_paths.find gives for its number (so whoever adds guests must hand over a
- * `find` that knows them: `source` is always a port, `destination` may be a guest), and is taken
- * from the network only at the port where the guest is. Anywhere else it is lost: LOSS_MOVED.
+ * A VM has a number of its own, which can stand in a traffic's lists of senders and receivers like
+ * a port number. A VM sends from the port where it is at the time. Packets to a VM carry the LID
+ * that data_paths.find returns for its number, so whoever adds VMs must set a `find` that knows
+ * them: `source` is always a port, `destination` may be a VM. Only the port where the VM is accepts
+ * its packets; any other port discards them with LOSS_MOVED.
  *
- * The owner of the fabric moves it: to TOPOLOGY_NONE when its machine is stopped for the journey,
- * to the new port when the machine goes on there. What the manager does meanwhile with LIDs and
- * tables is neither known here nor needed. While it is nowhere it sends nothing; its last
- * DATA_GUEST_BACKLOG packets that came due wait for it, older ones are given up (`unroutable`).
- * Reliable packets that were lost on the way are tried again from the new port. */
-#define DATA_GUEST 0x80000000u /* the first guest's number */
-enum { DATA_GUEST_BACKLOG = 64 };
+ * The owner of the fabric moves a VM: to TOPOLOGY_NONE when the machine stops for migration, to the
+ * new port when it resumes there. The fabric does not need to know what the manager does with LIDs
+ * and LFTs meanwhile. A VM at TOPOLOGY_NONE sends nothing; the last DATA_VM_BACKLOG packets that
+ * came due wait for it, and older ones are dropped (`unroutable`). Reliable packets lost on the way
+ * are sent again from the new port. */
+#define DATA_VM 0x80000000u /* number of the first VM */
+enum { DATA_VM_BACKLOG = 64 };
 
-/* One direction of a guest's traffic. */
-struct guest_side {
+/* One direction of a VM's traffic. */
+struct vm_direction {
     uint64_t delivered, lost[LOSS_CAUSES];
-    uint64_t last_ps; /* of the latest delivery */
-    /* From the last delivery before a move to the first one after it: of the latest move that is
-     * over, the longest, the sum and their number. Moves before any delivery, and between two
-     * deliveries more than the first, do not count. */
+    uint64_t last_ps; /* time of the latest delivery */
+    /* Downtime: from the last delivery before a move to the first one after it. These are the
+     * latest, the longest, the sum and the number of interruptions. A move before any delivery does
+     * not count; of several moves between two deliveries only the first counts. */
     uint64_t downtime_ps, longest_ps, total_ps;
     uint32_t interruptions;
-    bool interrupted; /* moved, and no delivery since */
+    bool interrupted; /* moved, and nothing delivered since */
     uint64_t interrupted_ps;
 };
-struct guest_view {
+struct vm_view {
     uint32_t port;                     /* or TOPOLOGY_NONE */
-    uint32_t moves;                    /* arrivals at a port but the first */
-    uint64_t detached_ps, attached_ps; /* when it left and arrived last */
-    struct guest_side to, from;        /* what others sent to it; what it sent */
+    uint32_t moves;                    /* arrivals at a port, without the first */
+    uint64_t detached_ps, attached_ps; /* latest departure and arrival */
+    struct vm_direction to, from;      /* received; sent */
 };
-/* A new one, nowhere yet; its number. */
-uint32_t fabric_add_guest(struct fabric *fabric);
-/* To an end port, at once, or to TOPOLOGY_NONE. */
-void fabric_move_guest(struct fabric *fabric, uint32_t guest, uint32_t port);
-/* Holds until the next guest is added. */
-const struct guest_view *fabric_guest(const struct fabric *fabric, uint32_t guest);
+/* Adds a VM that is at no port yet and returns its number. */
+uint32_t fabric_add_vm(struct fabric *fabric);
+/* Moves the VM to an end port, at once, or to TOPOLOGY_NONE. */
+void fabric_move_vm(struct fabric *fabric, uint32_t vm, uint32_t port);
+/* Valid until the next VM is added. */
+const struct vm_view *fabric_vm(const struct fabric *fabric, uint32_t vm);
 
-/* Whether this fabric can carry it: traffic_check(), and no packet beyond MTU and buffers. */
+/* Runs traffic_check() and checks that all packets fit the MTU and the buffers. */
 int fabric_check_traffic(const struct fabric *fabric, const struct traffic *traffic,
                          struct err *err);
-/* Its number. The traffic, which must have passed its check, is copied. Packets for which there is
- * no path when they are made are not sent: `unroutable`. */
+/* Copies the traffic, which must have passed its check, and returns its number. Packets without a
+ * path when they are made are not sent and count as `unroutable`. */
 unsigned fabric_add_traffic(struct fabric *fabric, const struct traffic *traffic);
-/* From now on nothing more is made (of this traffic). */
+/* Stops making packets of this traffic. */
 void fabric_stop_traffic(struct fabric *fabric, unsigned traffic);
 
 struct data_totals {
     uint64_t made; /* with a path; = delivered + lost + travelling + waiting */
     uint64_t unroutable;
     uint64_t delivered, lost[LOSS_CAUSES];
-    uint64_t travelling, waiting; /* in the fabric; at their senders (retries included) */
-    uint64_t entered;             /* into the fabric, retries too */
-    uint64_t retried, duplicates; /* sent again; copies by multicast beyond the first */
+    uint64_t travelling, waiting; /* in the fabric; at their senders, including retries */
+    uint64_t entered;             /* into the fabric, including retries */
+    uint64_t retried, duplicates; /* sent again; multicast copies beyond the first */
     uint64_t delivered_bytes, delivered_payload_bytes;
     uint64_t hops;           /* links crossed by packets */
     uint64_t credit_packets; /* flow control */
-    uint64_t deadlocks;      /* cycles found */
+    uint64_t deadlocks;      /* deadlocks found */
 };
 void fabric_data_totals(struct fabric *fabric, struct data_totals *totals);
 
-/* Counters and gauges of one lane of one port. */
-struct lane_view {
-    uint64_t sent_packets, sent_bytes;  /* over the link; flow control not counted */
-    uint64_t input_bytes, output_bytes; /* in the buffers now (in blocks of 64) */
-    int64_t credit_blocks;              /* that the other end has granted and that are left */
+/* Counters and gauges of one VL of one port. */
+struct vl_view {
+    uint64_t sent_packets, sent_bytes;  /* over the link, without flow-control packets */
+    uint64_t input_bytes, output_bytes; /* in the buffers now, in multiples of 64 */
+    int64_t credit_blocks;              /* granted by the peer and not yet used */
 };
-struct lane_view fabric_lane(const struct fabric *fabric, uint32_t port, unsigned vl);
-/* Time that a port's link was busy with packets of any kind, for its utilisation. */
+struct vl_view fabric_vl(const struct fabric *fabric, uint32_t port, unsigned vl);
+/* Time during which the link of a port was sending, for its utilisation. */
 uint64_t fabric_busy_ps(const struct fabric *fabric, uint32_t port);
 bool fabric_port_passes_data(const struct fabric *fabric, uint32_t port); /* Active, and up */
 
-/* Deadlock: packets that wait for each other in a circle. The run goes on (lifetimes may break it)
- * unless stopped by its owner. Text: one line a channel, "S1 port 3 lane 0 -> S2 port 1". */
+/* Finds packets that wait for each other in a cycle. The run goes on, since lifetimes may break the
+ * cycle. Text: one line for each VL, "S1 port 3 lane 0 -> S2 port 1". */
 bool fabric_find_deadlock(struct fabric *fabric, struct text *cycle);
 
-/* Everything accounted for: conservation, buffers, credits, capacity. -EPROTO and what is wrong. */
+/* Conservation check: packets, buffers, credits, link capacity. -EPROTO and a message. */
 int fabric_check_data(struct fabric *fabric, struct err *err);
 
 #endif

@@ -1,9 +1,9 @@
-/* Where the data path meets the rest of the fabric: its birth, ports that open and close, links
- * that come and go, nodes that die, packets that stay too long.
+/* Port state of the data path: creation, ports that open and close, links that fail and train,
+ * nodes that fail, packets that exceed their lifetime.
  *
- * What a manager sets at a port is copied here into the form that the data path reads
- * (data_port_refresh). A port passes data while its link is up and its state is Active. When it
- * closes, what waits to go out there is lost; what came in before still finds its way. */
+ * data_port_refresh() copies what a manager sets at a port into the form that the data path reads.
+ * A port passes data while its link is up and its state is Active. When it closes, packets that
+ * wait to leave there are lost; packets that arrived before are still forwarded. */
 #include "fabric/internal.h"
 #include "wire/vswitch.h"
 
@@ -12,14 +12,14 @@
 
 enum { LIFE_INFINITE = 20 }; /* HOQLife and LifeTimeValue: 4.096 us * 2^n below this */
 
-static uint64_t life_ps(uint64_t code)
+static uint64_t decode_lifetime(uint64_t code)
 {
     return code >= LIFE_INFINITE ? TIME_NEVER : (4096 * TIME_NS) << code;
 }
 
-/* ---- birth ---- */
+/* ---- creation ---- */
 
-static unsigned shift_for(const struct fabric *fabric)
+static unsigned find_lane_shift(const struct fabric *fabric)
 {
     unsigned vls = 1, shift = 0;
     for (uint32_t i = 0; i < fabric->node_count; i++)
@@ -30,18 +30,18 @@ static unsigned shift_for(const struct fabric *fabric)
     return shift;
 }
 
-static void clear_lanes(struct data *data, uint32_t first, uint32_t count)
+static void clear_vls(struct data *data, uint32_t first, uint32_t count)
 {
     for (uint32_t i = first; i < first + count; i++) {
-        data->inputs[i] = (struct input_lane){
-            .queue = {NOBODY, NOBODY}, .wanted = NOBODY, .crossing = NOBODY, .next = NOBODY};
+        data->inputs[i] = (struct input_vl){
+            .queue = {NONE, NONE}, .wanted = NONE, .crossing = NONE, .next = NONE};
         uint64_t packets = data->outputs[i].packets, bytes = data->outputs[i].bytes;
-        data->outputs[i] = (struct output_lane){.queue = {NOBODY, NOBODY},
-                                                .first_waiting = NOBODY,
-                                                .last_waiting = NOBODY,
-                                                .crossing = NOBODY,
-                                                .packets = packets,
-                                                .bytes = bytes};
+        data->outputs[i] = (struct output_vl){.queue = {NONE, NONE},
+                                              .first_waiting = NONE,
+                                              .last_waiting = NONE,
+                                              .crossing = NONE,
+                                              .packets = packets,
+                                              .bytes = bytes};
     }
 }
 
@@ -51,17 +51,17 @@ void data_start(struct fabric *fabric)
         return;
     struct data *data = mem_zalloc(1, sizeof *data);
     fabric->data = data;
-    data->lane_shift = shift_for(fabric);
+    data->lane_shift = find_lane_shift(fabric);
     uint32_t lanes = fabric->port_count << data->lane_shift;
     data->inputs = mem_zalloc_lines(lanes, sizeof *data->inputs);
     data->outputs = mem_zalloc_lines(lanes, sizeof *data->outputs);
     data->switch_cores = mem_zalloc_lines(fabric->node_count, sizeof *data->switch_cores);
     data->requests = mem_zalloc(BITSET_WORDS(lanes), sizeof *data->requests);
-    data->free_parcels = NOBODY;
+    data->free_data_packets = NONE;
     counters_start(fabric);
     data->routing_ps = fabric->routing_ps;
     data->connect_ps = fabric->options.mapping_ps + fabric->options.crossbar_ps;
-    clear_lanes(data, 0, lanes);
+    clear_vls(data, 0, lanes);
     for (uint32_t i = 0; i < fabric->node_count; i++)
         data_port_refresh_node(fabric, i);
     for (uint32_t i = 0; i < fabric->port_count; i++) {
@@ -80,7 +80,7 @@ void data_release(struct fabric *fabric)
     vec_release(&data->traffics);
     vec_release(&data->stopped);
     vec_release(&data->senders);
-    vec_release(&data->guests);
+    vec_release(&data->vms);
     vec_release(&data->data_packets);
     mem_free(data->inputs);
     mem_free(data->outputs);
@@ -96,21 +96,22 @@ void data_release(struct fabric *fabric)
 
 /* ---- ports ---- */
 
-/* Whether the link is gone, or the one at its other end, or a manager closed the port. */
-enum loss loss_of_link(struct fabric *fabric, uint32_t index)
+/* Why a closed port passes no data: a node failed, the link failed, or a manager closed the
+ * port. */
+enum loss cause_of_closed_port(struct fabric *fabric, uint32_t index)
 {
     const struct port *port = &fabric->ports[index];
-    if (!node_of(fabric, index)->up || (port->peer != NOBODY && !node_of(fabric, port->peer)->up))
+    if (!node_of(fabric, index)->up || (port->peer != NONE && !node_of(fabric, port->peer)->up))
         return LOSS_DEAD_NODE;
     return port->up ? LOSS_INACTIVE_PORT : LOSS_DEAD_LINK;
 }
 
-static void purge_output(struct fabric *fabric, uint32_t lane, enum loss cause)
+static void purge_output_vl(struct fabric *fabric, uint32_t lane, enum loss cause)
 {
     struct data *data = fabric->data;
-    struct output_lane *output = &data->outputs[lane];
+    struct output_vl *output = &data->outputs[lane];
     uint32_t port = lane_port(fabric, lane), number;
-    while ((number = data_packet_pop(data, &output->queue)) != NOBODY) {
+    while ((number = data_packet_pop(data, &output->queue)) != NONE) {
         output->used = (uint16_t)(output->used - blocks_of(data_packet_at(data, number)->bytes));
         counters_count(fabric, port, COUNTER_XMIT_DISCARDS);
         data_lose(fabric, number, cause, port);
@@ -118,41 +119,42 @@ static void purge_output(struct fabric *fabric, uint32_t lane, enum loss cause)
     fabric->ports[port].ready &= (uint16_t) ~(1u << lane_vl(fabric, lane));
 }
 
-/* Those who wait for a lane that is closed now: what they wait with is lost. */
-static void send_away(struct fabric *fabric, uint32_t lane, bool is_switch, enum loss cause)
+/* Input VLs lose the packets that wait for a closed output VL; senders of an adapter try again. */
+static void lose_waiting_packets(struct fabric *fabric, uint32_t lane, bool is_switch,
+                                 enum loss cause)
 {
-    struct output_lane *output = &fabric->data->outputs[lane];
+    struct output_vl *output = &fabric->data->outputs[lane];
     if (!is_switch) {
-        if (output->first_waiting != NOBODY)
+        if (output->first_waiting != NONE)
             sender_offer(fabric, output->first_waiting);
         return;
     }
     uint32_t waiting = output->first_waiting;
-    output->first_waiting = output->last_waiting = NOBODY;
-    while (waiting != NOBODY) {
+    output->first_waiting = output->last_waiting = NONE;
+    while (waiting != NONE) {
         uint32_t next = fabric->data->inputs[waiting].next;
-        lanes_turn_away(fabric, waiting, cause);
+        input_vl_output_closed(fabric, waiting, cause);
         waiting = next;
     }
 }
 
-static void close_lanes(struct fabric *fabric, uint32_t index, unsigned first, enum loss cause)
+static void close_vls(struct fabric *fabric, uint32_t index, unsigned first, enum loss cause)
 {
     bool is_switch = node_of(fabric, index)->is_switch;
     for (unsigned vl = first; vl < 1u << fabric->data->lane_shift; vl++)
-        purge_output(fabric, lane_of(fabric, index, vl), cause);
+        purge_output_vl(fabric, lane_of(fabric, index, vl), cause);
     for (unsigned vl = first; vl < 1u << fabric->data->lane_shift; vl++)
-        send_away(fabric, lane_of(fabric, index, vl), is_switch, cause);
+        lose_waiting_packets(fabric, lane_of(fabric, index, vl), is_switch, cause);
 }
 
-static void tell_gate(struct fabric *fabric, uint32_t index)
+static void report_port_change(struct fabric *fabric, uint32_t index)
 {
     const struct data_observer *observer = &fabric->data->observer;
     const struct port *port = &fabric->ports[index];
     bool at_adapter = !switch_core_of(fabric, port)->is_switch || !port->peer_is_switch;
-    if (observer->gate && at_adapter)
-        observer->gate(observer->context, des_now(fabric->network), index,
-                       fabric->ports[index].open);
+    if (observer->port_changed && at_adapter)
+        observer->port_changed(observer->context, des_now(fabric->network), index,
+                               fabric->ports[index].open);
 }
 
 static void refresh_rates(struct fabric *fabric, struct port *port, const struct node *node)
@@ -160,20 +162,20 @@ static void refresh_rates(struct fabric *fabric, struct port *port, const struct
     unsigned percent = node->options.internal_percent;
     port->internal_ps_per_8_bytes = port->ps_per_8_bytes * 100 / percent;
     port->room = (uint16_t)(node->options.buffer_bytes / BLOCK_BYTES);
-    port->peer_is_switch = port->peer != NOBODY && node_of(fabric, port->peer)->is_switch;
+    port->peer_is_switch = port->peer != NONE && node_of(fabric, port->peer)->is_switch;
     port->queue_life_ps = TIME_NEVER;
 }
 
 /* Limits that have become shorter hold for what is there already. */
-static void watch_lives(struct fabric *fabric, uint32_t index)
+static void start_lifetime_timers(struct fabric *fabric, uint32_t index)
 {
     struct data *data = fabric->data;
     for (unsigned vl = 0; vl < 1u << data->lane_shift; vl++) {
         uint32_t lane = lane_of(fabric, index, vl);
-        if (data->inputs[lane].queue.head != NOBODY)
-            lanes_watch_life(fabric, lane);
-        if (data->outputs[lane].queue.head != NOBODY)
-            channel_watch_life(fabric, lane);
+        if (data->inputs[lane].queue.head != NONE)
+            input_vl_start_lifetime(fabric, lane);
+        if (data->outputs[lane].queue.head != NONE)
+            output_vl_start_lifetime(fabric, lane);
     }
 }
 
@@ -196,45 +198,45 @@ void data_port_refresh(struct fabric *fabric, uint32_t index)
     if (node->is_switch) {
         port->keys_in = wire_get(info, PORT_INFO_PARTITION_ENFORCEMENT_INBOUND);
         port->keys_out = wire_get(info, PORT_INFO_PARTITION_ENFORCEMENT_OUTBOUND);
-        port->queue_life_ps = life_ps(wire_get(info, PORT_INFO_HOQ_LIFE));
+        port->queue_life_ps = decode_lifetime(wire_get(info, PORT_INFO_HOQ_LIFE));
     }
     arbiter_load(fabric->data, &port->arbiter, agent, node->options.agent.vl_arbitration,
                  port->vls);
     port->open = port->up && node->up && port->number != 0 &&
                  wire_get(info, PORT_INFO_PORT_STATE) == PORT_STATE_ACTIVE;
     if (port->queue_life_ps < queue_life_before)
-        watch_lives(fabric, index);
+        start_lifetime_timers(fabric, index);
     if (was_open && !port->open)
-        close_lanes(fabric, index, 0, loss_of_link(fabric, index));
+        close_vls(fabric, index, 0, cause_of_closed_port(fabric, index));
     else if (port->vls < vls_before)
-        close_lanes(fabric, index, port->vls, LOSS_NO_LANE);
-    if (port->ready) /* perhaps for a lane that was in no table until now */
-        channel_kick(fabric, index);
+        close_vls(fabric, index, port->vls, LOSS_NO_VL);
+    if (port->ready) /* a VL may have been added to the arbitration tables */
+        link_start_sending(fabric, index);
     if (port->open != was_open)
-        tell_gate(fabric, index);
+        report_port_change(fabric, index);
 }
 
-/* Most switches map all pairs of ports alike, and a look at one word is all it takes. */
-static void refresh_map(struct switch_core *switch_core)
+/* Most switches map all pairs of ports alike; then one word replaces the table. */
+static void refresh_sl2vl(struct switch_core *switch_core)
 {
     size_t rows = switch_core->is_switch
                       ? (switch_core->port_count + 1u) * (switch_core->port_count + 1u)
                       : 1;
-    switch_core->one_map = true;
-    for (size_t i = 1; i < rows && switch_core->one_map; i++)
-        switch_core->one_map =
+    switch_core->uniform_sl2vl = true;
+    for (size_t i = 1; i < rows && switch_core->uniform_sl2vl; i++)
+        switch_core->uniform_sl2vl =
             memcmp(switch_core->sl2vl[i], switch_core->sl2vl[0], sizeof switch_core->sl2vl[0]) == 0;
-    switch_core->common_lanes = 0;
+    switch_core->common_sl2vl = 0;
     for (unsigned sl = 0; sl < 16; sl++)
-        switch_core->common_lanes |=
+        switch_core->common_sl2vl |=
             (uint64_t)(switch_core->sl2vl[0][sl / 2] >> (sl % 2 ? 0 : 4) & 15) << sl * 4;
 }
 
-/* A virtual switch's LID is also that of its physical function. */
+/* A virtual switch shares its LID with its physical function. */
 static void refresh_physical_function(struct fabric *fabric, const struct node *node)
 {
     if (node->sma.device && node->sma.port_count >= VSWITCH_PF &&
-        fabric->ports[node->first_port + VSWITCH_PF].peer != NOBODY)
+        fabric->ports[node->first_port + VSWITCH_PF].peer != NONE)
         data_port_refresh(fabric, fabric->ports[node->first_port + VSWITCH_PF].peer);
 }
 
@@ -251,7 +253,7 @@ void data_port_written(struct fabric *fabric, uint32_t index, unsigned attribute
         break;
     case ATTRIBUTE_SWITCH_INFO:
     case ATTRIBUTE_SL2VL_TABLE: data_port_refresh_node(fabric, index); break;
-    default: break; /* forwarding tables are read where they are */
+    default: break; /* LFTs and MFTs are read in place */
     }
 }
 
@@ -270,19 +272,20 @@ void data_port_refresh_node(struct fabric *fabric, uint32_t index)
     switch_core->sl2vl = (const uint8_t(*)[8])sma->sl2vl;
     uint64_t life_before = switch_core->life_time_ps;
     switch_core->life_time_ps = TIME_NEVER;
-    refresh_map(switch_core);
+    refresh_sl2vl(switch_core);
     if (!node->is_switch)
         return;
     switch_core->linear_top = (uint16_t)wire_get(sma->switch_info, SWITCH_INFO_LINEAR_FDB_TOP);
-    switch_core->life_time_ps = life_ps(wire_get(sma->switch_info, SWITCH_INFO_LIFE_TIME_VALUE));
+    switch_core->life_time_ps =
+        decode_lifetime(wire_get(sma->switch_info, SWITCH_INFO_LIFE_TIME_VALUE));
     for (unsigned number = 1; number <= sma->port_count && switch_core->life_time_ps < life_before;
          number++)
-        watch_lives(fabric, node->first_port + number);
+        start_lifetime_timers(fabric, node->first_port + number);
 }
 
 /* ---- links and nodes ---- */
 
-/* Called for both ends, one after the other: the second time both are right. */
+/* Called for each end; the second call sees both ends up. */
 void data_port_link_up(struct fabric *fabric, uint32_t index)
 {
     data_port_refresh(fabric, index);
@@ -292,22 +295,22 @@ void data_port_link_up(struct fabric *fabric, uint32_t index)
 void data_port_link_down(struct fabric *fabric, uint32_t index)
 {
     struct port *port = &fabric->ports[index];
-    if (port->sent_lane != NOBODY) { /* half sent: the other end will not take it */
-        struct output_lane *output = &fabric->data->outputs[port->sent_lane];
+    if (port->sent_lane != NONE) { /* a partly sent packet is lost at the peer */
+        struct output_vl *output = &fabric->data->outputs[port->sent_lane];
         output->used = (uint16_t)(output->used - port->sent_blocks);
-        port->sent_lane = NOBODY;
+        port->sent_lane = NONE;
     }
     data_port_refresh(fabric, index);
 }
 
-static void lose_all(struct fabric *fabric, struct data_packet_queue *queue, uint32_t port)
+static void lose_queue(struct fabric *fabric, struct data_packet_queue *queue, uint32_t port)
 {
     uint32_t number;
-    while ((number = data_packet_pop(fabric->data, queue)) != NOBODY)
+    while ((number = data_packet_pop(fabric->data, queue)) != NONE)
         data_lose(fabric, number, LOSS_DEAD_NODE, port);
 }
 
-/* The node's life has moved on: its events are void. */
+/* The life of the node has been incremented: its pending events are ignored. */
 void data_port_node_down(struct fabric *fabric, uint32_t index)
 {
     struct data *data = fabric->data;
@@ -315,22 +318,22 @@ void data_port_node_down(struct fabric *fabric, uint32_t index)
     uint32_t first = lane_of(fabric, node->first_port, 0);
     uint32_t count = (node->sma.port_count + 1u) << data->lane_shift;
     for (uint32_t lane = first; lane < first + count; lane++) {
-        lose_all(fabric, &data->inputs[lane].queue, lane_port(fabric, lane));
-        lose_all(fabric, &data->outputs[lane].queue, lane_port(fabric, lane));
+        lose_queue(fabric, &data->inputs[lane].queue, lane_port(fabric, lane));
+        lose_queue(fabric, &data->outputs[lane].queue, lane_port(fabric, lane));
         data->outputs[lane].used = 0;
         bitset_drop(data->requests, lane);
     }
     if (node->is_switch)
-        clear_lanes(data, first, count);
+        clear_vls(data, first, count);
     struct switch_core *switch_core = &data->switch_cores[index];
     switch_core->busy_until = switch_core->waiting = switch_core->waking = 0;
     data_port_refresh_node(fabric, index);
     for (unsigned number = 0; number <= node->sma.port_count; number++) {
         struct port *port = &fabric->ports[node->first_port + number];
         port->ready = port->tell = 0;
-        port->sent_lane = NOBODY;
+        port->sent_lane = NONE;
         port->input_busy = port->output_busy = false;
-        port->held = NOBODY;
+        port->held = NONE;
     }
 }
 
@@ -339,19 +342,19 @@ void data_port_node_down(struct fabric *fabric, uint32_t index)
 static void expire_output(struct fabric *fabric, uint32_t lane, uint64_t *again)
 {
     struct data *data = fabric->data;
-    struct output_lane *output = &data->outputs[lane];
+    struct output_vl *output = &data->outputs[lane];
     uint32_t index = lane_port(fabric, lane), number;
     const struct port *port = &fabric->ports[index];
     uint64_t life = switch_core_of(fabric, port)->life_time_ps, now = des_now(fabric->network);
-    while ((number = output->queue.head) != NOBODY) {
+    while ((number = output->queue.head) != NONE) {
         const struct data_packet *data_packet = data_packet_at(data, number);
         uint64_t by_life = life == TIME_NEVER ? TIME_NEVER : data_packet->since + life;
         uint64_t by_queue = port->queue_life_ps == TIME_NEVER
                                 ? TIME_NEVER
                                 : output->head_since + port->queue_life_ps;
         *again = by_life < by_queue ? by_life : by_queue;
-        /* What still crosses cannot go yet. */
-        if (*again > now || (output->crossing != NOBODY && output->queue.tail == number))
+        /* A packet that is still crossing stays. */
+        if (*again > now || (output->crossing != NONE && output->queue.tail == number))
             break;
         data_packet_pop(data, &output->queue);
         output->head_since = now;
@@ -361,49 +364,31 @@ static void expire_output(struct fabric *fabric, uint32_t lane, uint64_t *again)
     }
     if (*again <= now)
         *again = now + TIME_US;
-    channel_update_ready(fabric, lane);
-    lanes_serve(fabric, lane);
-    channel_kick(fabric, index);
+    output_vl_update_ready(fabric, lane);
+    output_vl_serve_waiting(fabric, lane);
+    link_start_sending(fabric, index);
 }
 
-static void leave_line_of(struct fabric *fabric, uint32_t lane)
-{
-    struct data *data = fabric->data;
-    struct output_lane *output = &data->outputs[data->inputs[lane].wanted];
-    uint32_t before = NOBODY, at = output->first_waiting;
-    while (at != NOBODY && at != lane) {
-        before = at;
-        at = data->inputs[at].next;
-    }
-    if (at == NOBODY)
-        return;
-    if (before == NOBODY)
-        output->first_waiting = data->inputs[lane].next;
-    else
-        data->inputs[before].next = data->inputs[lane].next;
-    if (output->last_waiting == lane)
-        output->last_waiting = before;
-}
-
-/* The head waits for its output; one that is in the routing unit will be looked at next time. */
+/* Checks a head that waits for its output. One that is in the routing unit is checked again
+ * later. */
 static void expire_input(struct fabric *fabric, uint32_t lane, uint64_t *again)
 {
     struct data *data = fabric->data;
-    struct input_lane *input = &data->inputs[lane];
+    struct input_vl *input = &data->inputs[lane];
     uint64_t life = switch_core_of(fabric, &fabric->ports[lane_port(fabric, lane)])->life_time_ps;
     uint64_t now = des_now(fabric->network);
-    if (input->queue.head == NOBODY)
+    if (input->queue.head == NONE)
         return;
     *again = data_packet_at(data, input->queue.head)->since + life;
     if (*again > now)
         return;
     *again = now + TIME_US;
-    if (input->asked || input->wanted == NOBODY)
+    if (input->asked || input->wanted == NONE)
         return;
     uint32_t wanted = input->wanted;
-    leave_line_of(fabric, lane);
-    lanes_discard(fabric, lane, lane_port(fabric, wanted), LOSS_LIFETIME);
-    lanes_serve(fabric, wanted);
+    input_vl_stop_waiting(fabric, lane, wanted);
+    input_vl_discard(fabric, lane, lane_port(fabric, wanted), LOSS_LIFETIME);
+    output_vl_serve_waiting(fabric, wanted);
 }
 
 void data_port_expire(struct fabric *fabric, uint32_t lane, bool output)
@@ -419,7 +404,7 @@ void data_port_expire(struct fabric *fabric, uint32_t lane, bool output)
         expire_input(fabric, lane, &again);
     const struct data_packet_queue *queue =
         output ? &data->outputs[lane].queue : &data->inputs[lane].queue;
-    if (queue->head == NOBODY || *timed || again == TIME_NEVER)
+    if (queue->head == NONE || *timed || again == TIME_NEVER)
         return;
     *timed = true;
     des_post(fabric->network, again,

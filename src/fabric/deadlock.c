@@ -1,13 +1,12 @@
-/* Deadlock: packets that wait for each other in a circle, found by looking who waits for whom.
+/* Deadlock detection: packets that wait for each other in a cycle.
  *
- * An output lane of a switch stands still when the input lane at the other end has no room for its
- * head; that input lane stands still when its head waits for room in an output lane of its switch.
- * Lanes are first in, first out, so each waits for one other lane, and a circle of lanes that stand
- * still can never move again by itself: what is reported is a proof, not a suspicion. Whatever
- * still moves (a packet on the crossbar or the link, a look-up) breaks the chain. Only lifetime
- * limits can end a deadlock.
+ * An output VL of a switch is blocked when the input VL at the peer has no room for its head. That
+ * input VL is blocked when its head waits for room in an output VL of its switch. VLs are FIFOs, so
+ * each waits for at most one other VL, and a cycle of blocked VLs can never move again by itself: a
+ * report is a proof, not a suspicion. Anything that still moves (a packet on the crossbar or the
+ * link, a look-up) breaks the chain. Only lifetime limits can end a deadlock.
  *
- * The look is taken every so often while packets are in the fabric. */
+ * The check runs periodically while packets are in the fabric. */
 #include "fabric/internal.h"
 
 static unsigned head_blocks(struct data *data, const struct data_packet_queue *queue)
@@ -15,42 +14,43 @@ static unsigned head_blocks(struct data *data, const struct data_packet_queue *q
     return blocks_of(data_packet_at(data, queue->head)->bytes);
 }
 
-/* The output lane that this one waits for, over the link and through the next switch; NOBODY if it
- * is not stuck. */
-static uint32_t waits_for(struct fabric *fabric, uint32_t lane)
+/* The output VL that this one waits for, over the link and through the next switch; NONE if it is
+ * not blocked. */
+static uint32_t blocked_by(struct fabric *fabric, uint32_t lane)
 {
     struct data *data = fabric->data;
-    const struct output_lane *output = &data->outputs[lane];
+    const struct output_vl *output = &data->outputs[lane];
     const struct port *port = &fabric->ports[lane_port(fabric, lane)];
-    if (output->queue.head == NOBODY || port->sent_lane == lane || !port->open ||
-        !port->peer_is_switch || output->crossing != NOBODY)
-        return NOBODY;
+    if (output->queue.head == NONE || port->sent_lane == lane || !port->open ||
+        !port->peer_is_switch || output->crossing != NONE)
+        return NONE;
     const struct port *peer = &fabric->ports[port->peer];
-    const struct input_lane *input =
+    const struct input_vl *input =
         &data->inputs[lane_of(fabric, port->peer, lane_vl(fabric, lane))];
     if (input->used + head_blocks(data, &output->queue) <= peer->room)
-        return NOBODY;
-    if (input->queue.head == NOBODY || input->crossing != NOBODY || input->wanted == NOBODY)
-        return NOBODY;
-    const struct output_lane *wanted = &data->outputs[input->wanted];
+        return NONE;
+    if (input->queue.head == NONE || input->crossing != NONE || input->wanted == NONE)
+        return NONE;
+    const struct output_vl *wanted = &data->outputs[input->wanted];
     const struct port *beyond = &fabric->ports[lane_port(fabric, input->wanted)];
     if (wanted->used + head_blocks(data, &input->queue) <= beyond->room)
-        return NOBODY;
+        return NONE;
     return input->wanted;
 }
 
-/* A lane on a circle, or NOBODY. Every chain is followed until it meets itself or an older one. */
-static uint32_t find_circle(struct fabric *fabric)
+/* Returns a VL on a cycle, or NONE. Follows every chain until it meets itself or an older one. */
+static uint32_t find_cycle(struct fabric *fabric)
 {
     uint32_t lanes = fabric->port_count << fabric->data->lane_shift;
-    uint32_t *chain = mem_zalloc(lanes, sizeof *chain); /* 0: not seen, else the chain's number */
-    uint32_t found = NOBODY;
-    for (uint32_t start = 0; start < lanes && found == NOBODY; start++) {
+    uint32_t *chain =
+        mem_zalloc(lanes, sizeof *chain); /* 0: not visited, else the number of the chain */
+    uint32_t found = NONE;
+    for (uint32_t start = 0; start < lanes && found == NONE; start++) {
         uint32_t lane = start;
-        while (lane != NOBODY && !chain[lane]) {
+        while (lane != NONE && !chain[lane]) {
             chain[lane] = start + 1;
-            lane = waits_for(fabric, lane);
-            if (lane != NOBODY && chain[lane] == start + 1)
+            lane = blocked_by(fabric, lane);
+            if (lane != NONE && chain[lane] == start + 1)
                 found = lane;
         }
     }
@@ -58,7 +58,7 @@ static uint32_t find_circle(struct fabric *fabric)
     return found;
 }
 
-static void describe(struct fabric *fabric, uint32_t lane, struct text *out)
+static void describe_blocked_vl(struct fabric *fabric, uint32_t lane, struct text *out)
 {
     const struct port *port = &fabric->ports[lane_port(fabric, lane)];
     const struct port *peer = &fabric->ports[port->peer];
@@ -71,14 +71,14 @@ bool fabric_find_deadlock(struct fabric *fabric, struct text *cycle)
 {
     if (!fabric->data)
         return false;
-    uint32_t first = find_circle(fabric);
-    if (first == NOBODY)
+    uint32_t first = find_cycle(fabric);
+    if (first == NONE)
         return false;
     uint32_t lane = first;
     do {
         if (cycle)
-            describe(fabric, lane, cycle);
-        lane = waits_for(fabric, lane);
+            describe_blocked_vl(fabric, lane, cycle);
+        lane = blocked_by(fabric, lane);
     } while (lane != first);
     return true;
 }
@@ -92,7 +92,7 @@ void deadlock_watch(struct fabric *fabric)
              (struct event){EVENT_DEADLOCK, 0, 0});
 }
 
-void deadlock_look(struct fabric *fabric)
+void deadlock_check(struct fabric *fabric)
 {
     struct data *data = fabric->data;
     struct text cycle = {0};

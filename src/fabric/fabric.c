@@ -1,16 +1,17 @@
-/* Birth of a fabric from its description, its two clocks, and the consumers' side. */
+/* Creates a fabric from its topology, runs its two clocks, and serves its consumers. */
 #include "fabric/internal.h"
 
 #include <string.h>
 
-/* What the two ends of a cable can do: everything up to the link's width and speed. */
+/* A port supports every width and speed up to those of its link. */
 static void set_link_support(struct sma *sma, unsigned number, const struct topology_port *port)
 {
     static const uint8_t widths[] = {WIDTH_1X, WIDTH_2X, WIDTH_4X, WIDTH_8X, WIDTH_12X};
     unsigned width_mask = 0;
     for (unsigned i = 0; i < sizeof widths; i++)
-        if (widths[i] == WIDTH_2X ? port->width == WIDTH_2X
-                                  : link_width_lanes(widths[i]) <= link_width_lanes(port->width))
+        if (widths[i] == WIDTH_2X
+                ? port->width == WIDTH_2X
+                : link_width_multiple(widths[i]) <= link_width_multiple(port->width))
             width_mask |= widths[i];
     unsigned speeds = port->speed >= SPEED_QDR ? 7 : (2u << port->speed) - 1;
     unsigned ext = port->speed >= SPEED_FDR ? (2u << (port->speed - SPEED_FDR)) - 1 : 0;
@@ -18,7 +19,7 @@ static void set_link_support(struct sma *sma, unsigned number, const struct topo
                          port->speed == SPEED_FDR10);
 }
 
-void fabric_born_node(struct fabric *fabric, uint32_t index)
+void fabric_init_node(struct fabric *fabric, uint32_t index)
 {
     const struct topology_node *described = &fabric->topology->nodes.items[index];
     struct node *node = &fabric->nodes[index];
@@ -47,7 +48,7 @@ void fabric_born_node(struct fabric *fabric, uint32_t index)
     node->timer_at = TIME_NEVER;
 }
 
-/* What is one device knows of each other: a virtual switch and the functions behind its ports. */
+/* Joins a virtual switch and the functions behind its ports into one device. */
 void fabric_join_device(struct fabric *fabric, uint32_t index)
 {
     const struct topology_node *described = &fabric->topology->nodes.items[index];
@@ -60,21 +61,21 @@ void fabric_join_device(struct fabric *fabric, uint32_t index)
         unsigned far = topology_port_number(fabric->topology, peer);
         if (fabric->nodes[index].sma.device &&
             fabric->topology->nodes.items[other].kind == NODE_ADAPTER)
-            sma_join(&fabric->nodes[index].sma, number, &fabric->nodes[other].sma, far);
+            sma_join_device(&fabric->nodes[index].sma, number, &fabric->nodes[other].sma, far);
         else if (fabric->nodes[other].sma.device && described->kind == NODE_ADAPTER)
-            sma_join(&fabric->nodes[other].sma, far, &fabric->nodes[index].sma, number);
+            sma_join_device(&fabric->nodes[other].sma, far, &fabric->nodes[index].sma, number);
     }
 }
 
-static void born_port(struct fabric *fabric, uint32_t index, uint64_t seed)
+static void init_port(struct fabric *fabric, uint32_t index, uint64_t seed)
 {
     const struct topology_port *described = &fabric->topology->ports.items[index];
     struct port *port = &fabric->ports[index];
     port->node = described->node;
     port->number = (uint8_t)topology_port_number(fabric->topology, index);
-    port->peer = described->peer == TOPOLOGY_NONE ? NOBODY : described->peer;
-    port->cable = port->peer != NOBODY;
-    port->sent_lane = port->held = NOBODY;
+    port->peer = described->peer == TOPOLOGY_NONE ? NONE : described->peer;
+    port->cable = port->peer != NONE;
+    port->sent_lane = port->held = NONE;
     port->flight_ps = described->length_mm * fabric->options.flight_ps_per_m / 1000;
     rng_seed(&port->rng, seed, index);
 }
@@ -84,8 +85,8 @@ static uint64_t cost_ps(struct cost cost, uint32_t nodes)
     return cost.base_ps + cost.per_node_ps * nodes;
 }
 
-/* By its LID a packet meets no switch twice unless the tables loop, or change while it is on its
- * way: hence twice as many as there are, and some more. */
+/* A LID-routed packet passes no switch twice unless the LFTs loop, or change while it travels:
+ * hence twice the number of switches, and a margin. */
 static uint32_t hop_limit(const struct fabric *fabric)
 {
     uint32_t switches = 0;
@@ -103,7 +104,7 @@ struct fabric *fabric_new(const struct topology *topology, const struct fabric_o
     fabric->seed = seed;
     fabric->network = des_new();
     fabric->timers = des_new();
-    fabric->free_packets = fabric->free_floods = NOBODY;
+    fabric->free_packets = fabric->free_multicasts = NONE;
     fabric->node_count = (uint32_t)topology->nodes.count;
     fabric->port_count = (uint32_t)topology->ports.count;
     fabric->nodes = mem_zalloc(fabric->node_count, sizeof *fabric->nodes);
@@ -112,16 +113,16 @@ struct fabric *fabric_new(const struct topology *topology, const struct fabric_o
     fabric->sma_ps = cost_ps(options->sma, fabric->node_count);
     fabric->routing_ps = cost_ps(options->routing, fabric->node_count);
     for (uint32_t i = 0; i < fabric->node_count; i++)
-        fabric_born_node(fabric, i);
+        fabric_init_node(fabric, i);
     for (uint32_t i = 0; i < fabric->node_count; i++)
         if (fabric->nodes[i].sma.device)
             fabric_join_device(fabric, i);
     for (uint32_t i = 0; i < fabric->port_count; i++)
-        born_port(fabric, i, seed);
+        init_port(fabric, i, seed);
     fabric->hop_limit = hop_limit(fabric);
-    /* Cables have been in for long: links start trained. */
+    /* Links start trained. */
     for (uint32_t i = 0; i < fabric->port_count; i++)
-        if (fabric->ports[i].peer != NOBODY && i < fabric->ports[i].peer)
+        if (fabric->ports[i].peer != NONE && i < fabric->ports[i].peer)
             link_trained(fabric, i);
     return fabric;
 }
@@ -139,7 +140,7 @@ void fabric_free(struct fabric *fabric)
     mem_free(fabric->ports);
     mem_free(fabric->deliveries);
     vec_release(&fabric->packets);
-    vec_release(&fabric->floods);
+    vec_release(&fabric->multicasts);
     vec_release(&fabric->losses);
     mem_free(fabric);
 }
@@ -227,7 +228,7 @@ bool fabric_next_delivery(struct fabric *fabric, struct fabric_delivery *deliver
     return true;
 }
 
-static void handle(struct fabric *fabric, const struct event *event)
+static void handle_event(struct fabric *fabric, const struct event *event)
 {
     fabric->totals.events++;
     switch ((enum event_kind)event->kind) {
@@ -245,17 +246,17 @@ static void handle(struct fabric *fabric, const struct event *event)
         sma_expire(&fabric->nodes[event->a].sma, des_now(fabric->timers));
         node_service_agent(fabric, event->a);
         break;
-    case EVENT_PARCEL: lanes_arrive(fabric, event->a, (uint32_t)event->b); break;
-    case EVENT_CONNECT: lanes_connect(fabric, event->a, (uint32_t)event->b); break;
+    case EVENT_DATA_PACKET: input_vl_receive(fabric, event->a, (uint32_t)event->b); break;
+    case EVENT_CONNECT: input_vl_connect(fabric, event->a, (uint32_t)event->b); break;
     case EVENT_UNIT_FREE: routing_unit_free(fabric, event->a, (uint32_t)event->b); break;
-    case EVENT_CROSSED: lanes_crossed(fabric, event->a, (uint32_t)event->b); break;
+    case EVENT_CROSSED: input_vl_crossed(fabric, event->a, (uint32_t)event->b); break;
     case EVENT_CREDITS: credits_receive(fabric, event->a, event->b); break;
     case EVENT_REFRESH: credits_repeat(fabric, event->a, (uint32_t)event->b); break;
     case EVENT_SOURCE: sender_due(fabric, event->a); break;
     case EVENT_RETRY: sender_retry(fabric, event->a); break;
     case EVENT_INPUT_LIFE: data_port_expire(fabric, event->a, false); break;
     case EVENT_OUTPUT_LIFE: data_port_expire(fabric, event->a, true); break;
-    case EVENT_DEADLOCK: deadlock_look(fabric); break;
+    case EVENT_DEADLOCK: deadlock_check(fabric); break;
     }
 }
 
@@ -283,7 +284,7 @@ bool fabric_run_network(struct fabric *fabric, uint64_t until)
 {
     struct event event;
     while (!fabric->delivery_count && des_pop(fabric->network, until, &event))
-        handle(fabric, &event);
+        handle_event(fabric, &event);
     return fabric->delivery_count > 0;
 }
 
@@ -291,21 +292,21 @@ void fabric_run_timers(struct fabric *fabric, uint64_t until)
 {
     struct event event;
     while (des_pop(fabric->timers, until, &event))
-        handle(fabric, &event);
+        handle_event(fabric, &event);
 }
 
-enum { FETCH_AHEAD = 3 }; /* events */
+enum { PREFETCH_DISTANCE = 3 }; /* events */
 
-/* On large fabrics nearly everything that an event touches must be fetched from memory: that can
- * begin while the event before it is handled. */
-static void fetch_ahead(const struct fabric *fabric)
+/* On large fabrics nearly everything that an event touches is a cache miss: the prefetch begins
+ * while earlier events are handled. */
+static void prefetch_upcoming(const struct fabric *fabric)
 {
-    const struct event *next = des_upcoming(fabric->network, FETCH_AHEAD);
+    const struct event *next = des_upcoming(fabric->network, PREFETCH_DISTANCE);
     const struct data *data = fabric->data;
-    if (!next || next->kind < EVENT_PARCEL)
+    if (!next || next->kind < EVENT_DATA_PACKET)
         return;
     switch (next->kind) {
-    case EVENT_PARCEL:
+    case EVENT_DATA_PACKET:
         __builtin_prefetch(&data->data_packets.items[next->a]);
         __builtin_prefetch(&fabric->ports[next->b]);
         break;
@@ -326,15 +327,15 @@ bool fabric_run(struct fabric *fabric, uint64_t until)
     struct event event;
     while (!fabric->delivery_count) {
         if (des_pop(fabric->network, until < timer ? until : timer, &event)) {
-            if (event.kind >= EVENT_PARCEL) { /* data packets move no timers */
-                fetch_ahead(fabric);
-                handle(fabric, &event);
+            if (event.kind >= EVENT_DATA_PACKET) { /* events of data packets set no timers */
+                prefetch_upcoming(fabric);
+                handle_event(fabric, &event);
                 continue;
             }
             des_advance(fabric->timers, des_now(fabric->network));
-            handle(fabric, &event);
+            handle_event(fabric, &event);
         } else if (timer <= until && des_pop(fabric->timers, until, &event)) {
-            handle(fabric, &event);
+            handle_event(fabric, &event);
         } else {
             if (until != TIME_NEVER)
                 des_advance(fabric->timers, until);
@@ -364,6 +365,16 @@ unsigned fabric_p_keys(const struct fabric *fabric, uint32_t port, uint16_t *p_k
     return count;
 }
 
+unsigned fabric_p_key_index(const struct fabric *fabric, uint32_t port, uint16_t p_key)
+{
+    const struct sma *sma = &fabric->nodes[fabric->ports[port].node].sma;
+    const uint16_t *keys = sma->ports[fabric->ports[port].number].p_keys;
+    for (unsigned i = 0; i < sma->options.p_keys; i++)
+        if ((keys[i] & 0x7fff) == (p_key & 0x7fff))
+            return i;
+    return 0;
+}
+
 const uint8_t *fabric_linear_table(const struct fabric *fabric, uint32_t node, unsigned *top)
 {
     const struct sma *sma = &fabric->nodes[node].sma;
@@ -383,11 +394,11 @@ uint64_t fabric_port_guid(const struct fabric *fabric, uint32_t port, unsigned i
 void fabric_totals(const struct fabric *fabric, struct fabric_totals *totals)
 {
     *totals = fabric->totals;
-    uint32_t cables = 0, idle = 0; /* idle: virtual functions without a link, as it should be */
+    uint32_t cables = 0, idle = 0; /* idle: virtual functions without a LID, which have no link */
     for (uint32_t i = 0; i < fabric->port_count; i++)
-        cables += fabric->ports[i].peer != NOBODY;
+        cables += fabric->ports[i].peer != NONE;
     for (uint32_t i = 0; i < fabric->node_count; i++)
-        idle += !sma_wants_link(&fabric->nodes[i].sma);
+        idle += !sma_needs_link(&fabric->nodes[i].sma);
     totals->links_down = cables / 2 - idle - totals->links_up;
 }
 

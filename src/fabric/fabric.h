@@ -1,14 +1,14 @@
-/* The simulated fabric: nodes with their agents, ports, links, and packets on the way.
+/* The simulated fabric: nodes with their agents, ports, links, and packets on links.
  *
- * This is a world without a clock of its own, fed and drained like the protocol cores: whoever owns
- * it (a host) sends packets in at a port, advances time, and takes out what reached a consumer, a
- * program attached at some port's QP0 or QP1. Two queues keep two kinds of time apart, so that a
- * fabric served to real tools can collapse the one and keep the other:
+ * The fabric has no clock of its own. Its owner (a host) sends packets in at a port, advances time,
+ * and takes out the packets that reached a consumer, a program attached to QP0 or QP1 of a port.
+ * Two queues separate two kinds of time, so that a fabric served to real tools can skip the one and
+ * keep the other:
  *   - network time: packets on links and in agents, link training;
- *   - timer time: what agents do by themselves later (repeat a trap, end an M_Key lease).
+ *   - timer time: later actions of agents (repeat a trap, end an M_Key lease).
  * In a simulation both are the same clock: fabric_run() merges them.
  *
- * Ports are numbered as in the topology that the fabric was made from. */
+ * Ports are numbered as in the topology from which the fabric was made. */
 #ifndef WEFT_FABRIC_FABRIC_H
 #define WEFT_FABRIC_FABRIC_H
 
@@ -23,7 +23,7 @@ struct pcap;
 
 /* A MAD that arrived at a consumer's port. */
 struct fabric_delivery {
-    uint32_t port; /* index of the port whose consumer gets it; port 0 of a switch included */
+    uint32_t port; /* index of the consumer's port; may be port 0 of a switch */
     struct packet_header header;
     uint8_t mad[MAD_BYTES];
 };
@@ -33,66 +33,70 @@ struct fabric *fabric_new(const struct topology *topology, const struct fabric_o
                           uint64_t seed);
 void fabric_free(struct fabric *fabric);
 const struct topology *fabric_topology(const struct fabric *fabric);
-void fabric_set_pcap(struct fabric *fabric, struct pcap *pcap); /* every packet on every link */
+void fabric_set_pcap(struct fabric *fabric,
+                     struct pcap *pcap); /* records every packet on every link */
 
-/* Consumers: programs at a port's QP0/QP1. Requests for which no consumer is attached are answered
- * "unsupported". `manager` also sets IsSM in the port's capability mask. Attachments count. */
+/* Consumers are programs at QP0 or QP1 of a port. Agents answer "unsupported" to requests for which
+ * no consumer is attached. `manager` also sets IsSM in the port's capability mask. Attachments are
+ * counted. */
 void fabric_attach(struct fabric *fabric, uint32_t port);
 void fabric_detach(struct fabric *fabric, uint32_t port);
 void fabric_set_manager(struct fabric *fabric, uint32_t port, bool manager);
 
-/* Posts a MAD to QP0 or QP1 of a port, as the consumer there would: SMPs to QP0 with a unicast or
- * permissive LID, all others to QP1 and with any but the permissive one; what breaks these rules
- * goes nowhere. slid (but for its path bits), vl and src_qp of the header are filled in here.
- * Directed-route SMPs that stay in the node are handled on the spot. */
+/* Posts a MAD to QP0 or QP1 of a port, as the consumer there would. SMPs go to QP0 with a unicast
+ * or permissive LID, all others to QP1 with any LID but the permissive one; packets that break
+ * these rules are dropped. The function fills in slid (except its path bits), vl and src_qp. It
+ * handles directed-route SMPs that stay in the node at once. */
 void fabric_send(struct fabric *fabric, uint32_t port, const struct packet_header *header,
                  const uint8_t mad[MAD_BYTES]);
-/* Takes the next delivery, in order of arrival; false when there is none. */
+/* Takes the next delivery in order of arrival; false if there is none. */
 bool fabric_next_delivery(struct fabric *fabric, struct fabric_delivery *delivery);
 
-uint64_t fabric_manager_cost(const struct fabric *fabric); /* of an SMP, as options say */
+uint64_t fabric_manager_cost(const struct fabric *fabric); /* processing time of an SMP */
 uint64_t fabric_network_time(const struct fabric *fabric);
-uint64_t fabric_next_network_event(struct fabric *fabric); /* TIME_NEVER when nothing moves */
+uint64_t fabric_next_network_event(struct fabric *fabric); /* TIME_NEVER if the queue is empty */
 uint64_t fabric_next_timer(struct fabric *fabric);
-/* Each runs its queue up to and including `until` (TIME_NEVER for the network: until nothing moves,
- * which always comes, since packets that go round in a loop are given up on); stops early, with
- * true, when a delivery waits to be taken. */
+/* Each runs its queue up to and including `until`. fabric_run_network() with TIME_NEVER runs until
+ * the queue is empty; that always happens, because packets in a forwarding loop are dropped. It
+ * stops early, with true, when a delivery is waiting. */
 bool fabric_run_network(struct fabric *fabric, uint64_t until);
 void fabric_run_timers(struct fabric *fabric, uint64_t until);
 /* Both on one clock. */
 bool fabric_run(struct fabric *fabric, uint64_t until);
 
-/* What a consumer's operating system knows of its own port without asking the wire: the live
- * PortInfo, NodeInfo, SwitchInfo, P_Key block, GUIDInfo block (each as its attribute's data). */
+/* What the operating system of a consumer knows about its own port without a MAD: live PortInfo,
+ * NodeInfo, SwitchInfo, P_Key block and GUIDInfo block, each as its attribute's data. */
 const uint8_t *fabric_node_info(const struct fabric *fabric, uint32_t node);
 const uint8_t *fabric_port_info(const struct fabric *fabric, uint32_t port);
 unsigned fabric_p_keys(const struct fabric *fabric, uint32_t port, uint16_t *p_keys, unsigned room);
-/* A switch's live linear table up to and including *top; NULL if it has none. */
+/* Where the port's table has a key of this key's partition; 0 if it has none. */
+unsigned fabric_p_key_index(const struct fabric *fabric, uint32_t port, uint16_t p_key);
+/* The live LFT of a switch up to and including *top; NULL if it has none. */
 const uint8_t *fabric_linear_table(const struct fabric *fabric, uint32_t node, unsigned *top);
 uint64_t fabric_port_guid(const struct fabric *fabric, uint32_t port, unsigned index);
 
-/* Faults, by port or node index. All act at the present network time. */
+/* Faults, by port or node index. All take effect at the present network time. */
 int fabric_set_link(struct fabric *fabric, uint32_t port, bool up, struct err *err);
 int fabric_set_node(struct fabric *fabric, uint32_t node, bool up, struct err *err);
 int fabric_flap_port(struct fabric *fabric, uint32_t port, struct err *err);
-/* SMPs lost: parts of 2^32 per packet; on one link, or everywhere with TOPOLOGY_NONE; of one SMP
- * attribute, or of all with 0. A probability of 0 takes the rule back. */
+/* Loses SMPs with probability parts / 2^32: on one link, or everywhere with TOPOLOGY_NONE; of one
+ * SMP attribute, or of all with 0. A probability of 0 removes the rule. */
 int fabric_set_loss(struct fabric *fabric, uint32_t port, unsigned attribute, uint64_t parts,
                     struct err *err);
-/* Agents that answer late by `delay_ps`, or never with TIME_NEVER; 0 heals. */
+/* Makes an agent answer late by `delay_ps`, or never with TIME_NEVER; 0 removes the fault. */
 int fabric_set_agent_delay(struct fabric *fabric, uint32_t node, uint64_t delay_ps,
                            struct err *err);
 int fabric_set_guid(struct fabric *fabric, uint32_t node, uint64_t guid, struct err *err);
-/* `count` bit errors on a link, seen by the receiving `port`. */
+/* Adds `count` bit errors on a link, detected by the receiving `port`. */
 int fabric_add_bit_errors(struct fabric *fabric, uint32_t port, unsigned count, struct err *err);
 
 struct fabric_totals {
     uint64_t packets_sent, smps_sent, hops, smps_lost, deliveries, traps, events;
-    uint64_t looped; /* packets given up on because the tables sent them round and round */
+    uint64_t looped; /* packets dropped because of a forwarding loop */
     uint32_t links_up, links_down, nodes_down, managers;
 };
 void fabric_totals(const struct fabric *fabric, struct fabric_totals *totals);
-/* Everything that passed, folded into 64 bits: same scenario and seed, same hash. */
+/* A hash of all packets that passed: the same scenario and seed give the same hash. */
 uint64_t fabric_trace_hash(const struct fabric *fabric);
 bool fabric_link_is_up(const struct fabric *fabric, uint32_t port);
 bool fabric_node_is_up(const struct fabric *fabric, uint32_t node);

@@ -1,5 +1,5 @@
-/* Faults: cables cut and mended, nodes that die and come back blank, packets lost, agents that are
- * slow or mute, GUIDs that are there twice, bits that flip. */
+/* Injected faults: cut cables, failed nodes, lost packets, slow or silent agents, duplicate GUIDs,
+ * bit errors. */
 #include "fabric/internal.h"
 #include "wire/vswitch.h"
 
@@ -9,7 +9,7 @@ static int check_port(const struct fabric *fabric, uint32_t port, struct err *er
 {
     if (port >= fabric->port_count)
         return err_set(err, ENOENT, "no such port");
-    if (fabric->ports[port].peer == NOBODY)
+    if (fabric->ports[port].peer == NONE)
         return err_set(err, ENOTCONN, "nothing is connected to that port");
     return 0;
 }
@@ -43,13 +43,12 @@ int fabric_flap_port(struct fabric *fabric, uint32_t index, struct err *err)
     return status;
 }
 
-/* A node that comes back has forgotten what managers told it, though not which programs it hosts.
- */
-static void revive(struct fabric *fabric, uint32_t index)
+/* A node that comes back has lost what managers set, but keeps its consumers. */
+static void restart_node(struct fabric *fabric, uint32_t index)
 {
     struct node *node = &fabric->nodes[index];
     sma_release(&node->sma);
-    fabric_born_node(fabric, index);
+    fabric_init_node(fabric, index);
     fabric_join_device(fabric, index);
     if (fabric->data) {
         data_port_refresh_node(fabric, index);
@@ -70,7 +69,7 @@ static void set_node(struct fabric *fabric, uint32_t index, bool up)
         return;
     if (up) {
         fabric->totals.nodes_down--;
-        revive(fabric, index);
+        restart_node(fabric, index);
         return;
     }
     fabric->totals.nodes_down++;
@@ -85,26 +84,26 @@ static void set_node(struct fabric *fabric, uint32_t index, bool up)
     node_service_agent(fabric, index);
 }
 
-/* The virtual switch of a node that is one, or that is the physical function of one; or NOBODY. */
+/* The virtual switch of a node that is one, or that is its physical function; else NONE. */
 static uint32_t device_of(const struct fabric *fabric, uint32_t index)
 {
     const struct sma *sma = &fabric->nodes[index].sma;
     if (sma->device)
         return index;
     if (!sma->host || sma->host_port != VSWITCH_PF)
-        return NOBODY;
+        return NONE;
     uint32_t own = fabric->nodes[index].first_port + sma->own_port;
     return fabric->ports[fabric->ports[own].peer].node;
 }
 
-/* Whoever takes a hypervisor's switch or its physical function takes it all. */
+/* A fault of a virtual switch or of its physical function affects the whole hypervisor. */
 int fabric_set_node(struct fabric *fabric, uint32_t index, bool up, struct err *err)
 {
     int status = check_node(fabric, index, err);
     if (status)
         return status;
     uint32_t device = device_of(fabric, index);
-    if (device == NOBODY) {
+    if (device == NONE) {
         set_node(fabric, index, up);
         return 0;
     }
@@ -112,13 +111,13 @@ int fabric_set_node(struct fabric *fabric, uint32_t index, bool up, struct err *
     const struct node *node = &fabric->nodes[device];
     for (unsigned number = VSWITCH_PF; number <= node->sma.port_count; number++) {
         uint32_t peer = fabric->ports[node->first_port + number].peer;
-        if (peer != NOBODY && !node_of(fabric, peer)->is_switch)
+        if (peer != NONE && !node_of(fabric, peer)->is_switch)
             set_node(fabric, fabric->ports[peer].node, up);
     }
     return 0;
 }
 
-static void forget_loss(struct fabric *fabric, uint32_t port, unsigned attribute)
+static void remove_loss_rule(struct fabric *fabric, uint32_t port, unsigned attribute)
 {
     size_t kept = 0;
     for (size_t i = 0; i < fabric->losses.count; i++)
@@ -135,10 +134,10 @@ int fabric_set_loss(struct fabric *fabric, uint32_t port, unsigned attribute, ui
         return status;
     if (parts > RNG_CERTAIN)
         return err_set(err, EINVAL, "a probability lies between 0 and 1");
-    /* A link loses packets both ways. */
-    uint32_t ends[2] = {port, port == TOPOLOGY_NONE ? NOBODY : fabric->ports[port].peer};
+    /* The rule applies to both directions of the link. */
+    uint32_t ends[2] = {port, port == TOPOLOGY_NONE ? NONE : fabric->ports[port].peer};
     for (unsigned i = 0; i < (port == TOPOLOGY_NONE ? 1 : 2); i++) {
-        forget_loss(fabric, ends[i], attribute);
+        remove_loss_rule(fabric, ends[i], attribute);
         if (parts)
             vec_push(&fabric->losses, ((struct loss_rule){ends[i], attribute, parts}));
     }

@@ -1,11 +1,12 @@
-/* What the files of the fabric share: its nodes, ports, packets and events.
+/* Shared by the files of the fabric: nodes, ports, packets and events.
  *
- *   fabric.c   birth and death, the two clocks, the consumers' side
- *   packets.c  the pool of packets and their queues
+ *   fabric.c   creation and release, the two clocks, the consumers' side
+ *   packets.c  pools and queues of packets
  *   link.c     outputs, links, training
  *   node.c     arrival, forwarding, agents
- *   faults.c   everything that goes wrong on purpose
- *   smi.c      directed routes      options.c  attributes */
+ *   faults.c   injected faults
+ *   smi.c      directed routes
+ *   options.c  attributes */
 #ifndef WEFT_FABRIC_INTERNAL_H
 #define WEFT_FABRIC_INTERNAL_H
 
@@ -13,111 +14,111 @@
 #include "base/rng.h"
 #include "base/time.h"
 #include "des/des.h"
+#include "fabric/data_path.h"
 #include "fabric/fabric.h"
-#include "fabric/lanes.h"
 #include "fabric/smi.h"
 #include "sma/sma.h"
 
-#define NOBODY UINT32_MAX       /* no packet, no port */
-enum { FABRIC_IS_SM = 1 << 1 }; /* in PortInfo.CapabilityMask: a manager lives here */
+#define NONE UINT32_MAX         /* index of no packet, no port, no VL */
+enum { FABRIC_IS_SM = 1 << 1 }; /* in PortInfo.CapabilityMask */
 
 enum event_kind {
     EVENT_ARRIVE,       /* packet a reaches port b */
     EVENT_FORWARD,      /* packet a has been routed to output b */
-    EVENT_SENT,         /* output a is free again */
-    EVENT_AGENT,        /* the agent of node a, in its life b, has finished a request */
+    EVENT_SENT,         /* port a has finished sending */
+    EVENT_AGENT,        /* the agent of node a has finished a request; b: life of the node */
     EVENT_TRAINED,      /* the link at port a has trained */
-    EVENT_LINK_COMMAND, /* port a is to go into the physical state in b's low half; its node's life
-                           is in the high one */
-    EVENT_TIMER,        /* in the timer queue: the agent of node a */
-    /* of the data path, see lanes.h */
-    EVENT_PARCEL,     /* parcel a reaches port b */
-    EVENT_CONNECT,    /* the head of input lane a is routed; b: its node's life */
-    EVENT_UNIT_FREE,  /* the routing unit of node a, in its life b, takes the next */
-    EVENT_CROSSED,    /* a parcel from input lane a has left the crossbar; b: its node's life */
-    EVENT_CREDITS,    /* port a learns of a limit: credits.c packs it into b */
-    EVENT_REFRESH,    /* port a, in its link's epoch b, repeats its limits */
-    EVENT_SOURCE,     /* sender a makes a packet */
-    EVENT_RETRY,      /* parcel a goes again */
-    EVENT_INPUT_LIFE, /* input lane a, output lane a: has its head been there for too long? */
+    EVENT_LINK_COMMAND, /* port a enters the physical state in the low half of b; high half: life of
+                           its node */
+    EVENT_TIMER,        /* timer queue: the agent of node a */
+    /* data path, see data_path.h */
+    EVENT_DATA_PACKET, /* data packet a reaches port b */
+    EVENT_CONNECT,     /* the head of input VL a is routed; b: life of the node */
+    EVENT_UNIT_FREE,   /* the routing unit of node a is free; b: life of the node */
+    EVENT_CROSSED,     /* a packet from input VL a has crossed; b: life of the node */
+    EVENT_CREDITS,     /* port a receives a credit limit: credits.c packs it into b */
+    EVENT_REFRESH,     /* port a repeats its credit limits; b: epoch of the link */
+    EVENT_SOURCE,      /* sender a makes a packet */
+    EVENT_RETRY,       /* data packet a is sent again */
+    EVENT_INPUT_LIFE,  /* lifetime check of the head of input or output VL a */
     EVENT_OUTPUT_LIFE,
-    EVENT_DEADLOCK, /* time to look */
+    EVENT_DEADLOCK, /* deadlock check */
 };
 
 struct packet {
     struct packet_header header;
     uint16_t bytes;      /* on the wire */
     uint32_t next;       /* in a queue, or in the free list */
-    uint32_t link_epoch; /* of the link it travels on */
-    uint32_t port;       /* the end port that it is for, once it is there */
-    uint32_t hops;       /* switches that have passed it on by its LID */
-    uint32_t flood;      /* what it shares with its copies; NOBODY unless multicast */
-    uint8_t arrival;     /* number of the port through which it came in; 0 if made here */
+    uint32_t link_epoch; /* of the link that carries it */
+    uint32_t port;       /* the destination end port, once it has arrived there */
+    uint32_t hops;       /* switches that forwarded it by LID */
+    uint32_t multicast;  /* shared with its copies; NONE unless multicast */
+    uint8_t arrival;     /* number of the input port; 0 if made here */
     uint8_t mad[MAD_BYTES];
 };
 
-/* All copies of one multicast packet together. Tables that loop would copy it for ever, more and
- * more of it; but a tree uses no port twice, and that is how often it may be passed on. */
-struct flood {
-    uint32_t copies, left; /* left: how often yet, or the next one in the free list */
+/* Shared by all copies of one multicast packet. A loop in the MFTs would copy the packet without
+ * end. A tree uses no port twice, so the packet may be forwarded once per port of the fabric. */
+struct multicast_copies {
+    uint32_t copies, left; /* left: forwards that remain, or the next one in the free list */
 };
 
 struct packet_queue {
     uint32_t head, tail, count;
 };
 
-/* The order of the fields is for the data path: a hop touches the first line of two ports, and the
- * second one of its output. */
+/* The field order serves the data path: a hop touches the first cache line of two ports, and the
+ * second line of its output port. */
 struct port {
-    uint64_t free_at;        /* when what is being sent is out */
-    uint64_t ps_per_8_bytes; /* of the trained link */
+    uint64_t free_at;        /* end of the current transmission */
+    uint64_t ps_per_8_bytes; /* on the trained link */
     uint64_t flight_ps;
     uint64_t internal_ps_per_8_bytes; /* over the crossbar, from this input */
     uint32_t node;
-    uint32_t peer;        /* NOBODY: nothing is connected */
-    uint32_t epoch;       /* counts the times the link went down; the same at both ends */
-    uint32_t sent_lane;   /* of the parcel being sent, or NOBODY … */
-    uint16_t sent_blocks; /* … and its size */
-    uint16_t room;        /* blocks of each buffer */
-    uint16_t ready, tell; /* VLs: can send; have news for the other end */
+    uint32_t peer;        /* NONE: not connected */
+    uint32_t epoch;       /* counts link failures; the same at both ends */
+    uint32_t sent_lane;   /* VL of the packet being sent, or NONE */
+    uint16_t sent_blocks; /* its size */
+    uint16_t room;        /* size of each buffer in blocks */
+    uint16_t ready, tell; /* VL masks: can send; have a new limit for the peer */
     uint8_t number;
     uint8_t vls; /* operational */
     bool up;     /* trained */
     bool open;   /* up and Active */
-    bool waking; /* an event will come when the output is free */
+    bool waking; /* an event is scheduled for when the output is free */
     bool peer_is_switch;
-    bool keys_in, keys_out; /* partitions are enforced */
+    bool keys_in, keys_out; /* partition enforcement */
 
     struct arbiter arbiter;
     struct packet_queue management, data; /* waiting for the output */
-    uint64_t busy_ps;                     /* sending, in all */
+    uint64_t busy_ps;                     /* total time of sending */
 
-    uint64_t queue_life_ps;       /* of the head of an output lane; TIME_NEVER: any */
-    uint16_t lid, lid_mask;       /* own addresses: (dlid & mask) == lid */
-    bool input_busy, output_busy; /* of a multiplexed crossbar … */
-    uint8_t turn;                 /* … the lane of this output that was served last … */
-    uint32_t held;                /* … and the input lane for which it waits, or NOBODY */
-    bool cable;                   /* plugged in and whole; stored at both ends */
+    uint64_t queue_life_ps;       /* HOQLife; TIME_NEVER: unlimited */
+    uint16_t lid, lid_mask;       /* own LIDs: (dlid & mask) == lid */
+    bool input_busy, output_busy; /* multiplexed crossbar */
+    uint8_t turn;                 /* VL of this output that was served last */
+    uint32_t held;                /* input VL for which this output is reserved, or NONE */
+    bool cable;                   /* connected and not cut; stored at both ends */
     uint32_t consumers, managers;
     des_handle training;
     struct rng rng; /* for losses at this receiver */
 };
-_Static_assert(offsetof(struct port, arbiter) == 64, "the hot part of a port is one line");
+_Static_assert(offsetof(struct port, arbiter) == 64, "the hot part of a port is one cache line");
 
 struct node {
     struct sma sma;
     struct node_options options;
     uint32_t first_port;
-    uint32_t life; /* counts the times it went down: what an earlier life began is void */
+    uint32_t life; /* counts failures of the node: events of an earlier life are ignored */
     bool up, is_switch, agent_busy;
-    struct packet_queue requests; /* waiting for the agent */
-    uint64_t agent_delay_ps;      /* a fault; TIME_NEVER: mute */
+    struct packet_queue requests; /* queue of the agent */
+    uint64_t agent_delay_ps;      /* injected fault; TIME_NEVER: never answers */
     des_handle timer;
     uint64_t timer_at;
 };
 
 struct loss_rule {
-    uint32_t port;      /* receiving port, or NOBODY for all */
+    uint32_t port;      /* receiving port, or NONE: all */
     unsigned attribute; /* 0: all */
     uint64_t parts;
 };
@@ -131,9 +132,9 @@ struct fabric {
     uint32_t node_count, port_count;
     VEC(struct packet) packets;
     uint32_t free_packets;
-    VEC(struct flood) floods;
-    uint32_t free_floods;
-    uint32_t hop_limit; /* of a LID-routed packet: beyond it, it goes round in a loop */
+    VEC(struct multicast_copies) multicasts;
+    uint32_t free_multicasts;
+    uint32_t hop_limit;                 /* a LID-routed packet beyond it is in a loop */
     struct fabric_delivery *deliveries; /* a ring */
     size_t delivery_first, delivery_count, delivery_room;
     VEC(struct loss_rule) losses;
@@ -147,10 +148,11 @@ struct fabric {
 uint32_t packet_new(struct fabric *fabric);
 uint32_t packet_copy(struct fabric *fabric, uint32_t packet);
 void packet_drop(struct fabric *fabric, uint32_t packet);
-uint32_t flood_start(struct fabric *fabric); /* with one packet */
-void flood_join(struct fabric *fabric, uint32_t flood);
-void flood_leave(struct fabric *fabric, uint32_t flood); /* gone with the last one */
-bool flood_goes_on(struct fabric *fabric, uint32_t flood);
+uint32_t multicast_start(struct fabric *fabric); /* counts one copy */
+void multicast_add_copy(struct fabric *fabric, uint32_t multicast);
+void multicast_drop_copy(struct fabric *fabric,
+                         uint32_t multicast); /* frees it with the last copy */
+bool multicast_may_forward(struct fabric *fabric, uint32_t multicast);
 static inline struct packet *packet_at(struct fabric *fabric, uint32_t packet)
 {
     return &fabric->packets.items[packet];
@@ -161,7 +163,7 @@ void queue_clear(struct fabric *fabric, struct packet_queue *queue);
 
 /* fabric.c */
 void fabric_deliver(struct fabric *fabric, uint32_t port, const struct packet *packet);
-void fabric_born_node(struct fabric *fabric, uint32_t node);
+void fabric_init_node(struct fabric *fabric, uint32_t node);
 void fabric_join_device(struct fabric *fabric, uint32_t node);
 
 /* link.c */
@@ -173,7 +175,8 @@ void link_try_training(struct fabric *fabric, uint32_t port);
 void link_trained(struct fabric *fabric, uint32_t port);
 void link_drop(struct fabric *fabric, uint32_t port, unsigned physical_state);
 void link_command(struct fabric *fabric, uint32_t port, unsigned physical_state);
-/* The link inside a device, at this port of its virtual switch, as the function's address wants. */
+/* Raises or drops the link inside a device, at this port of its virtual switch, as the LID of the
+ * function requires. */
 void link_follow_function(struct fabric *fabric, uint32_t port);
 
 /* node.c */

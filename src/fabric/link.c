@@ -1,9 +1,9 @@
-/* Links: an output sends one packet at a time, VL15 before data; the other end gets it a flight
- * later. A link trains when both ends poll and the cable is whole.
+/* Links: a port sends one packet at a time, VL15 before data; the peer receives it after the
+ * propagation delay. A link trains when both ends poll and the cable is intact.
  *
- * VL15 has no flow control: an output that is full drops silently. Data packets here are the
- * general services' MADs only; they wait in a bounded queue, too. A packet in flight when its link
- * goes down is lost. */
+ * VL15 has no flow control: a full output drops packets silently. The data packets of this file are
+ * only the MADs of general services; they wait in a bounded queue, too. A packet in flight when its
+ * link goes down is lost. */
 #include "fabric/internal.h"
 #include "wire/pcap.h"
 
@@ -17,7 +17,7 @@ uint64_t wire_time(const struct port *port, uint64_t bytes)
     return (bytes * port->ps_per_8_bytes + 7) / 8;
 }
 
-/* Packets that a switch passes on by LID are cut through; all others must be there as a whole. */
+/* A switch cuts through packets that it forwards by LID; all others must arrive as a whole. */
 static bool cuts_through(struct fabric *fabric, uint32_t receiver, const struct packet *packet)
 {
     const struct node *node = node_of(fabric, receiver);
@@ -25,7 +25,7 @@ static bool cuts_through(struct fabric *fabric, uint32_t receiver, const struct 
            !sma_owns_lid(&node->sma, 0, packet->header.dlid);
 }
 
-/* The counters are over all lanes, VL15 included (16.1.3.5). */
+/* The counters cover all VLs, including VL15 (16.1.3.5). */
 static void count_sent(struct fabric *fabric, uint32_t port, const struct packet *packet)
 {
     struct sma *sma = &node_of(fabric, port)->sma;
@@ -37,14 +37,14 @@ static void count_sent(struct fabric *fabric, uint32_t port, const struct packet
     sma_count(sma, number, multicast ? COUNTER_MULTICAST_XMIT : COUNTER_UNICAST_XMIT, 1);
 }
 
-/* Sends the next management packet, if there is one, from `at` on; when it is out. */
+/* Sends the next management packet, if there is one, from `at` on; returns when it is sent. */
 static uint64_t send_management(struct fabric *fabric, uint32_t index, uint64_t at)
 {
     struct port *port = &fabric->ports[index];
     uint32_t number = queue_pop(fabric, &port->management);
-    if (number == NOBODY)
+    if (number == NONE)
         number = queue_pop(fabric, &port->data);
-    if (number == NOBODY)
+    if (number == NONE)
         return at;
     struct packet *packet = packet_at(fabric, number);
     uint64_t whole = wire_time(port, packet->bytes);
@@ -60,12 +60,12 @@ static uint64_t send_management(struct fabric *fabric, uint32_t index, uint64_t 
     return at + whole;
 }
 
-/* Whether anybody wants to be told when the output is free. */
-static bool is_wanted(const struct fabric *fabric, const struct port *port)
+/* Whether a packet or a waiting input needs an event when the output is free. */
+static bool needs_wake_up(const struct fabric *fabric, const struct port *port)
 {
     return port->management.count || port->data.count || port->ready || port->tell ||
-           (port->sent_lane != NOBODY &&
-            fabric->data->outputs[port->sent_lane].first_waiting != NOBODY);
+           (port->sent_lane != NONE &&
+            fabric->data->outputs[port->sent_lane].first_waiting != NONE);
 }
 
 static void wake_when_free(struct fabric *fabric, uint32_t index)
@@ -74,7 +74,7 @@ static void wake_when_free(struct fabric *fabric, uint32_t index)
     if (port->waking)
         return;
     port->waking = true;
-    des_post_lane(fabric->network, DELAY_SENT, port->free_at,
+    des_post_fifo(fabric->network, DELAY_SENT, port->free_at,
                   (struct event){EVENT_SENT, index, port->epoch});
 }
 
@@ -89,15 +89,15 @@ void link_start_sending(struct fabric *fabric, uint32_t index)
         wake_when_free(fabric, index);
         return;
     }
-    if (port->sent_lane != NOBODY)
-        channel_settle(fabric, index);
-    if (port->free_at > now) /* whoever got the room has used the link at once */
+    if (port->sent_lane != NONE)
+        output_vl_free_sent(fabric, index);
+    if (port->free_at > now) /* a packet that got the room is being sent already */
         return;
     uint64_t at = port->tell ? credits_send(fabric, index, now) : now;
     port->free_at = send_management(fabric, index, at);
     if (port->free_at == at && port->ready)
-        channel_send_data(fabric, index, at);
-    if (port->free_at > now && is_wanted(fabric, port))
+        output_vl_send(fabric, index, at);
+    if (port->free_at > now && needs_wake_up(fabric, port))
         wake_when_free(fabric, index);
 }
 
@@ -134,26 +134,26 @@ static uint64_t physical_state(struct fabric *fabric, uint32_t index)
     return wire_get(fabric_port_info(fabric, index), PORT_INFO_PORT_PHYSICAL_STATE);
 }
 
-static bool is_ready(struct fabric *fabric, uint32_t index)
+static bool may_train(struct fabric *fabric, uint32_t index)
 {
     const struct port *port = &fabric->ports[index];
     const struct node *node = node_of(fabric, index);
-    return node->up && port->cable && !port->up && sma_wants_link(&node->sma);
+    return node->up && port->cable && !port->up && sma_needs_link(&node->sma);
 }
 
-/* One end polls; the other polls, too, or sleeps and is woken by it. */
+/* One end polls; the other polls, too, or sleeps and is woken. */
 static bool can_train(struct fabric *fabric, uint32_t a, uint32_t b)
 {
     uint64_t of_a = physical_state(fabric, a), of_b = physical_state(fabric, b);
     bool a_polls = of_a == PHYSICAL_POLLING, b_polls = of_b == PHYSICAL_POLLING;
-    return is_ready(fabric, a) && is_ready(fabric, b) && (a_polls || b_polls) &&
+    return may_train(fabric, a) && may_train(fabric, b) && (a_polls || b_polls) &&
            (a_polls || of_a == PHYSICAL_SLEEP) && (b_polls || of_b == PHYSICAL_SLEEP);
 }
 
 void link_try_training(struct fabric *fabric, uint32_t index)
 {
     uint32_t peer = fabric->ports[index].peer;
-    if (peer == NOBODY || !can_train(fabric, index, peer))
+    if (peer == NONE || !can_train(fabric, index, peer))
         return;
     /* One event for both ends, kept at the lower one. */
     struct port *keeper = &fabric->ports[index < peer ? index : peer];
@@ -194,7 +194,7 @@ static enum link_speed speed_of(unsigned speed, unsigned ext, bool fdr10)
     return speed ? SPEED_SDR + (unsigned)__builtin_ctz(speed) : SPEED_SDR;
 }
 
-/* What both ends have in common; width 0 if that is nothing. */
+/* The common settings of both ends; width 0 if there are none. */
 struct terms {
     unsigned width, speed, ext;
     bool fdr10;
@@ -211,7 +211,7 @@ static struct terms negotiate(struct fabric *fabric, uint32_t a, uint32_t b)
                                         wire_get(pb->info, PORT_INFO_LINK_SPEED_ENABLED))),
         .ext = highest_bit(enabled_ext(pa->info) & enabled_ext(pb->info)),
     };
-    /* FDR10 is QDR's neighbour and has no bit of its own. */
+    /* FDR10 has no bit of its own; it is enabled beside QDR. */
     terms.fdr10 = !terms.ext && terms.speed == 1u << SPEED_QDR && pa->fdr10 && pb->fdr10;
     if (!terms.speed)
         terms.width = 0;
@@ -235,7 +235,7 @@ void link_trained(struct fabric *fabric, uint32_t index)
         return;
     struct terms terms = negotiate(fabric, ends[0], ends[1]);
     if (!terms.width)
-        return; /* nothing in common: polls for ever */
+        return; /* no common setting: polls for ever */
     for (unsigned i = 0; i < 2; i++) {
         struct port *port = &fabric->ports[ends[i]];
         start_end(fabric, ends[i], &terms);
@@ -295,7 +295,7 @@ void link_drop(struct fabric *fabric, uint32_t index, unsigned state)
     link_try_training(fabric, index);
 }
 
-/* What a manager told a port to do. */
+/* Executes a physical state command of a manager. */
 void link_command(struct fabric *fabric, uint32_t index, unsigned state)
 {
     const struct port *port = &fabric->ports[index];
@@ -311,10 +311,10 @@ void link_command(struct fabric *fabric, uint32_t index, unsigned state)
 void link_follow_function(struct fabric *fabric, uint32_t index)
 {
     uint32_t ends[2] = {index, fabric->ports[index].peer};
-    bool wanted = sma_wants_link(&node_of(fabric, ends[1])->sma);
+    bool wanted = sma_needs_link(&node_of(fabric, ends[1])->sma);
     if (!wanted && fabric->ports[index].up)
         link_drop(fabric, index, PHYSICAL_NO_CHANGE);
-    for (unsigned i = 0; i < 2 && fabric->data; i++) { /* it has other addresses and settings */
+    for (unsigned i = 0; i < 2 && fabric->data; i++) { /* its LIDs and settings have changed */
         data_port_refresh_node(fabric, fabric->ports[ends[i]].node);
         data_port_refresh(fabric, ends[i]);
     }

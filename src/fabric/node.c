@@ -1,9 +1,8 @@
-/* Nodes: what happens to a packet that arrives, and to one that is made here.
+/* Nodes: packets that arrive, and packets that are made here.
  *
- * A directed SMP goes where its path says (smi.c), everything else by the tables that a manager
- * wrote into the agent. Requests to the node itself wait for its agent, which takes its time over
- * each; what the agent does not answer goes to a consumer attached at that port, if there is one.
- */
+ * A directed SMP follows its path (smi.c), everything else the tables that a manager wrote into the
+ * agent. Requests to the node itself wait for its agent, which takes a processing time for each.
+ * What the agent does not handle goes to a consumer attached at that port, if there is one. */
 #include "fabric/internal.h"
 #include "wire/pcap.h"
 #include "wire/vswitch.h"
@@ -52,8 +51,9 @@ static void reply(struct fabric *fabric, uint32_t number)
     node_inject(fabric, port, number);
 }
 
-/* What operating systems say for nobody: "unsupported" to Get and Set, nothing to the rest. */
-static bool refuse(uint8_t *mad)
+/* Answers as an operating system without a consumer: "unsupported" to Get and Set, nothing to the
+ * rest. */
+static bool answer_unsupported(uint8_t *mad)
 {
     uint64_t method = wire_get(mad, MAD_METHOD);
     if (method != METHOD_GET && method != METHOD_SET)
@@ -65,8 +65,8 @@ static bool refuse(uint8_t *mad)
     return true;
 }
 
-/* A general service must be addressed with keys that the port holds. */
-static bool keys_fit(struct fabric *fabric, struct node *node, const struct packet *packet)
+/* A general service MAD must carry a P_Key and Q_Key that the port accepts. */
+static bool accepts_keys(struct fabric *fabric, struct node *node, const struct packet *packet)
 {
     const struct packet_header *header = &packet->header;
     unsigned port = fabric->ports[packet->port].number;
@@ -85,13 +85,13 @@ static bool keys_fit(struct fabric *fabric, struct node *node, const struct pack
     return false;
 }
 
-static void to_consumer(struct fabric *fabric, uint32_t number)
+static void deliver_to_consumer(struct fabric *fabric, uint32_t number)
 {
     struct packet *packet = packet_at(fabric, number);
     if (fabric->ports[packet->port].consumers) {
         fabric_deliver(fabric, packet->port, packet);
         packet_drop(fabric, number);
-    } else if (refuse(packet->mad)) {
+    } else if (answer_unsupported(packet->mad)) {
         reply(fabric, number);
     } else {
         packet_drop(fabric, number);
@@ -106,17 +106,17 @@ static void start_agent(struct fabric *fabric, struct node *node)
                  (struct event){EVENT_AGENT, (uint32_t)(node - fabric->nodes), node->life});
 }
 
-/* Hands a packet to whoever lives at this end port: the agent, which has a queue, or the consumer.
- */
-static void to_local(struct fabric *fabric, struct node *node, uint32_t number, uint32_t port)
+/* Delivers a packet at this end port to the agent, which has a queue, or to the consumer. */
+static void deliver_locally(struct fabric *fabric, struct node *node, uint32_t number,
+                            uint32_t port)
 {
     struct packet *packet = packet_at(fabric, number);
     packet->port = port;
-    if (!keys_fit(fabric, node, packet)) {
+    if (!accepts_keys(fabric, node, packet)) {
         packet_drop(fabric, number);
         node_service_agent(fabric, fabric->ports[port].node);
     } else if (!sma_handles(packet->mad)) {
-        to_consumer(fabric, number);
+        deliver_to_consumer(fabric, number);
     } else if (node->requests.count >= node->options.agent_buffer) {
         if (mad_is_smp(packet->mad))
             sma_count(&node->sma, fabric->ports[port].number, COUNTER_VL15_DROPPED, 1);
@@ -128,9 +128,9 @@ static void to_local(struct fabric *fabric, struct node *node, uint32_t number, 
     }
 }
 
-/* Partition enforcement at a switch's port: only where a manager switched it on. */
-static bool enforced(struct fabric *fabric, struct node *node, unsigned number,
-                     enum wire_field direction, const struct packet *packet)
+/* Partition enforcement at a switch port, if a manager enabled it. False: the packet is dropped. */
+static bool passes_enforcement(struct fabric *fabric, struct node *node, unsigned number,
+                               enum wire_field direction, const struct packet *packet)
 {
     bool inbound = direction == PORT_INFO_PARTITION_ENFORCEMENT_INBOUND;
     unsigned key = packet->header.p_key;
@@ -147,8 +147,8 @@ static bool enforced(struct fabric *fabric, struct node *node, unsigned number,
     return false;
 }
 
-/* Lane on the output; false when the packet must be dropped. */
-static bool choose_lane(struct node *node, struct packet *packet, unsigned input, unsigned output)
+/* Selects the VL on the output; false if the packet must be dropped. */
+static bool select_vl(struct node *node, struct packet *packet, unsigned input, unsigned output)
 {
     if (mad_is_smp(packet->mad))
         return true;
@@ -156,7 +156,8 @@ static bool choose_lane(struct node *node, struct packet *packet, unsigned input
     return packet->header.vl != VL_MANAGEMENT;
 }
 
-static void not_relayed(struct fabric *fabric, struct node *node, uint32_t number, unsigned input)
+static void drop_not_forwarded(struct fabric *fabric, struct node *node, uint32_t number,
+                               unsigned input)
 {
     sma_count(&node->sma, input, COUNTER_RCV_SWITCH_RELAY, 1);
     packet_drop(fabric, number);
@@ -172,14 +173,15 @@ static void route_unicast(struct fabric *fabric, struct node *node, uint32_t num
     if (output == 0 && sma_owns_lid(&node->sma, 0, packet->header.dlid)) {
         arrive_at_lid(fabric, node, number, port_index(node, 0));
     } else if (output == 0 || output == input || output > node->sma.port_count) {
-        not_relayed(fabric, node, number, input);
+        drop_not_forwarded(fabric, node, number, input);
     } else if (packet->hops++ == fabric->hop_limit) {
         fabric->totals.looped++;
-        not_relayed(fabric, node, number, input);
-    } else if (!enforced(fabric, node, output, PORT_INFO_PARTITION_ENFORCEMENT_OUTBOUND, packet)) {
+        drop_not_forwarded(fabric, node, number, input);
+    } else if (!passes_enforcement(fabric, node, output, PORT_INFO_PARTITION_ENFORCEMENT_OUTBOUND,
+                                   packet)) {
         packet_drop(fabric, number);
-    } else if (!choose_lane(node, packet, input, output)) {
-        not_relayed(fabric, node, number, input);
+    } else if (!select_vl(node, packet, input, output)) {
+        drop_not_forwarded(fabric, node, number, input);
     } else {
         forward(fabric, node, number, output,
                 routing_unit_route_management(fabric, (uint32_t)(node - fabric->nodes)));
@@ -189,15 +191,15 @@ static void route_unicast(struct fabric *fabric, struct node *node, uint32_t num
 static void multicast_to(struct fabric *fabric, struct node *node, uint32_t number, unsigned input,
                          unsigned output)
 {
-    if (!enforced(fabric, node, output, PORT_INFO_PARTITION_ENFORCEMENT_OUTBOUND,
-                  packet_at(fabric, number)))
+    if (!passes_enforcement(fabric, node, output, PORT_INFO_PARTITION_ENFORCEMENT_OUTBOUND,
+                            packet_at(fabric, number)))
         return;
     uint32_t copy = packet_copy(fabric, number);
-    if (!flood_goes_on(fabric, packet_at(fabric, copy)->flood)) {
+    if (!multicast_may_forward(fabric, packet_at(fabric, copy)->multicast)) {
         fabric->totals.looped++;
-        not_relayed(fabric, node, copy, input);
-    } else if (!choose_lane(node, packet_at(fabric, copy), input, output)) {
-        not_relayed(fabric, node, copy, input);
+        drop_not_forwarded(fabric, node, copy, input);
+    } else if (!select_vl(node, packet_at(fabric, copy), input, output)) {
+        drop_not_forwarded(fabric, node, copy, input);
     } else {
         forward(fabric, node, copy, output,
                 node->sma.device ? fabric->options.vswitch_routing_ps : fabric->routing_ps);
@@ -212,17 +214,17 @@ static void route_multicast(struct fabric *fabric, struct node *node, uint32_t n
         if (output != input && sma_route_multicast(&node->sma, mlid, output))
             multicast_to(fabric, node, number, input, output);
     if (input != 0 && sma_route_multicast(&node->sma, mlid, 0))
-        to_local(fabric, node, number, port_index(node, 0));
+        deliver_locally(fabric, node, number, port_index(node, 0));
     else
         packet_drop(fabric, number);
 }
 
-/* By LID through a switch. `input` 0: it starts at the management port. */
+/* Forwards by LID through a switch. `input` 0: from the management port. */
 static void route_by_lid(struct fabric *fabric, struct node *node, uint32_t number, unsigned input)
 {
     struct packet *packet = packet_at(fabric, number);
     bool own = sma_owns_lid(&node->sma, 0, packet->header.dlid);
-    if (node->sma.device) /* whose LID is also that of the physical function at port 2 */
+    if (node->sma.device) /* shares its LID with the physical function at port 2 */
         own = own && sma_is_for_switch(packet->mad);
     else
         own = own && input == 0;
@@ -242,7 +244,7 @@ static void run_smi(struct fabric *fabric, struct node *node, uint32_t number, u
     bool passes_through = node->is_switch && packet->arrival;
     switch (step.action) {
     case SMI_DISCARD: packet_drop(fabric, number); break;
-    case SMI_LOCAL: to_local(fabric, node, number, end_port); break;
+    case SMI_LOCAL: deliver_locally(fabric, node, number, end_port); break;
     case SMI_FORWARD:
         packet->header.slid = packet->header.dlid = LID_PERMISSIVE;
         /* An adapter's port can only send out of itself. */
@@ -262,15 +264,15 @@ static void run_smi(struct fabric *fabric, struct node *node, uint32_t number, u
     }
 }
 
-/* At the node that has the packet's LID. For a directed SMP this is where the directed part of its
- * route begins or where the last, LID-routed, one ends. */
+/* At the node that owns the packet's LID. For a directed SMP, the directed part of its route begins
+ * here, or its last, LID-routed, part ends. */
 static void arrive_at_lid(struct fabric *fabric, struct node *node, uint32_t number,
                           uint32_t end_port)
 {
     if (mad_is_directed(packet_at(fabric, number)->mad))
         run_smi(fabric, node, number, 0, end_port);
     else
-        to_local(fabric, node, number, end_port);
+        deliver_locally(fabric, node, number, end_port);
 }
 
 /* SMPs go to QP0 and to one port, the general services' MADs to QP1 and not to the permissive LID.
@@ -289,8 +291,8 @@ static bool starts_directed(const uint8_t *mad)
     return mad_is_directed(mad) && wire_get(mad, side) == LID_PERMISSIVE;
 }
 
-/* Whether what is sent from here to this LID stays here. What a virtual switch shares the LID for
- * goes out to it. */
+/* Whether a packet to this LID stays in the node. Packets for a virtual switch that shares the LID
+ * leave. */
 static bool stays_here(const struct node *node, unsigned port, const struct packet *packet)
 {
     bool shared = node->sma.host && node->sma.host_port == VSWITCH_PF &&
@@ -299,8 +301,8 @@ static bool stays_here(const struct node *node, unsigned port, const struct pack
            !(shared && sma_is_for_switch(packet->mad));
 }
 
-/* Starts a packet at an end port: a consumer's, an answer or a trap. An answer to a full member
- * goes out with the limited key of whoever has no other. */
+/* Starts a packet at an end port: of a consumer, a response or a trap. A response to a full member
+ * carries the limited P_Key of a port that has no other. */
 void node_inject(struct fabric *fabric, uint32_t port, uint32_t number)
 {
     struct node *node = node_of(fabric, port);
@@ -312,7 +314,7 @@ void node_inject(struct fabric *fabric, uint32_t port, uint32_t number)
     fabric->totals.packets_sent++;
     fabric->totals.smps_sent += mad_is_smp(packet->mad);
     if (lid_is_multicast(packet->header.dlid))
-        packet->flood = flood_start(fabric);
+        packet->multicast = multicast_start(fabric);
     if (!node->up || !is_well_addressed(packet)) {
         packet_drop(fabric, number);
     } else if (starts_directed(packet->mad)) {
@@ -321,7 +323,7 @@ void node_inject(struct fabric *fabric, uint32_t port, uint32_t number)
         route_by_lid(fabric, node, number, 0);
     } else if (packet->header.dlid == LID_PERMISSIVE || stays_here(node, own, packet)) {
         arrive_at_lid(fabric, node, number, port);
-    } else if (choose_lane(node, packet, 0, own)) {
+    } else if (select_vl(node, packet, 0, own)) {
         link_output(fabric, port, number);
     } else {
         packet_drop(fabric, number);
@@ -337,16 +339,16 @@ static void count_received(struct node *node, unsigned number, const struct pack
               1);
 }
 
-/* Faults and port states: whether an arriving packet gets past the receiver. */
-static bool admitted(struct fabric *fabric, struct node *node, struct port *port,
-                     const struct packet *packet)
+/* Whether the receiver accepts an arriving packet: link state and injected faults. */
+static bool is_accepted(struct fabric *fabric, struct node *node, struct port *port,
+                        const struct packet *packet)
 {
     if (!port->up || !node->up || packet->link_epoch != fabric->ports[port->peer].epoch)
         return false;
     uint32_t self = (uint32_t)(port - fabric->ports);
     for (size_t i = 0; i < fabric->losses.count; i++) {
         const struct loss_rule *rule = &fabric->losses.items[i];
-        if ((rule->port == NOBODY || rule->port == self) && mad_is_smp(packet->mad) &&
+        if ((rule->port == NONE || rule->port == self) && mad_is_smp(packet->mad) &&
             (!rule->attribute || rule->attribute == wire_get(packet->mad, MAD_ATTRIBUTE_ID)) &&
             rng_chance(&port->rng, rule->parts)) {
             fabric->totals.smps_lost++;
@@ -362,7 +364,8 @@ static bool admitted(struct fabric *fabric, struct node *node, struct port *port
         data_port_refresh(fabric, self);
     return wire_get(info, PORT_INFO_PORT_STATE) == PORT_STATE_ACTIVE &&
            (!node->is_switch ||
-            enforced(fabric, node, port->number, PORT_INFO_PARTITION_ENFORCEMENT_INBOUND, packet));
+            passes_enforcement(fabric, node, port->number, PORT_INFO_PARTITION_ENFORCEMENT_INBOUND,
+                               packet));
 }
 
 /* When, where and what: the header and what it carries, not the paths behind. */
@@ -381,7 +384,7 @@ void node_receive(struct fabric *fabric, uint32_t number, uint32_t index)
     struct node *node = node_of(fabric, index);
     struct packet *packet = packet_at(fabric, number);
     trace(fabric, packet, index);
-    if (!admitted(fabric, node, port, packet)) {
+    if (!is_accepted(fabric, node, port, packet)) {
         packet_drop(fabric, number);
         return;
     }
@@ -425,7 +428,7 @@ void node_agent_done(struct fabric *fabric, uint32_t index, uint32_t life)
         return;
     uint32_t number = queue_pop(fabric, &node->requests);
     node->agent_busy = false;
-    if (number != NOBODY)
+    if (number != NONE)
         serve(fabric, node, number);
     node_service_agent(fabric, index);
     if (node->requests.count && !node->agent_busy)

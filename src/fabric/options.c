@@ -1,50 +1,49 @@
 /* The table of attributes: names, ranges, units and what they mean, in one place. */
 #include "fabric/options.h"
 
+#include "base/field.h"
 #include "base/nearest.h"
+#include "base/parse.h"
 #include "base/time.h"
 #include "fabric/internal.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum kind { KIND_U8, KIND_U16, KIND_U32, KIND_U64, KIND_BOOL, KIND_TIME };
+enum kind { KIND_NUMBER, KIND_BOOL, KIND_TIME };
 
 static const struct attribute {
     const char *key;
     enum kind kind;
-    bool of_node; /* offset into struct node_options, and patterns may name it */
-    size_t offset;
+    bool of_node; /* a field of struct node_options, and patterns may name it */
+    struct field field;
     uint64_t low, high, multiple;
     const char *meaning;
 } attributes[] = {
-#define NODE(field)   true, offsetof(struct node_options, field)
-#define FABRIC(field) false, offsetof(struct fabric_options, field)
-    {"data_vls", KIND_U8, NODE(agent.data_vls), 1, 15, 1, "data lanes of a port"},
+#define NODE(member)   true, FIELD_OF(struct node_options, member)
+#define FABRIC(member) false, FIELD_OF(struct fabric_options, member)
+    {"data_vls", KIND_NUMBER, NODE(agent.data_vls), 1, 15, 1, "data lanes of a port"},
     {"sl2vl_wildcards", KIND_BOOL, NODE(agent.sl2vl_wildcards), 0, 1, 1,
      "switches take one SL to VL map for many ports"},
-    {"mtu", KIND_U16, NODE(agent.mtu), 256, 4096, 256, "largest payload in bytes"},
-    {"vl_arbitration", KIND_U8, NODE(agent.vl_arbitration), 0, 64, 1,
+    {"mtu", KIND_NUMBER, NODE(agent.mtu), 256, 4096, 256, "largest payload in bytes"},
+    {"vl_arbitration", KIND_NUMBER, NODE(agent.vl_arbitration), 0, 64, 1,
      "entries of each arbitration table"},
-    {"linear_entries", KIND_U16, NODE(agent.linear_entries), 0, 49152, 64,
+    {"linear_entries", KIND_NUMBER, NODE(agent.linear_entries), 0, 49152, 64,
      "entries of the linear forwarding table; 0: a random one"},
-    {"random_entries", KIND_U16, NODE(agent.random_entries), 16, 49152, 16,
+    {"random_entries", KIND_NUMBER, NODE(agent.random_entries), 16, 49152, 16,
      "entries of the random forwarding table"},
-    {"multicast_entries", KIND_U16, NODE(agent.multicast_entries), 0, 16352, 32,
+    {"multicast_entries", KIND_NUMBER, NODE(agent.multicast_entries), 0, 16352, 32,
      "entries of the multicast table; 0: no multicast"},
-    {"p_keys", KIND_U16, NODE(agent.p_keys), 32, 4096, 32, "entries of the partition table"},
-    {"guids", KIND_U16, NODE(agent.guids), 8, 248, 8, "entries of an end port's GUID table"},
+    {"p_keys", KIND_NUMBER, NODE(agent.p_keys), 32, 4096, 32, "entries of the partition table"},
+    {"guids", KIND_NUMBER, NODE(agent.guids), 8, 248, 8, "entries of an end port's GUID table"},
     {"traps", KIND_BOOL, NODE(agent.traps), 0, 1, 1, "switches tell of changes by trap"},
-    {"response_time", KIND_U8, NODE(agent.response_time), 0, 31, 1,
+    {"response_time", KIND_NUMBER, NODE(agent.response_time), 0, 31, 1,
      "RespTimeValue: 4.096 us * 2^n"},
     {"port_init", KIND_BOOL, NODE(agent.port_init), 0, 1, 1, "agents accept Set(PortState = Init)"},
-    {"vl15_buffer", KIND_U32, NODE(vl15_buffer), 1, 65536, 1, "SMPs an output holds"},
-    {"agent_buffer", KIND_U32, NODE(agent_buffer), 1, 65536, 1, "requests an agent holds"},
+    {"vl15_buffer", KIND_NUMBER, NODE(vl15_buffer), 1, 65536, 1, "SMPs an output holds"},
+    {"agent_buffer", KIND_NUMBER, NODE(agent_buffer), 1, 65536, 1, "requests an agent holds"},
     {"smi", KIND_TIME, FABRIC(smi.base_ps), 0, TIME_S, 1, "a directed-route hop in a switch"},
     {"smi_per_node", KIND_TIME, FABRIC(smi.per_node_ps), 0, TIME_S, 1,
      "the same, for each node of the subnet"},
@@ -67,13 +66,14 @@ static const struct attribute {
     {"compute", KIND_TIME, FABRIC(compute_ps), 0, TIME_S, 1, "an operation of computing routes"},
     {"paper_compute", KIND_BOOL, FABRIC(paper_compute), 0, 1, 1,
      "operations of the papers' own algorithms, and nothing else meanwhile"},
-    {"buffer", KIND_U32, NODE(buffer_bytes), 512, 131008, 64,
+    {"buffer", KIND_NUMBER, NODE(buffer_bytes), 512, 131008, 64,
      "bytes of each data lane's buffers, in and out"},
-    {"internal", KIND_U32, NODE(internal_percent), 10, 1000, 1,
+    {"internal", KIND_NUMBER, NODE(internal_percent), 10, 1000, 1,
      "crossbar's bandwidth, in percent of the link's"},
-    {"life_time", KIND_U8, NODE(agent.life_time), 0, 31, 1,
+    {"life_time", KIND_NUMBER, NODE(agent.life_time), 0, 31, 1,
      "of packets in a switch: 4.096 us * 2^n; from 20 on: for ever"},
-    {"queue_life", KIND_U8, NODE(agent.queue_life), 0, 31, 1, "the same, first in line for a link"},
+    {"queue_life", KIND_NUMBER, NODE(agent.queue_life), 0, 31, 1,
+     "the same, first in line for a link"},
     {"mapping", KIND_TIME, FABRIC(mapping_ps), 0, TIME_S, 1,
      "a look-up of the lane in the SL to VL map"},
     {"crossbar", KIND_TIME, FABRIC(crossbar_ps), 0, TIME_S, 1, "an arbitration of the crossbar"},
@@ -82,7 +82,7 @@ static const struct attribute {
      "one routing unit for all inputs of a switch"},
     {"multiplexed", KIND_BOOL, FABRIC(multiplexed), 0, 1, 1,
      "crossbar with one connection a port, not one a lane"},
-    {"bit_error_rate", KIND_U64, FABRIC(bit_error_rate), 0, UINT64_C(1) << 40, 1,
+    {"bit_error_rate", KIND_NUMBER, FABRIC(bit_error_rate), 0, UINT64_C(1) << 40, 1,
      "data links: in parts of 2^64 per bit"},
     {"deadlock_check", KIND_TIME, FABRIC(deadlock_check_ps), 0, TIME_S, 1,
      "between two looks for deadlocks; 0: none"},
@@ -123,8 +123,8 @@ static const struct fabric_options today = {
     .training_ps = 10 * TIME_MS,
 };
 
-/* One lane pair, 256-byte packets and small tables. The manager is what takes the time, as in the
- * papers: docs/decisions/008-cost-of-computing.md has the facts that its prices come from. */
+/* Two data VLs, 256-byte packets and small tables. As in the papers, the manager takes most of the
+ * time: docs/decisions/008-cost-of-computing.md has the sources of its processing times. */
 static const struct fabric_options paper = {
     .node = {.agent = {.data_vls = 2,
                        .mtu = 256,
@@ -180,10 +180,7 @@ static bool parse_value(const struct attribute *attribute, const char *text, uin
         *value = text[0] == 'y';
         return true;
     }
-    char *end;
-    errno = 0;
-    *value = strtoull(text, &end, 10);
-    return isdigit((unsigned char)text[0]) && !*end && !errno;
+    return parse_number(text, value);
 }
 
 /* Few numbers, that are best named one by one. */
@@ -196,36 +193,9 @@ static bool fits(const struct attribute *attribute, uint64_t value)
 {
     if (value < attribute->low || value > attribute->high || value % attribute->multiple)
         return false;
-    if (is_a_choice(attribute)) /* powers of two, and all lanes that there are */
+    if (is_a_choice(attribute)) /* powers of two, and 15, the largest number of VLs */
         return (value & (value - 1)) == 0 || value == 15;
     return true;
-}
-
-static void store(const struct attribute *attribute, void *base, uint64_t value)
-{
-    char *at = (char *)base + attribute->offset;
-    switch (attribute->kind) {
-    case KIND_U8: *(uint8_t *)at = (uint8_t)value; break;
-    case KIND_U16: *(uint16_t *)(void *)at = (uint16_t)value; break;
-    case KIND_U32: *(uint32_t *)(void *)at = (uint32_t)value; break;
-    case KIND_BOOL: *(bool *)at = value != 0; break;
-    case KIND_U64:
-    case KIND_TIME: *(uint64_t *)(void *)at = value; break;
-    }
-}
-
-static uint64_t load(const struct attribute *attribute, const void *base)
-{
-    const char *at = (const char *)base + attribute->offset;
-    switch (attribute->kind) {
-    case KIND_U8: return *(const uint8_t *)at;
-    case KIND_U16: return *(const uint16_t *)(const void *)at;
-    case KIND_U32: return *(const uint32_t *)(const void *)at;
-    case KIND_BOOL: return *(const bool *)at;
-    case KIND_U64:
-    case KIND_TIME: return *(const uint64_t *)(const void *)at;
-    }
-    return 0;
 }
 
 static const struct attribute *find(const char *key)
@@ -310,7 +280,8 @@ int fabric_options_set(struct fabric_options *options, const char *key, const ch
         return err_set(err, EINVAL, "%s is the same for the whole fabric", attribute->key);
     if (colon)
         return add_override(options, key, (size_t)(colon - key), attribute->key, value, err);
-    store(attribute, attribute->of_node ? (void *)&options->node : (void *)options, parsed);
+    field_set(attribute->of_node ? (void *)&options->node : (void *)options, attribute->field,
+              parsed);
     return 0;
 }
 
@@ -331,7 +302,7 @@ struct node_options fabric_options_for(const struct fabric_options *options, con
             continue;
         const struct attribute *attribute = find(override->key);
         if (parse_value(attribute, override->value, &value))
-            store(attribute, &node, value);
+            field_set(&node, attribute->field, value);
     }
     return node;
 }
@@ -346,7 +317,8 @@ void fabric_options_list(const struct fabric_options *options, struct text *out)
     for (unsigned i = 0; i < ATTRIBUTES; i++) {
         const struct attribute *a = &attributes[i];
         char text[TIME_TEXT_BYTES];
-        uint64_t value = load(a, a->of_node ? (const void *)&options->node : (const void *)options);
+        uint64_t value =
+            field_get(a->of_node ? (const void *)&options->node : (const void *)options, a->field);
         if (a->kind == KIND_TIME)
             time_text(value, text);
         else if (a->kind == KIND_BOOL)

@@ -1,12 +1,12 @@
-/* Patterns: to whom a packet goes.
+/* Traffic patterns: the destination of each packet.
  *
- * There are three kinds. Mappings of the members (the bit patterns, shifts) give a sender the same
- * partner for ever; it is found once, when the source is made. All-to-all walks through the members
- * in the order of a linear-shift exchange: at step s everyone sends to the one s places on, so
- * that, kept in step, no two send to the same. Uniform and hot spot throw the dice for each packet.
- * A hot spot gets its own share and that of everybody else in the rest; the hot receiver itself, if
- * it sends, has only the rest. Definitions as in Dally and Towles, Principles and Practices of
- * Interconnection Networks, section 3.2. */
+ * There are three kinds. Permutations of the members (the bit patterns, shifts) give a sender the
+ * same partner for all packets, found once when the source is made. All-to-all walks through the
+ * members in the order of a linear-shift exchange: at step s member i sends to member i + s, so
+ * that, if they stay in step, no two send to the same. Uniform and hot spot draw a receiver for
+ * each packet. A hot spot receives its own share and a uniform share of the rest; if the hot
+ * receiver itself sends, it sends only the rest. Definitions as in Dally and Towles, Principles and
+ * Practices of Interconnection Networks, section 3.2. */
 #include "fabric/traffic_internal.h"
 
 const char *const traffic_pattern_names[TRAFFIC_PATTERNS] = {
@@ -57,7 +57,7 @@ static uint32_t rotate_bits_left(uint32_t number, unsigned bits, unsigned places
     return (uint32_t)((wide | wide >> bits) & ((UINT64_C(1) << bits) - 1));
 }
 
-/* TRAFFIC_NOBODY where there is no such member. */
+/* TRAFFIC_NONE if there is no such member. */
 static uint32_t find_partner(const struct traffic *traffic, uint32_t sender)
 {
     uint32_t members = (uint32_t)traffic->receivers.count, partner;
@@ -69,9 +69,9 @@ static uint32_t find_partner(const struct traffic *traffic, uint32_t sender)
     case PATTERN_SHIFT: partner = (uint32_t)(((uint64_t)sender + traffic->shift) % members); break;
     case PATTERN_RING: partner = sender + 1 < members ? sender + 1 : 0; break;
     case PATTERN_GATHER: partner = traffic->hot; break;
-    default: partner = TRAFFIC_NOBODY; break;
+    default: partner = TRAFFIC_NONE; break;
     }
-    return partner < members ? partner : TRAFFIC_NOBODY;
+    return partner < members ? partner : TRAFFIC_NONE;
 }
 
 static uint32_t find_self(const struct traffic *traffic, uint32_t sender)
@@ -82,10 +82,10 @@ static uint32_t find_self(const struct traffic *traffic, uint32_t sender)
     for (uint32_t i = 0; i < traffic->receivers.count; i++)
         if (traffic->receivers.items[i] == port)
             return i;
-    return TRAFFIC_NOBODY;
+    return TRAFFIC_NONE;
 }
 
-/* The first entry of this sender, or where it would stand. */
+/* The first trace entry of this sender, or its insertion point. */
 static uint32_t find_entry(const struct traffic *traffic, uint32_t sender)
 {
     size_t entry;
@@ -105,14 +105,14 @@ bool pattern_prepare(const struct traffic *traffic, struct traffic_source *sourc
     case PATTERN_UNIFORM:
     case PATTERN_HOT_SPOT:
     case PATTERN_ALL_TO_ALL:
-        return traffic->receivers.count > (source->self == TRAFFIC_NOBODY ? 0 : 1);
-    default: return source->partner != TRAFFIC_NOBODY && source->partner != source->self;
+        return traffic->receivers.count > (source->self == TRAFFIC_NONE ? 0 : 1);
+    default: return source->partner != TRAFFIC_NONE && source->partner != source->self;
     }
 }
 
 static uint32_t draw_uniform(const struct traffic *traffic, struct traffic_source *source)
 {
-    uint32_t others = (uint32_t)traffic->receivers.count - (source->self != TRAFFIC_NOBODY);
+    uint32_t others = (uint32_t)traffic->receivers.count - (source->self != TRAFFIC_NONE);
     uint32_t receiver = draw_below(&source->rng, others);
     return receiver + (receiver >= source->self);
 }

@@ -1,7 +1,7 @@
-/* The routing unit of a switch: one look-up at a time for all its inputs, VL15 first, then the
- * lanes in turn (Fig. 7 of "Modeling InfiniBand with OPNET"); or one unit for each input, which
- * then never waits for others. Mapping and crossbar arbitration follow the look-up and hold up
- * nobody else. */
+/* The routing unit of a switch: one look-up at a time for all its inputs, VL15 first, then the VLs
+ * round-robin (Fig. 7 of "Modeling InfiniBand with OPNET"); or one unit for each input, which then
+ * never waits for other inputs. Mapping and crossbar arbitration follow the look-up and delay no
+ * other packet. */
 #include "fabric/internal.h"
 
 #include <assert.h>
@@ -11,18 +11,18 @@ static uint32_t first_lane(const struct fabric *fabric, const struct switch_core
     return lane_of(fabric, switch_core->first_port, 0);
 }
 
-/* A virtual switch is part of an adapter and does not make a hop of it. */
+/* A virtual switch is part of an adapter; its look-up is not that of a switch. */
 static uint64_t look_up_ps(const struct fabric *fabric, const struct switch_core *switch_core)
 {
     return switch_core->is_virtual ? fabric->options.vswitch_routing_ps : fabric->data->routing_ps;
 }
 
-static void grant(struct fabric *fabric, struct switch_core *switch_core, uint32_t lane)
+static void start_look_up(struct fabric *fabric, struct switch_core *switch_core, uint32_t lane)
 {
     uint64_t now = des_now(fabric->network);
     switch_core->busy_until = now + look_up_ps(fabric, switch_core);
     switch_core->cursor = lane - first_lane(fabric, switch_core);
-    des_post_lane(fabric->network, DELAY_CONNECT,
+    des_post_fifo(fabric->network, DELAY_CONNECT,
                   switch_core->busy_until + fabric->data->connect_ps,
                   (struct event){EVENT_CONNECT, lane, switch_core->life});
 }
@@ -32,29 +32,28 @@ static void wake_unit(struct fabric *fabric, struct switch_core *switch_core)
     if (switch_core->waking)
         return;
     switch_core->waking = true;
-    des_post_lane(fabric->network, DELAY_UNIT, switch_core->busy_until,
+    des_post_fifo(fabric->network, DELAY_UNIT, switch_core->busy_until,
                   (struct event){EVENT_UNIT_FREE,
                                  (uint32_t)(switch_core - fabric->data->switch_cores),
                                  switch_core->life});
 }
 
-/* The head of this lane is new. */
-void routing_unit_ask(struct fabric *fabric, struct switch_core *switch_core, uint32_t lane)
+void routing_unit_request(struct fabric *fabric, struct switch_core *switch_core, uint32_t lane)
 {
-    struct input_lane *input = &fabric->data->inputs[lane];
+    struct input_vl *input = &fabric->data->inputs[lane];
     uint64_t now = des_now(fabric->network);
-    assert(!input->asked && input->wanted == NOBODY);
-    if (switch_core->linear) /* the look-up comes later, and its entry from far away */
+    assert(!input->asked && input->wanted == NONE);
+    if (switch_core->linear) /* the look-up follows later, and its entry is a likely cache miss */
         __builtin_prefetch(
             &switch_core->linear[data_packet_at(fabric->data, input->queue.head)->dlid]);
     input->asked = true;
     input->copied = 0;
     if (!fabric->options.routing_shared) {
-        des_post_lane(fabric->network, DELAY_CONNECT,
+        des_post_fifo(fabric->network, DELAY_CONNECT,
                       now + look_up_ps(fabric, switch_core) + fabric->data->connect_ps,
                       (struct event){EVENT_CONNECT, lane, switch_core->life});
     } else if (switch_core->busy_until <= now && !switch_core->waiting) {
-        grant(fabric, switch_core, lane);
+        start_look_up(fabric, switch_core, lane);
     } else {
         bitset_add(fabric->data->requests, lane);
         switch_core->waiting++;
@@ -62,7 +61,7 @@ void routing_unit_ask(struct fabric *fabric, struct switch_core *switch_core, ui
     }
 }
 
-/* The next lane of the node with a request, after the one served last. */
+/* The next VL of the node with a request, after the one served last. */
 static uint32_t next_request(const struct fabric *fabric, const struct switch_core *switch_core)
 {
     uint32_t first = first_lane(fabric, switch_core);
@@ -72,12 +71,12 @@ static uint32_t next_request(const struct fabric *fabric, const struct switch_co
         uint64_t rest = fabric->data->requests[lane / 64] >> lane % 64;
         if (rest & 1)
             return lane;
-        if (!rest) { /* on to the word's end, but not beyond the node's */
+        if (!rest) { /* skip to the end of the word, but not beyond the node */
             uint32_t jump = 63 - lane % 64, to_end = first + count - 1 - lane;
             step += jump < to_end ? jump : to_end;
         }
     }
-    return NOBODY;
+    return NONE;
 }
 
 void routing_unit_free(struct fabric *fabric, uint32_t index, uint32_t life)
@@ -95,7 +94,7 @@ void routing_unit_free(struct fabric *fabric, uint32_t index, uint32_t life)
     uint32_t lane = next_request(fabric, switch_core);
     bitset_drop(fabric->data->requests, lane);
     switch_core->waiting--;
-    grant(fabric, switch_core, lane);
+    start_look_up(fabric, switch_core, lane);
     if (switch_core->waiting)
         wake_unit(fabric, switch_core);
 }

@@ -1,21 +1,26 @@
-/* Adapters: senders that make packets and put them into output lanes, receivers that take them
- * out, and the books about both.
+/* Adapters: senders put packets into output VLs, receivers take them out, and both are counted.
  *
- * A sender holds the next packet of its traffic. When its time has come, the packet goes into the
- * output lane of its service level as soon as there is room; until then the sender waits, and what
- * it would have made meanwhile waits behind it without being drawn. A packet that meets a closed
- * port is lost at once, like one in the fabric. */
+ * A sender holds the next packet of its traffic. When it is due, the packet enters the output VL of
+ * its service level as soon as there is room. Until then the sender waits, and its later packets
+ * wait behind it without being drawn. A packet that meets a closed port is lost at once, like one
+ * in the fabric. */
 #include "fabric/internal.h"
 
 #include <errno.h>
 
 const char *const loss_names[LOSS_CAUSES] = {
-    [LOSS_INACTIVE_PORT] = "inactive port", [LOSS_DEAD_LINK] = "dead link",
-    [LOSS_DEAD_NODE] = "dead node",         [LOSS_NO_ROUTE] = "no route",
-    [LOSS_TURNED_BACK] = "output = input",  [LOSS_NO_LANE] = "no lane",
-    [LOSS_LIFETIME] = "lifetime",           [LOSS_HEAD_OF_QUEUE] = "head of queue",
-    [LOSS_OVERFLOW] = "overflow",           [LOSS_P_KEY] = "P_Key",
-    [LOSS_BIT_ERROR] = "bit error",         [LOSS_MOVED] = "guest moved",
+    [LOSS_INACTIVE_PORT] = "inactive port",
+    [LOSS_DEAD_LINK] = "dead link",
+    [LOSS_DEAD_NODE] = "dead node",
+    [LOSS_NO_ROUTE] = "no route",
+    [LOSS_OUTPUT_IS_INPUT] = "output = input",
+    [LOSS_NO_VL] = "no lane",
+    [LOSS_LIFETIME] = "lifetime",
+    [LOSS_HEAD_OF_QUEUE] = "head of queue",
+    [LOSS_OVERFLOW] = "overflow",
+    [LOSS_P_KEY] = "P_Key",
+    [LOSS_BIT_ERROR] = "bit error",
+    [LOSS_MOVED] = "guest moved",
 };
 
 static struct sender *sender_at(struct fabric *fabric, uint32_t number)
@@ -23,20 +28,20 @@ static struct sender *sender_at(struct fabric *fabric, uint32_t number)
     return &fabric->data->senders.items[number];
 }
 
-/* ---- the end of a packet's way ---- */
+/* ---- delivery and loss ---- */
 
-static struct packet_view describe(struct data *data, const struct data_packet *data_packet)
+static struct packet_view view_packet(struct data *data, const struct data_packet *data_packet)
 {
-    bool made_here = data_packet->sender != NOBODY;
+    bool made_here = data_packet->sender != NONE;
     const struct sender *sender = made_here ? &data->senders.items[data_packet->sender] : NULL;
-    bool to_guest = is_guest(data_packet->destination);
-    return (struct packet_view){.traffic = sender ? sender->traffic : NOBODY,
-                                .source = sender ? sender->port : NOBODY,
+    bool to_vm = is_vm(data_packet->destination);
+    return (struct packet_view){.traffic = sender ? sender->traffic : NONE,
+                                .source = sender ? sender->port : NONE,
                                 .destination =
-                                    to_guest ? guest_at(data, data_packet->destination)->view.port
-                                             : data_packet->destination,
-                                .from_guest = sender ? sender->guest : NOBODY,
-                                .to_guest = to_guest ? data_packet->destination : NOBODY,
+                                    to_vm ? vm_at(data, data_packet->destination)->view.port
+                                          : data_packet->destination,
+                                .from_vm = sender ? sender->vm : NONE,
+                                .to_vm = to_vm ? data_packet->destination : NONE,
                                 .made = data_packet->made,
                                 .entered = data_packet->entered,
                                 .payload_bytes = data_packet->payload,
@@ -47,19 +52,20 @@ static struct packet_view describe(struct data *data, const struct data_packet *
                                 .tries = data_packet->tries};
 }
 
-static void fold(struct fabric *fabric, const struct data_packet *data_packet, uint64_t what)
+static void add_to_trace_hash(struct fabric *fabric, const struct data_packet *data_packet,
+                              uint64_t what)
 {
     fabric->trace = hash_mix(fabric->trace ^ (data_packet->made + what));
 }
 
-/* Whether whom the parcel is for is here: at a guest's port, and not only its address. */
-static bool is_at_home(const struct fabric *fabric, const struct data_packet *data_packet,
-                       uint32_t index)
+/* Whether the destination is here: the LID matches, and a VM is at this port. */
+static bool is_for_port(const struct fabric *fabric, const struct data_packet *data_packet,
+                        uint32_t index)
 {
     const struct port *port = &fabric->ports[index];
     return (data_packet->dlid & port->lid_mask) == port->lid &&
-           (!is_guest(data_packet->destination) ||
-            guest_at(fabric->data, data_packet->destination)->view.port == index);
+           (!is_vm(data_packet->destination) ||
+            vm_at(fabric->data, data_packet->destination)->view.port == index);
 }
 
 void data_deliver(struct fabric *fabric, uint32_t number, uint32_t index)
@@ -69,8 +75,8 @@ void data_deliver(struct fabric *fabric, uint32_t number, uint32_t index)
     const struct port *port = &fabric->ports[index];
     struct node *node = node_of(fabric, index);
     bool multicast = lid_is_multicast(data_packet->dlid);
-    if (!multicast && !is_at_home(fabric, data_packet, index)) {
-        data_lose(fabric, number, is_guest(data_packet->destination) ? LOSS_MOVED : LOSS_NO_ROUTE,
+    if (!multicast && !is_for_port(fabric, data_packet, index)) {
+        data_lose(fabric, number, is_vm(data_packet->destination) ? LOSS_MOVED : LOSS_NO_ROUTE,
                   index);
         return;
     }
@@ -82,28 +88,29 @@ void data_deliver(struct fabric *fabric, uint32_t number, uint32_t index)
     data->totals.delivered++;
     data->totals.delivered_bytes += data_packet->bytes;
     data->totals.delivered_payload_bytes += data_packet->payload;
-    fold(fabric, data_packet, index);
-    if (data->guests.count)
-        guest_note_delivered(data, data_packet, des_now(fabric->network));
+    add_to_trace_hash(fabric, data_packet, index);
+    if (data->vms.count)
+        vm_note_delivered(data, data_packet, des_now(fabric->network));
     if (data->observer.delivered) {
-        struct packet_view packet = describe(data, data_packet);
+        struct packet_view packet = view_packet(data, data_packet);
         packet.destination = index;
         data->observer.delivered(data->observer.context, des_now(fabric->network), &packet);
     }
-    flood_leave(fabric, data_packet_at(data, number)->flood);
+    multicast_drop_copy(fabric, data_packet_at(data, number)->multicast);
     data_packet_free(data, number);
 }
 
 /* A reliable packet waits at its sender until the time-out, counted from when it was sent. */
-static bool try_again(struct fabric *fabric, uint32_t number)
+static bool schedule_retry(struct fabric *fabric, uint32_t number)
 {
     struct data *data = fabric->data;
     struct data_packet *data_packet = data_packet_at(data, number);
-    if (data_packet->sender == NOBODY)
+    if (data_packet->sender == NONE)
         return false;
     const struct sender *sender = sender_at(fabric, data_packet->sender);
     const struct traffic *traffic = &data->traffics.items[sender->traffic];
-    bool multicast = lid_is_multicast(data_packet->dlid); /* unreliable: others have their copies */
+    bool multicast = lid_is_multicast(
+        data_packet->dlid); /* multicast is unreliable: other copies may have arrived */
     if (!traffic->retry_ps || multicast || data_packet->tries >= traffic->retries ||
         data_packet->tries == UINT8_MAX)
         return false;
@@ -115,15 +122,15 @@ static bool try_again(struct fabric *fabric, uint32_t number)
     return true;
 }
 
-/* Whoever turned it away tells the manager (traps 257 and 259). */
+/* The port that discarded the packet sends trap 257 or 259. */
 static void report_key(struct fabric *fabric, const struct data_packet *data_packet, uint32_t port)
 {
     uint32_t source =
-        data_packet->sender == NOBODY ? NOBODY : sender_at(fabric, data_packet->sender)->port;
+        data_packet->sender == NONE ? NONE : sender_at(fabric, data_packet->sender)->port;
     struct sma_key_violation violation = {.dlid = data_packet->dlid,
                                           .key = data_packet->p_key,
                                           .sl = data_packet->sl,
-                                          .slid = source == NOBODY ? 0 : fabric->ports[source].lid};
+                                          .slid = source == NONE ? 0 : fabric->ports[source].lid};
     sma_report_p_key(&node_of(fabric, port)->sma, fabric->ports[port].number, &violation);
     node_service_agent(fabric, fabric->ports[port].node);
 }
@@ -135,74 +142,75 @@ void data_lose(struct fabric *fabric, uint32_t number, enum loss cause, uint32_t
     data->travelling--;
     if (cause == LOSS_P_KEY)
         report_key(fabric, data_packet, port);
-    fold(fabric, data_packet, (uint64_t)cause << 56 | port);
-    if (try_again(fabric, number))
+    add_to_trace_hash(fabric, data_packet, (uint64_t)cause << 56 | port);
+    if (schedule_retry(fabric, number))
         return;
     data->totals.lost[cause]++;
-    if (data->guests.count)
-        guest_note_lost(data, data_packet, cause);
+    if (data->vms.count)
+        vm_note_lost(data, data_packet, cause);
     if (data->observer.lost) {
-        struct packet_view packet = describe(data, data_packet);
+        struct packet_view packet = view_packet(data, data_packet);
         data->observer.lost(data->observer.context, des_now(fabric->network), &packet, cause, port);
     }
-    flood_leave(fabric, data_packet_at(data, number)->flood);
+    multicast_drop_copy(fabric, data_packet_at(data, number)->multicast);
     data_packet_free(data, number);
 }
 
 /* ---- sending ---- */
 
-/* The lane for a packet that starts here; NOBODY and the cause if there is none. */
-static uint32_t lane_for(struct fabric *fabric, uint32_t index, unsigned sl, enum loss *cause)
+/* The VL for a packet that starts here; NONE and the cause if there is none. */
+static uint32_t select_first_vl(struct fabric *fabric, uint32_t index, unsigned sl,
+                                enum loss *cause)
 {
     const struct port *port = &fabric->ports[index];
     const uint8_t *row = node_of(fabric, index)->sma.sl2vl[port->number];
     unsigned vl = row[sl / 2] >> (sl % 2 ? 0 : 4) & 15;
     if (!port->open)
-        *cause = loss_of_link(fabric, index);
+        *cause = cause_of_closed_port(fabric, index);
     else if (vl >= port->vls)
-        *cause = LOSS_NO_LANE;
+        *cause = LOSS_NO_VL;
     else
         return lane_of(fabric, index, vl);
-    return NOBODY;
+    return NONE;
 }
 
-/* Lines of senders: to the back, or to the front for one whose turn it was. */
-static void wait_in_line(struct fabric *fabric, uint32_t number, uint32_t lane, bool in_front)
+/* Queues a sender for an output VL: at the end, or at the front if it was first already. */
+static void queue_sender(struct fabric *fabric, uint32_t number, uint32_t lane, bool in_front)
 {
-    struct output_lane *output = &fabric->data->outputs[lane];
+    struct output_vl *output = &fabric->data->outputs[lane];
     struct sender *sender = sender_at(fabric, number);
     sender->waiting_for = lane;
-    sender->line = in_front ? output->first_waiting : NOBODY;
-    if (output->first_waiting == NOBODY)
+    sender->next_waiting = in_front ? output->first_waiting : NONE;
+    if (output->first_waiting == NONE)
         output->first_waiting = output->last_waiting = number;
     else if (in_front)
         output->first_waiting = number;
     else
-        sender_at(fabric, output->last_waiting)->line = number;
+        sender_at(fabric, output->last_waiting)->next_waiting = number;
     if (!in_front)
         output->last_waiting = number;
-    channel_kick(fabric, lane_port(fabric, lane)); /* so that it tells when there is room */
+    link_start_sending(fabric, lane_port(fabric, lane)); /* schedules the next attempt */
 }
 
-static void leave_line(struct fabric *fabric, uint32_t number)
+static void unqueue_sender(struct fabric *fabric, uint32_t number)
 {
     struct sender *sender = sender_at(fabric, number);
-    struct output_lane *output = &fabric->data->outputs[sender->waiting_for];
-    uint32_t before = NOBODY, at = output->first_waiting;
+    struct output_vl *output = &fabric->data->outputs[sender->waiting_for];
+    uint32_t before = NONE, at = output->first_waiting;
     while (at != number) {
         before = at;
-        at = sender_at(fabric, at)->line;
+        at = sender_at(fabric, at)->next_waiting;
     }
-    if (before == NOBODY)
-        output->first_waiting = sender->line;
+    if (before == NONE)
+        output->first_waiting = sender->next_waiting;
     else
-        sender_at(fabric, before)->line = sender->line;
+        sender_at(fabric, before)->next_waiting = sender->next_waiting;
     if (output->last_waiting == number)
         output->last_waiting = before;
-    sender->waiting_for = NOBODY;
+    sender->waiting_for = NONE;
 }
 
-static void enter(struct fabric *fabric, uint32_t data_packet_number, uint32_t lane)
+static void enter_output_vl(struct fabric *fabric, uint32_t data_packet_number, uint32_t lane)
 {
     struct data *data = fabric->data;
     struct data_packet *data_packet = data_packet_at(data, data_packet_number);
@@ -210,49 +218,49 @@ static void enter(struct fabric *fabric, uint32_t data_packet_number, uint32_t l
     data_packet->entered = data_packet->since = data_packet->tail = now;
     data_packet->vl = (uint8_t)lane_vl(fabric, lane);
     data_packet->hops = 0;
-    struct output_lane *output = &data->outputs[lane];
+    struct output_vl *output = &data->outputs[lane];
     output->used = (uint16_t)(output->used + blocks_of(data_packet->bytes));
     data->travelling++;
     data->totals.entered++;
     deadlock_watch(fabric);
-    channel_push(fabric, lane, data_packet_number);
+    output_vl_push(fabric, lane, data_packet_number);
 }
 
-enum outcome { ENTERED, REFUSED, NO_ROOM };
+enum outcome { ENTERED, REFUSED, QUEUED };
 
-/* Puts a parcel into its lane, or loses it; unless there is no room, or it is not this sender's
- * turn: `turn` is the lane whose line it was first in. */
-static enum outcome send(struct fabric *fabric, uint32_t number, uint32_t data_packet_number,
-                         uint32_t turn)
+/* Puts a packet into its VL, or loses it; unless there is no room, or it is not this sender's turn:
+ * `turn` is the VL whose queue it was first in. */
+static enum outcome send_data_packet(struct fabric *fabric, uint32_t number,
+                                     uint32_t data_packet_number, uint32_t turn)
 {
     struct data *data = fabric->data;
     struct data_packet *data_packet = data_packet_at(data, data_packet_number);
     uint32_t port = sender_at(fabric, number)->port;
     enum loss cause = LOSS_NO_ROUTE;
-    uint32_t lane = lane_for(fabric, port, data_packet->sl, &cause);
-    if (lane == NOBODY) {
+    uint32_t lane = select_first_vl(fabric, port, data_packet->sl, &cause);
+    if (lane == NONE) {
         data->travelling++;
         data_packet->entered = des_now(fabric->network);
         data_lose(fabric, data_packet_number, cause, port);
         return REFUSED;
     }
-    bool others_first = data->outputs[lane].first_waiting != NOBODY && lane != turn;
-    if (others_first || !channel_has_room(fabric, lane, blocks_of(data_packet->bytes))) {
-        wait_in_line(fabric, number, lane, lane == turn);
-        return NO_ROOM;
+    bool others_wait = data->outputs[lane].first_waiting != NONE && lane != turn;
+    if (others_wait || !output_vl_has_room(fabric, lane, blocks_of(data_packet->bytes))) {
+        queue_sender(fabric, number, lane, lane == turn);
+        return QUEUED;
     }
-    enter(fabric, data_packet_number, lane);
+    enter_output_vl(fabric, data_packet_number, lane);
     return ENTERED;
 }
 
-/* Always has one more, and its packets have no time of their own. */
+/* A packet is always ready, and has no time of its own. */
 static bool is_saturated(const struct traffic *traffic)
 {
     return traffic->arrival == ARRIVAL_SATURATED && traffic->pattern != PATTERN_TRACE;
 }
 
-/* Makes the parcel of the sender's next packet; NOBODY if nobody can be reached there. */
-static uint32_t make(struct fabric *fabric, uint32_t number)
+/* Makes the next data packet of the sender; NONE if there is no path. */
+static uint32_t make_data_packet(struct fabric *fabric, uint32_t number)
 {
     struct data *data = fabric->data;
     const struct sender *sender = sender_at(fabric, number);
@@ -262,7 +270,7 @@ static uint32_t make(struct fabric *fabric, uint32_t number)
     if (data->paths.find)
         path = data->paths.find(data->paths.context, sender->port, destination);
     if (!path.dlid)
-        return NOBODY;
+        return NONE;
     uint32_t data_packet_number = data_packet_new(data);
     *data_packet_at(data, data_packet_number) = (struct data_packet){
         .made = is_saturated(traffic) ? des_now(fabric->network) : sender->next.time,
@@ -272,13 +280,13 @@ static uint32_t make(struct fabric *fabric, uint32_t number)
         .payload = (uint16_t)sender->next.payload_bytes,
         .bytes = (uint16_t)(sender->next.payload_bytes + DATA_OVERHEAD_BYTES),
         .p_key = traffic->p_key,
-        .sl = sender->next.sl ? (sender->next.sl + path.lane_sl) & 15 : path.sl,
-        .flood = lid_is_multicast(path.dlid) ? flood_start(fabric) : NOBODY,
+        .sl = sender->next.sl ? (sender->next.sl + path.sl_offset) & 15 : path.sl,
+        .multicast = lid_is_multicast(path.dlid) ? multicast_start(fabric) : NONE,
     };
     return data_packet_number;
 }
 
-static void draw(struct fabric *fabric, struct sender *sender)
+static void draw_next(struct fabric *fabric, struct sender *sender)
 {
     const struct traffic *traffic = &fabric->data->traffics.items[sender->traffic];
     uint64_t bytes = sender->next.payload_bytes + DATA_OVERHEAD_BYTES;
@@ -289,7 +297,7 @@ static void draw(struct fabric *fabric, struct sender *sender)
     sender->over = sender->next.time == TIME_NEVER;
 }
 
-static void schedule(struct fabric *fabric, uint32_t number, uint64_t time)
+static void schedule_sender(struct fabric *fabric, uint32_t number, uint64_t time)
 {
     struct sender *sender = sender_at(fabric, number);
     if (sender->scheduled)
@@ -298,29 +306,29 @@ static void schedule(struct fabric *fabric, uint32_t number, uint64_t time)
     des_post(fabric->network, time, (struct event){EVENT_SOURCE, number, 0});
 }
 
-/* Those that are sent again go first. */
+/* Retries go before new packets. */
 static bool offer_retries(struct fabric *fabric, uint32_t number, uint32_t turn)
 {
     struct data *data = fabric->data;
-    while (sender_at(fabric, number)->retries.head != NOBODY) {
+    while (sender_at(fabric, number)->retries.head != NONE) {
         uint32_t data_packet = data_packet_pop(data, &sender_at(fabric, number)->retries);
-        if (send(fabric, number, data_packet, turn) != NO_ROOM) {
+        if (send_data_packet(fabric, number, data_packet, turn) != QUEUED) {
             data->retrying--;
             continue;
         }
-        struct sender *sender = sender_at(fabric, number); /* back to the front */
+        struct sender *sender = sender_at(fabric, number); /* put it back at the front */
         data_packet_at(data, data_packet)->next = sender->retries.head;
-        if (sender->retries.head == NOBODY)
+        if (sender->retries.head == NONE)
             sender->retries.tail = data_packet;
         sender->retries.head = data_packet;
-        if (sender->waiting_for != NOBODY)
+        if (sender->waiting_for != NONE)
             return false;
-        turn = NOBODY; /* its turn in the line came, and went by, while it was put there */
+        turn = NONE; /* its turn passed while it was queued again */
     }
     return true;
 }
 
-/* One new packet that is due. False: nothing more can be done now. */
+/* Sends one new packet that is due. False: nothing more can be sent now. */
 static bool offer_next(struct fabric *fabric, uint32_t number, uint32_t turn)
 {
     struct data *data = fabric->data;
@@ -330,52 +338,52 @@ static bool offer_next(struct fabric *fabric, uint32_t number, uint32_t turn)
     sender->over |= is_saturated(traffic) && now >= traffic->stop_ps;
     if (sender->over || data->stopped.items[sender->traffic])
         return false;
-    bool linked = fabric->ports[sender->port].up; /* without a carrier an adapter takes nothing */
+    bool linked = fabric->ports[sender->port].up; /* an adapter without a link takes no packets */
     uint64_t time = sender->next.time > sender->earliest ? sender->next.time : sender->earliest;
     if (time > now) {
-        schedule(fabric, number, time);
+        schedule_sender(fabric, number, time);
         return false;
     }
-    uint32_t data_packet = linked ? make(fabric, number) : NOBODY;
+    uint32_t data_packet = linked ? make_data_packet(fabric, number) : NONE;
     enum outcome outcome =
-        data_packet == NOBODY ? REFUSED : send(fabric, number, data_packet, turn);
-    if (outcome == NO_ROOM) {
-        flood_leave(fabric, data_packet_at(data, data_packet)->flood);
+        data_packet == NONE ? REFUSED : send_data_packet(fabric, number, data_packet, turn);
+    if (outcome == QUEUED) {
+        multicast_drop_copy(fabric, data_packet_at(data, data_packet)->multicast);
         data_packet_free(data, data_packet); /* it is made again when there is room */
         return false;
     }
-    if (data_packet == NOBODY)
+    if (data_packet == NONE)
         data->totals.unroutable++;
     else
         data->made++;
-    draw(fabric, sender_at(fabric, number));
+    draw_next(fabric, sender_at(fabric, number));
     if (outcome == REFUSED && is_saturated(traffic) && sender->earliest < now + TIME_US)
-        sender->earliest = now + TIME_US; /* or it would go on for ever */
+        sender->earliest = now + TIME_US; /* or the loop would never end */
     return true;
 }
 
-/* All that one sender can do now. The line that it was in, or NOBODY. */
+/* Sends all that one sender can send now. Returns the VL whose queue it was in, or NONE. */
 static uint32_t take_turn(struct fabric *fabric, uint32_t number)
 {
     uint32_t turn = sender_at(fabric, number)->waiting_for;
-    if (turn != NOBODY)
-        leave_line(fabric, number);
+    if (turn != NONE)
+        unqueue_sender(fabric, number);
     if (!sender_at(fabric, number)->paused && offer_retries(fabric, number, turn)) {
         bool more = offer_next(fabric, number, turn);
         while (more)
-            more = offer_next(fabric, number, NOBODY);
+            more = offer_next(fabric, number, NONE);
     }
     return turn;
 }
 
-/* Then the others in its line may go, too, unless it is first in it still: whoever had its turn and
- * put nothing into the lane would not be followed by anybody else. */
+/* Afterwards the other senders in its queue may send, unless it is still first: a sender that put
+ * nothing into the VL would not wake the next one. */
 void sender_offer(struct fabric *fabric, uint32_t number)
 {
     uint32_t turn = take_turn(fabric, number);
-    while (turn != NOBODY && fabric->data->outputs[turn].first_waiting != NOBODY &&
+    while (turn != NONE && fabric->data->outputs[turn].first_waiting != NONE &&
            fabric->data->outputs[turn].first_waiting != number &&
-           channel_has_room(fabric, turn, fabric->data->largest_blocks)) {
+           output_vl_has_room(fabric, turn, fabric->data->largest_blocks)) {
         number = fabric->data->outputs[turn].first_waiting;
         take_turn(fabric, number);
     }
@@ -385,7 +393,7 @@ void sender_due(struct fabric *fabric, uint32_t number)
 {
     struct sender *sender = sender_at(fabric, number);
     sender->scheduled = false;
-    if (sender->waiting_for == NOBODY)
+    if (sender->waiting_for == NONE)
         sender_offer(fabric, number);
 }
 
@@ -394,11 +402,11 @@ void sender_retry(struct fabric *fabric, uint32_t data_packet)
     uint32_t number = data_packet_at(fabric->data, data_packet)->sender;
     struct sender *sender = sender_at(fabric, number);
     data_packet_push(fabric->data, &sender->retries, data_packet);
-    if (sender->waiting_for == NOBODY)
+    if (sender->waiting_for == NONE)
         sender_offer(fabric, number);
 }
 
-/* ---- traffic, and the books ---- */
+/* ---- traffic and totals ---- */
 
 void fabric_observe_data(struct fabric *fabric, const struct data_observer *observer)
 {
@@ -419,16 +427,16 @@ static void add_sender(struct fabric *fabric, unsigned traffic, uint32_t member)
     uint32_t number = (uint32_t)data->senders.count;
     struct sender sender = {.traffic = traffic,
                             .port = of->senders.items[member],
-                            .guest = NOBODY,
-                            .next_of_guest = NOBODY,
-                            .line = NOBODY,
-                            .waiting_for = NOBODY,
-                            .retries = {NOBODY, NOBODY}};
-    if (is_guest(sender.port)) {
-        sender.guest = sender.port;
-        sender.next_of_guest = guest_at(data, sender.guest)->first_sender;
-        sender.port = guest_adopt(data, sender.guest, number);
-        sender.paused = sender.port == NOBODY;
+                            .vm = NONE,
+                            .next_of_vm = NONE,
+                            .next_waiting = NONE,
+                            .waiting_for = NONE,
+                            .retries = {NONE, NONE}};
+    if (is_vm(sender.port)) {
+        sender.vm = sender.port;
+        sender.next_of_vm = vm_at(data, sender.vm)->first_sender;
+        sender.port = vm_add_sender(data, sender.vm, number);
+        sender.paused = sender.port == NONE;
     }
     traffic_source_init(&sender.source, of, member, fabric->seed,
                         (uint64_t)(traffic + 1) << 32 | member);
@@ -439,7 +447,7 @@ static void add_sender(struct fabric *fabric, unsigned traffic, uint32_t member)
     vec_push(&data->senders, sender);
     uint64_t now = des_now(fabric->network);
     if (!sender.over)
-        schedule(fabric, number, sender.next.time > now ? sender.next.time : now);
+        schedule_sender(fabric, number, sender.next.time > now ? sender.next.time : now);
 }
 
 static uint32_t largest_payload(const struct traffic *traffic)
@@ -488,7 +496,7 @@ unsigned fabric_add_traffic(struct fabric *fabric, const struct traffic *traffic
     uint32_t blocks = blocks_of(largest_payload(traffic) + DATA_OVERHEAD_BYTES);
     if (blocks > data->largest_blocks) {
         data->largest_blocks = blocks;
-        credits_note_all(fabric); /* what was enough for small packets may not be for these */
+        credits_update_all(fabric); /* larger packets need limits to be sent earlier */
     }
     for (uint32_t member = 0; member < traffic->senders.count; member++)
         add_sender(fabric, number, member);
@@ -500,8 +508,8 @@ void fabric_stop_traffic(struct fabric *fabric, unsigned traffic)
     fabric->data->stopped.items[traffic] = true;
 }
 
-/* How many packets of this sender wait: drawn in advance from a copy of its stream, so that the
- * books need no memory either. */
+/* The number of packets that wait at this sender. They are drawn in advance from a copy of its
+ * stream, so that counting needs no memory. */
 static uint64_t count_waiting(struct data *data, struct sender *sender, uint64_t now)
 {
     const struct traffic *traffic = &data->traffics.items[sender->traffic];
@@ -515,12 +523,12 @@ static uint64_t count_waiting(struct data *data, struct sender *sender, uint64_t
     return sender->foreseen - sender->drawn;
 }
 
-/* What came due while it was away and is too old by now. */
-static void give_up_backlog(struct fabric *fabric, struct sender *sender)
+/* Drops the packets that came due while the VM was at no port and exceed the backlog. */
+static void drop_backlog(struct fabric *fabric, struct sender *sender)
 {
     uint64_t waiting = count_waiting(fabric->data, sender, des_now(fabric->network));
-    for (; waiting > DATA_GUEST_BACKLOG && !sender->over; waiting--) {
-        draw(fabric, sender);
+    for (; waiting > DATA_VM_BACKLOG && !sender->over; waiting--) {
+        draw_next(fabric, sender);
         fabric->data->totals.unroutable++;
     }
 }
@@ -528,11 +536,11 @@ static void give_up_backlog(struct fabric *fabric, struct sender *sender)
 void sender_move(struct fabric *fabric, uint32_t number, uint32_t port)
 {
     struct sender *sender = sender_at(fabric, number);
-    sender->paused = port == NOBODY;
-    if (sender->paused) /* if it stands in a line, it passes its turn on */
+    sender->paused = port == NONE;
+    if (sender->paused) /* if it is queued, it passes its turn on */
         return;
     sender->port = port;
-    give_up_backlog(fabric, sender);
+    drop_backlog(fabric, sender);
     sender_offer(fabric, number);
 }
 

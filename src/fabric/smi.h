@@ -1,8 +1,8 @@
-/* The subnet management interface: where a directed-route SMP goes next (14.2.2).
+/* The subnet management interface: the next hop of a directed-route SMP (14.2.2).
  *
- * A route may be directed all the way, or begin and end with a LID-routed part. Each step looks at
- * the packet and at who holds it, moves the hop pointer, records the way back, and says what to do.
- */
+ * A route may be directed all the way, or begin and end with a LID-routed part. Each step updates
+ * the hop pointer, records the return path, and returns the action for the node that holds the
+ * packet. */
 #ifndef WEFT_FABRIC_SMI_H
 #define WEFT_FABRIC_SMI_H
 
@@ -10,9 +10,9 @@
 
 enum smi_action {
     SMI_DISCARD,
-    SMI_LOCAL,     /* for this node's agent or manager */
+    SMI_LOCAL,     /* for the agent or manager of this node */
     SMI_FORWARD,   /* out of `port` */
-    SMI_LID_ROUTE, /* the directed part is over: on to `dlid` */
+    SMI_LID_ROUTE, /* the directed part ends: forward to `dlid` */
 };
 
 struct smi_step {
@@ -21,8 +21,7 @@ struct smi_step {
     uint16_t dlid;
 };
 
-/* `arrival` is the port through which the SMP came in; 0 when it starts here, or came to a switch
- * by its LID. */
+/* `arrival` is the input port; 0 if the SMP starts here or reached a switch by LID. */
 struct smi_step smi_step(uint8_t mad[MAD_BYTES], bool is_switch, unsigned arrival);
 
 #endif

@@ -1,8 +1,7 @@
-/* Traffic as a whole: its description, what makes it sensible, and the drawing of packets.
+/* Traffic: its description, its checks, and drawing packets.
  *
- * traffic_draw() is called for every packet of a simulation: it allocates nothing and divides
- * nothing. All that can be refused is refused by traffic_check(), so that drawing needs no checks.
- */
+ * traffic_draw() is called for every packet of a simulation: it neither allocates nor divides.
+ * traffic_check() rejects everything invalid, so that drawing needs no checks. */
 #include "fabric/traffic_internal.h"
 
 #include "base/map.h"
@@ -106,7 +105,7 @@ static int check_pattern(const struct traffic *traffic, struct err *err)
     return 0;
 }
 
-static bool has_times_of_its_own(const struct traffic *traffic)
+static bool has_arrival_times(const struct traffic *traffic)
 {
     return traffic->pattern != PATTERN_TRACE && traffic->arrival != ARRIVAL_SATURATED;
 }
@@ -119,7 +118,7 @@ static int check_times(const struct traffic *traffic, struct err *err)
         return err_set(err, EINVAL, "traffic starts after more than 100 days");
     if (traffic->stop_ps <= traffic->start_ps)
         return err_set(err, EINVAL, "traffic stops before it starts");
-    if (!has_times_of_its_own(traffic))
+    if (!has_arrival_times(traffic))
         return 0;
     if (traffic->interval_ps == 0)
         return err_set(err, EINVAL, "traffic without a rate");
@@ -194,21 +193,21 @@ static int check_trace(const struct traffic *traffic, struct err *err)
     return 0;
 }
 
-static int check_somebody_sends(const struct traffic *traffic, struct err *err)
+static int check_any_sender(const struct traffic *traffic, struct err *err)
 {
     for (uint32_t i = 0; i < traffic->senders.count; i++) {
         struct traffic_source source = {.sender = i};
         if (pattern_prepare(traffic, &source))
             return 0;
     }
-    return err_set(err, EINVAL, "%s traffic in which nobody has anybody else to send to",
+    return err_set(err, EINVAL, "%s traffic in which no sender has a receiver",
                    traffic_pattern_names[traffic->pattern]);
 }
 
 int traffic_check(const struct traffic *traffic, struct err *err)
 {
     static int (*const checks[])(const struct traffic *, struct err *) = {
-        check_pattern, check_times, check_sizes, check_service, check_trace, check_somebody_sends,
+        check_pattern, check_times, check_sizes, check_service, check_trace, check_any_sender,
     };
     int status = 0;
     for (unsigned i = 0; i < sizeof checks / sizeof checks[0] && !status; i++)
@@ -245,7 +244,7 @@ static uint8_t draw_sl(const struct traffic *traffic, struct rng *rng)
 static struct traffic_packet end(struct traffic_source *source)
 {
     source->time = TIME_NEVER;
-    return (struct traffic_packet){.time = TIME_NEVER, .receiver = TRAFFIC_NOBODY};
+    return (struct traffic_packet){.time = TIME_NEVER, .receiver = TRAFFIC_NONE};
 }
 
 static struct traffic_packet next_of_trace(const struct traffic *traffic,

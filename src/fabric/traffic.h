@@ -1,13 +1,13 @@
-/* Traffic: who sends how much to whom, and when. Pure: it knows neither links nor time but its own.
+/* Traffic: who sends how much to whom, and when. It depends neither on links nor on simulated time.
  *
- * A traffic is one demand on the fabric: a set of senders and receivers, a pattern that gives each
- * packet its destination, an arrival process that gives it its time, sizes and service levels. Each
- * sender draws from a stream of random numbers of its own, so that what it makes depends on nothing
- * but the seed: not on how fast the fabric takes it, nor on what others do. That is also why
- * packets that wait at a sender need no memory: the next one is drawn when the last has left.
+ * A traffic is a set of senders and receivers, a pattern that gives each packet its destination, an
+ * arrival process that gives it its time, sizes and service levels. Each sender draws from a random
+ * stream of its own, so that its packets depend only on the seed: not on the speed of the fabric,
+ * nor on other senders. Therefore packets that wait at a sender need no memory: the next one is
+ * drawn when the last one has left.
  *
- * Patterns (n members, numbered as listed): the collectives of parallel programs and what papers
- * on interconnection networks use. Where n is no power of two, the bit patterns are taken in the
+ * Patterns (n members, numbered as listed) are the collectives of parallel programs and the usual
+ * ones of papers on interconnection networks. If n is no power of two, the bit patterns use the
  * next power of two, and members whose destination does not exist, or is themselves, send nothing.
  */
 #ifndef WEFT_FABRIC_TRAFFIC_H
@@ -40,37 +40,38 @@ enum traffic_arrival {
     ARRIVAL_CONSTANT,  /* the same interval always, each sender with its own random phase */
     ARRIVAL_UNIFORM,   /* intervals between nothing and twice the mean, each as likely */
     ARRIVAL_BURSTY,    /* bursts of `burst` packets on average, back to back; pauses between */
-    ARRIVAL_SATURATED, /* always one more */
+    ARRIVAL_SATURATED, /* a packet is always ready */
     TRAFFIC_ARRIVALS,
 };
 extern const char *const traffic_pattern_names[TRAFFIC_PATTERNS]; /* "bit-reversal" … */
 extern const char *const traffic_arrival_names[TRAFFIC_ARRIVALS];
 
 enum { TRAFFIC_RANDOM_SL = 16, TRAFFIC_SIZES = 8, TRAFFIC_LARGEST_PAYLOAD = 4096 };
-#define TRAFFIC_NOBODY UINT32_MAX
+#define TRAFFIC_NONE UINT32_MAX
 
 struct traffic_size {
     uint32_t payload_bytes, weight;
 };
 struct traffic_trace_entry { /* sorted by sender, then time */
     uint64_t time;
-    uint32_t sender, receiver, payload_bytes; /* members */
+    uint32_t sender, receiver, payload_bytes; /* sender and receiver: members */
+    uint32_t order;                           /* position in the file, among equal times */
 };
 
 struct traffic {
     enum traffic_pattern pattern;
     enum traffic_arrival arrival;
     uint64_t interval_ps;       /* mean time between two packets of one sender */
-    uint64_t start_ps, stop_ps; /* nothing is made before or from then on */
+    uint64_t start_ps, stop_ps; /* no packet is made before start_ps or from stop_ps on */
     uint32_t hot, shift, burst;
     uint64_t hot_parts; /* of 2^32 */
     struct traffic_size sizes[TRAFFIC_SIZES];
     unsigned size_count;
     uint8_t sl; /* or TRAFFIC_RANDOM_SL: 0 … 15, each as likely */
     uint16_t p_key;
-    uint64_t limit_ps_per_8_bytes; /* static rate control: not faster than this; 0: no limit */
-    /* Reliable service: what is lost is sent again after `retry_ps`, at most `retries` times. The
-     * acknowledgements themselves are not modelled. 0: what is lost is lost. */
+    uint64_t limit_ps_per_8_bytes; /* static rate control; 0: no limit */
+    /* Reliable service: a lost packet is sent again after `retry_ps`, at most `retries` times.
+     * Acknowledgements are not modelled. 0: lost packets are not sent again. */
     uint64_t retry_ps;
     uint32_t retries;
     VEC(uint32_t) senders, receivers; /* end ports, as the fabric numbers them */
@@ -80,22 +81,22 @@ struct traffic {
 void traffic_init(struct traffic *traffic); /* uniform, Poisson, 256 bytes, SL 0, for ever */
 void traffic_copy(struct traffic *to, const struct traffic *from);
 void traffic_release(struct traffic *traffic);
-/* What does not fit together: no senders, a rate of nothing, patterns over unequal sets, … */
+/* Rejects contradictions: no senders, a rate of 0, patterns over unequal sets, … */
 int traffic_check(const struct traffic *traffic, struct err *err);
 /* "TIME SENDER RECEIVER BYTES" a line, as in "1.5us 0 3 256": times count from the traffic's start,
  * senders and receivers are members by number, so list them before. Sorts; packets of one sender at
  * one time stay in the file's order. '#' begins a comment. */
 int traffic_read_trace(struct traffic *traffic, const char *path, struct err *err);
 
-/* One sender's side. */
+/* The state of one sender. */
 struct traffic_source {
     struct rng rng;
-    uint64_t time; /* of the packet drawn last */
+    uint64_t time; /* time of the packet drawn last */
     uint32_t sender;
-    uint32_t self;    /* the receiver that is the sender itself, or TRAFFIC_NOBODY */
-    uint32_t partner; /* the receiver of all its packets, where the pattern gives it only one */
+    uint32_t self;    /* index of the sender among the receivers, or TRAFFIC_NONE */
+    uint32_t partner; /* the only receiver, if the pattern gives one */
     uint32_t turn;    /* next step of an all-to-all, next entry of a trace */
-    bool begun;       /* its first packet was drawn */
+    bool begun;       /* the first packet was drawn */
 };
 struct traffic_packet {
     uint64_t time;                    /* TIME_NEVER: no more */
@@ -105,12 +106,12 @@ struct traffic_packet {
 void traffic_source_init(struct traffic_source *source, const struct traffic *traffic,
                          uint32_t sender, uint64_t seed, uint64_t stream);
 /* The next packet of this sender; never earlier than the one before. For ARRIVAL_SATURATED the
- * times stand still at the start: the fabric takes the next whenever it can, and sees to the stop.
- * The packets of a burst all have the time of its first. The traffic must have passed its check. */
+ * times stay at the start: the fabric takes the next packet whenever it can, and stops it. All
+ * packets of a burst have the time of the first. The traffic must have passed its check. */
 struct traffic_packet traffic_draw(const struct traffic *traffic, struct traffic_source *source);
 
-/* Exponentially distributed with this mean, in integers only: same draw, same result everywhere.
- * What does not fit 64 bits is UINT64_MAX. */
+/* An exponentially distributed number with this mean, in integer arithmetic: the same draw gives
+ * the same result everywhere. Saturates at UINT64_MAX. */
 uint64_t traffic_exponential(struct rng *rng, uint64_t mean);
 
 #endif

@@ -1,4 +1,4 @@
-/* Between the parts of traffic: where a packet goes (patterns.c), when it is made (arrivals.c). */
+/* Shared by the files of traffic: destinations (patterns.c) and times (arrivals.c) of packets. */
 #ifndef WEFT_FABRIC_TRAFFIC_INTERNAL_H
 #define WEFT_FABRIC_TRAFFIC_INTERNAL_H
 
@@ -6,11 +6,11 @@
 
 /* Senders and receivers must be one list: the pattern is a mapping of its members. */
 bool pattern_maps_members(enum traffic_pattern pattern);
-/* Fills in what the pattern needs of a source; false if this sender has nobody to send to. */
+/* Initialises the pattern fields of a source; false if this sender has no receiver. */
 bool pattern_prepare(const struct traffic *traffic, struct traffic_source *source);
 uint32_t pattern_draw_receiver(const struct traffic *traffic, struct traffic_source *source);
 
-/* Moves source->time on to that of the next packet; TIME_NEVER if 64 bits do not hold it. */
+/* Advances source->time to the next packet; TIME_NEVER if 64 bits do not hold it. */
 void arrival_draw_time(const struct traffic *traffic, struct traffic_source *source);
 
 /* rng_below() for small bounds, without its two divisions (Lemire, "Fast random integer generation

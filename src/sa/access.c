@@ -118,7 +118,7 @@ static void build(struct access *access, const struct subnet *subnet)
         access->common[i] = NOT_COMPUTED;
 }
 
-void access_look(struct sa *sa)
+void access_update(struct sa *sa)
 {
     struct access *access = &sa->access;
     const struct subnet *subnet = sa->view.subnet;
@@ -131,7 +131,7 @@ void access_look(struct sa *sa)
     access->keys_generation = keys;
     access->subnet_generation = subnet->generation;
     access->view_generation = sa->view.generation;
-    groups_expel(sa);
+    groups_remove_excluded(sa);
     if (sa->index.guids.count)
         partition_groups_make(sa); /* a partition may have got its first member, or lost its last */
 }
@@ -251,17 +251,18 @@ bool access_partition_has_members(const struct sa *sa, unsigned partition)
     return false;
 }
 
-uint64_t access_asker(const struct sa *sa, const struct query *query)
+uint64_t access_requester(const struct sa *sa, const struct query *query)
 {
     return query_is_trusted(query) ? ACCESS_TRUSTED : sa_requester_guid(sa, query);
 }
 
-bool access_sees(const struct sa *sa, uint64_t asker, uint64_t port_guid)
+bool access_may_see(const struct sa *sa, uint64_t requester, uint64_t port_guid)
 {
-    return asker == ACCESS_TRUSTED || asker == port_guid || access_common_key(sa, asker, port_guid);
+    return requester == ACCESS_TRUSTED || requester == port_guid ||
+           access_common_key(sa, requester, port_guid);
 }
 
-bool access_sees_group(const struct sa *sa, const struct query *query, const struct group *group)
+bool access_may_see_group(const struct sa *sa, const struct query *query, const struct group *group)
 {
     return query_is_trusted(query) ||
            access_has_key(sa, sa_requester_guid(sa, query), group->p_key);

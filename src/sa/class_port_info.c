@@ -7,7 +7,7 @@
 
 void sa_redirect(struct sa *sa, const struct redirect *to)
 {
-    sa->elsewhere = to ? *to : (struct redirect){0};
+    sa->redirection = to ? *to : (struct redirect){0};
 }
 
 uint16_t class_port_info(struct sa *sa, const struct query *query, struct answer *answer)
@@ -34,8 +34,8 @@ uint16_t class_port_info(struct sa *sa, const struct query *query, struct answer
     wire_set(info, CLASS_PORT_INFO_RESP_TIME_VALUE, sa->config.response_time);
     wire_set(info, CLASS_PORT_INFO_REDIRECT_QP, 1);
     wire_set(info, CLASS_PORT_INFO_REDIRECT_Q_KEY, UINT32_C(0x80010000));
-    if (sa->elsewhere.lid)
-        redirect_write(&sa->elsewhere, info);
+    if (sa->redirection.lid)
+        redirect_write(&sa->redirection, info);
     wire_set(info, CLASS_PORT_INFO_TRAP_Q_KEY, UINT32_C(0x80010000));
     return STATUS_OK;
 }

@@ -38,21 +38,21 @@ bool matcher_accepts(const struct matcher *matcher, const uint8_t *record)
     return true;
 }
 
-bool wish_grant(const struct wish *wish, uint8_t *value)
+bool selection_apply(const struct selection *selection, uint8_t *value)
 {
-    if (!wish->given)
+    if (!selection->given)
         return true;
-    switch (wish->selector) {
-    case SELECT_GREATER: return *value > wish->value;
+    switch (selection->selector) {
+    case SELECT_GREATER: return *value > selection->value;
     case SELECT_LESS:
-        if (*value < wish->value)
+        if (*value < selection->value)
             return true;
-        *value = (uint8_t)(wish->value - 1);
-        return wish->value > 1;
+        *value = (uint8_t)(selection->value - 1);
+        return selection->value > 1;
     case SELECT_EXACTLY:
-        if (*value < wish->value)
+        if (*value < selection->value)
             return false;
-        *value = wish->value;
+        *value = selection->value;
         return true;
     case SELECT_BEST: return true;
     }
@@ -60,16 +60,16 @@ bool wish_grant(const struct wish *wish, uint8_t *value)
 }
 
 /* Rates have codes that do not follow their order. */
-bool wish_grant_rate(const struct wish *wish, uint8_t *rate)
+bool selection_apply_rate(const struct selection *selection, uint8_t *rate)
 {
-    if (!wish->given || wish->selector == SELECT_BEST)
+    if (!selection->given || selection->selector == SELECT_BEST)
         return true;
-    unsigned best = rate_order(*rate), wanted = rate_order(wish->value);
-    switch (wish->selector) {
+    unsigned best = rate_order(*rate), wanted = rate_order(selection->value);
+    switch (selection->selector) {
     case SELECT_GREATER: return best > wanted;
     case SELECT_LESS:
         if (best >= wanted)
-            *rate = rate_below(wish->value);
+            *rate = rate_below(selection->value);
         return wanted && *rate;
     default: return best == wanted;
     }

@@ -43,7 +43,7 @@ static const struct handler {
     RECORD(INFORM_INFO_RECORD, BY_GET | BY_TABLE, inform_info_records),
 };
 
-void sa_use_timeout(struct sa *sa, uint8_t subnet_timeout)
+void sa_set_subnet_timeout(struct sa *sa, uint8_t subnet_timeout)
 {
     sa->config.subnet_timeout = subnet_timeout;
 }
@@ -94,8 +94,8 @@ static void forget_queries(struct sa *sa)
     for (unsigned i = 0; i < LONG_QUERIES; i++)
         close_long_query(&sa->long_queries[i]);
     sa->busy_addresses.count = sa->busy_mads.count = sa->busy_taken = 0;
-    sa->reports.pending.count = sa->reports.taken = sa->reports.flying_count = 0;
-    sa->held.answers.count = sa->held.taken = 0;
+    sa->reports.pending.count = sa->reports.taken = sa->reports.in_flight_count = 0;
+    sa->deferred.answers.count = sa->deferred.taken = 0;
 }
 
 void sa_free(struct sa *sa)
@@ -109,11 +109,11 @@ void sa_free(struct sa *sa)
     vec_release(&sa->registry.services);
     vec_release(&sa->registry.subscriptions);
     vec_release(&sa->reports.pending);
-    vec_release(&sa->held.answers);
+    vec_release(&sa->deferred.answers);
     vec_release(&sa->busy_addresses);
     vec_release(&sa->busy_mads);
-    vec_release(&sa->asks);
-    map_release(&sa->forgotten);
+    vec_release(&sa->returned_ports);
+    map_release(&sa->expired_ports);
     mem_free(sa->long_queries);
     mem_free(sa->out.bytes);
     mem_free(sa);
@@ -127,21 +127,21 @@ static void report_changes(struct sa *sa, const struct path_index *before)
     for (size_t i = 0; i < before->guids.count; i++)
         if (map_get(&sa->index.by_guid, before->guids.items[i]) == MAP_NONE) {
             gid_set(gid, sa->config.prefix, before->guids.items[i]);
-            report_gid(sa, WIRE_ID_TRAP_GID_OUT_OF_SERVICE, gid);
+            report_change(sa, WIRE_ID_TRAP_GID_OUT_OF_SERVICE, gid, 0);
         }
     for (size_t i = 0; i < sa->index.guids.count; i++)
         if (map_get(&before->by_guid, sa->index.guids.items[i]) == MAP_NONE) {
             gid_set(gid, sa->config.prefix, sa->index.guids.items[i]);
-            report_gid(sa, WIRE_ID_TRAP_GID_IN_SERVICE, gid);
-            if (map_remove(&sa->forgotten, sa->index.guids.items[i]))
-                vec_push(&sa->asks, sa->index.guids.items[i]);
+            report_change(sa, WIRE_ID_TRAP_GID_IN_SERVICE, gid, 0);
+            if (map_remove(&sa->expired_ports, sa->index.guids.items[i]))
+                vec_push(&sa->returned_ports, sa->index.guids.items[i]);
         }
 }
 
-void sa_look(struct sa *sa, uint64_t now, const struct sa_view *view)
+void sa_update_view(struct sa *sa, uint64_t now, const struct sa_view *view)
 {
     bool served = sa->serves, same = served && view->generation == sa->view.generation;
-    uint16_t own_lid = registry_master(sa);
+    uint16_t own_lid = sa_registry_master(sa);
     sa->now = now;
     sa->view = *view;
     sa->serves = view->network != NULL;
@@ -149,11 +149,11 @@ void sa_look(struct sa *sa, uint64_t now, const struct sa_view *view)
         if (served) {
             forget_queries(sa);
             path_index_release(&sa->index);
-            sa->heritage = own_lid;
+            sa->registry_source_lid = own_lid;
         }
         return;
     }
-    access_look(sa);
+    access_update(sa);
     if (same)
         return;
     struct path_index before = sa->index;
@@ -163,16 +163,16 @@ void sa_look(struct sa *sa, uint64_t now, const struct sa_view *view)
         report_changes(sa, &before);
     partition_groups_make(sa);
     path_index_release(&before);
-    groups_forget_absent(sa);
-    subscriptions_forget_absent(sa);
-    subscriptions_readdress(sa);
+    groups_remove_absent(sa);
+    subscriptions_remove_absent(sa);
+    subscriptions_update_lids(sa);
 }
 
-bool sa_next_ask(struct sa *sa, uint64_t *guid)
+bool sa_next_reregistration(struct sa *sa, uint64_t *guid)
 {
-    if (!sa->asks.count)
+    if (!sa->returned_ports.count)
         return false;
-    *guid = sa->asks.items[--sa->asks.count];
+    *guid = sa->returned_ports.items[--sa->returned_ports.count];
     return true;
 }
 
@@ -195,6 +195,20 @@ uint32_t sa_next_end_port(const struct sa *sa, unsigned *lid)
         }
     }
     return SUBNET_NONE;
+}
+
+uint32_t sa_next_visible_port(const struct sa *sa, const struct query *query, unsigned named,
+                              unsigned *lid)
+{
+    uint64_t requester = access_requester(sa, query);
+    for (;;) {
+        uint32_t port = !query_has(query, 0) ? sa_next_end_port(sa, lid)
+                        : (*lid)++           ? SUBNET_NONE
+                                             : sa_port_at(sa, named);
+        if (port == SUBNET_NONE ||
+            access_may_see(sa, requester, sa->view.subnet->ports.items[port].guid))
+            return port;
+    }
 }
 
 uint64_t sa_requester_guid(const struct sa *sa, const struct query *query)
@@ -222,7 +236,7 @@ bool sa_is_lost(struct sa *sa, uint64_t guid, uint64_t *absent_since)
     if (sa->now < until && until < sa->registrations_due)
         sa->registrations_due = until;
     if (sa->now >= until)
-        map_set(&sa->forgotten, guid, 1);
+        map_set(&sa->expired_ports, guid, 1);
     return sa->now >= until;
 }
 
@@ -420,30 +434,26 @@ static void redirect(struct sa *sa, const struct query *query)
     sa->out.used = MAD_BYTES;
 }
 
-/* True: there is an answer; false: silence, or later. */
-static bool attend(struct sa *sa, struct query *query, struct sa_message *message)
+/* True if there is an answer now; false if there is none, or it comes later. */
+static bool process_query(struct sa *sa, struct query *query, struct sa_message *message)
 {
     uint16_t status;
     const struct handler *handler = find_handler(query, &status);
+    bool is_long = handler && handler->handle == path_records && path_query_is_long(sa, query);
     if (!sa_requester_guid(sa, query)) {
         sa->counts.dropped++;
-    } else if (sa->elsewhere.lid) {
+        return false;
+    }
+    if (sa->redirection.lid) {
         redirect(sa, query);
-        hand_out(sa, query, message);
-        return true;
     } else if (!handler) {
         sa->counts.refusals++;
         refuse(&sa->out, query, status);
-        hand_out(sa, query, message);
-        return true;
-    } else if ((handler->handle == path_records && path_query_is_long(sa, query)) ||
-               deferred_is_full(sa, query)) {
-        if (handler->handle == path_records && open_long_query(sa, query, handler))
+    } else if (is_long || deferred_is_full(sa, query)) {
+        if (is_long && open_long_query(sa, query, handler))
             return false;
         sa->counts.busy++;
         refuse(&sa->out, query, STATUS_BUSY);
-        hand_out(sa, query, message);
-        return true;
     } else {
         answer_begin(sa, &sa->out, handler);
         status = handler->handle(sa, query, &sa->out);
@@ -451,10 +461,9 @@ static bool attend(struct sa *sa, struct query *query, struct sa_message *messag
         finish(sa, &sa->out, query, handler, status);
         if (deferred_keep(sa, query))
             return false;
-        hand_out(sa, query, message);
-        return true;
     }
-    return false;
+    hand_out(sa, query, message);
+    return true;
 }
 
 static bool next_long_answer(struct sa *sa, struct sa_message *message)
@@ -535,8 +544,8 @@ void sa_receive(struct sa *sa, uint64_t now, const struct sa_message *message)
         reports_receive(sa, message);
     } else if (!question || (key && key != sa->config.key)) {
         sa->counts.dropped++;
-    } else if (own && method == METHOD_GET_TABLE && key && !sa->elsewhere.lid) {
-        sync_ask(sa, message);
+    } else if (own && method == METHOD_GET_TABLE && key && !sa->redirection.lid) {
+        sync_receive_request(sa, message);
     } else {
         sa->counts.queries++;
         if (!queue_put(&sa->queue, &sa->config, message))
@@ -572,8 +581,8 @@ void sa_expire(struct sa *sa, uint64_t now)
     sa->registrations_due = TIME_NEVER;
     services_expire(sa);
     if (sa->serves) {
-        groups_forget_absent(sa);
-        subscriptions_forget_absent(sa);
+        groups_remove_absent(sa);
+        subscriptions_remove_absent(sa);
     }
 }
 
@@ -610,7 +619,7 @@ bool sa_next_output(struct sa *sa, uint64_t now, struct sa_message *message)
         return true;
     while (sa->budget > 0 && queue_take(&sa->queue, &query)) {
         sa->budget -= ANSWER_WORK;
-        bool answered = attend(sa, &query, message);
+        bool answered = process_query(sa, &query, message);
         mem_free(query.more);
         if (answered)
             return true;

@@ -1,14 +1,12 @@
-/* Answers that wait until what they say is safe.
+/* Answers that are deferred until the registration is durable.
  *
- * Who is told that it has joined relies on it: it does not ask again when managers change. So the
- * answer to a Set or Delete waits until everything registered so far is where a manager's death
- * cannot reach it: in the owner's file (if it keeps one, and says so with sa_kept()), and at every
- * standby that is in step with us, which says so by asking for what comes after (sync.c). One
- * writing and one telling serve all answers that wait, so that a storm of joins costs few of them.
+ * A client that is told that it has joined does not register again after a failover. So the answer
+ * to a Set or Delete waits until all registrations so far are in the owner's file (if it keeps one;
+ * it reports saves with sa_registrations_saved()) and at every standby in sync, which confirms them
+ * by its next poll (sync.c). One save and one poll serve all waiting answers.
  *
- * A standby that does not ask again within PATIENCE does not count until it does, and no answer
- * waits for longer than that: an administration whose disk hangs still administers. Questions that
- * change nothing never wait. */
+ * A standby that does not poll within `patience` is not in sync until it does. No answer waits for
+ * longer than `patience`, so a disk that hangs does not stop the SA. Queries never wait. */
 #include "sa/internal.h"
 
 static const uint64_t patience = 100 * NS_PER_MS;
@@ -18,18 +16,18 @@ static bool covers(const struct sa_generations *known, const struct sa_generatio
     return known->groups >= needed->groups && known->others >= needed->others;
 }
 
-static bool is_in_step(const struct sa *sa, const struct watcher *watcher)
+static bool is_in_step(const struct sa *sa, const struct standby *standby)
 {
-    return watcher->instance == sa->config.instance &&
-           (watcher->waits || sa->now < watcher->told + patience);
+    return standby->instance == sa->config.instance &&
+           (standby->waits || sa->now < standby->told + patience);
 }
 
 static bool is_safe(const struct sa *sa, const struct sa_generations *needed)
 {
-    if (sa->held.journaled && !covers(&sa->held.kept, needed))
+    if (sa->deferred.journaled && !covers(&sa->deferred.kept, needed))
         return false;
-    for (unsigned i = 0; i < WATCHERS; i++)
-        if (is_in_step(sa, &sa->watchers[i]) && !covers(&sa->watchers[i].since, needed))
+    for (unsigned i = 0; i < STANDBYS; i++)
+        if (is_in_step(sa, &sa->standbys[i]) && !covers(&sa->standbys[i].since, needed))
             return false;
     return true;
 }
@@ -41,12 +39,13 @@ static bool may_wait(const struct query *query)
 
 bool deferred_is_full(const struct sa *sa, const struct query *query)
 {
-    return may_wait(query) && sa->held.answers.count - sa->held.taken >= sa->config.queue_limit;
+    return may_wait(query) &&
+           sa->deferred.answers.count - sa->deferred.taken >= sa->config.queue_limit;
 }
 
 bool deferred_keep(struct sa *sa, const struct query *query)
 {
-    struct deferred_answers *held = &sa->held;
+    struct deferred_answers *held = &sa->deferred;
     struct deferred_answer answer = {.address = query->address,
                                      .after = sa_registry_generations(sa),
                                      .until = sa->now + patience};
@@ -60,7 +59,7 @@ bool deferred_keep(struct sa *sa, const struct query *query)
 
 bool deferred_next(struct sa *sa, struct sa_message *message)
 {
-    struct deferred_answers *held = &sa->held;
+    struct deferred_answers *held = &sa->deferred;
     if (held->taken == held->answers.count)
         return false;
     const struct deferred_answer *answer = &held->answers.items[held->taken];
@@ -69,39 +68,39 @@ bool deferred_next(struct sa *sa, struct sa_message *message)
     memcpy(held->mad, answer->mad, MAD_BYTES);
     *message =
         (struct sa_message){.address = answer->address, .data = held->mad, .bytes = MAD_BYTES};
-    held->taken = vec_forget(&held->answers, held->taken + 1);
+    held->taken = vec_drop_taken(&held->answers, held->taken + 1);
     return true;
 }
 
 uint64_t deferred_deadline(const struct sa *sa)
 {
-    const struct deferred_answers *held = &sa->held;
+    const struct deferred_answers *held = &sa->deferred;
     if (held->taken == held->answers.count)
         return TIME_NEVER;
     const struct deferred_answer *answer = &held->answers.items[held->taken];
     return is_safe(sa, &answer->after) ? 0 : answer->until;
 }
 
-bool deferred_for(const struct sa *sa, const struct watcher *watcher)
+bool deferred_awaits(const struct sa *sa, const struct standby *standby)
 {
-    const struct deferred_answers *held = &sa->held;
-    return held->taken < held->answers.count && is_in_step(sa, watcher);
+    const struct deferred_answers *held = &sa->deferred;
+    return held->taken < held->answers.count && is_in_step(sa, standby);
 }
 
-void sa_keep_registrations(struct sa *sa, bool kept)
+void sa_await_saves(struct sa *sa, bool kept)
 {
-    sa->held.journaled = kept;
-    sa->held.kept = sa_registry_generations(sa);
+    sa->deferred.journaled = kept;
+    sa->deferred.kept = sa_registry_generations(sa);
 }
 
-bool sa_waits_for_keeping(const struct sa *sa)
+bool sa_waits_for_save(const struct sa *sa)
 {
-    const struct deferred_answers *held = &sa->held;
+    const struct deferred_answers *held = &sa->deferred;
     return held->journaled && held->taken < held->answers.count &&
            !covers(&held->kept, &held->answers.items[held->answers.count - 1].after);
 }
 
-void sa_kept(struct sa *sa, const struct sa_generations *generations)
+void sa_registrations_saved(struct sa *sa, const struct sa_generations *generations)
 {
-    sa->held.kept = *generations;
+    sa->deferred.kept = *generations;
 }

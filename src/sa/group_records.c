@@ -156,7 +156,7 @@ static void look_up(const struct sa *sa, const struct query *query, struct answe
         const struct group *group = sa->registry.groups.all.items[i];
         uint8_t record[WIRE_BYTES_MC_MEMBER_RECORD] = {0};
         fill_record(group, record);
-        if (!access_sees_group(sa, query, group) || !matcher_accepts(&of_group, record) ||
+        if (!access_may_see_group(sa, query, group) || !matcher_accepts(&of_group, record) ||
             !values_fit(query, group))
             continue;
         if (query_is_trusted(query))
@@ -234,14 +234,14 @@ static bool settle_values(const struct sa *sa, const struct query *query, struct
     unsigned wanted = (unsigned)wire_get(data, MC_MEMBER_RECORD_MTU);
     unsigned mtu = settle(query, GROUP_MTU_SELECTOR, GROUP_MTU, MC_MEMBER_RECORD_MTU_SELECTOR,
                           wanted, wanted ? wanted - 1 : 0, port.mtu);
-    struct wish life = {
+    struct selection life = {
         .given = query_has(query, GROUP_LIFE_SELECTOR) && query_has(query, GROUP_LIFE),
         .selector = (enum selector)wire_get(data, MC_MEMBER_RECORD_PACKET_LIFE_TIME_SELECTOR),
         .value = (uint8_t)wire_get(data, MC_MEMBER_RECORD_PACKET_LIFE_TIME)};
     group->mtu = (uint8_t)mtu;
     group->life_time = sa->config.subnet_timeout;
     /* How long packets live is the subnet's business: a wish for more is granted by that. */
-    wish_grant(&life, &group->life_time);
+    selection_apply(&life, &group->life_time);
     return mtu >= MTU_LEAST && mtu <= MTU_MOST && settle_rate(query, port.rate, &group->rate);
 }
 
@@ -288,11 +288,11 @@ static uint16_t create(struct sa *sa, const struct query *query, uint64_t guid,
     if (!group.mlid)
         return STATUS_SA_NO_RESOURCES;
     *result = groups_add(&sa->registry.groups, &group);
-    report_group(sa, WIRE_ID_TRAP_GROUP_CREATED, &group);
+    report_change(sa, WIRE_ID_TRAP_GROUP_CREATED, group.mgid, group.p_key);
     return STATUS_OK;
 }
 
-void groups_end_deserted(struct sa *sa, struct group *group)
+void groups_remove_if_unused(struct sa *sa, struct group *group)
 {
     if (group_has_full_member(group))
         return;
@@ -300,7 +300,7 @@ void groups_end_deserted(struct sa *sa, struct group *group)
         groups_leave(&sa->registry.groups, group, group->members.items[0].guid, 0xF);
     if (group->permanent)
         return;
-    report_group(sa, WIRE_ID_TRAP_GROUP_DELETED, group);
+    report_change(sa, WIRE_ID_TRAP_GROUP_DELETED, group->mgid, group->p_key);
     groups_remove(&sa->registry.groups, group);
 }
 
@@ -336,7 +336,7 @@ static uint16_t join(struct sa *sa, const struct query *query, struct answer *an
     struct group *group =
         groups_find(&sa->registry.groups, wire_bytes_const(data, MC_MEMBER_RECORD_MGID));
     uint16_t status = STATUS_OK;
-    if (map_get(&sa->index.by_guid, guid) == MAP_NONE || !access_sees(sa, requester, guid))
+    if (map_get(&sa->index.by_guid, guid) == MAP_NONE || !access_may_see(sa, requester, guid))
         return STATUS_SA_BAD_REQUEST;
     if (!group)
         status = create(sa, query, guid, &group);
@@ -344,7 +344,7 @@ static uint16_t join(struct sa *sa, const struct query *query, struct answer *an
         return status;
     if (!can_join(sa, query, group, guid)) {
         if (!group->members.count)
-            groups_end_deserted(sa, group); /* made in vain */
+            groups_remove_if_unused(sa, group); /* made in vain */
         return STATUS_SA_BAD_REQUEST;
     }
     groups_join(&sa->registry.groups, group,
@@ -376,7 +376,7 @@ static uint16_t leave(struct sa *sa, const struct query *query, struct answer *a
     fill_member(member, record);
     wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, member->join_state & ~states);
     groups_leave(&sa->registry.groups, group, guid, states);
-    groups_end_deserted(sa, group);
+    groups_remove_if_unused(sa, group);
     return STATUS_OK;
 }
 
@@ -392,32 +392,39 @@ uint16_t group_records(struct sa *sa, const struct query *query, struct answer *
     return STATUS_OK;
 }
 
-void groups_forget_absent(struct sa *sa)
+typedef bool member_test(struct sa *sa, const struct group *group, struct group_member *member);
+
+static bool is_absent(struct sa *sa, const struct group *group, struct group_member *member)
 {
-    struct groups *groups = &sa->registry.groups;
-    for (size_t i = groups->all.count; i-- > 0;) {
-        struct group *group = groups->all.items[i];
-        size_t before = group->members.count;
-        for (size_t j = group->members.count; j-- > 0;) {
-            struct group_member *member = &group->members.items[j];
-            if (sa_is_lost(sa, member->guid, &member->absent_since))
-                groups_leave(groups, group, member->guid, 0xF);
-        }
-        if (group->members.count != before)
-            groups_end_deserted(sa, group);
-    }
+    (void)group;
+    return sa_is_lost(sa, member->guid, &member->absent_since);
 }
 
-void groups_expel(struct sa *sa)
+static bool is_excluded(struct sa *sa, const struct group *group, struct group_member *member)
+{
+    return access_lost_key(sa, member->guid, group->p_key);
+}
+
+static void remove_members(struct sa *sa, member_test *test)
 {
     struct groups *groups = &sa->registry.groups;
     for (size_t i = groups->all.count; i-- > 0;) {
         struct group *group = groups->all.items[i];
         size_t before = group->members.count;
         for (size_t j = group->members.count; j-- > 0;)
-            if (access_lost_key(sa, group->members.items[j].guid, group->p_key))
+            if (test(sa, group, &group->members.items[j]))
                 groups_leave(groups, group, group->members.items[j].guid, 0xF);
         if (group->members.count != before)
-            groups_end_deserted(sa, group);
+            groups_remove_if_unused(sa, group);
     }
+}
+
+void groups_remove_absent(struct sa *sa)
+{
+    remove_members(sa, is_absent);
+}
+
+void groups_remove_excluded(struct sa *sa)
+{
+    remove_members(sa, is_excluded);
 }

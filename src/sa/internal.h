@@ -1,4 +1,4 @@
-/* What the administration's files share. */
+/* Declarations shared by the files of the SA. */
 #ifndef WEFT_SA_INTERNAL_H
 #define WEFT_SA_INTERNAL_H
 
@@ -6,8 +6,6 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "sa/sa.h"
-
-/* The subnet prefix: the one that ports have from the start. */
 
 /* ---- queries and answers ---- */
 
@@ -108,14 +106,14 @@ void matcher_init(struct matcher *matcher, const struct component *components, u
 bool matcher_accepts(const struct matcher *matcher, const uint8_t *record);
 
 enum selector { SELECT_GREATER, SELECT_LESS, SELECT_EXACTLY, SELECT_BEST };
-struct wish { /* a selector and its value */
+struct selection { /* a selector and its value */
     bool given;
     enum selector selector;
     uint8_t value;
 };
 /* What a path of this best value can be used with under the wish; false: not at all. */
-bool wish_grant(const struct wish *wish, uint8_t *value);
-bool wish_grant_rate(const struct wish *wish, uint8_t *rate);
+bool selection_apply(const struct selection *selection, uint8_t *value);
+bool selection_apply_rate(const struct selection *selection, uint8_t *rate);
 
 /* ---- rate.c ---- */
 
@@ -138,21 +136,23 @@ struct access {
     uint16_t *common;            /* by two sets: the first one's key; NULL: there are too many */
     uint64_t keys_generation, subnet_generation, view_generation; /* that it was made from */
 };
-void access_look(struct sa *sa); /* whenever the subnet may have changed */
+void access_update(struct sa *sa); /* whenever the subnet may have changed */
 void access_release(struct access *access);
 /* Whether it is a member, full or limited, of this key's partition. */
 bool access_has_key(const struct sa *sa, uint64_t port_guid, unsigned p_key);
 bool access_partition_has_members(const struct sa *sa, unsigned partition);
-/* Whether it is out of this key's partition for good: it has not got the key, nor will it get it.
- * Tables that are still to be read or written do not count. */
+/* True if neither the known nor the wanted P_Key table of the port has this key's partition. False
+ * while a table is still to be read or written. */
 bool access_lost_key(const struct sa *sa, uint64_t port_guid, unsigned p_key);
-/* Whether the two may talk in this key's partition. */
+/* True if both ports are members of this key's partition and one is a full member. */
 bool access_shares_key(const struct sa *sa, uint64_t one_guid, uint64_t other_guid, unsigned p_key);
-/* Who asks, as access_sees() knows it: the port, or somebody who has the SM_Key and sees all. */
+/* The requester for access_may_see(): its port GUID, or ACCESS_TRUSTED if the query has the SM_Key.
+ */
 #define ACCESS_TRUSTED UINT64_MAX
-uint64_t access_asker(const struct sa *sa, const struct query *query);
-bool access_sees(const struct sa *sa, uint64_t asker, uint64_t port_guid);
-bool access_sees_group(const struct sa *sa, const struct query *query, const struct group *group);
+uint64_t access_requester(const struct sa *sa, const struct query *query);
+bool access_may_see(const struct sa *sa, uint64_t requester, uint64_t port_guid);
+bool access_may_see_group(const struct sa *sa, const struct query *query,
+                          const struct group *group);
 /* The first one's key of a partition in which they may talk; 0: there is none. */
 unsigned access_common_key(const struct sa *sa, uint64_t one_guid, uint64_t other_guid);
 /* A block of 32 keys of an end port, or of one that enforces; false if there is none of this
@@ -203,7 +203,7 @@ struct subscription {
     uint64_t changed;
 };
 
-/* All that must outlive the process: it can be written down and read back as it is. */
+/* The persistent state of the SA. */
 struct registry {
     struct groups groups;
     VEC(struct service) services;
@@ -213,8 +213,8 @@ struct registry {
     uint64_t removed;    /* the generation when one of them last went */
 };
 
-/* A standby that waits for news. */
-struct watcher {
+/* A standby that polls this master. */
+struct standby {
     bool waits;
     uint64_t asked, told, not_before;
     struct sa_address address;
@@ -222,14 +222,14 @@ struct watcher {
     struct sa_generations since;
     uint8_t mad[MAD_BYTES];
 };
-enum { WATCHERS = 8 };
-/* A standby that we are. */
-struct follower {
+enum { STANDBYS = 8 };
+/* Replication state of this standby. */
+struct sync_client {
     bool active;
     uint16_t master;             /* its LID */
     struct redirect_trail trail; /* from there to where its registrations are */
-    bool sent_away;              /* in vain; said once for each master */
-    struct err trouble;          /* not told yet if it has a message */
+    bool redirect_failed;        /* in vain; said once for each master */
+    struct err error;            /* not told yet if it has a message */
     uint64_t instance;           /* of it, and what we have of its; 0: nothing */
     struct sa_generations have;
     uint64_t next_at; /* when to ask (again) */
@@ -262,8 +262,8 @@ enum { REPORT_WINDOW = 128 };
 struct reports {
     VEC(struct report) pending; /* in the order in which they were made */
     size_t taken;               /* of them */
-    struct report flying[REPORT_WINDOW];
-    unsigned flying_count;
+    struct report in_flight[REPORT_WINDOW];
+    unsigned in_flight_count;
     uint32_t next_tid;
 };
 
@@ -271,8 +271,8 @@ struct sa {
     struct sa_config config;
     uint64_t guid;
     struct sa_view view;
-    bool serves;               /* there is a network */
-    struct redirect elsewhere; /* where we sit instead; LID 0: here */
+    bool serves;                 /* there is a network */
+    struct redirect redirection; /* where we sit instead; LID 0: here */
     struct path_index index;
     struct access access;
     struct query_queue queue;
@@ -288,12 +288,12 @@ struct sa {
     uint64_t registrations_due; /* when a lease or an absence ends next */
     struct answer out;          /* the message that was handed out last */
     uint8_t report_mad[MAD_BYTES];
-    struct watcher watchers[WATCHERS];
-    struct follower follower;
-    struct deferred_answers held;
-    uint16_t heritage;    /* LID of the master whose registrations these are; 0: nobody's */
-    struct map forgotten; /* GUIDs of ports whose registrations were given up … */
-    VEC(uint64_t) asks;   /* … and that came back */
+    struct standby standbys[STANDBYS];
+    struct sync_client sync;
+    struct deferred_answers deferred;
+    uint16_t registry_source_lid; /* LID of the master whose registrations these are; 0: nobody's */
+    struct map expired_ports;     /* GUIDs of ports whose registrations were given up … */
+    VEC(uint64_t) returned_ports; /* … and that came back */
     struct sa_counts counts;
 };
 
@@ -314,7 +314,11 @@ void answer_text(struct sa *sa, const struct query *query, const struct text *te
 /* End ports in the order of their base LIDs: the first one at or after *lid, which is left behind
  * it. SUBNET_NONE: no more. */
 uint32_t sa_next_end_port(const struct sa *sa, unsigned *lid);
-/* The port that asks; 0 if its LID is nobody's. */
+/* The end port with the LID `named` if the query has component 0 (the LID), else the next end port,
+ * as above; only ports that the requester may see. */
+uint32_t sa_next_visible_port(const struct sa *sa, const struct query *query, unsigned named,
+                              unsigned *lid);
+/* The GUID of the requesting port; 0 if no port has its LID. */
 uint64_t sa_requester_guid(const struct sa *sa, const struct query *query);
 bool sa_is_local_prefix(const struct sa *sa, uint64_t prefix);
 /* Whether a registered port has been away for too long; notes since when it is away. */
@@ -343,9 +347,11 @@ bool path_query_is_long(const struct sa *sa, const struct query *query);
 void partition_groups_make(struct sa *sa);
 
 /* group_records.c */
-void groups_end_deserted(struct sa *sa, struct group *group); /* unless somebody keeps it alive */
-void groups_forget_absent(struct sa *sa);
-void groups_expel(struct sa *sa); /* members that are not in the group's partition any more */
+void groups_remove_if_unused(struct sa *sa,
+                             struct group *group); /* unless somebody keeps it alive */
+void groups_remove_absent(struct sa *sa);
+void groups_remove_excluded(
+    struct sa *sa); /* members that are not in the group's partition any more */
 
 /* services.c, subscriptions.c */
 void services_expire(struct sa *sa);
@@ -353,12 +359,12 @@ void service_put(struct sa *sa, const struct service *service);
 /* When a lease ends that has so many seconds left. One of UINT32_MAX or more never ends. */
 uint64_t service_lease_end(const struct sa *sa, uint64_t seconds);
 void service_drop(struct sa *sa, struct service *service);
-void subscriptions_forget_absent(struct sa *sa);
+void subscriptions_remove_absent(struct sa *sa);
 /* LIDs of subscribers may be others than they were. */
-void subscriptions_readdress(struct sa *sa);
+void subscriptions_update_lids(struct sa *sa);
 void subscription_put(struct sa *sa, const struct subscription *subscription);
 void subscription_drop(struct sa *sa, struct subscription *subscription);
-struct subscription *subscription_numbered(struct sa *sa, uint32_t number);
+struct subscription *subscription_find(struct sa *sa, uint32_t number);
 
 /* persist.c, persist_read.c */
 struct registry_header { /* what weft says of the whole */
@@ -374,16 +380,13 @@ struct registry_source {
     uint64_t wall_s;
     bool (*accept)(const struct sa *sa, const struct registry_header *header); /* or NULL */
 };
-void registry_print(const struct sa *sa, uint64_t wall_s, const struct sa_generations *since,
-                    struct text *out);
 int registry_read(struct sa *sa, const struct registry_source *source,
                   struct registry_header *header, struct err *err);
 void registry_clear(struct sa *sa);
 
 /* sync.c */
 enum { SA_ATTRIBUTE_REGISTRATIONS = 0xFF57 };
-uint16_t registry_master(const struct sa *sa);
-void sync_ask(struct sa *sa, const struct sa_message *message);
+void sync_receive_request(struct sa *sa, const struct sa_message *message);
 void sync_receive(struct sa *sa, const struct sa_message *message);
 uint64_t sync_deadline(const struct sa *sa);
 bool sync_next(struct sa *sa, struct sa_message *message);
@@ -395,13 +398,15 @@ bool deferred_is_full(const struct sa *sa, const struct query *query);
 bool deferred_keep(struct sa *sa, const struct query *query);
 bool deferred_next(struct sa *sa, struct sa_message *message);
 uint64_t deferred_deadline(const struct sa *sa);
-/* Whether answers may wait for this standby. */
-bool deferred_for(const struct sa *sa, const struct watcher *watcher);
+/* True if answers wait and this standby is in sync. */
+bool deferred_awaits(const struct sa *sa, const struct standby *standby);
 
 /* reports.c */
-/* Tells subscribers of 64 to 67: a GID that came or went, a group made or deleted. */
-void report_gid(struct sa *sa, unsigned trap, const uint8_t gid[16]);
-void report_group(struct sa *sa, unsigned trap, const struct group *group);
+/* Reports traps 64 to 67: a GID in or out of service, a group created or deleted. p_key: of the
+ * group; 0: none. */
+void report_change(struct sa *sa, unsigned trap, const uint8_t gid[16], unsigned p_key);
+/* Fills in the header of an SA request of ours. */
+void request_begin(uint8_t mad[MAD_BYTES], unsigned method, uint32_t tid, unsigned attribute);
 void report_notice(struct sa *sa, const uint8_t *notice);
 void reports_receive(struct sa *sa, const struct sa_message *message);
 void reports_expire(struct sa *sa);

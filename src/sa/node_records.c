@@ -9,21 +9,9 @@
         .bit = 64                                                                                  \
     }
 
-/* End ports that the query can mean: the one with the LID that it names, or all. Begins with *lid
- * of 0. */
-static uint32_t next_meant(const struct sa *sa, const struct query *query, unsigned named,
-                           unsigned *lid)
-{
-    if (!query_has(query, 0))
-        return sa_next_end_port(sa, lid);
-    if ((*lid)++)
-        return SUBNET_NONE;
-    return sa_port_at(sa, named);
-}
-
 static bool may_see(const struct sa *sa, const struct query *query, uint32_t port)
 {
-    return access_sees(sa, access_asker(sa, query), sa->view.subnet->ports.items[port].guid);
+    return access_may_see(sa, access_requester(sa, query), sa->view.subnet->ports.items[port].guid);
 }
 
 /* ---- NodeRecord ---- */
@@ -76,10 +64,10 @@ uint16_t node_records(struct sa *sa, const struct query *query, struct answer *a
     unsigned named = (unsigned)wire_get(query_data(query), NODE_RECORD_LID), lid = 0;
     struct matcher matcher;
     matcher_init(&matcher, node_components, query_mask(query), query_data(query));
-    for (uint32_t port; (port = next_meant(sa, query, named, &lid)) != SUBNET_NONE;) {
+    for (uint32_t port; (port = sa_next_visible_port(sa, query, named, &lid)) != SUBNET_NONE;) {
         uint8_t *record = answer_add(answer);
         fill_node_record(sa, port, record);
-        if (!may_see(sa, query, port) || !matcher_accepts(&matcher, record))
+        if (!matcher_accepts(&matcher, record))
             answer_drop(answer);
     }
     return STATUS_OK;
@@ -201,10 +189,8 @@ uint16_t port_info_records(struct sa *sa, const struct query *query, struct answ
     struct matcher matcher;
     matcher_init(&matcher, port_components, read_capabilities(query, &capabilities),
                  query_data(query));
-    for (uint32_t end; (end = next_meant(sa, query, named, &lid)) != SUBNET_NONE;) {
+    for (uint32_t end; (end = sa_next_visible_port(sa, query, named, &lid)) != SUBNET_NONE;) {
         const struct subnet_node *node = &subnet->nodes.items[subnet->ports.items[end].node];
-        if (!may_see(sa, query, end))
-            continue;
         if (node->kind != SUBNET_SWITCH)
             add_port_record(sa, query, end, end, &matcher, &capabilities, answer);
         else
@@ -221,9 +207,9 @@ uint16_t switch_info_records(struct sa *sa, const struct query *query, struct an
 {
     const struct subnet *subnet = sa->view.subnet;
     unsigned named = (unsigned)wire_get(query_data(query), SWITCH_INFO_RECORD_LID), lid = 0;
-    for (uint32_t end; (end = next_meant(sa, query, named, &lid)) != SUBNET_NONE;) {
+    for (uint32_t end; (end = sa_next_visible_port(sa, query, named, &lid)) != SUBNET_NONE;) {
         const struct subnet_node *node = &subnet->nodes.items[subnet->ports.items[end].node];
-        if (node->kind != SUBNET_SWITCH || !may_see(sa, query, end))
+        if (node->kind != SUBNET_SWITCH)
             continue;
         uint8_t *record = answer_add(answer);
         wire_set(record, SWITCH_INFO_RECORD_LID, subnet->ports.items[end].lid);
@@ -267,10 +253,8 @@ uint16_t link_records(struct sa *sa, const struct query *query, struct answer *a
     unsigned named = (unsigned)wire_get(query_data(query), LINK_RECORD_FROM_LID), lid = 0;
     struct matcher matcher;
     matcher_init(&matcher, link_components, query_mask(query), query_data(query));
-    for (uint32_t end; (end = next_meant(sa, query, named, &lid)) != SUBNET_NONE;) {
+    for (uint32_t end; (end = sa_next_visible_port(sa, query, named, &lid)) != SUBNET_NONE;) {
         const struct subnet_node *node = &subnet->nodes.items[subnet->ports.items[end].node];
-        if (!may_see(sa, query, end))
-            continue;
         if (node->kind != SUBNET_SWITCH)
             add_link(sa, query, end, &matcher, answer);
         else
@@ -297,10 +281,10 @@ uint16_t manager_records(struct sa *sa, const struct query *query, struct answer
     unsigned named = (unsigned)wire_get(query_data(query), SM_INFO_RECORD_LID), lid = 0;
     struct matcher matcher;
     matcher_init(&matcher, manager_components, query_mask(query), query_data(query));
-    for (uint32_t port; (port = next_meant(sa, query, named, &lid)) != SUBNET_NONE;) {
+    for (uint32_t port; (port = sa_next_visible_port(sa, query, named, &lid)) != SUBNET_NONE;) {
         const struct subnet_port *end = &subnet->ports.items[port];
         bool own = port == subnet->own_port;
-        if ((!own && !end->manager) || !may_see(sa, query, port))
+        if (!own && !end->manager)
             continue;
         uint8_t *record = answer_add(answer), *info = record + SM_INFO_RECORD_AT_SM_INFO;
         wire_set(record, SM_INFO_RECORD_LID, end->lid);
@@ -321,11 +305,9 @@ uint16_t guid_info_records(struct sa *sa, const struct query *query, struct answ
     enum { BLOCK = 1, GUIDS_A_BLOCK = 8 };
     const uint8_t *wanted = query_data(query);
     unsigned named = (unsigned)wire_get(wanted, GUID_INFO_RECORD_LID), lid = 0;
-    for (uint32_t port; (port = next_meant(sa, query, named, &lid)) != SUBNET_NONE;) {
+    for (uint32_t port; (port = sa_next_visible_port(sa, query, named, &lid)) != SUBNET_NONE;) {
         const struct subnet_port *end = &sa->view.subnet->ports.items[port];
         unsigned capacity = (unsigned)wire_get(end->info, PORT_INFO_GUID_CAP);
-        if (!may_see(sa, query, port))
-            continue;
         for (unsigned block = 0; block * GUIDS_A_BLOCK < capacity; block++) {
             if (query_has(query, BLOCK) && wire_get(wanted, GUID_INFO_RECORD_BLOCK) != block)
                 continue;

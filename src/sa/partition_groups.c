@@ -61,7 +61,7 @@ static void release_others(struct sa *sa, const struct map *named)
         if (!group->permanent || map_get(named, group->mlid) != MAP_NONE)
             continue;
         group->permanent = false;
-        groups_end_deserted(sa, group);
+        groups_remove_if_unused(sa, group);
     }
 }
 
@@ -93,7 +93,7 @@ void partition_groups_make(struct sa *sa)
     }
 }
 
-void sa_use_partitions(struct sa *sa, const struct partitions *partitions)
+void sa_set_partitions(struct sa *sa, const struct partitions *partitions)
 {
     sa->config.partitions = partitions;
     if (sa->serves)

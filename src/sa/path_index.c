@@ -62,14 +62,14 @@ static uint64_t groups_of(const struct sa_view *view, uint64_t guid, unsigned li
 {
     const struct subnet *subnet = view->subnet;
     uint32_t port = lid < LFT_ENTRIES ? subnet->by_lid[lid] : SUBNET_NONE;
-    struct qos_party party = {.port_guid = guid};
+    struct qos_endpoint endpoint = {.port_guid = guid};
     if (port != SUBNET_NONE) {
         const struct subnet_node *node = &subnet->nodes.items[subnet->ports.items[port].node];
-        party.type = node->kind;
-        party.description = node->description;
-        party.self = port == subnet->own_port;
+        endpoint.type = node->kind;
+        endpoint.description = node->description;
+        endpoint.self = port == subnet->own_port;
     }
-    return qos_groups_of(view->qos, &party);
+    return qos_groups_of(view->qos, &endpoint);
 }
 
 static void find_groups(struct path_index *index, const struct sa_view *view)

@@ -1,26 +1,25 @@
 /* PathRecord, MultiPathRecord and TraceRecord (15.2.5.16, .20, .21).
  *
- * Paths are those of the routes in force, asked of the same tables that the switches have: the
- * DLIDs and service levels are the engine's. An engine that gives each pair of end points its own
- * DLID (destination renaming) is obeyed in both directions, so there is one record for a pair; with
- * other engines every LID of a port's range has routes, and a pair has as many records as LIDs:
- * those that use different LIDs at both ends first. MTU and rate are the least along the way;
- * selectors and levels of service (subnet/qos.h) can only lower them. A path is reversible if its
- * way back exists, serves the same wishes, and is on the same lane. Who asks for a reversible path
- * gets one also where the way back is on another lane: clients that ask (connection managers do)
- * could not talk at all otherwise, and OpenSM answers so; see decision 013.
+ * Paths follow the routes in force: the routing engine chose the DLIDs and SLs. An engine with
+ * destination renaming gives each pair of end points its own DLID in both directions, so a pair has
+ * one record. With other engines every LID of a port's range has routes, and a pair has as many
+ * records as LIDs; records that differ in the LIDs of both ends come first. MTU and rate are the
+ * minimum along the path; selectors and QoS levels (subnet/qos.h) can only lower them. A path is
+ * reversible if the reverse path exists, meets the same criteria and uses the same VL. A client
+ * that requests a reversible path also gets one whose reverse path uses another VL: connection
+ * managers always request one, and OpenSM answers the same way (decision 013).
  *
- * Tables over many pairs are made piece by piece (long_query_continue); should the routes change
- * meanwhile, it begins again with the new ones: a table is of one state. */
+ * long_query_continue() builds tables over many pairs in pieces. If the routes change meanwhile, it
+ * starts again, so that a table describes one state. */
 #include "sa/internal.h"
 #include "wire/packet.h"
 
 enum { GID_BYTES = 16, PREFER_MOST = 0, PREFER_LEAST = 2 };
 enum { MULTI_PAIRS = 4096 }; /* that one MultiPathRecord may ask for */
 
-/* What a query asks of a path, whichever kind of record it came in. */
-struct path_wish {
-    struct wish mtu, rate, life;
+/* Criteria of a PathRecord or MultiPathRecord query. */
+struct path_criteria {
+    struct selection mtu, rate, life;
     bool reversible, raw;
     bool has_p_key, has_sl, has_class, has_service;
     uint16_t p_key, slid, dlid; /* LIDs: 0 for any */
@@ -28,10 +27,10 @@ struct path_wish {
     uint64_t service;
     uint8_t sl;
     unsigned most; /* records for a pair */
-    uint64_t asker;
+    uint64_t requester;
 };
 
-/* Where the two kinds of records have it: a component's bit in the mask, and its field. */
+/* The component mask bit and the field of a criterion in the two kinds of records. */
 struct place {
     uint8_t bit;
     uint16_t field; /* enum wire_field */
@@ -39,11 +38,11 @@ struct place {
 struct chosen_place {
     struct place selector, value;
 };
-struct wish_places {
+struct criteria_fields {
     struct chosen_place mtu, rate, life;
     struct place reversible, raw, p_key, sl, class, count, service, service_low;
 };
-static const struct wish_places path_places = {
+static const struct criteria_fields path_places = {
     .mtu = {{16, PATH_RECORD_MTU_SELECTOR}, {17, PATH_RECORD_MTU}},
     .rate = {{18, PATH_RECORD_RATE_SELECTOR}, {19, PATH_RECORD_RATE}},
     .life = {{20, PATH_RECORD_PACKET_LIFE_TIME_SELECTOR}, {21, PATH_RECORD_PACKET_LIFE_TIME}},
@@ -56,7 +55,7 @@ static const struct wish_places path_places = {
     .service = {0, PATH_RECORD_SERVICE_ID},
     .service_low = {1, PATH_RECORD_SERVICE_ID},
 };
-static const struct wish_places multi_path_places = {
+static const struct criteria_fields multi_path_places = {
     .mtu = {{10, MULTI_PATH_RECORD_MTU_SELECTOR}, {11, MULTI_PATH_RECORD_MTU}},
     .rate = {{12, MULTI_PATH_RECORD_RATE_SELECTOR}, {13, MULTI_PATH_RECORD_RATE}},
     .life = {{14, MULTI_PATH_RECORD_PACKET_LIFE_TIME_SELECTOR},
@@ -79,24 +78,25 @@ static uint64_t value_at(const struct query *query, const struct place *place)
     return wire_get(query_data(query), place->field);
 }
 
-static struct wish wish_at(const struct query *query, const struct chosen_place *place)
+static struct selection selection_at(const struct query *query, const struct chosen_place *place)
 {
-    return (struct wish){
+    return (struct selection){
         .given = query_has(query, place->selector.bit) && query_has(query, place->value.bit),
         .selector = (enum selector)value_at(query, &place->selector),
         .value = (uint8_t)value_at(query, &place->value),
     };
 }
 
-static void read_wish(const struct sa *sa, const struct query *query, struct path_wish *wish)
+static void read_criteria(const struct sa *sa, const struct query *query,
+                          struct path_criteria *criteria)
 {
     const uint8_t *data = query_data(query);
     bool multi = wire_get(query->mad, MAD_ATTRIBUTE_ID) == WIRE_ID_MULTI_PATH_RECORD;
-    const struct wish_places *at = multi ? &multi_path_places : &path_places;
-    *wish = (struct path_wish){
-        .mtu = wish_at(query, &at->mtu),
-        .rate = wish_at(query, &at->rate),
-        .life = wish_at(query, &at->life),
+    const struct criteria_fields *at = multi ? &multi_path_places : &path_places;
+    *criteria = (struct path_criteria){
+        .mtu = selection_at(query, &at->mtu),
+        .rate = selection_at(query, &at->rate),
+        .life = selection_at(query, &at->life),
         .reversible = query_has(query, at->reversible.bit) && value_at(query, &at->reversible),
         .raw = query_has(query, at->raw.bit) && value_at(query, &at->raw),
         .has_p_key = query_has(query, at->p_key.bit),
@@ -108,18 +108,18 @@ static void read_wish(const struct sa *sa, const struct query *query, struct pat
         .has_service = query_has(query, at->service.bit) || query_has(query, at->service_low.bit),
         .service = value_at(query, &at->service_low),
         .most = UINT32_MAX,
-        .asker = access_asker(sa, query),
+        .requester = access_requester(sa, query),
     };
     if (multi)
-        wish->service |= value_at(query, &at->service) << 56;
+        criteria->service |= value_at(query, &at->service) << 56;
     if (!multi && query_has(query, PATH_SLID))
-        wish->slid = (uint16_t)wire_get(data, PATH_RECORD_SLID);
+        criteria->slid = (uint16_t)wire_get(data, PATH_RECORD_SLID);
     if (!multi && query_has(query, PATH_DLID))
-        wish->dlid = (uint16_t)wire_get(data, PATH_RECORD_DLID);
+        criteria->dlid = (uint16_t)wire_get(data, PATH_RECORD_DLID);
     if (query_method(query) == METHOD_GET)
-        wish->most = 1;
+        criteria->most = 1;
     else if (query_has(query, at->count.bit))
-        wish->most = (unsigned)value_at(query, &at->count);
+        criteria->most = (unsigned)value_at(query, &at->count);
 }
 
 /* ---- one path ---- */
@@ -144,35 +144,35 @@ static struct end end_of(const struct sa *sa, uint32_t point)
     return (struct end){point, terminal->guid, terminal->at, terminal->lid, terminal->lmc};
 }
 
-struct way {
+struct route {
     struct path_quality quality;
-    uint8_t life, lane;
+    uint8_t life, vl;
 };
 
-/* From one end to a LID of the other: the best that it can do. */
-static bool find_way(const struct sa *sa, const struct end *from, const struct end *to,
-                     unsigned dlid, struct way *way)
+/* MTU, rate, life time and VL of the route from one end to a LID of the other. */
+static bool find_route(const struct sa *sa, const struct end *from, const struct end *to,
+                       unsigned dlid, struct route *route)
 {
     const struct routes *routes = sa->view.routes;
     struct path_trace trace;
     if (!path_index_follow(sa, from->point, to->point, dlid, &trace))
         return false;
-    *way = (struct way){.quality = trace.quality};
-    way->life = from->point == to->point ? 0 : sa->config.subnet_timeout;
+    *route = (struct route){.quality = trace.quality};
+    route->life = from->point == to->point ? 0 : sa->config.subnet_timeout;
     if (routes->service_levels && dlid < routes->stride)
-        way->lane = routes->service_levels[(size_t)from->at * routes->stride + dlid];
+        route->vl = routes->service_levels[(size_t)from->at * routes->stride + dlid];
     return true;
 }
 
-/* The key to use; -1: there is none as wished. */
-static int choose_key(const struct sa *sa, const struct path_wish *wish, const struct end *from,
-                      const struct end *to)
+/* The P_Key of the path; -1 if no P_Key meets the criteria. */
+static int choose_key(const struct sa *sa, const struct path_criteria *criteria,
+                      const struct end *from, const struct end *to)
 {
-    if (wish->raw)
+    if (criteria->raw)
         return 0;
-    if (!wish->has_p_key)
+    if (!criteria->has_p_key)
         return (int)access_common_key(sa, from->guid, to->guid);
-    return access_shares_key(sa, from->guid, to->guid, wish->p_key) ? wish->p_key : -1;
+    return access_shares_key(sa, from->guid, to->guid, criteria->p_key) ? criteria->p_key : -1;
 }
 
 static uint64_t policy_groups_at(const struct sa *sa, uint32_t point)
@@ -183,87 +183,88 @@ static uint64_t policy_groups_at(const struct sa *sa, uint32_t point)
     return sa->index.groups[point & NETWORK_SWITCH ? terminals + (point & ~NETWORK_SWITCH) : point];
 }
 
-/* A level may want less than the way could do. */
-static void lower(struct way *way, const struct qos_level *level)
+static void apply_level(struct route *route, const struct qos_level *level)
 {
-    if (level->mtu && level->mtu < way->quality.mtu)
-        way->quality.mtu = level->mtu;
-    if (level->rate && rate_order(level->rate) < rate_order(way->quality.rate))
-        way->quality.rate = level->rate;
+    if (level->mtu && level->mtu < route->quality.mtu)
+        route->quality.mtu = level->mtu;
+    if (level->rate && rate_order(level->rate) < rate_order(route->quality.rate))
+        route->quality.rate = level->rate;
     if (level->life != 0xFF)
-        way->life = level->life;
+        route->life = level->life;
 }
 
-/* Wishes are for what the level leaves of the way (NULL: all of it). */
-static bool grant(const struct path_wish *wish, const struct qos_level *level, struct way *way)
+/* Applies the QoS level (NULL: none) before the criteria. */
+static bool meets_criteria(const struct path_criteria *criteria, const struct qos_level *level,
+                           struct route *route)
 {
     if (level)
-        lower(way, level);
-    return wish_grant(&wish->mtu, &way->quality.mtu) &&
-           wish_grant_rate(&wish->rate, &way->quality.rate) && wish_grant(&wish->life, &way->life);
+        apply_level(route, level);
+    return selection_apply(&criteria->mtu, &route->quality.mtu) &&
+           selection_apply_rate(&criteria->rate, &route->quality.rate) &&
+           selection_apply(&criteria->life, &route->life);
 }
 
-/* The level of service that whoever asks gets (NULL: there are none), and the path's service level;
- * false: it insists on another one, and that would be another lane, which can close a cycle. */
-static bool choose_level(const struct sa *sa, const struct path_wish *wish, const struct end *from,
-                         const struct end *to, unsigned key, unsigned lane,
+/* Chooses the QoS level (NULL: none) and the SL of the path. False if the query requires an SL that
+ * maps to another VL: using it could close a dependency cycle. */
+static bool choose_level(const struct sa *sa, const struct path_criteria *criteria,
+                         const struct end *from, const struct end *to, unsigned key, unsigned vl,
                          const struct qos_level **chosen, uint8_t *sl)
 {
     const struct sa_view *view = &sa->view;
-    struct qos_question question = {
+    struct qos_request request = {
         .source_groups = policy_groups_at(sa, from->point),
         .destination_groups = policy_groups_at(sa, to->point),
         .target_guid = to->guid,
-        .has_p_key = !wish->raw,
+        .has_p_key = !criteria->raw,
         .p_key = (uint16_t)key,
-        .has_service = wish->has_service,
-        .service = wish->service,
-        .has_class = wish->has_class,
-        .class = wish->class,
+        .has_service = criteria->has_service,
+        .service = criteria->service,
+        .has_class = criteria->has_class,
+        .class = criteria->class,
     };
     struct qos_layout layout = view->layout;
     layout.used = view->routes->service_levels ? view->routes->vls : 1;
-    uint8_t level = qos_answer(view->qos, &layout, &question, lane, sl);
+    uint8_t level = qos_resolve(view->qos, &layout, &request, vl, sl);
     *chosen = level == QOS_NO_LEVEL ? NULL : &view->qos->levels.items[level];
-    if (!wish->has_sl)
+    if (!criteria->has_sl)
         return true;
-    *sl = wish->sl;
-    return qos_allows(&layout, wish->sl, lane);
+    *sl = criteria->sl;
+    return qos_allows(&layout, criteria->sl, vl);
 }
 
-static bool add_path(const struct sa *sa, const struct path_wish *wish, const struct end *from,
-                     unsigned slid, const struct end *to, unsigned dlid, unsigned preference,
-                     struct answer *answer)
+static bool add_path(const struct sa *sa, const struct path_criteria *criteria,
+                     const struct end *from, unsigned slid, const struct end *to, unsigned dlid,
+                     unsigned preference, struct answer *answer)
 {
-    struct way there, back;
+    struct route forward, back;
     uint8_t sl = 0;
-    int key = choose_key(sa, wish, from, to);
+    int key = choose_key(sa, criteria, from, to);
     const struct qos_level *level = NULL;
-    if (key < 0 || !find_way(sa, from, to, dlid, &there) ||
-        !choose_level(sa, wish, from, to, (unsigned)key, there.lane, &level, &sl) ||
-        !grant(wish, level, &there))
+    if (key < 0 || !find_route(sa, from, to, dlid, &forward) ||
+        !choose_level(sa, criteria, from, to, (unsigned)key, forward.vl, &level, &sl) ||
+        !meets_criteria(criteria, level, &forward))
         return false;
-    bool returns = find_way(sa, to, from, slid, &back) && grant(wish, level, &back);
-    if (wish->reversible && !returns)
+    bool returns = find_route(sa, to, from, slid, &back) && meets_criteria(criteria, level, &back);
+    if (criteria->reversible && !returns)
         return false;
     uint8_t *record = answer_add(answer);
     gid_set(wire_bytes(record, PATH_RECORD_DGID), sa->config.prefix, to->guid);
     gid_set(wire_bytes(record, PATH_RECORD_SGID), sa->config.prefix, from->guid);
     wire_set(record, PATH_RECORD_DLID, dlid);
     wire_set(record, PATH_RECORD_SLID, slid);
-    wire_set(record, PATH_RECORD_RAW_TRAFFIC, wish->raw);
+    wire_set(record, PATH_RECORD_RAW_TRAFFIC, criteria->raw);
     wire_set(record, PATH_RECORD_REVERSIBLE,
-             returns && (wish->reversible || back.lane == there.lane));
+             returns && (criteria->reversible || back.vl == forward.vl));
     wire_set(record, PATH_RECORD_P_KEY, (unsigned)key);
     wire_set(record, PATH_RECORD_QOS_CLASS,
-             wish->has_class && sa->view.qos && sa->view.qos->on ? wish->class : 0);
+             criteria->has_class && sa->view.qos && sa->view.qos->on ? criteria->class : 0);
     wire_set(record, PATH_RECORD_SL, sl);
     wire_set(record, PATH_RECORD_MTU_SELECTOR, SELECT_EXACTLY);
-    wire_set(record, PATH_RECORD_MTU, there.quality.mtu);
+    wire_set(record, PATH_RECORD_MTU, forward.quality.mtu);
     wire_set(record, PATH_RECORD_RATE_SELECTOR, SELECT_EXACTLY);
-    wire_set(record, PATH_RECORD_RATE, there.quality.rate);
+    wire_set(record, PATH_RECORD_RATE, forward.quality.rate);
     wire_set(record, PATH_RECORD_PACKET_LIFE_TIME_SELECTOR, SELECT_EXACTLY);
-    wire_set(record, PATH_RECORD_PACKET_LIFE_TIME, there.life);
+    wire_set(record, PATH_RECORD_PACKET_LIFE_TIME, forward.life);
     wire_set(record, PATH_RECORD_PREFERENCE, preference);
     return true;
 }
@@ -271,38 +272,40 @@ static bool add_path(const struct sa *sa, const struct path_wish *wish, const st
 /* ---- a pair of end points ---- */
 
 /* The engine's own LIDs, in both directions; 0 records if the query insists on others. */
-static unsigned add_renamed(const struct sa *sa, const struct path_wish *wish,
+static unsigned add_renamed(const struct sa *sa, const struct path_criteria *criteria,
                             const struct end *from, const struct end *to, struct answer *answer)
 {
     const struct routes *routes = sa->view.routes;
-    struct path there = path_lookup(routes, sa->view.network, from->point, to->point);
+    struct path forward = path_lookup(routes, sa->view.network, from->point, to->point);
     struct path back = path_lookup(routes, sa->view.network, to->point, from->point);
     unsigned slid = back.dlid ? back.dlid : from->lid;
-    if (!there.dlid || (wish->dlid && wish->dlid != there.dlid) ||
-        (wish->slid && wish->slid != slid))
+    if (!forward.dlid || (criteria->dlid && criteria->dlid != forward.dlid) ||
+        (criteria->slid && criteria->slid != slid))
         return 0;
-    return add_path(sa, wish, from, slid, to, there.dlid, PREFER_MOST, answer);
+    return add_path(sa, criteria, from, slid, to, forward.dlid, PREFER_MOST, answer);
 }
 
-static unsigned add_pair(const struct sa *sa, const struct path_wish *wish, uint32_t source,
+static unsigned add_pair(const struct sa *sa, const struct path_criteria *criteria, uint32_t source,
                          uint32_t destination, struct answer *answer)
 {
     struct end from = end_of(sa, source), to = end_of(sa, destination);
     unsigned found = 0;
-    if (!from.lid || !to.lid || !access_sees(sa, wish->asker, from.guid) ||
-        !access_sees(sa, wish->asker, to.guid) || !access_common_key(sa, from.guid, to.guid) ||
-        !wish->most)
+    if (!from.lid || !to.lid || !access_may_see(sa, criteria->requester, from.guid) ||
+        !access_may_see(sa, criteria->requester, to.guid) ||
+        !access_common_key(sa, from.guid, to.guid) || !criteria->most)
         return 0;
     if (sa->view.routes->offsets)
-        return add_renamed(sa, wish, &from, &to, answer);
-    unsigned slids = wish->slid ? 1 : 1u << from.lmc, dlids = wish->dlid ? 1 : 1u << to.lmc;
-    unsigned slid = wish->slid ? wish->slid : from.lid, dlid = wish->dlid ? wish->dlid : to.lid;
-    for (unsigned i = 0; i < slids && i < dlids && found < wish->most; i++)
-        found += add_path(sa, wish, &from, slid + i, &to, dlid + i, PREFER_MOST, answer);
+        return add_renamed(sa, criteria, &from, &to, answer);
+    unsigned slids = criteria->slid ? 1 : 1u << from.lmc, dlids = criteria->dlid ? 1 : 1u << to.lmc;
+    unsigned slid = criteria->slid ? criteria->slid : from.lid,
+             dlid = criteria->dlid ? criteria->dlid : to.lid;
+    for (unsigned i = 0; i < slids && i < dlids && found < criteria->most; i++)
+        found += add_path(sa, criteria, &from, slid + i, &to, dlid + i, PREFER_MOST, answer);
     for (unsigned i = 0; i < slids; i++)
-        for (unsigned j = 0; j < dlids && found < wish->most; j++)
+        for (unsigned j = 0; j < dlids && found < criteria->most; j++)
             if (i != j)
-                found += add_path(sa, wish, &from, slid + i, &to, dlid + j, PREFER_LEAST, answer);
+                found +=
+                    add_path(sa, criteria, &from, slid + i, &to, dlid + j, PREFER_LEAST, answer);
     return found;
 }
 
@@ -394,7 +397,7 @@ static uint16_t group_path(const struct sa *sa, const struct query *query, struc
     const uint8_t *data = query_data(query);
     const struct group *group =
         groups_find(&sa->registry.groups, wire_bytes_const(data, PATH_RECORD_DGID));
-    if (!group || !access_sees_group(sa, query, group) || !fits_group(sa, query, group))
+    if (!group || !access_may_see_group(sa, query, group) || !fits_group(sa, query, group))
         return STATUS_OK; /* without a record */
     uint8_t *record = answer_add(answer);
     memcpy(record, data, WIRE_BYTES_PATH_RECORD);
@@ -441,7 +444,7 @@ bool path_query_is_long(const struct sa *sa, const struct query *query)
 bool long_query_continue(struct sa *sa, struct long_query *query)
 {
     const struct network *network = sa->view.network;
-    struct path_wish wish;
+    struct path_criteria criteria;
     struct ends ends;
     if (query->generation != sa->view.generation) {
         query->generation = sa->view.generation;
@@ -450,8 +453,8 @@ bool long_query_continue(struct sa *sa, struct long_query *query)
         query->answer.count = 0;
     }
     if (find_ends(sa, &query->query, &ends))
-        return true; /* its port went away meanwhile: what is there is all there is */
-    read_wish(sa, &query->query, &wish);
+        return true; /* its port went away meanwhile: the answer ends here */
+    read_criteria(sa, &query->query, &criteria);
     uint32_t sources = ends.source == NETWORK_NONE ? end_point_count(network) : 1;
     uint32_t destinations = ends.destination == NETWORK_NONE ? end_point_count(network) : 1;
     for (; query->destination < destinations; query->destination++, query->source = 0)
@@ -460,7 +463,7 @@ bool long_query_continue(struct sa *sa, struct long_query *query)
                 return false;
             if (query->answer.over)
                 return true;
-            add_pair(sa, &wish,
+            add_pair(sa, &criteria,
                      ends.source == NETWORK_NONE ? numbered(network, query->source) : ends.source,
                      ends.destination == NETWORK_NONE ? numbered(network, query->destination)
                                                       : ends.destination,
@@ -469,9 +472,9 @@ bool long_query_continue(struct sa *sa, struct long_query *query)
     return true;
 }
 
-/* A Get with only one end, or none, takes the first path there is. */
-static void first_path(const struct sa *sa, const struct path_wish *wish, const struct ends *ends,
-                       struct answer *answer)
+/* A Get that names one end or none returns the first path found. */
+static void first_path(const struct sa *sa, const struct path_criteria *criteria,
+                       const struct ends *ends, struct answer *answer)
 {
     const struct network *network = sa->view.network;
     uint32_t sources = ends->source == NETWORK_NONE ? end_point_count(network) : 1;
@@ -483,26 +486,26 @@ static void first_path(const struct sa *sa, const struct path_wish *wish, const 
                                    ? numbered(network, tried % destinations)
                                    : ends->destination;
         answer->considered++;
-        if (add_pair(sa, wish, source, destination, answer))
+        if (add_pair(sa, criteria, source, destination, answer))
             return;
     }
 }
 
 uint16_t path_records(struct sa *sa, const struct query *query, struct answer *answer)
 {
-    struct path_wish wish;
+    struct path_criteria criteria;
     struct ends ends;
     if (is_multicast(query))
         return group_path(sa, query, answer);
     uint16_t status = find_ends(sa, query, &ends);
-    /* A table may be empty; only what is wrong with the question is told. */
+    /* An empty table is not an error. */
     if (status)
         return status == STATUS_SA_NO_RECORDS ? STATUS_OK : status;
-    read_wish(sa, query, &wish);
+    read_criteria(sa, query, &criteria);
     if (ends.source != NETWORK_NONE && ends.destination != NETWORK_NONE)
-        add_pair(sa, &wish, ends.source, ends.destination, answer);
+        add_pair(sa, &criteria, ends.source, ends.destination, answer);
     else
-        first_path(sa, &wish, &ends, answer);
+        first_path(sa, &criteria, &ends, answer);
     return STATUS_OK;
 }
 
@@ -511,7 +514,7 @@ uint16_t multi_path_records(struct sa *sa, const struct query *query, struct ans
     const uint8_t *data = query_data(query);
     unsigned sources = (unsigned)wire_get(data, MULTI_PATH_RECORD_SGID_COUNT);
     unsigned destinations = (unsigned)wire_get(data, MULTI_PATH_RECORD_DGID_COUNT);
-    struct path_wish wish;
+    struct path_criteria criteria;
     if (!query_has(query, MULTI_SGID_COUNT) || !query_has(query, MULTI_DGID_COUNT))
         return STATUS_SA_TOO_FEW_COMPONENTS;
     size_t room = (query->bytes < MAD_BYTES ? MAD_BYTES : query->bytes) - SA_DATA_OFFSET -
@@ -524,13 +527,13 @@ uint16_t multi_path_records(struct sa *sa, const struct query *query, struct ans
     for (unsigned i = 0; i < sources + destinations; i++)
         if (by_gid(sa, gids + i * GID_BYTES) == NETWORK_NONE)
             return STATUS_SA_BAD_GID;
-    read_wish(sa, query, &wish);
+    read_criteria(sa, query, &criteria);
     for (unsigned i = 0; i < sources; i++)
-        for (unsigned j = 0; j < destinations && wish.most && !answer->over; j++) {
-            unsigned found = add_pair(sa, &wish, by_gid(sa, gids + i * GID_BYTES),
+        for (unsigned j = 0; j < destinations && criteria.most && !answer->over; j++) {
+            unsigned found = add_pair(sa, &criteria, by_gid(sa, gids + i * GID_BYTES),
                                       by_gid(sa, gids + (sources + j) * GID_BYTES), answer);
             answer->considered++;
-            wish.most -= wish.most == UINT32_MAX ? 0 : found;
+            criteria.most -= criteria.most == UINT32_MAX ? 0 : found;
         }
     return STATUS_OK;
 }
@@ -573,8 +576,8 @@ uint16_t trace_records(struct sa *sa, const struct query *query, struct answer *
         return status;
     if (ends.source == NETWORK_NONE || ends.destination == NETWORK_NONE)
         return STATUS_SA_TOO_FEW_COMPONENTS;
-    if (!access_sees(sa, access_asker(sa, query), path_index_guid(sa, ends.source)) ||
-        !access_sees(sa, access_asker(sa, query), path_index_guid(sa, ends.destination)))
+    if (!access_may_see(sa, access_requester(sa, query), path_index_guid(sa, ends.source)) ||
+        !access_may_see(sa, access_requester(sa, query), path_index_guid(sa, ends.destination)))
         return STATUS_SA_NO_RECORDS;
     unsigned dlid = query_has(query, PATH_DLID)
                         ? (unsigned)wire_get(query_data(query), PATH_RECORD_DLID)

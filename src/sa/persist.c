@@ -190,14 +190,14 @@ struct sa_generations sa_registry_generations(const struct sa *sa)
     return (struct sa_generations){sa->registry.groups.generation, sa->registry.generation};
 }
 
-void registry_print(const struct sa *sa, uint64_t wall_s, const struct sa_generations *since,
-                    struct text *out)
+void sa_registry_print_changes(const struct sa *sa, uint64_t wall_s,
+                               const struct sa_generations *since, struct text *out)
 {
     const struct registry *registry = &sa->registry;
     text_printf(out,
                 "# weft: registrations of 0x%04x instance 0x%" PRIx64 " generations 0x%" PRIx64
                 " 0x%" PRIx64 " since 0x%" PRIx64 " 0x%" PRIx64 " next 0x%x 0x%x 0x%x\n",
-                registry_master(sa), sa->config.instance, registry->groups.generation,
+                sa_registry_master(sa), sa->config.instance, registry->groups.generation,
                 registry->generation, since->groups, since->others, registry->next_service,
                 registry->next_subscription, registry->next_mgid);
     if (since->groups || since->others)
@@ -211,12 +211,6 @@ void registry_print(const struct sa *sa, uint64_t wall_s, const struct sa_genera
             print_subscription(out, sa->config.prefix, &registry->subscriptions.items[i]);
 }
 
-void sa_registry_print_changes(const struct sa *sa, uint64_t wall_s,
-                               const struct sa_generations *since, struct text *out)
-{
-    registry_print(sa, wall_s, since, out);
-}
-
 bool sa_registry_mark(const char *content, struct sa_registry_mark *mark)
 {
     return sscanf(content,
@@ -228,5 +222,5 @@ bool sa_registry_mark(const char *content, struct sa_registry_mark *mark)
 
 void sa_registry_print(const struct sa *sa, uint64_t wall_s, struct text *out)
 {
-    registry_print(sa, wall_s, &(struct sa_generations){0}, out);
+    sa_registry_print_changes(sa, wall_s, &(struct sa_generations){0}, out);
 }

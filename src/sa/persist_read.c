@@ -284,20 +284,21 @@ static int read_header(struct reader *reader, const uint64_t *v)
 
 static int read_aside(struct reader *reader, const char *line)
 {
-    static const char groups[] = "# weft: groups left", services[] = "# weft: services left",
-                      subscriptions[] = "# weft: subscriptions left";
+    struct {
+        const char *prefix;
+        struct left *left;
+    } lists[] = {{"# weft: groups left", &reader->groups},
+                 {"# weft: services left", &reader->services},
+                 {"# weft: subscriptions left", &reader->subscriptions}};
     uint64_t v[VALUES];
     if (scan(line,
              "# weft: registrations of 0x% instance 0x% generations 0x% 0x% since 0x% 0x% next "
              "0x% 0x% 0x%",
              v))
         return read_header(reader, v);
-    if (strncmp(line, groups, sizeof groups - 1) == 0)
-        return read_left(reader, &reader->groups, line + sizeof groups - 1);
-    if (strncmp(line, services, sizeof services - 1) == 0)
-        return read_left(reader, &reader->services, line + sizeof services - 1);
-    if (strncmp(line, subscriptions, sizeof subscriptions - 1) == 0)
-        return read_left(reader, &reader->subscriptions, line + sizeof subscriptions - 1);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (strncmp(line, lists[i].prefix, strlen(lists[i].prefix)) == 0)
+            return read_left(reader, lists[i].left, line + strlen(lists[i].prefix));
     if (scan(line, "# weft: all of group 0x%", v) && v[0] <= UINT16_MAX)
         vec_push(&reader->items,
                  ((struct item){.kind = ITEM_ALL_OF_GROUP, .mlid = (uint32_t)v[0]}));
@@ -469,6 +470,6 @@ int sa_registry_read(struct sa *sa, uint64_t now, const struct sa_registry_file 
     sa->now = now;
     int status = registry_read(sa, &source, &header, err);
     if (status == 0)
-        sa->heritage = header.master;
+        sa->registry_source_lid = header.master;
     return status;
 }

@@ -53,7 +53,7 @@ static void spread(struct sa *sa, const uint8_t *notice, unsigned p_key)
     for (size_t i = 0; i < sa->registry.subscriptions.count; i++) {
         const struct subscription *subscription = &sa->registry.subscriptions.items[i];
         if (!is_wanted(subscription->inform, notice) ||
-            (subject && !access_sees(sa, subscription->guid, subject)) ||
+            (subject && !access_may_see(sa, subscription->guid, subject)) ||
             (p_key && !access_has_key(sa, subscription->guid, p_key)))
             continue;
         if (reports->pending.count - reports->taken >= sa->config.report_limit) {
@@ -66,7 +66,7 @@ static void spread(struct sa *sa, const uint8_t *notice, unsigned p_key)
     }
 }
 
-static void tell(struct sa *sa, unsigned trap, const uint8_t gid[16], unsigned p_key)
+void report_change(struct sa *sa, unsigned trap, const uint8_t gid[16], unsigned p_key)
 {
     uint8_t notice[WIRE_BYTES_NOTICE] = {0};
     wire_set(notice, NOTICE_IS_GENERIC, 1);
@@ -81,16 +81,6 @@ static void tell(struct sa *sa, unsigned trap, const uint8_t gid[16], unsigned p
     spread(sa, notice, p_key);
 }
 
-void report_gid(struct sa *sa, unsigned trap, const uint8_t gid[16])
-{
-    tell(sa, trap, gid, 0);
-}
-
-void report_group(struct sa *sa, unsigned trap, const struct group *group)
-{
-    tell(sa, trap, group->mgid, group->p_key);
-}
-
 void report_notice(struct sa *sa, const uint8_t *notice)
 {
     uint8_t whole[WIRE_BYTES_NOTICE];
@@ -101,21 +91,21 @@ void report_notice(struct sa *sa, const uint8_t *notice)
     spread(sa, whole, 0);
 }
 
-static void land(struct reports *reports, unsigned place)
+static void remove_in_flight(struct reports *reports, unsigned place)
 {
-    reports->flying[place] = reports->flying[--reports->flying_count];
+    reports->in_flight[place] = reports->in_flight[--reports->in_flight_count];
 }
 
 void reports_receive(struct sa *sa, const struct sa_message *message)
 {
     struct reports *reports = &sa->reports;
     uint32_t tid = (uint32_t)wire_get(message->data, MAD_TID); /* the upper half is the kernel's */
-    for (unsigned i = 0; i < reports->flying_count; i++)
-        if (reports->flying[i].tid == tid) {
+    for (unsigned i = 0; i < reports->in_flight_count; i++)
+        if (reports->in_flight[i].tid == tid) {
             const struct subscription *subscription =
-                subscription_numbered(sa, reports->flying[i].subscription);
+                subscription_find(sa, reports->in_flight[i].subscription);
             if (!subscription || subscription->address.lid == message->address.lid)
-                land(reports, i);
+                remove_in_flight(reports, i);
             return;
         }
 }
@@ -123,13 +113,13 @@ void reports_receive(struct sa *sa, const struct sa_message *message)
 void reports_expire(struct sa *sa)
 {
     struct reports *reports = &sa->reports;
-    for (unsigned i = reports->flying_count; i-- > 0;) {
-        struct report *report = &reports->flying[i];
+    for (unsigned i = reports->in_flight_count; i-- > 0;) {
+        struct report *report = &reports->in_flight[i];
         if (!report->deadline || sa->now < report->deadline)
             continue;
         if (report->tries > sa->config.report_retries) {
             sa->counts.reports_lost++;
-            land(reports, i);
+            remove_in_flight(reports, i);
         } else {
             report->deadline = 0;
         }
@@ -140,55 +130,54 @@ uint64_t reports_deadline(const struct sa *sa)
 {
     const struct reports *reports = &sa->reports;
     uint64_t deadline = TIME_NEVER;
-    if (reports->flying_count < REPORT_WINDOW && reports->taken < reports->pending.count)
+    if (reports->in_flight_count < REPORT_WINDOW && reports->taken < reports->pending.count)
         return 0;
-    for (unsigned i = 0; i < reports->flying_count; i++)
-        if (reports->flying[i].deadline < deadline)
-            deadline = reports->flying[i].deadline;
+    for (unsigned i = 0; i < reports->in_flight_count; i++)
+        if (reports->in_flight[i].deadline < deadline)
+            deadline = reports->in_flight[i].deadline;
     return deadline;
 }
 
-static void fly_more(struct sa *sa)
+static void start_pending(struct sa *sa)
 {
     struct reports *reports = &sa->reports;
-    while (reports->flying_count < REPORT_WINDOW && reports->taken < reports->pending.count) {
-        struct report *report = &reports->flying[reports->flying_count++];
+    while (reports->in_flight_count < REPORT_WINDOW && reports->taken < reports->pending.count) {
+        struct report *report = &reports->in_flight[reports->in_flight_count++];
         *report = reports->pending.items[reports->taken++];
         report->tid = ++reports->next_tid;
     }
-    reports->taken = vec_forget(&reports->pending, reports->taken);
+    reports->taken = vec_drop_taken(&reports->pending, reports->taken);
 }
 
-static void fill_report(struct sa *sa, const struct report *report)
+void request_begin(uint8_t mad[MAD_BYTES], unsigned method, uint32_t tid, unsigned attribute)
 {
-    uint8_t *mad = sa->report_mad;
     memset(mad, 0, MAD_BYTES);
     wire_set(mad, MAD_BASE_VERSION, 1);
     wire_set(mad, MAD_CLASS, CLASS_SUBN_ADM);
     wire_set(mad, MAD_CLASS_VERSION, 2);
-    wire_set(mad, MAD_METHOD, METHOD_REPORT);
-    wire_set(mad, MAD_TID, report->tid);
-    wire_set(mad, MAD_ATTRIBUTE_ID, ATTRIBUTE_NOTICE);
+    wire_set(mad, MAD_METHOD, method);
+    wire_set(mad, MAD_TID, tid);
+    wire_set(mad, MAD_ATTRIBUTE_ID, attribute);
     wire_set(mad, RMPP_VERSION, RMPP_THIS_VERSION);
-    memcpy(mad + SA_DATA_OFFSET, report->notice, sizeof report->notice);
 }
 
 bool reports_next(struct sa *sa, struct sa_message *message)
 {
     struct reports *reports = &sa->reports;
-    fly_more(sa);
-    for (unsigned i = reports->flying_count; i-- > 0;) {
-        struct report *report = &reports->flying[i];
+    start_pending(sa);
+    for (unsigned i = reports->in_flight_count; i-- > 0;) {
+        struct report *report = &reports->in_flight[i];
         if (report->deadline)
             continue;
-        const struct subscription *subscription = subscription_numbered(sa, report->subscription);
+        const struct subscription *subscription = subscription_find(sa, report->subscription);
         if (!subscription || map_get(&sa->index.by_guid, subscription->guid) == MAP_NONE) {
-            land(reports, i);
+            remove_in_flight(reports, i);
             continue;
         }
         report->tries++;
         report->deadline = sa->now + sa->config.report_timeout_ns;
-        fill_report(sa, report);
+        request_begin(sa->report_mad, METHOD_REPORT, report->tid, ATTRIBUTE_NOTICE);
+        memcpy(sa->report_mad + SA_DATA_OFFSET, report->notice, sizeof report->notice);
         *message = (struct sa_message){.address = subscription->address,
                                        .data = sa->report_mad,
                                        .bytes = MAD_BYTES,

@@ -1,36 +1,35 @@
-/* Subnet administration: what hosts ask of the subnet, and what they register with it.
+/* Subnet administration (SA): queries of hosts, and their registrations.
  *
- * A core like the manager's: no clock, no socket, no thread. Its owner shows it the subnet, feeds
- * it messages and the time, and pulls out answers and reports. It reads the subnet and the routes
- * in force, and changes only what is registered: groups (subnet/groups.h), services, subscriptions.
- * Messages are whole: a table is one run of bytes, which RMPP cuts up further down.
+ * A core without clock, socket or thread. Its owner passes it a view of the subnet, messages and
+ * the time, and pulls out answers and reports. It reads the subnet and the routes in force, and
+ * changes only registrations: groups (subnet/groups.h), services, subscriptions. Messages are
+ * whole; RMPP segments them in a lower layer.
  *
- *   core.c           birth, the verbs, who handles what, how an answer is made
- *   class_port_info.c  what it can do, and where it is
- *   queue.c          who is answered next, and who is told that we are busy
+ *   core.c           creation, message handling, dispatch, answers
+ *   class_port_info.c  ClassPortInfo, redirection
+ *   queue.c          fair queue of queries
  *   components.c     component masks, selectors
- *   access.c         partitions: who may know of whom
+ *   access.c         visibility of ports by partition
  *   rate.c           rates of links, and their order
  *   node_records.c   nodes, ports, switches, links, managers, GUIDs
- *   table_records.c  forwarding, partition and lane tables
- *   path_index.c     end points by GUID, and what a path is good for
+ *   table_records.c  forwarding, partition, SL-to-VL and arbitration tables
+ *   path_index.c     end points by GUID, MTU and rate of paths
  *   path_records.c   PathRecord, MultiPathRecord and TraceRecord
  *   group_records.c  MCMemberRecord: joining, leaving, looking up
- *   partition_groups.c  groups that partitions bring along
+ *   partition_groups.c  groups that partitions define
  *   services.c       ServiceRecord, with leases
  *   subscriptions.c  InformInfo and InformInfoRecord
- *   reports.c        notices on their way to subscribers
- *   deferred_replies.c           answers that wait until what they say is safe
- *   persist.c        registrations as text …
- *   persist_read.c   … and back
- *   sync.c           how standbys come by them
+ *   reports.c        notices to subscribers
+ *   deferred_replies.c  answers that wait until a registration is durable
+ *   persist.c        writes registrations as text
+ *   persist_read.c   reads them
+ *   sync.c           replicates them to standbys
  *
- * Queries wait in a queue for each client (source LID); clients are answered in turn. Bounds: at
- * most `queue_limit` queries wait in all and `client_limit` of one client, then the answer is BUSY;
- * what cannot be told so in half a turn hears nothing. One call of sa_expire() lets
- * sa_next_output() do about `turn_work` records' worth of work before it says that there is nothing
- * now, so that the owner gets to do other things; a table of paths is made in as many turns as it
- * takes. */
+ * Each client (source LID) has a queue of queries; clients are served round robin. At most
+ * `queue_limit` queries wait in all and `client_limit` of one client; further ones are answered
+ * with BUSY. BUSY answers take at most half of a turn; the rest are dropped. After one call of
+ * sa_expire(), sa_next_output() works for about `turn_work` records before it returns false, so
+ * that the owner can do other work; a large table of paths takes several turns. */
 #ifndef WEFT_SA_SA_H
 #define WEFT_SA_SA_H
 
@@ -57,13 +56,13 @@ struct sa_config {
     uint64_t absence_ns; /* registrations of a port that went are kept for so long */
     bool ipoib_group;    /* make the broadcast group of the default partition */
     const struct partitions *partitions; /* the owner's: groups to be made instead; NULL: none */
-    uint64_t instance; /* another one for each life of a manager; told to standbys */
+    uint64_t instance;                   /* identifies this run of the manager to standbys */
 };
 void sa_config_init(struct sa_config *config); /* the defaults */
 
 /* What the administration sees of the subnet. Everything must stay as it is until the next call of
- * sa_look(); the network and routes are those in force, and `generation` is another one whenever
- * they are others. Without a network nothing is answered. */
+ * sa_update_view(); the network and routes are those in force, and `generation` is another one
+ * whenever they are others. Without a network nothing is answered. */
 struct sa_view {
     const struct subnet *subnet;
     const struct network *network;
@@ -94,7 +93,7 @@ struct sa *sa_new(const struct sa_config *config, uint64_t port_guid);
 void sa_free(struct sa *sa); /* accepts NULL */
 
 /* Before sa_next_output() whenever the manager may have changed anything. */
-void sa_look(struct sa *sa, uint64_t now, const struct sa_view *view);
+void sa_update_view(struct sa *sa, uint64_t now, const struct sa_view *view);
 /* A message for the administration; its bytes are copied. */
 void sa_receive(struct sa *sa, uint64_t now, const struct sa_message *message);
 /* A notice (64 bytes, without IssuerGID) that the manager got as a trap. */
@@ -105,14 +104,14 @@ uint64_t sa_deadline(const struct sa *sa);
 /* The next message to send; its bytes last until the next call. */
 bool sa_next_output(struct sa *sa, uint64_t now, struct sa_message *message);
 
-void sa_use_timeout(struct sa *sa, uint8_t subnet_timeout); /* as in the configuration */
+void sa_set_subnet_timeout(struct sa *sa, uint8_t subnet_timeout); /* as in the configuration */
 /* Other partitions, and so other groups that are there without members. */
-void sa_use_partitions(struct sa *sa, const struct partitions *partitions);
+void sa_set_partitions(struct sa *sa, const struct partitions *partitions);
 
-/* From now on everybody is told to ask there; NULL: we answer. */
+/* Redirects all clients; NULL: answers them here. */
 void sa_redirect(struct sa *sa, const struct redirect *to);
 
-/* What hosts joined; for whoever makes multicast trees. */
+/* The multicast groups and their members. */
 const struct groups *sa_groups(const struct sa *sa);
 
 /* ---- registrations over restarts and fail-over ---- */
@@ -125,7 +124,7 @@ struct sa_generations sa_registry_generations(const struct sa *sa);
 /* All that is registered, in the format of persist.c; `wall_s` is the wall clock's time, by which
  * leases go on while nobody is there. */
 void sa_registry_print(const struct sa *sa, uint64_t wall_s, struct text *out);
-/* Only what changed since. */
+/* Prints only the changes since these generations. */
 void sa_registry_print_changes(const struct sa *sa, uint64_t wall_s,
                                const struct sa_generations *since, struct text *out);
 struct sa_registry_file {
@@ -134,8 +133,7 @@ struct sa_registry_file {
     size_t bytes;
     uint64_t wall_s;
 };
-/* Puts it in the place of all that is registered. -EINVAL, with the line that is wrong: then
- * nothing has changed. */
+/* Replaces all registrations. On error, -EINVAL and the faulty line; then nothing has changed. */
 int sa_registry_read(struct sa *sa, uint64_t now, const struct sa_registry_file *file,
                      struct err *err);
 
@@ -146,27 +144,26 @@ struct sa_registry_mark {
 };
 bool sa_registry_mark(const char *content, struct sa_registry_mark *mark);
 
-/* Registrations are kept in a file from now on, which has all so far: answers to who registers wait
- * until the owner says that what was registered is in it. */
-void sa_keep_registrations(struct sa *sa, bool kept);
-bool sa_waits_for_keeping(const struct sa *sa);
-void sa_kept(struct sa *sa, const struct sa_generations *generations);
+/* The owner saves registrations in a file, which is up to date now. From now on answers to Set and
+ * Delete wait for sa_registrations_saved(). */
+void sa_await_saves(struct sa *sa, bool kept);
+bool sa_waits_for_save(const struct sa *sa);
+void sa_registrations_saved(struct sa *sa, const struct sa_generations *generations);
 
-/* The master that this one stands by. If it tells us its registrations we ask for them from now on;
- * if it does not, ours are out of date and go. NULL: there is no such master. */
+/* Sets the master of this standby; NULL: none. If the master replicates its registrations, the SA
+ * polls them; otherwise it discards its own, which are stale. */
 struct sa_master {
     uint16_t lid;
     uint8_t sl;
     bool tells;
 };
 void sa_follow(struct sa *sa, uint64_t now, const struct sa_master *master);
-/* Why the master's registrations do not come, each trouble once. */
-bool sa_next_trouble(struct sa *sa, struct err *err);
-/* The LID of the master whose clients need not register again, since what they registered is here;
- * 0: there is none. */
+/* Returns each error of the replication once. */
+bool sa_next_sync_error(struct sa *sa, struct err *err);
+/* The LID of the master whose registrations these are: its clients need not reregister. 0: none. */
 uint16_t sa_registry_master(const struct sa *sa);
-/* Ports whose registrations were given up and that are back: they should be asked to register. */
-bool sa_next_ask(struct sa *sa, uint64_t *guid);
+/* Ports that are back after their registrations expired: they need client reregistration. */
+bool sa_next_reregistration(struct sa *sa, uint64_t *guid);
 
 struct sa_counts {
     uint64_t queries, answers, refusals, busy, dropped, reports, reports_lost;

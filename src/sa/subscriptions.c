@@ -40,7 +40,7 @@ static struct subscription *find(struct sa *sa, const struct query *query)
     return NULL;
 }
 
-struct subscription *subscription_numbered(struct sa *sa, uint32_t number)
+struct subscription *subscription_find(struct sa *sa, uint32_t number)
 {
     const struct registry *registry = &sa->registry;
     size_t at; /* they are in the order of their numbers */
@@ -61,7 +61,7 @@ static bool is_valid(const struct sa *sa, const struct query *query)
     if (gid_prefix(gid) || gid_guid(gid))
         return sa_is_local_prefix(sa, gid_prefix(gid)) &&
                map_get(&sa->index.by_guid, gid_guid(gid)) != MAP_NONE &&
-               access_sees(sa, requester, gid_guid(gid));
+               access_may_see(sa, requester, gid_guid(gid));
     if (first == LIDS_ALL)
         return true;
     last = last ? last : first;
@@ -79,7 +79,7 @@ void subscription_drop(struct sa *sa, struct subscription *subscription)
 void subscription_put(struct sa *sa, const struct subscription *subscription)
 {
     struct registry *registry = &sa->registry;
-    struct subscription *known = subscription_numbered(sa, subscription->number);
+    struct subscription *known = subscription_find(sa, subscription->number);
     if (!known || known->guid != subscription->guid) {
         struct subscription fresh = *subscription;
         if (fresh.number <= registry->next_subscription)
@@ -94,7 +94,7 @@ void subscription_put(struct sa *sa, const struct subscription *subscription)
     known->changed = ++registry->generation;
 }
 
-void subscriptions_readdress(struct sa *sa)
+void subscriptions_update_lids(struct sa *sa)
 {
     const struct network *network = sa->view.network;
     for (size_t i = 0; i < sa->registry.subscriptions.count; i++) {
@@ -183,13 +183,13 @@ uint16_t inform_info_records(struct sa *sa, const struct query *query, struct an
         memcpy(record + INFORM_INFO_RECORD_AT_INFORM_INFO, subscription->inform,
                WIRE_BYTES_INFORM_INFO);
         if (!matcher_accepts(&matcher, record) ||
-            !access_sees(sa, access_asker(sa, query), subscription->guid))
+            !access_may_see(sa, access_requester(sa, query), subscription->guid))
             answer_drop(answer);
     }
     return STATUS_OK;
 }
 
-void subscriptions_forget_absent(struct sa *sa)
+void subscriptions_remove_absent(struct sa *sa)
 {
     for (size_t i = sa->registry.subscriptions.count; i-- > 0;) {
         struct subscription *subscription = &sa->registry.subscriptions.items[i];

@@ -1,23 +1,19 @@
-/* How a standby comes by its master's registrations: it asks, and the answer comes when there is
- * news.
+/* Replication of registrations from the master to its standbys by long polling.
  *
- * The question is a GetTable of an attribute of our own in the class of subnet administration, sent
- * to the master's port like any host's query; it carries the SM_Key and says which instance of a
- * master and which generations the standby has. The master keeps it until something has changed,
- * but no longer than HOLD, and answers with the text of persist.c: all that changed since, or
- * everything if the instance is not its own. The standby takes it in and asks again. While nothing
- * changes two MADs go to and fro every half second.
+ * A standby sends a GetTable of a private attribute in the SA class to the master's port. The query
+ * carries the SM_Key, the instance of the master and the generations that the standby has. The
+ * master answers as soon as something has changed, at the latest after `hold`, with the text of
+ * persist.c: the changes since those generations, or everything if the instance is not its own. The
+ * standby applies the answer and polls again. Without changes that is two MADs every half second.
  *
- * Answers to one standby are at least GAP apart, so that a storm of joins makes larger answers and
- * not more of them. Where clients wait for it (deferred_replies.c) SHORT_GAP is enough: what comes
- * while the standby is at it makes the next one larger. A master that steps down answers at once:
- * what came last is not lost. There are WATCHERS places; beyond, the one that was answered last
- * waits for the next time.
+ * Answers to one standby are at least `gap` apart, so that many joins make one large answer. While
+ * clients wait (deferred_replies.c), `short_gap` applies. A master that steps down answers at once,
+ * so that the last changes are not lost. There are STANDBYS slots; a further standby replaces the
+ * one that was answered first.
  *
- * A master whose administration is elsewhere redirects its standbys like everybody else; they
- * follow.
+ * A master whose SA is elsewhere redirects its standbys like any client, and they follow.
  *
- * What a host has been told that it registered is here already: its answer waits for that. */
+ * Clients hold no registration that a standby in sync lacks: their answers wait for it. */
 #include "sa/internal.h"
 
 static const uint64_t gap = 20 * NS_PER_MS, short_gap = 50 * NS_PER_US, hold = 500 * NS_PER_MS,
@@ -27,40 +23,40 @@ enum { AT_INSTANCE = 0, AT_GROUPS = 64, AT_OTHERS = 128 }; /* bits, in the quest
 
 /* ---- the master's side ---- */
 
-static bool is_news(const struct sa *sa, const struct watcher *watcher)
+static bool is_news(const struct sa *sa, const struct standby *standby)
 {
     struct sa_generations now = sa_registry_generations(sa);
-    return watcher->instance != sa->config.instance || watcher->since.groups != now.groups ||
-           watcher->since.others != now.others;
+    return standby->instance != sa->config.instance || standby->since.groups != now.groups ||
+           standby->since.others != now.others;
 }
 
-static uint64_t due_at(const struct sa *sa, const struct watcher *watcher)
+static uint64_t due_at(const struct sa *sa, const struct standby *standby)
 {
-    if (!watcher->waits)
+    if (!standby->waits)
         return TIME_NEVER;
     if (!sa->serves)
         return 0;
-    if (!is_news(sa, watcher))
-        return watcher->asked + hold;
-    return deferred_for(sa, watcher) ? watcher->told + short_gap : watcher->not_before;
+    if (!is_news(sa, standby))
+        return standby->asked + hold;
+    return deferred_awaits(sa, standby) ? standby->told + short_gap : standby->not_before;
 }
 
-void sync_ask(struct sa *sa, const struct sa_message *message)
+void sync_receive_request(struct sa *sa, const struct sa_message *message)
 {
     const uint8_t *data = message->data + SA_DATA_OFFSET;
-    struct watcher *place = &sa->watchers[0];
+    struct standby *place = &sa->standbys[0];
     if (message->bytes < MAD_BYTES || !sa->serves || !wire_get(message->data, SA_SM_KEY)) {
         sa->counts.dropped++;
         return;
     }
-    for (unsigned i = 0; i < WATCHERS; i++) {
-        struct watcher *watcher = &sa->watchers[i];
-        if (watcher->address.lid == message->address.lid) {
-            place = watcher;
+    for (unsigned i = 0; i < STANDBYS; i++) {
+        struct standby *standby = &sa->standbys[i];
+        if (standby->address.lid == message->address.lid) {
+            place = standby;
             break;
         }
-        if (watcher->not_before < place->not_before)
-            place = watcher;
+        if (standby->not_before < place->not_before)
+            place = standby;
     }
     if (place->address.lid != message->address.lid)
         place->not_before = 0;
@@ -73,121 +69,115 @@ void sync_ask(struct sa *sa, const struct sa_message *message)
     memcpy(place->mad, message->data, MAD_BYTES);
 }
 
-static void tell(struct sa *sa, struct watcher *watcher, struct sa_message *message)
+static void tell(struct sa *sa, struct standby *standby, struct sa_message *message)
 {
-    struct query query = {.address = watcher->address, .bytes = MAD_BYTES};
+    struct query query = {.address = standby->address, .bytes = MAD_BYTES};
     struct text text = {0};
-    bool ours = watcher->instance == sa->config.instance;
-    registry_print(sa, 0, ours ? &watcher->since : &(struct sa_generations){0}, &text);
+    bool ours = standby->instance == sa->config.instance;
+    sa_registry_print_changes(sa, 0, ours ? &standby->since : &(struct sa_generations){0}, &text);
     while (text.length % 8)
         text_putc(&text, '\n');
-    memcpy(query.mad, watcher->mad, MAD_BYTES);
+    memcpy(query.mad, standby->mad, MAD_BYTES);
     answer_text(sa, &query, &text);
     *message = (struct sa_message){
-        .address = watcher->address, .data = sa->out.bytes, .bytes = sa->out.used};
+        .address = standby->address, .data = sa->out.bytes, .bytes = sa->out.used};
     text_release(&text);
-    watcher->waits = false;
-    watcher->told = sa->now;
-    watcher->not_before = sa->now + gap;
+    standby->waits = false;
+    standby->told = sa->now;
+    standby->not_before = sa->now + gap;
 }
 
 /* ---- the standby's side ---- */
 
 void sa_follow(struct sa *sa, uint64_t now, const struct sa_master *master)
 {
-    struct follower *follower = &sa->follower;
-    bool same = master && follower->active && follower->master == master->lid;
+    struct sync_client *client = &sa->sync;
+    bool same = master && client->active && client->master == master->lid;
     sa->now = now;
     if (!master) {
-        follower->active = false;
+        client->active = false;
         return;
     }
     if (!master->tells) { /* what it is told we do not hear: ours is out of date from now on */
-        follower->active = false;
-        sa->heritage = 0;
+        client->active = false;
+        sa->registry_source_lid = 0;
         registry_clear(sa);
         return;
     }
     if (same)
         return;
-    sa->heritage = 0;
-    *follower = (struct follower){
-        .active = true, .master = master->lid, .next_at = now, .asked = follower->asked};
-    redirect_begin(&follower->trail, &(struct redirect){.lid = master->lid,
-                                                        .p_key = 0xFFFF,
-                                                        .sl = master->sl,
-                                                        .qp = 1,
-                                                        .q_key = UINT32_C(0x80010000)});
+    sa->registry_source_lid = 0;
+    *client = (struct sync_client){
+        .active = true, .master = master->lid, .next_at = now, .asked = client->asked};
+    redirect_begin(&client->trail, &(struct redirect){.lid = master->lid,
+                                                      .p_key = 0xFFFF,
+                                                      .sl = master->sl,
+                                                      .qp = 1,
+                                                      .q_key = UINT32_C(0x80010000)});
 }
 
 uint16_t sa_registry_master(const struct sa *sa)
 {
-    return registry_master(sa);
-}
-
-uint16_t registry_master(const struct sa *sa)
-{
     if (sa->serves)
         return sa->view.subnet->ports.items[sa->view.subnet->own_port].lid;
-    return sa->heritage;
+    return sa->registry_source_lid;
 }
 
 static bool is_expected(const struct sa *sa, const struct registry_header *header)
 {
-    const struct follower *follower = &sa->follower;
+    const struct sync_client *client = &sa->sync;
     bool whole = !header->since.groups && !header->since.others;
-    bool next = header->instance == follower->instance &&
-                header->since.groups == follower->have.groups &&
-                header->since.others == follower->have.others;
+    bool next = header->instance == client->instance &&
+                header->since.groups == client->have.groups &&
+                header->since.others == client->have.others;
     return header->given && (whole || next);
 }
 
 /* All of it again, in a while and from the master itself. */
 static void begin_anew(struct sa *sa)
 {
-    struct follower *follower = &sa->follower;
-    follower->trail.count = 1;
-    follower->instance = 0;
-    follower->next_at = sa->now + patience;
+    struct sync_client *client = &sa->sync;
+    client->trail.count = 1;
+    client->instance = 0;
+    client->next_at = sa->now + patience;
 }
 
 static void go_elsewhere(struct sa *sa, const struct sa_message *message)
 {
-    struct follower *follower = &sa->follower;
+    struct sync_client *client = &sa->sync;
     struct err err;
-    if (redirect_follow(&follower->trail, message->data, message->bytes, SA_DATA_OFFSET, &err) ==
-        0) {
-        follower->next_at = sa->now;
+    if (redirect_follow(&client->trail, message->data, message->bytes, SA_DATA_OFFSET, &err) == 0) {
+        client->next_at = sa->now;
         return;
     }
-    if (!follower->sent_away)
-        follower->trouble = err;
-    follower->sent_away = true;
+    if (!client->redirect_failed)
+        client->error = err;
+    client->redirect_failed = true;
     begin_anew(sa);
 }
 
-bool sa_next_trouble(struct sa *sa, struct err *err)
+bool sa_next_sync_error(struct sa *sa, struct err *err)
 {
-    if (!*sa->follower.trouble.message)
+    if (!*sa->sync.error.message)
         return false;
-    *err = sa->follower.trouble;
-    *sa->follower.trouble.message = 0;
+    *err = sa->sync.error;
+    *sa->sync.error.message = 0;
     return true;
 }
 
 void sync_receive(struct sa *sa, const struct sa_message *message)
 {
-    struct follower *follower = &sa->follower;
+    struct sync_client *client = &sa->sync;
     struct registry_header header = {0};
-    if (!follower->active || sa->serves ||
-        message->address.lid != redirect_target(&follower->trail)->lid ||
-        (uint32_t)wire_get(message->data, MAD_TID) != follower->tid)
+    if (!client->active || sa->serves ||
+        message->address.lid != redirect_target(&client->trail)->lid ||
+        (uint32_t)wire_get(message->data, MAD_TID) != client->tid)
         return;
     struct registry_source source = {.content = (const char *)message->data + SA_DATA_OFFSET,
                                      .bytes = message->bytes - SA_DATA_OFFSET,
                                      .path = "the master's registrations",
                                      .accept = is_expected};
-    follower->tid = 0; /* no second time */
+    client->tid = 0; /* no second time */
     if (wire_get(message->data, MAD_STATUS) == STATUS_REDIRECT) {
         go_elsewhere(sa, message);
         return;
@@ -196,33 +186,26 @@ void sync_receive(struct sa *sa, const struct sa_message *message)
         begin_anew(sa);
         return;
     }
-    follower->instance = header.instance;
-    follower->have = header.generations;
-    follower->next_at = sa->now;
-    sa->heritage = follower->master;
+    client->instance = header.instance;
+    client->have = header.generations;
+    client->next_at = sa->now;
+    sa->registry_source_lid = client->master;
 }
 
 static void ask(struct sa *sa, struct sa_message *message)
 {
-    struct follower *follower = &sa->follower;
+    struct sync_client *client = &sa->sync;
     uint8_t *mad = sa->report_mad, *data = mad + SA_DATA_OFFSET;
-    if (follower->tid) /* no answer: what sent us there may know better by now */
-        follower->trail.count = 1;
-    const struct redirect *to = redirect_target(&follower->trail);
-    follower->tid = TID_MARK | ++follower->asked;
-    follower->next_at = sa->now + patience;
-    memset(mad, 0, MAD_BYTES);
-    wire_set(mad, MAD_BASE_VERSION, 1);
-    wire_set(mad, MAD_CLASS, CLASS_SUBN_ADM);
-    wire_set(mad, MAD_CLASS_VERSION, 2);
-    wire_set(mad, MAD_METHOD, METHOD_GET_TABLE);
-    wire_set(mad, MAD_TID, follower->tid);
-    wire_set(mad, MAD_ATTRIBUTE_ID, SA_ATTRIBUTE_REGISTRATIONS);
-    wire_set(mad, RMPP_VERSION, RMPP_THIS_VERSION);
+    if (client->tid) /* no answer: what sent us there may know better by now */
+        client->trail.count = 1;
+    const struct redirect *to = redirect_target(&client->trail);
+    client->tid = TID_MARK | ++client->asked;
+    client->next_at = sa->now + patience;
+    request_begin(mad, METHOD_GET_TABLE, client->tid, SA_ATTRIBUTE_REGISTRATIONS);
     wire_set(mad, SA_SM_KEY, sa->config.key);
-    wire_set_bits(data, AT_INSTANCE, 64, follower->instance);
-    wire_set_bits(data, AT_GROUPS, 64, follower->have.groups);
-    wire_set_bits(data, AT_OTHERS, 64, follower->have.others);
+    wire_set_bits(data, AT_INSTANCE, 64, client->instance);
+    wire_set_bits(data, AT_GROUPS, 64, client->have.groups);
+    wire_set_bits(data, AT_OTHERS, 64, client->have.others);
     *message = (struct sa_message){
         .address = {.lid = to->lid, .sl = to->sl, .qp = to->qp, .q_key = to->q_key},
         .data = mad,
@@ -234,9 +217,9 @@ static void ask(struct sa *sa, struct sa_message *message)
 
 uint64_t sync_deadline(const struct sa *sa)
 {
-    uint64_t deadline = sa->follower.active && !sa->serves ? sa->follower.next_at : TIME_NEVER;
-    for (unsigned i = 0; i < WATCHERS; i++) {
-        uint64_t due = due_at(sa, &sa->watchers[i]);
+    uint64_t deadline = sa->sync.active && !sa->serves ? sa->sync.next_at : TIME_NEVER;
+    for (unsigned i = 0; i < STANDBYS; i++) {
+        uint64_t due = due_at(sa, &sa->standbys[i]);
         deadline = due < deadline ? due : deadline;
     }
     return deadline;
@@ -244,12 +227,12 @@ uint64_t sync_deadline(const struct sa *sa)
 
 bool sync_next(struct sa *sa, struct sa_message *message)
 {
-    for (unsigned i = 0; i < WATCHERS; i++)
-        if (due_at(sa, &sa->watchers[i]) <= sa->now) {
-            tell(sa, &sa->watchers[i], message);
+    for (unsigned i = 0; i < STANDBYS; i++)
+        if (due_at(sa, &sa->standbys[i]) <= sa->now) {
+            tell(sa, &sa->standbys[i], message);
             return true;
         }
-    if (!sa->follower.active || sa->serves || sa->now < sa->follower.next_at)
+    if (!sa->sync.active || sa->serves || sa->now < sa->sync.next_at)
         return false;
     ask(sa, message);
     return true;

@@ -8,26 +8,12 @@
 
 enum { BLOCK_BIT = 1 };
 
-/* The next end port that the query can mean and whoever asks may know of; *lid begins with 0. */
-static uint32_t next_end(const struct sa *sa, const struct query *query, unsigned named,
-                         unsigned *lid)
-{
-    uint64_t asker = access_asker(sa, query);
-    for (;;) {
-        uint32_t port = !query_has(query, 0) ? sa_next_end_port(sa, lid)
-                        : (*lid)++           ? SUBNET_NONE
-                                             : sa_port_at(sa, named);
-        if (port == SUBNET_NONE || access_sees(sa, asker, sa->view.subnet->ports.items[port].guid))
-            return port;
-    }
-}
-
 /* The next switch among them. */
 static const struct subnet_node *next_switch(const struct sa *sa, const struct query *query,
                                              unsigned named, unsigned *lid)
 {
     const struct subnet *subnet = sa->view.subnet;
-    for (uint32_t port; (port = next_end(sa, query, named, lid)) != SUBNET_NONE;) {
+    for (uint32_t port; (port = sa_next_visible_port(sa, query, named, lid)) != SUBNET_NONE;) {
         const struct subnet_node *node = &subnet->nodes.items[subnet->ports.items[port].node];
         if (node->tables)
             return node;
@@ -109,7 +95,7 @@ uint16_t p_key_records(struct sa *sa, const struct query *query, struct answer *
     unsigned named = (unsigned)wire_get(query_data(query), P_KEY_TABLE_RECORD_LID), lid = 0;
     if (!query_is_trusted(query))
         return STATUS_SA_BAD_REQUEST;
-    for (uint32_t end; (end = next_end(sa, query, named, &lid)) != SUBNET_NONE;) {
+    for (uint32_t end; (end = sa_next_visible_port(sa, query, named, &lid)) != SUBNET_NONE;) {
         const struct subnet_node *node = &subnet->nodes.items[subnet->ports.items[end].node];
         unsigned last = node->kind == SUBNET_SWITCH ? node->port_count : 0;
         for (unsigned number = 0; number <= last; number++)
@@ -177,8 +163,8 @@ static const struct subnet_node *node_of(const struct sa *sa, uint32_t port)
 static const uint8_t *map_at(const struct sa *sa, uint32_t port, unsigned input)
 {
     const struct blocks *blocks = &sa->view.subnet->blocks;
-    const uint8_t *own = blocks_actual(blocks, port, BLOCK_LANES, input);
-    return own ? own : blocks_actual(blocks, port, BLOCK_LANES, BLOCK_ALL_INPUTS);
+    const uint8_t *own = blocks_actual(blocks, port, BLOCK_SL2VL, input);
+    return own ? own : blocks_actual(blocks, port, BLOCK_SL2VL, BLOCK_ALL_INPUTS);
 }
 
 static void add_map(const struct sa *sa, uint32_t end, unsigned input, unsigned output,
@@ -200,7 +186,7 @@ uint16_t sl2vl_records(struct sa *sa, const struct query *query, struct answer *
     unsigned named = (unsigned)wire_get(wanted, SL2VL_TABLE_RECORD_LID), lid = 0;
     unsigned only_input = (unsigned)wire_get(wanted, SL2VL_TABLE_RECORD_INPUT_PORT);
     unsigned only_output = (unsigned)wire_get(wanted, SL2VL_TABLE_RECORD_OUTPUT_PORT);
-    for (uint32_t end; (end = next_end(sa, query, named, &lid)) != SUBNET_NONE;) {
+    for (uint32_t end; (end = sa_next_visible_port(sa, query, named, &lid)) != SUBNET_NONE;) {
         const struct subnet_node *node = node_of(sa, end);
         unsigned last = node->kind == SUBNET_SWITCH ? node->port_count : 0; /* adapters have one */
         for (unsigned output = 0; output <= last; output++)
@@ -233,7 +219,7 @@ uint16_t vl_arbitration_records(struct sa *sa, const struct query *query, struct
     unsigned named = (unsigned)wire_get(wanted, VL_ARBITRATION_TABLE_RECORD_LID), lid = 0;
     unsigned only = (unsigned)wire_get(wanted, VL_ARBITRATION_TABLE_RECORD_OUTPUT_PORT);
     unsigned only_block = (unsigned)wire_get(wanted, VL_ARBITRATION_TABLE_RECORD_BLOCK);
-    for (uint32_t end; (end = next_end(sa, query, named, &lid)) != SUBNET_NONE;) {
+    for (uint32_t end; (end = sa_next_visible_port(sa, query, named, &lid)) != SUBNET_NONE;) {
         const struct subnet_port *port = &sa->view.subnet->ports.items[end];
         const struct subnet_node *node = node_of(sa, end);
         unsigned last = node->kind == SUBNET_SWITCH ? node->port_count : port->number;

@@ -77,6 +77,7 @@ void audit_advance(struct sm *sm, uint64_t now)
         const struct subnet_node *node = node_at(sm, audit->cursor);
         if (!node->present || !node->tables || random_table_is_used(node))
             continue;
+        assert(node->tables->wanted_top < LFT_ENTRIES);
         unsigned blocks = node->tables->wanted_top / LFT_BLOCK + 1u;
         read_blocks(sm, audit->cursor++, blocks);
         audit->next_at = now + blocks * NS_PER_S / standby_copy_pace(sm);

@@ -16,7 +16,7 @@ static request_unanswered block_unanswered;
 static const struct request_kind set_block[BLOCK_KINDS] = {
     [BLOCK_PARTITIONS] = {"partitions", ATTRIBUTE_P_KEY_TABLE, true, 0, block_ended, block_taken,
                           block_refused, block_unanswered, false, NULL},
-    [BLOCK_LANES] = {"lanes", ATTRIBUTE_SL2VL_TABLE, true, 0, block_ended, block_taken,
+    [BLOCK_SL2VL] = {"lanes", ATTRIBUTE_SL2VL_TABLE, true, 0, block_ended, block_taken,
                      block_refused, block_unanswered, false, NULL},
     [BLOCK_ARBITRATION] = {"arbitration", ATTRIBUTE_VL_ARBITRATION_TABLE, true, 0, block_ended,
                            block_taken, block_refused, block_unanswered, false, NULL},
@@ -41,7 +41,7 @@ static uint32_t modifier_of(const struct subnet_port *port, bool at_switch,
     unsigned number = at_switch ? port->number : 0;
     switch ((enum block_kind)block->kind) {
     case BLOCK_PARTITIONS: return number << 16 | block->part;
-    case BLOCK_LANES:
+    case BLOCK_SL2VL:
         if (block->part == BLOCK_ALL_INPUTS)
             return ALL_INPUTS | number;
         return at_switch ? (uint32_t)block->part << 8 | number : 0;
@@ -52,6 +52,7 @@ static uint32_t modifier_of(const struct subnet_port *port, bool at_switch,
 
 static void write_block(struct sm *sm, uint32_t row)
 {
+    assert(row < sm->subnet.blocks.rows.count && sm_state(sm) == SM_MASTER);
     const struct block *block = &sm->subnet.blocks.rows.items[row];
     const struct subnet_port *port = port_at(sm, block->port);
     bool at_switch = node_at(sm, port->node)->kind == SUBNET_SWITCH;
@@ -135,7 +136,7 @@ static void block_unanswered(struct sm *sm, uint64_t now, const struct request *
     uint32_t row = request->about.row;
     const struct subnet_port *port = port_at(sm, sm->subnet.blocks.rows.items[row].port);
     if (request->target != sm->subnet.own_port) {
-        blocks_lose(&sm->subnet.blocks, row);
+        blocks_mark_unknown(&sm->subnet.blocks, row);
         discovery_lost_contact(sm, now, request->target);
         return;
     }
@@ -162,5 +163,5 @@ void blocks_requests_dropped(struct sm *sm)
     sm->block_writer->under_way = 0;
     for (uint32_t row = 0; row < sm->subnet.blocks.rows.count; row++)
         if (sm->subnet.blocks.rows.items[row].writing)
-            blocks_lose(&sm->subnet.blocks, row);
+            blocks_mark_unknown(&sm->subnet.blocks, row);
 }

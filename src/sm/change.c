@@ -79,9 +79,7 @@ void sweeps_requests_dropped(struct sm *sm)
 
 static struct trap_source *source_at(struct sm *sm, uint32_t node)
 {
-    while (sm->sweeps->sources.count <= node)
-        vec_push(&sm->sweeps->sources, (struct trap_source){0});
-    return &sm->sweeps->sources.items[node];
+    return vec_at(&sm->sweeps->sources, node);
 }
 
 static request_ended sweep_ended;
@@ -97,6 +95,7 @@ static const struct request_kind sweep_switch = {
 
 void change_sweep(struct sm *sm, uint64_t now)
 {
+    assert(sm_state(sm) == SM_MASTER);
     sweep_schedule(sm, now);
     if (sm->sweeps->under_way || !discovery_is_complete(sm))
         return; /* the last one is still on its way */

@@ -59,6 +59,7 @@ struct sm *sm_new(const struct sm_config *config, uint64_t port_guid)
     sm->plan = plan_new();
     sm->distribution = distribute_new();
     sm->program = program_new();
+    sm->port_writer = program_ports_new();
     sm->reregister = reregister_new();
     sm->block_writer = blocks_new();
     sm->partitioning = partitions_new();
@@ -100,6 +101,7 @@ void sm_free(struct sm *sm)
     partitions_free(sm->partitioning);
     mem_free(sm->block_writer);
     reregister_free(sm->reregister);
+    program_ports_free(sm->port_writer);
     program_free(sm->program);
     mem_free(sm->distribution);
     plan_free(sm->plan);
@@ -124,6 +126,7 @@ void sm_drop_requests(struct sm *sm)
     standby_copy_requests_dropped(sm);
     audit_requests_dropped(sm);
     program_requests_dropped(sm);
+    program_ports_requests_dropped(sm);
     blocks_requests_dropped(sm);
     functions_requests_dropped(sm);
     partitions_requests_dropped(sm);
@@ -278,7 +281,7 @@ bool sm_is_settled(const struct sm *sm)
            multicast_is_settled(sm) && partitions_are_read(sm) && sm->subnet.functions.writing == 0;
 }
 
-void sm_reroute_for(struct sm *sm, uint64_t now, enum plan_reason reason)
+static void reroute(struct sm *sm, uint64_t now, enum plan_reason reason)
 {
     if (sm_state(sm) != SM_MASTER)
         return;
@@ -289,5 +292,50 @@ void sm_reroute_for(struct sm *sm, uint64_t now, enum plan_reason reason)
 
 void sm_reroute(struct sm *sm, uint64_t now)
 {
-    sm_reroute_for(sm, now, REASON_OPERATOR);
+    reroute(sm, now, REASON_OPERATOR);
+}
+
+void sm_look_again(struct sm *sm, uint64_t now)
+{
+    if (sm_state(sm) != SM_MASTER)
+        return;
+    sm_begin_change(sm, now, "asked to look again");
+    reconfigure_request(sm, REASON_TOPOLOGY);
+    discovery_restart(sm);
+}
+
+static bool same_routes(const struct sm_config *a, const struct sm_config *b)
+{
+    /* User routes, roots, and who comes first or weighs more, are lists in the owner's memory:
+     * other lists may hold the same, but that is not worth a comparison. */
+    return a->engine == b->engine && engine_list_same(&a->others, &b->others) &&
+           a->engine_options.root == b->engine_options.root &&
+           a->engine_options.root_count == b->engine_options.root_count &&
+           !a->engine_options.root_count && !a->engine_options.user && !b->engine_options.user &&
+           !a->engine_options.first && !b->engine_options.first && !a->engine_options.weights &&
+           !b->engine_options.weights && a->engine_options.scatter == b->engine_options.scatter &&
+           a->engine_options.max_vls == b->engine_options.max_vls &&
+           a->engine_options.seed_balance == b->engine_options.seed_balance &&
+           a->engine_options.allow_cycles == b->engine_options.allow_cycles &&
+           a->engine_options.reversible == b->engine_options.reversible;
+}
+
+void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config)
+{
+    bool other_levels = qos_configure(sm, config->qos);
+    bool other_routes = !same_routes(&sm->config, config) || other_levels;
+    bool other_sweep = sm->config.sweep_ns != config->sweep_ns;
+    sm->config = *config;
+    if (config->policy->limit)
+        config->policy->limit(&sm->config);
+    sm->config.qos = NULL; /* was copied */
+    partitions_rules_changed(sm);
+    if (sm_state(sm) != SM_MASTER)
+        return;
+    if (other_sweep)
+        sweep_schedule(sm, now);
+    if (other_routes)
+        reroute(sm, now, REASON_POLICY);
+    plan_services(sm);
+    program_all(sm); /* time-outs and keys told to ports */
 }

@@ -1,4 +1,9 @@
-/* What the files of discovery share and nobody else sees: discovery.c and discovery_faults.c. */
+/* What the files of discovery share and nobody else sees.
+ *
+ *   discovery.c         how far it has come, and where it goes on
+ *   discovery_read.c    the questions
+ *   discovery_learn.c   what the answers mean
+ *   discovery_faults.c  silence, flapping ports, doubtful answers */
 #ifndef WEFT_SM_DISCOVERY_H
 #define WEFT_SM_DISCOVERY_H
 
@@ -33,7 +38,32 @@ struct discovery {
     VEC(struct explored_node) nodes;
 };
 
+/* discovery.c */
 struct explored_port *explored_port(struct sm *sm, uint32_t port);
 struct explored_node *explored_node(struct sm *sm, uint32_t node);
+void discovery_probe(struct sm *sm, uint32_t port);
 
+/* discovery_read.c */
+void discovery_ask_through(struct sm *sm, uint32_t port); /* who is behind it */
+void discovery_press_port(struct sm *sm, uint32_t port);
+void discovery_read_ports(struct sm *sm, uint32_t node);
+void discovery_read_tables(struct sm *sm, uint32_t node);
+void discovery_read_description(struct sm *sm, uint32_t node, uint32_t end);
+
+/* discovery_learn.c */
+void discovery_learn_node(struct sm *sm, uint64_t now, uint32_t through, const uint8_t *data);
+void discovery_learn_port(struct sm *sm, uint64_t now, uint32_t port, const uint8_t *data);
+void discovery_learn_switch_info(struct sm *sm, uint32_t node, const uint8_t *data);
+
+/* discovery_faults.c */
+void discovery_suspect_switch(struct sm *sm, uint64_t now, uint32_t node);
+void faults_note_silence(struct sm *sm, uint64_t now, uint32_t node);
+void faults_leave_alone(struct sm *sm, uint64_t now, uint32_t end);
+void faults_report_refused_probe(struct sm *sm, uint32_t through, uint16_t status);
+void faults_report_refused_read(struct sm *sm, const struct request *request, uint16_t status);
+void faults_note_flap(struct sm *sm, uint64_t now, uint32_t port);
+void faults_fence_off(struct sm *sm, uint32_t through, uint64_t guid);
+bool faults_contest(struct sm *sm, uint32_t through, uint32_t far);
+void faults_decide(struct sm *sm, uint32_t port);
+void faults_contradict(struct sm *sm, uint32_t through);
 #endif

@@ -4,6 +4,90 @@
 
 /* ---- silence ---- */
 
+/* Another port of the manager's own adapter: the adapter itself is there. */
+static void lose_own_port(struct sm *sm, uint64_t now, uint32_t end)
+{
+    struct subnet_port *port = port_at(sm, end);
+    if (port->peer == SUBNET_NONE && !port->known)
+        return; /* that was seen to */
+    sm_begin_change(sm, now, "port %u of the manager's own adapter does not answer", port->number);
+    if (port->peer != SUBNET_NONE)
+        faults_leave_alone(sm, now, end);
+    subnet_unlink(&sm->subnet, end);
+    port->known = port->manager = false;
+    mastership_forget_rival(sm, end);
+    port->via = SUBNET_NONE;
+    sm->discovery->paths_lost = true;
+}
+
+/* A node that does not answer is as good as gone. The ports that led to it are asked again by the
+ * next sweep: if it was only the way to it that failed, it is found by another one. */
+void discovery_lost_contact(struct sm *sm, uint64_t now, uint32_t end)
+{
+    uint32_t index = port_at(sm, end)->node;
+    const struct subnet_node *node = node_at(sm, index);
+    if (!node->present || end == sm->subnet.own_port)
+        return;
+    if (sm->subnet.own_port != SUBNET_NONE && index == port_at(sm, sm->subnet.own_port)->node) {
+        lose_own_port(sm, now, end);
+        return;
+    }
+    sm_begin_change(sm, now, "%s 0x%016llx does not answer",
+                    node->kind == SUBNET_SWITCH ? "switch" : "adapter",
+                    (unsigned long long)node->guid);
+    for (unsigned number = 1; number <= node->port_count; number++) {
+        uint32_t peer = port_at(sm, node->first_port + number)->peer;
+        if (peer != SUBNET_NONE)
+            explored_port(sm, peer)->avoided = true;
+    }
+    faults_note_silence(sm, now, index);
+    subnet_remove_node(&sm->subnet, index);
+    sm->discovery->paths_lost = true;
+}
+
+/* Asks a port for its state before anything else, unless that was done a moment ago. */
+static void suspect_port(struct sm *sm, uint64_t now, uint32_t port)
+{
+    struct explored_port *explored = explored_port(sm, port);
+    if (explored->suspected > now)
+        return;
+    explored->suspected = now + sm->config.timeout_ns;
+    discovery_press_port(sm, port);
+}
+
+/* A link to this switch is down: is the switch? Its other neighbours know at once, while what they
+ * tell by themselves may get lost where the switch was. */
+void discovery_suspect_switch(struct sm *sm, uint64_t now, uint32_t index)
+{
+    const struct subnet_node *node = node_at(sm, index);
+    if (!sm->config.policy->chases_losses || sm_state(sm) != SM_MASTER ||
+        node->kind != SUBNET_SWITCH)
+        return;
+    for (unsigned number = 1; number <= node->port_count; number++) {
+        uint32_t peer = port_at(sm, node->first_port + number)->peer;
+        if (peer != SUBNET_NONE && port_at(sm, peer)->node != index &&
+            node_at(sm, port_at(sm, peer)->node)->kind == SUBNET_SWITCH)
+            suspect_port(sm, now, peer);
+    }
+}
+
+/* Somebody keeps silent: perhaps a link on the way is down. Every port on the way is asked at once,
+ * before anything else, so that nobody waits for all those behind it one by one. */
+void discovery_suspect(struct sm *sm, uint64_t now, uint32_t end, uint32_t through)
+{
+    uint32_t port = through;
+    if (!sm->config.policy->chases_losses || end == SUBNET_NONE)
+        return;
+    for (unsigned hop = 0; hop <= SMP_MAX_HOPS; hop++) {
+        if (port != SUBNET_NONE)
+            suspect_port(sm, now, port);
+        if (end == sm->subnet.own_port || port_at(sm, end)->via == SUBNET_NONE)
+            return;
+        port = port_at(sm, end)->via;
+        end = subnet_end_port(&sm->subnet, port);
+    }
+}
+
 /* A node that answers some questions and never others would come and go for ever. */
 void faults_note_silence(struct sm *sm, uint64_t now, uint32_t node)
 {

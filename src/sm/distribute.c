@@ -2,17 +2,21 @@
  * routing/update/make_plan.h).
  *
  * Modes:
- *   ordered  traffic goes on. The plan's waves are written one after the other, each acknowledged
+ *
+ *   ordered  Traffic goes on. The plan's waves are written one after the other, each acknowledged
  *            before the next, with a drain where the plan asks for one. While entries without a
- *            safe order are written, sources wait (quiesce.c); where they cannot be told to, these
+ *            safe order are written, sources are stopped (quiesce.c); where they cannot be, these
  *            entries are first set to drop, which loses the traffic to their LIDs.
- *   static   traffic is stopped at every switch port, all tables are written, traffic is started:
- * the seeds' way. It relies on agents that accept Set(PortState = Init). naive    everything at
- * once, as other managers do. Safe only while there is no traffic. With blank switches there is
- * nothing to protect, and everything goes out at once in ordered mode, too.
+ *   static   Traffic is stopped at every switch port, all tables are written, traffic is started.
+ *            This relies on agents that accept Set(PortState = Init).
+ *   naive    Everything at once, as other managers do. Safe only while there is no traffic.
+ *
+ * With blank switches there is nothing to protect, and everything goes out at once in ordered mode,
+ * too.
  *
  * What is written is always the difference between `wanted` and `actual` (program.c); this file
- * only decides when an entry becomes wanted. */
+ * only decides when an entry becomes wanted. When it does, and which phase follows, is in the table
+ * of reconfigure.c; the actions of its phases from WAVES to START are here. */
 #include "sm/internal.h"
 
 #include <assert.h>
@@ -51,6 +55,7 @@ struct distribution *distribute_new(void)
 
 static struct subnet_tables *tables_of(struct sm *sm, uint32_t at)
 {
+    assert(at < plan_current(sm)->nodes.count);
     return sm->subnet.nodes.items[plan_current(sm)->nodes.items[at]].tables;
 }
 
@@ -102,48 +107,12 @@ static void want_what_is(struct sm *sm)
     }
 }
 
-/* True if there is anything in them. */
-static bool copy_known_blocks(const struct subnet_tables *tables, uint8_t *row, unsigned length)
-{
-    bool any = false;
-    for (unsigned first = 0; first < length; first += LFT_BLOCK) {
-        if (!subnet_block_known(tables, first / LFT_BLOCK))
-            continue;
-        memcpy(row + first, tables->actual + first, LFT_BLOCK);
-        for (unsigned lid = first; lid < first + LFT_BLOCK && !any; lid++)
-            any = lid && row[lid] != PORT_NONE;
-    }
-    row[0] = PORT_NONE; /* no address */
-    return any;
-}
-
-/* The tables that are in the switches now, as the order needs them. */
-void distribute_snapshot(struct sm *sm, struct sm_job *job, enum plan_reason reason)
-{
-    job->mode = sm->config.mode;
-    /* The final tables of a hybrid go out while traffic runs (paper 002, section 3.4). */
-    if (job->mode == SM_STATIC && sm->config.engine->provisional && !job->provisional)
-        job->mode = SM_ORDERED;
-    job->adopt = reason == REASON_TAKE_OVER && !job->engine->renames;
-    job->only_adopt = sm_state(sm) == SM_STANDBY;
-    if (job->mode != SM_ORDERED && !job->adopt)
-        return;
-    struct network shape = job->network; /* entries for addresses that are gone may stay */
-    if (plan_current(sm) && sm->config.policy->keeps_old_entries &&
-        plan_current(sm)->routes.top_lid > shape.top_lid)
-        shape.top_lid = plan_current(sm)->routes.top_lid;
-    routes_init(&job->before, &shape, "actual");
-    for (uint32_t at = 0; at < job->before.switch_count; at++)
-        job->has_before |= copy_known_blocks(
-            sm->subnet.nodes.items[job->nodes.items[at]].tables, routes_row(&job->before, at),
-            job->before.stride < LFT_ENTRIES ? job->before.stride : LFT_ENTRIES);
-}
-
 static void begin_wave(struct sm *sm)
 {
     struct distribution *d = sm->distribution;
     const struct update_plan *plan = &plan_current(sm)->plan;
     const struct update_wave *wave = &plan->waves.items[d->wave];
+    assert(d->wave < plan->waves.count && wave->first + wave->count <= plan->updates.count);
     for (uint32_t i = 0; i < wave->count; i++)
         want_range(sm, &plan->updates.items[wave->first + i], false);
     d->wave++;
@@ -288,6 +257,7 @@ enum reconfigure_event distribute_begin(struct sm *sm)
     struct distribution *d = sm->distribution;
     const struct sm_job *job = plan_current(sm);
     const char *why_not;
+    assert(!d->pending && !program_tables_under_way(sm));
     *d = (struct distribution){.job = (uint32_t)job->number, .resume_at = TIME_NEVER};
     if (job->mode == SM_STATIC)
         return EVENT_TO_STOP;

@@ -55,7 +55,7 @@ static void learn_tables(struct sm *sm, uint32_t from, uint32_t to)
          row = blocks_next_of_port(blocks, from, row)) {
         const struct block *block = &blocks->rows.items[row];
         const uint8_t *actual = blocks_content(blocks, block->actual);
-        if (actual && (block->kind == BLOCK_LANES || block->kind == BLOCK_ARBITRATION))
+        if (actual && (block->kind == BLOCK_SL2VL || block->kind == BLOCK_ARBITRATION))
             blocks_learn(blocks, to, block->kind, block->part, actual);
     }
 }
@@ -186,7 +186,7 @@ static void function_set(struct sm *sm, uint64_t now, const struct request *requ
         return;
     inherit_tables(sm, socket, request->about.function.holds);
     partitions_came_up(sm, socket);
-    sm->subnet.functions.risen++;
+    sm->subnet.functions.activations++;
 }
 
 static void function_unanswered(struct sm *sm, uint64_t now, const struct request *request)

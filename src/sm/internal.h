@@ -9,6 +9,8 @@
 #include "sm/sm.h"
 #include "sm/transactions.h"
 
+#include <assert.h>
+
 /* Each part is defined in the file that is named beside it, and nobody else looks inside. */
 struct sm {
     struct sm_config config;
@@ -17,7 +19,7 @@ struct sm {
     struct outbox *outbox;
     struct transactions *transactions;
     struct mastership *mastership;
-    struct discovery *discovery; /* discovery.c, discovery_faults.c */
+    struct discovery *discovery; /* discovery.h */
     struct sweeps *sweeps;       /* change.c */
     struct reconfigure *reconfigure;
     struct report *report;
@@ -25,6 +27,7 @@ struct sm {
     struct plan *plan;
     struct distribution *distribution; /* distribute.c */
     struct program *program;
+    struct port_writer *port_writer; /* program_ports.c */
     struct reregister *reregister;
     /* Services. */
     struct block_writer *block_writer; /* blocks.c */
@@ -39,11 +42,13 @@ struct sm {
 
 static inline struct subnet_port *port_at(struct sm *sm, uint32_t port)
 {
+    assert(port < sm->subnet.ports.count);
     return &sm->subnet.ports.items[port];
 }
 
 static inline struct subnet_node *node_at(struct sm *sm, uint32_t node)
 {
+    assert(node < sm->subnet.nodes.count);
     return &sm->subnet.nodes.items[node];
 }
 
@@ -61,7 +66,6 @@ void sm_persist(struct sm *sm, struct sm_fact fact);
 /* core.c */
 void sm_drop_requests(struct sm *sm); /* nobody waits for any request any more */
 
-void sm_reroute_for(struct sm *sm, uint64_t now, enum plan_reason reason);
 void plan_services(struct sm *sm); /* partitions, levels of service, groups, as they are now */
 
 /* discovery.c */
@@ -82,7 +86,6 @@ void discovery_start(struct sm *sm);
 void discovery_restart(struct sm *sm); /* from scratch; LIDs are kept */
 void discovery_lost_contact(struct sm *sm, uint64_t now, uint32_t end_port);
 void discovery_suspect(struct sm *sm, uint64_t now, uint32_t end_port, uint32_t through);
-void discovery_probe(struct sm *sm, uint32_t port);
 /* True if there is more to ask, or something to wait for. */
 bool discovery_continue(struct sm *sm, uint64_t now);
 void discovery_update_paths(struct sm *sm, uint64_t now);
@@ -97,17 +100,7 @@ void discovery_forget_tables(struct sm *sm, uint32_t node);
 void discovery_learn_switch(struct sm *sm, uint32_t node, const uint8_t *data); /* SwitchInfo */
 void discovery_refresh_switch(struct sm *sm, uint32_t node);
 
-/* discovery_faults.c */
 void faults_all_is_well(struct sm *sm); /* a change was carried out, and nobody is missing */
-void faults_note_silence(struct sm *sm, uint64_t now, uint32_t node);
-void faults_leave_alone(struct sm *sm, uint64_t now, uint32_t end);
-void faults_report_refused_probe(struct sm *sm, uint32_t through, uint16_t status);
-void faults_report_refused_read(struct sm *sm, const struct request *request, uint16_t status);
-void faults_note_flap(struct sm *sm, uint64_t now, uint32_t port);
-void faults_fence_off(struct sm *sm, uint32_t through, uint64_t guid);
-bool faults_contest(struct sm *sm, uint32_t through, uint32_t far);
-void faults_decide(struct sm *sm, uint32_t port);
-void faults_contradict(struct sm *sm, uint32_t through);
 
 /* lids.c */
 struct lids *lids_new(void);
@@ -150,7 +143,6 @@ bool repair_job_is_gain(struct sm *sm, const struct sm_job *job);
 
 /* distribute.c */
 struct distribution *distribute_new(void);
-void distribute_snapshot(struct sm *sm, struct sm_job *job, enum plan_reason reason);
 enum reconfigure_event distribute_begin(struct sm *sm);
 reconfigure_action distribute_keep_tables, distribute_next_wave, distribute_drained_wave;
 reconfigure_action distribute_stop_sources, distribute_stop_all_sources, distribute_start_sources;
@@ -202,17 +194,16 @@ bool reregister_ask_all(struct sm *sm); /* who have to register again; false: th
 void reregister_ask(struct sm *sm, uint64_t guid); /* at this port */
 
 /* program.c */
-struct program_counts {
-    uint32_t blocks, ports; /* Sets of table blocks, of ports */
-};
 struct program *program_new(void);
 void program_free(struct program *program);
-struct program_counts program_counts(const struct sm *sm); /* since the manager started */
+uint32_t program_blocks_sent(const struct sm *sm); /* Sets since the manager started */
 /* Something was read or lost, or is wanted: all that is wanted is compared with what is. */
 void program_schedule(struct sm *sm);
 bool program_is_due(const struct sm *sm);
 void program_what_is_due(struct sm *sm);
 void program_cancel(struct sm *sm);
+/* Nothing that leads over the node is on its way to it. */
+bool program_tables_are_confirmed(struct sm *sm, uint32_t node);
 bool program_is_writing_tables(const struct sm *sm, uint32_t node);
 /* The switch has no room for the routes; true for the first time. */
 bool program_first_lacks_room(struct sm *sm, uint32_t node);
@@ -220,10 +211,7 @@ uint32_t program_tables_under_way(const struct sm *sm); /* Sets of table blocks 
 void program_requests_dropped(struct sm *sm);
 void program_forget_tables(struct sm *sm);
 void program_all(struct sm *sm);
-void program_port(struct sm *sm, uint32_t port);
-bool program_links_rise(struct sm *sm); /* before the first wave of tables */
 /* Writes an end port once and for all, as soon as it is read (sm_policy.ports_once). */
-void program_end_port_once(struct sm *sm, uint32_t port);
 void program_switch(struct sm *sm, uint32_t node);
 void program_block(struct sm *sm, uint32_t node, unsigned block); /* if it differs */
 /* For random_table.c: a block of its table was sent, and has been confirmed, refused or lost. */
@@ -233,6 +221,16 @@ request_ended program_block_ended;
 request_unanswered program_block_unanswered;
 void program_report_refused_block(struct sm *sm, const struct request *request, uint16_t status,
                                   const char *consequence);
+
+/* program_ports.c */
+struct port_writer *program_ports_new(void);
+void program_ports_free(struct port_writer *writer);
+uint32_t program_ports_sent(const struct sm *sm); /* Sets since the manager started */
+void program_ports_requests_dropped(struct sm *sm);
+void program_port(struct sm *sm, uint32_t port);
+bool program_links_rise(struct sm *sm); /* before the first wave of tables */
+void program_end_port_once(struct sm *sm, uint32_t port);
+void program_node_ports(struct sm *sm, uint32_t node); /* and those at the other ends */
 
 /* blocks.c */
 void blocks_program(struct sm *sm);

@@ -8,6 +8,7 @@
 #include "sm/internal.h"
 #include "vswitch/model/addresses.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -119,6 +120,7 @@ static void try_candidate(struct sm *sm, uint32_t port, candidate *choose)
     if (!needs_lid(sm, port) || !choose(sm, port, lmc, &lid) ||
         !subnet_lid_range_free(&sm->subnet, port, lid, lmc))
         return;
+    assert(lid && lid + (1u << lmc) - 1 <= LID_UNICAST_LAST);
     subnet_set_lid(&sm->subnet, port, (uint16_t)lid, lmc);
     lids_remember(sm, port);
 }

@@ -60,9 +60,7 @@ void mastership_free(struct mastership *mastership)
 
 static uint8_t *mute_at(struct sm *sm, uint32_t port)
 {
-    while (sm->mastership->mute.count <= port)
-        vec_push(&sm->mastership->mute, 0);
-    return &sm->mastership->mute.items[port];
+    return vec_at(&sm->mastership->mute, port);
 }
 
 /* ---- SMInfo ---- */
@@ -658,6 +656,11 @@ void sm_set_syncing(struct sm *sm, bool learns)
 enum sm_state sm_state(const struct sm *sm)
 {
     return sm->mastership->state;
+}
+
+void mastership_forget_rival(struct sm *sm, uint32_t port)
+{
+    port_at(sm, port)->rival = false;
 }
 
 uint32_t mastership_number(const struct sm *sm)

@@ -26,6 +26,9 @@ void mastership_sweep_begins(struct sm *sm, uint64_t now);
 /* The other master that was at this port is not there any more. */
 void mastership_rival_gone(struct sm *sm, uint64_t now, uint32_t port);
 
+/* What was known of this port is out of date. */
+void mastership_forget_rival(struct sm *sm, uint32_t port);
+
 uint32_t mastership_number(const struct sm *sm); /* counts the times that this one was master */
 
 #endif

@@ -19,6 +19,7 @@
 #include "routing/check/verify_multicast.h"
 #include "sm/internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,8 +128,8 @@ void multicast_forget(struct sm *sm)
     struct blocks *blocks = &sm->subnet.blocks;
     for (uint32_t row = 0; row < blocks->rows.count; row++)
         if (blocks->rows.items[row].kind == BLOCK_MULTICAST)
-            blocks_waive(blocks, blocks->rows.items[row].port, BLOCK_MULTICAST,
-                         blocks->rows.items[row].part);
+            blocks_want_nothing(blocks, blocks->rows.items[row].port, BLOCK_MULTICAST,
+                                blocks->rows.items[row].part);
     struct multicast *before = sm->multicast;
     sm->multicast = multicast_new();
     sm->multicast->owned_groups = before->owned_groups;
@@ -410,6 +411,7 @@ static void grow(struct sm *sm, uint32_t mlid_index, const struct group *group,
 static void step(struct sm *sm, uint32_t mlid_index)
 {
     struct multicast *m = sm->multicast;
+    assert(mlid_index < m->trees.count && !m->trees.items[mlid_index].moving);
     struct grown *grown = &m->trees.items[mlid_index];
     struct arms common = {0}, rest = {0};
     bool only_grows = intersect(&grown->held, &grown->goal, &common);
@@ -429,6 +431,7 @@ static void step(struct sm *sm, uint32_t mlid_index)
 /* Everything that was acknowledged is what switches have; the rest of the way follows. */
 static void finish_moves(struct multicast *m)
 {
+    assert(m->moving && m->drained_at != TIME_NEVER);
     for (uint32_t i = 0; i < m->trees.count; i++) {
         struct grown *grown = &m->trees.items[i];
         if (!grown->moving)

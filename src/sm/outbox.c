@@ -1,6 +1,7 @@
 /* What waits for the owner to take it: events to tell, replies to send, facts to keep. */
 #include "sm/internal.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -49,6 +50,7 @@ void sm_persist(struct sm *sm, struct sm_fact fact)
 bool outbox_next_event(struct sm *sm, struct sm_output *output)
 {
     struct outbox *outbox = sm->outbox;
+    assert(outbox->events_taken <= outbox->events.count);
     if (outbox->events_taken == outbox->events.count) {
         outbox->events.count = outbox->events_taken = 0;
         return false;
@@ -61,6 +63,7 @@ bool outbox_next_event(struct sm *sm, struct sm_output *output)
 bool outbox_next_reply(struct sm *sm, struct sm_output *output)
 {
     struct outbox *outbox = sm->outbox;
+    assert(outbox->replies_taken <= outbox->replies.count);
     if (outbox->replies_taken == outbox->replies.count) {
         outbox->replies.count = outbox->replies_taken = 0;
         return false;
@@ -73,6 +76,7 @@ bool outbox_next_reply(struct sm *sm, struct sm_output *output)
 bool outbox_next_fact(struct sm *sm, struct sm_output *output)
 {
     struct outbox *outbox = sm->outbox;
+    assert(outbox->facts_taken <= outbox->facts.count);
     if (outbox->facts_taken == outbox->facts.count) {
         outbox->facts.count = outbox->facts_taken = 0;
         return false;

@@ -38,13 +38,13 @@ static const struct request_kind get_keys = {
 };
 
 struct partitioning {
-    bool used;              /* tables are ours to write */
-    bool rules_changed;     /* since they were planned with */
-    uint64_t generation;    /* of the subnet that was planned for */
-    uint64_t risen, let_go; /* … of which so many functions had come up, been let go */
-    uint32_t reading;       /* requests under way */
-    VEC(uint8_t) reads;     /* by end port: whether its table was read … */
-    VEC(uint64_t) done;     /* … and what it was planned for; 0: nothing yet, or in vain */
+    bool used;                         /* tables are ours to write */
+    bool rules_changed;                /* since they were planned with */
+    uint64_t generation;               /* of the subnet that was planned for */
+    uint64_t activations, holds_ended; /* … of which so many functions had come up, been let go */
+    uint32_t reading;                  /* requests under way */
+    VEC(uint8_t) reads;                /* by end port: whether its table was read … */
+    VEC(uint64_t) done; /* … and what it was planned for; 0: nothing yet, or in vain */
     /* Scratch: of the port that is planned. */
     struct partition_keys keys;
     VEC(uint16_t) before, table;
@@ -66,6 +66,7 @@ static bool is_switch(struct sm *sm, uint32_t port)
 
 static uint8_t *reads_of(struct sm *sm, uint32_t port)
 {
+    assert(subnet_is_end_port(&sm->subnet, port));
     while (sm->partitioning->reads.count <= port) {
         vec_push(&sm->partitioning->reads, NOT_READ);
         vec_push(&sm->partitioning->done, 0);
@@ -77,7 +78,7 @@ static uint8_t *reads_of(struct sm *sm, uint32_t port)
 static uint64_t tenant_of(struct sm *sm, uint32_t end)
 {
     const struct virtual_function *function = functions_of_port(&sm->subnet, end);
-    return function && function->tenant ? function->tenant : port_at(sm, end)->guid;
+    return function && function->key_owner ? function->key_owner : port_at(sm, end)->guid;
 }
 
 /* What keys depend on beside the rules; never 0. */
@@ -165,7 +166,7 @@ static void waive_table(struct sm *sm, uint32_t port)
     for (uint32_t row = blocks_next_of_port(blocks, port, BLOCKS_NONE); row != BLOCKS_NONE;
          row = blocks_next_of_port(blocks, port, row))
         if (blocks->rows.items[row].kind == BLOCK_PARTITIONS)
-            blocks_waive(blocks, port, BLOCK_PARTITIONS, blocks->rows.items[row].part);
+            blocks_want_nothing(blocks, port, BLOCK_PARTITIONS, blocks->rows.items[row].part);
 }
 
 /* The switch port that this end port is plugged into; SUBNET_NONE: there is none. */
@@ -391,17 +392,17 @@ void partitions_plan(struct sm *sm)
     struct partitioning *work = sm->partitioning;
     if (!sm->config.partitions && !work->used)
         return;
-    uint64_t risen = functions_risen(&sm->subnet.functions, work->risen);
+    uint64_t activations = functions_activations(&sm->subnet.functions, work->activations);
     if (!work->rules_changed && work->used && work->generation == sm->subnet.generation &&
-        work->risen == risen && work->let_go == sm->subnet.functions.let_go)
+        work->activations == activations && work->holds_ended == sm->subnet.functions.holds_ended)
         return;
     for (size_t i = 0; work->rules_changed && i < work->done.count; i++)
         work->done.items[i] = 0; /* also of those that are away */
     work->used = true;
     work->rules_changed = false;
     work->generation = sm->subnet.generation;
-    work->risen = risen;
-    work->let_go = sm->subnet.functions.let_go;
+    work->activations = activations;
+    work->holds_ended = sm->subnet.functions.holds_ended;
     work->crowded = work->unguarded = work->first_crowded = work->first_unguarded = 0;
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
         const struct subnet_node *node = node_at(sm, i);
@@ -430,7 +431,7 @@ static void forget_table(struct sm *sm, uint32_t port)
     for (uint32_t row = blocks_next_of_port(blocks, port, BLOCKS_NONE); row != BLOCKS_NONE;
          row = blocks_next_of_port(blocks, port, row))
         if (blocks->rows.items[row].kind == BLOCK_PARTITIONS && !blocks->rows.items[row].writing)
-            blocks_lose(blocks, row);
+            blocks_mark_unknown(blocks, row);
 }
 
 void partitions_came_up(struct sm *sm, uint32_t socket)

@@ -117,6 +117,43 @@ static void add_link(struct sm *sm, struct sm_job *job, const uint32_t *index, u
         job->network.manager = index[near->node];
 }
 
+/* True if there is anything in them. */
+static bool copy_known_blocks(const struct subnet_tables *tables, uint8_t *row, unsigned length)
+{
+    bool any = false;
+    for (unsigned first = 0; first < length; first += LFT_BLOCK) {
+        if (!subnet_block_known(tables, first / LFT_BLOCK))
+            continue;
+        memcpy(row + first, tables->actual + first, LFT_BLOCK);
+        for (unsigned lid = first; lid < first + LFT_BLOCK && !any; lid++)
+            any = lid && row[lid] != PORT_NONE;
+    }
+    row[0] = PORT_NONE; /* no address */
+    return any;
+}
+
+/* The tables that are in the switches now, as the order needs them. */
+static void take_snapshot(struct sm *sm, struct sm_job *job, enum plan_reason reason)
+{
+    job->mode = sm->config.mode;
+    /* The final tables of a hybrid go out while traffic runs (paper 002, section 3.4). */
+    if (job->mode == SM_STATIC && sm->config.engine->provisional && !job->provisional)
+        job->mode = SM_ORDERED;
+    job->adopt = reason == REASON_TAKE_OVER && !job->engine->renames;
+    job->only_adopt = sm_state(sm) == SM_STANDBY;
+    if (job->mode != SM_ORDERED && !job->adopt)
+        return;
+    struct network shape = job->network; /* entries for addresses that are gone may stay */
+    if (plan_current(sm) && sm->config.policy->keeps_old_entries &&
+        plan_current(sm)->routes.top_lid > shape.top_lid)
+        shape.top_lid = plan_current(sm)->routes.top_lid;
+    routes_init(&job->before, &shape, "actual");
+    for (uint32_t at = 0; at < job->before.switch_count; at++)
+        job->has_before |= copy_known_blocks(
+            sm->subnet.nodes.items[job->nodes.items[at]].tables, routes_row(&job->before, at),
+            job->before.stride < LFT_ENTRIES ? job->before.stride : LFT_ENTRIES);
+}
+
 uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisional,
                      enum plan_reason reason)
 {
@@ -144,7 +181,8 @@ uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisiona
                 add_link(sm, job, index, node->first_port + number);
     }
     network_finish(&job->network);
-    distribute_snapshot(sm, job, reason);
+    assert(job->network.switches.count == job->nodes.count);
+    take_snapshot(sm, job, reason);
     vm_tables_take_stock(sm);
     repair_job_prepare(sm, job, index, reason);
     mem_free(index);
@@ -305,6 +343,8 @@ int sm_job_run(struct sm_job *job, struct err *err)
     int status = job->mend ? repair_job_run(job, &unfit) : -EAGAIN;
     if (status)
         status = compute(job, err);
+    else
+        job->provisional = false; /* the tables that were there are final, repaired or not */
     if (!status && job->held)
         find_longest(job);
     else if (!status && job->before.ports)
@@ -314,7 +354,8 @@ int sm_job_run(struct sm_job *job, struct err *err)
 
 void plan_receive(struct sm *sm, struct sm_job *job)
 {
-    assert(!sm->plan->received);
+    assert(!sm->plan->received && job->number && job->number <= sm->plan->jobs);
+    assert(job->generation <= sm->subnet.generation);
     sm->plan->received = job;
 }
 
@@ -344,6 +385,7 @@ void plan_serve(struct sm *sm)
     struct plan *plan = sm->plan;
     if (plan->broken_off || plan->serving == plan->current)
         return;
+    assert(!program_tables_under_way(sm));
     sm_job_free(plan->serving);
     plan->serving = plan->current;
     repair_release(&plan->serving->repair);

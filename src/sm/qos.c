@@ -17,6 +17,7 @@
  * that is so. */
 #include "sm/internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { CAPABILITY_SL_MAPPING = 1 << 6 };
@@ -81,7 +82,7 @@ static unsigned fewest_lanes(struct sm *sm)
                 node_at(sm, port_at(sm, port_at(sm, node->first_port + number)->peer)->node)
                         ->kind != SUBNET_SWITCH)
                 continue;
-            unsigned lanes = qos_usable_lanes(&port);
+            unsigned lanes = qos_usable_vls(&port);
             fewest = !fewest || lanes < fewest ? lanes : fewest;
         }
     }
@@ -94,7 +95,7 @@ static void lay_out(struct sm *sm)
 {
     struct err refusal;
     struct qos_layout before = sm->service->layout;
-    qos_lay_out(&sm->service->policy, fewest_lanes(sm), &sm->service->layout, &refusal);
+    qos_make_layout(&sm->service->policy, fewest_lanes(sm), &sm->service->layout, &refusal);
     bool same = before.lanes == sm->service->layout.lanes &&
                 before.level_count == sm->service->layout.level_count;
     if (refusal.message[0] && !same)
@@ -190,13 +191,13 @@ static void want_maps(struct sm *sm, uint32_t port, const struct qos_port *descr
         return;
     qos_make_map(&sm->service->policy, &sm->service->layout, described, block);
     if (node->kind != SUBNET_SWITCH) {
-        blocks_want(&sm->subnet.blocks, port, BLOCK_LANES, 0, block);
+        blocks_want(&sm->subnet.blocks, port, BLOCK_SL2VL, 0, block);
     } else if (wire_get(node->switch_info, SWITCH_INFO_OPTIMIZED_SL2VL)) {
-        blocks_want(&sm->subnet.blocks, port, BLOCK_LANES, BLOCK_ALL_INPUTS, block);
+        blocks_want(&sm->subnet.blocks, port, BLOCK_SL2VL, BLOCK_ALL_INPUTS, block);
     } else {
         for (unsigned input = 0; input <= node->port_count; input++)
             if (has_link(sm, node->first_port + input))
-                blocks_want(&sm->subnet.blocks, port, BLOCK_LANES, input, block);
+                blocks_want(&sm->subnet.blocks, port, BLOCK_SL2VL, input, block);
     }
 }
 
@@ -232,9 +233,7 @@ static uint64_t signature_of(struct sm *sm, uint32_t node)
 
 static uint64_t *signature_at(struct sm *sm, uint32_t node)
 {
-    while (sm->service->signatures.count <= node)
-        vec_push(&sm->service->signatures, 0);
-    return &sm->service->signatures.items[node];
+    return vec_at(&sm->service->signatures, node);
 }
 
 static void plan_node(struct sm *sm, uint32_t node)
@@ -258,9 +257,9 @@ void qos_plan(struct sm *sm)
 {
     struct service *work = sm->service;
     bool all = qos_is_asked_for(sm) || needs_lanes(sm) || work->written;
-    uint64_t risen = functions_risen(&sm->subnet.functions, work->planned_risen);
+    uint64_t activations = functions_activations(&sm->subnet.functions, work->planned_risen);
     bool planned = work->planned_generation == sm->subnet.generation &&
-                   work->planned_risen == risen && !work->policy_changed;
+                   work->planned_risen == activations && !work->policy_changed;
     if (!(all || work->sources) || (planned && work->written == all))
         return;
     lay_out(sm);
@@ -277,7 +276,7 @@ void qos_plan(struct sm *sm)
     work->unserved = true;
     work->written_layout = work->layout;
     work->planned_generation = sm->subnet.generation;
-    work->planned_risen = risen;
+    work->planned_risen = activations;
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         plan_node(sm, node);
     program_schedule(sm); /* limits are settings of ports */
@@ -352,6 +351,7 @@ void qos_serve(struct sm *sm)
         if (sm->config.partitions->all.items[i].sl)
             qos_add_partition(&work->served, sm->config.partitions->all.items[i].key,
                               sm->config.partitions->all.items[i].sl);
+    assert(used && sm_state(sm) == SM_MASTER);
     work->served_layout = work->layout;
     work->served_layout.used = used;
     work->unserved = false;
@@ -380,7 +380,7 @@ struct service *qos_new(const struct qos *policy)
     qos_init(&work->served);
     if (policy)
         qos_copy(&work->policy, policy);
-    qos_lay_out(NULL, 0, &work->layout, &refusal);
+    qos_make_layout(NULL, 0, &work->layout, &refusal);
     work->served_layout = work->layout;
     work->unserved = true;
     return work;

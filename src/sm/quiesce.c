@@ -18,6 +18,8 @@
  * is one, the entries concerned are dropped first, as they are if `hold` is off. */
 #include "sm/internal.h"
 
+#include <assert.h>
+
 struct hold {
     uint16_t lanes; /* of routes on which sources wait */
     uint32_t count; /* of beginnings and ends */
@@ -78,6 +80,7 @@ bool quiesce_is_on(const struct sm *sm)
 
 void quiesce_begin(struct sm *sm, uint16_t lanes)
 {
+    assert(lanes && sm_state(sm) == SM_MASTER);
     sm->hold->count += !quiesce_is_on(sm);
     sm->hold->lanes |= lanes;
     qos_want_sources(sm);

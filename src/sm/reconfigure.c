@@ -26,7 +26,7 @@ struct reconfigure {
     enum plan_reason reason; /* besides the topology; REASON_NONE: none */
     uint64_t generation;     /* of the subnet that was planned for last */
     uint64_t job;            /* number of the job that is awaited in PHASE_COMPUTE */
-    bool refused;            /* the last plan came to nothing; for the report */
+    bool refused; /* the last plan came to nothing: no engine gives tables that pass the check */
 };
 
 struct reconfigure *reconfigure_new(void)
@@ -54,6 +54,7 @@ bool reconfigure_is_outdated(const struct sm *sm)
 
 void reconfigure_request(struct sm *sm, enum plan_reason reason)
 {
+    assert(reason != REASON_NONE && sm_state(sm) == SM_MASTER);
     if (sm->reconfigure->reason < reason)
         sm->reconfigure->reason = reason;
 }
@@ -101,12 +102,15 @@ static uint64_t plan_first(struct sm *sm, enum plan_reason reason)
 static enum reconfigure_event make_plan(struct sm *sm, uint64_t now)
 {
     struct reconfigure *r = sm->reconfigure;
+    assert(discovery_is_complete(sm) && !program_tables_under_way(sm));
+    assert(sm->subnet.own_port != SUBNET_NONE && reconfigure_is_outdated(sm));
     break_off(sm, now);
-    subnet_find_ways(&sm->subnet);
+    subnet_find_paths(&sm->subnet);
     lids_assign(sm, r->reason == REASON_TAKE_OVER);
     report_nodes(sm);
     report_discovered(sm, now);
     enum plan_reason reason = take_reason(r, sm->subnet.generation);
+    assert(reason != REASON_NONE);
     struct sm_job *copied = standby_copy_take_routes(sm);
     if (copied)
         plan_receive(sm, copied);
@@ -141,6 +145,7 @@ static enum reconfigure_event keep_tables(struct sm *sm, uint64_t now)
 
 static enum reconfigure_event close_change(struct sm *sm, uint64_t now)
 {
+    assert(transactions_idle(sm) && !program_tables_under_way(sm) && blocks_are_answered(sm));
     report_end(sm, now, !sm->reconfigure->refused);
     standby_copy_end_change(sm);
     return EVENT_NONE;
@@ -286,6 +291,7 @@ static const struct transition transitions[PHASE_COUNT][EVENT_COUNT] =
 static void handle(struct sm *sm, uint64_t now, enum reconfigure_event event)
 {
     struct reconfigure *r = sm->reconfigure;
+    assert(event < EVENT_COUNT);
     while (event != EVENT_NONE) {
         const struct transition *transition = &transitions[r->phase][event];
         assert(transition->defined);

@@ -1,11 +1,11 @@
-/* Mending: after a change, the tables that are in the switches stay as far as they serve.
+/* Repair jobs: after a change, the tables that are in the switches stay as far as they serve.
  *
  * A job that follows tables which this manager computed and checked is a repair
  * (routing/repair/repair.h) before it is anything else: what is remembered of these tables is
- * handed on, and only what the change touched is looked at, mended and checked. Where a repair was
- * still on its way when the next change came, the entries that it had not written yet are mended
- * again. If there is no repair, the engine computes anew, as it does at first, when somebody asks
- * for it, with user-defined routes, and in other modes than `ordered`.
+ * handed on, and only what the change touched is looked at, repaired and checked. Where a repair
+ * was still on its way when the next change came, the entries that it had not written yet are
+ * repaired again. If there is no repair, the engine computes anew, as it does at first, when
+ * somebody asks for it, with user-defined routes, and in other modes than `ordered`.
  *
  * Repairs cost balance. When a link carries far more than any did at the last computation, all is
  * computed anew at the next sweep, unless that would have to stop traffic. */
@@ -20,7 +20,7 @@
 
 /* ---- in the manager: what the job is told ---- */
 
-/* Whether there are tables that could be mended. */
+/* Whether there are tables that could be repaired. */
 static bool may_mend(const struct sm *sm, const struct sm_job *job, enum plan_reason reason)
 {
     const struct sm_job *last = plan_current(sm);
@@ -271,7 +271,6 @@ static void finish(struct sm_job *job)
         job->checked = job->change.graph;
         job->change.graph = (struct dependency_graph){0};
     }
-    job->provisional = false;
     job->routes.operations = repair->operations;
     job->routes.generation = job->generation;
     if (repair->entries.count)
@@ -349,7 +348,7 @@ static int repair_job_patiently(struct sm_job *job, struct err *err)
     return 0;
 }
 
-/* The job's tables, by mending those that are there; -errno if that cannot be done. */
+/* The job's tables, by repairing those that are there; -errno if that cannot be done. */
 int repair_job_run(struct sm_job *job, struct err *err)
 {
     struct repair *repair = &job->repair;
@@ -361,10 +360,11 @@ int repair_job_run(struct sm_job *job, struct err *err)
         repair_undo(repair, &job->routes);
         status = repair_job_patiently(job, err);
     }
-    if (!status) {
+    if (!status)
         finish(job);
+    verify_change_release(&job->change);
+    if (!status)
         return 0;
-    }
     repair_undo(repair, &job->routes);
     job->before = held;
     job->routes = (struct routes){.operations = repair->operations};

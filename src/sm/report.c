@@ -2,14 +2,15 @@
  * phases took and what it cost. */
 #include "sm/internal.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 struct report {
     uint64_t since, discovered, computed; /* 0: there was no such phase */
     char cause[REPORT_CAUSE_BYTES];
-    uint64_t sent; /* SMPs before the change */
-    struct program_counts written;
-    VEC(bool) announced; /* by node: it was said to be there */
+    uint64_t sent;          /* SMPs before the change */
+    uint32_t blocks, ports; /* Sets before it */
+    VEC(bool) announced;    /* by node: it was said to be there */
 };
 
 struct report *report_new(void)
@@ -31,7 +32,8 @@ void report_begin(struct sm *sm, uint64_t now, const char *cause)
     report->since = now;
     report->discovered = report->computed = 0;
     report->sent = transactions_sent(sm);
-    report->written = program_counts(sm);
+    report->blocks = program_blocks_sent(sm);
+    report->ports = program_ports_sent(sm);
     snprintf(report->cause, sizeof report->cause, "%s", cause);
     sm_say(sm, SM_EVENT_CHANGE, "%s", report->cause);
 }
@@ -49,6 +51,7 @@ void report_computed(struct sm *sm, uint64_t now)
 void report_end(struct sm *sm, uint64_t now, bool up)
 {
     const struct report *report = sm->report;
+    assert(report->since <= now && report->discovered <= now && report->computed <= now);
     unsigned switches = 0, adapters = 0;
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
         if (node_at(sm, i)->present)
@@ -61,7 +64,6 @@ void report_end(struct sm *sm, uint64_t now, bool up)
     /* A change that needed no new routes has no such phases. */
     uint64_t discovered = report->discovered ? report->discovered : now;
     uint64_t computed = report->computed ? report->computed : discovered;
-    struct program_counts written = program_counts(sm);
     sm_say(sm, SM_EVENT_UP,
            "subnet up: %u switches, %u adapters; %s; %.3f ms (discovery %.3f, routes %.3f, "
            "distribution %.3f), %llu SMPs, %u blocks, %u port settings",
@@ -70,14 +72,12 @@ void report_end(struct sm *sm, uint64_t now, bool up)
            (double)(computed - discovered) / (double)NS_PER_MS,
            (double)(now - computed) / (double)NS_PER_MS,
            (unsigned long long)(transactions_sent(sm) - report->sent),
-           written.blocks - report->written.blocks, written.ports - report->written.ports);
+           program_blocks_sent(sm) - report->blocks, program_ports_sent(sm) - report->ports);
 }
 
 static bool *announced_at(struct sm *sm, uint32_t node)
 {
-    while (sm->report->announced.count <= node)
-        vec_push(&sm->report->announced, false);
-    return &sm->report->announced.items[node];
+    return vec_at(&sm->report->announced, node);
 }
 
 /* Whether its coming or going is news. That of a virtual machine's adapter is not: its hypervisor

@@ -6,6 +6,8 @@
  * when the owner is ready to serve. */
 #include "sm/internal.h"
 
+#include <assert.h>
+
 struct client {
     uint32_t looked_at; /* the mastership in which the port was looked at; 0: none */
     bool ask;           /* its clients have to register again */
@@ -32,9 +34,7 @@ void reregister_free(struct reregister *reregister)
 
 static struct client *client_at(struct sm *sm, uint32_t port)
 {
-    while (sm->reregister->ports.count <= port)
-        vec_push(&sm->reregister->ports, (struct client){0});
-    return &sm->reregister->ports.items[port];
+    return vec_at(&sm->reregister->ports, port);
 }
 
 /* A port that is up already has had another manager, and what its clients told that one may not
@@ -43,6 +43,7 @@ static void look_at(struct sm *sm, uint32_t port)
 {
     const uint8_t *info = port_at(sm, port)->info;
     struct client *client = client_at(sm, port);
+    assert(subnet_is_end_port(&sm->subnet, port) && sm_state(sm) == SM_MASTER);
     uint64_t before = wire_get(info, PORT_INFO_MASTER_SM_LID);
     if (client->looked_at == mastership_number(sm))
         return;

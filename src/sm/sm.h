@@ -5,28 +5,34 @@
  * tell, facts to keep. The same object runs on a simulated fabric, on ibsim and on hardware. All
  * times are in nanoseconds, as in `subnet`, `sa` and `vswitch` (base/time.h).
  *
- *   transactions.c  a bounded window of outstanding SMPs, time-outs, retries
- *   discovery.c     who is there and how it is connected
- *   lids.c          addresses, kept wherever possible
- *   repair_job.c          what of the last tables stays after a change
- *   reconfigure.c   the phases from a change to tables in force, as one table
- *   plan.c          from what is known to what is wanted: the routes' snapshot and the tables
- *   distribute.c    in which order tables go out
- *   program.c       the difference between wanted and actual, written to the fabric
- *   random_table.c  the same for switches without linear tables
- *   functions.c     virtual functions of hypervisors' adapters, read and written
- *   vm_tables.c         routes in force that are changed without computing any
- *   blocks.c        partitions, lanes and multicast, written the same way …
- *   partitions.c    … and what they should be: who is in which partition
- *   qos.c           levels of service on virtual lanes
- *   multicast.c     a tree for each group
- *   change.c        sweeps and traps
- *   mastership.c    who is master (SMInfo); mastership_table.c has its state machine
- *   standby_copy.c        a standby's copy of the subnet, and taking over with it
- *   audit.c         whether such a copy was right
- *   report.c        what people are told of a change
- *   policy.h        how it goes about all that; paper_policy.c is the managers' of the papers
- *   core.c          birth, the four verbs, and when which part gets its turn */
+ *   core.c            birth, the four verbs, and when which part gets its turn
+ *   outbox.c          events, replies and facts that wait for the owner
+ *   transactions.c    a bounded window of outstanding SMPs, time-outs, retries
+ *   mastership.c      who is master (SMInfo); mastership_table.c has its state machine
+ *   discovery.c       who is there and how it is connected (discovery.h lists its files)
+ *   change.c          sweeps and traps
+ *   reconfigure.c     the phases from a change to tables in force, as one table
+ *   report.c          what people are told of a change
+ *   lids.c            addresses, kept wherever possible
+ *   plan.c            the job that computes tables, and what became of it
+ *   repair_job.c      what of the last tables stays after a change
+ *   distribute.c      in which order tables go out
+ *   quiesce.c         sources are stopped where tables have no safe order
+ *   program.c         the difference between wanted and actual, written to switches …
+ *   program_ports.c   … and to ports
+ *   random_table.c    the same for switches without linear tables
+ *   reregister.c      clients that are asked to register again
+ *   functions.c       virtual functions of hypervisors' adapters, read and written
+ *   vm_tables.c       routes in force that are changed without computing any
+ *   blocks.c          partitions, VLs and multicast, written the same way …
+ *   partitions.c      … and what they should be: who is in which partition
+ *   qos.c             service levels on virtual lanes
+ *   multicast.c       a tree for each group
+ *   standby_copy.c    a standby's copy of the subnet, and taking over with it
+ *   audit.c           whether such a copy was right
+ *   policy.h          how it goes about all that; paper_policy.c is the managers' of the papers
+ *
+ * The state of each part is private to its file; internal.h has what they offer each other. */
 #ifndef WEFT_SM_SM_H
 #define WEFT_SM_SM_H
 

@@ -73,9 +73,7 @@ void standby_copy_free(struct standby_copy *standby_copy)
 static struct mirrored_node *mirrored_at(struct sm *sm, uint32_t node)
 {
     assert(node < sm->subnet.nodes.count);
-    while (sm->standby_copy->nodes.count <= node)
-        vec_push(&sm->standby_copy->nodes, (struct mirrored_node){0});
-    return &sm->standby_copy->nodes.items[node];
+    return vec_at(&sm->standby_copy->nodes, node);
 }
 
 static uint32_t mark(uint64_t guid)
@@ -225,8 +223,9 @@ static bool is_behind(struct sm *sm, uint32_t node)
 static void complete(struct sm *sm)
 {
     unsigned switches = 0, adapters = 0;
+    assert(sm_state(sm) == SM_STANDBY && discovery_is_complete(sm));
     sm->standby_copy->watched.complete = true;
-    subnet_find_ways(&sm->subnet);
+    subnet_find_paths(&sm->subnet);
     lids_assign(sm, true);
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
         if (node_at(sm, i)->present)
@@ -339,7 +338,7 @@ bool standby_copy_take_over(struct sm *sm)
     }
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
         struct subnet_port *p = port_at(sm, port);
-        p->rival = false;
+        mastership_forget_rival(sm, port);
         if (!node_at(sm, p->node)->present)
             continue;
         /* Machines may have moved right before the master's end, faster than it could say so. */

@@ -1,7 +1,7 @@
-/* The agent's front: which MADs it answers, and which keys open it (14.2.4).
+/* Entry of the agent: which MADs it answers, and the M_Key check (14.2.4).
  *
- * Every SMP runs through the same steps: version, M_Key, attribute, access. The table below says
- * which attributes there are; the functions behind it live in port_info.c and tables.c. */
+ * Every SMP passes the same steps: version, M_Key, attribute, access. The table below lists the
+ * attributes; the functions behind it are in port_info.c and tables.c. */
 #include "base/mem.h"
 #include "sma/internal.h"
 
@@ -9,7 +9,7 @@
 
 enum {
     ATTRIBUTE_PORT_INFO_EXTENDED = 0x33,
-    ATTRIBUTE_MELLANOX_PORT_INFO = 0xFF90, /* the vendor's attribute that tells of FDR10 */
+    ATTRIBUTE_MELLANOX_PORT_INFO = 0xFF90, /* vendor attribute that reports FDR10 */
 };
 
 static uint16_t get_description(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
@@ -34,7 +34,7 @@ static const struct attribute {
     uint16_t id;
     enum owner owner;
     sma_access *get, *set;
-    sma_find *find; /* the block that is copied where one of those is missing */
+    sma_find *find; /* copies this block if get or set is NULL */
 } attributes[] = {
     {ATTRIBUTE_NODE_DESCRIPTION, ANY_NODE, get_description, NULL, NULL},
     {ATTRIBUTE_NODE_INFO, ANY_NODE, get_node_info, NULL, NULL},
@@ -54,7 +54,7 @@ static const struct attribute {
      sma_set_virtual_function, NULL},
 };
 
-static void copy_item(void *item, unsigned bytes, uint8_t *data, unsigned offset, bool write)
+static void copy_block_item(void *item, unsigned bytes, uint8_t *data, unsigned offset, bool write)
 {
     uint64_t value = wire_get_bits(data, offset, bytes * 8);
     if (bytes == 1 && write)
@@ -77,13 +77,14 @@ static uint16_t access_block(const struct attribute *attribute, bool write, stru
     if (!attribute->find(sma, port, modifier, &block))
         return STATUS_BAD_VALUE;
     for (unsigned i = write && block.read_only; i < block.count; i++)
-        copy_item((uint8_t *)block.items + i * block.item_bytes, block.item_bytes, data,
-                  i * block.item_bytes * 8, write);
+        copy_block_item((uint8_t *)block.items + i * block.item_bytes, block.item_bytes, data,
+                        i * block.item_bytes * 8, write);
     return STATUS_OK;
 }
 
-static uint16_t access_as(const struct attribute *attribute, bool write, struct sma *sma,
-                          unsigned port, uint32_t modifier, uint8_t *data)
+static uint16_t access_table_or_block(const struct attribute *attribute, bool write,
+                                      struct sma *sma, unsigned port, uint32_t modifier,
+                                      uint8_t *data)
 {
     sma_access *function = write ? attribute->set : attribute->get;
     return function ? function(sma, port, modifier, data)
@@ -101,9 +102,10 @@ static const struct attribute *find_attribute(const struct sma *sma, unsigned id
     return NULL;
 }
 
-/* 14.2.4: key 0 lets everyone in; else Set and TrapRepress need it always, Get from protection
- * level 2 on. A wrong key counts, raises trap 256 and starts the lease; a right one stops it. */
-static bool m_key_fits(struct sma *sma, uint64_t now, unsigned in_port, const uint8_t *mad)
+/* 14.2.4: M_Key 0 admits everyone; otherwise Set and TrapRepress always need it, Get from
+ * protection level 2 on. A wrong key counts, raises trap 256 and starts the lease; a right one
+ * stops it. */
+static bool check_m_key(struct sma *sma, uint64_t now, unsigned in_port, const uint8_t *mad)
 {
     unsigned port = sma_end_port(sma, in_port);
     uint8_t *info = sma->ports[port].info;
@@ -138,16 +140,16 @@ static uint16_t access_attribute(struct sma *sma, unsigned port, uint8_t *mad)
     if (!attribute || (method == METHOD_SET && !attribute->set && !attribute->find))
         return STATUS_BAD_ATTRIBUTE;
     if (method == METHOD_SET) {
-        uint16_t status = access_as(attribute, true, sma, port, modifier, data);
+        uint16_t status = access_table_or_block(attribute, true, sma, port, modifier, data);
         if (status)
             return status;
     }
     memset(data, 0, SMP_DATA_BYTES);
-    return access_as(attribute, false, sma, port, modifier, data);
+    return access_table_or_block(attribute, false, sma, port, modifier, data);
 }
 
-/* From level 1 on a reader without the key may read everything but the key. It is the key of the
- * port that is shown, which need not be the one through which the question came. */
+/* From protection level 1 on, a Get without the key returns everything but the key. The key is that
+ * of the port shown, which may differ from the input port. */
 static void hide_m_key(uint8_t *mad)
 {
     uint8_t *info = mad + SMP_DATA_OFFSET;
@@ -164,12 +166,13 @@ static enum sma_verdict answer_smp(struct sma *sma, uint64_t now, unsigned port,
     if (wire_get(mad, MAD_BASE_VERSION) != 1 || wire_get(mad, MAD_CLASS_VERSION) != 1) {
         status = STATUS_BAD_VERSION;
     } else {
-        if (!m_key_fits(sma, now, port, mad))
+        if (!check_m_key(sma, now, port, mad))
             return SMA_DROP;
         if (method == METHOD_TRAP_REPRESS) {
-            sma_repress(sma, mad);
-            if (sma_physical_function(sma)) /* the notice may be of the one who shares the LID */
-                sma_repress(sma_physical_function(sma), mad);
+            sma_repress_trap(sma, mad);
+            if (sma_physical_function(sma)) /* the notice may be that of the physical function,
+                                               which shares the LID */
+                sma_repress_trap(sma_physical_function(sma), mad);
             return SMA_DROP;
         }
         status = access_attribute(sma, port, mad);
@@ -215,7 +218,7 @@ uint64_t sma_deadline(const struct sma *sma)
     return deadline;
 }
 
-/* Traps come out of sma_next_output() by themselves when their time has come. */
+/* sma_next_output() returns traps that are due. */
 void sma_expire(struct sma *sma, uint64_t now)
 {
     for (unsigned port = 0; port <= sma->port_count; port++) {

@@ -1,8 +1,8 @@
 /* The performance agent (16.1): PortCounters and PortCountersExtended over the same totals.
  *
- * The data path counts into 64-bit totals. A client that clears a counter only moves the base from
- * which that set of counters is reckoned, so the two sets can be cleared independently. The 32-bit
- * set sticks at the largest value of each field, the extended one wraps. */
+ * The data path counts in 64-bit totals. A client that clears a counter only moves the base of that
+ * set of counters, so that the two sets can be cleared independently. The 32-bit set saturates at
+ * the largest value of each field, the extended one wraps. */
 #include "sma/internal.h"
 
 #include <string.h>
@@ -77,7 +77,7 @@ const char *sma_counter_name(enum sma_counter counter)
     return counters[counter].name;
 }
 
-/* What a set has beside its counters. */
+/* The other fields of a set. */
 static const struct {
     enum wire_field port_select, select, select2;
 } sets[] = {[BASIC] = {PORT_COUNTERS_PORT_SELECT, PORT_COUNTERS_COUNTER_SELECT,
@@ -90,7 +90,7 @@ static uint64_t *base_of(unsigned set, struct sma_counters *port)
     return set == BASIC ? port->base32 : port->base64;
 }
 
-static uint64_t largest(enum wire_field field)
+static uint64_t largest_field_value(enum wire_field field)
 {
     return wire_fields[field].width == 64 ? UINT64_MAX
                                           : (UINT64_C(1) << wire_fields[field].width) - 1;
@@ -121,11 +121,14 @@ static void show_counters(struct sma *sma, unsigned set, unsigned first, unsigne
             struct sma_counters *at = &sma->ports[port].counters;
             sum += at->total[i] - base_of(set, at)[i];
         }
-        wire_set(data, field, set == BASIC && sum > largest(field) ? largest(field) : sum);
+        wire_set(data, field,
+                 set == BASIC && sum > largest_field_value(field) ? largest_field_value(field)
+                                                                  : sum);
     }
 }
 
-/* Port 0 of an adapter is the one that was asked: tools that are given only a LID ask so. */
+/* PortSelect 0 at an adapter means the port that received the MAD: tools that know only a LID send
+ * that. */
 static uint16_t access_counters(struct sma *sma, unsigned port, unsigned set, bool write,
                                 uint8_t *data)
 {

@@ -1,8 +1,8 @@
-/* PortInfo (14.2.5.6): the most used attribute, and the ports' logical state machine (7.2.7).
+/* PortInfo (14.2.5.6), and the logical state machine of the ports (7.2.7).
  *
- * A Set is checked as a whole before anything is changed. Fields that belong to the end port (LID,
- * keys, manager) are ignored at the external ports of a switch. Physical commands are not carried
- * out here: the physical layer gets them as outputs, after the answer has gone. */
+ * A Set is checked as a whole before anything changes. Fields that belong to the end port (LID,
+ * keys, manager) are ignored at the external ports of a switch. Physical commands are not executed
+ * here: the physical layer gets them as outputs, after the response. */
 #include "sma/internal.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ enum { EXT_SPEEDS_NONE = 30, EXT_SPEEDS_AS_SUPPORTED = 31 };
 enum { SPEEDS_EXT_FIRST = 0xF };
 
 /* The port that a PortInfo modifier names, or -1. Bit 31 asks for extended speeds, which are always
- * told. */
+ * returned. */
 static int addressed_port(const struct sma *sma, unsigned port, uint32_t modifier)
 {
     unsigned wanted = modifier & 0xFF;
@@ -37,7 +37,7 @@ uint16_t sma_get_port_info(struct sma *sma, unsigned port, uint32_t modifier, ui
 uint16_t sma_get_port_info_extended(struct sma *sma, unsigned port, uint32_t modifier,
                                     uint8_t *data)
 {
-    (void)data; /* every field 0: no error correction modes to choose from */
+    (void)data; /* every field is 0: there are no error correction modes */
     return addressed_port(sma, port, modifier) < 0 ? STATUS_BAD_VALUE : STATUS_OK;
 }
 
@@ -61,7 +61,7 @@ uint16_t sma_set_mellanox_port_info(struct sma *sma, unsigned port, uint32_t mod
     return addressed_port(sma, port, modifier) < 0 ? STATUS_BAD_VALUE : STATUS_OK;
 }
 
-/* What of these needs a bit in CapabilityMask2. */
+/* The CapabilityMask2 bits of these widths and speeds. */
 static uint32_t capabilities2(uint8_t widths, uint8_t speeds_ext)
 {
     enum { WIDTH_MASK_2X = 1 << 4, EXT_HDR = 1 << 2, EXT_NDR = 1 << 3, EXT_XDR = 1 << 4 };
@@ -99,7 +99,7 @@ void sma_set_link_support(struct sma *sma, unsigned port, uint8_t widths, uint8_
              wire_get(end, PORT_INFO_CAPABILITY_MASK2) | capabilities2(widths, speeds_ext));
 }
 
-static bool subset(uint64_t value, uint64_t of)
+static bool is_subset(uint64_t value, uint64_t of)
 {
     return (value & ~of) == 0;
 }
@@ -109,12 +109,12 @@ static bool link_settings_valid(const struct sma_port *port, const uint8_t *data
     uint64_t width = wire_get(data, PORT_INFO_LINK_WIDTH_ENABLED);
     uint64_t speed = wire_get(data, PORT_INFO_LINK_SPEED_ENABLED);
     uint64_t ext = wire_get(data, PORT_INFO_LINK_SPEED_EXT_ENABLED);
-    if (width != WIDTHS_AS_SUPPORTED && !subset(width, port->link_widths))
+    if (width != WIDTHS_AS_SUPPORTED && !is_subset(width, port->link_widths))
         return false;
-    if (speed != SPEEDS_AS_SUPPORTED && !subset(speed, port->link_speeds))
+    if (speed != SPEEDS_AS_SUPPORTED && !is_subset(speed, port->link_speeds))
         return false;
     return ext == EXT_SPEEDS_NONE || ext == EXT_SPEEDS_AS_SUPPORTED ||
-           subset(ext, port->link_speeds_ext & SPEEDS_EXT_FIRST);
+           is_subset(ext, port->link_speeds_ext & SPEEDS_EXT_FIRST);
 }
 
 static bool end_port_valid(const struct sma *sma, const uint8_t *info, const uint8_t *data)
@@ -128,7 +128,7 @@ static bool end_port_valid(const struct sma *sma, const uint8_t *info, const uin
         return false;
     if (sma->kind == KIND_SWITCH && lmc && !wire_get(sma->switch_info, SWITCH_INFO_ENHANCED_PORT0))
         return false;
-    return sma_shares_lid(sma, (unsigned)lid);
+    return sma_can_share_lid(sma, (unsigned)lid);
 }
 
 static bool state_valid(const struct sma *sma, unsigned port, const uint8_t *data)
@@ -149,7 +149,7 @@ static bool state_valid(const struct sma *sma, unsigned port, const uint8_t *dat
     }
 }
 
-static bool lanes_valid(const uint8_t *info, const uint8_t *data)
+static bool mtu_and_vls_valid(const uint8_t *info, const uint8_t *data)
 {
     uint64_t mtu = wire_get(data, PORT_INFO_NEIGHBOR_MTU);
     return mtu >= 1 && mtu <= wire_get(info, PORT_INFO_MTU_CAP) &&
@@ -164,8 +164,8 @@ void sma_copy_fields(uint8_t *info, const uint8_t *data, const enum wire_field *
         wire_set(info, fields[i], wire_get(data, fields[i]));
 }
 
-/* Writing 0 clears these counters; whoever echoes what it read must not undo what was counted
- * since. */
+/* Writing 0 clears these counters. A manager that writes back what it read must not undo later
+ * counts. */
 static void clear_violations(uint8_t *info, const uint8_t *data)
 {
     static const enum wire_field counters[] = {
@@ -198,7 +198,7 @@ static void apply_end_port(struct sma_port *port, const uint8_t *data)
     port->lease_end = TIME_NEVER;
 }
 
-/* Writes a field whose value 0 means "leave it" and whose `all` means "whatever is supported". */
+/* Writes a field in which 0 means no change and `all` means all supported values. */
 static void apply_choice(uint8_t *info, const uint8_t *data, enum wire_field field, uint64_t all,
                          uint64_t supported)
 {
@@ -263,7 +263,7 @@ static void apply_state(struct sma *sma, unsigned port, const uint8_t *data)
     uint64_t state = wire_get(data, PORT_INFO_PORT_STATE);
     uint64_t physical = wire_get(data, PORT_INFO_PORT_PHYSICAL_STATE);
     if (port == 0 && sma->kind == KIND_SWITCH)
-        return; /* no link behind it: always active */
+        return; /* it has no link and is always Active */
     if (state == PORT_STATE_DOWN || physical) {
         if (!physical)
             physical = wire_get(info, PORT_INFO_LINK_DOWN_DEFAULT_STATE);
@@ -283,7 +283,7 @@ uint16_t sma_set_port_info(struct sma *sma, unsigned port, uint32_t modifier, ui
     unsigned target = (unsigned)addressed;
     struct sma_port *state = &sma->ports[target];
     bool end = sma_is_end_port(sma, target);
-    if (!link_settings_valid(state, data) || !lanes_valid(state->info, data) ||
+    if (!link_settings_valid(state, data) || !mtu_and_vls_valid(state->info, data) ||
         !state_valid(sma, target, data) || (end && !end_port_valid(sma, state->info, data)))
         return STATUS_BAD_VALUE;
     uint8_t before[sizeof state->info];
@@ -292,17 +292,16 @@ uint16_t sma_set_port_info(struct sma *sma, unsigned port, uint32_t modifier, ui
         apply_end_port(state, data);
     apply_link_settings(state, data);
     apply_state(sma, target, data);
-    /* A port that polls in vain begins again with its new widths and speeds. */
+    /* A port that polls starts again with its new widths and speeds. */
     if (sma_port_state(sma, target) == PORT_STATE_DOWN && link_settings_differ(before, state->info))
         command_link(sma, target);
     if (end)
-        sma_readdress(sma, target);
+        sma_share_lid(sma, target);
     return STATUS_OK;
 }
 
-/* A port's state changed by itself, not because somebody Set it: a switch remembers it and tells.
- */
-static void note_change(struct sma *sma)
+/* A port state changed without a Set: a switch records it and sends a trap. */
+static void report_state_change(struct sma *sma)
 {
     if (sma->kind != KIND_SWITCH)
         return;
@@ -310,8 +309,8 @@ static void note_change(struct sma *sma)
     sma_report_link_state(sma);
 }
 
-static void note_link(struct sma *sma, unsigned port, unsigned width, unsigned speed,
-                      unsigned speed_ext, bool fdr10)
+static void set_link_active(struct sma *sma, unsigned port, unsigned width, unsigned speed,
+                            unsigned speed_ext, bool fdr10)
 {
     uint8_t *info = sma->ports[port].info;
     sma->ports[port].fdr10_active = fdr10;
@@ -325,15 +324,15 @@ static void note_link(struct sma *sma, unsigned port, unsigned width, unsigned s
 void sma_link_up(struct sma *sma, unsigned port, unsigned width, unsigned speed, unsigned speed_ext,
                  bool fdr10)
 {
-    note_link(sma, port, width, speed, speed_ext, fdr10);
+    set_link_active(sma, port, width, speed, speed_ext, fdr10);
     wire_set(sma->ports[port].info, PORT_INFO_PORT_STATE, PORT_STATE_INIT);
-    note_change(sma);
+    report_state_change(sma);
 }
 
 void sma_function_up(struct sma *sma, unsigned port, unsigned width, unsigned speed,
                      unsigned speed_ext, bool fdr10)
 {
-    note_link(sma, port, width, speed, speed_ext, fdr10);
+    set_link_active(sma, port, width, speed, speed_ext, fdr10);
     wire_set(sma->ports[port].info, PORT_INFO_PORT_STATE, PORT_STATE_ACTIVE);
 }
 
@@ -349,5 +348,5 @@ void sma_link_down(struct sma *sma, unsigned port, unsigned physical_state)
     if (commanded)
         return;
     sma_count(sma, port, COUNTER_LINK_DOWNED, 1);
-    note_change(sma);
+    report_state_change(sma);
 }

@@ -1,13 +1,12 @@
-/* The agent in every node: subnet management agent, performance agent, and what they hold.
+/* The agents of a node: subnet management agent, performance agent, and their attributes.
  *
  * An agent answers SMPs (14.2) and performance MADs (16.1), keeps the node's attributes in wire
- * format, runs the ports' logical state machine, checks M_Keys and repeats traps until somebody
- * represses them. It has no clock and sends nothing itself: its owner feeds it MADs, link changes
- * and the time, and pulls out what it wants done. The forwarding and lane tables that it keeps are
- * read by the data path through the functions at the end.
+ * format, runs the logical state machine of the ports, checks M_Keys and repeats traps until the
+ * manager represses them. It has no clock and sends nothing itself: its owner passes in MADs, link
+ * changes and the time, and pulls outputs. The data path reads the forwarding and SL-to-VL tables
+ * through the functions at the end.
  *
- * What it leaves out: notice attributes polled by Get, LED and
- * vendor diagnostics, port samples. */
+ * Left out: notice attributes polled by Get, LED and vendor diagnostics, port samples. */
 #ifndef WEFT_SMA_SMA_H
 #define WEFT_SMA_SMA_H
 
@@ -19,7 +18,7 @@
 /* Node attributes, as in section IV of the papers' model. */
 struct sma_options {
     uint8_t data_vls;           /* 1, 2, 4, 8 or 15 */
-    bool sl2vl_wildcards;       /* takes one SL to VL map for many ports at once */
+    bool sl2vl_wildcards;       /* accepts one SL-to-VL map for many ports at once */
     uint16_t mtu;               /* bytes: 256, 512 … 4096 */
     uint8_t vl_arbitration;     /* entries of each arbitration table, 0 … 64 */
     uint16_t linear_entries;    /* of the linear forwarding table; 0: a random table instead */
@@ -27,12 +26,12 @@ struct sma_options {
     uint16_t multicast_entries; /* 0: no multicast */
     uint16_t p_keys;            /* size of the partition table: a multiple of 32 */
     uint16_t guids;             /* entries of a port's GUID table: a multiple of 8 */
-    bool traps;                 /* switches: tell of changes by trap */
+    bool traps;                 /* switches: report changes by trap */
     uint8_t response_time;      /* RespTimeValue: 4.096 us * 2^n */
     uint8_t life_time;          /* LifeTimeValue and HOQLife: 4.096 us * 2^n, from 20 on for ever */
     uint8_t queue_life;
-    bool port_init; /* accept Set(PortState = Init), and Active from there: illegal, but the papers'
-                       way */
+    bool port_init; /* accept Set(PortState = Init), and Active from Init: illegal, but used in the
+                       papers */
 };
 
 enum sma_counter {
@@ -73,12 +72,12 @@ struct sma_port {
     bool fdr10, fdr10_active;
     uint16_t *p_keys;
     uint64_t *guids;
-    uint64_t lease_end; /* of the M_Key; TIME_NEVER when none runs */
+    uint64_t lease_end; /* end of the M_Key lease; TIME_NEVER if none runs */
     struct sma_counters counters;
 };
 
-struct sma_trap;   /* a notice to be repeated */
-struct sma_device; /* what a virtual switch knows of its functions: virtual.c */
+struct sma_trap;   /* a pending notice */
+struct sma_device; /* functions of a virtual switch: virtual.c */
 
 struct sma {
     struct sma_options options;
@@ -87,7 +86,7 @@ struct sma {
     struct sma_port *ports; /* 0 … port_count */
     uint8_t *linear;        /* port by LID; NULL in virtual switches */
     uint8_t *random_blocks; /* RandomForwardingTable as written */
-    uint8_t *random_ports;  /* the same by LID; 0xFF where no entry matches */
+    uint8_t *random_ports;  /* output port by LID; 0xFF if no entry matches */
     uint16_t *multicast;    /* [position * entries + index]: bit i = port 16*position + i */
     uint8_t (*sl2vl)[8];    /* [output * (port_count+1) + input]; adapters: [output] */
     struct sma_trap *traps;
@@ -95,13 +94,13 @@ struct sma {
     uint64_t trap_tid, next_trap; /* earliest time of the next trap */
     uint32_t link_commands[8];    /* bit per port: a physical command waits */
     struct sma_device *device;    /* of a virtual switch, else NULL */
-    struct sma *host;             /* of a function: the virtual switch that it is behind, … */
-    uint8_t host_port, own_port;  /* … at which port of it, and with which of its own */
-    bool attached;                /* a virtual machine uses it */
-    uint64_t own_guid;            /* the port GUID that it was born with */
+    struct sma *host;             /* function: its virtual switch, or NULL */
+    uint8_t host_port, own_port;  /* port of the virtual switch; port of the function */
+    bool attached;                /* a VM uses it */
+    uint64_t own_guid;            /* the initial port GUID */
 };
 
-/* How a node is born. */
+/* Identity of a node. */
 struct sma_identity {
     uint8_t kind, port_count;
     uint64_t guid, system_guid;
@@ -114,29 +113,31 @@ void sma_init(struct sma *sma, const struct sma_identity *identity,
               const struct sma_options *options);
 void sma_release(struct sma *sma);
 void sma_set_port_guid(struct sma *sma, unsigned port, uint64_t guid);
-/* Both in one device (wire/vswitch.h): `function` is an adapter whose own port is at this port of
- * the virtual switch. Call it again when either is born anew; both must stay where they are. */
-void sma_join(struct sma *vswitch, unsigned port, struct sma *function, unsigned own_port);
-/* What the hardware of a port can do: masks as in PortInfo; FDR10 stands beside the masks. */
+/* Joins both into one device (wire/vswitch.h): `function` is an adapter whose own port is at this
+ * port of the virtual switch. Call it again when either is initialised again; both must keep their
+ * addresses in memory. */
+void sma_join_device(struct sma *vswitch, unsigned port, struct sma *function, unsigned own_port);
+/* Capabilities of a port: masks as in PortInfo, and FDR10, which has no mask. */
 void sma_set_link_support(struct sma *sma, unsigned port, uint8_t widths, uint8_t speeds,
                           uint8_t speeds_ext, bool fdr10);
 
 enum sma_verdict {
-    SMA_DROP,  /* say nothing */
-    SMA_REPLY, /* the answer stands where the request stood */
-    SMA_PASS,  /* not for an agent: the consumer at this port may want it */
+    SMA_DROP,  /* no response */
+    SMA_REPLY, /* the response replaces the request */
+    SMA_PASS,  /* not for an agent; for the consumer at this port */
 };
-/* Whether this MAD is for an agent at all: requests other than SMInfo, which is the manager's. */
+/* Whether this MAD is for an agent: all requests except SMInfo, which is the manager's. */
 bool sma_handles(const uint8_t mad[MAD_BYTES]);
 enum sma_verdict sma_receive(struct sma *sma, uint64_t now, unsigned port, uint8_t mad[MAD_BYTES]);
-uint64_t sma_deadline(const struct sma *sma); /* TIME_NEVER if it waits for nothing */
+uint64_t sma_deadline(const struct sma *sma); /* TIME_NEVER if there is none */
 void sma_expire(struct sma *sma, uint64_t now);
 
 struct sma_output {
     enum {
         SMA_SEND_TRAP,
         SMA_LINK_COMMAND,
-        SMA_FUNCTION /* of this port: a manager gave it other addresses, and its link must follow */
+        SMA_FUNCTION /* a manager changed the LIDs of the function at this port; its link must
+                        follow */
     } kind;
     unsigned port;
     uint16_t dlid; /* of a trap */
@@ -144,19 +145,19 @@ struct sma_output {
     uint8_t mad[MAD_BYTES];  /* of a trap */
     unsigned physical_state; /* of a link command: PHYSICAL_SLEEP, _POLLING or _DISABLED */
 };
-/* Pull until false, after every call that may change something. */
+/* Call until false, after every call that may change something. */
 bool sma_next_output(struct sma *sma, uint64_t now, struct sma_output *output);
 
-/* The physical layer's side: a link came up at this width and speed, or went down into this
+/* Called by the physical layer: a link came up at this width and speed, or went down into this
  * physical state. */
 void sma_link_up(struct sma *sma, unsigned port, unsigned width, unsigned speed, unsigned speed_ext,
                  bool fdr10);
 void sma_link_down(struct sma *sma, unsigned port, unsigned physical_state);
-/* The same for either end of a link within a device: active at once, and nobody is told. */
+/* The same for either end of a link within a device: active at once, and without a trap. */
 void sma_function_up(struct sma *sma, unsigned port, unsigned width, unsigned speed,
                      unsigned speed_ext, bool fdr10);
 /* Whether a link may be there at all: a virtual function without a LID has none. */
-bool sma_wants_link(const struct sma *sma);
+bool sma_needs_link(const struct sma *sma);
 
 /* Things an agent reports (section 14.2.5.1): each raises its trap, and its counter if it has one;
  * a violation at a switch's external port is counted by the data path, which knows the direction.

@@ -1,8 +1,8 @@
-/* Tables an agent keeps for the data path: forwarding, partitions, lanes, GUIDs, switch settings.
+/* Tables of an agent: forwarding, partitions, SL-to-VL, GUIDs, SwitchInfo.
  *
- * Most are read and written in blocks of up to 64 bytes; the block, the port and the position stand
- * in the attribute modifier (14.2.5), and the functions here find the block that one means. At the
- * end are the look-ups of the data path. */
+ * Most are read and written in blocks of up to 64 bytes; the attribute modifier holds block, port
+ * and position (14.2.5), and the functions here find that block. The look-ups of the data path are
+ * at the end. */
 #include "sma/internal.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ uint16_t sma_set_switch_info(struct sma *sma, unsigned port, uint32_t modifier, 
         return STATUS_BAD_VALUE;
     for (unsigned i = 0; i < sizeof writable / sizeof writable[0]; i++)
         wire_set(sma->switch_info, writable[i], wire_get(data, writable[i]));
-    /* Write one to clear. */
+    /* Writing 1 clears the bit. */
     if (wire_get(data, SWITCH_INFO_PORT_STATE_CHANGE))
         wire_set(sma->switch_info, SWITCH_INFO_PORT_STATE_CHANGE, 0);
     return STATUS_OK;
@@ -61,7 +61,8 @@ bool sma_find_p_keys(struct sma *sma, unsigned port, uint32_t modifier, struct s
     return true;
 }
 
-/* SLtoVLMappingTable: a switch has one for each pair of input and output, adapters one a port. */
+/* SLtoVLMappingTable: a switch has one row per pair of input and output, an adapter one per
+ * port. */
 static uint8_t *sl2vl_row(const struct sma *sma, unsigned input, unsigned output)
 {
     if (sma->kind != KIND_SWITCH)
@@ -77,7 +78,7 @@ static uint8_t *sl2vl_addressed(const struct sma *sma, unsigned port, uint32_t m
     if (modifier & (SL2VL_ALL_INPUTS | SL2VL_ALL_OUTPUTS) && !sma->options.sl2vl_wildcards)
         return NULL;
     if (modifier & SL2VL_ALL_INPUTS)
-        input = 0; /* one stands for all: they were set alike */
+        input = 0; /* all inputs were set alike */
     if (modifier & SL2VL_ALL_OUTPUTS)
         output = 1;
     return output > sma->port_count || input > sma->port_count ? NULL
@@ -92,7 +93,7 @@ bool sma_find_sl2vl(struct sma *sma, unsigned port, uint32_t modifier, struct sm
 }
 
 /* Optimised programming: one map for all inputs, or all outputs, of a switch. */
-static uint16_t set_many_maps(struct sma *sma, uint32_t modifier, const uint8_t *data)
+static uint16_t set_sl2vl_wildcard(struct sma *sma, uint32_t modifier, const uint8_t *data)
 {
     unsigned output = modifier & 0xFF, input = modifier >> 8 & 0xFF;
     bool all_inputs = modifier & SL2VL_ALL_INPUTS, all_outputs = modifier & SL2VL_ALL_OUTPUTS;
@@ -110,7 +111,7 @@ static uint16_t set_many_maps(struct sma *sma, uint32_t modifier, const uint8_t 
 uint16_t sma_set_sl2vl(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
 {
     if (modifier & (SL2VL_ALL_INPUTS | SL2VL_ALL_OUTPUTS))
-        return set_many_maps(sma, modifier, data);
+        return set_sl2vl_wildcard(sma, modifier, data);
     uint8_t *row = sl2vl_addressed(sma, port, modifier);
     if (!row)
         return STATUS_BAD_VALUE;
@@ -158,14 +159,14 @@ uint16_t sma_set_linear(struct sma *sma, unsigned port, uint32_t modifier, uint8
     if (modifier >= (entries + LINEAR_BLOCK - 1u) / LINEAR_BLOCK)
         return STATUS_BAD_VALUE;
     unsigned first = modifier * LINEAR_BLOCK;
-    if (sma->linear) /* a virtual switch keeps its table itself, whatever is written */
+    if (sma->linear) /* a virtual switch ignores the write: it computes its LFT */
         memcpy(sma->linear + first, data,
                entries - first < LINEAR_BLOCK ? entries - first : LINEAR_BLOCK);
     return STATUS_OK;
 }
 
-/* Random tables: sixteen entries a block, each covering 2^LMC LIDs. What no entry covers goes to
- * the default port. */
+/* Random forwarding table: sixteen entries a block, each for 2^LMC LIDs. Other LIDs go to the
+ * default port. */
 static void index_random_table(struct sma *sma)
 {
     memset(sma->random_ports, 0xFF, LID_UNICAST_LAST + 1);
@@ -238,7 +239,7 @@ bool sma_route_multicast(const struct sma *sma, unsigned mlid, unsigned port)
     if (mlid < LID_MULTICAST_FIRST || index >= sma->options.multicast_entries)
         return false;
     if (top >= LID_MULTICAST_FIRST && mlid > top)
-        return false; /* a top below the range: nobody has set one */
+        return false; /* a top below the multicast range means no top */
     return sma->multicast[port / 16 * sma->options.multicast_entries + index] >> (port % 16) & 1;
 }
 

@@ -1,9 +1,8 @@
-/* Traps (13.4.9, 14.2.5.1): notices sent to the manager, again and again until it represses them.
+/* Traps (13.4.9, 14.2.5.1): notices sent to the manager, repeatedly until it represses them.
  *
- * An agent keeps a short list of pending notices. It sends one at a time, never more often than
- * once in the port's SubnetTimeOut, going round the list. A notice that is raised again while it is
- * pending is the same notice. While the port has no LID or knows no manager there is nobody to
- * tell, and nothing is raised. */
+ * An agent keeps a short list of pending notices. It sends one at a time, at most once per
+ * SubnetTimeOut of the port, round-robin. A notice that is raised again while it is pending is the
+ * same notice. While the port has no LID or no master SM LID, no notice is raised. */
 #include "base/mem.h"
 #include "sma/internal.h"
 
@@ -23,8 +22,8 @@ static uint16_t port_lid(const struct sma *sma, unsigned port)
     return (uint16_t)wire_get(sma->ports[port].info, PORT_INFO_LID);
 }
 
-void sma_raise(struct sma *sma, unsigned port, unsigned trap, unsigned type, const uint8_t *details,
-               unsigned length)
+void sma_raise_trap(struct sma *sma, unsigned port, unsigned trap, unsigned type,
+                    const uint8_t *details, unsigned length)
 {
     unsigned end = sma_end_port(sma, port);
     const uint8_t *info = sma->ports[end].info;
@@ -43,15 +42,15 @@ void sma_raise(struct sma *sma, unsigned port, unsigned trap, unsigned type, con
         if (sma->traps[i].port == end && memcmp(sma->traps[i].notice, notice, NOTICE_BYTES) == 0)
             return;
     if (sma->trap_count == PENDING_LIMIT)
-        return; /* the manager is deaf already */
+        return; /* the manager does not answer */
     if (!sma->traps)
         sma->traps = mem_zalloc(PENDING_LIMIT, sizeof *sma->traps);
     pending.tid = ++sma->trap_tid;
     sma->traps[sma->trap_count++] = pending;
 }
 
-/* A repress names its trap by the notice it returns. */
-void sma_repress(struct sma *sma, const uint8_t *mad)
+/* A TrapRepress names its trap by the notice it returns. */
+void sma_repress_trap(struct sma *sma, const uint8_t *mad)
 {
     for (unsigned i = 0; i < sma->trap_count; i++) {
         if (memcmp(sma->traps[i].notice, mad + SMP_DATA_OFFSET, NOTICE_BYTES) != 0)
@@ -73,7 +72,7 @@ bool sma_next_trap(struct sma *sma, uint64_t now, struct sma_output *output)
         return false;
     struct sma_trap trap = sma->traps[0];
     const uint8_t *info = sma->ports[trap.port].info;
-    /* To the end of the list, so that the others have their turn. */
+    /* Moves it to the end of the list, so that the others are sent next. */
     memmove(&sma->traps[0], &sma->traps[1], (sma->trap_count - 1) * sizeof trap);
     sma->traps[sma->trap_count - 1] = trap;
     uint64_t interval = (TIME_NS * 4096) << wire_get(info, PORT_INFO_SUBNET_TIME_OUT);
@@ -100,7 +99,7 @@ void sma_report_link_state(struct sma *sma)
 {
     uint8_t details[2] = {0};
     wire_set(details, TRAP_LINK_STATE_LID, port_lid(sma, 0));
-    sma_raise(sma, 0, 128, TYPE_URGENT, details, sizeof details);
+    sma_raise_trap(sma, 0, 128, TYPE_URGENT, details, sizeof details);
 }
 
 void sma_report_threshold(struct sma *sma, unsigned port, unsigned trap)
@@ -111,7 +110,7 @@ void sma_report_threshold(struct sma *sma, unsigned port, unsigned trap)
         sma_count(sma, port, counters[trap - 129], 1);
     wire_set(details, TRAP_LINK_INTEGRITY_LID, port_lid(sma, sma_end_port(sma, port)));
     wire_set(details, TRAP_LINK_INTEGRITY_PORT, port);
-    sma_raise(sma, port, trap, TYPE_URGENT, details, sizeof details);
+    sma_raise_trap(sma, port, trap, TYPE_URGENT, details, sizeof details);
 }
 
 void sma_report_capability(struct sma *sma, unsigned port, uint32_t set, uint32_t cleared)
@@ -125,7 +124,7 @@ void sma_report_capability(struct sma *sma, unsigned port, uint32_t set, uint32_
     uint8_t details[14] = {0};
     wire_set(details, TRAP_LOCAL_CHANGES_LID, port_lid(sma, sma_end_port(sma, port)));
     wire_set(details, TRAP_LOCAL_CHANGES_CAPABILITY_MASK, after);
-    sma_raise(sma, port, 144, TYPE_INFORMATION, details, sizeof details);
+    sma_raise_trap(sma, port, 144, TYPE_INFORMATION, details, sizeof details);
 }
 
 void sma_report_m_key(struct sma *sma, unsigned port, const uint8_t *mad)
@@ -146,7 +145,7 @@ void sma_report_m_key(struct sma *sma, unsigned port, const uint8_t *mad)
         memcpy(wire_bytes(details, TRAP_BAD_M_KEY_RETURN_PATH),
                mad + wire_fields[SMP_RETURN_PATH].offset / 8, hops + 1 > room ? room : hops + 1);
     }
-    sma_raise(sma, port, 256, TYPE_SECURITY, details, sizeof details);
+    sma_raise_trap(sma, port, 256, TYPE_SECURITY, details, sizeof details);
 }
 
 static void fill_key_violation(uint8_t *details, const struct sma_key_violation *violation)
@@ -173,7 +172,7 @@ void sma_report_p_key(struct sma *sma, unsigned port, const struct sma_key_viola
     count_violation(sma->ports[port].info, PORT_INFO_P_KEY_VIOLATIONS);
     if (sma->kind != KIND_SWITCH || port == 0) {
         fill_key_violation(details, violation);
-        sma_raise(sma, port, 257, TYPE_SECURITY, details, sizeof details);
+        sma_raise_trap(sma, port, 257, TYPE_SECURITY, details, sizeof details);
         return;
     }
     enum { VALID_ALL_BUT_GIDS = 0x3F }; /* both LIDs, P_Key, SL and both QPs */
@@ -186,7 +185,7 @@ void sma_report_p_key(struct sma *sma, unsigned port, const struct sma_key_viola
     wire_set(details, TRAP_SWITCH_BAD_P_KEY_QP2, violation->dest_qp);
     wire_set(details, TRAP_SWITCH_BAD_P_KEY_SWITCH_LID, port_lid(sma, 0));
     wire_set(details, TRAP_SWITCH_BAD_P_KEY_PORT, port);
-    sma_raise(sma, port, 259, TYPE_SECURITY, details, sizeof details);
+    sma_raise_trap(sma, port, 259, TYPE_SECURITY, details, sizeof details);
 }
 
 void sma_report_q_key(struct sma *sma, unsigned port, const struct sma_key_violation *violation)
@@ -194,5 +193,5 @@ void sma_report_q_key(struct sma *sma, unsigned port, const struct sma_key_viola
     uint8_t details[54] = {0};
     count_violation(sma->ports[port].info, PORT_INFO_Q_KEY_VIOLATIONS);
     fill_key_violation(details, violation);
-    sma_raise(sma, port, 258, TYPE_SECURITY, details, sizeof details);
+    sma_raise_trap(sma, port, 258, TYPE_SECURITY, details, sizeof details);
 }

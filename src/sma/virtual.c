@@ -1,14 +1,13 @@
 /* Virtual switches: an adapter that looks like a switch with adapters behind it (wire/vswitch.h,
  * the vSwitch model of "Towards the InfiniBand SR-IOV vSwitch Architecture").
  *
- * The switch and its functions are separate nodes with an agent each, but one device: the switch's
- * agent reaches into those of the functions. What a function's addresses are stands in its own
- * PortInfo and nowhere else; the switch's forwarding table is computed from there, as a short
- * sorted list of ranges, whenever one of them changes. The physical function's LID is also that of
- * the switch's port 0, and whoever sets one of the two sets both.
+ * The switch and its functions are separate nodes with an agent each, but one device: the agent of
+ * the switch accesses those of the functions. The LIDs of a function are stored only in its own
+ * PortInfo; the switch computes its LFT from there, as a short sorted list of ranges, whenever one
+ * changes. The physical function shares its LID with port 0 of the switch; a Set of one sets both.
  *
- * The link of a virtual function is an image of its address: with a LID it is there, without one it
- * is not. The physical layer hears of that by an output and does it. */
+ * A virtual function has a link if and only if it has a LID. The physical layer gets an output for
+ * each change and raises or drops the link. */
 #include "base/mem.h"
 #include "sma/internal.h"
 #include "wire/vswitch.h"
@@ -23,10 +22,10 @@ struct range {
 
 struct sma_device {
     struct sma **functions; /* by port of the switch; NULL where there is none */
-    uint32_t changed[8];    /* bit per port: its link must follow */
+    uint32_t changed[8];    /* bit per port: its link must be raised or dropped */
     struct range *ranges;   /* LIDs of functions, ascending */
     unsigned range_count;
-    uint8_t *table; /* the whole of it, made when somebody asks; NULL when out of date */
+    uint8_t *table; /* the LFT, computed on demand; NULL if out of date */
 };
 
 void sma_device_init(struct sma *sma)
@@ -48,7 +47,7 @@ void sma_device_release(struct sma *sma)
     mem_free(sma->device);
 }
 
-/* Cables may be odd, and an adapter at two virtual switches is a function of one of them only. */
+/* A topology may connect an adapter to two virtual switches; it is a function of only one. */
 static struct sma *function_at(const struct sma *vswitch, unsigned port)
 {
     struct sma *function =
@@ -109,7 +108,7 @@ static void refresh_table(struct sma *vswitch)
 unsigned sma_device_route(const struct sma *sma, unsigned dlid)
 {
     const struct sma_device *device = sma->device;
-    size_t behind; /* the last one that begins at or before dlid */
+    size_t behind; /* the number of ranges that begin at or before dlid */
     lower_bound(behind, device->range_count, device->ranges[behind].first <= dlid);
     return behind && dlid <= device->ranges[behind - 1].last ? device->ranges[behind - 1].port
                                                              : VSWITCH_UPLINK;
@@ -133,7 +132,7 @@ const uint8_t *sma_linear_table(const struct sma *sma)
 
 /* ---- one device ---- */
 
-void sma_join(struct sma *vswitch, unsigned port, struct sma *function, unsigned own_port)
+void sma_join_device(struct sma *vswitch, unsigned port, struct sma *function, unsigned own_port)
 {
     if (!vswitch->device || port < VSWITCH_PF || port > vswitch->port_count ||
         (function->host && (function->host != vswitch || function->host_port != port)))
@@ -151,18 +150,18 @@ static bool is_virtual_function(const struct sma *sma)
     return sma->host && sma->host_port != VSWITCH_PF;
 }
 
-bool sma_wants_link(const struct sma *sma)
+bool sma_needs_link(const struct sma *sma)
 {
     return !is_virtual_function(sma) || lid_of(sma) != 0;
 }
 
-bool sma_shares_lid(const struct sma *sma, unsigned lid)
+bool sma_can_share_lid(const struct sma *sma, unsigned lid)
 {
     const struct sma *pf = sma_physical_function(sma);
     return !pf || (lid & ((1u << wire_get(end_of(pf)->info, PORT_INFO_LMC)) - 1)) == 0;
 }
 
-void sma_readdress(struct sma *sma, unsigned port)
+void sma_share_lid(struct sma *sma, unsigned port)
 {
     struct sma *pf = sma_physical_function(sma);
     if (pf)
@@ -178,7 +177,7 @@ void sma_readdress(struct sma *sma, unsigned port)
 
 bool sma_is_for_switch(const uint8_t mad[MAD_BYTES])
 {
-    /* Where the directed part of a route begins: that is a switch's business. */
+    /* The switch starts the directed part of a route. */
     if (mad_is_directed(mad) && !wire_get(mad, SMP_DIRECTION) &&
         wire_get(mad, SMP_HOP_POINTER) == 0 && wire_get(mad, SMP_HOP_COUNT) != 0)
         return true;
@@ -216,7 +215,7 @@ uint16_t sma_get_virtual_function(struct sma *sma, unsigned port, uint32_t modif
     return STATUS_OK;
 }
 
-/* Addresses that are none, or that another function of the device has. */
+/* Whether the LIDs are unicast and no other function of the device has them. */
 static bool addresses_valid(const struct sma *sma, const struct sma *function, unsigned lid,
                             unsigned lmc)
 {
@@ -243,7 +242,7 @@ static void copy_lower(uint8_t *to, const uint8_t *from, enum wire_field field,
     wire_set(to, field, value < most ? value : most);
 }
 
-/* Lanes, payload and partitions of a port as those of another. */
+/* Copies VLs, MTU and partitions from another port. */
 static void copy_settings(struct sma *to, unsigned to_port, const struct sma *from,
                           unsigned from_port)
 {
@@ -259,8 +258,9 @@ static void copy_settings(struct sma *to, unsigned to_port, const struct sma *fr
     memcpy(target->p_keys, model->p_keys, keys * sizeof *target->p_keys);
 }
 
-/* A virtual function starts as its physical one is set, so that nothing more has to be written. */
-static void take_after(struct sma *function, const struct sma *pf)
+/* A virtual function starts with the settings of its physical function, so that the manager writes
+ * only its LID. */
+static void copy_pf_settings(struct sma *function, const struct sma *pf)
 {
     static const enum wire_field fields[] = {
         PORT_INFO_M_KEY,
@@ -281,7 +281,7 @@ static void take_after(struct sma *function, const struct sma *pf)
                sizeof function->sl2vl[0]);
 }
 
-/* And the switch's port before it as the one before the physical function. */
+/* The switch port of the function gets the settings of the port of the physical function. */
 static void copy_switch_port(struct sma *sma, unsigned port)
 {
     unsigned ports = sma->port_count + 1u;
@@ -294,8 +294,8 @@ static void copy_switch_port(struct sma *sma, unsigned port)
     }
 }
 
-/* The physical layer will find both ports told to be down, and keep quiet about it. */
-static void forget_link(struct sma *sma, struct sma *function)
+/* Marks both ports Down, so that the physical layer drops the link without a trap. */
+static void mark_link_down(struct sma *sma, struct sma *function)
 {
     wire_set(sma->ports[function->host_port].info, PORT_INFO_PORT_STATE, PORT_STATE_DOWN);
     wire_set(end_of(function)->info, PORT_INFO_PORT_STATE, PORT_STATE_DOWN);
@@ -315,11 +315,11 @@ uint16_t sma_set_virtual_function(struct sma *sma, unsigned port, uint32_t modif
         return STATUS_BAD_VALUE;
     if (lid && !lid_of(function)) {
         if (sma_physical_function(sma)) {
-            take_after(function, sma_physical_function(sma));
+            copy_pf_settings(function, sma_physical_function(sma));
             copy_switch_port(sma, function->host_port);
         }
     } else if (!lid && lid_of(function)) {
-        forget_link(sma, function);
+        mark_link_down(sma, function);
     }
     wire_set(end_of(function)->info, PORT_INFO_LID, lid);
     wire_set(end_of(function)->info, PORT_INFO_LMC, lmc);

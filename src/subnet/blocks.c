@@ -163,7 +163,7 @@ void blocks_want(struct blocks *blocks, uint32_t port, enum block_kind kind, uns
     row_changed(blocks, row, held_up);
 }
 
-void blocks_waive(struct blocks *blocks, uint32_t port, enum block_kind kind, unsigned part)
+void blocks_want_nothing(struct blocks *blocks, uint32_t port, enum block_kind kind, unsigned part)
 {
     uint32_t row = find(blocks, port, kind, part);
     if (row == MAP_NONE)
@@ -237,7 +237,7 @@ void blocks_learn(struct blocks *blocks, uint32_t port, enum block_kind kind, un
     set_actual(blocks, find_or_add(blocks, port, kind, part), data);
 }
 
-void blocks_lose(struct blocks *blocks, uint32_t row)
+void blocks_mark_unknown(struct blocks *blocks, uint32_t row)
 {
     set_actual(blocks, row, NULL);
 }

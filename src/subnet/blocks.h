@@ -27,7 +27,7 @@ enum { BLOCK_BYTES = 64, BLOCK_ALL_INPUTS = 0x100 };
  *   multicast      of a switch, its port 0; part: block of 32 MLIDs | position << 9 */
 enum block_kind {
     BLOCK_PARTITIONS,
-    BLOCK_LANES,
+    BLOCK_SL2VL,
     BLOCK_ARBITRATION,
     BLOCK_MULTICAST,
     BLOCK_KINDS,
@@ -66,7 +66,7 @@ void blocks_release(struct blocks *blocks);
 void blocks_want(struct blocks *blocks, uint32_t port, enum block_kind kind, unsigned part,
                  const uint8_t data[BLOCK_BYTES]);
 /* Nobody cares any more what is there. */
-void blocks_waive(struct blocks *blocks, uint32_t port, enum block_kind kind, unsigned part);
+void blocks_want_nothing(struct blocks *blocks, uint32_t port, enum block_kind kind, unsigned part);
 /* What an agent was found to have, whether anybody wants it or not. Not while it is written. */
 void blocks_learn(struct blocks *blocks, uint32_t port, enum block_kind kind, unsigned part,
                   const uint8_t data[BLOCK_BYTES]);
@@ -87,7 +87,8 @@ static inline const uint8_t *blocks_content(const struct blocks *blocks, uint32_
 uint32_t blocks_take(struct blocks *blocks);
 void blocks_confirm(struct blocks *blocks, uint32_t row, const uint8_t data[BLOCK_BYTES]);
 void blocks_refuse(struct blocks *blocks, uint32_t row);
-void blocks_lose(struct blocks *blocks, uint32_t row); /* no answer: not known, and tried again */
+void blocks_mark_unknown(struct blocks *blocks,
+                         uint32_t row); /* no answer: not known, and tried again */
 /* The agent may have lost everything (its node went, another manager wrote): all of this port's
  * blocks are not known any more and are written anew. */
 void blocks_forget(struct blocks *blocks, uint32_t port);

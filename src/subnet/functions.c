@@ -246,7 +246,7 @@ void functions_want_keys(struct subnet *subnet, uint32_t socket, uint64_t guid)
     assert(function->held);
     function->order = ORDER_KEYS;
     function->outcome = FUNCTION_PENDING;
-    function->tenant = guid;
+    function->key_owner = guid;
 }
 
 enum function_outcome functions_outcome(const struct subnet *subnet, uint32_t socket)
@@ -265,13 +265,13 @@ enum function_outcome functions_outcome(const struct subnet *subnet, uint32_t so
     return !missing ? FUNCTION_DONE : missing->refused ? FUNCTION_REFUSED : FUNCTION_PENDING;
 }
 
-void functions_let_go(struct subnet *subnet, uint32_t socket)
+void functions_end_hold(struct subnet *subnet, uint32_t socket)
 {
     struct virtual_function *function = functions_at(subnet, socket);
     function->held = false;
     function->order = ORDER_NONE;
-    function->tenant = 0;
-    subnet->functions.let_go++;
+    function->key_owner = 0;
+    subnet->functions.holds_ended++;
 }
 
 bool functions_differ(const struct subnet *subnet, uint32_t socket, struct function_setting *wanted)

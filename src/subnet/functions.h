@@ -1,17 +1,17 @@
-/* Virtual functions of hypervisors' adapters: what is known and what is wanted of each.
+/* Virtual functions (VFs) of hypervisors' adapters: known and wanted state of each.
  *
  * A hypervisor's adapter in vSwitch mode (wire/vswitch.h, paper 004) is a small switch, the
  * vSwitch, with a physical function (PF) and virtual functions behind it. A socket is the vSwitch's
  * port of one virtual function. Every socket has a row here; the function itself has a node and a
  * port in the subnet only while it has a LID or is about to get one.
  *
- * Known is what the vSwitch answered last (functions_learn()). Wanted is what follows from the LID
- * that the function's port was given, or, while a function is held for a request about a virtual
- * machine, what that request asks for (functions_want()). sm/functions.c writes what differs, and
- * nobody else does.
+ * The known state is the last answer of the vSwitch (functions_learn()). The wanted state follows
+ * from the LID assigned to the function's port or, while a request about a virtual machine (VM)
+ * holds the function, from that request (functions_want()). Only sm/functions.c writes differences
+ * to the fabric.
  *
- * A virtual machine is known by the GUID of its port, and is where a function shows that GUID. If
- * two functions show it, the one that was known before counts until vswitch/model decides. */
+ * The GUID of its port identifies a VM; the VM is attached to the function that reports this GUID.
+ * If two functions report it, the first one counts until vswitch/model decides. */
 #ifndef WEFT_SUBNET_FUNCTIONS_H
 #define WEFT_SUBNET_FUNCTIONS_H
 
@@ -31,7 +31,7 @@ struct function_setting {
     uint64_t guid; /* of its port; 0: the function's own */
 };
 
-/* What is asked of a function for a machine, and how that went. */
+/* The order of a request to a function, and its outcome. */
 enum function_order { ORDER_NONE, ORDER_SETTING, ORDER_KEYS };
 enum function_outcome {
     FUNCTION_PENDING,
@@ -52,8 +52,9 @@ struct virtual_function {
     enum function_order order;
     enum function_outcome outcome;  /* of keys: FUNCTION_DONE as soon as they are wanted blocks */
     struct function_setting wanted; /* of ORDER_SETTING */
-    uint64_t tenant; /* while it is held: the machine whose partition keys it is to have; 0: none */
-    bool writing;    /* a Set is under way */
+    uint64_t
+        key_owner; /* while it is held: the machine whose partition keys it is to have; 0: none */
+    bool writing;  /* a Set is under way */
 };
 
 struct virtual_functions {
@@ -63,14 +64,15 @@ struct virtual_functions {
     struct map machines;     /* port GUID of a machine → socket */
     VEC(uint32_t) contested; /* sockets that show a machine which counts as being elsewhere */
     uint32_t writing;        /* Sets under way */
-    /* Counters, for those who plan keys and levels: functions that came up, that were let go. */
-    uint64_t risen, let_go;
+    /* Counters of functions that came up and of holds that ended, for P_Key and QoS planning. */
+    uint64_t activations, holds_ended;
 };
-/* How many came up, for those who planned for so many: those that come up together are planned for
- * together. */
-static inline uint64_t functions_risen(const struct virtual_functions *functions, uint64_t planned)
+/* The number of activations to plan for. It stays at `planned` while Sets are in progress, so that
+ * functions that come up together are planned together. */
+static inline uint64_t functions_activations(const struct virtual_functions *functions,
+                                             uint64_t planned)
 {
-    return functions->writing ? planned : functions->risen;
+    return functions->writing ? planned : functions->activations;
 }
 
 void functions_release(struct virtual_functions *functions);
@@ -87,7 +89,7 @@ uint32_t functions_find_machine(const struct subnet *subnet, uint64_t guid);
 /* The physical function is up under this manager: others of its adapter can be written. */
 bool functions_pf_is_ready(const struct subnet *subnet, uint32_t vswitch);
 
-/* A machine can be attached there. */
+/* True if a VM can be attached to it. */
 bool functions_is_free(const struct subnet *subnet, uint32_t socket);
 /* A Set of the function, or of its port's partition keys, is under way. */
 bool functions_is_busy(const struct subnet *subnet, uint32_t socket);
@@ -102,15 +104,15 @@ void functions_unplug(struct subnet *subnet, uint32_t socket);
 
 /* ---- what is wanted ---- */
 
-/* Holds it, and asks for this. */
+/* Holds the function and sets its wanted state. */
 void functions_want(struct subnet *subnet, uint32_t socket, const struct function_setting *wanted);
 /* Partition keys go before machines, so that nobody ever starts with another's: a function that is
  * held and whose LID is up gets those of the machine that is about to have it. */
 void functions_want_keys(struct subnet *subnet, uint32_t socket, uint64_t guid);
 enum function_outcome functions_outcome(const struct subnet *subnet, uint32_t socket);
-/* It is held no more. */
-void functions_let_go(struct subnet *subnet, uint32_t socket);
-/* What should be there; true if that has to be written. */
+/* Ends the hold. */
+void functions_end_hold(struct subnet *subnet, uint32_t socket);
+/* Returns the wanted setting; true if it must be written. */
 bool functions_differ(const struct subnet *subnet, uint32_t socket,
                       struct function_setting *wanted);
 

@@ -36,7 +36,7 @@ static int by_guid_and_order(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-void partitions_seal(struct partitions *partitions)
+void partitions_finish(struct partitions *partitions)
 {
     if (partitions->rules.count)
         qsort(partitions->rules.items, partitions->rules.count, sizeof *partitions->rules.items,
@@ -53,9 +53,9 @@ void partitions_make_default(struct partitions *partitions)
 {
     *partitions = (struct partitions){0};
     uint32_t all = partitions_add(partitions, "Default", PARTITION_DEFAULT);
-    partitions_add_rule(
-        partitions,
-        (struct partition_rule){.partition = all, .whom = MEMBERS_ALL, .membership = MEMBER_FULL});
+    partitions_add_rule(partitions, (struct partition_rule){.partition = all,
+                                                            .target = MEMBERS_ALL,
+                                                            .membership = MEMBER_FULL});
     struct partition_group broadcast = {
         .partition = all,
         .mgid = {0xFF, 0x12, 0x40, 0x1B, 0xFF, 0xFF, [12] = 0xFF, 0xFF, 0xFF, 0xFF},
@@ -65,7 +65,7 @@ void partitions_make_default(struct partitions *partitions)
         .scope = SCOPE_LINK_LOCAL,
     };
     vec_push(&partitions->groups, broadcast);
-    partitions_seal(partitions);
+    partitions_finish(partitions);
 }
 
 void partitions_release(struct partitions *partitions)
@@ -90,7 +90,7 @@ void partition_keys_release(struct partition_keys *keys)
 
 static bool concerns(const struct partition_rule *rule, const struct partition_port *port)
 {
-    switch ((enum partition_whom)rule->whom) {
+    switch ((enum partition_target)rule->target) {
     case MEMBERS_PORT: return rule->guid == port->guid;
     case MEMBERS_ALL: return true;
     case MEMBERS_ADAPTERS: return port->kind == SUBNET_ADAPTER;
@@ -175,7 +175,7 @@ void partitions_find_keys(const struct partitions *partitions, const struct part
     /* Whoever asks the manager has the default partition's key, maybe limited: answers need ours to
      * be full, whatever the rules say. */
     if (port->self && partitions->all.count) {
-        struct partition_rule own = {.whom = MEMBERS_SELF, .membership = MEMBER_FULL};
+        struct partition_rule own = {.target = MEMBERS_SELF, .membership = MEMBER_FULL};
         own.index0 = head == own.partition;
         if (!(keys->states.count && keys->states.items[0] & HAS_FULL))
             apply(partitions, &own, keys, &head);

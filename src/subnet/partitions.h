@@ -22,7 +22,7 @@ enum {
 
 enum partition_membership { MEMBER_LIMITED, MEMBER_FULL, MEMBER_BOTH };
 
-enum partition_whom {
+enum partition_target {
     MEMBERS_PORT, /* the one with this GUID */
     MEMBERS_ALL,
     MEMBERS_ADAPTERS,
@@ -40,7 +40,7 @@ struct partition {
 struct partition_rule {
     uint64_t guid; /* 0 unless it is for one port */
     uint32_t order, partition;
-    uint8_t whom, membership;
+    uint8_t target, membership;
     bool index0; /* the key goes to the head of the table */
 };
 
@@ -99,6 +99,6 @@ bool partitions_place(const struct partitions *partitions, struct partition_keys
 /* For the reader: a rule or a group more, then the end. */
 uint32_t partitions_add(struct partitions *partitions, const char *name, uint16_t key);
 void partitions_add_rule(struct partitions *partitions, struct partition_rule rule);
-void partitions_seal(struct partitions *partitions);
+void partitions_finish(struct partitions *partitions);
 
 #endif

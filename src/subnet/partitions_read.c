@@ -374,7 +374,7 @@ static int read_member(struct reader *reader, struct span name, const struct def
 {
     static const struct {
         const char *word;
-        enum partition_whom whom;
+        enum partition_target target;
     } words[] = {{"ALL", MEMBERS_ALL},
                  {"ALL_CAS", MEMBERS_ADAPTERS},
                  {"ALL_SWITCHES", MEMBERS_SWITCHES},
@@ -390,10 +390,10 @@ static int read_member(struct reader *reader, struct span name, const struct def
     }
     if (begins(name, "NONE"))
         return 0;
-    for (unsigned i = 0; i < sizeof words / sizeof *words && rule.whom == MEMBERS_PORT; i++)
+    for (unsigned i = 0; i < sizeof words / sizeof *words && rule.target == MEMBERS_PORT; i++)
         if (begins(name, words[i].word))
-            rule.whom = words[i].whom;
-    if (rule.whom == MEMBERS_PORT && !number(name, 1, UINT64_MAX, &rule.guid))
+            rule.target = words[i].target;
+    if (rule.target == MEMBERS_PORT && !number(name, 1, UINT64_MAX, &rule.guid))
         return line_reader_error(
             reader->lines,
             "'%.*s' is no port: expected a GUID, ALL, ALL_CAS, ALL_SWITCHES, ALL_ROUTERS "
@@ -508,9 +508,9 @@ static int finish_groups(struct reader *reader)
 static void add_standing_rules(struct reader *reader)
 {
     uint32_t all = find_by_key(reader, "Default", PARTITION_DEFAULT);
-    struct partition_rule rule = {.partition = all, .whom = MEMBERS_ALL};
+    struct partition_rule rule = {.partition = all, .target = MEMBERS_ALL};
     partitions_add_rule(reader->partitions, rule);
-    rule.whom = MEMBERS_SELF;
+    rule.target = MEMBERS_SELF;
     rule.membership = MEMBER_FULL;
     partitions_add_rule(reader->partitions, rule);
     name_map_add(&reader->by_name, reader->partitions->all.items[all].name, all);
@@ -530,7 +530,7 @@ int partitions_read(struct partitions *partitions, struct line_reader *lines)
     if (!status)
         status = finish_groups(&reader);
     if (!status)
-        partitions_seal(partitions);
+        partitions_finish(partitions);
     else
         partitions_release(partitions);
     name_map_release(&reader.by_name);

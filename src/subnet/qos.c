@@ -33,7 +33,7 @@ void qos_release(struct qos *qos)
     vec_release(&qos->rules);
     vec_release(&qos->ranges);
     vec_release(&qos->partitions);
-    vec_release(&qos->remarks);
+    vec_release(&qos->warnings);
     qos_init(qos);
 }
 
@@ -54,90 +54,91 @@ void qos_copy(struct qos *to, const struct qos *from)
     COPY_ROWS(&to->rules, &from->rules);
     COPY_ROWS(&to->ranges, &from->ranges);
     COPY_ROWS(&to->partitions, &from->partitions);
-    COPY_ROWS(&to->remarks, &from->remarks);
+    COPY_ROWS(&to->warnings, &from->warnings);
 }
 
-void qos_remark(struct qos *qos, const char *format, ...)
+void qos_warning(struct qos *qos, const char *format, ...)
 {
     enum { REMARKS = 64 };
-    struct qos_remark remark;
+    struct qos_warning remark;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(remark.text, sizeof remark.text, format, arguments);
     va_end(arguments);
-    if (qos->remarks.count < REMARKS)
-        vec_push(&qos->remarks, remark);
+    if (qos->warnings.count < REMARKS)
+        vec_push(&qos->warnings, remark);
 }
 
 /* ---- who gets which level ---- */
 
-static bool is_member(const struct qos_member *member, const struct qos_party *party)
+static bool is_member(const struct qos_member *member, const struct qos_endpoint *endpoint)
 {
     switch (member->kind) {
-    case QOS_BY_GUID: return party->port_guid >= member->first && party->port_guid <= member->last;
+    case QOS_BY_GUID:
+        return endpoint->port_guid >= member->first && endpoint->port_guid <= member->last;
     case QOS_BY_NAME:
-        return party->description && fnmatch(member->pattern, party->description, 0) == 0;
-    case QOS_BY_TYPE: return !member->type || member->type == party->type;
-    case QOS_BY_SELF: return party->self;
+        return endpoint->description && fnmatch(member->pattern, endpoint->description, 0) == 0;
+    case QOS_BY_TYPE: return !member->type || member->type == endpoint->type;
+    case QOS_BY_SELF: return endpoint->self;
     }
     return false;
 }
 
-uint64_t qos_groups_of(const struct qos *qos, const struct qos_party *party)
+uint64_t qos_groups_of(const struct qos *qos, const struct qos_endpoint *endpoint)
 {
     uint64_t groups = 0;
     for (size_t i = 0; i < qos->members.count; i++)
-        if (is_member(&qos->members.items[i], party))
+        if (is_member(&qos->members.items[i], endpoint))
             groups |= UINT64_C(1) << qos->members.items[i].group;
     return groups;
 }
 
-static bool in_range(const struct qos_range *range, const struct qos_question *question)
+static bool in_range(const struct qos_range *range, const struct qos_request *request)
 {
     enum { FULL_MEMBER = 0x8000 };
     uint64_t value = 0;
     switch (range->subject) {
     case QOS_SERVICE:
-        if (!question->has_service)
+        if (!request->has_service)
             return false;
-        value = question->service;
+        value = request->service;
         break;
     case QOS_PARTITION: /* whether a member is full or limited makes no difference */
-        if (!question->has_p_key)
+        if (!request->has_p_key)
             return false;
-        value = question->p_key & ~(uint64_t)FULL_MEMBER;
+        value = request->p_key & ~(uint64_t)FULL_MEMBER;
         break;
     case QOS_REQUEST_CLASS:
-        if (!question->has_class)
+        if (!request->has_class)
             return false;
-        value = question->class;
+        value = request->class;
         break;
-    default: value = question->target_guid;
+    default: value = request->target_guid;
     }
     return value >= range->first && value <= range->last;
 }
 
 static bool fits(const struct qos *qos, const struct qos_rule *rule,
-                 const struct qos_question *question)
+                 const struct qos_request *request)
 {
     unsigned asked = 0, met = 0;
-    uint64_t any = question->source_groups | question->destination_groups;
-    if ((rule->sources && !(rule->sources & question->source_groups)) ||
-        (rule->destinations && !(rule->destinations & question->destination_groups)) ||
+    uint64_t any = request->source_groups | request->destination_groups;
+    if ((rule->sources && !(rule->sources & request->source_groups)) ||
+        (rule->destinations && !(rule->destinations & request->destination_groups)) ||
         (rule->either && !(rule->either & any)))
         return false;
     for (uint32_t i = 0; i < rule->range_count; i++) {
         const struct qos_range *range = &qos->ranges.items[rule->first_range + i];
         asked |= 1u << range->subject;
-        met |= (unsigned)in_range(range, question) << range->subject;
+        met |= (unsigned)in_range(range, request) << range->subject;
     }
     return asked == met;
 }
 
-uint8_t qos_choose(const struct qos *qos, const struct qos_question *question)
+static uint8_t qos_choose(const struct qos *qos, const struct qos_request *request)
 {
     for (size_t i = 0; i < qos->rules.count; i++)
-        if (fits(qos, &qos->rules.items[i], question))
+        if (fits(qos, &qos->rules.items[i], request))
             return qos->rules.items[i].level;
     return QOS_NO_LEVEL;
 }
@@ -210,8 +211,8 @@ static void lay_out_levels(const struct qos *qos, unsigned lanes, struct qos_lay
             layout->valid |= (uint16_t)(1u << (qos->levels.items[i].sl + lane * stride));
 }
 
-void qos_lay_out(const struct qos *qos, unsigned lanes, struct qos_layout *layout,
-                 struct err *refusal)
+void qos_make_layout(const struct qos *qos, unsigned lanes, struct qos_layout *layout,
+                     struct err *refusal)
 {
     enum { MOST_LANES = 15 };
     if (!lanes)
@@ -245,30 +246,26 @@ static size_t partition_place(const struct qos *qos, uint16_t key)
 void qos_add_partition(struct qos *qos, uint16_t key, uint8_t sl)
 {
     size_t place = partition_place(qos, key);
-    struct qos_partition partition = {key, sl};
-    vec_push(&qos->partitions, partition);
-    for (size_t i = qos->partitions.count - 1; i > place; i--)
-        qos->partitions.items[i] = qos->partitions.items[i - 1];
-    qos->partitions.items[place] = partition;
+    vec_insert(&qos->partitions, place, ((struct qos_partition){key, sl}));
 }
 
-static int partition_level(const struct qos *qos, const struct qos_question *question)
+static int partition_level(const struct qos *qos, const struct qos_request *request)
 {
-    uint16_t key = question->p_key & 0x7FFF;
+    uint16_t key = request->p_key & 0x7FFF;
     size_t place = partition_place(qos, key);
-    if (!question->has_p_key || place == qos->partitions.count ||
+    if (!request->has_p_key || place == qos->partitions.count ||
         qos->partitions.items[place].key != key)
         return -1;
     return qos->partitions.items[place].sl;
 }
 
-uint8_t qos_answer(const struct qos *qos, const struct qos_layout *layout,
-                   const struct qos_question *question, uint8_t lane, uint8_t *sl)
+uint8_t qos_resolve(const struct qos *qos, const struct qos_layout *layout,
+                    const struct qos_request *request, uint8_t lane, uint8_t *sl)
 {
     uint8_t chosen = QOS_NO_LEVEL, own = 0;
-    int partition = qos ? partition_level(qos, question) : -1;
+    int partition = qos ? partition_level(qos, request) : -1;
     if (qos && qos->on) {
-        chosen = qos_choose(qos, question);
+        chosen = qos_choose(qos, request);
         if (chosen == QOS_NO_LEVEL && partition < 0)
             chosen = qos->fallback;
     }
@@ -319,7 +316,7 @@ static unsigned level_of(const struct qos *qos, const struct qos_layout *layout,
 void qos_make_map(const struct qos *qos, const struct qos_layout *layout,
                   const struct qos_port *port, uint8_t map[QOS_SLS / 2])
 {
-    unsigned usable = qos_usable_lanes(port);
+    unsigned usable = qos_usable_vls(port);
     memset(map, 0, QOS_SLS / 2);
     for (unsigned sl = 0; sl < QOS_SLS; sl++) {
         unsigned vl = sl % usable;
@@ -406,7 +403,7 @@ static void least_loaded_levels(const struct qos *qos, const struct qos_layout *
     unsigned above = 0;
     for (unsigned i = 0; i < layout->level_count; i++)
         for (unsigned lane = 0; lane < layout->lanes; lane++) /* the higher one where two share */
-            owner[lane_of(layout, i, lane, qos_usable_lanes(port))] = &qos->levels.items[i];
+            owner[lane_of(layout, i, lane, qos_usable_vls(port))] = &qos->levels.items[i];
     for (unsigned vl = 0; vl < QOS_SLS; vl++)
         above += owner[vl] && owner[vl]->high;
     for (unsigned vl = 0; vl < QOS_SLS; vl++)
@@ -417,7 +414,7 @@ static void least_loaded_levels(const struct qos *qos, const struct qos_layout *
 void qos_make_arbitration(const struct qos *qos, const struct qos_layout *layout,
                           const struct qos_port *port, bool high, struct qos_list *list)
 {
-    unsigned cap = high ? port->high_cap : port->low_cap, usable = qos_usable_lanes(port);
+    unsigned cap = high ? port->high_cap : port->low_cap, usable = qos_usable_vls(port);
     unsigned weights[QOS_SLS] = {0};
     list->count = 0;
     if (!cap)

@@ -95,7 +95,7 @@ struct qos_partition {
     uint16_t key; /* without the bit of full members */
     uint8_t sl;
 };
-struct qos_remark {
+struct qos_warning {
     char text[160];
 };
 
@@ -110,7 +110,7 @@ struct qos {
     VEC(struct qos_rule) rules;
     VEC(struct qos_range) ranges;
     VEC(struct qos_partition) partitions; /* those with a service level of their own, by key */
-    VEC(struct qos_remark) remarks;       /* what was read and is not heeded */
+    VEC(struct qos_warning) warnings;     /* what was read and is not heeded */
 };
 
 void qos_init(struct qos *qos);
@@ -139,28 +139,26 @@ bool qos_add_name(struct qos *qos, unsigned group, const char *pattern);
 bool qos_add_type(struct qos *qos, unsigned group, const char *adapter, const char *type);
 uint8_t qos_find_level(const struct qos *qos, const char *name);
 int qos_find_group(const struct qos *qos, const char *name); /* -1: there is none */
-void qos_remark(struct qos *qos, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void qos_warning(struct qos *qos, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- who gets which level ---- */
 
-struct qos_party {
+struct qos_endpoint {
     uint64_t port_guid;
     uint8_t type; /* as in NodeInfo */
     bool self;    /* the manager's own port */
     const char *description;
 };
 /* The groups that it is in, by bit: worth keeping. */
-uint64_t qos_groups_of(const struct qos *qos, const struct qos_party *party);
+uint64_t qos_groups_of(const struct qos *qos, const struct qos_endpoint *endpoint);
 
-struct qos_question {
+struct qos_request {
     uint64_t source_groups, destination_groups;
     uint64_t target_guid;
     uint64_t service;
     uint16_t p_key, class;
     bool has_service, has_p_key, has_class;
 };
-/* Index of a level, or QOS_NO_LEVEL. */
-uint8_t qos_choose(const struct qos *qos, const struct qos_question *question);
 
 /* ---- levels and lanes ---- */
 
@@ -174,14 +172,14 @@ struct qos_layout {
 };
 /* For links between switches with at least so many usable lanes (0: there are no such links). If
  * levels and lanes do not fit, the layout is that without levels, and *refusal says why. */
-void qos_lay_out(const struct qos *qos, unsigned lanes, struct qos_layout *layout,
-                 struct err *refusal);
+void qos_make_layout(const struct qos *qos, unsigned lanes, struct qos_layout *layout,
+                     struct err *refusal);
 /* The service level of a path: `sl` of the level that was chosen, on a lane of the routes. */
 uint8_t qos_service_level(const struct qos_layout *layout, uint8_t sl, uint8_t lane);
 /* All in one, for whoever answers: the level that the question gets (QOS_NO_LEVEL: none), and the
  * path's service level. Without a policy the lane is the service level. */
-uint8_t qos_answer(const struct qos *qos, const struct qos_layout *layout,
-                   const struct qos_question *question, uint8_t lane, uint8_t *sl);
+uint8_t qos_resolve(const struct qos *qos, const struct qos_layout *layout,
+                    const struct qos_request *request, uint8_t lane, uint8_t *sl);
 /* Whether a path on this lane can have that service level. */
 bool qos_allows(const struct qos_layout *layout, uint8_t sl, uint8_t lane);
 
@@ -194,7 +192,7 @@ struct qos_port {
     uint16_t mtu;              /* bytes */
 };
 /* Lanes that can be told apart: each needs an entry. */
-static inline unsigned qos_usable_lanes(const struct qos_port *port)
+static inline unsigned qos_usable_vls(const struct qos_port *port)
 {
     return port->low_cap && port->low_cap < port->lanes ? port->low_cap : port->lanes;
 }

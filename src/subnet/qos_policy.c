@@ -102,8 +102,8 @@ static int take_group_line(struct reader *reader, const char *key, char *value)
         return add_types(reader, value);
     if (!same(key, "pkey") && !same(key, "partition"))
         return line_reader_error(reader->lines, "a port-group has no '%s'", key);
-    qos_remark(reader->qos, "members of port groups by %s are not heeded: match by pkey instead",
-               key);
+    qos_warning(reader->qos, "members of port groups by %s are not heeded: match by pkey instead",
+                key);
     return 0;
 }
 
@@ -126,7 +126,7 @@ static int take_level_line(struct reader *reader, const char *key, char *value)
         return copy_number(reader, &level->life, value, 31);
     if (!same(key, "path-bits") && !same(key, "pkey"))
         return line_reader_error(reader->lines, "a qos-level has no '%s'", key);
-    qos_remark(reader->qos, "%s of a qos-level is not heeded", key);
+    qos_warning(reader->qos, "%s of a qos-level is not heeded", key);
     return 0;
 }
 
@@ -317,7 +317,7 @@ static int begin(struct reader *reader, const char *word)
             reader->section = shapes[i].section;
             reader->skipping = same(word, "qos-setup");
             if (reader->skipping)
-                qos_remark(reader->qos, "qos-setup is not heeded: use the qos_ options");
+                qos_warning(reader->qos, "qos-setup is not heeded: use the qos_ options");
             return 0;
         }
         if (reader->section == shapes[i].section && !reader->entry && shapes[i].entry &&

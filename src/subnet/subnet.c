@@ -1,5 +1,7 @@
 #include "subnet/subnet.h"
 
+#include "base/bitset.h"
+
 #include <string.h>
 
 void subnet_init(struct subnet *subnet)
@@ -143,18 +145,17 @@ void subnet_remove_node(struct subnet *subnet, uint32_t index)
 static void reach(struct subnet *subnet, uint32_t end, uint32_t via, unsigned hops, uint32_t *queue,
                   size_t *tail, uint64_t *seen)
 {
-    if (seen[end / 64] >> (end % 64) & 1)
+    if (bitset_has(seen, end))
         return;
-    seen[end / 64] |= UINT64_C(1) << (end % 64);
+    bitset_add(seen, end);
     subnet->ports.items[end].via = via;
     subnet->ports.items[end].hops = (uint8_t)hops;
     queue[(*tail)++] = end;
 }
 
-unsigned subnet_find_ways(struct subnet *subnet)
+unsigned subnet_find_paths(struct subnet *subnet)
 {
-    size_t words = subnet->ports.count / 64 + 1;
-    uint64_t *seen = mem_zalloc(words, sizeof *seen);
+    uint64_t *seen = mem_zalloc(BITSET_WORDS(subnet->ports.count), sizeof *seen);
     uint32_t *queue = mem_alloc(subnet->ports.count * sizeof *queue + 1);
     size_t head = 0, tail = 0;
     if (subnet->own_port != SUBNET_NONE)
@@ -183,7 +184,7 @@ unsigned subnet_find_ways(struct subnet *subnet)
         const struct subnet_node *node = &subnet->nodes.items[i];
         bool reached = false;
         for (unsigned n = 0; n <= node->port_count; n++)
-            reached |= seen[(node->first_port + n) / 64] >> ((node->first_port + n) % 64) & 1;
+            reached |= bitset_has(seen, node->first_port + n);
         if (node->present && !reached) {
             subnet_remove_node(subnet, i);
             removed++;

@@ -87,7 +87,7 @@ void subnet_remove_node(struct subnet *subnet, uint32_t node);
 
 /* Walks out from the manager's port, breadth first in port order; sets `via` and `hops` of every
  * end port that can be reached and removes the nodes that cannot. Returns how many were removed. */
-unsigned subnet_find_ways(struct subnet *subnet);
+unsigned subnet_find_paths(struct subnet *subnet);
 /* The directed route to an end port: ports to leave by, in order; -1 if there is none. */
 int subnet_route(const struct subnet *subnet, uint32_t end_port, uint8_t path[64]);
 

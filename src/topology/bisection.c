@@ -1,14 +1,14 @@
 /* An estimate of the bisection: the fewest links between two halves of the hosts.
  *
- * To find the least is hard, so this is a search, after Fiduccia and Mattheyses: begin with a
+ * Finding the minimum is NP-hard, so this is a search, after Fiduccia and Mattheyses: start with a
  * partition along a breadth-first order, then in passes move one switch after another to the other
- * side, always the one that helps most, even if it hurts, and keep the best partition met on the
- * way. A few beginnings are tried. Switches weigh their hosts; those without hosts are free to
- * move. The result is an upper bound and, on regular networks of some hundred switches, usually the
- * truth.
+ * side, always the one with the largest gain, even if it is negative, and keep the best partition.
+ * A few starts are tried. Switches weigh as much as they have hosts; those without hosts move
+ * freely. The result is an upper bound and, on regular networks of some hundred switches, usually
+ * exact.
  *
  * The choice of a move scans all switches, so a pass costs the square of their number; beyond
- * `refined_switches` the beginnings are taken as they are, but for the free switches. */
+ * `refined_switches` the starts are used without passes, except for the free switches. */
 #include "topology/summary.h"
 
 #include <stdlib.h>
@@ -96,7 +96,7 @@ static bool improve(struct halves *halves)
     return keep > 0;
 }
 
-/* Switches without hosts go wherever most of their links lead. */
+/* Moves switches without hosts to the side of most of their links. */
 static void settle_free_switches(struct halves *halves)
 {
     for (uint32_t i = 0; i < halves->graph->switch_count; i++)

@@ -223,26 +223,10 @@ static void draw_switches(const struct drawing *drawing)
 static uint32_t group_switches(const struct drawing *drawing, uint32_t *group)
 {
     const struct graph *graph = drawing->graph;
-    uint32_t count = 1, top = drawing->level_count - 1;
-    uint32_t *stack = mem_alloc((graph->switch_count + 1) * sizeof *stack);
+    uint32_t top = drawing->level_count - 1;
+    uint32_t count = graph_parts(graph, drawing->level, top, group) + 1;
     for (uint32_t i = 0; i < graph->switch_count; i++)
-        group[i] = drawing->level[i] == top ? 0 : TOPOLOGY_NONE;
-    for (uint32_t i = 0; i < graph->switch_count; i++) {
-        uint32_t depth = 0;
-        if (group[i] != TOPOLOGY_NONE)
-            continue;
-        group[i] = count;
-        for (stack[depth++] = i; depth;) {
-            uint32_t at = stack[--depth];
-            for (uint32_t e = graph->first_edge[at]; e < graph->first_edge[at + 1]; e++)
-                if (group[graph->neighbour[e]] == TOPOLOGY_NONE) {
-                    group[graph->neighbour[e]] = count;
-                    stack[depth++] = graph->neighbour[e];
-                }
-        }
-        count++;
-    }
-    mem_free(stack);
+        group[i] = group[i] == TOPOLOGY_NONE ? 0 : group[i] + 1;
     if (count <= drawing->limits.switch_limit && count < graph->switch_count)
         return count;
     for (uint32_t i = 0; i < graph->switch_count; i++)

@@ -1,9 +1,9 @@
-/* Places a network with levels: a row a level, each spread over the whole width.
+/* Places a network with levels: one row per level, each spread over the whole width.
  *
- * The order within a row decides how many lines cross. Leaves that hang together below the top
- * level stand together; each row above is sorted by the mean place of what it is linked to below
- * (the barycentre method of Sugiyama), ties in file order. Hosts stand below their switch. Integer
- * arithmetic, so that a drawing is the same everywhere. */
+ * The order within a row determines how many lines cross. Leaves that are connected below the top
+ * level are adjacent; each row above is sorted by the mean position of its neighbours below (the
+ * barycentre method of Sugiyama), ties in file order. Hosts are below their switch. Integer
+ * arithmetic makes a drawing the same everywhere. */
 #include "topology/draw.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ struct seat {
     uint32_t node;
 };
 
-static int compare_seats(const void *a, const void *b)
+static int compare_row_items(const void *a, const void *b)
 {
     const struct seat *x = a, *y = b;
     if (x->key != y->key)
@@ -23,34 +23,9 @@ static int compare_seats(const void *a, const void *b)
     return (x->node > y->node) - (x->node < y->node);
 }
 
-/* Marks switches below the top level that hang together; by the lowest number among them. */
-static void mark_groups(const struct graph *graph, const uint32_t *level, uint32_t top,
-                        uint32_t *group)
-{
-    uint32_t *stack = mem_alloc((graph->switch_count + 1) * sizeof *stack);
-    memset(group, 0xff, graph->switch_count * sizeof *group);
-    for (uint32_t i = 0; i < graph->switch_count; i++) {
-        uint32_t depth = 0;
-        if (group[i] != TOPOLOGY_NONE || level[i] == top)
-            continue;
-        group[i] = i;
-        for (stack[depth++] = i; depth;) {
-            uint32_t at = stack[--depth];
-            for (uint32_t e = graph->first_edge[at]; e < graph->first_edge[at + 1]; e++) {
-                uint32_t to = graph->neighbour[e];
-                if (group[to] != TOPOLOGY_NONE || level[to] == top)
-                    continue;
-                group[to] = i;
-                stack[depth++] = to;
-            }
-        }
-    }
-    mem_free(stack);
-}
+enum { UNIT = 1 << 20 }; /* the width of a row in position units */
 
-enum { UNIT = 1 << 20 }; /* the width of a row, in places */
-
-/* Mean place of the neighbours one level below. */
+/* Mean position of the neighbours one level below. */
 static uint64_t barycentre(const struct graph *graph, const uint32_t *level, const uint64_t *place,
                            uint32_t at)
 {
@@ -64,9 +39,9 @@ static uint64_t barycentre(const struct graph *graph, const uint32_t *level, con
     return count ? sum / count : 0;
 }
 
-/* Fills `row` with the switches of one level in drawing order, and their places. */
-static uint32_t seat_row(const struct graph *graph, const uint32_t *level, uint32_t which,
-                         const uint32_t *group, uint64_t *place, struct seat *row)
+/* Fills `row` with the switches of one level in drawing order, and their positions. */
+static uint32_t order_row(const struct graph *graph, const uint32_t *level, uint32_t which,
+                          const uint32_t *group, uint64_t *place, struct seat *row)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < graph->switch_count; i++)
@@ -75,7 +50,7 @@ static uint32_t seat_row(const struct graph *graph, const uint32_t *level, uint3
                 which ? barycentre(graph, level, place, i) : group[i],
                 i,
             };
-    qsort(row, count, sizeof *row, compare_seats);
+    qsort(row, count, sizeof *row, compare_row_items);
     for (uint32_t i = 0; i < count; i++)
         place[row[i].node] = (2 * (uint64_t)i + 1) * UNIT / 2 / count;
     return count;
@@ -120,9 +95,9 @@ void drawing_place_rows(const struct topology *topology, const struct graph *gra
     if (hosts && graph->host_count * UINT64_C(62) > width)
         width = graph->host_count * UINT64_C(62);
     uint64_t gap = width / 7 < 130 ? 130 : width / 7 > 420 ? 420 : width / 7;
-    mark_groups(graph, level, level_count - 1, group);
+    graph_parts(graph, level, level_count - 1, group); /* connected below the top level */
     for (uint32_t which = 0; which < level_count; which++) {
-        uint32_t count = seat_row(graph, level, which, group, place, row);
+        uint32_t count = order_row(graph, level, which, group, place, row);
         if (which == 0 && hosts)
             place_hosts(topology, graph, row, count, width, out);
         uint64_t y = which * gap + (hosts ? 110 : 0);

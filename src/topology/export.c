@@ -126,18 +126,11 @@ struct slurm {
     const struct topology *topology;
     const struct graph *graph;
     struct arena arena;
-    uint32_t *level, *parent; /* parent: of the merged sets */
-    char **name;              /* by set: what stands for it in the file; NULL: no hosts */
+    uint32_t *level, *set; /* set: which switches are one by now */
+    char **name;           /* by set: what stands for it in the file; NULL: no hosts */
     VEC(char *) list;
     struct text *out;
 };
-
-static uint32_t set_of(const struct slurm *slurm, uint32_t node)
-{
-    while (slurm->parent[node] != node)
-        node = slurm->parent[node] = slurm->parent[slurm->parent[node]];
-    return node;
-}
 
 /* Switch names must be unique, descriptions need not be. */
 static char *leaf_name(struct slurm *slurm, struct name_map *seen, uint32_t leaf)
@@ -185,37 +178,26 @@ static void write_leaves(struct slurm *slurm)
     name_map_release(&seen);
 }
 
-/* Joins the sets that links up to `level` connect. */
-static void join_sets(struct slurm *slurm, uint32_t level)
-{
-    const struct graph *graph = slurm->graph;
-    for (uint32_t i = 0; i < graph->switch_count; i++) {
-        for (uint32_t e = graph->first_edge[i]; e < graph->first_edge[i + 1]; e++) {
-            uint32_t j = graph->neighbour[e];
-            if (slurm->level[i] > level || slurm->level[j] > level)
-                continue;
-            uint32_t a = set_of(slurm, i), b = set_of(slurm, j);
-            slurm->parent[a < b ? b : a] = a < b ? a : b;
-        }
-    }
-}
-
-/* One line for each set that is now made of several named ones; its name passes to the set. A set
- * is known by its lowest switch, so the order is the file's. */
+/* One line for each set that is now made of several named ones; its name passes to the set,
+ * where it stands at the lowest switch, so that the order is the file's. */
 static void merge_level(struct slurm *slurm, uint32_t level, const char *prefix)
 {
-    uint32_t count = slurm->graph->switch_count, sets = 0;
-    uint32_t *head = mem_alloc(count * sizeof *head), *next = mem_alloc(count * sizeof *next);
-    memset(head, 0xff, count * sizeof *head);
-    join_sets(slurm, level);
-    for (uint32_t i = count; i-- > 0;) {
+    uint32_t switches = slurm->graph->switch_count, merged = 0;
+    uint32_t *head = mem_alloc(switches * sizeof *head), *next = mem_alloc(switches * sizeof *next);
+    uint32_t *lowest = mem_alloc(switches * sizeof *lowest);
+    uint32_t sets = graph_parts(slurm->graph, slurm->level, level + 1, slurm->set);
+    memset(head, 0xff, switches * sizeof *head);
+    for (uint32_t i = switches; i-- > 0;) {
+        uint32_t set = slurm->set[i];
+        if (set == TOPOLOGY_NONE)
+            continue;
+        lowest[set] = i;
         if (!slurm->name[i])
             continue;
-        uint32_t set = set_of(slurm, i);
         next[i] = head[set];
         head[set] = i;
     }
-    for (uint32_t set = 0; set < count; set++) {
+    for (uint32_t set = 0; set < sets; set++) {
         char *name = head[set] == TOPOLOGY_NONE ? NULL : slurm->name[head[set]];
         slurm->list.count = 0;
         for (uint32_t i = head[set], after; i != TOPOLOGY_NONE; i = after) {
@@ -225,17 +207,18 @@ static void merge_level(struct slurm *slurm, uint32_t level, const char *prefix)
         }
         if (slurm->list.count > 1) {
             char text[48];
-            snprintf(text, sizeof text, "%s%u", prefix, sets++);
+            snprintf(text, sizeof text, "%s%u", prefix, merged++);
             name = arena_strdup(&slurm->arena, text);
             text_printf(slurm->out, "SwitchName=%s Switches=", name);
             write_names(slurm->list.items, slurm->list.count, slurm->out);
             text_putc(slurm->out, '\n');
         }
         if (name)
-            slurm->name[set] = name;
+            slurm->name[lowest[set]] = name;
     }
     mem_free(head);
     mem_free(next);
+    mem_free(lowest);
 }
 
 void topology_write_slurm(const struct topology *topology, const struct graph *graph,
@@ -246,13 +229,11 @@ void topology_write_slurm(const struct topology *topology, const struct graph *g
         .topology = topology,
         .graph = graph,
         .level = mem_alloc(count * sizeof *slurm.level),
-        .parent = mem_alloc(count * sizeof *slurm.parent),
+        .set = mem_alloc(count * sizeof *slurm.set),
         .name = mem_alloc(count * sizeof *slurm.name),
         .out = out,
     };
     uint32_t levels = topology_levels(graph, slurm.level);
-    for (uint32_t i = 0; i < count; i++)
-        slurm.parent[i] = i;
     text_puts(out, "# topology.conf for Slurm's topology/tree, written by weft\n");
     write_leaves(&slurm);
     for (uint32_t level = levels > 1 ? 1 : 0; level < levels; level++) {
@@ -261,7 +242,7 @@ void topology_write_slurm(const struct topology *topology, const struct graph *g
         merge_level(&slurm, level, level + 1 == levels ? "top" : prefix);
     }
     mem_free(slurm.level);
-    mem_free(slurm.parent);
+    mem_free(slurm.set);
     mem_free(slurm.name);
     vec_release(&slurm.list);
     arena_release(&slurm.arena);

@@ -1,6 +1,8 @@
 /* The table of kinds, and their parameters read from words. */
 #include "topology/generate.h"
 
+#include "base/parse.h"
+
 #include "topology/plan.h"
 #include "topology/virtual.h"
 #include "wire/vswitch.h"
@@ -177,21 +179,12 @@ static int take_value(const struct parameter *parameter, const char *text, struc
                    parameter->is_list ? ", such as 4x4 or 18,36" : "");
 }
 
-/* A whole number and nothing else. */
-static bool parse_count(const char *text, uint64_t low, uint64_t high, uint64_t *value)
-{
-    char *end;
-    errno = 0;
-    *value = strtoull(text, &end, 10);
-    return *text >= '0' && *text <= '9' && !*end && !errno && *value >= low && *value <= high;
-}
-
 /* Hypervisors instead of hosts: 1, 0 or an error, as below. */
 static int take_virtual_option(const char *word, struct link_options *options, struct err *err)
 {
     uint64_t value;
     if (strncmp(word, "vfs=", 4) == 0) {
-        if (!parse_count(word + 4, 1, VSWITCH_VFS_LIMIT, &value))
+        if (!parse_bounded(word + 4, 1, VSWITCH_VFS_LIMIT, &value))
             return err_set(err, EINVAL, "%.40s: expected 1 to %d virtual functions", word,
                            VSWITCH_VFS_LIMIT);
         options->vfs = (unsigned)value;
@@ -199,7 +192,7 @@ static int take_virtual_option(const char *word, struct link_options *options, s
     }
     if (strncmp(word, "hypervisors=", 12) != 0)
         return 0;
-    if (!parse_count(word + 12, 1, TOPOLOGY_MAX_NODES, &value))
+    if (!parse_bounded(word + 12, 1, TOPOLOGY_MAX_NODES, &value))
         return err_set(err, EINVAL, "%.40s: expected a number of hosts from 1 on", word);
     options->hypervisors = (uint32_t)value;
     return 1;
@@ -208,7 +201,6 @@ static int take_virtual_option(const char *word, struct link_options *options, s
 /* 1 if the word was one of the common options, 0 if not, or an error. */
 static int take_link_option(const char *word, struct link_options *options, struct err *err)
 {
-    char *end;
     if (strncmp(word, "width=", 6) == 0)
         return link_width_parse(word + 6, &options->width)
                    ? 1
@@ -221,16 +213,9 @@ static int take_link_option(const char *word, struct link_options *options, stru
                              word);
     if (strncmp(word, "length=", 7) != 0)
         return 0;
-    errno = 0;
-    unsigned long long length = strtoull(word + 7, &end, 10);
-    if (strcmp(end, "m") == 0 && length <= 100000)
-        length *= 1000;
-    else if (strcmp(end, "mm") != 0)
-        length = 0;
-    if (errno || word[7] < '0' || word[7] > '9' || length < 1 || length > 100000000)
-        return err_set(err, EINVAL, "%.40s: expected a length such as 20m or 1500mm", word);
-    options->length_mm = (uint32_t)length;
-    return 1;
+    return link_length_parse(word + 7, &options->length_mm)
+               ? 1
+               : err_set(err, EINVAL, "%.40s: expected a length such as 20m or 1500mm", word);
 }
 
 static int take_word(const struct kind *kind, const char *word, unsigned *position,
@@ -309,7 +294,7 @@ int topology_generate(struct topology *topology, const char *kind, const char *c
     plan_release(&plan);
     set_links(&built, &options);
     if (!error && options.vfs)
-        error = topology_virtualise_first(&built, options.vfs, options.hypervisors, err);
+        error = topology_virtualise(&built, options.vfs, options.hypervisors, err);
     if (error) {
         topology_release(&built);
         return error;

@@ -19,9 +19,9 @@ enum { ATTEMPTS = 100 };
 /* The links between switches while they are drawn. */
 struct wiring {
     uint32_t switch_count;
-    bool parallel;      /* several links between two switches are welcome */
+    bool parallel;      /* parallel links are allowed */
     uint32_t *room;     /* by switch: ports that may still take a link */
-    VEC(uint32_t) open; /* switches with room, in no special order */
+    VEC(uint32_t) open; /* switches with room, unordered */
     uint32_t *open_at;  /* by switch: its place in `open` */
     VEC(struct plan_link) links;
     struct map pairs; /* of linked switches, to how many links */

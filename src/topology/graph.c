@@ -106,3 +106,28 @@ uint32_t graph_distances(const struct graph *graph, const uint32_t *sources, uin
     }
     return tail;
 }
+
+uint32_t graph_parts(const struct graph *graph, const uint32_t *level, uint32_t end, uint32_t *part)
+{
+    uint32_t *stack = mem_alloc((graph->switch_count + 1) * sizeof *stack), count = 0;
+    memset(part, 0xff, graph->switch_count * sizeof *part);
+    for (uint32_t i = 0; i < graph->switch_count; i++) {
+        uint32_t depth = 0;
+        if (part[i] != TOPOLOGY_NONE || (level && level[i] >= end))
+            continue;
+        part[i] = count;
+        for (stack[depth++] = i; depth;) {
+            uint32_t at = stack[--depth];
+            for (uint32_t e = graph->first_edge[at]; e < graph->first_edge[at + 1]; e++) {
+                uint32_t to = graph->neighbour[e];
+                if (part[to] != TOPOLOGY_NONE || (level && level[to] >= end))
+                    continue;
+                part[to] = count;
+                stack[depth++] = to;
+            }
+        }
+        count++;
+    }
+    mem_free(stack);
+    return count;
+}

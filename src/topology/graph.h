@@ -39,4 +39,10 @@ void graph_release(struct graph *graph);
 uint32_t graph_distances(const struct graph *graph, const uint32_t *sources, uint32_t source_count,
                          uint32_t *distance, uint32_t *queue);
 
+/* Numbers the connected parts of the switches whose level is below `end` (`level` NULL: of all), in
+ * the order of their first switches; the others are in part TOPOLOGY_NONE. Returns how many there
+ * are. */
+uint32_t graph_parts(const struct graph *graph, const uint32_t *level, uint32_t end,
+                     uint32_t *part);
+
 #endif

@@ -1,4 +1,4 @@
-/* Plans: how generators draw and how a drawing becomes a fabric. See plan.h. */
+/* Plans of generators, and how they become a topology. See plan.h. */
 #include "topology/plan.h"
 
 #include <errno.h>
@@ -82,7 +82,7 @@ static int build_node(const struct plan *plan, uint32_t at, struct topology *top
     return 0;
 }
 
-/* Three rounds: the manager's adapter, the switches, the other adapters. */
+/* Adds the manager's adapter, then the switches, then the other adapters. */
 static int build_nodes(const struct plan *plan, struct topology *topology, uint32_t *built)
 {
     uint32_t first_host = TOPOLOGY_NONE;

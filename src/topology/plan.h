@@ -1,8 +1,8 @@
-/* What a generator draws before it is built: switches, hosts and cables, by number.
+/* The plan of a generator: switches, hosts and cables, by number.
  *
- * Generators add switches and hosts in whatever order suits them; the plan is then built in the
- * order that fixes GUIDs and the manager's place. The first node of a description is where the
- * manager sits: an adapter, unless the generator says a switch. */
+ * Generators add switches and hosts in any order; plan_build() adds them in the order that
+ * determines GUIDs and the place of the manager. The manager runs at the first node of a
+ * description: an adapter, unless the generator chooses a switch. */
 #ifndef WEFT_TOPOLOGY_PLAN_H
 #define WEFT_TOPOLOGY_PLAN_H
 

@@ -19,7 +19,7 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { ALL_WIDTHS = 31, ALL_SPEEDS = (1 << SPEED_COUNT) - 1, MAX_LENGTH_MM = 100000000 };
+enum { ALL_WIDTHS = 31, ALL_SPEEDS = (1 << SPEED_COUNT) - 1 };
 
 /* Any number of "[ext 12]" and "(guid)" behind a port's number; the GUID is kept. */
 static bool scan_port_notes(char **at, uint64_t *guid)
@@ -76,28 +76,13 @@ static bool take_mask_option(char key, const char *value, struct loose_end *end)
     return true;
 }
 
-static bool take_length_option(char *value, struct loose_end *end)
-{
-    uint64_t number;
-    if (!scan_number(&value, &number))
-        return false;
-    if (scan_word(&value, "m") && *value == '\0')
-        number = number > MAX_LENGTH_MM ? number : number * 1000;
-    else if (!scan_word(&value, "m") || *value)
-        return false;
-    if (number < 1 || number > MAX_LENGTH_MM)
-        return false;
-    end->length_mm = (uint32_t)number;
-    return true;
-}
-
 /* One word of the form key=value; others are left to the caller. */
 static int take_option(struct reader *reader, char *word, struct loose_end *end)
 {
     char *equals = strchr(word, '=');
     bool sound = true;
     if (strncmp(word, "length=", 7) == 0)
-        sound = take_length_option(word + 7, end);
+        sound = link_length_parse(word + 7, &end->length_mm);
     else if (equals == word + 1 && strchr("wse", word[0]))
         sound = take_mask_option(word[0], equals + 1, end);
     else if (equals != word + 1 || word[0] != 'v')
@@ -133,7 +118,7 @@ static bool take_annotation(const char *word, struct loose_end *end)
         return false;
     end->widths = 0;
     for (unsigned bit = 1; bit <= ALL_WIDTHS; bit <<= 1)
-        if (link_width_lanes(bit) <= link_width_lanes(width))
+        if (link_width_multiple(bit) <= link_width_multiple(width))
             end->widths |= (uint8_t)bit;
     end->speeds = (uint16_t)((2u << speed) - 1);
     return true;
@@ -338,7 +323,7 @@ static int take_peer_guid(struct reader *reader, const struct loose_end *end)
     return 0;
 }
 
-/* The best that both ends allow; 0 says nothing and allows all. */
+/* The best that both ends allow; 0 allows everything. */
 static int settle_link(struct reader *reader, const struct loose_end *end,
                        const struct loose_end *other)
 {
@@ -354,7 +339,7 @@ static int settle_link(struct reader *reader, const struct loose_end *end,
     if (end->widths || (other && other->widths)) {
         port->width = 0;
         for (unsigned bit = 1; bit <= ALL_WIDTHS; bit <<= 1)
-            if (widths & bit && link_width_lanes(bit) > link_width_lanes(port->width))
+            if (widths & bit && link_width_multiple(bit) > link_width_multiple(port->width))
                 port->width = (uint8_t)bit;
     }
     if (end->speeds || (other && other->speeds))

@@ -59,22 +59,6 @@ static void count_degrees(const struct graph *graph, struct topology_summary *su
     mem_free(seen);
 }
 
-static uint32_t count_parts(const struct graph *graph, uint32_t *distance, uint32_t *queue)
-{
-    uint32_t parts = 0;
-    bool *reached = mem_zalloc(graph->switch_count, sizeof *reached);
-    for (uint32_t i = 0; i < graph->switch_count; i++) {
-        if (reached[i])
-            continue;
-        parts++;
-        uint32_t count = graph_distances(graph, &i, 1, distance, queue);
-        for (uint32_t j = 0; j < count; j++)
-            reached[queue[j]] = true;
-    }
-    mem_free(reached);
-    return parts;
-}
-
 static void measure_distances(const struct graph *graph, uint32_t *distance, uint32_t *queue,
                               struct topology_summary *summary)
 {
@@ -138,7 +122,7 @@ void topology_summarise(const struct topology *topology, const struct graph *gra
     uint32_t *queue = mem_alloc(graph->switch_count * sizeof *queue);
     count_nodes_and_links(topology, summary);
     count_degrees(graph, summary);
-    summary->parts = count_parts(graph, distance, queue);
+    summary->parts = graph_parts(graph, NULL, 0, distance);
     measure_distances(graph, distance, queue, summary);
     summary->level_count = level_from(graph, distance, queue);
     summary->layered = topology_is_layered(graph, distance, summary->level_count);

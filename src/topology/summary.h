@@ -1,4 +1,4 @@
-/* What can be told about a fabric from its shape alone. */
+/* Properties of a fabric that follow from its topology. */
 #ifndef WEFT_TOPOLOGY_SUMMARY_H
 #define WEFT_TOPOLOGY_SUMMARY_H
 
@@ -23,7 +23,7 @@ struct topology_summary {
     bool diameter_is_exact;                      /* else at least that */
     double distance_mean;                        /* over pairs of different switches */
     uint32_t bisection; /* links; the best cut into halves that was found */
-    char kind[160];     /* what it looks like */
+    char kind[160];     /* recognised kind of network */
 };
 
 void topology_summarise(const struct topology *topology, const struct graph *graph,

@@ -7,6 +7,8 @@
  * take one in all. (ibsim starts routers at 0, which is no GUID; here it is 0x300000.) */
 #include "topology/topology.h"
 
+#include "base/parse.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -276,7 +278,7 @@ static const struct {
     {WIDTH_8X, 8, "8x"}, {WIDTH_12X, 12, "12x"},
 };
 
-unsigned link_width_lanes(enum link_width width)
+unsigned link_width_multiple(enum link_width width)
 {
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
         if (widths[i].width == width)
@@ -300,8 +302,26 @@ bool link_width_parse(const char *name, enum link_width *width)
     return false;
 }
 
-/* Of one lane, after line coding: 8b/10b up to QDR, 64b/66b from FDR10 to EDR, and from HDR on what
- * the forward error correction leaves. */
+bool link_length_parse(const char *text, uint32_t *mm)
+{
+    enum { MOST_MM = 100000000 };
+    char digits[16];
+    size_t length = strspn(text, "0123456789");
+    uint64_t number;
+    if (length >= sizeof digits)
+        return false;
+    memcpy(digits, text, length);
+    digits[length] = '\0';
+    bool metres = strcmp(text + length, "m") == 0;
+    if ((!metres && strcmp(text + length, "mm") != 0) || !parse_number(digits, &number))
+        return false;
+    number *= metres ? 1000 : 1;
+    *mm = (uint32_t)number;
+    return number >= 1 && number <= MOST_MM;
+}
+
+/* Data rate of 1x after line coding: 8b/10b up to QDR, 64b/66b from FDR10 to EDR, and from HDR on
+ * what forward error correction leaves. */
 static const struct {
     const char *name;
     uint64_t bits_per_second;
@@ -328,5 +348,5 @@ bool link_speed_parse(const char *name, enum link_speed *speed)
 
 uint64_t link_data_rate(enum link_width width, enum link_speed speed)
 {
-    return speed < SPEED_COUNT ? link_width_lanes(width) * speeds[speed].bits_per_second : 0;
+    return speed < SPEED_COUNT ? link_width_multiple(width) * speeds[speed].bits_per_second : 0;
 }

@@ -1,9 +1,9 @@
-/* A fabric as it is described: nodes, ports and the links between them.
+/* The description of a fabric: nodes, ports and the links between them.
  *
- * This is what files hold and generators make; it says nothing about what a subnet manager does
- * with it. Nodes and ports are dense arrays in file order. Each node owns the ports 0 … port_count
- * in one row starting at `first_port`; port 0 is a switch's management port and unused in adapters
- * and routers. A link is stored at both of its ends. */
+ * Files hold it and generators make it; it is independent of the subnet manager. Nodes and ports
+ * are dense arrays in file order. Each node owns the ports 0 … port_count in one row starting at
+ * `first_port`; port 0 is the management port of a switch and unused in adapters and routers. A
+ * link is stored at both of its ends. */
 #ifndef WEFT_TOPOLOGY_TOPOLOGY_H
 #define WEFT_TOPOLOGY_TOPOLOGY_H
 
@@ -17,14 +17,14 @@
 
 #define TOPOLOGY_NONE UINT32_MAX /* no node, no port */
 
-/* What a description may hold. Whatever a file or a person asks beyond these is refused. */
+/* Limits of a description. Larger input is refused. */
 enum {
     TOPOLOGY_PORTS_PER_NODE = 254,
     TOPOLOGY_MAX_NODES = 1000000,
     TOPOLOGY_MAX_PORTS = 8000000, /* port 0 of every node included */
     TOPOLOGY_NAME_BYTES = 255,
     TOPOLOGY_DESCRIPTION_BYTES = 64,
-    TOPOLOGY_LENGTH_MM = 20000, /* of a cable nobody measured: 100 ns of flight */
+    TOPOLOGY_LENGTH_MM = 20000, /* default cable length: 100 ns of propagation */
 };
 
 enum node_kind { NODE_ADAPTER = 1, NODE_SWITCH = 2, NODE_ROUTER = 3 }; /* as in NodeInfo.NodeType */
@@ -48,7 +48,7 @@ struct topology_port {
     uint64_t guid;      /* adapters and routers: each port's; switches: of port 0 */
     uint32_t node;      /* index of the node it belongs to */
     uint32_t peer;      /* index of the port at the other end, or TOPOLOGY_NONE */
-    uint32_t length_mm; /* of the cable; 20 m if nothing is said */
+    uint32_t length_mm; /* of the cable; default 20 m */
     uint16_t lid;       /* 0: none given. A switch's LID is that of its port 0 */
     uint8_t lmc;
     uint8_t width; /* enum link_width */
@@ -124,10 +124,11 @@ void topology_write_ibnetdiscover(const struct topology *topology, struct text *
 enum { NODE_KEY_BYTES = 19 };
 void topology_node_key(const struct topology_node *node, char key[NODE_KEY_BYTES]);
 
-/* Widths in lanes; names such as "4x" and "NDR", and back (false if it is no such name). */
-unsigned link_width_lanes(enum link_width width);
+/* Widths as a multiple of 1x; names such as "4x" and "NDR", and back (false: unknown name). */
+unsigned link_width_multiple(enum link_width width);
 bool link_width_parse(const char *name, enum link_width *width);
 bool link_speed_parse(const char *name, enum link_speed *speed);
+bool link_length_parse(const char *text, uint32_t *mm); /* "20m", "1500mm" */
 const char *link_width_name(enum link_width width);
 const char *link_speed_name(enum link_speed speed);
 /* Data rate of a link: bits per second after line coding. */

@@ -47,21 +47,21 @@ static uint32_t cabled_port(const struct topology *topology, uint32_t node)
     return found != TOPOLOGY_NONE && topology_function(topology, found) < 0 ? found : TOPOLOGY_NONE;
 }
 
-/* "base" and "-suffix" in no more than `room` bytes: of the two it is the base that is cut. */
+/* Joins "base" and "-suffix" in no more than `room` bytes by cutting the base. */
 static size_t join(char *buffer, size_t room, const char *base, const char *suffix)
 {
     size_t tail = strlen(suffix), head = strlen(base);
     if (head > room - tail)
         head = room - tail;
     while (head && head < strlen(base) && ((unsigned char)base[head] & 0xc0) == 0x80)
-        head--; /* not within a character */
+        head--; /* not within a UTF-8 character */
     memcpy(buffer, base, head);
     memcpy(buffer + head, suffix, tail + 1);
     return head + tail;
 }
 
-/* Adds a node of the hypervisor whose physical function is `pf`. Its name is new even if somebody
- * has used the obvious one; sizes were checked, so nothing can go wrong. */
+/* Adds a node of the hypervisor whose physical function is `pf`. Its name is unique even if the
+ * obvious one is taken; sizes were checked, so nothing can fail. */
 static uint32_t add_part(struct topology *topology, uint32_t pf, enum node_kind kind,
                          unsigned ports, const char *suffix)
 {
@@ -133,8 +133,7 @@ static int check_size(const struct topology *topology, uint64_t hypervisors, uns
     return 0;
 }
 
-int topology_virtualise_first(struct topology *topology, unsigned vfs, uint32_t limit,
-                              struct err *err)
+int topology_virtualise(struct topology *topology, unsigned vfs, uint32_t limit, struct err *err)
 {
     uint32_t count = (uint32_t)topology->nodes.count, hypervisors = 0;
     for (uint32_t node = 0; node < count && hypervisors < limit; node++)
@@ -152,12 +151,7 @@ int topology_virtualise_first(struct topology *topology, unsigned vfs, uint32_t 
     return 0;
 }
 
-int topology_virtualise(struct topology *topology, unsigned vfs, struct err *err)
-{
-    return topology_virtualise_first(topology, vfs, UINT32_MAX, err);
-}
-
-/* ---- the way back ---- */
+/* ---- removal ---- */
 
 /* A port's other end, through virtual switches. */
 static uint32_t real_peer(const struct topology *topology, uint32_t port)

@@ -4,24 +4,21 @@
 
 #include "topology/topology.h"
 
-/* Turns every adapter with exactly one linked port into a hypervisor with `vfs` virtual functions
- * (1 … VSWITCH_VFS_LIMIT); those that are behind a virtual switch already stay what they are. The
- * old nodes keep their numbers, names and GUIDs; each hypervisor's new ones follow at the end: the
- * virtual switch "host3-vswitch" and the virtual functions "host3-vf1", "host3-vf2", … On error
- * nothing is changed. */
-int topology_virtualise(struct topology *topology, unsigned vfs, struct err *err);
-/* The same for no more than the first `limit` of these adapters. */
-int topology_virtualise_first(struct topology *topology, unsigned vfs, uint32_t limit,
-                              struct err *err);
+/* Turns the first `limit` adapters with exactly one linked port into hypervisors with `vfs`
+ * functions each (1 … VSWITCH_VFS_LIMIT); those that are behind a virtual switch already stay what
+ * they are. The old nodes keep their numbers, names and GUIDs; each hypervisor's new ones follow at
+ * the end: the virtual switch "host3-vswitch" and the virtual functions "host3-vf1", "host3-vf2", …
+ * On error nothing is changed. */
+int topology_virtualise(struct topology *topology, unsigned vfs, uint32_t limit, struct err *err);
 
 /* Whether this node is a virtual switch. */
 bool topology_is_vswitch(const struct topology *topology, uint32_t node);
-/* Of an adapter's port behind a virtual switch: 0 for the physical function, v for virtual function
- * v; -1 if it is neither. */
+/* For an adapter's port behind a virtual switch: 0 for the physical function, v for virtual
+ * function v; -1 if it is neither. */
 int topology_function(const struct topology *topology, uint32_t port);
 
-/* The cables and boxes alone: without virtual switches and functions, and with every hypervisor's
- * adapter where its cable leads. `plain` is initialised, and the caller's to release. */
+/* The physical network: without virtual switches and functions, with every hypervisor's adapter at
+ * its cable. `plain` is initialised; the caller releases it. */
 struct virtual_counts {
     uint32_t hypervisors, functions;
 };

@@ -1,17 +1,18 @@
-/* Which entries of which tables change when a LID goes another way, and in which order.
+/* Plans the LFT entries to change when a LID moves, and the order in which to write them.
  *
- * Pure: a network, the routes in force, and who goes where. Nothing is computed anew: the new way
- * is that of another LID that leads to the same place (paper 004, section V-C). Two modes:
- *   balanced  every switch gets the entry by which it reaches that other LID, which keeps the
- *             balance of the routes;
- *   minimal   switches that reach the new place by the entries they have keep them. Inside a leaf
- *             switch that is one switch.
+ * A column is the LFT entry of every switch for one LID. The plan is a pure function of the
+ * network, the routes in force and the move. It computes no routes: the LID takes the path of
+ * another LID that leads to the same place (paper 004, section V-C). There are two modes: balanced
+ * every switch takes the entry that it has for the other LID, which keeps the balance; minimal   a
+ * switch whose old entry also leads to the new place keeps it. For a move within one leaf switch,
+ * only that switch changes.
  *
- * The order: between old and new entries switches forward by a mixture of both. Where the routes
- * have up*-down* ranks, no packet may be sent up that came down: then no channels wait for each
- * other in a circle, whatever else is on its way at the same time. So a switch that turns from up
- * to down is written before those that will send down to it, and one that turns from down to up
- * after those that sent down to it, and after a drain. Routes without ranks: see safety.h. */
+ * While entries are written, switches forward by a mixture of old and new ones. If the routes have
+ * up*-down* ranks, the order of writes ensures that no packet goes up after it went down. Then no
+ * dependency cycle can form, whatever else changes at the same time. A switch whose entry turns
+ * from up to down is written before the switches that will send down to it. A switch whose entry
+ * turns from down to up is written after the switches that sent down to it, and after a drain.
+ * safety.h covers routes without ranks. */
 #ifndef WEFT_VSWITCH_COLUMNS_H
 #define WEFT_VSWITCH_COLUMNS_H
 
@@ -30,27 +31,27 @@ struct column_change {
 
 struct column_plan {
     VEC(struct column_change) changes; /* by wave */
-    uint16_t lid, like, span;          /* LIDs that it is about: as many from each on */
+    uint16_t lid, like, span; /* `span` LIDs from `lid` take the paths of those from `like` */
     bool swap;
     unsigned waves;
-    uint32_t drains;   /* bit i: before wave i, of COLUMN_WAVES */
-    unsigned hops;     /* the most switches that a packet passes on its way by any mixture */
-    uint32_t switches; /* that get anything … */
-    uint32_t blocks;   /* … and how many blocks of 64 LIDs: SMPs, if nothing else goes out */
-    bool ranked;       /* the order is safe as it is */
+    uint32_t drains;   /* bit i: a drain precedes wave i */
+    unsigned hops;     /* upper bound of switches on a path during the update */
+    uint32_t switches; /* number of switches that change */
+    uint32_t blocks;   /* number of LFT blocks that change: SMPs, if sent alone */
+    bool ranked;       /* the ranks prove that the order is safe */
 };
-/* An order that takes more is not `ranked`: to let the LIDs drop for one drain is quicker then. */
+/* A plan with more waves is not `ranked`: dropping the LIDs for one drain is faster then. */
 enum { COLUMN_WAVES = 32 };
 
 void columns_plan_release(struct column_plan *plan);
 
-/* `span` LIDs from `lid` on are to go the ways of those from `like` on. -EHOSTUNREACH if these do
- * not lead everywhere from where those may be sent to. With `swap` both change places. */
+/* Plans that `span` LIDs from `lid` take the paths of those from `like`; with `swap`, also the
+ * reverse. -EHOSTUNREACH if a switch has a path to the former but none to the latter. */
 int columns_plan(struct column_plan *plan, const struct network *network,
                  const struct routes *routes, uint16_t lid, uint16_t like, unsigned span, bool swap,
                  enum vswitch_mode mode);
 
-/* Old and new columns of one LID, for whoever checks: [switch]; made by the plan's changes. */
+/* Reads the column of a LID, by switch. */
 void columns_read(const struct routes *routes, uint32_t lid, uint8_t *column);
 
 #endif

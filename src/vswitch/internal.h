@@ -1,4 +1,4 @@
-/* What the files of this library share. */
+/* Declarations shared by the files of this library. */
 #ifndef WEFT_VSWITCH_INTERNAL_H
 #define WEFT_VSWITCH_INTERNAL_H
 
@@ -9,13 +9,13 @@
 #include "vswitch/safety.h"
 #include "vswitch/vswitch.h"
 
-/* How far a request is (docs/decisions/015-vswitch.md has the picture). */
+/* States of a request (docs/decisions/015-vswitch.md has the diagram). */
 enum operation_state {
-    OPERATION_WAITING,   /* for the manager to be quiet, for a function to be free */
-    OPERATION_STEPPING,  /* functions are written, step by step */
-    OPERATION_PLANNING,  /* addresses are where they should be; entries are to follow */
-    OPERATION_WRITING,   /* wave after wave */
-    OPERATION_REROUTING, /* the manager computes routes anyway, and they will fit */
+    OPERATION_WAITING,   /* until the manager is idle and a function is free */
+    OPERATION_STEPPING,  /* the steps of move.h are in progress */
+    OPERATION_PLANNING,  /* LIDs are assigned; LFT changes are to be planned */
+    OPERATION_WRITING,   /* LFT changes are written in waves */
+    OPERATION_REROUTING, /* the manager computes routes that include the new place */
     OPERATION_OVER,
 };
 
@@ -25,14 +25,14 @@ struct operation {
     enum operation_state state;
     struct move move;
     enum move_step step;
-    uint32_t told;   /* socket of the function that the step is about */
-    const char *why; /* the new place is taken back */
-    bool in_balance; /* minimal was tried and cannot be had */
+    uint32_t pending_socket; /* socket of the function that the step writes */
+    const char *undo_reason; /* why the move is undone */
+    bool balanced_only;      /* the minimal mode was found to be unsafe */
     struct column_plan plan;
     unsigned wave;
-    bool drained, gated, fenced; /* fenced: the LIDs drop now */
+    bool drained, drops_first, dropping; /* fenced: the LIDs drop now */
     uint64_t resume_at;
-    uint64_t edition; /* of the routes that the plan is for */
+    uint64_t routes_job; /* of the routes that the plan is for */
 };
 
 struct machine_name {
@@ -42,10 +42,10 @@ struct machine_name {
 
 struct vswitch {
     struct sm *sm;
-    VEC(struct operation *) operations; /* in the order in which they were asked for */
+    VEC(struct operation *) operations; /* in the order of submission */
     VEC(struct vswitch_result) past;    /* a ring, by ticket */
     uint64_t tickets;
-    uint16_t next_lid; /* where the search for a free one goes on */
+    uint16_t next_lid; /* where the search for a free LID continues */
     struct map names;  /* GUID → name */
     VEC(struct machine_name) name_texts;
     struct safety *safety;
@@ -59,9 +59,9 @@ static inline struct subnet *subnet_of(const struct vswitch *vswitch)
 }
 
 /* vswitch.c */
-void names_keep(struct vswitch *vswitch, uint64_t guid, const char *name);
-void names_drop(struct vswitch *vswitch, uint64_t guid);
-/* Who has this GUID, if it is anybody but a machine; NULL: nobody. */
+void names_add(struct vswitch *vswitch, uint64_t guid, const char *name);
+void names_remove(struct vswitch *vswitch, uint64_t guid);
+/* The description of a node other than a VM that has this GUID, or NULL. */
 const char *names_owner(const struct vswitch *vswitch, uint64_t guid);
 
 /* placement.c */
@@ -69,7 +69,8 @@ const char *names_owner(const struct vswitch *vswitch, uint64_t guid);
 uint32_t placement_find(const struct vswitch *vswitch, const char *name);
 /* A free function there, or SUBNET_NONE. */
 uint32_t placement_function(const struct vswitch *vswitch, uint32_t node);
-/* A free function wherever it suits best: with a source, at the same leaf switch if possible. */
+/* A free function of the least loaded hypervisor; with a source, at the same leaf switch if
+ * possible. */
 uint32_t placement_auto(const struct vswitch *vswitch, uint32_t source);
 bool placement_is_taken(const struct vswitch *vswitch, uint32_t socket);
 
@@ -80,9 +81,9 @@ void operation_end(struct operation *operation, enum vswitch_state state, const 
 void operation_succeed(struct vswitch *vswitch, struct operation *operation);
 
 /* waves.c */
-/* True if it got any further. */
+/* True if the request made progress. */
 bool waves_plan(struct vswitch *vswitch, struct operation *operation, uint64_t now);
-/* What all requests have to write now; true if one of them is over. */
+/* Writes the next waves of all requests; true if one of them is finished. */
 bool waves_write(struct vswitch *vswitch, uint64_t now);
 
 #endif

@@ -77,14 +77,7 @@ void operation_succeed(struct vswitch *vswitch, struct operation *operation)
     }
 }
 
-static void keep_result(struct vswitch *vswitch, const struct vswitch_result *result)
-{
-    while (vswitch->past.count <= result->ticket % PAST)
-        vec_push(&vswitch->past, (struct vswitch_result){0});
-    vswitch->past.items[result->ticket % PAST] = *result;
-}
-
-static void bury(struct vswitch *vswitch, uint64_t now)
+static void remove_finished(struct vswitch *vswitch, uint64_t now)
 {
     size_t kept = 0;
     for (size_t i = 0; i < vswitch->operations.count; i++) {
@@ -98,10 +91,12 @@ static void bury(struct vswitch *vswitch, uint64_t now)
         result->request.name = result->request.hypervisor = NULL;
         vswitch->counts.failed += result->state == VSWITCH_FAILED;
         if (functions_find_machine(subnet_of(vswitch), result->request.guid) != SUBNET_NONE)
-            names_keep(vswitch, result->request.guid, operation->name);
+            names_add(vswitch, result->request.guid, operation->name);
         else
-            names_drop(vswitch, result->request.guid);
-        keep_result(vswitch, result);
+            names_remove(vswitch, result->request.guid);
+        while (vswitch->past.count <= result->ticket % PAST)
+            vec_push(&vswitch->past, (struct vswitch_result){0});
+        vswitch->past.items[result->ticket % PAST] = *result;
         operation_free(operation);
     }
     vswitch->operations.count = kept;
@@ -115,7 +110,7 @@ static void leave(struct vswitch *vswitch, const struct operation *operation)
     const uint32_t sockets[] = {operation->move.target, operation->move.source};
     for (size_t i = 0; i < 2; i++)
         if (sockets[i] != SUBNET_NONE) {
-            functions_let_go(subnet_of(vswitch), sockets[i]);
+            functions_end_hold(subnet_of(vswitch), sockets[i]);
             sm_program_function(vswitch->sm, sockets[i]);
         }
 }
@@ -133,7 +128,7 @@ static void place(struct vswitch *vswitch, struct operation *operation)
     const struct move *move = &operation->move;
     struct network *network = sm_edit_paths(vswitch->sm).network;
     bool ends = move->target == SUBNET_NONE;
-    operation->edition = sm_paths(vswitch->sm).job;
+    operation->routes_job = sm_paths(vswitch->sm).job;
     move_addresses(move, subnet_of(vswitch), network);
     sm_addresses_moved(vswitch->sm, move->target, move->source, network != NULL);
     /* A LID that was there already is in the tables, but in no path before these are new. */
@@ -153,8 +148,8 @@ static void begin_step(struct vswitch *vswitch, struct operation *operation, enu
     }
     operation->result.function_smps += step != MOVE_KEYS;
     vswitch->counts.function_smps += step != MOVE_KEYS;
-    operation->told = move_begin(&operation->move, subnet_of(vswitch), step);
-    sm_program_function(vswitch->sm, operation->told);
+    operation->pending_socket = move_begin(&operation->move, subnet_of(vswitch), step);
+    sm_program_function(vswitch->sm, operation->pending_socket);
 }
 
 static void begin_next_step(struct vswitch *vswitch, struct operation *operation)
@@ -165,7 +160,7 @@ static void begin_next_step(struct vswitch *vswitch, struct operation *operation
 
 static void undo(struct vswitch *vswitch, struct operation *operation, const char *why)
 {
-    operation->why = why;
+    operation->undo_reason = why;
     if (operation->move.target == SUBNET_NONE)
         fail(vswitch, operation, "", why);
     else
@@ -176,11 +171,12 @@ static void undo(struct vswitch *vswitch, struct operation *operation, const cha
 static bool end_step(struct vswitch *vswitch, struct operation *operation)
 {
     enum move_step step = operation->step;
-    enum function_outcome outcome = functions_outcome(subnet_of(vswitch), operation->told);
+    enum function_outcome outcome =
+        functions_outcome(subnet_of(vswitch), operation->pending_socket);
     if (outcome == FUNCTION_PENDING)
         return false;
     if (step == MOVE_UNDO)
-        fail(vswitch, operation, "", operation->why);
+        fail(vswitch, operation, "", operation->undo_reason);
     else if (outcome == FUNCTION_DONE || (outcome == FUNCTION_LOST && step == MOVE_DETACH))
         begin_next_step(vswitch, operation);
     else if (outcome == FUNCTION_LOST)
@@ -376,7 +372,7 @@ static bool take_turn(struct vswitch *vswitch, struct operation *operation, uint
     }
 }
 
-static void resign(struct vswitch *vswitch)
+static void fail_all(struct vswitch *vswitch)
 {
     for (size_t i = 0; i < vswitch->operations.count; i++) {
         struct operation *operation = vswitch->operations.items[i];
@@ -400,15 +396,15 @@ void vswitch_advance(struct vswitch *vswitch, uint64_t now)
     bool progress = vswitch->operations.count > 0;
     end_drains(vswitch, now);
     if (sm_state(vswitch->sm) != SM_MASTER)
-        resign(vswitch);
+        fail_all(vswitch);
     while (progress) {
         progress = false;
         for (size_t i = 0; i < vswitch->operations.count; i++)
             progress |= take_turn(vswitch, vswitch->operations.items[i], now);
         progress |= waves_write(vswitch, now);
-        bury(vswitch, now);
+        remove_finished(vswitch, now);
     }
-    bury(vswitch, now);
+    remove_finished(vswitch, now);
 }
 
 uint64_t vswitch_deadline(const struct vswitch *vswitch)
@@ -445,8 +441,8 @@ int vswitch_check(const struct vswitch_request *request, struct err *err)
                               : err_set(err, EINVAL, "a machine's name has no control characters");
 }
 
-uint64_t vswitch_ask(struct vswitch *vswitch, uint64_t now, const struct vswitch_request *request,
-                     struct err *err)
+uint64_t vswitch_submit(struct vswitch *vswitch, uint64_t now,
+                        const struct vswitch_request *request, struct err *err)
 {
     if (sm_state(vswitch->sm) != SM_MASTER) {
         err_set(err, EPERM, "only a master can do that, and this manager is none");
@@ -461,7 +457,7 @@ uint64_t vswitch_ask(struct vswitch *vswitch, uint64_t now, const struct vswitch
     struct operation *operation = mem_zalloc(1, sizeof *operation);
     operation->result = (struct vswitch_result){.ticket = ++vswitch->tickets,
                                                 .request = *request,
-                                                .asked_ns = now,
+                                                .submitted_ns = now,
                                                 .from = SUBNET_NONE,
                                                 .to = SUBNET_NONE};
     operation->move = (struct move){request->guid, .source = SUBNET_NONE, .target = SUBNET_NONE};

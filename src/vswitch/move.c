@@ -60,7 +60,7 @@ void move_addresses(const struct move *move, struct subnet *subnet, struct netwo
     for (size_t i = 0; i < 2; i++) {
         uint32_t port = functions_port(subnet, sockets[i]);
         if (sockets[i] != SUBNET_NONE)
-            functions_let_go(subnet, sockets[i]);
+            functions_end_hold(subnet, sockets[i]);
         if (port == SUBNET_NONE)
             continue;
         if (lids[i])

@@ -1,9 +1,8 @@
-/* A machine that starts, ends or moves: which functions are told what, in which order, and where
- * its address is afterwards (paper 004, algorithm 1; docs/decisions/015-vswitch.md has the
- * reasons).
+/* The steps by which a virtual machine (VM) starts, stops or migrates, and the LIDs afterwards
+ * (paper 004, algorithm 1; docs/decisions/015-vswitch.md has the reasons).
  *
- * Pure: a move is planned once, before anything is written; each step makes something wanted of one
- * function, and the next step waits for the outcome. */
+ * Pure: a move is planned once, before anything is written. Each step sets the wanted state of one
+ * virtual function; the next step waits for the outcome. */
 #ifndef WEFT_VSWITCH_MOVE_H
 #define WEFT_VSWITCH_MOVE_H
 
@@ -11,32 +10,32 @@
 #include "subnet/subnet.h"
 
 struct move {
-    uint64_t guid;           /* of the machine */
-    uint32_t source, target; /* sockets; SUBNET_NONE: it starts, it ends */
+    uint64_t guid;           /* of the VM's port */
+    uint32_t source, target; /* sockets; SUBNET_NONE: the VM starts or stops */
     uint16_t lid;            /* of the machine */
-    uint16_t before;         /* of the new place until then; 0: none */
-    uint16_t left;           /* of the old place from then on; 0: none */
-    uint16_t open;           /* of the new place while it gets its keys; 0: it has one */
-    bool keys;               /* there are partitions: keys go before machines */
+    uint16_t before;         /* LID of the target before the move; 0: none */
+    uint16_t left;           /* LID of the source after the move; 0: none */
+    uint16_t open;           /* LID of the target while its P_Keys are written; 0: it has one */
+    bool keys; /* partitions are in use: P_Keys are written before the VM is attached */
 };
 
-/* In this order, as far as they apply. */
+/* In this order; steps that do not apply are skipped. */
 enum move_step {
     MOVE_PLANNED,
-    MOVE_OPEN,   /* the new place gets a LID, so that keys can be written there */
-    MOVE_KEYS,   /* the machine's partition keys are written to the new place */
-    MOVE_ATTACH, /* the new place gets the machine */
-    MOVE_DETACH, /* the old place lets the machine go */
+    MOVE_OPEN,   /* the target gets a LID, so that P_Keys can be written to it */
+    MOVE_KEYS,   /* the VM's P_Keys are written to the target */
+    MOVE_ATTACH, /* the VM is attached to the target */
+    MOVE_DETACH, /* the VM is detached from the source */
     MOVE_DONE,
-    MOVE_UNDO, /* after a failure: the new place gets back what it had */
+    MOVE_UNDO, /* after a failure: the target gets its former setting */
 };
 enum move_step move_next(const struct move *move, const struct subnet *subnet, enum move_step step);
-/* Makes the step's wish wanted of its function, whose socket it returns. */
+/* Sets the wanted state of the step's function and returns its socket. */
 uint32_t move_begin(const struct move *move, struct subnet *subnet, enum move_step step);
 
-/* Addresses are where the move leads, in the subnet and, unless it is NULL, in a network. But a LID
- * that nobody had is no terminal there before terminals_place(): entries of tables for it may be
- * left from whoever had it last. */
+/* Assigns the LIDs of the finished move in the subnet and, unless it is NULL, in the network. A LID
+ * that was unused gets its terminal only by terminals_place(): LFTs may still hold entries of its
+ * previous owner. */
 void move_addresses(const struct move *move, struct subnet *subnet, struct network *network);
 
 #endif

@@ -7,15 +7,15 @@
 struct safety {
     const struct network *network;
     const struct routes *routes;
-    uint64_t edition;
+    uint64_t routes_job;
     bool used, collected;
     struct cdg cdg;
 };
 
 /* Both entries of every switch for one LID. */
-struct ways {
+struct entries {
     uint8_t *before, *after;
-    uint8_t *reached; /* by switch, on the lane that is looked at */
+    uint8_t *reached; /* by switch, on the vl that is looked at */
     uint32_t *queue;
 };
 
@@ -40,14 +40,14 @@ void safety_free(struct safety *safety)
 }
 
 void safety_use(struct safety *safety, const struct network *network, const struct routes *routes,
-                uint64_t edition)
+                uint64_t routes_job)
 {
-    if (safety->used && safety->edition == edition && safety->network == network)
+    if (safety->used && safety->routes_job == routes_job && safety->network == network)
         return;
     forget(safety);
     safety->network = network;
     safety->routes = routes;
-    safety->edition = edition;
+    safety->routes_job = routes_job;
     safety->used = true;
 }
 
@@ -57,55 +57,56 @@ static unsigned level_of(const struct routes *routes, uint32_t at, uint32_t lid)
 }
 
 /* All traffic counts that has a terminal at one end. */
-static bool sends(const struct safety *safety, uint32_t at, uint32_t lid, unsigned lane)
+static bool sends(const struct safety *safety, uint32_t at, uint32_t lid, unsigned vl)
 {
     uint32_t owner = lid <= safety->network->top_lid ? safety->network->owner[lid] : NETWORK_NONE;
     bool to_switch = owner != NETWORK_NONE && owner & NETWORK_SWITCH; /* nobody's: of one to come */
     return (!to_switch || network_terminal_count(safety->network, at)) &&
-           level_of(safety->routes, at, lid) == lane;
+           level_of(safety->routes, at, lid) == vl;
 }
 
-/* The switches that packets for the LID can get to on this lane, by either entry. */
-static uint32_t spread(const struct safety *safety, struct ways *ways, uint32_t lid, unsigned lane)
+/* The switches that packets for the LID can get to on this vl, by either entry. */
+static uint32_t spread(const struct safety *safety, struct entries *entries, uint32_t lid,
+                       unsigned vl)
 {
     uint32_t count = (uint32_t)safety->network->switches.count, tail = 0;
-    memset(ways->reached, 0, count);
+    memset(entries->reached, 0, count);
     for (uint32_t at = 0; at < count; at++)
-        if (sends(safety, at, lid, lane)) {
-            ways->reached[at] = 1;
-            ways->queue[tail++] = at;
+        if (sends(safety, at, lid, vl)) {
+            entries->reached[at] = 1;
+            entries->queue[tail++] = at;
         }
     for (uint32_t head = 0; head < tail; head++) {
-        uint32_t at = ways->queue[head];
-        const uint8_t ports[2] = {ways->before[at], ways->after[at]};
+        uint32_t at = entries->queue[head];
+        const uint8_t ports[2] = {entries->before[at], entries->after[at]};
         for (unsigned i = 0; i < 2; i++) {
             uint32_t to = network_next(safety->network, at, ports[i]);
-            if (to == NETWORK_NONE || ways->reached[to])
+            if (to == NETWORK_NONE || entries->reached[to])
                 continue;
-            ways->reached[to] = 1;
-            ways->queue[tail++] = to;
+            entries->reached[to] = 1;
+            entries->queue[tail++] = to;
         }
     }
     return tail;
 }
 
-/* Adds what waits for what on one lane; false if that closes a circle. */
-static bool add_turns(struct safety *safety, const struct ways *ways, uint32_t reached,
-                      unsigned lane)
+/* Adds what waits for what on one vl; false if that closes a circle. */
+static bool add_turns(struct safety *safety, const struct entries *entries, uint32_t reached,
+                      unsigned vl)
 {
     for (uint32_t i = 0; i < reached; i++) {
-        uint32_t at = ways->queue[i];
-        const uint8_t ports[2] = {ways->before[at], ways->after[at]};
+        uint32_t at = entries->queue[i];
+        const uint8_t ports[2] = {entries->before[at], entries->after[at]};
         for (unsigned in = 0; in < 2; in++) {
             uint32_t to = network_next(safety->network, at, ports[in]);
             uint32_t arriving = cdg_leaving(&safety->cdg, at, ports[in]);
             if (to == NETWORK_NONE || arriving == NETWORK_NONE)
                 continue;
-            const uint8_t outputs[2] = {ways->before[to], ways->after[to]};
+            const uint8_t outputs[2] = {entries->before[to], entries->after[to]};
             for (unsigned out = 0; out < 2; out++) {
                 uint32_t leaving = cdg_leaving(&safety->cdg, to, outputs[out]);
                 if (leaving != NETWORK_NONE &&
-                    cdg_insert(&safety->cdg, lane, arriving, leaving) == CDG_REFUSED)
+                    cdg_insert(&safety->cdg, vl, arriving, leaving) == CDG_REFUSED)
                     return false;
             }
         }
@@ -115,25 +116,26 @@ static bool add_turns(struct safety *safety, const struct ways *ways, uint32_t r
 
 /* ---- what is in force ---- */
 
-static void note_lid(struct safety *safety, struct ways *ways, uint32_t lid, unsigned lane)
+static void note_lid(struct safety *safety, struct entries *entries, uint32_t lid, unsigned vl)
 {
-    uint32_t reached = spread(safety, ways, lid, lane);
+    uint32_t reached = spread(safety, entries, lid, vl);
     for (uint32_t i = 0; i < reached; i++) {
-        uint32_t at = ways->queue[i], to = network_next(safety->network, at, ways->before[at]);
-        uint32_t arriving = cdg_leaving(&safety->cdg, at, ways->before[at]);
+        uint32_t at = entries->queue[i],
+                 to = network_next(safety->network, at, entries->before[at]);
+        uint32_t arriving = cdg_leaving(&safety->cdg, at, entries->before[at]);
         uint32_t leaving =
-            to == NETWORK_NONE ? NETWORK_NONE : cdg_leaving(&safety->cdg, to, ways->before[to]);
+            to == NETWORK_NONE ? NETWORK_NONE : cdg_leaving(&safety->cdg, to, entries->before[to]);
         if (arriving != NETWORK_NONE && leaving != NETWORK_NONE)
-            cdg_note(&safety->cdg, lane, arriving, leaving);
+            cdg_note(&safety->cdg, vl, arriving, leaving);
     }
 }
 
-static void next_hops_init(struct ways *ways, uint32_t count)
+static void next_hops_init(struct entries *entries, uint32_t count)
 {
-    ways->queue = mem_alloc((count + 1) * (sizeof *ways->queue + 3)); /* all in one */
-    ways->before = (uint8_t *)(ways->queue + count + 1);
-    ways->after = ways->before + count + 1;
-    ways->reached = ways->after + count + 1;
+    entries->queue = mem_alloc((count + 1) * (sizeof *entries->queue + 3)); /* all in one */
+    entries->before = (uint8_t *)(entries->queue + count + 1);
+    entries->after = entries->before + count + 1;
+    entries->reached = entries->after + count + 1;
 }
 
 static unsigned lane_count(const struct routes *routes)
@@ -141,59 +143,59 @@ static unsigned lane_count(const struct routes *routes)
     return routes->vls < 1 ? 1 : routes->vls > CDG_LAYERS_MAX ? CDG_LAYERS_MAX : routes->vls;
 }
 
-/* All LIDs, on all lanes. False if what is in force could deadlock already. */
+/* All LIDs, on all vls. False if what is in force could deadlock already. */
 static bool collect(struct safety *safety)
 {
     const struct network *network = safety->network;
     uint32_t count = (uint32_t)network->switches.count;
-    unsigned lanes = lane_count(safety->routes);
-    struct ways ways;
+    unsigned vls = lane_count(safety->routes);
+    struct entries entries;
     bool sound = true;
     forget(safety);
     cdg_init(&safety->cdg, network);
     safety->collected = true;
-    while (safety->cdg.count < lanes)
+    while (safety->cdg.count < vls)
         cdg_open(&safety->cdg);
-    next_hops_init(&ways, count);
+    next_hops_init(&entries, count);
     for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
         if (network->owner[lid] == NETWORK_NONE)
             continue;
-        columns_read(safety->routes, lid, ways.before);
-        memcpy(ways.after, ways.before, count);
-        for (unsigned lane = 0; lane < lanes; lane++)
-            note_lid(safety, &ways, lid, lane);
+        columns_read(safety->routes, lid, entries.before);
+        memcpy(entries.after, entries.before, count);
+        for (unsigned vl = 0; vl < vls; vl++)
+            note_lid(safety, &entries, lid, vl);
     }
-    for (unsigned lane = 0; lane < lanes; lane++)
-        sound &= cdg_sort(&safety->cdg, lane);
-    mem_free(ways.queue);
+    for (unsigned vl = 0; vl < vls; vl++)
+        sound &= cdg_sort(&safety->cdg, vl);
+    mem_free(entries.queue);
     return sound;
 }
 
 /* ---- what is to come ---- */
 
-static void apply(const struct column_plan *plan, uint32_t lid, struct ways *ways, bool mixed)
+static void apply(const struct column_plan *plan, uint32_t lid, struct entries *entries, bool mixed)
 {
     for (size_t i = 0; i < plan->changes.count; i++) {
         const struct column_change *change = &plan->changes.items[i];
         if (change->lid != lid)
             continue;
-        ways->after[change->at] = change->after;
+        entries->after[change->at] = change->after;
         if (!mixed)
-            ways->before[change->at] = change->after;
+            entries->before[change->at] = change->after;
     }
 }
 
 static bool try_lid(struct safety *safety, const struct column_plan *plan, uint32_t lid,
-                    struct ways *ways, bool mixed)
+                    struct entries *entries, bool mixed)
 {
     bool fine = true;
-    columns_read(safety->routes, lid, ways->before);
-    memcpy(ways->after, ways->before, safety->network->switches.count);
-    apply(plan, lid, ways, mixed);
-    for (unsigned lane = 0; fine && lane < safety->cdg.count; lane++) {
-        uint32_t reached = spread(safety, ways, lid, lane);
+    columns_read(safety->routes, lid, entries->before);
+    memcpy(entries->after, entries->before, safety->network->switches.count);
+    apply(plan, lid, entries, mixed);
+    for (unsigned vl = 0; fine && vl < safety->cdg.count; vl++) {
+        uint32_t reached = spread(safety, entries, lid, vl);
         cdg_begin(&safety->cdg);
-        fine = add_turns(safety, ways, reached, lane);
+        fine = add_turns(safety, entries, reached, vl);
         if (fine)
             cdg_commit(&safety->cdg);
         else
@@ -204,19 +206,19 @@ static bool try_lid(struct safety *safety, const struct column_plan *plan, uint3
 
 static bool try_plan(struct safety *safety, const struct column_plan *plan, bool mixed)
 {
-    struct ways ways;
+    struct entries entries;
     bool fine = true;
-    next_hops_init(&ways, (uint32_t)safety->network->switches.count);
+    next_hops_init(&entries, (uint32_t)safety->network->switches.count);
     for (unsigned i = 0; fine && i < plan->span; i++) {
-        fine = try_lid(safety, plan, plan->lid + i, &ways, mixed);
+        fine = try_lid(safety, plan, plan->lid + i, &entries, mixed);
         if (fine && plan->swap)
-            fine = try_lid(safety, plan, plan->like + i, &ways, mixed);
+            fine = try_lid(safety, plan, plan->like + i, &entries, mixed);
     }
-    mem_free(ways.queue);
+    mem_free(entries.queue);
     return fine;
 }
 
-enum safety_verdict safety_judge(struct safety *safety, const struct column_plan *plan, bool alone)
+enum safety_verdict safety_check(struct safety *safety, const struct column_plan *plan, bool alone)
 {
     if (!safety->collected && !collect(safety))
         return SAFETY_FREE; /* deadlocks were allowed from the start */
@@ -227,5 +229,5 @@ enum safety_verdict safety_judge(struct safety *safety, const struct column_plan
     collect(safety); /* without what is not used any more */
     if (try_plan(safety, plan, true))
         return SAFETY_FREE;
-    return try_plan(safety, plan, false) ? SAFETY_GATED : SAFETY_NEVER;
+    return try_plan(safety, plan, false) ? SAFETY_AFTER_DRAIN : SAFETY_NEVER;
 }

@@ -1,10 +1,10 @@
-/* Whether a change of entries can make packets wait for each other in a circle, where no up*-down*
- * ranks say so at a glance.
+/* Checks whether a change of LFT entries can close a dependency cycle, for routes without up*-down*
+ * ranks.
  *
- * The dependencies between channels that the routes in force have, lane by lane, are kept as
- * routing/cdg/cdg.h keeps them; what a change adds is tried on top. Dependencies of ways that
- * are not used any more stay until the routes are others, or until something is refused: then they
- * are collected anew, and it is tried once more. */
+ * The channel dependencies of the routes in force are kept in one graph per VL (routing/cdg/cdg.h).
+ * A check tries to add the dependencies of a change. Dependencies of paths that are no longer used
+ * stay in the graph until the routes change or a check fails; then the graph is built again, and
+ * the check is repeated. */
 #ifndef WEFT_VSWITCH_SAFETY_H
 #define WEFT_VSWITCH_SAFETY_H
 
@@ -13,18 +13,19 @@
 struct safety;
 struct safety *safety_new(void);
 void safety_free(struct safety *safety); /* accepts NULL */
-/* The routes in force; another `edition` means others. */
+/* Sets the routes in force; `routes_job` differs whenever they do. */
 void safety_use(struct safety *safety, const struct network *network, const struct routes *routes,
-                uint64_t edition);
+                uint64_t routes_job);
 
 enum safety_verdict {
-    SAFETY_FREE,  /* all entries may be written at once */
-    SAFETY_GATED, /* the LIDs must drop, everywhere that changes, and a drain must pass, before */
-    SAFETY_LATER, /* not while other changes are under way */
-    SAFETY_NEVER, /* the ways could deadlock in the end */
+    SAFETY_FREE,        /* all entries may be written at once */
+    SAFETY_AFTER_DRAIN, /* the changed entries must drop the LIDs, and a drain must pass,
+                           before they are written */
+    SAFETY_LATER,       /* not while other changes are being written */
+    SAFETY_NEVER,       /* the new paths could deadlock */
 };
-/* What is found to be safe counts as in force from then on. `alone`: no other change is on its way
- * to the switches. */
-enum safety_verdict safety_judge(struct safety *safety, const struct column_plan *plan, bool alone);
+/* Dependencies of a safe change become part of the graph. `alone`: no other change is being
+ * written. */
+enum safety_verdict safety_check(struct safety *safety, const struct column_plan *plan, bool alone);
 
 #endif

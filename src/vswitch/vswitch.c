@@ -56,7 +56,7 @@ static const struct operation *operation_about(const struct vswitch *vswitch, ui
     return NULL;
 }
 
-void names_keep(struct vswitch *vswitch, uint64_t guid, const char *name)
+void names_add(struct vswitch *vswitch, uint64_t guid, const char *name)
 {
     if (!*name || map_get(&vswitch->names, guid) != MAP_NONE)
         return;
@@ -66,7 +66,7 @@ void names_keep(struct vswitch *vswitch, uint64_t guid, const char *name)
     vec_push(&vswitch->name_texts, kept);
 }
 
-void names_drop(struct vswitch *vswitch, uint64_t guid)
+void names_remove(struct vswitch *vswitch, uint64_t guid)
 {
     uint32_t at = map_get(&vswitch->names, guid);
     if (at == MAP_NONE)

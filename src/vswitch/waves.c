@@ -40,13 +40,13 @@ static bool judge(struct vswitch *vswitch, struct operation *operation, uint64_t
     struct sm_paths paths = sm_paths(vswitch->sm);
     safety_use(vswitch->safety, paths.network, paths.routes, paths.job);
     flatten(&operation->plan);
-    switch (safety_judge(vswitch->safety, &operation->plan, is_alone(vswitch, operation))) {
+    switch (safety_check(vswitch->safety, &operation->plan, is_alone(vswitch, operation))) {
     case SAFETY_FREE: break;
-    case SAFETY_GATED: operation->gated = true; break;
+    case SAFETY_AFTER_DRAIN: operation->drops_first = true; break;
     case SAFETY_LATER: return false;
     case SAFETY_NEVER:
-        if (operation->result.request.mode == VSWITCH_MINIMAL && !operation->in_balance)
-            operation->in_balance = true; /* once more, with the way that is known to be good */
+        if (operation->result.request.mode == VSWITCH_MINIMAL && !operation->balanced_only)
+            operation->balanced_only = true; /* once more, with the way that is known to be good */
         else
             give_up_planning(vswitch, operation, now);
         return true;
@@ -60,7 +60,7 @@ bool waves_plan(struct vswitch *vswitch, struct operation *operation, uint64_t n
     if (!sm_is_quiet(vswitch->sm))
         return false;
     struct sm_paths paths = sm_paths(vswitch->sm);
-    if (paths.job != operation->edition) { /* routes were computed for the new places */
+    if (paths.job != operation->routes_job) { /* routes were computed for the new places */
         operation->result.rerouted = true;
         operation_succeed(vswitch, operation);
         return true;
@@ -75,7 +75,7 @@ bool waves_plan(struct vswitch *vswitch, struct operation *operation, uint64_t n
     if (starts)
         routes_copy_levels(sm_edit_paths(vswitch->sm).routes, operation->move.lid, like);
     enum vswitch_mode mode =
-        operation->in_balance ? VSWITCH_BALANCED : operation->result.request.mode;
+        operation->balanced_only ? VSWITCH_BALANCED : operation->result.request.mode;
     columns_plan_release(&operation->plan);
     if (!like ||
         columns_plan(&operation->plan, paths.network, paths.routes, operation->move.lid, like,
@@ -107,7 +107,7 @@ static void add_entries(struct vswitch *vswitch, struct operation *operation, bo
             vec_push(&vswitch->entries, ((struct sm_entry){change->at, change->lid,
                                                            drop ? PORT_NONE : change->after}));
     }
-    operation->fenced |= drop;
+    operation->dropping |= drop;
     operation->result.table_smps += drop ? operation->plan.blocks : 0;
     operation->result.waves += !drop;
     operation->wave += !drop;
@@ -127,7 +127,7 @@ static void show(struct vswitch *vswitch, uint32_t socket)
 static void next_wave(struct vswitch *vswitch, struct operation *operation, uint64_t now)
 {
     const struct column_plan *p = &operation->plan;
-    if (operation->edition != sm_paths(vswitch->sm).job) {
+    if (operation->routes_job != sm_paths(vswitch->sm).job) {
         operation->result.rerouted = true;
         operation_succeed(vswitch, operation);
         return;
@@ -141,8 +141,8 @@ static void next_wave(struct vswitch *vswitch, struct operation *operation, uint
         operation_succeed(vswitch, operation);
         return;
     }
-    bool drains = operation->gated ? operation->wave == 0 : p->drains >> operation->wave & 1;
-    bool drop = operation->gated && !operation->fenced;
+    bool drains = operation->drops_first ? operation->wave == 0 : p->drains >> operation->wave & 1;
+    bool drop = operation->drops_first && !operation->dropping;
     if (drains && !operation->drained && !drop)
         wait_for_drain(vswitch, operation, now);
     else

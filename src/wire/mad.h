@@ -1,4 +1,4 @@
-/* Management datagrams: sizes, numbers and the questions that everyone asks of one. */
+/* Management datagrams: sizes, numbers and common queries. */
 #ifndef WEFT_WIRE_MAD_H
 #define WEFT_WIRE_MAD_H
 
@@ -74,7 +74,7 @@ enum mad_attribute_id {
 enum mad_status {
     STATUS_OK = 0,
     STATUS_BUSY = 0x0001,
-    STATUS_REDIRECT = 0x0002, /* ask elsewhere: redirect.h */
+    STATUS_REDIRECT = 0x0002, /* redirection: redirect.h */
     STATUS_BAD_VERSION = 0x0004,
     STATUS_BAD_METHOD = 0x0008,
     STATUS_BAD_ATTRIBUTE = 0x000C, /* method and attribute do not go together */
@@ -145,7 +145,7 @@ static inline bool mad_is_directed(const uint8_t *mad)
     return wire_get(mad, MAD_CLASS) == CLASS_SUBN_DIRECTED;
 }
 
-/* Whether this MAD answers another: the response bit, or TrapRepress, which answers a Trap. */
+/* Whether this MAD is a response: the response bit, or TrapRepress, which answers a Trap. */
 static inline bool mad_is_response(const uint8_t *mad)
 {
     uint64_t method = wire_get(mad, MAD_METHOD);

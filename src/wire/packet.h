@@ -1,4 +1,4 @@
-/* What the headers around a MAD say: the parts of LRH, GRH, BTH and DETH that matter. */
+/* The headers around a MAD: the fields of LRH, GRH, BTH and DETH that the simulator uses. */
 #ifndef WEFT_WIRE_PACKET_H
 #define WEFT_WIRE_PACKET_H
 
@@ -7,7 +7,7 @@
 struct packet_header {
     uint16_t slid, dlid;
     uint8_t sl, vl;
-    bool global; /* a GRH is there, with these GIDs */
+    bool global; /* a GRH is present */
     uint16_t p_key;
     uint32_t src_qp, dest_qp, q_key;
     uint8_t sgid[16], dgid[16];

@@ -1,12 +1,12 @@
 /* pcap files of InfiniBand packets.
  *
- * The file has the nanosecond magic and link type 247: every record is a packet as it stands on the
- * wire, from the local route header to the variant CRC. Both CRCs are right (7.8): the invariant
- * one covers what no switch and no router may change, with the fields that may replaced by ones;
- * the variant one covers everything before it. Numbers in pcap's own headers are little-endian on
- * every machine, so that the same run gives the same file.
+ * The file has the nanosecond magic and link type 247: every record is a packet as on the wire,
+ * from the local route header to the variant CRC. Both CRCs are valid (7.8): the invariant one
+ * covers what no switch and no router may change, with the variable fields replaced by ones; the
+ * variant one covers everything before it. Numbers in pcap's own headers are little-endian on every
+ * machine, so that the same run gives the same file.
  *
- * Only unreliable datagrams are written, since that is what management packets are. */
+ * Only unreliable datagrams are written, since management packets are such. */
 #include "wire/pcap.h"
 
 #include "base/mem.h"

@@ -23,7 +23,7 @@ struct packet_header packet_header_of_mad(const uint8_t *mad, uint16_t slid, uin
 struct pcap;
 /* Creates or truncates the file. */
 int pcap_open(struct pcap **pcap, const char *path, struct err *err);
-/* 0 or -errno; after an error nothing more is written and every call returns the same. */
+/* 0 or -errno; after an error, nothing more is written and every call returns that error. */
 int pcap_write(struct pcap *pcap, uint64_t time_ps, const struct pcap_packet *packet);
 /* Flushes, closes and frees; the first error of all writes, or 0. Accepts NULL. */
 int pcap_close(struct pcap *pcap);

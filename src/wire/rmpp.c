@@ -1,20 +1,20 @@
 /* The reliable multi-packet protocol of section 13.6, sender and receiver.
  *
- * The rules, as the Linux kernel keeps them too:
- *  - Data goes out in segments 1, 2, 3 …, each a whole MAD with a copy of the message's header. The
- *    first carries the length of all segments' payloads (everything behind the RMPP header, class
- *    headers included), the last one the length of its own, those between them 0.
- *  - A sender may send up to the window's last segment, at first only segment 1. An ACK carries the
- *    last segment received in order and a new window. An ACK has the transaction ID of the data and
- * its method with the response bit turned over.
- *  - A receiver acknowledges the first segment, the last one, the end of each window and whatever
- * it acknowledged before: that, since the ACK may have been lost. Gaps are not reported: the
- * sender's time-out goes back to the first segment that was not acknowledged.
- *  - STOP ends a transfer for want of resources, ABORT for any other reason, both at once.
+ * The rules are also those of the Linux kernel:
+ *  - Data is sent in segments 1, 2, 3 …, each a whole MAD with a copy of the message's header. The
+ *    first carries the total length of all payloads (everything behind the RMPP header, class
+ * headers included), the last one the length of its own payload, the others 0.
+ *  - A sender may send up to the last segment of the window, at first only segment 1. An ACK
+ * carries the last segment received in order and a new window. It has the transaction ID of the
+ * data and its method with the response bit inverted.
+ *  - A receiver acknowledges the first segment, the last one, the end of each window, and
+ * duplicates, whose ACK may have been lost. Gaps are not reported: after a time-out the sender
+ * returns to the first segment that was not acknowledged.
+ *  - STOP ends a transfer for lack of resources, ABORT for any other reason, both at once.
  *
- * A receiver stores segments of the current window as they come; what it allocates grows with what
- * has arrived, whatever length the first segment may claim. Double-sided transfers (GetMulti), in
- * which the answer is itself segmented and the roles turn over, are left out. */
+ * A receiver stores segments of the current window in any order; it allocates memory for what has
+ * arrived, whatever length the first segment claims. Double-sided transfers (GetMulti), in which
+ * the response is itself segmented and the roles are exchanged, are left out. */
 #include "wire/rmpp.h"
 
 #include "base/mem.h"
@@ -57,7 +57,7 @@ struct rmpp_receiver {
     uint32_t acknowledged;
     uint32_t window_last;
     uint32_t last;   /* segment with the Last flag, 0 while unknown */
-    uint64_t beyond; /* bit i: segment received + 1 + i is here, too */
+    uint64_t beyond; /* bit i: segment received + 1 + i has arrived, too */
     uint64_t deadline;
     enum rmpp_state state;
     enum rmpp_status status;
@@ -164,12 +164,12 @@ static void sender_take_acknowledge(struct rmpp_sender *sender, uint64_t now, co
         return;
     }
     if (window_last < sender->window_last || segment < sender->acknowledged)
-        return; /* overtaken by a later one */
+        return; /* a later ACK has overtaken it */
     if (segment > sender->acknowledged) {
         sender->acknowledged = segment;
         sender->retries_left = sender->options.retries;
         sender->deadline = now + sender->options.acknowledge_timeout_ps;
-        if (sender->next <= segment) /* it was going back over what has now arrived */
+        if (sender->next <= segment) /* skips the segments that are now acknowledged */
             sender->next = segment + 1;
     }
     sender->window_last = window_last;
@@ -186,7 +186,7 @@ bool rmpp_sender_receive(struct rmpp_sender *sender, uint64_t now, const uint8_t
         return false;
     if (sender->state != RMPP_OPEN)
         return true;
-    if (type == RMPP_ABORT) /* never answered, lest two ends abort each other for ever */
+    if (type == RMPP_ABORT) /* never answered, or two ends would abort each other for ever */
         sender_end(sender, told ? told : RMPP_STATUS_UNSPECIFIED, false);
     else if (wire_get(mad, RMPP_VERSION) != RMPP_THIS_VERSION)
         sender_end(sender, RMPP_STATUS_BAD_VERSION, true);

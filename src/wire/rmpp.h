@@ -1,8 +1,8 @@
 /* The reliable multi-packet protocol: messages longer than one MAD, in 256-byte packets.
  *
- * One sender and one receiver object per message, with neither clock nor socket: hand them the MADs
- * that arrive and the time, pull MADs out until none is left, and call them again at the deadline.
- * A message is one run of bytes: the header of its first MAD (56 bytes in subnet administration),
+ * Each message has one sender and one receiver object, with neither clock nor socket: pass in the
+ * MADs that arrive and the time, pull MADs out until none is left, and call again at the deadline.
+ * A message is one byte array: the header of its first MAD (56 bytes in subnet administration),
  * then all data. */
 #ifndef WEFT_WIRE_RMPP_H
 #define WEFT_WIRE_RMPP_H
@@ -17,7 +17,7 @@ enum rmpp_status {
     RMPP_STATUS_RESOURCES = 1,
     RMPP_STATUS_TOO_LONG = 118,  /* total transaction time */
     RMPP_STATUS_BAD_LAST = 119,  /* Last flag and PayloadLength do not go together */
-    RMPP_STATUS_BAD_FIRST = 120, /* nor First flag and SegmentNumber */
+    RMPP_STATUS_BAD_FIRST = 120, /* First flag and SegmentNumber do not go together */
     RMPP_STATUS_BAD_TYPE = 121,  /* unknown RMPPType */
     RMPP_STATUS_WINDOW_TOO_SMALL = 122,
     RMPP_STATUS_SEGMENT_TOO_BIG = 123,
@@ -29,9 +29,9 @@ enum rmpp_status {
 
 enum rmpp_state {
     RMPP_OPEN,
-    RMPP_DONE,   /* all was acknowledged, or all is here */
+    RMPP_DONE,   /* everything is acknowledged or received */
     RMPP_FAILED, /* see the status; pull what is left to send, then free */
-    RMPP_OVER,   /* a receiver that was done and need not wait for duplicates any longer */
+    RMPP_OVER,   /* a finished receiver whose linger time is over */
 };
 
 struct rmpp_options {
@@ -60,7 +60,7 @@ void rmpp_sender_free(struct rmpp_sender *sender);
 /* Takes an ACK, STOP or ABORT; false when the MAD belongs to another transaction or is no such. */
 bool rmpp_sender_receive(struct rmpp_sender *sender, uint64_t now, const uint8_t mad[MAD_BYTES]);
 bool rmpp_sender_next(struct rmpp_sender *sender, uint64_t now, uint8_t mad[MAD_BYTES]);
-/* TIME_NEVER while there is something to pull and once it is no longer open. */
+/* TIME_NEVER while a MAD can be pulled, and after the end. */
 uint64_t rmpp_sender_deadline(const struct rmpp_sender *sender);
 void rmpp_sender_expire(struct rmpp_sender *sender, uint64_t now);
 enum rmpp_state rmpp_sender_state(const struct rmpp_sender *sender);

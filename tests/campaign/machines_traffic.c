@@ -52,7 +52,7 @@ struct watch {
 static uint32_t index_of(const struct watch *watch, uint32_t port, uint32_t guest)
 {
     if (guest != TOPOLOGY_NONE)
-        return (uint32_t)(watch->hosts + (guest - DATA_GUEST));
+        return (uint32_t)(watch->hosts + (guest - DATA_VM));
     for (uint32_t i = 0; i < watch->hosts; i++)
         if (watch->all.items[i].number == port)
             return i;
@@ -90,7 +90,7 @@ static void find(struct watch *watch, const char *format, ...)
 static uint32_t port_of(const struct watch *watch, size_t i)
 {
     uint32_t number = watch->all.items[i].number;
-    return i < watch->hosts ? number : fabric_guest(watch->world->fabric, number)->port;
+    return i < watch->hosts ? number : fabric_vm(watch->world->fabric, number)->port;
 }
 
 /* Whoever is at this port: a host, or the machine that has the function. */
@@ -122,10 +122,10 @@ static void note_delivered(void *context, uint64_t now, const struct packet_view
 {
     struct watch *watch = context;
     (void)now;
-    uint32_t from = index_of(watch, packet->source, packet->from_guest);
-    uint32_t to = index_of(watch, packet->destination, packet->to_guest);
+    uint32_t from = index_of(watch, packet->source, packet->from_vm);
+    uint32_t to = index_of(watch, packet->destination, packet->to_vm);
     watch->sums.delivered++;
-    watch->sums.to_machines += packet->to_guest != TOPOLOGY_NONE;
+    watch->sums.to_machines += packet->to_vm != TOPOLOGY_NONE;
     if (from == TOPOLOGY_NONE || to == TOPOLOGY_NONE)
         return;
     watch->all.items[to].got++;
@@ -157,8 +157,8 @@ static void note_lost(void *context, uint64_t now, const struct packet_view *pac
                       enum loss cause, uint32_t port)
 {
     struct watch *watch = context;
-    uint32_t from = index_of(watch, packet->source, packet->from_guest);
-    uint32_t to = index_of(watch, packet->destination, packet->to_guest);
+    uint32_t from = index_of(watch, packet->source, packet->from_vm);
+    uint32_t to = index_of(watch, packet->destination, packet->to_vm);
     enum watch_cause why = judge(watch, from, to, now, packet->entered);
     watch->sums.lost[why]++;
     if (why < WATCH_PATHLESS)
@@ -180,8 +180,8 @@ static struct data_path find_path(void *context, uint32_t source, uint32_t desti
 {
     struct watch *watch = context;
     struct data_path path = sim_paths_find(watch->paths, source, destination);
-    bool is_guest = destination >= DATA_GUEST;
-    uint32_t to = index_of(watch, destination, is_guest ? destination : TOPOLOGY_NONE);
+    bool is_vm = destination >= DATA_VM;
+    uint32_t to = index_of(watch, destination, is_vm ? destination : TOPOLOGY_NONE);
     uint32_t from = sender_at(watch, source);
     uint64_t now = sim_now(watch->world->sim);
     if (path.dlid || from == TOPOLOGY_NONE || judge(watch, from, to, now, now) != WATCH_OTHER)
@@ -349,12 +349,12 @@ void watch_departs(struct watch *watch, unsigned machine)
     struct watched *watched = machine_at(watch, machine);
     watched->departed = sim_now(watch->world->sim);
     watched->arrived = TIME_NEVER;
-    fabric_move_guest(watch->world->fabric, watched->number, TOPOLOGY_NONE);
+    fabric_move_vm(watch->world->fabric, watched->number, TOPOLOGY_NONE);
 }
 
 void watch_resumes(struct watch *watch, unsigned machine, uint32_t port)
 {
-    fabric_move_guest(watch->world->fabric, machine_at(watch, machine)->number, port);
+    fabric_move_vm(watch->world->fabric, machine_at(watch, machine)->number, port);
 }
 
 void watch_arrives(struct watch *watch, unsigned machine, uint32_t port)
@@ -362,7 +362,7 @@ void watch_arrives(struct watch *watch, unsigned machine, uint32_t port)
     struct watched *watched = machine_at(watch, machine);
     watched->arrived = sim_now(watch->world->sim);
     watched->runs = port != TOPOLOGY_NONE;
-    fabric_move_guest(watch->world->fabric, watched->number, port);
+    fabric_move_vm(watch->world->fabric, watched->number, port);
     if (port == TOPOLOGY_NONE)
         sim_paths_forget_guest(watch->paths, watched->number);
 }
@@ -403,7 +403,7 @@ struct watch *watch_new(struct world *world, const uint64_t *guids, unsigned mac
     watch->paths = sim_paths_new(world->sim, world->fabric);
     add_hosts(watch);
     for (unsigned i = 0; i < machines; i++) {
-        uint32_t guest = fabric_add_guest(world->fabric);
+        uint32_t guest = fabric_add_vm(world->fabric);
         sim_paths_add_guest(watch->paths, guest, guids[i]);
         vec_push(&watch->all, ((struct watched){guest, TIME_NEVER, TIME_NEVER, 0, 0, false}));
     }

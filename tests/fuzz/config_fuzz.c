@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void traffic_spec(bool holds)
+static void require(bool holds)
 {
     if (!holds)
         abort();
@@ -22,10 +22,10 @@ static const char *put_file(const uint8_t *data, size_t size)
     static char path[64];
     if (fd < 0) {
         fd = memfd_create("configuration", MFD_CLOEXEC);
-        traffic_spec(fd >= 0);
+        require(fd >= 0);
         snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     }
-    traffic_spec(ftruncate(fd, 0) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
+    require(ftruncate(fd, 0) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
     return path;
 }
 
@@ -45,7 +45,7 @@ static bool names_file(const uint8_t *data, size_t size, const char *key)
 static void ignore(void *context, const char *key, const char *from, const char *to, bool live)
 {
     unsigned *told = context;
-    traffic_spec(key && from && to && strcmp(from, to) != 0);
+    require(key && from && to && strcmp(from, to) != 0);
     (void)live;
     ++*told;
 }
@@ -53,11 +53,11 @@ static void ignore(void *context, const char *key, const char *from, const char 
 static void check_values(const struct config *config)
 {
     const struct sm_config *sm = &config->sm;
-    traffic_spec(sm->engine && sm->priority <= 15 && sm->lmc <= 7 && sm->subnet_timeout <= 31);
-    traffic_spec(sm->window >= 1 && sm->window <= 65536 && sm->m_key_protect <= 3);
-    traffic_spec(sm->timeout_ns && sm->sweep_ns && sm->poll_ns && sm->life_time <= 18);
-    traffic_spec(!sm->engine->renames || sm->lmc > 0);
-    traffic_spec(sm->engine_options.root != ROOT_LIST || sm->engine_options.root_count > 0);
+    require(sm->engine && sm->priority <= 15 && sm->lmc <= 7 && sm->subnet_timeout <= 31);
+    require(sm->window >= 1 && sm->window <= 65536 && sm->m_key_protect <= 3);
+    require(sm->timeout_ns && sm->sweep_ns && sm->poll_ns && sm->life_time <= 18);
+    require(!sm->engine->renames || sm->lmc > 0);
+    require(sm->engine_options.root != ROOT_LIST || sm->engine_options.root_count > 0);
 }
 
 static void check_again(const struct config *config)
@@ -68,13 +68,13 @@ static void check_again(const struct config *config)
     config_init(&again);
     for (size_t i = 0; config_key(i); i++)
         if (config->values[i])
-            traffic_spec(config_set(&again, config_key(i), config->values[i], &err) == 0);
-    traffic_spec(config_finish(&again, &err) == 0);
+            require(config_set(&again, config_key(i), config->values[i], &err) == 0);
+    require(config_finish(&again, &err) == 0);
     config_compare(config, &again, ignore, &told);
-    traffic_spec(told == 0);
+    require(told == 0);
     config_init(&fresh);
     config_keep_fixed(config, &fresh);
-    traffic_spec(fresh.sm.m_key == config->sm.m_key && fresh.threads == config->threads);
+    require(fresh.sm.m_key == config->sm.m_key && fresh.threads == config->threads);
     config_release(&fresh);
     config_release(&again);
 }
@@ -91,15 +91,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     config_init(&config);
     int status = config_read(&config, put_file(data, size), &err);
     bool is_text = !memchr(data, 0, size);
-    traffic_spec(status <= 0 && (status == 0 ? is_text : err.message[0] && err.file[0]));
-    traffic_spec(status == 0 || (err.line > 0) == is_text);
+    require(status <= 0 && (status == 0 ? is_text : err.message[0] && err.file[0]));
+    require(status == 0 || (err.line > 0) == is_text);
     if (status == 0)
         status = config_finish(&config, &err);
     if (status == 0) {
         check_values(&config);
         check_again(&config);
     }
-    traffic_spec(status == 0 || err.message[0]);
+    require(status == 0 || err.message[0]);
     config_release(&config);
     return 0;
 }

@@ -7,15 +7,15 @@
 
 static void check_lanes(const struct network *network, const struct lanes *lanes)
 {
-    traffic_spec(lanes->count >= 1 && lanes->count <= LANES_DISCARD);
+    require(lanes->count >= 1 && lanes->count <= LANES_DISCARD);
     for (uint32_t source = 0; source < network->terminals.count; source++)
         for (unsigned dlid = 0; dlid <= NETWORK_TOP_LID; dlid += dlid < 20 ? 1 : 9999)
-            traffic_spec(lanes_sl(lanes, source, (uint16_t)dlid) < LANES_SLS);
+            require(lanes_sl(lanes, source, (uint16_t)dlid) < LANES_SLS);
     for (uint32_t at = 0; at < network->switches.count; at++)
         for (unsigned i = 0; i < 49; i++)
-            for (uint8_t sl = 0; sl < LANES_SLS; sl++)
-                traffic_spec(lanes_vl(lanes, at, (uint8_t)(i / 7), (uint8_t)(i % 7), sl) <
-                             LANES_SLS);
+            for (unsigned sl = 0; sl < LANES_SLS; sl++)
+                require(lanes_vl(lanes, at, (uint8_t)(i / 7), (uint8_t)(i % 7), (uint8_t)sl) <
+                        LANES_SLS);
 }
 
 static void check_use(const struct network *network, const struct lanes *lanes)
@@ -24,12 +24,12 @@ static void check_use(const struct network *network, const struct lanes *lanes)
     struct verify_report report;
     compute(&engine_fera, network, &routes);
     verify_routes(network, &routes, &(struct verify_options){.lanes = lanes}, &report);
-    traffic_spec(report.vls == lanes->count && verify_holds(&report)); /* fera needs no lanes */
+    require(report.vls == lanes->count && verify_holds(&report)); /* fera needs no lanes */
     verify_report_release(&report);
     for (uint32_t at = 0; at < routes.switch_count; at++)
         routes_row(&routes, at)[8 + 2 * at] = PORT_NONE;
     verify_routes(network, &routes, &(struct verify_options){.lanes = lanes}, &report);
-    traffic_spec(report.cycle.count == 0 && !verify_delivers(&report));
+    require(report.cycle.count == 0 && !verify_delivers(&report));
     verify_report_release(&report);
     routes_release(&routes);
 }

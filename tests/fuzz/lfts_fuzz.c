@@ -10,10 +10,10 @@ static void check_tables(const struct network *network, const struct routes *rou
     for (uint32_t at = 0; at < routes->switch_count; at++)
         for (uint32_t lid = 0; lid < routes->stride; lid++) {
             uint8_t port = routes_port(routes, at, lid);
-            traffic_spec(port == PORT_NONE || port <= network->switches.items[at].port_count);
+            require(port == PORT_NONE || port <= network->switches.items[at].port_count);
         }
     verify_routes(network, routes, &(struct verify_options){0}, &report);
-    traffic_spec(report.pairs == 20 && report.undelivered <= 60 && report.switch_undelivered <= 16);
+    require(report.pairs == 20 && report.undelivered <= 60 && report.switch_undelivered <= 16);
     verify_report_release(&report);
 }
 
@@ -24,9 +24,9 @@ static void check_writing(const struct network *network, const struct routes *ro
     struct text first = {0}, second = {0};
     lfts_write(routes, network, &first);
     char *copy = mem_strdup(first.data);
-    traffic_spec(lfts_read(&again, network, from_text("written", copy, &err)) == 0);
+    require(lfts_read(&again, network, from_text("written", copy, &err)) == 0);
     lfts_write(&again, network, &second);
-    traffic_spec(strcmp(first.data, second.data) == 0);
+    require(strcmp(first.data, second.data) == 0);
     mem_free(copy);
     routes_release(&again);
     text_release(&first);
@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int status = lfts_read(&routes, &network, from_text("fuzz", text, &err));
     if (status) {
         check_error(status, &err);
-        traffic_spec(!routes.ports);
+        require(!routes.ports);
     } else {
         check_tables(&network, &routes);
         check_writing(&network, &routes);

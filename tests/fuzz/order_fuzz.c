@@ -10,15 +10,15 @@ static void check_plan(const struct network *network, const struct update_plan *
     for (size_t i = 0; i < plan->waves.count; i++) {
         const struct update_wave *wave = &plan->waves.items[i];
         bool only_a_drain = wave->drain && i + 1 == plan->waves.count && !plan->stuck_lanes;
-        traffic_spec(wave->first == next && (wave->count > 0 || only_a_drain));
+        require(wave->first == next && (wave->count > 0 || only_a_drain));
         next += plan->waves.items[i].count;
     }
-    traffic_spec(next == plan->updates.count);
-    traffic_spec(plan->stuck_lanes || !plan->stuck.count);
+    require(next == plan->updates.count);
+    require(plan->stuck_lanes || !plan->stuck.count);
     for (size_t i = 0; i < plan->updates.count; i++) {
         const struct table_update *update = &plan->updates.items[i];
-        traffic_spec(update->at < network->switches.count && update->lid_count > 0);
-        traffic_spec(update->first_lid + update->lid_count <= NETWORK_TOP_LID + 1);
+        require(update->at < network->switches.count && update->lid_count > 0);
+        require(update->first_lid + update->lid_count <= NETWORK_TOP_LID + 1);
     }
 }
 
@@ -29,8 +29,8 @@ static void check_transition(const struct network *network, const struct update_
     compute(&engine_pira, network, &before);
     compute(&engine_fera, network, &after);
     verify_transition(network, &before, &after, plan, &report);
-    traffic_spec(report.safe == (report.cycle.cycle.count == 0));
-    traffic_spec(report.safe || report.when != TRANSITION_WAVE || report.wave < plan->waves.count);
+    require(report.safe == (report.cycle.cycle.count == 0));
+    require(report.safe || report.when != TRANSITION_WAVE || report.wave < plan->waves.count);
     transition_report_release(&report);
     routes_release(&before);
     routes_release(&after);
@@ -44,9 +44,9 @@ static void check_writing(const struct network *network, const struct update_pla
     text_puts(&first, ""); /* an empty plan is no text at all */
     text_puts(&second, "");
     update_plan_write(plan, network, &first);
-    traffic_spec(update_plan_read(&again, network, from_text("written", first.data, &err)) == 0);
+    require(update_plan_read(&again, network, from_text("written", first.data, &err)) == 0);
     update_plan_write(&again, network, &second);
-    traffic_spec(strcmp(first.data, second.data) == 0);
+    require(strcmp(first.data, second.data) == 0);
     update_plan_release(&again);
     text_release(&first);
     text_release(&second);
@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int status = update_plan_read(&plan, &network, from_text("fuzz", text, &err));
     if (status) {
         check_error(status, &err);
-        traffic_spec(!plan.updates.items && !plan.waves.items);
+        require(!plan.updates.items && !plan.waves.items);
     } else {
         check_plan(&network, &plan);
         check_writing(&network, &plan);

@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { ROOM = 64, SIZE_LIMIT = 1 << 16 };
 
-static void traffic_spec(bool holds)
+static void require(bool holds)
 {
     if (!holds)
         abort();
@@ -19,23 +19,23 @@ static void traffic_spec(bool holds)
 
 static void check_data(const struct partitions *partitions)
 {
-    traffic_spec(partitions->all.count > 0 && partitions->all.items[0].key == PARTITION_DEFAULT);
+    require(partitions->all.count > 0 && partitions->all.items[0].key == PARTITION_DEFAULT);
     for (uint32_t i = 0; i < partitions->all.count; i++) {
         const struct partition *partition = &partitions->all.items[i];
-        traffic_spec(partition->key && partition->key <= PARTITION_DEFAULT && partition->sl <= 15);
-        traffic_spec(map_get(&partitions->by_key, partition->key) == i); /* no key twice */
+        require(partition->key && partition->key <= PARTITION_DEFAULT && partition->sl <= 15);
+        require(map_get(&partitions->by_key, partition->key) == i); /* no key twice */
     }
     for (size_t i = 0; i < partitions->rules.count; i++) {
         const struct partition_rule *rule = &partitions->rules.items[i];
-        traffic_spec(rule->partition < partitions->all.count && rule->membership <= MEMBER_BOTH);
-        traffic_spec((rule->guid != 0) == (rule->whom == MEMBERS_PORT));
-        traffic_spec((i < partitions->general) == (rule->guid == 0));
+        require(rule->partition < partitions->all.count && rule->membership <= MEMBER_BOTH);
+        require((rule->guid != 0) == (rule->target == MEMBERS_PORT));
+        require((i < partitions->general) == (rule->guid == 0));
     }
     for (size_t i = 0; i < partitions->groups.count; i++) {
         const struct partition_group *group = &partitions->groups.items[i];
-        traffic_spec(group->partition < partitions->all.count && group->mgid[0] == 0xFF);
-        traffic_spec(group->mtu >= 1 && group->mtu <= 5 && group->rate >= 2 && group->sl <= 15);
-        traffic_spec((group->mgid[1] & 0xF) == group->scope && group->flow_label <= 0xFFFFF);
+        require(group->partition < partitions->all.count && group->mgid[0] == 0xFF);
+        require(group->mtu >= 1 && group->mtu <= 5 && group->rate >= 2 && group->sl <= 15);
+        require((group->mgid[1] & 0xF) == group->scope && group->flow_label <= 0xFFFFF);
     }
 }
 
@@ -44,20 +44,19 @@ static void check_port(const struct partitions *partitions, struct partition_por
 {
     uint16_t before[ROOM] = {0xFFFF, 1, 0x8002, 0, 3}, table[ROOM], again[ROOM];
     partitions_find_keys(partitions, &port, keys);
-    traffic_spec(keys->keys.count > 0 &&
-                 (keys->keys.items[0] & PARTITION_DEFAULT) == PARTITION_DEFAULT);
-    traffic_spec(!port.self || keys->keys.items[0] & PARTITION_FULL);
+    require(keys->keys.count > 0 && (keys->keys.items[0] & PARTITION_DEFAULT) == PARTITION_DEFAULT);
+    require(!port.self || keys->keys.items[0] & PARTITION_FULL);
     if (!partitions_place(partitions, keys, before, ROOM, table)) {
-        traffic_spec(keys->keys.count > ROOM);
+        require(keys->keys.count > ROOM);
         return;
     }
     size_t placed = 0;
     for (unsigned i = 0; i < ROOM; i++)
         placed += table[i] != 0;
-    traffic_spec(placed == keys->keys.count && table[0]);
-    traffic_spec(!keys->first || table[0] == keys->first);
-    traffic_spec(partitions_place(partitions, keys, table, ROOM, again));
-    traffic_spec(memcmp(table, again, sizeof table) == 0); /* what is right stays as it is */
+    require(placed == keys->keys.count && table[0]);
+    require(!keys->first || table[0] == keys->first);
+    require(partitions_place(partitions, keys, table, ROOM, again));
+    require(memcmp(table, again, sizeof table) == 0); /* what is right stays as it is */
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -72,8 +71,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(text, data, size);
     text[size] = 0;
     if (partitions_read(&partitions, from_text("fuzz", text, &err))) {
-        traffic_spec(err.message[0] && strcmp(err.file, "fuzz") == 0 && err.line > 0);
-        traffic_spec(!partitions.all.items && !partitions.rules.items && !partitions.groups.items);
+        require(err.message[0] && strcmp(err.file, "fuzz") == 0 && err.line > 0);
+        require(!partitions.all.items && !partitions.rules.items && !partitions.groups.items);
     } else {
         check_data(&partitions);
         for (unsigned kind = SUBNET_ADAPTER; kind <= SUBNET_ROUTER; kind++)

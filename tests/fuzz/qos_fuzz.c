@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void traffic_spec(bool holds)
+static void require(bool holds)
 {
     if (!holds)
         abort();
@@ -18,14 +18,14 @@ static void check_data(const struct qos *qos)
 {
     for (size_t i = 0; i < qos->rules.count; i++) {
         const struct qos_rule *rule = &qos->rules.items[i];
-        traffic_spec(rule->level < qos->levels.count);
-        traffic_spec(rule->first_range + (size_t)rule->range_count <= qos->ranges.count);
+        require(rule->level < qos->levels.count);
+        require(rule->first_range + (size_t)rule->range_count <= qos->ranges.count);
     }
     for (size_t i = 0; i < qos->members.count; i++)
-        traffic_spec(qos->members.items[i].group < qos->groups.count);
+        require(qos->members.items[i].group < qos->groups.count);
     for (size_t i = 0; i < qos->levels.count; i++)
-        traffic_spec(qos->levels.items[i].sl < QOS_SLS);
-    traffic_spec(qos->fallback == QOS_NO_LEVEL || qos->fallback < qos->levels.count);
+        require(qos->levels.items[i].sl < QOS_SLS);
+    require(qos->fallback == QOS_NO_LEVEL || qos->fallback < qos->levels.count);
 }
 
 static void check_port(const struct qos *qos, const struct qos_layout *layout, unsigned lanes,
@@ -42,40 +42,40 @@ static void check_port(const struct qos *qos, const struct qos_layout *layout, u
     qos_make_map(qos, layout, &port, map);
     qos_make_arbitration(qos, layout, &port, true, &high);
     qos_make_arbitration(qos, layout, &port, false, &low);
-    traffic_spec(high.count <= high_cap && low.count <= cap);
+    require(high.count <= high_cap && low.count <= cap);
     for (unsigned i = 0; i < low.count; i++)
         served |= (unsigned)(low.entries[i].weight != 0) << low.entries[i].vl;
     for (unsigned i = 0; i < high.count; i++)
         served |= (unsigned)(high.entries[i].weight != 0) << high.entries[i].vl;
     for (unsigned sl = 0; sl < QOS_SLS; sl++) {
         unsigned vl = map[sl / 2] >> (sl % 2 ? 0 : 4) & 15;
-        traffic_spec(vl < lanes || (vl == QOS_DISCARD && !qos->levels_first));
+        require(vl < lanes || (vl == QOS_DISCARD && !qos->levels_first));
         used |= 1u << vl;
     }
     /* Who writes tables may starve a lane; levels never do. */
-    traffic_spec(!qos->levels_first || !cap || (used & ~served) == 0);
+    require(!qos->levels_first || !cap || (used & ~served) == 0);
     qos_high_limit(qos, layout, &port);
 }
 
 static void check_answers(const struct qos *qos, const struct qos_layout *layout)
 {
     for (unsigned i = 0; i < 64; i++) {
-        struct qos_party party = {
+        struct qos_endpoint party = {
             .port_guid = i, .type = (uint8_t)(i % 4), .self = i & 1, .description = "a"};
-        struct qos_question question = {.source_groups = qos_groups_of(qos, &party),
-                                        .destination_groups = i,
-                                        .target_guid = i * 7,
-                                        .service = i * 0x1234,
-                                        .p_key = (uint16_t)(i | 0x8000),
-                                        .class = (uint16_t)i,
-                                        .has_service = i & 2,
-                                        .has_p_key = i & 4,
-                                        .has_class = i & 8};
+        struct qos_request question = {.source_groups = qos_groups_of(qos, &party),
+                                       .destination_groups = i,
+                                       .target_guid = i * 7,
+                                       .service = i * 0x1234,
+                                       .p_key = (uint16_t)(i | 0x8000),
+                                       .class = (uint16_t)i,
+                                       .has_service = i & 2,
+                                       .has_p_key = i & 4,
+                                       .has_class = i & 8};
         uint8_t sl = 0xFF, lane = (uint8_t)(i % layout->lanes);
-        uint8_t level = qos_answer(qos, layout, &question, lane, &sl);
-        traffic_spec(level == QOS_NO_LEVEL || level < qos->levels.count);
-        traffic_spec(sl < QOS_SLS);
-        traffic_spec(!layout->levels || qos_allows(layout, sl, lane));
+        uint8_t level = qos_resolve(qos, layout, &question, lane, &sl);
+        require(level == QOS_NO_LEVEL || level < qos->levels.count);
+        require(sl < QOS_SLS);
+        require(!layout->levels || qos_allows(layout, sl, lane));
     }
 }
 
@@ -85,8 +85,8 @@ static void check_policy(const struct qos *qos)
     for (unsigned lanes = 1; lanes <= 15; lanes++) {
         struct qos_layout layout;
         struct err refusal;
-        qos_lay_out(qos, lanes, &layout, &refusal);
-        traffic_spec(layout.lanes >= 1 && layout.lanes <= lanes);
+        qos_make_layout(qos, lanes, &layout, &refusal);
+        require(layout.lanes >= 1 && layout.lanes <= lanes);
         check_answers(qos, &layout);
         for (unsigned link = 1; link <= 15; link++) {
             check_port(qos, &layout, link, 0, 0);
@@ -118,8 +118,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_policy(&qos);
     int status = qos_read(&qos, from_text("fuzz", text, &err));
     if (status)
-        traffic_spec(status < 0 && err.message[0] && strcmp(err.file, "fuzz") == 0 &&
-                     !qos.levels.count);
+        require(status < 0 && err.message[0] && strcmp(err.file, "fuzz") == 0 && !qos.levels.count);
     else
         check_policy(&qos);
     qos_release(&qos);

@@ -153,7 +153,7 @@ static void step_change(struct sa_world *world, struct input *input)
     unsigned what = take(input);
     struct sa_view none = {.subnet = world->subnet};
     if (what % 8 == 7) {
-        sa_look(world->sa, world->now, &none);
+        sa_update_view(world->sa, world->now, &none);
         return;
     }
     world_miss_hosts(world, what % 4);

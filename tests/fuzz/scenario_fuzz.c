@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void traffic_spec(bool holds)
+static void require(bool holds)
 {
     if (!holds)
         abort();
@@ -16,7 +16,7 @@ static void traffic_spec(bool holds)
 
 static void check_word(const struct word *word, unsigned lines)
 {
-    traffic_spec(word->line >= 1 && word->line <= lines && word->column >= 1);
+    require(word->line >= 1 && word->line <= lines && word->column >= 1);
 }
 
 static void check_statements(const struct scenario *scenario, unsigned lines)
@@ -25,11 +25,11 @@ static void check_statements(const struct scenario *scenario, unsigned lines)
     for (size_t i = 0; i < scenario->statements.count; i++) {
         const struct statement *statement = &scenario->statements.items[i];
         check_word(&statement->word, lines);
-        traffic_spec(statement->word.line > last && statement->line && statement->line[0]);
+        require(statement->word.line > last && statement->line && statement->line[0]);
         last = statement->word.line;
         for (size_t j = 0; j < statement->word_count; j++) {
             check_word(&statement->words[j], lines);
-            traffic_spec(statement->words[j].text != NULL);
+            require(statement->words[j].text != NULL);
         }
     }
 }
@@ -57,9 +57,9 @@ static void put_on_stage(struct scenario *scenario)
     struct run_record *run_record = mem_zalloc(1, sizeof *run_record);
     struct err err = {0};
     int status = setup_build(&setup, scenario, run_record, &err);
-    traffic_spec(status <= 0 && (status == 0 || err.message[0]));
+    require(status <= 0 && (status == 0 || err.message[0]));
     if (status == 0) {
-        traffic_spec(setup.seats.count == setup.places.count);
+        require(setup.seats.count == setup.places.count);
         setup_release(&setup);
     }
     run_record_release(run_record);
@@ -75,8 +75,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         lines += data[i] == '\n';
     int status = scenario_read_text(&scenario, "fuzz", (const char *)data, size, &err);
     if (status) {
-        traffic_spec(status < 0 && err.message[0] && strcmp(err.file, "fuzz") == 0);
-        traffic_spec(err.line <= lines);
+        require(status < 0 && err.message[0] && strcmp(err.file, "fuzz") == 0);
+        require(err.line <= lines);
         return 0;
     }
     check_statements(&scenario, lines);

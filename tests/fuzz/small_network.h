@@ -13,7 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static inline void traffic_spec(bool holds)
+static inline void require(bool holds)
 {
     if (!holds)
         abort();
@@ -35,9 +35,9 @@ static inline char *text_of(const uint8_t *data, size_t size)
 /* An error is negative and says what is wrong, and where. */
 static inline void check_error(int status, const struct err *err)
 {
-    traffic_spec(status < 0);
-    traffic_spec(err->message[0] && memchr(err->message, 0, sizeof err->message));
-    traffic_spec(strcmp(err->file, "fuzz") == 0 && err->line > 0);
+    require(status < 0);
+    require(err->message[0] && memchr(err->message, 0, sizeof err->message));
+    require(strcmp(err->file, "fuzz") == 0 && err->line > 0);
 }
 
 static inline void small_network(struct network *network)
@@ -55,7 +55,7 @@ static inline void small_network(struct network *network)
         network_name(network, terminal, "h");
     }
     network->manager = 0;
-    traffic_spec(network_finish(network) == 0);
+    require(network_finish(network) == 0);
 }
 
 static inline void compute(const struct engine *engine, const struct network *network,
@@ -63,7 +63,7 @@ static inline void compute(const struct engine *engine, const struct network *ne
 {
     struct engine_options options = {0};
     struct err err;
-    traffic_spec(engine->compute(network, &options, routes, &err) == 0);
+    require(engine->compute(network, &options, routes, &err) == 0);
 }
 
 #endif

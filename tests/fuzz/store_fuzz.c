@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char directory[] = "/tmp/store_fuzz.XXXXXX";
 
-static void traffic_spec(bool holds)
+static void require(bool holds)
 {
     if (!holds)
         abort();
@@ -39,21 +39,21 @@ static void put_file(const void *data, size_t size)
     char path[64], target[64];
     if (fd < 0) {
         fd = memfd_create("guid2lid", MFD_CLOEXEC);
-        traffic_spec(fd >= 0 && mkdtemp(directory) && atexit(remove_directory) == 0);
+        require(fd >= 0 && mkdtemp(directory) && atexit(remove_directory) == 0);
         path_of("guid2lid", path);
         snprintf(target, sizeof target, "/proc/self/fd/%d", fd);
-        traffic_spec(symlink(target, path) == 0);
+        require(symlink(target, path) == 0);
     }
-    traffic_spec(ftruncate(fd, 0) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
+    require(ftruncate(fd, 0) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
 }
 
 static void check_facts(const struct store *store)
 {
     for (size_t i = 0; i < store->facts.count; i++) {
         const struct sm_fact *fact = &store->facts.items[i];
-        traffic_spec(fact->guid && fact->lid && fact->lmc <= 7);
-        traffic_spec(fact->lid + (1u << fact->lmc) - 1 <= LID_UNICAST_LAST);
-        traffic_spec(map_get(&store->by_guid, fact->guid) == i);
+        require(fact->guid && fact->lid && fact->lmc <= 7);
+        require(fact->lid + (1u << fact->lmc) - 1 <= LID_UNICAST_LAST);
+        require(map_get(&store->by_guid, fact->guid) == i);
     }
 }
 
@@ -64,18 +64,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct text first = {0}, second = {0};
     put_file(data, size);
     if (store_open(&store, directory, &err) < 0) {
-        traffic_spec(err.message[0] && err.file[0]);
+        require(err.message[0] && err.file[0]);
         return 0;
     }
-    traffic_spec(!memchr(data, 0, size)); /* nothing behind one may be lost in silence */
+    require(!memchr(data, 0, size)); /* nothing behind one may be lost in silence */
     check_facts(&store);
     store_print(&store, &first);
     store_close(&store);
     put_file(first.length ? first.data : "", first.length);
-    traffic_spec(store_open(&store, directory, &err) == 0);
+    require(store_open(&store, directory, &err) == 0);
     store_print(&store, &second);
-    traffic_spec(first.length == second.length &&
-                 (!first.length || memcmp(first.data, second.data, first.length) == 0));
+    require(first.length == second.length &&
+            (!first.length || memcmp(first.data, second.data, first.length) == 0));
     store_close(&store);
     text_release(&first);
     text_release(&second);

@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void traffic_spec(bool holds)
+static void require(bool holds)
 {
     if (!holds)
         abort();
@@ -19,13 +19,13 @@ static void check_links(const struct topology *topology)
 {
     for (uint32_t i = 0; i < topology->ports.count; i++) {
         const struct topology_port *port = &topology->ports.items[i];
-        traffic_spec(port->node < topology->nodes.count);
+        require(port->node < topology->nodes.count);
         if (port->peer == TOPOLOGY_NONE)
             continue;
-        traffic_spec(port->peer < topology->ports.count && port->peer != i);
-        traffic_spec(topology->ports.items[port->peer].peer == i);
-        traffic_spec(topology_port_number(topology, i) != 0);
-        traffic_spec(link_data_rate(port->width, port->speed) > 0);
+        require(port->peer < topology->ports.count && port->peer != i);
+        require(topology->ports.items[port->peer].peer == i);
+        require(topology_port_number(topology, i) != 0);
+        require(link_data_rate(port->width, port->speed) > 0);
     }
 }
 
@@ -35,10 +35,9 @@ static void check_writing(const struct topology *topology)
     struct text first = {0}, second = {0};
     topology_init(&again);
     topology_write_ibnetdiscover(topology, &first);
-    traffic_spec(topology_read(&again, from_bytes("written", first.data, first.length, NULL)) == 0);
+    require(topology_read(&again, from_bytes("written", first.data, first.length, NULL)) == 0);
     topology_write_ibnetdiscover(&again, &second);
-    traffic_spec(first.length == second.length &&
-                 memcmp(first.data, second.data, first.length) == 0);
+    require(first.length == second.length && memcmp(first.data, second.data, first.length) == 0);
     topology_release(&again);
     text_release(&first);
     text_release(&second);
@@ -50,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct err err;
     topology_init(&topology);
     int error = topology_read(&topology, from_bytes("fuzz", (const char *)data, size, &err));
-    traffic_spec(error <= 0 && (error == 0) == (topology.nodes.count > 0));
+    require(error <= 0 && (error == 0) == (topology.nodes.count > 0));
     if (!error) {
         struct graph graph;
         struct topology_summary summary;

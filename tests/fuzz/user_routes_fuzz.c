@@ -7,9 +7,9 @@ static void check_entries(const struct user_routes *user)
 {
     for (size_t i = 0; i < user->entries.count; i++) {
         const struct user_route *entry = &user->entries.items[i];
-        traffic_spec((entry->guid != 0) != (entry->switch_lid != 0));
-        traffic_spec(entry->lid >= 1 && entry->lid <= NETWORK_TOP_LID);
-        traffic_spec(entry->switch_lid <= NETWORK_TOP_LID && entry->port <= NETWORK_TOP_PORT);
+        require((entry->guid != 0) != (entry->switch_lid != 0));
+        require(entry->lid >= 1 && entry->lid <= NETWORK_TOP_LID);
+        require(entry->switch_lid <= NETWORK_TOP_LID && entry->port <= NETWORK_TOP_PORT);
     }
 }
 
@@ -19,11 +19,11 @@ static void check_applied(const struct network *network, const struct user_route
     struct err err = {0};
     compute(&engine_updn, network, &routes);
     if (user_routes_apply(user, network, &routes, &err))
-        traffic_spec(err.message[0]);
+        require(err.message[0]);
     for (uint32_t at = 0; at < routes.switch_count; at++)
         for (uint32_t lid = 0; lid < routes.stride; lid++)
-            traffic_spec(routes_port(&routes, at, lid) == PORT_NONE ||
-                         routes_port(&routes, at, lid) <= network->switches.items[at].port_count);
+            require(routes_port(&routes, at, lid) == PORT_NONE ||
+                    routes_port(&routes, at, lid) <= network->switches.items[at].port_count);
     routes_release(&routes);
 }
 
@@ -35,11 +35,11 @@ static void check_engine(const struct engine *engine, const struct network *netw
     struct verify_report report;
     struct err err = {0};
     if (engine->compute(network, &options, &routes, &err)) {
-        traffic_spec(err.message[0] && !routes.ports);
+        require(err.message[0] && !routes.ports);
         return;
     }
     verify_routes(network, &routes, &(struct verify_options){0}, &report);
-    traffic_spec(verify_holds(&report));
+    require(verify_holds(&report));
     verify_report_release(&report);
     routes_release(&routes);
 }
@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int status = user_routes_read(&user, from_text("fuzz", text, &err));
     if (status) {
         check_error(status, &err);
-        traffic_spec(!user.entries.items);
+        require(!user.entries.items);
     } else {
         check_entries(&user);
         check_applied(&network, &user);

@@ -84,5 +84,5 @@ refused() {
     [ $? -eq 2 ] && grep -q -- "$message" refused.txt && [ "$(wc -l <refused.txt)" -le 2 ]
 }
 claim "an experiment that is not there is refused with the nearest name" refused "001-fig2" 001-fig2x --list
-claim "a wrong number of jobs is refused" refused "no number" --jobs none
+claim "a wrong number of jobs is refused" refused "expected 1 to 1024" --jobs none
 claim "experiments that are not there are refused" refused "No such file" --experiments /nowhere --list

@@ -28,7 +28,7 @@ struct unaffected {
 
 static void add_port(struct unaffected *u, uint32_t port)
 {
-    if (port >= DATA_GUEST) /* a machine: `no-loss-of others` is about these */
+    if (port >= DATA_VM) /* a machine: `no-loss-of others` is about these */
         return;
     if (u->index[port] != TOPOLOGY_NONE)
         return;

@@ -20,7 +20,7 @@ static bool counts(const struct collector *collector)
 
 static uint64_t read_lane(const struct collector *collector, uint32_t port, unsigned vl)
 {
-    struct lane_view view = fabric_lane(collector->fabric, port, vl);
+    struct vl_view view = fabric_vl(collector->fabric, port, vl);
     switch (collector->collection->what) {
     case MEASURE_SENT:
     case MEASURE_RECEIVED: return view.sent_packets;

@@ -142,7 +142,7 @@ void metrics_add_traffic(struct metrics *metrics, const struct traffic *traffic,
 {
     for (size_t i = 0; i < traffic->senders.count; i++) {
         uint32_t port = traffic->senders.items[i];
-        if (port >= DATA_GUEST) { /* a machine: no gate is its own */
+        if (port >= DATA_VM) { /* a machine: no gate is its own */
             metrics->senders++;
             continue;
         }

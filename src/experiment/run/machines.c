@@ -105,7 +105,7 @@ void machines_begin(struct setup *setup)
 {
     struct machines *machines = &setup->machines;
     for (size_t i = 0; i < machines->items.count && setup->flows.count; i++) {
-        machines->items.items[i].guest = fabric_add_guest(setup->fabric);
+        machines->items.items[i].guest = fabric_add_vm(setup->fabric);
         sim_paths_add_guest(setup->paths, machines->items.items[i].guest,
                             machines->items.items[i].guid);
     }
@@ -229,7 +229,7 @@ static uint32_t find_port(const struct setup *setup, uint32_t manager, uint64_t 
 static void move_guest(struct setup *setup, const struct machine *machine, uint32_t port)
 {
     if (machine->guest != TOPOLOGY_NONE)
-        fabric_move_guest(setup->fabric, machine->guest, port);
+        fabric_move_vm(setup->fabric, machine->guest, port);
 }
 
 /* How long an order took, in picoseconds. The manager's clock counts whole nanoseconds, so both
@@ -462,7 +462,7 @@ bool machines_hold(const struct setup *setup, struct complaint *complaint)
 /* ---- packets ---- */
 
 /* The first packet after a move tells how long there was none. */
-static void note_downtime(struct setup *setup, uint64_t now, const struct guest_side *side,
+static void note_downtime(struct setup *setup, uint64_t now, const struct vm_direction *side,
                           uint32_t *heard)
 {
     if (side->interruptions == *heard)
@@ -474,12 +474,12 @@ static void note_downtime(struct setup *setup, uint64_t now, const struct guest_
 void machines_delivered(struct setup *setup, uint64_t now, const struct packet_view *packet)
 {
     struct machine *items = setup->machines.items.items;
-    if (packet->to_guest != TOPOLOGY_NONE)
-        note_downtime(setup, now, &fabric_guest(setup->fabric, packet->to_guest)->to,
-                      &items[packet->to_guest - DATA_GUEST].heard_to);
-    if (packet->from_guest != TOPOLOGY_NONE)
-        note_downtime(setup, now, &fabric_guest(setup->fabric, packet->from_guest)->from,
-                      &items[packet->from_guest - DATA_GUEST].heard_from);
+    if (packet->to_vm != TOPOLOGY_NONE)
+        note_downtime(setup, now, &fabric_vm(setup->fabric, packet->to_vm)->to,
+                      &items[packet->to_vm - DATA_VM].heard_to);
+    if (packet->from_vm != TOPOLOGY_NONE)
+        note_downtime(setup, now, &fabric_vm(setup->fabric, packet->from_vm)->from,
+                      &items[packet->from_vm - DATA_VM].heard_from);
 }
 
 /* A guest's own move may cost it what was under way at the time. */
@@ -487,7 +487,7 @@ static bool is_excused(const struct setup *setup, uint32_t guest, const struct p
 {
     if (guest == TOPOLOGY_NONE)
         return false;
-    const struct machine *machine = &setup->machines.items.items[guest - DATA_GUEST];
+    const struct machine *machine = &setup->machines.items.items[guest - DATA_VM];
     return machine->orders || !machine->running ||
            machine->last.ended_ns >= time_ns_floor(packet->made) || setup->machines.is_shared;
 }
@@ -495,6 +495,6 @@ static bool is_excused(const struct setup *setup, uint32_t guest, const struct p
 void machines_lost(struct setup *setup, const struct packet_view *packet)
 {
     setup->machines.others_lost += packet->made >= setup->machines.first_order &&
-                                   !is_excused(setup, packet->from_guest, packet) &&
-                                   !is_excused(setup, packet->to_guest, packet);
+                                   !is_excused(setup, packet->from_vm, packet) &&
+                                   !is_excused(setup, packet->to_vm, packet);
 }

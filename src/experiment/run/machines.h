@@ -89,7 +89,7 @@ int machines_set(const struct word *key, const struct word *value, struct cursor
 int machines_bind(struct setup *setup, struct err *err);
 int machines_bind_action(const struct setup *setup, const struct action *action,
                          struct cursor *cursor);
-/* Names of machines for traffic: their numbers are DATA_GUEST + i. */
+/* Names of machines for traffic: their numbers are DATA_VM + i. */
 size_t machines_names(const struct setup *setup, const char ***names);
 void machines_begin(struct setup *setup); /* the fabric is there */
 void machines_release(struct setup *setup);

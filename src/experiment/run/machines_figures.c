@@ -1,4 +1,5 @@
 /* The figures of a run with machines (weft-scenario(5) lists them). */
+#include "experiment/run/setup.h"
 #include "experiment/run/shared_port.h"
 
 #include "base/time.h"
@@ -45,7 +46,7 @@ static void set_orders(struct setup *setup, const char *who, const struct order_
     set(setup, who, "reroutes", (double)sums->reroutes, "times");
 }
 
-static uint64_t lost_by(const struct guest_view *view)
+static uint64_t lost_by(const struct vm_view *view)
 {
     uint64_t lost = 0;
     for (unsigned i = 0; i < LOSS_CAUSES; i++)
@@ -54,7 +55,7 @@ static uint64_t lost_by(const struct guest_view *view)
 }
 
 /* The worse of its two directions. */
-static uint64_t longest_of(const struct guest_view *view)
+static uint64_t longest_of(const struct vm_view *view)
 {
     return view->to.longest_ps > view->from.longest_ps ? view->to.longest_ps
                                                        : view->from.longest_ps;
@@ -68,7 +69,7 @@ static void set_machine(struct setup *setup, const struct machine *machine)
                                       .moves = machine->moves,
                                       .switches = last->switches,
                                       .table_smps = last->table_smps,
-                                      .time_ps = time_ns_to_ps(last->ended_ns - last->asked_ns),
+                                      .time_ps = time_ns_to_ps(last->ended_ns - last->submitted_ns),
                                       .has_traffic = machine->guest != TOPOLOGY_NONE};
     set(setup, machine->name, "lid", machine->lid, "");
     set(setup, machine->name, "moves", machine->moves, "times");
@@ -80,7 +81,7 @@ static void set_machine(struct setup *setup, const struct machine *machine)
         vec_push(&setup->run_record->machines, told);
         return;
     }
-    const struct guest_view *view = fabric_guest(setup->fabric, machine->guest);
+    const struct vm_view *view = fabric_vm(setup->fabric, machine->guest);
     told.downtime_ps = longest_of(view);
     told.lost = lost_by(view);
     vec_push(&setup->run_record->machines, told);
@@ -99,8 +100,8 @@ static void set_guests(struct setup *setup)
     for (size_t i = 0; i < machines->items.count; i++) {
         if (machines->items.items[i].guest == TOPOLOGY_NONE)
             continue;
-        const struct guest_view *view = fabric_guest(setup->fabric, machines->items.items[i].guest);
-        const struct guest_side *sides[2] = {&view->to, &view->from};
+        const struct vm_view *view = fabric_vm(setup->fabric, machines->items.items[i].guest);
+        const struct vm_direction *sides[2] = {&view->to, &view->from};
         any = true;
         lost += lost_by(view);
         for (unsigned j = 0; j < 2; j++)

@@ -98,7 +98,7 @@ void measuring_begin(struct setup *setup)
         fabric_observe_data(setup->fabric, &(struct data_observer){.context = setup,
                                                                    .delivered = hear_delivered,
                                                                    .lost = hear_lost,
-                                                                   .gate = hear_gate});
+                                                                   .port_changed = hear_gate});
     for (size_t i = 0; i < scenario->statements.count; i++)
         for (size_t j = 0; j < scenario->statements.items[i].collection_count; j++)
             metrics_collect(setup->metrics, &scenario->statements.items[i].collections[j]);

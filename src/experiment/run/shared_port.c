@@ -33,12 +33,12 @@ static struct data_path find(void *context, uint32_t source, uint32_t destinatio
 {
     struct shared_port *shared = context;
     struct setup *setup = shared->setup;
-    if (destination < DATA_GUEST)
+    if (destination < DATA_VM)
         return sim_paths_find(setup->paths, source, destination);
     uint64_t pair = (uint64_t)source << 32 | destination;
     uint32_t at = map_get(&shared->by_pair, pair);
     if (at == MAP_NONE) {
-        uint32_t port = fabric_guest(setup->fabric, destination)->port;
+        uint32_t port = fabric_vm(setup->fabric, destination)->port;
         if (port == TOPOLOGY_NONE)
             return (struct data_path){0};
         at = map_add(&shared->by_pair, pair, (uint32_t)shared->peers.count);
@@ -92,7 +92,7 @@ void shared_port_order(struct setup *setup, const struct machine_order *order, u
                         : topology->nodes.items[hypervisor].first_port + 1;
     struct vswitch_result result = {.request.verb = order->verb,
                                     .state = VSWITCH_DONE,
-                                    .asked_ns = now,
+                                    .submitted_ns = now,
                                     .began_ns = now,
                                     .ended_ns = now,
                                     .lid = port == TOPOLOGY_NONE ? 0 : lid_of(setup, port)};
@@ -100,7 +100,7 @@ void shared_port_order(struct setup *setup, const struct machine_order *order, u
     machines_done(setup, order, &result);
     if (machine->guest == TOPOLOGY_NONE)
         return;
-    fabric_move_guest(setup->fabric, machine->guest, port);
+    fabric_move_vm(setup->fabric, machine->guest, port);
     if (order->verb == VSWITCH_MIGRATE)
         ask_again(setup->machines.shared, machine->guest, port);
 }

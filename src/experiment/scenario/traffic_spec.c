@@ -271,7 +271,7 @@ static int find_members(const struct traffic_spec_world *world, const struct wor
     }
     for (uint32_t i = 0; pattern->text && i < world->machine_count; i++)
         if (fnmatch(pattern->text, world->machines[i], 0) == 0)
-            vec_push(members, DATA_GUEST + i);
+            vec_push(members, DATA_VM + i);
     if (members->count == 0 && pattern->text)
         return word_error(cursor, pattern, "no adapter with a cable is called '%.80s'%s",
                           pattern->text, world->machine_count ? ", and no machine" : "");
@@ -306,7 +306,7 @@ static int bind_hot(const struct word *word, const struct topology *topology, st
     const uint32_t *receivers = traffic->receivers.items;
     for (uint32_t i = 0; receivers && i < traffic->receivers.count; i++) {
         uint32_t port = receivers[i];
-        if (port < DATA_GUEST && topology->ports.items[port].node == place.node &&
+        if (port < DATA_VM && topology->ports.items[port].node == place.node &&
             (place.numbers[0] == 0 || topology_port_number(topology, port) == place.numbers[0])) {
             traffic->hot = i;
             return 0;
@@ -333,7 +333,7 @@ static int bind_load(const struct traffic_spec *traffic_spec, const struct topol
     const uint32_t *senders = traffic->senders.items;
     double bytes = 0, weights = 0;
     for (size_t i = 0; i < traffic->senders.count; i++)
-        if (senders[i] >= DATA_GUEST)
+        if (senders[i] >= DATA_VM)
             return word_error(cursor, &traffic_spec->word,
                               "machines have no link of their own to load: "
                               "say a rate");

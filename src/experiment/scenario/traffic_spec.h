@@ -32,7 +32,7 @@ struct traffic_spec_world {
     const struct topology *topology;
     const struct fabric_options *options;
     const char *folder;
-    const char *const *machines; /* names; machine i is the end point DATA_GUEST + i */
+    const char *const *machines; /* names; machine i is the end point DATA_VM + i */
     size_t machine_count;
 };
 int traffic_spec_bind(const struct traffic_spec *traffic_spec,

@@ -13,10 +13,10 @@
 #include "host/daemon/daemon.h"
 
 #include "base/time.h"
+#include "host/daemon/device_port.h"
 #include "host/daemon/dumps.h"
 #include "host/daemon/event_log.h"
 #include "host/daemon/file_task.h"
-#include "host/daemon/mad_port.h"
 #include "host/daemon/manager_control.h"
 #include "host/daemon/readiness.h"
 #include "host/daemon/registrations.h"
@@ -50,7 +50,7 @@ struct daemon {
     const struct daemon_options *options;
     struct config *config;
     VEC(struct config *) retired; /* a job under way may still point into them */
-    struct mad_port *port;
+    struct device_port *port;
     struct sm *sm;
     struct sa *sa;
     struct vswitch *machines;
@@ -236,7 +236,7 @@ static void tell(struct daemon *daemon, const struct sm_event *event)
 
 static void send_message(struct daemon *daemon, const struct sm_message *message)
 {
-    int status = mad_port_send(daemon->port, message);
+    int status = device_port_send(daemon->port, message);
     if (status < 0 && daemon->send_failures++ == 0)
         event_log_write(&daemon->log, "warning", "cannot send: %s", strerror(-status));
     else if (status == 0)
@@ -277,7 +277,7 @@ static void administer(struct daemon *daemon, uint64_t now)
     sa_expire(daemon->sa, now);
     do { /* those who registered are answered when that is written down */
         while (sa_next_output(daemon->sa, now, &message)) {
-            int status = mad_port_answer(daemon->port, &message);
+            int status = device_port_answer(daemon->port, &message);
             if (status < 0 && daemon->send_failures++ == 0)
                 event_log_write(&daemon->log, "warning", "cannot answer: %s", strerror(-status));
         }
@@ -326,8 +326,8 @@ static void tell_difference(void *context, const char *key, const char *from, co
 /* What stands in a policy and is not heeded. */
 static void tell_remarks(struct daemon *daemon)
 {
-    for (size_t i = 0; i < daemon->config->qos.remarks.count; i++)
-        event_log_write(&daemon->log, "warning", "%s", daemon->config->qos.remarks.items[i].text);
+    for (size_t i = 0; i < daemon->config->qos.warnings.count; i++)
+        event_log_write(&daemon->log, "warning", "%s", daemon->config->qos.warnings.items[i].text);
 }
 
 static void free_retired(struct daemon *daemon)
@@ -362,8 +362,8 @@ static void reload(struct daemon *daemon, uint64_t now)
         daemon->config = fresh;
         fresh->sm.engine_options.workers = &daemon->workers;
         sm_configure(daemon->sm, now, &fresh->sm);
-        sa_use_partitions(daemon->sa, fresh->sm.partitions);
-        sa_use_timeout(daemon->sa, fresh->sm.subnet_timeout);
+        sa_set_partitions(daemon->sa, fresh->sm.partitions);
+        sa_set_subnet_timeout(daemon->sa, fresh->sm.subnet_timeout);
         daemon->dump_due |= fresh->dump != NULL;
         event_log_write(&daemon->log, "config", "read again");
         tell_remarks(daemon);
@@ -424,9 +424,9 @@ static void make_core(struct daemon *daemon)
     administration.partitions = config->sm.partitions;
     administration.instance = registrations_new_instance();
     daemon->stop_at = TIME_NEVER;
-    daemon->sm = sm_new(&config->sm, mad_port_guid(daemon->port));
+    daemon->sm = sm_new(&config->sm, device_port_guid(daemon->port));
     daemon->machines = vswitch_new(daemon->sm);
-    daemon->sa = sa_new(&administration, mad_port_guid(daemon->port));
+    daemon->sa = sa_new(&administration, device_port_guid(daemon->port));
     sm_use_groups(daemon->sm, sa_groups(daemon->sa));
     for (size_t i = 0; i < daemon->store.facts.count; i++)
         sm_remember(daemon->sm, &daemon->store.facts.items[i]);
@@ -443,7 +443,7 @@ static void consider_ending(struct daemon *daemon, uint64_t now)
             end(daemon, 0);
         return;
     }
-    if (mad_port_is_gone(daemon->port)) {
+    if (device_port_is_gone(daemon->port)) {
         event_log_write(&daemon->log, "error", "the port is gone");
         end(daemon, 1);
         return;
@@ -464,7 +464,7 @@ static void consider_ending(struct daemon *daemon, uint64_t now)
 static void take_questions(struct daemon *daemon, uint64_t now)
 {
     if (manager_control_serve(daemon->control, now, daemon->sm, daemon->machines,
-                              daemon->config->sm.engine->name, mad_port_name(daemon->port),
+                              daemon->config->sm.engine->name, device_port_name(daemon->port),
                               daemon->config->dump != NULL) == WISH_DUMP)
         daemon->dump_due = true;
 }
@@ -481,10 +481,10 @@ static void rest(struct daemon *daemon, uint64_t now)
     if (daemon->stop_at < until)
         until = daemon->stop_at;
     event_log_flush(&daemon->log);
-    mad_port_wait(daemon->port, daemon->watched, WATCH_COUNT,
-                  until == TIME_NEVER ? TIME_NEVER
-                  : until > now       ? until - now
-                                      : 0);
+    device_port_wait(daemon->port, daemon->watched, WATCH_COUNT,
+                     until == TIME_NEVER ? TIME_NEVER
+                     : until > now       ? until - now
+                                         : 0);
 }
 
 static void receive_one(struct daemon *daemon, uint64_t now, const struct sm_message *message)
@@ -505,7 +505,7 @@ static unsigned receive(struct daemon *daemon, uint64_t now)
     /* Queries are taken out of the kernel's queue, where all clients wait in one row, into the
      * administration's, where each has a row of its own. */
     while (ours < BATCH && queries < FLOOD)
-        switch (mad_port_receive(daemon->port, &message, &query)) {
+        switch (device_port_receive(daemon->port, &message, &query)) {
         case MAD_NONE: return ours + queries;
         case MAD_FOR_MANAGER:
             receive_one(daemon, now, &message);
@@ -582,7 +582,7 @@ static int open_all(struct daemon *daemon, struct err *err)
     if (status == 0 && config->control)
         status = manager_control_open(&daemon->control, config->control, err);
     if (status == 0)
-        status = mad_port_open(&daemon->port, &config->port, err);
+        status = device_port_open(&daemon->port, &config->port, err);
     if (status < 0)
         return status;
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -630,7 +630,7 @@ static void close_all(struct daemon *daemon)
     vswitch_free(daemon->machines);
     sm_free(daemon->sm);
     manager_control_close(daemon->control);
-    mad_port_close(daemon->port);
+    device_port_close(daemon->port);
     store_close(&daemon->store);
     registrations_close(&daemon->registrations);
     mem_on_failure(NULL);
@@ -651,7 +651,7 @@ int daemon_run(const struct daemon_options *options, struct err *err)
     status = open_all(&daemon, err);
     if (status == 0) {
         event_log_write(&daemon.log, "start", "engine %s at %s", daemon.config->sm.engine->name,
-                        mad_port_name(daemon.port));
+                        device_port_name(daemon.port));
         tell_remarks(&daemon);
         serve(&daemon);
         status = daemon.status;

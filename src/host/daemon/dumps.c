@@ -81,14 +81,14 @@ static void take_maps(struct picture_port *port, const struct subnet *subnet, ui
 {
     const struct subnet_node *node = &subnet->nodes.items[subnet->ports.items[index].node];
     const struct blocks *blocks = &subnet->blocks;
-    const uint8_t *all = blocks_actual(blocks, index, BLOCK_LANES, BLOCK_ALL_INPUTS);
+    const uint8_t *all = blocks_actual(blocks, index, BLOCK_SL2VL, BLOCK_ALL_INPUTS);
     unsigned inputs = node->kind == SUBNET_SWITCH && !all ? node->port_count + 1u : 1;
-    if (!all && !blocks_actual(blocks, index, BLOCK_LANES, 0))
+    if (!all && !blocks_actual(blocks, index, BLOCK_SL2VL, 0))
         return;
     port->one_map = all != NULL;
     port->maps = mem_zalloc(inputs, sizeof *port->maps);
     for (unsigned input = 0; input < inputs; input++) {
-        const uint8_t *map = all ? all : blocks_actual(blocks, index, BLOCK_LANES, input);
+        const uint8_t *map = all ? all : blocks_actual(blocks, index, BLOCK_SL2VL, input);
         if (map)
             memcpy(port->maps[input], map, sizeof port->maps[input]);
     }

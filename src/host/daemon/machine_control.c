@@ -142,7 +142,7 @@ static void print_json(const struct vswitch *machines, const struct vswitch_resu
         json_string(&json, "to", vswitch_hypervisor_name(machines, result->to));
     print_costs(result, &json);
     if (result->state != VSWITCH_PENDING)
-        json_unsigned(&json, "microseconds", (result->ended_ns - result->asked_ns) / NS_PER_US);
+        json_unsigned(&json, "microseconds", (result->ended_ns - result->submitted_ns) / NS_PER_US);
     json_end_object(&json);
 }
 
@@ -192,7 +192,7 @@ static int request(struct vswitch *machines, uint64_t now, enum vswitch_verb ver
         return -EINVAL;
     if (vswitch_check(&asked, &err) < 0)
         return refuse(reply, EINVAL, "%s", err.message);
-    uint64_t ticket = vswitch_ask(machines, now, &asked, &err);
+    uint64_t ticket = vswitch_submit(machines, now, &asked, &err);
     if (!ticket)
         return refuse(reply, EPERM, "%s", err.message);
     return print_result(machines, vswitch_result(machines, ticket), reply);

@@ -136,7 +136,7 @@ void registrations_open(struct registrations *registrations, struct sa *sa, uint
     }
     registrations->written = sa_registry_generations(sa);
     registrations->heritage = sa_registry_master(sa);
-    sa_keep_registrations(sa, true);
+    sa_await_saves(sa, true);
     text_release(&content);
 }
 
@@ -173,7 +173,7 @@ static int write_journal(struct registrations *registrations, const struct sa *s
 bool registrations_commit(struct registrations *registrations, struct sa *sa)
 {
     struct sa_generations now = sa_registry_generations(sa);
-    if (!registrations->directory || !sa_waits_for_keeping(sa))
+    if (!registrations->directory || !sa_waits_for_save(sa))
         return false;
     int status = write_journal(registrations, sa);
     if (status < 0 && !registrations->journal_failed)
@@ -182,7 +182,7 @@ bool registrations_commit(struct registrations *registrations, struct sa *sa)
                         registrations->directory, REGISTRATIONS_JOURNAL, strerror(-status));
     registrations->journal_failed = status < 0;
     registrations->journaled = now;
-    sa_kept(sa, &now);
+    sa_registrations_saved(sa, &now);
     return true;
 }
 
@@ -194,7 +194,7 @@ void registrations_mind(struct registrations *registrations, uint64_t now, struc
     bool standby = sm_state(sm) == SM_STANDBY;
     struct err err;
     administration_mind(sa, now, sm, !registrations->silent);
-    while (sa_next_trouble(sa, &err))
+    while (sa_next_sync_error(sa, &err))
         event_log_write(registrations->log, "warning", "no registrations of the master's: %s",
                         err.message);
     struct sm_master master;

@@ -250,16 +250,6 @@ int mad_file_send(struct mad_file *file, uint64_t now, const struct mad_head *he
 
 /* ---- in ---- */
 
-static unsigned p_key_index(const struct mad_file *file, uint16_t p_key)
-{
-    uint16_t p_keys[P_KEY_ROOM];
-    unsigned count = fabric_p_keys(file->layer->fabric, file->port, p_keys, P_KEY_ROOM);
-    for (unsigned i = 0; i < count; i++)
-        if ((p_keys[i] & 0x7fff) == (p_key & 0x7fff))
-            return i;
-    return 0;
-}
-
 struct mad_head mad_head_of_packet(const struct mad_agent *agent,
                                    const struct fabric_delivery *delivery)
 {
@@ -275,7 +265,8 @@ struct mad_head mad_head_of_packet(const struct mad_agent *agent,
                             .path_bits = (uint8_t)(packet->dlid & path_mask),
                             .grh_present = packet->global};
     if (packet->dest_qp != QP_SMI)
-        head.p_key_index = (uint16_t)p_key_index(file, packet->p_key);
+        head.p_key_index =
+            (uint16_t)fabric_p_key_index(file->layer->fabric, file->port, packet->p_key);
     if (packet->global) {
         memcpy(head.gid, packet->sgid, sizeof head.gid);
         head.hop_limit = 0xff;

@@ -13,7 +13,7 @@ void administration_look(struct sa *sa, uint64_t now, const struct sm *sm, uint8
         .priority = priority,
         .act_count = sm_act_count(sm),
     };
-    sa_look(sa, now, &view);
+    sa_update_view(sa, now, &view);
 }
 
 void administration_mind(struct sa *sa, uint64_t now, struct sm *sm, bool ask)
@@ -30,7 +30,7 @@ void administration_mind(struct sa *sa, uint64_t now, struct sm *sm, bool ask)
         sm_set_registry_master(sm, sa_registry_master(sa));
     else if (sm_paths(sm).network && ask)
         sm_ask_clients(sm, now);
-    while (sa_next_ask(sa, &guid))
+    while (sa_next_reregistration(sa, &guid))
         if (ask)
             sm_ask_client(sm, now, guid);
 }

@@ -1,10 +1,10 @@
 #include "host/manager/config.h"
 
+#include "base/field.h"
 #include "base/line_reader.h"
 #include "base/nearest.h"
 #include "base/time.h"
 
-#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -187,7 +187,7 @@ struct key {
     bool live; /* can change in a running manager */
     const char *standard;
     enum key_kind kind;
-    size_t offset, bytes;     /* of the field in struct config */
+    struct field field;       /* of struct config */
     uint64_t low, high;       /* of a number */
     const char *const *words; /* of which the value is one; the field gets its index */
     const char *instead;      /* of a number or a time, this word ... */
@@ -196,8 +196,7 @@ struct key {
 };
 enum { FIXED = false, LIVE = true };
 
-#define FIELD(field)                                                                               \
-    .offset = offsetof(struct config, field), .bytes = sizeof(((struct config *)0)->field)
+#define FIELD(member) .field = FIELD_OF(struct config, member)
 #define NUMBER_KEY(name, field, least, most, live, standard)                                       \
     name, live, standard, NUMBER, FIELD(field), .low = (least), .high = (most)
 #define TIME_KEY(name, field, standard)       name, LIVE, standard, TIME, FIELD(field)
@@ -330,7 +329,7 @@ const char *config_key(size_t index)
 
 void config_init(struct config *config)
 {
-    *config = (struct config){.port.number = MAD_PORT_ANY};
+    *config = (struct config){.port.number = PORT_ANY};
     sm_config_init(&config->sm);
     qos_init(&config->qos);
     config->qos_wanted = -1;
@@ -372,18 +371,7 @@ static int refuse_key(const char *key, struct err *err)
 
 static const char **path_at(struct config *config, const struct key *key)
 {
-    return (const char **)(void *)((char *)config + key->offset);
-}
-
-static void set_field(struct config *config, const struct key *key, uint64_t value)
-{
-    void *field = (char *)config + key->offset;
-    switch (key->bytes) {
-    case 1: *(uint8_t *)field = (uint8_t)value; break;
-    case 2: *(uint16_t *)field = (uint16_t)value; break;
-    case 4: *(uint32_t *)field = (uint32_t)value; break;
-    default: assert(key->bytes == 8); *(uint64_t *)field = value;
-    }
+    return (const char **)(void *)((char *)config + key->field.offset);
 }
 
 static int set_value(struct config *config, const struct key *key, const char *value,
@@ -417,7 +405,7 @@ static int set_value(struct config *config, const struct key *key, const char *v
                          (unsigned long long)key->low, (unsigned long long)key->high);
     }
     if (status == 0)
-        set_field(config, key, number);
+        field_set(config, key->field, number);
     return status;
 }
 
@@ -530,7 +518,8 @@ void config_keep_fixed(const struct config *before, struct config *after)
         if (key->kind == PATH)
             *path_at(after, key) = keep(after, *path_at((struct config *)before, key));
         else
-            memcpy((char *)after + key->offset, (const char *)before + key->offset, key->bytes);
+            memcpy((char *)after + key->field.offset, (const char *)before + key->field.offset,
+                   key->field.bytes);
     }
     after->port.guid = before->port.guid;
     after->lmc_given = true; /* what ports have must not change under them */

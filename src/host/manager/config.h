@@ -14,7 +14,7 @@ enum { CONFIG_KEYS = 96 }; /* room for; the table has its own length */
 
 struct config {
     struct sm_config sm;
-    struct mad_port_choice port;
+    struct port_choice port;
     const char *dump, *state, *log, *control; /* NULL: none */
     bool json;
     unsigned threads; /* 0: one for each processor */

@@ -4,12 +4,12 @@
 
 #include <stdint.h>
 
-enum { MAD_PORT_ANY = -1 };
+enum { PORT_ANY = -1 };
 
-struct mad_port_choice {
+struct port_choice {
     uint64_t guid;  /* 0: any */
     const char *ca; /* NULL: any */
-    int number;     /* MAD_PORT_ANY: any */
+    int number;     /* PORT_ANY: any */
 };
 
 #endif

@@ -160,7 +160,7 @@ void attach_describe_port(const struct fabric *fabric, uint32_t port, struct ans
     answer->sm_sl = port_field(fabric, port, PORT_INFO_MASTER_SM_SL);
     answer->state = port_field(fabric, port, PORT_INFO_PORT_STATE);
     answer->physical_state = port_field(fabric, port, PORT_INFO_PORT_PHYSICAL_STATE);
-    answer->rate = link_width_lanes(width) * lane_rate_tenths[speed] / 10;
+    answer->rate = link_width_multiple(width) * lane_rate_tenths[speed] / 10;
     answer->capability_mask = port_field(fabric, port, PORT_INFO_CAPABILITY_MASK);
     answer->gid_prefix = wire_get(fabric_port_info(fabric, port), PORT_INFO_GID_PREFIX);
     answer->port_guid = fabric_port_guid(fabric, port, 0);

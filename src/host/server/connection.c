@@ -5,6 +5,8 @@
  * memory behind a descriptor (see protocol.h). */
 #include "host/server/connection.h"
 
+#include "host/socket/endpoint.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -23,15 +25,11 @@ enum {
                                                                 : MESSAGE_PACKET_BYTES,
 };
 
-/* The number in the address that the kernel gave the client's socket: "\0" and hex digits. */
+/* 0 says that there is none. */
 static uint32_t handle_of_address(const struct sockaddr_un *address, socklen_t length)
 {
-    char digits[16] = "";
-    size_t at = offsetof(struct sockaddr_un, sun_path);
-    if (length <= at + 1 || length - at > sizeof digits || address->sun_path[0] != 0)
-        return 0;
-    memcpy(digits, address->sun_path + 1, length - at - 1);
-    return (uint32_t)strtoul(digits, NULL, 16) + 1; /* 0 says that there is none */
+    uint32_t handle;
+    return endpoint_handle(address, length, &handle) ? handle + 1 : 0;
 }
 
 struct connection *connection_accept(int listener, struct clients *clients)
@@ -80,44 +78,27 @@ uint32_t connection_interest(const struct connection *connection)
 
 /* ---- in ---- */
 
-/* The one descriptor that came along, or -1; others do not fit into the room for control data, and
- * the kernel closes them. */
-static int received_descriptor(struct msghdr *message)
-{
-    int fd = -1;
-    for (struct cmsghdr *entry = CMSG_FIRSTHDR(message); entry; entry = CMSG_NXTHDR(message, entry))
-        if (entry->cmsg_level == SOL_SOCKET && entry->cmsg_type == SCM_RIGHTS)
-            memcpy(&fd, CMSG_DATA(entry), sizeof fd);
-    return fd;
-}
-
-/* Reads a long message from the memory that a client sent. It may change under our hands, so it is
- * copied, and it must be memory: a pipe or a terminal would make us wait. */
+/* Reads a long message from the memory that a client sent, which must be memory: a pipe or a
+ * terminal would make us wait. */
 static uint8_t *read_memory(int fd, size_t *bytes)
 {
     struct stat status;
     if (fcntl(fd, F_GET_SEALS) < 0 || fstat(fd, &status) < 0 || status.st_size <= 0 ||
         status.st_size > MESSAGE_LIMIT)
         return NULL;
-    uint8_t *data = mem_alloc((size_t)status.st_size);
-    size_t done = 0;
-    while (done < (size_t)status.st_size) {
-        ssize_t n = pread(fd, data + done, (size_t)status.st_size - done, (off_t)done);
-        if (n <= 0) {
-            mem_free(data);
-            return NULL;
-        }
-        done += (size_t)n;
-    }
-    *bytes = done;
-    return data;
+    *bytes = (size_t)status.st_size;
+    uint8_t *data = mem_alloc(*bytes);
+    if (endpoint_read_memory(fd, data, *bytes))
+        return data;
+    mem_free(data);
+    return NULL;
 }
 
 static int receive_packet(struct session *session, struct msghdr *message, size_t bytes)
 {
     size_t memory_bytes = 0;
     uint8_t *memory = NULL;
-    int fd = received_descriptor(message);
+    int fd = endpoint_descriptor(message);
     int result = 0;
     if (fd >= 0) {
         memory = read_memory(fd, &memory_bytes);
@@ -136,10 +117,7 @@ static int receive_packet(struct session *session, struct msghdr *message, size_
 static int read_batch(struct connection *connection)
 {
     static uint8_t room[BATCH][PACKET_ROOM];
-    static union {
-        struct cmsghdr header;
-        char room[CMSG_SPACE(sizeof(int))];
-    } control[BATCH];
+    static union descriptor_room control[BATCH];
     struct mmsghdr messages[BATCH];
     struct iovec pieces[BATCH];
     for (int i = 0; i < BATCH; i++) {
@@ -156,7 +134,7 @@ static int read_batch(struct connection *connection)
     for (int i = 0; i < count; i++) {
         int error = -EPIPE; /* an empty packet is the end of the connection */
         if (result < 0) {
-            int fd = received_descriptor(&messages[i].msg_hdr);
+            int fd = endpoint_descriptor(&messages[i].msg_hdr);
             if (fd >= 0)
                 close(fd);
         } else if (messages[i].msg_len > 0) {
@@ -186,44 +164,11 @@ unsigned connection_read(struct connection *connection)
 
 /* ---- out ---- */
 
-static ssize_t send_long(int fd, const struct mad_received *message, size_t bytes)
-{
-    int memory = memfd_create("weft-mad", MFD_CLOEXEC);
-    if (memory < 0)
-        return -1;
-    size_t done = 0;
-    while (done < bytes) {
-        ssize_t n = write(memory, message->data + done, bytes - done);
-        if (n <= 0)
-            break;
-        done += (size_t)n;
-    }
-    union {
-        struct cmsghdr header;
-        char room[CMSG_SPACE(sizeof(int))];
-    } control = {.header = {.cmsg_len = CMSG_LEN(sizeof(int)),
-                            .cmsg_level = SOL_SOCKET,
-                            .cmsg_type = SCM_RIGHTS}};
-    memcpy(CMSG_DATA(&control.header), &memory, sizeof memory);
-    struct iovec piece = {(void *)&message->head, MESSAGE_PACKET_BYTES};
-    struct msghdr packet = {.msg_iov = &piece,
-                            .msg_iovlen = 1,
-                            .msg_control = &control,
-                            .msg_controllen = sizeof control};
-    ssize_t sent = -1;
-    if (done == bytes)
-        sent = sendmsg(fd, &packet, MSG_DONTWAIT | MSG_NOSIGNAL);
-    int error = errno;
-    close(memory);
-    errno = error;
-    return sent;
-}
-
 static ssize_t send_mad(int fd, const struct mad_received *message)
 {
     size_t bytes = message->head.length - sizeof message->head;
     if (bytes > MESSAGE_INLINE)
-        return send_long(fd, message, bytes);
+        return endpoint_send_long(fd, &message->head, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
     return send(fd, &message->head, message->head.length, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 

@@ -198,7 +198,7 @@ uint64_t sim_vm_ask(struct sim *sim, unsigned manager, const struct vswitch_requ
         err_set(err, ESRCH, "that manager is not there any more");
         return 0;
     }
-    return vswitch_ask(seat->vswitch, sim_now_ns(sim), request, err);
+    return vswitch_submit(seat->vswitch, sim_now_ns(sim), request, err);
 }
 
 const struct vswitch_result *sim_vm_wait(struct sim *sim, unsigned manager, uint64_t ticket,

@@ -41,19 +41,6 @@ struct sim_clients *sim_clients_new(struct sim *sim, struct fabric *fabric)
     return clients;
 }
 
-static void free_question(struct sim_question *question)
-{
-    mem_free(question->answer);
-    mem_free(question->trouble);
-}
-
-void sim_clients_forget(struct sim_clients *clients)
-{
-    for (size_t i = 0; i < clients->questions.count; i++)
-        free_question(&clients->questions.items[i]);
-    clients->questions.count = clients->again_at.count = clients->open = 0;
-}
-
 void sim_clients_free(struct sim_clients *clients)
 {
     if (!clients)
@@ -61,7 +48,10 @@ void sim_clients_free(struct sim_clients *clients)
     sim_set_attendant(clients->sim, &(struct sim_attendant){0});
     for (size_t i = 0; i < clients->hosts.count; i++)
         mad_file_close(clients->hosts.items[i].file);
-    sim_clients_forget(clients);
+    for (size_t i = 0; i < clients->questions.count; i++) {
+        mem_free(clients->questions.items[i].answer);
+        mem_free(clients->questions.items[i].trouble);
+    }
     vec_release(&clients->hosts);
     vec_release(&clients->questions);
     vec_release(&clients->again_at);
@@ -104,16 +94,6 @@ static void begin_trail(struct host *host, const uint8_t *info, struct redirect_
     redirect_begin(trail, host->seat.lid ? &host->seat : &master);
 }
 
-static uint16_t p_key_index(const struct sim_clients *clients, uint32_t port, uint16_t p_key)
-{
-    uint16_t p_keys[PORT_P_KEYS];
-    unsigned count = fabric_p_keys(clients->fabric, port, p_keys, PORT_P_KEYS);
-    for (unsigned i = 0; i < count; i++)
-        if ((p_keys[i] & 0x7FFF) == (p_key & 0x7FFF))
-            return (uint16_t)i;
-    return 0;
-}
-
 static void post(struct sim_clients *clients, uint32_t number, uint64_t now)
 {
     struct sim_question *question = &clients->questions.items[number];
@@ -123,13 +103,14 @@ static void post(struct sim_clients *clients, uint32_t number, uint64_t now)
     if (!question->trail.count)
         begin_trail(host, info, &question->trail);
     const struct redirect *to = redirect_target(&question->trail);
-    struct mad_head head = {.agent = host->agent,
-                            .timeout_ms = TIMEOUT_MS,
-                            .qpn = htonl(to->qp),
-                            .q_key = htonl(to->q_key),
-                            .lid = htons(to->lid),
-                            .sl = to->sl,
-                            .p_key_index = p_key_index(clients, question->port, to->p_key)};
+    struct mad_head head = {
+        .agent = host->agent,
+        .timeout_ms = TIMEOUT_MS,
+        .qpn = htonl(to->qp),
+        .q_key = htonl(to->q_key),
+        .lid = htons(to->lid),
+        .sl = to->sl,
+        .p_key_index = (uint16_t)fabric_p_key_index(clients->fabric, question->port, to->p_key)};
     wire_set(question->mad, MAD_TID, number + 1);
     bool sent = head.lid && wire_get(info, PORT_INFO_LID) &&
                 mad_file_send(host->file, now, &head, question->mad, MAD_BYTES) == 0;

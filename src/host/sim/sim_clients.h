@@ -33,7 +33,6 @@ struct sim_question {
  */
 uint32_t sim_clients_ask(struct sim_clients *clients, uint32_t port, const uint8_t mad[MAD_BYTES]);
 const struct sim_question *sim_clients_question(const struct sim_clients *clients, uint32_t number);
-void sim_clients_forget(struct sim_clients *clients); /* all questions */
 /* Runs until none is open, or `limit` has passed; true if none is. */
 bool sim_clients_run(struct sim_clients *clients, uint64_t limit);
 

@@ -72,7 +72,7 @@ static void find_groups(struct sim_paths *paths, struct view *view, const struct
     view->groups = mem_zalloc(paths->port_count + 1, sizeof *view->groups);
     for (uint32_t i = 0; i < paths->port_count; i++) {
         const struct topology_node *node = &topology->nodes.items[topology->ports.items[i].node];
-        struct qos_party party = {
+        struct qos_endpoint party = {
             .port_guid = fabric_port_guid(paths->fabric, i, 0),
             .type = node->kind == NODE_SWITCH ? SUBNET_SWITCH : SUBNET_ADAPTER,
             .description = node->description ? node->description : node->name,
@@ -132,34 +132,34 @@ static struct data_path at_level(const struct sim_paths *paths, const struct vie
 {
     enum { DEFAULT_P_KEY = 0xFFFF };
     struct data_path found = {.dlid = path.dlid};
-    bool is_guest = destination >= DATA_GUEST;
-    uint64_t target = is_guest ? paths->guests.items[destination - DATA_GUEST].guid
-                               : fabric_port_guid(paths->fabric, destination, 0);
-    struct qos_question question = {
+    bool is_vm = destination >= DATA_VM;
+    uint64_t target = is_vm ? paths->guests.items[destination - DATA_VM].guid
+                            : fabric_port_guid(paths->fabric, destination, 0);
+    struct qos_request question = {
         .source_groups = view->groups ? view->groups[source] : 0,
-        .destination_groups = view->groups && !is_guest ? view->groups[destination] : 0,
+        .destination_groups = view->groups && !is_vm ? view->groups[destination] : 0,
         .target_guid = from->qos->rules.count ? target : 0,
         .has_p_key = true,
         .p_key = DEFAULT_P_KEY,
     };
-    qos_answer(from->qos, &from->layout, &question, path.sl, &found.sl);
+    qos_resolve(from->qos, &from->layout, &question, path.sl, &found.sl);
     if (from->layout.levels)
-        found.lane_sl = (uint8_t)(path.sl * from->layout.stride);
+        found.sl_offset = (uint8_t)(path.sl * from->layout.stride);
     return found;
 }
 
 static uint32_t end_point_of(const struct view *view, uint32_t destination)
 {
-    return destination >= DATA_GUEST ? view->guests.items[destination - DATA_GUEST]
-                                     : view->end_points[destination];
+    return destination >= DATA_VM ? view->guests.items[destination - DATA_VM]
+                                  : view->end_points[destination];
 }
 
 /* Nobody who is asked knows both; `anybody`: but somebody knows the source. */
 static struct data_path find_without(const struct sim_paths *paths, uint32_t destination,
                                      bool anybody)
 {
-    if (destination >= DATA_GUEST)
-        return paths->guests.items[destination - DATA_GUEST].last;
+    if (destination >= DATA_VM)
+        return paths->guests.items[destination - DATA_VM].last;
     return anybody ? (struct data_path){0} : find_live(paths, destination);
 }
 
@@ -185,8 +185,8 @@ struct data_path sim_paths_find(struct sim_paths *paths, uint32_t source, uint32
             continue;
         struct path path = path_lookup(from.routes, from.network, here, there);
         struct data_path found = at_level(paths, view, &from, source, destination, path);
-        if (destination >= DATA_GUEST)
-            paths->guests.items[destination - DATA_GUEST].last = found;
+        if (destination >= DATA_VM)
+            paths->guests.items[destination - DATA_VM].last = found;
         return found;
     }
     return find_without(paths, destination, anybody);
@@ -194,13 +194,13 @@ struct data_path sim_paths_find(struct sim_paths *paths, uint32_t source, uint32
 
 void sim_paths_add_guest(struct sim_paths *paths, uint32_t guest, uint64_t guid)
 {
-    while (paths->guests.count <= guest - DATA_GUEST)
+    while (paths->guests.count <= guest - DATA_VM)
         vec_push(&paths->guests, (struct guest_address){0});
-    paths->guests.items[guest - DATA_GUEST].guid = guid;
-    map_set(&paths->guests_by_guid, guid, guest - DATA_GUEST);
+    paths->guests.items[guest - DATA_VM].guid = guid;
+    map_set(&paths->guests_by_guid, guid, guest - DATA_VM);
 }
 
 void sim_paths_forget_guest(struct sim_paths *paths, uint32_t guest)
 {
-    paths->guests.items[guest - DATA_GUEST].last = (struct data_path){0};
+    paths->guests.items[guest - DATA_VM].last = (struct data_path){0};
 }

@@ -1,14 +1,10 @@
 /* Layers, their orders, and insertion. */
 #include "routing/cdg/cdg.h"
 
+#include "base/sort.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-static int compare_keys(const void *a, const void *b)
-{
-    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-    return (left > right) - (left < right);
-}
 
 /* ---- up*-down* orders ---- */
 
@@ -21,8 +17,7 @@ static void order_by_height(const struct cdg *cdg, const uint32_t *key, uint32_t
     uint64_t *bottom_up = mem_alloc((switches + 1) * sizeof *bottom_up);
     for (uint32_t at = 0; at < switches; at++)
         bottom_up[at] = (uint64_t)key[at] << 32 | at;
-    if (switches)
-        qsort(bottom_up, switches, sizeof *bottom_up, compare_keys);
+    sort_u64(bottom_up, switches);
     for (uint32_t i = 0; i < 2 * switches; i++) {
         bool up = i < switches;
         uint64_t height = bottom_up[up ? i : 2 * switches - 1 - i];

@@ -329,7 +329,9 @@ static void add_pair(struct walk *walk, uint32_t from, enum age from_age, uint32
 {
     uint8_t out = entry_at(walk, to, to_age);
     uint32_t wave = to_age == OLD && is_changed(walk, to) ? walk->places[to].wave : ANY_WAVE;
-    if (can_follow(walk, from, from_age, to, to_age) && link_of(walk, to, out, to_age))
+    if (!link_of(walk, to, out, to_age) || !can_follow(walk, from, from_age, to, to_age))
+        return;
+    if (walk->graph->vls > 1 || !bitset_has(dependency_row(walk->graph, to, in, 0), out))
         add_dependency(walk, to, in, out, lanes_through(walk, from, from_age, wave));
 }
 
@@ -394,27 +396,36 @@ static int check_entry(struct walk *walk, uint32_t at, struct err *err)
 
 /* ---- all LIDs ---- */
 
-/* An entry that is concerned, and why. */
+/* An entry that is concerned, and why: it is in the plan (in this wave), it is changed (from what
+ * it was before), nobody has checked it, or its port leads elsewhere than before. */
 struct item {
     uint32_t at;
-    enum { PLANNED, CHANGED, UNCHECKED, LEADS_ELSEWHERE } kind;
-    union {
-        uint32_t wave;
-        uint8_t before;
-    };
+    uint16_t lid;
+    enum { PLANNED, CHANGED, UNCHECKED, LEADS_ELSEWHERE } kind : 8;
+    uint8_t before;
+    uint32_t wave;
 };
 
 struct items {
     VEC(struct item) list;
-    VEC(uint16_t) lid; /* of each */
-    uint32_t *first;   /* by LID, one more at the end: rows of `sorted` */
-    struct item *sorted;
+    struct item *sorted; /* by LID; those of one LID in the order of `list` */
+    uint32_t *first;     /* by LID, one more at the end: rows of `sorted` */
 };
 
-static void add_item(struct items *items, uint32_t lid, struct item item)
+/* Entries that lead out of a port with a new link. */
+static void list_new_links(const struct walk *walk, uint32_t at, struct items *items)
 {
-    vec_push(&items->list, item);
-    vec_push(&items->lid, (uint16_t)lid);
+    const struct network_switch *node = &walk->network->switches.items[at];
+    const uint8_t *row = routes_row(walk->routes, at), *end = row + walk->routes->top_lid + 1;
+    for (unsigned port = 1; port <= node->port_count; port++) {
+        const uint8_t *found = row;
+        if (!walk->change->is_new[node->first_port + port])
+            continue;
+        while ((found = memchr(found + 1, (int)port, (size_t)(end - found - 1))) != NULL) {
+            struct item item = {at, (uint16_t)(found - row), LEADS_ELSEWHERE, 0, 0};
+            vec_push(&items->list, item);
+        }
+    }
 }
 
 /* In the order in which they are to be read: the plan, the changes, the rest. */
@@ -423,36 +434,31 @@ static void list_items(const struct walk *walk, const struct table_change *chang
 {
     const struct verify_change *change = walk->change;
     const struct network *network = walk->network;
-    uint32_t end = walk->routes->top_lid + 1u;
     for (uint32_t wave = 0; wave < plan->waves.count; wave++) {
-        const struct update_wave *these = &plan->waves.items[wave];
-        const struct table_update *update = &plan->updates.items[these->first];
-        for (uint32_t i = 0; i < these->count; i++, update++)
-            for (uint32_t k = 0; k < update->lid_count; k++)
-                add_item(items, update->first_lid + k, (struct item){update->at, PLANNED, {wave}});
+        const struct table_update *update = &plan->updates.items[plan->waves.items[wave].first];
+        for (uint32_t i = 0; i < plan->waves.items[wave].count; i++, update++)
+            for (unsigned k = 0; k < update->lid_count; k++) {
+                uint16_t lid = (uint16_t)(update->first_lid + k);
+                vec_push(&items->list, ((struct item){update->at, lid, PLANNED, 0, wave}));
+            }
     }
     for (size_t i = 0; i < count; i++) {
-        struct item item = {changes[i].at, CHANGED, {.before = changes[i].before}};
-        add_item(items, changes[i].lid, item);
+        struct item item = {changes[i].at, changes[i].lid, CHANGED, changes[i].before, 0};
+        vec_push(&items->list, item);
     }
-    for (size_t i = 0; i < change->entries.count; i++)
-        add_item(items, change->entries.items[i].lid,
-                 (struct item){change->entries.items[i].at, UNCHECKED, {0}});
+    for (size_t i = 0; i < change->entries.count; i++) {
+        const struct verify_entry *entry = &change->entries.items[i];
+        vec_push(&items->list, ((struct item){entry->at, entry->lid, UNCHECKED, 0, 0}));
+    }
     for (size_t i = 0; i < change->switches.count; i++)
-        for (uint32_t lid = 1; lid <= network->top_lid; lid++)
-            add_item(items, lid, (struct item){change->switches.items[i], UNCHECKED, {0}});
+        for (uint16_t lid = 1; lid <= network->top_lid; lid++)
+            vec_push(&items->list,
+                     ((struct item){change->switches.items[i], lid, UNCHECKED, 0, 0}));
     for (size_t i = 0; i < change->lids.count; i++)
         for (uint32_t at = 0; at < network->switches.count; at++)
-            add_item(items, change->lids.items[i], (struct item){at, UNCHECKED, {0}});
-    for (uint32_t at = 0; at < network->switches.count; at++) {
-        const struct network_switch *node = &network->switches.items[at];
-        const uint8_t *row = routes_row(walk->routes, at), *found;
-        for (unsigned port = 1; port <= node->port_count; port++)
-            for (found = row;
-                 change->is_new[node->first_port + port] &&
-                 (found = memchr(found + 1, (int)port, (size_t)(row + end - (found + 1)))) != NULL;)
-                add_item(items, (uint32_t)(found - row), (struct item){at, LEADS_ELSEWHERE, {0}});
-    }
+            vec_push(&items->list, ((struct item){at, change->lids.items[i], UNCHECKED, 0, 0}));
+    for (uint32_t at = 0; at < network->switches.count; at++)
+        list_new_links(walk, at, items);
 }
 
 static void sort_items(struct items *items)
@@ -460,13 +466,13 @@ static void sort_items(struct items *items)
     size_t count = items->list.count;
     uint32_t *next = mem_zalloc(NETWORK_TOP_LID + 3, sizeof *next);
     for (size_t i = 0; i < count; i++)
-        next[items->lid.items[i] + 2]++;
+        next[items->list.items[i].lid + 2]++;
     for (uint32_t lid = 0; lid <= NETWORK_TOP_LID; lid++)
         next[lid + 2] += next[lid + 1];
     items->sorted = mem_alloc((count + 1) * sizeof *items->sorted);
     for (size_t i = 0; i < count; i++)
-        items->sorted[next[items->lid.items[i] + 1]++] = items->list.items[i];
-    items->first = next;
+        items->sorted[next[items->list.items[i].lid + 1]++] = items->list.items[i];
+    items->first = next; /* each is the end of the row before it now */
 }
 
 /* Reads what the plan and the changes say of one LID. */
@@ -559,7 +565,6 @@ int verify_change(struct verify_change *change, const struct routes *routes,
     if (!rc)
         rc = check_cycle(&walk, err);
     vec_release(&items.list);
-    vec_release(&items.lid);
     mem_free(items.first);
     mem_free(items.sorted);
     mem_free(walk.part);

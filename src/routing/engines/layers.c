@@ -6,6 +6,7 @@
 
 #include "routing/engines/sssp.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +18,7 @@ enum { MANY = 1000 };
 void layers_share(struct layers_share *share, const uint64_t *weight, unsigned layers,
                   unsigned lanes)
 {
+    assert(layers > 0 && layers <= lanes);
     for (unsigned i = 0; i < layers; i++)
         share[i].count = 1;
     for (unsigned lane = layers; lane < lanes; lane++) {

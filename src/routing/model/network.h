@@ -137,21 +137,14 @@ static inline uint32_t network_switch_of(const struct network *network, uint32_t
                                       : network->terminals.items[end_point].at;
 }
 
-/* The link by which a port of a switch leads to a switch (perhaps itself), or NULL. */
-static inline const struct network_port *network_link_at(const struct network *network, uint32_t at,
-                                                         unsigned port)
+/* The switch that a port of a switch leads to (perhaps itself), or NETWORK_NONE. */
+static inline uint32_t network_next(const struct network *network, uint32_t at, unsigned port)
 {
     const struct network_switch *node = &network->switches.items[at];
     if (port == 0 || port > node->port_count)
-        return NULL;
-    const struct network_port *link = &network->ports.items[node->first_port + port];
-    return link->peer != NETWORK_NONE && (link->peer & NETWORK_SWITCH) ? link : NULL;
-}
-/* The switch that it leads to, or NETWORK_NONE. */
-static inline uint32_t network_next(const struct network *network, uint32_t at, unsigned port)
-{
-    const struct network_port *link = network_link_at(network, at, port);
-    return link ? link->peer & ~NETWORK_SWITCH : NETWORK_NONE;
+        return NETWORK_NONE;
+    uint32_t peer = network->ports.items[node->first_port + port].peer;
+    return peer == NETWORK_NONE || !(peer & NETWORK_SWITCH) ? NETWORK_NONE : peer & ~NETWORK_SWITCH;
 }
 
 /* Whether what leaves switch `at` by this port (0: stays there) arrives at the end point. */

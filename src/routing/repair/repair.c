@@ -87,8 +87,8 @@ static void sort_ends(const struct repair *repair, uint32_t lids, struct columns
 }
 
 /* Columns of switches, or those of terminals. */
-static bool mend_columns(struct repair_column *column, const struct columns *columns,
-                         bool of_switches)
+static bool repair_columns(struct repair_column *column, const struct columns *columns,
+                           bool of_switches)
 {
     const struct repair *repair = column->repair;
     const struct network *network = column->network;
@@ -102,7 +102,7 @@ static bool mend_columns(struct repair_column *column, const struct columns *col
             repair_column_add_end(column, &columns->ends[i]);
         if (columns->all[lid])
             repair_column_search(column);
-        if (!repair_column_mend(column) ||
+        if (!repair_column_finish(column) ||
             repair->operations + cdg_operations(column->cdg) > WORK_LIMIT)
             return false;
     }
@@ -173,7 +173,8 @@ int repair_tables(struct repair *repair, const struct network *network, struct r
     close_unused_entries(&column);
     /* Switches first: there is less choice. Where a part of a tree can be reached only down and up
      * again, terminals find other routes around that than those that lead to its switches. */
-    bool mended = mend_columns(&column, &columns, true) && mend_columns(&column, &columns, false);
+    bool repaired =
+        repair_columns(&column, &columns, true) && repair_columns(&column, &columns, false);
     repair->operations += cdg_operations(column.cdg);
     column.cdg->insertions = column.cdg->reordering = 0;
     repair_column_release(&column);
@@ -181,7 +182,7 @@ int repair_tables(struct repair *repair, const struct network *network, struct r
     mem_free(columns.ends);
     mem_free(columns.all);
     repair->state.known = repair->whole;
-    if (mended) {
+    if (repaired) {
         sort_entries(repair, routes->stride);
         return 0;
     }

@@ -271,14 +271,6 @@ static void settle(struct repair_column *column, uint32_t at, uint32_t hop,
  * after a drain. */
 enum how { AT_ONCE, DETOUR, LATE };
 
-/* False if it is known that a switch is not that near. */
-static inline bool may_be_near(const struct repair_column *column, uint32_t at, uint32_t hops)
-{
-    const struct repair_cell *cell = &column->cells[at];
-    return cell->epoch != column->epoch || cell->state == CELL_NEW ||
-           (cell->state == CELL_ARRIVES && cell->hops == hops);
-}
-
 /* A hop that was looked for, and how it is rated. Less is better: hops after which the route agrees
  * with the order of channels, hops that agree with what comes to the switch, the old port, links
  * with less load, lower ports. */
@@ -294,15 +286,21 @@ static struct choice best_choice(struct repair_column *column, uint32_t at, uint
                                  bool agreeing)
 {
     const struct network *network = column->network;
+    const struct network_edge *edges = network->edges;
+    const struct repair_cell *cells = column->cells;
     const uint64_t *load = column->repair->state.load + network->switches.items[at].first_port;
     uint32_t first = network->first_edge[at], end = network->first_edge[at + 1];
+    uint64_t against = !agreeing;
+    uint8_t old = cells[at].old;
     struct choice best = {NETWORK_NONE, UINT64_MAX};
     column->repair->operations += end - first;
     for (uint32_t hop = first; hop < end; hop++) {
-        const struct network_edge *edge = &network->edges[hop];
-        if (!may_be_near(column, edge->to, hops - 1))
+        const struct network_edge *edge = &edges[hop];
+        const struct repair_cell *cell = &cells[edge->to];
+        if (cell->epoch == column->epoch && cell->state != CELL_NEW &&
+            (cell->state != CELL_ARRIVES || cell->hops != hops - 1))
             continue;
-        uint64_t other = edge->port != column->cells[at].old, against = !agreeing;
+        uint64_t other = edge->port != old;
         uint64_t rating = 1 | against << 63 | other << 61 |
                           (load[edge->port] & (UINT64_MAX >> 11)) << 9 | (uint64_t)edge->port << 1;
         if (rating >= best.rating ||
@@ -458,9 +456,9 @@ static bool settle_ends(struct repair_column *column)
 }
 
 /* What could not be settled: not connected, or not wanted, or a failure. */
-static bool is_mended(struct repair_column *column)
+static bool is_repaired(struct repair_column *column)
 {
-    bool mended = true;
+    bool repaired = true;
     for (size_t i = 0; i < column->broken.count; i++) {
         uint32_t at = column->broken.items[i];
         struct repair_cell *cell = &column->cells[at];
@@ -473,9 +471,9 @@ static bool is_mended(struct repair_column *column)
             continue;
         }
         column->repair->whole = false;
-        mended &= !reachable;
+        repaired &= !reachable;
     }
-    return mended;
+    return repaired;
 }
 
 /* Those whose packets are waited for have another entry now, or it was for nothing. */
@@ -492,7 +490,7 @@ static bool note_late(struct repair_column *column)
     return true;
 }
 
-bool repair_column_mend(struct repair_column *column)
+bool repair_column_finish(struct repair_column *column)
 {
     if (column->hopeless)
         return false;
@@ -504,5 +502,5 @@ bool repair_column_mend(struct repair_column *column)
             settle_broken(column, true, true);
     }
     column->repair->broken += column->broken.count;
-    return is_mended(column) && note_late(column);
+    return is_repaired(column) && note_late(column);
 }

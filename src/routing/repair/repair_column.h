@@ -69,7 +69,7 @@ void repair_column_add_end(struct repair_column *column, const struct repair_end
 void repair_column_look(struct repair_column *column);
 void repair_column_search(struct repair_column *column);
 /* False if a switch that should arrive cannot. */
-bool repair_column_mend(struct repair_column *column);
+bool repair_column_finish(struct repair_column *column);
 
 /* Writes an entry and notes it; returns its number. */
 uint32_t repair_change_entry(struct repair_column *column, uint32_t at, uint32_t lid, uint8_t port);
@@ -107,8 +107,7 @@ void repair_find_arrivals(struct repair_column *column, uint32_t at,
                           struct repair_arrivals *arrivals);
 /* The same by old entries and new ones, on any lane, for a switch that arrives itself. */
 void repair_find_flow(struct repair_column *column, uint32_t at, struct repair_arrivals *arrivals);
-/* Inserts all that the hop gives rise to; false, and nothing is inserted, if that closes a cycle.
- */
+/* Inserts all dependencies of a hop; false, and nothing is inserted, if one closes a cycle. */
 bool repair_try_hop(struct repair_column *column, uint32_t at, uint32_t hop,
                     const struct repair_arrivals *arrivals);
 bool repair_try_hop_late(struct repair_column *column, uint32_t at, uint32_t hop,

@@ -1,5 +1,5 @@
-/* What a hop gives rise to: which traffic comes to a switch, on which lanes, and what it waits for
- * when it leaves by the hop and goes on to the destination. */
+/* The dependencies of a hop: which traffic comes to a switch, on which lanes, and which channels it
+ * waits for when it leaves by the hop and goes on to the destination. */
 #include "routing/repair/repair_column.h"
 
 static uint16_t all_lanes(const struct repair_column *column)
@@ -147,8 +147,8 @@ bool repair_try_hop_late(struct repair_column *column, uint32_t at, uint32_t hop
     return true;
 }
 
-/* Inserts what the old entries give rise to, whether they arrive or not: they carry traffic that is
- * not in the graph. False if that closes a cycle. */
+/* Inserts the dependencies of the old entries, whether they arrive or not: they carry traffic that
+ * is not in the graph. False if one closes a cycle. */
 bool repair_count_traffic(struct repair_column *column)
 {
     const struct network *network = column->network;

@@ -1,7 +1,7 @@
 /* The order of a repair's updates.
  *
  * A block is written once, with all of its new entries, when everything is there that any of them
- * has to wait for. Should blocks wait for each other in a circle, entries go one by one as far as
+ * has to wait for. Should blocks wait for each other in a cycle, entries go one by one as far as
  * they have to wait, and a block may be written more than once. */
 #include "routing/repair/repair.h"
 

@@ -7,7 +7,7 @@
  * hop counts can be stale: engines use distance.c, which has no such flaw. */
 #include "routing/search/flood.h"
 
-struct flood {
+struct multicast_copies {
     const struct network *network;
     const struct updown *updown;
     uint16_t lid;
@@ -17,7 +17,8 @@ struct flood {
     VEC(uint32_t) queue;
 };
 
-static void offer(struct flood *flood, uint32_t at, uint8_t port, uint16_t hops, bool down)
+static void offer(struct multicast_copies *flood, uint32_t at, uint8_t port, uint16_t hops,
+                  bool down)
 {
     struct flood_entry entry = {.at = at, .lid = flood->lid, .port = port, .hops = hops};
     if (flood->place[at] == NETWORK_NONE) {
@@ -34,7 +35,7 @@ static void offer(struct flood *flood, uint32_t at, uint8_t port, uint16_t hops,
     vec_push(&flood->queue, at);
 }
 
-static void flood_neighbours(struct flood *flood, uint32_t at)
+static void flood_neighbours(struct multicast_copies *flood, uint32_t at)
 {
     const struct network *network = flood->network;
     flood->out->steps +=
@@ -56,7 +57,7 @@ void flood_from(const struct network *network, const struct updown *updown, uint
     uint32_t switches = (uint32_t)network->switches.count;
     if (owner == NETWORK_NONE)
         return;
-    struct flood flood = {
+    struct multicast_copies flood = {
         .network = network,
         .updown = updown,
         .lid = lid,

@@ -146,15 +146,15 @@ static uint32_t hops_to_drain(const struct planner *planner)
     uint32_t most = 1;
     for (uint32_t at = 0; at < network->switches.count; at++)
         for (uint32_t lid = 1; lid < planner->stride; lid++) {
-            uint8_t in, port = planner_old(planner, at, lid);
+            uint8_t port = planner_old(planner, at, lid);
             if (planner_phase(planner, at, lid) != PHASE_ACKED ||
                 port == planner_new(planner, at, lid))
                 continue;
-            uint32_t hops = 0, next = planner_next(planner, at, port, &in);
+            uint32_t hops = 0, next = network_next(network, at, port);
             while (next != NETWORK_NONE && hops <= network->switches.count) {
                 bool written = planner_phase(planner, next, lid) >= PHASE_ACKED;
                 port = written ? planner_new(planner, next, lid) : planner_old(planner, next, lid);
-                next = planner_next(planner, next, port, &in);
+                next = network_next(network, next, port);
                 hops++;
             }
             most = hops > most ? hops : most;

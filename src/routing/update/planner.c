@@ -15,19 +15,20 @@ static uint16_t lanes_at(const struct planner *planner, uint32_t at, uint32_t li
                            : carries(planner, at, lid);
 }
 
-/* Packets to the LID that arrive at port `in` may leave by `out`. */
-static bool add(struct planner *planner, uint32_t at, uint8_t in, uint8_t out, uint16_t lanes)
+/* The channel by which packets leave a switch; NETWORK_NONE: to a terminal, or nowhere. */
+static inline uint32_t leaving(struct planner *planner, uint32_t at, uint8_t port)
 {
-    uint8_t unused;
-    if (planner_next(planner, at, out, &unused) == NETWORK_NONE)
-        return true;
-    uint32_t arriving = cdg_arriving(&planner->cdg, at, in);
-    uint32_t leaving = cdg_leaving(&planner->cdg, at, out);
-    if (arriving == NETWORK_NONE || leaving == NETWORK_NONE) /* a cable from a switch to itself */
-        return false;
-    for (unsigned left = lanes; left; left &= left - 1)
-        if (cdg_insert(&planner->cdg, (unsigned)__builtin_ctz(left), arriving, leaving) ==
-            CDG_REFUSED)
+    uint32_t channel = cdg_leaving(&planner->cdg, at, port);
+    if (channel == NETWORK_NONE && network_next(planner->network, at, port) == at)
+        planner->looping = true;
+    return channel;
+}
+
+/* Packets that arrive by `in` may leave by `out`. */
+static inline bool add(struct planner *planner, uint32_t in, uint32_t out, uint16_t lanes)
+{
+    for (unsigned left = out == NETWORK_NONE ? 0 : lanes; left; left &= left - 1)
+        if (cdg_insert(&planner->cdg, (unsigned)__builtin_ctz(left), in, out) == CDG_REFUSED)
             return false;
     return true;
 }
@@ -36,12 +37,14 @@ static bool add(struct planner *planner, uint32_t at, uint8_t in, uint8_t out, u
 static bool add_arrivals(struct planner *planner, uint32_t at, uint32_t lid, uint8_t port)
 {
     const struct network *network = planner->network;
-    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+    uint32_t out = leaving(planner, at, port);
+    for (uint32_t e = network->first_edge[at];
+         out != NETWORK_NONE && e < network->first_edge[at + 1]; e++) {
         const struct network_edge *edge = &network->edges[e];
         enum phase phase = planner_phase(planner, edge->to, lid);
         bool came = (phase != PHASE_NEW && planner_old(planner, edge->to, lid) == edge->to_port) ||
                     (phase != PHASE_OLD && planner_new(planner, edge->to, lid) == edge->to_port);
-        if (came && !add(planner, at, edge->port, port, lanes_at(planner, edge->to, lid)))
+        if (came && !add(planner, planner->cdg.reverse[e], out, lanes_at(planner, edge->to, lid)))
             return false;
     }
     return true;
@@ -66,25 +69,29 @@ static uint16_t raise_lanes(struct planner *planner, uint32_t at, uint32_t lid, 
 static bool add_departures(struct planner *planner, uint32_t at, uint32_t lid, uint8_t port)
 {
     planner->flows.count = 0;
-    vec_push(&planner->flows, ((struct update_flow){at, port, lanes_at(planner, at, lid)}));
+    vec_push(&planner->flows,
+             ((struct update_flow){leaving(planner, at, port), lanes_at(planner, at, lid)}));
     while (planner->flows.count) {
         struct update_flow flow = planner->flows.items[--planner->flows.count];
-        uint8_t in;
-        uint32_t to = planner_next(planner, flow.at, flow.port, &in);
-        if (to == NETWORK_NONE || !flow.lanes)
+        if (flow.channel == NETWORK_NONE || !flow.lanes)
             continue;
+        uint32_t to = planner->network->edges[flow.channel].to;
         enum phase phase = planner_phase(planner, to, lid);
         if (planner->levels && to == at)
             phase = PHASE_SENT; /* a way back to where the update is just being tried */
-        uint8_t old = planner_old(planner, to, lid), new = planner_new(planner, to, lid);
-        if ((phase <= PHASE_SENT && !add(planner, to, in, old, flow.lanes)) ||
-            (phase >= PHASE_SENT && !add(planner, to, in, new, flow.lanes)))
+        uint32_t old = NETWORK_NONE, new = NETWORK_NONE;
+        if (phase <= PHASE_SENT)
+            old = leaving(planner, to, planner_old(planner, to, lid));
+        if (phase >= PHASE_SENT)
+            new = leaving(planner, to, planner_new(planner, to, lid));
+        if (!add(planner, flow.channel, old, flow.lanes) ||
+            !add(planner, flow.channel, new, flow.lanes))
             return false;
         uint16_t fresh = raise_lanes(planner, to, lid, flow.lanes);
-        if (fresh && phase <= PHASE_SENT)
-            vec_push(&planner->flows, ((struct update_flow){to, old, fresh}));
-        if (fresh && phase >= PHASE_SENT)
-            vec_push(&planner->flows, ((struct update_flow){to, new, fresh}));
+        if (fresh) {
+            vec_push(&planner->flows, ((struct update_flow){old, fresh}));
+            vec_push(&planner->flows, ((struct update_flow){new, fresh}));
+        }
     }
     return true;
 }
@@ -92,6 +99,7 @@ static bool add_departures(struct planner *planner, uint32_t at, uint32_t lid, u
 static void undo(struct planner *planner)
 {
     cdg_undo(&planner->cdg);
+    planner->looping = false;
     while (planner->raised.count) {
         struct update_raised raised = planner->raised.items[--planner->raised.count];
         planner->levels[raised.cell] = raised.lanes;
@@ -111,7 +119,7 @@ bool planner_try(struct planner *planner, const struct table_update *update)
         planner->plan->work += edges;
         planner->plan->operations += edges + 1;
         if (!add_arrivals(planner, update->at, lid, port) ||
-            !add_departures(planner, update->at, lid, port)) {
+            !add_departures(planner, update->at, lid, port) || planner->looping) {
             undo(planner);
             return false;
         }
@@ -148,19 +156,19 @@ static bool is_source(const struct network *network, uint32_t from, uint32_t lid
 /* Follows packets from where they are, as far as they bring their lane to where it was not. */
 static void follow(struct planner *planner, uint32_t from, uint32_t lid, uint16_t lane)
 {
-    planner->flows.count = 0;
-    vec_push(&planner->flows, ((struct update_flow){.at = from}));
-    while (planner->flows.count) {
-        uint32_t at = planner->flows.items[--planner->flows.count].at;
+    planner->stack.count = 0;
+    vec_push(&planner->stack, from);
+    while (planner->stack.count) {
+        uint32_t at = planner->stack.items[--planner->stack.count];
         uint16_t *lanes = &planner->levels[(size_t)at * planner->stride + lid];
         if (*lanes & lane)
             continue;
         *lanes |= lane;
-        uint8_t in, ports[2];
+        uint8_t ports[2];
         for (unsigned count = present_ports(planner, at, lid, ports); count-- > 0;) {
-            uint32_t to = planner_next(planner, at, ports[count], &in);
+            uint32_t to = network_next(planner->network, at, ports[count]);
             if (to != NETWORK_NONE)
-                vec_push(&planner->flows, ((struct update_flow){.at = to}));
+                vec_push(&planner->stack, to);
         }
     }
 }
@@ -180,45 +188,41 @@ static void follow_levels(struct planner *planner, const struct routes *routes)
 }
 
 /* As add(), without a look at cycles. */
-static void note(struct planner *planner, uint32_t at, uint8_t in, uint8_t out, uint16_t lanes)
+static inline void note(struct planner *planner, uint32_t in, uint32_t out, uint16_t lanes)
 {
-    uint8_t unused;
-    if (planner_next(planner, at, out, &unused) == NETWORK_NONE)
-        return;
-    uint32_t arriving = cdg_arriving(&planner->cdg, at, in);
-    uint32_t leaving = cdg_leaving(&planner->cdg, at, out);
-    if (arriving == NETWORK_NONE || leaving == NETWORK_NONE)
-        planner->looping |= lanes;
-    else
-        for (unsigned left = lanes; left; left &= left - 1)
-            cdg_note(&planner->cdg, (unsigned)__builtin_ctz(left), arriving, leaving);
+    for (unsigned left = out == NETWORK_NONE ? 0 : lanes; left; left &= left - 1)
+        cdg_note(&planner->cdg, (unsigned)__builtin_ctz(left), in, out);
 }
 
 /* What packets that leave `at` by a port wait for at the next switch. */
 static void put_next(struct planner *planner, uint32_t at, uint32_t lid, uint8_t port,
                      uint16_t lanes)
 {
-    uint8_t in, ports[2];
-    uint32_t to = planner_next(planner, at, port, &in);
-    if (to == NETWORK_NONE)
+    uint8_t ports[2];
+    uint32_t in = leaving(planner, at, port);
+    if (in == NETWORK_NONE)
         return;
+    uint32_t to = planner->network->edges[in].to;
     for (unsigned count = present_ports(planner, to, lid, ports); count-- > 0;)
-        note(planner, to, in, ports[count], lanes);
+        note(planner, in, leaving(planner, to, ports[count]), lanes);
+}
+
+/* The port by which a switch sends while nothing is being written. */
+static inline uint8_t settled_port(const struct planner *planner, uint32_t at, uint32_t lid)
+{
+    return planner_phase(planner, at, lid) == PHASE_NEW ? planner_new(planner, at, lid)
+                                                        : planner_old(planner, at, lid);
 }
 
 /* The same as below for one graph, while nothing is being written. */
 static void put_one_table(struct planner *planner, uint32_t at)
 {
     for (uint32_t lid = 0; lid < planner->stride; lid++) {
-        uint8_t in;
-        uint8_t port = planner_phase(planner, at, lid) == PHASE_NEW ? planner_new(planner, at, lid)
-                                                                    : planner_old(planner, at, lid);
-        uint32_t to = planner_next(planner, at, port, &in);
-        if (to == NETWORK_NONE || !carries(planner, at, lid))
+        uint32_t in = leaving(planner, at, settled_port(planner, at, lid));
+        if (in == NETWORK_NONE || !carries(planner, at, lid))
             continue;
-        port = planner_phase(planner, to, lid) == PHASE_NEW ? planner_new(planner, to, lid)
-                                                            : planner_old(planner, to, lid);
-        note(planner, to, in, port, 1);
+        uint32_t to = planner->network->edges[in].to;
+        note(planner, in, leaving(planner, to, settled_port(planner, to, lid)), 1);
     }
 }
 
@@ -239,7 +243,7 @@ static void put_tables(struct planner *planner)
 
 static uint16_t cyclic_lanes(struct planner *planner)
 {
-    uint16_t lanes = planner->looping;
+    uint16_t lanes = planner->looping ? planner->every_lane : 0;
     for (unsigned lane = 0; lane < planner->lanes; lane++)
         if (!cdg_sort(&planner->cdg, lane))
             lanes |= (uint16_t)(1u << lane);
@@ -252,7 +256,7 @@ bool planner_forget(struct planner *planner)
     for (size_t i = 0; i < cells; i++)
         if (planner->phase[i] == PHASE_ACKED)
             planner->phase[i] = PHASE_NEW;
-    planner->looping = 0;
+    planner->looping = false;
     for (unsigned lane = 0; lane < planner->lanes; lane++)
         cdg_clear(&planner->cdg, lane);
     if (planner->levels)
@@ -321,8 +325,7 @@ static uint64_t *find_carriers(const struct planner *planner, uint32_t lid, uint
         uint8_t ports[2] = {planner_old(planner, queue[head], lid),
                             planner_new(planner, queue[head], lid)};
         for (int i = 0; i < 2; i++) {
-            uint8_t in;
-            uint32_t to = planner_next(planner, queue[head], ports[i], &in);
+            uint32_t to = network_next(network, queue[head], ports[i]);
             if (to == NETWORK_NONE || bitset_has(bits, to))
                 continue;
             bitset_add(bits, to);
@@ -391,5 +394,6 @@ void planner_release(struct planner *planner)
     vec_release(&planner->left);
     vec_release(&planner->raised);
     vec_release(&planner->flows);
+    vec_release(&planner->stack);
     cdg_release(&planner->cdg);
 }

@@ -26,10 +26,9 @@ enum phase {
     PHASE_NEW,   /* before the last drain */
 };
 
-/* Packets to a LID that leave a switch by a port, on some lanes. */
+/* Packets to a LID that leave a switch by a channel, on some lanes. */
 struct update_flow {
-    uint32_t at;
-    uint8_t port;
+    uint32_t channel; /* or NETWORK_NONE: to no switch */
     uint16_t lanes;
 };
 /* What was there before an update was tried. */
@@ -43,7 +42,7 @@ struct planner {
     const struct routes *before, *after;
     struct update_plan *plan;
     struct cdg cdg;      /* a layer for each lane */
-    uint16_t looping;    /* lanes with tables that lead from a switch to itself */
+    bool looping;        /* an entry leads over a cable from a switch to itself */
     unsigned lanes;      /* layers */
     uint16_t every_lane; /* bits of all lanes that old packets are on */
     uint32_t stride;
@@ -54,6 +53,7 @@ struct planner {
                          since the last drain */
     VEC(struct update_raised) raised; /* by the update that is being tried */
     VEC(struct update_flow) flows;    /* scratch */
+    VEC(uint32_t) stack;              /* scratch: switches */
     VEC(struct table_update) left;
     uint32_t *pending;   /* by switch: updates that are left or not yet acknowledged */
     bool forgetful;      /* nothing was written since the last drain */
@@ -73,16 +73,6 @@ static inline uint8_t planner_new(const struct planner *planner, uint32_t at, ui
 static inline enum phase planner_phase(const struct planner *planner, uint32_t at, uint32_t lid)
 {
     return planner->phase[(size_t)at * planner->stride + lid];
-}
-
-/* The switch that a port leads to, or NETWORK_NONE: nothing waits there. */
-static inline uint32_t planner_next(const struct planner *planner, uint32_t at, uint8_t port,
-                                    uint8_t *in)
-{
-    const struct network_port *link = network_link_at(planner->network, at, port);
-    if (link)
-        *in = link->peer_port;
-    return link ? link->peer & ~NETWORK_SWITCH : NETWORK_NONE;
 }
 
 /* The lane of packets that a switch's terminals, or it itself, send to the LID. */

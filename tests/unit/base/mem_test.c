@@ -54,6 +54,21 @@ static void reserving_less_than_there_is_changes_nothing(void **state)
     vec_release(&numbers);
 }
 
+static void an_item_is_made_with_all_before_it(void **state)
+{
+    VEC(uint32_t) numbers = {0};
+    (void)state;
+    *vec_at(&numbers, 3) = 7;
+    assert_int_equal(numbers.count, 4);
+    assert_int_equal(*vec_at(&numbers, 2), 0);
+    assert_int_equal(*vec_at(&numbers, 3), 7);
+    vec_push(&numbers, 9);
+    assert_int_equal(*vec_at(&numbers, 100), 0);
+    assert_int_equal(numbers.items[4], 9);
+    assert_int_equal(numbers.count, 101);
+    vec_release(&numbers);
+}
+
 static void what_is_through_is_forgotten_while_more_comes(void **state)
 {
     (void)state;
@@ -64,11 +79,11 @@ static void what_is_through_is_forgotten_while_more_comes(void **state)
             vec_push(&line, next++);
         for (unsigned i = 0; i < 3 && line.count - taken > 10; i++) {
             assert_int_equal(line.items[taken], expected++);
-            taken = vec_forget(&line, taken + 1);
+            taken = vec_drop_taken(&line, taken + 1);
         }
     }
     assert_true(line.capacity < 10000);
-    assert_int_equal(vec_forget(&line, line.count), 0);
+    assert_int_equal(vec_drop_taken(&line, line.count), 0);
     assert_int_equal(line.count, 0);
     vec_release(&line);
 }
@@ -187,6 +202,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_vector_keeps_what_was_pushed),
+        cmocka_unit_test(an_item_is_made_with_all_before_it),
         cmocka_unit_test(pushing_grows_in_few_steps),
         cmocka_unit_test(reserving_less_than_there_is_changes_nothing),
         cmocka_unit_test(what_is_through_is_forgotten_while_more_comes),

@@ -44,7 +44,7 @@ help_names() { # COMMAND WORD ...
 }
 pages() { basename -a "$man"/weft-*.[1-9] | sed 's/\(.*\)\.\(.\)/\1 (\2)/'; }
 keys_of_managers() { # in scenarios
-    sed -n '/^static const char \*const keys/,/^}/s/^ *"\(.*\)",/\1/p' "$man/../../src/experiment/manager.c"
+    sed -n '/^static const char \*const keys/,/^}/s/^ *"\(.*\)",/\1/p' "$man/../../src/experiment/run/manager.c"
 }
 
 [ "$(commands | wc -l)" -ge 10 ] && [ "$(engines | wc -l)" -ge 14 ] || { echo 'not ok - lists' && exit 1; }
@@ -69,6 +69,7 @@ claim 'weft(1) has every command' names_all "${words[@]}" < <(part weft.1 '.SH C
 mapfile -t words < <(pages)
 claim 'weft(1) refers to every page' names_all "${words[@]}" < <(part weft.1 '.SH SEE ALSO' .SH)
 mapfile -t words < <(keys_of_managers | grep -vx paper | sed 's/.*/.BR & /') # paper is not in a list
+[ "${#words[@]}" -ge 20 ] || { echo 'not ok - keys of managers' && exit 1; }
 claim 'weft-scenario(5) has every key of managers' names_all "${words[@]}" < <(part weft-scenario.5 '.BI sm ' .SH)
 claim 'weft ctl --help has every word about machines' help_names ctl \
     'vm create' 'vm migrate' 'vm destroy' 'vm list' 'vm show' 'vm ticket'

@@ -498,11 +498,11 @@ static void tiny_delays_agree_with_a_plain_list(void **state)
     check_against_list(tiny_delay);
 }
 
-/* Lanes beside a list that knows the rule: by time, then those in no lane, then lane by lane, each
- * in the order of posting. What comes before the last one of its lane counts as in none. */
+/* FIFOs beside a list that knows the rule: by time, then those in no fifo, then fifo by fifo, each
+ * in the order of posting. What comes before the last one of its fifo counts as in none. */
 struct posted {
     uint64_t time;
-    uint32_t rank, number; /* rank: 0, or one more than its lane */
+    uint32_t rank, number; /* rank: 0, or one more than its fifo */
 };
 
 static size_t first_posted(const struct posted *list, size_t count)
@@ -518,7 +518,7 @@ static size_t first_posted(const struct posted *list, size_t count)
     return first;
 }
 
-static uint64_t last_of_lane(const struct posted *list, size_t count, uint32_t rank)
+static uint64_t last_of_fifo(const struct posted *list, size_t count, uint32_t rank)
 {
     uint64_t last = 0;
     for (size_t i = 0; i < count; i++)
@@ -527,7 +527,7 @@ static uint64_t last_of_lane(const struct posted *list, size_t count, uint32_t r
     return last;
 }
 
-static void lanes_agree_with_a_plain_list(void **state)
+static void fifos_agree_with_a_plain_list(void **state)
 {
     (void)state;
     VEC(struct posted) list = {0};
@@ -535,15 +535,15 @@ static void lanes_agree_with_a_plain_list(void **state)
     struct rng rng;
     rng_seed(&rng, 5, 0);
     for (uint32_t number = 0; number < 20000; number++) {
-        uint32_t rank = (uint32_t)rng_below(&rng, DES_LANES + 1);
+        uint32_t rank = (uint32_t)rng_below(&rng, DES_FIFOS + 1);
         uint64_t delay = rank * 3 + (rng_below(&rng, 8) ? 0 : rng_below(&rng, 20));
         uint64_t time = des_now(des) + delay;
         struct event event = {number, 0, 0};
         if (rank)
-            des_post_lane(des, rank - 1, time, event);
+            des_post_fifo(des, rank - 1, time, event);
         else
             des_post(des, time, event);
-        if (rank && time < last_of_lane(list.items, list.count, rank))
+        if (rank && time < last_of_fifo(list.items, list.count, rank))
             rank = 0;
         vec_push(&list, ((struct posted){time, rank, number}));
         while (list.count > rng_below(&rng, 60)) {
@@ -583,7 +583,7 @@ int main(void)
         cmocka_unit_test(near_and_far_delays_agree_with_a_plain_list),
         cmocka_unit_test(delays_of_a_common_clock_agree_with_a_plain_list),
         cmocka_unit_test(tiny_delays_agree_with_a_plain_list),
-        cmocka_unit_test(lanes_agree_with_a_plain_list),
+        cmocka_unit_test(fifos_agree_with_a_plain_list),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -283,7 +283,7 @@ static void nothing_is_made_from_the_stop_on(void **state)
             made++;
         }
         assert_in_range(made, 800, 1200);
-        assert_int_equal(packet.receiver, TRAFFIC_NOBODY);
+        assert_int_equal(packet.receiver, TRAFFIC_NONE);
         assert_true(traffic_draw(&traffic, &source).time == TIME_NEVER);
         traffic_release(&traffic);
     }

@@ -70,7 +70,7 @@ static void a_consumer_can_answer_a_directed_question(void **state)
     world_end(&star.world);
 }
 
-static void questions_to_nobody_are_answered_unsupported(void **state)
+static void requests_without_a_consumer_are_answered_unsupported(void **state)
 {
     (void)state;
     static const struct {
@@ -103,7 +103,7 @@ static void questions_to_nobody_are_answered_unsupported(void **state)
     world_end(&star.world);
 }
 
-static void what_is_no_get_or_set_vanishes_where_nobody_is(void **state)
+static void other_methods_without_a_consumer_are_dropped(void **state)
 {
     (void)state;
     struct star star;
@@ -316,7 +316,7 @@ static void a_switch_enforces_partitions_where_it_is_told_to(void **state)
     }
 }
 
-static void a_switchs_own_packets_are_enforced_on_the_way_out(void **state)
+static void a_switchs_own_packets_pass_outbound_enforcement(void **state)
 {
     (void)state;
     struct star star;
@@ -428,8 +428,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sm_info_goes_to_whoever_is_attached),
         cmocka_unit_test(a_consumer_can_answer_a_directed_question),
-        cmocka_unit_test(questions_to_nobody_are_answered_unsupported),
-        cmocka_unit_test(what_is_no_get_or_set_vanishes_where_nobody_is),
+        cmocka_unit_test(requests_without_a_consumer_are_answered_unsupported),
+        cmocka_unit_test(other_methods_without_a_consumer_are_dropped),
         cmocka_unit_test(mads_at_the_wrong_queue_pair_or_lid_go_nowhere),
         cmocka_unit_test(path_bits_choose_among_the_ports_own_lids_only),
         cmocka_unit_test(a_manager_shows_in_the_capability_mask_and_in_trap_144),
@@ -437,7 +437,7 @@ int main(void)
         cmocka_unit_test(a_wrong_p_key_is_dropped_at_the_end_with_trap_257),
         cmocka_unit_test(a_wrong_q_key_is_dropped_with_trap_258),
         cmocka_unit_test(a_switch_enforces_partitions_where_it_is_told_to),
-        cmocka_unit_test(a_switchs_own_packets_are_enforced_on_the_way_out),
+        cmocka_unit_test(a_switchs_own_packets_pass_outbound_enforcement),
         cmocka_unit_test(a_level_that_maps_to_lane_15_is_discarded),
         cmocka_unit_test(levels_beyond_15_do_no_harm),
         cmocka_unit_test(a_port_can_be_asked_without_the_wire),

@@ -1,11 +1,11 @@
-/* Who gets how much of a link: arbitration tables between lanes, crossbars between inputs, senders
+/* Who gets how much of a link: arbitration tables between VLs, crossbars between inputs, senders
  * at one port. Shares are measured where several want all of it. */
 #include "data_fixture.h"
 
 #include <stdio.h>
 
 /* Four senders at ports 1 … 4 of a switch, each with a service level of its own (0 … 3, which are
- * the lanes), one receiver at port 5. */
+ * the VLs), one receiver at port 5. */
 enum { SENDERS = 4, OUTPUT = 5 };
 
 static void begin_funnel(struct net *net)
@@ -64,7 +64,7 @@ static void the_low_table_shares_by_weight(void **state)
     net_end(&net);
 }
 
-static void new_ports_serve_their_lanes_in_turn(void **state)
+static void new_ports_serve_their_vls_round_robin(void **state)
 {
     struct net net;
     (void)state;
@@ -98,7 +98,7 @@ static void the_last_packet_may_overdraw_its_weight(void **state)
     net_end(&net);
 }
 
-static void several_entries_of_a_lane_add_up(void **state)
+static void several_entries_of_a_vl_add_up(void **state)
 {
     struct net net;
     (void)state;
@@ -109,7 +109,7 @@ static void several_entries_of_a_lane_add_up(void **state)
     net_end(&net);
 }
 
-static void a_lane_in_no_table_starves(void **state)
+static void a_vl_in_no_table_never_sends(void **state)
 {
     struct net net;
     (void)state;
@@ -312,8 +312,8 @@ static void begin_crossbar(struct net *net, unsigned hosts)
     net_bring_up(net);
 }
 
-/* Two lanes of one output, from two inputs that never pause. */
-static void lanes_to_one_output_take_turns_on_the_crossbar(void **state)
+/* Two VLs of one output, from two inputs that never pause. */
+static void vls_to_one_output_share_the_crossbar_round_robin(void **state)
 {
     struct net net;
     (void)state;
@@ -328,8 +328,8 @@ static void lanes_to_one_output_take_turns_on_the_crossbar(void **state)
     net_end(&net);
 }
 
-/* Two lanes of one input, to outputs that nobody else wants. */
-static void lanes_of_one_input_take_turns_on_the_crossbar(void **state)
+/* Two VLs of one input, to outputs that nobody else wants. */
+static void vls_of_one_input_share_the_crossbar_round_robin(void **state)
 {
     struct net net;
     (void)state;
@@ -344,7 +344,7 @@ static void lanes_of_one_input_take_turns_on_the_crossbar(void **state)
     net_end(&net);
 }
 
-/* Input 1 sends to output 3 on lane 0 and to output 4 on lane 1; input 2 sends to output 4 only.
+/* Input 1 sends to output 3 on VL 0 and to output 4 on VL 1; input 2 sends to output 4 only.
  * Lane 1 of input 1 needs a moment in which both its input and its output are free; the crossbar is
  * slower than the links, so that neither ever pauses by itself. */
 static void start_tangle(struct net *net, unsigned phase)
@@ -368,7 +368,7 @@ static void begin_tangle(struct net *net, unsigned hosts)
     net_bring_up(net);
 }
 
-static void nobody_starves_between_a_busy_input_and_a_busy_output(void **state)
+static void no_vl_starves_between_a_busy_input_and_a_busy_output(void **state)
 {
     (void)state;
     for (unsigned phase = 0; phase < 8; phase++) {
@@ -387,9 +387,9 @@ static void nobody_starves_between_a_busy_input_and_a_busy_output(void **state)
     }
 }
 
-/* The same with a third input that sends to output 4 on lane 0. When lane 1 of that output is
+/* The same with a third input that sends to output 4 on VL 0. When VL 1 of that output is
  * stopped, or the output closed, nobody may wait there any longer for a turn that does not come. */
-static void an_output_waits_for_nobody_who_cannot_come(void **state)
+static void an_output_is_not_reserved_for_a_blocked_input(void **state)
 {
     struct net net;
     (void)state;
@@ -419,11 +419,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_low_table_shares_by_weight),
-        cmocka_unit_test(new_ports_serve_their_lanes_in_turn),
+        cmocka_unit_test(new_ports_serve_their_vls_round_robin),
         cmocka_unit_test(weights_count_bytes_not_packets),
         cmocka_unit_test(the_last_packet_may_overdraw_its_weight),
-        cmocka_unit_test(several_entries_of_a_lane_add_up),
-        cmocka_unit_test(a_lane_in_no_table_starves),
+        cmocka_unit_test(several_entries_of_a_vl_add_up),
+        cmocka_unit_test(a_vl_in_no_table_never_sends),
         cmocka_unit_test(a_limit_of_0_lets_low_priority_go_after_each_packet),
         cmocka_unit_test(a_limit_of_10_lets_40_kib_go_first),
         cmocka_unit_test(a_limit_of_255_is_none),
@@ -433,10 +433,10 @@ int main(void)
         cmocka_unit_test(slow_inputs_together_fill_a_fast_output),
         cmocka_unit_test(a_slow_input_does_not_hold_up_a_fast_one),
         cmocka_unit_test(several_traffics_share_a_port_evenly),
-        cmocka_unit_test(lanes_to_one_output_take_turns_on_the_crossbar),
-        cmocka_unit_test(lanes_of_one_input_take_turns_on_the_crossbar),
-        cmocka_unit_test(nobody_starves_between_a_busy_input_and_a_busy_output),
-        cmocka_unit_test(an_output_waits_for_nobody_who_cannot_come),
+        cmocka_unit_test(vls_to_one_output_share_the_crossbar_round_robin),
+        cmocka_unit_test(vls_of_one_input_share_the_crossbar_round_robin),
+        cmocka_unit_test(no_vl_starves_between_a_busy_input_and_a_busy_output),
+        cmocka_unit_test(an_output_is_not_reserved_for_a_blocked_input),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

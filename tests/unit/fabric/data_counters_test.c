@@ -107,7 +107,7 @@ static void tools_see_them_by_mad(void **state)
     net_end(&net);
 }
 
-/* The output is told to stop: its lane has a packet and no credits. */
+/* The output is told to stop: its VL has a packet and no credits. */
 static void time_without_credits_is_time_waited(void **state)
 {
     struct net net;

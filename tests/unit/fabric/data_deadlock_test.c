@@ -6,7 +6,7 @@
 
 enum { RING = 6 };
 
-/* Everybody sends to the adapter two switches ahead, one lane, buffers of three packets; with
+/* Everybody sends to the adapter two switches ahead, one VL, buffers of three packets; with
  * minimal routes every switch passes on what every other waits with. */
 static void begin_ring(struct net *net, bool up_down)
 {
@@ -31,7 +31,7 @@ static void start_shift(struct net *net)
     net_start(net, &traffic);
 }
 
-/* "S1 port 1 lane 0 -> S2 port 2": a channel of the network, and where the next line must begin. */
+/* "S1 port 1 VL 0 -> S2 port 2": a channel of the network, and where the next line must begin. */
 static void expect_circle(const struct net *net, const char *cycle)
 {
     unsigned lines = 0, first = 0, before = 0, from, port, lane, to, back;
@@ -54,7 +54,7 @@ static void expect_circle(const struct net *net, const char *cycle)
     assert_int_equal(lines, RING);
 }
 
-static void a_ring_with_minimal_routes_deadlocks_and_says_so_once(void **state)
+static void a_ring_with_minimal_routes_deadlocks_and_reports_it_once(void **state)
 {
     struct net net;
     struct text cycle = {0};
@@ -78,7 +78,7 @@ static void a_ring_with_minimal_routes_deadlocks_and_says_so_once(void **state)
     net_end(&net);
 }
 
-static void nobody_looks_for_deadlocks_unless_asked(void **state)
+static void deadlock_checks_run_only_if_enabled(void **state)
 {
     struct net net;
     (void)state;
@@ -108,7 +108,7 @@ static void the_same_ring_with_up_down_routes_does_not(void **state)
     net_end(&net);
 }
 
-/* Many packets wait for each other without any circle: a hot spot. */
+/* Many packets wait for each other without any cycle: a hot spot. */
 static void congestion_is_no_deadlock(void **state)
 {
     struct net net;
@@ -166,7 +166,7 @@ static void set_life_time(struct net *net, unsigned value)
 }
 
 /* A manager that finds a deadlock can set the limit then. */
-static void a_limit_set_later_breaks_the_deadlock_that_is_there(void **state)
+static void a_lifetime_limit_set_later_breaks_a_deadlock(void **state)
 {
     (void)state;
     for (unsigned kind = 0; kind < 2; kind++) {
@@ -187,7 +187,7 @@ static void a_limit_set_later_breaks_the_deadlock_that_is_there(void **state)
 }
 
 /* New tables do not help what stands still; a switch that dies does. */
-static void a_dead_switch_takes_the_circle_with_it(void **state)
+static void a_failed_switch_ends_its_deadlock(void **state)
 {
     struct net net;
     (void)state;
@@ -210,13 +210,13 @@ static void a_dead_switch_takes_the_circle_with_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_ring_with_minimal_routes_deadlocks_and_says_so_once),
-        cmocka_unit_test(nobody_looks_for_deadlocks_unless_asked),
+        cmocka_unit_test(a_ring_with_minimal_routes_deadlocks_and_reports_it_once),
+        cmocka_unit_test(deadlock_checks_run_only_if_enabled),
         cmocka_unit_test(the_same_ring_with_up_down_routes_does_not),
         cmocka_unit_test(congestion_is_no_deadlock),
         cmocka_unit_test(lifetimes_break_deadlocks),
-        cmocka_unit_test(a_limit_set_later_breaks_the_deadlock_that_is_there),
-        cmocka_unit_test(a_dead_switch_takes_the_circle_with_it),
+        cmocka_unit_test(a_lifetime_limit_set_later_breaks_a_deadlock),
+        cmocka_unit_test(a_failed_switch_ends_its_deadlock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,13 +136,13 @@ static void note_deadlock(void *context, uint64_t now, const char *cycle)
     snprintf(net->cycle, sizeof net->cycle, "%s", cycle);
 }
 
-static void note_gate(void *context, uint64_t now, uint32_t port, bool open)
+static void note_port_changed(void *context, uint64_t now, uint32_t port, bool open)
 {
     struct net *net = context;
     (void)now;
     assert_int_equal(fabric_port_passes_data(net->fabric, port), open);
-    net->gates_opened += open;
-    net->gates_closed += !open;
+    net->ports_opened += open;
+    net->ports_closed += !open;
 }
 
 static struct data_path find_path(void *context, uint32_t source, uint32_t destination)
@@ -195,7 +195,7 @@ void net_begin(struct net *net, uint64_t seed)
                                                              .delivered = note_delivered,
                                                              .lost = note_lost,
                                                              .deadlock = note_deadlock,
-                                                             .gate = note_gate});
+                                                             .port_changed = note_port_changed});
     fabric_set_paths(net->fabric, &(struct data_paths){net, find_path});
 }
 

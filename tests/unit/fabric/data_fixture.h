@@ -1,6 +1,6 @@
 /* A world for data packets: a fabric without a manager, programmed by SMPs that each node sends to
  * itself, and an observer that writes down what became of every packet. Every stretch of time that
- * is run ends with the check of the books. */
+ * is run ends with the check of the conservation check. */
 #ifndef WEFT_TESTS_FABRIC_DATA_FIXTURE_H
 #define WEFT_TESTS_FABRIC_DATA_FIXTURE_H
 
@@ -31,7 +31,7 @@ struct net_usage {
 
 struct net {
     struct topology topology;
-    struct fabric_options options; /* preset "paper", two lanes */
+    struct fabric_options options; /* preset "paper", two VLs */
     struct fabric *fabric;
     uint16_t *lids;         /* by port; 0: has none */
     uint8_t **tables;       /* by node, then LID; NULL for adapters */
@@ -47,7 +47,7 @@ struct net {
     uint64_t traffic_packets[16];
     uint64_t lost[LOSS_CAUSES];
     uint32_t lost_at; /* the port of the last loss */
-    unsigned deadlocks, gates_opened, gates_closed;
+    unsigned deadlocks, ports_opened, ports_closed;
     char cycle[4096]; /* the last deadlock's */
 };
 
@@ -118,7 +118,7 @@ void net_stop_all(struct net *net);
 void net_run(struct net *net, uint64_t ps);
 void net_run_until(struct net *net, uint64_t time);
 uint64_t net_now(const struct net *net);
-void net_check(struct net *net); /* the books; fails the test with what is wrong */
+void net_check(struct net *net); /* the conservation check; fails the test with what is wrong */
 struct data_totals net_totals(struct net *net);
 uint64_t net_lost(struct net *net); /* of all causes */
 void net_forget(struct net *net);   /* what was observed so far */

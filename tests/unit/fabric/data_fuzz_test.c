@@ -1,5 +1,6 @@
 /* Thousands of random faults and settings under random traffic on random networks. The books are
- * checked after each; at the end everything is mended, drains, and runs as if nothing had been. */
+ * checked after each; at the end everything is repaired, drains, and runs as if nothing had been.
+ */
 #include "data_fixture.h"
 
 #include "base/rng.h"
@@ -290,7 +291,7 @@ static void run_one(uint64_t seed, struct data_totals *sum)
 static void expect_variety(const struct data_totals *sum)
 {
     static const enum loss causes[] = {LOSS_INACTIVE_PORT, LOSS_DEAD_LINK, LOSS_DEAD_NODE,
-                                       LOSS_NO_ROUTE,      LOSS_NO_LANE,   LOSS_LIFETIME,
+                                       LOSS_NO_ROUTE,      LOSS_NO_VL,     LOSS_LIFETIME,
                                        LOSS_HEAD_OF_QUEUE, LOSS_BIT_ERROR};
     for (unsigned i = 0; i < sizeof causes / sizeof causes[0]; i++)
         if (!sum->lost[causes[i]])

@@ -94,12 +94,12 @@ static void closing_a_port_loses_what_waits_there(void **state)
     for (unsigned sender = 1; sender <= 2; sender++)
         net_flow(&net, net_port(&net, sender, 1), net_port(&net, 3, 1), 256, 0);
     net_run(&net, TIME_MS);
-    uint64_t waiting = fabric_lane(net.fabric, net_port(&net, 0, 3), 0).output_bytes / 320;
+    uint64_t waiting = fabric_vl(net.fabric, net_port(&net, 0, 3), 0).output_bytes / 320;
     assert_true(waiting > 0);
     net_set_port(&net, 0, 3, PORT_INFO_PORT_STATE, PORT_STATE_INIT);
     net_check(&net);
     assert_true(net.lost[LOSS_INACTIVE_PORT] >= waiting);
-    assert_true(fabric_lane(net.fabric, net_port(&net, 0, 3), 0).output_bytes <= 320);
+    assert_true(fabric_vl(net.fabric, net_port(&net, 0, 3), 0).output_bytes <= 320);
     /* The senders' links go on at full rate, all of it lost in the switch. */
     net_forget(&net);
     net_run(&net, TIME_MS);
@@ -140,7 +140,7 @@ static void a_saturated_sender_survives_its_own_closed_port(void **state)
 
 /* ---- links and nodes ---- */
 
-static void a_dead_link_loses_what_is_queued_and_what_flies(void **state)
+static void a_failed_link_loses_queued_packets_and_packets_in_flight(void **state)
 {
     struct net net;
     (void)state;
@@ -228,7 +228,7 @@ static void nodes_that_come_back_carry_as_much_as_before(void **state)
     net_end(&net);
 }
 
-static void a_dead_switch_loses_what_is_in_it_and_on_its_way(void **state)
+static void a_failed_switch_loses_packets_in_it_and_on_the_way_to_it(void **state)
 {
     struct net net;
     (void)state;
@@ -263,7 +263,7 @@ static void packets_without_a_route_are_lost_in_the_switch(void **state)
     }
     net_route(&net, 0, target, 1);
     net_write_table(&net, 0);
-    expect_loss(&net, LOSS_TURNED_BACK, input);
+    expect_loss(&net, LOSS_OUTPUT_IS_INPUT, input);
     /* To the wrong adapter. */
     net_route(&net, 0, target, 3);
     net_write_table(&net, 0);
@@ -290,29 +290,29 @@ static void a_table_that_ends_before_the_lid_has_no_route(void **state)
     net_end(&net);
 }
 
-static void lanes_that_are_not_there_lose_packets(void **state)
+static void packets_for_missing_vls_are_lost(void **state)
 {
     struct net net;
     (void)state;
     make_star(&net);
     net_map(&net, 0, 1, 2, 0, 15);
-    expect_loss(&net, LOSS_NO_LANE, net_port(&net, 0, 1));
+    expect_loss(&net, LOSS_NO_VL, net_port(&net, 0, 1));
     net_map(&net, 0, 1, 2, 0, 2); /* there are two */
-    expect_loss(&net, LOSS_NO_LANE, net_port(&net, 0, 1));
+    expect_loss(&net, LOSS_NO_VL, net_port(&net, 0, 1));
     net_map(&net, 0, 1, 2, 0, 1);
     expect_delivery(&net);
     net_set_port(&net, 0, 2, PORT_INFO_OPERATIONAL_VLS, 1); /* now there is one */
-    expect_loss(&net, LOSS_NO_LANE, net_port(&net, 0, 1));
+    expect_loss(&net, LOSS_NO_VL, net_port(&net, 0, 1));
     net_map(&net, 0, 1, 2, 0, 0);
     expect_delivery(&net);
     /* At the adapter. */
     net_map(&net, 1, 0, 1, 0, 15);
-    expect_loss(&net, LOSS_NO_LANE, net_port(&net, 1, 1));
+    expect_loss(&net, LOSS_NO_VL, net_port(&net, 1, 1));
     net_end(&net);
 }
 
-/* A manager that takes a lane away from an open port takes what is in it. */
-static void a_lane_that_is_taken_away_leaves_nothing_behind(void **state)
+/* A manager that takes a VL away from an open port takes what is in it. */
+static void a_removed_vl_keeps_no_packets(void **state)
 {
     struct net net;
     (void)state;
@@ -323,14 +323,14 @@ static void a_lane_that_is_taken_away_leaves_nothing_behind(void **state)
     net_run(&net, TIME_MS);
     net_set_port(&net, 0, 2, PORT_INFO_OPERATIONAL_VLS, 1);
     net_check(&net);
-    assert_true(net.lost[LOSS_NO_LANE] > 0);
-    assert_true(fabric_lane(net.fabric, net_port(&net, 0, 2), 1).output_bytes <= 320);
+    assert_true(net.lost[LOSS_NO_VL] > 0);
+    assert_true(fabric_vl(net.fabric, net_port(&net, 0, 2), 1).output_bytes <= 320);
     net_set_port(&net, 1, 1, PORT_INFO_OPERATIONAL_VLS, 1); /* and from an adapter */
     net_run(&net, TIME_MS);
     net_forget(&net);
     uint64_t since = net_now(&net);
     net_run(&net, TIME_MS);
-    /* The other lane of the other sender is as good as ever. */
+    /* The other VL of the other sender is as good as ever. */
     assert_true(net_share(&net, net_port(&net, 1, 1), since) > 0.49);
     net_drain(&net, TIME_MS);
     net_end(&net);
@@ -385,7 +385,7 @@ static void refusing_packets_costs_no_credits(void **state)
 
 /* ---- time limits ---- */
 
-/* The output cannot send: its lane is in no arbitration table. Lifetime 0 is 4.096 us. */
+/* The output cannot send: its VL is in no arbitration table. Lifetime 0 is 4.096 us. */
 static void packets_that_stay_too_long_are_lost(void **state)
 {
     (void)state;
@@ -400,7 +400,7 @@ static void packets_that_stay_too_long_are_lost(void **state)
         net_arbitrate(&net, 0, 2, false, "1:4");
         uint32_t output = net_port(&net, 0, 2);
         expect_loss(&net, kind == 0 ? LOSS_LIFETIME : LOSS_HEAD_OF_QUEUE, output);
-        /* Those behind it wait in the input lane, too, and nothing is stuck. */
+        /* Those behind it wait in the input VL, too, and nothing is stuck. */
         net_flow(&net, net_port(&net, 1, 1), net_port(&net, 2, 1), 256, 0);
         net_run(&net, 10 * TIME_MS);
         assert_int_equal(net_lost(&net), net.lost[LOSS_LIFETIME] + net.lost[LOSS_HEAD_OF_QUEUE]);
@@ -461,7 +461,7 @@ static void bit_errors_lose_packets_but_no_credits(void **state)
     net_drain(&net, 10 * TIME_MS);
     /* Quiet now; the repetition of the limits has put everything right. */
     net_run(&net, TIME_MS);
-    assert_int_equal(fabric_lane(net.fabric, net_port(&net, 0, 1), 0).credit_blocks, 64);
+    assert_int_equal(fabric_vl(net.fabric, net_port(&net, 0, 1), 0).credit_blocks, 64);
     net_end(&net);
 }
 
@@ -499,12 +499,12 @@ static void the_largest_buffers_fill_and_empty_without_overflow(void **state)
     net_init(&net);
     net.options.node.buffer_bytes = 131008;
     begin_star(&net);
-    net_arbitrate(&net, 0, 2, false, "1:4"); /* lane 0 stops at the output */
+    net_arbitrate(&net, 0, 2, false, "1:4"); /* VL 0 stops at the output */
     net_flow(&net, net_port(&net, 1, 1), net_port(&net, 2, 1), 256, 0);
     for (unsigned round = 0; round < 5; round++) {
         net_run(&net, 3 * TIME_MS);
-        assert_true(fabric_lane(net.fabric, net_port(&net, 0, 1), 0).input_bytes > 130000);
-        assert_true(fabric_lane(net.fabric, net_port(&net, 1, 1), 0).credit_blocks < 5);
+        assert_true(fabric_vl(net.fabric, net_port(&net, 0, 1), 0).input_bytes > 130000);
+        assert_true(fabric_vl(net.fabric, net_port(&net, 1, 1), 0).credit_blocks < 5);
         net_arbitrate(&net, 0, 2, false, "0:4 1:4");
         net_forget(&net);
         uint64_t since = net_now(&net);
@@ -542,14 +542,14 @@ static void larger_packets_that_come_later_get_their_credits(void **state)
 }
 
 /* Whoever has its turn in the line and finds that its packet has no path any more puts nothing into
- * the lane, and may have to wait with the next; the others must not wait for that. */
-static void those_who_cannot_send_do_not_stop_the_line(void **state)
+ * the VL, and may have to wait with the next; the others must not wait for that. */
+static void senders_that_cannot_send_do_not_block_the_queue(void **state)
 {
     enum { SENDERS = 6, DUE = 40 };
     struct net net;
     (void)state;
     net_init(&net);
-    net.options.node.buffer_bytes = 512; /* one packet, or none would be the last of its lane */
+    net.options.node.buffer_bytes = 512; /* one packet, or none would be the last of its VL */
     begin_star(&net);
     uint32_t here = net_port(&net, 1, 1), there = net_port(&net, 2, 1);
     for (unsigned i = 0; i < SENDERS; i++) {
@@ -582,14 +582,14 @@ int main(void)
         cmocka_unit_test(an_armed_port_opens_when_data_arrives),
         cmocka_unit_test(closing_a_port_loses_what_waits_there),
         cmocka_unit_test(a_saturated_sender_survives_its_own_closed_port),
-        cmocka_unit_test(a_dead_link_loses_what_is_queued_and_what_flies),
+        cmocka_unit_test(a_failed_link_loses_queued_packets_and_packets_in_flight),
         cmocka_unit_test(links_that_come_back_carry_as_much_as_before),
         cmocka_unit_test(nodes_that_come_back_carry_as_much_as_before),
-        cmocka_unit_test(a_dead_switch_loses_what_is_in_it_and_on_its_way),
+        cmocka_unit_test(a_failed_switch_loses_packets_in_it_and_on_the_way_to_it),
         cmocka_unit_test(packets_without_a_route_are_lost_in_the_switch),
         cmocka_unit_test(a_table_that_ends_before_the_lid_has_no_route),
-        cmocka_unit_test(lanes_that_are_not_there_lose_packets),
-        cmocka_unit_test(a_lane_that_is_taken_away_leaves_nothing_behind),
+        cmocka_unit_test(packets_for_missing_vls_are_lost),
+        cmocka_unit_test(a_removed_vl_keeps_no_packets),
         cmocka_unit_test(foreign_partitions_are_refused_at_the_adapter),
         cmocka_unit_test(foreign_partitions_are_refused_in_the_switch_where_it_enforces_them),
         cmocka_unit_test(refusing_packets_costs_no_credits),
@@ -599,7 +599,7 @@ int main(void)
         cmocka_unit_test(a_link_with_few_errors_keeps_its_rate),
         cmocka_unit_test(the_largest_buffers_fill_and_empty_without_overflow),
         cmocka_unit_test(larger_packets_that_come_later_get_their_credits),
-        cmocka_unit_test(those_who_cannot_send_do_not_stop_the_line),
+        cmocka_unit_test(senders_that_cannot_send_do_not_block_the_queue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

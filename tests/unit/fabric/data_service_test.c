@@ -279,7 +279,7 @@ static void a_closed_output_does_not_cost_the_others_their_copies(void **state)
     (void)state;
     net_init(&net);
     begin_tree(&net);
-    net_arbitrate(&net, 0, 3, false, "1:4"); /* lane 0 stops at adapter 4 */
+    net_arbitrate(&net, 0, 3, false, "1:4"); /* VL 0 stops at adapter 4 */
     net_flow(&net, net_port(&net, 3, 1), net_port(&net, 9, 1), 256, 0);
     net_run(&net, TIME_MS);
     uint64_t before = net.received[net_port(&net, 9, 1)];
@@ -303,7 +303,7 @@ static void lifetimes_end_the_wait_of_copies(void **state)
     net_init(&net);
     net.options.node.agent.life_time = 2; /* 16 us */
     begin_tree(&net);
-    net_arbitrate(&net, 0, 3, false, "1:4"); /* lane 0 stops at adapter 4 */
+    net_arbitrate(&net, 0, 3, false, "1:4"); /* VL 0 stops at adapter 4 */
     net_flow(&net, net_port(&net, 3, 1), net_port(&net, 9, 1), 256, 0);
     net_run(&net, 5 * TIME_MS);
     assert_true(net.received[net_port(&net, 2, 1)] > 200);
@@ -312,7 +312,7 @@ static void lifetimes_end_the_wait_of_copies(void **state)
     net_end(&net);
 }
 
-static void nobody_listens_to_an_unknown_group(void **state)
+static void packets_to_an_unknown_group_are_lost(void **state)
 {
     struct net net;
     (void)state;
@@ -326,7 +326,7 @@ static void nobody_listens_to_an_unknown_group(void **state)
 }
 
 /* Two links between the same switches, both in the group: each packet goes round on both, and
- * leaves copies at every turn. It ends, and the books are right. */
+ * leaves copies at every turn. It ends, and the conservation check are right. */
 static void multicast_tables_that_loop_do_not_fill_the_fabric(void **state)
 {
     struct net net;
@@ -418,7 +418,7 @@ static void an_idle_minute_costs_nothing(void **state)
     net_end(&net);
 }
 
-/* ---- the books ---- */
+/* ---- the conservation check ---- */
 
 static void what_waits_at_senders_is_counted(void **state)
 {
@@ -456,8 +456,8 @@ static void the_check_finds_what_is_wrong(void **state)
     net_run(&net, TIME_MS);
     struct data *data = net.fabric->data;
     struct port *port = &net.fabric->ports[net_port(&net, 1, 1)];
-    struct output_lane *output = &data->outputs[lane_of(net.fabric, net_port(&net, 1, 1), 0)];
-    struct input_lane *input = &data->inputs[lane_of(net.fabric, net_port(&net, 0, 1), 0)];
+    struct output_vl *output = &data->outputs[lane_of(net.fabric, net_port(&net, 1, 1), 0)];
+    struct input_vl *input = &data->inputs[lane_of(net.fabric, net_port(&net, 0, 1), 0)];
 #define EXPECT_FOUND(wrong, right)                                                                 \
     do {                                                                                           \
         wrong;                                                                                     \
@@ -494,7 +494,7 @@ int main(void)
         cmocka_unit_test(copies_share_the_fabric_with_other_packets),
         cmocka_unit_test(a_closed_output_does_not_cost_the_others_their_copies),
         cmocka_unit_test(lifetimes_end_the_wait_of_copies),
-        cmocka_unit_test(nobody_listens_to_an_unknown_group),
+        cmocka_unit_test(packets_to_an_unknown_group_are_lost),
         cmocka_unit_test(multicast_tables_that_loop_do_not_fill_the_fabric),
         cmocka_unit_test(the_same_seed_gives_the_same_trace),
         cmocka_unit_test(an_idle_minute_costs_nothing),

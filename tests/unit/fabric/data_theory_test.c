@@ -105,7 +105,7 @@ static double measure_switch(const struct hol *hol)
 /* The model is not slotted, but packets of one size on links of one rate, crossing as fast as they
  * arrive, keep step by themselves; the output buffers do not help, since nothing comes in faster
  * than it goes out. So the limit is that of the paper, although its assumptions are not ours. */
-static void one_lane_is_held_up_by_its_head_as_karol_found(void **state)
+static void one_vl_has_the_head_of_line_blocking_of_karol(void **state)
 {
     (void)state;
     for (unsigned n = 2; n <= 8; n *= 2) {
@@ -137,9 +137,9 @@ static void the_inside_of_the_switch_sets_the_limit(void **state)
     assert_true(half > limit / 2 - 0.01 && half < limit / 2 + 0.01);
 }
 
-/* Each lane has a queue and a connection of its own: together they have twice the crossbar. Where
- * lanes share the port's connection, a second one only offers a choice. */
-static void a_second_lane_helps_more_where_it_has_its_own_connection(void **state)
+/* Each VL has a queue and a connection of its own: together they have twice the crossbar. Where
+ * VLs share the port's connection, a second one only offers a choice. */
+static void a_second_vl_helps_more_with_a_connection_of_its_own(void **state)
 {
     (void)state;
     double limit = theory_head_of_line_limit(8);
@@ -245,10 +245,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waiting_times_on_a_link_are_those_of_m_d_1),
-        cmocka_unit_test(one_lane_is_held_up_by_its_head_as_karol_found),
+        cmocka_unit_test(one_vl_has_the_head_of_line_blocking_of_karol),
         cmocka_unit_test(deeper_buffers_do_not_lift_the_limit),
         cmocka_unit_test(the_inside_of_the_switch_sets_the_limit),
-        cmocka_unit_test(a_second_lane_helps_more_where_it_has_its_own_connection),
+        cmocka_unit_test(a_second_vl_helps_more_with_a_connection_of_its_own),
         cmocka_unit_test(every_shift_runs_at_link_rate_on_a_two_level_tree),
         cmocka_unit_test(every_shift_runs_at_link_rate_on_a_three_level_tree),
     };

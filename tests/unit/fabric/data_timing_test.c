@@ -200,9 +200,9 @@ static void a_fast_crossbar_cannot_pass_on_what_is_not_there(void **state)
     net.recording = true;
     net_packet(&net, net_port(&net, 0, 1), net_port(&net, 1, 1), 256, 0);
     net_run_until(&net, tail - 1);
-    assert_int_equal(fabric_lane(net.fabric, net_port(&net, 2, 1), 0).input_bytes, 5 * 64);
+    assert_int_equal(fabric_vl(net.fabric, net_port(&net, 2, 1), 0).input_bytes, 5 * 64);
     net_run(&net, 1);
-    assert_int_equal(fabric_lane(net.fabric, net_port(&net, 2, 1), 0).input_bytes, 0);
+    assert_int_equal(fabric_vl(net.fabric, net_port(&net, 2, 1), 0).input_bytes, 0);
     net_run(&net, TIME_MS);
     assert_int_equal(net.deliveries.items[0].time - begin,
                      HEADER * byte_ps + flight_ps + routing_ps + 282 * byte_ps + flight_ps);
@@ -365,7 +365,7 @@ static void one_routing_unit_serves_its_inputs_in_turn(void **state)
     net_end(&net);
 }
 
-static void a_routing_unit_for_each_input_has_to_share_with_nobody(void **state)
+static void a_routing_unit_for_each_input_never_waits_for_others(void **state)
 {
     struct net net;
     (void)state;
@@ -435,7 +435,7 @@ int main(void)
         cmocka_unit_test(a_small_buffer_on_a_long_cable_limits_the_rate),
         cmocka_unit_test(a_place_in_a_buffer_is_free_when_the_last_byte_has_left),
         cmocka_unit_test(one_routing_unit_serves_its_inputs_in_turn),
-        cmocka_unit_test(a_routing_unit_for_each_input_has_to_share_with_nobody),
+        cmocka_unit_test(a_routing_unit_for_each_input_never_waits_for_others),
         cmocka_unit_test(management_packets_are_routed_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,7 +64,7 @@ static void a_cut_link_is_down_at_both_ends_and_told_to_the_manager(void **state
     world_end(world);
 }
 
-static void a_mended_link_comes_back_in_init(void **state)
+static void a_repaired_link_comes_up_in_init(void **state)
 {
     (void)state;
     struct line line;
@@ -86,7 +86,7 @@ static void a_mended_link_comes_back_in_init(void **state)
     world_end(world);
 }
 
-static void cutting_what_is_cut_and_mending_what_is_whole_do_nothing(void **state)
+static void cutting_a_cut_link_or_repairing_an_intact_one_does_nothing(void **state)
 {
     (void)state;
     struct line line;
@@ -209,7 +209,7 @@ static void a_flapping_port_goes_down_and_comes_back(void **state)
 
 /* Nodes */
 
-static void a_dead_node_says_nothing_and_its_neighbours_notice(void **state)
+static void a_failed_node_is_silent_and_its_neighbours_report_it(void **state)
 {
     (void)state;
     struct line line;
@@ -290,7 +290,7 @@ static void a_node_that_dies_with_requests_waiting_starts_afresh(void **state)
     world_end(world);
 }
 
-static void mending_a_link_of_a_dead_node_waits_for_the_node(void **state)
+static void a_repaired_link_of_a_failed_node_waits_for_the_node(void **state)
 {
     (void)state;
     struct line line;
@@ -308,7 +308,7 @@ static void mending_a_link_of_a_dead_node_waits_for_the_node(void **state)
     world_end(world);
 }
 
-static void a_dead_node_sends_nothing(void **state)
+static void a_failed_node_sends_nothing(void **state)
 {
     (void)state;
     struct line line;
@@ -330,7 +330,7 @@ static unsigned answers_of(struct line *line, uint32_t node, unsigned questions)
     return answers;
 }
 
-static void a_lossy_link_loses_its_share_both_ways(void **state)
+static void a_lossy_link_loses_its_share_in_both_directions(void **state)
 {
     (void)state;
     struct line line;
@@ -515,19 +515,19 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cut_link_is_down_at_both_ends_and_told_to_the_manager),
-        cmocka_unit_test(a_mended_link_comes_back_in_init),
-        cmocka_unit_test(cutting_what_is_cut_and_mending_what_is_whole_do_nothing),
+        cmocka_unit_test(a_repaired_link_comes_up_in_init),
+        cmocka_unit_test(cutting_a_cut_link_or_repairing_an_intact_one_does_nothing),
         cmocka_unit_test(a_link_cut_while_it_trains_stays_down),
         cmocka_unit_test(a_packet_in_flight_when_its_link_is_cut_is_lost),
         cmocka_unit_test(trap_128_is_repeated_until_the_manager_represses_it),
         cmocka_unit_test(switches_without_traps_only_keep_the_bit),
         cmocka_unit_test(a_flapping_port_goes_down_and_comes_back),
-        cmocka_unit_test(a_dead_node_says_nothing_and_its_neighbours_notice),
+        cmocka_unit_test(a_failed_node_is_silent_and_its_neighbours_report_it),
         cmocka_unit_test(a_node_comes_back_blank),
         cmocka_unit_test(a_node_that_dies_with_requests_waiting_starts_afresh),
-        cmocka_unit_test(mending_a_link_of_a_dead_node_waits_for_the_node),
-        cmocka_unit_test(a_dead_node_sends_nothing),
-        cmocka_unit_test(a_lossy_link_loses_its_share_both_ways),
+        cmocka_unit_test(a_repaired_link_of_a_failed_node_waits_for_the_node),
+        cmocka_unit_test(a_failed_node_sends_nothing),
+        cmocka_unit_test(a_lossy_link_loses_its_share_in_both_directions),
         cmocka_unit_test(losses_can_be_of_one_attribute_everywhere),
         cmocka_unit_test(only_smps_are_lost),
         cmocka_unit_test(a_seed_decides_what_is_lost_and_nothing_else),

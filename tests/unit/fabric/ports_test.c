@@ -1,4 +1,4 @@
-/* Port states gate packets; managers command links; links train to what both ends can do. */
+/* Port states block packets; managers command links; links train to what both ends can do. */
 #include "fixture.h"
 
 /* manager H - port 1 of switch S - port 2 - target T. */

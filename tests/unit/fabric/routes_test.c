@@ -104,7 +104,7 @@ static void every_lid_of_a_range_reaches_its_port(void **state)
     world_end(world);
 }
 
-static void lids_that_are_nobodys_vanish(void **state)
+static void packets_to_unassigned_lids_are_dropped(void **state)
 {
     (void)state;
     struct chain chain;
@@ -213,7 +213,7 @@ static void a_loop_in_the_tables_ends(void **state)
     assert_int_equal(fabric_next_network_event(world->fabric), TIME_NEVER);
     assert_true(fabric_network_time(world->fabric) - before < TIME_MS);
     set_route(world, s[2], lid, 3);
-    assert_true(lid_answers(world, lid)); /* and a loop that is mended is no loop */
+    assert_true(lid_answers(world, lid)); /* and a loop that is repaired is no loop */
     world_end(world);
 }
 
@@ -317,7 +317,8 @@ static void a_question_to_a_group_is_answered_from_the_members_own_lid(void **st
 static void a_loop_in_multicast_tables_ends_however_much_it_copies(void **state)
 {
     (void)state;
-    /* Eight switches, each linked with every other, all flooding: copies multiply at every hop. */
+    /* Eight switches, each linked with every other, all forwarding to all ports: copies multiply at
+     * every hop. */
     enum { SWITCHES = 8 };
     struct world world;
     world_init(&world);
@@ -451,7 +452,7 @@ int main(void)
         cmocka_unit_test(lid_routed_smps_follow_the_programmed_tables),
         cmocka_unit_test(a_switch_hears_its_own_lid_only_if_its_table_says_so),
         cmocka_unit_test(every_lid_of_a_range_reaches_its_port),
-        cmocka_unit_test(lids_that_are_nobodys_vanish),
+        cmocka_unit_test(packets_to_unassigned_lids_are_dropped),
         cmocka_unit_test(adapters_back_to_back_need_no_switch),
         cmocka_unit_test(random_tables_route_by_entries_and_default_ports),
         cmocka_unit_test(a_loop_in_the_tables_ends),

@@ -1,4 +1,5 @@
-/* Formulas and tables from the books, and a slot-by-slot simulation of head-of-line blocking. */
+/* Formulas and tables from the conservation check, and a slot-by-slot simulation of head-of-line
+ * blocking. */
 #include "theory.h"
 
 #include "base/rng.h"

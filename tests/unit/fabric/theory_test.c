@@ -50,7 +50,7 @@ static void poisson_packets_wait_as_long_as_the_formula_says(void **state)
     mem_free(waits);
 }
 
-static void the_formula_is_that_of_the_books(void **state)
+static void the_formula_matches_the_textbook(void **state)
 {
     (void)state;
     assert_near(theory_md1_wait(0, 100), 0, 0);
@@ -131,7 +131,7 @@ static void nineteen_of_twenty_intervals_hold_the_truth(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_formula_is_that_of_the_books),
+        cmocka_unit_test(the_formula_matches_the_textbook),
         cmocka_unit_test(poisson_packets_wait_as_long_as_the_formula_says),
         cmocka_unit_test(karols_table_is_what_a_slotted_switch_does),
         cmocka_unit_test(who_never_sends_to_itself_has_another_limit),

@@ -236,7 +236,7 @@ static void smps_overtake_data_that_waits(void **state)
     world_end(world);
 }
 
-static void counters_count_what_passed_on_all_lanes(void **state)
+static void counters_cover_all_vls(void **state)
 {
     (void)state;
     struct line line;
@@ -284,7 +284,7 @@ int main(void)
         cmocka_unit_test(a_full_vl15_buffer_drops_silently_and_counts),
         cmocka_unit_test(a_full_agent_drops_silently_and_counts),
         cmocka_unit_test(smps_overtake_data_that_waits),
-        cmocka_unit_test(counters_count_what_passed_on_all_lanes),
+        cmocka_unit_test(counters_cover_all_vls),
         cmocka_unit_test(the_network_stops_at_the_given_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

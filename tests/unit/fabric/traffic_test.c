@@ -129,17 +129,17 @@ static void a_hot_spot_gets_its_share_and_that_of_the_others(void **state)
     traffic_release(&traffic);
 }
 
-/* The receiver of all packets of a sender; TRAFFIC_NOBODY if it sends none. */
+/* The receiver of all packets of a sender; TRAFFIC_NONE if it sends none. */
 static uint32_t only_receiver(const struct traffic *traffic, uint32_t sender)
 {
     unsigned counts[MOST_MEMBERS];
     if (count_receivers(traffic, sender, 10, counts) == 0)
-        return TRAFFIC_NOBODY;
+        return TRAFFIC_NONE;
     for (uint32_t i = 0; i < MOST_MEMBERS; i++)
         if (counts[i] == 10)
             return i;
     fail_msg("sender %u has more than one receiver", sender);
-    return TRAFFIC_NOBODY;
+    return TRAFFIC_NONE;
 }
 
 static void assert_mapping(enum traffic_pattern pattern, uint32_t members, uint32_t shift,
@@ -153,9 +153,9 @@ static void assert_mapping(enum traffic_pattern pattern, uint32_t members, uint3
     traffic_release(&traffic);
 }
 
-#define NONE TRAFFIC_NOBODY
+#define NONE TRAFFIC_NONE
 
-static void bit_patterns_are_those_of_the_books(void **state)
+static void bit_patterns_match_the_textbook(void **state)
 {
     (void)state;
     assert_mapping(PATTERN_BIT_REVERSAL, 8, 0, (uint32_t[]){NONE, 4, NONE, 6, 1, NONE, 3, NONE});
@@ -196,9 +196,9 @@ static void no_two_senders_of_a_mapping_share_a_receiver(void **state)
             traffic.shift = 2;
             for (uint32_t i = 0; i < members; i++) {
                 uint32_t receiver = only_receiver(&traffic, i);
-                if (receiver == TRAFFIC_NOBODY && power_of_two)
+                if (receiver == TRAFFIC_NONE && power_of_two)
                     receiver = i; /* then it can only be a fixed point */
-                if (receiver == TRAFFIC_NOBODY)
+                if (receiver == TRAFFIC_NONE)
                     continue;
                 assert_false(taken[receiver]);
                 taken[receiver] = true;
@@ -214,7 +214,7 @@ static void gather_brings_all_to_one(void **state)
     traffic.hot = 2;
     assert_sensible(&traffic);
     for (uint32_t i = 0; i < 5; i++)
-        assert_int_equal(only_receiver(&traffic, i), i == 2 ? TRAFFIC_NOBODY : 2);
+        assert_int_equal(only_receiver(&traffic, i), i == 2 ? TRAFFIC_NONE : 2);
     traffic_release(&traffic);
 }
 
@@ -367,14 +367,14 @@ static void what_does_not_fit_together_is_refused(void **state)
     (void)state;
     REFUSED(PATTERN_UNIFORM, 0, , "no senders");
     REFUSED(PATTERN_UNIFORM, 3, t.receivers.count = 0, "no receivers");
-    REFUSED(PATTERN_UNIFORM, 1, , "nobody");
+    REFUSED(PATTERN_UNIFORM, 1, , "no sender");
     REFUSED(PATTERN_UNIFORM, 3, t.senders.items[2] = 100, "senders 0 and 2");
     REFUSED(PATTERN_UNIFORM, 3, t.receivers.items[1] = 102, "receivers 1 and 2");
     REFUSED(TRAFFIC_PATTERNS, 3, , "pattern");
     REFUSED(PATTERN_RING, 3, t.receivers.count = 2, "same senders");
     REFUSED(PATTERN_SHUFFLE, 3, t.receivers.items[1] = 7, "same senders");
-    REFUSED(PATTERN_BIT_REVERSAL, 2, , "nobody");
-    REFUSED(PATTERN_SHIFT, 4, t.shift = 8, "nobody");
+    REFUSED(PATTERN_BIT_REVERSAL, 2, , "no sender");
+    REFUSED(PATTERN_SHIFT, 4, t.shift = 8, "no sender");
     REFUSED(PATTERN_GATHER, 4, t.hot = 4, "receiver 4");
     REFUSED(PATTERN_HOT_SPOT, 4, t.hot = 4, "receiver 4");
     REFUSED(PATTERN_HOT_SPOT, 4, t.hot_parts = RNG_CERTAIN + 1, "more than all");
@@ -414,14 +414,14 @@ static void a_trace_made_by_hand_is_checked_too(void **state)
         struct traffic_trace_entry entries[2];
         const char *part;
     } cases[] = {
-        {{{5, 1, 0, 64}, {6, 0, 1, 64}}, "sorted"},
-        {{{5, 1, 0, 64}, {4, 1, 2, 64}}, "sorted"},
-        {{{5, 1, 1, 64}, {6, 1, 2, 64}}, "its own"},
-        {{{5, 1, 3, 64}, {6, 1, 2, 64}}, "1 to 3"},
-        {{{5, 1, 0, 64}, {6, 3, 2, 64}}, "3 to 2"},
-        {{{5, 1, 0, 64}, {6, 2, 1, 0}}, "packet 1"},
-        {{{5, 1, 0, 4097}, {6, 2, 1, 1}}, "packet 0"},
-        {{{5, 1, 0, 1}, {TIME_LONGEST + 1, 2, 1, 1}}, "packet 1"},
+        {{{5, 1, 0, 64, 0}, {6, 0, 1, 64, 0}}, "sorted"},
+        {{{5, 1, 0, 64, 0}, {4, 1, 2, 64, 0}}, "sorted"},
+        {{{5, 1, 1, 64, 0}, {6, 1, 2, 64, 0}}, "its own"},
+        {{{5, 1, 3, 64, 0}, {6, 1, 2, 64, 0}}, "1 to 3"},
+        {{{5, 1, 0, 64, 0}, {6, 3, 2, 64, 0}}, "3 to 2"},
+        {{{5, 1, 0, 64, 0}, {6, 2, 1, 0, 0}}, "packet 1"},
+        {{{5, 1, 0, 4097, 0}, {6, 2, 1, 1, 0}}, "packet 0"},
+        {{{5, 1, 0, 1, 0}, {TIME_LONGEST + 1, 2, 1, 1, 0}}, "packet 1"},
     };
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct traffic traffic = traffic_of(PATTERN_TRACE, 3);
@@ -438,7 +438,7 @@ int main(void)
         cmocka_unit_test(small_bounds_have_no_bias),
         cmocka_unit_test(oneself_is_a_port_and_not_a_number),
         cmocka_unit_test(a_hot_spot_gets_its_share_and_that_of_the_others),
-        cmocka_unit_test(bit_patterns_are_those_of_the_books),
+        cmocka_unit_test(bit_patterns_match_the_textbook),
         cmocka_unit_test(who_has_no_partner_sends_nothing),
         cmocka_unit_test(shifts_and_rings_go_round),
         cmocka_unit_test(no_two_senders_of_a_mapping_share_a_receiver),

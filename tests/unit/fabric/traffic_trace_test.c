@@ -173,7 +173,7 @@ static void bad_traces_are_refused_by_line(void **state)
     char text[1000];
     memset(text, ' ', sizeof text);
     refused_trace(text, sizeof text, 1, "longer");
-    refused_trace("1us 0 1 64\0", 11, 1, "zero byte");
+    refused_trace("1us 0 1 64\0", 11, 0, "NUL bytes");
 }
 
 static void files_that_cannot_be_read_are_refused(void **state)

@@ -13,7 +13,7 @@ static void make_topology(struct cloud *cloud)
     cloud->m = world_adapter(world, 1);
     world_link(world, cloud->s, 3, cloud->m, 1);
     uint32_t next = (uint32_t)world->topology.nodes.count;
-    assert_int_equal(topology_virtualise_first(&world->topology, VFS, 2, NULL), 0);
+    assert_int_equal(topology_virtualise(&world->topology, VFS, 2, NULL), 0);
     for (unsigned i = 0; i < 2; i++) {
         cloud->hosts[i].vswitch = next++;
         for (unsigned v = 1; v <= VFS; v++)

@@ -42,7 +42,7 @@ static void a_function_without_a_lid_has_no_link(void **state)
     cloud_end(&cloud);
 }
 
-static void with_a_lid_it_is_there_at_once_and_nobody_is_told(void **state)
+static void a_function_with_a_lid_is_up_at_once_without_a_trap(void **state)
 {
     (void)state;
     struct cloud cloud;
@@ -330,7 +330,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_function_without_a_lid_has_no_link),
-        cmocka_unit_test(with_a_lid_it_is_there_at_once_and_nobody_is_told),
+        cmocka_unit_test(a_function_with_a_lid_is_up_at_once_without_a_trap),
         cmocka_unit_test(one_smp_by_lid_to_the_hypervisor_is_enough),
         cmocka_unit_test(questions_to_the_shared_lid_reach_the_switch_and_the_rest_the_function),
         cmocka_unit_test(a_manager_can_sit_at_a_physical_function),

@@ -40,7 +40,7 @@ static void make_partitions(struct sa_world *world)
     give_keys(world, "H11", 0x7FFF, 0x0001);
     give_keys(world, "H12", 0x7FFF, 0x0001);
     give_keys(world, "H15", 0x7FFF, 0x8002);
-    sa_look(world->sa, world->now, &world->view);
+    sa_update_view(world->sa, world->now, &world->view);
 }
 
 static unsigned ask_path(struct sa_world *world, const char *asker, const char *from,
@@ -202,7 +202,7 @@ static void partitions_bring_their_groups_along(void **state)
     struct err err = {0};
     const struct groups *groups = sa_groups(world->sa);
     assert_int_equal(partitions_read(&partitions, from_text("rules", rules, &err)), 0);
-    sa_use_partitions(world->sa, &partitions);
+    sa_set_partitions(world->sa, &partitions);
     assert_int_equal(groups->all.count, 0); /* nobody is there yet, nor in the default one's */
     make_partitions(world);
     assert_int_equal(groups->all.count, 2);
@@ -223,7 +223,7 @@ static void partitions_bring_their_groups_along(void **state)
     assert_int_equal(join(world, "H15", broadcast_red), STATUS_SA_BAD_REQUEST);
     assert_int_equal(seen_by(world, "H15", WIRE_ID_MC_MEMBER_RECORD, 0), 0);
     assert_int_equal(seen_by(world, "H4", WIRE_ID_MC_MEMBER_RECORD, 0), 2);
-    sa_use_partitions(world->sa, NULL); /* back to the default partition's */
+    sa_set_partitions(world->sa, NULL); /* back to the default partition's */
     assert_int_equal(groups->all.count, 2);
     assert_false(groups_find(groups, broadcast_red)->permanent);
     assert_null(groups_find(groups, other));
@@ -259,7 +259,7 @@ static void want_keys(struct sa_world *world, const char *host, uint16_t first, 
     uint32_t row = written ? blocks_take(blocks) : BLOCKS_NONE;
     if (row != BLOCKS_NONE)
         blocks_confirm(blocks, row, block);
-    sa_look(world->sa, world->now, &world->view);
+    sa_update_view(world->sa, world->now, &world->view);
 }
 
 static bool is_in(const struct sa_world *world, const uint8_t mgid[16], const char *host)
@@ -281,7 +281,7 @@ static void members_that_lose_the_partition_leave_the_group(void **state)
     assert_true(is_in(world, mgid, "H7"));
     want_keys(world, "H7", 0x7FFF, 0, false); /* it still has the key … */
     give_keys(world, "H15", 0x7FFF, 0x8003);  /* … when all are looked at */
-    sa_look(world->sa, world->now, &world->view);
+    sa_update_view(world->sa, world->now, &world->view);
     assert_true(is_in(world, mgid, "H7"));
     want_keys(world, "H7", 0x7FFF, 0, true);
     assert_false(is_in(world, mgid, "H7"));
@@ -301,12 +301,12 @@ static void members_that_wait_for_their_key_stay(void **state)
     make_partitions(world);
     assert_int_equal(create(world, "H4", mgid, 0x8001), STATUS_OK);
     give_keys(world, "H4", 0xFFFF, 0); /* read, and not planned yet */
-    sa_look(world->sa, world->now, &world->view);
+    sa_update_view(world->sa, world->now, &world->view);
     assert_true(is_in(world, mgid, "H4"));
     want_keys(world, "H4", 0x7FFF, 0x8001, false);
     assert_true(is_in(world, mgid, "H4"));
     give_keys(world, "H4", 0x7FFF, 0);
-    sa_look(world->sa, world->now, &world->view);
+    sa_update_view(world->sa, world->now, &world->view);
     assert_true(is_in(world, mgid, "H4"));
 }
 

@@ -313,7 +313,7 @@ static void a_link_that_goes_does_not_change_paths_in_force(void **state)
     uint32_t index = (uint32_t)(end - world->subnet->ports.items);
     subnet_unlink(world->subnet, index);
     wire_set(end->info, PORT_INFO_LINK_WIDTH_ACTIVE, 0);
-    sa_look(world->sa, world->now, &world->view); /* the same routes */
+    sa_update_view(world->sa, world->now, &world->view); /* the same routes */
     between(world, METHOD_GET, "H4", "H15", 0);
     assert_int_equal(world_ask(world), STATUS_OK);
     assert_int_equal(wire_get(world_record(world, 0), PATH_RECORD_RATE), 3);

@@ -419,7 +419,7 @@ static void a_master_that_steps_down_tells_at_once(void **state)
     struct sa *standby = a_standby(world);
     talk(world, standby);
     join(world, 1, "H13"); /* too soon after the last answer to be told now */
-    sa_look(world->sa, world->now, &none);
+    sa_update_view(world->sa, world->now, &none);
     talk(world, standby);
     assert_true(same_registrations(world->sa, standby));
     sa_free(standby);
@@ -470,15 +470,15 @@ static void a_port_that_was_away_for_too_long_is_asked_when_it_returns(void **st
     world->now += 59 * NS_PER_S;
     sa_expire(world->sa, world->now);
     world_miss_hosts(world, 0);
-    assert_false(sa_next_ask(world->sa, &asked)); /* it was only cut off for a while */
+    assert_false(sa_next_reregistration(world->sa, &asked)); /* it was only cut off for a while */
     world_miss_hosts(world, 1);
     world->now += 61 * NS_PER_S;
     sa_expire(world->sa, world->now);
     assert_int_equal(counts_of(world->sa).subscriptions, 0);
     world_miss_hosts(world, 0);
-    assert_true(sa_next_ask(world->sa, &asked));
+    assert_true(sa_next_reregistration(world->sa, &asked));
     assert_int_equal(asked, guid);
-    assert_false(sa_next_ask(world->sa, &asked));
+    assert_false(sa_next_reregistration(world->sa, &asked));
 }
 
 int main(void)

@@ -20,7 +20,7 @@ static int open_shape(void **state, const struct sa_world_shape *shape, const ch
     policy.on = true;
     world_open(world, shape);
     world->view.qos = &policy;
-    qos_lay_out(&policy, 16, &world->view.layout, &refusal); /* the engine uses eight */
+    qos_make_layout(&policy, 16, &world->view.layout, &refusal); /* the engine uses eight */
     world_look(world);
     *state = world;
     return 0;
@@ -210,7 +210,7 @@ static void records_show_confirmed_tables(void **state)
     struct blocks *blocks = &world->subnet->blocks;
     uint32_t port = (uint32_t)(world_port(world, "H4", 1) - world->subnet->ports.items);
     uint8_t map[BLOCK_BYTES] = {0x01, 0x23}, other[BLOCK_BYTES] = {0x02, 0x80};
-    blocks_want(blocks, port, BLOCK_LANES, 0, map);
+    blocks_want(blocks, port, BLOCK_SL2VL, 0, map);
     blocks_confirm(blocks, blocks_take(blocks), map);
     blocks_want(blocks, port, BLOCK_ARBITRATION, 3, other);
     blocks_confirm(blocks, blocks_take(blocks), other);

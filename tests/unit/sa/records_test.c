@@ -196,7 +196,7 @@ static void without_routes_nothing_is_answered(void **state)
 {
     struct sa_world *world = *state;
     struct sa_view none = {.subnet = world->subnet};
-    sa_look(world->sa, world->now, &none);
+    sa_update_view(world->sa, world->now, &none);
     world_question(world, METHOD_GET_TABLE, WIRE_ID_NODE_RECORD, 0);
     assert_int_equal(world_ask(world), NO_ANSWER);
     world_look(world);

@@ -136,7 +136,7 @@ void world_look(struct sa_world *world)
                                    .qos = world->view.qos,
                                    .layout = world->view.layout,
                                    .generation = world->view.generation + 1};
-    sa_look(world->sa, world->now, &world->view);
+    sa_update_view(world->sa, world->now, &world->view);
 }
 
 void world_miss_hosts(struct sa_world *world, unsigned missing)

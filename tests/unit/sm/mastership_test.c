@@ -290,6 +290,26 @@ static void a_standby_with_a_copy_takes_over_without_writing_tables(void **state
     assert_true(toy_delivers(toy));
 }
 
+static void tables_of_a_copy_that_are_being_checked_at_a_take_over_are_used(void **state)
+{
+    struct toy *toy = toy_open(state, star);
+    seat(toy, "H1", 5);
+    toy_settle(toy);
+    toy->hold_jobs = true;
+    seat(toy, "H2", 5);
+    toy_run(toy, 5 * TOY_S);
+    assert_non_null(toy->job);
+    toy_kill(toy, 0);
+    while (state_of(toy, 1) == SM_STANDBY)
+        toy_run(toy, TOY_LATENCY);
+    toy_compute(toy);
+    toy->hold_jobs = false;
+    toy_settle(toy);
+    assert_int_equal(state_of(toy, 1), SM_MASTER);
+    assert_int_equal(toy->jobs, 2); /* the master's and the check */
+    assert_true(toy_delivers(toy));
+}
+
 /* A master that died in the middle of a change leaves tables that are not what its copy says. */
 static void a_copy_that_is_wrong_is_found_out_and_put_right(void **state)
 {
@@ -432,6 +452,7 @@ int main(void)
         TOY_TEST(a_standby_polls_its_master_and_writes_nothing),
         TOY_TEST(a_standby_takes_over_after_so_many_polls_in_vain),
         TOY_TEST(a_standby_with_a_copy_takes_over_without_writing_tables),
+        TOY_TEST(tables_of_a_copy_that_are_being_checked_at_a_take_over_are_used),
         TOY_TEST(a_copy_that_is_wrong_is_found_out_and_put_right),
         TOY_TEST(who_gives_way_in_the_middle_of_a_change_comes_to_rest),
         TOY_TEST(of_two_masters_the_one_that_is_outranked_hands_over),

@@ -547,6 +547,24 @@ static void a_hybrid_engine_computes_twice(void **state)
     toy_assert_up(toy);
 }
 
+static void a_hybrid_engine_whose_final_tables_are_refused_keeps_the_quick_ones(void **state)
+{
+    struct sm_config config = toy_config();
+    config.engine = engine_find("pira+fera");
+    struct toy *toy = toy_open(state, ring);
+    toy->hold_jobs = true;
+    toy_seat(toy, "H1", &config);
+    while (!toy->job)
+        toy_run(toy, TOY_LATENCY);
+    toy->hold_jobs = false;
+    toy_compute(toy);
+    toy->refuse_jobs = true;
+    toy_settle(toy);
+    assert_int_equal(toy->jobs, 2);
+    assert_true(toy_heard(toy, "the subnet is not up"));
+    assert_true(toy_delivers(toy));
+}
+
 static void other_settings_are_told_to_every_port(void **state)
 {
     struct toy *toy = toy_up(state, ring);
@@ -692,6 +710,39 @@ static void the_next_master_sets_sources_free_that_the_last_one_held(void **stat
     assert_true(toy_delivers(toy));
 }
 
+/* When it took its master for dead before, the copy told that nobody had been stopped. */
+static void a_standby_that_was_wrong_once_sets_sources_free_when_its_master_dies(void **state)
+{
+    static uint64_t roots[2];
+    struct sm_config config = toy_config(), standby = toy_config();
+    struct toy *toy = toy_open(state, long_ring);
+    roots[0] = toy_node(toy, "S1")->guid;
+    roots[1] = toy_node(toy, "S4")->guid;
+    config.engine_options.root = ROOT_LIST;
+    config.engine_options.root_guids = &roots[0];
+    config.engine_options.root_count = 1;
+    config.priority = 5;
+    toy_seat(toy, "H1", &config);
+    toy_settle(toy);
+    toy_seat(toy, "H2", &standby);
+    toy_trap(toy, "H2", 144);
+    toy_run(toy, 5 * TOY_S);
+    assert_true(sm_has_copy(toy->managers[1].sm));
+    toy_meddle(toy, (struct toy_rule){TOY_LOSE, "H1", ATTRIBUTE_SM_INFO, METHOD_GET, 3});
+    toy_run(toy, 10 * TOY_S);
+    assert_true(toy_heard(toy, "the master does not answer"));
+    assert_int_equal(sm_state(toy->managers[1].sm), SM_STANDBY);
+    config.engine_options.root_guids = &roots[1];
+    sm_configure(toy->sm, toy->now, &config);
+    toy_run_until_sent(toy, NULL, ATTRIBUTE_VL_ARBITRATION_TABLE, METHOD_SET);
+    toy_run(toy, TOY_DRAIN / 2);
+    assert_false(may_send(toy, "H4", 1));
+    toy_kill(toy, 0);
+    toy_run(toy, 10 * TOY_S);
+    assert_int_equal(sm_state(toy->managers[1].sm), SM_MASTER);
+    assert_true(may_send(toy, "H4", 1));
+}
+
 static void where_sources_cannot_wait_entries_are_dropped_first(void **state)
 {
     struct sm_config config = toy_config();
@@ -781,6 +832,7 @@ int main(void)
         TOY_TEST(when_there_are_no_routes_the_old_ones_stay),
         TOY_TEST(who_asks_for_other_routes_gets_them_computed_anew),
         TOY_TEST(a_hybrid_engine_computes_twice),
+        TOY_TEST(a_hybrid_engine_whose_final_tables_are_refused_keeps_the_quick_ones),
         TOY_TEST(other_settings_are_told_to_every_port),
         TOY_TEST(ordered_tables_never_lead_in_a_cycle_while_they_are_written),
         TOY_TEST(naive_tables_go_out_at_once),
@@ -789,6 +841,7 @@ int main(void)
         TOY_TEST(a_change_while_sources_wait_sets_them_free_in_the_end),
         TOY_TEST(sources_do_not_wait_for_routes_that_there_are_none_of),
         TOY_TEST(the_next_master_sets_sources_free_that_the_last_one_held),
+        TOY_TEST(a_standby_that_was_wrong_once_sets_sources_free_when_its_master_dies),
         TOY_TEST(where_sources_cannot_wait_entries_are_dropped_first),
         TOY_TEST(static_mode_stops_every_link_before_it_writes_tables),
         TOY_TEST(when_repairs_made_links_uneven_the_next_sweep_looks_for_better_tables),

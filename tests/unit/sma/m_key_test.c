@@ -173,7 +173,7 @@ static void a_wrong_key_raises_trap_256_with_what_was_tried(void **state)
     sma_release(&sma);
 }
 
-static void a_wrong_key_on_a_directed_route_tells_the_way_back(void **state)
+static void a_wrong_key_on_a_directed_route_reports_the_return_path(void **state)
 {
     (void)state;
     struct sma sma = locked(0, 0);
@@ -327,7 +327,7 @@ int main(void)
         cmocka_unit_test(other_attributes_are_guarded_by_the_same_key),
         cmocka_unit_test(a_switch_is_guarded_by_the_key_of_port_0),
         cmocka_unit_test(a_wrong_key_raises_trap_256_with_what_was_tried),
-        cmocka_unit_test(a_wrong_key_on_a_directed_route_tells_the_way_back),
+        cmocka_unit_test(a_wrong_key_on_a_directed_route_reports_the_return_path),
         cmocka_unit_test(the_violation_counter_sticks_at_its_largest_value),
         cmocka_unit_test(only_zero_written_to_a_violation_counter_counts),
         cmocka_unit_test(a_violation_starts_the_lease_and_its_end_clears_the_level_not_the_key),

@@ -193,10 +193,10 @@ static void speeds_beyond_edr_show_in_the_second_capability_mask(void **state)
     sma_release(&sma);
 }
 
-static void mtu_and_lanes_stay_within_the_ports_capabilities(void **state)
+static void mtu_and_vls_stay_within_the_ports_capabilities(void **state)
 {
     (void)state;
-    struct sma sma = a_switch(); /* 2048 bytes, 8 lanes: codes 4 and 4 */
+    struct sma sma = a_switch(); /* 2048 bytes, 8 VLs: codes 4 and 4 */
     accepts(&sma, 3, PORT_INFO_NEIGHBOR_MTU, 1);
     accepts(&sma, 3, PORT_INFO_NEIGHBOR_MTU, 4);
     refuses(&sma, 3, PORT_INFO_NEIGHBOR_MTU, 5);
@@ -255,7 +255,7 @@ static void a_port_that_is_down_can_be_neither_armed_nor_active(void **state)
     sma_release(&sma);
 }
 
-static void nobody_can_set_init(void **state)
+static void init_cannot_be_set(void **state)
 {
     (void)state;
     struct sma sma = an_adapter();
@@ -520,11 +520,11 @@ int main(void)
         cmocka_unit_test(speeds_beyond_the_supported_are_refused),
         cmocka_unit_test(extended_speeds_have_their_own_words_for_none_and_all),
         cmocka_unit_test(speeds_beyond_edr_show_in_the_second_capability_mask),
-        cmocka_unit_test(mtu_and_lanes_stay_within_the_ports_capabilities),
+        cmocka_unit_test(mtu_and_vls_stay_within_the_ports_capabilities),
         cmocka_unit_test(capabilities_cannot_be_written),
         cmocka_unit_test(a_port_goes_from_init_to_armed_to_active),
         cmocka_unit_test(a_port_that_is_down_can_be_neither_armed_nor_active),
-        cmocka_unit_test(nobody_can_set_init),
+        cmocka_unit_test(init_cannot_be_set),
         cmocka_unit_test(no_change_changes_no_state),
         cmocka_unit_test(down_sends_the_link_to_its_default_state),
         cmocka_unit_test(physical_states_are_commands_to_the_link),

@@ -67,7 +67,7 @@ static void a_linear_table_that_ends_within_a_block_keeps_what_fits(void **state
     sma_release(&sma);
 }
 
-static void the_linear_top_gates_look_ups(void **state)
+static void the_linear_top_limits_look_ups(void **state)
 {
     (void)state;
     struct sma sma = a_switch();
@@ -209,7 +209,7 @@ static void multicast_masks_name_the_ports(void **state)
     sma_release(&sma);
 }
 
-static void the_multicast_top_gates_look_ups_once_somebody_sets_it(void **state)
+static void the_multicast_top_limits_look_ups_once_it_is_set(void **state)
 {
     (void)state;
     struct sma sma = a_switch();
@@ -237,7 +237,7 @@ static void a_switch_without_multicast_has_no_multicast_blocks(void **state)
     sma_release(&sma);
 }
 
-static void a_switch_maps_levels_to_lanes_for_each_pair_of_ports(void **state)
+static void a_switch_maps_sls_to_vls_for_each_pair_of_ports(void **state)
 {
     (void)state;
     static const uint32_t pairs[] = {0x0000, 0x0102, 0x0201, 0x1414, 0x1400, 0x0014};
@@ -251,7 +251,7 @@ static void a_switch_maps_levels_to_lanes_for_each_pair_of_ports(void **state)
     assert_int_equal(set_through(&sma, 1, ATTRIBUTE_SL2VL_TABLE, 0x0205, data), STATUS_OK);
     assert_int_equal(sma_map_sl(&sma, 2, 5, 3), 6);
     assert_int_equal(sma_map_sl(&sma, 2, 5, 15), 15);
-    assert_int_equal(sma_map_sl(&sma, 5, 2, 3), 3); /* as born: lane = level */
+    assert_int_equal(sma_map_sl(&sma, 5, 2, 3), 3); /* as born: VL = level */
     sma_release(&sma);
 }
 
@@ -288,7 +288,7 @@ static void one_map_can_be_set_for_many_ports_at_once(void **state)
     sma_release(&sma);
 }
 
-static void an_adapter_maps_levels_to_lanes_for_each_port(void **state)
+static void an_adapter_maps_sls_to_vls_for_each_port(void **state)
 {
     (void)state;
     struct sma sma = an_adapter();
@@ -396,18 +396,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(linear_blocks_come_back),
         cmocka_unit_test(a_linear_table_that_ends_within_a_block_keeps_what_fits),
-        cmocka_unit_test(the_linear_top_gates_look_ups),
+        cmocka_unit_test(the_linear_top_limits_look_ups),
         cmocka_unit_test(a_switch_has_a_linear_or_a_random_table),
         cmocka_unit_test(random_blocks_come_back),
         cmocka_unit_test(random_entries_cover_their_range_and_the_default_port_the_rest),
         cmocka_unit_test(a_random_range_at_the_end_of_the_lids_stays_within_them),
         cmocka_unit_test(multicast_blocks_come_back),
         cmocka_unit_test(multicast_masks_name_the_ports),
-        cmocka_unit_test(the_multicast_top_gates_look_ups_once_somebody_sets_it),
+        cmocka_unit_test(the_multicast_top_limits_look_ups_once_it_is_set),
         cmocka_unit_test(a_switch_without_multicast_has_no_multicast_blocks),
-        cmocka_unit_test(a_switch_maps_levels_to_lanes_for_each_pair_of_ports),
+        cmocka_unit_test(a_switch_maps_sls_to_vls_for_each_pair_of_ports),
         cmocka_unit_test(one_map_can_be_set_for_many_ports_at_once),
-        cmocka_unit_test(an_adapter_maps_levels_to_lanes_for_each_port),
+        cmocka_unit_test(an_adapter_maps_sls_to_vls_for_each_port),
         cmocka_unit_test(arbitration_tables_come_back),
         cmocka_unit_test(arbitration_tables_of_32_entries_have_no_upper_halves),
         cmocka_unit_test(p_key_blocks_come_back),

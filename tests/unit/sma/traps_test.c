@@ -262,7 +262,7 @@ static void pending_traps_are_bounded(void **state)
     sma_release(&sma);
 }
 
-static void nobody_is_told_without_lid_manager_or_capability(void **state)
+static void no_trap_is_sent_without_lid_manager_or_capability(void **state)
 {
     (void)state;
     struct sma_options options = plain_options();
@@ -330,7 +330,7 @@ int main(void)
         cmocka_unit_test(the_interval_holds_for_new_traps_after_a_repress),
         cmocka_unit_test(a_trap_that_is_pending_is_not_raised_twice),
         cmocka_unit_test(pending_traps_are_bounded),
-        cmocka_unit_test(nobody_is_told_without_lid_manager_or_capability),
+        cmocka_unit_test(no_trap_is_sent_without_lid_manager_or_capability),
         cmocka_unit_test(a_trap_follows_the_manager_to_its_new_lid),
         cmocka_unit_test(the_shortest_and_the_longest_interval_fit_the_clock),
     };

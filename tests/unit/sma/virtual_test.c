@@ -26,7 +26,7 @@ static struct device *a_device(const struct sma_options *options)
     for (unsigned i = 0; i <= VFS; i++) {
         make_adapter(&device->functions[i], 1, options);
         sma_set_port_guid(&device->functions[i], 1, FUNCTION_GUIDS + i);
-        sma_join(&device->vswitch, VSWITCH_PF + i, &device->functions[i], 1);
+        sma_join_device(&device->vswitch, VSWITCH_PF + i, &device->functions[i], 1);
     }
     return device;
 }
@@ -111,7 +111,7 @@ static void a_function_gets_its_addresses_in_one_step(void **state)
     struct device *device = a_plain_device();
     struct sma *function = &device->functions[2];
     struct sma_output output;
-    assert_false(sma_wants_link(function));
+    assert_false(sma_needs_link(function));
     assert_int_equal(set_function(device, 2, 40, 1, 0xABC, true), STATUS_OK);
     assert_int_equal(port_field(function, 1, PORT_INFO_LID), 40);
     assert_int_equal(port_field(function, 1, PORT_INFO_LMC), 1);
@@ -119,7 +119,7 @@ static void a_function_gets_its_addresses_in_one_step(void **state)
     assert_int_equal(function_field(device, 2, VIRTUAL_FUNCTION_LID), 40);
     assert_int_equal(function_field(device, 2, VIRTUAL_FUNCTION_PORT_GUID), 0xABC);
     assert_int_equal(function_field(device, 2, VIRTUAL_FUNCTION_ATTACHED), 1);
-    assert_true(sma_wants_link(function));
+    assert_true(sma_needs_link(function));
     assert_true(sma_next_output(&device->vswitch, 0, &output));
     assert_int_equal(output.kind, SMA_FUNCTION);
     assert_int_equal(output.port, VSWITCH_PF + 2);
@@ -130,7 +130,7 @@ static void a_function_gets_its_addresses_in_one_step(void **state)
     assert_int_equal(port_field(function, 1, PORT_INFO_LMC), 0);
     assert_int_equal(function->ports[1].guids[0], FUNCTION_GUIDS + 2);
     assert_int_equal(function_field(device, 2, VIRTUAL_FUNCTION_ATTACHED), 0);
-    assert_false(sma_wants_link(function));
+    assert_false(sma_needs_link(function));
     assert_true(sma_next_output(&device->vswitch, 0, &output));
     assert_int_equal(output.kind, SMA_FUNCTION);
     no_output(&device->vswitch, 0);
@@ -294,7 +294,7 @@ static void a_function_comes_up_as_the_physical_one_is_set(void **state)
     release(device);
 }
 
-static void nobody_is_told_of_a_function_that_comes_and_goes(void **state)
+static void no_trap_reports_a_function_that_comes_and_goes(void **state)
 {
     (void)state;
     struct device *device = a_plain_device();
@@ -397,7 +397,7 @@ int main(void)
         cmocka_unit_test(it_needs_no_table_of_its_own_and_no_top),
         cmocka_unit_test(the_switch_and_the_physical_function_share_a_lid),
         cmocka_unit_test(a_function_comes_up_as_the_physical_one_is_set),
-        cmocka_unit_test(nobody_is_told_of_a_function_that_comes_and_goes),
+        cmocka_unit_test(no_trap_reports_a_function_that_comes_and_goes),
         cmocka_unit_test(who_represses_at_the_shared_lid_reaches_both),
         cmocka_unit_test(at_the_shared_lid_the_switch_takes_what_agents_answer),
         cmocka_unit_test(an_empty_device_refuses_and_does_not_fall),

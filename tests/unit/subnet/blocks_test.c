@@ -39,24 +39,24 @@ static void what_is_wanted_is_taken_once_and_confirmed(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
-    blocks_want(&blocks, 7, BLOCK_LANES, 3, content(1));
-    assert_block(blocks_wanted(&blocks, 7, BLOCK_LANES, 3), 1);
-    assert_null(blocks_actual(&blocks, 7, BLOCK_LANES, 3));
-    assert_null(blocks_wanted(&blocks, 7, BLOCK_LANES, 2));
+    blocks_want(&blocks, 7, BLOCK_SL2VL, 3, content(1));
+    assert_block(blocks_wanted(&blocks, 7, BLOCK_SL2VL, 3), 1);
+    assert_null(blocks_actual(&blocks, 7, BLOCK_SL2VL, 3));
+    assert_null(blocks_wanted(&blocks, 7, BLOCK_SL2VL, 2));
     assert_null(blocks_wanted(&blocks, 7, BLOCK_PARTITIONS, 3));
-    assert_null(blocks_wanted(&blocks, 6, BLOCK_LANES, 3));
+    assert_null(blocks_wanted(&blocks, 6, BLOCK_SL2VL, 3));
     assert_false(blocks_port_is_settled(&blocks, 7));
     assert_true(blocks_port_is_settled(&blocks, 6));
     assert_true(blocks_port_is_settled(&blocks, 8));
     uint32_t row = blocks_take(&blocks);
     assert_int_equal(blocks.rows.items[row].port, 7);
-    assert_int_equal(blocks.rows.items[row].kind, BLOCK_LANES);
+    assert_int_equal(blocks.rows.items[row].kind, BLOCK_SL2VL);
     assert_int_equal(blocks.rows.items[row].part, 3);
     assert_int_equal(blocks_take(&blocks), BLOCKS_NONE);
     blocks_confirm(&blocks, row, content(1));
-    assert_block(blocks_actual(&blocks, 7, BLOCK_LANES, 3), 1);
+    assert_block(blocks_actual(&blocks, 7, BLOCK_SL2VL, 3), 1);
     assert_true(blocks_port_is_settled(&blocks, 7));
-    blocks_want(&blocks, 7, BLOCK_LANES, 3, content(1));
+    blocks_want(&blocks, 7, BLOCK_SL2VL, 3, content(1));
     assert_int_equal(blocks_take(&blocks), BLOCKS_NONE);
     blocks_release(&blocks);
 }
@@ -94,12 +94,12 @@ static void what_was_refused_waits_for_another_wish(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
-    blocks_want(&blocks, 1, BLOCK_LANES, 0, content(1));
+    blocks_want(&blocks, 1, BLOCK_SL2VL, 0, content(1));
     blocks_refuse(&blocks, blocks_take(&blocks));
     assert_true(blocks_port_is_settled(&blocks, 1));
-    blocks_want(&blocks, 1, BLOCK_LANES, 0, content(1));
+    blocks_want(&blocks, 1, BLOCK_SL2VL, 0, content(1));
     assert_int_equal(blocks_take(&blocks), BLOCKS_NONE);
-    blocks_want(&blocks, 1, BLOCK_LANES, 0, content(2));
+    blocks_want(&blocks, 1, BLOCK_SL2VL, 0, content(2));
     assert_false(blocks_port_is_settled(&blocks, 1));
     assert_int_not_equal(blocks_take(&blocks), BLOCKS_NONE);
     blocks_release(&blocks);
@@ -109,9 +109,9 @@ static void refusing_the_old_wish_does_not_refuse_the_new_one(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
-    blocks_want(&blocks, 1, BLOCK_LANES, 0, content(1));
+    blocks_want(&blocks, 1, BLOCK_SL2VL, 0, content(1));
     uint32_t row = blocks_take(&blocks);
-    blocks_want(&blocks, 1, BLOCK_LANES, 0, content(2));
+    blocks_want(&blocks, 1, BLOCK_SL2VL, 0, content(2));
     blocks_refuse(&blocks, row);
     assert_false(blocks_port_is_settled(&blocks, 1));
     assert_int_equal(blocks_take(&blocks), row);
@@ -127,7 +127,7 @@ static void what_got_no_answer_is_not_known_and_tried_again(void **state)
     blocks_learn(&blocks, 1, BLOCK_PARTITIONS, 0, content(5));
     blocks_want(&blocks, 1, BLOCK_PARTITIONS, 0, content(1));
     uint32_t row = blocks_take(&blocks);
-    blocks_lose(&blocks, row);
+    blocks_mark_unknown(&blocks, row);
     assert_null(blocks_actual(&blocks, 1, BLOCK_PARTITIONS, 0));
     assert_false(blocks_port_is_settled(&blocks, 1));
     assert_int_equal(blocks_take(&blocks), row);
@@ -158,8 +158,8 @@ static void what_nobody_wants_is_not_written(void **state)
     (void)state;
     struct blocks blocks = {0};
     blocks_want(&blocks, 1, BLOCK_PARTITIONS, 0, content(1));
-    blocks_waive(&blocks, 1, BLOCK_PARTITIONS, 0);
-    blocks_waive(&blocks, 1, BLOCK_PARTITIONS, 9);
+    blocks_want_nothing(&blocks, 1, BLOCK_PARTITIONS, 0);
+    blocks_want_nothing(&blocks, 1, BLOCK_PARTITIONS, 9);
     assert_true(blocks_port_is_settled(&blocks, 1));
     assert_int_equal(blocks_take(&blocks), BLOCKS_NONE);
     assert_int_equal(contents_in_use(&blocks), 0);
@@ -197,13 +197,13 @@ static void equal_contents_are_kept_once(void **state)
     (void)state;
     struct blocks blocks = {0};
     for (uint32_t port = 0; port < 1000; port++)
-        blocks_want(&blocks, port, BLOCK_LANES, port % 7, content(port % 3));
+        blocks_want(&blocks, port, BLOCK_SL2VL, port % 7, content(port % 3));
     for (uint32_t row; (row = blocks_take(&blocks)) != BLOCKS_NONE;)
         blocks_confirm(&blocks, row, blocks_content(&blocks, blocks.rows.items[row].wanted));
     assert_int_equal(contents_in_use(&blocks), 3);
     assert_int_equal(blocks.contents.count, 3);
     for (uint32_t port = 0; port < 1000; port++)
-        blocks_want(&blocks, port, BLOCK_LANES, port % 7, content(9));
+        blocks_want(&blocks, port, BLOCK_SL2VL, port % 7, content(9));
     for (uint32_t row; (row = blocks_take(&blocks)) != BLOCKS_NONE;)
         blocks_confirm(&blocks, row, content(9));
     assert_int_equal(contents_in_use(&blocks), 1);
@@ -214,12 +214,12 @@ static void one_block_may_be_wanted_as_another_is(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
-    blocks_want(&blocks, 0, BLOCK_LANES, 0, content(0));
+    blocks_want(&blocks, 0, BLOCK_SL2VL, 0, content(0));
     for (uint32_t port = 1; port < 100; port++) {
-        blocks_want(&blocks, port, BLOCK_LANES, 0, content(port)); /* more contents: they move */
-        blocks_want(&blocks, port, BLOCK_LANES, 0,
-                    blocks_wanted(&blocks, port - 1, BLOCK_LANES, 0));
-        assert_block(blocks_wanted(&blocks, port, BLOCK_LANES, 0), 0);
+        blocks_want(&blocks, port, BLOCK_SL2VL, 0, content(port)); /* more contents: they move */
+        blocks_want(&blocks, port, BLOCK_SL2VL, 0,
+                    blocks_wanted(&blocks, port - 1, BLOCK_SL2VL, 0));
+        assert_block(blocks_wanted(&blocks, port, BLOCK_SL2VL, 0), 0);
     }
     assert_int_equal(contents_in_use(&blocks), 1);
     blocks_release(&blocks);
@@ -234,7 +234,7 @@ static void generations_count_known_keys_only(void **state)
     blocks_confirm(&blocks, blocks_take(&blocks), content(1));
     assert_int_equal(blocks.keys_generation, 1);
     blocks_learn(&blocks, 1, BLOCK_PARTITIONS, 0, content(1));
-    blocks_learn(&blocks, 1, BLOCK_LANES, 0, content(1));
+    blocks_learn(&blocks, 1, BLOCK_SL2VL, 0, content(1));
     assert_int_equal(blocks.keys_generation, 1);
     blocks_forget(&blocks, 1);
     assert_int_equal(blocks.keys_generation, 2);
@@ -342,7 +342,7 @@ static void step_ending(struct trial *trial, unsigned index)
             model->refused = true;
         break;
     case 1:
-        blocks_lose(&trial->blocks, trial->row_of[index]);
+        blocks_mark_unknown(&trial->blocks, trial->row_of[index]);
         model->actual = UNKNOWN;
         break;
     default:
@@ -373,7 +373,7 @@ static void step(struct trial *trial)
     case 0:
     case 1: step_wanting(trial, index); break;
     case 2:
-        blocks_waive(&trial->blocks, port_of(index), kind_of(index), index % PARTS);
+        blocks_want_nothing(&trial->blocks, port_of(index), kind_of(index), index % PARTS);
         model->wanted = UNKNOWN;
         break;
     case 3:
@@ -435,7 +435,7 @@ static void all_blocks_of_a_port_can_be_listed(void **state)
     unsigned seen = 0;
     for (uint32_t port = 0; port < 4; port++)
         for (unsigned part = 0; part < 5; part++)
-            blocks_want(&blocks, port, BLOCK_LANES, part, content(part));
+            blocks_want(&blocks, port, BLOCK_SL2VL, part, content(part));
     for (uint32_t row = blocks_next_of_port(&blocks, 2, BLOCKS_NONE); row != BLOCKS_NONE;
          row = blocks_next_of_port(&blocks, 2, row)) {
         assert_int_equal(blocks.rows.items[row].port, 2);

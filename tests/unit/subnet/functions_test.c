@@ -112,10 +112,10 @@ static void what_is_asked_for_is_wanted_until_there_is_an_outcome(void **state)
     assert_int_equal(functions_outcome(&subnet, socket), FUNCTION_PENDING);
     functions_at(&subnet, socket)->outcome = FUNCTION_REFUSED;
     assert_false(functions_differ(&subnet, socket, &wanted));
-    uint64_t let_go = subnet.functions.let_go;
-    functions_let_go(&subnet, socket);
+    uint64_t holds_ended = subnet.functions.holds_ended;
+    functions_end_hold(&subnet, socket);
     assert_true(functions_is_free(&subnet, socket));
-    assert_true(subnet.functions.let_go > let_go); /* its keys are planned again */
+    assert_true(subnet.functions.holds_ended > holds_ended); /* its keys are planned again */
     subnet_release(&subnet);
 }
 

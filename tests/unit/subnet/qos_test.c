@@ -33,13 +33,13 @@ static const char storage_policy[] =
     "match class 7,9-11 level bulk\n"
     "match with servers level bulk # the rest\n";
 
-static uint8_t sl_of(const struct qos *qos, const struct qos_question *question)
+static uint8_t sl_of(const struct qos *qos, const struct qos_request *question)
 {
     struct qos_layout layout;
     struct err refusal;
     uint8_t sl;
-    qos_lay_out(qos, 8, &layout, &refusal);
-    qos_answer(qos, &layout, question, 0, &sl);
+    qos_make_layout(qos, 8, &layout, &refusal);
+    qos_resolve(qos, &layout, question, 0, &sl);
     return sl;
 }
 
@@ -49,7 +49,7 @@ static void the_first_match_decides(void **state)
     (void)state;
     uint64_t servers = 1;
     const struct {
-        struct qos_question question;
+        struct qos_request question;
         uint8_t sl;
     } cases[] = {
         {{.has_p_key = true, .p_key = 0xFFFF}, 0},
@@ -75,14 +75,14 @@ static void groups_are_by_guid_name_and_type(void **state)
 {
     struct qos qos = policy_of(storage_policy);
     (void)state;
-    assert_int_equal(qos_groups_of(&qos, &(struct qos_party){.port_guid = 0x10}), 1);
-    assert_int_equal(qos_groups_of(&qos, &(struct qos_party){.port_guid = 0x1f}), 1);
-    assert_int_equal(qos_groups_of(&qos, &(struct qos_party){.port_guid = 0x20}), 0);
-    assert_int_equal(qos_groups_of(&qos, &(struct qos_party){.port_guid = 0x30}), 1);
-    assert_int_equal(qos_groups_of(&qos, &(struct qos_party){.type = 3}), 1);
-    assert_int_equal(qos_groups_of(&qos, &(struct qos_party){.type = 1}), 0);
-    assert_int_equal(qos_groups_of(&qos, &(struct qos_party){.description = "oss 12"}), 1);
-    assert_int_equal(qos_groups_of(&qos, &(struct qos_party){.description = "oss12"}), 0);
+    assert_int_equal(qos_groups_of(&qos, &(struct qos_endpoint){.port_guid = 0x10}), 1);
+    assert_int_equal(qos_groups_of(&qos, &(struct qos_endpoint){.port_guid = 0x1f}), 1);
+    assert_int_equal(qos_groups_of(&qos, &(struct qos_endpoint){.port_guid = 0x20}), 0);
+    assert_int_equal(qos_groups_of(&qos, &(struct qos_endpoint){.port_guid = 0x30}), 1);
+    assert_int_equal(qos_groups_of(&qos, &(struct qos_endpoint){.type = 3}), 1);
+    assert_int_equal(qos_groups_of(&qos, &(struct qos_endpoint){.type = 1}), 0);
+    assert_int_equal(qos_groups_of(&qos, &(struct qos_endpoint){.description = "oss 12"}), 1);
+    assert_int_equal(qos_groups_of(&qos, &(struct qos_endpoint){.description = "oss12"}), 0);
     qos_release(&qos);
 }
 
@@ -93,9 +93,9 @@ static void a_partition_has_its_own_level_where_no_rule_fits(void **state)
     qos_add_partition(&qos, 9, 1);
     qos_add_partition(&qos, 5, 1);
     qos_add_partition(&qos, 7, 6); /* there is no such level */
-    assert_int_equal(sl_of(&qos, &(struct qos_question){.has_p_key = true, .p_key = 0x8009}), 1);
-    assert_int_equal(sl_of(&qos, &(struct qos_question){.has_p_key = true, .p_key = 0x8005}), 2);
-    assert_int_equal(sl_of(&qos, &(struct qos_question){.has_p_key = true, .p_key = 0x8007}), 0);
+    assert_int_equal(sl_of(&qos, &(struct qos_request){.has_p_key = true, .p_key = 0x8009}), 1);
+    assert_int_equal(sl_of(&qos, &(struct qos_request){.has_p_key = true, .p_key = 0x8005}), 2);
+    assert_int_equal(sl_of(&qos, &(struct qos_request){.has_p_key = true, .p_key = 0x8007}), 0);
     qos_release(&qos);
 }
 
@@ -116,7 +116,7 @@ static void every_level_has_lanes_of_its_own_for_the_routes(void **state)
         struct qos_layout layout;
         uint8_t map[8];
         unsigned seen = 0;
-        qos_lay_out(&qos, lanes, &layout, &refusal);
+        qos_make_layout(&qos, lanes, &layout, &refusal);
         assert_true(layout.levels);
         assert_int_equal(layout.lanes, lanes / 3);
         qos_make_map(&qos, &layout, &(struct qos_port){.lanes = (uint8_t)lanes}, map);
@@ -139,7 +139,7 @@ static void maps_do_not_depend_on_how_many_lanes_routes_use(void **state)
     struct err refusal;
     uint8_t one[8], other[8];
     (void)state;
-    qos_lay_out(NULL, 8, &layout, &refusal);
+    qos_make_layout(NULL, 8, &layout, &refusal);
     qos_make_map(NULL, &layout, &(struct qos_port){.lanes = 8}, one);
     layout.used = 5;
     qos_make_map(NULL, &layout, &(struct qos_port){.lanes = 8}, other);
@@ -154,7 +154,7 @@ static void levels_that_do_not_fit_are_refused(void **state)
     struct qos_layout layout;
     struct err refusal;
     (void)state;
-    qos_lay_out(&qos, 2, &layout, &refusal);
+    qos_make_layout(&qos, 2, &layout, &refusal);
     assert_false(layout.levels);
     assert_int_equal(layout.lanes, 2);
     assert_string_equal(refusal.message,
@@ -173,7 +173,7 @@ static void a_narrow_link_keeps_high_priority_apart(void **state)
     struct qos_list low, high;
     uint8_t map[8];
     (void)state;
-    qos_lay_out(&qos, 8, &layout, &refusal);
+    qos_make_layout(&qos, 8, &layout, &refusal);
     qos_make_map(&qos, &layout, &port, map);
     assert_int_equal(lane(map, 0), lane(map, 1));
     assert_int_not_equal(lane(map, 0), lane(map, 2));
@@ -203,7 +203,7 @@ static void weights_keep_their_ratio_and_are_worth_a_packet(void **state)
     struct err refusal;
     struct qos_list list;
     (void)state;
-    qos_lay_out(&qos, 2, &layout, &refusal);
+    qos_make_layout(&qos, 2, &layout, &refusal);
     struct qos_port port = {.lanes = 2, .low_cap = 64, .high_cap = 64, .mtu = 4096};
     qos_make_arbitration(&qos, &layout, &port, false, &list);
     assert_int_equal(weight_of(&list, 0), 64);
@@ -234,7 +234,7 @@ static void limits_are_percentages_of_the_link(void **state)
         struct qos qos = policy_of(cases[i].policy);
         struct qos_layout layout;
         struct err refusal;
-        qos_lay_out(&qos, 8, &layout, &refusal);
+        qos_make_layout(&qos, 8, &layout, &refusal);
         assert_int_equal(
             qos_high_limit(&qos, &layout, &(struct qos_port){.mtu = (uint16_t)cases[i].mtu}),
             cases[i].limit);
@@ -259,10 +259,10 @@ static void options_of_a_class_go_before_those_of_all(void **state)
     assert_int_equal(qos_set_option(&qos, "ca_vlarb_high", "1:200,3:10", &err), 0);
     assert_int_equal(qos_set_option(&qos, "ca_high_limit", "7", &err), 0);
     assert_int_equal(qos_set_option(&qos, "swe_vlarb_high", "(null)", &err), 0);
-    qos_lay_out(&qos, 8, &layout, &err);
+    qos_make_layout(&qos, 8, &layout, &err);
     assert_int_equal(layout.lanes, 4); /* service level 4 is on lane 0 again */
     assert_int_equal(qos_set_option(&qos, "swe_max_vls", "2", &err), 0);
-    qos_lay_out(&qos, 8, &layout, &err);
+    qos_make_layout(&qos, 8, &layout, &err);
     assert_int_equal(layout.lanes, 2);
     qos.tables[QOS_SWITCH_EXTERNAL].max_vls = 0;
     struct qos_port adapter = {.class = QOS_ADAPTER, .lanes = 2, .high_cap = 8, .low_cap = 8};
@@ -423,14 +423,14 @@ static void opensm_s_policy_is_read(void **state)
 {
     struct qos qos = policy_of(opensm_policy);
     (void)state;
-    assert_int_equal(qos.remarks.count, 3);
+    assert_int_equal(qos.warnings.count, 3);
     assert_false(qos.levels_first);
-    uint64_t storage = qos_groups_of(&qos, &(struct qos_party){.port_guid = 0x20});
+    uint64_t storage = qos_groups_of(&qos, &(struct qos_endpoint){.port_guid = 0x20});
     assert_int_equal(storage, 1);
-    assert_int_equal(qos_groups_of(&qos, &(struct qos_party){.description = "vs2 HCA-1"}), 1);
-    assert_int_equal(qos_groups_of(&qos, &(struct qos_party){.type = 2}), 2);
+    assert_int_equal(qos_groups_of(&qos, &(struct qos_endpoint){.description = "vs2 HCA-1"}), 1);
+    assert_int_equal(qos_groups_of(&qos, &(struct qos_endpoint){.type = 2}), 2);
     const struct {
-        struct qos_question question;
+        struct qos_request question;
         uint8_t sl;
     } cases[] = {
         {{.has_p_key = true, .p_key = 0x8003}, 1},

@@ -31,7 +31,7 @@ static void a_host_becomes_a_switch_with_functions_behind_it(void **state)
     (void)state;
     struct topology before = generate("clos 3 2 4 speed=HDR length=7m");
     struct topology topology = generate("clos 3 2 4 speed=HDR length=7m");
-    assert_int_equal(topology_virtualise(&topology, 3, NULL), 0);
+    assert_int_equal(topology_virtualise(&topology, 3, UINT32_MAX, NULL), 0);
     assert_int_equal(topology.nodes.count, before.nodes.count + 8 * 4);
     for (uint32_t i = 0; i < before.nodes.count; i++) {
         const struct topology_node *old = &before.nodes.items[i], *new = &topology.nodes.items[i];
@@ -98,11 +98,11 @@ static void hypervisors_stay_as_they_are(void **state)
     struct topology topology = generate("ring 4 hosts=2 vfs=2 hypervisors=3");
     size_t count = topology.nodes.count;
     assert_int_equal(count, 4 + 8 + 3 * 3);
-    assert_int_equal(topology_virtualise_first(&topology, 1, 0, NULL), 0);
+    assert_int_equal(topology_virtualise(&topology, 1, 0, NULL), 0);
     assert_int_equal(topology.nodes.count, count);
-    assert_int_equal(topology_virtualise(&topology, 1, NULL), 0); /* the other five */
+    assert_int_equal(topology_virtualise(&topology, 1, UINT32_MAX, NULL), 0); /* the other five */
     assert_int_equal(topology.nodes.count, count + 5 * 2);
-    assert_int_equal(topology_virtualise(&topology, 1, NULL), 0);
+    assert_int_equal(topology_virtualise(&topology, 1, UINT32_MAX, NULL), 0);
     assert_int_equal(topology.nodes.count, count + 5 * 2);
     topology_release(&topology);
 }
@@ -126,7 +126,7 @@ static void only_adapters_with_one_cable_become_hypervisors(void **state)
     assert_int_equal(topology_link(&topology, topology_port_index(&topology, s, 3),
                                    topology_port_index(&topology, one, 2), NULL),
                      0);
-    assert_int_equal(topology_virtualise(&topology, 1, NULL), 0);
+    assert_int_equal(topology_virtualise(&topology, 1, UINT32_MAX, NULL), 0);
     assert_int_equal(topology.nodes.count, 4 + 2);
     assert_int_equal(topology_function(&topology, topology_port_index(&topology, one, 2)), 0);
     assert_int_equal(topology_function(&topology, topology_port_index(&topology, two, 1)), -1);
@@ -152,7 +152,7 @@ static void names_that_are_taken_or_too_long_find_another(void **state)
                                    topology_port_index(&topology, h, 1), NULL),
                      0);
     assert_int_equal(topology_add_node(&topology, NODE_ADAPTER, "h-vf1", 1, 0, &other, NULL), 0);
-    assert_int_equal(topology_virtualise(&topology, 2, NULL), 0);
+    assert_int_equal(topology_virtualise(&topology, 2, UINT32_MAX, NULL), 0);
     assert_int_equal(topology.nodes.count, 4 + 2 * 3);
     assert_int_equal(named(&topology, "h-vf1") - topology.nodes.items, other);
     named(&topology, "h-vf1.2");
@@ -170,13 +170,14 @@ static void too_many_and_too_few_functions_are_refused(void **state)
     struct topology topology = generate("fattree 11664");
     size_t nodes = topology.nodes.count, ports = topology.ports.count;
     struct err err = {0};
-    assert_int_equal(topology_virtualise(&topology, 0, &err), -EINVAL);
-    assert_int_equal(topology_virtualise(&topology, VSWITCH_VFS_LIMIT + 1, &err), -EINVAL);
-    assert_int_equal(topology_virtualise(&topology, VSWITCH_VFS_LIMIT, &err), -EFBIG);
+    assert_int_equal(topology_virtualise(&topology, 0, UINT32_MAX, &err), -EINVAL);
+    assert_int_equal(topology_virtualise(&topology, VSWITCH_VFS_LIMIT + 1, UINT32_MAX, &err),
+                     -EINVAL);
+    assert_int_equal(topology_virtualise(&topology, VSWITCH_VFS_LIMIT, UINT32_MAX, &err), -EFBIG);
     assert_non_null(strstr(err.message, "11664 hypervisors"));
     assert_int_equal(topology.nodes.count, nodes);
     assert_int_equal(topology.ports.count, ports);
-    assert_int_equal(topology_virtualise_first(&topology, VSWITCH_VFS_LIMIT, 10, &err), 0);
+    assert_int_equal(topology_virtualise(&topology, VSWITCH_VFS_LIMIT, 10, &err), 0);
     assert_int_equal(topology.nodes.count, nodes + 10 * (VSWITCH_VFS_LIMIT + 1));
     topology_release(&topology);
 }
@@ -187,7 +188,7 @@ static void the_pair_keeps_the_lid_of_the_file(void **state)
     struct topology topology = generate("ring 3");
     uint32_t host = must_find(&topology, "H0");
     topology.ports.items[topology_port_index(&topology, host, 1)].lid = 44;
-    assert_int_equal(topology_virtualise(&topology, 1, NULL), 0);
+    assert_int_equal(topology_virtualise(&topology, 1, UINT32_MAX, NULL), 0);
     assert_int_equal(topology.ports.items[named(&topology, "H0-vswitch")->first_port].lid, 44);
     assert_int_equal(topology.ports.items[topology_port_index(&topology, host, 1)].lid, 44);
     assert_int_equal(topology.ports.items[named(&topology, "H0-vf1")->first_port + 1].lid, 0);
@@ -200,7 +201,7 @@ static void without_functions_it_is_what_it_was(void **state)
     struct topology before = generate("clos 3 2 4 speed=HDR length=7m");
     struct topology topology = generate("clos 3 2 4 speed=HDR length=7m"), plain;
     struct virtual_counts counts;
-    assert_int_equal(topology_virtualise_first(&topology, 3, 5, NULL), 0);
+    assert_int_equal(topology_virtualise(&topology, 3, 5, NULL), 0);
     topology_init(&plain);
     topology_without_functions(&plain, &topology, &counts);
     assert_int_equal(counts.hypervisors, 5);

@@ -51,7 +51,7 @@ static void check_wanted(struct subnet *subnet, uint32_t socket, uint16_t lid, u
     assert_int_equal(wanted.lid, lid);
     assert_int_equal(wanted.attached, machine != 0);
     assert_int_equal(wanted.guid, machine);
-    functions_let_go(subnet, socket);
+    functions_end_hold(subnet, socket);
 }
 
 static void each_step_makes_something_wanted_of_one_function(void **state)
@@ -73,7 +73,7 @@ static void each_step_makes_something_wanted_of_one_function(void **state)
     check_wanted(&subnet, there, 51, 0);
     functions_at(&subnet, there)->held = true;
     assert_int_equal(move_begin(&move, &subnet, MOVE_KEYS), there);
-    assert_int_equal(functions_at(&subnet, there)->tenant, MACHINE);
+    assert_int_equal(functions_at(&subnet, there)->key_owner, MACHINE);
     subnet_release(&subnet);
 }
 

@@ -1,4 +1,4 @@
-/* Changes of entries where no ranks say what is safe: tables on several lanes, and a ring. */
+/* Changes of entries where no ranks say what is safe: tables on several vls, and a ring. */
 #include "fabrics.h"
 
 #include "base/rng.h"
@@ -53,7 +53,7 @@ static void wander(const char *engine, unsigned *refused, unsigned *moved)
                          0);
         assert_false(plan.ranked);
         safety_use(safety, &network, &routes, 1);
-        enum safety_verdict verdict = safety_judge(safety, &plan, true);
+        enum safety_verdict verdict = safety_check(safety, &plan, true);
         if (verdict == SAFETY_NEVER) {
             ++*refused;
         } else {
@@ -119,7 +119,7 @@ static void a_way_that_closes_the_ring_is_refused(void **state)
                 vec_push(&plan.changes,
                          ((struct column_change){at, lid, routes_port(&routes, at, lid),
                                                  clockwise[at], 0}));
-        enum safety_verdict verdict = safety_judge(safety, &plan, true);
+        enum safety_verdict verdict = safety_check(safety, &plan, true);
         for (size_t i = 0; i < plan.changes.count; i++)
             routes_set(&routes, plan.changes.items[i].at, lid, plan.changes.items[i].after);
         assert_int_equal(could_deadlock(&network, &routes), host == 1);

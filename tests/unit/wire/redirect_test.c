@@ -38,7 +38,7 @@ static void a_redirection_leads_to_the_place_that_it_names(void **state)
     assert_int_equal(there->q_key, 0x80011111);
 }
 
-static void a_circle_is_refused_where_it_closes(void **state)
+static void a_redirection_loop_is_refused(void **state)
 {
     (void)state;
     struct redirect_trail trail;
@@ -94,7 +94,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_redirection_leads_to_the_place_that_it_names),
-        cmocka_unit_test(a_circle_is_refused_where_it_closes),
+        cmocka_unit_test(a_redirection_loop_is_refused),
         cmocka_unit_test(a_chain_is_followed_so_far_and_no_further),
         cmocka_unit_test(a_redirection_to_nowhere_is_refused),
     };

@@ -335,7 +335,7 @@ static void loss_repetition_and_reordering_do_no_harm(void **state)
              TIME_MS);
 }
 
-static void a_dead_line_ends_both_sides(void **state)
+static void a_deaf_peer_ends_both_sides(void **state)
 {
     (void)state;
     uint8_t mad[MAD_BYTES], reply[MAD_BYTES];
@@ -549,7 +549,7 @@ int main(void)
         cmocka_unit_test(without_loss_every_segment_is_sent_once),
         cmocka_unit_test(every_length_arrives_whole),
         cmocka_unit_test(loss_repetition_and_reordering_do_no_harm),
-        cmocka_unit_test(a_dead_line_ends_both_sides),
+        cmocka_unit_test(a_deaf_peer_ends_both_sides),
         cmocka_unit_test(senders_judge_replies_as_the_specification_says),
         cmocka_unit_test(senders_leave_other_transactions_alone),
         cmocka_unit_test(receivers_abort_on_nonsense),

@@ -45,7 +45,7 @@ static unsigned open_levels(struct world *world, struct heard *heard, bool dynam
 
 static const uint8_t *map_of(const struct subnet *subnet, uint32_t port)
 {
-    return blocks_actual(&subnet->blocks, port, BLOCK_LANES, 0);
+    return blocks_actual(&subnet->blocks, port, BLOCK_SL2VL, 0);
 }
 
 /* Every function that is up is known to have what its hypervisor's own adapter has. */

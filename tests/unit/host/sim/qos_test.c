@@ -440,7 +440,7 @@ static void nothing_is_written_without_lanes_or_levels(void **state)
     struct fabric_options options = slow_links();
     (void)state;
     open_world(&world, "updn", NULL, "torus dims=4x4 hosts=1", &options);
-    assert_int_equal(blocks_of_kind(&world, BLOCK_LANES), 0);
+    assert_int_equal(blocks_of_kind(&world, BLOCK_SL2VL), 0);
     assert_int_equal(blocks_of_kind(&world, BLOCK_ARBITRATION), 0);
     close_world(&world);
 }
@@ -454,7 +454,7 @@ static void a_map_for_all_inputs_saves_writing_one_for_each(void **state)
         struct fabric_options options = slow_links();
         options.node.agent.sl2vl_wildcards = wildcards;
         open_world(&world, "dfsssp", NULL, "torus dims=4x4 hosts=1", &options);
-        maps[wildcards] = blocks_of_kind(&world, BLOCK_LANES);
+        maps[wildcards] = blocks_of_kind(&world, BLOCK_SL2VL);
         const struct topology *topology = &world.world.topology;
         for (uint32_t i = 0; i < topology->nodes.count; i++) {
             const struct topology_node *node = &topology->nodes.items[i];
@@ -491,7 +491,7 @@ static void routes_use_no_more_lanes_than_the_narrowest_link(void **state)
     assert_true(runs(&world, TIME_MS));
     struct data_totals totals;
     fabric_data_totals(world.world.fabric, &totals);
-    assert_int_equal(totals.lost[LOSS_NO_LANE], 0);
+    assert_int_equal(totals.lost[LOSS_NO_VL], 0);
     close_world(&world);
 }
 

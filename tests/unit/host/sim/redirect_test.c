@@ -195,9 +195,9 @@ static void a_standby_that_is_sent_in_circles_says_so_once(void **state)
     run_for(&away.world, 20 * TIME_S);
     struct sa *sa = sim_sa(away.world.sim, standby);
     assert_int_equal(sa_registry_master(sa), 0);
-    assert_true(sa_next_trouble(sa, &err));
+    assert_true(sa_next_sync_error(sa, &err));
     assert_non_null(strstr(err.message, "which has redirected us already"));
-    assert_false(sa_next_trouble(sa, &err));
+    assert_false(sa_next_sync_error(sa, &err));
     end(&away);
 }
 

@@ -183,7 +183,8 @@ static void levels_from_files_are_reversed_end_point_by_end_point(void **state)
         for (uint32_t lid = 1; lid <= network.top_lid; lid++)
             text_printf(&text, "0x%llx %u %u\n", (unsigned long long)network.switches.items[i].guid,
                         lid, *level_of(&routes, i, lid));
-    assert_int_equal(lanes_read_path_sl(&lanes, from_text("levels", text.data, &err)), 0);
+    assert_int_equal(lanes_read_path_sl(&lanes, from_bytes("levels", text.data, text.length, &err)),
+                     0);
     for (int reversible = 0; reversible < 2; reversible++) {
         verify_routes(&network, &routes,
                       &(struct verify_options){.lanes = &lanes, .reversible = reversible}, &report);

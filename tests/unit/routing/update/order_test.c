@@ -386,6 +386,34 @@ static void a_bad_plan_is_an_error_with_its_line(void **state)
     network_release(&network);
 }
 
+/* An old entry that leads over a cable from a switch to itself: packets go round there. */
+static void an_entry_that_leads_back_to_its_switch_is_a_cycle(void **state)
+{
+    struct network network;
+    struct update_plan plan;
+    (void)state;
+    network_init(&network);
+    network_add_switch(&network, 0x10, 1, 0, 4);
+    network_add_switch(&network, 0x11, 2, 0, 4);
+    network_link(&network, 0, 1, 1, 1);
+    network_link(&network, 0, 2, 0, 3);
+    network_add_terminal(&network, 0x20, 3, 0, 0, 4);
+    network_add_terminal(&network, 0x21, 4, 0, 1, 4);
+    network_finish(&network);
+    struct routes before = compute(&network, "updn"), after = compute(&network, "updn");
+    update_plan_make(&plan, &network, &before, &after);
+    assert_int_equal(plan.stuck_lanes, 0);
+    update_plan_release(&plan);
+    routes_set(&before, 0, 4, 2);
+    update_plan_make(&plan, &network, &before, &after);
+    assert_int_equal(plan.stuck_lanes, 1);
+    assert_int_equal(plan.stuck.count, 1);
+    update_plan_release(&plan);
+    routes_release(&before);
+    routes_release(&after);
+    network_release(&network);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -394,6 +422,7 @@ int main(void)
         cmocka_unit_test(children_first_is_all_that_pira_to_fera_needs),
         cmocka_unit_test(every_state_of_every_plan_is_safe_after_failures),
         cmocka_unit_test(a_cycle_in_the_old_tables_is_reported_as_stuck),
+        cmocka_unit_test(an_entry_that_leads_back_to_its_switch_is_a_cycle),
         cmocka_unit_test(a_plan_does_not_drain_without_need),
         cmocka_unit_test(plans_are_read_back_as_they_were_written),
         cmocka_unit_test(a_plan_may_end_with_a_hold_or_a_drain),

@@ -1,26 +1,25 @@
-/* Input lanes and the inside of a switch: routing unit, mapping unit, crossbar.
+/* Input VLs and the inside of a switch: routing, SL-to-VL mapping, crossbar.
  *
- * After section IV-B of "Modeling InfiniBand with OPNET": a packet that reaches the head of its
- * lane asks the routing unit, which serves requests one at a time, VL15 first and the lanes in
- * turn; the mapping unit then gives it the lane of its output; the crossbar connects the two as
- * soon as the output lane has room for the whole packet and nobody else is crossing into it. Those
- * who wait for the same output lane are served in the order in which they came. The crossbar is
- * fully demultiplexed (each lane has a connection of its own) or multiplexed (one connection for
- * each port, whatever the lane); it works at the rate of the faster of the two links, times a
- * factor. What comes in more slowly than it goes out waits until it can cross without a gap, so
- * that it does not keep the output from others.
+ * The model follows section IV-B of "Modeling InfiniBand with OPNET": a packet that reaches the
+ * head of its VL asks the routing unit, which serves requests one at a time, VL15 first and the VLs
+ * round-robin; the SL-to-VL table then selects the VL of its output; the crossbar connects the two
+ * as soon as the output VL has room for the whole packet and no other packet is crossing into it.
+ * Packets that wait for the same output VL are served in order of arrival. The crossbar is fully
+ * demultiplexed (a connection for each VL) or multiplexed (one connection for each port); it works
+ * at the rate of the faster of the two links, times a factor. A packet that arrives more slowly
+ * than it leaves waits until it can cross without a gap, so that it does not block the output.
  *
- * The next packet of a lane is routed while the one before it still crosses. A multicast packet
+ * The next packet of a VL is routed while the one before it still crosses. A multicast packet
  * crosses once for each of its outputs, one after the other. */
 #include "fabric/internal.h"
 
 #include <assert.h>
 
-static struct input_lane *input_at(struct fabric *fabric, uint32_t lane)
+static struct input_vl *input_at(struct fabric *fabric, uint32_t lane)
 {
     return &fabric->data->inputs[lane];
 }
-static struct output_lane *output_at(struct fabric *fabric, uint32_t lane)
+static struct output_vl *output_at(struct fabric *fabric, uint32_t lane)
 {
     return &fabric->data->outputs[lane];
 }
@@ -32,7 +31,7 @@ static struct sma *sma_of(const struct fabric *fabric, const struct switch_core 
 
 /* ---- the crossbar ---- */
 
-/* Where the copies of a multicast go: the next output after `after`, or 0. */
+/* The next output of a multicast packet after `after`, or 0. */
 static unsigned next_copy(struct fabric *fabric, const struct switch_core *switch_core,
                           uint32_t lane, const struct data_packet *data_packet, unsigned after)
 {
@@ -44,11 +43,11 @@ static unsigned next_copy(struct fabric *fabric, const struct switch_core *switc
     return 0;
 }
 
-/* Takes the head of the lane, or a copy of it if it must go elsewhere, too. */
+/* Takes the head of the VL, or a copy of it if it must go to more outputs. */
 static uint32_t take_head(struct fabric *fabric, struct switch_core *switch_core, uint32_t lane)
 {
     struct data *data = fabric->data;
-    struct input_lane *input = input_at(fabric, lane);
+    struct input_vl *input = input_at(fabric, lane);
     uint32_t number = input->queue.head;
     if (!lid_is_multicast(data_packet_at(data, number)->dlid))
         return data_packet_pop(data, &input->queue);
@@ -59,17 +58,17 @@ static uint32_t take_head(struct fabric *fabric, struct switch_core *switch_core
     }
     uint32_t copy = data_packet_new(data);
     *data_packet_at(data, copy) = *data_packet_at(data, number);
-    flood_join(fabric, data_packet_at(data, copy)->flood);
+    multicast_add_copy(fabric, data_packet_at(data, copy)->multicast);
     data->totals.duplicates++;
     data->travelling++;
     return copy;
 }
 
-static void cross(struct fabric *fabric, uint32_t lane, uint32_t to)
+static void start_crossing(struct fabric *fabric, uint32_t lane, uint32_t to)
 {
     struct data *data = fabric->data;
-    struct input_lane *input = input_at(fabric, lane);
-    struct output_lane *output = output_at(fabric, to);
+    struct input_vl *input = input_at(fabric, lane);
+    struct output_vl *output = output_at(fabric, to);
     struct port *port = &fabric->ports[lane_port(fabric, lane)];
     struct switch_core *switch_core = switch_core_of(fabric, port);
     uint64_t now = des_now(fabric->network);
@@ -87,30 +86,36 @@ static void cross(struct fabric *fabric, uint32_t lane, uint32_t to)
     data_packet->vl = (uint8_t)lane_vl(fabric, to);
     input->crossing = to;
     input->crossing_blocks = input->copied ? 0 : (uint16_t)blocks;
-    input->wanted = NOBODY;
+    input->wanted = NONE;
     output->crossing = lane;
     output->used = (uint16_t)(output->used + blocks);
     if (fabric->options.multiplexed)
         port->input_busy = out->output_busy = true;
-    des_post_lane(fabric->network, DELAY_CROSSING, over,
+    des_post_fifo(fabric->network, DELAY_CROSSING, over,
                   (struct event){EVENT_CROSSED, lane, switch_core->life});
-    if (input->queue.head != NOBODY && !input->copied)
-        routing_unit_ask(fabric, switch_core, lane);
-    channel_push(fabric, to, number);
+    if (input->queue.head != NONE && !input->copied)
+        routing_unit_request(fabric, switch_core, lane);
+    output_vl_push(fabric, to, number);
 }
 
 static bool head_fits(struct fabric *fabric, uint32_t lane, uint32_t to)
 {
     const struct data_packet *data_packet =
         data_packet_at(fabric->data, input_at(fabric, lane)->queue.head);
-    return channel_has_room(fabric, to, blocks_of(data_packet->bytes));
+    return output_vl_has_room(fabric, to, blocks_of(data_packet->bytes));
 }
 
-static void leave_line(struct fabric *fabric, struct output_lane *output, uint32_t before,
-                       uint32_t lane)
+void input_vl_stop_waiting(struct fabric *fabric, uint32_t lane, uint32_t to)
 {
-    uint32_t next = input_at(fabric, lane)->next;
-    if (before == NOBODY)
+    struct output_vl *output = output_at(fabric, to);
+    uint32_t before = NONE, at = output->first_waiting, next = input_at(fabric, lane)->next;
+    while (at != NONE && at != lane) {
+        before = at;
+        at = input_at(fabric, at)->next;
+    }
+    if (at == NONE)
+        return;
+    if (before == NONE)
         output->first_waiting = next;
     else
         input_at(fabric, before)->next = next;
@@ -118,140 +123,135 @@ static void leave_line(struct fabric *fabric, struct output_lane *output, uint32
         output->last_waiting = before;
 }
 
-/* In a demultiplexed crossbar the first in line can always go if anybody can. */
-static void serve_line(struct fabric *fabric, uint32_t to)
+/* In a demultiplexed crossbar the first waiting packet can always cross if any can. */
+static void serve_vl_queue(struct fabric *fabric, uint32_t to)
 {
-    struct output_lane *output = output_at(fabric, to);
+    struct output_vl *output = output_at(fabric, to);
     uint32_t lane = output->first_waiting;
-    if (lane == NOBODY)
+    if (lane == NONE)
         return;
     if (!head_fits(fabric, lane, to)) {
-        channel_kick(fabric, lane_port(fabric, to)); /* so that somebody comes back */
-    } else if (output->crossing == NOBODY) {
-        leave_line(fabric, output, NOBODY, lane);
-        cross(fabric, lane, to);
+        link_start_sending(fabric, lane_port(fabric, to)); /* schedules the next attempt */
+    } else if (output->crossing == NONE) {
+        input_vl_stop_waiting(fabric, lane, to);
+        start_crossing(fabric, lane, to);
     }
 }
 
-/* In a multiplexed one, whoever waits for an output while its own input is busy is passed over by
- * those behind it. But not for ever: in the end the output waits for it. */
-static void pass_over(struct fabric *fabric, struct port *port, uint32_t lane)
+/* In a multiplexed crossbar, packets behind one whose input is busy overtake it. After PATIENCE
+ * times the output is reserved for it. */
+static void note_overtaken(struct fabric *fabric, struct port *port, uint32_t lane)
 {
     enum { PATIENCE = 2 };
-    if (lane == NOBODY || input_at(fabric, lane)->passed_over++ < PATIENCE)
+    if (lane == NONE || input_at(fabric, lane)->overtaken++ < PATIENCE)
         return;
-    input_at(fabric, lane)->passed_over = 0;
-    if (port->held == NOBODY)
+    input_at(fabric, lane)->overtaken = 0;
+    if (port->held == NONE)
         port->held = lane;
 }
 
-static bool is_input_busy(const struct fabric *fabric, uint32_t lane)
-{
-    return fabric->ports[lane_port(fabric, lane)].input_busy;
-}
-
-/* The lanes of an output in turn, the line of each from its first on. */
+/* Serves the VLs of an output round-robin, the queue of each from its head on. */
 static void serve_port(struct fabric *fabric, uint32_t index)
 {
     struct port *port = &fabric->ports[index];
-    uint32_t late = NOBODY;
-    if (port->held != NOBODY &&
-        !head_fits(fabric, port->held, input_at(fabric, port->held)->wanted))
-        port->held = NOBODY; /* or one lane would hold up the others for longer than a crossing */
+    uint32_t late = NONE;
+    if (port->held != NONE && !head_fits(fabric, port->held, input_at(fabric, port->held)->wanted))
+        port->held = NONE; /* a reservation lasts no longer than a crossing */
     for (unsigned step = 1; step <= port->vls && !port->output_busy; step++) {
         uint32_t to = lane_of(fabric, index, (port->turn + step) % port->vls);
-        uint32_t before = NOBODY, lane = output_at(fabric, to)->first_waiting;
-        for (; lane != NOBODY; before = lane, lane = input_at(fabric, lane)->next) {
+        uint32_t lane = output_at(fabric, to)->first_waiting;
+        for (; lane != NONE; lane = input_at(fabric, lane)->next) {
             if (!head_fits(fabric, lane, to)) {
-                channel_kick(fabric, index); /* so that somebody comes back */
+                link_start_sending(fabric, index); /* schedules the next attempt */
                 break;
             }
-            bool busy = is_input_busy(fabric, lane);
-            if (!busy && (port->held == NOBODY || port->held == lane)) {
+            bool busy = fabric->ports[lane_port(fabric, lane)].input_busy;
+            if (!busy && (port->held == NONE || port->held == lane)) {
                 port->turn = (uint8_t)lane_vl(fabric, to);
-                port->held = NOBODY;
-                pass_over(fabric, port, late);
-                leave_line(fabric, output_at(fabric, to), before, lane);
-                cross(fabric, lane, to);
+                port->held = NONE;
+                note_overtaken(fabric, port, late);
+                input_vl_stop_waiting(fabric, lane, to);
+                start_crossing(fabric, lane, to);
                 return;
             }
-            if (busy && late == NOBODY)
+            if (busy && late == NONE)
                 late = lane;
         }
     }
 }
 
-static void serve_waiting(struct fabric *fabric, uint32_t to)
+static void serve_output(struct fabric *fabric, uint32_t to)
 {
     if (fabric->options.multiplexed)
         serve_port(fabric, lane_port(fabric, to));
     else
-        serve_line(fabric, to);
+        serve_vl_queue(fabric, to);
 }
 
-void lanes_serve(struct fabric *fabric, uint32_t output)
+void output_vl_serve_waiting(struct fabric *fabric, uint32_t output)
 {
     if (switch_core_of(fabric, &fabric->ports[lane_port(fabric, output)])->is_switch)
-        serve_waiting(fabric, output);
-    else if (fabric->data->outputs[output].first_waiting != NOBODY)
+        serve_output(fabric, output);
+    else if (fabric->data->outputs[output].first_waiting != NONE)
         sender_offer(fabric, fabric->data->outputs[output].first_waiting);
 }
 
-static void enter_line(struct fabric *fabric, uint32_t lane, uint32_t to)
+static void wait_for_output_vl(struct fabric *fabric, uint32_t lane, uint32_t to)
 {
-    struct output_lane *output = output_at(fabric, to);
+    struct output_vl *output = output_at(fabric, to);
     const struct port *out = &fabric->ports[lane_port(fabric, to)];
-    if (!out->open || lane_vl(fabric, to) >= out->vls) { /* it has closed in the meantime */
-        lanes_turn_away(fabric, lane,
-                        out->open ? LOSS_NO_LANE : loss_of_link(fabric, lane_port(fabric, to)));
+    if (!out->open || lane_vl(fabric, to) >= out->vls) { /* the port has closed meanwhile */
+        input_vl_output_closed(fabric, lane,
+                               out->open ? LOSS_NO_VL
+                                         : cause_of_closed_port(fabric, lane_port(fabric, to)));
         return;
     }
-    input_at(fabric, lane)->next = NOBODY;
-    input_at(fabric, lane)->passed_over = 0;
-    if (output->first_waiting == NOBODY)
+    input_at(fabric, lane)->next = NONE;
+    input_at(fabric, lane)->overtaken = 0;
+    if (output->first_waiting == NONE)
         output->first_waiting = lane;
     else
         input_at(fabric, output->last_waiting)->next = lane;
     output->last_waiting = lane;
     if (output->first_waiting == lane || fabric->options.multiplexed)
-        serve_waiting(fabric, to);
+        serve_output(fabric, to);
 }
 
 /* ---- routing and mapping ---- */
 
-static void forget_hold(struct fabric *fabric, uint32_t lane, uint32_t wanted)
+static void cancel_reservation(struct fabric *fabric, uint32_t lane, uint32_t wanted)
 {
-    if (wanted != NOBODY && fabric->ports[lane_port(fabric, wanted)].held == lane)
-        fabric->ports[lane_port(fabric, wanted)].held = NOBODY;
+    if (wanted != NONE && fabric->ports[lane_port(fabric, wanted)].held == lane)
+        fabric->ports[lane_port(fabric, wanted)].held = NONE;
 }
 
-/* What the switch could not relay is counted at its input, what the output refuses there. */
+/* PortRcvSwitchRelayErrors counts at the input; the other counters count at the output. */
 static void count_discard(struct fabric *fabric, uint32_t port, enum loss cause)
 {
-    bool switch_core = cause == LOSS_NO_ROUTE || cause == LOSS_TURNED_BACK ||
-                       cause == LOSS_NO_LANE || cause == LOSS_MOVED;
+    bool switch_core = cause == LOSS_NO_ROUTE || cause == LOSS_OUTPUT_IS_INPUT ||
+                       cause == LOSS_NO_VL || cause == LOSS_MOVED;
     counters_count(fabric, port,
                    switch_core           ? COUNTER_RCV_SWITCH_RELAY
                    : cause == LOSS_P_KEY ? COUNTER_XMIT_CONSTRAINT
                                          : COUNTER_XMIT_DISCARDS);
 }
 
-void lanes_discard(struct fabric *fabric, uint32_t lane, uint32_t output_port, enum loss cause)
+void input_vl_discard(struct fabric *fabric, uint32_t lane, uint32_t output_port, enum loss cause)
 {
-    struct input_lane *input = input_at(fabric, lane);
+    struct input_vl *input = input_at(fabric, lane);
     uint32_t port = lane_port(fabric, lane);
-    uint32_t at = output_port == NOBODY || cause == LOSS_NO_LANE ? port : output_port;
+    uint32_t at = output_port == NONE || cause == LOSS_NO_VL ? port : output_port;
     uint32_t number = data_packet_pop(fabric->data, &input->queue);
-    forget_hold(fabric, lane, input->wanted);
+    cancel_reservation(fabric, lane, input->wanted);
     input->used = (uint16_t)(input->used - blocks_of(data_packet_at(fabric->data, number)->bytes));
     input->asked = false;
-    input->wanted = NOBODY;
+    input->wanted = NONE;
     input->copied = 0;
     count_discard(fabric, at, cause);
     data_lose(fabric, number, cause, at);
-    credits_note(fabric, lane);
-    if (input->queue.head != NOBODY)
-        routing_unit_ask(fabric, switch_core_of(fabric, &fabric->ports[port]), lane);
+    credits_update(fabric, lane);
+    if (input->queue.head != NONE)
+        routing_unit_request(fabric, switch_core_of(fabric, &fabric->ports[port]), lane);
 }
 
 static unsigned output_for(const struct fabric *fabric, const struct switch_core *switch_core,
@@ -262,86 +262,82 @@ static unsigned output_for(const struct fabric *fabric, const struct switch_core
     return sma_route_unicast(sma_of(fabric, switch_core), dlid);
 }
 
-static bool passes_keys(struct fabric *fabric, const struct switch_core *switch_core,
-                        const struct port *port, const struct data_packet *data_packet)
-{
-    return sma_accepts_p_key(sma_of(fabric, switch_core), port->number, data_packet->p_key);
-}
-
 static unsigned switch_core_map(const struct switch_core *switch_core, unsigned input,
                                 unsigned output, unsigned sl)
 {
-    if (switch_core->one_map)
-        return switch_core->common_lanes >> sl * 4 & 15;
+    if (switch_core->uniform_sl2vl)
+        return switch_core->common_sl2vl >> sl * 4 & 15;
     const uint8_t *row = switch_core->sl2vl[output * (switch_core->port_count + 1u) + input];
     return row[sl / 2] >> (sl % 2 ? 0 : 4) & 15;
 }
 
-/* The output lane for this parcel at this output; NOBODY and the cause if there is none. */
-static uint32_t map_lane(struct fabric *fabric, struct switch_core *switch_core, unsigned input,
-                         unsigned output, const struct data_packet *data_packet, enum loss *cause)
+/* The output VL for this packet at this output; NONE and the cause if there is none. */
+static uint32_t select_output_vl(struct fabric *fabric, struct switch_core *switch_core,
+                                 unsigned input, unsigned output,
+                                 const struct data_packet *data_packet, enum loss *cause)
 {
     uint32_t index = switch_core->first_port + output;
     const struct port *port = &fabric->ports[index];
     unsigned vl = switch_core_map(switch_core, input, output, data_packet->sl);
     if (!port->open)
-        *cause = loss_of_link(fabric, index);
-    else if (port->keys_out && !passes_keys(fabric, switch_core, port, data_packet))
+        *cause = cause_of_closed_port(fabric, index);
+    else if (port->keys_out &&
+             !sma_accepts_p_key(sma_of(fabric, switch_core), port->number, data_packet->p_key))
         *cause = LOSS_P_KEY;
     else if (vl >= port->vls)
-        *cause = LOSS_NO_LANE;
+        *cause = LOSS_NO_VL;
     else
         return lane_of(fabric, index, vl);
-    return NOBODY;
+    return NONE;
 }
 
-static void want(struct fabric *fabric, uint32_t lane, uint32_t to)
+static void request_output_vl(struct fabric *fabric, uint32_t lane, uint32_t to)
 {
-    struct input_lane *input = input_at(fabric, lane);
+    struct input_vl *input = input_at(fabric, lane);
     input->wanted = to;
-    if (input->crossing == NOBODY)
-        enter_line(fabric, lane, to);
+    if (input->crossing == NONE)
+        wait_for_output_vl(fabric, lane, to);
 }
 
 static void connect_multicast(struct fabric *fabric, struct switch_core *switch_core, uint32_t lane,
                               enum loss cause)
 {
-    struct input_lane *input = input_at(fabric, lane);
+    struct input_vl *input = input_at(fabric, lane);
     const struct data_packet *data_packet = data_packet_at(fabric->data, input->queue.head);
     unsigned from = fabric->ports[lane_port(fabric, lane)].number;
     unsigned output = input->copied;
-    uint32_t refused_by = NOBODY;
-    if (!flood_goes_on(fabric, data_packet->flood)) { /* the tables send it round and round */
+    uint32_t refused_by = NONE;
+    if (!multicast_may_forward(fabric, data_packet->multicast)) { /* the MFTs have a loop */
         fabric->totals.looped++;
-        lanes_discard(fabric, lane, NOBODY, LOSS_NO_ROUTE);
+        input_vl_discard(fabric, lane, NONE, LOSS_NO_ROUTE);
         return;
     }
     while ((output = next_copy(fabric, switch_core, lane, data_packet, output)) != 0) {
-        uint32_t to = map_lane(fabric, switch_core, from, output, data_packet, &cause);
-        if (to != NOBODY) {
-            want(fabric, lane, to);
+        uint32_t to = select_output_vl(fabric, switch_core, from, output, data_packet, &cause);
+        if (to != NONE) {
+            request_output_vl(fabric, lane, to);
             return;
         }
         refused_by = switch_core->first_port + output;
     }
-    lanes_discard(fabric, lane, refused_by, cause);
+    input_vl_discard(fabric, lane, refused_by, cause);
 }
 
-void lanes_turn_away(struct fabric *fabric, uint32_t lane, enum loss cause)
+void input_vl_output_closed(struct fabric *fabric, uint32_t lane, enum loss cause)
 {
-    struct input_lane *input = input_at(fabric, lane);
+    struct input_vl *input = input_at(fabric, lane);
     const struct port *port = &fabric->ports[lane_port(fabric, lane)];
     if (!lid_is_multicast(data_packet_at(fabric->data, input->queue.head)->dlid)) {
-        lanes_discard(fabric, lane, lane_port(fabric, input->wanted), cause);
+        input_vl_discard(fabric, lane, lane_port(fabric, input->wanted), cause);
         return;
     }
-    forget_hold(fabric, lane, input->wanted);
+    cancel_reservation(fabric, lane, input->wanted);
     input->copied = fabric->ports[lane_port(fabric, input->wanted)].number;
-    input->wanted = NOBODY;
+    input->wanted = NONE;
     connect_multicast(fabric, switch_core_of(fabric, port), lane, cause);
 }
 
-/* When a parcel may begin to cross: an output must not run dry. */
+/* The earliest start of a crossing: a faster output must not underrun. */
 static uint64_t crossing_time(const struct fabric *fabric, const struct port *port, uint32_t to,
                               const struct data_packet *data_packet)
 {
@@ -352,9 +348,9 @@ static uint64_t crossing_time(const struct fabric *fabric, const struct port *po
     return data_packet->tail > wire ? data_packet->tail - wire : 0;
 }
 
-void lanes_connect(struct fabric *fabric, uint32_t lane, uint32_t life)
+void input_vl_connect(struct fabric *fabric, uint32_t lane, uint32_t life)
 {
-    struct input_lane *input = input_at(fabric, lane);
+    struct input_vl *input = input_at(fabric, lane);
     const struct port *port = &fabric->ports[lane_port(fabric, lane)];
     struct switch_core *switch_core = switch_core_of(fabric, port);
     if (life != switch_core->life)
@@ -368,34 +364,35 @@ void lanes_connect(struct fabric *fabric, uint32_t lane, uint32_t life)
     unsigned output = output_for(fabric, switch_core, data_packet->dlid);
     enum loss cause = LOSS_NO_ROUTE;
     if (output == port->number) {
-        lanes_discard(fabric, lane, NOBODY,
-                      switch_core->is_virtual ? LOSS_MOVED : LOSS_TURNED_BACK);
+        input_vl_discard(fabric, lane, NONE,
+                         switch_core->is_virtual ? LOSS_MOVED : LOSS_OUTPUT_IS_INPUT);
     } else if (output == 0 || output > switch_core->port_count) {
-        lanes_discard(fabric, lane, NOBODY, LOSS_NO_ROUTE);
+        input_vl_discard(fabric, lane, NONE, LOSS_NO_ROUTE);
     } else {
-        uint32_t to = map_lane(fabric, switch_core, port->number, output, data_packet, &cause);
-        uint64_t at = to == NOBODY ? 0 : crossing_time(fabric, port, to, data_packet);
-        if (to == NOBODY) {
-            lanes_discard(fabric, lane, switch_core->first_port + output, cause);
+        uint32_t to =
+            select_output_vl(fabric, switch_core, port->number, output, data_packet, &cause);
+        uint64_t at = to == NONE ? 0 : crossing_time(fabric, port, to, data_packet);
+        if (to == NONE) {
+            input_vl_discard(fabric, lane, switch_core->first_port + output, cause);
         } else if (at > des_now(fabric->network)) {
             input->asked = true;
             des_post(fabric->network, at, (struct event){EVENT_CONNECT, lane, life});
         } else {
-            want(fabric, lane, to);
+            request_output_vl(fabric, lane, to);
         }
     }
 }
 
-/* The connection of an input to a multiplexed crossbar is free: for the next of its lanes, but
- * first for one that an output waits for. */
+/* The connection of an input to a multiplexed crossbar is free: serves first the VLs for which an
+ * output is reserved, then the others. */
 static void serve_input(struct fabric *fabric, uint32_t index, unsigned served)
 {
     const struct port *port = &fabric->ports[index];
     unsigned slots = 1u << fabric->data->lane_shift;
     for (unsigned step = 1; step <= 2 * slots && !port->input_busy; step++) {
         uint32_t lane = lane_of(fabric, index, (served + step) & (slots - 1));
-        const struct input_lane *input = input_at(fabric, lane);
-        if (input->wanted == NOBODY || input->crossing != NOBODY)
+        const struct input_vl *input = input_at(fabric, lane);
+        if (input->wanted == NONE || input->crossing != NONE)
             continue;
         uint32_t output = lane_port(fabric, input->wanted);
         if (step > slots || fabric->ports[output].held == lane)
@@ -403,25 +400,25 @@ static void serve_input(struct fabric *fabric, uint32_t index, unsigned served)
     }
 }
 
-void lanes_crossed(struct fabric *fabric, uint32_t lane, uint32_t life)
+void input_vl_crossed(struct fabric *fabric, uint32_t lane, uint32_t life)
 {
-    struct input_lane *input = input_at(fabric, lane);
+    struct input_vl *input = input_at(fabric, lane);
     uint32_t port = lane_port(fabric, lane), to = input->crossing;
     struct switch_core *switch_core = switch_core_of(fabric, &fabric->ports[port]);
     bool multiplexed = fabric->options.multiplexed;
-    if (life != switch_core->life || to == NOBODY)
+    if (life != switch_core->life || to == NONE)
         return;
-    input->crossing = output_at(fabric, to)->crossing = NOBODY;
+    input->crossing = output_at(fabric, to)->crossing = NONE;
     input->used = (uint16_t)(input->used - input->crossing_blocks);
-    credits_note(fabric, lane);
+    credits_update(fabric, lane);
     if (!multiplexed)
-        serve_line(fabric, to);
-    /* In a multiplexed crossbar both ports still count as busy: the lane's next parcel gets into
-     * its line, but has no precedence. */
+        serve_vl_queue(fabric, to);
+    /* In a multiplexed crossbar both ports are still busy: the next packet of the VL joins its
+     * queue without precedence. */
     if (input->copied)
         connect_multicast(fabric, switch_core, lane, LOSS_INACTIVE_PORT);
-    else if (input->wanted != NOBODY)
-        enter_line(fabric, lane, input->wanted);
+    else if (input->wanted != NONE)
+        wait_for_output_vl(fabric, lane, input->wanted);
     if (!multiplexed)
         return;
     fabric->ports[port].input_busy = fabric->ports[lane_port(fabric, to)].output_busy = false;
@@ -431,22 +428,23 @@ void lanes_crossed(struct fabric *fabric, uint32_t lane, uint32_t life)
 
 /* ---- arrival ---- */
 
-static void trace(struct fabric *fabric, const struct data_packet *data_packet, uint32_t port)
+static void add_to_trace_hash(struct fabric *fabric, const struct data_packet *data_packet,
+                              uint32_t port)
 {
     fabric->trace = hash_mix(fabric->trace ^ des_now(fabric->network)) ^
                     ((uint64_t)data_packet->dlid << 48 | (uint64_t)data_packet->bytes << 32 | port);
 }
 
-static bool is_broken(struct fabric *fabric, struct port *port,
-                      const struct data_packet *data_packet)
+static bool has_bit_error(struct fabric *fabric, struct port *port,
+                          const struct data_packet *data_packet)
 {
     uint64_t rate = fabric->options.bit_error_rate; /* in 2^64 parts per bit */
     return rate && rng_next(&port->rng) < (uint64_t)data_packet->bytes * 8 * rate;
 }
 
-void lanes_watch_life(struct fabric *fabric, uint32_t lane)
+void input_vl_start_lifetime(struct fabric *fabric, uint32_t lane)
 {
-    struct input_lane *input = input_at(fabric, lane);
+    struct input_vl *input = input_at(fabric, lane);
     uint64_t life = switch_core_of(fabric, &fabric->ports[lane_port(fabric, lane)])->life_time_ps;
     uint64_t now = des_now(fabric->network);
     if (input->timed || life == TIME_NEVER)
@@ -456,33 +454,34 @@ void lanes_watch_life(struct fabric *fabric, uint32_t lane)
     des_post(fabric->network, end > now ? end : now, (struct event){EVENT_INPUT_LIFE, lane, 0});
 }
 
-static void arrive_in_lane(struct fabric *fabric, struct switch_core *switch_core, uint32_t number,
+static void enter_input_vl(struct fabric *fabric, struct switch_core *switch_core, uint32_t number,
                            uint32_t lane)
 {
     struct data *data = fabric->data;
-    struct input_lane *input = input_at(fabric, lane);
+    struct input_vl *input = input_at(fabric, lane);
     struct data_packet *data_packet = data_packet_at(data, number);
     data_packet->since = des_now(fabric->network);
     data_packet->hops += data_packet->hops < UINT8_MAX;
     input->used = (uint16_t)(input->used + blocks_of(data_packet->bytes));
-    bool first = input->queue.head == NOBODY;
+    bool first = input->queue.head == NONE;
     data_packet_push(data, &input->queue, number);
     if (switch_core->life_time_ps != TIME_NEVER)
-        lanes_watch_life(fabric, lane);
+        input_vl_start_lifetime(fabric, lane);
     if (first)
-        routing_unit_ask(fabric, switch_core, lane);
-    credits_note(fabric, lane);
+        routing_unit_request(fabric, switch_core, lane);
+    credits_update(fabric, lane);
 }
 
-/* Something that used up credits but never gets into the buffer. */
+/* Loses a packet that used credits but does not enter the buffer. */
 static void lose_on_arrival(struct fabric *fabric, uint32_t number, uint32_t lane, enum loss cause)
 {
     data_lose(fabric, number, cause, lane_port(fabric, lane));
-    credits_note(fabric, lane);
+    credits_update(fabric, lane);
 }
 
-/* An armed port becomes active by the first data packet (7.2.7.3). */
-static bool opens(struct fabric *fabric, struct switch_core *switch_core, uint32_t index)
+/* The first data packet makes an Armed port Active (7.2.7.3). */
+static bool activate_if_armed(struct fabric *fabric, struct switch_core *switch_core,
+                              uint32_t index)
 {
     uint8_t *info = sma_of(fabric, switch_core)->ports[fabric->ports[index].number].info;
     if (wire_get(info, PORT_INFO_PORT_STATE) != PORT_STATE_ARMED)
@@ -492,26 +491,28 @@ static bool opens(struct fabric *fabric, struct switch_core *switch_core, uint32
     return true;
 }
 
-void lanes_arrive(struct fabric *fabric, uint32_t number, uint32_t index)
+void input_vl_receive(struct fabric *fabric, uint32_t number, uint32_t index)
 {
     struct data *data = fabric->data;
     struct port *port = &fabric->ports[index];
     struct switch_core *switch_core = switch_core_of(fabric, port);
     struct data_packet *data_packet = data_packet_at(data, number);
     data->on_links--;
-    trace(fabric, data_packet, index);
+    add_to_trace_hash(fabric, data_packet, index);
     if (!port->up || !switch_core->up || data_packet->link_epoch != port->epoch) {
         counters_note_missed(fabric, index, data_packet);
         bool is_back =
-            port->up && switch_core->up; /* it was down while the parcel was on its way */
-        data_lose(fabric, number, is_back ? LOSS_DEAD_LINK : loss_of_link(fabric, index), index);
+            port->up && switch_core->up; /* the link was down while the packet was on it */
+        data_lose(fabric, number, is_back ? LOSS_DEAD_LINK : cause_of_closed_port(fabric, index),
+                  index);
         return;
     }
     uint32_t lane = lane_of(fabric, index, data_packet->vl);
-    struct input_lane *input = input_at(fabric, lane);
+    struct input_vl *input = input_at(fabric, lane);
     unsigned blocks = blocks_of(data_packet->bytes);
-    if (is_broken(fabric, port, data_packet)) {
-        /* The receiver has not counted it: the sender's next word on what it sent puts it right. */
+    if (has_bit_error(fabric, port, data_packet)) {
+        /* The receiver has not counted the packet: the next flow-control packet of the sender
+         * corrects that. */
         counters_count(fabric, index, COUNTER_RCV_ERRORS);
         counters_note_missed(fabric, index, data_packet);
         data_lose(fabric, number, LOSS_BIT_ERROR, index);
@@ -519,7 +520,7 @@ void lanes_arrive(struct fabric *fabric, uint32_t number, uint32_t index)
         return;
     }
     input->received = (uint16_t)((input->received + blocks) % CREDIT_MODULUS);
-    if (!port->open && !opens(fabric, switch_core, index)) {
+    if (!port->open && !activate_if_armed(fabric, switch_core, index)) {
         lose_on_arrival(fabric, number, lane, LOSS_INACTIVE_PORT);
     } else if (port->keys_in &&
                !sma_may_send_p_key(sma_of(fabric, switch_core), port->number, data_packet->p_key)) {
@@ -527,11 +528,11 @@ void lanes_arrive(struct fabric *fabric, uint32_t number, uint32_t index)
         lose_on_arrival(fabric, number, lane, LOSS_P_KEY);
     } else if (!switch_core->is_switch) {
         data_deliver(fabric, number, index);
-        credits_note(fabric, lane);
+        credits_update(fabric, lane);
     } else if (input->used + blocks > port->room) {
         data->overflowed = true;
         lose_on_arrival(fabric, number, lane, LOSS_OVERFLOW);
     } else {
-        arrive_in_lane(fabric, switch_core, number, lane);
+        enter_input_vl(fabric, switch_core, number, lane);
     }
 }

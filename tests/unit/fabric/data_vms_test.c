@@ -9,7 +9,7 @@ enum { GUEST_LID = 30, OTHER_LID = 31 };
 struct scene {
     struct cloud cloud;
     struct fabric *fabric;
-    uint32_t guests[2];
+    uint32_t vms[2];
     uint64_t delivered, lost, foreign_lost, latest_latency;
     uint32_t last_at;
     struct packet_view lost_packet;
@@ -20,7 +20,7 @@ static struct data_path find(void *context, uint32_t source, uint32_t destinatio
     const struct scene *scene = context;
     assert_true(source < scene->cloud.world.topology.ports.count);
     for (unsigned i = 0; i < 2; i++)
-        if (destination == scene->guests[i])
+        if (destination == scene->vms[i])
             return (struct data_path){.dlid = (uint16_t)(GUEST_LID + i)};
     return (struct data_path){
         .dlid = (uint16_t)wire_get(fabric_port_info(scene->fabric, destination), PORT_INFO_LID)};
@@ -40,7 +40,7 @@ static void hear_lost(void *context, uint64_t now, const struct packet_view *pac
     struct scene *scene = context;
     (void)now, (void)cause, (void)port;
     scene->lost++;
-    scene->foreign_lost += packet->from_guest == TOPOLOGY_NONE && packet->to_guest == TOPOLOGY_NONE;
+    scene->foreign_lost += packet->from_vm == TOPOLOGY_NONE && packet->to_vm == TOPOLOGY_NONE;
     scene->lost_packet = *packet;
 }
 
@@ -50,7 +50,7 @@ static void scene_begin(struct scene *scene)
     cloud_begin(&scene->cloud);
     scene->fabric = scene->cloud.world.fabric;
     for (unsigned i = 0; i < 2; i++)
-        scene->guests[i] = fabric_add_guest(scene->fabric);
+        scene->vms[i] = fabric_add_vm(scene->fabric);
     fabric_set_paths(scene->fabric, &(struct data_paths){scene, find});
     fabric_observe_data(
         scene->fabric,
@@ -100,7 +100,7 @@ static unsigned send(struct scene *scene, uint32_t from, uint32_t to, uint64_t i
     return number;
 }
 
-static uint64_t sum(const struct guest_side *side)
+static uint64_t sum(const struct vm_direction *side)
 {
     uint64_t lost = 0;
     for (unsigned i = 0; i < LOSS_CAUSES; i++)
@@ -109,116 +109,114 @@ static uint64_t sum(const struct guest_side *side)
 }
 
 /* The addresses first, the machine when they are there. */
-static void migrate(struct scene *scene, unsigned guest, unsigned from_host, unsigned from,
+static void migrate(struct scene *scene, unsigned vm, unsigned from_host, unsigned from,
                     unsigned to_host, unsigned to)
 {
-    fabric_move_guest(scene->fabric, scene->guests[guest], TOPOLOGY_NONE);
+    fabric_move_vm(scene->fabric, scene->vms[vm], TOPOLOGY_NONE);
     assert_int_equal(cloud_set_function(&scene->cloud, from_host, from, 0, 0), 0);
-    cloud_place(&scene->cloud, GUEST_LID + guest, to_host, to);
-    fabric_move_guest(scene->fabric, scene->guests[guest], cloud_port(&scene->cloud, to_host, to));
+    cloud_place(&scene->cloud, GUEST_LID + vm, to_host, to);
+    fabric_move_vm(scene->fabric, scene->vms[vm], cloud_port(&scene->cloud, to_host, to));
 }
 
-static void start(struct scene *scene, unsigned guest, unsigned host, unsigned number)
+static void start(struct scene *scene, unsigned vm, unsigned host, unsigned number)
 {
-    cloud_place(&scene->cloud, GUEST_LID + guest, host, number);
-    fabric_move_guest(scene->fabric, scene->guests[guest], cloud_port(&scene->cloud, host, number));
+    cloud_place(&scene->cloud, GUEST_LID + vm, host, number);
+    fabric_move_vm(scene->fabric, scene->vms[vm], cloud_port(&scene->cloud, host, number));
 }
 
-static void what_is_sent_to_a_guest_follows_it(void **state)
+static void packets_to_a_vm_follow_it(void **state)
 {
     (void)state;
     struct scene scene;
     scene_begin(&scene);
     start(&scene, 0, 0, 1);
-    const struct guest_view *guest = fabric_guest(scene.fabric, scene.guests[0]);
-    unsigned traffic = send(&scene, scene.cloud.world.manager, scene.guests[0], TIME_US, 0);
+    const struct vm_view *vm = fabric_vm(scene.fabric, scene.vms[0]);
+    unsigned traffic = send(&scene, scene.cloud.world.manager, scene.vms[0], TIME_US, 0);
     run(&scene, TIME_MS);
     assert_int_equal(scene.last_at, cloud_port(&scene.cloud, 0, 1));
-    assert_in_range(guest->to.delivered, 995, 1000);
+    assert_in_range(vm->to.delivered, 995, 1000);
     assert_int_equal(scene.lost, 0);
-    uint64_t last = guest->to.last_ps;
+    uint64_t last = vm->to.last_ps;
     migrate(&scene, 0, 0, 1, 1, 2);
-    assert_true(guest->to.interrupted);
+    assert_true(vm->to.interrupted);
     run(&scene, TIME_MS);
-    assert_int_equal(guest->moves, 1);
+    assert_int_equal(vm->moves, 1);
     assert_int_equal(scene.last_at, cloud_port(&scene.cloud, 1, 2));
-    assert_false(guest->to.interrupted);
-    assert_int_equal(guest->to.interruptions, 1);
+    assert_false(vm->to.interrupted);
+    assert_int_equal(vm->to.interruptions, 1);
     /* Out for as long as it was away, and a packet's interval or so more. */
-    assert_true(guest->to.downtime_ps >= guest->attached_ps - last);
-    assert_in_range(guest->to.downtime_ps, guest->attached_ps - guest->detached_ps,
-                    guest->attached_ps - guest->detached_ps + 5 * TIME_US);
-    assert_int_equal(guest->to.longest_ps, guest->to.downtime_ps);
-    assert_int_equal(guest->to.total_ps, guest->to.downtime_ps);
+    assert_true(vm->to.downtime_ps >= vm->attached_ps - last);
+    assert_in_range(vm->to.downtime_ps, vm->attached_ps - vm->detached_ps,
+                    vm->attached_ps - vm->detached_ps + 5 * TIME_US);
+    assert_int_equal(vm->to.longest_ps, vm->to.downtime_ps);
+    assert_int_equal(vm->to.total_ps, vm->to.downtime_ps);
     /* One packet a microsecond was lost for the time. */
-    uint64_t lost = sum(&guest->to);
-    assert_in_range(lost, guest->to.downtime_ps / TIME_US - 4, guest->to.downtime_ps / TIME_US + 4);
-    assert_true(guest->to.lost[LOSS_MOVED] > 0);
-    assert_int_equal(guest->to.lost[LOSS_TURNED_BACK], 0); /* nobody's tables are wrong */
+    uint64_t lost = sum(&vm->to);
+    assert_in_range(lost, vm->to.downtime_ps / TIME_US - 4, vm->to.downtime_ps / TIME_US + 4);
+    assert_true(vm->to.lost[LOSS_MOVED] > 0);
+    assert_int_equal(vm->to.lost[LOSS_OUTPUT_IS_INPUT], 0); /* nobody's tables are wrong */
     assert_int_equal(scene.lost, lost);
-    assert_int_equal(scene.lost_packet.to_guest, scene.guests[0]);
-    assert_int_equal(scene.lost_packet.from_guest, TOPOLOGY_NONE);
+    assert_int_equal(scene.lost_packet.to_vm, scene.vms[0]);
+    assert_int_equal(scene.lost_packet.from_vm, TOPOLOGY_NONE);
     fabric_stop_traffic(scene.fabric, traffic);
     run(&scene, TIME_MS);
-    assert_int_equal(scene.delivered, guest->to.delivered);
+    assert_int_equal(scene.delivered, vm->to.delivered);
     scene_end(&scene);
 }
 
-static void what_a_guest_sends_waits_for_it_and_leaves_from_its_new_port(void **state)
+static void packets_of_a_vm_wait_and_leave_from_its_new_port(void **state)
 {
     (void)state;
     struct scene scene;
     scene_begin(&scene);
     start(&scene, 0, 0, 1);
-    const struct guest_view *guest = fabric_guest(scene.fabric, scene.guests[0]);
-    unsigned traffic = send(&scene, scene.guests[0], scene.cloud.world.manager, 10 * TIME_US, 0);
+    const struct vm_view *vm = fabric_vm(scene.fabric, scene.vms[0]);
+    unsigned traffic = send(&scene, scene.vms[0], scene.cloud.world.manager, 10 * TIME_US, 0);
     run(&scene, TIME_MS);
-    fabric_move_guest(scene.fabric, scene.guests[0], TOPOLOGY_NONE);
+    fabric_move_vm(scene.fabric, scene.vms[0], TOPOLOGY_NONE);
     run(&scene, 100 * TIME_US);
-    uint64_t delivered = guest->from.delivered;
+    uint64_t delivered = vm->from.delivered;
     run(&scene, 100 * TIME_US);
-    assert_int_equal(guest->from.delivered, delivered); /* silence */
+    assert_int_equal(vm->from.delivered, delivered); /* silence */
     struct data_totals totals;
     fabric_data_totals(scene.fabric, &totals);
     assert_in_range(totals.waiting, 19, 21);
     migrate(&scene, 0, 0, 1, 1, 1);
-    assert_int_equal(guest->port, cloud_port(&scene.cloud, 1, 1));
+    assert_int_equal(vm->port, cloud_port(&scene.cloud, 1, 1));
     run(&scene, TIME_MS);
     fabric_stop_traffic(scene.fabric, traffic);
     run(&scene, TIME_MS);
     fabric_data_totals(scene.fabric, &totals);
     assert_int_equal(totals.unroutable, 0);
-    assert_int_equal(sum(&guest->from), 0);
+    assert_int_equal(sum(&vm->from), 0);
     assert_int_equal(totals.delivered, totals.made);
-    assert_int_equal(guest->from.delivered, totals.made);
-    assert_in_range(guest->from.downtime_ps, 200 * TIME_US, 300 * TIME_US);
+    assert_int_equal(vm->from.delivered, totals.made);
+    assert_in_range(vm->from.downtime_ps, 200 * TIME_US, 300 * TIME_US);
     scene_end(&scene);
 }
 
-static void a_guest_that_is_away_for_long_gives_up_old_packets(void **state)
+static void a_vm_drops_old_packets_beyond_its_backlog(void **state)
 {
     (void)state;
     struct scene scene;
     scene_begin(&scene);
     start(&scene, 0, 0, 1);
-    const struct guest_view *guest = fabric_guest(scene.fabric, scene.guests[0]);
-    send(&scene, scene.guests[0], scene.cloud.world.manager, 10 * TIME_US, 0);
+    const struct vm_view *vm = fabric_vm(scene.fabric, scene.vms[0]);
+    send(&scene, scene.vms[0], scene.cloud.world.manager, 10 * TIME_US, 0);
     run(&scene, TIME_MS);
-    fabric_move_guest(scene.fabric, scene.guests[0], TOPOLOGY_NONE);
+    fabric_move_vm(scene.fabric, scene.vms[0], TOPOLOGY_NONE);
     run(&scene, 10 * TIME_MS);
-    uint64_t before = guest->from.delivered;
+    uint64_t before = vm->from.delivered;
     struct data_totals totals;
-    fabric_move_guest(scene.fabric, scene.guests[0], cloud_port(&scene.cloud, 0, 1));
+    fabric_move_vm(scene.fabric, scene.vms[0], cloud_port(&scene.cloud, 0, 1));
     fabric_data_totals(scene.fabric, &totals);
-    assert_in_range(totals.unroutable, 1000 - DATA_GUEST_BACKLOG - 2,
-                    1000 - DATA_GUEST_BACKLOG + 2);
+    assert_in_range(totals.unroutable, 1000 - DATA_VM_BACKLOG - 2, 1000 - DATA_VM_BACKLOG + 2);
     run(&scene, 5 * TIME_US + 200 * TIME_US);
-    assert_in_range(guest->from.delivered - before, DATA_GUEST_BACKLOG + 18,
-                    DATA_GUEST_BACKLOG + 22);
+    assert_in_range(vm->from.delivered - before, DATA_VM_BACKLOG + 18, DATA_VM_BACKLOG + 22);
     scene_end(&scene);
 }
 
-static void two_guests_move_and_nobody_elses_traffic_is_lost(void **state)
+static void two_vms_move_and_no_other_traffic_is_lost(void **state)
 {
     (void)state;
     struct scene scene;
@@ -226,8 +224,8 @@ static void two_guests_move_and_nobody_elses_traffic_is_lost(void **state)
     start(&scene, 0, 0, 1);
     start(&scene, 1, 1, 1);
     uint32_t a = cloud_port(&scene.cloud, 0, 0), b = cloud_port(&scene.cloud, 1, 0);
-    send(&scene, scene.guests[0], scene.guests[1], TIME_US, 0);
-    send(&scene, scene.guests[1], scene.guests[0], TIME_US, 0);
+    send(&scene, scene.vms[0], scene.vms[1], TIME_US, 0);
+    send(&scene, scene.vms[1], scene.vms[0], TIME_US, 0);
     send(&scene, a, b, TIME_US, 0);
     send(&scene, b, scene.cloud.world.manager, TIME_US, 0);
     run(&scene, TIME_MS);
@@ -238,12 +236,12 @@ static void two_guests_move_and_nobody_elses_traffic_is_lost(void **state)
     run(&scene, TIME_MS);
     assert_int_equal(scene.foreign_lost, 0);
     for (unsigned i = 0; i < 2; i++) {
-        const struct guest_view *guest = fabric_guest(scene.fabric, scene.guests[i]);
-        assert_int_equal(guest->moves, 1);
-        assert_true(guest->to.delivered > 2000 && guest->from.delivered > 2000);
-        assert_in_range(sum(&guest->to), 1, 400);
-        assert_false(guest->to.interrupted);
-        assert_false(guest->from.interrupted);
+        const struct vm_view *vm = fabric_vm(scene.fabric, scene.vms[i]);
+        assert_int_equal(vm->moves, 1);
+        assert_true(vm->to.delivered > 2000 && vm->from.delivered > 2000);
+        assert_in_range(sum(&vm->to), 1, 400);
+        assert_false(vm->to.interrupted);
+        assert_false(vm->from.interrupted);
     }
     scene_end(&scene);
 }
@@ -254,16 +252,16 @@ static void an_address_without_its_machine_takes_nothing(void **state)
     struct scene scene;
     scene_begin(&scene);
     cloud_place(&scene.cloud, GUEST_LID, 0, 1);
-    const struct guest_view *guest = fabric_guest(scene.fabric, scene.guests[0]);
-    send(&scene, scene.cloud.world.manager, scene.guests[0], 10 * TIME_US, 0);
+    const struct vm_view *vm = fabric_vm(scene.fabric, scene.vms[0]);
+    send(&scene, scene.cloud.world.manager, scene.vms[0], 10 * TIME_US, 0);
     run(&scene, TIME_MS);
-    assert_int_equal(guest->to.delivered, 0);
-    assert_in_range(guest->to.lost[LOSS_MOVED], 99, 101);
-    fabric_move_guest(scene.fabric, scene.guests[0], cloud_port(&scene.cloud, 0, 1));
+    assert_int_equal(vm->to.delivered, 0);
+    assert_in_range(vm->to.lost[LOSS_MOVED], 99, 101);
+    fabric_move_vm(scene.fabric, scene.vms[0], cloud_port(&scene.cloud, 0, 1));
     run(&scene, TIME_MS);
-    assert_in_range(guest->to.delivered, 99, 101);
-    assert_int_equal(guest->moves, 0);
-    assert_int_equal(guest->to.interruptions, 0);
+    assert_in_range(vm->to.delivered, 99, 101);
+    assert_int_equal(vm->moves, 0);
+    assert_int_equal(vm->to.interruptions, 0);
     scene_end(&scene);
 }
 
@@ -273,10 +271,10 @@ static void reliable_packets_survive_the_move(void **state)
     struct scene scene;
     scene_begin(&scene);
     start(&scene, 0, 0, 1);
-    send(&scene, scene.cloud.world.manager, scene.guests[0], 5 * TIME_US, 50 * TIME_US);
+    send(&scene, scene.cloud.world.manager, scene.vms[0], 5 * TIME_US, 50 * TIME_US);
     unsigned traffic = 1;
     assert_int_equal(
-        send(&scene, scene.guests[0], cloud_port(&scene.cloud, 1, 0), 5 * TIME_US, 50 * TIME_US),
+        send(&scene, scene.vms[0], cloud_port(&scene.cloud, 1, 0), 5 * TIME_US, 50 * TIME_US),
         traffic);
     run(&scene, TIME_MS);
     for (unsigned i = 0; i < 5; i++) {
@@ -291,12 +289,12 @@ static void reliable_packets_survive_the_move(void **state)
     assert_true(totals.retried > 0);
     assert_int_equal(scene.lost, 0);
     assert_int_equal(totals.delivered, totals.made);
-    assert_int_equal(fabric_guest(scene.fabric, scene.guests[0])->moves, 5);
+    assert_int_equal(fabric_vm(scene.fabric, scene.vms[0])->moves, 5);
     scene_end(&scene);
 }
 
-/* The same from within a full output buffer: a saturated guest stands in its line when it goes. */
-static void a_guest_leaves_the_line_it_waits_in(void **state)
+/* The same from within a full output buffer: a saturated VM stands in its line when it goes. */
+static void a_vm_that_moves_leaves_the_queue_of_its_port(void **state)
 {
     (void)state;
     struct scene scene;
@@ -306,7 +304,7 @@ static void a_guest_leaves_the_line_it_waits_in(void **state)
     start(&scene, 1, 0, 2);
     for (unsigned i = 0; i < 2; i++) {
         traffic_init(&traffic);
-        vec_push(&traffic.senders, scene.guests[i]);
+        vec_push(&traffic.senders, scene.vms[i]);
         vec_push(&traffic.receivers, scene.cloud.world.manager);
         traffic.arrival = ARRIVAL_SATURATED;
         traffic.start_ps = fabric_network_time(scene.fabric);
@@ -314,25 +312,25 @@ static void a_guest_leaves_the_line_it_waits_in(void **state)
         traffic_release(&traffic);
     }
     run(&scene, TIME_MS);
-    fabric_move_guest(scene.fabric, scene.guests[0], TOPOLOGY_NONE);
+    fabric_move_vm(scene.fabric, scene.vms[0], TOPOLOGY_NONE);
     run(&scene, TIME_MS);
-    uint64_t stopped = fabric_guest(scene.fabric, scene.guests[0])->from.delivered;
+    uint64_t stopped = fabric_vm(scene.fabric, scene.vms[0])->from.delivered;
     run(&scene, TIME_MS);
-    assert_int_equal(fabric_guest(scene.fabric, scene.guests[0])->from.delivered, stopped);
+    assert_int_equal(fabric_vm(scene.fabric, scene.vms[0])->from.delivered, stopped);
     migrate(&scene, 0, 0, 1, 1, 1);
     run(&scene, TIME_MS);
     for (unsigned i = 0; i < 2; i++)
-        assert_true(fabric_guest(scene.fabric, scene.guests[i])->from.delivered > stopped + 100);
+        assert_true(fabric_vm(scene.fabric, scene.vms[i])->from.delivered > stopped + 100);
     /* A LID that its owner swaps on the spot: what is under way is lost, the rest arrives. */
-    uint64_t before = fabric_guest(scene.fabric, scene.guests[1])->from.delivered;
-    fabric_move_guest(scene.fabric, scene.guests[1], TOPOLOGY_NONE);
-    fabric_move_guest(scene.fabric, scene.guests[1], cloud_port(&scene.cloud, 0, 2));
+    uint64_t before = fabric_vm(scene.fabric, scene.vms[1])->from.delivered;
+    fabric_move_vm(scene.fabric, scene.vms[1], TOPOLOGY_NONE);
+    fabric_move_vm(scene.fabric, scene.vms[1], cloud_port(&scene.cloud, 0, 2));
     run(&scene, TIME_MS);
-    assert_true(fabric_guest(scene.fabric, scene.guests[1])->from.delivered > before + 100);
+    assert_true(fabric_vm(scene.fabric, scene.vms[1])->from.delivered > before + 100);
     scene_end(&scene);
 }
 
-/* A quick move: what it sent before arrives when the guest is there already. */
+/* A quick move: what it sent before arrives when the VM is there already. */
 static void packets_from_before_the_move_do_not_end_the_downtime(void **state)
 {
     (void)state;
@@ -341,24 +339,24 @@ static void packets_from_before_the_move_do_not_end_the_downtime(void **state)
     scene_begin(&scene);
     start(&scene, 0, 0, 1);
     cloud_place(&scene.cloud, OTHER_LID, 1, 1);
-    const struct guest_view *guest = fabric_guest(scene.fabric, scene.guests[0]);
-    send(&scene, scene.guests[0], scene.cloud.world.manager, 20 * TIME_US, 0);
+    const struct vm_view *vm = fabric_vm(scene.fabric, scene.vms[0]);
+    send(&scene, scene.vms[0], scene.cloud.world.manager, 20 * TIME_US, 0);
     run(&scene, 100 * TIME_US);
     while (!totals.travelling) {
         run(&scene, 100 * TIME_NS);
         fabric_data_totals(scene.fabric, &totals);
     }
-    uint64_t before = guest->from.delivered;
-    fabric_move_guest(scene.fabric, scene.guests[0], cloud_port(&scene.cloud, 1, 1));
+    uint64_t before = vm->from.delivered;
+    fabric_move_vm(scene.fabric, scene.vms[0], cloud_port(&scene.cloud, 1, 1));
     run(&scene, 10 * TIME_US);
-    assert_int_equal(guest->from.delivered, before + 1);
-    assert_true(guest->from.interrupted);
-    uint64_t last = guest->from.last_ps;
+    assert_int_equal(vm->from.delivered, before + 1);
+    assert_true(vm->from.interrupted);
+    uint64_t last = vm->from.last_ps;
     run(&scene, 15 * TIME_US);
-    assert_false(guest->from.interrupted);
-    assert_int_equal(guest->from.interruptions, 1);
-    assert_int_equal(guest->from.downtime_ps, guest->from.last_ps - last);
-    assert_int_equal(sum(&guest->from), 0);
+    assert_false(vm->from.interrupted);
+    assert_int_equal(vm->from.interruptions, 1);
+    assert_int_equal(vm->from.downtime_ps, vm->from.last_ps - last);
+    assert_int_equal(sum(&vm->from), 0);
     scene_end(&scene);
 }
 
@@ -411,17 +409,17 @@ static void a_look_up_in_a_virtual_switch_has_a_price_of_its_own(void **state)
     assert_int_equal(latency_with(1010 * TIME_NS) - latency_with(10 * TIME_NS), TIME_US);
 }
 
-static struct guest_view a_move(void)
+static struct vm_view a_move(void)
 {
     struct scene scene;
     scene_begin(&scene);
     start(&scene, 0, 0, 1);
-    send(&scene, scene.cloud.world.manager, scene.guests[0], TIME_US, 0);
-    send(&scene, scene.guests[0], scene.cloud.world.manager, TIME_US, 0);
+    send(&scene, scene.cloud.world.manager, scene.vms[0], TIME_US, 0);
+    send(&scene, scene.vms[0], scene.cloud.world.manager, TIME_US, 0);
     run(&scene, TIME_MS);
     migrate(&scene, 0, 0, 1, 1, 2);
     run(&scene, TIME_MS);
-    struct guest_view view = *fabric_guest(scene.fabric, scene.guests[0]);
+    struct vm_view view = *fabric_vm(scene.fabric, scene.vms[0]);
     scene_end(&scene);
     return view;
 }
@@ -429,8 +427,8 @@ static struct guest_view a_move(void)
 static void the_same_move_costs_the_same(void **state)
 {
     (void)state;
-    struct guest_view a = a_move(), b = a_move();
-    const struct guest_side *sides[2][2] = {{&a.to, &b.to}, {&a.from, &b.from}};
+    struct vm_view a = a_move(), b = a_move();
+    const struct vm_direction *sides[2][2] = {{&a.to, &b.to}, {&a.from, &b.from}};
     assert_int_equal(a.attached_ps, b.attached_ps);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(sides[i][0]->last_ps, sides[i][1]->last_ps);
@@ -440,43 +438,43 @@ static void the_same_move_costs_the_same(void **state)
     }
 }
 
-static void a_hypervisor_dies_with_its_guest(void **state)
+static void a_hypervisor_fails_with_its_vm(void **state)
 {
     (void)state;
     struct scene scene;
     scene_begin(&scene);
     start(&scene, 0, 0, 1);
-    send(&scene, scene.cloud.world.manager, scene.guests[0], TIME_US, 0);
-    send(&scene, scene.guests[0], scene.cloud.world.manager, TIME_US, 0);
+    send(&scene, scene.cloud.world.manager, scene.vms[0], TIME_US, 0);
+    send(&scene, scene.vms[0], scene.cloud.world.manager, TIME_US, 0);
     run(&scene, TIME_MS);
     assert_int_equal(fabric_set_node(scene.fabric, scene.cloud.hosts[0].vswitch, false, NULL), 0);
     run(&scene, TIME_MS);
-    const struct guest_view *guest = fabric_guest(scene.fabric, scene.guests[0]);
-    assert_true(guest->to.lost[LOSS_DEAD_NODE] > 900);
+    const struct vm_view *vm = fabric_vm(scene.fabric, scene.vms[0]);
+    assert_true(vm->to.lost[LOSS_DEAD_NODE] > 900);
     /* It starts again at the other one. */
-    fabric_move_guest(scene.fabric, scene.guests[0], TOPOLOGY_NONE);
+    fabric_move_vm(scene.fabric, scene.vms[0], TOPOLOGY_NONE);
     start(&scene, 0, 1, 1);
     run(&scene, TIME_MS);
-    assert_true(guest->to.delivered > 1900);
-    assert_in_range(guest->to.downtime_ps, TIME_MS, TIME_MS + 200 * TIME_US);
+    assert_true(vm->to.delivered > 1900);
+    assert_in_range(vm->to.downtime_ps, TIME_MS, TIME_MS + 200 * TIME_US);
     scene_end(&scene);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_sent_to_a_guest_follows_it),
-        cmocka_unit_test(what_a_guest_sends_waits_for_it_and_leaves_from_its_new_port),
-        cmocka_unit_test(a_guest_that_is_away_for_long_gives_up_old_packets),
-        cmocka_unit_test(two_guests_move_and_nobody_elses_traffic_is_lost),
+        cmocka_unit_test(packets_to_a_vm_follow_it),
+        cmocka_unit_test(packets_of_a_vm_wait_and_leave_from_its_new_port),
+        cmocka_unit_test(a_vm_drops_old_packets_beyond_its_backlog),
+        cmocka_unit_test(two_vms_move_and_no_other_traffic_is_lost),
         cmocka_unit_test(an_address_without_its_machine_takes_nothing),
         cmocka_unit_test(reliable_packets_survive_the_move),
-        cmocka_unit_test(a_guest_leaves_the_line_it_waits_in),
+        cmocka_unit_test(a_vm_that_moves_leaves_the_queue_of_its_port),
         cmocka_unit_test(packets_from_before_the_move_do_not_end_the_downtime),
         cmocka_unit_test(a_new_lid_holds_for_data_at_once),
         cmocka_unit_test(a_look_up_in_a_virtual_switch_has_a_price_of_its_own),
         cmocka_unit_test(the_same_move_costs_the_same),
-        cmocka_unit_test(a_hypervisor_dies_with_its_guest),
+        cmocka_unit_test(a_hypervisor_fails_with_its_vm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

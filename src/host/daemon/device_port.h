@@ -2,8 +2,8 @@
  *
  * Hardware, ibsim (through ibsim-run) and weft's own fabrics (through the preload library) look the
  * same from here. */
-#ifndef WEFT_HOST_DAEMON_MAD_PORT_H
-#define WEFT_HOST_DAEMON_MAD_PORT_H
+#ifndef WEFT_HOST_DAEMON_DEVICE_PORT_H
+#define WEFT_HOST_DAEMON_DEVICE_PORT_H
 
 #include "base/err.h"
 #include "host/manager/port_choice.h"
@@ -12,28 +12,30 @@
 
 #include <poll.h>
 
-struct mad_port;
+struct device_port;
 
 /* Opens the port that was asked for, or the first InfiniBand port whose link is up, says there that
  * a subnet manager is present, and registers for subnet management and administration. */
-int mad_port_open(struct mad_port **result, const struct mad_port_choice *choice, struct err *err);
-void mad_port_close(struct mad_port *port);
+int device_port_open(struct device_port **result, const struct port_choice *choice,
+                     struct err *err);
+void device_port_close(struct device_port *port);
 
-uint64_t mad_port_guid(const struct mad_port *port);
-const char *mad_port_name(const struct mad_port *port); /* "mlx5_0 port 1 (0x…), 100 Gb/s" */
-bool mad_port_is_gone(const struct mad_port *port);     /* the device was taken away */
+uint64_t device_port_guid(const struct device_port *port);
+const char *device_port_name(const struct device_port *port); /* "mlx5_0 port 1 (0x…), 100 Gb/s" */
+bool device_port_is_gone(const struct device_port *port);     /* the device was taken away */
 
 /* Hands a MAD over; 0 or -errno. What is lost is the core's business: it times out. */
-int mad_port_send(struct mad_port *port, const struct sm_message *message);
+int device_port_send(struct device_port *port, const struct sm_message *message);
 /* The same for an answer or a report of the subnet administration, however long. */
-int mad_port_answer(struct mad_port *port, const struct sa_message *message);
+int device_port_answer(struct device_port *port, const struct sa_message *message);
 /* The next message that has arrived, and whom it is for. The query's bytes last until the next
  * call. Never waits. */
 enum mad_arrival { MAD_NONE, MAD_FOR_MANAGER, MAD_FOR_ADMINISTRATION };
-enum mad_arrival mad_port_receive(struct mad_port *port, struct sm_message *message,
-                                  struct sa_message *query);
+enum mad_arrival device_port_receive(struct device_port *port, struct sm_message *message,
+                                     struct sa_message *query);
 /* Sleeps until a MAD, one of `others` (whose revents it sets) or the end of `timeout_ns`. True if a
  * MAD may be there. */
-bool mad_port_wait(struct mad_port *port, struct pollfd *others, size_t count, uint64_t timeout_ns);
+bool device_port_wait(struct device_port *port, struct pollfd *others, size_t count,
+                      uint64_t timeout_ns);
 
 #endif

@@ -1,24 +1,24 @@
-/* Output lanes, and how their parcels get onto the link.
+/* Output VLs, and how their packets get onto the link.
  *
- * An output lane holds whole parcels, also those that are still crossing into it. A lane is ready
- * when its head has credits at the other end. What goes next among ready lanes is the arbiter's
- * choice; flow control and VL15 go before all of them (link.c). The room of a parcel is given back
- * when its last byte is out: for this nobody is woken unless somebody waits for the room or for the
+ * An output VL holds whole packets, including those that are still crossing into it. A VL is ready
+ * when the peer has granted credits for its head. The arbiter selects among ready VLs; flow control
+ * and VL15 precede all of them (link.c). The room of a packet becomes free when its last byte is
+ * sent. The simulation schedules an event for that only if a packet waits for the room or for the
  * link, so that a link at low load costs no event of its own. */
 #include "fabric/internal.h"
 
-static struct output_lane *output_at(struct fabric *fabric, uint32_t lane)
+static struct output_vl *output_at(struct fabric *fabric, uint32_t lane)
 {
     return &fabric->data->outputs[lane];
 }
 
-void channel_update_ready(struct fabric *fabric, uint32_t lane)
+void output_vl_update_ready(struct fabric *fabric, uint32_t lane)
 {
-    const struct output_lane *output = output_at(fabric, lane);
+    const struct output_vl *output = output_at(fabric, lane);
     struct port *port = &fabric->ports[lane_port(fabric, lane)];
     uint16_t bit = (uint16_t)(1u << lane_vl(fabric, lane));
     bool ready = false;
-    if (output->queue.head != NOBODY) {
+    if (output->queue.head != NONE) {
         unsigned blocks = blocks_of(data_packet_at(fabric->data, output->queue.head)->bytes);
         unsigned credits = (unsigned)(output->limit - output->sent) % CREDIT_MODULUS;
         ready = blocks <= credits && credits < CREDIT_MODULUS / 2;
@@ -26,36 +26,36 @@ void channel_update_ready(struct fabric *fabric, uint32_t lane)
     port->ready = ready ? port->ready | bit : (uint16_t)(port->ready & ~bit);
 }
 
-/* What was sent last may be out by now: its room is free. */
-void channel_settle(struct fabric *fabric, uint32_t index)
+/* Frees the room of the packet sent last, if its last byte is sent. */
+void output_vl_free_sent(struct fabric *fabric, uint32_t index)
 {
     struct port *port = &fabric->ports[index];
     uint32_t lane = port->sent_lane;
-    if (lane == NOBODY || port->free_at > des_now(fabric->network))
+    if (lane == NONE || port->free_at > des_now(fabric->network))
         return;
-    port->sent_lane = NOBODY;
-    struct output_lane *output = output_at(fabric, lane);
+    port->sent_lane = NONE;
+    struct output_vl *output = output_at(fabric, lane);
     output->used = (uint16_t)(output->used - port->sent_blocks);
-    if (output->first_waiting != NOBODY)
-        lanes_serve(fabric, lane);
+    if (output->first_waiting != NONE)
+        output_vl_serve_waiting(fabric, lane);
 }
 
-bool channel_has_room(struct fabric *fabric, uint32_t lane, unsigned blocks)
+bool output_vl_has_room(struct fabric *fabric, uint32_t lane, unsigned blocks)
 {
     struct port *port = &fabric->ports[lane_port(fabric, lane)];
-    const struct output_lane *output = output_at(fabric, lane);
+    const struct output_vl *output = output_at(fabric, lane);
     if (output->used + blocks <= port->room)
         return true;
     if (port->sent_lane != lane || port->free_at > des_now(fabric->network))
         return false;
-    port->sent_lane = NOBODY;
+    port->sent_lane = NONE;
     output_at(fabric, lane)->used = (uint16_t)(output->used - port->sent_blocks);
     return output->used + blocks <= port->room;
 }
 
-void channel_watch_life(struct fabric *fabric, uint32_t lane)
+void output_vl_start_lifetime(struct fabric *fabric, uint32_t lane)
 {
-    struct output_lane *output = output_at(fabric, lane);
+    struct output_vl *output = output_at(fabric, lane);
     const struct port *port = &fabric->ports[lane_port(fabric, lane)];
     uint64_t life = switch_core_of(fabric, port)->life_time_ps, now = des_now(fabric->network);
     uint64_t end = TIME_NEVER;
@@ -69,33 +69,29 @@ void channel_watch_life(struct fabric *fabric, uint32_t lane)
     des_post(fabric->network, end > now ? end : now, (struct event){EVENT_OUTPUT_LIFE, lane, 0});
 }
 
-void channel_kick(struct fabric *fabric, uint32_t port)
+void output_vl_push(struct fabric *fabric, uint32_t lane, uint32_t number)
 {
-    link_start_sending(fabric, port);
-}
-
-void channel_push(struct fabric *fabric, uint32_t lane, uint32_t number)
-{
-    struct output_lane *output = output_at(fabric, lane);
-    bool first = output->queue.head == NOBODY;
+    struct output_vl *output = output_at(fabric, lane);
+    bool first = output->queue.head == NONE;
     data_packet_push(fabric->data, &output->queue, number);
     if (!first)
-        return; /* somebody is ahead of it, and the link is being waited for already */
+        return; /* the link serves the packets ahead of it already */
     output->head_since = des_now(fabric->network);
-    channel_watch_life(fabric, lane);
-    channel_update_ready(fabric, lane);
+    output_vl_start_lifetime(fabric, lane);
+    output_vl_update_ready(fabric, lane);
     if (fabric->ports[lane_port(fabric, lane)].ready)
-        channel_kick(fabric, lane_port(fabric, lane));
+        link_start_sending(fabric, lane_port(fabric, lane));
 }
 
-/* No earlier than the lane's bytes come in fast enough. */
-static uint64_t start_time(const struct data_packet *data_packet, uint64_t at, uint64_t wire)
+/* The earliest start at which the packet's bytes arrive fast enough for the link. */
+static uint64_t earliest_link_start(const struct data_packet *data_packet, uint64_t at,
+                                    uint64_t wire)
 {
     uint64_t needed = data_packet->tail > wire ? data_packet->tail - wire : 0;
     return needed > at ? needed : at;
 }
 
-bool channel_send_data(struct fabric *fabric, uint32_t index, uint64_t at)
+bool output_vl_send(struct fabric *fabric, uint32_t index, uint64_t at)
 {
     struct data *data = fabric->data;
     struct port *port = &fabric->ports[index];
@@ -104,12 +100,12 @@ bool channel_send_data(struct fabric *fabric, uint32_t index, uint64_t at)
     if (vl < 0)
         return false;
     uint32_t lane = lane_of(fabric, index, (unsigned)vl);
-    struct output_lane *output = output_at(fabric, lane);
+    struct output_vl *output = output_at(fabric, lane);
     uint32_t number = data_packet_pop(data, &output->queue);
     struct data_packet *data_packet = data_packet_at(data, number);
     unsigned blocks = blocks_of(data_packet->bytes);
     uint64_t wire = wire_time(port, data_packet->bytes);
-    uint64_t start = start_time(data_packet, at + fabric->options.channel_ps, wire);
+    uint64_t start = earliest_link_start(data_packet, at + fabric->options.channel_ps, wire);
     arbiter_charge(arbiter, data_packet->bytes);
     output->sent = (uint16_t)((output->sent + blocks) % CREDIT_MODULUS);
     output->packets++;
@@ -128,8 +124,8 @@ bool channel_send_data(struct fabric *fabric, uint32_t index, uint64_t at)
     uint64_t lead = port->peer_is_switch
                         ? start + wire_time(port, DATA_HEADER_BYTES) + port->flight_ps
                         : data_packet->tail;
-    des_post_lane(fabric->network, port->peer_is_switch ? DELAY_HEADER : DELAY_WHOLE, lead,
-                  (struct event){EVENT_PARCEL, number, port->peer});
-    channel_update_ready(fabric, lane);
+    des_post_fifo(fabric->network, port->peer_is_switch ? DELAY_HEADER : DELAY_WHOLE, lead,
+                  (struct event){EVENT_DATA_PACKET, number, port->peer});
+    output_vl_update_ready(fabric, lane);
     return true;
 }

@@ -1,4 +1,4 @@
-/* How an agent is made: the attributes a node has before any manager has seen it. */
+/* Initialises an agent: the attributes of a node before a manager configures it. */
 #include "base/mem.h"
 #include "sma/internal.h"
 #include "wire/vswitch.h"
@@ -58,8 +58,8 @@ static void init_switch_info(struct sma *sma, const struct sma_identity *identit
     wire_set(info, SWITCH_INFO_LINEAR_FDB_CAP, options->linear_entries);
     wire_set(info, SWITCH_INFO_RANDOM_FDB_CAP,
              options->linear_entries ? 0 : options->random_entries);
-    /* The papers' switches know no top, and virtual ones send what they do not know to the cable.
-     */
+    /* The papers' switches have no LinearFDBTop, and virtual switches send unknown LIDs to the
+     * uplink. */
     if (sma->device || (options->port_init && options->linear_entries))
         wire_set(info, SWITCH_INFO_LINEAR_FDB_TOP, options->linear_entries - 1u);
     wire_set(info, SWITCH_INFO_MULTICAST_FDB_CAP, options->multicast_entries);
@@ -90,7 +90,7 @@ static void init_port_info(struct sma *sma, unsigned port)
         wire_set(info, PORT_INFO_SUBNET_TIME_OUT, 18);
         wire_set(info, PORT_INFO_RESP_TIME_VALUE, options->response_time);
     }
-    /* A switch's management port has no link to wait for; the others start down. */
+    /* The management port of a switch has no link; the others start Down. */
     wire_set(info, PORT_INFO_PORT_STATE, management ? PORT_STATE_ACTIVE : PORT_STATE_DOWN);
     wire_set(info, PORT_INFO_PORT_PHYSICAL_STATE, management ? PHYSICAL_LINK_UP : PHYSICAL_POLLING);
     wire_set(info, PORT_INFO_LINK_DOWN_DEFAULT_STATE, PHYSICAL_POLLING);
@@ -135,7 +135,7 @@ static void init_tables(struct sma *sma)
     if (sma->kind != KIND_SWITCH)
         return;
     if (sma->device) {
-        /* its table is what its functions' addresses say */
+        /* the LFT is computed from the LIDs of the functions */
     } else if (options->linear_entries) {
         sma->linear = mem_alloc(options->linear_entries);
         memset(sma->linear, 0xFF, options->linear_entries);

@@ -13,7 +13,7 @@
  * wait in a queue of their own, and no storm of them stands between the manager and its answers. */
 #undef _FILE_OFFSET_BITS /* ibsim's library stands in for open(), but not for open64() */
 
-#include "host/daemon/mad_port.h"
+#include "host/daemon/device_port.h"
 
 #include "base/time.h"
 #include "wire/packet.h"
@@ -38,7 +38,7 @@ enum {
     QUERIES_IN_A_ROW = 16, /* before the manager's MADs are looked for again */
 };
 
-struct mad_port {
+struct device_port {
     int id, fd, manager_fd;
     int administration_id, administration_fd; /* the same id, and no descriptor, if it is shared */
     unsigned queries;                         /* taken in a row */
@@ -60,16 +60,16 @@ static bool is_infiniband(const umad_port_t *port)
            strcmp(port->link_layer, "IB") == 0;
 }
 
-static bool is_meant(const umad_port_t *port, const struct mad_port_choice *choice)
+static bool is_meant(const umad_port_t *port, const struct port_choice *choice)
 {
     return (!choice->guid || be64toh(port->port_guid) == choice->guid) &&
            (!choice->ca || strcmp(port->ca_name, choice->ca) == 0) &&
-           (choice->number == MAD_PORT_ANY || port->portnum == choice->number);
+           (choice->number == PORT_ANY || port->portnum == choice->number);
 }
 
 /* What was passed over, for the message when nothing is left. */
 struct search {
-    const struct mad_port_choice *choice;
+    const struct port_choice *choice;
     unsigned ports, ethernet, down;
     bool found;
     umad_port_t port; /* without its P_Keys */
@@ -77,7 +77,7 @@ struct search {
 
 static void consider(struct search *search, const umad_port_t *port)
 {
-    bool asked_for = search->choice->guid || search->choice->number != MAD_PORT_ANY;
+    bool asked_for = search->choice->guid || search->choice->number != PORT_ANY;
     if (search->found || !is_meant(port, search->choice))
         return;
     search->ports++;
@@ -112,13 +112,13 @@ static void search_ports(struct search *search)
 
 static int no_port(const struct search *search, struct err *err)
 {
-    const struct mad_port_choice *choice = search->choice;
+    const struct port_choice *choice = search->choice;
     char meant[96] = "";
     if (choice->guid)
         snprintf(meant, sizeof meant, " with GUID 0x%016" PRIx64, choice->guid);
-    else if (choice->ca || choice->number != MAD_PORT_ANY)
+    else if (choice->ca || choice->number != PORT_ANY)
         snprintf(meant, sizeof meant, " '%s:%s'", choice->ca ? choice->ca : "*",
-                 choice->number == MAD_PORT_ANY ? "*" : (char[]){(char)('0' + choice->number), 0});
+                 choice->number == PORT_ANY ? "*" : (char[]){(char)('0' + choice->number), 0});
     if (search->ethernet)
         return err_set(err, ENODEV, "no InfiniBand port%s is up: %u of %u ports carry Ethernet",
                        meant, search->ethernet, search->ports);
@@ -129,7 +129,7 @@ static int no_port(const struct search *search, struct err *err)
 }
 
 /* Without what changes while it is open, such as its state. */
-static void describe(struct mad_port *port, const umad_port_t *info)
+static void describe(struct device_port *port, const umad_port_t *info)
 {
     snprintf(port->name, sizeof port->name, "%s port %d (0x%016" PRIx64 "), %u Gb/s", info->ca_name,
              info->portnum, port->guid, info->rate);
@@ -137,12 +137,12 @@ static void describe(struct mad_port *port, const umad_port_t *info)
 
 /* ---- opening ---- */
 
-static int occupied(const struct mad_port *port, struct err *err)
+static int occupied(const struct device_port *port, struct err *err)
 {
     return err_set(err, EBUSY, "another subnet manager runs at %s already", port->name);
 }
 
-static int claim_manager(struct mad_port *port, const umad_port_t *info, struct err *err)
+static int claim_manager(struct device_port *port, const umad_port_t *info, struct err *err)
 {
     char path[256];
     if (umad_get_issm_path(info->ca_name, info->portnum, path, sizeof path) < 0)
@@ -155,7 +155,7 @@ static int claim_manager(struct mad_port *port, const umad_port_t *info, struct 
     return err_set(err, errno, "cannot open %s: %s", path, strerror(errno));
 }
 
-static int register_agent(const struct mad_port *port, int class)
+static int register_agent(const struct device_port *port, int class)
 {
     long methods[16 / sizeof(long)] = {0};
     /* Requests of our own SMInfo, and traps; answers come by their transaction ids. */
@@ -166,7 +166,7 @@ static int register_agent(const struct mad_port *port, int class)
 
 /* All that can be asked of the administration, and the answers to its reports. The kernel does
  * RMPP. */
-static int register_administration(const struct mad_port *port)
+static int register_administration(const struct device_port *port)
 {
     static const uint8_t asked[] = {METHOD_GET,       METHOD_SET,    METHOD_GET_TABLE,
                                     METHOD_GET_MULTI, METHOD_DELETE, METHOD_GET_TRACE_TABLE};
@@ -176,7 +176,7 @@ static int register_administration(const struct mad_port *port)
     return umad_register(port->administration_id, CLASS_SUBN_ADM, 2, RMPP_THIS_VERSION, methods);
 }
 
-static void open_administration(struct mad_port *port, const umad_port_t *info)
+static void open_administration(struct device_port *port, const umad_port_t *info)
 {
     port->administration_id = port->id;
     if (port->unpollable)
@@ -188,7 +188,7 @@ static void open_administration(struct mad_port *port, const umad_port_t *info)
     port->administration_fd = umad_get_fd(id);
 }
 
-static int open_port(struct mad_port *port, const umad_port_t *info, struct err *err)
+static int open_port(struct device_port *port, const umad_port_t *info, struct err *err)
 {
     port->id = umad_open_port(info->ca_name, info->portnum);
     if (port->id < 0)
@@ -205,7 +205,7 @@ static int open_port(struct mad_port *port, const umad_port_t *info, struct err 
     return claim_manager(port, info, err);
 }
 
-int mad_port_open(struct mad_port **result, const struct mad_port_choice *choice, struct err *err)
+int device_port_open(struct device_port **result, const struct port_choice *choice, struct err *err)
 {
     struct search search = {.choice = choice};
     if (umad_init() < 0)
@@ -213,7 +213,7 @@ int mad_port_open(struct mad_port **result, const struct mad_port_choice *choice
     search_ports(&search);
     if (!search.found)
         return no_port(&search, err);
-    struct mad_port *port = mem_zalloc(1, sizeof *port);
+    struct device_port *port = mem_zalloc(1, sizeof *port);
     port->id = port->manager_fd = port->administration_id = port->administration_fd = -1;
     port->guid = be64toh(search.port.port_guid);
     describe(port, &search.port);
@@ -225,7 +225,7 @@ int mad_port_open(struct mad_port **result, const struct mad_port_choice *choice
     port->out_bytes = MAD_BYTES;
     int status = open_port(port, &search.port, err);
     if (status < 0) {
-        mad_port_close(port);
+        device_port_close(port);
         return status;
     }
     *result = port;
@@ -233,16 +233,16 @@ int mad_port_open(struct mad_port **result, const struct mad_port_choice *choice
 }
 
 /* ibsim's library hangs on the way out if a MAD arrives just then: wait until none is under way. */
-static void quieten(struct mad_port *port)
+static void quieten(struct device_port *port)
 {
     struct sm_message message;
     struct sa_message query;
     for (int i = 0; i < QUIET_ROUNDS && umad_poll(port->id, QUIET_MS) == 0; i++)
-        while (mad_port_receive(port, &message, &query) != MAD_NONE)
+        while (device_port_receive(port, &message, &query) != MAD_NONE)
             continue;
 }
 
-void mad_port_close(struct mad_port *port)
+void device_port_close(struct device_port *port)
 {
     if (!port)
         return;
@@ -260,24 +260,24 @@ void mad_port_close(struct mad_port *port)
     mem_free(port);
 }
 
-uint64_t mad_port_guid(const struct mad_port *port)
+uint64_t device_port_guid(const struct device_port *port)
 {
     return port->guid;
 }
 
-const char *mad_port_name(const struct mad_port *port)
+const char *device_port_name(const struct device_port *port)
 {
     return port->name;
 }
 
-bool mad_port_is_gone(const struct mad_port *port)
+bool device_port_is_gone(const struct device_port *port)
 {
     return port->gone;
 }
 
 /* ---- using ---- */
 
-int mad_port_send(struct mad_port *port, const struct sm_message *message)
+int device_port_send(struct device_port *port, const struct sm_message *message)
 {
     int agent = mad_is_directed(message->mad) ? port->directed_agent : port->lid_agent;
     int timeout = 0;
@@ -291,7 +291,7 @@ int mad_port_send(struct mad_port *port, const struct sm_message *message)
     return status < 0 ? -(errno ? errno : EIO) : 0;
 }
 
-int mad_port_answer(struct mad_port *port, const struct sa_message *message)
+int device_port_answer(struct device_port *port, const struct sa_message *message)
 {
     const struct sa_address *address = &message->address;
     if (message->bytes > port->out_bytes) {
@@ -310,7 +310,7 @@ int mad_port_answer(struct mad_port *port, const struct sa_message *message)
     return status < 0 ? -(errno ? errno : EIO) : 0;
 }
 
-static void take_query(const struct mad_port *port, size_t bytes, struct sa_message *query)
+static void take_query(const struct device_port *port, size_t bytes, struct sa_message *query)
 {
     const ib_mad_addr_t *address = umad_get_mad_addr(port->in);
     *query = (struct sa_message){.data = umad_get_mad(port->in), .bytes = bytes};
@@ -323,7 +323,7 @@ static void take_query(const struct mad_port *port, size_t bytes, struct sa_mess
 }
 
 /* Whether there is room now for a message of that length, which was too long. */
-static bool make_room(struct mad_port *port, int length)
+static bool make_room(struct device_port *port, int length)
 {
     if (length <= port->in_bytes || length > ANSWER_BYTES)
         return false;
@@ -332,7 +332,7 @@ static bool make_room(struct mad_port *port, int length)
     return true;
 }
 
-static enum mad_arrival receive_from(struct mad_port *port, int id, struct sm_message *message,
+static enum mad_arrival receive_from(struct device_port *port, int id, struct sm_message *message,
                                      struct sa_message *query)
 {
     for (;;) {
@@ -359,8 +359,8 @@ static enum mad_arrival receive_from(struct mad_port *port, int id, struct sm_me
     }
 }
 
-enum mad_arrival mad_port_receive(struct mad_port *port, struct sm_message *message,
-                                  struct sa_message *query)
+enum mad_arrival device_port_receive(struct device_port *port, struct sm_message *message,
+                                     struct sa_message *query)
 {
     enum mad_arrival arrival = MAD_NONE;
     bool looked = port->queries % QUERIES_IN_A_ROW == 0;
@@ -374,7 +374,7 @@ enum mad_arrival mad_port_receive(struct mad_port *port, struct sm_message *mess
     return arrival;
 }
 
-static bool wait_in_slices(struct mad_port *port, struct pollfd *others, size_t count,
+static bool wait_in_slices(struct device_port *port, struct pollfd *others, size_t count,
                            uint64_t timeout_ns)
 {
     uint64_t left_ms = timeout_ns == TIME_NEVER ? UINT64_MAX : timeout_ns / NS_PER_MS + 1;
@@ -387,7 +387,8 @@ static bool wait_in_slices(struct mad_port *port, struct pollfd *others, size_t 
     return false;
 }
 
-bool mad_port_wait(struct mad_port *port, struct pollfd *others, size_t count, uint64_t timeout_ns)
+bool device_port_wait(struct device_port *port, struct pollfd *others, size_t count,
+                      uint64_t timeout_ns)
 {
     struct pollfd all[8] = {{.fd = port->fd, .events = POLLIN},
                             {.fd = port->administration_fd, .events = POLLIN}};

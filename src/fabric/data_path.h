@@ -1,0 +1,296 @@
+/* The private side of the data path: VL buffers, the units of a switch, senders.
+ *
+ * Files, in the order in which a data packet passes them:
+ *   sender.c           the source makes the packet; it enters an output VL of the adapter, by its
+ * SL output_vl.c        the port picks the next packet by the arbitration table (arbiter.c), if the
+ *                      peer has granted credits for it; the link carries it
+ *   credits.c          the receiver grants credits in flow-control packets
+ *   input_vl.c         the packet arrives in an input VL; at the head of it, the routing unit
+ *                      (routing_unit.c) finds the output port and the SL-to-VL table the VL; it
+ *                      crosses when the output VL has room
+ *   vms.c              virtual machines, which take their traffic with them
+ *   data_port_state.c  what happens to packets when ports close, links break and nodes fail
+ *   deadlock.c         the wait-for graph
+ *   counters.c         performance counters; conservation.c: the conservation check
+ *
+ * Switches cut through: a switch routes a packet once the header is there, and may forward it
+ * before it has received the whole packet. `tail` is the time at which the last byte arrives at the
+ * packet's present place. No link starts so early that it would underrun.
+ *
+ * Buffers and credits are counted in blocks of 64 bytes. A `lane` is one VL of one port. Its number
+ * is the port number shifted by lane_shift, plus the VL. Every port has the same number of slots, a
+ * power of two, and uses as many of them as it has data VLs. All of this exists only in fabrics
+ * with traffic. */
+#ifndef WEFT_FABRIC_DATA_PATH_H
+#define WEFT_FABRIC_DATA_PATH_H
+
+#include "fabric/data.h"
+
+enum {
+    DATA_HEADER_BYTES = 20, /* a switch can route once it has these */
+    CREDIT_PACKET_BYTES = 6,
+    BLOCK_BYTES = 64,
+    CREDIT_MODULUS = 4096, /* of FCTBS and FCCL: 12 bits */
+    ARBITER_ENTRIES = 64,  /* of each table */
+};
+
+/* FIFOs of the event queue, one for each kind of delay. */
+enum data_delay {
+    DELAY_CONNECT,  /* look-up, mapping, arbitration */
+    DELAY_UNIT,     /* the routing unit's look-up alone */
+    DELAY_HEADER,   /* to a switch: until the header is there */
+    DELAY_WHOLE,    /* to an adapter: until all of it is there */
+    DELAY_CROSSING, /* over a crossbar */
+    DELAY_CREDITS,  /* a flow-control packet */
+    DELAY_SENT,     /* until the output is free */
+};
+
+struct data_packet {
+    uint64_t made, entered, tail;
+    uint64_t since; /* arrival in the present node */
+    uint32_t next;
+    uint32_t link_epoch; /* of the link that carries it */
+    uint32_t sender;     /* NONE: injected from outside */
+    uint32_t destination;
+    uint16_t dlid, bytes, payload, p_key;
+    uint8_t sl, vl, hops, tries;
+    uint32_t multicast; /* NONE unless multicast; see packets.c */
+};
+
+struct data_packet_queue {
+    uint32_t head, tail;
+};
+
+struct input_vl {
+    struct data_packet_queue queue;
+    uint32_t wanted;   /* output VL of the head once it is routed, or NONE */
+    uint32_t crossing; /* output VL that a packet crosses to, or NONE */
+    uint32_t next;     /* next input VL that waits for the same output VL */
+    uint16_t crossing_blocks, used;
+    uint16_t received, told; /* blocks since the link came up; limit sent to the peer */
+    uint8_t copied;          /* multicast at the head: the last output that got a copy */
+    uint8_t overtaken;       /* times that others crossed first because the input was busy */
+    bool asked;              /* the head waits for the routing unit, or is in it */
+    bool timed;              /* a lifetime timer runs */
+};
+
+struct output_vl {
+    struct data_packet_queue queue;
+    uint32_t first_waiting, last_waiting; /* input VLs; in an adapter: senders */
+    uint32_t crossing;                    /* input VL from which a packet crosses, or NONE */
+    uint16_t used;
+    uint16_t sent, limit; /* FCTBS; the FCCL received last */
+    bool timed;
+    uint64_t head_since;
+    uint64_t packets, bytes; /* sent */
+};
+
+/* The VL arbitration tables of a port (7.6.9), without empty entries. Ports with the same tables
+ * share one copy. */
+struct arbiter_tables {
+    uint8_t count[2]; /* entries; [0] low, [1] high priority */
+    uint8_t vl[2][ARBITER_ENTRIES];
+    uint8_t weight[2][ARBITER_ENTRIES];
+    uint16_t lanes[2];         /* VLs with an entry */
+    uint64_t high_limit_bytes; /* TIME_NEVER: none */
+};
+struct arbiter {
+    const struct arbiter_tables *tables;
+    uint64_t high_sent; /* bytes since the last low-priority packet */
+    int32_t left[2];    /* bytes that the current entry may still send */
+    uint8_t at[2];      /* the current entry */
+    uint8_t picked;     /* the table that was served last */
+};
+
+/* What the data path needs of a node, in one cache line, and the routing unit of a switch: one
+ * look-up at a time, for all its input VLs round-robin. */
+struct switch_core {
+    uint64_t busy_until;
+    const uint8_t *linear;     /* NULL: a random table, or that of a virtual switch */
+    const uint8_t (*sl2vl)[8]; /* as the agent keeps it */
+    uint64_t common_sl2vl;     /* if all rows of sl2vl are equal: four bits for each SL */
+    uint64_t life_time_ps;     /* a packet is discarded after this; TIME_NEVER: never */
+    uint32_t cursor;           /* the input VL served last, relative to the node */
+    uint32_t waiting;
+    uint32_t life; /* of the node */
+    uint32_t first_port;
+    uint16_t linear_top;
+    uint8_t port_count;
+    bool is_switch, up;
+    bool uniform_sl2vl; /* all rows of sl2vl are equal */
+    bool waking;        /* an event is scheduled for when the unit is free */
+    bool is_virtual;    /* a virtual switch */
+};
+_Static_assert(sizeof(struct switch_core) <= 64, "what a hop needs of a node is one cache line");
+
+struct sender {
+    uint32_t traffic, port;
+    struct traffic_source source, counted; /* counted: a copy of the source that runs ahead */
+    struct traffic_packet ahead;           /* the next packet of `counted` */
+    struct traffic_packet next;
+    uint64_t earliest;        /* time allowed by static rate control */
+    uint64_t drawn, foreseen; /* packets drawn from `source` and from `counted` */
+    uint32_t waiting_for;     /* output VL whose queue it is in, or NONE */
+    uint32_t next_waiting;    /* next sender in that queue */
+    uint32_t vm;              /* the VM that it sends for, or NONE */
+    uint32_t next_of_vm;      /* next sender of the same VM */
+    bool scheduled, over;
+    bool paused;                      /* its VM is at no port */
+    struct data_packet_queue retries; /* sent before new packets */
+};
+
+struct vm {
+    struct vm_view view;
+    uint32_t first_sender;
+    bool has_arrived; /* has been at a port */
+};
+
+struct data {
+    unsigned lane_shift;
+    struct input_vl *inputs;
+    struct output_vl *outputs;
+    struct switch_core *switch_cores; /* by node */
+    uint64_t *requests;               /* by input VL: it waits for the routing unit */
+    VEC(struct arbiter_tables *) tables;
+    VEC(struct data_packet) data_packets;
+    uint32_t free_data_packets;
+    VEC(struct sender) senders;
+    VEC(struct traffic) traffics;
+    VEC(bool) stopped; /* by traffic */
+    VEC(struct vm) vms;
+    uint32_t largest_blocks; /* of the largest packet */
+    uint64_t made;           /* packets that left their senders */
+    uint64_t travelling, on_links, retrying;
+    struct data_totals totals;
+    struct port_counts *counts; /* by port: counters.c */
+    struct data_observer observer;
+    struct data_paths paths;
+    uint64_t routing_ps, connect_ps; /* look-up; SL-to-VL mapping and crossbar arbitration */
+    bool watched;                    /* the next deadlock check is scheduled */
+    bool deadlocked;                 /* the last deadlock check found a cycle */
+    bool
+        overflowed; /* a receiver had no room in spite of credits; fabric_check_data() reports it */
+};
+
+static inline unsigned blocks_of(unsigned bytes)
+{
+    return (bytes + BLOCK_BYTES - 1) / BLOCK_BYTES;
+}
+
+struct fabric;
+struct port;
+
+/* packets.c */
+uint32_t data_packet_new(struct data *data);
+void data_packet_free(struct data *data, uint32_t number);
+static inline struct data_packet *data_packet_at(struct data *data, uint32_t number)
+{
+    return &data->data_packets.items[number];
+}
+void data_packet_push(struct data *data, struct data_packet_queue *queue, uint32_t number);
+uint32_t data_packet_pop(struct data *data, struct data_packet_queue *queue);
+
+/* input_vl.c */
+void input_vl_receive(struct fabric *fabric, uint32_t data_packet, uint32_t port);
+void input_vl_connect(struct fabric *fabric, uint32_t lane, uint32_t life);
+void input_vl_crossed(struct fabric *fabric, uint32_t lane, uint32_t life);
+void output_vl_serve_waiting(struct fabric *fabric,
+                             uint32_t output); /* there is room, or the crossbar is free */
+/* Removes an input VL from the queue of those that wait for an output VL. */
+void input_vl_stop_waiting(struct fabric *fabric, uint32_t lane, uint32_t output);
+/* Discards the head of an input VL. output_port: where it was to go, or NONE. */
+void input_vl_discard(struct fabric *fabric, uint32_t lane, uint32_t output_port, enum loss cause);
+/* The output port that the head waits for has closed: discards the head, or goes on to the next
+ * output of a multicast. */
+void input_vl_output_closed(struct fabric *fabric, uint32_t lane, enum loss cause);
+void input_vl_start_lifetime(struct fabric *fabric, uint32_t lane); /* of its head */
+
+/* routing_unit.c */
+void routing_unit_request(struct fabric *fabric, struct switch_core *switch_core,
+                          uint32_t lane); /* `lane` has a new head */
+void routing_unit_free(struct fabric *fabric, uint32_t node, uint32_t life);
+/* Delay of a VL15 look-up, including the wait for the unit. */
+uint64_t routing_unit_route_management(struct fabric *fabric, uint32_t node);
+
+/* output_vl.c */
+void output_vl_push(struct fabric *fabric, uint32_t output, uint32_t data_packet);
+void output_vl_update_ready(struct fabric *fabric, uint32_t output);
+/* Sends the next packet, not before `at`; false if no VL can send. */
+bool output_vl_send(struct fabric *fabric, uint32_t port, uint64_t at);
+bool output_vl_has_room(struct fabric *fabric, uint32_t output, unsigned blocks);
+void output_vl_start_lifetime(struct fabric *fabric, uint32_t output); /* of its head */
+void output_vl_free_sent(struct fabric *fabric, uint32_t port);
+
+/* arbiter.c */
+/* Loads the tables of an agent's port; restarts arbitration only if they have changed. */
+void arbiter_load(struct data *data, struct arbiter *arbiter, const struct sma_port *port,
+                  unsigned entries, unsigned vls);
+int arbiter_pick(struct arbiter *arbiter, unsigned ready); /* one of these VLs, or -1 */
+/* Charges the VL picked last for what it has sent. */
+void arbiter_charge(struct arbiter *arbiter, unsigned bytes);
+
+/* credits.c */
+void credits_reset(struct fabric *fabric, uint32_t port);
+void credits_update(struct fabric *fabric, uint32_t lane); /* a packet arrived or left */
+void credits_update_all(struct fabric *fabric);
+uint64_t credits_send(struct fabric *fabric, uint32_t port,
+                      uint64_t at); /* returns when they are sent */
+void credits_receive(struct fabric *fabric, uint32_t port, uint64_t what);
+/* Schedules the periodic repetition of this port's limits; sends it. */
+void credits_refresh(struct fabric *fabric, uint32_t port, uint32_t epoch);
+void credits_repeat(struct fabric *fabric, uint32_t port, uint32_t epoch);
+
+/* sender.c */
+void sender_offer(struct fabric *fabric, uint32_t sender); /* sends what is due and fits */
+void sender_due(struct fabric *fabric, uint32_t sender);
+void sender_retry(struct fabric *fabric, uint32_t data_packet);
+/* Moves a sender with its VM to another port, or to NONE. */
+void sender_move(struct fabric *fabric, uint32_t sender, uint32_t port);
+void data_deliver(struct fabric *fabric, uint32_t data_packet, uint32_t port);
+void data_lose(struct fabric *fabric, uint32_t data_packet, enum loss cause, uint32_t port);
+
+/* vms.c */
+static inline bool is_vm(uint32_t end_point)
+{
+    return end_point >= DATA_VM && end_point != UINT32_MAX;
+}
+static inline struct vm *vm_at(const struct data *data, uint32_t end_point)
+{
+    return &data->vms.items[end_point - DATA_VM];
+}
+/* Adds a sender to the VM and returns the port of the VM, or NONE. */
+uint32_t vm_add_sender(struct data *data, uint32_t end_point, uint32_t sender);
+void vm_note_delivered(struct data *data, const struct data_packet *data_packet, uint64_t now);
+void vm_note_lost(struct data *data, const struct data_packet *data_packet, enum loss cause);
+
+/* data_port_state.c */
+void data_start(struct fabric *fabric);
+void data_release(struct fabric *fabric);
+void data_port_refresh(struct fabric *fabric,
+                       uint32_t port); /* copies the settings from the agent */
+void data_port_refresh_node(struct fabric *fabric, uint32_t node);
+/* A manager has written this attribute of the node. */
+void data_port_written(struct fabric *fabric, uint32_t node, unsigned attribute);
+void data_port_link_up(struct fabric *fabric, uint32_t port);
+void data_port_link_down(struct fabric *fabric, uint32_t port);
+void data_port_node_down(struct fabric *fabric, uint32_t node);
+void data_port_expire(struct fabric *fabric, uint32_t lane, bool output);
+enum loss cause_of_closed_port(struct fabric *fabric, uint32_t port);
+
+/* counters.c */
+void counters_start(struct fabric *fabric);
+void counters_release(struct data *data);
+void counters_note_missed(struct fabric *fabric, uint32_t port,
+                          const struct data_packet *data_packet);
+void counters_note_multicast(struct fabric *fabric, uint32_t port); /* sent */
+void counters_end_wait(struct fabric *fabric, uint32_t port, uint32_t output);
+void counters_fold(const struct fabric *fabric, uint32_t node); /* into the counters of its agent */
+void counters_fold_port(const struct fabric *fabric, uint32_t port);
+void counters_forget(struct fabric *fabric, uint32_t node);
+void counters_count(struct fabric *fabric, uint32_t port, enum sma_counter counter);
+
+/* deadlock.c */
+void deadlock_watch(struct fabric *fabric);
+void deadlock_check(struct fabric *fabric);
+
+#endif

@@ -1,0 +1,66 @@
+#include "host/socket/endpoint.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+
+bool endpoint_handle(const struct sockaddr_un *address, socklen_t length, uint32_t *handle)
+{
+    char digits[16] = "";
+    size_t path = offsetof(struct sockaddr_un, sun_path);
+    if (length <= path + 1 || length - path > sizeof digits || address->sun_path[0] != 0)
+        return false;
+    memcpy(digits, address->sun_path + 1, length - path - 1);
+    *handle = (uint32_t)strtoul(digits, NULL, 16);
+    return true;
+}
+
+ssize_t endpoint_send_long(int fd, const struct mad_head *head, size_t bytes, int flags)
+{
+    int memory = memfd_create("weft-mad", MFD_CLOEXEC);
+    if (memory < 0)
+        return -1;
+    size_t done = 0;
+    while (done < bytes) {
+        ssize_t n = write(memory, (const char *)(head + 1) + done, bytes - done);
+        if (n <= 0)
+            break;
+        done += (size_t)n;
+    }
+    union descriptor_room control = {.header = {.cmsg_len = CMSG_LEN(sizeof(int)),
+                                                .cmsg_level = SOL_SOCKET,
+                                                .cmsg_type = SCM_RIGHTS}};
+    memcpy(CMSG_DATA(&control.header), &memory, sizeof memory);
+    struct iovec piece = {(void *)head, MESSAGE_PACKET_BYTES};
+    struct msghdr packet = {.msg_iov = &piece,
+                            .msg_iovlen = 1,
+                            .msg_control = &control,
+                            .msg_controllen = sizeof control};
+    ssize_t sent = done == bytes ? sendmsg(fd, &packet, flags) : -1;
+    int error = errno;
+    close(memory);
+    errno = error;
+    return sent;
+}
+
+int endpoint_descriptor(struct msghdr *packet)
+{
+    int fd = -1;
+    for (struct cmsghdr *entry = CMSG_FIRSTHDR(packet); entry; entry = CMSG_NXTHDR(packet, entry))
+        if (entry->cmsg_level == SOL_SOCKET && entry->cmsg_type == SCM_RIGHTS)
+            memcpy(&fd, CMSG_DATA(entry), sizeof fd);
+    return fd;
+}
+
+bool endpoint_read_memory(int memory, void *data, size_t bytes)
+{
+    size_t done = 0;
+    while (done < bytes) {
+        ssize_t n = pread(memory, (char *)data + done, bytes - done, (off_t)done);
+        if (n <= 0)
+            return false;
+        done += (size_t)n;
+    }
+    return true;
+}

@@ -1,0 +1,197 @@
+/* What the answers of discovery mean: who is behind a port, which links there are, and what has
+ * changed since the last time. Each answer may ask the next questions (discovery_read.c). */
+#include "sm/discovery.h"
+
+#include <string.h>
+
+enum { IS_SM = 1 << 1 }; /* in PortInfo.CapabilityMask */
+
+static void meet_node(struct sm *sm, uint32_t node, uint32_t arrival)
+{
+    struct subnet_node *known = node_at(sm, node);
+    bool is_switch = known->kind == SUBNET_SWITCH;
+    standby_copy_meets(sm, node);
+    discovery_read_description(sm, node, subnet_end_port(&sm->subnet, arrival));
+    if (is_switch && sm->config.policy->reads_whole_nodes)
+        discovery_read_switch(sm, node);
+    if (is_switch)
+        discovery_read_ports(sm, node);
+    else
+        discovery_read_port(sm, arrival);
+}
+
+void discovery_learn_node(struct sm *sm, uint64_t now, uint32_t through, const uint8_t *data)
+{
+    unsigned kind = (unsigned)wire_get(data, NODE_INFO_NODE_TYPE);
+    unsigned ports = (unsigned)wire_get(data, NODE_INFO_NUM_PORTS);
+    unsigned local = (unsigned)wire_get(data, NODE_INFO_LOCAL_PORT_NUM);
+    uint64_t guid = wire_get(data, NODE_INFO_NODE_GUID);
+    if (through != SUBNET_NONE)
+        explored_port(sm, through)->probing = false;
+    if (through != SUBNET_NONE && !node_at(sm, port_at(sm, through)->node)->present)
+        return; /* the switch that was asked through is gone meanwhile */
+    if (kind < SUBNET_ADAPTER || kind > SUBNET_ROUTER || local > ports || ports == 0 ||
+        ports > 254 || (kind != SUBNET_SWITCH && local == 0)) {
+        sm_say(sm, SM_EVENT_WARNING, "node 0x%016llx gives an impossible NodeInfo: ignored",
+               (unsigned long long)guid);
+        return;
+    }
+    uint32_t known = map_get(&sm->subnet.by_guid, guid);
+    bool present = known != MAP_NONE && node_at(sm, known)->present;
+    if (known != MAP_NONE && !present && now < explored_node(sm, known)->silent_until) {
+        if (through != SUBNET_NONE)
+            explored_port(sm, through)->avoided = true; /* a later sweep looks again */
+        return;
+    }
+    uint32_t node = subnet_add_node(&sm->subnet, guid, kind, ports);
+    if (node == SUBNET_NONE) {
+        faults_fence_off(sm, through, guid);
+        return;
+    }
+    uint32_t arrival = node_at(sm, node)->first_port + local;
+    if (through == SUBNET_NONE)
+        sm->subnet.own_port = subnet_end_port(&sm->subnet, arrival);
+    else if (local && faults_contest(sm, through, arrival))
+        return;
+    bool new_link = local && through != SUBNET_NONE && port_at(sm, arrival)->peer != through;
+    if (new_link) {
+        faults_contradict(sm, through);
+        explored_port(sm, through)->fenced = 0;
+        subnet_link(&sm->subnet, through, arrival);
+    }
+    node_at(sm, node)->system_guid = wire_get(data, NODE_INFO_SYSTEM_IMAGE_GUID);
+    node_at(sm, node)->vendor = (uint32_t)wire_get(data, NODE_INFO_VENDOR_ID);
+    node_at(sm, node)->device = (uint16_t)wire_get(data, NODE_INFO_DEVICE_ID);
+    node_at(sm, node)->revision = (uint32_t)wire_get(data, NODE_INFO_REVISION);
+    node_at(sm, node)->partition_cap = (uint16_t)wire_get(data, NODE_INFO_PARTITION_CAP);
+    if (kind == SUBNET_SWITCH && node_at(sm, node)->device == VSWITCH_DEVICE_ID)
+        subnet_mark_vswitch(&sm->subnet, node);
+    uint32_t end = subnet_end_port(&sm->subnet, arrival);
+    bool new_port = !port_at(sm, end)->known;
+    port_at(sm, end)->guid = wire_get(data, NODE_INFO_PORT_GUID);
+    if (port_at(sm, end)->via == SUBNET_NONE && end != sm->subnet.own_port) {
+        blocks_forget(&sm->subnet.blocks, end); /* written in vain, if at all, while it was away */
+        port_at(sm, end)->via = through;
+        port_at(sm, end)->hops =
+            (uint8_t)(port_at(sm, subnet_end_port(&sm->subnet, through))->hops + 1);
+    }
+    if (!present && known != MAP_NONE)
+        sm_begin_change(sm, now, "node 0x%016llx is back", (unsigned long long)guid);
+    /* What it has to report is what this exploration is about to see; nobody reads it. */
+    if (!present && known != MAP_NONE && !sm->config.policy->reads_whole_nodes &&
+        kind == SUBNET_SWITCH &&
+        wire_get(node_at(sm, node)->switch_info, SWITCH_INFO_LINEAR_FDB_CAP))
+        discovery_refresh_switch(sm, node);
+    if (!present || new_port)
+        meet_node(sm, node, arrival);
+    else if (new_link && sm_state(sm) == SM_MASTER)
+        discovery_read_node(sm, node); /* it may have been off meanwhile, and blank */
+    if (new_link && present && kind == SUBNET_SWITCH && !sm->config.policy->probes_every_port)
+        discovery_probe(sm, arrival); /* does it say the same when it is asked itself? */
+}
+
+/* Whether to ask through a port now that its state is known. */
+static bool leads_on(struct sm *sm, uint64_t now, uint32_t port)
+{
+    if (now < explored_port(sm, port)->damped_until) {
+        explored_port(sm, port)->avoided = true; /* a later sweep looks again */
+        return false;
+    }
+    const struct subnet_port *p = port_at(sm, port);
+    const struct subnet_node *node = node_at(sm, p->node);
+    bool is_switch = node->kind == SUBNET_SWITCH;
+    if (wire_get(p->info, PORT_INFO_PORT_STATE) < PORT_STATE_INIT)
+        return false;
+    if (is_switch ? p->number == 0 : port != sm->subnet.own_port)
+        return false;
+    bool led_here = port_at(sm, node->first_port)->via == p->peer;
+    return p->peer == SUBNET_NONE || (sm->config.policy->probes_every_port && !led_here);
+}
+
+void discovery_forget_tables(struct sm *sm, uint32_t index)
+{
+    struct subnet_node *node = node_at(sm, index);
+    if (!node->tables)
+        return;
+    memset(node->tables->known, 0, sizeof node->tables->known);
+    standby_copy_spoil(sm);
+}
+
+/* It was reset, or told otherwise by somebody else: nothing that it was told counts any more. */
+static void was_reset(struct sm *sm, uint32_t node)
+{
+    discovery_forget_tables(sm, node);
+    subnet_forget_blocks(&sm->subnet, node);
+    program_schedule(sm);
+}
+
+/* Down, or down and up again meanwhile: whoever is there now must be asked for. */
+static void link_lost(struct sm *sm, uint64_t now, uint32_t port, bool down)
+{
+    const struct subnet_port *p = port_at(sm, port);
+    sm_begin_change(sm, now, "link at port %u of 0x%016llx %s", p->number,
+                    (unsigned long long)node_at(sm, p->node)->guid, down ? "is down" : "was down");
+    uint32_t far = port_at(sm, p->peer)->node;
+    subnet_unlink(&sm->subnet, port);
+    sm->discovery->paths_lost = true;
+    faults_note_flap(sm, now, port);
+    discovery_suspect_switch(sm, now, far);
+}
+
+void discovery_learn_port(struct sm *sm, uint64_t now, uint32_t port, const uint8_t *data)
+{
+    struct subnet_port *p = port_at(sm, port);
+    unsigned state = (unsigned)wire_get(data, PORT_INFO_PORT_STATE);
+    unsigned before = p->known ? (unsigned)wire_get(p->info, PORT_INFO_PORT_STATE) : 0;
+    bool end = subnet_is_end_port(&sm->subnet, port);
+    if (end && p->known && wire_get(p->info, PORT_INFO_LID) != wire_get(data, PORT_INFO_LID))
+        was_reset(sm, p->node);
+    memcpy(p->info, data, sizeof p->info);
+    p->known = true;
+    explored_port(sm, port)->avoided = false;
+    explored_port(sm, port)->silences = 0;
+    program_schedule(sm);
+    bool is_switch = node_at(sm, p->node)->kind == SUBNET_SWITCH;
+    bool linked =
+        (is_switch ? p->number != 0 : port == sm->subnet.own_port) && p->peer != SUBNET_NONE;
+    if (linked &&
+        (state == PORT_STATE_DOWN || (state == PORT_STATE_INIT && before > PORT_STATE_INIT)))
+        link_lost(sm, now, port, state == PORT_STATE_DOWN);
+    faults_decide(sm, port);
+    bool manager =
+        end && (wire_get(data, PORT_INFO_CAPABILITY_MASK) & IS_SM) && port != sm->subnet.own_port;
+    if (manager && !p->manager)
+        mastership_ask(sm, port);
+    p->manager = manager;
+    if (!manager && p->rival)
+        mastership_rival_gone(sm, now, port);
+    if (end && sm->config.policy->ports_once) {
+        lids_assign_port(sm, port);
+        program_end_port_once(sm, port);
+    }
+    if (leads_on(sm, now, port)) {
+        if (before == PORT_STATE_DOWN && sm_state(sm) == SM_MASTER)
+            sm_begin_change(sm, now, "port %u of 0x%016llx is up", p->number,
+                            (unsigned long long)node_at(sm, p->node)->guid);
+        discovery_probe(sm, port);
+    }
+}
+
+void discovery_learn_switch(struct sm *sm, uint32_t node, const uint8_t *data)
+{
+    struct subnet_node *known = node_at(sm, node);
+    /* Another top than it was told. */
+    if (wire_get(known->switch_info, SWITCH_INFO_LINEAR_FDB_TOP) !=
+        wire_get(data, SWITCH_INFO_LINEAR_FDB_TOP))
+        was_reset(sm, node);
+    memcpy(known->switch_info, data, sizeof known->switch_info);
+}
+
+void discovery_learn_switch_info(struct sm *sm, uint32_t node, const uint8_t *data)
+{
+    discovery_learn_switch(sm, node, data);
+    program_schedule(sm);
+    discovery_read_tables(sm, node);
+    if (wire_get(data, SWITCH_INFO_PORT_STATE_CHANGE) && sm_state(sm) == SM_MASTER)
+        discovery_refresh_switch(sm, node); /* else the master acknowledges it when it writes */
+}
