@@ -10,6 +10,7 @@
 #include "reproduce/draw.h"
 
 #include "base/time.h"
+#include "experiment/measure/run_record.h"
 #include "experiment/report/curves.h"
 
 #include <math.h>
@@ -144,16 +145,15 @@ static void draw_over_x(struct drawing *drawing, struct charts *charts)
 
 static void add_bands(struct chart *chart, const struct observation *observation)
 {
-    static const char *const phases[] = {"detect", "discover", "compute", "distribute"};
     double at = observation_figure(observation, "fault.begin") -
                 observation_figure(observation, "fault.detect.time");
-    for (unsigned i = 0; i < sizeof phases / sizeof phases[0] && !isnan(at); i++) {
+    for (unsigned i = 0; i < PHASE_KINDS && !isnan(at); i++) {
         char name[64], detail[QUANTITY_BYTES];
-        snprintf(name, sizeof name, "fault.%s.time", phases[i]);
+        snprintf(name, sizeof name, "fault.%s.time", phase_names[i]);
         double time = observation_figure(observation, name);
         if (!(time > 0))
             continue;
-        chart_add_band(chart, at, at + time, phases[i], quantity_text(time, "s", detail), i);
+        chart_add_band(chart, at, at + time, phase_names[i], quantity_text(time, "s", detail), i);
         at += time;
     }
 }

@@ -150,10 +150,9 @@ static void put_window(const struct timeline *timeline, const struct window *win
 
 static void put_timeline(const struct report_run *report, struct page *page)
 {
-    struct timeline timeline;
+    struct timeline timeline = {&report->run_record, &report->results};
     struct windows windows = {0};
     char at[QUANTITY_BYTES];
-    timeline_init(&timeline, &report->run_record, &report->results);
     timeline_windows(&timeline, ZOOMS, &windows);
     page_section(page, "What happened when");
     page_subsection(page, windows.items[0].from > 0 ? "While traffic flowed" : "The whole run");
@@ -167,7 +166,6 @@ static void put_timeline(const struct report_run *report, struct page *page)
         text_release(&heading);
     }
     vec_release(&windows);
-    timeline_release(&timeline);
 }
 
 static void put_changes(const struct report_run *report, struct page *page)
@@ -176,22 +174,22 @@ static void put_changes(const struct report_run *report, struct page *page)
                                            ">compute", ">distribute", ">in all", ">gets",
                                            ">sets",    ">blocks"};
     const struct run_record *run_record = &report->run_record;
-    struct timeline timeline;
     char at[QUANTITY_BYTES], number[QUANTITY_BYTES];
     if (!run_record->changes.count)
         return;
     page_section(page, "The managers’ changes");
-    timeline_init(&timeline, run_record, &report->results);
     page_begin_table(page, headings, sizeof headings / sizeof headings[0]);
     for (size_t i = 0; i < run_record->changes.count && i < CHANGES_SHOWN; i++) {
         const struct run_record_change *change = &run_record->changes.items[i];
         uint64_t total = change->end - change->begin;
         page_cell(page, "%s", quantity_moment(change->begin, at));
         page_cell(page, "%s%s", change->cause, change->finished ? "" : " (given up)");
-        for (unsigned kind = 0; kind < PHASE_KINDS; kind++) {
-            uint64_t time = timeline_phase_time(&timeline, i, kind);
-            total += kind == PHASE_DETECT ? time : 0;
-            page_cell(page, "%s", time ? quantity_text(time_seconds(time), "s", number) : "–");
+        for (enum phase_kind kind = 0; kind < PHASE_KINDS; kind++) {
+            uint64_t from, to;
+            bool has = run_record_phase(change, kind, &from, &to);
+            total += has && kind == PHASE_DETECT ? to - from : 0;
+            page_cell(page, "%s",
+                      has ? quantity_text(time_seconds((double)(to - from)), "s", number) : "–");
         }
         page_cell(page, "%s", quantity_text(time_seconds(total), "s", number));
         page_cell(page, "%s", quantity_text((double)change->gets, "", number));
@@ -202,7 +200,6 @@ static void put_changes(const struct report_run *report, struct page *page)
     page_note(page, "Gets and sets are SMPs; blocks are sets of forwarding tables.");
     if (run_record->changes.count > CHANGES_SHOWN)
         page_note(page, "%zu more are in the store.", run_record->changes.count - CHANGES_SHOWN);
-    timeline_release(&timeline);
 }
 
 /* ---- numbers ---- */
@@ -428,18 +425,16 @@ void report_run_page(const struct report_run *report, struct page *page)
 
 int report_run_plot(const struct report_run *report, const char *path, bool keep, struct err *err)
 {
-    struct timeline timeline;
+    struct timeline timeline = {&report->run_record, &report->results};
     struct windows windows = {0};
     struct chart charts[TIMELINE_PANELS];
     size_t left_out;
-    timeline_init(&timeline, &report->run_record, &report->results);
     timeline_windows(&timeline, 1, &windows);
     size_t count = timeline_charts(&timeline, &windows.items[windows.count - 1], charts, &left_out);
     int status = chart_gnuplot(charts, count, path, keep, err);
     for (size_t i = 0; i < count; i++)
         chart_release(&charts[i]);
     vec_release(&windows);
-    timeline_release(&timeline);
     return status;
 }
 

@@ -8,104 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const phase_names[PHASE_KINDS] = {"detect", "discover", "compute", "distribute"};
-
-/* ---- phases ---- */
-
-static void add_phase(struct timeline *timeline, size_t change, enum phase_kind kind, uint64_t from,
-                      uint64_t to)
+const struct run_record_event *timeline_cause(const struct run_record *run_record, size_t change)
 {
-    if (to > from)
-        vec_push(&timeline->phases, ((struct phase){kind, from, to, change}));
-}
-
-/* A figure about a change; NaN if there is none. */
-static double figure_of(const struct timeline *timeline, size_t change, const char *what)
-{
-    char name[64];
-    snprintf(name, sizeof name, "change.%zu.%s", change + 1, what);
-    const struct figure *figure = results_find(timeline->results, name);
-    return figure && figure->value >= 0 ? figure->value : NAN;
-}
-
-static double time_of(const struct timeline *timeline, size_t change, enum phase_kind kind)
-{
-    char name[32];
-    snprintf(name, sizeof name, "%s.time", phase_names[kind]);
-    return figure_of(timeline, change, name);
-}
-
-static uint64_t picoseconds(double time)
-{
-    return isfinite(time) && time < 1e7 ? (uint64_t)(time * 1e12 + 0.5) : 0;
-}
-
-const struct run_record_event *timeline_cause(const struct timeline *timeline, size_t change)
-{
-    /* Who measured when it began would have measured what it answers. */
-    if (isfinite(figure_of(timeline, change, "begin")) &&
-        isnan(time_of(timeline, change, PHASE_DETECT)))
-        return NULL;
-    const struct run_record *run_record = timeline->run_record;
-    const struct run_record_change *changes = run_record->changes.items;
-    uint64_t since = 0;
+    const struct run_record_change *answer = &run_record->changes.items[change];
     const struct run_record_event *cause = NULL;
-    for (size_t i = 0; i < change; i++) /* what came before was answered by that */
-        if (strcmp(changes[i].who, changes[change].who) == 0 && changes[i].begin > since)
-            since = changes[i].begin;
-    for (size_t i = 0; i < run_record->events.count; i++) {
-        const struct run_record_event *event = &run_record->events.items[i];
-        if (event->time > changes[change].begin)
-            break;
-        if (event->kind == RUN_RECORD_ACTION && event->time >= since)
-            cause = event;
-    }
+    for (size_t i = 0; answer->tied && i < run_record->events.count; i++)
+        if (run_record->events.items[i].kind == RUN_RECORD_ACTION &&
+            run_record->events.items[i].time <= answer->fault)
+            cause = &run_record->events.items[i];
     return cause;
-}
-
-static void find_phases(struct timeline *timeline, size_t index)
-{
-    const struct run_record_change *change = &timeline->run_record->changes.items[index];
-    const struct run_record_event *cause = timeline_cause(timeline, index);
-    double detect = time_of(timeline, index, PHASE_DETECT);
-    double discover = time_of(timeline, index, PHASE_DISCOVER);
-    uint64_t begin = change->begin, end = change->end > begin ? change->end : begin;
-    uint64_t routed = change->routed > begin && change->routed < end ? change->routed : end;
-    uint64_t compute = picoseconds(time_of(timeline, index, PHASE_COMPUTE));
-    uint64_t discovered = compute < routed - begin ? routed - compute : begin;
-    if (isfinite(discover) && picoseconds(discover) + compute <= end - begin) {
-        discovered = begin + picoseconds(discover);
-        routed = discovered + compute;
-    }
-    if (isfinite(detect) && picoseconds(detect) <= begin)
-        add_phase(timeline, index, PHASE_DETECT, begin - picoseconds(detect), begin);
-    else if (cause)
-        add_phase(timeline, index, PHASE_DETECT, cause->time, begin);
-    add_phase(timeline, index, PHASE_DISCOVER, begin, discovered);
-    add_phase(timeline, index, PHASE_COMPUTE, discovered, routed);
-    add_phase(timeline, index, PHASE_DISTRIBUTE, routed, end);
-}
-
-void timeline_init(struct timeline *timeline, const struct run_record *run_record,
-                   const struct results *results)
-{
-    *timeline = (struct timeline){.run_record = run_record, .results = results};
-    for (size_t i = 0; i < run_record->changes.count; i++)
-        find_phases(timeline, i);
-}
-
-void timeline_release(struct timeline *timeline)
-{
-    vec_release(&timeline->phases);
-}
-
-uint64_t timeline_phase_time(const struct timeline *timeline, size_t change, enum phase_kind kind)
-{
-    uint64_t time = 0;
-    for (size_t i = 0; i < timeline->phases.count; i++)
-        if (timeline->phases.items[i].change == change && timeline->phases.items[i].kind == kind)
-            time += timeline->phases.items[i].to - timeline->phases.items[i].from;
-    return time;
 }
 
 /* ---- kinds of series ---- */
@@ -167,9 +78,8 @@ static uint64_t widest_step(const struct results *results)
 static struct window window_of(const struct timeline *timeline, size_t change, uint64_t room)
 {
     const struct run_record_change *c = &timeline->run_record->changes.items[change];
-    const struct run_record_event *cause = timeline_cause(timeline, change);
-    uint64_t detect = timeline_phase_time(timeline, change, PHASE_DETECT);
-    uint64_t from = c->begin - (detect <= c->begin ? detect : c->begin);
+    const struct run_record_event *cause = timeline_cause(timeline->run_record, change);
+    uint64_t from = c->tied ? c->fault : c->begin;
     uint64_t to = c->end > from ? c->end : from;
     uint64_t margin = (to - from) * 3 / 10;
     margin = margin > room ? margin : room;
@@ -186,7 +96,7 @@ static struct window window_of(const struct timeline *timeline, size_t change, u
 static bool has_action(const struct timeline *timeline, const struct window *window)
 {
     for (size_t i = window->first; i <= window->last; i++)
-        if (timeline_cause(timeline, i))
+        if (timeline_cause(timeline->run_record, i))
             return true;
     return false;
 }
@@ -402,16 +312,17 @@ static void add_moments(const struct timeline *timeline, const struct window *wi
 {
     const struct run_record *run_record = timeline->run_record;
     double origin = time_seconds(window->origin);
-    for (size_t i = 0; i < timeline->phases.count; i++) {
-        const struct phase *phase = &timeline->phases.items[i];
-        char time[QUANTITY_BYTES];
-        if (phase->to < window->from || phase->from > window->to)
-            continue;
-        chart_add_band(chart, time_seconds(phase->from) - origin, time_seconds(phase->to) - origin,
-                       phase_names[phase->kind],
-                       quantity_text(time_seconds(phase->to - phase->from), "s", time),
-                       phase->kind);
-    }
+    for (size_t i = 0; i < run_record->changes.count; i++)
+        for (enum phase_kind kind = 0; kind < PHASE_KINDS; kind++) {
+            char time[QUANTITY_BYTES];
+            uint64_t from, to;
+            if (!run_record_phase(&run_record->changes.items[i], kind, &from, &to) ||
+                to < window->from || from > window->to)
+                continue;
+            chart_add_band(chart, time_seconds((double)from) - origin,
+                           time_seconds((double)to) - origin, phase_names[kind],
+                           quantity_text(time_seconds((double)(to - from)), "s", time), kind);
+        }
     for (size_t i = 0; i < run_record->events.count; i++) {
         const struct run_record_event *event = &run_record->events.items[i];
         if (event->kind == RUN_RECORD_ACTION && event->time >= window->from &&

@@ -23,19 +23,16 @@ double report_lost(const struct report_run *report)
 
 uint64_t report_healing(const struct report_run *report, size_t *answered)
 {
-    struct timeline timeline;
     uint64_t longest = 0;
-    timeline_init(&timeline, &report->run_record, &report->results);
     for (size_t i = 0; i < report->run_record.changes.count; i++) {
         const struct run_record_change *change = &report->run_record.changes.items[i];
-        const struct run_record_event *cause = timeline_cause(&timeline, i);
+        const struct run_record_event *cause = timeline_cause(&report->run_record, i);
         if (!cause || !change->finished)
             continue;
         ++*answered;
         if (change->end - cause->time > longest)
             longest = change->end - cause->time;
     }
-    timeline_release(&timeline);
     return longest;
 }
 
