@@ -100,20 +100,26 @@ void text_put_padded(struct text *text, const char *string, size_t width, bool i
     text_printf(text, "%*s%s%*s", in_front ? blanks : 0, "", string, in_front ? 0 : blanks, "");
 }
 
-void text_put_wrapped(struct text *text, const char *string, unsigned indent)
+void text_put_wrapped(struct text *text, unsigned indent, const char *format, ...)
 {
     enum { COLUMNS = 80 };
-    for (;;) {
-        size_t bytes = text_fit(string, COLUMNS - indent);
-        if (string[bytes] != ' ')
-            bytes += strcspn(string + bytes, " ");
-        text_append(text, string, bytes);
+    struct text all = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    text_vprintf(&all, format, arguments);
+    va_end(arguments);
+    for (const char *rest = all.data;;) {
+        size_t bytes = text_fit(rest, COLUMNS - indent);
+        if (rest[bytes] != ' ')
+            bytes += strcspn(rest + bytes, " ");
+        text_append(text, rest, bytes);
         text_putc(text, '\n');
-        if (!string[bytes])
-            return;
+        if (!rest[bytes])
+            break;
         text_printf(text, "%*s", (int)indent, "");
-        string += bytes + 1;
+        rest += bytes + 1;
     }
+    text_release(&all);
 }
 
 void text_put_shell_word(struct text *text, const char *word)

@@ -29,7 +29,8 @@ size_t text_width(const char *string);
 void text_put_padded(struct text *text, const char *string, size_t width, bool in_front);
 /* Lines of at most 80 characters that begin at column `indent`, where the text is now. Words that
  * are longer stay whole. */
-void text_put_wrapped(struct text *text, const char *string, unsigned indent);
+void text_put_wrapped(struct text *text, unsigned indent, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* A word for the shell, in quotes where it needs them. */
 void text_put_shell_word(struct text *text, const char *word);
 void text_clear(struct text *text);

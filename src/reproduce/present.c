@@ -72,11 +72,8 @@ static void put_common_reasons(struct text *out, const struct exhibit *exhibit)
                    claims = reason ? exhibit_count_reason(exhibit, p, reason, &first) : 0;
             if (claims < 2 || first != i)
                 continue;
-            struct text line = {0};
-            text_printf(&line, "%s, %zu claims: %s", claim_preset_names[p], claims, reason);
             text_puts(out, "      ");
-            text_put_wrapped(out, line.data, 6);
-            text_release(&line);
+            text_put_wrapped(out, 6, "%s, %zu claims: %s", claim_preset_names[p], claims, reason);
         }
 }
 
@@ -87,31 +84,25 @@ static void put_reasons(struct text *out, const struct exhibit *exhibit,
     const struct expectation *const *expected = verdict->expected;
     bool same = expected[0] && expected[1] && strcmp(expected[0]->reason, expected[1]->reason) == 0;
     for (unsigned p = 0; p < CLAIM_PRESETS; p++) {
-        struct text line = {0};
         const char *reason = verdict_reason(verdict, p);
         size_t first;
         if (!reason || (same && p > 0) || exhibit_count_reason(exhibit, p, reason, &first) > 1)
             continue;
-        text_printf(&line, "%s: %s", same ? "both" : claim_preset_names[p], reason);
         text_puts(out, "      ");
-        text_put_wrapped(out, line.data, 6);
-        text_release(&line);
+        text_put_wrapped(out, 6, "%s: %s", same ? "both" : claim_preset_names[p], reason);
     }
 }
 
 static void put_unexpected(struct text *out, const struct verdict *verdict)
 {
     for (unsigned p = 0; p < CLAIM_PRESETS; p++) {
-        struct text line = {0};
         const struct expectation *expected = verdict->expected[p];
         if (verdict_is_expected(verdict, (enum claim_preset)p))
             continue;
-        text_printf(&line, "unexpected: %s/%s with preset %s: %s, expected: %s",
-                    verdict->claim->experiment, verdict->claim->name, claim_preset_names[p],
-                    outcome_names[verdict->findings[p].outcome],
-                    outcome_names[expected ? expected->outcome : OUTCOME_HOLDS]);
-        text_put_wrapped(out, line.data, 0);
-        text_release(&line);
+        text_put_wrapped(out, 0, "unexpected: %s/%s with preset %s: %s, expected: %s",
+                         verdict->claim->experiment, verdict->claim->name, claim_preset_names[p],
+                         outcome_names[verdict->findings[p].outcome],
+                         outcome_names[expected ? expected->outcome : OUTCOME_HOLDS]);
     }
 }
 

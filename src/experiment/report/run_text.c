@@ -24,13 +24,13 @@ void run_record_write_event(const struct run_record_event *event, struct text *o
     unsigned column = TEXT_COLUMN;
     if (strlen(event->who) > WHO_WIDTH)
         text_printf(out, "\n%*s", (int)column, "");
-    text_put_wrapped(out, event->text, column);
+    text_put_wrapped(out, column, "%s", event->text);
 }
 
 static void write_change(const struct run_record_change *change, struct text *out)
 {
     char at[TIME_TEXT_BYTES], took[TIME_TEXT_BYTES], discovery[TIME_TEXT_BYTES],
-        compute[TIME_TEXT_BYTES], tables[TIME_TEXT_BYTES], cause[COLUMNS * 8];
+        compute[TIME_TEXT_BYTES], tables[TIME_TEXT_BYTES];
     uint64_t routing = run_record_routing(change);
     time_text(change->begin, at);
     if (change->finished) {
@@ -47,9 +47,8 @@ static void write_change(const struct run_record_change *change, struct text *ou
     text_printf(out, "%12s %10s %10s %10s %10s %6llu %6llu %6llu\n", at, took, discovery, compute,
                 tables, (unsigned long long)change->gets, (unsigned long long)change->sets,
                 (unsigned long long)change->blocks);
-    snprintf(cause, sizeof cause, "%s: %s", change->who, change->cause);
     text_printf(out, "%*s", 13, "");
-    text_put_wrapped(out, cause, 13);
+    text_put_wrapped(out, 13, "%s: %s", change->who, change->cause);
 }
 
 /* Of each virtual machine that a scenario names: where it ended, and what its last move cost. */
@@ -88,12 +87,10 @@ void run_record_write_summary(const struct run_record *run_record, struct text *
         text_printf(out, "\n%12s\n", "checked at");
         for (size_t i = 0; i < run_record->checks.count; i++) {
             const struct run_record_check *check = &run_record->checks.items[i];
-            char line[COLUMNS * 8];
-            snprintf(line, sizeof line, "%s%s%s%s", check->line, check->finding[0] ? " (" : "",
-                     check->finding, check->finding[0] ? ")" : "");
             text_printf(out, "%12s %-7s", time_text(check->time, time),
                         check->holds ? "ok" : "FAILED");
-            text_put_wrapped(out, line, 20);
+            text_put_wrapped(out, 20, "%s%s%s%s", check->line, check->finding[0] ? " (" : "",
+                             check->finding, check->finding[0] ? ")" : "");
         }
     }
     text_printf(out,

@@ -24,7 +24,11 @@ void change_log_give_up(struct setup *setup, size_t seat)
     close_change(setup, seat, false);
 }
 
-/* The first that is noticed after a fault is taken to be about it. */
+void change_log_fault(struct setup *setup, uint64_t now)
+{
+    setup->fault = now;
+}
+
 static void begin_change(struct setup *setup, size_t seat, uint64_t now, const char *cause)
 {
     struct setup_seat *s = setup->seats.items[seat];

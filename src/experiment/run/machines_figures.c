@@ -3,7 +3,6 @@
 #include "experiment/run/shared_port.h"
 
 #include "base/time.h"
-#include "experiment/run/setup.h"
 #include "topology/virtual.h"
 
 #include <stdio.h>

@@ -245,7 +245,6 @@ void setup_start_manager(struct setup *setup, size_t seat)
     if (setup_manager(setup, seat))
         return;
     struct setup_seat *s = setup->seats.items[seat];
-    s->open = false;
     vec_push(&setup->owner, (uint32_t)seat);
     setup->places.items[seat].manager =
         sim_add_manager(setup->sim, setup->places.items[seat].port, &s->config.sm);

@@ -250,7 +250,7 @@ static void lines_end_between_words(void **state)
     assert_int_equal(text_fit("one two", 7), 7);
     assert_int_equal(text_fit("µµµ µ", 3), 6);
     assert_int_equal(text_fit("abcdef", 4), 4);
-    text_put_wrapped(&out, "a bcdefgh ij", 76);
+    text_put_wrapped(&out, 76, "a %s ij", "bcdefgh");
     assert_string_equal(out.data, "a\n"
                                   "                                                            "
                                   "                bcdefgh\n"
